@@ -1,0 +1,67 @@
+# `make run` and `make test` need Go and nothing else. Everything below them is for people who change dragoman.
+
+GO      ?= go
+PKG     ?= ./...
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+BINARY   = bin/dragoman$(shell $(GO) env GOEXE)
+# The version comes from here, so a tree without git, or one that git distrusts, builds as well.
+BUILD    = $(GO) build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)'
+TOOL     = $(GO) tool -modfile=.ci/tools.mod
+# The race detector needs cgo and a C compiler that works; only trying tells.
+RACE     = $(shell $(GO) build -race runtime/cgo >/dev/null 2>&1 && echo -race)
+
+# make bench: which benchmarks, how often (benchstat wants six or more), for how long.
+BENCH     ?= .
+COUNT     ?= 6
+BENCHTIME ?= 1s
+
+.DEFAULT_GOAL := build
+.PHONY: build run test check formatted vet lint golden cross fmt bench benchstat vuln clean help
+
+build: ## build bin/dragoman
+	$(BUILD) -o $(BINARY) ./cmd/dragoman
+
+run: build ## build, then play the demo: every protocol, one prompt each, no key needed
+	$(BINARY) demo
+
+# -count=1: the end-to-end tests start the binary, whose sources Go's test cache does not see.
+test: ## run all tests, with the race detector where a C compiler is found
+	$(GO) test $(RACE) -count=1 -timeout 5m $(PKG)
+
+check: formatted vet lint golden cross ## all that is checked without running the tests
+
+formatted: ## fail when gofumpt would change a file
+	@diff=$$($(TOOL) gofumpt -d .) && test -z "$$diff" || { echo "$$diff"; echo "gofumpt would change these files: make fmt"; exit 1; }
+
+vet: ## go vet
+	$(GO) vet $(PKG)
+
+lint: ## golangci-lint, with the linters of .golangci.yml
+	$(TOOL) golangci-lint run $(PKG)
+
+golden: ## fail when golden files or the schema are not what the tests would write
+	bash .ci/golden
+
+cross: ## build, and compile the tests, for the systems this one is not
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build ./...
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) vet ./...
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build ./...
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) vet ./...
+
+fmt: ## rewrite all Go files with gofumpt
+	$(TOOL) gofumpt -w .
+
+bench: ## run the benchmarks (BENCH=regexp PKG=./... COUNT=6 BENCHTIME=1s)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -benchtime $(BENCHTIME) -timeout 30m $(PKG)
+
+benchstat: ## compare two runs of `make bench` (OLD=file NEW=file)
+	$(TOOL) benchstat $(OLD) $(NEW)
+
+vuln: ## look for known vulnerabilities in what the binary uses (asks vuln.go.dev)
+	$(TOOL) govulncheck $(PKG)
+
+clean: ## remove what a build leaves
+	rm -rf bin
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
