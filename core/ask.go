@@ -1,0 +1,70 @@
+package core
+
+import "time"
+
+// AskKind tells the two sorts of questions apart.
+type AskKind string
+
+const (
+	AskApproval AskKind = "approval" // may this call run?
+	AskQuestion AskKind = "question" // the agent wants to know something
+)
+
+// Ask is something that waits for a person. Deadline always stands: when it
+// passes, an approval is rejected and a question is left without an answer.
+type Ask struct {
+	ID       AskID     `json:"id"`
+	Kind     AskKind   `json:"kind"`
+	Turn     TurnID    `json:"turn,omitempty"`
+	Call     CallID    `json:"call,omitempty"` // of an approval: always
+	Text     string    `json:"text"`           // the question, in words; why an approval is asked for
+	Options  []Option  `json:"options,omitempty"`
+	Freeform bool      `json:"freeform,omitempty"` // of a question: any text may be the answer
+	Deadline time.Time `json:"deadline"`
+	// Remember says in words what DecideSession would allow from then on;
+	// empty: it is not offered.
+	Remember string `json:"remember,omitempty"`
+}
+
+// Option is one answer that is offered to a question.
+type Option struct {
+	ID          string `json:"id"`
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// Decision is what a person or a rule said to an approval.
+type Decision string
+
+const (
+	AllowOnce    Decision = "allow_once"
+	AllowSession Decision = "allow_session" // and whatever Ask.Remember says, while the session lives
+	RejectOnce   Decision = "reject_once"
+	RejectAlways Decision = "reject_session"
+)
+
+// Allows reports whether the call may run.
+func (d Decision) Allows() bool { return d == AllowOnce || d == AllowSession }
+
+// Outcome says how an Ask was settled.
+type Outcome string
+
+const (
+	OutcomeDecided  Outcome = "decided"  // an approval: Decision says how
+	OutcomeAnswered Outcome = "answered" // a question: Option or Text is the answer
+	OutcomeDeclined Outcome = "declined" // a question that the user does not want to answer
+	OutcomeExpired  Outcome = "expired"  // the deadline passed
+	OutcomeAlone    Outcome = "alone"    // nobody is there who could be asked
+	OutcomeCanceled Outcome = "canceled" // the turn was stopped
+)
+
+// Reply settles an Ask.
+type Reply struct {
+	Outcome   Outcome   `json:"outcome"`
+	Decision  Decision  `json:"decision,omitempty"`
+	Option    string    `json:"option,omitempty"`
+	Text      string    `json:"text,omitempty"` // the answer, or a person's note on a decision
+	By        string    `json:"by,omitempty"`   // the client that answered
+	Principal Principal `json:"principal,omitempty"`
+	Remember  string    `json:"remember,omitempty"` // the key that policy will find again
+}

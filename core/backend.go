@@ -1,0 +1,63 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+)
+
+// BackendCaps says what runs behind an agent's name can do.
+type BackendCaps struct {
+	OwnsHistory bool // it remembers the conversation itself; ours is a copy
+	Rewind      bool // it can forget what a Truncated hides
+	Fork        bool
+	Steer       bool // it takes messages while a turn runs
+	Load        bool // it can import a session that it had before
+	Images      bool
+	Audio       bool
+	Resources   bool // embedded resources in prompts
+}
+
+// Backend runs turns: the built-in loop, or an agent behind the gateway. There
+// is one for each configured agent, and it may own one process for many sessions.
+type Backend interface {
+	Caps(context.Context) (BackendCaps, error)
+	Open(context.Context, Binding) (Conversation, error)
+	Close(context.Context) error
+}
+
+// Binding ties a conversation to its session. State is what the back end
+// published as Bound last, or nil.
+type Binding struct {
+	Meta     Meta
+	Settings Settings
+	State    json.RawMessage
+	Host     Host
+}
+
+// Conversation is a back end's side of one session.
+type Conversation interface {
+	// Run runs a turn and blocks until it is over. When ctx ends it ends
+	// promptly; what it returns then does not matter.
+	Run(context.Context, *Turn) (StopReason, error)
+	Set(context.Context, Settings) error
+	Close(context.Context) error
+}
+
+// Host is what a conversation may do at any time, in a turn or not.
+type Host interface {
+	// Publish appends events that belong to no turn: title, usage, notice, Bound.
+	Publish(context.Context, ...Event) error
+	// Begin starts a turn that nobody here prompted. It ends when it has been
+	// idle for a second, or at the next prompt.
+	Begin(context.Context, Origin) (*Turn, error)
+	// Import fills an empty log with the agent's own history.
+	Import(context.Context, iter.Seq[Event]) error
+	// Editor is the editor to turn to now; nil: none.
+	Editor() Editor
+	// Authorize is the gate for a back end that runs its own tools: policy,
+	// then a person. It blocks until it is decided.
+	Authorize(context.Context, Call, ...Access) (Decision, error)
+	// Ask puts a question to the user and blocks until it is settled.
+	Ask(context.Context, Ask) (Reply, error)
+}

@@ -1,0 +1,62 @@
+package core
+
+// Block is one piece of content, in a prompt or in a tool call's result.
+//
+//sumtype:decl
+type Block interface{ block() }
+
+// Text is plain or markdown text.
+type Text struct {
+	Text string `json:"text"`
+}
+
+// Image is a picture: its bytes, or where they are.
+type Image struct {
+	MIME string `json:"mime,omitempty"`
+	Data []byte `json:"data,omitempty"`
+	URI  string `json:"uri,omitempty"`
+}
+
+// Audio is a sound.
+type Audio struct {
+	MIME string `json:"mime,omitempty"`
+	Data []byte `json:"data,omitempty"`
+}
+
+// Link names a resource that the reader may open for itself.
+type Link struct {
+	URI         string `json:"uri"`
+	Name        string `json:"name,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	MIME        string `json:"mime,omitempty"`
+	Size        int64  `json:"size,omitempty"` // bytes; 0: unknown
+}
+
+// Resource is the content of something that has a URI. Exactly one of Text and
+// Blob is used; Lines, 1-based and inclusive, says which part of a file it is.
+type Resource struct {
+	URI   string `json:"uri"`
+	MIME  string `json:"mime,omitempty"`
+	Text  string `json:"text,omitempty"`
+	Blob  []byte `json:"blob,omitempty"`
+	Lines [2]int `json:"lines,omitzero"`
+}
+
+// Diff is a change to one file, made or only proposed.
+type Diff struct {
+	Path    string `json:"path"` // absolute
+	Old     string `json:"old,omitempty"`
+	New     string `json:"new,omitempty"`
+	Created bool   `json:"created,omitempty"` // there was no file: Old is empty and means nothing
+	Patch   string `json:"patch,omitempty"`   // the same as a unified diff
+	Added   int    `json:"added,omitempty"`   // lines
+	Removed int    `json:"removed,omitempty"`
+}
+
+func (Text) block()     {}
+func (Image) block()    {}
+func (Audio) block()    {}
+func (Link) block()     {}
+func (Resource) block() {}
+func (Diff) block()     {}

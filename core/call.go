@@ -1,0 +1,89 @@
+package core
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// CallID names a tool call within its session.
+type CallID string
+
+// CallKind says what sort of thing a call does, for icons and for policy.
+type CallKind string
+
+const (
+	KindRead    CallKind = "read"
+	KindEdit    CallKind = "edit"
+	KindDelete  CallKind = "delete"
+	KindMove    CallKind = "move"
+	KindSearch  CallKind = "search"
+	KindExecute CallKind = "execute"
+	KindThink   CallKind = "think"
+	KindFetch   CallKind = "fetch"
+	KindOther   CallKind = "other"
+)
+
+// CallState is where a call stands.
+type CallState string
+
+const (
+	Proposed  CallState = "proposed"  // the model wants it; its arguments may still be arriving
+	Awaiting  CallState = "awaiting"  // somebody is asked
+	Running   CallState = "running"   // decided, and about to have its effect
+	Succeeded CallState = "succeeded" // ended well
+	Errored   CallState = "errored"   // ran, or could not, and says why
+	Rejected  CallState = "rejected"  // a person or a rule said no; it never ran
+	Canceled  CallState = "canceled"  // its turn was stopped first
+)
+
+// transitions is the whole life of a call. What is not here is a fault of ours
+// or of a back end, and is refused.
+var transitions = map[CallState][]CallState{
+	"":       {Proposed},
+	Proposed: {Proposed, Awaiting, Running, Rejected, Canceled, Errored},
+	Awaiting: {Running, Rejected, Canceled, Errored},
+	Running:  {Running, Succeeded, Errored, Canceled},
+}
+
+// To reports whether a call in state s may go to next. Proposed and Running may
+// be repeated: a title, arguments or content become known.
+func (s CallState) To(next CallState) bool {
+	for _, t := range transitions[s] {
+		if t == next {
+			return true
+		}
+	}
+	return false
+}
+
+// Ended reports whether nothing can follow s.
+func (s CallState) Ended() bool { return s != "" && transitions[s] == nil }
+
+// Location is a place in a file that a call works on.
+type Location struct {
+	Path string `json:"path"`           // absolute
+	Line int    `json:"line,omitempty"` // 1-based; 0: the whole file
+}
+
+// Call is one tool call, whole, as it stands after a change.
+type Call struct {
+	ID        CallID          `json:"id"`
+	Turn      TurnID          `json:"turn"`
+	Server    string          `json:"server"` // who offers the tool; "native" for our own
+	Tool      string          `json:"tool"`   // its name there, without prefix
+	Title     string          `json:"title,omitempty"`
+	Kind      CallKind        `json:"kind"`
+	Args      json.RawMessage `json:"args,omitempty"` // a JSON object; nil while it still arrives
+	State     CallState       `json:"state"`
+	Why       string          `json:"why,omitempty"` // who or which rule decided, or what went wrong
+	Content   []Block         `json:"-"`             // what it will do (a diff), then what came of it
+	Locations []Location      `json:"locations,omitempty"`
+	Child     SessionID       `json:"child,omitempty"`
+	Start     time.Time       `json:"start,omitzero"` // of Running
+	End       time.Time       `json:"end,omitzero"`
+	Output    json.RawMessage `json:"output,omitempty"` // the structured result, where the tool gave one
+	Meta      json.RawMessage `json:"meta,omitempty"`
+}
+
+// Native is the Server of the tools that the gateway brings itself.
+const Native = "native"

@@ -1,0 +1,53 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The causes for which a turn is stopped from outside.
+var (
+	ErrCanceled   = errors.New("canceled by the user")
+	ErrClientGone = errors.New("the client has left")
+	ErrShutdown   = errors.New("the gateway is shutting down")
+)
+
+// What callers branch on.
+var (
+	ErrNotFound = errors.New("no such session")
+	ErrExists   = errors.New("the session exists already")
+	ErrFenced   = errors.New("another process has taken the session over")
+	ErrObserver = errors.New("this client may only watch the session")
+	ErrNotAsked = errors.New("nothing of that id waits for an answer")
+	ErrClosed   = errors.New("the session is closed")
+)
+
+// BusyError refuses a prompt while another turn runs.
+type BusyError struct{ Turn TurnID }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("the session is busy with turn %s; wait for it or cancel it", e.Turn)
+}
+
+// OwnedError says that another living process owns a session.
+type OwnedError struct {
+	Session SessionID
+	Node    string // host and process
+}
+
+func (e *OwnedError) Error() string {
+	return fmt.Sprintf("session %s is in use by another process (%s); close it there first", e.Session, e.Node)
+}
+
+// StoreError says that a session could not be stored. The session takes no more
+// prompts until it is opened again.
+type StoreError struct {
+	Session SessionID
+	Err     error
+}
+
+func (e *StoreError) Error() string {
+	return fmt.Sprintf("session %s could not be stored: %v; free space or mend the data folder, then open the session again", e.Session, e.Err)
+}
+
+func (e *StoreError) Unwrap() error { return e.Err }

@@ -1,0 +1,287 @@
+package core
+
+import (
+	"encoding/json"
+	"time"
+)
+
+type (
+	// SessionID names a session within its principal. Clients may choose it: up
+	// to 256 bytes of anything but NUL.
+	SessionID string
+	// TurnID names a turn within its session.
+	TurnID string
+	// MessageID names a message within its session.
+	MessageID string
+	// ThoughtID names one stretch of reasoning within its session.
+	ThoughtID string
+	// AskID names something that waits for a person.
+	AskID string
+	// Principal is on whose behalf a client acts. Sessions belong to one.
+	Principal string
+)
+
+// Local is the principal of everybody who started the process.
+const Local Principal = "local"
+
+// Record is one event at its place in a session's log. Off > 0 marks the rest
+// of a run, of which the reader has Off bytes already. Seq is 0 for what is
+// live only (Phase): it has no place in the log.
+type Record struct {
+	Epoch, Seq, Off uint64
+	Time            time.Time
+	Event           Event
+}
+
+// End is the position of a reader that has all of r.
+func (r Record) End() Pos {
+	if n, ok := runLen(r.Event); ok {
+		return Pos{r.Epoch, r.Seq, r.Off + uint64(n)}
+	}
+	return Pos{r.Epoch, r.Seq + 1, 0}
+}
+
+// Event is one thing that happened in a session. The set is closed; events are
+// values and never change once they were appended.
+//
+//sumtype:decl
+type Event interface{ event() }
+
+// Opened is the first record of every log.
+type Opened struct {
+	Meta Meta `json:"meta"`
+}
+
+// Claimed says that a process took the session over. Records of an earlier
+// epoch behind it do not count.
+type Claimed struct {
+	Epoch uint64 `json:"epoch"`
+	Node  string `json:"node"`
+	After Pos    `json:"after"`
+}
+
+// Origin says who prompted a turn.
+type Origin struct {
+	Client    string    `json:"client,omitempty"` // the attachment's client
+	Principal Principal `json:"principal,omitempty"`
+	Hops      int       `json:"hops,omitempty"`      // gateways between the prompter and us
+	Approvals Approvals `json:"approvals,omitempty"` // narrows what policy grants, for this turn
+}
+
+// PromptQueued says that a prompt was accepted while another turn ran.
+type PromptQueued struct {
+	Turn   TurnID  `json:"turn"`
+	Key    string  `json:"key,omitempty"`
+	Origin Origin  `json:"origin"`
+	Prompt []Block `json:"-"`
+}
+
+// TurnStarted begins a turn. Message is the id of the user's message.
+type TurnStarted struct {
+	Turn    TurnID    `json:"turn"`
+	Message MessageID `json:"message"`
+	Key     string    `json:"key,omitempty"`
+	Origin  Origin    `json:"origin"`
+	Prompt  []Block   `json:"-"` // empty for a turn that nobody here prompted
+}
+
+// Steered adds a message of the user to the turn that runs.
+type Steered struct {
+	Turn    TurnID    `json:"turn"`
+	Message MessageID `json:"message"`
+	Origin  Origin    `json:"origin"`
+	Prompt  []Block   `json:"-"`
+}
+
+// PhaseKind is what a running turn is busy with.
+type PhaseKind string
+
+const (
+	PhaseWaiting    PhaseKind = "waiting"    // for the model's first word
+	PhaseGenerating PhaseKind = "generating" // the model speaks
+	PhaseCalling    PhaseKind = "calling"    // tools run
+	PhaseRetrying   PhaseKind = "retrying"   // the model's service asked to wait
+)
+
+// Phase is live only: it is never stored, and a reader gets the newest.
+type Phase struct {
+	Turn  TurnID
+	Kind  PhaseKind
+	Tool  string        // of PhaseCalling
+	After time.Duration // of PhaseRetrying: until the next try
+}
+
+// TextDelta is a part of the agent's answer. Deltas of one Message concatenate.
+type TextDelta struct {
+	Message MessageID
+	Text    string
+}
+
+// ThoughtStarted begins a stretch of reasoning.
+type ThoughtStarted struct {
+	Thought ThoughtID `json:"thought"`
+}
+
+// ThoughtDelta is a part of it.
+type ThoughtDelta struct {
+	Thought ThoughtID
+	Text    string
+}
+
+// ThoughtEnded ends it. Sealed is what the provider wants to see again (a
+// signature, an encrypted block); nobody else reads it.
+type ThoughtEnded struct {
+	Thought ThoughtID       `json:"thought"`
+	Took    time.Duration   `json:"took"`
+	Sealed  json.RawMessage `json:"sealed,omitempty"`
+}
+
+// CallChanged carries a call, whole, after a change. A call's first record is
+// Proposed, with id, name, server and kind.
+type CallChanged struct{ Call Call }
+
+// CallArgs is a part of a call's arguments as the model writes them: raw text.
+type CallArgs struct {
+	Call CallID
+	Text string
+}
+
+// CallOutput is a part of what a running call prints.
+type CallOutput struct {
+	Call CallID
+	Text string
+}
+
+// Asked says that a person must decide or answer something.
+type Asked struct {
+	Ask Ask `json:"ask"`
+}
+
+// Answered settles an Ask.
+type Answered struct {
+	Ask   AskID `json:"ask"`
+	Reply Reply `json:"reply"`
+}
+
+// PlanStatus is how far a step of a plan is.
+type PlanStatus string
+
+const (
+	PlanPending PlanStatus = "pending"
+	PlanActive  PlanStatus = "in_progress"
+	PlanDone    PlanStatus = "completed"
+)
+
+// PlanEntry is one step.
+type PlanEntry struct {
+	Text     string     `json:"text"`
+	Status   PlanStatus `json:"status"`
+	Priority string     `json:"priority,omitempty"` // high, medium or low; "": medium
+}
+
+// PlanChanged carries the whole plan.
+type PlanChanged struct {
+	Entries []PlanEntry `json:"entries"`
+}
+
+// UsageChanged carries the session's totals after a model's answer, and what
+// that answer took.
+type UsageChanged struct {
+	Turn  TurnID `json:"turn"`
+	Last  Usage  `json:"last"`
+	Total Usage  `json:"total"`
+	// Context is how much of the model's window the last request and its answer
+	// fill, in tokens; Window is 0 where it is unknown.
+	Context int `json:"context"`
+	Window  int `json:"window,omitempty"`
+}
+
+// TitleChanged names the session. Auto is true while nobody has set a title.
+type TitleChanged struct {
+	Title string `json:"title"`
+	Auto  bool   `json:"auto,omitempty"`
+}
+
+// SettingsChanged carries all settings.
+type SettingsChanged struct {
+	Settings Settings `json:"settings"`
+	By       string   `json:"by,omitempty"`
+}
+
+// Bound keeps what a back end needs to find its side of the session again.
+type Bound struct {
+	Agent string          `json:"agent"`
+	State json.RawMessage `json:"state"`
+}
+
+// Severity grades a Notice.
+type Severity string
+
+const (
+	Info    Severity = "info"
+	Warning Severity = "warning"
+	Failure Severity = "error"
+)
+
+// Notice tells the user something that is not the agent's answer.
+type Notice struct {
+	Severity Severity `json:"severity"`
+	Text     string   `json:"text"`
+}
+
+// Truncated hides all records behind After, up to itself.
+type Truncated struct {
+	After Pos    `json:"after"`
+	By    string `json:"by,omitempty"`
+}
+
+// StopReason says why a turn ended.
+type StopReason string
+
+const (
+	StopEnd         StopReason = "end_turn"
+	StopTokens      StopReason = "max_tokens"
+	StopRequests    StopReason = "max_turn_requests"
+	StopRefusal     StopReason = "refusal"
+	StopCanceled    StopReason = "cancelled"
+	StopError       StopReason = "error"       // Err says what happened
+	StopInterrupted StopReason = "interrupted" // the process that ran it died
+)
+
+// TurnEnded ends a turn. All its calls have ended before.
+type TurnEnded struct {
+	Turn TurnID     `json:"turn"`
+	Stop StopReason `json:"stop"`
+	Err  string     `json:"err,omitempty"` // for people: what failed, and what to do
+}
+
+// Unknown is an event that a later version of the gateway wrote. It is kept.
+type Unknown struct {
+	Kind string
+	Raw  json.RawMessage
+}
+
+func (Opened) event()          {}
+func (Claimed) event()         {}
+func (PromptQueued) event()    {}
+func (TurnStarted) event()     {}
+func (Steered) event()         {}
+func (Phase) event()           {}
+func (TextDelta) event()       {}
+func (ThoughtStarted) event()  {}
+func (ThoughtDelta) event()    {}
+func (ThoughtEnded) event()    {}
+func (CallChanged) event()     {}
+func (CallArgs) event()        {}
+func (CallOutput) event()      {}
+func (Asked) event()           {}
+func (Answered) event()        {}
+func (PlanChanged) event()     {}
+func (UsageChanged) event()    {}
+func (TitleChanged) event()    {}
+func (SettingsChanged) event() {}
+func (Bound) event()           {}
+func (Notice) event()          {}
+func (Truncated) event()       {}
+func (TurnEnded) event()       {}
+func (Unknown) event()         {}

@@ -1,0 +1,66 @@
+package core
+
+// Approvals narrows what policy grants. It never widens it: see Approvals.Limit.
+type Approvals string
+
+const (
+	ApprovalsAsk      Approvals = "ask"       // the default, also when empty
+	ApprovalsDeny     Approvals = "deny"      // what would be asked is rejected
+	ApprovalsReadOnly Approvals = "read-only" // and whatever writes or runs is rejected, asked or not
+	ApprovalsAuto     Approvals = "auto"      // what would be asked is allowed; adapters admit it only where the configuration does
+)
+
+// AccessOp is a way in which a call touches the world.
+type AccessOp string
+
+const (
+	OpRead  AccessOp = "read"
+	OpWrite AccessOp = "write"
+	OpRun   AccessOp = "run"
+	OpNet   AccessOp = "net"
+)
+
+// Access is one thing that a call would touch. Path is absolute, with symbolic
+// links resolved as far as it exists; Outside says that it lies in none of the
+// session's roots.
+type Access struct {
+	Op      AccessOp
+	Path    string
+	Outside bool
+	Command string // of OpRun
+	URL     string // of OpNet
+}
+
+// Check is everything that a policy may look at.
+type Check struct {
+	Call       Call
+	Spec       Spec
+	Access     []Access
+	Meta       Meta
+	Settings   Settings
+	Origin     Origin
+	Remembered map[string]Decision // by Verdict.Remember, of this session
+}
+
+// Effect is what a policy says.
+type Effect string
+
+const (
+	Allow   Effect = "allow"
+	MustAsk Effect = "ask"
+	Deny    Effect = "deny"
+)
+
+// Verdict is a policy's answer. Remember is the key under which a decision for
+// the session is kept, and RememberText says in words what it would cover; both
+// are empty where "always" must not be offered.
+type Verdict struct {
+	Effect       Effect
+	Why          string
+	Remember     string
+	RememberText string
+}
+
+// Policy decides whether a call may run. It is a pure function of its argument
+// and called with no lock held.
+type Policy interface{ Decide(Check) Verdict }

@@ -1,0 +1,69 @@
+package core
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Pos says how far a reader of a log has come: it has every record before Seq,
+// and the first Off bytes of the run that is record Seq. The zero Pos is the
+// beginning. Outside of this package a Pos travels as opaque text.
+type Pos struct{ Epoch, Seq, Off uint64 }
+
+// Before reports whether a reader at p has less than a reader at q.
+func (p Pos) Before(q Pos) bool {
+	ps, qs := max(p.Seq, 1), max(q.Seq, 1)
+	return ps < qs || ps == qs && p.Off < q.Off
+}
+
+// String encodes p as the opaque cursor that clients hold.
+func (p Pos) String() string {
+	b := strconv.AppendUint(make([]byte, 0, 24), p.Epoch, 36)
+	b = strconv.AppendUint(append(b, '-'), p.Seq, 36)
+	return string(strconv.AppendUint(append(b, '-'), p.Off, 36))
+}
+
+// ParsePos decodes what String encoded. The empty text is the beginning.
+func ParsePos(s string) (Pos, error) {
+	if s == "" {
+		return Pos{}, nil
+	}
+	var n [3]uint64
+	parts := strings.Split(s, "-")
+	if len(parts) != len(n) {
+		return Pos{}, fmt.Errorf("parse cursor %q: not one that this gateway gave out", s)
+	}
+	for i, part := range parts {
+		v, err := strconv.ParseUint(part, 36, 64)
+		if err != nil {
+			return Pos{}, fmt.Errorf("parse cursor %q: not one that this gateway gave out", s)
+		}
+		n[i] = v
+	}
+	return Pos{n[0], n[1], n[2]}, nil
+}
+
+// Splice fits a record from any source (the log's memory, a store, a retry)
+// behind a reader that has come to p. It returns the part of r that the reader
+// lacks and the reader's new position; ok is false when it lacks nothing of it.
+// A record that would leave a gap is an error.
+func (p Pos) Splice(r Record) (next Pos, rest Record, ok bool, err error) {
+	end := r.End()
+	if !p.Before(end) {
+		return p, Record{}, false, nil
+	}
+	seq := max(p.Seq, 1)
+	switch {
+	case r.Seq == seq && r.Off <= p.Off: // the record or the run that is due
+		rest = r
+		if cut := p.Off - r.Off; cut > 0 {
+			rest.Event, rest.Off = cutRun(r.Event, cut), p.Off
+		}
+	case r.Seq == seq+1 && r.Off == 0 && p.Off > 0: // the run that p stands in has ended
+		rest = r
+	default:
+		return p, Record{}, false, fmt.Errorf("record %d.%d does not follow %d.%d", r.Seq, r.Off, p.Seq, p.Off)
+	}
+	return end, rest, true, nil
+}

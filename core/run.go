@@ -1,0 +1,52 @@
+package core
+
+// A run is a sequence of deltas of one stream. It is one record that grows.
+
+// stream names the stream that a delta belongs to; the zero value: not a delta.
+type stream struct {
+	kind byte // 't'ext, 'h' thought, 'a'rgs, 'o'utput
+	id   string
+}
+
+// runOf tells the stream and the text of a delta; ok is false for other events.
+func runOf(e Event) (s stream, text string, ok bool) {
+	switch e := e.(type) {
+	case TextDelta:
+		return stream{'t', string(e.Message)}, e.Text, true
+	case ThoughtDelta:
+		return stream{'h', string(e.Thought)}, e.Text, true
+	case CallArgs:
+		return stream{'a', string(e.Call)}, e.Text, true
+	case CallOutput:
+		return stream{'o', string(e.Call)}, e.Text, true
+	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Phase, ThoughtStarted, ThoughtEnded, CallChanged, Asked, Answered,
+		PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Truncated, TurnEnded, Unknown:
+	}
+	return stream{}, "", false
+}
+
+// delta is the inverse of runOf.
+func (s stream) delta(text string) Event {
+	switch s.kind {
+	case 't':
+		return TextDelta{MessageID(s.id), text}
+	case 'h':
+		return ThoughtDelta{ThoughtID(s.id), text}
+	case 'a':
+		return CallArgs{CallID(s.id), text}
+	default:
+		return CallOutput{CallID(s.id), text}
+	}
+}
+
+// runLen is the length in bytes of a delta's text.
+func runLen(e Event) (int, bool) {
+	_, text, ok := runOf(e)
+	return len(text), ok
+}
+
+// cutRun drops the first n bytes of a delta's text.
+func cutRun(e Event, n uint64) Event {
+	s, text, _ := runOf(e)
+	return s.delta(text[min(n, uint64(len(text))):])
+}

@@ -1,0 +1,72 @@
+package core
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// Meta is what a session is made with.
+type Meta struct {
+	ID        SessionID `json:"id"`
+	Principal Principal `json:"principal"`
+	Cwd       string    `json:"cwd"`             // absolute
+	Roots     []string  `json:"roots,omitempty"` // absolute; Cwd is the first
+	Parent    SessionID `json:"parent,omitempty"`
+	Created   time.Time `json:"created"`
+	// Spill is the folder for tool output that was cut, which read_file may
+	// read. Set by the store when the session is opened, never stored.
+	Spill string `json:"-"`
+}
+
+// Store keeps sessions.
+type Store interface {
+	// Create makes a session and its first record; ErrExists if there is one.
+	Create(context.Context, Meta) (Journal, error)
+	// Open opens a session for reading; ErrNotFound if there is none.
+	Open(context.Context, Principal, SessionID) (Journal, error)
+	// List yields the sessions of a principal, last used first.
+	List(context.Context, Principal) iter.Seq2[Summary, error]
+	// Note keeps a session's summary for List. It may be lost in a crash and is
+	// then derived from the log.
+	Note(context.Context, Principal, Summary) error
+	// Delete removes a session and all that belongs to it; no error if there is none.
+	Delete(context.Context, Principal, SessionID) error
+	Close() error
+}
+
+// Journal is one session's stored log. Reading needs nothing; writing needs a
+// claim. One goroutine writes at a time; reading may happen beside it.
+type Journal interface {
+	Meta() Meta
+	// Claim makes this process the session's owner and returns its epoch, which
+	// is higher than every epoch before. An *OwnedError says who owns it.
+	Claim(context.Context) (epoch uint64, err error)
+	// Release gives the claim back.
+	Release() error
+	// Write appends records; when it returns they survive the death of the
+	// process. It fails with ErrFenced when somebody else has claimed the session.
+	Write(context.Context, []Record) error
+	// Sync makes what was written durable.
+	Sync(context.Context) error
+	// Read yields what is stored behind a position, records in order, runs in
+	// any number of pieces. Records of a stale owner are left out. It ends at
+	// the end of what is stored when it gets there.
+	Read(context.Context, Pos) iter.Seq2[Record, error]
+	Close() error
+}
+
+// Summary describes a session in a list.
+type Summary struct {
+	ID       SessionID `json:"id"`
+	Title    string    `json:"title,omitempty"`
+	Cwd      string    `json:"cwd"`
+	Roots    []string  `json:"roots,omitempty"`
+	Parent   SessionID `json:"parent,omitempty"`
+	Created  time.Time `json:"created"`
+	Updated  time.Time `json:"updated"`
+	Model    string    `json:"model,omitempty"`
+	Agent    string    `json:"agent,omitempty"`
+	Messages int       `json:"messages"` // of the user and of the agent
+	Running  bool      `json:"-"`        // a turn runs in this process
+}

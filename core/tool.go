@@ -1,0 +1,90 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Spec describes a tool to a model and to policy.
+type Spec struct {
+	Server      string // Native, or the name of an upstream server
+	Name        string // unique within Server
+	Title       string
+	Description string
+	Schema      json.RawMessage // JSON Schema of the arguments: an object
+	Kind        CallKind
+	ReadOnly    bool // has no effect
+	Idempotent  bool // may be repeated after a failure
+}
+
+// Toolbox offers tools. Every session opens its own Toolset.
+type Toolbox interface {
+	Open(context.Context, ToolHost) (Toolset, error)
+}
+
+// Toolset is what one session has of a Toolbox.
+type Toolset interface {
+	// Tools lists them in an order that stays the same within a session.
+	Tools(context.Context) ([]Tool, error)
+	// Changed yields after the list has changed; nil: it never does.
+	Changed() <-chan struct{}
+	Close() error
+}
+
+// ToolHost is what a session lends to its toolsets.
+type ToolHost interface {
+	// Meta tells the session's id, roots and folder for cut output.
+	Meta() Meta
+	// Editor is the editor that prompted the turn which runs, or nil.
+	Editor() Editor
+	// Ask puts a question to the user; it blocks until it is settled, the
+	// deadline passes or ctx ends. Without anybody to ask it returns at once
+	// with OutcomeAlone.
+	Ask(context.Context, Ask) (Reply, error)
+}
+
+// Tool is one tool. Run is called only after policy and, where it says so, a
+// person have allowed the very Invocation that Preview described.
+type Tool interface {
+	Spec() Spec
+	// Preview says what Run would do, without doing any of it. Its error is the
+	// model's (bad arguments, no such file): the call ends with it, unasked.
+	Preview(context.Context, Invocation) (Preview, error)
+	// Run does it. A failure that the model should see is a Result with Failed
+	// set; an error means that the tool could not be reached at all.
+	Run(context.Context, Invocation) (Result, error)
+}
+
+// Invocation is one run of a tool.
+type Invocation struct {
+	Call CallID
+	Turn TurnID
+	Args json.RawMessage // a JSON object
+	// Access is what Preview returned and was allowed; Run touches nothing else
+	// outside of the roots. Empty while Preview runs.
+	Access []Access
+	// Output streams what a long call prints. It may block while every client
+	// is far behind; nil while Preview runs.
+	Output func(text string)
+	// Plan replaces the session's plan; nil while Preview runs.
+	Plan func([]PlanEntry)
+}
+
+// Preview describes a call before it runs.
+type Preview struct {
+	Title     string // one line
+	Kind      CallKind
+	Locations []Location
+	Content   []Block // shown with the request for approval: a diff
+	Access    []Access
+}
+
+// Result is what came of a call.
+type Result struct {
+	Blocks     []Block
+	Locations  []Location
+	Failed     bool
+	Structured json.RawMessage
+	Raw        json.RawMessage // as an upstream sent it: relayed, never encoded again
+	Meta       json.RawMessage
+}

@@ -1,0 +1,4 @@
+package core
+
+// Turn is one prompt being answered.
+type Turn struct{}
