@@ -133,7 +133,7 @@ export function message(bytes) {
   for (const watch of watches) {
     if (watch.text !== undefined && line.includes(watch.text)) {
       watch.text = undefined;
-      watch.act();
+      watch.act(value);
     }
   }
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? { value, line } : undefined;
@@ -159,7 +159,7 @@ function envelope(value) {
 
 const watches = [];
 
-/** Calls act once, when an incoming message holds text. */
+/** Calls act once with the message, when an incoming one holds text; the SDK sees the message a little later. */
 export function when(text, act) {
   if (text !== undefined) watches.push({ text, act });
 }
