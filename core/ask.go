@@ -24,6 +24,8 @@ type Ask struct {
 	// Remember says in words what DecideSession would allow from then on;
 	// empty: it is not offered.
 	Remember string `json:"remember,omitempty"`
+
+	key string // what policy will find a decision for the session under
 }
 
 // Option is one answer that is offered to a question.

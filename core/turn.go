@@ -1,4 +1,319 @@
 package core
 
-// Turn is one prompt being answered.
-type Turn struct{}
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// Turn is one prompt being answered, as the back end that answers it sees it.
+// Its methods may be called by any goroutine until Run returns.
+type Turn struct {
+	s      *Session
+	id     TurnID
+	by     *Attachment // nil: nobody here prompted it
+	origin Origin
+	prompt Prompt
+	ctx    context.Context //nolint:containedctx // the turn's life; handed to Run, and to nothing else
+	cancel context.CancelCauseFunc
+	tools  *bench
+	set    Settings
+	begun  *time.Timer // of a turn that nobody prompted: ends it when it is idle
+
+	// The session's lock guards the fields below.
+	unwatch func() bool // stops watching the prompt's context
+	steer   bool        // the back end takes messages while it runs
+	steered []Steered
+	over    bool
+}
+
+// ID names the turn; a nil Turn has none.
+func (t *Turn) ID() TurnID {
+	if t == nil {
+		return ""
+	}
+	return t.id
+}
+
+// Meta tells about the session.
+func (t *Turn) Meta() Meta { return t.s.meta }
+
+// Prompt is what the user said.
+func (t *Turn) Prompt() []Block { return t.prompt.Blocks }
+
+// Origin says who prompted.
+func (t *Turn) Origin() Origin { return t.origin }
+
+// Settings are those that the turn began with.
+func (t *Turn) Settings() Settings { return t.set }
+
+// NewMessage makes a message's id.
+func (t *Turn) NewMessage() MessageID { return MessageID(t.s.newID("m")) }
+
+// NewThought makes a thought's id.
+func (t *Turn) NewThought() ThoughtID { return ThoughtID(t.s.newID("h")) }
+
+// NewCall makes a call's id.
+func (t *Turn) NewCall() CallID { return CallID(t.s.newID("c")) }
+
+// Steered returns the messages that came for this turn since it was last asked.
+func (t *Turn) Steered() []Steered {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	list := t.steered
+	t.steered = nil
+	return list
+}
+
+// Emit appends what the turn produces. It blocks while every client is far
+// behind. An error means that the turn must end: it was stopped, or its session
+// cannot be stored. A call's change that its state does not allow is refused.
+func (t *Turn) Emit(ctx context.Context, events ...Event) error {
+	if t.begun != nil {
+		t.begun.Reset(begunIdle)
+	}
+	for _, ev := range events {
+		if err := t.may(ev); err != nil {
+			return err
+		}
+	}
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
+	}
+	return t.s.publish(ctx, events...)
+}
+
+// may refuses events that are not a back end's to make.
+func (t *Turn) may(ev Event) error {
+	switch e := ev.(type) {
+	case TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, PlanChanged, UsageChanged, TitleChanged, Bound, Notice, Phase:
+		return nil
+	case CallChanged:
+		t.s.mu.Lock()
+		was := t.s.state.calls[e.Call.ID].State
+		t.s.mu.Unlock()
+		if !was.To(e.Call.State) {
+			return fmt.Errorf("call %s: it cannot go from %q to %q", e.Call.ID, was, e.Call.State)
+		}
+		return nil
+	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Asked, Answered, SettingsChanged, Truncated, TurnEnded, Unknown:
+	}
+	return fmt.Errorf("emit %T: it is not a turn's to make", ev)
+}
+
+// Records yields the session's effective log behind a position, up to now: what
+// a truncation hides is left out, runs may come in pieces.
+func (t *Turn) Records(ctx context.Context, after Pos) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		if err := t.s.durable(ctx, t.s.headNow()); err != nil { // everything can be read
+			yield(Record{}, err)
+			return
+		}
+		r := t.s.newReader(after, nil)
+		defer r.Close()
+		for {
+			recs, err := r.take(ctx)
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			if len(recs) == 0 {
+				return
+			}
+			for _, rec := range recs {
+				if rec.Seq > 0 && !yield(rec, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (s *Session) headNow() Pos {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.head()
+}
+
+// newTurnLocked makes a turn that has not begun.
+func (s *Session) newTurnLocked(a *Attachment, origin Origin, p Prompt) *Turn {
+	t := &Turn{s: s, id: TurnID(s.newIDLocked("t")), by: a, origin: origin, prompt: p}
+	t.ctx, t.cancel = context.WithCancelCause(s.base)
+	return t
+}
+
+// watch ends the turn when the prompt's context is cancelled.
+func (t *Turn) watch(ctx context.Context) {
+	t.unwatch = context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), ErrCanceled) {
+			t.cancel(ErrCanceled)
+			t.s.dropQueued()
+		}
+	})
+}
+
+// startedLocked lists the events that begin a turn.
+func (s *Session) startedLocked(t *Turn) []Event {
+	events := []Event{TurnStarted{
+		Turn: t.id, Message: MessageID(s.newIDLocked("m")), Key: t.prompt.Key, Origin: t.origin, Prompt: t.prompt.Blocks,
+	}}
+	if s.state.Title == "" {
+		if title := titleOf(t.prompt.Blocks); title != "" {
+			events = append(events, TitleChanged{Title: title, Auto: true})
+		}
+	}
+	return events
+}
+
+// turns lists the turn of that id; the zero id: those that run or are queued now.
+func (s *Session) turns(id TurnID) (list []*Turn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turn != nil && (id == "" || s.turn.id == id) {
+		list = append(list, s.turn)
+	}
+	for _, t := range s.queue {
+		if id == "" || t.id == id {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// work starts the goroutine that runs turns, if it is not on its way.
+func (s *Session) work() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.working != nil || s.closed || s.turn == nil || s.turn.begun != nil {
+		return
+	}
+	s.working = make(chan struct{})
+	s.wg.Go(s.runAll)
+}
+
+// runAll runs the turn that has begun and those behind it.
+func (s *Session) runAll() {
+	for {
+		s.mu.Lock()
+		t := s.turn
+		if t == nil {
+			close(s.working)
+			s.working = nil
+			s.startIdleLocked()
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+		s.runTurn(t)
+	}
+}
+
+// runTurn runs one turn to its end and begins the next.
+func (s *Session) runTurn(t *Turn) {
+	s.note(t.ctx)
+	stop, err := s.answer(t)
+	s.finish(t, stop, err)
+	s.note(t.ctx)
+}
+
+// answer lets the agent's conversation run the turn. A panic of a back end ends
+// its turn, not the process.
+func (s *Session) answer(t *Turn) (stop StopReason, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			stop, err = StopError, fmt.Errorf("run the turn: internal error: %v", p)
+		}
+	}()
+	if t.ctx.Err() != nil {
+		return StopCanceled, context.Cause(t.ctx)
+	}
+	if err := s.durable(t.ctx, s.headNow()); err != nil { // the prompt, before the model is asked
+		return StopError, err
+	}
+	conv, err := s.prepare(t.ctx, t)
+	if err != nil {
+		return StopError, err
+	}
+	return conv.Run(t.ctx, t)
+}
+
+// finish ends a turn in its fixed order: the model has stopped, every call
+// reaches an end, what was asked is withdrawn, the turn ends. Then the next one
+// begins.
+func (s *Session) finish(t *Turn, stop StopReason, err error) {
+	text := ""
+	switch cause := context.Cause(t.ctx); {
+	case errors.Is(cause, ErrCanceled):
+		stop = StopCanceled
+	case cause != nil:
+		stop, text = StopError, cause.Error()
+	case err != nil:
+		stop, text = StopError, err.Error()
+	case stop == "":
+		stop = StopEnd
+	}
+	s.mu.Lock()
+	events := s.closeCallsLocked(stop, text)
+	settled := s.withdrawLocked(&events)
+	events = append(events, TurnEnded{Turn: t.id, Stop: stop, Err: text})
+	t.over = true
+	s.turn = nil
+	var next *Turn
+	if len(s.queue) > 0 {
+		next = s.queue[0]
+		s.queue = s.queue[1:]
+		s.turn = next
+		events = append(events, s.startedLocked(next)...)
+	}
+	wake := s.appendLocked(events...)
+	unwatch := t.unwatch
+	s.mu.Unlock()
+	if unwatch != nil {
+		unwatch()
+	}
+	t.cancel(nil)
+	s.wake(wake)
+	for _, p := range settled {
+		p.done <- Reply{Outcome: OutcomeCanceled}
+	}
+}
+
+// closeCallsLocked lists the ends of the calls that are still open.
+func (s *Session) closeCallsLocked(stop StopReason, text string) (events []Event) {
+	for _, c := range s.state.openCalls() {
+		c.End = s.now()
+		switch {
+		case stop == StopCanceled:
+			c.State, c.Why = Canceled, "the turn was cancelled"
+		case s.storeErr != nil:
+			c.State, c.Why = Errored, s.storeErr.Error()
+		case text != "":
+			c.State, c.Why = Errored, "the turn ended: "+text
+		default:
+			c.State, c.Why = Errored, "the turn ended before the call did"
+		}
+		events = append(events, CallChanged{c})
+	}
+	return events
+}
+
+// dropQueued ends the queued turns that were cancelled.
+func (s *Session) dropQueued() {
+	s.mu.Lock()
+	var events []Event
+	kept := s.queue[:0]
+	for _, t := range s.queue {
+		if t.ctx.Err() == nil {
+			kept = append(kept, t)
+			continue
+		}
+		t.over = true
+		events = append(events, TurnEnded{Turn: t.id, Stop: StopCanceled})
+	}
+	s.queue = kept
+	wake := s.appendLocked(events...)
+	s.mu.Unlock()
+	s.wake(wake)
+}

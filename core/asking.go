@@ -1,0 +1,172 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// defaultAskTimeout is how long a person has where the profile says nothing.
+const defaultAskTimeout = time.Hour
+
+// pending is an Ask that somebody in this process waits for.
+type pending struct {
+	ask  Ask
+	done chan Reply // holds the one reply
+}
+
+// canAskLocked reports whether anybody attached could settle an ask.
+func (s *Session) canAskLocked(kind AskKind) bool {
+	for a := range s.clients {
+		if a.client.Role == Decide && (kind == AskApproval && a.client.Asks || kind == AskQuestion && a.client.Questions) {
+			return true
+		}
+	}
+	return false
+}
+
+// settle answers an ask and reports whether it was waiting.
+func (s *Session) settle(id AskID, r Reply) bool {
+	s.mu.Lock()
+	p, ok := s.asks[id]
+	if !ok {
+		s.mu.Unlock()
+		return false
+	}
+	delete(s.asks, id)
+	if !r.Decision.Allows() && r.Decision != RejectAlways || p.ask.Remember == "" || r.Decision == AllowOnce {
+		r.Remember = ""
+	} else {
+		r.Remember = p.ask.key
+	}
+	wake := s.appendLocked(Answered{id, r})
+	s.mu.Unlock()
+	s.wake(wake)
+	p.done <- r
+	return true
+}
+
+// withdrawLocked takes back everything that is asked; the caller answers it
+// after the lock.
+func (s *Session) withdrawLocked(events *[]Event) (list []*pending) {
+	for id, p := range s.asks {
+		delete(s.asks, id)
+		*events = append(*events, Answered{id, Reply{Outcome: OutcomeCanceled}})
+		list = append(list, p)
+	}
+	return list
+}
+
+// ask puts a question to whoever is attached and waits until it is settled.
+// before is appended with it. Without anybody to ask it returns OutcomeAlone at
+// once and appends nothing.
+func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, before ...Event) (Reply, error) {
+	if timeout <= 0 {
+		timeout = defaultAskTimeout
+	}
+	s.mu.Lock()
+	if err := s.refusalLocked(); err != nil {
+		s.mu.Unlock()
+		return Reply{}, err
+	}
+	if !s.canAskLocked(a.Kind) {
+		s.mu.Unlock()
+		return Reply{Outcome: OutcomeAlone}, nil
+	}
+	a.ID = AskID(s.newIDLocked("q"))
+	if d := s.now().Add(timeout); a.Deadline.IsZero() || a.Deadline.After(d) {
+		a.Deadline = d
+	}
+	p := &pending{ask: a, done: make(chan Reply, 1)}
+	s.asks[a.ID] = p
+	wake := s.appendLocked(append(before, Asked{a})...)
+	left := a.Deadline.Sub(s.now())
+	s.mu.Unlock()
+	s.wake(wake)
+
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case r := <-p.done:
+		return r, nil
+	case <-timer.C:
+		s.settle(a.ID, Reply{Outcome: OutcomeExpired, Text: "nobody answered within " + timeout.String()})
+	case <-ctx.Done():
+		s.settle(a.ID, Reply{Outcome: OutcomeCanceled})
+	}
+	r := <-p.done // ours, or that of somebody who was quicker
+	if r.Outcome == OutcomeCanceled && ctx.Err() != nil {
+		return r, context.Cause(ctx)
+	}
+	return r, nil
+}
+
+// judgement is what became of the question whether a call may run.
+type judgement struct {
+	allowed bool
+	once    Decision
+	why     string
+}
+
+// authorize is the one gate: policy, then a person. It moves the call to
+// Awaiting when somebody is asked. An error means that the turn must end.
+func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Profile) (judgement, error) {
+	s.mu.Lock()
+	check.Remembered = s.state.clone().remembered
+	check.Settings = s.state.Settings
+	s.mu.Unlock()
+	check.Call, check.Meta = c, s.meta
+	if prof.Policy == nil {
+		return judgement{why: "rejected: no policy is configured"}, nil
+	}
+	v := prof.Policy.Decide(check)
+	switch v.Effect {
+	case Allow:
+		return judgement{true, AllowOnce, v.Why}, nil
+	case Deny:
+		return judgement{false, RejectOnce, v.Why}, nil
+	case MustAsk:
+	}
+	c.State, c.Why = Awaiting, v.Why
+	a := Ask{Kind: AskApproval, Turn: c.Turn, Call: c.ID, Text: v.Why, Remember: v.RememberText, key: v.Remember}
+	r, err := s.ask(ctx, a, prof.AskTimeout, CallChanged{c})
+	if err != nil {
+		return judgement{}, err
+	}
+	switch r.Outcome {
+	case OutcomeDecided:
+		why := r.By
+		if why == "" {
+			why = "the user"
+		}
+		if r.Decision.Allows() {
+			return judgement{true, r.Decision, "allowed by " + why + scope(r, v)}, nil
+		}
+		return judgement{false, r.Decision, "rejected by " + why + scope(r, v) + note(r.Text)}, nil
+	case OutcomeAlone:
+		if r.Text != "" {
+			return judgement{false, RejectOnce, "rejected: " + v.Why + ", and " + r.Text}, nil
+		}
+		return judgement{false, RejectOnce, "rejected: " + v.Why + ", and nobody is attached who could be asked"}, nil
+	case OutcomeExpired:
+		return judgement{false, RejectOnce, "rejected: " + r.Text}, nil
+	case OutcomeCanceled:
+		return judgement{}, errors.Join(ErrCanceled)
+	case OutcomeAnswered, OutcomeDeclined:
+	}
+	return judgement{false, RejectOnce, "rejected: the answer was not a decision"}, nil
+}
+
+func scope(r Reply, v Verdict) string {
+	if r.Remember == "" {
+		return ""
+	}
+	return " for this session: " + v.RememberText
+}
+
+func note(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}

@@ -1,0 +1,286 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// Role says what a client may do with a session.
+type Role string
+
+const (
+	Decide  Role = "decide"  // prompt, decide, answer, cancel; the default
+	Observe Role = "observe" // only read
+)
+
+// Client is who attaches to a session.
+type Client struct {
+	Name      string // for people: "Zed 0.212", "agent over MCP"
+	Principal Principal
+	Role      Role
+	Asks      bool   // approvals can be put to it
+	Questions bool   // questions can be put to it
+	Editor    Editor // nil: none
+}
+
+// Attachment is one client on one session. What it does is recorded under its
+// client's name. All methods may be called by any goroutine.
+type Attachment struct {
+	s      *Session
+	client Client
+}
+
+// Attach adds a client. The session stays open while anybody is attached.
+func (s *Session) Attach(c Client) *Attachment {
+	if c.Role == "" {
+		c.Role = Decide
+	}
+	if c.Principal == "" {
+		c.Principal = s.meta.Principal
+	}
+	a := &Attachment{s: s, client: c}
+	s.mu.Lock()
+	s.clients[a] = struct{}{}
+	s.stopIdleLocked()
+	s.mu.Unlock()
+	return a
+}
+
+// Close takes the client off the session. What only it could have decided is
+// rejected; a turn goes on.
+func (a *Attachment) Close() {
+	s := a.s
+	s.mu.Lock()
+	delete(s.clients, a)
+	var alone []AskID
+	for id, p := range s.asks {
+		if !s.canAskLocked(p.ask.Kind) {
+			alone = append(alone, id)
+		}
+	}
+	s.startIdleLocked()
+	s.mu.Unlock()
+	for _, id := range alone {
+		s.settle(id, Reply{Outcome: OutcomeAlone, Text: "the client that could decide has left"})
+	}
+}
+
+// Session is what the client is attached to.
+func (a *Attachment) Session() *Session { return a.s }
+
+// Read returns a reader of the session's log. Close it after use.
+func (a *Attachment) Read(after Pos) *Reader { return a.s.newReader(after, nil) }
+
+// Watch is Read for a goroutine that waits on many readers with a Mux.
+func (a *Attachment) Watch(after Pos, m *Mux) *Reader { return a.s.newReader(after, m) }
+
+// Head is the position of a reader that has everything.
+func (a *Attachment) Head() Pos {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	return a.s.log.head()
+}
+
+// State is what is true of the session now.
+func (a *Attachment) State() State { return a.s.State() }
+
+// Pending lists what waits for a person, oldest first.
+func (a *Attachment) Pending() []Ask {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	return slices.Clone(a.s.state.Asks)
+}
+
+// Busy says what becomes of a prompt while a turn runs.
+type Busy string
+
+const (
+	BusyQueue  Busy = ""       // it runs when those before it have ended
+	BusyRefuse Busy = "refuse" // it fails with a *BusyError
+	BusySteer  Busy = "steer"  // it joins the turn that runs, where the back end can; else it is queued
+)
+
+// Prompt is what a user says.
+type Prompt struct {
+	Blocks    []Block
+	Busy      Busy
+	Key       string // of a prompt that may be sent twice: the second is answered with the first one's turn
+	Hops      int    // gateways that it came through
+	Approvals Approvals
+	Settings  *Settings // set first; nil: as they are
+}
+
+// Prompt begins a turn, or queues one. It blocks until that is durable, not
+// until the turn ends. ctx belongs to the prompt for as long as its turn lasts:
+// when it ends with the cause ErrCanceled, at any time, the turn ends as
+// cancelled, also one that is queued or has not begun (the log shows it all the
+// same, and the error is nil). Any other end of ctx only ends the waiting.
+func (a *Attachment) Prompt(ctx context.Context, p Prompt) (TurnID, error) {
+	s := a.s
+	if err := a.command(ctx); err != nil {
+		return "", err
+	}
+	turn, head, wake, err := s.admit(ctx, a, p)
+	s.wake(wake)
+	if err != nil || turn == nil {
+		return turn.ID(), err
+	}
+	if err := s.durable(context.WithoutCancel(ctx), head); err != nil {
+		turn.cancel(err)
+		s.work()
+		return turn.id, err
+	}
+	s.work()
+	return turn.id, nil
+}
+
+// command is what every command begins with: the client may, and the session is
+// ours.
+func (a *Attachment) command(ctx context.Context) error {
+	if a.client.Role != Decide {
+		return ErrObserver
+	}
+	return a.s.own(context.WithoutCancel(ctx))
+}
+
+// Cancel stops a turn; the zero id stops what runs and what is queued now. A turn
+// that has ended is no error. It does not wait for the end.
+func (a *Attachment) Cancel(ctx context.Context, id TurnID, reason error) error {
+	if a.client.Role != Decide {
+		return ErrObserver
+	}
+	if reason == nil {
+		reason = ErrCanceled
+	}
+	for _, t := range a.s.turns(id) {
+		t.cancel(reason)
+	}
+	a.s.dropQueued()
+	return nil
+}
+
+// Decide settles an approval; ErrNotAsked when nothing of that id waits. It
+// blocks until the decision is durable.
+func (a *Attachment) Decide(ctx context.Context, id AskID, d Decision, note string) error {
+	return a.Answer(ctx, id, Reply{Outcome: OutcomeDecided, Decision: d, Text: note})
+}
+
+// Answer settles an ask of either kind; ErrNotAsked when nothing of that id
+// waits. It blocks until the answer is durable.
+func (a *Attachment) Answer(ctx context.Context, id AskID, r Reply) error {
+	if a.client.Role != Decide {
+		return ErrObserver
+	}
+	r.By, r.Principal = a.client.Name, a.client.Principal
+	if !a.s.settle(id, r) {
+		return ErrNotAsked
+	}
+	return a.s.durable(ctx, a.Head())
+}
+
+// Set changes the session's settings. It blocks until that is durable.
+func (a *Attachment) Set(ctx context.Context, set Settings) error {
+	return a.change(ctx, func(st *State) Event {
+		if st.Settings == set {
+			return nil
+		}
+		return SettingsChanged{Settings: set, By: a.client.Name}
+	})
+}
+
+// Rename gives the session a title of the user's. It blocks until that is durable.
+func (a *Attachment) Rename(ctx context.Context, title string) error {
+	err := a.change(ctx, func(*State) Event { return TitleChanged{Title: title} })
+	a.s.note(ctx)
+	return err
+}
+
+// Truncate hides what is behind a position. It is refused while a turn runs, and
+// blocks until it is durable.
+func (a *Attachment) Truncate(ctx context.Context, after Pos) error {
+	s := a.s
+	s.mu.Lock()
+	busy := s.state.Turn
+	s.mu.Unlock()
+	if busy != "" {
+		return &BusyError{busy}
+	}
+	if err := a.change(ctx, func(*State) Event { return Truncated{After: after, By: a.client.Name} }); err != nil {
+		return err
+	}
+	return s.refold(ctx)
+}
+
+// change appends the event that a command makes of the state, and waits for it.
+func (a *Attachment) change(ctx context.Context, event func(*State) Event) error {
+	if err := a.command(ctx); err != nil {
+		return err
+	}
+	s := a.s
+	s.mu.Lock()
+	if err := s.refusalLocked(); err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	ev := event(&s.state)
+	if ev == nil {
+		s.mu.Unlock()
+		return nil
+	}
+	wake := s.appendLocked(ev)
+	head := s.log.head()
+	s.mu.Unlock()
+	s.wake(wake)
+	return s.durable(ctx, head)
+}
+
+// admit puts a prompt into the log and the queue. turn is nil when the prompt
+// needs nothing more; then its id, if any, comes with the error's absence.
+func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (turn *Turn, head Pos, wake []*Reader, err error) {
+	canceled := errors.Is(context.Cause(ctx), ErrCanceled)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refusalLocked(); err != nil {
+		return nil, Pos{}, nil, err
+	}
+	if id, ok := s.state.keys[p.Key]; ok && p.Key != "" {
+		return &Turn{s: s, id: id, cancel: func(error) {}}, s.log.head(), nil, nil
+	}
+	var events []Event
+	if p.Settings != nil && *p.Settings != s.state.Settings {
+		events = append(events, SettingsChanged{Settings: *p.Settings, By: a.client.Name})
+	}
+	if s.turn != nil && s.turn.begun != nil { // nobody prompted it: it makes way
+		events = append(events, s.endBegunLocked()...)
+	}
+	if s.turn != nil && p.Busy == BusyRefuse {
+		return nil, Pos{}, nil, &BusyError{s.turn.id}
+	}
+	origin := Origin{Client: a.client.Name, Principal: a.client.Principal, Hops: p.Hops, Approvals: p.Approvals}
+	if s.turn != nil && p.Busy == BusySteer && !canceled && s.turn.steer {
+		ev := Steered{Turn: s.turn.id, Message: MessageID(s.newIDLocked("m")), Origin: origin, Prompt: p.Blocks}
+		s.turn.steered = append(s.turn.steered, ev)
+		wake = s.appendLocked(append(events, ev)...)
+		return &Turn{s: s, id: s.turn.id, cancel: func(error) {}}, s.log.head(), wake, nil
+	}
+	t := s.newTurnLocked(a, origin, p)
+	if s.turn != nil || len(s.queue) > 0 {
+		events = append(events, PromptQueued{Turn: t.id, Key: p.Key, Origin: origin, Prompt: p.Blocks})
+		if canceled {
+			events = append(events, TurnEnded{Turn: t.id, Stop: StopCanceled})
+			t.over = true
+		} else {
+			s.queue = append(s.queue, t)
+		}
+	} else {
+		events = append(events, s.startedLocked(t)...)
+		s.turn = t
+	}
+	wake = s.appendLocked(events...)
+	s.stopIdleLocked()
+	if !t.over {
+		t.watch(ctx)
+	}
+	return t, s.log.head(), wake, nil
+}

@@ -1,0 +1,119 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+)
+
+// Topic names one thing on the board. An empty Workspace or Principal means
+// everybody's.
+type Topic struct {
+	Kind      string // "models", "agents", "server", "session"
+	Name      string
+	Workspace string
+	Principal Principal
+}
+
+// BoardItem is the newest value of a topic.
+//
+//sumtype:decl
+type BoardItem interface{ boardItem() }
+
+// ModelsItem lists what can be chosen.
+type ModelsItem struct {
+	Models  []ModelInfo
+	Default string
+}
+
+// AgentsItem lists the agents, the default first.
+type AgentsItem struct{ Agents []Agent }
+
+// ServerItem tells of a tool server.
+type ServerItem struct {
+	Name   string
+	Status string // running, starting, stopped, failed, disabled
+	Why    string
+	Tools  []Spec
+}
+
+// SessionItem tells of a session in the list.
+type SessionItem struct{ Summary Summary }
+
+// GoneItem stands for what was dropped.
+type GoneItem struct{}
+
+func (ModelsItem) boardItem()  {}
+func (AgentsItem) boardItem()  {}
+func (ServerItem) boardItem()  {}
+func (SessionItem) boardItem() {}
+func (GoneItem) boardItem()    {}
+
+// Posting is a topic's newest value and the revision that it came with.
+type Posting struct {
+	Topic Topic
+	Item  BoardItem
+	Rev   uint64
+}
+
+// Board holds what only must be current: the newest value of every topic. A
+// reader that was away gets each topic once, however often it changed.
+type Board struct {
+	mu     sync.Mutex // guards the fields below
+	rev    uint64
+	topics map[Topic]Posting
+	order  []Posting // by revision; those that a newer one replaced are swept out now and then
+	change chan struct{}
+}
+
+// NewBoard returns an empty board.
+func NewBoard() *Board { return &Board{topics: map[Topic]Posting{}, change: make(chan struct{})} }
+
+// Put sets a topic's value.
+func (b *Board) Put(t Topic, item BoardItem) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rev++
+	p := Posting{t, item, b.rev}
+	b.topics[t] = p
+	b.order = append(b.order, p)
+	if len(b.order) > 2*len(b.topics)+16 {
+		b.order = slices.DeleteFunc(b.order, b.staleLocked)
+	}
+	close(b.change)
+	b.change = make(chan struct{})
+}
+
+// Drop replaces a topic by GoneItem.
+func (b *Board) Drop(t Topic) { b.Put(t, GoneItem{}) }
+
+// Next returns the postings newer than since, oldest first, and the revision to
+// ask with next time. It blocks until there is one or ctx ends.
+func (b *Board) Next(ctx context.Context, since uint64) ([]Posting, uint64, error) {
+	for {
+		b.mu.Lock()
+		list, rev, change := b.sinceLocked(since), b.rev, b.change
+		b.mu.Unlock()
+		if len(list) > 0 {
+			return list, rev, nil
+		}
+		select {
+		case <-change:
+		case <-ctx.Done():
+			return nil, since, context.Cause(ctx)
+		}
+	}
+}
+
+func (b *Board) staleLocked(p Posting) bool { return b.topics[p.Topic].Rev != p.Rev }
+
+func (b *Board) sinceLocked(since uint64) (list []Posting) {
+	i, _ := slices.BinarySearchFunc(b.order, since+1, func(p Posting, rev uint64) int { return cmp.Compare(p.Rev, rev) })
+	for _, p := range b.order[i:] {
+		if !b.staleLocked(p) {
+			list = append(list, p)
+		}
+	}
+	return list
+}

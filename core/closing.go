@@ -1,0 +1,131 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// idleAfter is how long a session that nobody uses stays open.
+const idleAfter = time.Minute
+
+// usable reports whether the session takes commands, and keeps it open for
+// another while if it does.
+func (s *Session) usable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refusalLocked() != nil {
+		return false
+	}
+	if s.idle != nil {
+		s.stopIdleLocked()
+		s.startIdleLocked()
+	}
+	return true
+}
+
+// startIdleLocked gives the session back after a while, if it is not in use.
+func (s *Session) startIdleLocked() {
+	if s.closing != nil || s.idle != nil || len(s.clients) > 0 || s.turn != nil || len(s.queue) > 0 {
+		return
+	}
+	s.idles++
+	n := s.idles
+	s.idle = time.AfterFunc(idleAfter, func() { s.giveBack(n) })
+}
+
+func (s *Session) stopIdleLocked() {
+	if s.idle != nil {
+		s.idle.Stop()
+		s.idle = nil
+	}
+}
+
+// giveBack closes a session that has not been used since it was armed for the
+// n-th time.
+func (s *Session) giveBack(n int) {
+	s.mu.Lock()
+	used := s.idle == nil || s.idles != n
+	s.leaving = s.leaving || !used
+	s.mu.Unlock()
+	if used {
+		return
+	}
+	// Nobody is left who could be told; what failed shows when it is opened again.
+	_ = s.close(context.Background(), ErrClosed)
+	s.g.drop(s)
+}
+
+// close ends the session in a fixed order: its turns, the conversation and the
+// tools, the log, the claim. It blocks until that is done or ctx ends.
+func (s *Session) close(ctx context.Context, cause error) error {
+	s.mu.Lock()
+	if done := s.closing; done != nil {
+		s.mu.Unlock()
+		<-done
+		return nil
+	}
+	done := make(chan struct{})
+	defer close(done)
+	s.closing = done
+	s.stopIdleLocked()
+	begun := s.turn
+	s.mu.Unlock()
+	if begun != nil && begun.begun != nil {
+		s.endBegun(begun)
+	}
+	s.endTurns(cause)
+	if err := s.quiet(ctx); err != nil {
+		return fmt.Errorf("close session %s: %w", s.meta.ID, err)
+	}
+	err := s.desk.close(ctx)
+	if s.owned() {
+		err = errors.Join(err, s.durable(ctx, s.headNow()))
+	}
+	s.mu.Lock()
+	s.closed = true
+	readers := s.readyLocked(nil)
+	for r := range s.readers {
+		r.closed = true
+	}
+	s.roomLocked()
+	s.mu.Unlock()
+	s.end(cause)
+	s.wake(readers)
+	s.wg.Wait()
+	if s.owned() {
+		err = errors.Join(err, s.journal.Release())
+	}
+	return errors.Join(err, s.journal.Close())
+}
+
+func (s *Session) owned() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.epoch > 0
+}
+
+// endTurns cancels what runs and what is queued.
+func (s *Session) endTurns(cause error) {
+	for _, t := range s.turns("") {
+		t.cancel(cause)
+	}
+	s.dropQueued()
+}
+
+// quiet waits until no turn runs.
+func (s *Session) quiet(ctx context.Context) error {
+	s.mu.Lock()
+	working := s.working
+	s.mu.Unlock()
+	if working == nil {
+		return nil
+	}
+	select {
+	case <-working:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

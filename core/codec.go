@@ -1,0 +1,198 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// The stored form of a record is one JSON object on one line:
+//
+//	{"e":1,"s":7,"o":120,"t":"2026-01-02T15:04:05.123Z","k":"text","v":{"id":"m1","text":"hello"}}
+//
+// e, s and o are its place (o is left out when 0), t its time, k the kind of
+// event, and v, always the last member, the event. Readers ignore members that
+// they do not know, so a store may add its own behind v. A text that is not
+// UTF-8 is stored with U+FFFD in place of what is wrong; an empty list and none
+// are the same. JSON that others wrote (arguments, results, state) is kept byte
+// for byte: if it is not one line of valid JSON, its text stands in a string
+// under the member's name with a tilde.
+//
+// A call is written whole but for what it shares with its last record: the
+// member "same" names the big fields that are as they were. So an Encoder that
+// knows nothing of a log writes a correct, only longer, continuation of it.
+
+// Encoder writes one log's records. The zero value is ready; it may go on with
+// a log that another one began. It is not safe for concurrent use.
+type Encoder struct {
+	calls map[CallID]Call // that live, as they were written last
+}
+
+// Append appends the stored form of r to dst, without a newline. It cannot
+// fail: what JSON cannot say (a time in the year 12000, a cost of NaN) is left
+// out.
+func (e *Encoder) Append(dst []byte, r Record) []byte {
+	dst = append(dst, `{"e":`...)
+	dst = strconv.AppendUint(dst, r.Epoch, 10)
+	dst = append(dst, `,"s":`...)
+	dst = strconv.AppendUint(dst, r.Seq, 10)
+	if r.Off > 0 {
+		dst = append(dst, `,"o":`...)
+		dst = strconv.AppendUint(dst, r.Off, 10)
+	}
+	dst = appendTimeMember(dst, "t", r.Time)
+	dst = e.appendEvent(dst, r.Event)
+	return append(dst, '}')
+}
+
+// Reset forgets all calls, after records were encoded that did not reach the
+// log: what follows is written whole.
+func (e *Encoder) Reset() { clear(e.calls) }
+
+// Decoder reads one log's records, in the log's order. The zero value is ready.
+// It is not safe for concurrent use.
+type Decoder struct {
+	calls map[CallID]Call // that live, as they were read last
+	id    string          // of the last delta, to be used again
+}
+
+var errNotRecord = errors.New("not a record")
+
+// Decode reads a line that Append wrote. The record shares no memory with line.
+// An event of an unknown kind, or one that makes no sense to this version, comes
+// as Unknown; an error means that line is no record.
+func (d *Decoder) Decode(line []byte) (Record, error) {
+	env, err := openEnvelope(line)
+	if err != nil {
+		return Record{}, err
+	}
+	r := env.record
+	r.Event, err = d.event(env)
+	if err != nil {
+		return Record{}, fmt.Errorf("record %d.%d: %w", r.Seq, r.Off, err)
+	}
+	return r, nil
+}
+
+// Skip stands for Decode where the record is not wanted, and costs less. It
+// keeps what the records behind it may refer to.
+func (d *Decoder) Skip(line []byte) error {
+	env, err := openEnvelope(line)
+	if err != nil {
+		return err
+	}
+	if kind := string(env.kind); kind == kindCall || kind == kindTurnEnded {
+		_, err = d.event(env)
+	}
+	return err
+}
+
+// Peek reads the place of a line's record and the kind of its event, which is
+// left nil.
+func Peek(line []byte) (r Record, kind string, err error) {
+	env, err := peekEnvelope(line)
+	return env.record, string(env.kind), err
+}
+
+// envelope is a record before its event is decoded. All slices are views.
+type envelope struct {
+	record Record
+	kind   []byte
+	body   []byte // v
+	text   []byte // v~
+}
+
+// openEnvelope finds the members of a whole line.
+func openEnvelope(line []byte) (envelope, error) {
+	var env envelope
+	m := membersOf(line)
+	for m.next() {
+		switch string(m.key) {
+		case "v":
+			env.body = m.val
+		case "v~":
+			env.text = m.val
+		default:
+			if err := env.set(m.key, m.val); err != nil {
+				return envelope{}, err
+			}
+		}
+	}
+	if m.bad || env.kind == nil {
+		return envelope{}, errNotRecord
+	}
+	return env, nil
+}
+
+// peekEnvelope is openEnvelope up to v; what stands behind is not looked at.
+func peekEnvelope(line []byte) (envelope, error) {
+	var env envelope
+	m := membersOf(line)
+	for m.nextKey() {
+		if m.key[0] == 'v' && (len(m.key) == 1 || string(m.key) == "v~") {
+			break
+		}
+		if !m.value() {
+			break
+		}
+		if err := env.set(m.key, m.val); err != nil {
+			return envelope{}, err
+		}
+	}
+	if m.bad || env.kind == nil {
+		return envelope{}, errNotRecord
+	}
+	return env, nil
+}
+
+// set takes one member of the envelope.
+func (env *envelope) set(key, val []byte) error {
+	var ok bool
+	switch string(key) {
+	case "e":
+		env.record.Epoch, ok = parseUint(val)
+	case "s":
+		env.record.Seq, ok = parseUint(val)
+	case "o":
+		env.record.Off, ok = parseUint(val)
+	case "t":
+		env.record.Time, ok = parseTime(val)
+	case "k":
+		if ok = len(val) >= 2 && val[0] == '"'; ok {
+			env.kind = val[1 : len(val)-1]
+			if bytes.IndexByte(env.kind, '\\') >= 0 {
+				env.kind = []byte(parseString(val))
+			}
+		}
+	default:
+		ok = true
+	}
+	if !ok {
+		return fmt.Errorf("%w: member %q", errNotRecord, key)
+	}
+	return nil
+}
+
+// storable is t as JSON can hold it: in UTC, and the zero time where the year
+// has not four digits.
+func storable(t time.Time) time.Time {
+	t = t.UTC().Round(0)
+	if y := t.Year(); y < 0 || y > 9999 {
+		return time.Time{}
+	}
+	return t
+}
+
+// jsonFor encodes v in one line, with <, > and & as they are.
+func jsonFor(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,183 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
+// The fields of a call that are written only when they have changed.
+const (
+	sameTitle   = "title"
+	sameArgs    = "args"
+	sameContent = "content"
+	sameOutput  = "output"
+)
+
+// appendCall appends the members of a call, and remembers it for as long as
+// another record of it may follow.
+func (e *Encoder) appendCall(dst []byte, c Call) []byte {
+	last, again := e.calls[c.ID]
+	same := make([]string, 0, 4)
+	// differs reports whether a field must be written, and lists it if not.
+	differs := func(name string, empty, equal bool) bool {
+		if again && equal && !empty {
+			same = append(same, name)
+			return false
+		}
+		return !empty
+	}
+	dst = appendStringMember(dst, "id", string(c.ID))
+	dst = appendStringMember(dst, "turn", string(c.Turn))
+	dst = appendStringMember(dst, "server", c.Server)
+	dst = appendStringMember(dst, "tool", c.Tool)
+	dst = appendStringMember(dst, "kind", string(c.Kind))
+	dst = appendStringMember(dst, "state", string(c.State))
+	dst = appendStringMember(dst, "why", c.Why)
+	dst = appendStringMember(dst, "child", string(c.Child))
+	dst = appendTimeMember(dst, "start", c.Start)
+	dst = appendTimeMember(dst, "end", c.End)
+	if len(c.Locations) > 0 {
+		dst = appendLocations(appendKey(dst, "locations"), c.Locations)
+	}
+	if differs(sameTitle, c.Title == "", c.Title == last.Title) {
+		dst = appendStringMember(dst, "title", c.Title)
+	}
+	if differs(sameArgs, len(c.Args) == 0, bytes.Equal(c.Args, last.Args)) {
+		dst = appendRawMember(dst, "args", c.Args)
+	}
+	if differs(sameContent, len(c.Content) == 0, slices.EqualFunc(c.Content, last.Content, equalBlocks)) {
+		dst = AppendBlocks(appendKey(dst, "content"), c.Content)
+	}
+	if differs(sameOutput, len(c.Output) == 0, bytes.Equal(c.Output, last.Output)) {
+		dst = appendRawMember(dst, "output", c.Output)
+	}
+	dst = appendRawMember(dst, "meta", c.Meta)
+	if len(same) > 0 {
+		dst = append(appendKey(dst, "same"), '[')
+		for i, name := range same {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendString(dst, name)
+		}
+		dst = append(dst, ']')
+	}
+	e.calls = remember(e.calls, c)
+	return dst
+}
+
+// remember keeps what later records of a call may share with c.
+func remember(calls map[CallID]Call, c Call) map[CallID]Call {
+	if c.State.Ended() {
+		delete(calls, c.ID)
+		return calls
+	}
+	if calls == nil {
+		calls = map[CallID]Call{}
+	}
+	calls[c.ID] = Call{Title: c.Title, Args: c.Args, Content: c.Content, Output: c.Output}
+	return calls
+}
+
+func appendLocations(dst []byte, locations []Location) []byte {
+	dst = append(dst, '[')
+	for i, l := range locations {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendString(append(dst, `{"path":`...), l.Path)
+		dst = append(appendIntMember(dst, "line", int64(l.Line)), '}')
+	}
+	return append(dst, ']')
+}
+
+// call decodes a call; false: this version does not understand it.
+func (d *Decoder) call(v []byte) (c Call, ok bool) {
+	var same []byte
+	m, ok := membersOf(v), true
+	for m.next() {
+		switch string(m.key) {
+		case "id":
+			c.ID = CallID(parseString(m.val))
+		case "turn":
+			c.Turn = TurnID(parseString(m.val))
+		case "server":
+			c.Server = parseString(m.val)
+		case "tool":
+			c.Tool = parseString(m.val)
+		case "kind":
+			c.Kind = callKind(m.val)
+		case "state":
+			c.State = callState(m.val)
+		case "why":
+			c.Why = parseString(m.val)
+		case "child":
+			c.Child = SessionID(parseString(m.val))
+		case "start":
+			c.Start, _ = parseTime(m.val)
+		case "end":
+			c.End, _ = parseTime(m.val)
+		case "locations":
+			ok = ok && json.Unmarshal(m.val, &c.Locations) == nil
+		case "title":
+			c.Title = parseString(m.val)
+		case "args", "args~":
+			c.Args, ok = parseRaw(m.key, m.val, ok)
+		case "content":
+			if ok {
+				c.Content, ok = parseBlocks(m.val)
+			}
+		case "output", "output~":
+			c.Output, ok = parseRaw(m.key, m.val, ok)
+		case "meta", "meta~":
+			c.Meta, ok = parseRaw(m.key, m.val, ok)
+		case "same":
+			same = m.val
+		}
+	}
+	if m.bad || !ok {
+		return Call{}, false
+	}
+	if same != nil {
+		c.restore(d.calls[c.ID], same)
+	}
+	d.calls = remember(d.calls, c)
+	return c, true
+}
+
+// restore takes over the fields that a record only names.
+func (c *Call) restore(last Call, same []byte) {
+	if bytes.Contains(same, []byte(strconv.Quote(sameTitle))) {
+		c.Title = last.Title
+	}
+	if bytes.Contains(same, []byte(strconv.Quote(sameArgs))) {
+		c.Args = last.Args
+	}
+	if bytes.Contains(same, []byte(strconv.Quote(sameContent))) {
+		c.Content = last.Content
+	}
+	if bytes.Contains(same, []byte(strconv.Quote(sameOutput))) {
+		c.Output = last.Output
+	}
+}
+
+// callKind and callState spare a string for the words that are known.
+func callKind(b []byte) CallKind {
+	for _, k := range [...]CallKind{KindRead, KindEdit, KindDelete, KindMove, KindSearch, KindExecute, KindThink, KindFetch, KindOther} {
+		if len(b) == len(k)+2 && string(b[1:len(b)-1]) == string(k) {
+			return k
+		}
+	}
+	return CallKind(parseString(b))
+}
+
+func callState(b []byte) CallState {
+	for _, s := range [...]CallState{Proposed, Awaiting, Running, Succeeded, Errored, Rejected, Canceled} {
+		if len(b) == len(s)+2 && string(b[1:len(b)-1]) == string(s) {
+			return s
+		}
+	}
+	return CallState(parseString(b))
+}

@@ -1,0 +1,338 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The words for the kinds of events, as they are stored. They never change.
+const (
+	kindOpened          = "opened"
+	kindClaimed         = "claimed"
+	kindPromptQueued    = "prompt_queued"
+	kindTurnStarted     = "turn_started"
+	kindSteered         = "steered"
+	kindPhase           = "phase"
+	kindTextDelta       = "text"
+	kindThoughtStarted  = "thought_started"
+	kindThoughtDelta    = "thought"
+	kindThoughtEnded    = "thought_ended"
+	kindCall            = "call"
+	kindCallArgs        = "call_args"
+	kindCallOutput      = "call_output"
+	kindAsked           = "asked"
+	kindAnswered        = "answered"
+	kindPlanChanged     = "plan"
+	kindUsageChanged    = "usage"
+	kindTitleChanged    = "title"
+	kindSettingsChanged = "settings"
+	kindBound           = "bound"
+	kindNotice          = "notice"
+	kindTruncated       = "truncated"
+	kindTurnEnded       = "turn_ended"
+	kindLost            = "lost" // what could not be encoded; nothing is known to lead here
+)
+
+// What differs between an event in memory and in the log.
+type (
+	storedClaimed struct {
+		Epoch uint64 `json:"epoch"`
+		Node  string `json:"node"`
+		After string `json:"after"`
+	}
+	storedTruncated struct {
+		After string `json:"after"`
+		By    string `json:"by,omitempty"`
+	}
+	storedPhase struct {
+		Turn  TurnID        `json:"turn,omitempty"`
+		Kind  PhaseKind     `json:"kind"`
+		Tool  string        `json:"tool,omitempty"`
+		After time.Duration `json:"after,omitempty"`
+	}
+	storedPrompt struct {
+		Prompt json.RawMessage `json:"prompt"`
+	}
+)
+
+// appendEvent appends the members k and v.
+func (e *Encoder) appendEvent(dst []byte, ev Event) []byte {
+	switch ev := ev.(type) {
+	case TextDelta:
+		return appendDelta(dst, kindTextDelta, string(ev.Message), ev.Text)
+	case ThoughtDelta:
+		return appendDelta(dst, kindThoughtDelta, string(ev.Thought), ev.Text)
+	case CallArgs:
+		return appendDelta(dst, kindCallArgs, string(ev.Call), ev.Text)
+	case CallOutput:
+		return appendDelta(dst, kindCallOutput, string(ev.Call), ev.Text)
+	case CallChanged:
+		return append(e.appendCall(appendKind(dst, kindCall), ev.Call), '}')
+	case ThoughtEnded:
+		dst = appendStringMember(appendKind(dst, kindThoughtEnded), "thought", string(ev.Thought))
+		dst = appendIntMember(dst, "took", int64(ev.Took))
+		return append(appendRawMember(dst, "sealed", ev.Sealed), '}')
+	case Bound:
+		dst = appendStringMember(appendKind(dst, kindBound), "agent", ev.Agent)
+		return append(appendRawMember(dst, "state", ev.State), '}')
+	case Opened:
+		ev.Meta.Created = storable(ev.Meta.Created)
+		return appendPlain(dst, kindOpened, ev, nil)
+	case Claimed:
+		return appendPlain(dst, kindClaimed, storedClaimed{ev.Epoch, ev.Node, ev.After.String()}, nil)
+	case PromptQueued:
+		return appendPlain(dst, kindPromptQueued, ev, ev.Prompt)
+	case TurnStarted:
+		return appendPlain(dst, kindTurnStarted, ev, ev.Prompt)
+	case Steered:
+		return appendPlain(dst, kindSteered, ev, ev.Prompt)
+	case Phase:
+		return appendPlain(dst, kindPhase, storedPhase(ev), nil)
+	case ThoughtStarted:
+		return appendPlain(dst, kindThoughtStarted, ev, nil)
+	case Asked:
+		ev.Ask.Deadline = storable(ev.Ask.Deadline)
+		return appendPlain(dst, kindAsked, ev, nil)
+	case Answered:
+		return appendPlain(dst, kindAnswered, ev, nil)
+	case PlanChanged:
+		return appendPlain(dst, kindPlanChanged, ev, nil)
+	case UsageChanged:
+		ev.Last.Cost, ev.Total.Cost = finite(ev.Last.Cost), finite(ev.Total.Cost)
+		return appendPlain(dst, kindUsageChanged, ev, nil)
+	case TitleChanged:
+		return appendPlain(dst, kindTitleChanged, ev, nil)
+	case SettingsChanged:
+		return appendPlain(dst, kindSettingsChanged, ev, nil)
+	case Notice:
+		return appendPlain(dst, kindNotice, ev, nil)
+	case Truncated:
+		return appendPlain(dst, kindTruncated, storedTruncated{ev.After.String(), ev.By}, nil)
+	case TurnEnded:
+		clear(e.calls) // all have ended before
+		return appendPlain(dst, kindTurnEnded, ev, nil)
+	case Unknown:
+		return appendRawMember(appendString(appendKey(dst, "k"), ev.Kind), "v", ev.Raw)
+	case nil:
+	}
+	return append(appendStringMember(appendKind(dst, kindLost), "err", "a record without an event"), '}')
+}
+
+// appendKind appends the member k and begins v; the caller closes it.
+func appendKind(dst []byte, kind string) []byte {
+	dst = append(append(dst, `,"k":"`...), kind...)
+	return append(dst, `","v":{`...)
+}
+
+// appendDelta appends a piece of a run.
+func appendDelta(dst []byte, kind, id, text string) []byte {
+	dst = appendString(append(appendKind(dst, kind), `"id":`...), id)
+	dst = appendString(append(dst, `,"text":`...), text)
+	return append(dst, '}')
+}
+
+// appendPlain appends an event that encoding/json knows how to write, and the
+// prompt that some have.
+func appendPlain(dst []byte, kind string, ev any, prompt []Block) []byte {
+	body, err := jsonFor(ev)
+	if err != nil {
+		dst = appendStringMember(appendKind(dst, kindLost), "kind", kind)
+		return append(appendStringMember(dst, "err", err.Error()), '}')
+	}
+	dst = append(appendKind(dst, kind), body[1:len(body)-1]...)
+	if len(prompt) > 0 {
+		dst = AppendBlocks(appendKey(dst, "prompt"), prompt)
+	}
+	return append(dst, '}')
+}
+
+// finite is a cost that JSON can hold; nil: it is unknown.
+func finite(cost *float64) *float64 {
+	if cost == nil || math.IsNaN(*cost) || math.IsInf(*cost, 0) {
+		return nil
+	}
+	return cost
+}
+
+// event decodes the event of a record.
+func (d *Decoder) event(env envelope) (Event, error) {
+	ev := d.known(string(env.kind), env.body)
+	if ev != nil {
+		return ev, nil
+	}
+	raw := json.RawMessage(bytes.Clone(env.body))
+	if env.text != nil {
+		raw = json.RawMessage(parseString(env.text))
+	} else if len(raw) > 0 && !json.Valid(raw) {
+		return nil, fmt.Errorf("%w: its event is not JSON", errNotRecord)
+	}
+	return Unknown{Kind: strings.Clone(string(env.kind)), Raw: raw}, nil
+}
+
+// known decodes an event; nil: this version does not understand it.
+func (d *Decoder) known(kind string, v []byte) Event {
+	if len(v) == 0 || v[0] != '{' {
+		return nil
+	}
+	switch kind {
+	case kindTextDelta, kindThoughtDelta, kindCallArgs, kindCallOutput:
+		return d.delta(kind, v)
+	case kindCall:
+		if c, ok := d.call(v); ok {
+			return CallChanged{c}
+		}
+		return nil
+	case kindThoughtEnded, kindBound:
+		return decodeRawEvent(kind, v)
+	case kindClaimed:
+		if s, ok := decodePlain[storedClaimed](v); ok {
+			after, err := ParsePos(s.After)
+			return orNil(Claimed{s.Epoch, s.Node, after}, err == nil)
+		}
+		return nil
+	case kindTruncated:
+		if s, ok := decodePlain[storedTruncated](v); ok {
+			after, err := ParsePos(s.After)
+			return orNil(Truncated{after, s.By}, err == nil)
+		}
+		return nil
+	case kindPhase:
+		s, ok := decodePlain[storedPhase](v)
+		return orNil(Phase(s), ok)
+	case kindPromptQueued:
+		ev, prompt, ok := decodePrompt[PromptQueued](v)
+		ev.Prompt = prompt
+		return orNil(ev, ok)
+	case kindTurnStarted:
+		ev, prompt, ok := decodePrompt[TurnStarted](v)
+		ev.Prompt = prompt
+		return orNil(ev, ok)
+	case kindSteered:
+		ev, prompt, ok := decodePrompt[Steered](v)
+		ev.Prompt = prompt
+		return orNil(ev, ok)
+	case kindOpened:
+		ev, ok := decodePlain[Opened](v)
+		ev.Meta.Created = storable(ev.Meta.Created)
+		return orNil(ev, ok)
+	case kindAsked:
+		ev, ok := decodePlain[Asked](v)
+		ev.Ask.Deadline = storable(ev.Ask.Deadline)
+		return orNil(ev, ok)
+	case kindTurnEnded:
+		clear(d.calls)
+		return plainEvent[TurnEnded](v)
+	case kindThoughtStarted:
+		return plainEvent[ThoughtStarted](v)
+	case kindAnswered:
+		return plainEvent[Answered](v)
+	case kindPlanChanged:
+		return plainEvent[PlanChanged](v)
+	case kindUsageChanged:
+		return plainEvent[UsageChanged](v)
+	case kindTitleChanged:
+		return plainEvent[TitleChanged](v)
+	case kindSettingsChanged:
+		return plainEvent[SettingsChanged](v)
+	case kindNotice:
+		return plainEvent[Notice](v)
+	}
+	return nil
+}
+
+// delta decodes a piece of a run.
+func (d *Decoder) delta(kind string, v []byte) Event {
+	var id, text []byte
+	m := membersOf(v)
+	for m.next() {
+		switch string(m.key) {
+		case "id":
+			id = m.val
+		case "text":
+			text = m.val
+		}
+	}
+	if m.bad || id == nil || id[0] != '"' || text == nil || text[0] != '"' {
+		return nil
+	}
+	if string(id[1:len(id)-1]) != d.id || strings.ContainsAny(d.id, `\"`) {
+		d.id = parseString(id)
+	}
+	switch kind {
+	case kindTextDelta:
+		return TextDelta{MessageID(d.id), parseString(text)}
+	case kindThoughtDelta:
+		return ThoughtDelta{ThoughtID(d.id), parseString(text)}
+	case kindCallArgs:
+		return CallArgs{CallID(d.id), parseString(text)}
+	default:
+		return CallOutput{CallID(d.id), parseString(text)}
+	}
+}
+
+// decodeRawEvent decodes the events that hold JSON of others.
+func decodeRawEvent(kind string, v []byte) Event {
+	var ended ThoughtEnded
+	var bound Bound
+	m, ok := membersOf(v), true
+	for m.next() {
+		switch string(m.key) {
+		case "thought":
+			ended.Thought = ThoughtID(parseString(m.val))
+		case "took":
+			n, err := strconv.ParseInt(string(m.val), 10, 64)
+			ended.Took, ok = time.Duration(n), ok && err == nil
+		case "agent":
+			bound.Agent = parseString(m.val)
+		case "sealed", "sealed~":
+			ended.Sealed, ok = parseRaw(m.key, m.val, ok)
+		case "state", "state~":
+			bound.State, ok = parseRaw(m.key, m.val, ok)
+		}
+	}
+	if kind == kindBound {
+		return orNil(bound, ok && !m.bad)
+	}
+	return orNil(ended, ok && !m.bad)
+}
+
+// parseRaw is the inverse of appendRawMember.
+func parseRaw(key, val []byte, ok bool) (json.RawMessage, bool) {
+	if key[len(key)-1] == '~' {
+		return json.RawMessage(parseString(val)), ok
+	}
+	return bytes.Clone(val), ok && json.Valid(val)
+}
+
+func decodePlain[T any](v []byte) (ev T, ok bool) {
+	err := json.Unmarshal(v, &ev)
+	return ev, err == nil
+}
+
+func plainEvent[T Event](v []byte) Event {
+	ev, ok := decodePlain[T](v)
+	return orNil(ev, ok)
+}
+
+func decodePrompt[T any](v []byte) (ev T, prompt []Block, ok bool) {
+	p, ok := decodePlain[storedPrompt](v)
+	if ok && p.Prompt != nil {
+		prompt, ok = parseBlocks(p.Prompt)
+	}
+	if !ok || json.Unmarshal(v, &ev) != nil {
+		return ev, nil, false
+	}
+	return ev, prompt, true
+}
+
+func orNil(ev Event, ok bool) Event {
+	if !ok {
+		return nil
+	}
+	return ev
+}

@@ -1,0 +1,268 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// desk is what a session has open to run its turns. Only the goroutine that runs
+// turns touches it, and close, after that goroutine has ended.
+type desk struct {
+	agent Agent
+	conv  Conversation
+	set   Settings
+	tools *bench
+}
+
+// prepare opens the conversation and the tools that the turn needs, or takes
+// those that are open.
+func (s *Session) prepare(ctx context.Context, t *Turn) (Conversation, error) {
+	prof, err := s.g.Profile(ctx, s.meta.Roots)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.prepareTools(ctx, prof); err != nil {
+		return nil, err
+	}
+	st := s.State()
+	t.set, t.tools = st.Settings, s.desk.tools
+	agent, ok := prof.Agent(st.Settings.Agent)
+	if !ok {
+		return nil, fmt.Errorf("there is no agent %q; choose another one", st.Settings.Agent)
+	}
+	if err := s.prepareConversation(ctx, agent, st); err != nil {
+		return nil, err
+	}
+	caps, err := agent.Backend.Caps(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("agent %s: %w", agent.Name, err)
+	}
+	s.mu.Lock()
+	t.steer = caps.Steer
+	s.mu.Unlock()
+	return s.desk.conv, nil
+}
+
+func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
+	d := &s.desk
+	if d.tools != nil && d.tools.profile == prof {
+		return d.tools.refresh(ctx)
+	}
+	b, err := openBench(ctx, prof, host{s})
+	if err != nil {
+		return err
+	}
+	if d.tools != nil {
+		err = d.tools.close()
+	}
+	d.tools = b
+	return err
+}
+
+func (s *Session) prepareConversation(ctx context.Context, agent Agent, st State) error {
+	d := &s.desk
+	if d.conv != nil && (d.agent.Name != agent.Name || d.agent.Backend != agent.Backend) {
+		err := d.conv.Close(ctx)
+		d.conv = nil
+		if err != nil {
+			return fmt.Errorf("agent %s: close the conversation: %w", d.agent.Name, err)
+		}
+	}
+	if d.conv == nil {
+		b := Binding{Meta: s.meta, Settings: st.Settings, Host: host{s}}
+		if st.Bound.Agent == agent.Name {
+			b.State = st.Bound.State
+		}
+		conv, err := agent.Backend.Open(ctx, b)
+		if err != nil {
+			return fmt.Errorf("agent %s: %w", agent.Name, err)
+		}
+		d.agent, d.conv, d.set = agent, conv, st.Settings
+		return nil
+	}
+	if d.set == st.Settings {
+		return nil
+	}
+	if err := d.conv.Set(ctx, st.Settings); err != nil {
+		return fmt.Errorf("agent %s: %w", agent.Name, err)
+	}
+	d.set = st.Settings
+	return nil
+}
+
+// close ends what is open.
+func (d *desk) close(ctx context.Context) error {
+	var errs []error
+	if d.conv != nil {
+		errs = append(errs, d.conv.Close(ctx))
+	}
+	if d.tools != nil {
+		errs = append(errs, d.tools.close())
+	}
+	*d = desk{}
+	return errors.Join(errs...)
+}
+
+// host is what a session lends to conversations and tools.
+type host struct{ s *Session }
+
+var (
+	_ Host     = host{}
+	_ ToolHost = host{}
+)
+
+func (h host) Meta() Meta { return h.s.meta }
+
+// Editor is the one of the client that prompted the turn; when that has left,
+// or has none, that of another client.
+func (h host) Editor() Editor {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	if t := h.s.turn; t != nil && t.by != nil {
+		if _, here := h.s.clients[t.by]; here && t.by.client.Editor != nil {
+			return t.by.client.Editor
+		}
+	}
+	for a := range h.s.clients {
+		if a.client.Editor != nil && a.client.Role == Decide {
+			return a.client.Editor
+		}
+	}
+	return nil
+}
+
+func (h host) Ask(ctx context.Context, a Ask) (Reply, error) {
+	a.Kind = AskQuestion
+	h.s.mu.Lock()
+	if h.s.turn != nil && a.Turn == "" {
+		a.Turn = h.s.turn.id
+	}
+	h.s.mu.Unlock()
+	prof, err := h.s.g.Profile(ctx, h.s.meta.Roots)
+	if err != nil {
+		return Reply{}, err
+	}
+	return h.s.ask(ctx, a, prof.AskTimeout)
+}
+
+// Authorize is for calls that the back end runs itself. The call, which the turn
+// must have proposed, is left Running, or ends as Rejected.
+func (h host) Authorize(ctx context.Context, c Call, access ...Access) (Decision, error) {
+	s := h.s
+	s.mu.Lock()
+	t := s.turn
+	s.mu.Unlock()
+	if t == nil {
+		return RejectOnce, errors.New("authorize: no turn runs")
+	}
+	prof, err := s.g.Profile(ctx, s.meta.Roots)
+	if err != nil {
+		return RejectOnce, err
+	}
+	c.Turn = t.id
+	spec := Spec{Server: c.Server, Name: c.Tool, Kind: c.Kind}
+	j, err := s.authorize(ctx, c, Check{Spec: spec, Access: access, Origin: t.origin}, prof)
+	if err != nil {
+		return RejectOnce, err
+	}
+	c.Why = j.why
+	if !j.allowed {
+		c.State, c.End = Rejected, s.now()
+		return j.once, t.Emit(ctx, CallChanged{c})
+	}
+	c.State, c.Start = Running, s.now()
+	if err := t.Emit(ctx, CallChanged{c}); err != nil {
+		return RejectOnce, err
+	}
+	return j.once, s.durable(ctx, s.headNow())
+}
+
+// Publish appends what belongs to no turn.
+func (h host) Publish(ctx context.Context, events ...Event) error {
+	for _, ev := range events {
+		switch ev.(type) {
+		case TitleChanged, UsageChanged, Notice, Bound, PlanChanged:
+		case Opened, Claimed, PromptQueued, TurnStarted, Steered, Phase, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded,
+			CallChanged, CallArgs, CallOutput, Asked, Answered, SettingsChanged, Truncated, TurnEnded, Unknown:
+			return fmt.Errorf("publish %T: it belongs into a turn", ev)
+		}
+	}
+	if err := h.s.own(ctx); err != nil {
+		return err
+	}
+	return h.s.publish(ctx, events...)
+}
+
+// begunIdle is how long a turn that nobody prompted may be silent.
+const begunIdle = time.Second
+
+// Begin starts a turn that nobody here prompted; a *BusyError when one runs.
+func (h host) Begin(ctx context.Context, o Origin) (*Turn, error) {
+	s := h.s
+	if err := s.own(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if err := s.refusalLocked(); err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	if s.turn != nil {
+		defer s.mu.Unlock()
+		return nil, &BusyError{s.turn.id}
+	}
+	t := s.newTurnLocked(nil, o, Prompt{})
+	t.set = s.state.Settings
+	t.begun = time.AfterFunc(begunIdle, func() { s.endBegun(t) })
+	s.turn = t
+	wake := s.appendLocked(s.startedLocked(t)...)
+	s.mu.Unlock()
+	s.wake(wake)
+	return t, nil
+}
+
+// endBegun ends a turn of Begin that has been idle.
+func (s *Session) endBegun(t *Turn) {
+	s.mu.Lock()
+	if s.turn != t {
+		s.mu.Unlock()
+		return
+	}
+	wake := s.appendLocked(s.endBegunLocked()...)
+	s.startIdleLocked()
+	s.mu.Unlock()
+	s.wake(wake)
+}
+
+// endBegunLocked lists the events that end the turn of Begin.
+func (s *Session) endBegunLocked() []Event {
+	t := s.turn
+	t.begun.Stop()
+	t.over = true
+	t.cancel(nil)
+	s.turn = nil
+	return append(s.closeCallsLocked(StopEnd, ""), TurnEnded{Turn: t.id, Stop: StopEnd})
+}
+
+// Import fills a log that holds no turn yet.
+func (h host) Import(ctx context.Context, history iter.Seq[Event]) error {
+	s := h.s
+	if err := s.own(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	used := s.state.Messages > 0 || s.turn != nil
+	s.mu.Unlock()
+	if used {
+		return fmt.Errorf("import into session %s: it has a history of its own", s.meta.ID)
+	}
+	for ev := range history {
+		if err := s.publish(ctx, ev); err != nil {
+			return err
+		}
+	}
+	return s.durable(ctx, s.headNow())
+}

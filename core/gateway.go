@@ -1,0 +1,251 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config is what a Gateway is made of. Store and Profile are required.
+type Config struct {
+	Store Store
+	// Profile tells what is offered in a workspace. It is called at each turn and
+	// must be quick; the same value means that nothing has changed. Its error is
+	// for the user: what is wrong in the configuration, and where.
+	Profile func(ctx context.Context, roots []string) (*Profile, error)
+	Node    string           // this process, for people: host and pid
+	Now     func() time.Time // nil: time.Now
+	NewID   func() string    // of sessions; nil: 26 random characters
+}
+
+// Gateway holds the sessions that are open in this process.
+type Gateway struct {
+	cfg   Config
+	board *Board
+
+	mu       sync.Mutex // guards the fields below
+	sessions map[sessionKey]*opening
+	closed   bool
+}
+
+type sessionKey struct {
+	principal Principal
+	id        SessionID
+}
+
+// opening is a session that is open, or about to be.
+type opening struct {
+	done chan struct{} // closed when the fields below stand
+	s    *Session
+	err  error
+}
+
+// New returns a gateway. It starts nothing.
+func New(cfg Config) *Gateway {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = func() string { return strings.ToLower(rand.Text()) }
+	}
+	return &Gateway{cfg: cfg, board: NewBoard(), sessions: map[sessionKey]*opening{}}
+}
+
+// Board holds what is nobody's session.
+func (g *Gateway) Board() *Board { return g.board }
+
+// Profile tells what is offered in a workspace. An error says what is wrong in
+// the configuration, for the user.
+func (g *Gateway) Profile(ctx context.Context, roots []string) (*Profile, error) {
+	return g.cfg.Profile(ctx, roots)
+}
+
+// Create makes a session; an empty id is made up. ErrExists if there is one of
+// that id. It blocks until the session is durable.
+func (g *Gateway) Create(ctx context.Context, m Meta) (*Session, error) {
+	if m.ID == "" {
+		m.ID = SessionID(g.cfg.NewID())
+	}
+	m.Principal = cmp.Or(m.Principal, Local)
+	if len(m.Roots) == 0 {
+		m.Roots = []string{m.Cwd}
+	}
+	m.Created = g.cfg.Now().UTC()
+	return g.open(ctx, sessionKey{m.Principal, m.ID}, func() (Journal, error) { return g.cfg.Store.Create(ctx, m) }, true)
+}
+
+// Open opens a session; ErrNotFound if there is none. It claims nothing, except
+// to close a turn that a dead process has left open.
+func (g *Gateway) Open(ctx context.Context, p Principal, id SessionID) (*Session, error) {
+	p = cmp.Or(p, Local)
+	return g.open(ctx, sessionKey{p, id}, func() (Journal, error) { return g.cfg.Store.Open(ctx, p, id) }, false)
+}
+
+func (g *Gateway) open(ctx context.Context, key sessionKey, journal func() (Journal, error), create bool) (*Session, error) {
+	for {
+		g.mu.Lock()
+		if g.closed {
+			g.mu.Unlock()
+			return nil, ErrShutdown
+		}
+		o, there := g.sessions[key]
+		if !there {
+			o = &opening{done: make(chan struct{})}
+			g.sessions[key] = o
+		}
+		g.mu.Unlock()
+		if !there {
+			o.s, o.err = g.load(ctx, journal)
+			if o.err != nil {
+				g.forget(key, o)
+			}
+			close(o.done)
+			return o.s, o.err
+		}
+		select {
+		case <-o.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if o.err != nil {
+			return nil, o.err
+		}
+		if o.s.usable() {
+			if create {
+				return nil, fmt.Errorf("create session %s: %w", key.id, ErrExists)
+			}
+			return o.s, nil
+		}
+		// It failed or was given back. What went wrong then was told then; what is
+		// stored is what counts now.
+		_ = o.s.close(ctx, ErrClosed)
+		g.forget(key, o)
+	}
+}
+
+func (g *Gateway) load(ctx context.Context, journal func() (Journal, error)) (*Session, error) {
+	j, err := journal()
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{
+		g: g, journal: j, meta: j.Meta(), now: g.cfg.Now, owning: make(chan struct{}, 1), log: newLog(), state: newState(),
+		readers: map[*Reader]struct{}{}, clients: map[*Attachment]struct{}{}, asks: map[AskID]*pending{},
+		flush: flusher{token: make(chan struct{}, 1)},
+	}
+	s.base, s.end = context.WithCancelCause(context.Background())
+	err = s.load(ctx)
+	if err == nil {
+		err = s.mend(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close(ctx, ErrClosed))
+	}
+	s.mu.Lock()
+	s.startIdleLocked()
+	s.mu.Unlock()
+	return s, nil
+}
+
+func (g *Gateway) forget(key sessionKey, o *opening) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.sessions[key] == o {
+		delete(g.sessions, key)
+	}
+}
+
+// drop takes a session that has closed off the list of those that are open.
+func (g *Gateway) drop(s *Session) {
+	key := sessionKey{s.meta.Principal, s.meta.ID}
+	if g.live(key) != s {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if o := g.sessions[key]; o != nil && o.s == s {
+		delete(g.sessions, key)
+	}
+}
+
+// List yields the sessions of a principal, last used first.
+func (g *Gateway) List(ctx context.Context, p Principal) iter.Seq2[Summary, error] {
+	p = cmp.Or(p, Local)
+	return func(yield func(Summary, error) bool) {
+		for sum, err := range g.cfg.Store.List(ctx, p) {
+			if s := g.live(sessionKey{p, sum.ID}); s != nil && err == nil {
+				st := s.State()
+				sum = st.Summary()
+			}
+			if !yield(sum, err) {
+				return
+			}
+		}
+	}
+}
+
+// live returns an open session, or nil.
+func (g *Gateway) live(key sessionKey) *Session {
+	g.mu.Lock()
+	o := g.sessions[key]
+	g.mu.Unlock()
+	if o == nil {
+		return nil
+	}
+	select {
+	case <-o.done:
+		return o.s
+	default:
+		return nil
+	}
+}
+
+// Delete stops what runs in a session and removes it; no error if there is none.
+// A session that another process owns is not removed: *OwnedError.
+func (g *Gateway) Delete(ctx context.Context, p Principal, id SessionID) error {
+	key := sessionKey{cmp.Or(p, Local), id}
+	if s := g.live(key); s != nil {
+		if err := s.close(ctx, ErrCanceled); err != nil {
+			return err
+		}
+		g.mu.Lock()
+		delete(g.sessions, key)
+		g.mu.Unlock()
+	}
+	if err := g.cfg.Store.Delete(ctx, key.principal, id); err != nil {
+		return err
+	}
+	g.board.Drop(Topic{Kind: "session", Name: string(id), Principal: key.principal})
+	return nil
+}
+
+// Close ends all turns and closes all sessions; nothing can be opened after.
+// It blocks until everything is stored and everything that the sessions started
+// has ended, or ctx ends.
+func (g *Gateway) Close(ctx context.Context) error {
+	g.mu.Lock()
+	g.closed = true
+	var open []*opening
+	for _, o := range g.sessions {
+		open = append(open, o)
+	}
+	g.mu.Unlock()
+	errs := make([]error, len(open))
+	var wg sync.WaitGroup
+	for i, o := range open {
+		wg.Go(func() {
+			<-o.done
+			if o.s != nil {
+				errs[i] = o.s.close(ctx, ErrShutdown)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,228 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Tools lists the tools of the turn, in an order that stays the same within the
+// session while they do.
+func (t *Turn) Tools(context.Context) ([]Spec, error) {
+	if t.tools == nil {
+		return nil, nil
+	}
+	return t.tools.specs, nil
+}
+
+// Invoke runs a tool, and is the one way to do so: the call is proposed (if that
+// was not done), previewed, put to policy and, where that says so, to a person,
+// made durable, and run; its result is in the log before Invoke returns. Only
+// ID, Server, Tool and Args of the call are looked at. What a model should hear
+// (no such tool, rejected, failed) is a Result with Failed set; an error means
+// that the turn must end. Calls may be invoked in parallel.
+func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
+	c, tool, err := t.propose(ctx, c)
+	if err != nil {
+		return Result{}, err
+	}
+	if tool == nil {
+		return t.fail(ctx, c, Errored, fmt.Sprintf("there is no tool %q here", strings.TrimPrefix(c.Server+"/"+c.Tool, Native+"/")))
+	}
+	inv := Invocation{Call: c.ID, Turn: t.id, Args: c.Args}
+	pv, err := preview(ctx, tool, inv)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Result{}, context.Cause(ctx)
+		}
+		return t.fail(ctx, c, Errored, err.Error())
+	}
+	c = described(c, pv)
+	if err := t.Emit(ctx, CallChanged{c}); err != nil {
+		return Result{}, err
+	}
+	j, err := t.s.authorize(ctx, c, Check{Spec: tool.Spec(), Access: pv.Access, Origin: t.origin}, t.tools.profile)
+	if err != nil {
+		return Result{}, err
+	}
+	if c.Why = j.why; !j.allowed {
+		return t.fail(ctx, c, Rejected, j.why)
+	}
+	c.State, c.Start = Running, t.s.now()
+	if err := t.Emit(ctx, CallChanged{c}); err != nil {
+		return Result{}, err
+	}
+	// The barrier: a decision is on the disk before what it allows happens.
+	if err := t.s.durable(ctx, t.s.headNow()); err != nil {
+		return Result{}, err
+	}
+	inv.Access = pv.Access
+	inv.Output = func(text string) { _ = t.Emit(ctx, CallOutput{c.ID, text}) } // a stopped turn shows in ctx
+	inv.Plan = func(p []PlanEntry) { _ = t.Emit(ctx, PlanChanged{p}) }
+	res, err := runTool(ctx, tool, inv)
+	if ctx.Err() != nil {
+		return Result{}, context.Cause(ctx)
+	}
+	if err != nil {
+		return t.fail(ctx, c, Errored, err.Error())
+	}
+	return res, t.ended(ctx, c, res)
+}
+
+// propose gives the call its place in the log and finds its tool; nil: none.
+func (t *Turn) propose(ctx context.Context, c Call) (Call, Tool, error) {
+	t.s.mu.Lock()
+	was, known := t.s.state.calls[c.ID]
+	t.s.mu.Unlock()
+	var tool Tool
+	if t.tools != nil {
+		tool = t.tools.byName[toolName{c.Server, c.Tool}]
+	}
+	call := Call{ID: c.ID, Turn: t.id, Server: c.Server, Tool: c.Tool, Kind: KindOther, State: Proposed, Args: c.Args, Meta: c.Meta}
+	if known {
+		call.Kind, call.Title = was.Kind, was.Title
+	}
+	if tool != nil {
+		spec := tool.Spec()
+		call.Kind = spec.Kind
+		if call.Title == "" {
+			call.Title = spec.Title
+		}
+	}
+	if len(call.Args) == 0 {
+		call.Args = json.RawMessage("{}")
+	}
+	if known {
+		return call, tool, nil
+	}
+	return call, tool, t.Emit(ctx, CallChanged{call})
+}
+
+func described(c Call, pv Preview) Call {
+	if pv.Title != "" {
+		c.Title = pv.Title
+	}
+	if pv.Kind != "" {
+		c.Kind = pv.Kind
+	}
+	c.Locations, c.Content = pv.Locations, pv.Content
+	return c
+}
+
+// fail ends a call without a result and tells the model why.
+func (t *Turn) fail(ctx context.Context, c Call, state CallState, why string) (Result, error) {
+	c.State, c.Why, c.End = state, why, t.s.now()
+	if state == Errored {
+		c.Content = append(c.Content[:len(c.Content):len(c.Content)], Text{why})
+	}
+	return Result{Blocks: []Block{Text{why}}, Failed: true}, t.Emit(ctx, CallChanged{c})
+}
+
+// ended records what came of a call.
+func (t *Turn) ended(ctx context.Context, c Call, res Result) error {
+	c.State, c.End = Succeeded, t.s.now()
+	if res.Failed {
+		c.State = Errored
+	}
+	var kept []Block // the diff stays beside the result
+	for _, b := range c.Content {
+		if _, ok := b.(Diff); ok {
+			kept = append(kept, b)
+		}
+	}
+	c.Content = append(kept, res.Blocks...)
+	if len(res.Locations) > 0 {
+		c.Locations = res.Locations
+	}
+	c.Output, c.Meta = res.Structured, res.Meta
+	return t.Emit(ctx, CallChanged{c})
+}
+
+// preview and runTool keep a tool's panic from ending the process.
+func preview(ctx context.Context, tool Tool, inv Invocation) (pv Preview, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error in tool %s: %v", tool.Spec().Name, p)
+		}
+	}()
+	return tool.Preview(ctx, inv)
+}
+
+func runTool(ctx context.Context, tool Tool, inv Invocation) (res Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error in tool %s: %v", tool.Spec().Name, p)
+		}
+	}()
+	return tool.Run(ctx, inv)
+}
+
+// toolName finds a tool.
+type toolName struct{ server, tool string }
+
+// bench is the tools that a session has opened, for one profile.
+type bench struct {
+	profile *Profile
+	sets    []Toolset
+	specs   []Spec
+	byName  map[toolName]Tool
+}
+
+// openBench opens a session's own toolset of every toolbox.
+func openBench(ctx context.Context, prof *Profile, host ToolHost) (*bench, error) {
+	b := &bench{profile: prof, byName: map[toolName]Tool{}}
+	for _, box := range prof.Toolboxes {
+		set, err := box.Open(ctx, host)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("open the tools: %w", err), b.close())
+		}
+		b.sets = append(b.sets, set)
+	}
+	return b, b.list(ctx)
+}
+
+func (b *bench) list(ctx context.Context) error {
+	b.specs, b.byName = nil, map[toolName]Tool{}
+	for _, set := range b.sets {
+		tools, err := set.Tools(ctx)
+		if err != nil {
+			return fmt.Errorf("list the tools: %w", err)
+		}
+		for _, tool := range tools {
+			spec := tool.Spec()
+			name := toolName{spec.Server, spec.Name}
+			if _, dup := b.byName[name]; dup {
+				continue // the first one keeps the name
+			}
+			b.byName[name] = tool
+			b.specs = append(b.specs, spec)
+		}
+	}
+	return nil
+}
+
+// refresh lists the tools again when a toolset says that they changed.
+func (b *bench) refresh(ctx context.Context) error {
+	changed := false
+	for _, set := range b.sets {
+		select {
+		case <-set.Changed():
+			changed = true
+		default:
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return b.list(ctx)
+}
+
+func (b *bench) close() error {
+	var errs []error
+	for _, set := range b.sets {
+		errs = append(errs, set.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,308 @@
+package core
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// maxRun is where a run is sealed, in bytes, so that no piece is larger.
+	maxRun = 64 << 10
+	// keepBytes is how much of a log stays in memory behind its head.
+	keepBytes = 256 << 10
+	// batchBytes bounds what one Reader.Next returns.
+	batchBytes = 256 << 10
+)
+
+// entry is one record in memory. A run's text only grows: what was read of it
+// once stays as it is.
+type entry struct {
+	epoch uint64
+	at    time.Time
+	run   stream // zero: atomic, and event holds it
+	text  []byte
+	event Event
+	size  int
+}
+
+// span is what a Truncated at seq to hides: the records from..to-1.
+type span struct{ from, to uint64 }
+
+// log is the part of a session's log that is in memory: its head and some
+// 256 KiB behind it. All methods need the session's lock.
+type log struct {
+	epoch   uint64
+	first   uint64 // number of entries[0]; the first record of a log is 1
+	entries []entry
+	held    int    // bytes in entries
+	total   uint64 // bytes ever appended
+	sealed  bool   // the next delta begins a record
+	hidden  []span // disjoint, in order
+
+	written  uint64 // entries below this number are in the store, whole
+	runOff   uint64 // bytes of the run numbered written that are in the store
+	wroteSum uint64 // bytes of total that are in the store
+	broken   bool   // the store has failed: all that is here can be read, and stays
+
+	phase    Phase // zero Kind: none
+	phaseRev uint64
+}
+
+func newLog() log { return log{first: 1, written: 1} }
+
+func (l *log) next() uint64 { return l.first + uint64(len(l.entries)) }
+
+// head is the position of a reader that has everything.
+func (l *log) head() Pos {
+	if n := len(l.entries); n > 0 && l.entries[n-1].run.kind != 0 {
+		return Pos{l.epoch, l.next() - 1, uint64(len(l.entries[n-1].text))}
+	}
+	return Pos{l.epoch, l.next(), 0}
+}
+
+// append puts an event at the end.
+func (l *log) append(ev Event, now time.Time) {
+	if s, text, ok := runOf(ev); ok {
+		l.appendRun(s, text, now)
+		return
+	}
+	size := eventSize(ev)
+	l.entries = append(l.entries, entry{epoch: l.epoch, at: now, event: ev, size: size})
+	l.held += size
+	l.total += uint64(size)
+	l.sealed = true
+	if t, ok := ev.(Truncated); ok {
+		l.hide(t, l.next()-1)
+	}
+}
+
+func (l *log) appendRun(s stream, text string, now time.Time) {
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
+	for len(text) > 0 {
+		n := len(l.entries)
+		if l.sealed || n == 0 || l.entries[n-1].run != s || len(l.entries[n-1].text) >= maxRun {
+			l.entries = append(l.entries, entry{epoch: l.epoch, at: now, run: s, text: make([]byte, 0, min(max(len(text), 64), maxRun))})
+			l.sealed = false
+			n++
+		}
+		e := &l.entries[n-1]
+		part := cutRunes(text, maxRun-len(e.text))
+		if part == "" { // the next rune does not fit
+			l.sealed = true
+			continue
+		}
+		e.text = append(e.text, part...)
+		e.size += len(part)
+		l.held += len(part)
+		l.total += uint64(len(part))
+		text = text[len(part):]
+	}
+}
+
+// cutRunes returns the longest prefix of whole runes that is at most n bytes.
+func cutRunes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+func (l *log) hide(t Truncated, at uint64) {
+	from := max(t.After.Seq, 1)
+	if t.After.Off > 0 {
+		from++
+	}
+	for n := len(l.hidden); n > 0 && l.hidden[n-1].to >= from; n-- {
+		from = min(from, l.hidden[n-1].from)
+		l.hidden = l.hidden[:n-1]
+	}
+	if from < at {
+		l.hidden = append(l.hidden, span{from, at})
+	}
+}
+
+// skip moves a position over what a truncation hides. A reader that has seen
+// some of it is put before the Truncated itself; one that has not, behind it.
+func (l *log) skip(p Pos) Pos {
+	for _, h := range l.hidden {
+		switch {
+		case p.Seq < h.from, p.Seq > h.to:
+		case p.Seq == h.from && p.Off == 0:
+			p = Pos{p.Epoch, h.to + 1, 0}
+		case p.Seq < h.to:
+			p = Pos{p.Epoch, h.to, 0}
+		}
+	}
+	return p
+}
+
+// read appends to dst what is behind p, at most batchBytes, and returns the
+// reader's new position. Atomic records are held back until the store has
+// written them, so that nothing which a client saw is lost when the process
+// dies; deltas are not, unless they stand behind one. behind reports that
+// memory no longer holds p.
+func (l *log) read(dst []Record, p Pos) (recs []Record, next Pos, behind bool) {
+	p.Seq = max(p.Seq, 1)
+	for size := 0; size < batchBytes; {
+		p = l.skip(p)
+		if p.Seq >= l.next() {
+			break
+		}
+		if p.Seq < l.first {
+			return dst, p, true
+		}
+		e := &l.entries[p.Seq-l.first]
+		if e.run.kind == 0 {
+			if p.Seq >= l.written && !l.broken {
+				break
+			}
+			dst = append(dst, Record{e.epoch, p.Seq, 0, e.at, e.event})
+			p = Pos{e.epoch, p.Seq + 1, 0}
+			size += e.size
+			continue
+		}
+		if text := e.text[min(p.Off, uint64(len(e.text))):]; len(text) > 0 {
+			dst = append(dst, Record{e.epoch, p.Seq, p.Off, e.at, e.run.delta(string(text))})
+			size += len(text)
+		}
+		p = Pos{e.epoch, p.Seq, uint64(len(e.text))}
+		if p.Seq+1 >= l.next() {
+			break
+		}
+		p = Pos{e.epoch, p.Seq + 1, 0}
+	}
+	return dst, p, false
+}
+
+// unwritten appends to dst the records that the store lacks, about batchBytes.
+func (l *log) unwritten(dst []Record) []Record {
+	for seq, size := l.written, 0; seq < l.next() && size < batchBytes; seq++ {
+		e := &l.entries[seq-l.first]
+		if e.run.kind == 0 {
+			dst = append(dst, Record{e.epoch, seq, 0, e.at, e.event})
+		} else {
+			off := uint64(0)
+			if seq == l.written {
+				off = l.runOff
+			}
+			if off < uint64(len(e.text)) {
+				dst = append(dst, Record{e.epoch, seq, off, e.at, e.run.delta(string(e.text[off:]))})
+			}
+		}
+		size += e.size
+	}
+	return dst
+}
+
+// wrote notes that the store has recs, and lets go of what memory need not hold.
+func (l *log) wrote(recs []Record) {
+	for _, r := range recs {
+		end := r.End()
+		e := &l.entries[r.Seq-l.first]
+		if n, ok := runLen(r.Event); ok {
+			l.wroteSum += uint64(n)
+			l.written, l.runOff = r.Seq, end.Off
+			if r.Seq+1 < l.next() && end.Off == uint64(len(e.text)) { // sealed
+				l.written, l.runOff = r.Seq+1, 0
+			}
+			continue
+		}
+		l.wroteSum += uint64(e.size)
+		l.written, l.runOff = r.Seq+1, 0
+	}
+	if n := len(l.entries); n > 0 && l.written < l.next() && l.runOff == uint64(len(l.entries[l.written-l.first].text)) &&
+		l.entries[l.written-l.first].run.kind != 0 && l.written+1 < l.next() {
+		l.written, l.runOff = l.written+1, 0
+	}
+	l.trim()
+}
+
+func (l *log) trim() {
+	drop := 0
+	for drop < len(l.entries)-1 && l.held > keepBytes && l.first+uint64(drop) < l.written {
+		l.held -= l.entries[drop].size
+		l.entries[drop] = entry{}
+		drop++
+	}
+	l.entries = l.entries[drop:]
+	l.first += uint64(drop)
+}
+
+// restore puts a stored record into memory, while a session is loaded.
+func (l *log) restore(r Record) {
+	l.epoch = max(l.epoch, r.Epoch)
+	if s, text, ok := runOf(r.Event); ok {
+		n := len(l.entries)
+		if r.Off > 0 && n > 0 && l.entries[n-1].run == s {
+			e := &l.entries[n-1]
+			e.text = append(e.text, text...)
+			e.size += len(text)
+		} else {
+			l.entries = append(l.entries, entry{epoch: r.Epoch, at: r.Time, run: s, text: []byte(text), size: len(text)})
+		}
+		l.held += len(text)
+		l.written, l.runOff = r.Seq, r.Off+uint64(len(text))
+	} else {
+		size := eventSize(r.Event)
+		l.entries = append(l.entries, entry{epoch: r.Epoch, at: r.Time, event: r.Event, size: size})
+		l.held += size
+		if t, ok := r.Event.(Truncated); ok {
+			l.hide(t, r.Seq)
+		}
+		l.written, l.runOff = r.Seq+1, 0
+	}
+	l.sealed = true
+	l.trim()
+}
+
+// eventSize is roughly what an atomic event weighs, in bytes.
+func eventSize(ev Event) int {
+	const base = 128
+	switch e := ev.(type) {
+	case CallChanged:
+		return base + len(e.Call.Args) + len(e.Call.Output) + len(e.Call.Title) + len(e.Call.Why) + blocksSize(e.Call.Content)
+	case TurnStarted:
+		return base + blocksSize(e.Prompt)
+	case PromptQueued:
+		return base + blocksSize(e.Prompt)
+	case Steered:
+		return base + blocksSize(e.Prompt)
+	case Notice:
+		return base + len(e.Text)
+	case ThoughtEnded:
+		return base + len(e.Sealed)
+	case Bound:
+		return base + len(e.State)
+	case Unknown:
+		return base + len(e.Raw)
+	case Opened, Claimed, Phase, TextDelta, ThoughtStarted, ThoughtDelta, CallArgs, CallOutput, Asked, Answered, PlanChanged,
+		UsageChanged, TitleChanged, SettingsChanged, Truncated, TurnEnded:
+	}
+	return base
+}
+
+func blocksSize(bs []Block) (n int) {
+	for _, b := range bs {
+		switch b := b.(type) {
+		case Text:
+			n += len(b.Text)
+		case Image:
+			n += len(b.Data) + len(b.URI)
+		case Audio:
+			n += len(b.Data)
+		case Link:
+			n += len(b.URI) + len(b.Description)
+		case Resource:
+			n += len(b.Text) + len(b.Blob)
+		case Diff:
+			n += len(b.Old) + len(b.New) + len(b.Patch)
+		}
+	}
+	return n
+}

@@ -1,0 +1,237 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+)
+
+// Reader reads a session's log from a position on: first what is there, then
+// what comes. It is used, and closed, by one goroutine at a time.
+type Reader struct {
+	s   *Session
+	mux *Mux
+	// wake holds one token: there may be something to read.
+	wake chan struct{}
+
+	pos   Pos
+	buf   []Record
+	phase uint64
+	pull  func() (Record, error, bool) // an open walk through the store; nil: memory is near enough
+	stop  func()
+
+	// The session's lock guards the fields below.
+	taken  uint64 // how much of the log's total this reader has, in bytes
+	asked  time.Time
+	ready  bool
+	closed bool
+}
+
+// Pos is how far the reader has come.
+func (r *Reader) Pos() Pos { return r.pos }
+
+// Next returns all that is there behind the reader's position: at least one
+// record, at most 256 KiB, valid until the next call. It blocks until there is
+// something, ctx ends, or the reader is closed (ErrClosed).
+func (r *Reader) Next(ctx context.Context) ([]Record, error) {
+	for {
+		recs, err := r.take(ctx)
+		if err != nil || len(recs) > 0 {
+			return recs, err
+		}
+		select {
+		case <-r.wake:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// take is Next without the waiting: nothing is there when it returns nothing.
+func (r *Reader) take(ctx context.Context) ([]Record, error) {
+	for {
+		if r.pull != nil {
+			recs, err := r.fromStore()
+			if err != nil || len(recs) > 0 {
+				return recs, err
+			}
+		}
+		recs, behind, closed := r.fromMemory()
+		if closed {
+			return nil, ErrClosed
+		}
+		if !behind {
+			return recs, nil
+		}
+		r.pull, r.stop = iter.Pull2(r.s.journal.Read(ctx, r.pos))
+	}
+}
+
+func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
+	s := r.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.closed {
+		return nil, false, true
+	}
+	r.buf, r.pos, behind = s.log.read(r.buf[:0], r.pos)
+	r.asked = s.now()
+	if behind {
+		return nil, true, false
+	}
+	atEnd := !r.pos.Before(s.log.head())
+	if atEnd && s.log.phaseRev != r.phase {
+		if r.phase = s.log.phaseRev; s.log.phase.Kind != "" {
+			r.buf = append(r.buf, Record{Epoch: s.epoch, Time: r.asked, Event: s.log.phase})
+		}
+	}
+	if atEnd {
+		r.taken = s.log.total
+	} else {
+		r.taken = max(r.taken, s.log.total-min(s.log.total, uint64(s.log.held)))
+	}
+	r.ready = len(r.buf) > 0
+	s.roomLocked()
+	return r.buf, false, false
+}
+
+// fromStore continues the walk through the store until a batch is full; the
+// walk's end closes it.
+func (r *Reader) fromStore() ([]Record, error) {
+	r.buf = r.buf[:0]
+	size := 0
+	for size < batchBytes {
+		rec, err, ok := r.pull()
+		if !ok || err != nil {
+			r.stop()
+			r.pull, r.stop = nil, nil
+			if err != nil {
+				return nil, fmt.Errorf("read session %s behind %s: %w", r.s.meta.ID, r.pos, err)
+			}
+			break
+		}
+		r.pos = r.s.skip(r.pos)
+		if rec.Seq < r.pos.Seq { // hidden by a truncation
+			continue
+		}
+		next, rest, ok, err := r.pos.Splice(rec)
+		if err != nil {
+			return nil, fmt.Errorf("read session %s: %w", r.s.meta.ID, err)
+		}
+		if r.pos = next; ok {
+			r.buf = append(r.buf, rest)
+			n, _ := runLen(rest.Event)
+			size += max(n, eventSize(rest.Event))
+		}
+	}
+	r.s.progress(r, size)
+	return r.buf, nil
+}
+
+// Close gives the reader up.
+func (r *Reader) Close() {
+	if r.stop != nil {
+		r.stop()
+		r.pull, r.stop = nil, nil
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.closed = true
+	delete(r.s.readers, r)
+	r.s.roomLocked()
+}
+
+// signal tells whoever waits that there is something. It is called without any
+// lock.
+func (r *Reader) signal() {
+	if r.mux != nil {
+		r.mux.push(r)
+		return
+	}
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Mux waits on many readers at once, for one goroutine that serves them all.
+// Its cost does not depend on how many of them are idle.
+type Mux struct {
+	wake chan struct{} // holds one token
+
+	mu    sync.Mutex // guards the fields below
+	queue []*Reader
+	poked bool
+}
+
+// NewMux returns an empty Mux.
+func NewMux() *Mux { return &Mux{wake: make(chan struct{}, 1)} }
+
+func (m *Mux) push(r *Reader) {
+	m.mu.Lock()
+	m.queue = append(m.queue, r)
+	m.mu.Unlock()
+	m.token()
+}
+
+// Poke makes Next return without a reader, once.
+func (m *Mux) Poke() {
+	m.mu.Lock()
+	m.poked = true
+	m.mu.Unlock()
+	m.token()
+}
+
+func (m *Mux) token() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Next returns a reader and what it has to read, like Reader.Next; readers take
+// turns. The reader is nil after a Poke. An error of one reader comes with it;
+// that reader is not waited on any more.
+func (m *Mux) Next(ctx context.Context) (*Reader, []Record, error) {
+	for {
+		r, poked := m.pop()
+		if poked {
+			return nil, nil, nil
+		}
+		if r == nil {
+			select {
+			case <-m.wake:
+				continue
+			case <-ctx.Done():
+				return nil, nil, context.Cause(ctx)
+			}
+		}
+		recs, err := r.take(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, nil, context.Cause(ctx)
+			}
+			return r, nil, err
+		}
+		if len(recs) > 0 {
+			m.push(r) // there may be more
+			return r, recs, nil
+		}
+	}
+}
+
+func (m *Mux) pop() (r *Reader, poked bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if poked = m.poked; poked {
+		m.poked = false
+		return nil, true
+	}
+	if len(m.queue) > 0 {
+		r = m.queue[0]
+		m.queue = m.queue[1:]
+	}
+	return r, false
+}

@@ -1,0 +1,366 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	// farBehind is how far, in bytes, every reader must be behind before a turn
+	// stops reading its model.
+	farBehind = 8 << 20
+	// stalled is after how long a reader that takes nothing no longer counts.
+	stalled = time.Minute
+)
+
+// Session is a log of events, what is true after them, and what runs to make
+// more of them. All methods may be called by any goroutine.
+type Session struct {
+	g       *Gateway
+	journal Journal
+	meta    Meta
+	now     func() time.Time
+	base    context.Context //nolint:containedctx // the life of the session's own goroutines, ended by close
+	end     context.CancelCauseFunc
+	wg      sync.WaitGroup // every goroutine of the session
+	// owning is held, as the one token, by whoever claims, releases or reloads.
+	owning chan struct{}
+
+	mu       sync.Mutex // guards the fields below; no call out is made with it held
+	log      log
+	state    State
+	epoch    uint64 // 0: not claimed
+	lastID   int
+	readers  map[*Reader]struct{}
+	clients  map[*Attachment]struct{}
+	turn     *Turn
+	queue    []*Turn
+	working  chan struct{} // closed when runAll ends; nil: it is not on its way
+	asks     map[AskID]*pending
+	room     chan struct{} // closed when a reader or the store has made progress; nil: nobody waits
+	flush    flusher
+	storeErr error
+	leaving  bool          // nobody uses it, and it is about to be closed
+	closing  chan struct{} // closed when close has ended; nil: it has not begun
+	closed   bool
+	idle     *time.Timer // gives the session back; nil while it is in use
+	idles    int         // how often it was armed
+
+	desk desk // the conversation and the tools of the agent
+}
+
+// Meta tells what the session was made with.
+func (s *Session) Meta() Meta { return s.meta }
+
+// load reads the stored log. It runs before anybody else knows the session.
+func (s *Session) load(ctx context.Context) error {
+	for r, err := range s.journal.Read(ctx, s.log.head()) {
+		if err != nil {
+			return fmt.Errorf("load session %s: %w", s.meta.ID, err)
+		}
+		s.mu.Lock()
+		s.log.restore(r)
+		_, truncated := r.Event.(Truncated)
+		s.state.apply(r.Event, r.Time)
+		s.mu.Unlock()
+		if truncated {
+			if err := s.refold(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// refold makes the state anew from the effective log, after a truncation.
+func (s *Session) refold(ctx context.Context) error {
+	st := newState()
+	p := Pos{}
+	s.mu.Lock()
+	upto := s.log.written
+	s.mu.Unlock()
+	for r, err := range s.journal.Read(ctx, p) {
+		if err != nil {
+			return fmt.Errorf("fold session %s: %w", s.meta.ID, err)
+		}
+		if r.Seq >= upto {
+			break
+		}
+		if p = s.skip(p); r.Seq < p.Seq {
+			continue
+		}
+		st.apply(r.Event, r.Time)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	remembered := s.state.remembered // what a person has decided stays decided
+	s.state = st
+	for k, d := range remembered {
+		s.state.remembered[k] = d
+	}
+	return nil
+}
+
+func (s *Session) skip(p Pos) Pos {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.Seq = max(p.Seq, 1)
+	return s.log.skip(p)
+}
+
+// own makes this process the session's owner, if it is not. A turn whose owner
+// has died is closed on the way.
+func (s *Session) own(ctx context.Context) error {
+	select {
+	case s.owning <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-s.owning }()
+
+	s.mu.Lock()
+	owned, err := s.epoch > 0, s.refusalLocked()
+	s.mu.Unlock()
+	if err != nil || owned {
+		return err
+	}
+	epoch, err := s.journal.Claim(ctx)
+	if err != nil {
+		return fmt.Errorf("claim session %s: %w", s.meta.ID, err)
+	}
+	if err := s.load(ctx); err != nil { // what another process has added
+		return errors.Join(err, s.journal.Release())
+	}
+	s.mu.Lock()
+	s.epoch, s.log.epoch, s.lastID = epoch, epoch, 0
+	after := s.log.head()
+	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: after}}, s.interruptedLocked()...)
+	wake := s.appendLocked(events...)
+	s.mu.Unlock()
+	s.wake(wake)
+	return nil
+}
+
+// refusalLocked tells why the session takes no commands.
+func (s *Session) refusalLocked() error {
+	if s.closed || s.leaving {
+		return ErrClosed
+	}
+	return s.storeErr
+}
+
+// interruptedLocked lists what closes the turn, the calls and the questions that
+// a dead owner has left open.
+func (s *Session) interruptedLocked() (events []Event) {
+	const why = "interrupted: the process that ran it has ended"
+	for _, c := range s.state.openCalls() {
+		c.State, c.Why, c.End = Errored, why, s.now()
+		events = append(events, CallChanged{c})
+	}
+	for _, a := range s.state.Asks {
+		events = append(events, Answered{a.ID, Reply{Outcome: OutcomeCanceled, Text: why}})
+	}
+	if s.state.Turn != "" {
+		events = append(events, TurnEnded{Turn: s.state.Turn, Stop: StopInterrupted, Err: why})
+	}
+	for _, q := range s.state.queued {
+		events = append(events, TurnEnded{Turn: q.Turn, Stop: StopInterrupted, Err: why})
+	}
+	return events
+}
+
+// mend closes a turn that a dead process has left open, where that is possible;
+// a session that another process owns stays as it is.
+func (s *Session) mend(ctx context.Context) error {
+	s.mu.Lock()
+	open := s.epoch == 0 && (s.state.Turn != "" || len(s.state.queued) > 0 || len(s.state.calls) > 0)
+	s.mu.Unlock()
+	if !open {
+		return nil
+	}
+	err := s.own(ctx)
+	if owned := (*OwnedError)(nil); errors.As(err, &owned) {
+		return nil
+	}
+	return err
+}
+
+// appendLocked puts events into the log and the fold, and returns the readers to
+// wake. The lock is held, and let go before they are woken.
+func (s *Session) appendLocked(events ...Event) []*Reader {
+	now := s.now()
+	for _, ev := range events {
+		if p, ok := ev.(Phase); ok {
+			s.log.phase = p
+			s.log.phaseRev++
+			continue
+		}
+		if _, ok := ev.(TurnEnded); ok {
+			s.log.phase = Phase{}
+			s.log.phaseRev++
+		}
+		if _, text, ok := runOf(ev); ok && text == "" {
+			continue
+		}
+		s.log.append(ev, now)
+		s.state.apply(ev, now)
+		if _, _, delta := runOf(ev); !delta {
+			s.flush.urgent = true
+		}
+	}
+	s.startFlushLocked()
+	return s.readyLocked(nil)
+}
+
+// readyLocked marks the readers that wait and returns them.
+func (s *Session) readyLocked(list []*Reader) []*Reader {
+	for r := range s.readers {
+		if !r.ready {
+			r.ready = true
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// wake tells the flusher and the readers. It is called without the lock.
+func (s *Session) wake(readers []*Reader) {
+	s.flush.kick()
+	for _, r := range readers {
+		r.signal()
+	}
+}
+
+// publish appends events and blocks while every client is far behind.
+func (s *Session) publish(ctx context.Context, events ...Event) error {
+	s.mu.Lock()
+	if err := s.refusalLocked(); err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	wake := s.appendLocked(events...)
+	lagging := s.laggingLocked()
+	s.mu.Unlock()
+	s.wake(wake)
+	for lagging {
+		var err error
+		if lagging, err = s.waitRoom(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// laggingLocked reports whether the store, or every reader that counts, is far
+// behind. The fastest reader decides.
+func (s *Session) laggingLocked() bool {
+	if !s.log.broken && s.log.total-min(s.log.wroteSum, s.log.total) > farBehind {
+		return true
+	}
+	if len(s.readers) == 0 || s.log.total < farBehind {
+		return false
+	}
+	now, counted := s.now(), false
+	for r := range s.readers {
+		if now.Sub(r.asked) > stalled {
+			continue
+		}
+		counted = true
+		if s.log.total-min(r.taken, s.log.total) <= farBehind {
+			return false
+		}
+	}
+	return counted
+}
+
+func (s *Session) waitRoom(ctx context.Context) (lagging bool, err error) {
+	s.mu.Lock()
+	if lagging = s.laggingLocked(); !lagging {
+		s.mu.Unlock()
+		return false, nil
+	}
+	if s.room == nil {
+		s.room = make(chan struct{})
+	}
+	room := s.room
+	s.mu.Unlock()
+	look := time.NewTimer(stalled / 12) // a reader may have stalled meanwhile
+	defer look.Stop()
+	select {
+	case <-room:
+	case <-look.C:
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+	return true, nil
+}
+
+// roomLocked lets the publishers look again.
+func (s *Session) roomLocked() {
+	if s.room != nil {
+		close(s.room)
+		s.room = nil
+	}
+}
+
+// progress notes that a reader took size bytes out of the store.
+func (s *Session) progress(r *Reader, size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.asked = s.now()
+	r.taken = min(r.taken+uint64(size), s.log.total)
+	s.roomLocked()
+}
+
+// newIDLocked makes an id that is unique in the session for ever: no two owners
+// have the same epoch.
+func (s *Session) newIDLocked(kind string) string {
+	s.lastID++
+	b := strconv.AppendUint([]byte(kind), s.epoch, 36)
+	return string(strconv.AppendInt(append(b, '-'), int64(s.lastID), 10))
+}
+
+func (s *Session) newID(kind string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.newIDLocked(kind)
+}
+
+// newReader adds a reader; with a Mux it is waited on there.
+func (s *Session) newReader(after Pos, mux *Mux) *Reader {
+	r := &Reader{s: s, mux: mux, wake: make(chan struct{}, 1), pos: after}
+	s.mu.Lock()
+	r.pos.Seq = max(r.pos.Seq, 1)
+	r.ready, r.asked = true, s.now()
+	if held := uint64(s.log.held); s.log.total > held {
+		r.taken = s.log.total - held
+	}
+	s.readers[r] = struct{}{}
+	s.mu.Unlock()
+	r.signal()
+	return r
+}
+
+// State is what is true of the session now.
+func (s *Session) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.clone()
+}
+
+// note keeps the session's summary for lists.
+func (s *Session) note(ctx context.Context) {
+	s.mu.Lock()
+	sum, dead := s.state.Summary(), s.closed
+	s.mu.Unlock()
+	if dead {
+		return
+	}
+	// A summary is derived from the log; one that is lost is made again.
+	_ = s.g.cfg.Store.Note(context.WithoutCancel(ctx), s.meta.Principal, sum)
+	s.g.board.Put(Topic{Kind: "session", Name: string(s.meta.ID), Principal: s.meta.Principal}, SessionItem{sum})
+}

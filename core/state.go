@@ -1,0 +1,148 @@
+package core
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// State is the fold of a session's log: what is true of it now.
+type State struct {
+	Meta     Meta
+	Title    string
+	Settings Settings
+	Usage    Usage // the session's total
+	Context  int   // tokens that the last request and its answer filled
+	Window   int   // tokens that the model takes; 0: unknown
+	Plan     []PlanEntry
+	Messages int    // of the user and of the agent
+	Turn     TurnID // the one that runs, or ""
+	Queued   []TurnID
+	Asks     []Ask // what waits for a person, oldest first
+	Bound    Bound
+	Updated  time.Time
+
+	autoTitle  bool
+	queued     []PromptQueued
+	calls      map[CallID]Call // those that have not ended
+	remembered map[string]Decision
+	keys       map[string]TurnID // of prompts that carried one
+	message    MessageID         // the newest of the agent
+}
+
+func newState() State {
+	return State{calls: map[CallID]Call{}, remembered: map[string]Decision{}, keys: map[string]TurnID{}}
+}
+
+// clone returns a copy that shares nothing that changes.
+func (s *State) clone() State {
+	c := *s
+	c.Plan, c.Queued, c.Asks, c.queued = slices.Clone(s.Plan), slices.Clone(s.Queued), slices.Clone(s.Asks), slices.Clone(s.queued)
+	c.calls, c.remembered, c.keys = maps.Clone(s.calls), maps.Clone(s.remembered), maps.Clone(s.keys)
+	return c
+}
+
+// apply folds one record. Records come in order; the parts of a run may come in
+// any number of pieces.
+func (s *State) apply(ev Event, at time.Time) {
+	switch e := ev.(type) {
+	case Opened:
+		s.Meta = e.Meta
+		s.Updated = e.Meta.Created
+	case PromptQueued:
+		s.queued = append(s.queued, e)
+		s.Queued = append(s.Queued, e.Turn)
+		s.begun(e.Key, e.Turn)
+	case TurnStarted:
+		s.unqueue(e.Turn)
+		s.Turn, s.Updated = e.Turn, at
+		s.begun(e.Key, e.Turn)
+		if len(e.Prompt) > 0 {
+			s.Messages++
+		}
+	case Steered:
+		s.Messages++
+	case TextDelta:
+		if e.Message != s.message {
+			s.message = e.Message
+			s.Messages++
+		}
+	case CallChanged:
+		if e.Call.State.Ended() {
+			delete(s.calls, e.Call.ID)
+		} else {
+			s.calls[e.Call.ID] = e.Call
+		}
+	case Asked:
+		s.Asks = append(s.Asks, e.Ask)
+	case Answered:
+		s.Asks = slices.DeleteFunc(s.Asks, func(a Ask) bool { return a.ID == e.Ask })
+		if e.Reply.Remember != "" && e.Reply.Outcome == OutcomeDecided {
+			s.remembered[e.Reply.Remember] = e.Reply.Decision
+		}
+	case PlanChanged:
+		s.Plan = e.Entries
+	case UsageChanged:
+		s.Usage, s.Context, s.Window = e.Total, e.Context, e.Window
+	case TitleChanged:
+		s.Title, s.autoTitle = e.Title, e.Auto
+	case SettingsChanged:
+		s.Settings = e.Settings
+	case Bound:
+		s.Bound = e
+	case TurnEnded:
+		s.unqueue(e.Turn)
+		if s.Turn == e.Turn {
+			s.Turn = ""
+		}
+		s.Updated = at
+	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, Notice, Truncated, Unknown:
+	}
+}
+
+func (s *State) begun(key string, id TurnID) {
+	if key != "" {
+		s.keys[key] = id
+	}
+}
+
+func (s *State) unqueue(id TurnID) {
+	s.Queued = slices.DeleteFunc(s.Queued, func(q TurnID) bool { return q == id })
+	s.queued = slices.DeleteFunc(s.queued, func(q PromptQueued) bool { return q.Turn == id })
+}
+
+// openCalls lists the calls that have not ended, by id.
+func (s *State) openCalls() []Call {
+	calls := slices.Collect(maps.Values(s.calls))
+	slices.SortFunc(calls, func(a, b Call) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	return calls
+}
+
+// Summary is the session as a list shows it.
+func (s *State) Summary() Summary {
+	return Summary{
+		ID: s.Meta.ID, Title: s.Title, Cwd: s.Meta.Cwd, Roots: s.Meta.Roots, Parent: s.Meta.Parent, Created: s.Meta.Created,
+		Updated: s.Updated, Model: s.Settings.Model, Agent: s.Settings.Agent, Messages: s.Messages, Running: s.Turn != "",
+	}
+}
+
+// titleOf is the first line of a prompt's first text, at most 60 characters.
+func titleOf(prompt []Block) string {
+	const most = 60
+	for _, b := range prompt {
+		t, ok := b.(Text)
+		if !ok {
+			continue
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(t.Text), "\n")
+		line = strings.TrimSpace(line)
+		if r := []rune(line); len(r) > most {
+			return strings.TrimSpace(string(r[:most-1])) + "…"
+		}
+		if line != "" {
+			return line
+		}
+	}
+	return ""
+}
