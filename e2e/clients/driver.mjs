@@ -22,10 +22,13 @@ import { resolve } from 'node:path';
 const common = { cwd: 1, timeout: 1, 'kill-on': 1, 'pause-on': 1, 'pause-ms': 1 };
 const began = performance.now();
 let valid = true;
+let over = false; // the last line is printed
 let killed = false; // by --kill-on: what fails after that fails as it should
 
 /** Prints one line of the stream. */
 export function emit(kind, fields = {}) {
+  if (over) return;
+  over = kind === 'end';
   process.stdout.write(JSON.stringify({ t: Math.round((performance.now() - began) * 10) / 10, kind, ...fields }) + '\n');
 }
 
