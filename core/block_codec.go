@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // The words for the types of blocks, as they are stored. They never change.
@@ -123,7 +124,7 @@ func parseBlock(raw []byte) (b Block, ok bool) {
 		b, ok = blockOf[Diff](raw)
 	}
 	if !ok { // a later version's
-		b = Resource{URI: ForeignBlock + kind, MIME: "application/json", Text: string(raw)}
+		b = Resource{URI: ForeignBlock + kind, MIME: "application/json", Text: strings.ToValidUTF8(string(raw), "\uFFFD")}
 	}
 	return b, true
 }

@@ -165,10 +165,15 @@ func (d *Decoder) event(env envelope) (Event, error) {
 	if ev != nil {
 		return ev, nil
 	}
-	raw := json.RawMessage(bytes.Clone(env.body))
-	if env.text != nil {
+	var raw json.RawMessage
+	ok := true
+	switch {
+	case env.text != nil:
 		raw = json.RawMessage(parseString(env.text))
-	} else if len(raw) > 0 && !json.Valid(raw) {
+	case env.body != nil:
+		raw, ok = parseRaw([]byte("v"), env.body, true)
+	}
+	if !ok {
 		return nil, fmt.Errorf("%w: its event is not JSON", errNotRecord)
 	}
 	return Unknown{Kind: strings.Clone(string(env.kind)), Raw: raw}, nil
@@ -306,7 +311,7 @@ func parseRaw(key, val []byte, ok bool) (json.RawMessage, bool) {
 	if key[len(key)-1] == '~' {
 		return json.RawMessage(parseString(val)), ok
 	}
-	return bytes.Clone(val), ok && json.Valid(val)
+	return bytes.ToValidUTF8(val, []byte("\uFFFD")), ok && json.Valid(val)
 }
 
 func decodePlain[T any](v []byte) (ev T, ok bool) {

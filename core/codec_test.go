@@ -68,7 +68,7 @@ func TestCodecCallSequences(t *testing.T) {
 	raws := []json.RawMessage{nil, json.RawMessage(`{}`), json.RawMessage(`{"a":1}`), json.RawMessage(" {\n}"), json.RawMessage(`{"a":`), json.RawMessage(`"same"`)}
 	contents := [][]core.Block{nil, {core.Text{Text: "x"}}, {core.Text{Text: "y"}}, coretest.Blocks()}
 	states := []core.CallState{core.Proposed, core.Running, core.Running, core.Running, core.Succeeded}
-	for range 300 {
+	for range 60 {
 		var enc core.Encoder
 		var dec core.Decoder
 		for seq := range uint64(40) {

@@ -1,0 +1,282 @@
+package coretest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"dragoman/core"
+)
+
+// Memory is a core.Store in memory. What is written lives as long as the Memory:
+// Close gives up the claims, as the death of a process would, and the store goes
+// on to be usable, as the storage of the next process.
+type Memory struct {
+	// Before, if not nil, is called before each operation, with its name
+	// (create, open, list, note, delete, claim, release, write, sync, read) and
+	// the session's id; its error is the operation's. It may block. Set it
+	// before the first use.
+	Before func(ctx context.Context, op string, id core.SessionID) error
+
+	mu       sync.Mutex // guards the fields below
+	sessions map[memoryKey]*memorySession
+	noted    int
+}
+
+type memoryKey struct {
+	principal core.Principal
+	id        core.SessionID
+}
+
+// memorySession is what is stored of a session. Memory.mu guards it.
+type memorySession struct {
+	meta    core.Meta
+	records []core.Record
+	end     core.Pos
+	epoch   uint64
+	owner   *memoryJournal
+	summary core.Summary
+	noted   int // rises with each note: the greatest was used last
+}
+
+// memoryJournal is one opened session.
+type memoryJournal struct {
+	store *Memory
+	meta  core.Meta
+	at    *memorySession
+}
+
+var (
+	_ core.Store   = (*Memory)(nil)
+	_ core.Journal = (*memoryJournal)(nil)
+)
+
+// NewMemory returns an empty store.
+func NewMemory() *Memory { return &Memory{sessions: map[memoryKey]*memorySession{}} }
+
+func (m *Memory) before(ctx context.Context, op string, id core.SessionID) error {
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("%s session %s: %w", op, id, err)
+	}
+	if m.Before != nil {
+		return m.Before(ctx, op, id)
+	}
+	return nil
+}
+
+// Create implements core.Store.
+func (m *Memory) Create(ctx context.Context, meta core.Meta) (core.Journal, error) {
+	if err := m.before(ctx, "create", meta.ID); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := memoryKey{meta.Principal, meta.ID}
+	if m.sessions[key] != nil {
+		return nil, fmt.Errorf("create session %s: %w", meta.ID, core.ErrExists)
+	}
+	meta.Spill = ""
+	opened := core.Record{Seq: 1, Time: meta.Created, Event: core.Opened{Meta: meta}}
+	m.noted++
+	s := &memorySession{
+		meta: meta, records: []core.Record{opened}, end: opened.End(), noted: m.noted,
+		summary: core.Summary{ID: meta.ID, Cwd: meta.Cwd, Roots: meta.Roots, Parent: meta.Parent, Created: meta.Created, Updated: meta.Created},
+	}
+	m.sessions[key] = s
+	return &memoryJournal{m, meta, s}, nil
+}
+
+// Open implements core.Store.
+func (m *Memory) Open(ctx context.Context, p core.Principal, id core.SessionID) (core.Journal, error) {
+	if err := m.before(ctx, "open", id); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sessions[memoryKey{p, id}]
+	if s == nil {
+		return nil, fmt.Errorf("open session %s: %w", id, core.ErrNotFound)
+	}
+	return &memoryJournal{m, s.meta, s}, nil
+}
+
+// List implements core.Store.
+func (m *Memory) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
+	return func(yield func(core.Summary, error) bool) {
+		if err := m.before(ctx, "list", ""); err != nil {
+			yield(core.Summary{}, err)
+			return
+		}
+		m.mu.Lock()
+		var all []memorySession
+		for key, s := range m.sessions {
+			if key.principal == p {
+				all = append(all, *s)
+			}
+		}
+		m.mu.Unlock()
+		slices.SortFunc(all, func(a, b memorySession) int { return cmp.Compare(b.noted, a.noted) })
+		for _, s := range all {
+			if !yield(s.summary, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Note implements core.Store.
+func (m *Memory) Note(ctx context.Context, p core.Principal, summary core.Summary) error {
+	if err := m.before(ctx, "note", summary.ID); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sessions[memoryKey{p, summary.ID}]
+	if s == nil {
+		return fmt.Errorf("note session %s: %w", summary.ID, core.ErrNotFound)
+	}
+	m.noted++
+	summary.Running = false
+	s.summary, s.noted = summary, m.noted
+	return nil
+}
+
+// Delete implements core.Store.
+func (m *Memory) Delete(ctx context.Context, p core.Principal, id core.SessionID) error {
+	if err := m.before(ctx, "delete", id); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := memoryKey{p, id}
+	s := m.sessions[key]
+	if s == nil {
+		return nil
+	}
+	if s.owner != nil {
+		return &core.OwnedError{Session: id, Node: "memory"}
+	}
+	delete(m.sessions, key)
+	return nil
+}
+
+// Close gives up all claims.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.sessions {
+		s.owner = nil
+	}
+	return nil
+}
+
+func (j *memoryJournal) Meta() core.Meta { return j.meta }
+
+func (j *memoryJournal) Claim(ctx context.Context) (uint64, error) {
+	if err := j.store.before(ctx, "claim", j.meta.ID); err != nil {
+		return 0, err
+	}
+	j.store.mu.Lock()
+	defer j.store.mu.Unlock()
+	if !j.storedLocked() {
+		return 0, fmt.Errorf("claim session %s: %w", j.meta.ID, core.ErrNotFound)
+	}
+	if j.at.owner != nil {
+		return 0, &core.OwnedError{Session: j.meta.ID, Node: "memory"}
+	}
+	j.at.owner = j
+	return j.at.epoch + 1, nil
+}
+
+// storedLocked reports whether the session was not deleted.
+func (j *memoryJournal) storedLocked() bool {
+	return j.store.sessions[memoryKey{j.meta.Principal, j.meta.ID}] == j.at
+}
+
+func (j *memoryJournal) Release() error {
+	if err := j.store.before(context.Background(), "release", j.meta.ID); err != nil {
+		return err
+	}
+	return j.Close()
+}
+
+// Write refuses what does not follow the log's end, which would be a fault of
+// the caller.
+func (j *memoryJournal) Write(ctx context.Context, records []core.Record) error {
+	if err := j.store.before(ctx, "write", j.meta.ID); err != nil {
+		return err
+	}
+	j.store.mu.Lock()
+	defer j.store.mu.Unlock()
+	if j.at.owner != j {
+		return fmt.Errorf("write session %s: %w", j.meta.ID, core.ErrFenced)
+	}
+	end, all, epoch := j.at.end, j.at.records, j.at.epoch
+	for _, r := range records {
+		if r.Seq == 0 { // live only
+			continue
+		}
+		next, rest, ok, err := end.Splice(r)
+		if err != nil {
+			return fmt.Errorf("write session %s: %w", j.meta.ID, err)
+		}
+		if ok {
+			end, all, epoch = next, append(all, rest), max(epoch, r.Epoch)
+		}
+	}
+	j.at.end, j.at.records, j.at.epoch = end, all, epoch
+	return nil
+}
+
+func (j *memoryJournal) Sync(ctx context.Context) error {
+	return j.store.before(ctx, "sync", j.meta.ID)
+}
+
+func (j *memoryJournal) Read(ctx context.Context, after core.Pos) iter.Seq2[core.Record, error] {
+	return func(yield func(core.Record, error) bool) {
+		if err := j.store.before(ctx, "read", j.meta.ID); err != nil {
+			yield(core.Record{}, err)
+			return
+		}
+		at := after
+		for i := 0; ; i++ {
+			j.store.mu.Lock()
+			done := i >= len(j.at.records)
+			var r core.Record
+			if !done {
+				r = j.at.records[i]
+			}
+			j.store.mu.Unlock()
+			if done {
+				return
+			}
+			if !at.Before(r.End()) {
+				continue
+			}
+			if err := context.Cause(ctx); err != nil {
+				yield(core.Record{}, fmt.Errorf("read session %s: %w", j.meta.ID, err))
+				return
+			}
+			next, rest, _, err := at.Splice(r)
+			if err != nil {
+				yield(core.Record{}, fmt.Errorf("read session %s: %w", j.meta.ID, err))
+				return
+			}
+			if at = next; !yield(rest, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (j *memoryJournal) Close() error {
+	j.store.mu.Lock()
+	defer j.store.mu.Unlock()
+	if j.at.owner == j {
+		j.at.owner = nil
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package coretest
+
+import (
+	"encoding/json"
+	"time"
+
+	"dragoman/core"
+)
+
+// epoch0 is when the samples happen.
+var epoch0 = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+
+// Awkward is text that codecs and encoders get wrong: quotes, control and line
+// characters, HTML, characters outside of the basic plane, and U+2028.
+const Awkward = "a \"quoted\" back\\slash\n\ttab\r\x00\x1b[31m </script> & \u00e9 \u2028 \U0001F600 \ufeff end"
+
+// Samples returns events, at least one of every kind, in an order in which a
+// session could have them. They hold every type of block and every field; texts
+// are awkward on purpose. Each call returns fresh values.
+func Samples() []core.Event {
+	start, end := epoch0.Add(time.Second), epoch0.Add(1500*time.Millisecond+7*time.Nanosecond)
+	cost, total := 0.0125, 1.0/3
+	origin := core.Origin{Client: "editor " + Awkward, Principal: core.Local, Hops: 2, Approvals: core.ApprovalsReadOnly}
+	call := core.Call{ID: "c1", Turn: "t1", Server: core.Native, Tool: "edit_file", Kind: core.KindEdit, State: core.Proposed}
+	with := func(change func(*core.Call)) core.CallChanged {
+		change(&call)
+		return core.CallChanged{Call: call}
+	}
+	return []core.Event{
+		core.Opened{Meta: core.Meta{
+			ID: "s1 " + Awkward, Principal: core.Local, Cwd: "/home/ada/app", Roots: []string{"/home/ada/app", "/srv/\"odd\" dir"},
+			Parent: "s0", Created: epoch0,
+		}},
+		core.Claimed{Epoch: 3, Node: "laptop, process 4711", After: core.Pos{Epoch: 2, Seq: 1, Off: 0}},
+		core.TitleChanged{Title: "Rename the \"thing\"", Auto: true},
+		core.SettingsChanged{Settings: core.Settings{Agent: "main", Model: "offline/demo", Effort: "high", Trust: true}, By: "zed"},
+		core.TurnStarted{Turn: "t1", Message: "m1", Key: "k1", Origin: origin, Prompt: Blocks()},
+		core.Phase{Turn: "t1", Kind: core.PhaseRetrying, Tool: "edit_file", After: 1500 * time.Millisecond},
+		core.ThoughtStarted{Thought: "h1"},
+		core.ThoughtDelta{Thought: "h1", Text: "thinking " + Awkward},
+		core.ThoughtEnded{Thought: "h1", Took: 2*time.Second + 1, Sealed: json.RawMessage(`{"signature": "<&>", "n": 12345678901234567890}`)},
+		core.TextDelta{Message: "m2", Text: "I will "},
+		core.TextDelta{Message: "m2", Text: Awkward},
+		with(func(*core.Call) {}),
+		core.CallArgs{Call: "c1", Text: `{"path":"/home/ada`},
+		core.CallArgs{Call: "c1", Text: `/app/x.go"}`},
+		with(func(c *core.Call) {
+			c.Args, c.Title = json.RawMessage(`{"path": "/home/ada/app/x.go", "big": 12345678901234567890.10}`), "edit x.go"
+			c.Locations = []core.Location{{Path: "/home/ada/app/x.go", Line: 12}, {Path: "/home/ada/app/y.go"}}
+			c.Content = []core.Block{core.Diff{Path: "/home/ada/app/x.go", Old: "old\n", New: Awkward, Patch: "@@ -1 +1 @@\n", Added: 1, Removed: 1}}
+		}),
+		with(func(c *core.Call) { c.State = core.Awaiting }),
+		core.Asked{Ask: core.Ask{
+			ID: "a1", Kind: core.AskApproval, Turn: "t1", Call: "c1", Text: "edit_file changes x.go", Deadline: epoch0.Add(time.Hour),
+			Remember: "every edit in /home/ada/app",
+		}},
+		core.Answered{Ask: "a1", Reply: core.Reply{
+			Outcome: core.OutcomeDecided, Decision: core.AllowSession, By: "zed", Principal: core.Local, Remember: "edit:/home/ada/app",
+			Text: "go on " + Awkward,
+		}},
+		with(func(c *core.Call) { c.State, c.Why, c.Start = core.Running, "allowed by zed", start }),
+		core.CallOutput{Call: "c1", Text: "wrote 1 line\n"},
+		with(func(c *core.Call) { c.Title = "edit x.go: 50 %" }),
+		with(func(c *core.Call) {
+			c.State, c.End, c.Child = core.Succeeded, end, "s2"
+			c.Content = Blocks()
+			c.Output, c.Meta = json.RawMessage("{\n  \"lines\": 1\n}"), json.RawMessage(`{"vendor/x":[1,2.50,null]}`)
+		}),
+		core.PlanChanged{Entries: []core.PlanEntry{{Text: "look", Status: core.PlanDone}, {Text: Awkward, Status: core.PlanActive, Priority: "high"}}},
+		core.Asked{Ask: core.Ask{
+			ID: "a2", Kind: core.AskQuestion, Turn: "t1", Text: "which one?", Freeform: true, Deadline: epoch0.Add(time.Hour),
+			Options: []core.Option{{ID: "o1", Label: "this", Description: "the first"}, {ID: "o2", Label: "that"}},
+		}},
+		core.Answered{Ask: "a2", Reply: core.Reply{Outcome: core.OutcomeAnswered, Option: "o2", By: "zed"}},
+		core.PromptQueued{Turn: "t2", Key: "k2", Origin: origin, Prompt: []core.Block{core.Text{Text: "and then?"}}},
+		core.Steered{Turn: "t1", Message: "m3", Origin: core.Origin{Client: "emacs"}, Prompt: []core.Block{core.Text{Text: "faster"}}},
+		core.UsageChanged{
+			Turn: "t1", Last: core.Usage{In: 10, Out: 20, CacheRead: 3, CacheWrite: 4, Reasoning: 5, Cost: &cost},
+			Total: core.Usage{In: 100, Out: 200, Cost: &total, Estimated: true}, Context: 130, Window: 200_000,
+		},
+		core.Bound{Agent: "claude", State: json.RawMessage(`{"sessionId":"0198-abc"}`)},
+		core.Notice{Severity: core.Warning, Text: "the disk is nearly full " + Awkward},
+		core.TurnEnded{Turn: "t1", Stop: core.StopError, Err: "model offline/demo: overloaded"},
+		core.Truncated{After: core.Pos{Epoch: 3, Seq: 4, Off: 0}, By: "zed"},
+		core.Unknown{Kind: "from_later", Raw: json.RawMessage(`{"a":[1,{"b":"<c>"}],"n":1e400}`)},
+	}
+}
+
+// Blocks returns content with at least one of every type of block.
+func Blocks() []core.Block {
+	return []core.Block{
+		core.Text{Text: "please look at this: " + Awkward},
+		core.Image{MIME: "image/png", Data: []byte("\x89PNG\r\n\x1a\n"), URI: "file:///home/ada/a.png"},
+		core.Audio{MIME: "audio/wav", Data: []byte("RIFF\x00\xff")},
+		core.Link{URI: "https://example.com/?a=1&b=<2>", Name: "page", Title: "A page", Description: "about it", MIME: "text/html", Size: 1 << 40},
+		core.Resource{URI: "file:///home/ada/app/x.go", MIME: "text/x-go", Text: "package x\n", Lines: [2]int{3, 7}},
+		core.Resource{URI: "file:///home/ada/a.bin", Blob: []byte{0, 1, 2, 255}},
+		core.Diff{Path: "/home/ada/app/new.go", New: "package x\n", Created: true, Patch: "@@ -0,0 +1 @@\n+package x\n", Added: 1},
+		core.Diff{Path: "/home/ada/app/old.go", Old: "gone\n", Removed: 1},
+	}
+}
+
+// Records numbers events as a log of one epoch would: the pieces of one run
+// share a Seq, and what is live only (Phase) has none. A second passes between
+// any two.
+func Records(epoch uint64, events ...core.Event) []core.Record {
+	records := make([]core.Record, 0, len(events))
+	var at core.Pos
+	for i, ev := range events {
+		r := core.Record{Epoch: epoch, Time: epoch0.Add(time.Duration(i) * time.Second), Event: ev}
+		if _, live := ev.(core.Phase); !live {
+			r.Seq, r.Off = place(at, ev, records)
+			at = r.End()
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+// place tells where an event stands that follows records, which end at at.
+func place(at core.Pos, ev core.Event, records []core.Record) (seq, off uint64) {
+	seq = max(at.Seq, 1)
+	if at.Off == 0 {
+		return seq, 0
+	}
+	for i := len(records) - 1; i >= 0; i-- {
+		if records[i].Seq == 0 {
+			continue
+		}
+		if stream(records[i].Event) == stream(ev) {
+			return seq, at.Off
+		}
+		break
+	}
+	return seq + 1, 0
+}
+
+// stream names what a delta is a part of; other events have the empty name.
+func stream(ev core.Event) string {
+	switch ev := ev.(type) {
+	case core.TextDelta:
+		return "text " + string(ev.Message)
+	case core.ThoughtDelta:
+		return "thought " + string(ev.Thought)
+	case core.CallArgs:
+		return "args " + string(ev.Call)
+	case core.CallOutput:
+		return "output " + string(ev.Call)
+	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,
+		core.CallChanged, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
+		core.Bound, core.Notice, core.Truncated, core.TurnEnded, core.Unknown:
+	}
+	return ""
+}
