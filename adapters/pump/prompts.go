@@ -1,0 +1,119 @@
+package pump
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"sync"
+
+	"dragoman/core"
+)
+
+// Prompts knows the prompts of one session on one connection that have been read
+// and have not ended. The zero value is ready.
+type Prompts struct {
+	mu   sync.Mutex // guards the fields below
+	base string
+	last int
+	open map[string]*Ticket
+}
+
+// Ticket is one prompt. Its context goes to core's Attachment.Prompt, and its
+// Key into core's Prompt.
+type Ticket struct {
+	Key    string
+	cancel context.CancelCauseFunc
+	turn   core.TurnID // guarded by the lock of its Prompts
+	done   func(core.TurnEnded)
+	begun  func(core.TurnID)
+}
+
+// Register notes a prompt, on the reading goroutine. ctx is what the prompt may
+// live for at most. begun, if not nil, is called by the pump right behind the
+// record that accepts the prompt (queued or started), and done right behind the
+// one that ends its turn; each at most once.
+func (p *Prompts) Register(ctx context.Context, begun func(core.TurnID), done func(core.TurnEnded)) (context.Context, *Ticket) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open == nil {
+		p.open, p.base = map[string]*Ticket{}, rand.Text()[:12]
+	}
+	p.last++
+	t := &Ticket{Key: p.base + "-" + strconv.Itoa(p.last), cancel: cancel, begun: begun, done: done}
+	p.open[t.Key] = t
+	return ctx, t
+}
+
+// Forget drops a prompt that the core refused; it reports whether it was there.
+func (p *Prompts) Forget(t *Ticket) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.open[t.Key]
+	delete(p.open, t.Key)
+	t.cancel(nil)
+	return ok
+}
+
+// Cancel ends every prompt that is registered now: what was read before.
+func (p *Prompts) Cancel() {
+	p.mu.Lock()
+	list := make([]*Ticket, 0, len(p.open))
+	for _, t := range p.open {
+		list = append(list, t)
+	}
+	p.mu.Unlock()
+	for _, t := range list {
+		t.cancel(core.ErrCanceled)
+	}
+}
+
+// Open reports how many prompts have not ended.
+func (p *Prompts) Open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.open)
+}
+
+// After returns what has to be done right behind a record, or nil.
+func (p *Prompts) After(ev core.Event) func() {
+	switch e := ev.(type) {
+	case core.TurnStarted:
+		return p.bind(e.Key, e.Turn)
+	case core.PromptQueued:
+		return p.bind(e.Key, e.Turn)
+	case core.TurnEnded:
+		return p.end(e)
+	case core.Opened, core.Claimed, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded,
+		core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Truncated, core.Unknown:
+	}
+	return nil
+}
+
+func (p *Prompts) bind(key string, turn core.TurnID) func() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.open[key]
+	if t == nil || t.turn != "" {
+		return nil
+	}
+	t.turn = turn
+	if t.begun == nil {
+		return nil
+	}
+	return func() { t.begun(turn) }
+}
+
+func (p *Prompts) end(e core.TurnEnded) func() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, t := range p.open {
+		if t.turn == e.Turn {
+			delete(p.open, key)
+			t.cancel(nil)
+			return func() { t.done(e) }
+		}
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package pump
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"dragoman/core"
+)
+
+// room is how much may be queued at the writer before the pump waits, in bytes.
+const room = 256 << 10
+
+// Output is a connection's writer; *wire.Writer is one.
+type Output interface {
+	// PutLines queues whole messages, each ended by a line feed.
+	PutLines([]byte) error
+	// Room blocks until less than that many bytes are queued.
+	Room(context.Context, int) error
+}
+
+// Feed is one session on the connection, in its dialect. Its methods are called
+// by the pump alone.
+type Feed interface {
+	// Encode appends the messages that a record becomes, each ended by a line
+	// feed, and returns what is to be done right behind them; nil: nothing.
+	Encode(dst []byte, r core.Record) ([]byte, func())
+	// Caught is called when the feed has come to pos, after a batch and at the
+	// beginning: for answers that wait for it, and questions to be asked.
+	Caught(pos core.Pos)
+	// Lost is called when the log can no longer be read; the feed is removed.
+	Lost(error)
+}
+
+// Pump reads the sessions of one connection.
+type Pump struct {
+	out   Output
+	mux   *core.Mux
+	feeds map[*core.Reader]Feed // of the pump's goroutine alone
+
+	mu   sync.Mutex // guards the field below
+	jobs []func()
+}
+
+// New returns a pump that writes to out. Run makes it go.
+func New(out Output) *Pump {
+	return &Pump{out: out, mux: core.NewMux(), feeds: map[*core.Reader]Feed{}}
+}
+
+// Add begins to serve a session behind a position. first, if not nil, is done
+// before the first record: an answer.
+func (p *Pump) Add(a *core.Attachment, after core.Pos, f Feed, first func()) (remove func()) {
+	var r *core.Reader
+	p.Do(func() {
+		if first != nil {
+			first()
+		}
+		r = a.Watch(after, p.mux)
+		p.feeds[r] = f
+		f.Caught(r.Pos())
+	})
+	return func() {
+		p.Do(func() {
+			if _, here := p.feeds[r]; here {
+				delete(p.feeds, r)
+				r.Close()
+			}
+		})
+	}
+}
+
+// Do has the pump do something between two batches: the way to put a message at
+// a place in the stream. It never blocks.
+func (p *Pump) Do(job func()) {
+	p.mu.Lock()
+	p.jobs = append(p.jobs, job)
+	p.mu.Unlock()
+	p.mux.Poke()
+}
+
+// Run serves until ctx ends or the connection has gone.
+func (p *Pump) Run(ctx context.Context) error {
+	defer p.closeAll()
+	var buf []byte
+	for {
+		p.work()
+		if err := p.out.Room(ctx, room); err != nil {
+			return err
+		}
+		r, recs, err := p.mux.Next(ctx)
+		if err != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		feed := p.feeds[r]
+		switch {
+		case r == nil || feed == nil:
+			continue
+		case err != nil:
+			delete(p.feeds, r)
+			r.Close()
+			feed.Lost(err)
+			continue
+		}
+		if buf, err = p.batch(buf[:0], feed, recs); err != nil {
+			return err
+		}
+		feed.Caught(r.Pos())
+		if cap(buf) > 4*room {
+			buf = nil
+		}
+	}
+}
+
+// batch encodes records and writes them, in as few pieces as what has to be done
+// between them allows.
+func (p *Pump) batch(buf []byte, feed Feed, recs []core.Record) ([]byte, error) {
+	for _, rec := range recs {
+		var then func()
+		if buf, then = feed.Encode(buf, rec); then == nil {
+			continue
+		}
+		if err := p.put(buf); err != nil {
+			return buf, err
+		}
+		buf = buf[:0]
+		then()
+	}
+	return buf, p.put(buf)
+}
+
+func (p *Pump) put(lines []byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	if err := p.out.PutLines(lines); err != nil {
+		return fmt.Errorf("write to the client: %w", err)
+	}
+	return nil
+}
+
+func (p *Pump) work() {
+	p.mu.Lock()
+	jobs := p.jobs
+	p.jobs = nil
+	p.mu.Unlock()
+	for _, job := range jobs {
+		job()
+	}
+}
+
+// closeAll gives the readers back.
+func (p *Pump) closeAll() {
+	p.work()
+	for r := range p.feeds {
+		r.Close()
+	}
+	clear(p.feeds)
+}
