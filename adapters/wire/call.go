@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+)
+
+// Call is one request or notification of the peer's.
+type Call struct {
+	ID     json.RawMessage // as it was written; nil: a notification
+	Method string
+	Params json.RawMessage // nil: absent or null
+
+	conn *Conn
+	in   *batch
+
+	mu      sync.Mutex              // guards the fields below
+	ctx     context.Context         //nolint:containedctx // the call's own, as in http.Request: it ends with the call
+	cancel  context.CancelCauseFunc // of ctx; nil until somebody asks for it
+	ended   bool
+	cause   error // why it ended
+	replied bool
+}
+
+// Context ends when the call is answered, when the peer takes it back (cause ErrCanceled), or with the connection (cause
+// ErrClosed, or that of Serve's context). A notification's is the connection's.
+func (c *Call) Context() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ID != nil && c.cancel == nil {
+		// Made on demand: most calls are answered before anybody could want to end them.
+		c.ctx, c.cancel = context.WithCancelCause(c.ctx)
+		if c.ended {
+			c.cancel(c.cause)
+		}
+	}
+	return c.ctx
+}
+
+// connection is a context that ends with the connection at the latest: for what is answered before more is read.
+func (c *Call) connection() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ctx
+}
+
+// IsNotification says whether nobody waits for an answer.
+func (c *Call) IsNotification() bool { return c.ID == nil }
+
+// Reply answers the call: with err's error object if err is not nil, else with result, where nil is null. The answer's
+// place in the stream is where Reply is called; it does not wait for it to be written. Only the first Reply counts, and
+// none on a notification or after the connection's end. Any goroutine may call it.
+//
+// An error that wraps a *jrpc2.Error is sent as that, with its data. Others have the code that jrpc2.ErrorCode finds, or
+// jrpc2.InternalError, and their own text.
+func (c *Call) Reply(result any, err error) {
+	if c.ID == nil {
+		return
+	}
+	c.mu.Lock()
+	again := c.replied
+	c.replied = true
+	c.mu.Unlock()
+	if again {
+		return
+	}
+	// The id is free again before the peer can see the answer.
+	c.conn.mu.Lock()
+	delete(c.conn.calls, string(c.ID))
+	c.conn.mu.Unlock()
+	c.conn.put(c.in, c.ID, result, err)
+	c.end(nil)
+}
+
+// end ends the call's context.
+func (c *Call) end(cause error) {
+	c.mu.Lock()
+	cancel := c.cancel
+	if !c.ended {
+		c.ended, c.cause = true, cause
+	}
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel(cause)
+	}
+}

@@ -1,0 +1,369 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+)
+
+// Limits used where [Options] says nothing.
+const (
+	DefaultMaxOpen       = 4096
+	DefaultMaxReplies    = 1000
+	DefaultMaxReplyBytes = 4 << 20
+	DefaultMaxBatch      = 100
+)
+
+// CodeBusy is the code of an answer to a request that was refused because too many are open.
+const CodeBusy jrpc2.Code = -32000
+
+// ErrCanceled is the cause of a call's context when the peer took the call back ([Conn.CancelRequest]). As an answer it
+// has the code jrpc2.Cancelled.
+var ErrCanceled = fmt.Errorf("taken back by the caller: %w", context.Canceled)
+
+// Options are a connection's circumstances. The zero value is newline framing with the default limits.
+type Options struct {
+	Framing    Framing
+	MaxMessage int // bytes of one message; 0: MaxMessage
+
+	MaxOpen       int // requests of the peer's not answered yet; one more is refused; 0: DefaultMaxOpen
+	MaxReplies    int // answers not written yet; with more the reading waits; 0: DefaultMaxReplies
+	MaxReplyBytes int // bytes of answers not written yet; with more the reading waits; 0: DefaultMaxReplyBytes
+	MaxBatch      int // messages in one batch; 0: DefaultMaxBatch; negative: batches are refused
+
+	Bare     bool          // omit "jsonrpc" from what is sent; see also Conn.SetBare
+	Withdraw Withdrawal    // how a request of ours is taken back; the zero value: the peer is not told
+	Linger   time.Duration // how long the rest of the output may take at the end; 0: DefaultLinger
+
+	// Panicked is told of a handler's panic: the method, the value and the stack. The peer sees none of it.
+	Panicked func(method string, value any, stack []byte)
+	// Recorder takes down both directions; nil: none.
+	Recorder *Recorder
+}
+
+// Withdrawal is the notification that takes a request back: its method, and the member of its parameters that holds the
+// request's id, such as {"$/cancel_request", "requestId"}.
+type Withdrawal struct{ Method, Member string }
+
+// Stats counts what a connection dropped or refused.
+type Stats struct {
+	Broken  uint64 // frames and messages answered with -32700 or -32600
+	Refused uint64 // requests answered with CodeBusy
+	Late    uint64 // answers to requests that were withdrawn or answered before
+	Stray   uint64 // answers to requests that were never made
+	Panics  uint64 // handlers that panicked
+}
+
+// Conn is one JSON-RPC connection, in both directions. Its methods may be used by many goroutines, and before Serve.
+type Conn struct {
+	in     io.Closer
+	frames Framer
+	out    *Writer
+	opts   Options
+	bare   atomic.Bool
+	bufs   sync.Pool // *[]byte, for one message each
+
+	mu    sync.Mutex // guards the fields below
+	calls map[string]*Call
+	asked map[int64]*Asked
+	last  int64 // the id of our latest request
+	wraps bool  // ids have started again from 1
+	ended bool
+	stats Stats
+}
+
+// NewConn returns a connection that reads in and writes out, and closes both at its end. A Close of in must end a Read
+// that is under way.
+func NewConn(in io.ReadCloser, out io.WriteCloser, o Options) *Conn {
+	o.MaxOpen = orDefault(o.MaxOpen, DefaultMaxOpen)
+	o.MaxReplies = orDefault(o.MaxReplies, DefaultMaxReplies)
+	o.MaxReplyBytes = orDefault(o.MaxReplyBytes, DefaultMaxReplyBytes)
+	if o.MaxBatch == 0 {
+		o.MaxBatch = DefaultMaxBatch
+	}
+	c := &Conn{
+		in:     in,
+		frames: o.Framing.Framer(in, o.MaxMessage),
+		opts:   o,
+		calls:  map[string]*Call{},
+		asked:  map[int64]*Asked{},
+	}
+	if o.Recorder != nil {
+		c.frames, out = o.Recorder.Framer(c.frames), o.Recorder.Writer(out, o.Framing)
+	}
+	c.out = NewWriter(out, o.Framing)
+	c.out.Linger = o.Linger
+	c.bare.Store(o.Bare)
+	return c
+}
+
+func orDefault(n, otherwise int) int {
+	if n <= 0 {
+		return otherwise
+	}
+	return n
+}
+
+// Writer is the connection's output, for pumps: [Writer.PutLines] and [Writer.Room].
+func (c *Conn) Writer() *Writer { return c.out }
+
+// SetBare says whether what is sent from now on omits "jsonrpc".
+func (c *Conn) SetBare(bare bool) { c.bare.Store(bare) }
+
+// Stats returns the counters.
+func (c *Conn) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats
+}
+
+// Serve reads until the stream or ctx ends, and calls handle for each request and notification: on this goroutine, in
+// the order of the stream. handle must not block; it answers the call, or hands it on.
+//
+// At the end the contexts of all open calls end, with the cause ErrClosed or ctx's own; all our requests fail with
+// ErrClosed; what is queued is written, for at most Options.Linger; both streams are closed. Serve returns after all that
+// it started has ended: nil when the peer left, in whatever way, the cause of ctx when that ended, else what failed.
+func (c *Conn) Serve(ctx context.Context, handle func(*Call)) error {
+	serving, end := context.WithCancelCause(ctx)
+	var owner sync.WaitGroup
+	var written error
+	owner.Go(func() {
+		written = c.out.Run(context.WithoutCancel(ctx)) // it ends by Close: what is queued still leaves
+		end(ErrClosed)
+	})
+	owner.Go(func() {
+		<-serving.Done()
+		c.in.Close() // ends a Read that is under way; what it returns is looked at there
+	})
+	read := c.read(serving, handle)
+	end(ErrClosed)
+	c.release()
+	c.out.Close()
+	owner.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case written != nil && !left(written):
+		return written
+	case written == nil && !left(read):
+		return fmt.Errorf("read: %w", read)
+	}
+	return nil
+}
+
+// left says whether an error means that the peer left.
+func left(err error) bool {
+	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.EPIPE, syscall.ECONNRESET, ErrClosed} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// release ends our own requests.
+func (c *Conn) release() {
+	c.mu.Lock()
+	c.ended = true
+	asked := c.asked
+	c.asked = nil
+	c.mu.Unlock()
+	for _, a := range asked {
+		c.finish(a, nil, ErrClosed)
+	}
+}
+
+func (c *Conn) read(ctx context.Context, handle func(*Call)) error {
+	limit := tally{c.opts.MaxReplies, c.opts.MaxReplyBytes}
+	for {
+		if err := c.out.answersRoom(ctx, limit); err != nil {
+			return err
+		}
+		b, err := c.frames.Next()
+		if fault, ok := errors.AsType[*FrameError](err); ok {
+			c.broken(fault)
+		} else if err != nil {
+			return err
+		} else {
+			c.frame(ctx, b, handle)
+		}
+	}
+}
+
+// broken answers a frame that could not be read; with its id if it can be seen all the same.
+func (c *Conn) broken(fault *FrameError) {
+	m, err := Message{}, error(nil)
+	if fault.Body != nil {
+		m, err = Parse(fault.Body)
+	}
+	if err == nil && m.Kind() == Response {
+		c.answered(m, fault) // an answer is never answered, but whoever waits for it hears why it is none
+		return
+	}
+	c.reject(nil, m.ID, jrpc2.Errorf(jrpc2.ParseError, "%s", fault.Msg))
+}
+
+func (c *Conn) frame(ctx context.Context, b []byte, handle func(*Call)) {
+	if err := checkJSON(b); err != nil {
+		if r, ok := c.frames.(Resyncer); ok {
+			r.Resync(b)
+		}
+		c.reject(nil, nil, err)
+		return
+	}
+	b = bytes.Trim(b, space)
+	if b[0] != '[' {
+		c.message(ctx, b, nil, handle)
+		return
+	}
+	c.batch(ctx, b, handle)
+}
+
+func (c *Conn) message(ctx context.Context, b []byte, in *batch, handle func(*Call)) {
+	m, err := parseValid(b)
+	switch m.Kind() {
+	case Response:
+		c.answered(m, err)
+		return
+	case Request, Notification:
+	}
+	if err != nil {
+		c.reject(in, m.ID, err)
+		return
+	}
+	c.start(ctx, m, in, handle)
+}
+
+// start hands a valid request or notification to the handler, unless the request must be refused.
+func (c *Conn) start(ctx context.Context, m Message, in *batch, handle func(*Call)) {
+	call := &Call{ID: m.ID, Method: m.Method, Params: m.Params, conn: c, ctx: ctx, in: in}
+	if m.ID == nil {
+		c.run(call, handle)
+		return
+	}
+	in.begin()
+	switch c.enter(call) {
+	case entered:
+		c.run(call, handle)
+	case taken:
+		c.put(call.in, m.ID, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "a request with the id %.60s is still open", m.ID))
+	case crowded:
+		c.put(call.in, m.ID, nil, jrpc2.Errorf(CodeBusy, "more than %d requests are open", c.opts.MaxOpen))
+	}
+}
+
+type entry uint8
+
+const (
+	entered entry = iota
+	taken         // a request with the same id is open
+	crowded       // too many are open
+)
+
+func (c *Conn) enter(call *Call) entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.calls[string(call.ID)]; ok {
+		c.stats.Broken++
+		return taken
+	}
+	if len(c.calls) >= c.opts.MaxOpen {
+		c.stats.Refused++
+		return crowded
+	}
+	c.calls[string(call.ID)] = call
+	return entered
+}
+
+func (c *Conn) run(call *Call, handle func(*Call)) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.panicked(call.Method, v)
+			call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError, "internal error"))
+		}
+	}()
+	handle(call)
+}
+
+// panicked must be called by the deferred function that recovered.
+func (c *Conn) panicked(method string, value any) {
+	c.mu.Lock()
+	c.stats.Panics++
+	c.mu.Unlock()
+	if c.opts.Panicked != nil {
+		c.opts.Panicked(method, value, debug.Stack())
+	}
+}
+
+// reject answers what never became a call.
+func (c *Conn) reject(in *batch, id json.RawMessage, err error) {
+	c.mu.Lock()
+	c.stats.Broken++
+	c.mu.Unlock()
+	in.begin()
+	c.put(in, id, nil, err)
+}
+
+// put queues an answer, or adds it to its batch. It never waits.
+func (c *Conn) put(in *batch, id json.RawMessage, result any, err error) {
+	buf := c.buffer()
+	*buf = appendAnswer(*buf, c.bare.Load(), id, result, err)
+	whole := *buf
+	if in != nil {
+		whole = in.end(whole)
+	}
+	if whole != nil {
+		c.out.put(whole, true) //nolint:errcheck // a connection that ended has nobody to tell
+	}
+	c.giveBack(buf)
+}
+
+func (c *Conn) buffer() *[]byte {
+	if b, ok := c.bufs.Get().(*[]byte); ok {
+		return b
+	}
+	return new([]byte)
+}
+
+func (c *Conn) giveBack(b *[]byte) {
+	if cap(*b) > keep {
+		return
+	}
+	*b = (*b)[:0]
+	c.bufs.Put(b)
+}
+
+// Notify queues a notification. It never blocks; params are encoded as [AppendJSON] does, and left out when nil.
+func (c *Conn) Notify(method string, params any) error {
+	buf := c.buffer()
+	defer c.giveBack(buf)
+	msg, err := appendMethod(appendHead(*buf, c.bare.Load()), method, params)
+	if *buf = msg; err != nil {
+		return fmt.Errorf("notify %s: %w", method, err)
+	}
+	return c.out.Put(msg)
+}
+
+// CancelRequest ends the context of the peer's open request with that id, as it was written, with the cause ErrCanceled.
+// It says whether there is one. The call is still to be answered.
+func (c *Conn) CancelRequest(id json.RawMessage) bool {
+	id = bytes.Trim(id, space)
+	c.mu.Lock()
+	call := c.calls[string(id)]
+	c.mu.Unlock()
+	if call == nil {
+		return false
+	}
+	call.end(ErrCanceled)
+	return true
+}

@@ -1,0 +1,173 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/creachadair/jrpc2"
+)
+
+// AppendString appends s as a JSON string. It escapes what JSON demands and the line separators of JavaScript, nothing
+// for HTML, and puts U+FFFD for bytes that are not UTF-8, as encoding/json does.
+func AppendString[T string | []byte](dst []byte, s T) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	plain := 0 // s[plain:i] needs no escape
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, size := rune(c), 1
+		if c >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
+			if r != '\u2028' && r != '\u2029' && (r != utf8.RuneError || size > 1) {
+				i += size
+				continue
+			}
+		}
+		dst = append(dst, s[plain:i]...)
+		switch r {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+		}
+		i += size
+		plain = i
+	}
+	dst = append(dst, s[plain:]...)
+	return append(dst, '"')
+}
+
+// AppendRaw appends a JSON text as it is, but with blanks for line ends between its tokens, so that it can stand in a
+// line. An empty text is null. The text must be JSON: within a string no raw line end can stand.
+func AppendRaw(dst []byte, raw json.RawMessage) []byte {
+	if len(raw) == 0 {
+		return append(dst, "null"...)
+	}
+	start := len(dst)
+	dst = append(dst, raw...)
+	flatten(dst[start:])
+	return dst
+}
+
+// flatten blanks out the line ends in b.
+func flatten(b []byte) {
+	for _, end := range []byte("\n\r") {
+		for rest := b; ; {
+			i := bytes.IndexByte(rest, end)
+			if i < 0 {
+				break
+			}
+			rest[i] = ' '
+			rest = rest[i+1:]
+		}
+	}
+}
+
+// appender collects what a json.Encoder writes.
+type appender []byte
+
+func (a *appender) Write(b []byte) (int, error) {
+	*a = append(*a, b...)
+	return len(b), nil
+}
+
+// AppendJSON appends v as encoding/json writes it, but without escapes for HTML. A json.RawMessage is checked and taken
+// as it is; nil and an empty json.RawMessage are null. After an error dst is returned as it was.
+func AppendJSON(dst []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case json.RawMessage:
+		if len(v) > 0 && !json.Valid(v) {
+			return dst, errors.New("encode: not valid JSON")
+		}
+		return AppendRaw(dst, v), nil
+	}
+	out := appender(dst)
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return dst, err
+	}
+	return bytes.TrimSuffix(out, []byte("\n")), nil
+}
+
+// appendHead begins an envelope, up to its first member.
+func appendHead(dst []byte, bare bool) []byte {
+	if bare {
+		return append(dst, '{')
+	}
+	return append(dst, `{"jsonrpc":"2.0",`...)
+}
+
+// appendMethod appends the members method and, unless params is nil, params, and ends the envelope.
+func appendMethod(dst []byte, method string, params any) ([]byte, error) {
+	dst = append(dst, `"method":`...)
+	dst = AppendString(dst, method)
+	if params != nil {
+		dst = append(dst, `,"params":`...)
+		var err error
+		if dst, err = AppendJSON(dst, params); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+// appendAnswer appends a whole answer; a nil id is null.
+func appendAnswer(dst []byte, bare bool, id json.RawMessage, result any, err error) []byte {
+	dst = append(appendHead(dst, bare), `"id":`...)
+	dst = append(AppendRaw(dst, id), ',')
+	if err == nil {
+		mark := len(dst)
+		if dst, err = AppendJSON(append(dst, `"result":`...), result); err == nil {
+			return append(dst, '}')
+		}
+		dst, err = dst[:mark], jrpc2.Errorf(jrpc2.InternalError, "the result could not be encoded")
+	}
+	return append(appendError(append(dst, `"error":`...), err), '}')
+}
+
+// appendError appends the error object for err: a *jrpc2.Error anywhere in its chain as it is, with its data; what
+// carries a code, and the end of a context, with the code of jrpc2.ErrorCode; anything else as an internal error.
+func appendError(dst []byte, err error) []byte {
+	e := toError(err)
+	if e.Message == "" {
+		e.Message = e.Code.String()
+	}
+	dst = append(dst, `{"code":`...)
+	dst = strconv.AppendInt(dst, int64(e.Code), 10)
+	dst = append(dst, `,"message":`...)
+	dst = AppendString(dst, e.Message)
+	if len(e.Data) > 0 && json.Valid(e.Data) {
+		dst = AppendRaw(append(dst, `,"data":`...), e.Data)
+	}
+	return append(dst, '}')
+}
+
+func toError(err error) jrpc2.Error {
+	if e, ok := errors.AsType[*jrpc2.Error](err); ok && e != nil {
+		return *e
+	}
+	if e, ok := errors.AsType[jrpc2.Error](err); ok {
+		return e
+	}
+	code := jrpc2.ErrorCode(err)
+	if code == jrpc2.SystemError {
+		code = jrpc2.InternalError // what no one gave a code
+	}
+	return jrpc2.Error{Code: code, Message: err.Error()}
+}

@@ -1,0 +1,140 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// MaxMessage is the default limit of one message, in bytes.
+const MaxMessage = 64 << 20
+
+// readBuffer is what a framer reads at once; a message that is longer grows its own memory as it arrives.
+const readBuffer = 64 << 10
+
+// Framing is how messages stand in a byte stream.
+type Framing uint8
+
+const (
+	// Newline ends each message with a line feed; a message holds none (ACP, MCP, seeds of both).
+	Newline Framing = iota
+	// ContentLength puts a header section with the body's length before each message (ECA, LSP).
+	ContentLength
+)
+
+// Framer returns a framer that reads messages of at most limit bytes from r; a limit of 0 or less is [MaxMessage].
+func (f Framing) Framer(r io.Reader, limit int) Framer {
+	switch f {
+	case Newline:
+		return Lines(r, limit)
+	case ContentLength:
+		return Headers(r, limit)
+	}
+	return Lines(r, limit)
+}
+
+// A Framer takes messages out of a stream, one at a time.
+//
+// Next blocks until a message is there. The slice is never empty and belongs to the caller. A [*FrameError] is a fault
+// of one message: the caller answers it and calls Next again. Any other error ends the stream: io.EOF after a whole
+// message, io.ErrUnexpectedEOF within one, or the reader's.
+type Framer interface {
+	Next() ([]byte, error)
+}
+
+// A Resyncer is a Framer that can look for the next message when the last one turns out not to be JSON, which may be
+// due to a wrong length. Call it with the slice that Next returned last, before the next Next.
+type Resyncer interface {
+	Resync(body []byte)
+}
+
+// FrameError is a fault in the framing of one message; the framer can read on.
+type FrameError struct {
+	Msg  string // what was wrong, for the peer
+	Body []byte // the message, if it could be taken out of the stream all the same; else nil
+}
+
+func (e *FrameError) Error() string { return e.Msg }
+
+func tooLong(limit int) *FrameError {
+	return &FrameError{Msg: fmt.Sprintf("message exceeds %d bytes", limit)}
+}
+
+const (
+	bom   = "\xef\xbb\xbf" // a UTF-8 byte order mark
+	space = " \t\r\n"      // what JSON calls white space
+)
+
+type lineFramer struct {
+	r       *bufio.Reader
+	limit   int
+	started bool // the first line has been read: no byte order mark is accepted any more
+	skip    bool // within a line that was too long; the rest of it is thrown away
+}
+
+// Lines returns a framer of newline-ended messages of at most limit bytes. It takes "\r\n" for an end too, skips lines
+// of white space, takes what stands before the end of the stream for a message even without a line feed, and skips a
+// byte order mark at the very start.
+func Lines(r io.Reader, limit int) Framer {
+	if limit <= 0 {
+		limit = MaxMessage
+	}
+	return &lineFramer{r: bufio.NewReaderSize(r, readBuffer), limit: limit}
+}
+
+func (f *lineFramer) Next() ([]byte, error) {
+	for {
+		line, err := f.line()
+		if !f.started && len(line) > 0 {
+			line, f.started = bytes.TrimPrefix(line, []byte(bom)), true
+		}
+		if line = bytes.Trim(line, space); len(line) > 0 {
+			return line, nil // an error with it comes again at the next read
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// line returns the next line in memory of its own, with its end.
+func (f *lineFramer) line() ([]byte, error) {
+	for f.skip {
+		_, err := f.r.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if f.skip = false; err != nil {
+			return nil, err
+		}
+	}
+	var line []byte
+	for {
+		part, err := f.r.ReadSlice('\n')
+		full := errors.Is(err, bufio.ErrBufferFull)
+		if len(bytes.TrimRight(part, "\r\n"))+len(line) > f.limit {
+			f.skip = full
+			return nil, tooLong(f.limit)
+		}
+		line = append(grown(line, len(part), f.limit+2), part...)
+		if !full {
+			return line, err
+		}
+	}
+}
+
+// grown returns b with room for n more bytes. Its capacity doubles, up to limit, so that memory follows what has
+// arrived and a message which reaches its limit wastes none.
+func grown(b []byte, n, limit int) []byte {
+	need := len(b) + n
+	if need <= cap(b) {
+		return b
+	}
+	size := need
+	if len(b) > 0 {
+		size = max(need, min(2*cap(b), limit))
+	}
+	return append(make([]byte, 0, size), b...)
+}

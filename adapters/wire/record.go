@@ -1,0 +1,88 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+)
+
+// recordLimit is how much of a transcript may wait for its writer, in bytes. With more, recording ends: a slow disk must
+// not slow the connection.
+const recordLimit = 16 << 20
+
+// Recorder takes down what goes over a connection, one line for each message: "-> " and what the peer sent, "<- " and
+// what was sent to it, in the order in which we read and wrote it. "-- " begins a remark: a frame that could not be read.
+// It holds whatever the messages hold, secrets too.
+//
+// A Recorder never blocks the connection. When its own output fails or is too slow, it stops recording.
+type Recorder struct {
+	out *Writer
+}
+
+// NewRecorder returns a recorder of lines to out, which [Recorder.Run] writes and closes.
+func NewRecorder(out io.WriteCloser) *Recorder { return &Recorder{out: NewWriter(out, Newline)} }
+
+// Run writes the transcript until ctx ends or its output fails. Run it beside the connection, and end it afterwards.
+func (r *Recorder) Run(ctx context.Context) error { return r.out.Run(ctx) }
+
+// Close ends Run when all that was recorded so far has been written.
+func (r *Recorder) Close() { r.out.Close() }
+
+func (r *Recorder) note(mark string, msg []byte) {
+	if r.out.Queued() > recordLimit {
+		r.out.Put([]byte("-- recording ended: the transcript cannot be written fast enough")) //nolint:errcheck // nobody to tell
+		r.out.Close()
+		return
+	}
+	line := make([]byte, 0, len(mark)+len(msg))
+	r.out.Put(append(append(line, mark...), msg...)) //nolint:errcheck // recording has ended
+}
+
+// Framer records what f reads.
+func (r *Recorder) Framer(f Framer) Framer { return &recordedFramer{f, r} }
+
+type recordedFramer struct {
+	Framer
+	rec *Recorder
+}
+
+func (f *recordedFramer) Next() ([]byte, error) {
+	b, err := f.Framer.Next()
+	if fault, ok := errors.AsType[*FrameError](err); ok {
+		f.rec.note("-- ", []byte(fault.Msg))
+	} else if err == nil {
+		f.rec.note("-> ", b)
+	}
+	return b, err
+}
+
+func (f *recordedFramer) Resync(body []byte) {
+	if r, ok := f.Framer.(Resyncer); ok {
+		r.Resync(body)
+	}
+}
+
+// Writer records what is written to out, when it has been written. Each Write must hold whole frames, as a [Writer]'s do.
+func (r *Recorder) Writer(out io.WriteCloser, framing Framing) io.WriteCloser {
+	return &recordedWriter{out, r, framing}
+}
+
+type recordedWriter struct {
+	io.WriteCloser
+	rec     *Recorder
+	framing Framing
+}
+
+func (w *recordedWriter) Write(b []byte) (int, error) {
+	n, err := w.WriteCloser.Write(b)
+	frames := w.framing.Framer(bytes.NewReader(b[:n]), len(b)+1)
+	for {
+		msg, err := frames.Next()
+		if err != nil {
+			break
+		}
+		w.rec.note("<- ", msg)
+	}
+	return n, err
+}

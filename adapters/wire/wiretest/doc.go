@@ -1,0 +1,3 @@
+// Package wiretest connects a wire.Conn to a peer that a test plays by hand, over pipes in memory. All that blocks in it
+// blocks durably, so it works inside testing/synctest bubbles; it starts no goroutine.
+package wiretest

@@ -1,0 +1,166 @@
+package wiretest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"dragoman/adapters/wire"
+)
+
+// Peer is the other side of a connection. It reads frames by itself, and strictly: what the connection writes must have
+// exactly the form that its framing says. One goroutine at a time may read, and one send.
+type Peer struct {
+	framing wire.Framing
+	to      io.WriteCloser // what the connection reads
+	from    *pipe          // what it writes
+	buf     []byte         // read and not yet returned
+}
+
+// New returns the streams for wire.NewConn, and the peer at their other ends.
+func New(framing wire.Framing) (in io.ReadCloser, out io.WriteCloser, p *Peer) {
+	in, to := Pipe()
+	from := newPipe()
+	return in, writer{from}, &Peer{framing: framing, to: to, from: from}
+}
+
+// Send sends messages, each in a frame of its own, in one write. It blocks while the pipe is full.
+func (p *Peer) Send(messages ...string) error {
+	var b strings.Builder
+	for _, m := range messages {
+		switch p.framing {
+		case wire.Newline:
+			b.WriteString(m + "\n")
+		case wire.ContentLength:
+			fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(m), m)
+		}
+	}
+	return p.Raw(b.String())
+}
+
+// Raw sends bytes as they are.
+func (p *Peer) Raw(s string) error {
+	_, err := io.WriteString(p.to, s)
+	return err
+}
+
+// Next returns the next message from the connection. It blocks until there is one, and returns io.EOF at the end.
+func (p *Peer) Next() (string, error) {
+	var part [4096]byte
+	for {
+		msg, whole, err := p.cut()
+		if whole || err != nil {
+			return msg, err
+		}
+		n, err := p.from.read(part[:])
+		if p.buf = append(p.buf, part[:n]...); err != nil {
+			if len(p.buf) > 0 && errors.Is(err, io.EOF) {
+				return "", fmt.Errorf("the stream ends within %.200q", p.buf)
+			}
+			return "", err
+		}
+	}
+}
+
+// Pending says whether Next would return at once with a message.
+func (p *Peer) Pending() bool {
+	for p.from.len() > 0 {
+		b := make([]byte, p.from.len())
+		n, err := p.from.read(b)
+		if p.buf = append(p.buf, b[:n]...); err != nil {
+			break
+		}
+	}
+	keep := p.buf
+	_, whole, err := p.cut()
+	p.buf = keep
+	return whole || err != nil
+}
+
+// cut takes the first message out of the buffer, if it is whole.
+func (p *Peer) cut() (msg string, whole bool, err error) {
+	switch p.framing {
+	case wire.Newline:
+		line, rest, ok := bytes.Cut(p.buf, []byte("\n"))
+		if ok {
+			p.buf = rest
+		}
+		return string(line), ok, nil
+	case wire.ContentLength:
+		head, rest, ok := bytes.Cut(p.buf, []byte("\r\n\r\n"))
+		if !ok {
+			return "", false, nil
+		}
+		size, found := strings.CutPrefix(string(head), "Content-Length: ")
+		n, err := strconv.Atoi(size)
+		if !found || err != nil || n < 0 {
+			return "", false, fmt.Errorf("not a header: %.200q", head)
+		}
+		if len(rest) < n {
+			return "", false, nil
+		}
+		p.buf = rest[n:]
+		return string(rest[:n]), true, nil
+	}
+	return "", false, nil
+}
+
+// Hangup closes what the connection reads, as an editor does that ends. What it writes can still be read.
+func (p *Peer) Hangup() { p.to.Close() }
+
+// Close closes both directions, as the death of an editor does.
+func (p *Peer) Close() {
+	p.to.Close()
+	p.from.close(&p.from.unread)
+}
+
+// Play plays the lines of a script that begin with "-> " to the connection and returns the transcript: those lines, and
+// behind each the messages that came from the connection until it was idle, as lines that begin with "<- ". Other lines
+// are kept, but for those with "<- ". Idle is what settle waits for, synctest.Wait in a bubble. Lines with "-> " that
+// follow each other directly are sent in one write.
+//
+// A test compares the transcript with the script, and writes it back with -update.
+func (p *Peer) Play(script string, settle func()) (string, error) {
+	var out strings.Builder
+	var group []string
+	flush := func() error {
+		if len(group) == 0 {
+			return nil
+		}
+		if err := p.Send(group...); err != nil {
+			return fmt.Errorf("send: %w", err)
+		}
+		group = nil
+		return p.drain(&out, settle)
+	}
+	for line := range strings.Lines(script) {
+		text := strings.TrimRight(line, "\r\n")
+		msg, ours := strings.CutPrefix(text, "-> ")
+		if !ours {
+			if err := flush(); err != nil {
+				return out.String(), err
+			}
+			if !strings.HasPrefix(text, "<- ") {
+				out.WriteString(text + "\n")
+			}
+			continue
+		}
+		group = append(group, msg)
+		out.WriteString(text + "\n")
+	}
+	return out.String(), flush()
+}
+
+func (p *Peer) drain(out *strings.Builder, settle func()) error {
+	for settle(); p.Pending(); settle() {
+		msg, err := p.Next()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("receive: %w", err)
+		}
+		out.WriteString("<- " + msg + "\n")
+	}
+	return nil
+}

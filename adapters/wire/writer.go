@@ -1,0 +1,349 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// ErrClosed is the error of everything that needs a connection which has ended, and the cause of its calls' contexts.
+var ErrClosed = errors.New("connection closed")
+
+const (
+	// DefaultLinger is how long what is queued may take to leave when a connection ends.
+	DefaultLinger = time.Second
+	// PumpRoom is how much may be queued before a pump waits, in bytes.
+	PumpRoom = 256 << 10
+	// chunk is about how much one Write takes: a Write ends with the first frame behind this many bytes.
+	chunk = 64 << 10
+	// keep is the largest buffer that is used again, in bytes; a large message's memory is given back.
+	keep = 1 << 20
+)
+
+// Writer queues whole frames and writes them from one goroutine, [Writer.Run]. Putting never blocks. Frames leave in the
+// order in which they were put, and no frame is ever split over two calls of Write.
+//
+// A Writer may be used by many goroutines.
+type Writer struct {
+	Linger time.Duration // how long the rest may take when closing; set before Run; 0: DefaultLinger
+
+	out     io.WriteCloser
+	framing Framing
+	wake    chan struct{} // one place: a wake-up that is already there says enough
+	closed  chan struct{} // closed by Close
+
+	mu      sync.Mutex // guards the fields below
+	buf     []byte     // whole frames that Run has not taken yet
+	cuts    []cut      // where buf is cut into Writes, in order; the last cut may be missing
+	replies tally      // of buf
+	flying  cut        // what Run has taken and not yet written
+	room    chan struct{}
+	since   time.Time // when the peer last took something, or the queue began to fill; zero: nothing is queued
+	closing bool
+	err     error // why nothing more is accepted
+}
+
+// tally counts answers.
+type tally struct{ n, bytes int }
+
+// cut is a place between two frames: its offset, and the answers before it.
+type cut struct {
+	end     int
+	replies tally
+}
+
+// NewWriter returns a writer of frames to out, which [Writer.Run] closes at its end.
+func NewWriter(out io.WriteCloser, framing Framing) *Writer {
+	return &Writer{out: out, framing: framing, wake: make(chan struct{}, 1), closed: make(chan struct{})}
+}
+
+// Put queues one message. It copies msg, never blocks, and returns an error only when the connection has ended
+// (errors.Is(err, ErrClosed)).
+func (w *Writer) Put(msg []byte) error { return w.put(msg, false) }
+
+func (w *Writer) put(msg []byte, reply bool) error {
+	w.mu.Lock()
+	err := w.err
+	if err == nil {
+		w.beginLocked()
+		start := len(w.buf)
+		w.frameLocked(msg)
+		if reply {
+			w.replies.n++
+			w.replies.bytes += len(w.buf) - start
+		}
+		w.cutLocked()
+	}
+	w.mu.Unlock()
+	w.signal()
+	return err
+}
+
+// PutLines queues many messages at once, each ended by a line feed and holding none: what append-encoders leave in a
+// pump's buffer. They stay together in this order, and cost one lock and one copy. Empty lines are skipped under
+// ContentLength framing. It copies lines, and blocks and fails as Put does.
+func (w *Writer) PutLines(lines []byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	w.mu.Lock()
+	err := w.err
+	if err == nil {
+		w.beginLocked()
+		switch w.framing {
+		case Newline:
+			w.buf = append(w.buf, lines...)
+			if lines[len(lines)-1] != '\n' {
+				w.buf = append(w.buf, '\n')
+			}
+		case ContentLength:
+			for line := range bytes.SplitSeq(lines, []byte("\n")) {
+				if len(line) > 0 {
+					w.frameLocked(line)
+				}
+			}
+		}
+		w.cutLocked()
+	}
+	w.mu.Unlock()
+	w.signal()
+	return err
+}
+
+func (w *Writer) beginLocked() {
+	if len(w.buf) == 0 && w.flying.end == 0 {
+		w.since = time.Now()
+	}
+}
+
+func (w *Writer) frameLocked(msg []byte) {
+	switch w.framing {
+	case Newline:
+		start := len(w.buf)
+		w.buf = append(w.buf, msg...)
+		flatten(w.buf[start:])
+		w.buf = append(w.buf, '\n')
+	case ContentLength:
+		w.buf = append(w.buf, "Content-Length: "...)
+		w.buf = strconv.AppendInt(w.buf, int64(len(msg)), 10)
+		w.buf = append(w.buf, "\r\n\r\n"...)
+		w.buf = append(w.buf, msg...)
+	}
+}
+
+// cutLocked allows a cut here when there is enough for a Write since the last one.
+func (w *Writer) cutLocked() {
+	last := 0
+	if n := len(w.cuts); n > 0 {
+		last = w.cuts[n-1].end
+	}
+	if len(w.buf)-last >= chunk {
+		w.cuts = append(w.cuts, cut{len(w.buf), w.replies})
+	}
+}
+
+func (w *Writer) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Queued is how many bytes have been put and not yet written.
+func (w *Writer) Queued() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.buf) + w.flying.end
+}
+
+// Stalled is for how long the peer has taken nothing of what is queued; 0 when nothing is queued. What it takes counts
+// by whole Writes, so one large frame on a slow stream looks like a stall while it is under way.
+func (w *Writer) Stalled() time.Duration {
+	w.mu.Lock()
+	since := w.since
+	w.mu.Unlock()
+	if since.IsZero() {
+		return 0
+	}
+	return time.Since(since)
+}
+
+// Room waits until fewer than limit bytes are queued. It is for pumps, which have a log to read on from; answers never
+// wait. It returns the context's cause when that ends first, and the writer's error when the connection has ended.
+func (w *Writer) Room(ctx context.Context, limit int) error {
+	return w.await(ctx, func() bool { return len(w.buf)+w.flying.end < limit })
+}
+
+// answersRoom waits until fewer answers than max, and bytes of answers than maxBytes, are queued.
+func (w *Writer) answersRoom(ctx context.Context, limit tally) error {
+	return w.await(ctx, func() bool {
+		return w.replies.n+w.flying.replies.n < limit.n && w.replies.bytes+w.flying.replies.bytes < limit.bytes
+	})
+}
+
+// await waits until ready, which is called with the lock held, says so.
+func (w *Writer) await(ctx context.Context, ready func() bool) error {
+	for {
+		w.mu.Lock()
+		if w.err != nil || ready() {
+			err := w.err
+			w.mu.Unlock()
+			return err
+		}
+		if w.room == nil {
+			w.room = make(chan struct{})
+		}
+		room := w.room
+		w.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Close accepts nothing more; Run writes what is queued and returns. It does not wait, and may be called again.
+func (w *Writer) Close() {
+	w.mu.Lock()
+	first := !w.closing
+	w.closing = true
+	if w.err == nil {
+		w.err = ErrClosed
+	}
+	room := w.room
+	w.room = nil
+	w.mu.Unlock()
+	if first {
+		close(w.closed)
+	}
+	if room != nil {
+		close(room)
+	}
+	w.signal()
+}
+
+// Run writes until Close is called, ctx ends or the stream fails. What is queued at the end is written first, for at most
+// Linger; then the stream is closed and everybody who waits is released. It returns nil when all has left.
+func (w *Writer) Run(ctx context.Context) error {
+	var owner sync.WaitGroup
+	done := make(chan struct{})
+	severed := false
+	owner.Go(func() { severed = w.sever(ctx, done) })
+	err := w.write()
+	close(done)
+	owner.Wait()
+	w.fail(err)
+	if severed {
+		return err
+	}
+	if cerr := w.out.Close(); err == nil && cerr != nil {
+		err = fmt.Errorf("close output: %w", cerr)
+	}
+	return err
+}
+
+// sever closes the stream, and so ends a Write, when that takes too long once the writer closes.
+func (w *Writer) sever(ctx context.Context, done <-chan struct{}) bool {
+	select {
+	case <-ctx.Done():
+		w.Close()
+	case <-w.closed:
+	case <-done:
+		return false
+	}
+	linger := w.Linger
+	if linger <= 0 {
+		linger = DefaultLinger
+	}
+	t := time.NewTimer(linger)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		w.out.Close() // its error is the one that Write returns
+		return true
+	case <-done:
+		return false
+	}
+}
+
+func (w *Writer) write() error {
+	var buf []byte
+	var cuts []cut
+	for {
+		var more bool
+		if buf, cuts, more = w.take(buf, cuts); !more {
+			return nil
+		}
+		if len(buf) == 0 {
+			<-w.wake
+			continue
+		}
+		from := cut{}
+		for _, c := range cuts {
+			if _, err := w.out.Write(buf[from.end:c.end]); err != nil {
+				return fmt.Errorf("write: %w", err)
+			}
+			w.wrote(c, cuts[len(cuts)-1])
+			from = c
+		}
+	}
+}
+
+// take swaps the queue with what has been written. It returns false when the writer is closing and all has left.
+func (w *Writer) take(buf []byte, cuts []cut) ([]byte, []cut, bool) {
+	if cap(buf) > keep {
+		buf = nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.buf) == 0 {
+		return buf[:0], cuts[:0], !w.closing
+	}
+	all := cut{len(w.buf), w.replies}
+	if n := len(w.cuts); n == 0 || w.cuts[n-1].end != all.end {
+		w.cuts = append(w.cuts, all)
+	}
+	w.flying, w.replies = all, tally{}
+	w.buf, buf = buf[:0], w.buf
+	w.cuts, cuts = cuts[:0], w.cuts
+	return buf, cuts, true
+}
+
+// wrote notes that all up to the cut c has left, of what ends with the cut all.
+func (w *Writer) wrote(c, all cut) {
+	w.mu.Lock()
+	w.flying = cut{all.end - c.end, tally{all.replies.n - c.replies.n, all.replies.bytes - c.replies.bytes}}
+	if w.since = time.Now(); len(w.buf)+w.flying.end == 0 {
+		w.since = time.Time{}
+	}
+	room := w.room
+	w.room = nil
+	w.mu.Unlock()
+	if room != nil {
+		close(room)
+	}
+}
+
+// fail ends the queue: what is left of it will never leave. A nil error means that all has left.
+func (w *Writer) fail(err error) {
+	w.mu.Lock()
+	if err != nil {
+		w.err = fmt.Errorf("%w: %v", ErrClosed, err)
+	} else {
+		w.err = ErrClosed
+	}
+	w.closing = true
+	w.buf, w.cuts, w.replies, w.flying, w.since = nil, nil, tally{}, cut{}, time.Time{}
+	room := w.room
+	w.room = nil
+	w.mu.Unlock()
+	if room != nil {
+		close(room)
+	}
+}
