@@ -126,13 +126,14 @@ func (a *Attachment) Prompt(ctx context.Context, p Prompt) (TurnID, error) {
 	if err != nil || turn == nil {
 		return turn.ID(), err
 	}
-	if err := s.durable(context.WithoutCancel(ctx), head); err != nil {
+	err = s.durable(context.WithoutCancel(ctx), head)
+	if err != nil {
 		turn.cancel(err)
-		s.work()
-		return turn.id, err
+	} else if errors.Is(context.Cause(ctx), ErrCanceled) {
+		turn.cancel(ErrCanceled)
 	}
 	s.work()
-	return turn.id, nil
+	return turn.id, err
 }
 
 // command is what every command begins with: the client may, and the session is

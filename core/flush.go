@@ -79,7 +79,7 @@ func (s *Session) flushAll() {
 		s.mu.Lock()
 		f := &s.flush
 		batch := s.log.unwritten(nil)
-		must := f.urgent || len(f.waiting) > 0 || s.closed
+		must := s.hurryLocked()
 		if len(batch) == 0 && len(f.waiting) == 0 && (!f.unsynced || s.closed) {
 			f.active = false
 			s.mu.Unlock()
@@ -116,6 +116,11 @@ func (s *Session) flushAll() {
 	}
 }
 
+// hurryLocked reports whether what is unwritten should be written at once.
+func (s *Session) hurryLocked() bool {
+	return s.flush.urgent || len(s.flush.waiting) > 0 || s.closed || s.log.total-min(s.log.wroteSum, s.log.total) > batchBytes
+}
+
 // pause waits for d, or until there is something urgent.
 func (s *Session) pause(d time.Duration) {
 	timer := time.NewTimer(d)
@@ -126,7 +131,7 @@ func (s *Session) pause(d time.Duration) {
 			return
 		case <-s.flush.token:
 			s.mu.Lock()
-			must := s.flush.urgent || len(s.flush.waiting) > 0 || s.closed
+			must := s.hurryLocked()
 			s.mu.Unlock()
 			if must {
 				return

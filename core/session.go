@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -79,21 +80,19 @@ func (s *Session) load(ctx context.Context) error {
 // refold makes the state anew from the effective log, after a truncation.
 func (s *Session) refold(ctx context.Context) error {
 	st := newState()
-	p := Pos{}
 	s.mu.Lock()
-	upto := s.log.written
+	upto, hidden := s.log.written, slices.Clone(s.log.hidden)
 	s.mu.Unlock()
-	for r, err := range s.journal.Read(ctx, p) {
+	for r, err := range s.journal.Read(ctx, Pos{}) {
 		if err != nil {
 			return fmt.Errorf("fold session %s: %w", s.meta.ID, err)
 		}
 		if r.Seq >= upto {
 			break
 		}
-		if p = s.skip(p); r.Seq < p.Seq {
-			continue
+		if !slices.ContainsFunc(hidden, func(h span) bool { return h.from <= r.Seq && r.Seq < h.to }) {
+			st.apply(r.Event, r.Time)
 		}
-		st.apply(r.Event, r.Time)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,136 @@
+package coretest
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"dragoman/core"
+)
+
+// Backend is a core.Backend whose turns are a function. The zero value of the
+// other fields is fine.
+type Backend struct {
+	Run     func(context.Context, *core.Turn) (core.StopReason, error)
+	CapsNow core.BackendCaps
+
+	mu       sync.Mutex // guards the fields below
+	bindings []core.Binding
+	closed   int
+}
+
+// Bindings lists what was opened.
+func (b *Backend) Bindings() []core.Binding {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]core.Binding(nil), b.bindings...)
+}
+
+// Closed counts the conversations that were closed.
+func (b *Backend) Closed() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed
+}
+
+// Caps implements core.Backend.
+func (b *Backend) Caps(context.Context) (core.BackendCaps, error) { return b.CapsNow, nil }
+
+// Open implements core.Backend.
+func (b *Backend) Open(_ context.Context, bind core.Binding) (core.Conversation, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bindings = append(b.bindings, bind)
+	return conversation{b}, nil
+}
+
+// Close implements core.Backend.
+func (b *Backend) Close(context.Context) error { return nil }
+
+type conversation struct{ b *Backend }
+
+func (c conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
+	return c.b.Run(ctx, t)
+}
+
+func (c conversation) Set(context.Context, core.Settings) error { return nil }
+
+func (c conversation) Close(context.Context) error {
+	c.b.mu.Lock()
+	defer c.b.mu.Unlock()
+	c.b.closed++
+	return nil
+}
+
+// Tool is a core.Tool made of functions; nil ones do nothing.
+type Tool struct {
+	Is       core.Spec
+	Previews func(context.Context, core.Invocation) (core.Preview, error)
+	Runs     func(context.Context, core.Invocation) (core.Result, error)
+}
+
+// Spec implements core.Tool.
+func (t Tool) Spec() core.Spec { return t.Is }
+
+// Preview implements core.Tool.
+func (t Tool) Preview(ctx context.Context, inv core.Invocation) (core.Preview, error) {
+	if t.Previews == nil {
+		return core.Preview{Title: t.Is.Title}, nil
+	}
+	return t.Previews(ctx, inv)
+}
+
+// Run implements core.Tool.
+func (t Tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error) {
+	if t.Runs == nil {
+		return core.Result{Blocks: []core.Block{core.Text{Text: "done"}}}, nil
+	}
+	return t.Runs(ctx, inv)
+}
+
+// Tools is a core.Toolbox, and every session's Toolset.
+type Tools []core.Tool
+
+// Open implements core.Toolbox.
+func (t Tools) Open(context.Context, core.ToolHost) (core.Toolset, error) { return t, nil }
+
+// Tools implements core.Toolset.
+func (t Tools) Tools(context.Context) ([]core.Tool, error) { return t, nil }
+
+// Changed implements core.Toolset.
+func (t Tools) Changed() <-chan struct{} { return nil }
+
+// Close implements core.Toolset.
+func (t Tools) Close() error { return nil }
+
+// Policy is a core.Policy that is a function.
+type Policy func(core.Check) core.Verdict
+
+// Decide implements core.Policy.
+func (p Policy) Decide(c core.Check) core.Verdict { return p(c) }
+
+// Always is a policy of one verdict.
+func Always(v core.Verdict) Policy { return func(core.Check) core.Verdict { return v } }
+
+// Args is a shorthand for a call's arguments.
+func Args(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// Gateway returns a gateway over the store with one agent, whose turns are run.
+func Gateway(store core.Store, run func(context.Context, *core.Turn) (core.StopReason, error), policy core.Policy, tools ...core.Tool) *core.Gateway {
+	prof := &core.Profile{
+		Agents:    []core.Agent{{Name: "code", Backend: &Backend{Run: run, CapsNow: core.BackendCaps{Steer: true}}}},
+		Toolboxes: []core.Toolbox{Tools(tools)},
+		Policy:    policy,
+	}
+	return core.New(core.Config{
+		Store:   store,
+		Node:    "test",
+		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+	})
+}

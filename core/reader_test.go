@@ -1,0 +1,241 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// transcript folds records into lines; the pieces of a run become one.
+type transcript struct {
+	lines []string
+	seq   uint64
+	end   core.Pos
+}
+
+func (f *transcript) add(t *testing.T, who string, r core.Record) {
+	t.Helper()
+	if r.Seq == 0 {
+		return
+	}
+	if r.Seq != f.end.Seq && r.Seq != f.end.Seq+1 && f.end != (core.Pos{}) {
+		if _, ok := r.Event.(core.Truncated); !ok {
+			t.Fatalf("%s: record %d.%d follows %v", who, r.Seq, r.Off, f.end)
+		}
+	}
+	f.end = r.End()
+	text := ""
+	switch e := r.Event.(type) {
+	case core.TextDelta:
+		text = "T" + string(e.Message)
+		if r.Seq == f.seq {
+			f.lines[len(f.lines)-1] += e.Text
+			return
+		}
+		text += ":" + e.Text
+	case core.CallOutput:
+		text = "O" + string(e.Call)
+		if r.Seq == f.seq {
+			f.lines[len(f.lines)-1] += e.Text
+			return
+		}
+		text += ":" + e.Text
+	case core.Claimed: // differs between processes
+		text = "claimed"
+	default:
+		text = fmt.Sprintf("%+v", e)
+	}
+	f.seq = r.Seq
+	f.lines = append(f.lines, text)
+}
+
+// Readers of every sort see the same: one that follows, one that lags behind what
+// memory holds, one that stops and goes on at its position, one that comes late,
+// and one in the next process.
+func TestReadersAgree(t *testing.T) {
+	for seed := range uint64(30) {
+		synctest.Test(t, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			store := coretest.NewMemory()
+			step := make(chan int)
+			g := coretest.Gateway(store, func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+				for n := range step {
+					var ev core.Event = core.TextDelta{Message: core.MessageID(fmt.Sprint("m", n%3)), Text: strings.Repeat("é", n%9000) + fmt.Sprint(n)}
+					switch n % 5 {
+					case 0:
+						ev = core.Notice{Severity: core.Info, Text: fmt.Sprint(n)}
+					case 1:
+						ev = core.CallOutput{Call: core.CallID(fmt.Sprint("c", n%2)), Text: fmt.Sprint(n)}
+					}
+					if err := turn.Emit(ctx, ev); err != nil {
+						return "", err
+					}
+				}
+				return core.StopEnd, nil
+			}, nil)
+			s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := s.Attach(core.Client{Name: "tester"})
+			id := prompt(t, a, say("go"))
+			var follows, lags, resumes transcript
+			rf, rl, rr := a.Read(core.Pos{}), a.Read(core.Pos{}), a.Read(core.Pos{})
+			take := func(who string, r *core.Reader, f *transcript) {
+				recs, err := r.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, rec := range recs {
+					f.add(t, who, rec)
+				}
+			}
+			for range 300 {
+				step <- rnd.IntN(100000)
+				synctest.Wait()
+				if rnd.IntN(2) == 0 {
+					step <- rnd.IntN(100000)
+					take("follower", rf, &follows)
+				}
+				if rnd.IntN(60) == 0 {
+					take("laggard", rl, &lags)
+				}
+				if rnd.IntN(20) == 0 {
+					take("resumer", rr, &resumes)
+					at, err := core.ParsePos(rr.Pos().String())
+					if err != nil {
+						t.Fatal(err)
+					}
+					rr.Close()
+					rr = a.Read(at)
+				}
+			}
+			close(step)
+			finish := func(who string, r *core.Reader, f *transcript) []string {
+				for end := fmt.Sprintf("%+v", core.TurnEnded{Turn: id, Stop: core.StopEnd}); len(f.lines) == 0 || f.lines[len(f.lines)-1] != end; {
+					take(who, r, f)
+				}
+				r.Close()
+				return f.lines
+			}
+			want := finish("follower", rf, &follows)
+			for who, got := range map[string][]string{
+				"laggard": finish("laggard", rl, &lags),
+				"resumer": finish("resumer", rr, &resumes),
+				"late":    finish("late", a.Read(core.Pos{}), &transcript{}),
+			} {
+				if !slices.Equal(got, want) {
+					t.Errorf("seed %d: the %s saw %d records, the follower %d", seed, who, len(got), len(want))
+				}
+			}
+			closeGateway(t, g)
+			g = coretest.Gateway(store, echo, nil)
+			if s, err = g.Open(t.Context(), core.Local, "s"); err != nil {
+				t.Fatal(err)
+			}
+			if got := finish("next process", s.Attach(core.Client{}).Read(core.Pos{}), &transcript{}); !slices.Equal(got, want) {
+				t.Errorf("seed %d: the next process saw %d records, the follower %d", seed, len(got), len(want))
+			}
+			closeGateway(t, g)
+		})
+	}
+}
+
+// What a truncation hides is skipped by whoever has not seen it; whoever has is
+// told. The fold agrees.
+func TestTruncate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, a := open(t, echo, nil)
+		defer closeGateway(t, g)
+		r := a.Read(core.Pos{})
+		defer r.Close()
+		follow(t, r, prompt(t, a, say("one")))
+		keep := a.Head()
+		follow(t, r, prompt(t, a, say("two")))
+		if err := a.Truncate(t.Context(), keep); err != nil {
+			t.Fatal(err)
+		}
+		if n := a.State().Messages; n != 2 {
+			t.Errorf("%d messages after the truncation, want 2", n)
+		}
+		id := prompt(t, a, say("three"))
+		wantLines(t, follow(t, r, id), "Truncated", "TurnStarted", "TextDelta three", "TurnEnded end_turn")
+		fresh := a.Read(core.Pos{})
+		defer fresh.Close()
+		wantLines(t, follow(t, fresh, id), "Opened", "Claimed", "TurnStarted", "TitleChanged one", "TextDelta one", "TurnEnded end_turn",
+			"TurnStarted", "TextDelta three", "TurnEnded end_turn")
+	})
+}
+
+// A Mux serves many readers in turn and can be poked.
+func TestMux(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := coretest.Gateway(coretest.NewMemory(), echo, nil)
+		defer closeGateway(t, g)
+		m := core.NewMux()
+		turns := map[*core.Reader]core.TurnID{}
+		var as []*core.Attachment
+		for range 3 {
+			s, err := g.Create(t.Context(), core.Meta{Cwd: "/w"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := s.Attach(core.Client{Name: "tester"})
+			as = append(as, a)
+			turns[a.Watch(a.Head(), m)] = prompt(t, a, say("hello"))
+		}
+		for ended := 0; ended < 3; {
+			r, recs, err := m.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, rec := range recs {
+				if e, ok := rec.Event.(core.TurnEnded); ok && turns[r] == e.Turn {
+					ended++
+				}
+			}
+		}
+		m.Poke()
+		for {
+			r, _, err := m.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r == nil {
+				break
+			}
+		}
+		for r := range turns {
+			r.Close()
+		}
+		_ = as
+	})
+}
+
+// The board keeps the newest value of each topic, whoever was away.
+func TestBoard(t *testing.T) {
+	b := core.NewBoard()
+	for i := range 1000 {
+		b.Put(core.Topic{Kind: "session", Name: fmt.Sprint(i % 3)}, core.SessionItem{Summary: core.Summary{Messages: i}})
+	}
+	b.Drop(core.Topic{Kind: "session", Name: "0"})
+	list, rev, err := b.Next(t.Context(), 0)
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%d postings, %v", len(list), err)
+	}
+	if _, gone := list[2].Item.(core.GoneItem); !gone || list[2].Rev != rev {
+		t.Errorf("the last posting is %+v", list[2])
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if list, _, err := b.Next(ctx, rev); err == nil {
+		t.Errorf("nothing is new, got %v", list)
+	}
+}
