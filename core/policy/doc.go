@@ -1,0 +1,48 @@
+// Package policy decides who must be asked before a tool call has its effect.
+//
+// A Policy is a pure function: it looks at a core.Check and at the rules it was
+// made with, never at the disk, the environment or the clock. It starts nothing
+// and locks nothing.
+//
+// # Vocabulary
+//
+// A rule is data: an effect, and patterns for the tool, its server and what the
+// call touches. A hard ask is a question that only a person may answer: neither
+// an allow rule, nor an earlier answer, nor trust takes its place. A scope is
+// what "for this session" would cover; its key is compared, its text is shown,
+// and both come from the same facts. A control file is one that decides what
+// runs later without anybody being asked again: our own configuration, git
+// hooks, start-up files of shells, task files of editors.
+//
+// # Order
+//
+// The first that applies wins:
+//
+//  1. deny rules
+//  2. what the turn's origin narrows (core.Approvals)
+//  3. rejections remembered for the session
+//  4. hard asks: control files, command lines that cannot be judged, ask rules
+//  5. allow rules
+//  6. allowances remembered for the session
+//  7. trust
+//  8. the default: reading inside the workspace is allowed, the rest asks
+//
+// # Shell commands
+//
+// A command line is read with a real shell grammar. Deny and ask rules look
+// everywhere (substitutions, functions, what env or sh -c would start) and match
+// generously; allow rules look only at lines made of plain words joined by
+// && || | ; and give up at everything else. A line that the grammar cannot
+// read, is too long, or holds more than fifty commands is never allowed without
+// a person. What a program does with its arguments is out of reach: rules on
+// commands are a fence against accidents and not a sandbox.
+//
+// # Why
+//
+// Every list of "safe commands" that matched prefixes of the text was broken by
+// a newline, an ampersand, a redirection or a program that runs another one.
+// So remembered answers are narrow (the program with its sub-command, else the
+// exact line), and programs that run other programs are remembered by the exact
+// line only. Patterns are folded before a deny rule compares them, since file
+// systems may treat .GIT and .git as one.
+package policy

@@ -1,0 +1,140 @@
+package policy
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// shellStart are the start-up files of shells and of what hooks into them.
+var shellStart = []string{
+	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin",
+	".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".envrc", ".xprofile", ".xsessionrc",
+}
+
+// controlFile reports whether a path, or a folder above it, decides what runs
+// later without anybody being asked. It need not exist.
+func controlFile(p string) bool {
+	parts := strings.Split(p, "/")
+	for i, part := range parts {
+		rest := parts[i+1:]
+		switch part {
+		case ".dragoman", ".eca":
+			return true
+		case ".git", "git~1":
+			if gitControl(rest) {
+				return true
+			}
+		case ".vscode":
+			if len(rest) == 0 || slices.Contains([]string{"settings.json", "tasks.json", "launch.json", "mcp.json"}, rest[0]) {
+				return true
+			}
+		case ".cursor":
+			if len(rest) == 0 || rest[0] == "mcp.json" {
+				return true
+			}
+		case ".config":
+			if len(rest) > 0 && (rest[0] == "fish" || rest[0] == "dragoman" || rest[0] == "eca") {
+				return true
+			}
+		case ".mcp.json":
+			return true
+		default:
+			if slices.Contains(shellStart, part) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// gitControl reports whether a path below .git makes git run something. The
+// folder itself counts: replacing it replaces all of it.
+func gitControl(rest []string) bool {
+	if len(rest) == 0 {
+		return true
+	}
+	switch rest[0] {
+	case "hooks", "config", "config.worktree", "info", "commondir":
+		return true
+	case "modules", "worktrees":
+		return slices.ContainsFunc(rest[1:], func(s string) bool {
+			return s == "hooks" || s == "config" || s == "config.worktree" || s == "commondir" || s == "gitdir"
+		})
+	}
+	return false
+}
+
+// foldPath brings the spellings together that some file system takes for the
+// same file: case, full-width letters, invisible characters, dots and spaces at
+// the end of a name, streams. The leading slash is dropped.
+func foldPath(p string) string {
+	p = filepath.ToSlash(filepath.Clean(p))
+	parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
+	for i, part := range parts {
+		s := fold(part)
+		if name, _, ok := strings.Cut(s, ":"); ok && len(name) > 1 { // name:stream, but not a drive
+			s = name
+		}
+		if t := strings.TrimRight(s, ". "); t != "" {
+			s = t
+		}
+		parts[i] = s
+	}
+	return strings.Join(parts, "/")
+}
+
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0xff01 && r <= 0xff5e: // full-width forms of ASCII
+			r -= 0xff01 - '!'
+		case unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r):
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, s)
+}
+
+// globReaches reports whether a word with wildcards could become a name that a
+// pattern ends in.
+func globReaches(word, pattern string) bool {
+	base, name := path.Base(word), path.Base(pattern)
+	if !strings.ContainsAny(base, "*?[{") || strings.ContainsAny(name, "*?[{") {
+		return false
+	}
+	ok, err := doublestar.Match(base, name)
+	return ok && err == nil
+}
+
+// show quotes what would not be shown as it is, and shortens what is long.
+func show(s string) string {
+	const most = 120
+	long := len(s) > most
+	if long {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	if !shownAsIs(s) {
+		s = strconv.QuoteToASCII(s)
+	}
+	if long {
+		s += "…"
+	}
+	return s
+}
+
+// shownAsIs reports whether a person sees in s what there is: nothing
+// invisible, nothing that moves the cursor or turns the direction of text.
+func shownAsIs(s string) bool {
+	for _, r := range s {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,369 @@
+package policy
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"dragoman/core"
+)
+
+// Options are what a Policy is made with.
+type Options struct {
+	Rules []Rule
+	// Default is the effect on what no rule and no answer covers, apart from
+	// reading inside the workspace, which is allowed. Empty: core.MustAsk.
+	Default core.Effect
+	// Home is the user's home folder, for patterns that begin with "~/".
+	Home string
+}
+
+// Policy implements core.Policy.
+type Policy struct {
+	deny, ask, allow []rule
+	fallback         core.Effect
+}
+
+// New checks the rules and makes a Policy of them. An error names the rule, by
+// its number counted from 1, and what is wrong with it.
+func New(o Options) (*Policy, error) {
+	p := &Policy{fallback: o.Default}
+	switch o.Default {
+	case "":
+		p.fallback = core.MustAsk
+	case core.Allow, core.MustAsk, core.Deny:
+	default:
+		return nil, fmt.Errorf("policy default %q: use allow, ask or deny", o.Default)
+	}
+	for i, r := range o.Rules {
+		c, err := compile(r, i+1, o.Home)
+		if err != nil {
+			return nil, fmt.Errorf("policy rule %d: %w", i+1, err)
+		}
+		switch r.Effect {
+		case core.Deny:
+			p.deny = append(p.deny, c)
+		case core.MustAsk:
+			p.ask = append(p.ask, c)
+		case core.Allow:
+			p.allow = append(p.allow, c)
+		}
+	}
+	return p, nil
+}
+
+// Decide says whether a call may run. Its verdict always says why; Remember is
+// set only where it says that a person must be asked.
+func (p *Policy) Decide(c core.Check) core.Verdict {
+	f := look(c)
+	for _, r := range p.deny {
+		if r.touches(f) {
+			return core.Verdict{Effect: core.Deny, Why: "denied by " + r.name()}
+		}
+	}
+	approvals := c.Origin.Approvals
+	if approvals == core.ApprovalsReadOnly && f.changes() {
+		return core.Verdict{Effect: core.Deny, Why: "this turn may only read: " + f.act() + " is not allowed in it"}
+	}
+	s := scopeOf(f)
+	if s.key != "" && c.Remembered[s.key] == core.RejectAlways {
+		return core.Verdict{Effect: core.Deny, Why: "rejected for this session: " + s.text}
+	}
+	v, hard := p.grant(f, s)
+	return narrow(approvals, v, hard)
+}
+
+// grant is what holds before the turn's origin narrows it.
+func (p *Policy) grant(f facts, s scope) (v core.Verdict, hard bool) {
+	if why := p.hardAsk(f); why != "" {
+		return core.Verdict{Effect: core.MustAsk, Why: why}, true
+	}
+	if r, ok := p.allowed(f); ok {
+		return core.Verdict{Effect: core.Allow, Why: "allowed by " + r.name()}, false
+	}
+	if s.key != "" && s.offer && f.check.Remembered[s.key] == core.AllowSession {
+		return core.Verdict{Effect: core.Allow, Why: "allowed for this session: " + s.text}, false
+	}
+	v = p.byDefault(f)
+	if v.Effect != core.MustAsk {
+		return v, false
+	}
+	if f.check.Settings.Trust && !narrows(f.check.Origin.Approvals) {
+		return core.Verdict{Effect: core.Allow, Why: "the session is trusted"}, false
+	}
+	if s.offer {
+		v.Remember, v.RememberText = s.key, s.text
+	}
+	return v, false
+}
+
+// hardAsk says why only a person may answer; "" if others may as well.
+func (p *Policy) hardAsk(f facts) string {
+	if path := f.control(); path != "" {
+		return "changes to " + show(path) + " are always asked for: it decides what runs later"
+	}
+	for _, l := range f.lines {
+		switch {
+		case l == nil:
+		case !l.parsed:
+			return "the command line cannot be judged: " + l.fault
+		case l.count > maxCommands:
+			return fmt.Sprintf("the command line holds more than %d commands", maxCommands)
+		}
+	}
+	for _, r := range p.ask {
+		if r.touches(f) {
+			return "must be asked by " + r.name()
+		}
+	}
+	for _, rules := range [][]rule{p.deny, p.ask} {
+		for _, r := range rules {
+			if r.Command != "" && r.names(f) && f.unsure() {
+				return "the command line hides what it runs, so " + r.name() + " cannot be checked"
+			}
+		}
+	}
+	return ""
+}
+
+// allowed finds allow rules that together cover everything the call touches,
+// and returns the first of them.
+func (p *Policy) allowed(f facts) (first rule, ok bool) {
+	if len(f.check.Access) == 0 {
+		for _, r := range p.allow {
+			if r.names(f) && r.bare() {
+				return r, true
+			}
+		}
+		return rule{}, false
+	}
+	for i := range f.check.Access {
+		r, found := p.covering(f, i)
+		if !found {
+			return rule{}, false
+		}
+		if i == 0 {
+			first = r
+		}
+	}
+	return first, true
+}
+
+// covering finds an allow rule for one access. A command line may need several
+// rules, one for each of its commands.
+func (p *Policy) covering(f facts, i int) (rule, bool) {
+	for _, r := range p.allow {
+		if r.names(f) && r.covers(f, i) {
+			return r, true
+		}
+	}
+	l := f.lines[i]
+	if l == nil || !l.plain {
+		return rule{}, false
+	}
+	var first rule
+	for n, cmd := range l.commands {
+		at := -1
+		for k, r := range p.allow {
+			if r.names(f) && r.Command != "" && r.place(f, i) && r.command(cmd) {
+				at = k
+				break
+			}
+		}
+		if at < 0 {
+			return rule{}, false
+		}
+		if n == 0 {
+			first = p.allow[at]
+		}
+	}
+	return first, len(l.commands) > 0
+}
+
+// byDefault is the verdict where nothing else applies.
+func (p *Policy) byDefault(f facts) core.Verdict {
+	switch {
+	case f.native() && f.readsInside():
+		return core.Verdict{Effect: core.Allow, Why: "reading inside the workspace is allowed"}
+	case f.native() && len(f.check.Access) == 0 && (f.tool() == "update_plan" || f.tool() == "ask_user"):
+		return core.Verdict{Effect: core.Allow, Why: "it touches nothing but the conversation"}
+	}
+	switch p.fallback {
+	case core.Allow:
+		return core.Verdict{Effect: core.Allow, Why: "allowed by the policy's default"}
+	case core.Deny:
+		return core.Verdict{Effect: core.Deny, Why: "denied by the policy's default"}
+	case core.MustAsk:
+	}
+	return core.Verdict{Effect: core.MustAsk, Why: f.act() + " needs an approval"}
+}
+
+// narrows reports whether a turn takes no approvals at all. A value that is not
+// known narrows: what cannot be understood must not grant anything.
+func narrows(a core.Approvals) bool {
+	switch a {
+	case "", core.ApprovalsAsk, core.ApprovalsAuto:
+		return false
+	case core.ApprovalsDeny, core.ApprovalsReadOnly:
+		return true
+	}
+	return true
+}
+
+// narrow applies what the turn's origin says about questions.
+func narrow(a core.Approvals, v core.Verdict, hard bool) core.Verdict {
+	switch {
+	case v.Effect != core.MustAsk:
+		return v
+	case narrows(a):
+		return core.Verdict{Effect: core.Deny, Why: v.Why + ", and this turn takes no approvals"}
+	case a == core.ApprovalsAuto && !hard:
+		return core.Verdict{Effect: core.Allow, Why: "this turn's approvals are given automatically"}
+	}
+	return v
+}
+
+// facts are a check with its command lines read.
+type facts struct {
+	check core.Check
+	lines []*line // by access; nil where it runs nothing
+}
+
+func look(c core.Check) facts {
+	f := facts{check: c, lines: make([]*line, len(c.Access))}
+	for i, a := range c.Access {
+		if a.Op == core.OpRun {
+			f.lines[i] = readLine(a.Command)
+			f.lines[i].locate(f.dir(a))
+		}
+	}
+	return f
+}
+
+func (f facts) server() string {
+	if f.check.Call.Server != "" {
+		return f.check.Call.Server
+	}
+	return f.check.Spec.Server
+}
+
+func (f facts) tool() string {
+	if f.check.Call.Tool != "" {
+		return f.check.Call.Tool
+	}
+	return f.check.Spec.Name
+}
+
+// native needs both to agree: a call's server is what a back end says, a
+// spec's is what we know.
+func (f facts) native() bool {
+	return f.server() == core.Native && (f.check.Spec.Server == "" || f.check.Spec.Server == core.Native)
+}
+
+// changes reports whether the call writes or runs something, or may.
+func (f facts) changes() bool {
+	for _, a := range f.check.Access {
+		if a.Op == core.OpWrite || a.Op == core.OpRun {
+			return true
+		}
+	}
+	for _, k := range []core.CallKind{f.check.Call.Kind, f.check.Spec.Kind} {
+		switch k {
+		case core.KindEdit, core.KindDelete, core.KindMove, core.KindExecute:
+			return true
+		case core.KindRead, core.KindSearch, core.KindThink, core.KindFetch, core.KindOther, "":
+		}
+	}
+	return !f.native() && len(f.check.Access) == 0 && !f.check.Spec.ReadOnly
+}
+
+// act says in words what the call would do.
+func (f facts) act() string {
+	var read string
+	for _, a := range f.check.Access {
+		switch a.Op {
+		case core.OpRun:
+			return "running a command"
+		case core.OpWrite:
+			if a.Outside {
+				return "changing " + show(a.Path) + ", outside the workspace,"
+			}
+			return "changing files"
+		case core.OpNet:
+			return "a request to the network"
+		case core.OpRead:
+			if a.Outside && !f.spilled(a) {
+				read = "reading " + show(a.Path) + ", outside the workspace,"
+			}
+		}
+	}
+	switch {
+	case read != "":
+		return read
+	case !f.native():
+		return "the tool " + show(f.tool()) + " of " + show(f.server())
+	}
+	return "the tool " + show(f.tool())
+}
+
+// readsInside reports whether all that the call does is to read inside the
+// roots, or tool output that was put aside.
+func (f facts) readsInside() bool {
+	for _, a := range f.check.Access {
+		if a.Op != core.OpRead || a.Path == "" || a.Outside && !f.spilled(a) {
+			return false
+		}
+	}
+	return len(f.check.Access) > 0
+}
+
+func (f facts) spilled(a core.Access) bool {
+	return f.check.Meta.Spill != "" && inside(f.check.Meta.Spill, a.Path)
+}
+
+// control names the control file that the call would change, or that a command
+// line mentions; "" if there is none.
+func (f facts) control() string {
+	for i, a := range f.check.Access {
+		if a.Op == core.OpWrite && controlFile(foldPath(a.Path)) {
+			return a.Path
+		}
+		if f.lines[i] == nil {
+			continue
+		}
+		for _, m := range f.lines[i].paths {
+			if controlFile(m.folded) {
+				return m.path
+			}
+		}
+	}
+	return ""
+}
+
+// dir is where a command would run.
+func (f facts) dir(a core.Access) string {
+	if a.Path != "" {
+		return a.Path
+	}
+	return f.check.Meta.Cwd
+}
+
+// unsure reports whether a command line hides which programs it runs.
+func (f facts) unsure() bool {
+	for _, l := range f.lines {
+		if l != nil && l.unsure {
+			return true
+		}
+	}
+	return false
+}
+
+// inside reports whether path is dir or below it. Both must be absolute and
+// clean already; nothing is resolved.
+func inside(dir, path string) bool {
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+		return false
+	}
+	dir = filepath.Clean(dir)
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}

@@ -1,0 +1,266 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"dragoman/core"
+)
+
+// Rule is one line of a policy. Empty patterns match everything; all that are
+// set must match.
+//
+// Deny and ask rules apply when anything the call touches matches; paths and
+// commands are compared without regard to case. An allow rule applies when it,
+// or several together, cover all that the call touches. Without Path it covers
+// no path outside of the workspace, and without Command every command line that
+// can be read.
+type Rule struct {
+	Effect core.Effect
+	Tool   string // "*" is any text
+	Server string // "native" for our own tools; "*" is any text
+	// Path is a doublestar pattern for the resolved path. An absolute one (or
+	// "~/…") is matched as it stands. A relative one of an allow rule is relative
+	// to each root; of a deny or ask rule it matches anywhere. A pattern without
+	// a slash matches a name at any depth. What matches a folder covers what is
+	// in it.
+	Path string
+	// Command is matched against each simple command of a line, its words joined
+	// by one space each; "*" is any text, and "git *" matches "git" as well.
+	Command string
+	// URL is [SCHEME://]HOST[:PORT][/PATH]. The host may be "*" or begin with
+	// "*."; the path is a doublestar pattern, and without one any path matches.
+	URL string
+}
+
+// rule is a Rule made ready.
+type rule struct {
+	Rule
+	number int
+	loose  string // Path for deny and ask rules: folded, anywhere
+	strict string // Path for allow rules
+	rooted bool   // strict is absolute
+	url    urlPattern
+}
+
+func compile(r Rule, number int, home string) (rule, error) {
+	c := rule{Rule: r, number: number}
+	switch r.Effect {
+	case core.Allow, core.MustAsk, core.Deny:
+	default:
+		return rule{}, fmt.Errorf("effect %q: use allow, ask or deny", r.Effect)
+	}
+	if r.Path != "" {
+		if err := c.compilePath(home); err != nil {
+			return rule{}, err
+		}
+	}
+	if r.URL != "" {
+		u, err := parseURLPattern(r.URL)
+		if err != nil {
+			return rule{}, err
+		}
+		c.url = u
+	}
+	return c, nil
+}
+
+func (r *rule) compilePath(home string) error {
+	p := r.Path
+	if p == "~" || strings.HasPrefix(p, "~/") {
+		if home == "" {
+			return fmt.Errorf("path %q: the home folder is not known; write it out", p)
+		}
+		p = home + p[1:]
+	}
+	p = filepath.ToSlash(p)
+	if !doublestar.ValidatePattern(p) {
+		return fmt.Errorf("path %q is not a valid pattern", r.Path)
+	}
+	for _, part := range strings.Split(p, "/") {
+		if part == ".." {
+			return errors.New("path: patterns must not hold \"..\"")
+		}
+	}
+	p = strings.TrimPrefix(path.Clean(p), "./")
+	if r.rooted = strings.HasPrefix(p, "/") || filepath.IsAbs(p); r.rooted {
+		r.strict = strings.TrimPrefix(p, "/")
+		r.loose = fold(r.strict)
+		return nil
+	}
+	r.strict, r.loose = p, "**/"+fold(p)
+	if !strings.Contains(p, "/") {
+		r.strict = "**/" + p
+	}
+	return nil
+}
+
+// name says in words which rule it is.
+func (r rule) name() string {
+	var parts []string
+	for _, field := range []struct{ name, value string }{
+		{"tool", r.Tool}, {"server", r.Server}, {"path", r.Path}, {"command", r.Command}, {"url", r.URL},
+	} {
+		if field.value != "" {
+			parts = append(parts, field.name+" "+show(field.value))
+		}
+	}
+	if parts == nil {
+		parts = []string{"everything"}
+	}
+	return fmt.Sprintf("rule %d (%s %s)", r.number, r.Effect, strings.Join(parts, ", "))
+}
+
+// names reports whether the rule is about the call's tool at all.
+func (r rule) names(f facts) bool {
+	return (r.Tool == "" || wild(r.Tool, f.tool())) && (r.Server == "" || wild(r.Server, f.server()))
+}
+
+// bare reports whether the rule says nothing about what a call touches.
+func (r rule) bare() bool { return r.Path == "" && r.Command == "" && r.URL == "" }
+
+// touches reports whether a deny or ask rule applies: each pattern that it has
+// matches something.
+func (r rule) touches(f facts) bool {
+	if !r.names(f) {
+		return false
+	}
+	path, command, url := r.Path == "", r.Command == "", r.URL == ""
+	for i, a := range f.check.Access {
+		path = path || r.touchesPath(f, i)
+		if l := f.lines[i]; l != nil && !command {
+			command = l.mentions(r.Command)
+		}
+		url = url || a.URL != "" && r.url.mentions(a.URL)
+	}
+	return path && command && url
+}
+
+func (r rule) touchesPath(f facts, i int) bool {
+	a := f.check.Access[i]
+	if a.Path != "" && matchUp(r.loose, foldPath(a.Path)) {
+		return true
+	}
+	if f.lines[i] == nil {
+		return false
+	}
+	for _, m := range f.lines[i].paths {
+		if matchUp(r.loose, m.folded) || globReaches(m.folded, r.loose) {
+			return true
+		}
+	}
+	return false
+}
+
+// covers reports whether an allow rule alone covers one access.
+func (r rule) covers(f facts, i int) bool {
+	switch a := f.check.Access[i]; a.Op {
+	case core.OpRead, core.OpWrite:
+		return r.Command == "" && r.URL == "" && a.Path != "" && r.place(f, i)
+	case core.OpNet:
+		if r.URL != "" {
+			return r.Path == "" && r.Command == "" && r.url.covers(a.URL)
+		}
+		return r.bare()
+	case core.OpRun:
+		if r.URL != "" || !r.place(f, i) {
+			return false
+		}
+		if r.Command == "" {
+			return r.Path == "" && f.lines[i].parsed && f.lines[i].count <= maxCommands
+		}
+		return f.lines[i].plain && len(f.lines[i].commands) > 0 && !exceptCommand(f.lines[i].commands, r)
+	}
+	return false
+}
+
+// exceptCommand reports whether a command of the line does not match the rule.
+func exceptCommand(commands []command, r rule) bool {
+	for _, c := range commands {
+		if !r.command(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// command reports whether an allow rule matches one simple command.
+func (r rule) command(c command) bool { return wildCommand(r.Command, c.exact()) }
+
+// place reports whether an allow rule covers where an access lies.
+func (r rule) place(f facts, i int) bool {
+	a := f.check.Access[i]
+	if r.Path == "" {
+		return !a.Outside || a.Op == core.OpRead && f.spilled(a)
+	}
+	if a.Path == "" || !filepath.IsAbs(a.Path) || filepath.Clean(a.Path) != a.Path {
+		return false
+	}
+	if r.rooted {
+		return matchUp(r.strict, strings.TrimPrefix(filepath.ToSlash(a.Path), "/"))
+	}
+	for _, root := range append([]string{f.check.Meta.Cwd}, f.check.Meta.Roots...) {
+		if root == "" || !inside(root, a.Path) {
+			continue
+		}
+		rel, err := filepath.Rel(root, a.Path)
+		if err == nil && matchUp(r.strict, filepath.ToSlash(rel)) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchUp matches a pattern against a path without its leading slash, and
+// against each folder above it.
+func matchUp(pattern, p string) bool {
+	for p != "" && p != "." {
+		if doublestar.MatchUnvalidated(pattern, p) {
+			return true
+		}
+		i := strings.LastIndexByte(p, '/')
+		if i < 0 {
+			return false
+		}
+		p = p[:i]
+	}
+	return doublestar.MatchUnvalidated(pattern, "")
+}
+
+// wild matches text against a pattern in which "*" is any text.
+func wild(pattern, text string) bool {
+	p, t, star, mark := 0, 0, -1, 0
+	for t < len(text) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, t
+			p++
+		case p < len(pattern) && pattern[p] == text[t]:
+			p++
+			t++
+		case star >= 0:
+			mark++
+			p, t = star+1, mark
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// wildCommand is wild, but a pattern that ends in " *" also matches without
+// arguments.
+func wildCommand(pattern, text string) bool {
+	if short, ok := strings.CutSuffix(pattern, " *"); ok && wild(short, text) {
+		return true
+	}
+	return wild(pattern, text)
+}

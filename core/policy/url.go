@@ -1,0 +1,108 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// urlPattern is Rule.URL taken apart.
+type urlPattern struct {
+	scheme, host, port, path string // empty: any
+}
+
+func parseURLPattern(s string) (urlPattern, error) {
+	var u urlPattern
+	rest := s
+	if scheme, after, ok := strings.Cut(s, "://"); ok {
+		u.scheme, rest = strings.ToLower(scheme), after
+	}
+	host, p, hasPath := strings.Cut(rest, "/")
+	if hasPath && p != "" {
+		u.path = "/" + p
+	}
+	u.host = host
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		u.host, u.port = host[:i], host[i+1:]
+	}
+	u.host = hostName(u.host)
+	switch {
+	case u.host == "":
+		return u, fmt.Errorf("url %q: the host is missing", s)
+	case strings.Contains(strings.TrimPrefix(u.host, "*"), "*") || strings.HasPrefix(u.host, "*") && u.host != "*" && u.host[1] != '.':
+		return u, fmt.Errorf("url %q: a host may be *, or begin with \"*.\"", s)
+	case strings.Contains(u.host, "@"):
+		return u, errors.New("url: patterns must not hold a user name")
+	case !doublestar.ValidatePattern(u.path):
+		return u, fmt.Errorf("url %q: its path is not a valid pattern", s)
+	}
+	return u, nil
+}
+
+// hostName is a host in the one spelling that is compared.
+func hostName(h string) string {
+	return strings.TrimSuffix(strings.ToLower(strings.Trim(h, "[]")), ".")
+}
+
+func (u urlPattern) hostMatches(host string) bool {
+	if u.host == "*" {
+		return true
+	}
+	if suffix, ok := strings.CutPrefix(u.host, "*"); ok {
+		return strings.HasSuffix(host, suffix) && len(host) > len(suffix)
+	}
+	return host == u.host
+}
+
+// covers reports whether a URL surely is what an allow rule means.
+func (u urlPattern) covers(raw string) bool {
+	v, err := url.Parse(raw)
+	if err != nil || v.User != nil || v.Opaque != "" || v.Host == "" || strings.ContainsAny(raw, "\\\t\r\n") {
+		return false
+	}
+	if v.Scheme != "http" && v.Scheme != "https" || u.scheme != "" && u.scheme != v.Scheme {
+		return false
+	}
+	if !u.hostMatches(hostName(v.Hostname())) || port(v.Scheme, v.Port()) != port(v.Scheme, u.port) {
+		return false
+	}
+	if u.path == "" {
+		return true
+	}
+	p := v.EscapedPath()
+	if strings.Contains(p, "%") || path.Clean("/"+p) != strings.TrimSuffix(p, "/") && p != "/" {
+		return false // more than one server could read it in more than one way
+	}
+	return doublestar.MatchUnvalidated(u.path, p)
+}
+
+// mentions reports whether a URL may be what a deny or ask rule means.
+func (u urlPattern) mentions(raw string) bool {
+	v, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil || v.Host == "" {
+		return u.host == "*" || strings.Contains(strings.ToLower(raw), strings.TrimPrefix(u.host, "*."))
+	}
+	if !u.hostMatches(hostName(v.Hostname())) || u.scheme != "" && u.scheme != strings.ToLower(v.Scheme) {
+		return false
+	}
+	if u.port != "" && u.port != port(v.Scheme, v.Port()) {
+		return false
+	}
+	p := path.Clean("/" + v.Path)
+	return u.path == "" || doublestar.MatchUnvalidated(strings.ToLower(u.path), strings.ToLower(p))
+}
+
+// port fills in the port that a scheme implies.
+func port(scheme, p string) string {
+	switch {
+	case p != "":
+		return p
+	case strings.EqualFold(scheme, "http"):
+		return "80"
+	}
+	return "443"
+}
