@@ -16,7 +16,7 @@ COUNT     ?= 6
 BENCHTIME ?= 1s
 
 .DEFAULT_GOAL := build
-.PHONY: build run test check formatted vet lint golden cross fmt bench benchstat vuln clean help
+.PHONY: build run test check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
 
 build: ## build bin/dragoman
 	$(BUILD) -o $(BINARY) ./cmd/dragoman
@@ -28,7 +28,7 @@ run: build ## build, then play the demo: every protocol, one prompt each, no key
 test: ## run all tests, with the race detector where a C compiler is found
 	$(GO) test $(RACE) -count=1 -timeout 5m $(PKG)
 
-check: formatted vet lint golden cross ## all that is checked without running the tests
+check: formatted vet lint imports golden cross ## all that is checked without running the tests
 
 formatted: ## fail when gofumpt would change a file
 	@diff=$$($(TOOL) gofumpt -d .) && test -z "$$diff" || { echo "$$diff"; echo "gofumpt would change these files: make fmt"; exit 1; }
@@ -38,6 +38,11 @@ vet: ## go vet
 
 lint: ## golangci-lint, with the linters of .golangci.yml
 	$(TOOL) golangci-lint run $(PKG)
+
+# depguard sees what is imported directly; these tests also what is imported through others, and who names os.Stdout.
+imports: ## the import rule
+	@out=$$($(GO) test -count=1 -v -run 'Import|Stdout' ./cmd/dragoman 2>&1) || { echo "$$out"; exit 1; }; \
+	case "$$out" in *"--- PASS"*) echo "imports: the rule holds" ;; *) echo "imports: cmd/dragoman has no such test"; exit 1 ;; esac
 
 golden: ## fail when golden files or the schema are not what the tests would write
 	bash .ci/golden
