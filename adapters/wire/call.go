@@ -65,11 +65,9 @@ func (c *Call) Reply(result any, err error) {
 	if again {
 		return
 	}
-	// The id is free again before the peer can see the answer.
-	c.conn.mu.Lock()
-	delete(c.conn.calls, string(c.ID))
-	c.conn.mu.Unlock()
+	c.conn.leave(c) // the id is free again before the peer can see the answer
 	c.conn.put(c.in, c.ID, result, err)
+	c.conn.left()
 	c.end(nil)
 }
 

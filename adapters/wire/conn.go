@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/creachadair/jrpc2"
@@ -44,6 +43,7 @@ type Options struct {
 	Bare     bool          // omit "jsonrpc" from what is sent; see also Conn.SetBare
 	Withdraw Withdrawal    // how a request of ours is taken back; the zero value: the peer is not told
 	Linger   time.Duration // how long the rest of the output may take at the end; 0: DefaultLinger
+	Drain    time.Duration // how long open calls may still be answered when the peer has sent its last; 0: not at all
 
 	// Panicked is told of a handler's panic: the method, the value and the stack. The peer sees none of it.
 	Panicked func(method string, value any, stack []byte)
@@ -76,8 +76,10 @@ type Conn struct {
 	mu    sync.Mutex // guards the fields below
 	calls map[string]*Call
 	asked map[int64]*Asked
-	last  int64 // the id of our latest request
-	wraps bool  // ids have started again from 1
+	last  int64         // the id of our latest request
+	wraps bool          // ids have started again from 1
+	open  int           // calls whose answers are not queued yet
+	idle  chan struct{} // closed when open comes to 0; nil: nobody waits for that
 	ended bool
 	stats Stats
 }
@@ -131,8 +133,10 @@ func (c *Conn) Stats() Stats {
 // the order of the stream. handle must not block; it answers the call, or hands it on.
 //
 // At the end the contexts of all open calls end, with the cause ErrClosed or ctx's own; all our requests fail with
-// ErrClosed; what is queued is written, for at most Options.Linger; both streams are closed. Serve returns after all that
-// it started has ended: nil when the peer left, in whatever way, the cause of ctx when that ended, else what failed.
+// ErrClosed; what is queued is written, for at most Options.Linger; both streams are closed. With Options.Drain, a peer
+// that has only ended its own side, as a shell's pipe does, gets the answers to its open calls first. Serve returns after
+// all that it started has ended: nil when the peer left, in whatever way, the cause of ctx when that ended, else what
+// failed.
 func (c *Conn) Serve(ctx context.Context, handle func(*Call)) error {
 	serving, end := context.WithCancelCause(ctx)
 	var owner sync.WaitGroup
@@ -146,6 +150,9 @@ func (c *Conn) Serve(ctx context.Context, handle func(*Call)) error {
 		c.in.Close() // ends a Read that is under way; what it returns is looked at there
 	})
 	read := c.read(serving, handle)
+	if errors.Is(read, io.EOF) && c.opts.Drain > 0 {
+		c.drain(serving)
+	}
 	end(ErrClosed)
 	c.release()
 	c.out.Close()
@@ -153,22 +160,66 @@ func (c *Conn) Serve(ctx context.Context, handle func(*Call)) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case written != nil && !left(written):
+	case written != nil && !PeerLeft(written):
 		return written
-	case written == nil && !left(read):
+	case written == nil && !PeerLeft(read):
 		return fmt.Errorf("read: %w", read)
 	}
 	return nil
 }
 
-// left says whether an error means that the peer left.
-func left(err error) bool {
-	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.EPIPE, syscall.ECONNRESET, ErrClosed} {
+// PeerLeft says whether an error of a stream means no more than that the peer has left: its end, also within a message,
+// or the broken pipe that a write to it finds.
+func PeerLeft(err error) bool {
+	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, ErrClosed} {
 		if errors.Is(err, e) {
 			return true
 		}
 	}
-	return false
+	return hungUp(err)
+}
+
+// drain waits until no call is open, for at most Options.Drain.
+func (c *Conn) drain(ctx context.Context) {
+	idle := make(chan struct{})
+	c.mu.Lock()
+	open := c.open
+	if open > 0 {
+		c.idle = idle
+	}
+	c.mu.Unlock()
+	if open == 0 {
+		return
+	}
+	t := time.NewTimer(c.opts.Drain)
+	defer t.Stop()
+	select {
+	case <-idle:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// leave frees the id of a call that is being answered.
+func (c *Conn) leave(call *Call) {
+	c.mu.Lock()
+	delete(c.calls, string(call.ID))
+	c.mu.Unlock()
+}
+
+// left notes that a call's answer is queued.
+func (c *Conn) left() {
+	c.mu.Lock()
+	idle := c.idle
+	if c.open--; c.open > 0 {
+		idle = nil
+	} else {
+		c.idle = nil
+	}
+	c.mu.Unlock()
+	if idle != nil {
+		close(idle)
+	}
 }
 
 // release ends our own requests.
@@ -282,6 +333,7 @@ func (c *Conn) enter(call *Call) entry {
 		return crowded
 	}
 	c.calls[string(call.ID)] = call
+	c.open++
 	return entered
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/creachadair/jrpc2"
@@ -136,7 +137,7 @@ func appendAnswer(dst []byte, bare bool, id json.RawMessage, result any, err err
 		if dst, err = AppendJSON(append(dst, `"result":`...), result); err == nil {
 			return append(dst, '}')
 		}
-		dst, err = dst[:mark], jrpc2.Errorf(jrpc2.InternalError, "the result could not be encoded")
+		dst, err = dst[:mark], jrpc2.Errorf(jrpc2.InternalError, "the result cannot be encoded: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return append(appendError(append(dst, `"error":`...), err), '}')
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 )
 
@@ -185,13 +186,14 @@ func (f *headerFramer) Resync(body []byte) {
 	}
 }
 
-// unread puts b back in front of what was not read yet. No more is put back in all than was read afresh, so that a
-// stream of headers within bodies within headers costs no more than twice its length.
+// unread puts b back in front of what was not read yet. No more is put back in all than stands in the stream up to here,
+// so that headers within bodies within headers cost no more than twice their length.
 func (f *headerFramer) unread(b []byte) {
-	if f.pushed += len(b); f.pushed > f.src.fresh {
+	rest, _ := f.r.Peek(f.r.Buffered())
+	here := f.src.fresh - len(f.src.back) - len(rest)
+	if f.pushed += len(b); f.pushed > here {
 		return
 	}
-	rest, _ := f.r.Peek(f.r.Buffered())
 	f.src.back = bytes.Join([][]byte{b, rest, f.src.back}, nil)
 	f.r.Reset(&f.src)
 }
@@ -256,7 +258,7 @@ func foldIndex(b []byte, name string) int {
 func digits(b []byte) (int, bool) {
 	n := 0
 	for _, c := range b {
-		if c < '0' || c > '9' || n > (1<<62)/10 {
+		if c < '0' || c > '9' || n > (math.MaxInt-9)/10 {
 			return 0, false
 		}
 		n = n*10 + int(c-'0')

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -62,4 +63,9 @@ func (s *std) Close() error {
 		syscall.SetNonblock(s.fd, false) // a terminal that is gone needs no care
 	}
 	return err
+}
+
+// hungUp says whether a system call failed because the other end is gone; EIO is a terminal's way of saying so.
+func hungUp(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EIO)
 }
