@@ -1,0 +1,172 @@
+package coretest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"dragoman/core"
+)
+
+// Script is a core.Model that answers as it was told to. The zero value knows no
+// answer. It is safe for concurrent use; answers are given in the order in which
+// requests come.
+type Script struct {
+	Is      core.ModelInfo // the zero value: "script/model", with tools
+	Answers []Answer       // to the first request, the second, …
+	// Reply, if set, answers instead; n counts the requests from 0.
+	Reply func(n int, r *core.Request) Answer
+
+	mu       sync.Mutex // guards the fields below
+	requests []core.Request
+}
+
+var _ core.Model = (*Script)(nil)
+
+// NewScript makes a Script of answers.
+func NewScript(answers ...Answer) *Script { return &Script{Answers: answers} }
+
+// Answer is what a Script does with one request: it waits for Wait, yields
+// Deltas, and then hangs, fails with Err, or ends. A DeltaStop is added where
+// Deltas do not end with one.
+type Answer struct {
+	Wait   <-chan struct{} // nil: at once
+	Deltas []core.Delta
+	Hang   bool // until the context ends
+	Err    error
+	Stop   core.StopReason // of the DeltaStop that is added; empty: StopEnd
+}
+
+// Say appends a part of text, a delta for each piece.
+func (a Answer) Say(pieces ...string) Answer {
+	return a.part(core.DeltaText, pieces)
+}
+
+// Think appends a thought, a delta for each piece.
+func (a Answer) Think(pieces ...string) Answer {
+	return a.part(core.DeltaThought, pieces)
+}
+
+func (a Answer) part(kind core.DeltaKind, pieces []string) Answer {
+	block := a.next()
+	for _, p := range pieces {
+		a = a.With(core.Delta{Kind: kind, Block: block, Text: p})
+	}
+	return a
+}
+
+// Call appends a call. Its arguments are streamed in two halves.
+func (a Answer) Call(id core.CallID, tool, args string) Answer {
+	block, half := a.next(), len(args)/2
+	return a.With(
+		core.Delta{Kind: core.DeltaToolStart, Block: block, ToolID: id, ToolName: tool},
+		core.Delta{Kind: core.DeltaToolArgs, Block: block, Text: args[:half]},
+		core.Delta{Kind: core.DeltaToolArgs, Block: block, Text: args[half:]},
+		core.Delta{Kind: core.DeltaToolEnd, Block: block, ToolID: id, ToolName: tool, Args: json.RawMessage(args)},
+	)
+}
+
+// Use appends a usage.
+func (a Answer) Use(u core.Usage) Answer {
+	return a.With(core.Delta{Kind: core.DeltaUsage, Usage: u})
+}
+
+// With appends deltas as they are.
+func (a Answer) With(deltas ...core.Delta) Answer {
+	a.Deltas = append(slices.Clip(a.Deltas), deltas...)
+	return a
+}
+
+// next is the number of the next part.
+func (a Answer) next() int {
+	n := -1
+	for _, d := range a.Deltas {
+		if d.Kind != core.DeltaUsage && d.Kind != core.DeltaRetry && d.Kind != core.DeltaStop {
+			n = max(n, d.Block)
+		}
+	}
+	return n + 1
+}
+
+// Info describes the model.
+func (s *Script) Info() core.ModelInfo {
+	if s.Is.ID == "" {
+		return core.ModelInfo{ID: "script/model", Name: "Script", Provider: "script", Tools: true, Thinks: true, Images: true}
+	}
+	return s.Is
+}
+
+// Requests returns the requests so far, in their order.
+func (s *Script) Requests() []core.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Stream gives the next answer.
+func (s *Script) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
+	return func(yield func(core.Delta, error) bool) {
+		gone := false
+		err := s.answer(r).play(ctx, func(d core.Delta) bool {
+			gone = !yield(d, nil)
+			return !gone
+		})
+		if err != nil && !gone {
+			yield(core.Delta{}, err)
+		}
+	}
+}
+
+// answer records a request and finds the answer to it.
+func (s *Script) answer(r *core.Request) Answer {
+	kept := *r
+	kept.Messages, kept.Tools = slices.Clone(r.Messages), slices.Clone(r.Tools)
+	s.mu.Lock()
+	n := len(s.requests)
+	s.requests = append(s.requests, kept)
+	s.mu.Unlock()
+	switch {
+	case s.Reply != nil:
+		return s.Reply(n, r)
+	case n < len(s.Answers):
+		return s.Answers[n]
+	}
+	return Answer{Err: fmt.Errorf("the script has no answer to request %d", n+1)}
+}
+
+// play yields an answer. It returns nil after a terminal, and when yield has
+// returned false.
+func (a Answer) play(ctx context.Context, yield func(core.Delta) bool) error {
+	if a.Wait != nil {
+		select {
+		case <-a.Wait:
+		case <-ctx.Done():
+		}
+	}
+	for _, d := range a.Deltas {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !yield(d) || d.Kind == core.DeltaStop {
+			return nil
+		}
+	}
+	if a.Hang {
+		<-ctx.Done()
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if a.Err != nil {
+		return a.Err
+	}
+	stop := a.Stop
+	if stop == "" {
+		stop = core.StopEnd
+	}
+	yield(core.Delta{Kind: core.DeltaStop, Stop: stop})
+	return nil
+}

@@ -1,0 +1,502 @@
+package coretest
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/core"
+)
+
+// ModelCase is something that a model's service does, in whatever wire format.
+type ModelCase string
+
+// What the service of a model does. Unless something else is said it answers the
+// first request so, and each later one as ModelText.
+const (
+	// ModelText: says "Hello", ", " and "world."; the usage is 12 in, 3 out.
+	ModelText ModelCase = "text"
+	// ModelThought: thinks "First " and "I think.", then says "42".
+	ModelThought ModelCase = "thought"
+	// ModelCall: calls get_weather with {"city":"Zürich"}, in several pieces, as "call_1".
+	ModelCall ModelCase = "one call"
+	// ModelParallel: says "Let me look.", then calls get_weather with
+	// {"city":"Bern"} and get_time with {"tz":"CET"}, their pieces in turns.
+	ModelParallel ModelCase = "two calls whose arguments come in turns"
+	// ModelBadArgs: calls get_weather with {"city": and nothing more.
+	ModelBadArgs ModelCase = "arguments that are not JSON"
+	// ModelEndless: says "word " for ever, to every request.
+	ModelEndless ModelCase = "endless"
+	// ModelMute: accepts every request and never says anything.
+	ModelMute ModelCase = "mute"
+	// ModelRateLimit: refuses for too many requests; asks to come again in 3 s.
+	ModelRateLimit ModelCase = "rate limit"
+	// ModelLongWait: refuses for too many requests; asks to come again in an hour.
+	ModelLongWait ModelCase = "rate limit for an hour"
+	// ModelFlaky: fails with an internal error.
+	ModelFlaky ModelCase = "internal error, then fine"
+	// ModelDown: fails every request with an internal error.
+	ModelDown ModelCase = "internal error for ever"
+	// ModelReset: says "abcd", then the connection breaks.
+	ModelReset ModelCase = "connection breaks"
+	// ModelCut: says "abcd", then the stream ends as if all were well.
+	ModelCut ModelCase = "stream ends early"
+	// ModelReports: says "abcd", then reports in the stream that it is overloaded.
+	ModelReports ModelCase = "error in the stream"
+	// ModelLongLine: says 100 KiB of "x" in one event.
+	ModelLongLine ModelCase = "long line"
+	// ModelSlow: says "a", "b" and "c" five minutes apart; in between it shows
+	// every 20 s that it is there, where the wire format can.
+	ModelSlow ModelCase = "slow, with pings"
+	// ModelStalls: says "abcd", then nothing more, the connection stays open.
+	ModelStalls ModelCase = "falls silent"
+	// ModelImage: says "MIME:BASE64" of the one picture in the request.
+	ModelImage ModelCase = "picture"
+	// ModelCached: says "ok"; the usage is 100 in, 80 of them from the cache, 7
+	// out, 5 of them reasoning.
+	ModelCached ModelCase = "usage with cache and reasoning"
+	// ModelOverflow: refuses a request as longer than the model's window.
+	ModelOverflow ModelCase = "window overflow"
+	// ModelNoKey: refuses the key, and repeats it in its message.
+	ModelNoKey ModelCase = "key refused"
+)
+
+// ModelSecret is the key that models under test are to use.
+const ModelSecret = "sk-canary-0123456789"
+
+// Model is the suite that every core.Model over a network passes. open makes a
+// model whose service does what the case says; it is called in a synctest
+// bubble, so all its connections are in memory, and what it starts it ends in
+// t.Cleanup. It may skip what its wire format cannot do.
+func Model(t *testing.T, open func(t *testing.T, c ModelCase) core.Model) {
+	for _, c := range modelCases {
+		t.Run(string(c.does), func(t *testing.T) {
+			// A goroutine that is left behind fails the bubble.
+			synctest.Test(t, func(t *testing.T) { c.check(t, open(t, c.does)) })
+		})
+	}
+}
+
+var modelCases = []struct {
+	does  ModelCase
+	check func(*testing.T, core.Model)
+}{
+	{ModelText, checkText},
+	{ModelThought, checkThought},
+	{ModelCall, checkCall},
+	{ModelParallel, checkParallel},
+	{ModelBadArgs, checkBadArgs},
+	{ModelEndless, checkEndless},
+	{ModelMute, checkMute},
+	{ModelRateLimit, checkRateLimit},
+	{ModelLongWait, checkLongWait},
+	{ModelFlaky, checkFlaky},
+	{ModelDown, checkDown},
+	{ModelReset, checkTruncated},
+	{ModelCut, checkTruncated},
+	{ModelReports, checkReports},
+	{ModelLongLine, checkLongLine},
+	{ModelSlow, checkSlow},
+	{ModelStalls, checkStalls},
+	{ModelImage, checkImage},
+	{ModelCached, checkCached},
+	{ModelOverflow, checkOverflow},
+	{ModelNoKey, checkNoKey},
+}
+
+// Heard is an answer, put together.
+type Heard struct {
+	Text     string
+	Thought  string
+	Calls    []HeardCall // in the order of their beginning
+	Sealed   []json.RawMessage
+	Usage    *core.Usage
+	Retries  []time.Duration
+	Stop     core.StopReason
+	Err      error
+	Deltas   int
+	kinds    map[int]core.DeltaKind
+	byBlock  map[int]int
+	finished bool
+}
+
+// HeardCall is one call of an answer.
+type HeardCall struct {
+	ID     core.CallID
+	Tool   string
+	Pieces []string
+	Args   string
+	Bad    error
+	ended  bool
+}
+
+// Hear streams an answer to its end, or until each, which may be nil, returns
+// false. It fails the test where the deltas break a rule of core.Model.
+func Hear(ctx context.Context, t *testing.T, m core.Model, r *core.Request, each func(core.Delta) bool) *Heard {
+	t.Helper()
+	h := &Heard{kinds: map[int]core.DeltaKind{}, byBlock: map[int]int{}}
+	for d, err := range m.Stream(ctx, r) {
+		if h.finished {
+			t.Errorf("a terminal was followed by %+v, %v", d, err)
+		}
+		if err != nil {
+			h.Err, h.finished = err, true
+			continue
+		}
+		if err := h.take(d); err != nil {
+			t.Errorf("delta %d, %+v: %v", h.Deltas, d, err)
+		}
+		if each != nil && !each(d) {
+			return h
+		}
+	}
+	if !h.finished {
+		t.Error("the answer has no terminal")
+	}
+	return h
+}
+
+// take adds a delta and checks it against those before.
+func (h *Heard) take(d core.Delta) error {
+	h.Deltas++
+	switch d.Kind {
+	case core.DeltaText:
+		h.Text += d.Text
+		return h.inBlock(d, core.DeltaText)
+	case core.DeltaThought:
+		h.Thought += d.Text
+		return h.inBlock(d, core.DeltaThought)
+	case core.DeltaSealed:
+		h.Sealed = append(h.Sealed, d.Sealed)
+		return h.inBlock(d, core.DeltaThought)
+	case core.DeltaToolStart:
+		return h.begin(d)
+	case core.DeltaToolArgs:
+		c, err := h.call(d)
+		if err == nil {
+			c.Pieces = append(c.Pieces, d.Text)
+		}
+		return err
+	case core.DeltaToolEnd:
+		return h.end(d)
+	case core.DeltaUsage:
+		u := d.Usage
+		h.Usage = &u
+	case core.DeltaRetry:
+		h.Retries = append(h.Retries, d.After)
+		if h.Deltas > len(h.Retries) {
+			return errors.New("a retry after the answer began")
+		}
+	case core.DeltaStop:
+		h.Stop, h.finished = d.Stop, true
+		for _, c := range h.Calls {
+			if !c.ended {
+				return fmt.Errorf("the call %s has not ended", c.ID)
+			}
+		}
+	}
+	return nil
+}
+
+func (h *Heard) inBlock(d core.Delta, kind core.DeltaKind) error {
+	if k, ok := h.kinds[d.Block]; ok && k != kind {
+		return fmt.Errorf("the block %d is of kind %s", d.Block, k)
+	}
+	h.kinds[d.Block] = kind
+	return nil
+}
+
+func (h *Heard) begin(d core.Delta) error {
+	if _, ok := h.kinds[d.Block]; ok {
+		return fmt.Errorf("the block %d has begun already", d.Block)
+	}
+	if d.ToolID == "" {
+		return errors.New("the call has no id")
+	}
+	if slices.ContainsFunc(h.Calls, func(c HeardCall) bool { return c.ID == d.ToolID }) {
+		return fmt.Errorf("two calls have the id %s", d.ToolID)
+	}
+	h.kinds[d.Block], h.byBlock[d.Block] = core.DeltaToolStart, len(h.Calls)
+	h.Calls = append(h.Calls, HeardCall{ID: d.ToolID, Tool: d.ToolName})
+	return nil
+}
+
+func (h *Heard) call(d core.Delta) (*HeardCall, error) {
+	i, ok := h.byBlock[d.Block]
+	if !ok || h.Calls[i].ended {
+		return nil, fmt.Errorf("no call is open in block %d", d.Block)
+	}
+	return &h.Calls[i], nil
+}
+
+func (h *Heard) end(d core.Delta) error {
+	c, err := h.call(d)
+	if err != nil {
+		return err
+	}
+	c.Args, c.Bad, c.ended = string(d.Args), d.Bad, true
+	var members map[string]any
+	switch {
+	case c.Bad != nil:
+		return nil
+	case json.Unmarshal(d.Args, &members) != nil || members == nil:
+		return errors.New("the arguments are not a JSON object")
+	case len(c.Pieces) > 0 && strings.Join(c.Pieces, "") != c.Args:
+		return fmt.Errorf("the pieces say %q", c.Pieces)
+	}
+	return nil
+}
+
+// ModelRequest is a request with a text and the tools of the suite's cases.
+func ModelRequest(blocks ...core.Block) *core.Request {
+	if blocks == nil {
+		blocks = []core.Block{core.Text{Text: "go"}}
+	}
+	object := json.RawMessage(`{"type":"object"}`)
+	return &core.Request{
+		Session: "s1", System: "Be brief.",
+		Messages: []core.Message{{Role: core.RoleUser, Blocks: blocks}},
+		Tools:    []core.ToolSpec{{Name: "get_weather", Schema: object}, {Name: "get_time", Schema: object}},
+	}
+}
+
+func hear(t *testing.T, m core.Model) *Heard {
+	t.Helper()
+	return Hear(t.Context(), t, m, ModelRequest(), nil)
+}
+
+func checkText(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	wantEnd(t, h, core.StopEnd)
+	wantEqual(t, "text", h.Text, "Hello, world.")
+	if h.Usage == nil || h.Usage.In != 12 || h.Usage.Out != 3 || h.Usage.Estimated {
+		t.Errorf("usage is %+v, want 12 in, 3 out", h.Usage)
+	}
+	wantEqual(t, "the text of a second answer", hear(t, m).Text, "Hello, world.")
+}
+
+func checkThought(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	wantEnd(t, h, core.StopEnd)
+	wantEqual(t, "thought", h.Thought, "First I think.")
+	wantEqual(t, "text", h.Text, "42")
+}
+
+func checkCall(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	wantEnd(t, h, core.StopEnd)
+	wantCalls(t, h, `get_weather {"city":"Zürich"}`)
+	wantEqual(t, "id", string(h.Calls[0].ID), "call_1")
+	if len(h.Calls[0].Pieces) < 2 {
+		t.Errorf("the arguments came in %d pieces", len(h.Calls[0].Pieces))
+	}
+	// An id that the session has seen is not given out again.
+	r := ModelRequest()
+	r.Messages = append(r.Messages, core.Message{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: "call_1", Name: "get_time"}}},
+		core.Message{Role: core.RoleTool, Result: core.ToolReturn{ID: "call_1", Name: "get_time"}})
+	wantEnd(t, Hear(t.Context(), t, m, r, nil), core.StopEnd)
+}
+
+func checkParallel(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	wantEnd(t, h, core.StopEnd)
+	wantEqual(t, "text", h.Text, "Let me look.")
+	wantCalls(t, h, `get_weather {"city":"Bern"}`, `get_time {"tz":"CET"}`)
+}
+
+func checkBadArgs(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	wantEnd(t, h, core.StopEnd)
+	if len(h.Calls) != 1 || h.Calls[0].Bad == nil {
+		t.Errorf("calls are %+v, want one whose arguments are bad", h.Calls)
+	}
+}
+
+// checkEndless stops an answer at 40 different places, and leaves as many.
+func checkEndless(t *testing.T, m core.Model) {
+	for i := range 40 {
+		ctx, cancel := context.WithCancel(t.Context())
+		n := 0
+		h := Hear(ctx, t, m, ModelRequest(), func(core.Delta) bool {
+			if n++; n > i {
+				cancel()
+			}
+			return true
+		})
+		cancel()
+		if !errors.Is(h.Err, context.Canceled) || h.Stop != "" {
+			t.Fatalf("cancel %d: stop %q, error %v", i, h.Stop, h.Err)
+		}
+		n = 0
+		Hear(t.Context(), t, m, ModelRequest(), func(core.Delta) bool { n++; return n <= i })
+	}
+}
+
+func checkMute(t *testing.T, m core.Model) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	start := time.Now()
+	h := Hear(ctx, t, m, ModelRequest(), nil)
+	if !errors.Is(h.Err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+		t.Errorf("stopped after %v with %v", time.Since(start), h.Err)
+	}
+	h = hear(t, m)
+	if wantKind(t, h, core.ErrNetwork); time.Since(start) > 10*time.Minute {
+		t.Errorf("gave up only after %v", time.Since(start))
+	}
+}
+
+func checkRateLimit(t *testing.T, m core.Model) {
+	start := time.Now()
+	h := hear(t, m)
+	wantEnd(t, h, core.StopEnd)
+	wantEqual(t, "text", h.Text, "Hello, world.")
+	if took := time.Since(start); !slices.Equal(h.Retries, []time.Duration{3 * time.Second}) || took != 3*time.Second {
+		t.Errorf("retries %v took %v, want 3s", h.Retries, took)
+	}
+}
+
+func checkLongWait(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	e := wantKind(t, h, core.ErrRateLimit)
+	if len(h.Retries) != 0 || e.RetryAfter != time.Hour {
+		t.Errorf("retries %v, retry after %v, want none and 1h", h.Retries, e.RetryAfter)
+	}
+}
+
+func checkFlaky(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	wantEnd(t, h, core.StopEnd)
+	if len(h.Retries) != 1 || h.Retries[0] > 8*time.Second {
+		t.Errorf("retries %v, want one within 8s", h.Retries)
+	}
+}
+
+func checkDown(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	e := wantKind(t, h, core.ErrServer)
+	if len(h.Retries) == 0 || !e.Retryable() {
+		t.Errorf("retries %v, retryable %v", h.Retries, e.Retryable())
+	}
+	// A wait ends with the context.
+	ctx, cancel := context.WithCancel(t.Context())
+	h = Hear(ctx, t, m, ModelRequest(), func(core.Delta) bool { cancel(); return true })
+	if !errors.Is(h.Err, context.Canceled) || len(h.Retries) != 1 {
+		t.Errorf("canceled while waiting: %v after %d retries", h.Err, len(h.Retries))
+	}
+}
+
+func checkTruncated(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	wantKind(t, h, core.ErrTruncated)
+	wantEqual(t, "text", h.Text, "abcd")
+	if len(h.Retries) != 0 {
+		t.Errorf("retries %v", h.Retries)
+	}
+}
+
+func checkReports(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	wantKind(t, h, core.ErrOverloaded)
+	wantEqual(t, "text", h.Text, "abcd")
+}
+
+func checkLongLine(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	wantEnd(t, h, core.StopEnd)
+	if h.Text != strings.Repeat("x", 100<<10) {
+		t.Errorf("%d bytes of text, want 100 KiB of x", len(h.Text))
+	}
+}
+
+func checkSlow(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	wantEnd(t, h, core.StopEnd)
+	wantEqual(t, "text", h.Text, "abc")
+}
+
+func checkStalls(t *testing.T, m core.Model) {
+	start := time.Now()
+	h := hear(t, m)
+	wantKind(t, h, core.ErrTruncated)
+	wantEqual(t, "text", h.Text, "abcd")
+	if took := time.Since(start); took < time.Minute || took > 3*time.Minute {
+		t.Errorf("noticed after %v", took)
+	}
+}
+
+func checkImage(t *testing.T, m core.Model) {
+	data := bytes.Repeat([]byte{0x89, 'P', 'N', 'G', 0}, 99)
+	r := ModelRequest(core.Text{Text: "look"}, core.Image{MIME: "image/png", Data: data})
+	h := Hear(t.Context(), t, m, r, nil)
+	wantEnd(t, h, core.StopEnd)
+	wantEqual(t, "picture", h.Text, "image/png:"+base64.StdEncoding.EncodeToString(data))
+}
+
+func checkCached(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	wantEnd(t, h, core.StopEnd)
+	if u := h.Usage; u == nil || u.In != 100 || u.CacheRead != 80 || u.Out != 7 || u.Reasoning != 5 || u.Estimated {
+		t.Errorf("usage is %+v", u)
+	}
+}
+
+func checkOverflow(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	if wantKind(t, h, core.ErrContextLength); len(h.Retries) != 0 {
+		t.Errorf("retries %v", h.Retries)
+	}
+}
+
+func checkNoKey(t *testing.T, m core.Model) {
+	h := hear(t, m)
+	e := wantKind(t, h, core.ErrAuth)
+	if len(h.Retries) != 0 || e.Hint == "" {
+		t.Errorf("retries %v, hint %q", h.Retries, e.Hint)
+	}
+	if all := fmt.Sprintf("%v %+v", e, *e); strings.Contains(all, ModelSecret) {
+		t.Errorf("the error holds the key: %s", all)
+	}
+}
+
+func wantEnd(t *testing.T, h *Heard, stop core.StopReason) {
+	t.Helper()
+	if h.Err != nil || h.Stop != stop {
+		t.Errorf("ended with %q, %v; want %q", h.Stop, h.Err, stop)
+	}
+}
+
+func wantKind(t *testing.T, h *Heard, kind core.ModelErrorKind) *core.ModelError {
+	t.Helper()
+	var e *core.ModelError
+	if !errors.As(h.Err, &e) || e.Kind != kind || h.Stop != "" {
+		t.Fatalf("ended with %q, %v; want an error of kind %q", h.Stop, h.Err, kind)
+	}
+	return e
+}
+
+func wantEqual(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s is %q, want %q", what, got, want)
+	}
+}
+
+func wantCalls(t *testing.T, h *Heard, want ...string) {
+	t.Helper()
+	var got []string
+	for _, c := range h.Calls {
+		got = append(got, c.Tool+" "+c.Args)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("calls are %q, want %q", got, want)
+	}
+}

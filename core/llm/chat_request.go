@@ -1,0 +1,332 @@
+package llm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"dragoman/core"
+)
+
+// What is sent to a chat completions service. The fields stand in an order that
+// keeps equal what two requests of a session have in common: tools and messages
+// first, as they came.
+
+type sentRequest struct {
+	Model               string         `json:"model"`
+	Tools               []sentTool     `json:"tools,omitempty"`
+	Messages            []sentMessage  `json:"messages"`
+	Stream              bool           `json:"stream"`
+	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
+	MaxTokens           int            `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
+	PromptCacheKey      string         `json:"prompt_cache_key,omitempty"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type sentTool struct {
+	Type     string       `json:"type"`
+	Function sentFunction `json:"function"`
+}
+
+type sentFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+type sentMessage struct {
+	Role             string     `json:"role"`
+	Content          any        `json:"content,omitempty"` // string or []sentPart
+	Reasoning        string     `json:"reasoning,omitempty"`
+	ReasoningContent string     `json:"reasoning_content,omitempty"`
+	ToolCalls        []sentCall `json:"tool_calls,omitempty"`
+	ToolCallID       string     `json:"tool_call_id,omitempty"`
+}
+
+type sentPart struct {
+	Type     string     `json:"type"`
+	Text     string     `json:"text,omitempty"`
+	ImageURL *sentImage `json:"image_url,omitempty"`
+}
+
+type sentImage struct {
+	URL string `json:"url"`
+}
+
+type sentCall struct {
+	ID           string          `json:"id"`
+	Type         string          `json:"type"`
+	Function     sentCallee      `json:"function"`
+	ExtraContent json.RawMessage `json:"extra_content,omitempty"`
+}
+
+type sentCallee struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// encode makes a request's body. text is how many characters it has, pictures
+// aside.
+func (m *chat) encode(r *core.Request, usage bool) (body []byte, text int, err error) {
+	q := m.quirks()
+	s := sentRequest{Model: m.model, Stream: true, ReasoningEffort: r.Effort, MaxTokens: r.MaxOut}
+	if q.completionLimit {
+		s.MaxTokens, s.MaxCompletionTokens = 0, r.MaxOut
+	}
+	if q.cacheKey && r.Session != "" {
+		sum := sha256.Sum256([]byte(r.Session))
+		s.PromptCacheKey = hex.EncodeToString(sum[:16])
+	}
+	if usage {
+		s.StreamOptions = &streamOptions{IncludeUsage: true}
+	}
+	for _, t := range r.Tools {
+		params := t.Schema
+		if len(params) == 0 {
+			params = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		s.Tools = append(s.Tools, sentTool{Type: "function", Function: sentFunction{t.Name, t.Description, params}})
+	}
+	pictures := 0
+	s.Messages, pictures = m.messages(r)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		return nil, 0, err
+	}
+	return b.Bytes(), utf8.RuneCount(b.Bytes()) - pictures, nil
+}
+
+// messages encodes the history, one message after the other: nothing in one
+// depends on what follows, so a session's earlier messages stay as they are.
+// pictures counts the bytes of those, as sent.
+func (m *chat) messages(r *core.Request) (sent []sentMessage, pictures int) {
+	if r.System != "" {
+		sent = append(sent, sentMessage{Role: "system", Content: r.System})
+	}
+	var shown []sentPart // pictures in tool results: they follow the last of them
+	flush := func() {
+		if shown != nil {
+			sent = append(sent, sentMessage{Role: "user", Content: shown})
+			shown = nil
+		}
+	}
+	for i := range r.Messages {
+		msg := &r.Messages[i]
+		if msg.Role != core.RoleTool {
+			flush()
+		}
+		switch msg.Role {
+		case core.RoleUser:
+			content, n := userContent(msg.Blocks)
+			pictures += n
+			sent = append(sent, sentMessage{Role: "user", Content: content})
+		case core.RoleAssistant:
+			if a, ok := m.assistant(msg); ok {
+				sent = append(sent, a)
+			}
+		case core.RoleTool:
+			answer, images, n := toolContent(&msg.Result)
+			pictures += n
+			shown = append(shown, images...)
+			sent = append(sent, sentMessage{Role: "tool", ToolCallID: string(msg.Result.ID), Content: answer})
+		}
+	}
+	flush()
+	return sent, pictures
+}
+
+// userContent is a plain string wherever it can be: not every service takes
+// parts.
+func userContent(blocks []core.Block) (content any, pictures int) {
+	parts, pictures := contentParts(blocks)
+	if pictures > 0 || hasImage(parts) {
+		return parts, pictures
+	}
+	return joinText(parts), 0
+}
+
+// toolContent is a tool's result as text, and the pictures in it as parts of a
+// message that is to follow.
+func toolContent(r *core.ToolReturn) (text string, images []sentPart, pictures int) {
+	parts, pictures := contentParts(r.Blocks)
+	if hasImage(parts) {
+		texts := []sentPart{}
+		images = append(images, sentPart{Type: "text", Text: fmt.Sprintf("Pictures that the call %s of %s returned:", r.ID, r.Name)})
+		for _, p := range parts {
+			if p.ImageURL != nil {
+				images = append(images, p)
+			} else {
+				texts = append(texts, p)
+			}
+		}
+		parts = append(texts, sentPart{Type: "text", Text: "(The pictures of this result follow in the next message.)"})
+	}
+	text = joinText(parts)
+	switch {
+	case text == "" && r.Failed:
+		text = "Error: the call failed and says nothing more."
+	case text == "":
+		text = "(no output)"
+	case r.Failed:
+		text = "Error: " + text
+	}
+	return text, images, pictures
+}
+
+func hasImage(parts []sentPart) bool {
+	for _, p := range parts {
+		if p.ImageURL != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func joinText(parts []sentPart) string {
+	if len(parts) == 1 {
+		return parts[0].Text
+	}
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
+// contentParts turns blocks into parts; pictures counts the bytes of those.
+func contentParts(blocks []core.Block) (parts []sentPart, pictures int) {
+	for _, b := range blocks {
+		p := blockPart(b)
+		if p.ImageURL != nil {
+			pictures += len(p.ImageURL.URL)
+		} else if p.Text == "" {
+			continue // an empty part is refused by some
+		}
+		parts = append(parts, p)
+	}
+	return parts, pictures
+}
+
+func blockPart(b core.Block) sentPart {
+	text := ""
+	switch b := b.(type) {
+	case core.Text:
+		text = b.Text
+	case core.Image:
+		if url := imageURL(b); url != "" {
+			return sentPart{Type: "image_url", ImageURL: &sentImage{url}}
+		}
+		text = fmt.Sprintf("(A picture that is not included: %s)", b.URI)
+	case core.Audio:
+		text = fmt.Sprintf("(A sound that is not included: %s, %d bytes)", b.MIME, len(b.Data))
+	case core.Link:
+		text = linkText(b)
+	case core.Resource:
+		if strings.HasPrefix(b.MIME, "image/") && len(b.Blob) > 0 {
+			return sentPart{Type: "image_url", ImageURL: &sentImage{dataURL(b.MIME, b.Blob)}}
+		}
+		text = resourceText(b)
+	case core.Diff:
+		text = b.Patch
+		if text == "" {
+			text = fmt.Sprintf("(A change to %s: %d lines added, %d removed)", b.Path, b.Added, b.Removed)
+		}
+	}
+	return sentPart{Type: "text", Text: text}
+}
+
+func imageURL(i core.Image) string {
+	if len(i.Data) > 0 {
+		return dataURL(i.MIME, i.Data)
+	}
+	if strings.HasPrefix(i.URI, "https://") || strings.HasPrefix(i.URI, "http://") || strings.HasPrefix(i.URI, "data:") {
+		return i.URI
+	}
+	return ""
+}
+
+func dataURL(mime string, data []byte) string {
+	if mime == "" {
+		mime = "image/png"
+	}
+	return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
+}
+
+func linkText(l core.Link) string {
+	name := l.Title
+	if name == "" {
+		name = l.Name
+	}
+	if name == "" {
+		name = l.URI
+	}
+	text := fmt.Sprintf("[%s](%s)", name, l.URI)
+	if l.Description != "" {
+		text += ": " + l.Description
+	}
+	return text
+}
+
+func resourceText(r core.Resource) string {
+	lines := ""
+	if r.Lines != [2]int{} {
+		lines = fmt.Sprintf(" lines=\"%d-%d\"", r.Lines[0], r.Lines[1])
+	}
+	if len(r.Blob) > 0 {
+		return fmt.Sprintf("(The content of %s is not text: %s, %d bytes)", r.URI, r.MIME, len(r.Blob))
+	}
+	return fmt.Sprintf("<resource uri=%q%s>\n%s\n</resource>", r.URI, lines, r.Text)
+}
+
+// assistant encodes what a model said; ok is false when that is nothing.
+func (m *chat) assistant(msg *core.Message) (s sentMessage, ok bool) {
+	s.Role = "assistant"
+	if msg.Text != "" {
+		s.Content = msg.Text
+	}
+	for _, c := range msg.Calls {
+		args := "{}"
+		if isObject(c.Args) == nil {
+			args = string(c.Args)
+		}
+		s.ToolCalls = append(s.ToolCalls, sentCall{ID: string(c.ID), Type: "function", Function: sentCallee{c.Name, args}})
+	}
+	m.unseal(msg.Thoughts, &s)
+	return s, s.Content != nil || s.ToolCalls != nil
+}
+
+// unseal gives back what this very model wants to see again.
+func (m *chat) unseal(thoughts []core.Thought, s *sentMessage) {
+	for _, t := range thoughts {
+		var seal sealed
+		if t.Sealed == nil || json.Unmarshal(t.Sealed, &seal) != nil || seal.Of != m.info.ID {
+			continue
+		}
+		switch seal.Field {
+		case "reasoning":
+			s.Reasoning += t.Text
+		case "reasoning_content":
+			s.ReasoningContent += t.Text
+		}
+		for _, c := range seal.Calls {
+			if c.Call >= 0 && c.Call < len(s.ToolCalls) {
+				s.ToolCalls[c.Call].ExtraContent = c.Extra
+			}
+		}
+	}
+}

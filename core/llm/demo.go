@@ -1,0 +1,193 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"unicode/utf8"
+
+	"dragoman/core"
+)
+
+// The offline demo's name, and that of its provider.
+const (
+	DemoProvider = "offline"
+	DemoID       = DemoProvider + "/demo"
+)
+
+// DemoConfig is what the offline demo tells about its surroundings.
+type DemoConfig struct {
+	// Wanted are the providers that no key was found for, in the order in which
+	// they are told.
+	Wanted []Wanted
+	// KeyFile is the file that takes a key, as the user would open it.
+	KeyFile string
+}
+
+// Wanted is a provider and the environment variables that may hold its key;
+// none: it needs no key.
+type Wanted struct {
+	Provider  string
+	Variables []string
+}
+
+// Demo is the offline demo: a core.Model that is no language model. It follows
+// plain instructions with the tools that the request offers, so that everything
+// a turn can show can be seen without a key. It keeps no state: how far an
+// answer has come it sees in the request's history. Equal requests get equal
+// answers. It is safe for concurrent use.
+type Demo struct{ config DemoConfig }
+
+var _ core.Model = (*Demo)(nil)
+
+// NewDemo makes the offline demo.
+func NewDemo(c DemoConfig) *Demo { return &Demo{c} }
+
+// Info describes it, as what it is.
+func (d *Demo) Info() core.ModelInfo {
+	return core.ModelInfo{
+		ID: DemoID, Name: "Offline demo (not a language model)", Provider: DemoProvider,
+		Tools: true, Thinks: true, Offline: true,
+	}
+}
+
+// Stream answers the last message of the user. The only error is ctx's.
+func (d *Demo) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
+	return func(yield func(core.Delta, error) bool) {
+		s := &speaker{yield: yield, block: -1}
+		if err := d.answer(ctx, r, s); err != nil && !s.gone {
+			yield(core.Delta{}, err)
+		}
+	}
+}
+
+func (d *Demo) answer(ctx context.Context, r *core.Request, s *speaker) error {
+	p := lastPrompt(r.Messages)
+	steps, err := parseSteps(p.text, p.files)
+	if err != nil {
+		err = s.say(ctx, d.introduction(err))
+	} else {
+		err = perform(ctx, s, steps, p, r.Tools)
+	}
+	if err != nil {
+		return err
+	}
+	free := 0.0
+	usage := core.Usage{In: tokens(requestChars(r)), Out: tokens(s.chars), Cost: &free, Estimated: true}
+	if err := s.emit(ctx, core.Delta{Kind: core.DeltaUsage, Usage: usage}); err != nil {
+		return err
+	}
+	return s.emit(ctx, core.Delta{Kind: core.DeltaStop, Stop: core.StopEnd})
+}
+
+// perform does what is due now: of all steps those behind the last call that was
+// answered, up to and including the next call.
+func perform(ctx context.Context, s *speaker, steps []step, p prompt, tools []core.ToolSpec) error {
+	calls, spoke := 0, false
+	var outcomes []outcome
+	for _, st := range steps {
+		due := calls == len(p.results)
+		switch st.verb {
+		case verbThink:
+			if due {
+				if err := s.think(ctx, st.args[0]); err != nil {
+					return err
+				}
+			}
+		case verbStream:
+			spoke = true
+			if due {
+				if err := s.stream(ctx, st.count, st.size); err != nil {
+					return err
+				}
+			}
+		case verbRead, verbList, verbSearch, verbWrite, verbReplace, verbRun, verbPlan, verbAsk:
+			tool, ok := findTool(tools, st.tool())
+			if !ok {
+				outcomes = append(outcomes, outcome{step: st})
+				continue
+			}
+			if !due {
+				outcomes = append(outcomes, outcome{step: st, result: p.results[calls]})
+				calls++
+				continue
+			}
+			id := core.CallID(fmt.Sprintf("demo_%d_%d", p.number, calls+1))
+			return s.call(ctx, id, tool.Name, toolArgs(st, tool.Schema))
+		}
+	}
+	switch {
+	case len(outcomes) > 0 && s.texts > 0:
+		return s.say(ctx, "\n\n"+report(outcomes))
+	case len(outcomes) > 0:
+		return s.say(ctx, report(outcomes))
+	case !spoke:
+		return s.say(ctx, "I thought that, as you asked. There was nothing else to do.\n")
+	}
+	return nil
+}
+
+// prompt is the last message of the user and what has come of it so far.
+type prompt struct {
+	text    string
+	files   []string // that are attached or linked
+	number  int      // of the user's messages
+	results []*core.ToolReturn
+}
+
+func lastPrompt(messages []core.Message) prompt {
+	var p prompt
+	for i := range messages {
+		m := &messages[i]
+		switch m.Role {
+		case core.RoleUser:
+			p = prompt{number: p.number + 1}
+			p.read(m.Blocks)
+		case core.RoleTool:
+			p.results = append(p.results, &m.Result)
+		case core.RoleAssistant:
+		}
+	}
+	return p
+}
+
+func (p *prompt) read(blocks []core.Block) {
+	var texts []string
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case core.Text:
+			texts = append(texts, b.Text)
+		case core.Link:
+			p.files = append(p.files, filePath(b.URI))
+		case core.Resource:
+			p.files = append(p.files, filePath(b.URI))
+		case core.Image, core.Audio, core.Diff:
+		}
+	}
+	p.text = strings.Join(texts, "\n")
+}
+
+// requestChars counts the characters that a model would have to read.
+func requestChars(r *core.Request) int {
+	n := utf8.RuneCountInString(r.System)
+	for _, t := range r.Tools {
+		n += utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(t.Description) + utf8.RuneCount(t.Schema)
+	}
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		n += utf8.RuneCountInString(m.Text) + blockChars(m.Blocks) + blockChars(m.Result.Blocks)
+		for _, c := range m.Calls {
+			n += utf8.RuneCountInString(c.Name) + utf8.RuneCount(c.Args)
+		}
+	}
+	return n
+}
+
+func blockChars(blocks []core.Block) int {
+	n := 0
+	for _, b := range blocks {
+		n += utf8.RuneCountInString(blockText(b))
+	}
+	return n
+}

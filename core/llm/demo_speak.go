@@ -1,0 +1,104 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"dragoman/core"
+)
+
+// speaker yields the demo's deltas.
+type speaker struct {
+	yield func(core.Delta, error) bool
+	gone  bool
+	block int // the last that was begun; -1: none
+	chars int // that were said
+	texts int // deltas of text
+}
+
+// errGone ends an answer whose consumer has left. It goes nowhere.
+type errGone struct{}
+
+func (errGone) Error() string { return "the consumer has left" }
+
+func (s *speaker) emit(ctx context.Context, d core.Delta) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if d.Kind == core.DeltaText {
+		s.texts++
+	}
+	if !s.yield(d, nil) {
+		s.gone = true
+		return errGone{}
+	}
+	return nil
+}
+
+// say yields a text, line by line.
+func (s *speaker) say(ctx context.Context, text string) error {
+	s.block++
+	for line := range strings.Lines(text) {
+		s.chars += utf8.RuneCountInString(line)
+		if err := s.emit(ctx, core.Delta{Kind: core.DeltaText, Block: s.block, Text: line}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// think yields a thought, word by word.
+func (s *speaker) think(ctx context.Context, text string) error {
+	s.block++
+	for word := range strings.SplitAfterSeq(text, " ") {
+		s.chars += utf8.RuneCountInString(word)
+		if err := s.emit(ctx, core.Delta{Kind: core.DeltaThought, Block: s.block, Text: word}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filler is what stream says, over and over: whole lines of 64 bytes.
+const filler = "The offline demo streams this line; each has sixty-four bytes..\n"
+
+// stream yields count text deltas of size bytes each, in constant memory.
+func (s *speaker) stream(ctx context.Context, count, size int) error {
+	s.block++
+	loop := strings.Repeat(filler, size/len(filler)+2)
+	for at := 0; count > 0; count-- {
+		s.chars += size
+		if err := s.emit(ctx, core.Delta{Kind: core.DeltaText, Block: s.block, Text: loop[at : at+size]}); err != nil {
+			return err
+		}
+		at = (at + size) % len(filler)
+	}
+	return nil
+}
+
+// argPieces is in how many pieces, at most, a call's arguments are streamed.
+const argPieces = 4
+
+// call yields a call, its arguments in pieces that end on whole runes.
+func (s *speaker) call(ctx context.Context, id core.CallID, tool string, args json.RawMessage) error {
+	s.block++
+	start := core.Delta{Kind: core.DeltaToolStart, Block: s.block, ToolID: id, ToolName: tool}
+	if err := s.emit(ctx, start); err != nil {
+		return err
+	}
+	s.chars += utf8.RuneCountInString(tool) + utf8.RuneCount(args)
+	size := max(8, (len(args)+argPieces-1)/argPieces)
+	for rest := string(args); rest != ""; {
+		n := min(size, len(rest))
+		for n < len(rest) && !utf8.RuneStart(rest[n]) {
+			n++
+		}
+		if err := s.emit(ctx, core.Delta{Kind: core.DeltaToolArgs, Block: s.block, Text: rest[:n]}); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return s.emit(ctx, core.Delta{Kind: core.DeltaToolEnd, Block: s.block, ToolID: id, ToolName: tool, Args: args})
+}

@@ -1,0 +1,266 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// verb is what a step of an instruction does.
+type verb string
+
+const (
+	verbRead    verb = "read"
+	verbList    verb = "list"
+	verbSearch  verb = "search"
+	verbWrite   verb = "write"
+	verbReplace verb = "replace"
+	verbRun     verb = "run"
+	verbThink   verb = "think"
+	verbPlan    verb = "plan"
+	verbAsk     verb = "ask"
+	verbStream  verb = "stream"
+)
+
+// instructions is the grammar, for people.
+var instructions = [...]struct{ form, does string }{
+	{"read PATH", "read a file"},
+	{"list PATH", "list a folder"},
+	{"search TEXT", "search the workspace"},
+	{"write PATH: TEXT", "write a file"},
+	{"replace A with B in PATH", "edit a file"},
+	{"run COMMAND", "run a command in the shell"},
+	{"plan A; B; C", "show a plan"},
+	{"ask QUESTION", "ask you something"},
+	{"think TEXT", "show a thought"},
+	{"stream N of SIZE", "stream N pieces of text, of SIZE bytes if you like"},
+}
+
+// step is one instruction. Which args it has, its verb says.
+type step struct {
+	verb  verb
+	said  string // as the user wrote it, on one line
+	args  []string
+	count int // of stream
+	size  int // of stream, in bytes
+}
+
+// The bounds of stream.
+const (
+	maxStream     = 1_000_000_000
+	maxStreamSize = 1 << 20
+	streamSize    = 16
+)
+
+// stepError says what is wrong with an instruction whose verb is known.
+type stepError struct{ step, why string }
+
+func (e *stepError) Error() string { return fmt.Sprintf("%q: %s", e.step, e.why) }
+
+// errNoInstruction: the prompt is no instruction at all.
+var errNoInstruction = errors.New("not an instruction")
+
+// parseSteps reads instructions that " then " joins. All must be understood: an
+// error means that none is carried out. A read without a path takes the next of
+// the files, which are attached to the prompt.
+func parseSteps(text string, files []string) ([]step, error) {
+	var steps []step
+	for _, part := range splitOutside(text, " then ") {
+		part = strings.TrimSpace(part)
+		if strings.EqualFold(part, string(verbRead)) && len(files) > 0 {
+			part, files = fmt.Sprintf("read \"%s\"", files[0]), files[1:]
+		}
+		s, err := parseStep(part)
+		if errors.Is(err, errNoInstruction) && len(steps) > 0 {
+			return nil, &stepError{oneLine(part), "I do not know this instruction"}
+		}
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, s)
+	}
+	return steps, nil
+}
+
+func parseStep(text string) (step, error) {
+	word, rest := text, ""
+	if i := strings.IndexAny(text, " \t\r\n"); i >= 0 {
+		word, rest = text[:i], strings.TrimSpace(text[i:])
+	}
+	s := step{verb: verb(strings.ToLower(word)), said: oneLine(text)}
+	fail := func(why string) (step, error) { return step{}, &stepError{s.said, why} }
+	var ok bool
+	switch s.verb {
+	case verbRead, verbList:
+		if rest == "" && s.verb == verbList {
+			rest = "."
+		}
+		s.args = []string{""}
+		if s.args[0], ok = onePath(rest); !ok {
+			return fail("I need one path; a path with spaces stands in double quotes")
+		}
+	case verbSearch, verbRun, verbThink, verbAsk:
+		if s.args = []string{unquote(rest)}; s.args[0] == "" {
+			return fail(fmt.Sprintf("I need something to %s", s.verb))
+		}
+	case verbPlan:
+		for _, entry := range splitOutside(rest, ";") {
+			if entry = unquote(entry); entry != "" {
+				s.args = append(s.args, entry)
+			}
+		}
+		if s.args == nil {
+			return fail("I need at least one entry; a semicolon stands between two")
+		}
+	case verbWrite:
+		if s.args, ok = writeArgs(rest); !ok {
+			return fail("I need a path, a colon and the text: write PATH: TEXT")
+		}
+	case verbReplace:
+		if s.args, ok = replaceArgs(rest); !ok {
+			return fail("I need both texts and a path: replace A with B in PATH")
+		}
+	case verbStream:
+		if s.count, s.size, ok = streamArgs(rest); !ok {
+			return fail(fmt.Sprintf("I need a number up to %d, and may be told a size up to %d: stream N of SIZE", maxStream, maxStreamSize))
+		}
+	default:
+		return step{}, errNoInstruction
+	}
+	return s, nil
+}
+
+// writeArgs splits PATH: TEXT. The colon is the first that a space follows, so
+// that C:\file is a path; failing that, the first behind the second character.
+func writeArgs(s string) ([]string, bool) {
+	m := mask(s) + " "
+	i := strings.Index(m, ": ")
+	if i < 0 && len(m) > 2 {
+		if i = strings.IndexByte(m[2:], ':'); i >= 0 {
+			i += 2
+		}
+	}
+	if i < 0 {
+		return nil, false
+	}
+	path, ok := onePath(s[:i])
+	return []string{path, unquote(s[i+1:])}, ok
+}
+
+func replaceArgs(s string) ([]string, bool) {
+	m := mask(s)
+	with := strings.Index(m, " with ")
+	in := strings.LastIndex(m, " in ")
+	if with < 0 || in < with+len(" with") {
+		return nil, false
+	}
+	path, ok := onePath(s[in+len(" in "):])
+	args := []string{unquote(s[:with]), unquote(s[min(with+len(" with "), in):in]), path}
+	return args, ok && args[0] != ""
+}
+
+func streamArgs(s string) (count, size int, ok bool) {
+	words := strings.Fields(strings.TrimSuffix(s, "."))
+	if len(words) != 1 && (len(words) != 3 || !strings.EqualFold(words[1], "of")) {
+		return 0, 0, false
+	}
+	count, err := strconv.Atoi(words[0])
+	size = streamSize
+	if err == nil && len(words) == 3 {
+		size, err = strconv.Atoi(words[2])
+	}
+	ok = err == nil && count > 0 && count <= maxStream && size > 0 && size <= maxStreamSize
+	return count, size, ok
+}
+
+// onePath reads a path: one word, or anything in quotes. The full stop of a
+// sentence does not belong to it.
+func onePath(s string) (string, bool) {
+	s = strings.TrimSpace(s)
+	for _, quoted := range []string{s, strings.TrimSuffix(s, ".")} {
+		if inner := unquote(quoted); inner != quoted {
+			return inner, inner != ""
+		}
+	}
+	if len(s) > 1 && strings.HasSuffix(s, ".") && s[len(s)-2] != '.' && s[len(s)-2] != '/' && s[len(s)-2] != '\\' {
+		s = s[:len(s)-1]
+	}
+	return s, s != "" && !strings.ContainsAny(s, " \t\r\n\"")
+}
+
+// unquote takes the double quotes off an argument that stands in them as a
+// whole; \" within is a quote. Anything else stays as it is.
+func unquote(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) < 2 || s[0] != '"' || closing(s, 0) != len(s)-1 {
+		return s
+	}
+	return strings.ReplaceAll(s[1:len(s)-1], `\"`, `"`)
+}
+
+// closing finds the quote that closes the one at i; -1: none does.
+func closing(s string, i int) int {
+	for j := i + 1; j < len(s); j++ {
+		if s[j] == '"' && s[j-1] != '\\' {
+			return j
+		}
+	}
+	return -1
+}
+
+// mask returns s, byte for byte, with what stands in quotes made unfindable,
+// letters made small and white space made blanks.
+func mask(s string) string {
+	m := []byte(s)
+	for i := 0; i < len(m); i++ {
+		switch c := m[i]; {
+		case 'A' <= c && c <= 'Z':
+			m[i] = c + 'a' - 'A'
+		case c == '\n', c == '\t', c == '\r':
+			m[i] = ' '
+		case c == '"' && (i == 0 || s[i-1] != '\\'):
+			for end := closing(s, i); i < end; i++ {
+				m[i] = 0
+			}
+		}
+	}
+	return string(m)
+}
+
+// splitOutside splits s at sep outside of quotes, in whatever case.
+func splitOutside(s, sep string) []string {
+	var parts []string
+	for m := mask(s); ; {
+		i := strings.Index(m, sep)
+		if i < 0 {
+			return append(parts, s)
+		}
+		parts = append(parts, s[:i])
+		s, m = s[i+len(sep):], m[i+len(sep):]
+	}
+}
+
+// oneLine writes a text on one line of at most 80 characters.
+func oneLine(s string) string {
+	r := []rune(strings.Join(strings.Fields(s), " "))
+	if len(r) > 80 {
+		return string(r[:79]) + "…"
+	}
+	return string(r)
+}
+
+// filePath is the path of a file: URI, and any other URI as it is.
+func filePath(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" {
+		return uri
+	}
+	path := u.Path
+	if len(path) > 2 && path[0] == '/' && path[2] == ':' { // file:///C:/x
+		path = path[1:]
+	}
+	return filepath.FromSlash(path)
+}

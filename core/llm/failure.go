@@ -1,0 +1,379 @@
+package llm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"dragoman/core"
+)
+
+const (
+	maxErrorBody = 64 << 10
+	maxMessage   = 600 // bytes of what a service says that reach the user
+)
+
+var (
+	errNoEnd   = errors.New("the answer ended before it was complete")
+	errWebPage = errors.New("the service answered with a web page")
+)
+
+// reportedError is an error that a service reports within an answer.
+type reportedError struct{ data []byte }
+
+func (e *reportedError) Error() string { return "the service reported an error" }
+
+// unreadableError is an event that is not what the API says.
+type unreadableError struct {
+	data string // when it is not even JSON
+	err  error
+}
+
+func (e *unreadableError) Error() string {
+	if e.data != "" {
+		return fmt.Sprintf("the service sent an event that is not JSON: %s", e.data)
+	}
+	return fmt.Sprintf("the service sent an event that is not of this API: %v", e.err)
+}
+
+// complaint is what a service says went wrong, in any of the shapes that are
+// seen: {"error":{…}}, {"error":"…"}, [{"error":{…}}], {"message":…}, {"detail":…}.
+type complaint struct {
+	message, kind, code string
+	status              int // where the code is one of HTTP
+}
+
+func parseComplaint(body []byte) complaint {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
+	var outer struct {
+		Error   json.RawMessage `json:"error"`
+		Detail  json.RawMessage `json:"detail"`
+		Choices []struct {
+			Error json.RawMessage `json:"error"`
+		} `json:"choices"`
+	}
+	if json.Unmarshal(body, &outer) != nil {
+		return complaint{message: strings.Join(strings.Fields(string(body)), " ")}
+	}
+	inner := json.RawMessage(body)
+	switch {
+	case reported(outer.Error):
+		inner = outer.Error
+	case len(outer.Choices) > 0 && reported(outer.Choices[0].Error):
+		inner = outer.Choices[0].Error
+	case reported(outer.Detail):
+		inner = outer.Detail
+	}
+	var c complaint
+	if json.Unmarshal(inner, &c.message) == nil {
+		return c
+	}
+	var fields struct {
+		Message  any `json:"message"`
+		Type     any `json:"type"`
+		Code     any `json:"code"`
+		Metadata struct {
+			Raw any `json:"raw"` // OpenRouter: what the model's own service said
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(inner, &fields) != nil {
+		c.message = string(inner)
+		return c
+	}
+	c.message, c.kind, c.code = scalar(fields.Message), scalar(fields.Type), scalar(fields.Code)
+	if raw := scalar(fields.Metadata.Raw); raw != "" {
+		c.message += ": " + raw
+	}
+	if n, err := strconv.Atoi(c.code); err == nil && n >= 400 && n < 600 {
+		c.status = n
+	}
+	if c.message == "" {
+		c.message = string(inner)
+	}
+	return c
+}
+
+// scalar writes a JSON value; an object as JSON.
+func scalar(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// sort says what a complaint is about, and whether it may pass by itself.
+func (c complaint) sort(status int) (kind core.ModelErrorKind, again bool) {
+	said := strings.ToLower(c.message + " " + c.kind + " " + c.code)
+	has := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(said, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case status == 401, status == 402, status == 403, has("insufficient_quota", "invalid_api_key", "authentication_error"):
+		return core.ErrAuth, false
+	case status == 413, (status < 429 || status == 500) && has("context_length", "context length", "context window", "prompt is too long",
+		"maximum context", "exceed_context_size", "too many tokens", "input token count"):
+		return core.ErrContextLength, false
+	case status == 429, status < 400 && has("rate_limit", "rate limit"):
+		return core.ErrRateLimit, true
+	case status == 529, status == 503, has("overloaded"):
+		return core.ErrOverloaded, true
+	case status == 408, status == 409, status == 425, status >= 500:
+		return core.ErrServer, true
+	case status == 0 && has("invalid_request"):
+		return core.ErrBadRequest, false
+	case has("content_filter", "content_policy", "content management policy", "safety"):
+		return core.ErrSafety, false
+	case status >= 300:
+		return core.ErrBadRequest, false
+	}
+	return core.ErrServer, true
+}
+
+// refused makes an error of an answer whose status is not one of success.
+func (m *chat) refused(resp *http.Response, body io.Reader, key string) (again bool, err error) {
+	b, readErr := io.ReadAll(io.LimitReader(body, maxErrorBody))
+	c := parseComplaint(b)
+	if c.message == "" && readErr != nil {
+		c.message = "its reason could not be read"
+	}
+	if strings.Contains(resp.Header.Get("Content-Type"), "text/html") {
+		c.message = errWebPage.Error()
+	}
+	if c.message == "" {
+		c.message = http.StatusText(resp.StatusCode)
+	}
+	e, again := m.complained(c, resp.StatusCode, key)
+	e.RequestID = requestID(resp.Header)
+	e.RetryAfter = retryAfter(resp.Header, resp.StatusCode)
+	if resp.StatusCode/100 == 3 {
+		e.Message = "the service redirects to " + m.redact(resp.Header.Get("Location"), key)
+		e.Hint = fmt.Sprintf("Set base_url of the provider %s to where the service is", m.p.Name)
+	}
+	return again, e
+}
+
+// complained makes an error of a complaint. status is the answer's, or 0 when
+// it came within one.
+func (m *chat) complained(c complaint, status int, key string) (e *core.ModelError, again bool) {
+	if status == 0 {
+		status = c.status
+	}
+	kind, again := c.sort(status)
+	message := strings.TrimRight(shorten(m.redact(c.message, key), maxMessage), ". \n")
+	e = &core.ModelError{Kind: kind, Model: m.info.ID, Status: status, Message: message}
+	e.Hint = m.hint(kind, status, key)
+	return e, again
+}
+
+// hint tells the user what to do, where we know it.
+func (m *chat) hint(kind core.ModelErrorKind, status int, key string) string {
+	switch kind {
+	case core.ErrAuth:
+		switch {
+		case status == 402 || status == 429:
+			return fmt.Sprintf("The account at %s may be out of credit", m.p.Name)
+		case key == "" && m.p.KeyHint != "":
+			return "No key was sent. " + m.p.KeyHint
+		case m.p.KeyHint != "":
+			return m.p.KeyHint
+		}
+		return fmt.Sprintf("Check the key of the provider %s", m.p.Name)
+	case core.ErrContextLength:
+		return "Begin a new session, or use a model with a larger window"
+	case core.ErrRateLimit, core.ErrOverloaded:
+		return "Try again later, or use another model"
+	case core.ErrBadRequest, core.ErrSafety, core.ErrServer, core.ErrNetwork, core.ErrTruncated:
+	}
+	if status == http.StatusNotFound || status == http.StatusMethodNotAllowed {
+		return fmt.Sprintf("Check that %s has a model named %q, and that base_url is right (%s)", m.p.Name, m.model, m.address())
+	}
+	return ""
+}
+
+// unreachable makes an error of a request that got no answer.
+func (m *chat) unreachable(err error) (again bool, _ error) {
+	// The *url.Error around it holds the whole URL.
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner
+	}
+	e := m.failure(core.ErrNetwork, "no answer from "+m.address(), err)
+	var op *net.OpError
+	var dns *net.DNSError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &dns):
+		e.Hint = "Check the network, and base_url of the provider " + m.p.Name
+	case errors.As(err, &op) && op.Op == "dial":
+		e.Hint = fmt.Sprintf("Is the server running at %s?", m.address())
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		e.Hint = "Check the proxy that the environment names"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		e.Hint = "Try again later, or use another model"
+	case errors.As(err, &op), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(err.Error(), "http2:"):
+		return true, e // the connection was there, and was lost
+	default:
+		e.Hint = "Check base_url of the provider " + m.p.Name
+	}
+	return false, e
+}
+
+// broken makes an error of an answer that began well and did not end so.
+func (m *chat) broken(err error, a *answer, key string) (again bool, _ error) {
+	var told *reportedError
+	var unreadable *unreadableError
+	switch {
+	case errors.As(err, &told):
+		e, again := m.complained(parseComplaint(told.data), 0, key)
+		e.RequestID = a.requestID
+		return again, e
+	case errors.Is(err, errWebPage):
+		e := m.failure(core.ErrBadRequest, err.Error(), nil)
+		e.Hint = fmt.Sprintf("Check base_url of the provider %s (%s); most end in /v1", m.p.Name, m.address())
+		return false, e
+	case errors.As(err, &unreadable):
+		e := m.failure(core.ErrServer, m.redact(err.Error(), key), nil)
+		e.RequestID = a.requestID
+		return false, e
+	}
+	kind, message := core.ErrTruncated, "the answer broke off"
+	if !a.begun && !errors.Is(err, errNoEnd) {
+		kind, message = core.ErrNetwork, "the connection was lost before the answer"
+	}
+	e := m.failure(kind, message, err)
+	e.RequestID = a.requestID
+	return kind == core.ErrNetwork && !errors.Is(err, errIdle) && !errors.Is(err, errEventTooLong), e
+}
+
+// address is the base URL without what may be secret in it.
+func (m *chat) address() string {
+	return m.base.Scheme + "://" + m.base.Host + m.base.Path
+}
+
+// redact takes the key and the values of the configured headers out of a text.
+func (m *chat) redact(s, key string) string {
+	if len(key) >= 4 {
+		s = strings.ReplaceAll(s, key, "[key]")
+	}
+	for name, value := range m.p.Headers {
+		if len(value) >= 8 {
+			s = strings.ReplaceAll(s, value, "["+name+"]")
+		}
+	}
+	return s
+}
+
+// shorten makes a text of at most about n bytes to be shown to people.
+func shorten(s string, n int) string {
+	s = strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
+	if cut := cutBytes(s, n); len(cut) < len(s) {
+		return cut + "…"
+	}
+	return s
+}
+
+// cutBytes returns the first n bytes of a text, or less to end on a whole rune.
+func cutBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+func requestID(h http.Header) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "Cf-Ray"} {
+		if v := h.Get(name); v != "" {
+			return shorten(v, 100)
+		}
+	}
+	return ""
+}
+
+// retryAfter reads how long a service wants us to wait; 0: it does not say.
+func retryAfter(h http.Header, status int) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return bounded(ms / 1000)
+	}
+	if v := h.Get("Retry-After"); v != "" {
+		if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
+			return bounded(s)
+		}
+		if at, err := http.ParseTime(v); err == nil {
+			return max(time.Until(at), 0)
+		}
+	}
+	if status != http.StatusTooManyRequests {
+		return 0
+	}
+	return rateReset(h)
+}
+
+// rateReset reads OpenAI's x-ratelimit headers: when what has run out is there
+// again; where they do not say what that is, the sooner.
+func rateReset(h http.Header) time.Duration {
+	var out, any time.Duration
+	for _, what := range []string{"-Requests", "-Tokens", ""} {
+		d := resetTime(h.Get("X-Ratelimit-Reset" + what))
+		if d <= 0 {
+			continue
+		}
+		if h.Get("X-Ratelimit-Remaining"+what) == "0" {
+			out = max(out, d)
+		}
+		if any == 0 || d < any {
+			any = d
+		}
+	}
+	if out > 0 {
+		return out
+	}
+	return any
+}
+
+// resetTime reads "6m0s", seconds from now, or seconds or milliseconds of Unix.
+func resetTime(v string) time.Duration {
+	if d, err := time.ParseDuration(v); err == nil {
+		return d
+	}
+	s, err := strconv.ParseFloat(v, 64)
+	switch {
+	case err != nil:
+		return 0
+	case s > 1e11:
+		return time.Until(time.UnixMilli(int64(min(s, 1e15))))
+	case s > 1e8:
+		return time.Until(time.Unix(int64(s), 0))
+	}
+	return bounded(s)
+}
+
+// bounded turns seconds into a duration that does not overflow.
+func bounded(seconds float64) time.Duration {
+	return time.Duration(min(seconds, 1e6) * float64(time.Second))
+}

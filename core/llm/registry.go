@@ -1,0 +1,145 @@
+package llm
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"dragoman/core"
+)
+
+// KindOpenAIChat is the wire format of OpenAI's chat completions, which most
+// services speak, some at a base URL of its own.
+const KindOpenAIChat = "openai-chat"
+
+// kinds are the wire formats that are known.
+var kinds = [...]string{KindOpenAIChat}
+
+// Provider is a service that serves models, as plain data.
+type Provider struct {
+	Name    string // what stands before the first slash of a model's id
+	Kind    string
+	BaseURL string // with the version, e.g. https://api.openai.com/v1
+	// Key returns the key. It is called at each request, not before; nil or an
+	// empty key: the service wants none. Its error is for the user.
+	Key func() (string, error)
+	// KeyHint tells the user in a sentence where the key comes from: which
+	// variable, which file. It is shown when the service refuses the key.
+	KeyHint string
+	Headers map[string]string // sent with each request, instead of ours of that name
+	// Models describes those models that something is known about. ID is
+	// PROVIDER/MODEL or only MODEL. Others can be used all the same.
+	Models []core.ModelInfo
+}
+
+// Config is what a Registry is made from.
+type Config struct {
+	Providers []Provider
+	Demo      DemoConfig
+	// Transport carries the requests; nil: one of our own, made at the first.
+	Transport http.RoundTripper
+}
+
+// Registry finds models by name. It is immutable and safe for concurrent use.
+type Registry struct {
+	providers []*provider
+	demo      *Demo
+	client    func() *http.Client
+}
+
+// provider is a Provider in use.
+type provider struct {
+	Provider
+	client func() *http.Client
+
+	// noStreamOptions is set once the service has refused stream_options.
+	noStreamOptions atomic.Bool
+}
+
+// New makes a Registry. Nothing is checked, resolved or opened before a model is
+// asked for. Of several providers of one name the last counts.
+func New(c Config) *Registry {
+	r := &Registry{demo: NewDemo(c.Demo)}
+	r.client = sync.OnceValue(func() *http.Client {
+		rt := c.Transport
+		if rt == nil {
+			rt = newTransport()
+		}
+		return newClient(rt)
+	})
+	for _, p := range c.Providers {
+		r.providers = slices.DeleteFunc(r.providers, func(q *provider) bool { return q.Name == p.Name })
+		np := &provider{Provider: p, client: r.client}
+		r.providers = append(r.providers, np)
+	}
+	return r
+}
+
+// Model finds a model by PROVIDER/MODEL. The model's name may hold slashes and
+// need not be known. "offline/demo" is always there.
+func (r *Registry) Model(id string) (core.Model, error) {
+	name, model, ok := strings.Cut(id, "/")
+	if !ok || name == "" || model == "" {
+		return nil, fmt.Errorf("model %q: want PROVIDER/MODEL, with one of the providers %s", id, r.names())
+	}
+	if id == DemoID {
+		return r.demo, nil
+	}
+	i := slices.IndexFunc(r.providers, func(p *provider) bool { return p.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("model %q: there is no provider %q; there are %s", id, name, r.names())
+	}
+	p := r.providers[i]
+	if !slices.Contains(kinds[:], p.Kind) {
+		return nil, fmt.Errorf("model %q: provider %q is of the kind %q; known is %s", id, name, p.Kind, strings.Join(kinds[:], ", "))
+	}
+	u, err := url.Parse(p.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("model %q: base_url of provider %q: want a URL that begins with http:// or https://", id, name)
+	}
+	return newChat(p, u, model), nil
+}
+
+// Infos describes the models that are known beforehand: the configured ones in
+// their order, then the offline demo.
+func (r *Registry) Infos() []core.ModelInfo {
+	var infos []core.ModelInfo
+	for _, p := range r.providers {
+		for _, m := range p.Models {
+			infos = append(infos, p.info(strings.TrimPrefix(m.ID, p.Name+"/")))
+		}
+	}
+	return append(infos, r.demo.Info())
+}
+
+// Close ends the connections that are idle. Answers that still stream go on.
+func (r *Registry) Close() { r.client().CloseIdleConnections() }
+
+func (r *Registry) names() string {
+	names := []string{DemoProvider}
+	for _, p := range r.providers {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// info describes one model. Of one that is not configured we suppose that it
+// takes tools and images: its service will say so if it does not.
+func (p *provider) info(model string) core.ModelInfo {
+	info := core.ModelInfo{Tools: true, Images: true}
+	for _, m := range p.Models {
+		if m.ID == model || m.ID == p.Name+"/"+model {
+			info = m
+		}
+	}
+	info.ID, info.Provider = p.Name+"/"+model, p.Name
+	if info.Name == "" {
+		info.Name = model
+	}
+	return info
+}

@@ -1,0 +1,87 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	dialTimeout   = 10 * time.Second
+	headerTimeout = 120 * time.Second // a model may think for long before it speaks
+	idleTimeout   = 90 * time.Second  // between two reads; comments count
+	// afterFinish is how long we wait, once the model has said that it is done,
+	// for the usage and the end of a stream that may never come.
+	afterFinish = 10 * time.Second
+	// drainTimeout is how long we wait for the end of a stream behind its [DONE],
+	// so that the connection can be used again.
+	drainTimeout = 50 * time.Millisecond
+)
+
+var errIdle = errors.New("the service has sent nothing for a while")
+
+// newTransport makes what carries all requests of a process. Nothing bounds an
+// answer as a whole: its context does.
+func newTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		ForceAttemptHTTP2:     true,
+		HTTP2:                 &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+		TLSHandshakeTimeout:   dialTimeout,
+		ResponseHeaderTimeout: headerTimeout,
+		IdleConnTimeout:       idleTimeout,
+		MaxIdleConnsPerHost:   32,
+		DisableCompression:    true, // a compressed stream arrives in lumps
+	}
+}
+
+// newClient never follows a redirect: it would carry the prompt and the
+// configured headers to a place that nobody chose.
+func newClient(rt http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport:     rt,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// guarded is a body whose reads fail with errIdle when nothing came for the time
+// of idle. The clock stands still while nobody reads.
+type guarded struct {
+	src   io.Reader
+	idle  time.Duration
+	timer *time.Timer
+	fired atomic.Bool
+}
+
+// guard makes a guarded body. cancel must end src's reads.
+func guard(src io.Reader, idle time.Duration, cancel context.CancelFunc) *guarded {
+	g := &guarded{src: src, idle: idle}
+	g.timer = time.AfterFunc(idle, func() {
+		g.fired.Store(true)
+		cancel()
+	})
+	g.timer.Stop()
+	return g
+}
+
+func (g *guarded) Read(p []byte) (int, error) {
+	g.timer.Reset(g.idle)
+	n, err := g.src.Read(p)
+	g.timer.Stop()
+	if err != nil && g.fired.Load() {
+		err = errIdle
+	}
+	return n, err
+}
+
+// drain reads what little may be left, for a moment.
+func (g *guarded) drain() {
+	g.idle = drainTimeout
+	_, _ = io.CopyN(io.Discard, g, 4<<10)
+}
