@@ -62,7 +62,7 @@ func (s *speaker) think(ctx context.Context, text string) error {
 }
 
 // filler is what stream says, over and over: whole lines of 64 bytes.
-const filler = "The offline demo streams this line; each has sixty-four bytes..\n"
+const filler = "The offline demo streams this line, which has sixty-four bytes.\n"
 
 // stream yields count text deltas of size bytes each, in constant memory.
 func (s *speaker) stream(ctx context.Context, count, size int) error {

@@ -75,7 +75,7 @@ func parseSteps(text string, files []string) ([]step, error) {
 		}
 		s, err := parseStep(part)
 		if errors.Is(err, errNoInstruction) && len(steps) > 0 {
-			return nil, &stepError{oneLine(part), "I do not know this instruction"}
+			return nil, &stepError{oneLine(part), "this is no instruction that I know"}
 		}
 		if err != nil {
 			return nil, err
@@ -100,11 +100,11 @@ func parseStep(text string) (step, error) {
 		}
 		s.args = []string{""}
 		if s.args[0], ok = onePath(rest); !ok {
-			return fail("I need one path; a path with spaces stands in double quotes")
+			return fail("it needs one path; a path with spaces stands in double quotes")
 		}
 	case verbSearch, verbRun, verbThink, verbAsk:
 		if s.args = []string{unquote(rest)}; s.args[0] == "" {
-			return fail(fmt.Sprintf("I need something to %s", s.verb))
+			return fail(fmt.Sprintf("it lacks what to %s", s.verb))
 		}
 	case verbPlan:
 		for _, entry := range splitOutside(rest, ";") {
@@ -113,19 +113,19 @@ func parseStep(text string) (step, error) {
 			}
 		}
 		if s.args == nil {
-			return fail("I need at least one entry; a semicolon stands between two")
+			return fail("it needs at least one entry; a semicolon stands between two")
 		}
 	case verbWrite:
 		if s.args, ok = writeArgs(rest); !ok {
-			return fail("I need a path, a colon and the text: write PATH: TEXT")
+			return fail("it needs a path, a colon and the text: write PATH: TEXT")
 		}
 	case verbReplace:
 		if s.args, ok = replaceArgs(rest); !ok {
-			return fail("I need both texts and a path: replace A with B in PATH")
+			return fail("it needs both texts and a path: replace A with B in PATH")
 		}
 	case verbStream:
 		if s.count, s.size, ok = streamArgs(rest); !ok {
-			return fail(fmt.Sprintf("I need a number up to %d, and may be told a size up to %d: stream N of SIZE", maxStream, maxStreamSize))
+			return fail(fmt.Sprintf("it needs a number up to %d, and takes a size up to %d: stream N of SIZE", maxStream, maxStreamSize))
 		}
 	default:
 		return step{}, errNoInstruction
@@ -154,11 +154,11 @@ func replaceArgs(s string) ([]string, bool) {
 	m := mask(s)
 	with := strings.Index(m, " with ")
 	in := strings.LastIndex(m, " in ")
-	if with < 0 || in < with+len(" with") {
+	if with < 0 || in < with+len(" with ") {
 		return nil, false
 	}
 	path, ok := onePath(s[in+len(" in "):])
-	args := []string{unquote(s[:with]), unquote(s[min(with+len(" with "), in):in]), path}
+	args := []string{unquote(s[:with]), unquote(s[with+len(" with ") : in]), path}
 	return args, ok && args[0] != ""
 }
 

@@ -112,8 +112,8 @@ func toolArgs(s step, raw json.RawMessage) json.RawMessage {
 	case verbReplace:
 		o = object{
 			{path, s.args[2]},
-			{sc.pick("old_text", "old_string", "old", "original_content"), s.args[0]},
-			{sc.pick("new_text", "new_string", "new", "new_content"), s.args[1]},
+			{sc.pick("old", "old_text", "old_string", "original_content"), s.args[0]},
+			{sc.pick("new", "new_text", "new_string", "new_content"), s.args[1]},
 		}
 	case verbRun:
 		o = object{{sc.pick("command", "cmd"), s.args[0]}}

@@ -14,7 +14,7 @@ func (d *Demo) introduction(err error) string {
 	var b strings.Builder
 	var bad *stepError
 	if errors.As(err, &bad) {
-		fmt.Fprintf(&b, "I did nothing, because I do not understand `%s`: %s.\n\n", bad.step, bad.why)
+		fmt.Fprintf(&b, "I did nothing, because I could not follow %s: %s.\n\n", code(bad.step), bad.why)
 	}
 	b.WriteString("I am the offline demo of dragoman, not a language model: I cannot answer questions. " +
 		"What I can do is follow plain instructions, with real tools and real approvals.\n\n")
@@ -66,15 +66,15 @@ func report(outcomes []outcome) string {
 		}
 		switch {
 		case o.result == nil:
-			fmt.Fprintf(&b, "`%s` was not possible: this session offers no tool named %s.\n", o.step.said, o.step.tool())
+			fmt.Fprintf(&b, "%s was not possible: this session offers no tool named %s.\n", code(o.step.said), o.step.tool())
 			if o.step.verb == verbAsk {
 				b.WriteString("Nobody can be asked here.\n")
 			}
 			continue
 		case o.result.Failed:
-			fmt.Fprintf(&b, "`%s` did not succeed:\n\n", o.step.said)
+			fmt.Fprintf(&b, "%s did not succeed:\n\n", code(o.step.said))
 		default:
-			fmt.Fprintf(&b, "`%s` returned:\n\n", o.step.said)
+			fmt.Fprintf(&b, "%s returned:\n\n", code(o.step.said))
 		}
 		writeResult(&b, o.result.Blocks)
 	}
@@ -107,6 +107,14 @@ func writeResult(b *strings.Builder, blocks []core.Block) {
 	case len(lines) > shownLines:
 		fmt.Fprintf(b, "(the first %d of %d lines)\n", shownLines, len(lines))
 	}
+}
+
+// code writes a text as code within a line.
+func code(s string) string {
+	if strings.Contains(s, "`") {
+		return "`` " + s + " ``"
+	}
+	return "`" + s + "`"
 }
 
 // blockText is a block in words.
