@@ -76,11 +76,7 @@ func (a *Attachment) Read(after Pos) *Reader { return a.s.newReader(after, nil) 
 func (a *Attachment) Watch(after Pos, m *Mux) *Reader { return a.s.newReader(after, m) }
 
 // Head is the position of a reader that has everything.
-func (a *Attachment) Head() Pos {
-	a.s.mu.Lock()
-	defer a.s.mu.Unlock()
-	return a.s.log.head()
-}
+func (a *Attachment) Head() Pos { return a.s.Head() }
 
 // State is what is true of the session now.
 func (a *Attachment) State() State { return a.s.State() }
@@ -115,7 +111,8 @@ type Prompt struct {
 // until the turn ends. ctx belongs to the prompt for as long as its turn lasts:
 // when it ends with the cause ErrCanceled, at any time, the turn ends as
 // cancelled, also one that is queued or has not begun (the log shows it all the
-// same, and the error is nil). Any other end of ctx only ends the waiting.
+// same, and the error is nil). ErrClientGone stops it too. Any other end of ctx
+// means nothing.
 func (a *Attachment) Prompt(ctx context.Context, p Prompt) (TurnID, error) {
 	s := a.s
 	if err := a.command(ctx); err != nil {

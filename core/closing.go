@@ -81,7 +81,7 @@ func (s *Session) close(ctx context.Context, cause error) error {
 	}
 	err := s.desk.close(ctx)
 	if s.owned() {
-		err = errors.Join(err, s.durable(ctx, s.headNow()))
+		err = errors.Join(err, s.durable(ctx, s.Head()))
 	}
 	s.mu.Lock()
 	s.closed = true

@@ -177,7 +177,7 @@ func (h host) Authorize(ctx context.Context, c Call, access ...Access) (Decision
 	if err := t.Emit(ctx, CallChanged{c}); err != nil {
 		return RejectOnce, err
 	}
-	return j.once, s.durable(ctx, s.headNow())
+	return j.once, s.durable(ctx, s.Head())
 }
 
 // Publish appends what belongs to no turn.
@@ -264,5 +264,5 @@ func (h host) Import(ctx context.Context, history iter.Seq[Event]) error {
 			return err
 		}
 	}
-	return s.durable(ctx, s.headNow())
+	return s.durable(ctx, s.Head())
 }

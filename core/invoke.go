@@ -55,7 +55,7 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 		return Result{}, err
 	}
 	// The barrier: a decision is on the disk before what it allows happens.
-	if err := t.s.durable(ctx, t.s.headNow()); err != nil {
+	if err := t.s.durable(ctx, t.s.Head()); err != nil {
 		return Result{}, err
 	}
 	inv.Access = pv.Access

@@ -107,7 +107,7 @@ func (t *Turn) may(ev Event) error {
 // a truncation hides is left out, runs may come in pieces.
 func (t *Turn) Records(ctx context.Context, after Pos) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		if err := t.s.durable(ctx, t.s.headNow()); err != nil { // everything can be read
+		if err := t.s.durable(ctx, t.s.Head()); err != nil { // everything can be read
 			yield(Record{}, err)
 			return
 		}
@@ -131,7 +131,8 @@ func (t *Turn) Records(ctx context.Context, after Pos) iter.Seq2[Record, error] 
 	}
 }
 
-func (s *Session) headNow() Pos {
+// Head is the position of a reader that has everything.
+func (s *Session) Head() Pos {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.head()
@@ -144,11 +145,11 @@ func (s *Session) newTurnLocked(a *Attachment, origin Origin, p Prompt) *Turn {
 	return t
 }
 
-// watch ends the turn when the prompt's context is cancelled.
+// watch ends the turn when the prompt is taken back through its context.
 func (t *Turn) watch(ctx context.Context) {
 	t.unwatch = context.AfterFunc(ctx, func() {
-		if errors.Is(context.Cause(ctx), ErrCanceled) {
-			t.cancel(ErrCanceled)
+		if cause := context.Cause(ctx); errors.Is(cause, ErrCanceled) || errors.Is(cause, ErrClientGone) {
+			t.cancel(cause)
 			t.s.dropQueued()
 		}
 	})
@@ -229,7 +230,7 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 	if t.ctx.Err() != nil {
 		return StopCanceled, context.Cause(t.ctx)
 	}
-	if err := s.durable(t.ctx, s.headNow()); err != nil { // the prompt, before the model is asked
+	if err := s.durable(t.ctx, s.Head()); err != nil { // the prompt, before the model is asked
 		return StopError, err
 	}
 	conv, err := s.prepare(t.ctx, t)

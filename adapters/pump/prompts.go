@@ -16,6 +16,7 @@ type Prompts struct {
 	base string
 	last int
 	open map[string]*Ticket
+	none []func() // wait until open is empty
 }
 
 // Ticket is one prompt. Its context goes to core's Attachment.Prompt, and its
@@ -37,26 +38,51 @@ func (p *Prompts) Register(ctx context.Context, begun func(core.TurnID), done fu
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.open == nil {
-		p.open, p.base = map[string]*Ticket{}, rand.Text()[:12]
+		p.open = map[string]*Ticket{}
 	}
 	p.last++
-	t := &Ticket{Key: p.base + "-" + strconv.Itoa(p.last), cancel: cancel, begun: begun, done: done}
+	t := &Ticket{Key: p.prefixLocked() + strconv.Itoa(p.last), cancel: cancel, begun: begun, done: done}
 	p.open[t.Key] = t
 	return ctx, t
 }
 
+// Prefix is what the keys of these prompts, and of no others, begin with.
+func (p *Prompts) Prefix() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.prefixLocked()
+}
+
+func (p *Prompts) prefixLocked() string {
+	if p.base == "" {
+		p.base = rand.Text()[:12] + "-"
+	}
+	return p.base
+}
+
+// Cancel ends the context of this prompt alone.
+func (t *Ticket) Cancel() { t.cancel(core.ErrCanceled) }
+
 // Forget drops a prompt that the core refused; it reports whether it was there.
 func (p *Prompts) Forget(t *Ticket) bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	_, ok := p.open[t.Key]
 	delete(p.open, t.Key)
+	after := p.noneLocked()
+	p.mu.Unlock()
 	t.cancel(nil)
+	for _, f := range after {
+		f()
+	}
 	return ok
 }
 
-// Cancel ends every prompt that is registered now: what was read before.
-func (p *Prompts) Cancel() {
+// Cancel ends every prompt that is registered now, as cancelled: what was read
+// before.
+func (p *Prompts) Cancel() { p.Stop(core.ErrCanceled) }
+
+// Stop is Cancel with another cause.
+func (p *Prompts) Stop(cause error) {
 	p.mu.Lock()
 	list := make([]*Ticket, 0, len(p.open))
 	for _, t := range p.open {
@@ -64,15 +90,32 @@ func (p *Prompts) Cancel() {
 	}
 	p.mu.Unlock()
 	for _, t := range list {
-		t.cancel(core.ErrCanceled)
+		t.cancel(cause)
 	}
 }
 
-// Open reports how many prompts have not ended.
-func (p *Prompts) Open() int {
+// WhenNone calls f once no prompt is open: now, or when the last one has ended,
+// behind its done. f must not block.
+func (p *Prompts) WhenNone(f func()) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.open)
+	none := len(p.open) == 0
+	if !none {
+		p.none = append(p.none, f)
+	}
+	p.mu.Unlock()
+	if none {
+		f()
+	}
+}
+
+// noneLocked takes what waits for the last prompt's end, if that has come.
+func (p *Prompts) noneLocked() []func() {
+	if len(p.open) > 0 {
+		return nil
+	}
+	list := p.none
+	p.none = nil
+	return list
 }
 
 // After returns what has to be done right behind a record, or nil.
@@ -112,7 +155,13 @@ func (p *Prompts) end(e core.TurnEnded) func() {
 		if t.turn == e.Turn {
 			delete(p.open, key)
 			t.cancel(nil)
-			return func() { t.done(e) }
+			after := p.noneLocked()
+			return func() {
+				t.done(e)
+				for _, f := range after {
+					f()
+				}
+			}
 		}
 	}
 	return nil

@@ -19,8 +19,8 @@ type Output interface {
 	Room(context.Context, int) error
 }
 
-// Feed is one session on the connection, in its dialect. Its methods are called
-// by the pump alone.
+// Feed is one session on the connection, in its dialect: a pointer. Its methods
+// are called by the pump alone.
 type Feed interface {
 	// Encode appends the messages that a record becomes, each ended by a line
 	// feed, and returns what is to be done right behind them; nil: nothing.
@@ -49,24 +49,27 @@ func New(out Output) *Pump {
 
 // Add begins to serve a session behind a position. first, if not nil, is done
 // before the first record: an answer.
-func (p *Pump) Add(a *core.Attachment, after core.Pos, f Feed, first func()) (remove func()) {
-	var r *core.Reader
+func (p *Pump) Add(a *core.Attachment, after core.Pos, f Feed, first func()) {
 	p.Do(func() {
 		if first != nil {
 			first()
 		}
-		r = a.Watch(after, p.mux)
+		r := a.Watch(after, p.mux)
 		p.feeds[r] = f
 		f.Caught(r.Pos())
 	})
-	return func() {
-		p.Do(func() {
-			if _, here := p.feeds[r]; here {
+}
+
+// Remove ends what Add began.
+func (p *Pump) Remove(f Feed) {
+	p.Do(func() {
+		for r, have := range p.feeds {
+			if have == f {
 				delete(p.feeds, r)
 				r.Close()
 			}
-		})
-	}
+		}
+	})
 }
 
 // Do has the pump do something between two batches: the way to put a message at

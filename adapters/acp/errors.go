@@ -1,0 +1,36 @@
+package acp
+
+import (
+	"context"
+	"errors"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/core"
+)
+
+// details is what clients show of an internal error.
+type details struct {
+	Details string `json:"details"`
+}
+
+func notFound(id string) error {
+	return jrpc2.Errorf(acp.CodeNotFound, "no such session: %.100q", id).
+		WithData(details{"there is no session of that id on this connection; session/list tells those that can be loaded"})
+}
+
+// wireError is how the core's errors are said in this protocol, and the one place
+// that decides it.
+func wireError(err error) error {
+	var coded *jrpc2.Error
+	switch {
+	case errors.As(err, &coded):
+		return coded
+	case errors.Is(err, core.ErrNotFound):
+		return jrpc2.Errorf(acp.CodeNotFound, "%s", err.Error()).WithData(details{err.Error()})
+	case errors.Is(err, core.ErrCanceled), errors.Is(err, context.Canceled):
+		return jrpc2.Errorf(acp.CodeCancelled, "request cancelled")
+	}
+	return jrpc2.Errorf(jrpc2.InternalError, "internal error").WithData(details{err.Error()})
+}

@@ -1,0 +1,144 @@
+package acp
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+
+	"github.com/creachadair/jrpc2"
+	"go.uber.org/zap"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// prompt is session/prompt. It is registered here, on the reading goroutine, so
+// that whatever cancel is read next finds it; it is answered by the pump, right
+// behind the end of its turn.
+func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
+	sess, err := s.session(p.SessionID)
+	if err != nil {
+		return err
+	}
+	blocks, err := blocksOf(p.Prompt)
+	if err != nil {
+		return err
+	}
+	ctx, ticket := sess.prompts.Register(context.Background(), nil, func(e core.TurnEnded) { answer(call, e) })
+	stop := context.AfterFunc(call.Context(), func() { // $/cancel_request
+		if errors.Is(context.Cause(call.Context()), wire.ErrCanceled) {
+			ticket.Cancel()
+		}
+	})
+	sess.queue.Go(func() {
+		if _, err := sess.att.Prompt(ctx, core.Prompt{Blocks: blocks, Key: ticket.Key}); err != nil && sess.prompts.Forget(ticket) {
+			stop()
+			call.Reply(nil, wireError(err))
+		}
+	})
+	return nil
+}
+
+// answer says how a turn ended.
+func answer(call *wire.Call, e core.TurnEnded) {
+	res := acp.PromptResponse{}
+	switch e.Stop {
+	case core.StopEnd:
+		res.StopReason = acp.StopEndTurn
+	case core.StopTokens:
+		res.StopReason = acp.StopMaxTokens
+	case core.StopRequests:
+		res.StopReason = acp.StopMaxTurns
+	case core.StopRefusal:
+		res.StopReason = acp.StopRefusal
+	case core.StopCanceled:
+		res.StopReason = acp.StopCancelled
+	case core.StopError, core.StopInterrupted:
+		call.Reply(nil, wireError(errors.New(e.Err)))
+		return
+	}
+	call.Reply(res, nil)
+}
+
+// cancel is session/cancel: it ends the running turn and every prompt that was
+// read before it.
+func (s *Server) cancel(_ *wire.Call, p acp.SessionID) error {
+	sess, err := s.session(p.SessionID)
+	if err != nil {
+		return nil // a notification has no answer
+	}
+	sess.prompts.Cancel()
+	if turn := sess.att.State().Turn; turn != "" { // it may be another client's
+		sess.queue.Go(func() {
+			if err := sess.att.Cancel(context.Background(), turn, core.ErrCanceled); err != nil {
+				s.log.Warn("cancel", sessionField(core.SessionID(p.SessionID)), zap.Error(err))
+			}
+		})
+	}
+	return nil
+}
+
+// cancelRequest is $/cancel_request.
+func (s *Server) cancelRequest(_ *wire.Call, p acp.CancelRequest) error {
+	s.conn.CancelRequest(p.RequestID)
+	return nil
+}
+
+// blocksOf decodes a prompt. A block of a type that was not offered is refused
+// with its place.
+func blocksOf(list []acp.ContentBlock) ([]core.Block, error) {
+	if len(list) == 0 {
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "prompt: at least one content block is needed")
+	}
+	blocks := make([]core.Block, len(list))
+	for i, c := range list {
+		b, err := blockOf(c)
+		if err != nil {
+			return nil, jrpc2.Errorf(jrpc2.InvalidParams, "prompt[%d]: %v", i, err)
+		}
+		blocks[i] = b
+	}
+	return blocks, nil
+}
+
+func blockOf(c acp.ContentBlock) (core.Block, error) {
+	switch c.Type {
+	case "text":
+		if c.Text == nil {
+			return nil, errors.New("a text block needs text")
+		}
+		return core.Text{Text: *c.Text}, nil
+	case "resource_link":
+		link := core.Link{URI: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIME: c.MIMEType}
+		if c.Size != nil {
+			link.Size = *c.Size
+		}
+		return link, nil
+	case "image":
+		data, err := base64.StdEncoding.DecodeString(c.Data)
+		if err != nil {
+			return nil, errors.New("an image's data must be base64")
+		}
+		return core.Image{MIME: c.MIMEType, Data: data, URI: c.URI}, nil
+	case "resource":
+		return resourceOf(c.Resource)
+	}
+	return nil, errors.New("content of type " + c.Type + " was not offered; text, resource_link, image and resource are")
+}
+
+func resourceOf(r *acp.Resource) (core.Block, error) {
+	switch {
+	case r == nil:
+		return nil, errors.New("a resource block needs a resource")
+	case r.Text != nil:
+		return core.Resource{URI: r.URI, MIME: r.MIMEType, Text: *r.Text}, nil
+	case r.Blob != nil:
+		blob, err := base64.StdEncoding.DecodeString(*r.Blob)
+		if err != nil {
+			return nil, errors.New("a resource's blob must be base64")
+		}
+		return core.Resource{URI: r.URI, MIME: r.MIMEType, Blob: blob}, nil
+	}
+	return nil, errors.New("a resource needs text or blob")
+}

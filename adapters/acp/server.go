@@ -1,0 +1,125 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/pump"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// Options are a server's circumstances. Gateway is required.
+type Options struct {
+	Gateway *core.Gateway
+	Log     *zap.Logger // nil: nothing is logged
+	Version string      // of the gateway
+	// Panicked, Recorder: see wire.Options.
+	Recorder *wire.Recorder
+}
+
+// Server is the agent's side of one connection.
+type Server struct {
+	opts Options
+	log  *zap.Logger
+	conn *wire.Conn
+	pump *pump.Pump
+	wg   sync.WaitGroup // queues and the pump
+
+	mu       sync.Mutex // guards the fields below
+	client   core.Client
+	caps     acp.ClientCapabilities
+	sessions map[core.SessionID]*session
+}
+
+// New returns a server. Serve makes it go.
+func New(o Options) *Server {
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	return &Server{opts: o, log: o.Log, sessions: map[core.SessionID]*session{}, client: core.Client{Name: "an ACP client", Asks: true}}
+}
+
+// Serve speaks the protocol over in and out. It blocks until the client has left
+// or ctx ends, and everything that it started has ended; both streams are closed
+// then. Turns that were prompted over the connection are stopped when it ends.
+func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	s.conn = wire.NewConn(in, out, wire.Options{
+		Framing: wire.Newline, Withdraw: wire.Withdrawal{Method: "$/cancel_request", Member: "requestId"}, Recorder: s.opts.Recorder,
+		Panicked: func(method string, v any, stack []byte) {
+			s.log.Error("handler panicked", zap.String("method", method), zap.Any("panic", v), zap.ByteString("stack", stack))
+		},
+	})
+	s.pump = pump.New(s.conn.Writer())
+	ctx, end := context.WithCancelCause(ctx)
+	s.wg.Go(func() {
+		if err := s.pump.Run(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, wire.ErrClosed) {
+			s.log.Warn("stopped writing to the client", zap.Error(err))
+		}
+	})
+	methods := s.methods(ctx)
+	err := s.conn.Serve(ctx, methods.Handle)
+	s.leave()
+	end(core.ErrClientGone)
+	s.wg.Wait()
+	return err
+}
+
+func (s *Server) methods(ctx context.Context) wire.Methods {
+	return wire.Methods{
+		"initialize":       wire.Async(s.initialize),
+		"authenticate":     wire.Async(s.authenticate),
+		"session/new":      wire.Async(later(s, ctx, s.newSession)),
+		"session/load":     wire.Async(later(s, ctx, s.loadSession)),
+		"session/resume":   wire.Async(later(s, ctx, s.resumeSession)),
+		"session/list":     wire.Async(later(s, ctx, s.listSessions)),
+		"session/close":    wire.Async(later(s, ctx, s.closeSession)),
+		"session/delete":   wire.Async(later(s, ctx, s.deleteSession)),
+		"session/prompt":   wire.Async(s.prompt),
+		"session/cancel":   wire.Async(s.cancel),
+		"$/cancel_request": wire.Async(s.cancelRequest),
+	}
+}
+
+// later runs a handler that may wait beside the reading goroutine. Its order
+// against other sessions' calls does not matter; what belongs to one session goes
+// through that session's queue. A nil result means that the handler answers.
+func later[P any](s *Server, ctx context.Context, f func(context.Context, *wire.Call, P) error) func(*wire.Call, P) error {
+	return func(call *wire.Call, p P) error {
+		s.wg.Go(func() {
+			if err := f(ctx, call, p); err != nil {
+				call.Reply(nil, wireError(err))
+			}
+		})
+		return nil
+	}
+}
+
+// leave stops what was prompted over the connection and lets its sessions go.
+func (s *Server) leave() {
+	s.mu.Lock()
+	list := make([]*session, 0, len(s.sessions))
+	for _, sess := range s.sessions {
+		list = append(list, sess)
+	}
+	clear(s.sessions)
+	s.mu.Unlock()
+	for _, sess := range list {
+		sess.leave()
+	}
+}
+
+// session finds a session of this connection.
+func (s *Server) session(id string) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sess := s.sessions[core.SessionID(id)]; sess != nil {
+		return sess, nil
+	}
+	return nil, notFound(id)
+}

@@ -1,0 +1,99 @@
+package acp
+
+import "encoding/json"
+
+// ContentBlock is content of any type, flat: Type says which of the fields count
+// (text, image, audio, resource_link, resource).
+type ContentBlock struct {
+	Type        string    `json:"type"`
+	Text        *string   `json:"text,omitempty"`
+	Data        string    `json:"data,omitempty"` // base64
+	MIMEType    string    `json:"mimeType,omitempty"`
+	URI         string    `json:"uri,omitempty"`
+	Name        string    `json:"name,omitempty"`
+	Title       string    `json:"title,omitempty"`
+	Description string    `json:"description,omitempty"`
+	Size        *int64    `json:"size,omitempty"`
+	Resource    *Resource `json:"resource,omitempty"`
+}
+
+// Resource is embedded content: text or base64 blob.
+type Resource struct {
+	URI      string  `json:"uri"`
+	MIMEType string  `json:"mimeType,omitempty"`
+	Text     *string `json:"text,omitempty"`
+	Blob     *string `json:"blob,omitempty"`
+}
+
+// ToolContent is one piece of a tool call's content: "content" or "diff".
+type ToolContent struct {
+	Type    string        `json:"type"`
+	Content *ContentBlock `json:"content,omitempty"`
+	Path    string        `json:"path,omitempty"`    // of a diff: absolute
+	OldText *string       `json:"oldText,omitempty"` // nil: a new file
+	NewText *string       `json:"newText,omitempty"`
+}
+
+// ToolLocation is a place that a tool call works on. Line is 1-based.
+type ToolLocation struct {
+	Path string `json:"path"`
+	Line *int   `json:"line,omitempty"`
+}
+
+// ToolCall is the updates `tool_call` and `tool_call_update`, and what a
+// permission is asked for. Absent fields are unchanged; Content and Locations
+// replace.
+type ToolCall struct {
+	SessionUpdate string          `json:"sessionUpdate,omitempty"`
+	ToolCallID    string          `json:"toolCallId"`
+	Name          string          `json:"name,omitempty"`
+	Title         string          `json:"title,omitempty"`
+	Kind          ToolKind        `json:"kind,omitempty"`
+	Status        ToolStatus      `json:"status,omitempty"`
+	Content       []ToolContent   `json:"content,omitempty"`
+	Locations     []ToolLocation  `json:"locations,omitempty"`
+	RawInput      json.RawMessage `json:"rawInput,omitempty"`
+	RawOutput     json.RawMessage `json:"rawOutput,omitempty"`
+}
+
+// Names of updates.
+const (
+	UserChunk    = "user_message_chunk"
+	AgentChunk   = "agent_message_chunk"
+	ThoughtChunk = "agent_thought_chunk"
+	ToolCallNew  = "tool_call"
+	ToolCallMore = "tool_call_update"
+)
+
+// Chunk is a piece of a message.
+type Chunk struct {
+	SessionUpdate string       `json:"sessionUpdate"`
+	Content       ContentBlock `json:"content"`
+	MessageID     string       `json:"messageId,omitempty"`
+}
+
+// Plan is the update `plan`: the whole plan.
+type Plan struct {
+	SessionUpdate string      `json:"sessionUpdate"`
+	Entries       []PlanEntry `json:"entries"`
+}
+
+// UsageUpdate is the update `usage_update`: tokens in the context.
+type UsageUpdate struct {
+	SessionUpdate string `json:"sessionUpdate"`
+	Used          int    `json:"used"`
+	Size          int    `json:"size"`
+	Cost          *Cost  `json:"cost,omitempty"`
+}
+
+// InfoUpdate is the update `session_info_update`.
+type InfoUpdate struct {
+	SessionUpdate string `json:"sessionUpdate"`
+	Title         string `json:"title,omitempty"`
+}
+
+// SessionNotification is the parameter of `session/update`.
+type SessionNotification struct {
+	SessionID string `json:"sessionId"`
+	Update    any    `json:"update"`
+}
