@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -82,19 +83,16 @@ func appendBlock(dst []byte, b Block) []byte {
 }
 
 func parseBlocks(b []byte) ([]Block, bool) {
-	var raws []json.RawMessage
-	if json.Unmarshal(b, &raws) != nil {
-		return nil, false
-	}
 	var blocks []Block
-	for _, raw := range raws {
-		block, ok := parseBlock(raw)
+	e := elementsOf(b)
+	for e.next() {
+		block, ok := parseBlock(e.val)
 		if !ok {
 			return nil, false
 		}
 		blocks = append(blocks, block)
 	}
-	return blocks, true
+	return blocks, !e.bad
 }
 
 // parseBlock decodes one block. false: it is not an object.
@@ -111,7 +109,7 @@ func parseBlock(raw []byte) (b Block, ok bool) {
 	}
 	switch kind {
 	case blockText:
-		b, ok = blockOf[Text](raw)
+		b, ok = parseText(raw)
 	case blockImage:
 		b, ok = blockOf[Image](raw)
 	case blockAudio:
@@ -121,12 +119,57 @@ func parseBlock(raw []byte) (b Block, ok bool) {
 	case blockResource:
 		b, ok = blockOf[Resource](raw)
 	case blockDiff:
-		b, ok = blockOf[Diff](raw)
+		b, ok = parseDiff(raw)
 	}
 	if !ok { // a later version's
+		if !json.Valid(raw) {
+			return nil, false
+		}
 		b = Resource{URI: ForeignBlock + kind, MIME: "application/json", Text: strings.ToValidUTF8(string(raw), "\uFFFD")}
 	}
 	return b, true
+}
+
+func parseText(raw []byte) (b Text, ok bool) {
+	m, ok := membersOf(raw), true
+	for m.next() {
+		if string(m.key) == "text" {
+			b.Text, ok = parseString(m.val), isString(m.val)
+		}
+	}
+	return b, ok
+}
+
+func parseDiff(raw []byte) (b Diff, ok bool) {
+	m, ok := membersOf(raw), true
+	for m.next() {
+		var text *string
+		var number *int
+		switch string(m.key) {
+		case "path":
+			text = &b.Path
+		case "old":
+			text = &b.Old
+		case "new":
+			text = &b.New
+		case "patch":
+			text = &b.Patch
+		case "added":
+			number = &b.Added
+		case "removed":
+			number = &b.Removed
+		case "created":
+			b.Created = string(m.val) == "true"
+		}
+		switch {
+		case text != nil:
+			*text, ok = parseString(m.val), ok && isString(m.val)
+		case number != nil:
+			n, err := strconv.Atoi(string(m.val))
+			*number, ok = n, ok && err == nil
+		}
+	}
+	return b, ok
 }
 
 func blockOf[T Block](raw []byte) (Block, bool) {

@@ -65,13 +65,18 @@ var errNotRecord = errors.New("not a record")
 // An event of an unknown kind, or one that makes no sense to this version, comes
 // as Unknown; an error means that line is no record.
 func (d *Decoder) Decode(line []byte) (Record, error) {
-	env, err := openEnvelope(line)
+	l, err := ParseLine(line)
 	if err != nil {
 		return Record{}, err
 	}
-	r := env.record
-	r.Event, err = d.event(env)
-	if err != nil {
+	return d.DecodeLine(l)
+}
+
+// DecodeLine is Decode for a line that was looked at before.
+func (d *Decoder) DecodeLine(l Line) (Record, error) {
+	r := l.record
+	var err error
+	if r.Event, err = d.event(l); err != nil {
 		return Record{}, fmt.Errorf("record %d.%d: %w", r.Seq, r.Off, err)
 	}
 	return r, nil
@@ -80,56 +85,57 @@ func (d *Decoder) Decode(line []byte) (Record, error) {
 // Skip stands for Decode where the record is not wanted, and costs less. It
 // keeps what the records behind it may refer to.
 func (d *Decoder) Skip(line []byte) error {
-	env, err := openEnvelope(line)
-	if err != nil {
+	l, err := Peek(line)
+	if err != nil || !l.Builds() {
 		return err
 	}
-	if kind := string(env.kind); kind == kindCall || kind == kindTurnEnded {
-		_, err = d.event(env)
-	}
+	_, err = d.Decode(line)
 	return err
 }
 
-// Peek reads the place of a line's record and the kind of its event, which is
-// left nil.
-func Peek(line []byte) (r Record, kind string, err error) {
-	env, err := peekEnvelope(line)
-	return env.record, string(env.kind), err
-}
-
-// envelope is a record before its event is decoded. All slices are views.
-type envelope struct {
+// Line is a record whose event is not decoded yet. It is a view of the bytes
+// that it was made of.
+type Line struct {
 	record Record
 	kind   []byte
 	body   []byte // v
 	text   []byte // v~
 }
 
-// openEnvelope finds the members of a whole line.
-func openEnvelope(line []byte) (envelope, error) {
-	var env envelope
+// Place is the record without its event.
+func (l Line) Place() Record { return l.record }
+
+// Kind is the word for the kind of the event.
+func (l Line) Kind() string { return string(l.kind) }
+
+// Builds reports whether a later line may refer to this one.
+func (l Line) Builds() bool { return string(l.kind) == kindCall || string(l.kind) == kindTurnEnded }
+
+// ParseLine finds what a line consists of.
+func ParseLine(line []byte) (Line, error) {
+	var l Line
 	m := membersOf(line)
 	for m.next() {
 		switch string(m.key) {
 		case "v":
-			env.body = m.val
+			l.body = m.val
 		case "v~":
-			env.text = m.val
+			l.text = m.val
 		default:
-			if err := env.set(m.key, m.val); err != nil {
-				return envelope{}, err
+			if err := l.set(m.key, m.val); err != nil {
+				return Line{}, err
 			}
 		}
 	}
-	if m.bad || env.kind == nil {
-		return envelope{}, errNotRecord
+	if m.bad || l.kind == nil {
+		return Line{}, errNotRecord
 	}
-	return env, nil
+	return l, nil
 }
 
-// peekEnvelope is openEnvelope up to v; what stands behind is not looked at.
-func peekEnvelope(line []byte) (envelope, error) {
-	var env envelope
+// Peek is ParseLine up to the event, which cannot be decoded then.
+func Peek(line []byte) (Line, error) {
+	var l Line
 	m := membersOf(line)
 	for m.nextKey() {
 		if m.key[0] == 'v' && (len(m.key) == 1 || string(m.key) == "v~") {
@@ -138,33 +144,33 @@ func peekEnvelope(line []byte) (envelope, error) {
 		if !m.value() {
 			break
 		}
-		if err := env.set(m.key, m.val); err != nil {
-			return envelope{}, err
+		if err := l.set(m.key, m.val); err != nil {
+			return Line{}, err
 		}
 	}
-	if m.bad || env.kind == nil {
-		return envelope{}, errNotRecord
+	if m.bad || l.kind == nil {
+		return Line{}, errNotRecord
 	}
-	return env, nil
+	return l, nil
 }
 
 // set takes one member of the envelope.
-func (env *envelope) set(key, val []byte) error {
+func (l *Line) set(key, val []byte) error {
 	var ok bool
 	switch string(key) {
 	case "e":
-		env.record.Epoch, ok = parseUint(val)
+		l.record.Epoch, ok = parseUint(val)
 	case "s":
-		env.record.Seq, ok = parseUint(val)
+		l.record.Seq, ok = parseUint(val)
 	case "o":
-		env.record.Off, ok = parseUint(val)
+		l.record.Off, ok = parseUint(val)
 	case "t":
-		env.record.Time, ok = parseTime(val)
+		l.record.Time, ok = parseTime(val)
 	case "k":
 		if ok = len(val) >= 2 && val[0] == '"'; ok {
-			env.kind = val[1 : len(val)-1]
-			if bytes.IndexByte(env.kind, '\\') >= 0 {
-				env.kind = []byte(parseString(val))
+			l.kind = val[1 : len(val)-1]
+			if bytes.IndexByte(l.kind, '\\') >= 0 {
+				l.kind = []byte(parseString(val))
 			}
 		}
 	default:

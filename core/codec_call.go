@@ -2,7 +2,6 @@ package core
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
 )
@@ -93,6 +92,31 @@ func appendLocations(dst []byte, locations []Location) []byte {
 	return append(dst, ']')
 }
 
+func parseLocations(b []byte) (locations []Location, ok bool) {
+	e := elementsOf(b)
+	for e.next() {
+		var l Location
+		m := membersOf(e.val)
+		for m.next() {
+			switch string(m.key) {
+			case "path":
+				l.Path = parseString(m.val)
+			case "line":
+				n, err := strconv.Atoi(string(m.val))
+				if err != nil {
+					return nil, false
+				}
+				l.Line = n
+			}
+		}
+		if m.bad {
+			return nil, false
+		}
+		locations = append(locations, l)
+	}
+	return locations, !e.bad
+}
+
 // call decodes a call; false: this version does not understand it.
 func (d *Decoder) call(v []byte) (c Call, ok bool) {
 	var same []byte
@@ -120,7 +144,9 @@ func (d *Decoder) call(v []byte) (c Call, ok bool) {
 		case "end":
 			c.End, _ = parseTime(m.val)
 		case "locations":
-			ok = ok && json.Unmarshal(m.val, &c.Locations) == nil
+			if ok {
+				c.Locations, ok = parseLocations(m.val)
+			}
 		case "title":
 			c.Title = parseString(m.val)
 		case "args", "args~":

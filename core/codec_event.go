@@ -160,23 +160,23 @@ func finite(cost *float64) *float64 {
 }
 
 // event decodes the event of a record.
-func (d *Decoder) event(env envelope) (Event, error) {
-	ev := d.known(string(env.kind), env.body)
+func (d *Decoder) event(l Line) (Event, error) {
+	ev := d.known(string(l.kind), l.body)
 	if ev != nil {
 		return ev, nil
 	}
 	var raw json.RawMessage
 	ok := true
 	switch {
-	case env.text != nil:
-		raw = json.RawMessage(parseString(env.text))
-	case env.body != nil:
-		raw, ok = parseRaw([]byte("v"), env.body, true)
+	case l.text != nil:
+		raw = json.RawMessage(parseString(l.text))
+	case l.body != nil:
+		raw, ok = parseRaw([]byte("v"), l.body, true)
 	}
 	if !ok {
 		return nil, fmt.Errorf("%w: its event is not JSON", errNotRecord)
 	}
-	return Unknown{Kind: strings.Clone(string(env.kind)), Raw: raw}, nil
+	return Unknown{Kind: strings.Clone(string(l.kind)), Raw: raw}, nil
 }
 
 // known decodes an event; nil: this version does not understand it.

@@ -99,6 +99,39 @@ func (m *members) space() {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
+// elements walks through the elements of a JSON array, as members does.
+type elements struct {
+	b   []byte
+	i   int
+	val []byte
+	bad bool // b is not an array
+}
+
+func elementsOf(b []byte) elements {
+	return elements{b: b, i: 1, bad: len(b) < 2 || b[0] != '[' || b[len(b)-1] != ']'}
+}
+
+// next goes to the next element; false: there is none, or e.bad.
+func (e *elements) next() bool {
+	for !e.bad && e.i < len(e.b)-1 {
+		switch c := e.b[e.i]; {
+		case isSpace(c):
+			e.i++
+		case c == ',' && e.val != nil:
+			e.val = nil
+			e.i++
+		default:
+			end := skipValue(e.b, e.i)
+			if e.bad = e.val != nil || end < 0 || end >= len(e.b); e.bad {
+				return false
+			}
+			e.val, e.i = e.b[e.i:end], end
+			return true
+		}
+	}
+	return false
+}
+
 // skipString returns the index behind the string that begins at b[i], or -1.
 func skipString(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
@@ -183,7 +216,7 @@ func parseTime(b []byte) (t time.Time, ok bool) {
 
 // parseString reads a string, like encoding/json; what is not a string is "".
 func parseString(b []byte) string {
-	if len(b) < 2 || b[0] != '"' {
+	if !isString(b) {
 		return ""
 	}
 	b = b[1 : len(b)-1]
@@ -206,6 +239,9 @@ func parseString(b []byte) string {
 	}
 	return string(s)
 }
+
+// isString reports whether a value is a string.
+func isString(b []byte) bool { return len(b) >= 2 && b[0] == '"' }
 
 // appendUnescaped appends what the escape whose letter is b[i] stands for, and
 // returns the index behind it.
