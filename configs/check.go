@@ -1,0 +1,353 @@
+package configs
+
+import (
+	"cmp"
+	"net"
+	"net/url"
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// checkValues finds what is wrong with settings one by one: what their tags
+// and their types rule out.
+func checkValues(c *Config) []Problem {
+	ck := &checker{c: c}
+	visit(fieldCache{}, reflect.ValueOf(c).Elem(), "", field{}, ck.setting)
+	return ck.problems
+}
+
+// checkWhole finds what is wrong between settings. It belongs after all layers
+// are merged: a layer may name what another one holds.
+func checkWhole(c *Config) (problems, warnings []Problem) {
+	ck := &checker{c: c}
+	ck.model("model", c.Model)
+	for name, a := range c.Agents {
+		ck.model(join(join("agents", name), "model"), a.Model)
+	}
+	for name, p := range c.Providers {
+		ck.provider(name, p)
+	}
+	for name, s := range c.MCPServers {
+		ck.server(join("mcp_servers", name), s)
+	}
+	ck.literalKeys()
+	if c.Policy.Default == "allow" {
+		ck.warn("policy.default", "lets every tool call that no rule matches run without a question")
+	}
+	return ck.problems, ck.warnings
+}
+
+type checker struct {
+	c        *Config
+	problems []Problem
+	warnings []Problem
+}
+
+func (ck *checker) fail(key, message string) {
+	ck.problems = append(ck.problems, Problem{Position: ck.c.near(key), Key: key, Message: message})
+}
+
+func (ck *checker) warn(key, message string) {
+	ck.warnings = append(ck.warnings, Problem{Position: ck.c.near(key), Key: key, Message: message})
+}
+
+func (ck *checker) written(key string) bool {
+	_, ok := ck.c.where[key]
+	return ok
+}
+
+func (ck *checker) setting(key string, is field, v reflect.Value) {
+	switch shapeOf(v.Type()) {
+	case shapeString:
+		ck.stringValue(key, is, v.String())
+	case shapeText:
+		ck.text(key, is, v.Interface())
+	case shapeInt, shapeDuration:
+		if !v.IsZero() || ck.written(key) {
+			ck.bounds(key, is, v)
+		}
+	case shapeStruct:
+		if strings.HasSuffix(key, "]") || strings.Contains(key, ".") {
+			ck.choice(key, v)
+		}
+	case shapeMap:
+		for _, name := range v.MapKeys() {
+			if message := badName(is.names, name.String()); message != "" {
+				ck.fail(join(key, name.String()), message)
+			}
+		}
+	case shapeBool, shapeList:
+	}
+}
+
+func (ck *checker) stringValue(key string, is field, s string) {
+	switch {
+	case s == "" && (is.emptyOK || !ck.written(key) || ck.failed(key)):
+	case s == "":
+		ck.fail(key, "must not be empty; remove the key to leave it out")
+	case is.enum != nil && !slices.Contains(is.enum, s):
+		ck.fail(key, "must be "+oneOf(is.enum)+", got "+quote(s)+didYouMean(s, is.enum))
+	case strings.Contains(s, "${env:") || strings.Contains(s, "${file:"):
+		ck.fail(key, "references are not expanded in this setting")
+	case is.glob && badGlob(s) != "":
+		ck.fail(key, badGlob(s))
+	}
+}
+
+// failed reports whether decoding already complained about a setting, which
+// therefore looks as if it were empty.
+func (ck *checker) failed(key string) bool { return ck.c.bad[key] }
+
+func (ck *checker) text(key string, is field, v any) {
+	raw := v.(readable).written()
+	if raw == "" {
+		if !is.emptyOK && ck.written(key) && !ck.failed(key) {
+			ck.fail(key, "must not be empty; remove the key to leave it out")
+		}
+		return
+	}
+	parts, err := split(raw)
+	if err != nil {
+		ck.fail(key, err.Error())
+		return
+	}
+	if _, isURL := v.(URL); isURL && !slices.ContainsFunc(parts, func(p part) bool { return p.kind != "" }) {
+		if message := badURL(raw); message != "" {
+			ck.fail(key, message)
+		}
+	}
+}
+
+func (ck *checker) bounds(key string, is field, v reflect.Value) {
+	if ck.failed(key) {
+		return
+	}
+	n := v.Int()
+	if is.min != "" && n < number(v, is.min) {
+		ck.fail(key, "must be at least "+is.min+", got "+formatNumber(v))
+	}
+	if is.max != "" && n > number(v, is.max) {
+		ck.fail(key, "must be at most "+is.max+", got "+formatNumber(v))
+	}
+}
+
+// number reads a bound or a default in the unit of v.
+func number(v reflect.Value, s string) int64 {
+	if shapeOf(v.Type()) == shapeDuration {
+		d, _ := time.ParseDuration(s) // a test parses every tag
+		return int64(d)
+	}
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}
+
+func formatNumber(v reflect.Value) string {
+	if shapeOf(v.Type()) == shapeDuration {
+		return formatDuration(time.Duration(v.Int()))
+	}
+	return strconv.FormatInt(v.Int(), 10)
+}
+
+// formatDuration spells a duration as a person would: 1h, not 1h0m0s.
+func formatDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// choice checks which of a struct's alternatives are set.
+func (ck *checker) choice(key string, v reflect.Value) {
+	exactly, atLeast := choices(v.Type())
+	names := slices.Concat(exactly, atLeast)
+	if names == nil {
+		return
+	}
+	set := 0
+	for _, f := range (fieldCache{}).of(v.Type()) {
+		if slices.Contains(names, f.name) && (!v.Field(f.index).IsZero() || ck.written(join(key, f.name))) {
+			set++
+		}
+	}
+	switch {
+	case set == 0 && ck.failed(key):
+	case set == 0 && exactly != nil:
+		ck.fail(key, "needs "+oneOf(names))
+	case set == 0:
+		ck.fail(key, "needs at least one of "+oneOf(names))
+	case set > 1 && exactly != nil:
+		ck.fail(key, "takes only one of "+strings.Join(names, " and "))
+	}
+}
+
+// badName says what is wrong with a name of the user's choice, or "".
+func badName(kind, name string) string {
+	word := func(r rune) bool { return isWord(r) || r == '-' }
+	switch {
+	case kind == "header":
+		// The characters of a token, RFC 9110 section 5.6.2.
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !word(r) && !strings.ContainsRune("!#$%&'*+.^`|~", r) }) {
+			return "is not the name of an HTTP header"
+		}
+	case kind == "variable":
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == '=' || r == 0x7f }) {
+			return "is not the name of an environment variable"
+		}
+	case kind == "name":
+		if name == "" || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return !word(r) }) {
+			return "a name is 1 to 64 letters, digits, - and _"
+		}
+	}
+	return ""
+}
+
+// badGlob says what is wrong with a glob over paths, or "".
+func badGlob(s string) string {
+	if _, err := path.Match(s, ""); err != nil {
+		return "is not a glob: " + quote(s)
+	}
+	depth := 0
+	for _, r := range s {
+		switch r {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	if depth != 0 {
+		return "has a { or } too many: " + quote(s)
+	}
+	if slices.Contains(strings.FieldsFunc(s, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
+		return `must not hold "..": ` + quote(s)
+	}
+	return ""
+}
+
+func (ck *checker) model(key, spec string) {
+	if spec == "" || strings.Contains(spec, "${") { // the latter is a problem of its own
+		return
+	}
+	if _, message := ck.c.parseModel(spec); message != "" {
+		ck.fail(key, message)
+	}
+}
+
+func (ck *checker) provider(name string, p Provider) {
+	key := join("providers", name)
+	_, known := known(name)
+	switch {
+	case name == OfflineProvider:
+		ck.fail(key, "the name is taken by the built-in demo model")
+	case !known && p.BaseURL.IsZero() && !ck.written(join(key, "base_url")) && !ck.failed(key):
+		ck.fail(key, "needs base_url, for it is not a known name ("+strings.Join(knownNames(), ", ")+")"+didYouMean(name, knownNames()))
+	}
+	if known || ck.c.Model != "" {
+		return
+	}
+	if !slices.ContainsFunc(ck.agentModels(), func(m string) bool { return strings.HasPrefix(m, name+"/") }) {
+		ck.warn(key, "is never chosen by itself, and no model setting names it; write model: "+name+"/MODEL")
+	}
+}
+
+func (ck *checker) agentModels() []string {
+	var specs []string
+	for _, a := range ck.c.Agents {
+		specs = append(specs, a.Model)
+	}
+	return specs
+}
+
+func (ck *checker) server(key string, s MCPServer) {
+	if s.Command.IsZero() && !s.URL.IsZero() {
+		for name, set := range map[string]bool{"args": len(s.Args) > 0, "env": len(s.Env) > 0} {
+			if set {
+				ck.fail(join(key, name), "belongs to a command; a url takes headers")
+			}
+		}
+	}
+	if s.URL.IsZero() && !s.Command.IsZero() && len(s.Headers) > 0 {
+		ck.fail(join(key, "headers"), "belongs to a url; a command takes env")
+	}
+	first, _, several := strings.Cut(s.Command.raw(), " ")
+	if several && len(s.Args) == 0 && !strings.ContainsAny(first, `/\$`) {
+		ck.warn(join(key, "command"), "looks like a whole command line; only the program belongs here, the rest in args")
+	}
+}
+
+// literalKeys warns of keys that other people can read: in the file, or on the
+// way to the server. Each reason is given once, for the first such key.
+func (ck *checker) literalKeys() {
+	written := []string{}
+	for name, p := range ck.c.Providers {
+		key := join("providers", name)
+		written = append(written, secretKeys(join(key, "headers"), p.Headers)...)
+		if isLiteral(p.APIKey) {
+			written = append(written, join(key, "api_key"))
+		}
+		if (!p.APIKey.IsZero() || len(p.Headers) > 0) && isPlainRemote(p.BaseURL.raw()) {
+			ck.warn(join(key, "base_url"), "sends the key over the network without encryption; use https")
+		}
+	}
+	for name, s := range ck.c.MCPServers {
+		key := join("mcp_servers", name)
+		written = append(written, secretKeys(join(key, "headers"), s.Headers)...)
+		written = append(written, secretKeys(join(key, "env"), s.Env)...)
+		if len(s.Headers) > 0 && isPlainRemote(s.URL.raw()) {
+			ck.warn(join(key, "url"), "sends the headers over the network without encryption; use https")
+		}
+	}
+	slices.SortFunc(written, func(a, b string) int {
+		pa, pb := ck.c.near(a), ck.c.near(b)
+		return cmp.Or(cmp.Compare(pa.Line, pb.Line), cmp.Compare(a, b))
+	})
+	for _, key := range written {
+		if at, ok := ck.c.Where(key); ok && ck.c.shared[at.File] {
+			ck.warn(key, "the key is written out in a file that other users can read; run chmod 600 "+at.File)
+			return
+		}
+	}
+}
+
+// secretKeys returns the keys of a mapping's entries that write a secret out,
+// going by their names.
+func secretKeys(key string, values map[string]Secret) []string {
+	var keys []string
+	for name, s := range values {
+		low := strings.ToLower(name)
+		if isLiteral(s) && slices.ContainsFunc(
+			[]string{"key", "token", "secret", "auth", "password", "cookie", "credential"},
+			func(word string) bool { return strings.Contains(low, word) },
+		) {
+			keys = append(keys, join(key, name))
+		}
+	}
+	return keys
+}
+
+// isLiteral reports whether a secret is written out rather than referred to.
+func isLiteral(s Secret) bool { return strings.Contains(s.String(), hidden) }
+
+// isPlainRemote reports whether an address is http to another machine.
+func isPlainRemote(raw string) bool {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" || hasReference(raw) {
+		return false
+	}
+	host := u.Hostname()
+	if ip := net.ParseIP(host); ip != nil {
+		return !ip.IsLoopback()
+	}
+	return host != "localhost" && !strings.HasSuffix(host, ".localhost")
+}

@@ -1,0 +1,107 @@
+package configs
+
+import (
+	"errors"
+	"strings"
+)
+
+// Choice is a model, and how it came to be the one.
+type Choice struct {
+	Provider string
+	Model    string
+	Settings Provider // where the provider is reached; zero for the offline one. Config.Key has the key
+	Reason   string   // one clause, fit for a message
+	Looked   []Looked // every place where a key was looked for, in order
+}
+
+// Looked is one place where a key was looked for.
+type Looked struct {
+	Provider string
+	Variable string // environment variable, or the setting providers.NAME.api_key
+	Found    bool
+	Note     string // why a key that seems to be there does not count, else empty
+}
+
+func offline() Choice { return Choice{Provider: OfflineProvider, Model: OfflineModel} }
+
+// Offline reports whether this is the built-in demo model.
+func (c Choice) Offline() bool { return c.Provider == OfflineProvider }
+
+// String returns PROVIDER/MODEL.
+func (c Choice) String() string { return c.Provider + "/" + c.Model }
+
+// ChooseModel decides which model is used when nobody asks for another one:
+// the model setting; else the default model of the first known provider, in
+// the order of KnownProviders, whose api_key is configured or whose variable
+// is set; else the offline model. Local providers are never chosen by
+// themselves. It looks at variables and referenced files, not at the network.
+func (c *Config) ChooseModel(env Env) Choice {
+	looked := c.look(env)
+	if c.Model != "" {
+		choice, message := c.parseModel(c.Model)
+		if message != "" { // only of a Config that neither Load nor Resolve made
+			choice, choice.Reason = offline(), "model "+message
+		} else {
+			choice.Reason = "model is set"
+			if at, ok := c.Where("model"); ok {
+				choice.Reason += " in " + at.String()
+			}
+		}
+		choice.Looked = looked
+		return choice
+	}
+	choice := offline()
+	choice.Looked = looked
+	for _, l := range looked {
+		if l.Found {
+			k, _ := known(l.Provider)
+			choice.Provider, choice.Model, choice.Reason = k.Name, k.Model, l.Variable+" is set"
+			choice.Settings, _ = c.Provider(k.Name)
+			return choice
+		}
+	}
+	choice.Reason = "no model is configured and no key was found"
+	return choice
+}
+
+// FindModel resolves PROVIDER/MODEL, as a person or an agent's settings name
+// it. The error says what is wrong with the name.
+func (c *Config) FindModel(spec string) (Choice, error) {
+	choice, message := c.parseModel(spec)
+	if message != "" {
+		return Choice{}, errors.New("model " + message)
+	}
+	choice.Reason = "asked for"
+	return choice, nil
+}
+
+// look looks for the keys of all known providers.
+func (c *Config) look(env Env) []Looked {
+	var all []Looked
+	for _, k := range KnownProviders() {
+		if k.Local() {
+			continue
+		}
+		if !c.Providers[k.Name].APIKey.IsZero() {
+			l := Looked{Provider: k.Name, Variable: join(join("providers", k.Name), "api_key")}
+			_, err := c.Key(k.Name, env)
+			var wrong *Error
+			if errors.As(err, &wrong) {
+				l.Note = wrong.Problems[0].Message
+			}
+			l.Found = err == nil
+			all = append(all, l)
+			continue
+		}
+		for _, name := range k.Keys {
+			l := Looked{Provider: k.Name, Variable: name}
+			secret, ok := env.lookup(name)
+			l.Found = strings.TrimSpace(secret) != ""
+			if ok && !l.Found {
+				l.Note = "is set but empty"
+			}
+			all = append(all, l)
+		}
+	}
+	return all
+}

@@ -1,0 +1,120 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestChooseModel(t *testing.T) {
+	for _, tt := range []struct {
+		name, file string
+		env        Env
+		want       string // model, reason, found
+	}{
+		{"nothing", "", nil, "offline/demo; no model is configured and no key was found;"},
+		{"one key", "", environment("GROQ_API_KEY", "x"), "groq/openai/gpt-oss-120b; GROQ_API_KEY is set; GROQ_API_KEY"},
+		{"order", "", environment("MISTRAL_API_KEY", "x", "ANTHROPIC_API_KEY", "y"), "anthropic/claude-sonnet-4-6; ANTHROPIC_API_KEY is set; ANTHROPIC_API_KEY MISTRAL_API_KEY"},
+		{"second variable", "", environment("GOOGLE_API_KEY", "x"), "gemini/gemini-2.5-flash; GOOGLE_API_KEY is set; GOOGLE_API_KEY"},
+		{"empty variable", "", environment("OPENAI_API_KEY", " \n"), "offline/demo; no model is configured and no key was found; -OPENAI_API_KEY (is set but empty)"},
+		{"set", "model: ollama/qwen3", environment("OPENAI_API_KEY", "x"), "ollama/qwen3; model is set in config.yaml:1:8; OPENAI_API_KEY"},
+		{"set to offline", "model: offline/demo", environment("OPENAI_API_KEY", "x"), "offline/demo; model is set in config.yaml:1:8; OPENAI_API_KEY"},
+		{"literal key", "providers: {deepseek: {api_key: x}}", nil, "deepseek/deepseek-v4-flash; providers.deepseek.api_key is set; providers.deepseek.api_key"},
+		{
+			"reference that leads nowhere", "providers: {openai: {api_key: '${env:MINE}'}}", environment("OPENAI_API_KEY", "x", "GROQ_API_KEY", "y"),
+			"groq/openai/gpt-oss-120b; GROQ_API_KEY is set; -providers.openai.api_key (environment variable MINE is not set; " + unsetAdvice + ") GROQ_API_KEY",
+		},
+		{"a local one is not chosen", "providers: {ollama: {}, local: {base_url: 'http://localhost/v1'}}", nil, "offline/demo; no model is configured and no key was found;"},
+	} {
+		c, err := read("config.yaml", []byte(tt.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		choice := c.ChooseModel(tt.env)
+		got := choice.String() + "; " + choice.Reason + ";"
+		for _, l := range choice.Looked {
+			switch {
+			case l.Found:
+				got += " " + l.Variable
+			case l.Note != "":
+				got += " -" + l.Variable + " (" + l.Note + ")"
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+		if len(choice.Looked) != 8 {
+			t.Errorf("%s: looked at %d places: %v", tt.name, len(choice.Looked), choice.Looked)
+		}
+		if url := choice.Settings.BaseURL.String(); choice.Offline() != (url == "") {
+			t.Errorf("%s: address %q", tt.name, url)
+		}
+	}
+}
+
+func TestKnownProviders(t *testing.T) {
+	for _, k := range KnownProviders() {
+		if message := badURL(k.BaseURL); message != "" || strings.HasSuffix(k.BaseURL, "/") {
+			t.Errorf("%s: %s %s", k.Name, k.BaseURL, message)
+		}
+		choice, err := Defaults().FindModel(k.Name + "/" + k.Model)
+		if err != nil || choice.Settings.Kind != KindOpenAIChat || choice.Settings.BaseURL.String() != k.BaseURL {
+			t.Errorf("%s: %+v, %v", k.Name, choice, err)
+		}
+		if k.Local() != isLoopback(k.BaseURL) {
+			t.Errorf("%s: local is %v", k.Name, k.Local())
+		}
+	}
+}
+
+func isLoopback(url string) bool { return strings.HasPrefix(url, "http://localhost:") }
+
+func TestFindModel(t *testing.T) {
+	c, err := read("config.yaml", []byte("providers: {local: {base_url: 'http://localhost/v1'}, openai: {base_url: 'http://localhost/proxy', headers: {A: b}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for spec, want := range map[string]string{
+		"local/a/b":    "local a/b http://localhost/v1",
+		"openai/gpt":   "openai gpt http://localhost/proxy",
+		"groq/x":       "groq x https://api.groq.com/openai/v1",
+		"offline/demo": "offline demo ",
+	} {
+		choice, err := c.FindModel(spec)
+		if got := fmt.Sprint(choice.Provider, " ", choice.Model, " ", choice.Settings.BaseURL); err != nil || got != want {
+			t.Errorf("%s: %q, %v", spec, got, err)
+		}
+	}
+	for _, spec := range []string{"", "x", "/x", "x/", "nowhere/x", "offline/x", "openai/a b"} {
+		if choice, err := c.FindModel(spec); err == nil || !strings.HasPrefix(err.Error(), "model ") {
+			t.Errorf("%q: %v, %v", spec, choice, err)
+		}
+	}
+}
+
+func TestKey(t *testing.T) {
+	c, err := read("config.yaml", []byte(`
+model: local/x
+providers:
+  local: {base_url: 'http://localhost/v1'}
+  openai: {api_key: "${env:MINE}"}
+  groq: {api_key: "${env:EMPTY}"}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := environment("MINE", " mine\n", "OPENAI_API_KEY", "other", "GEMINI_API_KEY", "", "GOOGLE_API_KEY", "google", "EMPTY", "")
+	for provider, want := range map[string]string{"local": "", "ollama": "", "openai": "mine", "gemini": "google"} {
+		if got, err := c.Key(provider, env); err != nil || got != want {
+			t.Errorf("%s: %q, %v", provider, got, err)
+		}
+	}
+	for provider, want := range map[string]string{
+		"groq":    "config.yaml:6:19: providers.groq.api_key: ${env:EMPTY} is empty",
+		"mistral": "config.yaml:3:1: providers.mistral.api_key: there is no key for mistral: set MISTRAL_API_KEY where",
+	} {
+		if got, err := c.Key(provider, env); err == nil || got != "" || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %q, %v; want %s", provider, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package configs
+
+import "time"
+
+// Config is one layer of settings, or several merged into one. The zero value
+// is a layer that sets nothing.
+type Config struct {
+	Schema     string               `yaml:"$schema" doc:"Address of this schema, for editors. It changes nothing."`
+	Model      string               `yaml:"model" workspace:"yes" doc:"The model to use, as PROVIDER/MODEL, for example openrouter/anthropic/claude-sonnet-4.6. Left out: the first known provider whose key is found, with its default model; without any key, the offline demo model offline/demo."`
+	Providers  map[string]Provider  `yaml:"providers" aka:"provider" names:"name" doc:"Where models are reached, by a name of your choice. A known name (openai, openrouter, anthropic, gemini, groq, deepseek, mistral, ollama, lmstudio) needs an entry only for what differs from its defaults."`
+	MCPServers map[string]MCPServer `yaml:"mcp_servers" names:"name" doc:"MCP servers whose tools the agent may use, by a name of your choice. Each is started as a program (command) or reached over HTTP (url)."`
+	Agents     map[string]Agent     `yaml:"agents" aka:"agent" names:"name" workspace:"yes" doc:"Agents a person can choose, by name."`
+	Policy     Policy               `yaml:"policy" aka:"permissions,permission,approvals" workspace:"yes" doc:"Which tool calls run at once, which ask a person first, and which never run. Of the rules that match a call deny wins over ask, and ask over allow."`
+	MCP        MCP                  `yaml:"mcp" doc:"How dragoman behaves as an MCP server."`
+	Limits     Limits               `yaml:"limits" doc:"Bounds on what one turn may use."`
+	Log        Log                  `yaml:"log" aka:"logging" doc:"The program's own log. It holds no prompt text and no secrets at the default level."`
+
+	// Source is the file that was read, empty when there was none.
+	Source string
+	// Warnings are what a person should know and what stops nothing.
+	Warnings []Problem
+
+	where  map[string]Position // key → where a file wrote it
+	bad    map[string]bool     // keys whose value could not be decoded
+	shared map[string]bool     // files that other users can read
+	noted  []Problem           // the warnings that a later merge keeps
+}
+
+// Provider is a place where models are reached. Config.Provider gives it with
+// the defaults of a known name filled in.
+type Provider struct {
+	Kind    string            `yaml:"kind" aka:"type,api" enum:"openai-chat" doc:"Wire format: openai-chat is the OpenAI chat completions format, which most servers offer. Left out: openai-chat."`
+	BaseURL URL               `yaml:"base_url" aka:"url,endpoint,api_base" doc:"Address that /chat/completions is appended to, for example http://localhost:8080/v1. Needed for a name that is not known."`
+	APIKey  Secret            `yaml:"api_key" aka:"key,token" doc:"The key, best as a reference: ${env:NAME} takes it from an environment variable, ${file:PATH} from a file. Left out: the variable of the known provider. Written out here, keep this file readable by you alone (chmod 600)."`
+	Headers map[string]Secret `yaml:"headers" names:"header" doc:"HTTP headers sent with every request, by name."`
+}
+
+// MCPServer is an upstream MCP server: a program or an address.
+type MCPServer struct {
+	_ struct{} `oneof:"command,url"`
+
+	Command Value             `yaml:"command" aka:"cmd" doc:"Program to start; it speaks MCP on its standard input and output."`
+	Args    []Value           `yaml:"args" aka:"arguments" doc:"Arguments of the program. They are shown in full by config show; give secrets through env."`
+	Env     map[string]Secret `yaml:"env" aka:"environment" names:"variable" doc:"Environment variables of the program, by name, added to a small safe set."`
+	URL     URL               `yaml:"url" aka:"base_url,endpoint" doc:"Address of a server reached over HTTP."`
+	Headers map[string]Secret `yaml:"headers" names:"header" doc:"HTTP headers sent with every request, by name."`
+}
+
+// Agent is a persona of the built-in loop.
+type Agent struct {
+	Description  string `yaml:"description" empty:"ok" workspace:"yes" doc:"One line that says what the agent is for, shown where agents are chosen."`
+	Model        string `yaml:"model" workspace:"yes" doc:"Model of this agent, as PROVIDER/MODEL. Left out: the model of the configuration."`
+	Instructions Value  `yaml:"instructions" aka:"prompt,system_prompt,system" workspace:"yes" doc:"The agent's system prompt. Text, or a file: ${file:reviewer.md}."`
+	Mode         string `yaml:"mode" enum:"primary,subagent,all" default:"primary" workspace:"yes" doc:"Who may start the agent: primary is offered to people, subagent to other agents, all to both."`
+}
+
+// Policy decides about tool calls.
+type Policy struct {
+	Allow      []Rule        `yaml:"allow" doc:"Calls that run without a question. A rule without path allows nothing outside of the workspace."`
+	Ask        []Rule        `yaml:"ask" workspace:"yes" doc:"Calls that a person is asked about, every time."`
+	Deny       []Rule        `yaml:"deny" workspace:"yes" doc:"Calls that never run."`
+	Default    string        `yaml:"default" enum:"ask,deny,allow" default:"ask" doc:"What happens to a call that no rule matches. Reading and searching inside the workspace are allowed whatever stands here."`
+	AskTimeout time.Duration `yaml:"ask_timeout" default:"1h" min:"1s" doc:"How long a question waits for a person before the answer is no."`
+}
+
+// Rule matches a tool call when all that is set matches.
+type Rule struct {
+	_ struct{} `anyof:"tool,server,path,command,url"`
+
+	Tool    string `yaml:"tool" aka:"name" workspace:"yes" doc:"Name of the tool; * is any text. Left out: any tool."`
+	Server  string `yaml:"server" workspace:"yes" doc:"Where the tool comes from: native for dragoman's own, else the name of an MCP server; * is any text. Left out: anywhere."`
+	Path    string `yaml:"path" aka:"file,files,paths" glob:"yes" workspace:"yes" doc:"Glob over the paths that a call touches; ** is any number of folders. Without a slash it matches a name at any depth; ~/ is your home; what matches a folder covers what is in it."`
+	Command string `yaml:"command" aka:"cmd" workspace:"yes" doc:"Pattern for each command of a shell command line; * is any text, and \"git *\" matches git alone as well."`
+	URL     string `yaml:"url" aka:"host" workspace:"yes" doc:"Address a call reaches, as [SCHEME://]HOST[:PORT][/PATH]; the host may be * or begin with *."`
+}
+
+// MCP holds the settings of our own MCP server.
+type MCP struct {
+	AllowAuto          bool          `yaml:"allow_auto" default:"false" doc:"Whether an MCP client may ask for a turn whose tool calls are approved by themselves (approvals: auto)."`
+	ElicitationTimeout time.Duration `yaml:"elicitation_timeout" default:"10m" min:"1s" doc:"How long a question put to the MCP client's user waits before the answer is no."`
+}
+
+// Limits bound a turn.
+type Limits struct {
+	MaxTurnRequests int `yaml:"max_turn_requests" default:"200" min:"1" max:"100000" doc:"How many times a turn may call the model before it is stopped."`
+}
+
+// Log says where the program's log goes.
+type Log struct {
+	Level string `yaml:"level" enum:"debug,info,warn,error" default:"info" doc:"The least severe message that is written."`
+	File  Value  `yaml:"file" aka:"path" empty:"ok" doc:"File the log is appended to; ~/ is your home, a relative path starts at this file's folder. Left out: standard error."`
+}

@@ -1,0 +1,51 @@
+// Package configs is the configuration as data: the structs, where the file
+// is, how layers merge, what is wrong with a file and where, and which model
+// follows from it. It starts nothing and asks nothing of the network.
+//
+// # Vocabulary
+//
+// A layer is one source of settings: the defaults, the user's file, a
+// workspace's file, the command line. Parse reads a layer, Resolve merges
+// layers, Load does both for the user's file.
+//
+// A key is the dotted path of a setting, such as providers.local.base_url or
+// policy.deny[2].path. A Position says where a key was written, a Problem what
+// is wrong with it. A file's problems are reported together, in an *Error.
+//
+// A reference is ${env:NAME} or ${file:PATH} within a Value, Secret or URL.
+// Its form is checked when the file is read; it is looked up by Resolve, when
+// the value is needed. "$${" stands for a plain "${".
+//
+// # Layers
+//
+//   - A mapping merges key by key, at every depth.
+//   - A scalar replaces the lower layer's scalar.
+//   - A list replaces the lower layer's list.
+//   - A workspace's layer sets only keys tagged workspace:"yes", and its lists
+//     are added to those of the user, so that a repository can tighten the
+//     policy and never loosen it. Its values hold no references, because
+//     a reference would carry a variable or a file into a prompt. What it may
+//     not set is left out, with a warning.
+//
+// # Invariants
+//
+// The environment arrives as an Env and is never read from the process. A
+// Secret prints as *** in every form, except for its references. A Config that
+// Load or Resolve returned is not changed afterwards and may be shared by
+// goroutines. The package has no goroutines, no locks and no state of its own.
+//
+// # Why
+//
+// The YAML library parses; decoding is done here, over its syntax tree. Its own
+// decoder stops at the first fault and, being driven by the document, follows
+// aliases as far as they go. A decoder driven by our types reports every fault
+// with its position and knows how deep a document can be.
+//
+// The library's parser takes quadratic time on long mappings and on deep
+// nesting, and recurses: 65,536 opening brackets took it 25 s. The number of
+// tokens and the nesting are therefore bounded between its lexer, which is
+// linear, and its parser.
+//
+// Descriptions, defaults, allowed values and bounds stand in struct tags, once:
+// decoding, checking, the JSON schema and Marshal all read them there.
+package configs

@@ -1,0 +1,167 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// maxReferenced bounds a file that a reference names.
+const maxReferenced = 1 << 20
+
+// part is a piece of a text: text as it is, or a reference.
+type part struct {
+	kind string // "env", "file", or "" for plain text
+	text string // the plain text, or the reference's name
+}
+
+func (p part) String() string {
+	if p.kind == "" {
+		return p.text
+	}
+	return "${" + p.kind + ":" + p.text + "}"
+}
+
+// split takes a text apart. The error says what is wrong with a reference, and
+// holds nothing of the text, which may be secret.
+func split(raw string) ([]part, error) {
+	var parts []part
+	plain := func(s string) {
+		if s == "" {
+			return
+		}
+		if n := len(parts); n > 0 && parts[n-1].kind == "" {
+			parts[n-1].text += s
+			return
+		}
+		parts = append(parts, part{text: s})
+	}
+	for {
+		before, after, found := strings.Cut(raw, "${")
+		if !found {
+			plain(raw)
+			return parts, nil
+		}
+		if strings.HasSuffix(before, "$") {
+			plain(before + "{")
+			raw = after
+			continue
+		}
+		plain(before)
+		inner, rest, closed := strings.Cut(after, "}")
+		if !closed {
+			return nil, errors.New(`a reference is not closed: write ${env:NAME} or ${file:PATH}, and $${ for a plain ${`)
+		}
+		ref, err := reference(inner)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, ref)
+		raw = rest
+	}
+}
+
+func reference(inner string) (part, error) {
+	kind, name, _ := strings.Cut(inner, ":")
+	switch {
+	case kind != "env" && kind != "file":
+		return part{}, errors.New("unknown reference: write ${env:NAME} or ${file:PATH}, and $${ for a plain ${")
+	case name == "":
+		return part{}, fmt.Errorf("${%s:} names nothing: write ${env:NAME} or ${file:PATH}", kind)
+	case kind == "env" && strings.ContainsAny(name, "= \t\r\n\x00"), strings.ContainsAny(name, "\r\n\x00"):
+		return part{}, fmt.Errorf("%s is no name for ${%s:…}", quote(name), kind)
+	}
+	return part{kind: kind, text: name}, nil
+}
+
+// hasReference reports whether a text needs the environment or a file.
+func hasReference(raw string) bool {
+	parts, err := split(raw)
+	if err != nil {
+		return true
+	}
+	for _, p := range parts {
+		if p.kind != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// expand replaces the references of a text.
+func expand(t text, env Env) (string, error) {
+	parts, err := split(t.raw())
+	if err != nil {
+		return "", t.problem(err.Error())
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		switch p.kind {
+		case "env":
+			value, ok := env.lookup(p.text)
+			if !ok {
+				return "", t.problem("environment variable " + p.text + " is not set; " + unsetAdvice)
+			}
+			b.WriteString(value)
+		case "file":
+			value, err := readReferenced(t, p.text, env)
+			if err != nil {
+				return "", t.problem(p.String() + ": " + err.Error())
+			}
+			b.WriteString(value)
+		case "":
+			b.WriteString(p.text)
+		}
+	}
+	return b.String(), nil
+}
+
+const unsetAdvice = "set it where dragoman is started, or write the value here or as ${file:PATH} (programs started from a desktop do not see the shell's variables)"
+
+// readReferenced returns a file's text without the line breaks at its end.
+func readReferenced(t text, name string, env Env) (string, error) {
+	path, err := t.path(name, env)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", cannotRead(path, err)
+	}
+	if !info.Mode().IsRegular() { // opening a pipe could wait for ever
+		return "", fmt.Errorf("%s is not a regular file", path)
+	}
+	data, err := readLimited(path, maxReferenced)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimRight(string(data), "\r\n"), nil
+}
+
+// readLimited reads a file of at most limit bytes.
+func readLimited(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, cannotRead(path, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, cannotRead(path, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("%s is larger than %d KiB", path, limit>>10)
+	}
+	return data, nil
+}
+
+// cannotRead says why a file was not read, without naming it twice.
+func cannotRead(path string, err error) error {
+	var at *os.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return fmt.Errorf("cannot read %s: %v", path, err)
+}

@@ -1,0 +1,124 @@
+package configs
+
+import (
+	"reflect"
+	"strings"
+	"time"
+)
+
+// field is a setting as its struct tags describe it.
+type field struct {
+	index     int
+	name      string
+	doc       string
+	def       string // default, as it is written in a file
+	min, max  string
+	enum      []string
+	aka       []string // other words people try
+	names     string   // of a mapping: what its keys are (name, header, variable)
+	glob      bool
+	emptyOK   bool
+	workspace bool // a workspace's layer may set it
+}
+
+type fieldCache map[reflect.Type][]field
+
+// of returns the settings of a struct type, in their order.
+func (c fieldCache) of(t reflect.Type) []field {
+	if fields, ok := c[t]; ok {
+		return fields
+	}
+	var fields []field
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		name := tag.Get("yaml")
+		if name == "" {
+			continue
+		}
+		fields = append(fields, field{
+			index: i, name: name, doc: tag.Get("doc"),
+			def: tag.Get("default"), min: tag.Get("min"), max: tag.Get("max"),
+			enum: list(tag.Get("enum")), aka: list(tag.Get("aka")), names: tag.Get("names"),
+			glob: tag.Get("glob") != "", emptyOK: tag.Get("empty") != "", workspace: tag.Get("workspace") != "",
+		})
+	}
+	c[t] = fields
+	return fields
+}
+
+// choices returns the keys of which a struct takes exactly one (exactly), or
+// at least one (atLeast).
+func choices(t reflect.Type) (exactly, atLeast []string) {
+	if f, ok := t.FieldByName("_"); ok {
+		return list(f.Tag.Get("oneof")), list(f.Tag.Get("anyof"))
+	}
+	return nil, nil
+}
+
+func list(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}
+
+// shape is what a setting's type means in a file.
+type shape int
+
+const (
+	shapeString   shape = iota // string
+	shapeText                  // Value, Secret, URL
+	shapeBool                  // bool
+	shapeInt                   // int
+	shapeDuration              // time.Duration
+	shapeStruct                // a mapping with known keys
+	shapeMap                   // a mapping with names of the user's choice
+	shapeList
+)
+
+func shapeOf(t reflect.Type) shape {
+	switch {
+	case t.Implements(reflect.TypeFor[readable]()):
+		return shapeText
+	case t == reflect.TypeFor[time.Duration]():
+		return shapeDuration
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return shapeBool
+	case reflect.Int:
+		return shapeInt
+	case reflect.Struct:
+		return shapeStruct
+	case reflect.Map:
+		return shapeMap
+	case reflect.Slice:
+		return shapeList
+	}
+	return shapeString
+}
+
+// visit calls f for a setting and for all below it, maps in no order.
+func visit(fields fieldCache, v reflect.Value, key string, is field, f func(key string, is field, v reflect.Value)) {
+	f(key, is, v)
+	switch shapeOf(v.Type()) {
+	case shapeStruct:
+		for _, sub := range fields.of(v.Type()) {
+			visit(fields, v.Field(sub.index), join(key, sub.name), sub, f)
+		}
+	case shapeMap:
+		for _, name := range v.MapKeys() {
+			visit(fields, v.MapIndex(name), join(key, name.String()), element(is), f)
+		}
+	case shapeList:
+		for i := range v.Len() {
+			visit(fields, v.Index(i), index(key, i), element(is), f)
+		}
+	case shapeString, shapeText, shapeBool, shapeInt, shapeDuration:
+	}
+}
+
+// element describes an element of a mapping or a list.
+func element(of field) field {
+	return field{emptyOK: true, workspace: of.workspace}
+}

@@ -1,0 +1,215 @@
+package configs
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Resolve merges layers into the configuration that holds: base (the defaults
+// and the user's file), workspace and overlay (the command line). A nil layer
+// sets nothing. The package comment has the rules. The layers stay as they
+// are. The error is an *Error; the result is complete even then, and not nil.
+func Resolve(base, workspace, overlay *Config) (*Config, error) {
+	c := &Config{where: map[string]Position{}, bad: map[string]bool{}, shared: map[string]bool{}}
+	for i, layer := range []*Config{base, workspace, overlay} {
+		if layer == nil {
+			continue
+		}
+		m := merger{fields: fieldCache{}, to: c, from: layer, workspace: i == 1}
+		m.merge(reflect.ValueOf(c).Elem(), reflect.ValueOf(layer).Elem(), "", field{workspace: true})
+		maps.Copy(c.bad, layer.bad)
+		maps.Copy(c.shared, layer.shared)
+		c.noted = append(c.noted, layer.noted...)
+		if i == 0 {
+			c.Source = layer.Source
+		}
+	}
+	problems := checkValues(c) // before a default takes the place of a 0 or "" that was written
+	setDefaults(fieldCache{}, reflect.ValueOf(c).Elem())
+	more, warnings := checkWhole(c)
+	c.Warnings = slices.Concat(c.noted, warnings)
+	sortProblems(c.Warnings)
+	return c, asError(append(problems, more...))
+}
+
+// Defaults returns the configuration that holds without any file.
+func Defaults() *Config {
+	c := &Config{}
+	setDefaults(fieldCache{}, reflect.ValueOf(c).Elem())
+	return c
+}
+
+// merger lays one layer over what was merged so far.
+type merger struct {
+	fields    fieldCache
+	to, from  *Config
+	workspace bool
+}
+
+// set reports whether the layer says anything about a setting.
+func (m *merger) set(v reflect.Value, key string) bool {
+	_, written := m.from.where[key]
+	return written || !v.IsZero()
+}
+
+// merge lays src over dst. Maps are made anew, so that no layer shares one
+// with the result.
+func (m *merger) merge(dst, src reflect.Value, key string, is field) {
+	if key != "" && !m.set(src, key) {
+		return
+	}
+	switch shapeOf(src.Type()) {
+	case shapeStruct:
+		m.place(key, true)
+		for _, f := range m.fields.of(src.Type()) {
+			m.merge(dst.Field(f.index), src.Field(f.index), join(key, f.name), f)
+		}
+		return
+	case shapeMap, shapeList, shapeString, shapeText, shapeBool, shapeInt, shapeDuration:
+	}
+	if !m.permitted(src, key, is) {
+		return
+	}
+	m.place(key, shapeOf(src.Type()) == shapeMap)
+	switch shapeOf(src.Type()) {
+	case shapeMap:
+		m.mergeMap(dst, src, key, is)
+	case shapeList:
+		m.mergeList(dst, src, key)
+	case shapeStruct, shapeString, shapeText, shapeBool, shapeInt, shapeDuration:
+		dst.Set(src)
+	}
+}
+
+// permitted keeps a workspace from setting what is the user's to set.
+func (m *merger) permitted(src reflect.Value, key string, is field) bool {
+	if !m.workspace {
+		return true
+	}
+	message := ""
+	if !is.workspace {
+		message = "is left out: a workspace cannot set this"
+	} else if r, ok := src.Interface().(readable); ok && hasReference(r.written()) {
+		message = "is left out: a workspace's settings hold no references"
+	}
+	if message == "" {
+		return true
+	}
+	m.to.noted = append(m.to.noted, Problem{Position: m.from.near(key), Key: key, Message: message})
+	return false
+}
+
+func (m *merger) mergeMap(dst, src reflect.Value, key string, is field) {
+	if dst.IsNil() {
+		dst.Set(reflect.MakeMap(dst.Type()))
+	}
+	for _, name := range src.MapKeys() {
+		sub := join(key, name.String())
+		elem := reflect.New(src.Type().Elem()).Elem()
+		if below := dst.MapIndex(name); below.IsValid() {
+			elem.Set(below)
+		}
+		if from := src.MapIndex(name); m.set(from, sub) {
+			// A struct's maps are shared with the layer below until here.
+			elem = m.detached(elem)
+			m.merge(elem, from, sub, element(is))
+		}
+		dst.SetMapIndex(name, elem)
+	}
+}
+
+// detached returns a copy of a struct with maps of its own.
+func (m *merger) detached(v reflect.Value) reflect.Value {
+	if shapeOf(v.Type()) != shapeStruct {
+		return v
+	}
+	for _, f := range m.fields.of(v.Type()) {
+		if sub := v.Field(f.index); sub.Kind() == reflect.Map && !sub.IsNil() {
+			own := reflect.MakeMapWithSize(sub.Type(), sub.Len())
+			for _, name := range sub.MapKeys() {
+				own.SetMapIndex(name, sub.MapIndex(name))
+			}
+			sub.Set(own)
+		}
+	}
+	return v
+}
+
+// mergeList replaces a list. A workspace's list goes behind the user's.
+func (m *merger) mergeList(dst, src reflect.Value, key string) {
+	first := 0
+	if m.workspace {
+		first = dst.Len()
+	} else {
+		for k := range m.to.where {
+			if strings.HasPrefix(k, key+"[") {
+				delete(m.to.where, k)
+			}
+		}
+	}
+	own := reflect.MakeSlice(dst.Type(), 0, first+src.Len())
+	own = reflect.AppendSlice(own, dst.Slice(0, first))
+	dst.Set(reflect.AppendSlice(own, src))
+	for k, at := range m.from.where {
+		for i := range src.Len() {
+			if rest, ok := strings.CutPrefix(k, index(key, i)); ok {
+				m.to.where[index(key, first+i)+rest] = at
+			}
+		}
+	}
+}
+
+// place notes where a setting that now holds was written. A section or a
+// mapping of several layers keeps the place that is known.
+func (m *merger) place(key string, merges bool) {
+	at, ok := m.from.where[key]
+	switch {
+	case ok:
+		m.to.where[key] = at
+	case merges:
+	case m.from.where == nil: // a layer that is no file
+		m.to.where[key] = Position{File: m.from.Source}
+	default:
+		delete(m.to.where, key)
+	}
+}
+
+// setDefaults fills in what no layer set.
+func setDefaults(fields fieldCache, v reflect.Value) {
+	switch shapeOf(v.Type()) {
+	case shapeStruct:
+		for _, f := range fields.of(v.Type()) {
+			sub := v.Field(f.index)
+			setDefaults(fields, sub)
+			if f.def != "" && sub.IsZero() {
+				setDefault(sub, f.def)
+			}
+		}
+	case shapeMap:
+		for _, name := range v.MapKeys() {
+			elem := reflect.New(v.Type().Elem()).Elem()
+			elem.Set(v.MapIndex(name))
+			setDefaults(fields, elem)
+			v.SetMapIndex(name, elem)
+		}
+	case shapeList:
+		for i := range v.Len() {
+			setDefaults(fields, v.Index(i))
+		}
+	case shapeString, shapeText, shapeBool, shapeInt, shapeDuration:
+	}
+}
+
+func setDefault(v reflect.Value, s string) {
+	switch shapeOf(v.Type()) {
+	case shapeString:
+		v.SetString(s)
+	case shapeInt, shapeDuration:
+		v.SetInt(number(v, s))
+	case shapeBool:
+		v.SetBool(s == "true")
+	case shapeText, shapeStruct, shapeMap, shapeList:
+	}
+}

@@ -1,0 +1,165 @@
+package configs
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strconv"
+)
+
+// SchemaJSON returns the JSON Schema (2020-12) of a configuration file, which
+// editors use to complete and check one. It is as strict as Parse about keys,
+// types, words and bounds; what depends on several settings only Load knows.
+func SchemaJSON() []byte {
+	g := &schemaWriter{fields: fieldCache{}, defs: map[string]object{}}
+	root := object{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"title", "dragoman configuration"},
+	}
+	root = append(root, g.structure(reflect.TypeFor[Config]())...)
+	defs := object{}
+	for _, name := range g.order {
+		defs = append(defs, member{name, g.defs[name]})
+	}
+	root = append(root, member{"$defs", defs})
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	_ = e.Encode(root) // strings, numbers, lists and objects of them
+	return b.Bytes()
+}
+
+// object is a JSON object that keeps the order of its members.
+type object []member
+
+type member struct {
+	name  string
+	value any
+}
+
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(quoted(m.name) + ":")
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(m.value); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+type schemaWriter struct {
+	fields fieldCache
+	defs   map[string]object
+	order  []string
+}
+
+func (g *schemaWriter) structure(t reflect.Type) object {
+	properties := object{}
+	for _, f := range g.fields.of(t) {
+		properties = append(properties, member{f.name, g.setting(t.Field(f.index).Type, f)})
+	}
+	s := object{{"type", "object"}, {"properties", properties}, {"additionalProperties", false}}
+	exactly, atLeast := choices(t)
+	if exactly != nil {
+		s = append(s, member{"oneOf", required(exactly)})
+	}
+	if atLeast != nil {
+		s = append(s, member{"anyOf", required(atLeast)})
+	}
+	return s
+}
+
+func required(names []string) []object {
+	var all []object
+	for _, name := range names {
+		all = append(all, object{{"required", []string{name}}})
+	}
+	return all
+}
+
+func (g *schemaWriter) setting(t reflect.Type, f field) object {
+	s := object{}
+	if f.doc != "" {
+		s = append(s, member{"description", f.doc})
+	}
+	s = append(s, g.typed(t, f)...)
+	if f.def != "" {
+		var def any = f.def
+		if shape := shapeOf(t); shape == shapeBool || shape == shapeInt {
+			def = json.RawMessage(f.def)
+		}
+		s = append(s, member{"default", def})
+	}
+	return s
+}
+
+// typed describes a type. Sections and lists may be left empty (null), as in a
+// file whose settings below a key are all commented out.
+func (g *schemaWriter) typed(t reflect.Type, f field) object {
+	switch shapeOf(t) {
+	case shapeStruct:
+		return object{{"anyOf", []object{{{"$ref", g.ref(t)}}, {{"type", "null"}}}}}
+	case shapeMap:
+		s := object{{"type", []string{"object", "null"}}}
+		if pattern := namePattern(f.names); pattern != "" {
+			s = append(s, member{"propertyNames", object{{"pattern", pattern}}})
+		}
+		return append(s, member{"additionalProperties", g.typed(t.Elem(), field{emptyOK: true})})
+	case shapeList:
+		return object{{"type", []string{"array", "null"}}, {"items", g.typed(t.Elem(), field{emptyOK: true})}}
+	case shapeBool:
+		return object{{"type", "boolean"}}
+	case shapeInt:
+		s := object{{"type", "integer"}}
+		if n, err := strconv.Atoi(f.min); err == nil {
+			s = append(s, member{"minimum", n})
+		}
+		if n, err := strconv.Atoi(f.max); err == nil {
+			s = append(s, member{"maximum", n})
+		}
+		return s
+	case shapeDuration:
+		return object{{"type", "string"}, {"pattern", `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`}}
+	case shapeString, shapeText:
+	}
+	s := object{{"type", "string"}}
+	if f.enum != nil {
+		return append(s, member{"enum", f.enum})
+	}
+	if !f.emptyOK {
+		s = append(s, member{"minLength", 1})
+	}
+	return s
+}
+
+// ref names a struct's definition, and writes it when it is new.
+func (g *schemaWriter) ref(t reflect.Type) string {
+	if _, ok := g.defs[t.Name()]; !ok {
+		g.defs[t.Name()] = nil
+		g.order = append(g.order, t.Name())
+		g.defs[t.Name()] = g.structure(t)
+	}
+	return "#/$defs/" + t.Name()
+}
+
+// namePattern is badName for a schema.
+func namePattern(kind string) string {
+	switch kind {
+	case "name":
+		return `^[A-Za-z0-9_-]{1,64}$`
+	case "header":
+		return "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
+	case "variable":
+		return `^[^\u0000-\u0020=\u007f]+$`
+	}
+	return ""
+}

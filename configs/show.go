@@ -1,0 +1,211 @@
+package configs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Marshal writes a configuration as YAML, every section with what its settings
+// mean, defaults filled in and secrets hidden. What is not set is a comment.
+// The result can be read by Parse.
+func Marshal(c *Config) []byte {
+	w := &writer{fields: fieldCache{}}
+	w.structure(reflect.ValueOf(c).Elem(), 0, true)
+	return bytes.TrimLeft(w.Bytes(), "\n")
+}
+
+type writer struct {
+	bytes.Buffer
+	fields fieldCache
+}
+
+func (w *writer) structure(v reflect.Value, depth int, explain bool) {
+	for _, f := range w.fields.of(v.Type()) {
+		sub := v.Field(f.index)
+		unset := w.empty(sub)
+		if unset && (!explain || strings.HasPrefix(f.name, "$")) {
+			continue
+		}
+		if explain {
+			if depth == 0 {
+				w.WriteByte('\n')
+			}
+			for _, line := range wrap(f.doc, 96-2*depth) {
+				w.indent(depth)
+				w.WriteString("# " + line + "\n")
+			}
+		}
+		w.indent(depth)
+		if unset {
+			w.WriteString("# " + f.name + ":\n")
+			continue
+		}
+		w.WriteString(f.name + ":")
+		// What a user's own names hold is explained by the section.
+		w.value(sub, depth, explain && shapeOf(sub.Type()) == shapeStruct)
+	}
+}
+
+// empty reports whether a setting says nothing. A section with defaults does.
+func (w *writer) empty(v reflect.Value) bool {
+	switch shapeOf(v.Type()) {
+	case shapeBool, shapeInt, shapeDuration:
+		return false
+	case shapeMap, shapeList:
+		return v.Len() == 0
+	case shapeStruct:
+		return !slices.ContainsFunc(w.fields.of(v.Type()), func(f field) bool { return !w.empty(v.Field(f.index)) })
+	case shapeText:
+		return v.Interface().(readable).written() == ""
+	case shapeString:
+	}
+	return v.IsZero()
+}
+
+// value writes what follows "key:", with the line's end.
+func (w *writer) value(v reflect.Value, depth int, explain bool) {
+	switch shapeOf(v.Type()) {
+	case shapeStruct:
+		if w.empty(v) {
+			w.WriteString(" {}\n")
+			return
+		}
+		w.WriteByte('\n')
+		w.structure(v, depth+1, explain)
+	case shapeMap:
+		w.WriteByte('\n')
+		names := make([]string, 0, v.Len())
+		for _, name := range v.MapKeys() {
+			names = append(names, name.String())
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			w.indent(depth + 1)
+			w.WriteString(scalarText(name) + ":")
+			w.value(v.MapIndex(reflect.ValueOf(name)), depth+1, false)
+		}
+	case shapeList:
+		w.WriteByte('\n')
+		for i := range v.Len() {
+			w.listItem(v.Index(i), depth+1)
+		}
+	case shapeDuration:
+		w.WriteString(" " + formatDuration(time.Duration(v.Int())) + "\n")
+	case shapeInt, shapeBool:
+		fmt.Fprintf(w, " %v\n", v.Interface())
+	case shapeText:
+		w.scalar(v.Interface().(fmt.Stringer).String(), depth)
+	case shapeString:
+		w.scalar(v.String(), depth)
+	}
+}
+
+// listItem writes an element of a list; a mapping on one line, in braces.
+func (w *writer) listItem(v reflect.Value, depth int) {
+	w.indent(depth)
+	w.WriteByte('-')
+	if shapeOf(v.Type()) != shapeStruct {
+		w.value(v, depth, false)
+		return
+	}
+	w.WriteString(" {")
+	first := true
+	for _, f := range w.fields.of(v.Type()) {
+		if s := v.Field(f.index); !s.IsZero() {
+			if !first {
+				w.WriteString(", ")
+			}
+			first = false
+			w.WriteString(f.name + ": " + quoted(s.String()))
+		}
+	}
+	w.WriteString("}\n")
+}
+
+// scalar writes a string, a longer text as a block.
+func (w *writer) scalar(s string, depth int) {
+	if !isBlock(s) {
+		w.WriteString(" " + scalarText(s) + "\n")
+		return
+	}
+	w.WriteString(" |\n")
+	for line := range strings.Lines(s) {
+		if line != "\n" {
+			w.indent(depth + 1)
+		}
+		w.WriteString(line)
+	}
+}
+
+// isBlock reports whether a text comes back unchanged from a block that only
+// says "|": it ends with one line break, begins with a word, and holds nothing
+// that cannot be printed.
+func isBlock(s string) bool {
+	body, ok := strings.CutSuffix(s, "\n")
+	if !ok || body == "" || strings.HasSuffix(body, "\n") || strings.ContainsAny(body[:1], " \t\n#") || !utf8.ValidString(s) {
+		return false
+	}
+	for line := range strings.Lines(s) {
+		if strings.HasSuffix(strings.TrimSuffix(line, "\n"), " ") {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(body, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) })
+}
+
+// scalarText spells a string: bare when nothing else could be meant, else as
+// JSON does, which YAML reads the same way.
+func scalarText(s string) string {
+	bare := s != ""
+	for i, r := range s {
+		word := isWord(r) && (i > 0 || r > '9')
+		if !word && (i == 0 || !strings.ContainsRune("-./", r)) {
+			bare = false
+		}
+	}
+	switch strings.ToLower(s) {
+	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
+		bare = false
+	}
+	if bare {
+		return s
+	}
+	return quoted(s)
+}
+
+func quoted(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always can be
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (w *writer) indent(depth int) {
+	for range depth {
+		w.WriteString("  ")
+	}
+}
+
+// wrap breaks a text into lines of at most width characters, where it can.
+func wrap(s string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}

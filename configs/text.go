@@ -1,0 +1,240 @@
+package configs
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+)
+
+// Env looks a variable of the environment up, like os.LookupEnv. A nil Env is
+// an empty environment.
+type Env func(name string) (value string, ok bool)
+
+func (e Env) lookup(name string) (string, bool) {
+	if e == nil {
+		return "", false
+	}
+	return e(name)
+}
+
+// text is a string that may hold references, and where it was written. The
+// string stands behind a pointer because fmt prints the fields of a struct,
+// past any method, when a verb does not fit; of a pointer it prints the address.
+type text struct{ in *content }
+
+type content struct {
+	raw  string
+	from *origin // nil when it was not read from a file
+}
+
+type origin struct {
+	Position
+	key string
+	dir string // what relative file references start at
+}
+
+func newText(raw string, from *origin) text { return text{&content{raw, from}} }
+
+// IsZero reports whether the text was left out or is empty.
+func (t text) IsZero() bool { return t.raw() == "" }
+
+func (t text) raw() string {
+	if t.in == nil {
+		return ""
+	}
+	return t.in.raw
+}
+
+func (t text) from() *origin {
+	if t.in == nil {
+		return nil
+	}
+	return t.in.from
+}
+
+func (t text) written() string                 { return t.raw() }
+func (t *text) set(raw string, from *origin)   { *t = newText(raw, from) }
+func (t text) problem(message string) error    { return &Error{Problems: []Problem{t.at(message)}} }
+func (t text) resolve(env Env) (string, error) { return expand(t, env) }
+
+func (t text) at(message string) Problem {
+	p := Problem{Message: message}
+	if from := t.from(); from != nil {
+		p.Position, p.Key = from.Position, from.key
+	}
+	return p
+}
+
+// A readable text is a Value, a Secret or a URL.
+type readable interface{ written() string }
+
+// Value is a string in which references are expanded when it is used.
+type Value struct{ text }
+
+// NewValue returns a value that does not come from a file.
+func NewValue(raw string) Value { return Value{newText(raw, nil)} }
+
+// Resolve expands the references. It reads the files they name. The error is
+// an *Error that names the key and what to do.
+func (v Value) Resolve(env Env) (string, error) { return v.resolve(env) }
+
+// ResolvePath is Resolve for the path of a file: a leading ~/ is the home
+// directory, and a relative path starts at the configuration file's folder.
+func (v Value) ResolvePath(env Env) (string, error) {
+	s, err := v.resolve(env)
+	if err != nil || s == "" {
+		return "", err
+	}
+	path, err := v.path(s, env)
+	if err != nil {
+		return "", v.problem(err.Error())
+	}
+	return path, nil
+}
+
+// String returns the value as written.
+func (v Value) String() string { return v.raw() }
+
+// MarshalText returns the value as written.
+func (v Value) MarshalText() ([]byte, error) { return []byte(v.raw()), nil }
+
+// Secret is a Value that does not print: every form of it shows *** in place
+// of what was written out, and references as they were written.
+type Secret struct{ text }
+
+// NewSecret returns a secret that does not come from a file.
+func NewSecret(raw string) Secret { return Secret{newText(raw, nil)} }
+
+// Resolve expands the references and returns the secret itself. It reads the
+// files they name. The error is an *Error that names the key and what to do.
+func (s Secret) Resolve(env Env) (string, error) { return s.resolve(env) }
+
+// String returns the secret with *** in place of what was written out.
+func (s Secret) String() string { return mask(s.raw()) }
+
+// Format prints String for every verb, also for those that print the parts of
+// a struct.
+func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
+
+// MarshalText returns String.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// MarshalYAML returns String.
+func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
+
+// URL is a Value that is the address of a server. Its query and its user part
+// do not print, for keys are often put there.
+type URL struct{ text }
+
+// NewURL returns an address that does not come from a file.
+func NewURL(raw string) URL { return URL{newText(raw, nil)} }
+
+// Resolve expands the references and returns an absolute http or https URL.
+// The error is an *Error that names the key and what to do.
+func (u URL) Resolve(env Env) (string, error) {
+	s, err := u.resolve(env)
+	if err != nil || s == "" {
+		return "", err
+	}
+	if wrong := badURL(s); wrong != "" {
+		return "", u.problem(wrong)
+	}
+	return s, nil
+}
+
+// String returns the address with *** in place of its query and user part.
+func (u URL) String() string { return maskURL(u.raw()) }
+
+// Format prints String for every verb, also for those that print the parts of
+// a struct.
+func (u URL) Format(f fmt.State, _ rune) { fmt.Fprint(f, u.String()) }
+
+// MarshalText returns String.
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// MarshalYAML returns String.
+func (u URL) MarshalYAML() (any, error) { return u.String(), nil }
+
+const hidden = "***"
+
+// mask hides what a secret writes out. The name of an authentication scheme in
+// front of a reference is not secret.
+func mask(raw string) string {
+	if raw == "" {
+		return ""
+	}
+	parts, err := split(raw)
+	if err != nil {
+		return hidden
+	}
+	var b strings.Builder
+	for i, p := range parts {
+		switch {
+		case p.kind != "":
+			b.WriteString(p.String())
+		case i == 0 && len(parts) > 1 && isScheme(p.text):
+			b.WriteString(p.text)
+		default:
+			b.WriteString(hidden)
+		}
+	}
+	return b.String()
+}
+
+func isScheme(s string) bool {
+	switch s {
+	case "Bearer ", "bearer ", "Basic ", "basic ", "Token ", "token ":
+		return true
+	}
+	return false
+}
+
+func maskURL(raw string) string {
+	head, query, hasQuery := strings.Cut(raw, "?")
+	scheme, rest := "", head
+	if i := strings.Index(head, "://"); i >= 0 {
+		scheme, rest = head[:i+3], head[i+3:]
+	}
+	host, path := rest, ""
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		host, path = rest[:i], rest[i:]
+	}
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		head = scheme + mask(host[:i]) + host[i:] + path
+	}
+	if hasQuery {
+		head += "?" + mask(query)
+	}
+	return head
+}
+
+// badURL says what is wrong with an address, or "".
+func badURL(s string) string {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https"):
+		return "must be an absolute http or https URL, got " + quote(maskURL(s))
+	case u.User != nil:
+		return "must not hold a user name or password; use headers"
+	case u.Fragment != "":
+		return "must not hold a # part"
+	}
+	return ""
+}
+
+// path makes a file's name absolute as the text's file sees it.
+func (t text) path(name string, env Env) (string, error) {
+	if name == "~" || strings.HasPrefix(name, "~/") || strings.HasPrefix(name, `~\`) {
+		home, err := homeDir(env)
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(home, name[1:]), nil
+	}
+	from := t.from()
+	if filepath.IsAbs(name) || from == nil {
+		return name, nil
+	}
+	return filepath.Join(from.dir, name), nil
+}
