@@ -320,7 +320,7 @@ func TestFramesSurvive(t *testing.T) {
 		var want []string
 		var in bytes.Buffer
 		for i := range 2000 {
-			msg := strings.Repeat("m", 1+rnd.IntN(1<<rnd.IntN(17))) + fmt.Sprint(i)
+			msg := strings.Repeat("m", 1+rnd.IntN(1<<rnd.IntN(14))) + fmt.Sprint(i)
 			want = append(want, msg)
 			switch framing {
 			case wire.Newline:

@@ -49,13 +49,13 @@ func (p *Peer) Raw(s string) error {
 
 // Next returns the next message from the connection. It blocks until there is one, and returns io.EOF at the end.
 func (p *Peer) Next() (string, error) {
-	var part [4096]byte
 	for {
 		msg, whole, err := p.cut()
 		if whole || err != nil {
 			return msg, err
 		}
-		n, err := p.from.read(part[:])
+		part := make([]byte, capacity)
+		n, err := p.from.read(part)
 		if p.buf = append(p.buf, part[:n]...); err != nil {
 			if len(p.buf) > 0 && errors.Is(err, io.EOF) {
 				return "", fmt.Errorf("the stream ends within %.200q", p.buf)
@@ -118,9 +118,9 @@ func (p *Peer) Close() {
 }
 
 // Play plays the lines of a script that begin with "-> " to the connection and returns the transcript: those lines, and
-// behind each the messages that came from the connection until it was idle, as lines that begin with "<- ". Other lines
-// are kept, but for those with "<- ". Idle is what settle waits for, synctest.Wait in a bubble. Lines with "-> " that
-// follow each other directly are sent in one write.
+// behind them the messages that came from the connection until it was idle, as lines that begin with "<- "; first what
+// came before any. Other lines are kept, but for those with "<- ". Idle is what settle waits for, synctest.Wait in a
+// bubble. Lines with "-> " that follow each other directly are sent in one write.
 //
 // A test compares the transcript with the script, and writes it back with -update.
 func (p *Peer) Play(script string, settle func()) (string, error) {
@@ -135,6 +135,9 @@ func (p *Peer) Play(script string, settle func()) (string, error) {
 		}
 		group = nil
 		return p.drain(&out, settle)
+	}
+	if err := p.drain(&out, settle); err != nil {
+		return out.String(), err
 	}
 	for line := range strings.Lines(script) {
 		text := strings.TrimRight(line, "\r\n")
@@ -151,7 +154,8 @@ func (p *Peer) Play(script string, settle func()) (string, error) {
 		group = append(group, msg)
 		out.WriteString(text + "\n")
 	}
-	return out.String(), flush()
+	err := flush()
+	return out.String(), err
 }
 
 func (p *Peer) drain(out *strings.Builder, settle func()) error {
