@@ -3,6 +3,8 @@ package acp
 import (
 	"encoding/base64"
 	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -157,20 +159,22 @@ func text(s string) acp.ContentBlock { return acp.ContentBlock{Type: "text", Tex
 
 // call appends what has changed of a call since the client was told last.
 func call(dst []byte, v *View, c core.Call) []byte {
-	u := acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: string(c.ID), Status: status(c.State)}
+	u := acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: string(c.ID)}
 	was := v.calls[c.ID]
 	if was == nil {
-		u.SessionUpdate = acp.ToolCallNew
-		u.Name, u.Title, u.Kind = c.Tool, title(c), acp.ToolKind(c.Kind)
+		u.SessionUpdate, u.Name = acp.ToolCallNew, c.Tool
 		was = &told{}
 		v.calls[c.ID] = was
-	} else {
-		if t := title(c); t != title(was.call) {
-			u.Title = t
-		}
-		if c.Kind != was.call.Kind {
-			u.Kind = acp.ToolKind(c.Kind)
-		}
+	}
+	nothing := u
+	if t := title(c); t != title(was.call) {
+		u.Title = t
+	}
+	if c.Kind != was.call.Kind {
+		u.Kind = acp.ToolKind(c.Kind)
+	}
+	if st := status(c.State); was.call.State == "" || st != status(was.call.State) {
+		u.Status = st
 	}
 	if string(c.Args) != string(was.call.Args) {
 		u.RawInput = rawOf(c.Args)
@@ -178,7 +182,7 @@ func call(dst []byte, v *View, c core.Call) []byte {
 	if string(c.Output) != string(was.call.Output) {
 		u.RawOutput = rawOf(c.Output)
 	}
-	if !sameLocations(c.Locations, was.call.Locations) {
+	if !slices.Equal(c.Locations, was.call.Locations) {
 		u.Locations = locations(c.Locations)
 	}
 	if blocks := shown(c); len(blocks) > 0 && (c.State.Ended() || len(was.call.Content) != len(c.Content)) {
@@ -187,6 +191,9 @@ func call(dst []byte, v *View, c core.Call) []byte {
 	was.call = c
 	if c.State.Ended() {
 		delete(v.calls, c.ID)
+	}
+	if reflect.DeepEqual(u, nothing) {
+		return dst
 	}
 	return update(dst, v, u)
 }
@@ -273,18 +280,6 @@ func status(s core.CallState) acp.ToolStatus {
 	case core.Errored, core.Rejected, core.Canceled:
 	}
 	return acp.StatusFailed
-}
-
-func sameLocations(a, b []core.Location) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func locations(list []core.Location) []acp.ToolLocation {

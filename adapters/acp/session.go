@@ -42,7 +42,11 @@ var _ pump.Feed = (*feed)(nil)
 
 // Encode implements pump.Feed.
 func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
-	return encode(dst, f.view, r), f.sess.prompts.After(r.Event)
+	dst = encode(dst, f.view, r)
+	if _, ok := r.Event.(core.Answered); ok {
+		return dst, f.ask // a request that is open is withdrawn before the turn ends
+	}
+	return dst, f.sess.prompts.After(r.Event)
 }
 
 // Caught implements pump.Feed.

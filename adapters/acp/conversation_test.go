@@ -1,0 +1,164 @@
+package acp_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"golang.org/x/tools/txtar"
+
+	"dragoman/adapters/acp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+var updateGolden = flag.Bool("update", false, "rewrite the golden files")
+
+// act is an agent that does what the prompt says.
+func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
+	text := ""
+	for _, b := range t.Prompt() {
+		if b, ok := b.(core.Text); ok {
+			text += b.Text
+		}
+	}
+	verb, rest, _ := strings.Cut(text, " ")
+	switch verb {
+	case "say":
+		return core.StopEnd, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: rest})
+	case "think":
+		h := t.NewThought()
+		return core.StopEnd, t.Emit(ctx, core.ThoughtStarted{Thought: h}, core.ThoughtDelta{Thought: h, Text: rest}, core.ThoughtEnded{Thought: h},
+			core.TextDelta{Message: t.NewMessage(), Text: "So be it."})
+	case "plan":
+		return core.StopEnd, t.Emit(ctx, core.PlanChanged{Entries: []core.PlanEntry{{Text: rest, Status: core.PlanActive}}},
+			core.UsageChanged{Turn: t.ID(), Total: core.Usage{In: 10, Out: 2}, Context: 12, Window: 1000})
+	case "write":
+		res, err := t.Invoke(ctx, core.Call{ID: t.NewCall(), Server: core.Native, Tool: "write_file", Args: coretest.Args(map[string]string{"path": rest})})
+		if err != nil {
+			return "", err
+		}
+		said := "Written."
+		if res.Failed {
+			said = "Not written."
+		}
+		return core.StopEnd, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: said})
+	case "hang":
+		if err := t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: "one moment"}); err != nil {
+			return "", err
+		}
+		<-ctx.Done()
+		return "", ctx.Err()
+	case "refuse":
+		return core.StopRefusal, nil
+	}
+	return "", errors.New("the model is out of order; try another one")
+}
+
+var writeFile = coretest.Tool{
+	Is: core.Spec{Server: core.Native, Name: "write_file", Kind: core.KindEdit},
+	Previews: func(context.Context, core.Invocation) (core.Preview, error) {
+		return core.Preview{
+			Title: "Write /w/a.txt", Kind: core.KindEdit, Locations: []core.Location{{Path: "/w/a.txt"}},
+			Content: []core.Block{core.Diff{Path: "/w/a.txt", New: "hello\n", Created: true, Patch: "+hello\n", Added: 1}},
+		}, nil
+	},
+	Runs: func(_ context.Context, inv core.Invocation) (core.Result, error) {
+		inv.Output("half way\n")
+		return core.Result{Blocks: []core.Block{core.Text{Text: "6 bytes"}}, Structured: []byte(`{"bytes":6}`)}, nil
+	},
+}
+
+// asks wants everything approved, and remembers.
+var asks = coretest.Policy(func(c core.Check) core.Verdict {
+	if d, ok := c.Remembered["edits"]; ok {
+		if d.Allows() {
+			return core.Verdict{Effect: core.Allow, Why: "allowed for this session"}
+		}
+		return core.Verdict{Effect: core.Deny, Why: "rejected for this session"}
+	}
+	return core.Verdict{Effect: core.MustAsk, Why: "it changes a file", Remember: "edits", RememberText: "changes to files in /w"}
+})
+
+func newGateway(store core.Store, broken error) *core.Gateway {
+	prof := &core.Profile{
+		Agents:    []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}},
+		Toolboxes: []core.Toolbox{coretest.Tools{writeFile}},
+		Policy:    asks,
+	}
+	last := 0
+	return core.New(core.Config{
+		Store: store, Node: "test",
+		NewID:   func() string { last++; return "s" + string(rune('0'+last)) },
+		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, broken },
+	})
+}
+
+// serve starts a server; stop ends it and reports what is left behind.
+func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
+	t.Helper()
+	in, out, peer := wiretest.New(wire.Newline)
+	served := make(chan error, 1)
+	go func() { served <- acp.New(acp.Options{Gateway: g, Version: "1.2.3"}).Serve(t.Context(), in, out) }()
+	return peer, func() {
+		peer.Hangup()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	}
+}
+
+// Each file holds one conversation: lines to the server (->) and everything that
+// it said (<-), once nothing moves any more. A file whose name begins with
+// "config" has a configuration that is wrong.
+func TestConversations(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no conversations: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			store := coretest.NewMemory()
+			for i, f := range ar.Files { // one process after the other
+				got := ""
+				synctest.Test(t, func(t *testing.T) {
+					var broken error
+					if strings.HasPrefix(filepath.Base(file), "config") {
+						broken = errors.New(`config.yaml:3:5: modle: unknown key; did you mean "model"?`)
+					}
+					g := newGateway(store, broken)
+					peer, stop := serve(t, g)
+					var err error
+					if got, err = peer.Play(string(f.Data), synctest.Wait); err != nil {
+						t.Error(err)
+					}
+					stop()
+					if err := g.Close(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+				if *updateGolden {
+					ar.Files[i].Data = []byte(got)
+				} else if got != string(f.Data) {
+					t.Errorf("%s: got\n%s\nwant\n%s", f.Name, got, f.Data)
+				}
+			}
+			if *updateGolden {
+				if err := os.WriteFile(file, txtar.Format(ar), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,160 @@
+package acp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// ignored are the events that version 1 has no word for, and why nothing is lost.
+var ignored = map[string]string{
+	"Opened":          "the answer to session/new says it",
+	"Claimed":         "who owns a session is nothing to a client",
+	"PromptQueued":    "the prompt's own answer comes when its turn has ended",
+	"Phase":           "no word for it",
+	"ThoughtStarted":  "a thought's chunks carry its id",
+	"ThoughtEnded":    "a thought's chunks carry its id",
+	"CallArgs":        "the arguments come whole with the call",
+	"Asked":           "asked by session/request_permission",
+	"Answered":        "shows in the call",
+	"SettingsChanged": "settings are not offered",
+	"Bound":           "a back end's own",
+	"Unknown":         "written by a later version",
+	"TurnEnded":       "the answer to session/prompt",
+}
+
+func TestEveryEventIsEncodedOrListed(t *testing.T) {
+	v := NewView("s", "", core.Pos{})
+	seen := map[string]bool{}
+	for _, r := range coretest.Records(1, coretest.Samples()...) {
+		name := strings.TrimPrefix(fmt.Sprintf("%T", r.Event), "core.")
+		out := encode(nil, v, r)
+		seen[name] = seen[name] || len(out) > 0
+		checkLines(t, out)
+	}
+	for name, said := range seen {
+		if why, listed := ignored[name]; !said && !listed {
+			t.Errorf("%s is encoded as nothing and not listed", name)
+		} else if said && listed && name != "TurnEnded" {
+			t.Errorf("%s is listed (%s) but encoded", name, why)
+		}
+	}
+}
+
+func checkLines(t *testing.T, out []byte) {
+	t.Helper()
+	for line := range bytes.Lines(out) {
+		if !json.Valid(line) || line[len(line)-1] != '\n' || len(line) > 64<<10 {
+			t.Errorf("not one line of JSON below 64 KiB: %.200q", line)
+		}
+	}
+}
+
+// fold is what a client makes of the updates: texts joined by message, calls
+// patched.
+func fold(t *testing.T, out []byte) string {
+	t.Helper()
+	text, order := map[string]string{}, []string{}
+	for line := range bytes.Lines(out) {
+		var m struct {
+			Params struct {
+				Update struct {
+					SessionUpdate, MessageID, ToolCallID string
+					Content                              json.RawMessage
+				}
+			}
+		}
+		if err := json.Unmarshal(line, &m); err != nil {
+			t.Fatal(err)
+		}
+		u := m.Params.Update
+		key := u.SessionUpdate + u.MessageID + u.ToolCallID
+		if _, ok := text[key]; !ok {
+			order = append(order, key)
+		}
+		var c struct{ Text string }
+		if json.Unmarshal(u.Content, &c) == nil {
+			text[key] += c.Text
+		} else {
+			text[key] = string(u.Content)
+		}
+	}
+	var b strings.Builder
+	for _, k := range order {
+		fmt.Fprintf(&b, "%s=%s\n", k, text[k])
+	}
+	return b.String()
+}
+
+// However a run is cut into deltas, a client ends with the same.
+func TestDeltasConcatenate(t *testing.T) {
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		var whole, cut []core.Event
+		begin := core.CallChanged{Call: core.Call{ID: "c", Tool: "run", Kind: core.KindExecute, State: core.Proposed}}
+		whole, cut = append(whole, begin), append(cut, begin)
+		for n := range 1 + rnd.IntN(4) {
+			s := strings.Repeat("añ\n\"", rnd.IntN(9000)) + "."
+			mk := func(s string) core.Event {
+				if n%2 == 0 {
+					return core.TextDelta{Message: core.MessageID(fmt.Sprint(n)), Text: s}
+				}
+				return core.CallOutput{Call: "c", Text: s}
+			}
+			whole = append(whole, mk(s))
+			for _, r := range []string{s[:len(s)/4*0], s} {
+				for r != "" {
+					k := min(len(r), 1+rnd.IntN(8000))
+					for k < len(r) && r[k]&0xC0 == 0x80 {
+						k++
+					}
+					cut, r = append(cut, mk(r[:k])), r[k:]
+				}
+			}
+		}
+		render := func(events []core.Event) string {
+			v := NewView("s", "", core.Pos{})
+			var out []byte
+			for _, r := range coretest.Records(1, events...) {
+				out = encode(out, v, r)
+			}
+			checkLines(t, out)
+			return fold(t, out)
+		}
+		if a, b := render(whole), render(cut); a != b {
+			t.Fatalf("seed %d: whole\n%.300s\ncut\n%.300s", seed, a, b)
+		}
+	}
+}
+
+func FuzzEncode(f *testing.F) {
+	f.Add("text", "m", "title", []byte(`{"a":1}`), uint8(0))
+	f.Add("\xff\x00\u2028", "", "\x1b[31m", []byte(`not json`), uint8(5))
+	states := []core.CallState{core.Proposed, core.Awaiting, core.Running, core.Succeeded, core.Errored, core.Rejected, core.Canceled}
+	f.Fuzz(func(t *testing.T, text, id, title string, args []byte, n uint8) {
+		v := NewView(core.SessionID(id), "", core.Pos{})
+		call := core.Call{ID: core.CallID(id), Title: title, Args: args, Output: args, State: states[int(n)%len(states)], Why: text, Content: []core.Block{core.Text{Text: text}}}
+		for _, ev := range []core.Event{
+			core.TextDelta{Message: core.MessageID(id), Text: text}, core.CallChanged{Call: call}, core.CallOutput{Call: core.CallID(id), Text: text},
+			core.TurnStarted{Prompt: []core.Block{core.Text{Text: text}, core.Link{URI: text}}}, core.TitleChanged{Title: title}, core.TurnEnded{Err: text},
+		} {
+			checkLines(t, encode(nil, v, core.Record{Seq: 1, Event: ev}))
+		}
+	})
+}
+
+func BenchmarkTextDelta(b *testing.B) {
+	v := NewView("0198f3c2-1111-7222-8333-444444444444", "", core.Pos{})
+	r := core.Record{Seq: 1, Event: core.TextDelta{Message: "m1-3", Text: "twenty characters ok"}}
+	var dst []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = encode(dst[:0], v, r)
+	}
+}

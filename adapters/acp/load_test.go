@@ -1,0 +1,105 @@
+package acp_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"dragoman/adapters/wire/wiretest"
+	"dragoman/core/coretest"
+)
+
+const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}`
+
+func newSession(t *testing.T, peer *wiretest.Peer) {
+	t.Helper()
+	if err := peer.Send(hello, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`); err != nil {
+		t.Fatal(err)
+	}
+	until(t, peer, `"id":1`)
+}
+
+func promptLine(id int, text string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":%q}]}}`, id, text)
+}
+
+// until reads to the message with that text.
+func until(t *testing.T, peer *wiretest.Peer, text string) string {
+	t.Helper()
+	for {
+		msg, err := peer.Next()
+		if err != nil {
+			t.Fatalf("waiting for %s: %v", text, err)
+		}
+		if strings.Contains(msg, text) {
+			return msg
+		}
+	}
+}
+
+// A prompt and its cancel in one write: never lost.
+func TestCancelInOneWrite(t *testing.T) {
+	g := newGateway(coretest.NewMemory(), nil)
+	peer, stop := serve(t, g)
+	newSession(t, peer)
+	for i := range 500 {
+		if err := peer.Send(promptLine(10+i, "hang"), `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`); err != nil {
+			t.Fatal(err)
+		}
+		if got := until(t, peer, fmt.Sprintf(`"id":%d`, 10+i)); !strings.Contains(got, `"stopReason":"cancelled"`) {
+			t.Fatalf("prompt %d: %s", i, got)
+		}
+	}
+	stop()
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A cancel ends what runs and all that was read before it, each answered.
+func TestCancelEndsTheQueue(t *testing.T) {
+	g := newGateway(coretest.NewMemory(), nil)
+	peer, stop := serve(t, g)
+	newSession(t, peer)
+	if err := peer.Send(promptLine(2, "hang"), promptLine(3, "say two"), promptLine(4, "say three"),
+		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`, promptLine(5, "say four")); err != nil {
+		t.Fatal(err)
+	}
+	for open := 4; open > 0; {
+		msg := until(t, peer, `"stopReason"`)
+		if want := "cancelled"; !strings.Contains(msg, want) && !strings.Contains(msg, `"id":5,"result":{"stopReason":"end_turn"}`) {
+			t.Errorf("got %s", msg)
+		}
+		open--
+	}
+	stop()
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// 1,000 turns and the end of the connection leave no goroutine.
+func TestGoroutines(t *testing.T) {
+	before := runtime.NumGoroutine()
+	g := newGateway(coretest.NewMemory(), nil)
+	peer, stop := serve(t, g)
+	newSession(t, peer)
+	for i := range 1000 {
+		if err := peer.Send(promptLine(10+i, "say hello")); err != nil {
+			t.Fatal(err)
+		}
+		until(t, peer, fmt.Sprintf(`"id":%d`, 10+i))
+	}
+	if err := peer.Send(promptLine(5000, "hang")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, peer, "one moment")
+	stop()
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if after := runtime.NumGoroutine(); after > before {
+		t.Errorf("%d goroutines, before %d", after, before)
+	}
+}
