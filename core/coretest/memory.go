@@ -3,9 +3,11 @@ package coretest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"dragoman/core"
@@ -47,6 +49,7 @@ type memoryJournal struct {
 	store *Memory
 	meta  core.Meta
 	at    *memorySession
+	epoch uint64 // of the claim
 }
 
 var (
@@ -72,6 +75,9 @@ func (m *Memory) Create(ctx context.Context, meta core.Meta) (core.Journal, erro
 	if err := m.before(ctx, "create", meta.ID); err != nil {
 		return nil, err
 	}
+	if id := string(meta.ID); id == "" || len(id) > 256 || strings.ContainsRune(id, 0) || meta.Principal == "" {
+		return nil, errors.New("create session: its id or its principal is empty, longer than 256 bytes or has a NUL")
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := memoryKey{meta.Principal, meta.ID}
@@ -86,7 +92,7 @@ func (m *Memory) Create(ctx context.Context, meta core.Meta) (core.Journal, erro
 		summary: core.Summary{ID: meta.ID, Cwd: meta.Cwd, Roots: meta.Roots, Parent: meta.Parent, Created: meta.Created, Updated: meta.Created},
 	}
 	m.sessions[key] = s
-	return &memoryJournal{m, meta, s}, nil
+	return &memoryJournal{store: m, meta: meta, at: s}, nil
 }
 
 // Open implements core.Store.
@@ -100,7 +106,7 @@ func (m *Memory) Open(ctx context.Context, p core.Principal, id core.SessionID) 
 	if s == nil {
 		return nil, fmt.Errorf("open session %s: %w", id, core.ErrNotFound)
 	}
-	return &memoryJournal{m, s.meta, s}, nil
+	return &memoryJournal{store: m, meta: s.meta, at: s}, nil
 }
 
 // List implements core.Store.
@@ -187,8 +193,8 @@ func (j *memoryJournal) Claim(ctx context.Context) (uint64, error) {
 	if j.at.owner != nil {
 		return 0, &core.OwnedError{Session: j.meta.ID, Node: "memory"}
 	}
-	j.at.owner = j
-	return j.at.epoch + 1, nil
+	j.at.owner, j.epoch = j, j.at.epoch+1
+	return j.epoch, nil
 }
 
 // storedLocked reports whether the session was not deleted.
@@ -223,8 +229,11 @@ func (j *memoryJournal) Write(ctx context.Context, records []core.Record) error 
 		if err != nil {
 			return fmt.Errorf("write session %s: %w", j.meta.ID, err)
 		}
+		if ok && r.Epoch != j.epoch {
+			return fmt.Errorf("write session %s: record %d is of epoch %d, and the session is claimed under %d", j.meta.ID, r.Seq, r.Epoch, j.epoch)
+		}
 		if ok {
-			end, all, epoch = next, append(all, rest), max(epoch, r.Epoch)
+			end, all, epoch = next, append(all, rest), r.Epoch
 		}
 	}
 	j.at.end, j.at.records, j.at.epoch = end, all, epoch

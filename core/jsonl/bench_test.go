@@ -1,0 +1,193 @@
+package jsonl_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/core"
+	"dragoman/core/jsonl"
+)
+
+// turns returns the records of an ordinary session: in each turn three answers,
+// each with a call, its arguments and four states.
+func turns(epoch uint64, n int) []core.Record {
+	var recs []core.Record
+	now := time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC)
+	add := func(ev core.Event) {
+		recs = append(recs, core.Record{Epoch: epoch, Seq: uint64(len(recs)) + 2, Time: now.Add(time.Duration(len(recs)) * time.Millisecond), Event: ev})
+	}
+	add(core.Claimed{Epoch: epoch, Node: "bench"})
+	for turn := 0; len(recs) < n; turn++ {
+		id := core.TurnID(fmt.Sprint("t", turn))
+		add(core.TurnStarted{Turn: id, Message: core.MessageID(fmt.Sprint("m", turn)), Prompt: []core.Block{core.Text{Text: "please do this and that\nthank you"}}})
+		for k := range 3 {
+			add(core.TextDelta{Message: core.MessageID(fmt.Sprint("a", turn, "-", k)), Text: strings.Repeat("some words of an answer\n", 8)})
+			c := core.Call{ID: core.CallID(fmt.Sprint("c", turn, "-", k)), Turn: id, Server: core.Native, Tool: "read_file", Kind: core.KindRead, State: core.Proposed}
+			add(core.CallChanged{Call: c})
+			add(core.CallArgs{Call: c.ID, Text: `{"path":"/home/ada/app/x.go","from":1,"to":200}`})
+			c.Args, c.Title = json.RawMessage(`{"path":"/home/ada/app/x.go","from":1,"to":200}`), "read core/session.go"
+			c.Locations = []core.Location{{Path: "/home/ada/app/x.go", Line: 1}}
+			add(core.CallChanged{Call: c})
+			c.State, c.Start = core.Running, now
+			add(core.CallChanged{Call: c})
+			c.State, c.End, c.Content = core.Succeeded, now, []core.Block{core.Text{Text: strings.Repeat("package main\n", 20)}}
+			add(core.CallChanged{Call: c})
+		}
+		add(core.UsageChanged{Turn: id, Last: core.Usage{In: 1, Out: 2}, Total: core.Usage{In: 3, Out: 4}})
+		add(core.TurnEnded{Turn: id, Stop: core.StopEnd})
+	}
+	return recs[:n]
+}
+
+func claimed(tb testing.TB, s *jsonl.Store, id core.SessionID) (core.Journal, uint64) {
+	tb.Helper()
+	j, err := s.Create(tb.Context(), core.Meta{ID: id, Principal: core.Local, Cwd: "/home/ada/app", Created: time.Now()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	epoch, err := j.Claim(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return j, epoch
+}
+
+func filled(tb testing.TB, s *jsonl.Store, n int) core.Journal {
+	tb.Helper()
+	j, epoch := claimed(tb, s, "s1")
+	for recs := turns(epoch, n); len(recs) > 0; {
+		k := min(100, len(recs))
+		if err := j.Write(tb.Context(), recs[:k]); err != nil {
+			tb.Fatal(err)
+		}
+		recs = recs[k:]
+	}
+	return j
+}
+
+func newStore(tb testing.TB) *jsonl.Store {
+	s := jsonl.New(tb.TempDir())
+	tb.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// BenchmarkLoad reads a session of 100,000 records.
+func BenchmarkLoad(b *testing.B) {
+	j := filled(b, newStore(b), 100_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for _, err := range j.Read(b.Context(), core.Pos{}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if n != 100_001 {
+			b.Fatalf("read %d records", n)
+		}
+	}
+}
+
+// BenchmarkSkip reads the last of 100,000 records.
+func BenchmarkSkip(b *testing.B) {
+	j := filled(b, newStore(b), 100_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range j.Read(b.Context(), core.Pos{Seq: 100_000}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkClaim claims a session of 100,000 records.
+func BenchmarkClaim(b *testing.B) {
+	j := filled(b, newStore(b), 100_000)
+	for b.Loop() {
+		if err := j.Release(); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := j.Claim(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkWrite appends one record at a time: written, not yet durable.
+func BenchmarkWrite(b *testing.B) {
+	j, epoch := claimed(b, newStore(b), "s1")
+	seq := uint64(2)
+	b.ReportAllocs()
+	for b.Loop() {
+		r := core.Record{Epoch: epoch, Seq: seq, Time: time.Now(), Event: core.TextDelta{Message: "m1", Text: "some words of an answer, as they come"}}
+		seq++
+		if err := j.Write(b.Context(), []core.Record{r}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDurable appends one record at a time and makes each durable, in eight
+// sessions at once.
+func BenchmarkDurable(b *testing.B) {
+	s := newStore(b)
+	journals := make(chan core.Journal, 64)
+	for i := range cap(journals) {
+		j, _ := claimed(b, s, core.SessionID(fmt.Sprint("s", i)))
+		journals <- j
+	}
+	b.SetParallelism(4)
+	b.RunParallel(func(pb *testing.PB) {
+		j := <-journals
+		for seq := uint64(2); pb.Next(); seq++ {
+			r := core.Record{Epoch: 1, Seq: seq, Time: time.Now(), Event: core.Notice{Severity: core.Info, Text: "some words"}}
+			if err := j.Write(context.Background(), []core.Record{r}); err != nil {
+				b.Error(err)
+				return
+			}
+			if err := j.Sync(context.Background()); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkList lists 2,000 sessions, and the ten that were used last.
+func BenchmarkList(b *testing.B) {
+	s := newStore(b)
+	for i := range 2000 {
+		j, err := s.Create(b.Context(), core.Meta{ID: core.SessionID(fmt.Sprint("s", i)), Principal: core.Local, Cwd: "/home/ada/app", Created: time.Now()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Note(b.Context(), core.Local, core.Summary{ID: j.Meta().ID, Title: "a title of some words", Updated: time.Now()}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, most := range []int{2000, 10} {
+		b.Run(fmt.Sprint(most), func(b *testing.B) {
+			for b.Loop() {
+				n := 0
+				for _, err := range s.List(b.Context(), core.Local) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					if n++; n == most {
+						break
+					}
+				}
+				if n != most {
+					b.Fatalf("listed %d", n)
+				}
+			}
+		})
+	}
+}

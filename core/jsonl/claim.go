@@ -1,0 +1,245 @@
+package jsonl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+
+	"dragoman/core"
+)
+
+// claim is what an owner has of its session.
+type claim struct {
+	log   *os.File // for appending
+	lock  *os.File
+	epoch uint64
+
+	// The writer's alone.
+	size int64    // of the log, as we left it
+	end  core.Pos // behind its last record
+	enc  core.Encoder
+	buf  []byte
+
+	mu     sync.Mutex // guards the field below
+	broken error      // why nothing more is written
+}
+
+// owner says who owns a session, for people: the lock is what counts.
+type owner struct {
+	PID   int    `json:"pid"`
+	Epoch uint64 `json:"epoch"`
+	Host  string `json:"host"`
+}
+
+// Claim implements core.Journal. It cuts off what the death of the last owner
+// left unfinished. ErrReadOnly: the log cannot be gone on with.
+func (j *journal) Claim(ctx context.Context) (uint64, error) {
+	if err := context.Cause(ctx); err != nil {
+		return 0, fmt.Errorf("claim session %q: %w", j.meta.ID, err)
+	}
+	held, err := lock(j.files.lock)
+	if errors.Is(err, errLocked) {
+		return 0, &core.OwnedError{Session: j.meta.ID, Node: readOwner(j.files.owner).String()}
+	}
+	var c *claim
+	if err == nil {
+		if c, err = j.take(held); err != nil {
+			if errors.Is(err, fs.ErrNotExist) && !exists(j.files.log) { // deleted: the lock file is ours alone
+				err = errors.Join(core.ErrNotFound, unlockAndRemove(held))
+			} else {
+				err = errors.Join(err, held.Close())
+			}
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("claim session %q: %w", j.meta.ID, err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.claim = c
+	return c.epoch, nil
+}
+
+// take makes the claim of whoever holds the lock.
+func (j *journal) take(held *os.File) (*claim, error) {
+	log, err := openFile(j.files.log, os.O_RDWR|os.O_APPEND)
+	if err != nil {
+		return nil, err
+	}
+	found, err := examine(log, j.files)
+	if err == nil && found.torn {
+		if err = truncate(log, found.size); err == nil {
+			err = syncData(log)
+		}
+	}
+	c := &claim{log: log, lock: held, epoch: found.epoch + 1, size: found.size, end: found.end}
+	if err == nil {
+		err = writeOwner(j.files.owner, c.epoch)
+	}
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return c, nil
+}
+
+// found is what a log is like.
+type found struct {
+	size  int64 // of its good lines
+	torn  bool  // an unfinished or bad line stands behind them
+	epoch uint64
+	end   core.Pos // behind the last record
+}
+
+// examine reads a whole log. ErrReadOnly: it must not be written to.
+func examine(log io.ReaderAt, f files) (found, error) {
+	l := newLines(log)
+	h, err := readHeader(l)
+	if err != nil {
+		return found{}, fmt.Errorf("%w: %w", ErrReadOnly, err)
+	}
+	if lacks := h.unknownFeatures(); len(lacks) > 0 {
+		return found{}, fmt.Errorf("%w: a later version of dragoman wrote it, with features that this one lacks (%s): update it", ErrReadOnly, strings.Join(lacks, ", "))
+	}
+	got := found{size: l.next}
+	var last []byte // the last record that counts
+	for {
+		line, err := l.read()
+		if errors.Is(err, io.EOF) || errors.Is(err, errUnfinished) {
+			got.torn = err != io.EOF //nolint:errorlint // told apart just above
+			return got, got.place(last, f.values)
+		}
+		if err != nil && !errors.Is(err, errTooLong) {
+			return found{}, err
+		}
+		object, good := unseal(line)
+		if good {
+			peeked, err := core.Peek(object)
+			if good = err == nil; good && peeked.Place().Epoch >= got.epoch {
+				got.epoch = peeked.Place().Epoch
+				last = append(last[:0], object...)
+			}
+		}
+		if good {
+			got.size = l.next
+			continue
+		}
+		if got.torn, err = l.nothingBehind(err); got.torn {
+			return got, got.place(last, f.values)
+		}
+		if err != nil {
+			return found{}, err
+		}
+		return found{}, fmt.Errorf("%w: the line at byte %d of %s is damaged and not the last; what stands before it can be read, and nothing was deleted",
+			ErrReadOnly, got.size, f.log)
+	}
+}
+
+// nothingBehind reports whether the bad line that was read last, with err, ends
+// the file.
+func (l *lines) nothingBehind(err error) (bool, error) {
+	if errors.Is(err, errTooLong) {
+		if err := l.skip(); err != nil {
+			return errors.Is(err, io.EOF), err
+		}
+	}
+	_, err = l.read()
+	if errors.Is(err, errUnfinished) || errors.Is(err, errTooLong) {
+		err = nil
+	}
+	return errors.Is(err, io.EOF), err
+}
+
+// place finds where the next record stands, behind the last one.
+func (g *found) place(last []byte, values string) error {
+	if last == nil {
+		return fmt.Errorf("%w: it has no records", ErrReadOnly)
+	}
+	peeked, err := core.Peek(last)
+	if err != nil {
+		return err
+	}
+	r := peeked.Place()
+	if digest := valueOf(last); digest != "" {
+		last, err = withValue(last, values, digest)
+	}
+	if err == nil { // a lost body was that of an atomic record: runs are short
+		r, err = new(core.Decoder).Decode(last)
+	}
+	g.end = r.End()
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errBad) {
+		err = nil
+	}
+	return err
+}
+
+// Release implements core.Journal.
+func (j *journal) Release() error {
+	j.mu.Lock()
+	c := j.claim
+	j.claim = nil
+	j.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	err := remove(j.files.owner)
+	if err = errors.Join(err, c.log.Close(), c.lock.Close()); err != nil {
+		return fmt.Errorf("release session %q: %w", j.meta.ID, err)
+	}
+	return nil
+}
+
+func (j *journal) claimed() *claim {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.claim
+}
+
+func readOwner(path string) owner {
+	var o owner
+	f, err := openFile(path, os.O_RDONLY)
+	if err != nil {
+		return o
+	}
+	defer func() { _ = f.Close() }()
+	if json.NewDecoder(io.LimitReader(f, 4096)).Decode(&o) != nil {
+		return owner{}
+	}
+	return o
+}
+
+func writeOwner(path string, epoch uint64) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	b, err := json.Marshal(owner{PID: os.Getpid(), Epoch: epoch, Host: host})
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, append(b, '\n'), false)
+}
+
+func (o owner) String() string {
+	switch {
+	case o.PID == 0:
+		return "one that has just begun"
+	case o.Host == "":
+		return fmt.Sprintf("process %d", o.PID)
+	}
+	return fmt.Sprintf("process %d on %s", o.PID, o.Host)
+}
+
+// alive reports whether the owner may still be there; one on another host may.
+func (o owner) alive() bool {
+	if o.PID == 0 {
+		return false
+	}
+	host, err := os.Hostname()
+	return err != nil || o.Host != host || alive(o.PID)
+}

@@ -1,0 +1,381 @@
+package jsonl
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"dragoman/core"
+)
+
+const (
+	indexName = "dragoman index"
+	// indexSlack is how much an index may grow beyond twice what it was when it
+	// was written, in bytes.
+	indexSlack = 256 << 10
+)
+
+// indexHeader is the first line of the index. Size is the length of what was
+// written with it.
+type indexHeader struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	Size    int64  `json:"size"`
+}
+
+// indexEntry is any other line: a summary, and how long the log was then.
+type indexEntry struct {
+	Principal core.Principal `json:"p"`
+	Log       int64          `json:"n"`
+	Summary   core.Summary   `json:"s"`
+}
+
+// Note implements core.Store.
+func (s *Store) Note(ctx context.Context, p core.Principal, sum core.Summary) error {
+	err := checkID(p, sum.ID)
+	var f files
+	if err == nil {
+		f, err = s.session(p, sum.ID, false)
+	}
+	if err == nil && !exists(f.log) {
+		err = core.ErrNotFound
+	}
+	if err == nil {
+		err = s.note(ctx, p, sum, f, func() error { return nil })
+	}
+	if err != nil {
+		return fmt.Errorf("note session %q: %w", sum.ID, err)
+	}
+	return nil
+}
+
+// note appends an entry to the index and calls then, before anybody else may
+// change the index.
+func (s *Store) note(ctx context.Context, p core.Principal, sum core.Summary, f files, then func() error) error {
+	return s.changeIndex(ctx, func(root string) error {
+		e := indexEntry{Principal: p, Summary: sum}
+		if fi, err := os.Lstat(f.log); err == nil {
+			e.Log = fi.Size()
+		}
+		large, err := appendEntry(ctx, root, e)
+		if err == nil {
+			err = then()
+		}
+		if err == nil && large {
+			err = compactIndex(ctx, root)
+		}
+		return err
+	})
+}
+
+// appendEntry appends an entry to the index; large: it should be compacted.
+func appendEntry(ctx context.Context, root string, e indexEntry) (large bool, err error) {
+	line, err := e.line()
+	if err != nil {
+		return false, err
+	}
+	index, size, err := openIndex(ctx, root)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, index.Close()) }()
+	if n, err := index.Write(line); err != nil {
+		if n > 0 {
+			err = errors.Join(err, truncate(index, size))
+		}
+		return false, err
+	}
+	if size += int64(len(line)); size <= indexSlack {
+		return false, nil
+	}
+	h, ok := readIndexHeader(newLines(index))
+	return !ok || size > 2*h.Size+indexSlack, nil
+}
+
+// changeIndex calls change while nobody else may change the index.
+func (s *Store) changeIndex(ctx context.Context, change func(root string) error) error {
+	root, err := s.find(false)
+	if err != nil {
+		return err
+	}
+	select {
+	case s.indexing <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-s.indexing }()
+	held, err := lockWait(ctx, filepath.Join(root, "index.lock"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(change(root), held.Close())
+}
+
+func indexPath(root string) string { return filepath.Join(root, "index.jsonl") }
+
+// openIndex opens the index for appending, and makes it from the logs if it is
+// not there. What a crash left unfinished at its end is cut.
+func openIndex(ctx context.Context, root string) (*os.File, int64, error) {
+	for tries := 0; ; tries++ {
+		index, err := openFile(indexPath(root), os.O_RDWR|os.O_APPEND)
+		if err == nil {
+			size, ok, err := mendTail(index)
+			if ok || err != nil {
+				return index, size, err
+			}
+			_ = index.Close()
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, 0, err
+		}
+		if tries > 0 {
+			return nil, 0, fmt.Errorf("%s cannot be used", indexPath(root))
+		}
+		if err := rebuildIndex(ctx, root); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// mendTail makes an index end with a whole line; false: it is damaged.
+func mendTail(index *os.File) (size int64, ok bool, err error) {
+	if _, ok := readIndexHeader(newLines(index)); !ok {
+		return 0, false, nil
+	}
+	fi, err := index.Stat()
+	if err != nil {
+		return 0, false, err
+	}
+	size = fi.Size()
+	for line, err := range backwards(index, size) {
+		if err != nil {
+			return 0, false, nil //nolint:nilerr // it will be made again
+		}
+		if line.whole {
+			if end := line.at + int64(len(line.text)) + 1; end < size {
+				return end, true, truncate(index, end)
+			}
+			return size, true, nil
+		}
+	}
+	return 0, false, nil
+}
+
+func readIndexHeader(l *lines) (h indexHeader, ok bool) {
+	line, err := l.read()
+	object, good := unseal(line)
+	return h, err == nil && good && json.Unmarshal(object, &h) == nil && h.Format == indexName && h.Version == 1
+}
+
+func (e indexEntry) line() ([]byte, error) {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	if b = seal(b, 0); len(b) > maxLine {
+		return nil, errTooLong
+	}
+	return b, nil
+}
+
+// tailLine is a line of a file that is read from its end.
+type tailLine struct {
+	text  []byte
+	at    int64
+	whole bool // it has an end
+}
+
+// backwards yields the lines of the first size bytes of a file, the last first,
+// each valid until the next.
+func backwards(file io.ReaderAt, size int64) iter.Seq2[tailLine, error] {
+	return func(yield func(tailLine, error) bool) {
+		const step = 64 << 10
+		var buf []byte // from at on
+		at, whole := size, false
+		for {
+			i := bytes.LastIndexByte(buf, '\n')
+			if i < 0 && at > 0 {
+				if len(buf) > maxLine {
+					yield(tailLine{}, errTooLong)
+					return
+				}
+				n := min(at, step)
+				more := make([]byte, n, int(n)+len(buf))
+				if _, err := file.ReadAt(more, at-n); err != nil {
+					yield(tailLine{}, err)
+					return
+				}
+				buf, at = append(more, buf...), at-n
+				continue
+			}
+			if text := buf[i+1:]; whole || len(text) > 0 {
+				if !yield(tailLine{text, at + int64(i) + 1, whole}, nil) {
+					return
+				}
+			}
+			if i < 0 {
+				return
+			}
+			buf, whole = buf[:i], true
+		}
+	}
+}
+
+// entries yields an index's newest entry of each session, the last used first.
+// errBad says that the index is damaged.
+func entries(index *os.File) iter.Seq2[indexEntry, error] {
+	type key struct {
+		p  core.Principal
+		id core.SessionID
+	}
+	return func(yield func(indexEntry, error) bool) {
+		fi, err := index.Stat()
+		if err != nil {
+			yield(indexEntry{}, err)
+			return
+		}
+		seen := map[key]bool{}
+		for line, err := range backwards(index, fi.Size()) {
+			if err == nil && !line.whole { // a crash, or somebody is writing
+				continue
+			}
+			var e indexEntry
+			object, ok := unseal(line.text)
+			switch {
+			case err != nil && !errors.Is(err, errTooLong):
+				yield(indexEntry{}, err)
+				return
+			case err == nil && ok && line.at == 0: // the header
+				return
+			case err != nil || !ok || json.Unmarshal(object, &e) != nil:
+				yield(indexEntry{}, errBad)
+				return
+			}
+			if k := (key{e.Principal, e.Summary.ID}); !seen[k] {
+				seen[k] = true
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+		yield(indexEntry{}, errBad) // it has no header
+	}
+}
+
+// compact rewrites the index without what is obsolete.
+func (s *Store) compact(ctx context.Context) error {
+	return s.changeIndex(ctx, func(root string) error { return compactIndex(ctx, root) })
+}
+
+func compactIndex(ctx context.Context, root string) error {
+	all, err := liveEntries(root)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, errBad):
+		return rebuildIndex(ctx, root)
+	case err != nil:
+		return err
+	}
+	slices.Reverse(all)
+	return writeIndex(root, all)
+}
+
+// liveEntries reads the index, less the sessions that are gone.
+func liveEntries(root string) (all []indexEntry, err error) {
+	index, err := openFile(indexPath(root), os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = index.Close() }()
+	for e, err := range entries(index) {
+		if err != nil {
+			return nil, err
+		}
+		if exists(sessionFiles(root, e.Principal, e.Summary.ID).log) {
+			all = append(all, e)
+		}
+	}
+	return all, nil
+}
+
+// rebuildIndex makes the index from the logs. What cannot be read is left out.
+func rebuildIndex(ctx context.Context, root string) error {
+	logs, err := filepath.Glob(filepath.Join(globEscape(root), "sessions", "??", "*.jsonl"))
+	if err != nil {
+		return err
+	}
+	var all []indexEntry
+	for _, log := range logs {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		base := filepath.Base(log)
+		f := filesOf(filepath.Dir(log), base[:len(base)-len(".jsonl")])
+		if e, err := derive(ctx, f); err == nil {
+			all = append(all, e)
+		}
+	}
+	slices.SortFunc(all, func(a, b indexEntry) int {
+		return cmp.Or(a.Summary.Updated.Compare(b.Summary.Updated), cmp.Compare(a.Summary.ID, b.Summary.ID))
+	})
+	return writeIndex(root, all)
+}
+
+// globEscape makes a path stand for itself in a pattern.
+func globEscape(path string) string {
+	if filepath.Separator == '\\' {
+		return path // there is no escaping, and few of these characters in names
+	}
+	var b []byte
+	for i := range len(path) {
+		if bytes.IndexByte([]byte(`*?[\`), path[i]) >= 0 {
+			b = append(b, '\\')
+		}
+		b = append(b, path[i])
+	}
+	return string(b)
+}
+
+// writeIndex replaces the index. Entries come in the order of their use.
+func writeIndex(root string, all []indexEntry) error {
+	var lines []byte
+	for _, e := range all {
+		if line, err := e.line(); err == nil {
+			lines = append(lines, line...)
+		}
+	}
+	b, err := json.Marshal(indexHeader{indexName, 1, int64(len(lines))})
+	if err != nil {
+		return err
+	}
+	return replaceFile(indexPath(root), append(seal(b, 0), lines...), true)
+}
+
+// derive reads a session's summary out of its log.
+func derive(ctx context.Context, f files) (indexEntry, error) {
+	meta, err := readMeta(f)
+	if err != nil {
+		return indexEntry{}, err
+	}
+	fi, err := os.Lstat(f.log)
+	if err != nil {
+		return indexEntry{}, err
+	}
+	sum, err := core.Summarize(func() iter.Seq2[core.Record, error] {
+		return func(yield func(core.Record, error) bool) {
+			if err := readLog(ctx, f, core.Pos{}, func(r core.Record) bool { return yield(r, nil) }); err != nil {
+				yield(core.Record{}, err)
+			}
+		}
+	})
+	return indexEntry{Principal: meta.Principal, Log: fi.Size(), Summary: sum}, err
+}

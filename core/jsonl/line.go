@@ -1,0 +1,129 @@
+package jsonl
+
+import (
+	"bytes"
+	"errors"
+	"hash/crc32"
+	"io"
+	"strconv"
+)
+
+// A line is a JSON object whose last member is the CRC32C of all that stands
+// before it, in eight hexadecimal digits:
+//
+//	{"e":1,"s":7,…,"c":"0f3a99d2"}
+const (
+	sumMember = `,"c":"`
+	sumLen    = len(sumMember) + 8 + len(`"}`)
+
+	// maxLine bounds a line, so that reading one takes bounded memory. What is
+	// larger stands in a file of its own long before.
+	maxLine = 1 << 20
+)
+
+var (
+	errUnfinished = errors.New("the line has no end yet")
+	errTooLong    = errors.New("the line is too long")
+)
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+
+// seal makes a line of the object that dst[start:] is.
+func seal(dst []byte, start int) []byte {
+	dst = dst[:len(dst)-1]
+	sum := checksum(dst[start:])
+	dst = append(dst, sumMember...)
+	for shift := 28; shift >= 0; shift -= 4 {
+		dst = append(dst, "0123456789abcdef"[sum>>shift&0xf])
+	}
+	return append(dst, "\"}\n"...)
+}
+
+// unseal checks a line, without its end, and returns the object as it was before
+// seal. It changes line.
+func unseal(line []byte) (object []byte, ok bool) {
+	n := len(line) - sumLen
+	if n < 1 || string(line[n:n+len(sumMember)]) != sumMember || string(line[len(line)-2:]) != `"}` {
+		return nil, false
+	}
+	sum, err := strconv.ParseUint(string(line[n+len(sumMember):len(line)-2]), 16, 32)
+	if err != nil || uint32(sum) != checksum(line[:n]) {
+		return nil, false
+	}
+	line[n] = '}'
+	return line[:n+1], true
+}
+
+// lines reads lines from a file that somebody else may be writing.
+type lines struct {
+	file io.ReaderAt
+	buf  []byte // buf[from:to] was read and not yet returned
+	from int
+	to   int
+	next int64 // offset of buf[from]
+	at   int64 // offset of the line that was returned last
+}
+
+func newLines(file io.ReaderAt) *lines { return &lines{file: file, buf: make([]byte, 64<<10)} }
+
+// read returns the next line without its end, valid until the next call. The
+// error is io.EOF at the end, errUnfinished when the last line has no end,
+// errTooLong, or what the file says.
+func (l *lines) read() ([]byte, error) {
+	l.at = l.next
+	for looked := 0; ; {
+		if i := bytes.IndexByte(l.buf[l.from+looked:l.to], '\n'); i >= 0 {
+			line := l.buf[l.from : l.from+looked+i]
+			l.from += len(line) + 1
+			l.next += int64(len(line)) + 1
+			return line, nil
+		}
+		looked = l.to - l.from
+		if looked > maxLine {
+			return nil, errTooLong
+		}
+		if err := l.fill(); err == io.EOF && looked > 0 {
+			return nil, errUnfinished
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// fill reads more behind what is there.
+func (l *lines) fill() error {
+	if l.from > 0 {
+		l.to = copy(l.buf, l.buf[l.from:l.to])
+		l.from = 0
+	}
+	if l.to == len(l.buf) {
+		l.buf = append(l.buf, make([]byte, len(l.buf))...)
+	}
+	n, err := l.file.ReadAt(l.buf[l.to:], l.next+int64(l.to))
+	l.to += n
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// again makes read return the line at l.at, as it is in the file by then.
+func (l *lines) again() {
+	l.next, l.from, l.to = l.at, 0, 0
+}
+
+// skip passes over a line that is too long.
+func (l *lines) skip() error {
+	for {
+		if i := bytes.IndexByte(l.buf[l.from:l.to], '\n'); i >= 0 {
+			l.from += i + 1
+			l.next += int64(i) + 1
+			return nil
+		}
+		l.next += int64(l.to - l.from)
+		l.from, l.to = 0, 0
+		if err := l.fill(); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package jsonl
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"dragoman/core"
+)
+
+// maxID is the longest id of a session, in bytes.
+const maxID = 256
+
+// ErrReadOnly says that a session can be read but not claimed, because its log
+// is damaged or has features that this version does not know.
+var ErrReadOnly = errors.New("the session can be read, but not gone on with")
+
+// Store keeps sessions in a folder. It implements core.Store.
+type Store struct {
+	dir  string
+	root atomic.Pointer[string] // where dir is; nil: not looked at yet, or not there
+
+	indexing chan struct{} // holds one while this process changes the index
+
+	mu   sync.Mutex // guards the fields below
+	open map[*journal]struct{}
+}
+
+var _ core.Store = (*Store)(nil)
+
+// New returns the store in dir. It touches nothing: dir is looked at when it is
+// needed, and made with the first session.
+func New(dir string) *Store {
+	return &Store{dir: dir, indexing: make(chan struct{}, 1), open: map[*journal]struct{}{}}
+}
+
+// files are the paths of one session.
+type files struct {
+	dir, log, lock, owner, values, spill string
+}
+
+// find returns the folder that dir means; with make it is there afterwards. The
+// error is fs.ErrNotExist where it is not.
+func (s *Store) find(make bool) (string, error) {
+	if root := s.root.Load(); root != nil {
+		return *root, nil
+	}
+	if make && s.dir != "" {
+		if err := makeDirs(s.dir); err != nil {
+			return "", err
+		}
+	}
+	root, err := checkTop(s.dir)
+	if err != nil {
+		return "", err
+	}
+	sessions := filepath.Join(root, "sessions")
+	if make {
+		if err := makeDir(sessions); err != nil {
+			return "", err
+		}
+	}
+	if err := checkDir(sessions); err != nil {
+		return "", err
+	}
+	s.root.Store(&root)
+	return root, nil
+}
+
+// session returns the paths of a session; with make its folder is there
+// afterwards. The error is fs.ErrNotExist where it is not.
+func (s *Store) session(p core.Principal, id core.SessionID, make bool) (files, error) {
+	root, err := s.find(make)
+	if err != nil {
+		return files{}, err
+	}
+	f := sessionFiles(root, p, id)
+	if make {
+		if err := makeDir(f.dir); err != nil {
+			return files{}, err
+		}
+	}
+	return f, checkDir(f.dir)
+}
+
+func sessionFiles(root string, p core.Principal, id core.SessionID) files {
+	sum := sha256.Sum256([]byte(string(p) + "\x00" + string(id)))
+	key := hex.EncodeToString(sum[:16])
+	return filesOf(filepath.Join(root, "sessions", key[:2]), key)
+}
+
+func filesOf(dir, key string) files {
+	base := filepath.Join(dir, key)
+	return files{dir: dir, log: base + ".jsonl", lock: base + ".lock", owner: base + ".owner", values: base + ".values", spill: base + ".spill"}
+}
+
+// checkID refuses what cannot name a session.
+func checkID(p core.Principal, id core.SessionID) error {
+	for _, s := range [...]struct{ what, text string }{{"id", string(id)}, {"principal", string(p)}} {
+		switch {
+		case s.text == "":
+			return fmt.Errorf("the session's %s is empty", s.what)
+		case len(s.text) > maxID:
+			return fmt.Errorf("the session's %s has %d bytes, the most is %d", s.what, len(s.text), maxID)
+		case strings.ContainsRune(s.text, 0) || !utf8.ValidString(s.text):
+			return fmt.Errorf("the session's %s is not text: it has a NUL or is not UTF-8", s.what)
+		}
+	}
+	return nil
+}
+
+// Create implements core.Store. When it returns, the session is durable.
+func (s *Store) Create(ctx context.Context, meta core.Meta) (core.Journal, error) {
+	if err := checkID(meta.Principal, meta.ID); err != nil {
+		return nil, fmt.Errorf("create session: %w", err)
+	}
+	f, err := s.session(meta.Principal, meta.ID, true)
+	if err == nil {
+		err = s.create(ctx, f, meta)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create session %q: %w", meta.ID, err)
+	}
+	return s.journal(f, meta), nil
+}
+
+func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
+	if exists(f.log) {
+		return core.ErrExists
+	}
+	held, err := lockWait(ctx, f.lock)
+	if err != nil {
+		return err
+	}
+	if exists(f.log) {
+		return errors.Join(core.ErrExists, held.Close())
+	}
+	err = s.note(ctx, meta.Principal, core.Summary{
+		ID: meta.ID, Cwd: meta.Cwd, Roots: meta.Roots, Parent: meta.Parent, Created: meta.Created, Updated: meta.Created,
+	}, f, func() error {
+		if err := replaceFile(f.log, newLog(meta), true); err != nil {
+			return err
+		}
+		return syncDir(f.dir)
+	})
+	if err != nil {
+		return errors.Join(err, unlockAndRemove(held))
+	}
+	return held.Close()
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// Open implements core.Store.
+func (s *Store) Open(ctx context.Context, p core.Principal, id core.SessionID) (core.Journal, error) {
+	if err := checkID(p, id); err != nil {
+		return nil, fmt.Errorf("open session: %w: %w", core.ErrNotFound, err)
+	}
+	f, err := s.session(p, id, false)
+	var meta core.Meta
+	if err == nil {
+		meta, err = readMeta(f)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("open session %q: %w", id, core.ErrNotFound)
+	case err != nil:
+		return nil, fmt.Errorf("open session %q: %w", id, err)
+	case meta.ID != id || meta.Principal != p:
+		return nil, fmt.Errorf("open session %q: %s is the log of another session, %q", id, f.log, meta.ID)
+	}
+	return s.journal(f, meta), nil
+}
+
+func (s *Store) journal(f files, meta core.Meta) *journal {
+	meta.Spill = f.spill
+	j := &journal{store: s, files: f, meta: meta}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[j] = struct{}{}
+	return j
+}
+
+// Delete implements core.Store. It fails with *core.OwnedError while a process,
+// also this one, owns the session.
+func (s *Store) Delete(ctx context.Context, p core.Principal, id core.SessionID) error {
+	if checkID(p, id) != nil {
+		return nil // there is none
+	}
+	f, err := s.session(p, id, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = s.delete(ctx, f, id)
+	}
+	if err != nil {
+		return fmt.Errorf("delete session %q: %w", id, err)
+	}
+	return nil
+}
+
+func (s *Store) delete(ctx context.Context, f files, id core.SessionID) error {
+	if !exists(f.log) && !exists(f.lock) {
+		return nil
+	}
+	held, err := lock(f.lock)
+	if errors.Is(err, errLocked) {
+		return &core.OwnedError{Session: id, Node: readOwner(f.owner).String()}
+	}
+	if err != nil {
+		return err
+	}
+	// The log first: without it there is no session, and what a crash leaves
+	// behind is removed by the next Delete.
+	err = remove(f.log)
+	if err == nil {
+		err = errors.Join(os.RemoveAll(f.values), os.RemoveAll(f.spill), remove(f.owner), syncDir(f.dir))
+	}
+	if err == nil {
+		err = s.compact(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, held.Close())
+	}
+	return unlockAndRemove(held)
+}
+
+// Close gives up all claims and closes all journals.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	open := make([]*journal, 0, len(s.open))
+	for j := range s.open {
+		open = append(open, j)
+	}
+	s.mu.Unlock()
+	var errs []error
+	for _, j := range open {
+		errs = append(errs, j.Close())
+	}
+	return errors.Join(errs...)
+}

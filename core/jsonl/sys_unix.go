@@ -1,0 +1,72 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package jsonl
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// noFollow makes opening a file fail where its name is a symbolic link.
+const noFollow = unix.O_NOFOLLOW
+
+// tryLock locks a file for this open file alone; false: somebody else has it.
+func tryLock(f *os.File) (bool, error) {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return false, nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		}
+		return false, &fs.PathError{Op: "lock", Path: f.Name(), Err: err}
+	}
+}
+
+// checkOwner refuses a folder that other users own or may write to.
+func checkOwner(dir string, fi fs.FileInfo) error {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if ok && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("data folder %s belongs to another user (uid %d, we are %d): choose a folder of your own", dir, st.Uid, os.Geteuid())
+	}
+	if fi.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("data folder %s can be written to by other users (mode %#o): run chmod go-w on it, or choose another", dir, fi.Mode().Perm())
+	}
+	return nil
+}
+
+// truncate cuts a file that is open for appending.
+func truncate(f *os.File, size int64) error { return f.Truncate(size) }
+
+// linked reports whether a file still has a name.
+func linked(fi fs.FileInfo) bool {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return !ok || st.Nlink > 0
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, unix.EINVAL) { // a file system that has nothing to sync
+		err = nil
+	}
+	return errors.Join(err, d.Close())
+}
+
+// alive reports whether a process exists.
+func alive(pid int) bool {
+	err := unix.Kill(pid, 0)
+	return err == nil || errors.Is(err, unix.EPERM)
+}

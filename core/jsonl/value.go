@@ -1,0 +1,85 @@
+package jsonl
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// maxBody is the longest record that stands in its line; the body of a longer
+// one is a file of its own.
+const maxBody = 256 << 10
+
+// The member that names such a file. It takes the place of the event, which is
+// always the last member.
+const (
+	valueMember = `,"f":"`
+	valueLen    = len(valueMember) + 2*sha256.Size + len(`"}`)
+)
+
+// moveOut writes the body of the record that dst[start:] is to a file, and puts
+// the file's name in its place. The file is durable then.
+func moveOut(dst []byte, start int, dir string) ([]byte, error) {
+	i := bytes.Index(dst[start:], []byte(`,"v`)) // v or v~; no string before it can hold a bare quote
+	if i < 0 {
+		return nil, errors.New("the record is too long")
+	}
+	i += start
+	body := append([]byte{'{'}, dst[i+1:]...)
+	sum := sha256.Sum256(body)
+	digest := hex.EncodeToString(sum[:])
+	path := filepath.Join(dir, digest)
+	if fi, err := os.Lstat(path); err != nil || fi.Size() != int64(len(body)) {
+		if err := makeDir(dir); err != nil {
+			return nil, err
+		}
+		if err := replaceFile(path, body, true); err != nil {
+			return nil, err
+		}
+		if err := syncDir(dir); err != nil {
+			return nil, err
+		}
+	}
+	dst = append(append(dst[:i], valueMember...), digest...)
+	return append(dst, `"}`...), nil
+}
+
+// valueOf returns the name of the file that holds the body of a record, "" if it
+// stands in its line.
+func valueOf(object []byte) string {
+	i := len(object) - valueLen
+	if i < 0 || string(object[i:i+len(valueMember)]) != valueMember {
+		return ""
+	}
+	digest := object[i+len(valueMember) : len(object)-2]
+	for _, c := range digest {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return ""
+		}
+	}
+	return string(digest)
+}
+
+// withValue is the inverse of moveOut.
+func withValue(object []byte, dir, digest string) ([]byte, error) {
+	f, err := openFile(filepath.Join(dir, digest), os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(f); err != nil {
+		return nil, err
+	}
+	body := b.Bytes()
+	if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != digest {
+		return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: fmt.Errorf("its content has changed: %w", errBad)}
+	}
+	whole := append(bytes.Clone(object[:len(object)-valueLen]), ',')
+	return append(whole, body[1:]...), nil
+}

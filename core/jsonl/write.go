@@ -1,0 +1,145 @@
+package jsonl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"dragoman/core"
+)
+
+// keepBuf is how much memory a claim keeps between writes.
+const keepBuf = 1 << 20
+
+// Write implements core.Journal. Records without a Seq are live only and left
+// out, as is what the log has already. When it fails, none of the records is in
+// the log, and the same may be written again; after ErrFenced nothing may.
+func (j *journal) Write(ctx context.Context, records []core.Record) error {
+	c := j.claimed()
+	err := context.Cause(ctx)
+	if c == nil {
+		err = core.ErrFenced
+	}
+	if err == nil {
+		err = c.write(records, j.files.values)
+	}
+	if err != nil {
+		return fmt.Errorf("write session %q: %w", j.meta.ID, err)
+	}
+	return nil
+}
+
+// Sync implements core.Journal.
+func (j *journal) Sync(ctx context.Context) error {
+	c := j.claimed()
+	err := context.Cause(ctx)
+	if c == nil {
+		err = core.ErrFenced
+	}
+	if err == nil {
+		if err = c.brokenBy(); err == nil {
+			if err = syncData(c.log); err != nil {
+				c.breakDown(fmt.Errorf("an earlier sync failed, and what the disk has is unknown: %w", err))
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("sync session %q: %w", j.meta.ID, err)
+	}
+	return nil
+}
+
+func (c *claim) write(records []core.Record, values string) error {
+	if err := c.brokenBy(); err != nil {
+		return err
+	}
+	fi, err := c.log.Stat()
+	switch {
+	case err != nil:
+		return err
+	case fi.Size() != c.size:
+		c.breakDown(core.ErrFenced)
+		return core.ErrFenced
+	case !linked(fi):
+		return fmt.Errorf("its log was removed: %w", core.ErrNotFound)
+	}
+	end, err := c.encode(records, values)
+	if err != nil {
+		c.enc.Reset()
+		return err
+	}
+	if len(c.buf) == 0 {
+		return nil
+	}
+	n, err := c.log.Write(c.buf)
+	if err != nil {
+		return c.cutBack(n, err)
+	}
+	c.size += int64(n)
+	c.end = end
+	return nil
+}
+
+// encode puts the lines of records into c.buf, and returns the position behind
+// them.
+func (c *claim) encode(records []core.Record, values string) (core.Pos, error) {
+	if cap(c.buf) > keepBuf {
+		c.buf = nil
+	}
+	c.buf = c.buf[:0]
+	end := c.end
+	for _, r := range records {
+		if r.Seq == 0 {
+			continue
+		}
+		next, rest, ok, err := end.Splice(r)
+		switch {
+		case err != nil:
+			return end, err
+		case !ok:
+			continue
+		case r.Epoch != c.epoch:
+			return end, fmt.Errorf("record %d is of epoch %d, and the session is claimed under %d", r.Seq, r.Epoch, c.epoch)
+		}
+		start := len(c.buf)
+		c.buf = c.enc.Append(c.buf, rest)
+		if len(c.buf)-start > maxBody {
+			if c.buf, err = moveOut(c.buf, start, values); err != nil {
+				return end, err
+			}
+		}
+		if c.buf = seal(c.buf, start); len(c.buf)-start > maxLine {
+			return end, fmt.Errorf("record %d is too long", r.Seq)
+		}
+		end = next
+	}
+	return end, nil
+}
+
+// cutBack removes the n bytes of a write that failed, so that the log ends with
+// a whole line. Where that fails as well nothing more is written: the next owner
+// will cut the log.
+func (c *claim) cutBack(n int, cause error) error {
+	c.enc.Reset()
+	if n == 0 {
+		return cause
+	}
+	if err := truncate(c.log, c.size); err != nil {
+		err = errors.Join(cause, err)
+		c.breakDown(fmt.Errorf("an earlier write failed half way: %w", err))
+		return err
+	}
+	return cause
+}
+
+func (c *claim) breakDown(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken = err
+}
+
+func (c *claim) brokenBy() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.broken
+}
