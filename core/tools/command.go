@@ -1,0 +1,227 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+)
+
+const (
+	// settleTime is how long output may still come once no process of ours is
+	// left: one that escaped may hold the pipe open for ever.
+	settleTime = 250 * time.Millisecond
+	// lookEvery is how often a group that was told to end is looked at.
+	lookEvery = 5 * time.Millisecond
+)
+
+// command is a program that runs for the length of one call.
+type command struct {
+	argv  []string
+	dir   string
+	env   []string
+	limit time.Duration
+	grace time.Duration // between SIGTERM and SIGKILL
+}
+
+// reason says why a command is over.
+type reason int
+
+const (
+	ended reason = iota
+	overtime
+	canceled
+)
+
+// outcome is how a command ended.
+type outcome struct {
+	why    reason
+	code   int // -1: it did not exit by itself
+	signal string
+}
+
+// run runs the command, gives what it prints to out and, in pieces, to emit, and
+// returns when the program, whatever it started, and all goroutines are gone. An
+// error means that it could not be started.
+func (c command) run(ctx context.Context, out *capture, emit func(string)) (outcome, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return outcome{}, err
+	}
+	defer r.Close()
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	cmd.Dir, cmd.Env = c.dir, c.env
+	cmd.Stdout, cmd.Stderr = w, w // one pipe: in the order in which it was printed; stdin is the null device
+	g := newGroup(cmd, c.argv)
+	defer g.close()
+
+	var all sync.WaitGroup
+	defer all.Wait()
+	started, exited := make(chan error, 1), make(chan struct{})
+	all.Go(func() {
+		defer close(exited)
+		// The parent-death signal is that of the thread, so the thread must live
+		// as long as the child.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		w.Close()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // its outcome is in ProcessState
+		}
+	})
+	if err := <-started; err != nil {
+		return outcome{}, err
+	}
+	if err := g.adopt(cmd.Process); err != nil {
+		_ = cmd.Process.Kill()
+		<-exited
+		return outcome{}, err
+	}
+	drained := make(chan struct{})
+	all.Go(func() {
+		defer close(drained)
+		stream(r, out, emit)
+	})
+
+	why := c.watch(ctx, exited)
+	c.stop(g, exited)
+	select {
+	case <-drained:
+	default:
+		// A process that escaped may hold the other end: no longer than this.
+		if r.SetReadDeadline(time.Now().Add(settleTime)) != nil {
+			r.Close()
+		}
+	}
+	<-drained
+	o := outcome{why: why, code: cmd.ProcessState.ExitCode(), signal: signalOf(cmd.ProcessState)}
+	return o, nil
+}
+
+// watch waits until the program exits or has to be stopped.
+func (c command) watch(ctx context.Context, exited <-chan struct{}) reason {
+	timer := time.NewTimer(c.limit)
+	defer timer.Stop()
+	select {
+	case <-exited:
+		return ended
+	case <-timer.C:
+		return overtime
+	case <-ctx.Done():
+		return canceled
+	}
+}
+
+// stop ends whatever is left of the group: politely, and after the grace by
+// force.
+func (c command) stop(g *group, exited <-chan struct{}) {
+	if !isClosed(exited) || g.alive() {
+		g.terminate()
+		if !c.gone(g, exited) {
+			g.kill()
+		}
+	}
+	<-exited
+}
+
+// gone waits for the group to end, for the grace.
+func (c command) gone(g *group, exited <-chan struct{}) bool {
+	timer := time.NewTimer(c.grace)
+	defer timer.Stop()
+	select {
+	case <-exited:
+	case <-timer.C:
+		return false
+	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for g.alive() {
+		select {
+		case <-look.C:
+		case <-timer.C:
+			return false
+		}
+	}
+	return true
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+const (
+	pieceSize = 4 << 10               // a piece of output is handed out when it has this size,
+	pieceTime = 25 * time.Millisecond // or this age
+	lastReads = 8                     // after the deadline: more than a pipe holds
+)
+
+// stream reads a command's output to its end. It hands it to out as it comes and
+// to emit in pieces. While emit blocks the command is slowed down by its full
+// pipe; stopping it does not depend on that.
+func stream(r *os.File, out *capture, emit func(string)) {
+	chunks := make(chan []byte)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		defer close(chunks)
+		late := 0
+		for {
+			buf := make([]byte, 16<<10)
+			n, err := r.Read(buf)
+			if n > 0 {
+				chunks <- buf[:n]
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) && late == 0 || late > 0 && err == nil {
+				// What the pipe still holds is taken: it may be there since long ago.
+				if late++; late <= lastReads && r.SetReadDeadline(time.Now().Add(pieceTime)) == nil {
+					continue
+				}
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	defer reader.Wait()
+
+	var dec decoder
+	var piece []byte
+	flush := func() {
+		if len(piece) > 0 {
+			emit(string(piece))
+			piece = piece[:0]
+		}
+	}
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	defer timer.Stop()
+	for {
+		select {
+		case chunk, ok := <-chunks:
+			text := dec.text(chunk, !ok)
+			out.write(text)
+			if len(piece) == 0 && len(text) > 0 {
+				timer.Reset(pieceTime)
+			}
+			if piece = append(piece, text...); !ok || len(piece) >= pieceSize {
+				timer.Stop()
+				flush()
+			}
+			if !ok {
+				return
+			}
+		case <-timer.C:
+			flush()
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"dragoman/core"
+)
+
+const (
+	// maxText is how large a file may be that is changed as text.
+	maxText = 4 << 20
+	// sniffed is how much of a file decides whether it is text, as in git.
+	sniffed = 8000
+	// editorWait is how long an editor may take for a file.
+	editorWait = 10 * time.Second
+)
+
+// content is the text of a file, as it was seen.
+type content struct {
+	exists bool
+	text   string
+	mode   fs.FileMode
+	buffer bool // it is what the editor has, which may not be on the disk yet
+}
+
+// same reports whether two looks at a file saw the same.
+func (c content) same(d content) bool {
+	return c.exists == d.exists && c.text == d.text && c.buffer == d.buffer
+}
+
+// current reads a file as text, from the editor where it offers that. A file that
+// does not exist is no error.
+func (s *toolset) current(ctx context.Context, p place) (content, error) {
+	c, err := s.onDisk(p)
+	if err != nil {
+		return content{}, err
+	}
+	if text, ok := s.buffer(ctx, p, 0, 0); ok && (c.exists || text != "") {
+		if len(text) > maxText {
+			return content{}, explain(p, errTooLarge)
+		}
+		return content{exists: true, text: text, mode: c.mode, buffer: true}, nil
+	}
+	return c, context.Cause(ctx)
+}
+
+var errTooLarge = fmt.Errorf("it is larger than %d MiB: use shell_command", maxText>>20)
+
+// onDisk is the part of current that looks at the disk.
+func (s *toolset) onDisk(p place) (content, error) {
+	h, err := s.reach(p, false)
+	if err != nil {
+		if missing(err) {
+			return content{}, nil
+		}
+		return content{}, explain(p, err)
+	}
+	defer h.close()
+	c, err := h.read()
+	return c, explain(p, err)
+}
+
+// read reads the shelf's file as text.
+func (h shelf) read() (content, error) {
+	f, info, err := h.regular()
+	if errors.Is(err, fs.ErrNotExist) {
+		return content{}, nil
+	}
+	if err != nil {
+		return content{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	switch {
+	case err != nil:
+		return content{}, err
+	case len(data) > maxText:
+		return content{}, errTooLarge
+	case isBinary(data) || !utf8.Valid(data):
+		return content{}, errors.New("it is not UTF-8 text")
+	}
+	return content{exists: true, text: string(data), mode: info.Mode().Perm()}, nil
+}
+
+func isBinary(data []byte) bool {
+	return bytes.IndexByte(data[:min(len(data), sniffed)], 0) >= 0
+}
+
+// buffer asks the editor for a file's text; ok is false when there is no editor
+// for that, or it does not have the file.
+func (s *toolset) buffer(ctx context.Context, p place, line, limit int) (text string, ok bool) {
+	e := s.host.Editor()
+	if e == nil || p.spill || !e.Caps().ReadFile {
+		return "", false
+	}
+	ctx, stop := context.WithTimeout(ctx, editorWait)
+	defer stop()
+	reply, err := e.Do(ctx, core.ReadFile{Session: s.host.Meta().ID, Path: p.name, Line: line, Limit: limit})
+	if err != nil {
+		return "", false
+	}
+	t, ok := reply.(core.FileText)
+	return t.Text, ok
+}
+
+// errChanged says that what was approved no longer fits.
+var errChanged = errors.New("it has changed since this call was previewed, so nothing was written: read it again")
+
+// replace makes text the content of a file, if that is still what seen says.
+func (s *toolset) replace(ctx context.Context, p place, seen content, text string) error {
+	now, err := s.current(ctx, p)
+	if err != nil {
+		return err
+	}
+	if !now.same(seen) {
+		return explain(p, errChanged)
+	}
+	h, err := s.reach(p, true)
+	if err != nil {
+		return explain(p, err)
+	}
+	defer h.close()
+	if done, err := s.throughEditor(ctx, p, text); done || err != nil {
+		return err
+	}
+	return explain(p, h.write(seen, text))
+}
+
+// throughEditor lets the editor write. done is false when it does not offer
+// that, or refuses: then the disk is written.
+func (s *toolset) throughEditor(ctx context.Context, p place, text string) (done bool, err error) {
+	e := s.host.Editor()
+	if e == nil || !e.Caps().WriteFile {
+		return false, nil
+	}
+	wait, stop := context.WithTimeout(ctx, editorWait)
+	defer stop()
+	_, err = e.Do(wait, core.WriteFile{Session: s.host.Meta().ID, Path: p.name, Text: text})
+	switch {
+	case err == nil:
+		return true, nil
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case wait.Err() != nil: // it may still do it: writing too would race with it
+		return false, fmt.Errorf("write %s: the editor did not answer; look at the file before trying again", visible(p.show))
+	}
+	return false, nil
+}
+
+// write replaces the shelf's file as a whole: a temporary file beside it takes
+// its name. Just before that the file is compared once more with what was seen.
+func (h shelf) write(seen content, text string) error {
+	if seen.exists {
+		// A rename would get round a file's own write protection.
+		f, err := h.dir.OpenFile(h.base, os.O_WRONLY|nonblock, 0)
+		if err != nil && !missing(err) {
+			return err
+		}
+		if err == nil {
+			f.Close()
+		}
+	}
+	tmp, err := h.temporary(seen, text)
+	if err != nil {
+		return err
+	}
+	err = h.settle(tmp, seen)
+	if err != nil {
+		_ = h.dir.Remove(tmp)
+	}
+	return err
+}
+
+// temporary writes text to a new file of a random name. An existing file's mode
+// is kept; a new one gets what the process's mask leaves of 0644.
+func (h shelf) temporary(seen content, text string) (name string, err error) {
+	name = ".dragoman-" + rand.Text()
+	perm := fs.FileMode(0o644)
+	if seen.mode != 0 {
+		perm = 0o600
+	}
+	f, err := h.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.WriteString(f, text)
+	if err == nil && seen.mode != 0 {
+		err = f.Chmod(seen.mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = h.dir.Remove(name)
+		return "", err
+	}
+	return name, nil
+}
+
+// settle gives the temporary file its name.
+func (h shelf) settle(tmp string, seen content) error {
+	if seen.buffer { // the disk was not what was compared
+		if info, err := h.dir.Lstat(h.base); err == nil {
+			if err := wantRegular(info); err != nil {
+				return err
+			}
+		}
+		return h.dir.Rename(tmp, h.base)
+	}
+	if !seen.exists {
+		// A link fails where a file has appeared meanwhile; renaming would not.
+		err := h.dir.Link(tmp, h.base)
+		if err == nil {
+			return h.dir.Remove(tmp)
+		}
+		if errors.Is(err, fs.ErrExist) {
+			return errChanged
+		}
+	}
+	now, err := h.read()
+	if err != nil {
+		return err
+	}
+	if !now.same(seen) {
+		return errChanged
+	}
+	return h.dir.Rename(tmp, h.base)
+}
+
+// diffOf describes a change of a file.
+func diffOf(p place, was content, text string) core.Diff {
+	d := core.Diff{Path: p.name, Old: was.text, New: text, Created: !was.exists}
+	edits := udiff.Lines(was.text, text)
+	for _, e := range edits {
+		d.Removed += lines(was.text[e.Start:e.End])
+		d.Added += lines(e.New)
+	}
+	// The library counts lines anew for each edit: many in a large file are
+	// described as one.
+	if len(edits)*len(was.text) > 1<<30 {
+		edits = []udiff.Edit{{Start: edits[0].Start, End: edits[len(edits)-1].End}}
+		tail := len(was.text) - edits[0].End
+		edits[0].New = text[edits[0].Start : len(text)-tail]
+	}
+	show := strings.TrimPrefix(visible(p.show), "/")
+	from := "a/" + show
+	if d.Created {
+		from = "/dev/null"
+	}
+	if patch, err := udiff.ToUnified(from, "b/"+show, was.text, edits, udiff.DefaultContextLines); err == nil {
+		d.Patch = patch
+	}
+	return d
+}
+
+// lines counts the lines of a text, an unfinished last one too.
+func lines(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
+
+// changes is a diff's size for a title.
+func changes(d core.Diff) string {
+	switch {
+	case d.Old == d.New && !d.Created:
+		return "(no change)"
+	case d.Removed == 0:
+		return fmt.Sprintf("(+%d)", d.Added)
+	case d.Added == 0:
+		return fmt.Sprintf("(−%d)", d.Removed)
+	}
+	return fmt.Sprintf("(+%d −%d)", d.Added, d.Removed)
+}
+
+// shown is the content of a change for the request for approval.
+func shown(d core.Diff) []core.Block {
+	blocks := []core.Block{d}
+	if list := hiddenIn(d.Old, d.New); len(list) > 0 {
+		blocks = append(blocks, core.Text{Text: "The new text has invisible characters: " + strings.Join(list, ", ") + "."})
+	}
+	return blocks
+}

@@ -1,0 +1,57 @@
+// Package tools is the native tools: files, search, the shell, the plan and
+// questions to the user, as a core.Toolbox.
+//
+// # Vocabulary
+//
+// A place is where a path argument leads: its name as the session knows it, and
+// its real path, with symbolic links resolved as far as it exists. It lies in a
+// workspace root, in the folder for cut output (reading only), or outside.
+// A step is what one call is going to do, worked out by Preview and carried out
+// by Run: what was approved is what runs, and nothing is worked out twice.
+// A shelf is a folder, held open, in which one call reads or replaces a file.
+//
+// # Invariants
+//
+//   - Bytes of files are reached through an os.Root only: that of a workspace
+//     root, or, for a place outside that was approved, one of its folder for the
+//     length of the call. From there a real path is walked one name at a time,
+//     and a name that has become a symbolic link since Preview is refused, also
+//     where it stays inside.
+//   - Only regular files are opened. Pipes, sockets and devices are recognised
+//     before, and what is swapped for one meanwhile is opened without waiting.
+//     /proc, /sys and /dev are refused, whoever approved.
+//   - Before a call outside of the roots is approved, no error that Preview
+//     returns depends on what is there: the model would read it.
+//   - A file changes as a whole (a temporary file, renamed) and only when its
+//     content is still the one that Preview compared with.
+//   - Text for approval shows every character that could hide: see visible.go.
+//   - A command runs in a session of its own without a terminal; when Run
+//     returns, no process of that session is left.
+//
+// # Locks and goroutines
+//
+// A toolset has one mutex, for its maps of roots and of steps; it is not held
+// across any call. Goroutines live within one Run: grep's workers, and for a
+// command the one that starts and waits, the one that reads and the one that
+// hands out; Run waits for them all.
+//
+// # Why
+//
+// Paths are cut at ".." before links are resolved, as editors do, and then only
+// the resolved path is used: what Preview shows cannot differ from what is
+// opened, whichever reading the writer of the path had in mind.
+//
+// Ignore files are translated into doublestar patterns, and a test compares the
+// outcome with git's own. The two libraries that were tried (go-gitignore by
+// sabhiram, go-git's) both differ from git in simple cases such as [!a]; the
+// first has not changed since 2021, the second brings 37 lines of checksums.
+//
+// An editor's unsaved text wins over the disk for read_file, write_file and
+// edit_file; searching looks at the disk alone, since no protocol lets us
+// search an editor's buffers.
+//
+// On Linux the shell is killed with us by a parent-death signal, on Windows the
+// job object ends with our handle. macOS has nothing of the kind: a command
+// there outlives a gateway that was killed with SIGKILL. A process that leaves
+// its session by setsid is not followed.
+package tools

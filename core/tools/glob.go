@@ -1,0 +1,155 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"dragoman/core"
+)
+
+// maxFound is how many paths glob returns.
+const maxFound = 500
+
+var globSpec = core.Spec{
+	Server: core.Native,
+	Name:   "glob",
+	Title:  "Find files",
+	Description: "Finds files by a pattern of their path below a folder: * and ? match within a name, ** any number of folders, [a-z] one " +
+		"character, {a,b} either. *.go looks in the folder alone, **/*.go also below it. What .gitignore ignores is left out, symbolic links " +
+		"are not followed. Returns at most 500 paths, sorted.",
+	Schema: schema(`{
+  "type": "object",
+  "properties": {
+    "pattern": {"type": "string", "description": "The pattern, with / between names, relative to path."},
+    "path": {"type": "string", "description": "The folder to look in. Default: the session's folder."}
+  },
+  "required": ["pattern"],
+  "additionalProperties": false
+}`),
+	Kind: core.KindSearch, ReadOnly: true, Idempotent: true,
+}
+
+func (s *toolset) prepareGlob(_ context.Context, a *args) (*step, error) {
+	pattern, path := a.text("pattern"), a.optText("path", ".")
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	pattern, err := checkGlob("pattern", pattern)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.folder(path)
+	if err != nil {
+		return nil, err
+	}
+	return &step{
+		Preview: core.Preview{
+			Title:     "Find " + code(pattern) + in(p),
+			Locations: []core.Location{{Path: p.name}},
+			Access:    []core.Access{p.access(core.OpRead)},
+		},
+		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.glob(ctx, p, pattern) },
+	}, nil
+}
+
+// in names the folder of a search for a title.
+func in(p place) string {
+	if p.show == "." {
+		return ""
+	}
+	return " in " + label(p.show)
+}
+
+// checkGlob makes sure that a pattern is one, and relative.
+func checkGlob(name, pattern string) (string, error) {
+	pattern = strings.TrimPrefix(pattern, "./")
+	switch {
+	case pattern == "":
+		return "", fmt.Errorf("argument %q is empty", name)
+	case len(pattern) > 1000 || strings.Count(pattern, "{") > 10:
+		return "", fmt.Errorf("argument %q is too long", name)
+	case strings.ContainsRune(pattern, 0):
+		return "", fmt.Errorf("argument %q contains a NUL character", name)
+	case strings.HasPrefix(pattern, "/") || filepath.IsAbs(pattern):
+		return "", fmt.Errorf("argument %q must be relative: put the folder into path", name)
+	case !doublestar.ValidatePattern(pattern):
+		return "", fmt.Errorf("argument %q is not a valid pattern: %q", name, pattern)
+	}
+	for part := range strings.SplitSeq(pattern, "/") {
+		if part == ".." {
+			return "", fmt.Errorf("argument %q must not contain ..: put the folder into path", name)
+		}
+	}
+	return pattern, nil
+}
+
+func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Result, error) {
+	w, done, err := s.walkFrom(p)
+	if err != nil {
+		return core.Result{}, err
+	}
+	defer done()
+	var out strings.Builder
+	found := 0
+	goInto := below(pattern)
+	err = w.each(ctx, func(e entry) (into, on bool) {
+		if e.kind.IsDir() {
+			return goInto(e), true
+		}
+		if doublestar.MatchUnvalidated(pattern, e.rel) {
+			if found++; found <= maxFound {
+				out.WriteString(visible(join(p.show, e.rel)) + "\n")
+			}
+		}
+		return true, true
+	})
+	if err != nil {
+		return core.Result{}, explain(p, err)
+	}
+	closed := note(w.closed, "some folders could not be read")
+	if found == 0 {
+		return text("no files match "+visible(pattern)+visibleIn(p), notes(closed)), nil
+	}
+	return text(out.String(), notes(note(found > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", found-maxFound)), closed)), nil
+}
+
+// below tells which folders can hold something that a pattern matches.
+func below(pattern string) func(entry) bool {
+	if strings.ContainsAny(pattern, `{\`) { // a slash may be within these
+		return func(entry) bool { return true }
+	}
+	deepest := strings.Count(pattern, "/")
+	if strings.Contains(pattern, "**") {
+		deepest = math.MaxInt
+	}
+	base, _ := doublestar.SplitPattern(pattern)
+	if base == "." {
+		base = ""
+	} else {
+		base += "/"
+	}
+	return func(e entry) bool {
+		rel := e.rel + "/"
+		return e.depth <= deepest && (strings.HasPrefix(rel, base) || strings.HasPrefix(base, rel))
+	}
+}
+
+// join is the path of something in a folder, as p.show is.
+func join(show, rel string) string {
+	if show == "." {
+		return rel
+	}
+	return strings.TrimSuffix(show, "/") + "/" + rel
+}
+
+func visibleIn(p place) string {
+	if p.show == "." {
+		return ""
+	}
+	return " in " + visible(p.show)
+}

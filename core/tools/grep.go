@@ -1,0 +1,323 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"dragoman/core"
+)
+
+// maxSearched is how large a file may be that grep looks into.
+const maxSearched = 16 << 20
+
+var grepSpec = core.Spec{
+	Server: core.Native,
+	Name:   "grep",
+	Title:  "Search in files",
+	Description: "Searches the lines of files below a folder, or of one file, by a regular expression (RE2 syntax; no back references or " +
+		"look-around). Returns path:line:text, with context lines as path-line-text, sorted by path. What .gitignore ignores, binary files, " +
+		"files above 16 MB and symbolic links are left out; unsaved text in the editor is not seen.",
+	Schema: schema(`{
+  "type": "object",
+  "properties": {
+    "pattern": {"type": "string", "description": "The regular expression, matched with each line alone."},
+    "path": {"type": "string", "description": "The folder or file to search. Default: the session's folder."},
+    "include": {"type": "string", "description": "A pattern that the file's name must match, like *.go or *.{ts,tsx}; with a / in it, its path below path."},
+    "ignore_case": {"type": "boolean", "description": "Whether case does not matter. Default false."},
+    "context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "Lines to show before and after each match. Default 0."},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "How many matching lines to return. Default 200."}
+  },
+  "required": ["pattern"],
+  "additionalProperties": false
+}`),
+	Kind: core.KindSearch, ReadOnly: true, Idempotent: true,
+}
+
+// search is what grep was asked for.
+type search struct {
+	lines   *matcher
+	include string
+	context int
+	limit   int
+}
+
+func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
+	pattern, path, include := a.text("pattern"), a.optText("path", "."), a.optText("include", "")
+	fold := a.boolean("ignore_case", false)
+	q := search{include: include, context: a.integer("context", 0, 0, 20), limit: a.integer("limit", 200, 1, 2000)}
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	var err error
+	if q.lines, err = newMatcher(pattern, fold); err != nil {
+		return nil, err
+	}
+	title := "Search " + code(pattern)
+	if include != "" {
+		if q.include, err = checkGlob("include", include); err != nil {
+			return nil, err
+		}
+		title += " in " + code(include)
+	}
+	p, err := s.locate(path)
+	if err == nil && !p.outside(core.OpRead) {
+		err = s.searchable(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &step{
+		Preview: core.Preview{
+			Title:     title + in(p),
+			Locations: []core.Location{{Path: p.name}},
+			Access:    []core.Access{p.access(core.OpRead)},
+		},
+		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.grep(ctx, p, q) },
+	}, nil
+}
+
+// searchable fails early for what is neither a folder nor a file.
+func (s *toolset) searchable(p place) error {
+	h, err := s.reach(p, false)
+	if err != nil {
+		return explain(p, err)
+	}
+	defer h.close()
+	info, err := h.stat()
+	if err == nil && !info.IsDir() {
+		err = wantRegular(info)
+	}
+	return explain(p, err)
+}
+
+func (s *toolset) grep(ctx context.Context, p place, q search) (core.Result, error) {
+	h, err := s.reach(p, false)
+	if err != nil {
+		return core.Result{}, explain(p, err)
+	}
+	defer h.close()
+	info, err := h.stat()
+	if err != nil {
+		return core.Result{}, explain(p, err)
+	}
+	out := report{limit: q.limit, context: q.context > 0}
+	var more string
+	if info.IsDir() {
+		more, err = s.grepFolder(ctx, p, q, &out)
+	} else {
+		err = grepFile(h, p, q, &out)
+	}
+	if err != nil {
+		return core.Result{}, err
+	}
+	if out.matches == 0 {
+		return text("no matches for "+visible(q.lines.pattern)+visibleIn(p), notes(more)), nil
+	}
+	return text(out.text.String(), notes(
+		note(out.full, fmt.Sprintf("stopped after %d matching lines: narrow the search for the rest", out.matches)), more)), nil
+}
+
+func grepFile(h shelf, p place, q search, out *report) error {
+	f, info, err := h.regular()
+	if err != nil {
+		return explain(p, err)
+	}
+	defer f.Close()
+	if info.Size() > maxSearched {
+		return explain(p, fmt.Errorf("it is larger than %d MiB: use shell_command", maxSearched>>20))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSearched))
+	if err != nil {
+		return explain(p, err)
+	}
+	if isBinary(data) {
+		return explain(p, errors.New("it is binary"))
+	}
+	out.add(visible(p.show), q.find(data))
+	return nil
+}
+
+// found is what a worker found in one file.
+type found struct {
+	seq   int // the file's place in the order of the walk
+	name  string
+	hits  []hit
+	large bool
+}
+
+// grepFolder searches below a folder with several workers. Their finds are
+// reported in the order of the walk, and as soon as there are enough of them
+// everything stops.
+func (s *toolset) grepFolder(ctx context.Context, p place, q search, out *report) (more string, err error) {
+	w, done, err := s.walkFrom(p)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	caller := ctx
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+
+	files, finds := make(chan found), make(chan found)
+	var walkErr error // set before files is closed
+	var walker, workers sync.WaitGroup
+	walker.Go(func() {
+		defer close(files)
+		walkErr = q.files(ctx, w, files)
+	})
+	for range min(max(runtime.GOMAXPROCS(0), 2), 8) {
+		workers.Go(func() { q.work(ctx, w.dir, p.show, files, finds) })
+	}
+	walker.Go(func() { workers.Wait(); close(finds) })
+
+	large := out.collect(finds, stop)
+	walker.Wait()
+	if caller.Err() != nil {
+		return "", context.Cause(caller)
+	}
+	if walkErr != nil && !out.full {
+		return "", explain(p, walkErr)
+	}
+	return strings.Trim(notes(
+		note(large > 0, fmt.Sprintf("%d files above %d MB were left out", large, maxSearched>>20)),
+		note(w.closed, "some folders could not be read")), "[]"), nil
+}
+
+// files sends the files to look into.
+func (q search) files(ctx context.Context, w *walk, files chan<- found) error {
+	seq := 0
+	return w.each(ctx, func(e entry) (into, on bool) {
+		if !e.kind.IsRegular() {
+			return true, true
+		}
+		if q.include != "" {
+			name := e.name
+			if strings.Contains(q.include, "/") {
+				name = e.rel
+			}
+			if !doublestar.MatchUnvalidated(q.include, name) {
+				return true, true
+			}
+		}
+		select {
+		case files <- found{seq: seq, name: e.rel}:
+			seq++
+			return true, true
+		case <-ctx.Done():
+			return false, false
+		}
+	})
+}
+
+// work looks into files until there are no more.
+func (q search) work(ctx context.Context, dir *os.Root, show string, files <-chan found, finds chan<- found) {
+	var buf []byte
+	for f := range files {
+		var data []byte
+		data, f.large, buf = slurp(dir, f.name, buf)
+		if f.hits = q.find(data); len(f.hits) > 0 {
+			f.name = visible(join(show, f.name))
+		}
+		select {
+		case finds <- f:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// slurp reads a file for searching, into buf where it fits. What cannot be read,
+// is not text, or was swapped for something else is as if empty.
+func slurp(dir *os.Root, rel string, buf []byte) (data []byte, large bool, next []byte) {
+	f, err := dir.OpenFile(rel, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, false, buf
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, false, buf
+	}
+	size := info.Size()
+	if size > maxSearched {
+		return nil, true, buf
+	}
+	if int64(cap(buf)) < size {
+		buf = make([]byte, size+size/2)
+	}
+	buf = buf[:cap(buf)]
+	n, err := io.ReadFull(f, buf[:min(size, sniffed)])
+	if err == nil && !isBinary(buf[:n]) {
+		var m int
+		m, err = io.ReadFull(f, buf[n:size])
+		n += m
+	}
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || isBinary(buf[:n]) {
+		return nil, false, buf
+	}
+	return buf[:n], false, buf
+}
+
+// report writes finds in the order of the walk.
+type report struct {
+	limit   int
+	context bool
+
+	text    strings.Builder
+	matches int
+	full    bool
+}
+
+// collect takes finds until there are no more, and calls stop once the report is
+// full. It returns how many files were too large.
+func (r *report) collect(finds <-chan found, stop func()) (large int) {
+	early := map[int]found{} // those that came before their turn
+	next := 0
+	for f := range finds {
+		early[f.seq] = f
+		for {
+			f, ok := early[next]
+			if !ok {
+				break
+			}
+			delete(early, next)
+			next++
+			if f.large {
+				large++
+			}
+			if !r.full {
+				r.add(f.name, f.hits)
+			}
+		}
+		if r.full {
+			stop()
+		}
+	}
+	return large
+}
+
+func (r *report) add(name string, hits []hit) {
+	for i, h := range hits {
+		if r.matches >= r.limit && (h.match || i == 0) || r.text.Len() > maxBytes {
+			r.full = true
+			return
+		}
+		if r.context && r.text.Len() > 0 && (i == 0 || h.no != hits[i-1].no+1) {
+			r.text.WriteString("--\n")
+		}
+		sep := "-"
+		if h.match {
+			sep = ":"
+			r.matches++
+		}
+		fmt.Fprintf(&r.text, "%s%s%d%s%s\n", name, sep, h.no, sep, h.text)
+	}
+}

@@ -1,0 +1,57 @@
+package tools
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// dieWithParent has the program killed when the thread that started it ends.
+func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+
+// alive reports whether a process of the session lives.
+func (g *group) alive() bool { return len(g.members()) > 0 }
+
+// signal sends a signal to the group, and to processes of the session that made
+// groups of their own, as shells with job control do.
+func (g *group) signal(sig syscall.Signal) {
+	_ = syscall.Kill(-g.id, sig)
+	for _, pid := range g.members() {
+		_ = syscall.Kill(pid, sig)
+	}
+}
+
+// members lists the living processes of the session. What has ended and waits
+// for a parent that never asks is not alive.
+func (g *group) members() []int {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		if syscall.Kill(-g.id, 0) == nil {
+			return []int{g.id}
+		}
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	var list []int
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + name + "/stat")
+		if err != nil {
+			continue
+		}
+		// pid (name) state parent group session …; the name may hold anything.
+		f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(f) < 4 || f[0][0] == 'Z' || f[0][0] == 'X' {
+			continue
+		}
+		if session, err := strconv.Atoi(string(f[3])); err == nil && session == g.id {
+			list = append(list, pid)
+		}
+	}
+	return list
+}

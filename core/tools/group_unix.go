@@ -1,0 +1,48 @@
+//go:build unix
+
+package tools
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// group is the processes of one command. The program leads a session and a
+// process group of its own, so it has no terminal either.
+type group struct{ id int }
+
+func newGroup(cmd *exec.Cmd, _ []string) *group {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	dieWithParent(cmd.SysProcAttr)
+	return &group{}
+}
+
+// adopt is told the program once it runs.
+func (g *group) adopt(p *os.Process) error {
+	g.id = p.Pid
+	return nil
+}
+
+func (g *group) close() {}
+
+// terminate asks all processes to end.
+func (g *group) terminate() { g.signal(syscall.SIGTERM) }
+
+// kill ends them. It is repeated while a process starts others faster.
+func (g *group) kill() {
+	for range 10 {
+		g.signal(syscall.SIGKILL)
+		if !g.alive() {
+			return
+		}
+	}
+}
+
+// signalOf names the signal that ended a process; "": none did.
+func signalOf(s *os.ProcessState) string {
+	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return ws.Signal().String()
+	}
+	return ""
+}

@@ -1,0 +1,192 @@
+package tools
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLine is how much of a long line grep shows, in bytes.
+const maxLine = 400
+
+// matcher finds the lines that a regular expression matches, each alone. Where
+// the expression cannot match across a line's end it runs over the whole text,
+// which is several times as fast.
+type matcher struct {
+	pattern string
+	re      *regexp.Regexp
+	across  bool // it can match a line's end
+	ends    bool // it knows the beginning or the end of the text
+}
+
+func newMatcher(pattern string, fold bool) (*matcher, error) {
+	if len(pattern) > 10_000 {
+		return nil, fmt.Errorf("argument %q is too long", "pattern")
+	}
+	flags := "(?m)"
+	if fold {
+		flags = "(?mi)"
+	}
+	re, err := regexp.Compile(flags + pattern)
+	if err != nil {
+		return nil, fmt.Errorf("argument %q is not a valid regular expression: %v", "pattern", err)
+	}
+	tree, err := syntax.Parse(flags+pattern, syntax.Perl)
+	if err != nil {
+		return nil, fmt.Errorf("argument %q is not a valid regular expression: %v", "pattern", err)
+	}
+	m := &matcher{pattern: pattern, re: re}
+	m.look(tree)
+	return m, nil
+}
+
+// look finds out what the expression can match.
+func (m *matcher) look(re *syntax.Regexp) {
+	switch re.Op { //nolint:exhaustive // the other operations neither match a character nor look at the text's ends
+	case syntax.OpAnyChar:
+		m.across = true
+	case syntax.OpBeginText, syntax.OpEndText:
+		m.across, m.ends = true, true
+	case syntax.OpLiteral:
+		for _, r := range re.Rune {
+			m.across = m.across || r == '\n'
+		}
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(re.Rune); i += 2 {
+			m.across = m.across || re.Rune[i] <= '\n' && '\n' <= re.Rune[i+1]
+		}
+	}
+	for _, sub := range re.Sub {
+		m.look(sub)
+	}
+}
+
+// stretch is a line within a text.
+type stretch struct{ no, start, end int }
+
+// all returns the first lines that match, at most limit of them.
+func (m *matcher) all(data []byte, limit int) []stretch {
+	if m.across && !m.ends && !m.re.Match(data) {
+		return nil // what matches a line alone matches here too
+	}
+	var list []stretch
+	no, at := 1, 0 // the line that begins at at
+	for at < len(data) && len(list) < limit {
+		if m.across {
+			end := at + lineLen(data[at:])
+			if m.re.Match(data[at:end]) {
+				list = append(list, stretch{no, at, end})
+			}
+			no, at = no+1, end+1
+			continue
+		}
+		loc := m.re.FindIndex(data[at:])
+		if loc == nil || at+loc[0] == len(data) && data[len(data)-1] == '\n' {
+			break
+		}
+		hit := at + loc[0]
+		no += bytes.Count(data[at:hit], []byte{'\n'})
+		start := bytes.LastIndexByte(data[:hit], '\n') + 1
+		end := hit + lineLen(data[hit:])
+		list = append(list, stretch{no, start, end})
+		no, at = no+1, end+1
+	}
+	return list
+}
+
+// lineLen is the length of the line at the beginning of data.
+func lineLen(data []byte) int {
+	if n := bytes.IndexByte(data, '\n'); n >= 0 {
+		return n
+	}
+	return len(data)
+}
+
+// hit is a line of grep's output.
+type hit struct {
+	no    int
+	text  string
+	match bool
+}
+
+// find returns the matching lines of a file with their context.
+func (q search) find(data []byte) []hit {
+	if bytes.Contains(data, []byte("\r\n")) {
+		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	}
+	var hits []hit
+	matches := q.lines.all(data, q.limit+1)
+	for i, m := range matches {
+		last := 0
+		if len(hits) > 0 {
+			last = hits[len(hits)-1].no
+		}
+		hits = append(hits, before(data, m, min(q.context, m.no-1-last))...)
+		hits = append(hits, hit{m.no, q.lines.cut(data[m.start:m.end]), true})
+		room := q.context
+		if i+1 < len(matches) {
+			room = min(room, matches[i+1].no-m.no-1)
+		}
+		hits = append(hits, after(data, m, room)...)
+	}
+	return hits
+}
+
+// before returns the n lines before a line.
+func before(data []byte, m stretch, n int) []hit {
+	list := make([]hit, max(n, 0))
+	end := m.start - 1
+	for i := len(list) - 1; i >= 0; i-- {
+		start := bytes.LastIndexByte(data[:end], '\n') + 1
+		list[i] = hit{no: m.no - (len(list) - i), text: cutLine(data[start:end], 0)}
+		end = start - 1
+	}
+	return list
+}
+
+// after returns up to n lines after a line.
+func after(data []byte, m stretch, n int) []hit {
+	var list []hit
+	for at := m.end + 1; n > 0 && at < len(data); n-- {
+		end := at + lineLen(data[at:])
+		list = append(list, hit{no: m.no + len(list) + 1, text: cutLine(data[at:end], 0)})
+		at = end + 1
+	}
+	return list
+}
+
+// cut shortens a matching line to what is around the match.
+func (m *matcher) cut(line []byte) string {
+	if len(line) <= maxLine {
+		return cutLine(line, 0)
+	}
+	from := 0
+	if loc := m.re.FindIndex(line); loc != nil {
+		from = max(0, loc[0]-maxLine/4)
+	}
+	return cutLine(line, from)
+}
+
+// cutLine is a line as text, from an offset on, not longer than maxLine.
+func cutLine(line []byte, from int) string {
+	head, tail := "", ""
+	if from > 0 {
+		head = "…"
+		for from < len(line) && !utf8.RuneStart(line[from]) {
+			from++
+		}
+		line = line[from:]
+	}
+	if len(line) > maxLine {
+		tail = "…"
+		end := maxLine
+		for end > maxLine-utf8.UTFMax && !utf8.RuneStart(line[end]) {
+			end--
+		}
+		line = line[:end]
+	}
+	return head + strings.ToValidUTF8(string(line), "\ufffd") + tail
+}

@@ -1,0 +1,224 @@
+package tools
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	headBytes, headLines = 10 << 10, 400  // shown of the beginning of a long output
+	tailBytes, tailLines = 40 << 10, 1600 // and of its end; together maxBytes and maxLines
+	maxSpill             = 64 << 20       // kept of the whole output
+)
+
+// decoder turns bytes into text: whole characters only, and what is not UTF-8,
+// or NUL, as U+FFFD. Cutting the bytes elsewhere gives the same text.
+type decoder struct{ rest []byte }
+
+// text decodes the next bytes; last says that no more will come.
+func (d *decoder) text(b []byte, last bool) string {
+	if len(d.rest) > 0 {
+		b = append(d.rest, b...)
+		d.rest = nil
+	}
+	if !last {
+		// Keep back what may be the beginning of a character.
+		for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+			if c := b[len(b)-i]; utf8.RuneStart(c) {
+				if !utf8.FullRune(b[len(b)-i:]) {
+					d.rest = bytes.Clone(b[len(b)-i:])
+					b = b[:len(b)-i]
+				}
+				break
+			}
+		}
+	}
+	if utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 {
+		return string(b)
+	}
+	var s strings.Builder
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if r == 0 {
+			r = utf8.RuneError
+		}
+		s.WriteRune(r)
+		b = b[n:]
+	}
+	return s.String()
+}
+
+// capture keeps what a command prints: all of it while it is short, else its
+// beginning and its end, and the whole in a file. It is used by one goroutine at
+// a time.
+type capture struct {
+	folder string // for the file; "": none is written
+
+	head  []byte // all there is, until it is too long
+	tail  []byte // the end, once head is cut
+	bytes int64
+	lines int // line ends seen
+	long  bool
+	file  *os.File
+	path  string
+	kept  int64
+	err   error // why the file is not whole
+}
+
+func newCapture(folder string) *capture { return &capture{folder: folder} }
+
+func (c *capture) write(text string) {
+	c.bytes += int64(len(text))
+	c.lines += strings.Count(text, "\n")
+	if c.long {
+		c.keep([]byte(text))
+		c.tail = append(c.tail, text...)
+		if len(c.tail) > 2*tailBytes {
+			c.tail = append(c.tail[:0], c.tail[len(c.tail)-tailBytes:]...)
+		}
+		return
+	}
+	c.head = append(c.head, text...)
+	if len(c.head) <= maxBytes && c.lines <= maxLines {
+		return
+	}
+	c.long = true
+	c.spill()
+	c.keep(c.head)
+	cut := firstLines(c.head, headLines, headBytes)
+	c.tail = bytes.Clone(c.head[cut:])
+	c.head = c.head[:cut]
+}
+
+// spill begins the file for the whole output.
+func (c *capture) spill() {
+	if c.folder == "" {
+		c.err = errors.New("there is no folder for it")
+		return
+	}
+	if c.err = os.MkdirAll(c.folder, 0o700); c.err != nil {
+		return
+	}
+	dir, err := os.OpenRoot(c.folder)
+	if err != nil {
+		c.err = err
+		return
+	}
+	defer dir.Close()
+	name := "output-" + rand.Text() + ".txt"
+	c.file, c.err = dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	c.path = filepath.Join(c.folder, name)
+}
+
+// keep writes to the file, as long as there is room.
+func (c *capture) keep(b []byte) {
+	if c.file == nil || c.err != nil {
+		return
+	}
+	if room := maxSpill - c.kept; int64(len(b)) > room {
+		for room > 0 && !utf8.RuneStart(b[room]) {
+			room--
+		}
+		b = b[:room]
+		c.err = fmt.Errorf("it is larger than %d MB", maxSpill>>20)
+	}
+	n, err := c.file.Write(b)
+	c.kept += int64(n)
+	if err != nil {
+		c.err = err
+	}
+}
+
+// discard forgets everything.
+func (c *capture) discard() {
+	if c.file != nil {
+		c.file.Close()
+		_ = os.Remove(c.path)
+	}
+}
+
+// result is what the model gets. An error says why the whole output was not
+// kept; the text is right nevertheless.
+func (c *capture) result() (string, error) {
+	if !c.long {
+		return strings.TrimSuffix(string(c.head), "\n"), nil
+	}
+	var b strings.Builder
+	b.Write(c.head)
+	tail := lastLines(c.tail, tailLines, tailBytes)
+	out := c.bytes - int64(len(c.head)) - int64(len(tail))
+	where := ""
+	if c.file != nil {
+		if err := c.file.Close(); c.err == nil {
+			c.err = err
+		}
+		where = "; whole output: " + c.path
+		if c.err != nil {
+			where = "; its beginning: " + c.path
+		}
+	}
+	if len(c.head) > 0 && c.head[len(c.head)-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	left := c.lines - bytes.Count(c.head, []byte{'\n'}) - bytes.Count(tail, []byte{'\n'})
+	fmt.Fprintf(&b, "[… %d lines, %d bytes left out%s]\n", max(left, 0), out, where)
+	b.Write(bytes.TrimSuffix(tail, []byte{'\n'}))
+	return b.String(), c.err
+}
+
+// firstLines is the length of the first lines of b: at most n of them and most
+// bytes, whole lines where possible, else whole characters.
+func firstLines(b []byte, n, most int) int {
+	end := min(len(b), most)
+	at := 0
+	for range n {
+		i := bytes.IndexByte(b[at:end], '\n')
+		if i < 0 {
+			break
+		}
+		at += i + 1
+	}
+	if at > 0 {
+		return at
+	}
+	for end > 0 && end < len(b) && !utf8.RuneStart(b[end]) {
+		end--
+	}
+	return end
+}
+
+// lastLines is the end of b within the same limits.
+func lastLines(b []byte, n, most int) []byte {
+	cut := len(b) > most
+	if cut {
+		b = b[len(b)-most:]
+	}
+	at := len(bytes.TrimSuffix(b, []byte{'\n'}))
+	for range n {
+		i := bytes.LastIndexByte(b[:at], '\n')
+		if i < 0 {
+			at = -1
+			break
+		}
+		at = i
+	}
+	if at >= 0 {
+		return b[at+1:]
+	}
+	if !cut {
+		return b
+	}
+	if i := bytes.IndexByte(b, '\n'); i >= 0 && i+1 < len(b) {
+		return b[i+1:]
+	}
+	for len(b) > 0 && !utf8.RuneStart(b[0]) {
+		b = b[1:]
+	}
+	return b
+}

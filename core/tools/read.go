@@ -1,0 +1,313 @@
+package tools
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"dragoman/core"
+)
+
+const (
+	maxLines  = 2000      // of text that one call returns
+	maxBytes  = 50 << 10  // the same in bytes
+	maxImage  = 5 << 20   // of a picture
+	maxScan   = 256 << 20 // how far into a file a line may be
+	maxCount  = 64 << 20  // how far lines are counted, for the note
+	maxBuffer = 4 << 20   // up to this size an editor is asked for the whole file
+)
+
+var readSpec = core.Spec{
+	Server: core.Native,
+	Name:   "read_file",
+	Title:  "Read a file",
+	Description: "Reads a text file, as it is, or a picture (PNG, JPEG, GIF, WebP). Returns at most 2000 lines or 50 KB; a note behind the text " +
+		"says how to go on. Text that the user has not saved yet is included where the editor offers it.",
+	Schema: schema(`{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
+    "offset": {"type": "integer", "minimum": 1, "description": "The first line to return, counted from 1. Default 1."},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "How many lines to return. Default and maximum 2000."}
+  },
+  "required": ["path"],
+  "additionalProperties": false
+}`),
+	Kind: core.KindRead, ReadOnly: true, Idempotent: true,
+}
+
+// span is the lines that read_file was asked for.
+type span struct {
+	first int // 1-based
+	count int
+}
+
+func (s *toolset) prepareRead(_ context.Context, a *args) (*step, error) {
+	path := a.text("path")
+	lines := span{a.integer("offset", 1, 1, 0), a.integer("limit", maxLines, 1, maxLines)}
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	p, err := s.locate(path)
+	if err != nil {
+		return nil, err
+	}
+	access := p.access(core.OpRead)
+	if !access.Outside {
+		if err := s.readable(p); err != nil {
+			return nil, err
+		}
+	}
+	title, at := "Read "+label(p.show), 0
+	switch {
+	case a.given("limit"):
+		title += fmt.Sprintf(" lines %d–%d", lines.first, lines.first+lines.count-1)
+		at = lines.first
+	case a.given("offset"):
+		title += fmt.Sprintf(" from line %d", lines.first)
+		at = lines.first
+	}
+	return &step{
+		Preview: core.Preview{Title: title, Locations: []core.Location{{Path: p.name, Line: at}}, Access: []core.Access{access}},
+		run:     func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.read(ctx, p, lines) },
+	}, nil
+}
+
+// readable fails early for what cannot be read.
+func (s *toolset) readable(p place) error {
+	h, err := s.reach(p, false)
+	if err == nil {
+		defer h.close()
+		var info fs.FileInfo
+		if info, err = h.stat(); err == nil {
+			err = wantRegular(info)
+		}
+	}
+	if err != nil && missing(err) {
+		if e := s.host.Editor(); e != nil && !p.spill && e.Caps().ReadFile {
+			return nil // a new file that was not saved yet, perhaps
+		}
+	}
+	return explain(p, err)
+}
+
+// explain words an error of the file system for a model.
+func explain(p place, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case missing(err):
+		return fmt.Errorf("there is no %s", visible(p.show))
+	}
+	return fmt.Errorf("%s: %w", visible(p.show), cause(err))
+}
+
+func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, error) {
+	h, err := s.reach(p, false)
+	if err != nil {
+		if missing(err) {
+			return s.readUnsaved(ctx, p, lines)
+		}
+		return core.Result{}, explain(p, err)
+	}
+	defer h.close()
+	f, info, err := h.regular()
+	if err != nil {
+		if missing(err) {
+			return s.readUnsaved(ctx, p, lines)
+		}
+		return core.Result{}, explain(p, err)
+	}
+	defer f.Close()
+
+	head := make([]byte, sniffed)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return core.Result{}, explain(p, err)
+	}
+	head = head[:n]
+	if mime := imageType(head); mime != "" {
+		return readImage(p, f, head, mime)
+	}
+	if isBinary(head) {
+		return core.Result{}, fmt.Errorf("%s is binary (%d bytes): it is not shown; use shell_command to look into it", visible(p.show), info.Size())
+	}
+	if e, ok := s.readBuffer(ctx, p, lines, info.Size()); ok {
+		return e.excerpt(ctx, p)
+	}
+	return newExcerptor(io.MultiReader(bytes.NewReader(head), f), lines).excerpt(ctx, p)
+}
+
+// readUnsaved reads what exists only in the editor.
+func (s *toolset) readUnsaved(ctx context.Context, p place, lines span) (core.Result, error) {
+	if e, ok := s.readBuffer(ctx, p, lines, 0); ok {
+		return e.excerpt(ctx, p)
+	}
+	return core.Result{}, explain(p, fs.ErrNotExist)
+}
+
+// readBuffer reads the editor's text. Of a large file it asks for the lines that
+// are wanted; else for all, since not every editor heeds a range.
+func (s *toolset) readBuffer(ctx context.Context, p place, lines span, size int64) (*excerptor, bool) {
+	if size <= maxBuffer {
+		text, ok := s.buffer(ctx, p, 0, 0)
+		return newExcerptor(strings.NewReader(text), lines), ok
+	}
+	text, ok := s.buffer(ctx, p, lines.first, lines.count+1)
+	e := newExcerptor(strings.NewReader(text), lines)
+	if strings.Count(text, "\n") <= lines.count+1 { // else it sent everything
+		e.total, e.part = lines.first-1, true
+	}
+	return e, ok
+}
+
+// imageType recognises the pictures that models take.
+func imageType(head []byte) string {
+	switch s := string(head[:min(len(head), 12)]); {
+	case strings.HasPrefix(s, "\x89PNG\r\n\x1a\n"):
+		return "image/png"
+	case strings.HasPrefix(s, "\xff\xd8\xff"):
+		return "image/jpeg"
+	case strings.HasPrefix(s, "GIF87a"), strings.HasPrefix(s, "GIF89a"):
+		return "image/gif"
+	case len(s) == 12 && s[:4] == "RIFF" && s[8:] == "WEBP":
+		return "image/webp"
+	}
+	return ""
+}
+
+func readImage(p place, f *os.File, head []byte, mime string) (core.Result, error) {
+	data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head), f), maxImage+1))
+	switch {
+	case err != nil:
+		return core.Result{}, explain(p, err)
+	case len(data) > maxImage:
+		return core.Result{}, fmt.Errorf("%s is a picture of more than %d MB: it is not shown", visible(p.show), maxImage>>20)
+	}
+	return core.Result{Blocks: []core.Block{core.Image{MIME: mime, Data: data}}}, nil
+}
+
+// excerptor cuts lines out of a stream with bounded memory.
+type excerptor struct {
+	r    *bufio.Reader
+	want span
+
+	out   []byte
+	shown int   // lines in out
+	total int   // lines seen, and those before the stream begins
+	part  bool  // the stream is a part of the file: nobody knows how long that is
+	read  int64 // bytes seen
+	far   bool  // it gave up before the end
+	notes []string
+}
+
+func newExcerptor(r io.Reader, want span) *excerptor {
+	return &excerptor{r: bufio.NewReaderSize(r, 64<<10), want: want}
+}
+
+// excerpt returns the lines asked for, within the limits, and a note when there
+// is more.
+func (e *excerptor) excerpt(ctx context.Context, p place) (core.Result, error) {
+	if err := e.scan(ctx); err != nil {
+		return core.Result{}, explain(p, err)
+	}
+	switch {
+	case e.total == 0:
+		return text("[" + visible(p.show) + " is empty]"), nil
+	case e.shown == 0 && e.far:
+		return core.Result{}, fmt.Errorf("%s: line %d is more than %d MB into the file; use shell_command", visible(p.show), e.want.first, maxScan>>20)
+	case e.shown == 0 && e.part:
+		return core.Result{}, fmt.Errorf("%s: line %d is past its end", visible(p.show), e.want.first)
+	case e.shown == 0:
+		return core.Result{}, fmt.Errorf("%s has %d lines; line %d is past its end", visible(p.show), e.total, e.want.first)
+	}
+	body := string(e.out)
+	if !utf8.ValidString(body) {
+		body = strings.ToValidUTF8(body, "\ufffd")
+		e.notes = append(e.notes, "it is not UTF-8: invalid bytes are shown as \ufffd")
+	}
+	if len(e.notes) > 0 {
+		return text(body, "["+visible(p.show)+": "+strings.Join(e.notes, "; ")+"]"), nil
+	}
+	return text(body), nil
+}
+
+func (e *excerptor) scan(ctx context.Context) error {
+	full, cut := false, false
+	for {
+		part, err := e.r.ReadSlice('\n')
+		e.read += int64(len(part))
+		if len(part) > 0 {
+			line := e.total + 1
+			wanted := line >= e.want.first && line < e.want.first+e.want.count && !full
+			if wanted {
+				full, cut = e.add(part, line)
+			}
+			if err == nil || errors.Is(err, io.EOF) {
+				e.total++
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+		past := full || e.total >= e.want.first+e.want.count-1
+		if past && e.read > maxCount || e.read > maxScan {
+			e.far = true
+			break
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	e.note(cut)
+	return nil
+}
+
+// add takes a line, or a part of a long one. full says that nothing more fits,
+// cut that even this line did not.
+func (e *excerptor) add(part []byte, line int) (full, cut bool) {
+	first := e.shown < line-e.want.first+1
+	switch room := maxBytes - len(e.out); {
+	case len(part) <= room:
+		if first {
+			e.shown++
+		}
+		e.out = append(e.out, part...)
+		return false, false
+	case first && e.shown > 0:
+		return true, false
+	default: // a line that alone is too long
+		if first {
+			e.shown++
+		}
+		for room > 0 && room > maxBytes-utf8.UTFMax && !utf8.RuneStart(part[room]) {
+			room--
+		}
+		e.out = append(e.out, part[:room]...)
+		return true, true
+	}
+}
+
+func (e *excerptor) note(cut bool) {
+	last := e.want.first + e.shown - 1
+	of := fmt.Sprintf(" of %d", e.total)
+	if e.far || e.part {
+		of = ""
+	}
+	if cut {
+		e.notes = append(e.notes, fmt.Sprintf("line %d is cut after %d KB", last, maxBytes>>10))
+	}
+	if e.shown > 0 && (last < e.total || e.far) {
+		e.notes = append(e.notes, fmt.Sprintf("lines %d–%d%s; go on with offset %d", e.want.first, last, of, last+1))
+	}
+}

@@ -1,0 +1,208 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"dragoman/core"
+)
+
+const (
+	maxCommand    = 100 << 10 // of a command's text; systems take at most 128 KiB in one argument
+	commandTime   = 120       // seconds, where the call does not say
+	commandLimit  = 3600
+	shellCommand  = "shell_command"
+	windowsShells = "powershell, cmd"
+)
+
+// shell is the program that runs commands.
+type shell struct {
+	path string // "": none was found
+	name string // bash, sh, powershell, cmd
+}
+
+// findShell looks for the shell: the one that is configured, or the system's.
+func findShell(configured string) shell {
+	names := []string{"bash", "sh"}
+	if runtime.GOOS == "windows" {
+		names = strings.Split(windowsShells, ", ")
+	}
+	if configured != "" {
+		names = []string{configured}
+	}
+	for _, name := range names {
+		// A shell in the current folder is not found: LookPath says ErrDot.
+		if path, err := exec.LookPath(name); err == nil && filepath.IsAbs(path) {
+			return shell{path, strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe")}
+		}
+	}
+	return shell{}
+}
+
+func (sh shell) spec() core.Spec {
+	name := sh.name
+	if name == "" {
+		name = "a shell (none was found)"
+	}
+	return core.Spec{
+		Server: core.Native,
+		Name:   shellCommand,
+		Title:  "Run a command",
+		Description: "Runs a command with " + name + ", without a terminal and without input. Returns what it prints, output and errors in their " +
+			"order, and its exit status; at most 2000 lines or 50 KB, the whole in a file if there is more. Secrets of the environment are not " +
+			"passed on. When the command ends, so does everything that it left running in the background.",
+		Schema: schema(`{
+  "type": "object",
+  "properties": {
+    "command": {"type": "string", "description": "The command line."},
+    "cwd": {"type": "string", "description": "The folder to run it in. Default: the session's folder."},
+    "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600, "description": "How long it may take. Default 120."},
+    "description": {"type": "string", "description": "What it is for, in a few words, for the user."}
+  },
+  "required": ["command"],
+  "additionalProperties": false
+}`),
+		Kind: core.KindExecute,
+	}
+}
+
+// argv is how the shell is started for a command.
+func (sh shell) argv(command string) []string {
+	switch sh.name {
+	case "powershell", "pwsh":
+		return []string{sh.path, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", command}
+	case "cmd":
+		return []string{sh.path, "/d", "/c", command}
+	}
+	if strings.HasPrefix(command, "-") || strings.HasPrefix(command, "+") {
+		command = " " + command // else the shell takes it for an option
+	}
+	return []string{sh.path, "-c", command}
+}
+
+func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
+	line, cwd := a.text("command"), a.optText("cwd", ".")
+	limit := time.Duration(a.number("timeout_seconds", commandTime, commandLimit) * float64(time.Second))
+	why := a.optText("description", "")
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.shell.path == "":
+		return nil, fmt.Errorf("there is no shell here: neither bash nor sh was found")
+	case strings.TrimSpace(line) == "":
+		return nil, fmt.Errorf("argument %q is empty", "command")
+	case strings.ContainsRune(line, 0):
+		return nil, fmt.Errorf("argument %q contains a NUL character", "command")
+	case len(line) > maxCommand:
+		return nil, fmt.Errorf("argument %q is larger than %d KB: write it to a file and run that", "command", maxCommand>>10)
+	}
+	p, err := s.folder(cwd)
+	if err != nil {
+		return nil, err
+	}
+	access := p.access(core.OpRun)
+	access.Command = line
+	c := command{argv: s.shell.argv(line), dir: p.real, limit: limit, grace: s.grace}
+	return &step{
+		Preview: core.Preview{
+			Title:     shellTitle(line, p),
+			Locations: []core.Location{{Path: p.name}},
+			Content:   shellContent(line, why, s.shell.name),
+			Access:    []core.Access{access},
+		},
+		run: func(ctx context.Context, inv core.Invocation) (core.Result, error) { return s.runShell(ctx, inv, p, c) },
+	}, nil
+}
+
+// shellTitle shows the command, or as much of it as a line holds and how much
+// follows: then Content has it whole.
+func shellTitle(line string, p place) string {
+	short, left := clip(line, titleMax)
+	title := "Run " + code(short)
+	if left > 0 {
+		title += fmt.Sprintf(" … and %d more characters", left)
+	}
+	return title + in(p)
+}
+
+func shellContent(line, why, lang string) []core.Block {
+	var blocks []core.Block
+	if _, left := clip(line, titleMax); left > 0 || strings.ContainsAny(line, "\n\r") {
+		blocks = append(blocks, core.Text{Text: codeBlock(line, lang)})
+	}
+	if why != "" {
+		short, _ := clip(visible(why), titleMax)
+		blocks = append(blocks, core.Text{Text: "The agent says: " + short})
+	}
+	return blocks
+}
+
+// ending is a command's structured result.
+type ending struct {
+	ExitCode   int    `json:"exit_code"` // -1: ended by a signal
+	Signal     string `json:"signal,omitempty"`
+	TimedOut   bool   `json:"timed_out"`
+	DurationMS int64  `json:"duration_ms"`
+}
+
+func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p place, c command) (core.Result, error) {
+	// The folder is reached like any other, so one that was swapped is refused.
+	h, err := s.reach(p, false)
+	if err == nil {
+		var dir *os.Root
+		if dir, err = h.folder(); err == nil {
+			dir.Close()
+		}
+		h.close()
+	}
+	if err != nil {
+		return core.Result{}, explain(p, err)
+	}
+	environ := os.Environ
+	if s.opts.Env != nil {
+		environ = s.opts.Env
+	}
+	c.env = append(childEnv(environ(), s.opts.Keep), "PWD="+p.real)
+
+	out := newCapture(s.host.Meta().Spill)
+	start := time.Now()
+	end, err := c.run(ctx, out, inv.Output)
+	if err != nil {
+		out.discard()
+		return core.Result{}, fmt.Errorf("start %s: %w", s.shell.name, err)
+	}
+	took := time.Since(start)
+	printed, err := out.result()
+	if err != nil {
+		printed += "\n[the whole output could not be kept: " + cause(err).Error() + "]"
+	}
+	res := text(printed, end.words(took, c.limit))
+	res.Failed = end.code != 0 || end.why != ended
+	res.Structured, _ = json.Marshal(ending{ //nolint:errchkjson // plain fields
+		ExitCode: end.code, Signal: end.signal, TimedOut: end.why == overtime, DurationMS: took.Milliseconds(),
+	})
+	return res, nil
+}
+
+// words is the last line of a command's result.
+func (o outcome) words(took, limit time.Duration) string {
+	switch o.why {
+	case overtime:
+		return fmt.Sprintf("timed out after %v and was stopped", limit)
+	case canceled:
+		return fmt.Sprintf("canceled after %v and stopped", took.Round(time.Millisecond))
+	case ended:
+	}
+	if o.signal != "" {
+		return "ended by signal: " + o.signal
+	}
+	return fmt.Sprintf("exit status %d", o.code)
+}

@@ -1,0 +1,250 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"dragoman/core"
+)
+
+// Options configures the native tools. The zero value is usable.
+type Options struct {
+	// Shell is the program that runs commands, called as Shell -c COMMAND.
+	// Empty: bash where it is found, else sh; on Windows powershell, else cmd.
+	Shell string
+	// Env is what commands inherit before secrets are taken out; nil: os.Environ.
+	Env func() []string
+	// Keep names variables that commands get although their names or values look
+	// like secrets.
+	Keep []string
+}
+
+// New returns the native tools. It does nothing else.
+func New(opts Options) core.Toolbox { return &toolbox{opts: opts, grace: 2 * time.Second} }
+
+type toolbox struct {
+	opts  Options
+	grace time.Duration // between SIGTERM and SIGKILL
+}
+
+// Open implements core.Toolbox. It touches no file: roots are opened when a call
+// needs them, and need not exist before.
+func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
+	s := &toolset{
+		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace,
+		roots: map[string]*root{}, steps: map[stepKey]*step{},
+	}
+	for _, t := range []struct {
+		spec core.Spec
+		prep prepare
+	}{
+		{readSpec, s.prepareRead},
+		{treeSpec, s.prepareTree},
+		{globSpec, s.prepareGlob},
+		{grepSpec, s.prepareGrep},
+		{writeSpec, s.prepareWrite},
+		{editSpec, s.prepareEdit},
+		{s.shell.spec(), s.prepareShell},
+		{planSpec, s.preparePlan},
+		{askSpec, s.prepareAsk},
+	} {
+		s.tools = append(s.tools, &tool{set: s, spec: t.spec, prep: t.prep})
+	}
+	return s, nil
+}
+
+// toolset is what one session has of the toolbox.
+type toolset struct {
+	host  core.ToolHost
+	opts  Options
+	shell shell
+	grace time.Duration
+	tools []core.Tool // in the order in which Tools lists them
+
+	mu    sync.Mutex // guards the fields below
+	shut  bool
+	roots map[string]*root // by path as in Meta.Roots
+	steps map[stepKey]*step
+}
+
+// Tools lists the tools, always the same in the same order.
+func (s *toolset) Tools(context.Context) ([]core.Tool, error) {
+	return append([]core.Tool(nil), s.tools...), nil
+}
+
+// Changed implements core.Toolset: the list never changes.
+func (s *toolset) Changed() <-chan struct{} { return nil }
+
+// Close gives the workspace roots back. Calls that still run fail.
+func (s *toolset) Close() error {
+	s.mu.Lock()
+	roots := s.roots
+	s.shut, s.roots, s.steps = true, map[string]*root{}, map[stepKey]*step{}
+	s.mu.Unlock()
+	var errs []error
+	for _, r := range roots {
+		if r.dir != nil {
+			errs = append(errs, r.dir.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// prepare works out what a call is going to do, without doing any of it.
+type prepare func(context.Context, *args) (*step, error)
+
+// step is a call that has been worked out.
+type step struct {
+	core.Preview
+	args string // as they were when it was worked out
+	// bound is set when run depends on what Preview saw: it cannot be worked out
+	// again behind the back of whoever approved.
+	bound bool
+	// run carries it out. Its error is the model's.
+	run func(context.Context, core.Invocation) (core.Result, error)
+}
+
+// stepKey finds the step of a call.
+type stepKey struct {
+	turn core.TurnID
+	call core.CallID
+}
+
+// tool is one native tool.
+type tool struct {
+	set  *toolset
+	spec core.Spec
+	prep prepare
+}
+
+// Spec implements core.Tool.
+func (t *tool) Spec() core.Spec { return t.spec }
+
+// Preview implements core.Tool: it checks the arguments and says what Run would
+// do. It reads files inside of the roots; of a place outside it reads only the
+// file that is to be changed, for the diff.
+func (t *tool) Preview(ctx context.Context, inv core.Invocation) (core.Preview, error) {
+	st, err := t.work(ctx, inv)
+	if err != nil {
+		return core.Preview{}, err
+	}
+	t.set.remember(inv, st)
+	return st.Preview, nil
+}
+
+// Run implements core.Tool: it carries out what Preview described.
+func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error) {
+	st, err := t.recall(ctx, inv)
+	if err != nil {
+		return failure(err), nil
+	}
+	for _, a := range st.Access {
+		if a.Outside && !approved(inv, a) {
+			return failure(fmt.Errorf("%s: %s is outside of the workspace and was not approved", t.spec.Name, visible(a.Path))), nil
+		}
+	}
+	if inv.Output == nil {
+		inv.Output = func(string) {}
+	}
+	res, err := st.run(ctx, inv)
+	if err != nil {
+		if ctx.Err() != nil {
+			return core.Result{}, context.Cause(ctx)
+		}
+		res = failure(err)
+	}
+	if len(res.Locations) == 0 {
+		res.Locations = st.Locations
+	}
+	return res, nil
+}
+
+func (t *tool) work(ctx context.Context, inv core.Invocation) (*step, error) {
+	a, err := parseArgs(inv.Args)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.spec.Name, err)
+	}
+	st, err := t.prep(ctx, a)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.spec.Name, err)
+	}
+	if st.Kind == "" {
+		st.Kind = t.spec.Kind
+	}
+	st.args = string(inv.Args)
+	return st, nil
+}
+
+// remember keeps a step until its Run. A turn's steps go when another turn's
+// first call comes: those that were rejected never run.
+func (s *toolset) remember(inv core.Invocation, st *step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		return
+	}
+	for k := range s.steps {
+		if k.turn != inv.Turn {
+			delete(s.steps, k)
+		}
+	}
+	s.steps[stepKey{inv.Turn, inv.Call}] = st
+}
+
+// recall finds the step that was approved. One that Preview did not leave here
+// is worked out again, but only where that cannot change what it does.
+func (t *tool) recall(ctx context.Context, inv core.Invocation) (*step, error) {
+	key := stepKey{inv.Turn, inv.Call}
+	s := t.set
+	s.mu.Lock()
+	st, shut := s.steps[key], s.shut
+	delete(s.steps, key)
+	s.mu.Unlock()
+	if shut {
+		return nil, core.ErrClosed
+	}
+	if st != nil {
+		if st.args != string(inv.Args) {
+			return nil, fmt.Errorf("%s: the arguments changed after the call was previewed; nothing was done", t.spec.Name)
+		}
+		return st, nil
+	}
+	st, err := t.work(ctx, inv)
+	if err != nil {
+		return nil, err
+	}
+	if st.bound {
+		return nil, fmt.Errorf("%s: the call was not previewed; nothing was done", t.spec.Name)
+	}
+	return st, nil
+}
+
+// approved reports whether an access was granted to the call.
+func approved(inv core.Invocation, want core.Access) bool {
+	for _, a := range inv.Access {
+		if a.Op == want.Op && a.Path == want.Path && a.Command == want.Command {
+			return true
+		}
+	}
+	return false
+}
+
+func failure(err error) core.Result {
+	return core.Result{Blocks: []core.Block{core.Text{Text: err.Error()}}, Failed: true}
+}
+
+func text(parts ...string) core.Result {
+	var res core.Result
+	for _, p := range parts {
+		if p != "" {
+			res.Blocks = append(res.Blocks, core.Text{Text: p})
+		}
+	}
+	return res
+}
+
+func schema(s string) json.RawMessage { return json.RawMessage(s) }

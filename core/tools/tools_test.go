@@ -1,0 +1,448 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dragoman/core"
+)
+
+// bed is a session's workspace for a test, and the session's host.
+type bed struct {
+	t    testing.TB
+	dir  string // the workspace root
+	away string // a folder beside it
+	meta core.Meta
+	set  *toolset
+
+	editor core.Editor
+	reply  core.Reply
+	asked  []core.Ask
+
+	mu    sync.Mutex // guards the fields below
+	calls int
+}
+
+func (b *bed) Meta() core.Meta     { return b.meta }
+func (b *bed) Editor() core.Editor { return b.editor }
+func (b *bed) Ask(_ context.Context, a core.Ask) (core.Reply, error) {
+	b.asked = append(b.asked, a)
+	return b.reply, nil
+}
+
+func newBed(t testing.TB, opts ...Options) *bed {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bed{t: t, dir: filepath.Join(top, "app"), away: filepath.Join(top, "app-evil")}
+	for _, d := range []string{b.dir, b.away} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.meta = core.Meta{ID: "s1", Cwd: b.dir, Roots: []string{b.dir}, Spill: filepath.Join(top, "spill")}
+	b.open(opts...)
+	return b
+}
+
+func (b *bed) open(opts ...Options) {
+	b.t.Helper()
+	box := New(append(opts, Options{})[0]).(*toolbox)
+	box.grace = 100 * time.Millisecond
+	set, err := box.Open(b.t.Context(), b)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.set = set.(*toolset)
+	b.t.Cleanup(func() {
+		if err := set.Close(); err != nil {
+			b.t.Error(err)
+		}
+	})
+}
+
+func (b *bed) tool(name string) core.Tool {
+	b.t.Helper()
+	tools, _ := b.set.Tools(context.Background())
+	for _, t := range tools {
+		if t.Spec().Name == name {
+			return t
+		}
+	}
+	b.t.Fatalf("there is no tool %s", name)
+	return nil
+}
+
+type m = map[string]any
+
+func (b *bed) invocation(args any) core.Invocation {
+	b.t.Helper()
+	b.mu.Lock()
+	b.calls++
+	id := core.CallID(fmt.Sprint("c", b.calls))
+	b.mu.Unlock()
+	raw, ok := args.(json.RawMessage)
+	if !ok {
+		var err error
+		if raw, err = json.Marshal(args); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	return core.Invocation{Call: id, Turn: "t1", Args: raw}
+}
+
+// preview previews a call and returns it ready to run, as if it was allowed.
+func (b *bed) preview(name string, args any) (core.Invocation, core.Preview, error) {
+	b.t.Helper()
+	inv := b.invocation(args)
+	pv, err := b.tool(name).Preview(b.t.Context(), inv)
+	inv.Access = pv.Access
+	return inv, pv, err
+}
+
+// run is a whole call. A failure is returned as an error.
+func (b *bed) run(name string, args any) (string, error) {
+	b.t.Helper()
+	inv, _, err := b.preview(name, args)
+	if err != nil {
+		return "", err
+	}
+	return b.finish(name, inv)
+}
+
+func (b *bed) finish(name string, inv core.Invocation) (string, error) {
+	b.t.Helper()
+	res, err := b.tool(name).Run(b.t.Context(), inv)
+	if err != nil {
+		b.t.Fatalf("%s: %v", name, err)
+	}
+	if res.Failed {
+		return said(res), fmt.Errorf("%s", said(res))
+	}
+	return said(res), nil
+}
+
+func said(res core.Result) string {
+	var parts []string
+	for _, blk := range res.Blocks {
+		if t, ok := blk.(core.Text); ok {
+			parts = append(parts, t.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func (b *bed) ok(name string, args any) string {
+	b.t.Helper()
+	out, err := b.run(name, args)
+	if err != nil {
+		b.t.Fatalf("%s %v: %v", name, args, err)
+	}
+	return out
+}
+
+func (b *bed) fails(name string, args any, want string) {
+	b.t.Helper()
+	out, err := b.run(name, args)
+	if err == nil {
+		b.t.Fatalf("%s %v: it did not fail but said %q", name, args, out)
+	}
+	if !strings.Contains(err.Error(), want) {
+		b.t.Fatalf("%s %v: %q does not contain %q", name, args, err, want)
+	}
+}
+
+// put writes a file below the workspace, or at an absolute path.
+func (b *bed) put(path, content string) string {
+	b.t.Helper()
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(b.dir, path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+	return path
+}
+
+func (b *bed) get(path string) string {
+	b.t.Helper()
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(b.dir, path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (b *bed) link(target, path string) {
+	b.t.Helper()
+	if err := os.Symlink(target, filepath.Join(b.dir, path)); err != nil {
+		b.t.Skipf("no symbolic links here: %v", err)
+	}
+}
+
+func TestToolsAreListedInOrder(t *testing.T) {
+	b := newBed(t)
+	var names []string
+	tools, err := b.set.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools {
+		spec := tool.Spec()
+		names = append(names, spec.Name)
+		var schema struct {
+			Type       string                     `json:"type"`
+			Properties map[string]json.RawMessage `json:"properties"`
+			Required   []string                   `json:"required"`
+			More       *bool                      `json:"additionalProperties"`
+		}
+		if err := json.Unmarshal(spec.Schema, &schema); err != nil {
+			t.Errorf("%s: %v", spec.Name, err)
+		}
+		if schema.Type != "object" || schema.More == nil || *schema.More {
+			t.Errorf("%s: the schema admits other arguments", spec.Name)
+		}
+		if spec.Server != core.Native || spec.Description == "" || spec.Kind == "" || spec.Title == "" {
+			t.Errorf("%s: incomplete spec %+v", spec.Name, spec)
+		}
+		// What the schema names is what the tool reads: the error lists it.
+		_, _, err := b.preview(spec.Name, m{"nonsense": 1})
+		if err == nil {
+			t.Errorf("%s: an unknown argument was accepted", spec.Name)
+		}
+		for _, r := range schema.Required {
+			if !strings.Contains(err.Error(), "missing") {
+				t.Errorf("%s: %q was not missed: %v", spec.Name, r, err)
+			}
+		}
+	}
+	want := "read_file directory_tree glob grep write_file edit_file shell_command update_plan ask_user"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("tools: %s, want %s", got, want)
+	}
+	if b.set.Changed() != nil {
+		t.Error("the list never changes")
+	}
+}
+
+func TestArgumentsAreStrict(t *testing.T) {
+	b := newBed(t)
+	b.put("a.txt", "a\n")
+	for _, c := range []struct{ tool, args, want string }{
+		{"read_file", `{}`, `argument "path" is missing`},
+		{"read_file", ``, `argument "path" is missing`},
+		{"read_file", `[]`, `must be a JSON object`},
+		{"read_file", `{"path":"a.txt"} x`, `something behind`},
+		{"read_file", `{"path":"a.txt"`, `not valid JSON`},
+		{"read_file", `{"path":"a.txt","path":"b.txt"}`, `argument "path" was given twice`},
+		{"read_file", `{"Path":"a.txt"}`, `argument "path" is missing`},
+		{"read_file", `{"path":"a.txt","PATH":"b"}`, `unknown argument "PATH"; the arguments are path, offset, limit`},
+		{"read_file", `{"path":7}`, `argument "path" must be a string, not a number`},
+		{"read_file", `{"path":null}`, `argument "path" must be a string, not null`},
+		{"read_file", `{"path":"a.txt","offset":"1"}`, `argument "offset" must be a whole number, not a string`},
+		{"read_file", `{"path":"a.txt","offset":1.5}`, `argument "offset" must be a whole number`},
+		{"read_file", `{"path":"a.txt","offset":0}`, `argument "offset" must be at least 1`},
+		{"read_file", `{"path":"a.txt","offset":1e99}`, `argument "offset" must be at most`},
+		{"read_file", `{"path":"a.txt","limit":2001}`, `argument "limit" must be at most 2000`},
+		{"edit_file", `{"path":"a.txt","old":"a","new":"b","all":"yes"}`, `argument "all" must be a boolean, not a string`},
+		{"edit_file", `{"path":"a.txt","old":"","new":"b"}`, `argument "old" is empty`},
+		{"edit_file", `{"path":"a.txt","old":"a","new":"a"}`, `nothing to change`},
+		{"shell_command", `{"command":"true","timeout_seconds":0}`, `must be above 0`},
+		{"shell_command", `{"command":"true","timeout_seconds":3601}`, `must be at most 3600`},
+		{"shell_command", `{"command":"a\u0000b"}`, `NUL`},
+		{"shell_command", `{"command":"  "}`, `argument "command" is empty`},
+		{"update_plan", `{"entries":{}}`, `argument "entries" must be a list, not an object`},
+		{"update_plan", `{"entries":[{"text":"a","status":"later"}]}`, `entry 1: argument "status" must be pending`},
+		{"update_plan", `{"entries":[{"text":"a","status":"pending","x":1}]}`, `entry 1: unknown argument "x"`},
+		{"ask_user", `{"question":"?","freeform":false}`, `"freeform"`},
+		{"grep", `{"pattern":"("}`, `argument "pattern" is not a valid regular expression`},
+		{"glob", `{"pattern":"[a"}`, `argument "pattern" is not a valid pattern`},
+		{"glob", `{"pattern":"../*"}`, `must not contain ..`},
+		{"glob", `{"pattern":"/etc/*"}`, `must be relative`},
+	} {
+		inv := b.invocation(json.RawMessage(c.args))
+		_, err := b.tool(c.tool).Preview(t.Context(), inv)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v, want %q", c.tool, c.args, err, c.want)
+		}
+		// Run does not trust that Preview was called.
+		res, err := b.tool(c.tool).Run(t.Context(), inv)
+		if err != nil || !res.Failed || !strings.Contains(said(res), c.want) {
+			t.Errorf("run %s %s: %+v %v, want %q", c.tool, c.args, res, err, c.want)
+		}
+	}
+	if got := b.ok("read_file", json.RawMessage(` { "path" : "a.txt", "offset": 1.0 } `)); got != "a\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWhatWasPreviewedIsWhatRuns(t *testing.T) {
+	b := newBed(t)
+	b.put("a.txt", "a\n")
+	b.put("b.txt", "b\n")
+	inv, _, err := b.preview("read_file", m{"path": "a.txt"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv.Args = json.RawMessage(`{"path":"b.txt"}`)
+	if out, err := b.finish("read_file", inv); err == nil || !strings.Contains(out, "changed after the call was previewed") {
+		t.Errorf("other arguments ran: %q", out)
+	}
+	// A change needs its preview: without one nobody saw what it compares with.
+	for _, c := range []struct {
+		tool string
+		args m
+	}{
+		{"write_file", m{"path": "a.txt", "content": "x"}},
+		{"edit_file", m{"path": "a.txt", "old": "a", "new": "x"}},
+	} {
+		inv := b.invocation(c.args)
+		if out, err := b.finish(c.tool, inv); err == nil || !strings.Contains(out, "not previewed") {
+			t.Errorf("%s ran without a preview: %q", c.tool, out)
+		}
+	}
+	// And its preview counts once.
+	inv, _, _ = b.preview("edit_file", m{"path": "a.txt", "old": "a", "new": "aa"})
+	if _, err := b.finish("edit_file", inv); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := b.finish("edit_file", inv); err == nil {
+		t.Errorf("it ran twice: %q", out)
+	}
+	if got := b.get("a.txt"); got != "aa\n" {
+		t.Errorf("a.txt: %q", got)
+	}
+	// Steps of an earlier turn are forgotten.
+	inv, _, _ = b.preview("write_file", m{"path": "a.txt", "content": "x"})
+	next := b.invocation(m{"path": "b.txt"})
+	next.Turn = "t2"
+	if _, err := b.tool("read_file").Preview(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := b.finish("write_file", inv); err == nil {
+		t.Errorf("a step of an earlier turn ran: %q", out)
+	}
+	if len(b.set.steps) != 1 {
+		t.Errorf("%d steps are kept, want 1", len(b.set.steps))
+	}
+}
+
+func TestClosedToolset(t *testing.T) {
+	b := newBed(t)
+	b.put("a.txt", "a")
+	inv, _, err := b.preview("read_file", m{"path": "a.txt"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.set.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := b.finish("read_file", inv); err == nil {
+		t.Errorf("it still reads: %q", out)
+	}
+	if _, _, err := b.preview("read_file", m{"path": "a.txt"}); err == nil {
+		t.Error("it still previews")
+	}
+}
+
+func TestPlan(t *testing.T) {
+	b := newBed(t)
+	inv, pv, err := b.preview("update_plan", m{"entries": []m{{"text": "A", "status": "completed"}, {"text": "B", "status": "pending"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pv.Access) != 0 || pv.Kind != core.KindThink || pv.Title != "Update the plan: 1 of 2 steps done" {
+		t.Errorf("preview %+v", pv)
+	}
+	var plan []core.PlanEntry
+	inv.Plan = func(p []core.PlanEntry) { plan = p }
+	if _, err := b.finish("update_plan", inv); err != nil {
+		t.Fatal(err)
+	}
+	if len(plan) != 2 || plan[0] != (core.PlanEntry{Text: "A", Status: core.PlanDone}) {
+		t.Errorf("plan %+v", plan)
+	}
+}
+
+func TestAsk(t *testing.T) {
+	b := newBed(t)
+	args := m{"question": "Which?", "options": []m{{"label": "Red"}, {"label": "Blue", "description": "like the sky"}}}
+	for _, c := range []struct {
+		reply  core.Reply
+		want   string
+		failed bool
+	}{
+		{core.Reply{Outcome: core.OutcomeAnswered, Option: "2"}, "answered: Blue", false},
+		{core.Reply{Outcome: core.OutcomeAnswered, Text: "green"}, "answered: green", false},
+		{core.Reply{Outcome: core.OutcomeAnswered, Option: "1", Text: "dark"}, "answered: Red\ndark", false},
+		{core.Reply{Outcome: core.OutcomeDeclined}, "does not want to answer", false},
+		{core.Reply{Outcome: core.OutcomeExpired}, "Nobody answered in time", false},
+		{core.Reply{Outcome: core.OutcomeAlone}, "Nobody can be asked here", false},
+		{core.Reply{Outcome: core.OutcomeCanceled}, "withdrawn", true},
+		{core.Reply{Outcome: core.OutcomeDecided, Decision: core.AllowOnce}, "withdrawn", true},
+	} {
+		b.reply = c.reply
+		out, err := b.run("ask_user", args)
+		if !strings.Contains(out, c.want) || (err != nil) != c.failed {
+			t.Errorf("%+v: %q %v, want %q", c.reply, out, err, c.want)
+		}
+	}
+	a := b.asked[0]
+	if a.Kind != core.AskQuestion || a.Text != "Which?" || !a.Freeform || a.Turn != "t1" || a.Call == "" ||
+		len(a.Options) != 2 || a.Options[1] != (core.Option{ID: "2", Label: "Blue", Description: "like the sky"}) {
+		t.Errorf("asked %+v", a)
+	}
+}
+
+// buffers is an editor.
+type buffers struct {
+	caps  core.EditorCaps
+	texts map[string]string
+	err   error
+	wrote []core.WriteFile
+	onAsk func()
+}
+
+func (e *buffers) Caps() core.EditorCaps { return e.caps }
+
+func (e *buffers) Do(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
+	if e.onAsk != nil {
+		e.onAsk()
+	}
+	switch c := c.(type) {
+	case core.ReadFile:
+		text, ok := e.texts[c.Path]
+		if !ok {
+			return nil, os.ErrNotExist
+		}
+		if c.Line > 0 {
+			lines := strings.SplitAfter(text, "\n")
+			lines = lines[min(c.Line-1, len(lines)):]
+			text = strings.Join(lines[:min(c.Limit, len(lines))], "")
+		}
+		return core.FileText{Text: text}, nil
+	case core.WriteFile:
+		if e.err != nil {
+			return nil, e.err
+		}
+		e.wrote = append(e.wrote, c)
+		e.texts[c.Path] = c.Text
+		return core.Done{}, nil
+	}
+	return core.Done{}, nil
+}

@@ -1,0 +1,167 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"dragoman/core"
+)
+
+const (
+	maxTree   = 1000 // entries that directory_tree shows
+	maxFolder = 200  // of one folder
+)
+
+// errFile says that a folder was wanted.
+var errFile = errors.New("it is a file, not a folder: use read_file")
+
+var treeSpec = core.Spec{
+	Server: core.Native,
+	Name:   "directory_tree",
+	Title:  "List a folder",
+	Description: "Lists a folder and what is in it, sorted by name, folders with a / at the end, symbolic links with their target and not " +
+		"followed. What .gitignore ignores is left out. Shows at most 1000 entries, 200 of one folder.",
+	Schema: schema(`{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The folder. Default: the session's folder."},
+    "depth": {"type": "integer", "minimum": 1, "maximum": 20, "description": "How many levels to show. Default 3."}
+  },
+  "additionalProperties": false
+}`),
+	Kind: core.KindRead, ReadOnly: true, Idempotent: true,
+}
+
+func (s *toolset) prepareTree(_ context.Context, a *args) (*step, error) {
+	path := a.optText("path", ".")
+	depth := a.integer("depth", 3, 1, 20)
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	p, err := s.folder(path)
+	if err != nil {
+		return nil, err
+	}
+	return &step{
+		Preview: core.Preview{
+			Title:     "List " + label(p.show),
+			Locations: []core.Location{{Path: p.name}},
+			Access:    []core.Access{p.access(core.OpRead)},
+		},
+		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.tree(ctx, p, depth) },
+	}, nil
+}
+
+// folder locates a folder, and fails early where it is inside of the roots and
+// no folder.
+func (s *toolset) folder(path string) (place, error) {
+	p, err := s.locate(path)
+	if err != nil || p.outside(core.OpRead) {
+		return p, err
+	}
+	h, err := s.reach(p, false)
+	if err != nil {
+		return p, explain(p, err)
+	}
+	defer h.close()
+	info, err := h.stat()
+	if err == nil && !info.IsDir() {
+		err = errFile
+	}
+	return p, explain(p, err)
+}
+
+func (s *toolset) tree(ctx context.Context, p place, depth int) (core.Result, error) {
+	w, done, err := s.walkFrom(p)
+	if err != nil {
+		return core.Result{}, err
+	}
+	defer done()
+	t := tree{depth: depth}
+	fmt.Fprintf(&t.out, "%s/\n", strings.TrimSuffix(visible(p.show), "/"))
+	err = w.each(ctx, func(e entry) (into, on bool) { return t.visit(w, e) })
+	if err != nil {
+		return core.Result{}, explain(p, err)
+	}
+	t.flush(0)
+	return text(t.out.String(), notes(
+		note(t.deeper, fmt.Sprintf("levels below %d are not shown", depth)),
+		note(t.total > maxTree, fmt.Sprintf("cut after %d entries: list a folder of it", maxTree)),
+		note(w.closed, "some folders could not be read"),
+	)), nil
+}
+
+// tree writes entries, indented by their depth.
+type tree struct {
+	depth  int
+	out    strings.Builder
+	total  int
+	deeper bool
+	counts []int // entries seen, by depth - 1, in the folders that the walk is in
+}
+
+func (t *tree) visit(w *walk, e entry) (into, on bool) {
+	t.flush(e.depth)
+	if len(t.counts) < e.depth {
+		t.counts = append(t.counts, 0)
+	}
+	if t.counts[e.depth-1]++; t.counts[e.depth-1] > maxFolder {
+		return false, true
+	}
+	if t.total++; t.total > maxTree {
+		return false, false
+	}
+	name := visible(e.name)
+	switch {
+	case e.kind.IsDir():
+		name += "/"
+	case e.kind&fs.ModeSymlink != 0:
+		target, _ := w.dir.Readlink(e.rel)
+		name += " -> " + visible(target)
+	case e.kind != 0:
+		name += " (not a file)"
+	}
+	fmt.Fprintf(&t.out, "%s%s\n", strings.Repeat("  ", e.depth), name)
+	if e.kind.IsDir() && e.depth == t.depth {
+		t.deeper = true
+		return false, true
+	}
+	return true, true
+}
+
+// flush ends the folders below a depth: how many of their entries were left out
+// is said at their end.
+func (t *tree) flush(depth int) {
+	for len(t.counts) > depth {
+		last := len(t.counts) - 1
+		if n := t.counts[last] - maxFolder; n > 0 && t.total <= maxTree {
+			fmt.Fprintf(&t.out, "%s… %d more\n", strings.Repeat("  ", last+1), n)
+		}
+		t.counts = t.counts[:last]
+	}
+}
+
+// note is a text where it applies.
+func note(applies bool, text string) string {
+	if !applies {
+		return ""
+	}
+	return text
+}
+
+// notes sets remarks behind a result; "" when there are none.
+func notes(list ...string) string {
+	var some []string
+	for _, n := range list {
+		if n != "" {
+			some = append(some, n)
+		}
+	}
+	if len(some) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(some, "; ") + "]"
+}

@@ -1,0 +1,135 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// entry is what a walk meets.
+type entry struct {
+	rel   string // from where the walk began, with slashes
+	name  string
+	kind  fs.FileMode // the type bits
+	depth int         // 1: in the folder where the walk began
+}
+
+// walk goes through a folder and what is below it, folder by folder in the order
+// of names, without following symbolic links and without what is ignored.
+type walk struct {
+	dir    *os.Root // where it begins
+	top    string   // the way to it from where ignore rules are counted, with slashes; "": here
+	rules  *ignores // that hold in dir
+	closed bool     // folders that could not be read were met
+}
+
+// walkFrom prepares a walk through a place that must be a folder. The ignore
+// files of the folders above it, up to its root, hold as well, unless they
+// ignore the place itself: who names it wants to see it. close ends the walk.
+func (s *toolset) walkFrom(p place) (w *walk, close func(), err error) {
+	h, err := s.reach(p, false)
+	if err != nil {
+		return nil, nil, explain(p, err)
+	}
+	defer h.close()
+	if info, err := h.stat(); err == nil && !info.IsDir() {
+		return nil, nil, explain(p, errFile)
+	}
+	dir, err := h.folder()
+	if err != nil {
+		return nil, nil, explain(p, err)
+	}
+	w = &walk{dir: dir}
+	if p.root != nil {
+		if top, err := s.open(p.root); err == nil {
+			rel, _ := within(p.root.real, p.real)
+			w.above(top, filepath.ToSlash(rel))
+		}
+	}
+	w.rules = w.rules.within(w.dir, w.top)
+	return w, func() { dir.Close() }, nil
+}
+
+// above reads the ignore files from the root down to the folder before dir.
+func (w *walk) above(top *os.Root, rel string) {
+	exclude := (*ignores)(nil).add(top, "", ".git/info/exclude")
+	if rel == "." {
+		w.rules = exclude
+		return
+	}
+	rules, at := exclude, ""
+	for name := range strings.SplitSeq(rel, "/") {
+		rules = rules.with(top, at)
+		at = path.Join(at, name)
+		if rules.match(at, true) {
+			return // no rules from above, and paths are counted from here
+		}
+	}
+	w.rules, w.top = rules, rel
+}
+
+// within adds the ignore file of the folder dir, whose rules are counted from at.
+func (ig *ignores) within(dir *os.Root, at string) *ignores {
+	own := (*ignores)(nil).with(dir, "")
+	if own == nil {
+		return ig
+	}
+	return &ignores{above: ig, base: at, rules: own.rules}
+}
+
+// each calls visit for every entry, a folder before what is in it; visit says
+// whether to go into a folder, and whether to go on at all.
+func (w *walk) each(ctx context.Context, visit func(entry) (into, on bool)) error {
+	_, err := w.list(ctx, ".", 1, w.rules, visit)
+	return err
+}
+
+func (w *walk) list(ctx context.Context, rel string, depth int, rules *ignores, visit func(entry) (into, on bool)) (on bool, err error) {
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	list, err := w.read(rel)
+	if err != nil {
+		if rel == "." {
+			return false, cause(err)
+		}
+		w.closed = true
+		return true, nil
+	}
+	if rel != "." && slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" }) {
+		rules = rules.add(w.dir, path.Join(w.top, rel), path.Join(rel, ".gitignore"))
+	}
+	for _, d := range list {
+		e := entry{rel: path.Join(rel, d.Name()), name: d.Name(), kind: d.Type(), depth: depth}
+		if vcs(e.name) || rules.match(path.Join(w.top, e.rel), d.IsDir()) {
+			continue
+		}
+		into, on := visit(e)
+		if on && into && d.IsDir() {
+			on, err = w.list(ctx, e.rel, depth+1, rules, visit)
+		}
+		if !on || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (w *walk) read(rel string) ([]fs.DirEntry, error) {
+	f, err := w.dir.Open(rel)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	list, err := f.ReadDir(-1)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return list, nil
+}

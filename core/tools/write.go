@@ -1,0 +1,165 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"dragoman/core"
+)
+
+var writeSpec = core.Spec{
+	Server: core.Native,
+	Name:   "write_file",
+	Title:  "Write a file",
+	Description: "Creates a text file, with the folders above it, or replaces the whole content of one. For a change within a file use " +
+		"edit_file.",
+	Schema: schema(`{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
+    "content": {"type": "string", "description": "The whole content, exactly as it is to be written."}
+  },
+  "required": ["path", "content"],
+  "additionalProperties": false
+}`),
+	Kind: core.KindEdit, Idempotent: true,
+}
+
+func (s *toolset) prepareWrite(ctx context.Context, a *args) (*step, error) {
+	path, content := a.text("path"), a.text("content")
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	if len(content) > maxText {
+		return nil, fmt.Errorf("argument %q is larger than %d MiB", "content", maxText>>20)
+	}
+	p, err := s.locate(path)
+	if err != nil {
+		return nil, err
+	}
+	was, err := s.current(ctx, p)
+	if err != nil && !p.outside(core.OpWrite) {
+		return nil, err
+	}
+	if err != nil {
+		return blind(p, "Write "+label(p.show), err), nil
+	}
+	d := diffOf(p, was, content)
+	title := "Write " + label(p.show) + " " + changes(d)
+	if d.Created {
+		title = "Create " + label(p.show) + " " + changes(d)
+	}
+	return s.change(p, was, d, title, p.access(core.OpWrite)), nil
+}
+
+// blind is the step for a place outside that cannot be changed as wanted. The
+// reason is only told once the call was approved: before that the model must not
+// learn what is there.
+func blind(p place, title string, err error) *step {
+	return &step{
+		bound: true,
+		Preview: core.Preview{
+			Title: title, Locations: []core.Location{{Path: p.name}},
+			Access: []core.Access{p.access(core.OpRead), p.access(core.OpWrite)},
+		},
+		run: func(context.Context, core.Invocation) (core.Result, error) { return core.Result{}, err },
+	}
+}
+
+// change is the step that makes a diff true.
+func (s *toolset) change(p place, was content, d core.Diff, title string, access ...core.Access) *step {
+	at := firstChange(d.Old, d.New)
+	return &step{
+		bound: true,
+		Preview: core.Preview{
+			Title:     title,
+			Locations: []core.Location{{Path: p.name, Line: at}},
+			Content:   shown(d),
+			Access:    access,
+		},
+		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
+			if err := s.replace(ctx, p, was, d.New); err != nil {
+				return core.Result{}, err
+			}
+			verb := "wrote"
+			if d.Created {
+				verb = "created"
+			}
+			return text(fmt.Sprintf("%s %s %s", verb, visible(p.show), changes(d))), nil
+		},
+	}
+}
+
+// firstChange is the first line in which two texts differ; 0: none does.
+func firstChange(was, now string) int {
+	if was == now {
+		return 0
+	}
+	n := 0
+	for n < len(was) && n < len(now) && was[n] == now[n] {
+		n++
+	}
+	return strings.Count(now[:n], "\n") + 1
+}
+
+var editSpec = core.Spec{
+	Server: core.Native,
+	Name:   "edit_file",
+	Title:  "Edit a file",
+	Description: "Replaces text in a file. old must be in the file exactly, blanks included, and once, unless all is true: give enough lines " +
+		"around the change. The file's line ends (LF or CRLF) are kept, whichever old and new have.",
+	Schema: schema(`{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
+    "old": {"type": "string", "description": "The text to replace."},
+    "new": {"type": "string", "description": "The text to put in its place; empty: old is removed."},
+    "all": {"type": "boolean", "description": "Whether every occurrence is replaced. Default false."}
+  },
+  "required": ["path", "old", "new"],
+  "additionalProperties": false
+}`),
+	Kind: core.KindEdit,
+}
+
+func (s *toolset) prepareEdit(ctx context.Context, a *args) (*step, error) {
+	path := a.text("path")
+	e := edit{old: a.text("old"), new: a.text("new"), all: a.boolean("all", false)}
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	p, err := s.locate(path)
+	if err != nil {
+		return nil, err
+	}
+	was, now, err := s.edited(ctx, p, e)
+	if err != nil && !p.outside(core.OpWrite) {
+		return nil, err
+	}
+	if err != nil {
+		return blind(p, "Edit "+label(p.show), err), nil
+	}
+	d := diffOf(p, was, now)
+	return s.change(p, was, d, "Edit "+label(p.show)+" "+changes(d), p.access(core.OpRead), p.access(core.OpWrite)), nil
+}
+
+// edited reads a file and applies an edit to what it read.
+func (s *toolset) edited(ctx context.Context, p place, e edit) (was content, now string, err error) {
+	was, err = s.current(ctx, p)
+	if err != nil {
+		return was, "", err
+	}
+	if !was.exists {
+		return was, "", fmt.Errorf("there is no %s: use write_file to create it", visible(p.show))
+	}
+	now, err = e.apply(was.text)
+	if err == nil && len(now) > maxText {
+		err = errors.New("the result would be too large")
+	}
+	return was, now, explain(p, err)
+}
