@@ -332,8 +332,8 @@ func checkEndless(t *testing.T, m core.Model) {
 			return true
 		})
 		cancel()
-		if !errors.Is(h.Err, context.Canceled) || h.Stop != "" {
-			t.Fatalf("cancel %d: stop %q, error %v", i, h.Stop, h.Err)
+		if !errors.Is(h.Err, context.Canceled) || h.Stop != "" || n != i+1 {
+			t.Fatalf("cancel %d: stop %q, error %v, %d deltas", i, h.Stop, h.Err, n)
 		}
 		n = 0
 		Hear(t.Context(), t, m, ModelRequest(), func(core.Delta) bool { n++; return n <= i })

@@ -321,7 +321,7 @@ func (a *answer) arguments(c *toolCall) (json.RawMessage, error) {
 	case a.finish == "length":
 		return nil, fmt.Errorf("the arguments of %s are not whole: the answer came to its limit of tokens", c.name)
 	}
-	return nil, fmt.Errorf("the arguments of %s are not a JSON object: %w", c.name, err)
+	return nil, fmt.Errorf("the arguments of %s are not a JSON object: %s", c.name, jsonProblem(err))
 }
 
 func isObject(b []byte) error {

@@ -64,7 +64,7 @@ func (d *Demo) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta
 
 func (d *Demo) answer(ctx context.Context, r *core.Request, s *speaker) error {
 	p := lastPrompt(r.Messages)
-	steps, err := parseSteps(p.text, p.files)
+	steps, err := p.steps()
 	if err != nil {
 		err = s.say(ctx, d.introduction(err))
 	} else {
@@ -130,7 +130,7 @@ func perform(ctx context.Context, s *speaker, steps []step, p prompt, tools []co
 
 // prompt is the last message of the user and what has come of it so far.
 type prompt struct {
-	text    string
+	texts   []string
 	files   []string // that are attached or linked
 	number  int      // of the user's messages
 	results []*core.ToolReturn
@@ -153,11 +153,10 @@ func lastPrompt(messages []core.Message) prompt {
 }
 
 func (p *prompt) read(blocks []core.Block) {
-	var texts []string
 	for _, b := range blocks {
 		switch b := b.(type) {
 		case core.Text:
-			texts = append(texts, b.Text)
+			p.texts = append(p.texts, b.Text)
 		case core.Link:
 			p.files = append(p.files, filePath(b.URI))
 		case core.Resource:
@@ -165,7 +164,18 @@ func (p *prompt) read(blocks []core.Block) {
 		case core.Image, core.Audio, core.Diff:
 		}
 	}
-	p.text = strings.Join(texts, "\n")
+}
+
+// steps parses all that the user said, or what was said last: two messages in a
+// row may have become one.
+func (p *prompt) steps() ([]step, error) {
+	steps, err := parseSteps(strings.Join(p.texts, "\n"), p.files)
+	if n := len(p.texts); err != nil && n > 1 {
+		if last, lastErr := parseSteps(p.texts[n-1], p.files); lastErr == nil {
+			return last, nil
+		}
+	}
+	return steps, err
 }
 
 // requestChars counts the characters that a model would have to read.

@@ -222,6 +222,17 @@ func TestDemoSteered(t *testing.T) {
 	}
 }
 
+// TestDemoMerged: of two messages that became one the last counts, where they
+// are not one instruction.
+func TestDemoMerged(t *testing.T) {
+	r := coretest.ModelRequest(core.Text{Text: "read a"}, core.Text{Text: "read b"})
+	r.Tools = []core.ToolSpec{{Name: "read_file"}}
+	h := coretest.Hear(t.Context(), t, demoForTests(), r, nil)
+	if len(h.Calls) != 1 || h.Calls[0].Args != `{"path":"b"}` {
+		t.Errorf("calls are %+v", h.Calls)
+	}
+}
+
 func TestParseSteps(t *testing.T) {
 	tests := []struct {
 		in   string

@@ -40,7 +40,19 @@ func (e *unreadableError) Error() string {
 	if e.data != "" {
 		return fmt.Sprintf("the service sent an event that is not JSON: %s", e.data)
 	}
-	return fmt.Sprintf("the service sent an event that is not of this API: %v", e.err)
+	return "the service sent an event that is not of this API: " + jsonProblem(e.err)
+}
+
+// jsonProblem says what is wrong with a JSON text, without the names of our types.
+func jsonProblem(err error) string {
+	var e *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &e):
+		return err.Error()
+	case e.Field == "":
+		return "it is of type " + e.Value
+	}
+	return fmt.Sprintf("%s is of type %s", e.Field, e.Value)
 }
 
 // complaint is what a service says went wrong, in any of the shapes that are
@@ -143,7 +155,7 @@ func (c complaint) sort(status int) (kind core.ModelErrorKind, again bool) {
 		return core.ErrOverloaded, true
 	case status == 408, status == 409, status == 425, status >= 500:
 		return core.ErrServer, true
-	case status == 0 && has("invalid_request"):
+	case status == 0 && has("invalid_request", "not_found"):
 		return core.ErrBadRequest, false
 	case has("content_filter", "content_policy", "content management policy", "safety"):
 		return core.ErrSafety, false
@@ -262,6 +274,9 @@ func (m *chat) broken(err error, a *answer, key string) (again bool, _ error) {
 	kind, message := core.ErrTruncated, "the answer broke off"
 	if !a.begun && !errors.Is(err, errNoEnd) {
 		kind, message = core.ErrNetwork, "the connection was lost before the answer"
+	}
+	if errors.Is(err, errNoEnd) {
+		message, err = err.Error(), nil
 	}
 	e := m.failure(kind, message, err)
 	e.RequestID = a.requestID

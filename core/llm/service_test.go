@@ -1,11 +1,13 @@
 package llm
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"strings"
@@ -228,7 +230,8 @@ var cases = map[coretest.ModelCase]act{
 		s.end("tool_calls", "")
 	},
 	coretest.ModelEndless: func(w http.ResponseWriter, _ *http.Request, _ []byte) {
-		for s := newStream(w); s.text("word "); {
+		ten := strings.Repeat("data: "+delta(`"content":"word "`)+"\n\n", 10)
+		for s := newStream(w); s.raw(ten); {
 		}
 	},
 	coretest.ModelMute: func(_ http.ResponseWriter, r *http.Request, _ []byte) { <-r.Context().Done() },
@@ -292,4 +295,16 @@ var cases = map[coretest.ModelCase]act{
 	coretest.ModelNoKey: func(w http.ResponseWriter, r *http.Request, _ []byte) {
 		fail(w, 401, "Incorrect API key provided: "+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "invalid_request_error")
 	},
+}
+
+// seq is what a Model streams.
+type seq = iter.Seq2[core.Delta, error]
+
+func indented(t *testing.T, body []byte) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Indent(&b, body, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }

@@ -1,0 +1,113 @@
+package llm
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// endless is the body of an answer that does not end.
+type endless struct {
+	event []byte
+	at    int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		c := copy(p[n:], e.event[e.at:])
+		n += c
+		e.at = (e.at + c) % len(e.event)
+	}
+	return n, nil
+}
+
+func (e *endless) Close() error { return nil }
+
+// wireDelta is a delta as OpenAI sends it.
+const wireDelta = `{"id":"chatcmpl-BxYz0123456789abcdefghijklmnop","object":"chat.completion.chunk","created":1760000000,"model":"gpt-5.2-2025-12-11",` +
+	`"service_tier":"default","system_fingerprint":"fp_0123456789","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],"usage":null}`
+
+// BenchmarkEvents reads server-sent events without looking into them.
+func BenchmarkEvents(b *testing.B) {
+	event := []byte("data: " + wireDelta + "\n\n")
+	r := newEventReader(&endless{event: event})
+	b.SetBytes(int64(len(event)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := r.next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDeltas streams an answer from the transport's body to core's deltas:
+// each iteration is one delta.
+func BenchmarkDeltas(b *testing.B) {
+	pieces := map[string]string{
+		"text":  wireDelta,
+		"tools": toolPiece(0, "", "", `{"a":`),
+	}
+	for name, piece := range pieces {
+		b.Run(name, func(b *testing.B) {
+			event := []byte("data: " + piece + "\n\n")
+			first := []byte("data: " + toolPiece(0, "call_1", "f", "") + "\n\n")
+			rt := roundTrip(func(*http.Request) io.Reader { return io.MultiReader(bytes.NewReader(first), &endless{event: event}) })
+			r := New(Config{Transport: rt, Providers: []Provider{{Name: "svc", Kind: KindOpenAIChat, BaseURL: "http://svc.test/v1"}}})
+			m, err := r.Model("svc/m")
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(event)))
+			b.ReportAllocs()
+			b.ResetTimer()
+			n := 0
+			for n < b.N {
+				for _, err := range m.Stream(b.Context(), coretest.ModelRequest()) {
+					if err != nil {
+						break // the bound of arguments
+					}
+					if n++; n >= b.N {
+						break
+					}
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deltas/s")
+		})
+	}
+}
+
+type roundTrip func(*http.Request) io.Reader
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(f(r)), Request: r}, nil
+}
+
+// BenchmarkRequest encodes a session of some length.
+func BenchmarkRequest(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("%d calls", n), func(b *testing.B) {
+			r := coretest.ModelRequest()
+			for i := range n {
+				id := core.CallID(fmt.Sprintf("c%d", i))
+				r.Messages = append(r.Messages,
+					core.Message{Role: core.RoleAssistant, Text: "I look.", Calls: []core.ToolUse{{ID: id, Name: "get_time", Args: []byte(`{"tz":"CET"}`)}}},
+					core.Message{Role: core.RoleTool, Result: core.ToolReturn{ID: id, Blocks: []core.Block{core.Text{Text: wireDelta}}}})
+			}
+			m := chatFor("http://svc.test/v1")
+			b.ReportAllocs()
+			for b.Loop() {
+				body, _, err := m.encode(r, true)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.SetBytes(int64(len(body)))
+			}
+		})
+	}
+}

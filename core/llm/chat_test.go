@@ -1,0 +1,212 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"golang.org/x/tools/txtar"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// TestChatAnswers reads each file of testdata/chat: "answer" is what a service
+// sends as the body, "deltas" what core gets of it. An answer is read whole and
+// byte by byte. "(new)" stands for an id of our own.
+func TestChatAnswers(t *testing.T) {
+	files, err := filepath.Glob("testdata/chat/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body := fileOf(ar, "answer")
+			for _, escape := range []struct{ in, out string }{{`\r\n`, "\r\n"}, {`\r`, "\r"}, {`\ufeff`, "\ufeff"}, {"(no newline)\n", ""}} {
+				body = strings.ReplaceAll(body, escape.in, escape.out)
+			}
+			got := readAnswer(t, strings.NewReader(body))
+			if slow := readAnswer(t, iotest.OneByteReader(strings.NewReader(body))); slow != got {
+				t.Errorf("byte by byte (-whole +bytes):\n%s", lineDiff(got, slow))
+			}
+			if *update {
+				setFile(ar, "deltas", got)
+				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if want := fileOf(ar, "deltas"); got != want {
+				t.Errorf("deltas (-want +got):\n%s", lineDiff(want, got))
+			}
+		})
+	}
+}
+
+// chatFor makes a model without a service, for what needs none.
+func chatFor(base string) *chat {
+	u, err := url.Parse(base)
+	if err != nil {
+		panic(err)
+	}
+	return newChat(&provider{Provider: Provider{Name: "svc", Kind: KindOpenAIChat, BaseURL: base, KeyHint: "Set SVC_KEY"}}, u, "m")
+}
+
+// answered lets a chat model read a body.
+type answered struct {
+	*chat
+	body io.Reader
+}
+
+func (m answered) Stream(ctx context.Context, r *core.Request) seq {
+	return func(yield func(core.Delta, error) bool) {
+		a := &answer{model: m.info.ID, request: r, yield: yield, sent: 400}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		if err := read(ctx, guard(m.body, idleTimeout, cancel), a); err != nil {
+			_, err = m.broken(err, a, "")
+			yield(core.Delta{}, err)
+		}
+	}
+}
+
+func readAnswer(t *testing.T, body io.Reader) string {
+	var b strings.Builder
+	old := map[core.CallID]bool{"call_1": true, "call_2": true}
+	r := &core.Request{Messages: []core.Message{{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: "used", Name: "x"}}}}}
+	m := answered{chatFor("http://svc.test/v1"), body}
+	h := coretest.Hear(t.Context(), t, m, r, func(d core.Delta) bool {
+		switch d.Kind {
+		case core.DeltaToolStart:
+			if !old[d.ToolID] {
+				d.ToolID = "(new)"
+			}
+			writeDelta(&b, d)
+		case core.DeltaToolEnd:
+			if d.Bad != nil {
+				fmt.Fprintf(&b, "%d tool_end bad: %v\n", d.Block, d.Bad)
+				return true
+			}
+			writeDelta(&b, d)
+		case core.DeltaSealed:
+			fmt.Fprintf(&b, "%d sealed %s\n", d.Block, d.Sealed)
+		case core.DeltaUsage:
+			u := d.Usage
+			fmt.Fprintf(&b, "usage in=%d out=%d cached=%d/%d reasoning=%d estimated=%v", u.In, u.Out, u.CacheRead, u.CacheWrite, u.Reasoning, u.Estimated)
+			if u.Cost != nil {
+				fmt.Fprintf(&b, " cost=%g", *u.Cost)
+			}
+			b.WriteByte('\n')
+		case core.DeltaText, core.DeltaThought, core.DeltaToolArgs, core.DeltaRetry, core.DeltaStop:
+			writeDelta(&b, d)
+		}
+		return true
+	})
+	if h.Err != nil {
+		fmt.Fprintf(&b, "error %v\n", h.Err)
+	}
+	return b.String()
+}
+
+func FuzzChatAnswer(f *testing.F) {
+	files, _ := filepath.Glob("testdata/chat/*.txtar")
+	for _, file := range files {
+		if ar, err := txtar.ParseFile(file); err == nil {
+			f.Add([]byte(fileOf(ar, "answer")))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		readAnswer(t, bytes.NewReader(body)) // which checks the rules of core.Model
+	})
+}
+
+// TestChatRequest encodes one history that has everything.
+func TestChatRequest(t *testing.T) {
+	seal := sealed{Of: "svc/m", Field: "reasoning_content"}.encode()
+	extra := sealed{Of: "svc/m", Calls: []sealedCall{{Call: 1, Extra: []byte(`{"google":{"thought_signature":"abc"}}`)}}}.encode()
+	other := sealed{Of: "other/m", Field: "reasoning_content"}.encode()
+	picture := core.Image{MIME: "image/png", Data: []byte{1, 2, 3}}
+	r := &core.Request{
+		Session: "s1", System: "Be brief & <kind>.", Effort: "high", MaxOut: 1000,
+		Tools: []core.ToolSpec{
+			{Name: "zeta", Description: "Does z.", Schema: []byte(`{"type": "object", "properties": {"b": {}, "a": {}}}`)},
+			{Name: "alpha"},
+		},
+		Messages: []core.Message{
+			{Role: core.RoleUser, Blocks: []core.Block{
+				core.Text{Text: "look at"},
+				core.Link{URI: "file:///a.go", Name: "a.go", Description: "the file"},
+				core.Resource{URI: "file:///b.go", Text: "package b", Lines: [2]int{3, 9}},
+				core.Resource{URI: "file:///c.bin", MIME: "application/zip", Blob: []byte{1}},
+				core.Audio{MIME: "audio/wav", Data: []byte{1, 2}},
+				core.Image{URI: "file:///d.png"},
+				core.Text{},
+			}},
+			{Role: core.RoleAssistant, Text: "I look.", Thoughts: []core.Thought{{Text: "hm", Sealed: seal}, {Sealed: extra}}, Calls: []core.ToolUse{
+				{ID: "c1", Name: "zeta", Args: []byte(`{"a":1}`)}, {ID: "c2", Name: "alpha", Args: []byte(`{"broken`)},
+			}},
+			{Role: core.RoleTool, Result: core.ToolReturn{ID: "c1", Name: "zeta", Blocks: []core.Block{core.Text{Text: "seen"}, picture}}},
+			{Role: core.RoleTool, Result: core.ToolReturn{ID: "c2", Name: "alpha", Failed: true, Blocks: []core.Block{core.Text{Text: "no such file"}}}},
+			{Role: core.RoleAssistant},
+			{Role: core.RoleAssistant, Text: "Another's thoughts stay there.", Thoughts: []core.Thought{{Text: "secret", Sealed: other}}},
+			{Role: core.RoleUser, Blocks: []core.Block{core.Text{Text: "and this"}, picture, core.Image{URI: "https://x.test/y.png"}}},
+			{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: "c3", Name: "zeta"}}},
+			{Role: core.RoleTool, Result: core.ToolReturn{ID: "c3", Name: "zeta", Blocks: []core.Block{core.Diff{Path: "/a", Added: 2, Removed: 1}}}},
+			{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: "c4", Name: "zeta"}}},
+			{Role: core.RoleTool, Result: core.ToolReturn{ID: "c4", Name: "zeta"}},
+		},
+	}
+	for name, base := range map[string]string{"plain": "http://svc.test/v1", "openai": "https://api.openai.com/v1", "mistral": "https://api.mistral.ai/v1"} {
+		m := chatFor(base)
+		body, _, err := m.encode(r, !m.quirks().noStreamOptions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := indented(t, body)
+		golden := filepath.Join("testdata", "request", name+".json")
+		if *update {
+			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil || got != string(want) {
+			t.Errorf("%s (-want +got): %v\n%s", name, err, lineDiff(string(want), got))
+		}
+	}
+}
+
+// TestChatPrefix: what was sent once is sent the same with every later request,
+// so that caches of prompts hit.
+func TestChatPrefix(t *testing.T) {
+	m := chatFor("http://svc.test/v1")
+	r := coretest.ModelRequest()
+	var before []byte
+	for i := range 6 {
+		body, _, err := m.encode(r, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := bytes.LastIndex(body, []byte(`],"stream":true`))
+		if end < 0 || !bytes.HasPrefix(body, before) {
+			t.Fatalf("request %d does not begin as the one before:\n%s\n%s", i, before, body)
+		}
+		before = body[:end]
+		id := core.CallID(fmt.Sprintf("c%d", i))
+		r.Messages = append(r.Messages,
+			core.Message{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: id, Name: "get_time"}}},
+			core.Message{Role: core.RoleTool, Result: core.ToolReturn{ID: id, Blocks: []core.Block{core.Image{Data: []byte{byte(i)}}}}})
+	}
+}

@@ -1,0 +1,284 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// TestChatFailures: what the user reads when a service refuses.
+func TestChatFailures(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		header map[string]string
+		body   string
+		want   string // the error
+		kind   core.ModelErrorKind
+		tries  int
+	}{
+		{
+			name: "key", status: 401, kind: core.ErrAuth, tries: 1,
+			body: `{"error":{"message":"Incorrect API key provided: canary-key and canary-header."}}`,
+			want: "model svc/m: auth (HTTP 401): Incorrect API key provided: [key] and [X-Secret]. Set SVC_KEY or providers.svc.api_key",
+		},
+		{
+			name: "model", status: 404, kind: core.ErrBadRequest, tries: 1,
+			body: `{"error":{"message":"The model does not exist","code":"model_not_found"}}`,
+			want: `model svc/m: bad request (HTTP 404): The model does not exist. Check that svc has a model named "m", and that base_url is right (http://svc.test/v1)`,
+		},
+		{
+			name: "page", status: 404, kind: core.ErrBadRequest, tries: 1, header: map[string]string{"Content-Type": "text/html"},
+			body: "<html><h1>Not found</h1></html>",
+			want: `model svc/m: bad request (HTTP 404): the service answered with a web page. Check that svc has a model named "m", and that base_url is right (http://svc.test/v1)`,
+		},
+		{
+			name: "gemini", status: 400, kind: core.ErrBadRequest, tries: 1,
+			body: `[{"error":{"code":400,"message":"Function call is missing a thought_signature","status":"INVALID_ARGUMENT"}}]`,
+			want: "model svc/m: bad request (HTTP 400): Function call is missing a thought_signature",
+		},
+		{
+			name: "window", status: 400, kind: core.ErrContextLength, tries: 1,
+			body: `{"error":"prompt is too long: 210000 tokens > 200000 maximum"}`,
+			want: "model svc/m: context length (HTTP 400): prompt is too long: 210000 tokens > 200000 maximum. Begin a new session, or use a model with a larger window",
+		},
+		{
+			name: "detail", status: 422, kind: core.ErrBadRequest, tries: 1,
+			body: `{"detail":[{"loc":["body","x"],"msg":"Extra inputs are not permitted"}]}`,
+			want: `model svc/m: bad request (HTTP 422): [{"loc":["body","x"],"msg":"Extra inputs are not permitted"}]`,
+		},
+		{
+			name: "quota", status: 429, kind: core.ErrAuth, tries: 1,
+			body: `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`,
+			want: "model svc/m: auth (HTTP 429): You exceeded your current quota. The account at svc may be out of credit",
+		},
+		{
+			name: "safety", status: 400, kind: core.ErrSafety, tries: 1,
+			body: `{"error":{"message":"The prompt was filtered","code":"content_filter"}}`,
+			want: "model svc/m: safety (HTTP 400): The prompt was filtered",
+		},
+		{
+			name: "redirect", status: 308, kind: core.ErrBadRequest, tries: 1, header: map[string]string{"Location": "https://elsewhere.test/v1"},
+			want: "model svc/m: bad request (HTTP 308): the service redirects to https://elsewhere.test/v1. Set base_url of the provider svc to where the service is",
+		},
+		{
+			name: "overloaded", status: 529, kind: core.ErrOverloaded, tries: 4,
+			body: `busy`, want: "model svc/m: overloaded (HTTP 529): busy. Try again later, or use another model",
+		},
+		{
+			name: "conflict", status: 409, kind: core.ErrServer, tries: 4,
+			want: "model svc/m: server (HTTP 409): Conflict",
+		},
+		{
+			name: "long", status: 400, kind: core.ErrBadRequest, tries: 1,
+			body: strings.Repeat("ü", 100_000),
+			want: "model svc/m: bad request (HTTP 400): " + strings.Repeat("ü", maxMessage/2) + "…",
+		},
+		{
+			name: "reset times", status: 429, kind: core.ErrRateLimit, tries: 1,
+			header: map[string]string{
+				"X-Ratelimit-Remaining-Requests": "0", "X-Ratelimit-Reset-Requests": "1h0m0s",
+				"X-Ratelimit-Remaining-Tokens": "9", "X-Ratelimit-Reset-Tokens": "1s",
+			},
+			body: `{"error":{"message":"Rate limit reached"}}`,
+			want: "model svc/m: rate limit (HTTP 429): Rate limit reached. Try again later, or use another model",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tries := 0
+				p := Provider{
+					Key:     func() (string, error) { return "canary-key\n", nil },
+					KeyHint: "Set SVC_KEY or providers.svc.api_key", Headers: map[string]string{"X-Secret": "canary-header"},
+				}
+				m := model(t, serve(t, p, func(w http.ResponseWriter, r *http.Request) {
+					tries++
+					if r.Header.Get("Authorization") != "Bearer canary-key" || r.Header.Get("X-Secret") != "canary-header" || r.URL.Path != "/v1/chat/completions" {
+						t.Errorf("got %s with %v", r.URL, r.Header)
+					}
+					w.Header().Set("X-Request-Id", "req-7")
+					for k, v := range tt.header {
+						w.Header().Set(k, v)
+					}
+					w.WriteHeader(tt.status)
+					_, _ = io.WriteString(w, tt.body)
+				}))
+				h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), nil)
+				var e *core.ModelError
+				if !errors.As(h.Err, &e) {
+					t.Fatalf("error is %v", h.Err)
+				}
+				if e.Error() != tt.want {
+					t.Errorf("error\n got %s\nwant %s", e, tt.want)
+				}
+				if e.Kind != tt.kind || e.RequestID != "req-7" || tries != tt.tries {
+					t.Errorf("kind %q, request %q, %d tries; want %q, req-7, %d", e.Kind, e.RequestID, tries, tt.kind, tt.tries)
+				}
+				if all := fmt.Sprintf("%v %+v", e, *e); strings.Contains(all, "canary") {
+					t.Errorf("the error holds a secret: %s", all)
+				}
+			})
+		})
+	}
+}
+
+// TestChatStreamOptions: a service that refuses the field is asked once more
+// without it, and never again with it.
+func TestChatStreamOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var with []bool
+		m := model(t, serve(t, Provider{}, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			has := strings.Contains(string(body), "stream_options")
+			if with = append(with, has); has {
+				fail(w, 400, "unknown field: stream_options", "invalid_request_error")
+				return
+			}
+			newStream(w).end("stop", "")
+		}))
+		for range 2 {
+			if h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), nil); h.Err != nil || len(h.Retries) != 0 {
+				t.Errorf("error %v, retries %v", h.Err, h.Retries)
+			}
+		}
+		if fmt.Sprint(with) != "[true false false]" {
+			t.Errorf("stream_options was sent: %v", with)
+		}
+	})
+}
+
+// TestChatKeyFails: a key that cannot be read is the user's to mend; nothing is
+// sent.
+func TestChatKeyFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key := func() (string, error) { return "", errors.New("the variable SVC_KEY is empty") }
+		m := model(t, serve(t, Provider{Key: key, KeyHint: "Set it"}, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") }))
+		h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), nil)
+		if want := "model svc/m: auth: the key could not be read: the variable SVC_KEY is empty. Set it"; h.Err == nil || h.Err.Error() != want {
+			t.Errorf("error is %v, want %s", h.Err, want)
+		}
+	})
+}
+
+// TestChatLostBeforeAnswer: a connection that breaks before the first word is
+// tried again.
+func TestChatLostBeforeAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		m := model(t, serve(t, Provider{}, func(w http.ResponseWriter, _ *http.Request) {
+			switch n++; n {
+			case 1: // before the head
+				breakOff(w)
+			case 2: // behind it
+				newStream(w).raw(": hello\n\n")
+				breakOff(w)
+			case 3: // an error instead of an answer
+				newStream(w).data(`{"error":{"message":"busy","type":"overloaded_error"}}`)
+			default:
+				s := newStream(w)
+				s.text("fine")
+				s.end("stop", "")
+			}
+		}))
+		h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), nil)
+		if h.Err != nil || h.Text != "fine" || len(h.Retries) != 3 {
+			t.Errorf("text %q, error %v, retries %v", h.Text, h.Err, h.Retries)
+		}
+		for i, r := range h.Retries {
+			if r > firstWait<<i {
+				t.Errorf("retry %d waited %v", i+1, r)
+			}
+		}
+	})
+}
+
+// TestChatNoEnd: a service that says it is done but neither ends the stream nor
+// sends anything more costs a few seconds, not the answer.
+func TestChatNoEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := model(t, serve(t, Provider{}, func(w http.ResponseWriter, r *http.Request) {
+			s := newStream(w)
+			s.text("fine")
+			s.data(finished("stop"))
+			<-r.Context().Done()
+		}))
+		start := time.Now()
+		h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), nil)
+		if h.Err != nil || h.Text != "fine" || h.Stop != core.StopEnd || time.Since(start) > 2*afterFinish {
+			t.Errorf("text %q, stop %q, error %v after %v", h.Text, h.Stop, h.Err, time.Since(start))
+		}
+	})
+}
+
+// TestChatBackpressure: while core does not read, the clock of the service's
+// silence stands still.
+func TestChatBackpressure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := model(t, serve(t, Provider{}, func(w http.ResponseWriter, _ *http.Request) {
+			s := newStream(w)
+			s.text("a", "b", "c")
+			s.end("stop", "")
+		}))
+		h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), func(core.Delta) bool {
+			return sleep(t.Context(), time.Hour) == nil
+		})
+		if h.Err != nil || h.Text != "abc" {
+			t.Errorf("text %q, error %v", h.Text, h.Err)
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		tests := []struct {
+			name, value string
+			status      int
+			want        time.Duration
+		}{
+			{"Retry-After", "3", 503, 3 * time.Second},
+			{"Retry-After", "0.5", 429, 500 * time.Millisecond},
+			{"Retry-After", "0", 429, 0},
+			{"Retry-After", "-1", 429, 0},
+			{"Retry-After", "1e300", 429, 1e6 * time.Second},
+			{"Retry-After", "soon", 429, 0},
+			{"Retry-After", now.Add(20 * time.Second).UTC().Format(http.TimeFormat), 429, 20 * time.Second},
+			{"Retry-After", now.Add(-20 * time.Second).UTC().Format(http.TimeFormat), 429, 0},
+			{"Retry-After-Ms", "250", 429, 250 * time.Millisecond},
+			{"X-Ratelimit-Reset-Tokens", "6m0s", 429, 6 * time.Minute},
+			{"X-Ratelimit-Reset-Requests", "20ms", 429, 20 * time.Millisecond},
+			{"X-Ratelimit-Reset-Requests", "7", 429, 7 * time.Second},
+			{"X-Ratelimit-Reset-Requests", "7", 500, 0},
+			{"X-Ratelimit-Reset", fmt.Sprint(now.Add(9 * time.Second).Unix()), 429, 9 * time.Second},
+			{"X-Ratelimit-Reset", fmt.Sprint(now.Add(9 * time.Second).UnixMilli()), 429, 9 * time.Second},
+			{"X-Ratelimit-Reset", "NaN", 429, 0},
+		}
+		for _, tt := range tests {
+			h := http.Header{tt.name: {tt.value}}
+			if got := retryAfter(h, tt.status); got != tt.want {
+				t.Errorf("%s: %s is %v, want %v", tt.name, tt.value, got, tt.want)
+			}
+		}
+	})
+}
+
+func FuzzComplaint(f *testing.F) {
+	for _, s := range []string{`{"error":{"message":"x","code":429}}`, `[{"error":"x"}]`, `{"detail":[]}`, `{"message":{}}`, `null`, `"x"`, `[null]`} {
+		f.Add([]byte(s), 0)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, status int) {
+		e, _ := chatFor("http://svc.test/v1").complained(parseComplaint(body), status, "canary-key")
+		if e.Kind == "" || strings.Contains(e.Error(), "canary-key") || len(e.Message) > maxMessage+10 {
+			t.Errorf("%+v", e)
+		}
+	})
+}
