@@ -1,0 +1,83 @@
+// Package core is the agent gateway without a protocol: sessions, turns, tool
+// calls, approvals and the events that tell of them. It imports nothing but the
+// standard library, and knows neither a dialect, nor a model, nor a disk.
+//
+// # Vocabulary
+//
+// A [Session] is its log of typed [Event]s. An adapter attaches a client to it
+// (an [Attachment]), sends commands, and reads the log with a [Reader]. A prompt
+// begins a [Turn], which a [Backend]'s [Conversation] runs: the built-in loop, or
+// an agent behind the gateway. A turn emits events and invokes tools; each tool
+// run is a [Call] that moves through the states of call.go. What waits for a
+// person is an [Ask]. A [Profile] is what the configuration offers: agents,
+// models, toolboxes, a policy. The [Board] holds what is nobody's session.
+//
+// Records of a log are numbered from 1 without gaps. Successive deltas of one
+// stream (a message's text, a thought, a call's arguments or output) are one
+// record that grows, a run, until another event follows or 64 KiB are reached. A
+// position ([Pos]) is therefore a number and an offset into a run, and stays valid
+// for ever: merging never renumbers.
+//
+// # What holds
+//
+//   - Deltas concatenate: whoever renders [a, b] shows what [a+b] would show.
+//   - A reader gets every record once and in order, from whatever mixture of
+//     memory and store; what a Truncated hides is skipped by readers that have not
+//     seen it, and told to those that have.
+//   - A record other than a delta reaches a reader only after the store has
+//     written it, so nothing that a client saw is lost when the process dies. Text
+//     is delivered at once and written within 25 ms.
+//   - A prompt is durable before its turn is acknowledged and before a model is
+//     asked; a call's Running record, with the decision in it, is durable before
+//     the call has its effect.
+//   - Nothing runs without [Turn.Invoke] or Host.Authorize, and nothing is allowed
+//     there without a rule or a person: where nobody can be asked the answer is no,
+//     and the call's Why says so.
+//   - A turn ends in a fixed order: the model has stopped, every call has ended,
+//     what was asked is withdrawn, TurnEnded. The turn of a process that died is
+//     closed as interrupted by the next owner of its session.
+//   - A failure of the store ends the turn before its next effect. That session
+//     takes no more prompts until it is opened again; the others go on.
+//   - A publisher never waits for one client: only when the fastest attached
+//     reader is more than 8 MiB behind does a turn wait, until one catches up,
+//     leaves, or has taken nothing for a minute.
+//
+// # Locks and goroutines
+//
+// One lock for each session (Session.mu), a leaf: it is never held across the
+// store, a back end, a tool, a policy, a channel that could block, or another
+// lock. Functions that need it end in Locked. The gateway, a Mux and the board
+// have one leaf lock each as well. A session owns its goroutines in one WaitGroup:
+// the one that runs turns lives while there are any, the flusher while something
+// is unwritten or unsynced. A session that is idle has none, and is given back
+// after a minute without clients.
+//
+// # Why
+//
+// The log is the session, instead of one of several copies of it, so that loading,
+// reconnecting, a second client, crash recovery and the tests are one thing: render
+// this log. The events have the shape that the agent protocols are moving towards
+// (messages and calls by id, turns that outlive the request that began them), not
+// that of one protocol: a schema that still moves would end up on users' disks.
+//
+// A position is (record, offset) because a number for every delta breaks as soon
+// as deltas are merged, in memory, on disk, or for a slow reader: a live cursor
+// then stands inside a record that no longer exists.
+//
+// Readers pull. With brokers and channels a slow client either holds up the others
+// or loses events, and order between topics is lost; here the log is the queue, and
+// every reader has its own place in it.
+//
+// Questions are derived from what waits (Attachment.Pending), never from the
+// stream: a replayed question is not asked again, and one that somebody else has
+// answered is withdrawn.
+//
+// Atomic records wait for write(2), which costs microseconds, and not for the
+// disk. Text does not wait, because it is what users watch, and losing 25 ms of it
+// loses nothing that was promised.
+//
+// The context of a prompt belongs to its turn. A cancel that is read behind its
+// prompt ends that context on the reading goroutine, whatever the prompt waits for
+// by then: the disk, a claim, the turns before it. So no cancel can be too early,
+// and none hits a turn that it was not meant for.
+package core
