@@ -298,7 +298,7 @@ func TestMemoryOfLargeMessages(t *testing.T) {
 		if err != nil || string(b) != "{}" {
 			t.Fatalf("%s: %q, %v", c.name, b, err)
 		}
-		f = nil //nolint:ineffassign,wastedassign // what it held is what is measured
+		f = nil // what it held is what is measured
 		runtime.GC()
 		runtime.ReadMemStats(&m)
 		if m.HeapAlloc+1<<20 < held {

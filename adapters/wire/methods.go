@@ -2,6 +2,9 @@ package wire
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"strings"
 
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/handler"
@@ -50,11 +53,26 @@ func Sync(h jrpc2.Handler) Method {
 		}
 		req := jrpc2.ParsedRequest{ID: string(call.ID), Method: call.Method, Params: call.Params}
 		result, err := h(call.connection(), req.ToRequest())
-		if err == nil {
-			call.Reply(result, nil)
+		if err != nil {
+			return named(err)
 		}
+		call.Reply(result, nil)
+		return nil
+	}
+}
+
+// named puts what handler.New found wrong with parameters into the message; it leaves that to the data, which few
+// clients show.
+func named(err error) error {
+	e, ok := errors.AsType[*jrpc2.Error](err)
+	if !ok || e.Code != jrpc2.InvalidParams || e.Message != jrpc2.InvalidParams.String() {
 		return err
 	}
+	var why string
+	if json.Unmarshal(e.Data, &why) != nil {
+		return err
+	}
+	return jrpc2.Errorf(jrpc2.InvalidParams, "invalid params: %s", strings.TrimPrefix(why, "json: "))
 }
 
 // Async makes a method of a function that is handed the call with its decoded parameters, and answers it, or has it

@@ -7,9 +7,8 @@ import (
 	"io"
 )
 
-// recordLimit is how much of a transcript may wait for its writer, in bytes. With more, recording ends: a slow disk must
-// not slow the connection.
-const recordLimit = 16 << 20
+// DefaultRecordLimit is how much of a transcript may wait to be written, in bytes.
+const DefaultRecordLimit = 16 << 20
 
 // Recorder takes down what goes over a connection, one line for each message: "-> " and what the peer sent, "<- " and
 // what was sent to it, in the order in which we read and wrote it. "-- " begins a remark: a frame that could not be read.
@@ -17,6 +16,8 @@ const recordLimit = 16 << 20
 //
 // A Recorder never blocks the connection. When its own output fails or is too slow, it stops recording.
 type Recorder struct {
+	Limit int // how much may wait to be written, in bytes; set before use; 0: DefaultRecordLimit
+
 	out *Writer
 }
 
@@ -30,7 +31,7 @@ func (r *Recorder) Run(ctx context.Context) error { return r.out.Run(ctx) }
 func (r *Recorder) Close() { r.out.Close() }
 
 func (r *Recorder) note(mark string, msg []byte) {
-	if r.out.Queued() > recordLimit {
+	if r.out.Queued() > orDefault(r.Limit, DefaultRecordLimit) {
 		r.out.Put([]byte("-- recording ended: the transcript cannot be written fast enough")) //nolint:errcheck // nobody to tell
 		r.out.Close()
 		return
@@ -63,7 +64,8 @@ func (f *recordedFramer) Resync(body []byte) {
 	}
 }
 
-// Writer records what is written to out, when it has been written. Each Write must hold whole frames, as a [Writer]'s do.
+// Writer records what is written to out, just before, so that an answer to it is never recorded first. Each Write must
+// hold whole frames, as a [Writer]'s do.
 func (r *Recorder) Writer(out io.WriteCloser, framing Framing) io.WriteCloser {
 	return &recordedWriter{out, r, framing}
 }
@@ -75,14 +77,12 @@ type recordedWriter struct {
 }
 
 func (w *recordedWriter) Write(b []byte) (int, error) {
-	n, err := w.WriteCloser.Write(b)
-	frames := w.framing.Framer(bytes.NewReader(b[:n]), len(b)+1)
+	frames := w.framing.Framer(bytes.NewReader(b), len(b)+1)
 	for {
 		msg, err := frames.Next()
 		if err != nil {
-			break
+			return w.WriteCloser.Write(b)
 		}
 		w.rec.note("<- ", msg)
 	}
-	return n, err
 }

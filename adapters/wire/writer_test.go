@@ -97,7 +97,7 @@ func TestWriterUnderLoad(t *testing.T) {
 				t.Fatalf("damaged: %.100q", b)
 			}
 		}
-		if b, err := f.Next(); err != io.EOF {
+		if b, err := f.Next(); !errors.Is(err, io.EOF) {
 			t.Errorf("after the last message: %q, %v", b, err)
 		}
 		owner.Wait()
@@ -145,7 +145,7 @@ func TestWritesHoldWholeFrames(t *testing.T) {
 			f := framing.Framer(bytes.NewReader(b), 0)
 			for {
 				msg, err := f.Next()
-				if err == io.EOF {
+				if errors.Is(err, io.EOF) {
 					break
 				}
 				if err != nil {
