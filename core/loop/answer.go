@@ -1,0 +1,232 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"dragoman/core"
+)
+
+// answer is one answer while it streams. Its text goes into the log and is not
+// kept here.
+type answer struct {
+	t      *core.Turn
+	tools  index
+	isUsed func(core.CallID) bool
+
+	begun   bool // the model has said something since it was waited for
+	block   int  // of the open stretch
+	message core.MessageID
+	thought core.ThoughtID
+	since   time.Time // when the open thought began
+	calls   []*heard
+	usage   *core.Usage
+	stop    core.StopReason
+	ended   bool // its terminal came
+}
+
+// heard is a call that the model made.
+type heard struct {
+	id    core.CallID
+	block int
+	spec  core.Spec
+	args  json.RawMessage
+	bad   error
+}
+
+// listen streams one answer into the log. What came before an error stays there.
+func (c *conversation) listen(ctx context.Context, t *core.Turn, model core.Model, req *core.Request, tools index) (*answer, error) {
+	a := &answer{t: t, tools: tools, isUsed: func(id core.CallID) bool { return c.history.used[id] }}
+	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseWaiting}); err != nil {
+		return nil, err
+	}
+	err := a.hear(ctx, model, req)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	events := a.closeStretch(nil)
+	if a.usage != nil {
+		events = append(events, core.UsageChanged{
+			Turn: t.ID(), Last: *a.usage, Total: c.history.total.Add(*a.usage),
+			Context: a.usage.In + a.usage.Out, Window: model.Info().Window,
+		})
+	}
+	if emitted := t.Emit(ctx, events...); err == nil {
+		err = emitted
+	}
+	return a, err
+}
+
+func (a *answer) hear(ctx context.Context, model core.Model, req *core.Request) error {
+	for d, err := range model.Stream(ctx, req) {
+		if err != nil {
+			return err
+		}
+		events, err := a.take(d)
+		if err != nil {
+			return fmt.Errorf("model %s: %w", model.Info().ID, err)
+		}
+		if err := a.t.Emit(ctx, events...); err != nil {
+			return err
+		}
+		if a.ended {
+			return nil
+		}
+	}
+	return &core.ModelError{Kind: core.ErrTruncated, Model: model.Info().ID, Message: "the answer stopped without an end", Hint: "Try again."}
+}
+
+// take turns one delta into events. An error is a fault of the model's codec.
+func (a *answer) take(d core.Delta) ([]core.Event, error) {
+	switch d.Kind {
+	case core.DeltaText:
+		return a.text(d), nil
+	case core.DeltaThought:
+		return a.think(d), nil
+	case core.DeltaSealed:
+		return a.seal(d), nil
+	case core.DeltaToolStart:
+		return a.start(d), nil
+	case core.DeltaToolArgs:
+		h, err := a.call(d)
+		if err != nil {
+			return nil, err
+		}
+		return []core.Event{core.CallArgs{Call: h.id, Text: d.Text}}, nil
+	case core.DeltaToolEnd:
+		h, err := a.call(d)
+		if err != nil {
+			return nil, err
+		}
+		h.args, h.bad = arguments(d)
+		return nil, nil
+	case core.DeltaUsage:
+		a.usage = &d.Usage
+		return nil, nil
+	case core.DeltaRetry:
+		a.begun = false
+		return []core.Event{core.Phase{Turn: a.t.ID(), Kind: core.PhaseRetrying, After: d.After}}, nil
+	case core.DeltaStop:
+		a.ended, a.stop = true, d.Stop
+		if a.stop == "" {
+			a.stop = core.StopEnd
+		}
+		return nil, nil
+	}
+	return nil, fmt.Errorf("a delta of the unknown kind %q came", d.Kind)
+}
+
+// speaks says that the model has begun to answer, once.
+func (a *answer) speaks(events []core.Event) []core.Event {
+	if a.begun {
+		return events
+	}
+	a.begun = true
+	return append(events, core.Phase{Turn: a.t.ID(), Kind: core.PhaseGenerating})
+}
+
+func (a *answer) text(d core.Delta) []core.Event {
+	if d.Text == "" {
+		return nil
+	}
+	events := a.speaks(nil)
+	if a.message == "" || a.block != d.Block {
+		events = a.closeStretch(events)
+		a.message, a.block = a.t.NewMessage(), d.Block
+	}
+	return append(events, core.TextDelta{Message: a.message, Text: d.Text})
+}
+
+func (a *answer) think(d core.Delta) []core.Event {
+	if d.Text == "" {
+		return nil
+	}
+	events := a.speaks(nil)
+	if a.thought == "" || a.block != d.Block {
+		events = a.openThought(events, d.Block)
+	}
+	return append(events, core.ThoughtDelta{Thought: a.thought, Text: d.Text})
+}
+
+func (a *answer) openThought(events []core.Event, block int) []core.Event {
+	events = a.closeStretch(events)
+	a.thought, a.block, a.since = a.t.NewThought(), block, time.Now()
+	return append(events, core.ThoughtStarted{Thought: a.thought})
+}
+
+// seal ends a thought with what its provider wants to see again. A seal whose
+// thought is not the open one gets a thought without text.
+func (a *answer) seal(d core.Delta) []core.Event {
+	events := a.speaks(nil)
+	if a.thought == "" || a.block != d.Block {
+		events = a.openThought(events, d.Block)
+	}
+	return a.endThought(events, d.Sealed)
+}
+
+func (a *answer) endThought(events []core.Event, sealed json.RawMessage) []core.Event {
+	ended := core.ThoughtEnded{Thought: a.thought, Took: time.Since(a.since), Sealed: sealed}
+	a.thought = ""
+	return append(events, ended)
+}
+
+// closeStretch ends the open text or thought.
+func (a *answer) closeStretch(events []core.Event) []core.Event {
+	if a.thought != "" {
+		events = a.endThought(events, nil)
+	}
+	a.message = ""
+	return events
+}
+
+func (a *answer) start(d core.Delta) []core.Event {
+	events := a.closeStretch(a.speaks(nil))
+	h := &heard{id: d.ToolID, block: d.Block, spec: a.tools.find(d.ToolName), bad: errUnfinished}
+	if !a.fresh(h.id) {
+		h.id = a.t.NewCall()
+	}
+	a.calls = append(a.calls, h)
+	return append(events, core.CallChanged{Call: h.proposed(a.t.ID())})
+}
+
+// fresh reports whether a call's id can serve as its id in the session: it is
+// new there, and of a reasonable kind.
+func (a *answer) fresh(id core.CallID) bool {
+	const most = 256
+	if id == "" || len(id) > most || !utf8.ValidString(string(id)) || a.isUsed(id) {
+		return false
+	}
+	for _, r := range string(id) {
+		if !unicode.IsGraphic(r) {
+			return false
+		}
+	}
+	for _, h := range a.calls {
+		if h.id == id {
+			return false
+		}
+	}
+	return true
+}
+
+// call finds the call that a delta belongs to.
+func (a *answer) call(d core.Delta) (*heard, error) {
+	for _, h := range a.calls {
+		if h.block == d.Block {
+			return h, nil
+		}
+	}
+	return nil, fmt.Errorf("arguments came for a call that was not begun (part %d)", d.Block)
+}
+
+func (h *heard) proposed(turn core.TurnID) core.Call {
+	kind := h.spec.Kind
+	if kind == "" {
+		kind = core.KindOther
+	}
+	return core.Call{ID: h.id, Turn: turn, Server: h.spec.Server, Tool: h.spec.Name, Title: h.spec.Title, Kind: kind, State: core.Proposed}
+}

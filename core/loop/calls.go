@@ -1,0 +1,106 @@
+package loop
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/core"
+)
+
+var (
+	errUnfinished = errors.New("the arguments stopped in the middle")
+	errNoObject   = errors.New("the arguments are not a JSON object")
+)
+
+// arguments are those of a call that is whole, as a JSON object.
+func arguments(d core.Delta) (json.RawMessage, error) {
+	if d.Bad != nil {
+		return nil, d.Bad
+	}
+	args := bytes.TrimSpace(d.Args)
+	if len(args) == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	if args[0] != '{' || !json.Valid(args) {
+		return nil, errNoObject
+	}
+	return args, nil
+}
+
+// run runs the calls of one answer: beside each other if none has an effect,
+// else one after the other. Their results are in the log when it returns. An
+// error means that the turn must end.
+func (c *conversation) run(ctx context.Context, t *core.Turn, calls []*heard) error {
+	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseCalling, Tool: toolsOf(calls)}); err != nil {
+		return err
+	}
+	for _, h := range calls {
+		if !h.spec.ReadOnly {
+			return runInOrder(ctx, t, calls)
+		}
+	}
+	return runBeside(ctx, t, calls, c.b.o.Parallel)
+}
+
+func runInOrder(ctx context.Context, t *core.Turn, calls []*heard) error {
+	for _, h := range calls {
+		if err := h.run(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runBeside runs at most n calls at a time and waits for all.
+func runBeside(ctx context.Context, t *core.Turn, calls []*heard, n int) error {
+	errs := make([]error, len(calls))
+	free := make(chan struct{}, n) // a place for each call that runs
+	var wg sync.WaitGroup
+	for i, h := range calls {
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			errs[i] = h.run(ctx, t)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// run runs one call. What the model should hear of it is in the log.
+func (h *heard) run(ctx context.Context, t *core.Turn) error {
+	if h.bad != nil {
+		return h.refuse(ctx, t)
+	}
+	_, err := t.Invoke(ctx, core.Call{ID: h.id, Server: h.spec.Server, Tool: h.spec.Name, Args: h.args})
+	return err
+}
+
+// refuse ends a call whose arguments are wrong. Nobody is asked about it.
+func (h *heard) refuse(ctx context.Context, t *core.Turn) error {
+	call := h.proposed(t.ID())
+	call.State, call.End = core.Errored, time.Now()
+	call.Args = json.RawMessage("{}") // so that the model sees that it made the call
+	call.Why = fmt.Sprintf("the call did not run: %v; make it again with a JSON object that fits the tool's schema", h.bad)
+	call.Content = []core.Block{core.Text{Text: call.Why}}
+	return t.Emit(ctx, core.CallChanged{Call: call})
+}
+
+// toolsOf names the tools of some calls, each once, for people.
+func toolsOf(calls []*heard) string {
+	var names []string
+	seen := map[string]bool{}
+	for _, h := range calls {
+		if name := h.spec.Name; !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

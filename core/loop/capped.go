@@ -1,0 +1,61 @@
+package loop
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// maxText is how much of one text a model is shown, in bytes: the beginning and
+// the end of a longer one.
+const maxText = 256 << 10
+
+// capped is text that grows, of which only the beginning and the end are kept.
+// It depends on what was written and not on the pieces.
+type capped struct {
+	head, tail []byte // half of maxText; at least the last half, if there is so much
+	size       int
+}
+
+func (c *capped) write(s string) {
+	const half = maxText / 2
+	c.size += len(s)
+	if room := half - len(c.head); room > 0 {
+		n := min(room, len(s))
+		c.head, s = append(c.head, s[:n]...), s[n:]
+	}
+	if len(s) > half {
+		c.tail, s = c.tail[:0], s[len(s)-half:]
+	}
+	if len(c.tail)+len(s) > 2*half {
+		kept := copy(c.tail, c.tail[len(c.tail)-half:])
+		c.tail = c.tail[:kept]
+	}
+	c.tail = append(c.tail, s...)
+}
+
+func (c *capped) String() string {
+	if c.size <= maxText {
+		return string(c.head) + string(c.tail)
+	}
+	head, tail := c.head, c.tail[len(c.tail)-maxText/2:]
+	for i := 0; i < utf8.UTFMax && len(head) > 0; i++ { // no half a rune at the cut
+		if r, n := utf8.DecodeLastRune(head); r != utf8.RuneError || n > 1 {
+			break
+		}
+		head = head[:len(head)-1]
+	}
+	for i := 0; i < utf8.UTFMax && len(tail) > 0 && !utf8.RuneStart(tail[0]); i++ {
+		tail = tail[1:]
+	}
+	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, c.size-len(head)-len(tail), tail)
+}
+
+// capText cuts the middle out of text that is too long.
+func capText(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	var c capped
+	c.write(s)
+	return c.String()
+}

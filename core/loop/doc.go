@@ -1,0 +1,43 @@
+// Package loop is the built-in back end: it asks a language model, runs the
+// tools that the model calls, and asks again until the model stops.
+//
+// # Vocabulary
+//
+// An answer is what one request to the model brought: text, thoughts and calls.
+// A round is one request, its answer and the calls of that answer. The history
+// is the session's log folded into messages for a model. A stretch is successive
+// text, or successive reasoning, of one answer.
+//
+// # What always holds
+//
+//   - The history is made from the log, so it is the same after a restart, a fork
+//     or a truncation. A conversation reads each record once: it keeps its place
+//     in the log, and begins again only after a truncation. One thing the log does
+//     not say: whether the model had already been asked when the user said
+//     something more. The running turn knows; read again, such a message stands
+//     in front of the answer that it interrupted if none of that had come yet.
+//   - Every call in a request has exactly one result, and the results stand in
+//     the order of the calls, right behind them. Calls that a failure cut short,
+//     before their arguments were there, are left out.
+//   - The same log gives the same messages in whatever pieces its runs come.
+//   - An answer is never held as a whole while it streams. Its text in the
+//     history is cut in the middle at 256 KiB, and so is each text of a result.
+//   - The order and the names of the tools depend on the tools alone; the system
+//     prompt holds no date. What was sent once stays a prefix of what is sent
+//     next, so that services can cache it.
+//   - A tool's name for the model is looked up to find the tool, never taken
+//     apart.
+//
+// # Locks and goroutines
+//
+// There is no lock: a conversation runs one turn at a time. The only goroutines
+// are the parallel calls of one answer; Run waits for them before it goes on.
+//
+// # Why
+//
+// Calls of one answer run beside each other only when none of them has an
+// effect; else in the model's order, one after the other, since a model that
+// writes a file and then runs the tests means that order. A turn that ended
+// without an answer leaves a short note in the assistant's place: two messages of
+// the user in a row would make a model answer the one that was cancelled.
+package loop

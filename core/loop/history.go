@@ -1,0 +1,298 @@
+package loop
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"dragoman/core"
+)
+
+// history is a session's log, folded into what a model gets to see. The zero
+// value is an empty one.
+type history struct {
+	pos     core.Pos
+	settled []core.Message       // of the turns that have ended
+	entries []*entry             // behind them
+	open    map[core.CallID]*use // calls that have not ended
+	used    map[core.CallID]bool
+	total   core.Usage // of the session
+
+	turn    core.TurnID
+	first   int            // entries that were there when the turn began
+	cur     *entry         // the answer that grows; nil: none
+	message core.MessageID // of the open stretch of text
+}
+
+// entry is a message of the user, or an answer with the results of its calls.
+type entry struct {
+	user []core.Block // of a message of the user
+
+	text     capped
+	thoughts []*thought
+	uses     []*use
+	asked    bool         // the model was asked for it here: where it ends is known
+	moved    bool         // a call has gone on from Proposed: the model has stopped speaking
+	counted  bool         // its usage came: it is complete
+	note     string       // in place of an answer
+	steered  []core.Block // what the user said meanwhile; it stands behind the results
+}
+
+type thought struct {
+	id     core.ThoughtID
+	text   capped
+	sealed json.RawMessage
+}
+
+// use is a call and what came of it.
+type use struct {
+	in           *entry
+	id           core.CallID
+	server, tool string
+	args         json.RawMessage
+	why          string // when it last changed before its end
+	ended        bool
+	failed       bool
+	result       []core.Block
+}
+
+// follow folds what is behind the history's place in the log. stale reports that
+// something which was folded before is hidden now: then the fold is worthless
+// and begins again with an empty history.
+func (h *history) follow(records iter.Seq2[core.Record, error]) (stale bool, err error) {
+	fresh := h.pos == core.Pos{}
+	for r, err := range records {
+		if err != nil {
+			return false, fmt.Errorf("read the conversation: %w", err)
+		}
+		if _, hides := r.Event.(core.Truncated); hides && !fresh {
+			return true, nil
+		}
+		h.apply(r.Event)
+		h.pos = r.End()
+	}
+	return false, nil
+}
+
+// apply folds one event. Events come in order; deltas in any number of pieces.
+func (h *history) apply(ev core.Event) {
+	switch e := ev.(type) {
+	case core.TurnStarted:
+		h.turn, h.cur, h.first = e.Turn, nil, len(h.entries)
+		if len(e.Prompt) > 0 {
+			h.entries = append(h.entries, &entry{user: e.Prompt})
+		}
+	case core.Steered:
+		if h.cur == nil {
+			h.entries = append(h.entries, &entry{user: e.Prompt})
+			return
+		}
+		h.cur.steered = append(h.cur.steered, e.Prompt...)
+	case core.TextDelta:
+		h.textDelta(e)
+	case core.ThoughtStarted:
+		h.thought(e.Thought)
+	case core.ThoughtDelta:
+		h.thought(e.Thought).text.write(e.Text)
+	case core.ThoughtEnded:
+		h.thought(e.Thought).sealed = e.Sealed
+	case core.CallChanged:
+		h.call(e.Call)
+	case core.UsageChanged:
+		h.total = e.Total
+		if h.cur != nil {
+			h.cur.counted = true
+		}
+	case core.TurnEnded:
+		h.turnEnded(e)
+	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Truncated, core.Unknown:
+	}
+}
+
+// ask marks that the model is asked now: what comes is one answer, and what the
+// user says meanwhile stands behind it.
+func (h *history) ask() {
+	h.cur = &entry{asked: true}
+	h.entries = append(h.entries, h.cur)
+	h.message = ""
+}
+
+// answer returns the answer that a new stretch or call belongs to. The log does
+// not say where one answer ends and the next begins, but what comes behind the
+// usage of an answer, behind the start of a call, or behind a message of the
+// user was said in another one.
+func (h *history) answer() *entry {
+	if e := h.cur; e == nil || !e.asked && (e.moved || e.counted || len(e.steered) > 0) {
+		h.cur = &entry{}
+		h.entries = append(h.entries, h.cur)
+		h.message = ""
+	}
+	return h.cur
+}
+
+func (h *history) textDelta(e core.TextDelta) {
+	if h.cur == nil || e.Message != h.message {
+		a := h.answer()
+		if a.text.size > 0 {
+			a.text.write("\n\n")
+		}
+		h.message = e.Message
+	}
+	h.cur.text.write(e.Text)
+}
+
+// thought finds a thought of the answer that grows, or begins it.
+func (h *history) thought(id core.ThoughtID) *thought {
+	if h.cur != nil {
+		for _, t := range h.cur.thoughts {
+			if t.id == id {
+				return t
+			}
+		}
+	}
+	a, t := h.answer(), &thought{id: id}
+	a.thoughts = append(a.thoughts, t)
+	return t
+}
+
+func (h *history) call(c core.Call) {
+	u := h.open[c.ID]
+	if u == nil {
+		if h.open == nil {
+			h.open, h.used = map[core.CallID]*use{}, map[core.CallID]bool{}
+		}
+		a := h.answer()
+		u = &use{id: c.ID, in: a}
+		a.uses = append(a.uses, u)
+		h.open[c.ID], h.used[c.ID] = u, true
+	}
+	u.server, u.tool = c.Server, c.Tool
+	if len(c.Args) > 0 {
+		u.args = c.Args
+	}
+	if c.State != core.Proposed {
+		u.in.moved = true
+	}
+	if c.State.Ended() {
+		u.end(c)
+		delete(h.open, c.ID)
+		return
+	}
+	u.why = c.Why
+}
+
+// turnEnded closes the answer. A turn that brought none leaves a note.
+func (h *history) turnEnded(e core.TurnEnded) {
+	if e.Turn != h.turn { // it never began
+		return
+	}
+	h.turn, h.cur = "", nil
+	said, asked := false, false
+	for _, entry := range h.entries[h.first:] {
+		said, asked = said || entry.says(), asked || len(entry.user) > 0
+	}
+	if asked && !said {
+		h.entries = append(h.entries, &entry{note: noteOf(e)})
+	}
+	if len(h.open) == 0 {
+		h.settled, h.entries, h.first = h.messages(), nil, 0
+	}
+}
+
+// says reports whether a model would see the entry as an answer.
+func (e *entry) says() bool { return e.text.size > 0 || e.note != "" || len(e.kept()) > 0 }
+
+// kept are the calls that a model is shown: not those whose arguments never came.
+func (e *entry) kept() []*use {
+	var uses []*use
+	for _, u := range e.uses {
+		if u.args != nil || !u.ended {
+			uses = append(uses, u)
+		}
+	}
+	return uses
+}
+
+func noteOf(e core.TurnEnded) string {
+	switch e.Stop {
+	case core.StopCanceled:
+		return "(The user stopped this turn before there was an answer.)"
+	case core.StopError, core.StopInterrupted:
+		return "(This turn failed before there was an answer.)"
+	case core.StopEnd, core.StopTokens, core.StopRequests, core.StopRefusal:
+	}
+	return "(There was no answer.)"
+}
+
+// messages are what a model gets to see. What is returned shares blocks with the
+// history and must not be changed.
+func (h *history) messages() []core.Message {
+	list := make([]core.Message, len(h.settled), len(h.settled)+3*len(h.entries))
+	copy(list, h.settled)
+	for _, e := range h.entries {
+		list = e.messages(list)
+	}
+	return list
+}
+
+func (e *entry) messages(list []core.Message) []core.Message {
+	list = addUser(list, e.user)
+	uses := e.kept()
+	if e.says() {
+		list = addAnswer(list, e, uses)
+		for _, u := range uses {
+			list = append(list, core.Message{Role: core.RoleTool, Result: u.message()})
+		}
+	}
+	return addUser(list, e.steered)
+}
+
+// addUser appends what a user said; two messages in a row become one.
+func addUser(list []core.Message, blocks []core.Block) []core.Message {
+	if len(blocks) == 0 {
+		return list
+	}
+	if n := len(list); n > 0 && list[n-1].Role == core.RoleUser {
+		old := list[n-1].Blocks
+		list[n-1].Blocks = append(old[:len(old):len(old)], blocks...)
+		return list
+	}
+	return append(list, core.Message{Role: core.RoleUser, Blocks: blocks})
+}
+
+// addAnswer appends an answer; one that follows another without a call becomes a
+// part of it.
+func addAnswer(list []core.Message, e *entry, uses []*use) []core.Message {
+	m := core.Message{Role: core.RoleAssistant, Text: e.text.String() + e.note}
+	for _, t := range e.thoughts {
+		if t.text.size > 0 || t.sealed != nil {
+			m.Thoughts = append(m.Thoughts, core.Thought{Text: t.text.String(), Sealed: t.sealed})
+		}
+	}
+	for _, u := range uses {
+		args := u.args
+		if args == nil {
+			args = json.RawMessage("{}")
+		}
+		m.Calls = append(m.Calls, core.ToolUse{ID: u.id, Name: toolName(u.server, u.tool), Args: args})
+	}
+	n := len(list)
+	if n == 0 || list[n-1].Role != core.RoleAssistant {
+		return append(list, m)
+	}
+	last := &list[n-1]
+	if last.Text != "" && m.Text != "" {
+		last.Text += "\n\n"
+	}
+	last.Text += m.Text
+	last.Thoughts = append(last.Thoughts[:len(last.Thoughts):len(last.Thoughts)], m.Thoughts...)
+	last.Calls = m.Calls
+	return list
+}
+
+// unanswered reports whether the last word is not the model's.
+func (h *history) unanswered() bool {
+	m := h.messages()
+	return len(m) > 0 && m[len(m)-1].Role != core.RoleAssistant
+}

@@ -1,0 +1,170 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"dragoman/core"
+)
+
+// Options are what a Backend is made with. Model is required.
+type Options struct {
+	Name string // of the agent, as the model is told; empty: dragoman
+	// Model finds a model by PROVIDER/MODEL; the empty id is the default one. Its
+	// error is for the user and names what there is.
+	Model func(ctx context.Context, id string) (core.Model, error)
+	// System makes the system prompt. It should depend on nothing that changes in
+	// a session. nil: a short one of our own.
+	System func(core.Meta) string
+	// MaxRequests is how often a turn may ask the model; 0: 200.
+	MaxRequests int
+	// Parallel is how many calls without effect run at a time; 0: 8.
+	Parallel int
+}
+
+// Backend runs turns with a language model and the session's tools.
+type Backend struct{ o Options }
+
+var _ core.Backend = (*Backend)(nil)
+
+// New returns a Backend. It starts nothing.
+func New(o Options) *Backend {
+	if o.Name == "" {
+		o.Name = "dragoman"
+	}
+	if o.System == nil {
+		name := o.Name
+		o.System = func(m core.Meta) string { return System(name, m) }
+	}
+	if o.MaxRequests <= 0 {
+		o.MaxRequests = 200
+	}
+	if o.Parallel <= 0 {
+		o.Parallel = 8
+	}
+	return &Backend{o}
+}
+
+// Caps tells what the loop can do. What a model cannot take is told to the model
+// in words.
+func (b *Backend) Caps(context.Context) (core.BackendCaps, error) {
+	return core.BackendCaps{Rewind: true, Fork: true, Steer: true, Images: true, Resources: true}, nil
+}
+
+// Open begins a conversation. It reads nothing: the first turn does.
+func (b *Backend) Open(context.Context, core.Binding) (core.Conversation, error) {
+	return &conversation{b: b, history: &history{}}, nil
+}
+
+// Close has nothing to close.
+func (b *Backend) Close(context.Context) error { return nil }
+
+// conversation is one session. It runs one turn at a time.
+type conversation struct {
+	b       *Backend
+	history *history
+}
+
+// Set does nothing: a turn brings its settings.
+func (c *conversation) Set(context.Context, core.Settings) error { return nil }
+
+// Close does nothing: a conversation holds memory only.
+func (c *conversation) Close(context.Context) error { return nil }
+
+// Run answers a turn. It blocks until the model has stopped and every call has
+// ended, or ctx ends.
+func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
+	model, err := c.b.o.Model(ctx, t.Settings().Model)
+	if err != nil {
+		return core.StopError, err
+	}
+	for range c.b.o.MaxRequests {
+		t.Steered() // the log has them
+		if err := c.catchUp(ctx, t); err != nil {
+			return core.StopError, err
+		}
+		stop, over, err := c.round(ctx, t, model)
+		if over || err != nil {
+			return stop, err
+		}
+	}
+	return core.StopRequests, nil
+}
+
+// round asks the model once and runs what it calls. over says that the turn is.
+func (c *conversation) round(ctx context.Context, t *core.Turn, model core.Model) (stop core.StopReason, over bool, err error) {
+	specs, err := t.Tools(ctx)
+	if err != nil {
+		return core.StopError, true, err
+	}
+	req, tools := c.request(t, model.Info(), specs)
+	c.history.ask()
+	a, err := c.listen(ctx, t, model, req, tools)
+	if err != nil {
+		return core.StopError, true, err
+	}
+	if a.stop == core.StopRefusal || a.stop == core.StopError {
+		return a.stop, true, nil
+	}
+	if len(a.calls) > 0 {
+		return "", false, c.run(ctx, t, a.calls)
+	}
+	if len(t.Steered()) == 0 {
+		return a.stop, true, nil
+	}
+	// Something was said meanwhile. It may have come in time for the request that
+	// was just answered.
+	if err := c.catchUp(ctx, t); err != nil {
+		return core.StopError, true, err
+	}
+	return a.stop, !c.history.unanswered(), nil
+}
+
+// catchUp folds what the log has that the history lacks.
+func (c *conversation) catchUp(ctx context.Context, t *core.Turn) error {
+	stale, err := c.history.follow(t.Records(ctx, c.history.pos))
+	if stale {
+		c.history = &history{}
+		_, err = c.history.follow(t.Records(ctx, core.Pos{}))
+	}
+	return err
+}
+
+// request is what the model is asked.
+func (c *conversation) request(t *core.Turn, info core.ModelInfo, specs []core.Spec) (*core.Request, index) {
+	req := &core.Request{Session: t.Meta().ID, System: c.b.o.System(t.Meta()), Messages: c.history.messages()}
+	if effort := t.Settings().Effort; slices.Contains(info.Efforts, effort) {
+		req.Effort = effort
+	}
+	if !info.Images {
+		withoutImages(req.Messages, info)
+	}
+	var tools index
+	if info.Tools {
+		req.Tools, tools = offer(specs)
+	}
+	return req, tools
+}
+
+// withoutImages puts words in the place of pictures, for a model that takes none.
+func withoutImages(messages []core.Message, info core.ModelInfo) {
+	for i := range messages {
+		m := &messages[i]
+		m.Blocks, m.Result.Blocks = inWords(m.Blocks, info), inWords(m.Result.Blocks, info)
+	}
+}
+
+func inWords(blocks []core.Block, info core.ModelInfo) []core.Block {
+	picture := func(b core.Block) bool { _, is := b.(core.Image); return is }
+	if !slices.ContainsFunc(blocks, picture) {
+		return blocks
+	}
+	list := slices.Clone(blocks)
+	for i, b := range list {
+		if picture(b) {
+			list[i] = core.Text{Text: fmt.Sprintf("(A picture stood here. The model %s takes none.)", info.ID)}
+		}
+	}
+	return list
+}

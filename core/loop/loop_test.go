@@ -1,0 +1,566 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// rig is a session whose agent is the loop, with one client that can be asked.
+type rig struct {
+	t       *testing.T
+	gateway *core.Gateway
+	session *core.Attachment
+	reader  *core.Reader
+	store   *coretest.Memory
+}
+
+type setup struct {
+	options Options
+	policy  core.Policy
+	tools   []core.Tool
+}
+
+var allowed = coretest.Always(core.Verdict{Effect: core.Allow, Why: "allowed by the test"})
+
+func start(t *testing.T, model core.Model, s setup) *rig {
+	t.Helper()
+	if s.options.Model == nil {
+		s.options.Model = func(context.Context, string) (core.Model, error) { return model, nil }
+	}
+	if s.policy == nil {
+		s.policy = allowed
+	}
+	prof := &core.Profile{
+		Agents: []core.Agent{{Name: "code", Backend: New(s.options)}}, Toolboxes: []core.Toolbox{coretest.Tools(s.tools)}, Policy: s.policy,
+	}
+	r := &rig{t: t, store: coretest.NewMemory()}
+	r.gateway = core.New(core.Config{Store: r.store, Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+	session, err := r.gateway.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.session = session.Attach(core.Client{Name: "tester", Asks: true})
+	r.reader = r.session.Read(core.Pos{})
+	return r
+}
+
+func (r *rig) close() {
+	r.reader.Close()
+	if err := r.gateway.Close(r.t.Context()); err != nil {
+		r.t.Error(err)
+	}
+}
+
+func (r *rig) prompt(text string) core.TurnID {
+	r.t.Helper()
+	id, err := r.session.Prompt(r.t.Context(), core.Prompt{Blocks: words(text)})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return id
+}
+
+// read yields events until until says that it is enough.
+func (r *rig) read(until func(core.Event) bool) (events []core.Event) {
+	r.t.Helper()
+	for {
+		records, err := r.reader.Next(r.t.Context())
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		enough := false
+		for _, rec := range records {
+			events = append(events, rec.Event)
+			enough = enough || until(rec.Event)
+		}
+		if enough {
+			return events
+		}
+	}
+}
+
+// finish reads to the end of a turn and renders what came since.
+func (r *rig) finish(id core.TurnID) []string {
+	r.t.Helper()
+	return lines(r.read(func(ev core.Event) bool {
+		e, ok := ev.(core.TurnEnded)
+		return ok && e.Turn == id
+	}))
+}
+
+// lines renders events; pieces of text are joined, and what has no bearing on
+// the loop is left out.
+func lines(events []core.Event) (list []string) {
+	var joined string
+	for _, ev := range events {
+		switch e := ev.(type) {
+		case core.TextDelta:
+			if n := len(list); n > 0 && joined == string(e.Message) {
+				list[n-1] += e.Text
+				continue
+			}
+			list, joined = append(list, "text "+e.Text), string(e.Message)
+			continue
+		case core.ThoughtStarted:
+			list = append(list, "thought")
+		case core.ThoughtDelta:
+			list = append(list, "  "+e.Text)
+		case core.ThoughtEnded:
+			list = append(list, strings.TrimSpace(fmt.Sprintf("thought ended %v %s", e.Took, e.Sealed)))
+		case core.CallArgs:
+			list = append(list, "args "+string(e.Call)+" "+e.Text)
+		case core.CallChanged:
+			list = append(list, strings.TrimSpace(fmt.Sprintf("call %s %s %s %s", e.Call.ID, e.Call.Tool, e.Call.State, e.Call.Why)))
+		case core.UsageChanged:
+			list = append(list, fmt.Sprintf("usage %d+%d of %d+%d, %d/%d", e.Last.In, e.Last.Out, e.Total.In, e.Total.Out, e.Context, e.Window))
+		case core.TurnEnded:
+			list = append(list, strings.TrimSpace(fmt.Sprintf("ended %s %s", e.Stop, e.Err)))
+		case core.Steered:
+			list = append(list, "steered")
+		case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Phase, core.CallOutput, core.Asked, core.Answered,
+			core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Truncated, core.Unknown:
+		}
+		joined = ""
+	}
+	return list
+}
+
+func wantLines(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// wantMessages compares what the model was shown last.
+func wantMessages(t *testing.T, script *coretest.Script, want ...string) {
+	t.Helper()
+	requests := script.Requests()
+	got := show(requests[len(requests)-1].Messages)
+	if text := strings.Join(want, "\n") + "\n"; got != text {
+		t.Errorf("the model was shown:\n%swant:\n%s", got, text)
+	}
+}
+
+// tool is one that returns its arguments; it has no effect.
+func tool(name string, run ...func(context.Context, core.Invocation) (core.Result, error)) coretest.Tool {
+	t := coretest.Tool{Is: core.Spec{Server: core.Native, Name: name, Kind: core.KindRead, ReadOnly: true}, Runs: func(_ context.Context, inv core.Invocation) (core.Result, error) {
+		return core.Result{Blocks: words(name + " got " + string(inv.Args))}, nil
+	}}
+	if run != nil {
+		t.Runs = run[0]
+	}
+	return t
+}
+
+// changing is a tool that has an effect.
+func changing(name string, run ...func(context.Context, core.Invocation) (core.Result, error)) coretest.Tool {
+	t := tool(name, run...)
+	t.Is.ReadOnly, t.Is.Kind = false, core.KindEdit
+	return t
+}
+
+func TestText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := coretest.NewScript(coretest.Answer{}.Say("hel", "lo").Use(core.Usage{In: 10, Out: 2}), coretest.Answer{Stop: core.StopTokens}.Say("more").Use(core.Usage{In: 20, Out: 3}))
+		script.Is = core.ModelInfo{ID: "script/model", Window: 1000}
+		r := start(t, script, setup{tools: []core.Tool{tool("look")}})
+		defer r.close()
+		wantLines(t, r.finish(r.prompt("hi")), "text hello", "usage 10+2 of 10+2, 12/1000", "ended end_turn")
+		wantLines(t, r.finish(r.prompt("go on")), "text more", "usage 20+3 of 30+5, 23/1000", "ended max_tokens")
+		wantMessages(t, script, `user: "hi"`, `assistant: "hello"`, `user: "go on"`)
+		req := script.Requests()[0]
+		if req.Session != "s" || !strings.Contains(req.System, "/w") || req.Tools != nil {
+			t.Errorf("session %q, tools %v, prompt %q", req.Session, req.Tools, req.System)
+		}
+		if second := script.Requests()[1]; second.System != req.System {
+			t.Error("the system prompt changed")
+		}
+	})
+}
+
+func TestThoughts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := &coretest.Script{Reply: func(n int, _ *core.Request) coretest.Answer {
+			if n > 0 {
+				return coretest.Answer{}.Say("yes")
+			}
+			return coretest.Answer{}.With(
+				core.Delta{Kind: core.DeltaThought, Block: 0, Text: "hm"}, core.Delta{Kind: core.DeltaThought, Block: 0, Text: "m"},
+				core.Delta{Kind: core.DeltaSealed, Block: 0, Sealed: json.RawMessage(`"s1"`)},
+				core.Delta{Kind: core.DeltaThought, Block: 1, Text: "so"},
+				core.Delta{Kind: core.DeltaText, Block: 2, Text: "one"},
+				core.Delta{Kind: core.DeltaText, Block: 2, Text: ""},
+				core.Delta{Kind: core.DeltaText, Block: 3, Text: "two"},
+				core.Delta{Kind: core.DeltaSealed, Block: 4, Sealed: json.RawMessage(`"s2"`)},
+			)
+		}}
+		r := start(t, script, setup{})
+		defer r.close()
+		wantLines(t, r.finish(r.prompt("hi")), "thought", "  hmm", `thought ended 0s "s1"`, "thought", "  so", "thought ended 0s", "text one", "text two",
+			"thought", `thought ended 0s "s2"`, "ended end_turn")
+		r.finish(r.prompt("sure?"))
+		wantMessages(t, script, `user: "hi"`, `assistant: <hmm"s1"> <so> <"s2"> "one\n\ntwo"`, `user: "sure?"`)
+	})
+}
+
+// How long a thought took is told.
+func TestThoughtTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, slow{}, setup{})
+		defer r.close()
+		wantLines(t, r.finish(r.prompt("hi")), "thought", "  hm", "thought ended 3s", "text ok", "ended end_turn")
+	})
+}
+
+// slow thinks for three seconds.
+type slow struct{}
+
+func (slow) Info() core.ModelInfo { return core.ModelInfo{ID: "slow/model"} }
+
+func (slow) Stream(context.Context, *core.Request) iter.Seq2[core.Delta, error] {
+	return func(yield func(core.Delta, error) bool) {
+		if !yield(core.Delta{Kind: core.DeltaThought, Text: "hm"}, nil) {
+			return
+		}
+		<-time.After(3 * time.Second)
+		if yield(core.Delta{Kind: core.DeltaText, Block: 1, Text: "ok"}, nil) {
+			yield(core.Delta{Kind: core.DeltaStop}, nil)
+		}
+	}
+}
+
+func TestCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := coretest.NewScript(
+			coretest.Answer{}.Say("I look.").Call("x1", "look", `{"at":"a"}`).Use(core.Usage{In: 1, Out: 1}),
+			coretest.Answer{}.Say("Seen."),
+		)
+		r := start(t, script, setup{tools: []core.Tool{tool("look")}})
+		defer r.close()
+		wantLines(t, r.finish(r.prompt("hi")), "text I look.", "call x1 look proposed", `args x1 {"at":"a"}`, "usage 1+1 of 1+1, 2/0",
+			"call x1 look proposed", "call x1 look running allowed by the test", "call x1 look succeeded allowed by the test", "text Seen.", "ended end_turn")
+		wantMessages(t, script, `user: "hi"`, `assistant: "I look." x1=look({"at":"a"})`, `tool: x1=look "look got {\"at\":\"a\"}"`)
+	})
+}
+
+func TestCallThatIsAsked(t *testing.T) {
+	for _, test := range []struct {
+		decision core.Decision
+		result   string
+	}{
+		{core.AllowOnce, `tool: x1=change "change got {}"`},
+		{core.RejectOnce, `tool: x1=change failed "This call did not run: rejected by tester: not now."`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			script := coretest.NewScript(coretest.Answer{}.Call("x1", "change", `{}`), coretest.Answer{}.Say("So be it."))
+			r := start(t, script, setup{tools: []core.Tool{changing("change")}, policy: coretest.Always(core.Verdict{Effect: core.MustAsk, Why: "it changes"})})
+			defer r.close()
+			id := r.prompt("hi")
+			r.read(func(ev core.Event) bool { _, ok := ev.(core.Asked); return ok })
+			ask := r.session.Pending()[0]
+			if err := r.session.Decide(t.Context(), ask.ID, test.decision, "not now"); err != nil {
+				t.Fatal(err)
+			}
+			r.finish(id)
+			wantMessages(t, script, `user: "hi"`, `assistant: x1=change({})`, test.result)
+		})
+	}
+}
+
+// Calls without effect run beside each other, as many as are allowed; if one has
+// an effect, all wait for those before them.
+func TestManyCalls(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		last coretest.Tool
+		most int32
+	}{
+		{"reading", tool("last"), 3},
+		{"one that changes", changing("last"), 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var now, most atomic.Int32
+				var order []string
+				var calls atomic.Int32
+				work := func(ctx context.Context, inv core.Invocation) (core.Result, error) {
+					n := now.Add(1)
+					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+					}
+					if test.most == 1 {
+						order = append(order, string(inv.Call))
+					}
+					<-time.After(time.Second)
+					now.Add(-1)
+					calls.Add(1)
+					return core.Result{Blocks: words(string(inv.Call))}, nil
+				}
+				test.last.Runs = work
+				script := coretest.NewScript(
+					coretest.Answer{}.Call("x1", "look", `{}`).Call("x2", "look", `{}`).Call("x3", "look", `{}`).Call("x4", "look", `{}`).Call("x5", "last", `{}`),
+					coretest.Answer{}.Say("done"),
+				)
+				r := start(t, script, setup{tools: []core.Tool{tool("look", work), test.last}, options: Options{Parallel: 3}})
+				defer r.close()
+				r.finish(r.prompt("hi"))
+				if most.Load() != test.most || calls.Load() != 5 {
+					t.Errorf("%d calls, at most %d at a time, want %d", calls.Load(), most.Load(), test.most)
+				}
+				if test.most == 1 && !slices.Equal(order, []string{"x1", "x2", "x3", "x4", "x5"}) {
+					t.Errorf("they ran as %v", order)
+				}
+				wantMessages(t, script, `user: "hi"`, `assistant: x1=look({}) x2=look({}) x3=look({}) x4=look({}) x5=last({})`,
+					`tool: x1=look "x1"`, `tool: x2=look "x2"`, `tool: x3=look "x3"`, `tool: x4=look "x4"`, `tool: x5=last "x5"`)
+			})
+		})
+	}
+}
+
+// What the model does wrong is told to it, and the turn goes on.
+func TestCallsThatAreWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := core.Delta{Kind: core.DeltaToolEnd, Block: 1, Bad: errors.New("unexpected end of JSON")}
+		script := coretest.NewScript(
+			coretest.Answer{}.With(
+				core.Delta{Kind: core.DeltaToolStart, Block: 1, ToolID: "x1", ToolName: "look"}, core.Delta{Kind: core.DeltaToolArgs, Block: 1, Text: `{"a`}, bad,
+				core.Delta{Kind: core.DeltaToolStart, Block: 2, ToolID: "x2", ToolName: "look"},
+				core.Delta{Kind: core.DeltaToolStart, Block: 3, ToolID: "x3", ToolName: "look"}, core.Delta{Kind: core.DeltaToolEnd, Block: 3, Args: json.RawMessage(`[1]`)},
+			).Call("x4", "no such/tool", `{}`).Call("x5", "broken", `{}`).Call("x6", "look", ``),
+			coretest.Answer{}.Say("sorry"),
+		)
+		broken := tool("broken")
+		broken.Previews = func(context.Context, core.Invocation) (core.Preview, error) {
+			return core.Preview{}, errors.New("path is missing")
+		}
+		r := start(t, script, setup{tools: []core.Tool{tool("look"), broken}})
+		defer r.close()
+		got := r.finish(r.prompt("hi"))
+		if got[len(got)-1] != "ended end_turn" {
+			t.Errorf("%s", strings.Join(got, "\n"))
+		}
+		again := "; make it again with a JSON object that fits the tool's schema"
+		wantMessages(t, script, `user: "hi"`, `assistant: x1=look({}) x2=look({}) x3=look({}) x4=`+toolName(core.Native, "no such/tool")+`({}) x5=broken({}) x6=look({})`,
+			`tool: x1=look failed "the call did not run: unexpected end of JSON`+again+`"`,
+			`tool: x2=look failed "the call did not run: the arguments stopped in the middle`+again+`"`,
+			`tool: x3=look failed "the call did not run: the arguments are not a JSON object`+again+`"`,
+			`tool: x4=`+toolName(core.Native, "no such/tool")+` failed "there is no tool \"no such/tool\" here"`,
+			`tool: x5=broken failed "path is missing"`,
+			`tool: x6=look "look got {}"`)
+	})
+}
+
+// A provider that numbers its calls anew in each answer, or not at all.
+func TestCallIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := coretest.NewScript(
+			coretest.Answer{}.Call("call_0", "look", `{"n":1}`).Call("call_0", "look", `{"n":2}`).Call("", "look", `{"n":3}`).Call("a\nb", "look", `{"n":4}`),
+			coretest.Answer{}.Call("call_0", "look", `{"n":5}`),
+			coretest.Answer{}.Say("done"),
+		)
+		r := start(t, script, setup{tools: []core.Tool{tool("look")}})
+		defer r.close()
+		r.finish(r.prompt("hi"))
+		seen := map[core.CallID]bool{}
+		for _, m := range script.Requests()[2].Messages {
+			for i, c := range m.Calls {
+				if seen[c.ID] || c.ID == "" || c.ID == "a\nb" {
+					t.Errorf("call %d has the id %q", i, c.ID)
+				}
+				seen[c.ID] = true
+			}
+		}
+		if len(seen) != 5 || !seen["call_0"] {
+			t.Errorf("got %v", seen)
+		}
+	})
+}
+
+// Tools of other servers have their server's name in front, and are found by it.
+func TestForeignTools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mine, theirs := tool("look"), tool("look", func(context.Context, core.Invocation) (core.Result, error) {
+			return core.Result{Blocks: words("theirs")}, nil
+		})
+		theirs.Is.Server = "files"
+		script := coretest.NewScript(coretest.Answer{}.Call("x1", "files__look", `{}`).Call("x2", "look", `{}`), coretest.Answer{}.Say("done"))
+		r := start(t, script, setup{tools: []core.Tool{mine, theirs}})
+		defer r.close()
+		r.finish(r.prompt("hi"))
+		wantMessages(t, script, `user: "hi"`, `assistant: x1=files__look({}) x2=look({})`, `tool: x1=files__look "theirs"`, `tool: x2=look "look got {}"`)
+	})
+}
+
+func TestCancelWhileTheModelSpeaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := coretest.NewScript(
+			coretest.Answer{Hang: true}.Think("hm").Say("I beg").With(core.Delta{Kind: core.DeltaToolStart, Block: 2, ToolID: "x1", ToolName: "look"}),
+			coretest.Answer{}.Say("ok"),
+		)
+		r := start(t, script, setup{tools: []core.Tool{tool("look")}})
+		defer r.close()
+		id := r.prompt("hi")
+		r.read(func(ev core.Event) bool { _, ok := ev.(core.CallChanged); return ok })
+		if err := r.session.Cancel(t.Context(), id, nil); err != nil {
+			t.Fatal(err)
+		}
+		wantLines(t, r.finish(id), "call x1 look canceled the turn was cancelled", "ended cancelled")
+		wantLines(t, r.finish(r.prompt("again")), "text ok", "ended end_turn")
+		wantMessages(t, script, `user: "hi"`, `assistant: <hm> "I beg"`, `user: "again"`)
+	})
+}
+
+func TestCancelWhileACallRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := coretest.NewScript(coretest.Answer{}.Call("x1", "wait", `{}`).Call("x2", "wait", `{}`), coretest.Answer{}.Say("ok"))
+		r := start(t, script, setup{tools: []core.Tool{tool("wait", func(ctx context.Context, _ core.Invocation) (core.Result, error) {
+			<-ctx.Done()
+			return core.Result{}, ctx.Err()
+		})}})
+		defer r.close()
+		id := r.prompt("hi")
+		synctest.Wait()
+		if err := r.session.Cancel(t.Context(), id, nil); err != nil {
+			t.Fatal(err)
+		}
+		r.finish(id)
+		r.finish(r.prompt("again"))
+		wantMessages(t, script, `user: "hi"`, `assistant: x1=wait({}) x2=wait({})`,
+			`tool: x1=wait failed "This call was stopped before it ended: the turn was cancelled."`,
+			`tool: x2=wait failed "This call was stopped before it ended: the turn was cancelled."`, `user: "again"`)
+	})
+}
+
+func TestModelFails(t *testing.T) {
+	overloaded := &core.ModelError{Kind: core.ErrOverloaded, Model: "script/model", Message: "come back later"}
+	synctest.Test(t, func(t *testing.T) {
+		script := coretest.NewScript(
+			coretest.Answer{Err: overloaded}.Think("hm").Say("the answ").Use(core.Usage{In: 3}),
+			coretest.Answer{Err: overloaded},
+			coretest.Answer{}.Say("ok"),
+		)
+		r := start(t, script, setup{})
+		defer r.close()
+		wantLines(t, r.finish(r.prompt("one")), "thought", "  hm", "thought ended 0s", "text the answ", "usage 3+0 of 3+0, 3/0", "ended error model script/model: overloaded: come back later")
+		wantLines(t, r.finish(r.prompt("two")), "ended error model script/model: overloaded: come back later")
+		r.finish(r.prompt("three"))
+		wantMessages(t, script, `user: "one"`, `assistant: <hm> "the answ"`, `user: "two"`, `assistant: "(This turn failed before there was an answer.)"`, `user: "three"`)
+	})
+}
+
+func TestStreamsThatAreWrong(t *testing.T) {
+	for want, deltas := range map[string][]core.Delta{
+		"ended error model odd/model: truncated: the answer stopped without an end. Try again.": {{Kind: core.DeltaText, Text: "x"}},
+		`ended error model odd/model: a delta of the unknown kind "smell" came`:                 {{Kind: "smell"}},
+		"ended error model odd/model: arguments came for a call that was not begun (part 7)":    {{Kind: core.DeltaToolArgs, Block: 7}},
+		"ended refusal":  {{Kind: core.DeltaToolStart, ToolID: "x", ToolName: "look"}, {Kind: core.DeltaStop, Stop: core.StopRefusal}},
+		"ended end_turn": {{Kind: core.DeltaStop}, {Kind: core.DeltaText, Text: "behind the end"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := start(t, odd(deltas), setup{})
+			defer r.close()
+			got := r.finish(r.prompt("hi"))
+			if got[len(got)-1] != want || slices.Contains(got, "text behind the end") {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// odd yields its deltas and no end.
+type odd []core.Delta
+
+func (odd) Info() core.ModelInfo { return core.ModelInfo{ID: "odd/model"} }
+
+func (o odd) Stream(context.Context, *core.Request) iter.Seq2[core.Delta, error] {
+	return func(yield func(core.Delta, error) bool) {
+		for _, d := range o {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+func TestNoModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked string
+		r := start(t, nil, setup{options: Options{Model: func(_ context.Context, id string) (core.Model, error) {
+			asked = id
+			return nil, fmt.Errorf("model %q: there are offline/demo and x/y", id)
+		}}})
+		defer r.close()
+		if err := r.session.Set(t.Context(), core.Settings{Model: "a/b"}); err != nil {
+			t.Fatal(err)
+		}
+		wantLines(t, r.finish(r.prompt("hi")), `ended error model "a/b": there are offline/demo and x/y`)
+		if asked != "a/b" {
+			t.Errorf("asked for %q", asked)
+		}
+	})
+}
+
+func TestPhases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		step := make(chan struct{})
+		model := stepwise{step, []core.Delta{
+			{Kind: core.DeltaRetry, After: 2 * time.Second, Attempt: 1},
+			{Kind: core.DeltaText, Text: "x"},
+			{Kind: core.DeltaToolStart, Block: 1, ToolID: "x1", ToolName: "wait"},
+			{Kind: core.DeltaToolEnd, Block: 1},
+			{Kind: core.DeltaStop},
+		}}
+		r := start(t, model, setup{options: Options{MaxRequests: 1}, tools: []core.Tool{tool("wait", func(context.Context, core.Invocation) (core.Result, error) {
+			<-step
+			return core.Result{}, nil
+		})}})
+		defer r.close()
+		id := r.prompt("hi")
+		for _, want := range []struct {
+			phase core.Phase
+			steps int // that lead to the next one
+		}{
+			{core.Phase{Turn: id, Kind: core.PhaseWaiting}, 1},
+			{core.Phase{Turn: id, Kind: core.PhaseRetrying, After: 2 * time.Second}, 1},
+			{core.Phase{Turn: id, Kind: core.PhaseGenerating}, 3},
+			{core.Phase{Turn: id, Kind: core.PhaseCalling, Tool: "wait"}, 1},
+		} {
+			r.read(func(ev core.Event) bool { return ev == want.phase }) // else nothing more comes, and the bubble ends the test
+			for range want.steps {
+				step <- struct{}{}
+			}
+		}
+		r.finish(id)
+	})
+}
+
+// stepwise waits for a step before each delta.
+type stepwise struct {
+	step   chan struct{}
+	deltas []core.Delta
+}
+
+func (stepwise) Info() core.ModelInfo { return core.ModelInfo{ID: "stepwise/model", Tools: true} }
+
+func (s stepwise) Stream(context.Context, *core.Request) iter.Seq2[core.Delta, error] {
+	return func(yield func(core.Delta, error) bool) {
+		for _, d := range s.deltas {
+			<-s.step
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package loop
+
+import (
+	"fmt"
+
+	"dragoman/core"
+)
+
+// end notes what came of a call.
+func (u *use) end(c core.Call) {
+	u.ended, u.failed = true, c.State != core.Succeeded
+	switch c.State {
+	case core.Succeeded:
+		u.result = told(c.Content)
+	case core.Errored:
+		// A tool that ran and failed says why in its content, and Why is still that
+		// of the decision. Whoever ended the call otherwise wrote the reason there,
+		// beside what the call would have done.
+		if c.Why != "" && c.Why != u.why {
+			u.result = []core.Block{core.Text{Text: c.Why}}
+		} else if u.result = told(c.Content); len(u.result) == 0 {
+			u.result = []core.Block{core.Text{Text: "The call failed and gave no reason."}}
+		}
+	case core.Rejected:
+		u.result = []core.Block{core.Text{Text: "This call did not run: " + orWords(c.Why, "it was rejected by the user") + "."}}
+	case core.Canceled:
+		u.result = []core.Block{core.Text{Text: "This call was stopped before it ended: " + orWords(c.Why, "the user cancelled the turn") + "."}}
+	case core.Proposed, core.Awaiting, core.Running:
+	}
+}
+
+func orWords(s, instead string) string {
+	if s == "" {
+		return instead
+	}
+	return s
+}
+
+// message is the result as the model sees it.
+func (u *use) message() core.ToolReturn {
+	r := core.ToolReturn{ID: u.id, Name: toolName(u.server, u.tool), Blocks: u.result, Failed: u.failed}
+	switch {
+	case !u.ended:
+		r.Blocks, r.Failed = []core.Block{core.Text{Text: "(There is no result yet.)"}}, true
+	case len(r.Blocks) == 0:
+		r.Blocks = []core.Block{core.Text{Text: "(The call succeeded and returned nothing.)"}}
+	}
+	return r
+}
+
+// told is the part of a call's content that a model is told. A diff it has made
+// itself; it is told about only where there is nothing else.
+func told(content []core.Block) []core.Block {
+	var list, diffs []core.Block
+	for _, b := range content {
+		switch b := b.(type) {
+		case core.Text:
+			list = append(list, core.Text{Text: capText(b.Text)})
+		case core.Resource:
+			b.Text = capText(b.Text)
+			list = append(list, b)
+		case core.Diff:
+			diffs = append(diffs, core.Text{Text: fmt.Sprintf("Changed %s: %d lines added, %d removed.", b.Path, b.Added, b.Removed)})
+		case core.Image, core.Audio, core.Link:
+			list = append(list, b)
+		}
+	}
+	if len(list) == 0 {
+		return diffs
+	}
+	return list
+}
