@@ -55,8 +55,9 @@ func (e *Encoder) Reset() { clear(e.calls) }
 // Decoder reads one log's records, in the log's order. The zero value is ready.
 // It is not safe for concurrent use.
 type Decoder struct {
-	calls map[CallID]Call // that live, as they were read last
-	id    string          // of the last delta, to be used again
+	calls   map[CallID]Call     // that live, as they were read last
+	skipped map[CallID][][]byte // bodies of live calls' records that calls lacks
+	id      string              // of the last delta, to be used again
 }
 
 var errNotRecord = errors.New("not a record")
@@ -86,11 +87,24 @@ func (d *Decoder) DecodeLine(l Line) (Record, error) {
 // keeps what the records behind it may refer to.
 func (d *Decoder) Skip(line []byte) error {
 	l, err := Peek(line)
-	if err != nil || !l.Builds() {
+	switch {
+	case err != nil:
 		return err
+	case string(l.kind) == kindTurnEnded:
+		d.forget()
+	case string(l.kind) == kindCall:
+		if l, err = ParseLine(line); err != nil {
+			return err
+		}
+		d.skipCall(l.body)
 	}
-	_, err = d.Decode(line)
-	return err
+	return nil
+}
+
+// forget drops all calls: a turn has ended, and they before it.
+func (d *Decoder) forget() {
+	clear(d.calls)
+	clear(d.skipped)
 }
 
 // Line is a record whose event is not decoded yet. It is a view of the bytes
@@ -108,8 +122,8 @@ func (l Line) Place() Record { return l.record }
 // Kind is the word for the kind of the event.
 func (l Line) Kind() string { return string(l.kind) }
 
-// Builds reports whether a later line may refer to this one.
-func (l Line) Builds() bool { return string(l.kind) == kindCall || string(l.kind) == kindTurnEnded }
+// IsCall reports whether the event is a CallChanged, to which later ones may refer.
+func (l Line) IsCall() bool { return string(l.kind) == kindCall }
 
 // ParseLine finds what a line consists of.
 func ParseLine(line []byte) (Line, error) {

@@ -166,11 +166,49 @@ func (d *Decoder) call(v []byte) (c Call, ok bool) {
 	if m.bad || !ok {
 		return Call{}, false
 	}
+	bodies := d.skipped[c.ID]
+	delete(d.skipped, c.ID)
 	if same != nil {
+		for _, body := range bodies {
+			d.call(body)
+		}
 		c.restore(d.calls[c.ID], same)
 	}
 	d.calls = remember(d.calls, c)
 	return c, true
+}
+
+// skipCall keeps a call's record for later ones, without decoding it.
+func (d *Decoder) skipCall(v []byte) {
+	var id CallID
+	var state CallState
+	whole := true
+	m := membersOf(v)
+	for m.next() {
+		switch string(m.key) {
+		case "id":
+			id = CallID(parseString(m.val))
+		case "state":
+			state = callState(m.val)
+		case "same":
+			whole = false
+		}
+	}
+	switch {
+	case m.bad:
+		return
+	case state.Ended():
+		delete(d.calls, id)
+		delete(d.skipped, id)
+		return
+	case whole:
+		delete(d.calls, id)
+		delete(d.skipped, id)
+	}
+	if d.skipped == nil {
+		d.skipped = map[CallID][][]byte{}
+	}
+	d.skipped[id] = append(d.skipped[id], bytes.Clone(v))
 }
 
 // restore takes over the fields that a record only names.

@@ -230,7 +230,7 @@ func (d *Decoder) known(kind string, v []byte) Event {
 		ev.Ask.Deadline = storable(ev.Ask.Deadline)
 		return orNil(ev, ok)
 	case kindTurnEnded:
-		clear(d.calls)
+		d.forget()
 		return plainEvent[TurnEnded](v)
 	case kindThoughtStarted:
 		return plainEvent[ThoughtStarted](v)

@@ -190,43 +190,80 @@ type decoding struct {
 	values string
 	after  core.Pos
 	at     core.Pos
+	wanted bool // the lines are no longer before after
 	epoch  uint64
 	dec    core.Decoder
 }
 
 // next takes one line. ok is false when there is nothing to pass on.
 func (d *decoding) next(object []byte) (r core.Record, ok bool, err error) {
-	line, err := core.ParseLine(object)
+	parse := core.ParseLine
+	if !d.wanted {
+		parse = core.Peek
+	}
+	line, err := parse(object)
 	if err != nil {
 		return core.Record{}, false, fmt.Errorf("%w: %w", errBad, err)
 	}
-	r = line.Place()
-	if r.Epoch < d.epoch { // a stale owner's
+	place := line.Place()
+	if place.Epoch < d.epoch { // a stale owner's
 		return core.Record{}, false, nil
 	}
-	d.epoch = r.Epoch
-	skip := r.Seq < max(d.after.Seq, 1)
-	if skip && !line.Builds() {
-		return core.Record{}, false, nil
+	d.epoch = place.Epoch
+	if !d.wanted {
+		if place.Seq < d.after.Seq {
+			return core.Record{}, false, d.skip(line, object)
+		}
+		d.wanted = true
+		return d.next(object)
 	}
-	if digest := valueOf(object); digest == "" {
-		r, err = d.dec.DecodeLine(line)
-	} else if object, err = withValue(object, d.values, digest); err == nil {
-		r, err = d.dec.Decode(object)
-	} else if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errBad) { // its place is kept
-		r.Event, err = core.Unknown{Kind: line.Kind(), Raw: json.RawMessage(`{"lost":"` + digest + `"}`)}, nil
-	} else {
+	if r, err = d.record(line, object); err != nil {
 		return core.Record{}, false, err
-	}
-	switch {
-	case err != nil:
-		return core.Record{}, false, fmt.Errorf("%w: %w", errBad, err)
-	case skip:
-		return core.Record{}, false, nil
 	}
 	next, r, ok, err := d.at.Splice(r)
 	if ok {
 		d.at = next
 	}
 	return r, ok, err
+}
+
+// record decodes one line.
+func (d *decoding) record(line core.Line, object []byte) (r core.Record, err error) {
+	digest := valueOf(object)
+	if digest == "" {
+		r, err = d.dec.DecodeLine(line)
+	} else {
+		object, err = withValue(object, d.values, digest)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errBad) { // its place is kept
+			r = line.Place()
+			r.Event = core.Unknown{Kind: line.Kind(), Raw: json.RawMessage(`{"lost":"` + digest + `"}`)}
+			return r, nil
+		}
+		if err != nil {
+			return core.Record{}, err
+		}
+		r, err = d.dec.Decode(object)
+	}
+	if err != nil {
+		return core.Record{}, fmt.Errorf("%w: %w", errBad, err)
+	}
+	return r, nil
+}
+
+// skip passes over one line. Only a call's may matter to those behind it.
+func (d *decoding) skip(line core.Line, object []byte) error {
+	if digest := valueOf(object); digest != "" && line.IsCall() {
+		whole, err := withValue(object, d.values, digest)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errBad) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		object = whole
+	}
+	if err := d.dec.Skip(object); err != nil {
+		return fmt.Errorf("%w: %w", errBad, err)
+	}
+	return nil
 }
