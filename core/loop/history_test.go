@@ -110,10 +110,14 @@ func TestHistory(t *testing.T) {
 		"thoughts": {
 			[]core.Event{
 				started("1", "hi"),
-				core.ThoughtStarted{Thought: "h1"}, core.ThoughtDelta{Thought: "h1", Text: "hm"}, core.ThoughtEnded{Thought: "h1", Sealed: json.RawMessage(`"s"`)},
-				core.ThoughtStarted{Thought: "h2"}, core.ThoughtEnded{Thought: "h2"}, // an empty one is nothing
+				core.ThoughtStarted{Thought: "h1"},
+				core.ThoughtDelta{Thought: "h1", Text: "hm"},
+				core.ThoughtEnded{Thought: "h1", Sealed: json.RawMessage(`"s"`)},
+				core.ThoughtStarted{Thought: "h2"},
+				core.ThoughtEnded{Thought: "h2"}, // an empty one is nothing
 				text("m1", "hello"),
-				core.ThoughtStarted{Thought: "h3"}, core.ThoughtEnded{Thought: "h3", Sealed: json.RawMessage(`"late"`)},
+				core.ThoughtStarted{Thought: "h3"},
+				core.ThoughtEnded{Thought: "h3", Sealed: json.RawMessage(`"late"`)},
 			},
 			[]string{`user: "hi"`, `assistant: <hm"s"> <"late"> "hello"`},
 		},
@@ -181,7 +185,9 @@ func TestHistory(t *testing.T) {
 		},
 		"a call whose arguments never came": {
 			[]core.Event{
-				started("1", "hi"), text("m1", "I lo"), call("c1", core.Proposed), core.CallArgs{Call: "c1", Text: `{"pa`}, call("c1", core.Errored, why("the turn ended: lost")), ended("1", core.StopError),
+				started("1", "hi"), text("m1", "I lo"), call("c1", core.Proposed),
+				core.CallArgs{Call: "c1", Text: `{"pa`},
+				call("c1", core.Errored, why("the turn ended: lost")), ended("1", core.StopError),
 				started("2", "again"),
 			},
 			[]string{`user: "hi"`, `assistant: "I lo"`, `user: "again"`},
@@ -220,7 +226,9 @@ func TestHistory(t *testing.T) {
 		},
 		"steered while a call runs": {
 			[]core.Event{
-				started("1", "hi"), call("c1", core.Proposed), usage, call("c1", core.Running, args(`{}`)), core.Steered{Turn: "1", Prompt: words("a")}, core.Steered{Turn: "1", Prompt: words("b")},
+				started("1", "hi"), call("c1", core.Proposed), usage, call("c1", core.Running, args(`{}`)),
+				core.Steered{Turn: "1", Prompt: words("a")},
+				core.Steered{Turn: "1", Prompt: words("b")},
 				call("c1", core.Succeeded, content(core.Text{Text: "one"})), text("m1", "ok"),
 			},
 			[]string{`user: "hi"`, `assistant: c1=look({})`, `tool: c1=look "one"`, `user: "a" "b"`, `assistant: "ok"`},

@@ -37,6 +37,9 @@ func scopeOf(f facts) scope {
 		if part.key == "" {
 			return scope{}
 		}
+		if a.Op == core.OpRead && changed(f, a) {
+			continue // an answer about the change covers it
+		}
 		s.offer = s.offer && part.offer
 		parts = append(parts, part)
 	}
@@ -53,6 +56,13 @@ func scopeOf(f facts) scope {
 		s.key, s.text = s.key+part.key, s.text+part.text
 	}
 	return s
+}
+
+// changed reports whether the call also writes where it reads.
+func changed(f facts, read core.Access) bool {
+	return slices.ContainsFunc(f.check.Access, func(a core.Access) bool {
+		return a.Op == core.OpWrite && a.Outside == read.Outside && (a.Path == read.Path || !a.Outside)
+	})
 }
 
 // partOf is the scope of one access.

@@ -3,6 +3,7 @@ package policy
 import (
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +54,7 @@ func readLine(text string) *line {
 		} else {
 			l.parsed = true
 			l.collect(file)
-			l.plain = l.count <= maxCommands && len(l.commands) > 0 && plainStmts(file.Stmts)
+			l.plain = l.count <= maxCommands && len(l.commands) > 0 && plainStmts(file.Stmts) && (runtime.GOOS != "windows" || plainAnywhere(text))
 		}
 	}
 	if !l.parsed {
@@ -62,6 +63,10 @@ func readLine(text string) *line {
 	}
 	return l
 }
+
+// plainAnywhere reports whether a line means the same to the shells of Windows,
+// which quote and separate in other ways.
+func plainAnywhere(text string) bool { return !strings.ContainsAny(text, "'\"`^%&|<>;$(){}@,#!~\n") }
 
 // faultOf says why a line is not even tried.
 func faultOf(text string) string {

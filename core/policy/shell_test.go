@@ -116,6 +116,14 @@ func TestAllowedCommands(t *testing.T) {
 	}
 }
 
+func TestPlainAnywhere(t *testing.T) {
+	for line, want := range map[string]bool{"go test ./...": true, "git status -s": true, "ls 'a & del x'": false, "ls %x%": false, "ls ^& x": false, "ls; x": false, "a `\" & b": false} {
+		if got := plainAnywhere(line); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+}
+
 // A rule for the whole tool allows what can be read, and nothing more.
 func TestAllowedShell(t *testing.T) {
 	p := mustNew(t, Rule{Effect: core.Allow, Tool: "shell_command"})
