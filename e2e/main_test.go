@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// binary is the program under test, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "dragoman-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := 1
+	if binary, err = build(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	} else {
+		code = m.Run()
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// build builds the binary, with the race detector where that works.
+func build(dir string) (string, error) {
+	out := filepath.Join(dir, "dragoman")
+	if runtime.GOOS == "windows" {
+		out += ".exe"
+	}
+	args := []string{"build", "-buildvcs=false", "-o", out}
+	if raceWorks() {
+		args = append(args, "-race")
+	}
+	cmd := exec.Command("go", append(args, "../cmd/dragoman")...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go %s: %v\n%s", strings.Join(args, " "), err, text)
+	}
+	return out, nil
+}
+
+// raceWorks: the race detector needs a C compiler that works; only trying tells.
+func raceWorks() bool { return exec.Command("go", "build", "-race", "runtime/cgo").Run() == nil }
+
+// place is where one test's processes live: a home, a data folder, a workspace.
+type place struct {
+	home, data, work string
+	env              []string
+}
+
+func newPlace(t testing.TB) *place {
+	t.Helper()
+	dir := t.TempDir()
+	p := &place{home: filepath.Join(dir, "home"), data: filepath.Join(dir, "data"), work: filepath.Join(dir, "work")}
+	for _, d := range []string{p.home, p.work} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.write(t, "notes.txt", "first note\nsecond note\n")
+	p.env = []string{"HOME=" + p.home, "DRAGOMAN_DATA=" + p.data, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir}
+	if root := os.Getenv("SystemRoot"); root != "" {
+		p.env = append(p.env, "SystemRoot="+root, "USERPROFILE="+p.home)
+	}
+	return p
+}
+
+func (p *place) write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(p.work, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// config writes the user's configuration and returns its path.
+func (p *place) config(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(p.home, "config.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// run runs the binary to its end and returns what it printed.
+func (p *place) run(t testing.TB, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env, cmd.Dir = p.env, p.work
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// clients is the folder of npm's clients, installed once.
+var clients = sync.OnceValues(func() (string, error) {
+	dir, err := filepath.Abs("clients")
+	if err != nil {
+		return "", err
+	}
+	if _, err := exec.LookPath("node"); err != nil {
+		return "", errors.New("node is not installed")
+	}
+	want, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
+	if err != nil {
+		return "", err
+	}
+	stamp := filepath.Join(dir, "node_modules", ".installed-lock")
+	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(have, want) {
+		return dir, nil
+	}
+	cmd := exec.Command("npm", "ci", "--no-audit", "--no-fund")
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("npm ci: %v\n%s", err, text)
+	}
+	return dir, os.WriteFile(stamp, want, 0o600)
+})
+
+// needClients returns the folder of the clients, or skips; with CI=true it fails.
+func needClients(t testing.TB) string {
+	t.Helper()
+	dir, err := clients()
+	switch {
+	case err == nil:
+		return dir
+	case os.Getenv("CI") == "true":
+		t.Fatalf("the npm clients are needed here: %v", err)
+	default:
+		t.Skipf("without the npm clients: %v", err)
+	}
+	return ""
+}
+
+// nodeEnv is the environment of the drivers: the server inherits it.
+func (p *place) nodeEnv() []string { return slices.Concat(p.env, []string{"NO_COLOR=1"}) }
