@@ -97,6 +97,7 @@ func TestConnGoesOnBehindBrokenFrames(t *testing.T) {
 		c, p, stop := serve(t, wire.Options{Framing: wire.ContentLength, MaxMessage: 1000}, echo)
 		asked := make(chan error, 1)
 		go func() { asked <- c.Ask(t.Context(), "ask", nil, nil) }()
+		synctest.Wait()
 		frame := func(header, body string) string {
 			return fmt.Sprintf("Content-Length: %d\r\n%s\r\n%s", len(body), header, body)
 		}
@@ -474,7 +475,10 @@ func TestAsk(t *testing.T) {
 			}
 		}
 		var e *jrpc2.Error
-		go p.Send(`{"id":9,"error":{"code":7,"message":"m","data":{"k":1}}}`)
+		go func() {
+			p.Next()
+			p.Send(`{"id":9,"error":{"code":7,"message":"m","data":{"k":1}}}`)
+		}()
 		if err := c.Ask(t.Context(), "m", nil, nil); !errors.As(err, &e) || e.Code != 7 || string(e.Data) != `{"k":1}` {
 			t.Errorf("%v", err)
 		}
