@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"dragoman/adapters/acp"
+)
+
+func (a *app) acp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "acp",
+		Short: "Serve an editor that speaks ACP, the Agent Client Protocol",
+		Long: `Serve an editor that speaks ACP, the Agent Client Protocol (Zed, JetBrains, agent-shell,
+codecompanion, toad, …), over standard input and output. The editor starts this command; it ends when
+the editor closes our standard input.`,
+		Example: `  dragoman acp
+  dragoman acp --log-level debug --log-file /tmp/dragoman.log`,
+		Args: cobra.NoArgs,
+		RunE: a.begin(func(ctx context.Context, _ []string) error {
+			return a.serveStdio(ctx, "acp", func(h *house) server {
+				return acp.New(acp.Options{Gateway: h.gateway, Log: h.log, Version: version})
+			})
+		}),
+	}
+}

@@ -1,0 +1,32 @@
+// Command dragoman puts the program together: it reads the command line, builds
+// the gateway from the configuration and lets one adapter serve it, or helps a
+// person to see what is there.
+//
+// # What is where
+//
+// app.go is one run of the program, root.go its command line; each command has a
+// file of its own. run.go puts the gateway together and takes it apart again,
+// profile.go and models.go translate the configuration into the core's terms,
+// logs.go and logwriter.go keep the program's own log, signals.go listens to the
+// system.
+//
+// # What always holds
+//
+//   - Standard output belongs to the protocol: only what a command is asked for is
+//     written there. The log goes to standard error or a file.
+//   - Nothing is read, opened or resolved before somebody needs it. The
+//     configuration is read at the first session or prompt, the data folder is
+//     made with the first session, a key is looked up with each request.
+//   - A configuration that is wrong does not keep the program from answering: each
+//     protocol says it in its own words, and mending the file is enough.
+//   - Keys of the environment are used by the commands that talk to a model for a
+//     person: eca, acp, mcp and chat. The demo runs in a clean environment.
+//   - The end comes in order: adapters, sessions (five seconds), the log (a quarter
+//     of a second, since nobody may be reading it). A second signal ends the
+//     process at once.
+//
+// # Exit codes
+//
+// 0: done, also when the editor has left or a signal asked for the end. 1: it
+// failed. 2: the command line is wrong. 128 + n: the second signal n.
+package main

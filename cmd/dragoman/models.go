@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/llm"
+)
+
+// models finds models for agents: the configuration's providers and those that
+// need only a key, and the offline demo.
+type models struct {
+	registry *llm.Registry
+	choice   configs.Choice   // when nobody asks for another
+	broken   map[string]error // by provider: its settings cannot be used
+}
+
+// newModels looks at variables and at files that settings refer to, never at the
+// network.
+func newModels(c *configs.Config, env configs.Env, keyFile string) *models {
+	m := &models{choice: c.ChooseModel(env), broken: map[string]error{}}
+	known := knownModels(c, m.choice)
+	demo := llm.DemoConfig{KeyFile: keyFile}
+	var providers []llm.Provider
+	for _, name := range providerNames(c) {
+		p, err := newProvider(c, env, name, keyFile)
+		if err != nil {
+			m.broken[name] = err
+			continue
+		}
+		p.Models = known[name]
+		providers = append(providers, p)
+	}
+	for _, k := range configs.KnownProviders() {
+		if !k.Local() {
+			demo.Wanted = append(demo.Wanted, llm.Wanted{Provider: k.Name, Variables: k.Keys})
+		}
+	}
+	m.registry = llm.New(llm.Config{Providers: providers, Demo: demo})
+	return m
+}
+
+// providerNames lists the configured providers by name, then the known ones.
+func providerNames(c *configs.Config) []string {
+	names := slices.Sorted(maps.Keys(c.Providers))
+	for _, k := range configs.KnownProviders() {
+		if !slices.Contains(names, k.Name) {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// newProvider fills in a provider's address and headers. Its key is looked up at
+// each request.
+func newProvider(c *configs.Config, env configs.Env, name, keyFile string) (llm.Provider, error) {
+	p, _ := c.Provider(name)
+	address, err := p.BaseURL.Resolve(env)
+	if err != nil {
+		return llm.Provider{}, err
+	}
+	headers := map[string]string{}
+	for header, secret := range p.Headers {
+		if headers[header], err = secret.Resolve(env); err != nil {
+			return llm.Provider{}, err
+		}
+	}
+	return llm.Provider{
+		Name: name, Kind: p.Kind, BaseURL: address, Headers: headers, KeyHint: keyHint(c, name, keyFile),
+		Key: func() (string, error) { return c.Key(name, env) },
+	}, nil
+}
+
+// keyHint says where a provider's key comes from.
+func keyHint(c *configs.Config, name, keyFile string) string {
+	setting := "providers." + name + ".api_key in " + keyFile
+	if !c.Providers[name].APIKey.IsZero() {
+		return "The key comes from " + setting + "."
+	}
+	for _, k := range configs.KnownProviders() {
+		if k.Name == name && !k.Local() {
+			return "The key comes from " + strings.Join(k.Keys, " or ") + " in the environment; " + setting + " would win over it."
+		}
+	}
+	return "A key would come from " + setting + "."
+}
+
+// knownModels lists by provider the models that can be named beforehand: the
+// chosen one, the usual one of each provider that has a key, and those of agents.
+func knownModels(c *configs.Config, choice configs.Choice) map[string][]core.ModelInfo {
+	known := map[string][]core.ModelInfo{}
+	add := func(provider, model string) {
+		info := core.ModelInfo{ID: provider + "/" + model, Tools: true, Images: true}
+		same := func(have core.ModelInfo) bool { return have.ID == info.ID }
+		if provider != configs.OfflineProvider && !slices.ContainsFunc(known[provider], same) {
+			known[provider] = append(known[provider], info)
+		}
+	}
+	add(choice.Provider, choice.Model)
+	for _, l := range choice.Looked {
+		for _, k := range configs.KnownProviders() {
+			if l.Found && k.Name == l.Provider {
+				add(k.Name, k.Model)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		if a, err := c.FindModel(c.Agents[name].Model); err == nil {
+			add(a.Provider, a.Model)
+		}
+	}
+	return known
+}
+
+// infos lists the models that can be named beforehand, the chosen one first.
+func (m *models) infos() []core.ModelInfo {
+	infos := m.registry.Infos()
+	first := func(i core.ModelInfo) int {
+		if i.ID == m.choice.String() {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(infos, func(a, b core.ModelInfo) int { return first(a) - first(b) })
+	return infos
+}
+
+// of returns how an agent finds its model: the one that was asked for, else its
+// own, else the one of the configuration.
+func (m *models) of(own string) func(context.Context, string) (core.Model, error) {
+	return func(_ context.Context, id string) (core.Model, error) {
+		switch {
+		case id != "":
+		case own != "":
+			id = own
+		default:
+			id = m.choice.String()
+		}
+		provider, _, _ := strings.Cut(id, "/")
+		if err := m.broken[provider]; err != nil {
+			return nil, fmt.Errorf("model %q: %w", id, err)
+		}
+		return m.registry.Model(id)
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+)
+
+const rootLong = `dragoman stands between editors and agents: one agent, reached over three protocols.
+
+An editor that speaks ECA or ACP starts "dragoman eca" or "dragoman acp" and talks to it over
+standard input and output; another agent starts "dragoman mcp". All of them get the same agent with
+the same tools, and nothing that writes or runs happens before somebody has approved it.
+
+No configuration is needed. With a key in the environment (OPENAI_API_KEY, OPENROUTER_API_KEY,
+ANTHROPIC_API_KEY, GEMINI_API_KEY, …) its provider is used; without one an offline demo model, which
+is no language model, shows everything else. "dragoman doctor" says what was found.`
+
+const rootExample = `  dragoman demo              play all three protocols, without key, network or editor
+  dragoman doctor            say what was found on this machine and what is wrong
+  dragoman config init       write a commented configuration file
+  dragoman chat              talk to the agent in this terminal`
+
+// root is the command line.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:     "dragoman",
+		Short:   "One agent for every editor: over ECA, ACP and MCP",
+		Long:    rootLong,
+		Example: rootExample,
+		Args:    cobra.NoArgs,
+		Version: version,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if isTerminal(a.in) {
+				return cmd.Help()
+			}
+			return errors.New("say what to speak: dragoman eca, dragoman acp or dragoman mcp")
+		},
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.errs)
+	root.SetIn(a.in)
+	root.SetVersionTemplate("dragoman {{.Version}}\n")
+
+	f := root.PersistentFlags()
+	f.StringVar(&a.flags.config, "config", "", "the configuration `FILE` (default: see dragoman config path)")
+	f.StringVar(&a.flags.dataDir, "data-dir", "", "the `FOLDER` that keeps sessions (default: $DRAGOMAN_DATA, else the system's place for state)")
+	f.StringVar(&a.flags.logLevel, "log-level", "", "the least severe `LEVEL` that is logged: debug, info, warn or error (default: the configuration's, else warn)")
+	f.StringVar(&a.flags.logFile, "log-file", "", "append the log to a `FILE`, as JSON (default: the configuration's, else standard error)")
+	root.AddGroup(
+		&cobra.Group{ID: "speak", Title: "Speak a protocol over standard input and output:"},
+		&cobra.Group{ID: "use", Title: "For people:"},
+	)
+	for _, c := range []*cobra.Command{a.acp()} {
+		c.GroupID = "speak"
+		root.AddCommand(c)
+	}
+	return root
+}
+
+// begin adapts a command's function; see app.started.
+func (a *app) begin(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.started = true
+		return f(cmd.Context(), args)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+	"dragoman/core/jsonl"
+)
+
+// shutdownFor is how long open sessions may take to end and be stored.
+const shutdownFor = 5 * time.Second
+
+// house is what commands that run turns live in.
+type house struct {
+	gateway  *core.Gateway
+	profiles *profiles
+	log      *zap.Logger
+}
+
+// inHouse puts everything together, lets f live in it and takes it apart again,
+// in this order: f (the adapters), sessions, the log. Nothing is read or opened
+// before it is needed, so that the first answer costs nothing.
+func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error) error {
+	logs, err := a.openLogs()
+	if err != nil {
+		return err
+	}
+	defer logs.close()
+	dir, err := a.dataDir()
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilSignal(ctx)
+	defer stop()
+
+	h := &house{log: logs.logger, profiles: &profiles{app: a, logs: logs}}
+	store := jsonl.New(dir)
+	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.get, Node: node()})
+	err = f(ctx, h)
+	if errors.Is(err, core.ErrShutdown) { // a signal: that is what was wanted
+		err = nil
+	}
+	last, done := context.WithTimeoutCause(context.WithoutCancel(ctx), shutdownFor, errors.New("the sessions did not end in time"))
+	defer done()
+	err = errors.Join(err, h.gateway.Close(last), store.Close())
+	h.profiles.close()
+	return err
+}
+
+// node names this process for people who meet its locks.
+func node() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this host"
+	}
+	return fmt.Sprintf("%s, process %d", host, os.Getpid())
+}
+
+// server is an adapter on one connection.
+type server interface {
+	Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error
+}
+
+// serveStdio speaks a protocol over standard input and output until the client
+// leaves or a signal comes.
+func (a *app) serveStdio(ctx context.Context, protocol string, make func(*house) server) error {
+	return a.inHouse(ctx, func(ctx context.Context, h *house) error {
+		in, out, err := wire.Stdio()
+		if err != nil {
+			return err
+		}
+		h.log = h.log.With(zap.String("protocol", protocol))
+		h.log.Info("speaking", zap.String("version", version))
+		err = make(h).Serve(ctx, in, out)
+		h.log.Info("ended", zap.Error(err))
+		return err
+	})
+}

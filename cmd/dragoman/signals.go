@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"dragoman/core"
+)
+
+// untilSignal returns a context that ends with core.ErrShutdown at the first
+// signal to end. A second one ends the process at once, whatever it does. stop
+// gives the signals back and waits for the goroutine that listens.
+func untilSignal(ctx context.Context) (_ context.Context, stop func()) {
+	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // else somebody wants us to live on: nohup
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	came := make(chan os.Signal, 2) // the second must not be lost while the first is handled
+	signal.Notify(came, ends...)
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case s := <-came:
+				if n > 0 {
+					os.Exit(signalCode(s))
+				}
+				end(core.ErrShutdown)
+			case <-over:
+				return
+			}
+		}
+	})
+	return ctx, func() {
+		signal.Stop(came)
+		close(over)
+		wg.Wait()
+		end(nil)
+	}
+}
+
+// signalCode is the exit code of a process that a signal has ended.
+func signalCode(s os.Signal) int {
+	if n, ok := s.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return exitFailed
+}
