@@ -137,18 +137,21 @@ func skipString(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return -1
 	}
-	for i++; i < len(b); i++ {
-		n := bytes.IndexByte(b[i:], '"')
+	for from := i + 1; ; {
+		n := bytes.IndexByte(b[from:], '"')
 		if n < 0 {
 			return -1
 		}
-		esc := bytes.IndexByte(b[i:i+n], '\\')
-		if esc < 0 {
-			return i + n + 1
+		quote := from + n
+		esc := quote
+		for esc > i+1 && b[esc-1] == '\\' {
+			esc--
 		}
-		i += esc + 1 // on the escaped byte
+		if (quote-esc)%2 == 0 {
+			return quote + 1
+		}
+		from = quote + 1
 	}
-	return -1
 }
 
 // skipValue returns the index behind the value that begins at b[i], or -1. It
