@@ -61,6 +61,7 @@ func (f *feed) Caught(pos core.Pos) {
 // Lost implements pump.Feed.
 func (f *feed) Lost(err error) {
 	f.sess.srv.log.Error("session can no longer be read", sessionField(f.view.Session), errorField(err))
+	f.sess.prompts.Abandon(core.TurnEnded{Stop: core.StopError, Err: "the connection to this session was lost: " + err.Error()})
 	if f.loaded != nil {
 		f.loaded()
 		f.loaded = nil

@@ -94,6 +94,31 @@ func (p *Prompts) Stop(cause error) {
 	}
 }
 
+// Open counts the prompts that have not ended.
+func (p *Prompts) Open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.open)
+}
+
+// Abandon ends all prompts as e says, whatever becomes of their turns: for a log
+// that can no longer be read. It is the pump's to call.
+func (p *Prompts) Abandon(e core.TurnEnded) {
+	p.mu.Lock()
+	list := p.open
+	p.open = nil
+	after := p.noneLocked()
+	p.mu.Unlock()
+	for _, t := range list {
+		e.Turn = t.turn
+		t.done(e)
+		t.cancel(nil)
+	}
+	for _, f := range after {
+		f()
+	}
+}
+
 // WhenNone calls f once no prompt is open: now, or when the last one has ended,
 // behind its done. f must not block.
 func (p *Prompts) WhenNone(f func()) {
@@ -104,6 +129,29 @@ func (p *Prompts) WhenNone(f func()) {
 	}
 	p.mu.Unlock()
 	if none {
+		f()
+	}
+}
+
+// Abandon ends, as far as this connection goes, the prompts whose turns are known:
+// their ends will not be seen. done of each is called with e in the place of the
+// record that ends its turn. It belongs to the pump.
+func (p *Prompts) Abandon(e core.TurnEnded) {
+	p.mu.Lock()
+	var list []*Ticket
+	for key, t := range p.open {
+		if t.turn != "" {
+			delete(p.open, key)
+			list = append(list, t)
+		}
+	}
+	after := p.noneLocked()
+	p.mu.Unlock()
+	for _, t := range list {
+		t.cancel(nil)
+		t.done(e)
+	}
+	for _, f := range after {
 		f()
 	}
 }

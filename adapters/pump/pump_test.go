@@ -1,0 +1,258 @@
+package pump_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"dragoman/adapters/pump"
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// sink collects what a pump writes. While it is shut there is no room.
+type sink struct {
+	mu    sync.Mutex // guards the fields below
+	lines []string
+	shut  chan struct{}
+}
+
+func (s *sink) PutLines(b []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")...)
+	return nil
+}
+
+func (s *sink) put(line string) { _ = s.PutLines([]byte(line + "\n")) }
+
+func (s *sink) Room(ctx context.Context, _ int) error {
+	s.mu.Lock()
+	shut := s.shut
+	s.mu.Unlock()
+	if shut == nil {
+		return ctx.Err()
+	}
+	select {
+	case <-shut:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *sink) got() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.lines)
+}
+
+// dialect writes a line for each text and each end.
+type dialect struct {
+	name    string
+	prompts *pump.Prompts
+	lost    chan error
+}
+
+func (d *dialect) Encode(dst []byte, r core.Record) ([]byte, func()) {
+	switch e := r.Event.(type) {
+	case core.TextDelta:
+		dst = fmt.Appendf(dst, "%s: %s\n", d.name, e.Text)
+	case core.TurnEnded:
+		dst = fmt.Appendf(dst, "%s: end\n", d.name)
+	}
+	return dst, d.prompts.After(r.Event)
+}
+
+func (d *dialect) Caught(core.Pos) {}
+
+func (d *dialect) Lost(err error) { d.lost <- err }
+
+func echo(ctx context.Context, t *core.Turn) (core.StopReason, error) {
+	m := t.NewMessage()
+	for _, b := range t.Prompt() {
+		text, _ := b.(core.Text)
+		if text.Text == "hang" {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		if err := t.Emit(ctx, core.TextDelta{Message: m, Text: text.Text}); err != nil {
+			return "", err
+		}
+	}
+	return core.StopEnd, nil
+}
+
+type bench struct {
+	t    *testing.T
+	g    *core.Gateway
+	out  *sink
+	pump *pump.Pump
+	wg   sync.WaitGroup
+	end  context.CancelFunc
+	ran  chan error
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{t: t, g: coretest.Gateway(coretest.NewMemory(), echo, nil), out: &sink{}, ran: make(chan error, 1)}
+	b.pump = pump.New(b.out)
+	var ctx context.Context
+	ctx, b.end = context.WithCancel(t.Context())
+	go func() { b.ran <- b.pump.Run(ctx) }()
+	return b
+}
+
+func (b *bench) close() {
+	b.end()
+	if err := <-b.ran; !errors.Is(err, context.Canceled) {
+		b.t.Errorf("Run: %v", err)
+	}
+	b.wg.Wait()
+	if err := b.g.Close(b.t.Context()); err != nil {
+		b.t.Error(err)
+	}
+}
+
+func (b *bench) session(name string) (*core.Attachment, *dialect, *pump.Queue) {
+	s, err := b.g.Create(b.t.Context(), core.Meta{ID: core.SessionID(name), Cwd: "/w"})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	a := s.Attach(core.Client{Name: "tester"})
+	d := &dialect{name: name, prompts: &pump.Prompts{}, lost: make(chan error, 1)}
+	b.pump.Add(a, core.Pos{}, d, func() { b.out.put(name + ": opened") })
+	return a, d, pump.NewQueue(&b.wg)
+}
+
+// prompt registers a prompt and queues it, as an adapter does.
+func (b *bench) prompt(a *core.Attachment, d *dialect, q *pump.Queue, text string) {
+	ctx, ticket := d.prompts.Register(b.t.Context(),
+		func(core.TurnID) { b.out.put(d.name + ": accepted " + text) },
+		func(e core.TurnEnded) { b.out.put(d.name + ": answered " + text + " " + string(e.Stop)) })
+	q.Go(func() {
+		if _, err := a.Prompt(ctx, core.Prompt{Blocks: []core.Block{core.Text{Text: text}}, Key: ticket.Key}); err != nil {
+			b.t.Error(err)
+		}
+	})
+}
+
+// An answer stands right behind what it must follow.
+func TestOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		a, d, q := b.session("s")
+		b.prompt(a, d, q, "one")
+		synctest.Wait()
+		b.prompt(a, d, q, "two")
+		synctest.Wait()
+		b.close()
+		want := []string{
+			"s: opened", "s: accepted one", "s: one", "s: end", "s: answered one end_turn",
+			"s: accepted two", "s: two", "s: end", "s: answered two end_turn",
+		}
+		if got := b.out.got(); !slices.Equal(got, want) {
+			t.Errorf("got %q\nwant %q", got, want)
+		}
+	})
+}
+
+// Under load: 6,000 prompts over 3 sessions, every answer right behind its end.
+func TestOrderUnderLoad(t *testing.T) {
+	b := newBench(t)
+	var left sync.WaitGroup
+	for n := range 3 {
+		a, d, q := b.session(fmt.Sprint("s", n))
+		for i := range 2000 {
+			text := fmt.Sprint(i)
+			left.Add(1)
+			ctx, ticket := d.prompts.Register(t.Context(), nil, func(core.TurnEnded) {
+				b.out.put(d.name + ": answered " + text)
+				left.Done()
+			})
+			q.Go(func() {
+				if _, err := a.Prompt(ctx, core.Prompt{Blocks: []core.Block{core.Text{Text: text}}, Key: ticket.Key}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	left.Wait()
+	b.close()
+	last, answers := map[string]string{}, 0
+	for _, line := range b.out.got() {
+		name, what, _ := strings.Cut(line, ": ")
+		if strings.HasPrefix(what, "answered") {
+			answers++
+			if last[name] != "end" {
+				t.Fatalf("%s stands behind %q", line, last[name])
+			}
+		}
+		last[name] = what
+	}
+	if answers != 6000 {
+		t.Errorf("%d answers", answers)
+	}
+}
+
+// A cancel reaches every prompt that was registered before it and none after; a
+// client that does not read hears all of it when it does.
+func TestCancelWhileNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		a, d, q := b.session("s")
+		synctest.Wait()
+		b.out.mu.Lock()
+		b.out.shut = make(chan struct{})
+		b.out.mu.Unlock()
+		b.prompt(a, d, q, "hang")
+		b.prompt(a, d, q, "behind")
+		none := 0
+		d.prompts.Cancel()
+		b.prompt(a, d, q, "after")
+		d.prompts.WhenNone(func() { none++ })
+		synctest.Wait()
+		if n := d.prompts.Open(); n == 0 || none != 0 {
+			t.Errorf("%d prompts are open while nobody reads, none=%d", n, none)
+		}
+		close(b.out.shut)
+		b.out.mu.Lock()
+		b.out.shut = nil
+		b.out.mu.Unlock()
+		synctest.Wait()
+		got := strings.Join(b.out.got(), "\n")
+		for _, want := range []string{"answered hang cancelled", "answered behind cancelled", "answered after end_turn"} {
+			if strings.Count(got, want) != 1 {
+				t.Errorf("%q is not there once:\n%s", want, got)
+			}
+		}
+		if none != 1 || d.prompts.Open() != 0 {
+			t.Errorf("none=%d, %d open", none, d.prompts.Open())
+		}
+		b.close()
+	})
+}
+
+// A removed feed hears nothing more; the others go on.
+func TestRemove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		a1, d1, q1 := b.session("gone")
+		a2, d2, q2 := b.session("here")
+		synctest.Wait()
+		b.pump.Remove(d1)
+		b.prompt(a1, d1, q1, "one")
+		b.prompt(a2, d2, q2, "two")
+		synctest.Wait()
+		d1.prompts.Abandon(core.TurnEnded{Stop: core.StopError})
+		got := strings.Join(b.out.got(), "\n")
+		if strings.Contains(got, "gone: one") || !strings.Contains(got, "here: answered two") || !strings.Contains(got, "gone: answered one error") {
+			t.Errorf("got\n%s", got)
+		}
+		b.close()
+	})
+}
