@@ -23,9 +23,9 @@ const (
 	maxResult = 10 << 10
 )
 
-// encode appends the notifications that a record becomes, each ended by a line
+// Encode appends the notifications that a record becomes, each ended by a line
 // feed. It looks at nothing but its arguments.
-func encode(dst []byte, v *View, r core.Record) []byte {
+func Encode(dst []byte, v *View, r core.Record) []byte {
 	switch e := r.Event.(type) {
 	case core.TextDelta:
 		return chunks(dst, v, acp.AgentChunk, string(e.Message), e.Text)

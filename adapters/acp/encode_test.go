@@ -34,7 +34,7 @@ func TestEveryEventIsEncodedOrListed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range coretest.Records(1, coretest.Samples()...) {
 		name := strings.TrimPrefix(fmt.Sprintf("%T", r.Event), "core.")
-		out := encode(nil, v, r)
+		out := Encode(nil, v, r)
 		seen[name] = seen[name] || len(out) > 0
 		checkLines(t, out)
 	}
@@ -122,7 +122,7 @@ func TestDeltasConcatenate(t *testing.T) {
 			v := NewView("s", "", core.Pos{})
 			var out []byte
 			for _, r := range coretest.Records(1, events...) {
-				out = encode(out, v, r)
+				out = Encode(out, v, r)
 			}
 			checkLines(t, out)
 			return fold(t, out)
@@ -144,7 +144,7 @@ func FuzzEncode(f *testing.F) {
 			core.TextDelta{Message: core.MessageID(id), Text: text}, core.CallChanged{Call: call}, core.CallOutput{Call: core.CallID(id), Text: text},
 			core.TurnStarted{Prompt: []core.Block{core.Text{Text: text}, core.Link{URI: text}}}, core.TitleChanged{Title: title}, core.TurnEnded{Err: text},
 		} {
-			checkLines(t, encode(nil, v, core.Record{Seq: 1, Event: ev}))
+			checkLines(t, Encode(nil, v, core.Record{Seq: 1, Event: ev}))
 		}
 	})
 }
@@ -155,6 +155,6 @@ func BenchmarkTextDelta(b *testing.B) {
 	var dst []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		dst = encode(dst[:0], v, r)
+		dst = Encode(dst[:0], v, r)
 	}
 }

@@ -49,7 +49,7 @@ func (f *feed) withdrawAll() {
 // goroutine and decided in the session's queue.
 func (f *feed) request(a core.Ask) {
 	sess := f.sess
-	req := permission(f.view, a)
+	req := Permission(f.view, a)
 	r, err := sess.srv.conn.Start("session/request_permission", req, func(result json.RawMessage, err error) {
 		if errors.Is(err, wire.ErrClosed) {
 			return // the client's leaving settles it
@@ -62,9 +62,9 @@ func (f *feed) request(a core.Ask) {
 	f.asked[a.ID] = r
 }
 
-// permission describes the call that wants to run, whole, since some clients show
-// only what the request itself says.
-func permission(v *View, a core.Ask) acp.PermissionRequest {
+// Permission is the session/request_permission for an approval that waits. It
+// describes the call whole, since some clients show only what the request says.
+func Permission(v *View, a core.Ask) acp.PermissionRequest {
 	req := acp.PermissionRequest{
 		SessionID: string(v.Session),
 		ToolCall:  acp.ToolCall{ToolCallID: string(a.Call), Title: a.Text, Kind: acp.ToolKind(core.KindOther), Status: acp.StatusPending},

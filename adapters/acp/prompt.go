@@ -25,7 +25,7 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 	if err != nil {
 		return err
 	}
-	ctx, ticket := sess.prompts.Register(context.Background(), nil, func(e core.TurnEnded) { answer(call, e) })
+	ctx, ticket := sess.prompts.Register(context.Background(), nil, func(e core.TurnEnded) { call.Reply(Answer(e)) })
 	stop := context.AfterFunc(call.Context(), func() { // $/cancel_request
 		if errors.Is(context.Cause(call.Context()), wire.ErrCanceled) {
 			ticket.Cancel()
@@ -40,8 +40,8 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 	return nil
 }
 
-// answer says how a turn ended.
-func answer(call *wire.Call, e core.TurnEnded) {
+// Answer is the answer to the prompt of a turn that ended so.
+func Answer(e core.TurnEnded) (acp.PromptResponse, error) {
 	res := acp.PromptResponse{}
 	switch e.Stop {
 	case core.StopEnd:
@@ -55,10 +55,9 @@ func answer(call *wire.Call, e core.TurnEnded) {
 	case core.StopCanceled:
 		res.StopReason = acp.StopCancelled
 	case core.StopError, core.StopInterrupted:
-		call.Reply(nil, wireError(errors.New(e.Err)))
-		return
+		return res, wireError(errors.New(e.Err))
 	}
-	call.Reply(res, nil)
+	return res, nil
 }
 
 // cancel is session/cancel: it ends the running turn and every prompt that was

@@ -42,7 +42,7 @@ var _ pump.Feed = (*feed)(nil)
 
 // Encode implements pump.Feed.
 func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
-	dst = encode(dst, f.view, r)
+	dst = Encode(dst, f.view, r)
 	if _, ok := r.Event.(core.Answered); ok {
 		return dst, f.ask // a request that is open is withdrawn before the turn ends
 	}

@@ -133,29 +133,6 @@ func (p *Prompts) WhenNone(f func()) {
 	}
 }
 
-// Abandon ends, as far as this connection goes, the prompts whose turns are known:
-// their ends will not be seen. done of each is called with e in the place of the
-// record that ends its turn. It belongs to the pump.
-func (p *Prompts) Abandon(e core.TurnEnded) {
-	p.mu.Lock()
-	var list []*Ticket
-	for key, t := range p.open {
-		if t.turn != "" {
-			delete(p.open, key)
-			list = append(list, t)
-		}
-	}
-	after := p.noneLocked()
-	p.mu.Unlock()
-	for _, t := range list {
-		t.cancel(nil)
-		t.done(e)
-	}
-	for _, f := range after {
-		f()
-	}
-}
-
 // noneLocked takes what waits for the last prompt's end, if that has come.
 func (p *Prompts) noneLocked() []func() {
 	if len(p.open) > 0 {
