@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 )
 
@@ -112,7 +113,7 @@ type judgement struct {
 // Awaiting when somebody is asked. An error means that the turn must end.
 func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Profile) (judgement, error) {
 	s.mu.Lock()
-	check.Remembered = s.state.clone().remembered
+	check.Remembered = maps.Clone(s.state.remembered)
 	check.Settings = s.state.Settings
 	s.mu.Unlock()
 	check.Call, check.Meta = c, s.meta

@@ -348,7 +348,7 @@ func (s *Session) newReader(after Pos, mux *Mux) *Reader {
 func (s *Session) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.clone()
+	return s.state.public()
 }
 
 // note keeps the session's summary for lists.

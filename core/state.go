@@ -35,12 +35,14 @@ func newState() State {
 	return State{calls: map[CallID]Call{}, remembered: map[string]Decision{}, keys: map[string]TurnID{}}
 }
 
-// clone returns a copy that shares nothing that changes.
-func (s *State) clone() State {
-	c := *s
-	c.Plan, c.Queued, c.Asks, c.queued = slices.Clone(s.Plan), slices.Clone(s.Queued), slices.Clone(s.Asks), slices.Clone(s.queued)
-	c.calls, c.remembered, c.keys = maps.Clone(s.calls), maps.Clone(s.remembered), maps.Clone(s.keys)
-	return c
+// public returns a copy of what others may see. Its cost does not grow with the
+// session's history.
+func (s *State) public() State {
+	return State{
+		Meta: s.Meta, Title: s.Title, Settings: s.Settings, Usage: s.Usage, Context: s.Context, Window: s.Window,
+		Plan: slices.Clone(s.Plan), Messages: s.Messages, Turn: s.Turn, Queued: slices.Clone(s.Queued), Asks: slices.Clone(s.Asks),
+		Bound: s.Bound, Updated: s.Updated,
+	}
 }
 
 // apply folds one record. Records come in order; the parts of a run may come in
