@@ -111,7 +111,7 @@ func examine(log io.ReaderAt, f files) (found, error) {
 	for {
 		line, err := l.read()
 		if errors.Is(err, io.EOF) || errors.Is(err, errUnfinished) {
-			got.torn = err != io.EOF //nolint:errorlint // told apart just above
+			got.torn = errors.Is(err, errUnfinished)
 			return got, got.place(last, f.values)
 		}
 		if err != nil && !errors.Is(err, errTooLong) {

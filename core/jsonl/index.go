@@ -157,7 +157,7 @@ func mendTail(index *os.File) (size int64, ok bool, err error) {
 	size = fi.Size()
 	for line, err := range backwards(index, size) {
 		if err != nil {
-			return 0, false, nil //nolint:nilerr // it will be made again
+			return 0, false, nil // it will be made again
 		}
 		if line.whole {
 			if end := line.at + int64(len(line.text)) + 1; end < size {
@@ -172,7 +172,13 @@ func mendTail(index *os.File) (size int64, ok bool, err error) {
 func readIndexHeader(l *lines) (h indexHeader, ok bool) {
 	line, err := l.read()
 	object, good := unseal(line)
-	return h, err == nil && good && json.Unmarshal(object, &h) == nil && h.Format == indexName && h.Version == 1
+	return h, err == nil && good && h.parse(object)
+}
+
+func isIndexHeader(object []byte) bool { return new(indexHeader).parse(object) }
+
+func (h *indexHeader) parse(object []byte) bool {
+	return json.Unmarshal(object, h) == nil && h.Format == indexName && h.Version == 1
 }
 
 func (e indexEntry) line() ([]byte, error) {
@@ -253,9 +259,9 @@ func entries(index *os.File) iter.Seq2[indexEntry, error] {
 			case err != nil && !errors.Is(err, errTooLong):
 				yield(indexEntry{}, err)
 				return
-			case err == nil && ok && line.at == 0: // the header
+			case err == nil && ok && line.at == 0 && isIndexHeader(object):
 				return
-			case err != nil || !ok || json.Unmarshal(object, &e) != nil:
+			case err != nil || !ok || json.Unmarshal(object, &e) != nil || e.Summary.ID == "":
 				yield(indexEntry{}, errBad)
 				return
 			}

@@ -82,7 +82,7 @@ func (l *lines) read() ([]byte, error) {
 		if looked > maxLine {
 			return nil, errTooLong
 		}
-		if err := l.fill(); err == io.EOF && looked > 0 {
+		if err := l.fill(); errors.Is(err, io.EOF) && looked > 0 {
 			return nil, errUnfinished
 		} else if err != nil {
 			return nil, err
