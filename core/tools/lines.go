@@ -20,6 +20,10 @@ type matcher struct {
 	re      *regexp.Regexp
 	across  bool // it can match a line's end
 	ends    bool // it knows the beginning or the end of the text
+	// must is ASCII text that is in every match, in lower case where fold is
+	// set. Looking for it first spares most files the regular expression.
+	must []byte
+	fold bool
 }
 
 func newMatcher(pattern string, fold bool) (*matcher, error) {
@@ -40,12 +44,72 @@ func newMatcher(pattern string, fold bool) (*matcher, error) {
 	}
 	m := &matcher{pattern: pattern, re: re}
 	m.look(tree)
+	must, fold := required(tree.Simplify())
+	m.must, m.fold = []byte(must), fold
 	return m, nil
+}
+
+// required finds the longest literal that every match has.
+func required(re *syntax.Regexp) (lit string, fold bool) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		fold = re.Flags&syntax.FoldCase != 0
+		for _, r := range re.Rune {
+			if r >= utf8.RuneSelf {
+				return "", false
+			}
+		}
+		if lit = string(re.Rune); fold {
+			lit = strings.ToLower(lit)
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			if l, f := required(sub); len(l) > len(lit) {
+				lit, fold = l, f
+			}
+		}
+	}
+	return lit, fold
+}
+
+// possible reports whether data can have a match.
+func (m *matcher) possible(data []byte) bool {
+	if len(m.must) == 0 {
+		return true
+	}
+	if !m.fold {
+		return bytes.Contains(data, m.must)
+	}
+	// Piece by piece, in lower case, with an overlap. Other characters than ASCII
+	// may fold to ASCII ones (the Kelvin sign to k): then the regular expression
+	// has to look.
+	var low [4096]byte
+	for {
+		n := min(len(data), len(low))
+		for i, c := range data[:n] {
+			if c >= utf8.RuneSelf {
+				return true
+			}
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			low[i] = c
+		}
+		if bytes.Contains(low[:n], m.must) {
+			return true
+		}
+		if n < len(low) || len(m.must) >= len(low) {
+			return len(m.must) >= len(low)
+		}
+		data = data[n-len(m.must)+1:]
+	}
 }
 
 // look finds out what the expression can match.
 func (m *matcher) look(re *syntax.Regexp) {
-	switch re.Op { //nolint:exhaustive // the other operations neither match a character nor look at the text's ends
+	switch re.Op {
 	case syntax.OpAnyChar:
 		m.across = true
 	case syntax.OpBeginText, syntax.OpEndText:
@@ -69,6 +133,9 @@ type stretch struct{ no, start, end int }
 
 // all returns the first lines that match, at most limit of them.
 func (m *matcher) all(data []byte, limit int) []stretch {
+	if !m.possible(data) {
+		return nil
+	}
 	if m.across && !m.ends && !m.re.Match(data) {
 		return nil // what matches a line alone matches here too
 	}

@@ -14,7 +14,7 @@ import (
 const (
 	headBytes, headLines = 10 << 10, 400  // shown of the beginning of a long output
 	tailBytes, tailLines = 40 << 10, 1600 // and of its end; together maxBytes and maxLines
-	maxSpill             = 64 << 20       // kept of the whole output
+	maxSpill             = 64 << 20       // kept of the whole output, where nothing else is said
 )
 
 // decoder turns bytes into text: whole characters only, and what is not UTF-8,
@@ -59,6 +59,7 @@ func (d *decoder) text(b []byte, last bool) string {
 // a time.
 type capture struct {
 	folder string // for the file; "": none is written
+	most   int64  // bytes that the file may have
 
 	head  []byte // all there is, until it is too long
 	tail  []byte // the end, once head is cut
@@ -71,7 +72,7 @@ type capture struct {
 	err   error // why the file is not whole
 }
 
-func newCapture(folder string) *capture { return &capture{folder: folder} }
+func newCapture(folder string, most int64) *capture { return &capture{folder: folder, most: most} }
 
 func (c *capture) write(text string) {
 	c.bytes += int64(len(text))
@@ -121,12 +122,12 @@ func (c *capture) keep(b []byte) {
 	if c.file == nil || c.err != nil {
 		return
 	}
-	if room := maxSpill - c.kept; int64(len(b)) > room {
+	if room := c.most - c.kept; int64(len(b)) > room {
 		for room > 0 && !utf8.RuneStart(b[room]) {
 			room--
 		}
 		b = b[:room]
-		c.err = fmt.Errorf("it is larger than %d MB", maxSpill>>20)
+		c.err = fmt.Errorf("it is larger than %d MB", c.most>>20)
 	}
 	n, err := c.file.Write(b)
 	c.kept += int64(n)

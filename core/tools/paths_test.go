@@ -246,7 +246,7 @@ func TestSwapRace(t *testing.T) {
 		}
 	}()
 	reads := 0
-	for range 2000 {
+	for i := range 1000 {
 		inv, pv, err := b.preview("read_file", m{"path": "f.txt"})
 		if err != nil || pv.Access[0].Outside {
 			continue // it was seen for what it is
@@ -258,6 +258,9 @@ func TestSwapRace(t *testing.T) {
 		if strings.Contains(out, "SECRET") {
 			t.Fatal("the file outside was read")
 		}
+		if i%10 != 0 {
+			continue
+		}
 		inv, pv, err = b.preview("write_file", m{"path": "f.txt", "content": "mine"})
 		if err == nil && !pv.Access[0].Outside {
 			_, _ = b.finish("write_file", inv)
@@ -268,7 +271,7 @@ func TestSwapRace(t *testing.T) {
 	if got := b.get(filepath.Join(b.away, "f.txt")); got != "SECRET" {
 		t.Errorf("the file outside was written: %q", got)
 	}
-	t.Logf("%d of 2000 reads went through", reads)
+	t.Logf("%d of 1000 reads went through", reads)
 	if reads == 0 {
 		t.Error("the race was never won by the reader: it proves nothing")
 	}

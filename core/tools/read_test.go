@@ -98,9 +98,9 @@ func TestReadPictures(t *testing.T) {
 func TestUnsavedTextWins(t *testing.T) {
 	b := newBed(t)
 	path := b.put("a.txt", "disk\n")
-	b.put("big.txt", numbered(1, 500_000))
+	b.put("big.txt", strings.Repeat(strings.Repeat("x", 1<<20)+"\n", 5))
 	e := &buffers{caps: core.EditorCaps{ReadFile: true}, texts: map[string]string{
-		path: "buffer\n", filepath.Join(b.dir, "new.txt"): "unsaved\n", filepath.Join(b.dir, "big.txt"): numbered(1, 600_000),
+		path: "buffer\n", filepath.Join(b.dir, "new.txt"): "unsaved\n", filepath.Join(b.dir, "big.txt"): numbered(1, 60_000),
 		filepath.Join(b.away, "s.txt"): "secret",
 	}}
 	b.editor = e
@@ -110,7 +110,7 @@ func TestUnsavedTextWins(t *testing.T) {
 	if got := b.ok("read_file", m{"path": "new.txt"}); got != "unsaved\n" {
 		t.Errorf("got %q", got)
 	}
-	if got := b.ok("read_file", m{"path": "big.txt", "offset": 550_000, "limit": 2}); got != numbered(550_000, 550_001)+"\n[big.txt: lines 550000–550001; go on with offset 550002]" {
+	if got := b.ok("read_file", m{"path": "big.txt", "offset": 55_000, "limit": 2}); got != numbered(55_000, 55_001)+"\n[big.txt: lines 55000–55001; go on with offset 55002]" {
 		t.Errorf("got %q", got)
 	}
 	b.fails("read_file", m{"path": "big.txt", "offset": 700_000}, "past its end")
@@ -312,8 +312,12 @@ func FuzzMatcher(f *testing.F) {
 	for _, p := range []string{"a", "^a", "a$", "^$", "a*", "[^a]", `\s`, `\ba`, "(?i)A|b", `a\n`, `\Aa`, "."} {
 		f.Add(p, "a\nb\n\nab a\r\nB")
 	}
+	for _, p := range []string{"(?i)kb+c", "(?i)kbc", "(?i:ab)c|d", "x(ab)+", "(?i)s", "a{2,3}b"} {
+		f.Add(p, strings.Repeat("x", 4094)+"KBC\n\u212aBC\nabc\nABc\nxab\u017f\naaab")
+	}
+	f.Add("(?i)kbc", strings.Repeat("x", 4094)+"KBC\n") // across two pieces of the search for the literal
 	f.Fuzz(func(t *testing.T, pattern, data string) {
-		if len(pattern) > 100 || len(data) > 1000 {
+		if len(pattern) > 100 || len(data) > 10_000 {
 			return
 		}
 		m, err := newMatcher(pattern, false)

@@ -172,7 +172,7 @@ func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p place, c 
 	}
 	c.env = append(childEnv(environ(), s.opts.Keep), "PWD="+p.real)
 
-	out := newCapture(s.host.Meta().Spill)
+	out := newCapture(s.host.Meta().Spill, s.most)
 	start := time.Now()
 	end, err := c.run(ctx, out, inv.Output)
 	if err != nil {

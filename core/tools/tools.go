@@ -24,18 +24,21 @@ type Options struct {
 }
 
 // New returns the native tools. It does nothing else.
-func New(opts Options) core.Toolbox { return &toolbox{opts: opts, grace: 2 * time.Second} }
+func New(opts Options) core.Toolbox {
+	return &toolbox{opts: opts, grace: 2 * time.Second, most: maxSpill}
+}
 
 type toolbox struct {
 	opts  Options
 	grace time.Duration // between SIGTERM and SIGKILL
+	most  int64         // bytes of a command's output that are kept
 }
 
 // Open implements core.Toolbox. It touches no file: roots are opened when a call
 // needs them, and need not exist before.
 func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
 	s := &toolset{
-		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace,
+		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace, most: b.most,
 		roots: map[string]*root{}, steps: map[stepKey]*step{},
 	}
 	for _, t := range []struct {
@@ -63,6 +66,7 @@ type toolset struct {
 	opts  Options
 	shell shell
 	grace time.Duration
+	most  int64
 	tools []core.Tool // in the order in which Tools lists them
 
 	mu    sync.Mutex // guards the fields below
