@@ -118,10 +118,13 @@ func openFile(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
+// unfinished ends the name of a file that is being written.
+const unfinished = ".new"
+
 // replaceFile puts data into a file, whole or not at all. It is durable if sync
 // says so; the name in the folder is not synced.
 func replaceFile(path string, data []byte, sync bool) error {
-	tmp := path + ".new"
+	tmp := path + unfinished
 	f, err := openFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err

@@ -74,6 +74,23 @@ func TestNothingIsMade(t *testing.T) {
 	}
 }
 
+// TestFolderRemoved: a session can be made after somebody has removed all.
+func TestFolderRemoved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := New(dir)
+	logOf(t, s, "s1")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Skip(err) // not while a file is open, here
+	}
+	if got := listAll(t, s); len(got) > 0 {
+		t.Errorf("listed %v", got)
+	}
+	logOf(t, s, "s2")
+	if got := ids(listAll(t, s)); len(got) != 1 || got[0] != "s2" {
+		t.Errorf("listed %v", got)
+	}
+}
+
 // TestLinks: the data folder may be a symbolic link, nothing in it may.
 func TestLinks(t *testing.T) {
 	base := t.TempDir()

@@ -22,8 +22,8 @@ func (s *Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summa
 
 func (s *Store) list(ctx context.Context, p core.Principal, yield func(core.Summary) bool) error {
 	root, err := s.find(false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // no session was ever made
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !exists(root) {
+		return nil // no session was ever made, or somebody has removed them all
 	}
 	if err != nil {
 		return err

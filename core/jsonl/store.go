@@ -85,7 +85,14 @@ func (s *Store) session(p core.Principal, id core.SessionID, make bool) (files, 
 	}
 	f := sessionFiles(root, p, id)
 	if make {
-		if err := makeDir(f.dir); err != nil {
+		err := makeDir(f.dir)
+		if errors.Is(err, fs.ErrNotExist) { // somebody has removed the data folder under us
+			s.root.Store(nil)
+			if _, err = s.find(true); err == nil {
+				err = makeDir(f.dir)
+			}
+		}
+		if err != nil {
 			return files{}, err
 		}
 	}
@@ -227,7 +234,7 @@ func (s *Store) delete(ctx context.Context, f files, id core.SessionID) error {
 	// behind is removed by the next Delete.
 	err = remove(f.log)
 	if err == nil {
-		err = errors.Join(os.RemoveAll(f.values), os.RemoveAll(f.spill), remove(f.owner), syncDir(f.dir))
+		err = errors.Join(os.RemoveAll(f.values), os.RemoveAll(f.spill), remove(f.owner), remove(f.owner+unfinished), remove(f.log+unfinished), syncDir(f.dir))
 	}
 	if err == nil {
 		err = s.compact(ctx)
