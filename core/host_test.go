@@ -57,7 +57,7 @@ func TestBegin(t *testing.T) {
 		if err := turn.Emit(t.Context(), core.TextDelta{Message: turn.NewMessage(), Text: "too late"}); err == nil {
 			t.Error("a turn that has ended may still speak")
 		}
-		if turn, err = host.Begin(t.Context(), core.Origin{}); err != nil {
+		if _, err = host.Begin(t.Context(), core.Origin{}); err != nil {
 			t.Fatal(err)
 		}
 		id := prompt(t, a, say("now me"))

@@ -141,8 +141,12 @@ func FuzzEncode(f *testing.F) {
 		v := NewView(core.SessionID(id), "", core.Pos{})
 		call := core.Call{ID: core.CallID(id), Title: title, Args: args, Output: args, State: states[int(n)%len(states)], Why: text, Content: []core.Block{core.Text{Text: text}}}
 		for _, ev := range []core.Event{
-			core.TextDelta{Message: core.MessageID(id), Text: text}, core.CallChanged{Call: call}, core.CallOutput{Call: core.CallID(id), Text: text},
-			core.TurnStarted{Prompt: []core.Block{core.Text{Text: text}, core.Link{URI: text}}}, core.TitleChanged{Title: title}, core.TurnEnded{Err: text},
+			core.TextDelta{Message: core.MessageID(id), Text: text},
+			core.CallChanged{Call: call},
+			core.CallOutput{Call: core.CallID(id), Text: text},
+			core.TurnStarted{Prompt: []core.Block{core.Text{Text: text}, core.Link{URI: text}}},
+			core.TitleChanged{Title: title},
+			core.TurnEnded{Err: text},
 		} {
 			checkLines(t, Encode(nil, v, core.Record{Seq: 1, Event: ev}))
 		}

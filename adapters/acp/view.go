@@ -40,6 +40,3 @@ func NewView(id core.SessionID, prefix string, head core.Pos) *View {
 func (v *View) own(key string) bool {
 	return key != "" && v.Prefix != "" && strings.HasPrefix(key, v.Prefix)
 }
-
-// live reports whether a record is news rather than history.
-func (v *View) live(r core.Record) bool { return !r.End().Before(v.Head) && r.Seq >= v.Head.Seq }
