@@ -37,8 +37,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build builds the binary, with the race detector where that works.
+// build builds the binary, with the race detector where that works. With
+// DRAGOMAN_E2E_BINARY another one is tested, a released one say.
 func build(dir string) (string, error) {
+	if given := os.Getenv("DRAGOMAN_E2E_BINARY"); given != "" {
+		return given, nil
+	}
 	out := filepath.Join(dir, "dragoman")
 	if runtime.GOOS == "windows" {
 		out += ".exe"
@@ -73,7 +77,7 @@ func newPlace(t testing.TB) *place {
 		}
 	}
 	p.write(t, "notes.txt", "first note\nsecond note\n")
-	p.env = []string{"HOME=" + p.home, "DRAGOMAN_DATA=" + p.data, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir}
+	p.env = []string{"HOME=" + p.home, "DRAGOMAN_DATA=" + p.data, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "GORACE=atexit_sleep_ms=0"}
 	if root := os.Getenv("SystemRoot"); root != "" {
 		p.env = append(p.env, "SystemRoot="+root, "USERPROFILE="+p.home)
 	}

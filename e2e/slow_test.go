@@ -1,0 +1,285 @@
+package e2e
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// endless never ends by itself.
+const endless = "stream 100000000"
+
+// demoLine is what the offline model streams, over and over.
+const demoLine = "The offline demo streams this line, which has sixty-four bytes.\n"
+
+// streamed is so many bytes of it.
+func streamed(n int) []byte {
+	return bytes.Repeat([]byte(demoLine), n/len(demoLine)+1)[:n]
+}
+
+// wantStream compares a text with what the model streams, byte by byte.
+func wantStream(t testing.TB, what string, got []byte, n int) {
+	t.Helper()
+	want := streamed(n)
+	if bytes.Equal(got, want) {
+		return
+	}
+	at := 0
+	for at < min(len(got), len(want)) && got[at] == want[at] {
+		at++
+	}
+	t.Errorf("%s: %d bytes, want %d; the first difference is at %d: got %.80q", what, len(got), len(want), at, got[at:min(len(got), at+80)])
+}
+
+// A prompt and its cancel in one write: the cancel is never lost, and what stands
+// behind it runs.
+func TestCancelInOneWrite(t *testing.T) {
+	const times = 500
+	for _, d := range editors() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			e := newPlace(t).edit(t, d, launch{})
+			id := e.begin()
+			v := e.view(id)
+			v.keep = false
+			ends := 0
+			next := func(want string) {
+				t.Helper()
+				ends++
+				if got := e.ended(id, ends); got != want {
+					t.Errorf("turn %d ended as %q, want %q", ends, got, want)
+				}
+			}
+			for i := range times {
+				batch := []any{d.prompt(e, id, endless), d.cancel(id)}
+				after := i%25 == 24
+				if after {
+					batch = append(batch, d.prompt(e, id, "stream 2 of 3"))
+				}
+				e.send(batch...)
+				next(endCancelled)
+				if after {
+					next(endOK)
+				}
+			}
+			e.leave()
+		})
+	}
+}
+
+// Two prompts that wait behind each other and one cancel: both end, in order.
+func TestCancelEndsWhatIsQueued(t *testing.T) {
+	for _, d := range editors() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			e := newPlace(t).edit(t, d, launch{})
+			id := e.begin()
+			v := e.view(id)
+			v.keep = false
+			e.prompt(id, endless)
+			e.read("text", func() bool { return v.length > 0 })
+			e.send(d.prompt(e, id, endless), d.prompt(e, id, endless), d.cancel(id), d.prompt(e, id, "stream 2 of 3"))
+			switch d.name {
+			case "acp": // every prompt is answered
+				e.ended(id, 4)
+				for i, want := range []string{endCancelled, endCancelled, endCancelled, endOK} {
+					if v.ends[i] != want {
+						t.Errorf("prompt %d ended as %q, want %q", i+1, v.ends[i], want)
+					}
+				}
+			default: // the chat is idle at the end
+				e.read("the last turn's end", func() bool { return len(v.ends) > 0 && v.ends[len(v.ends)-1] == endOK })
+			}
+			e.leave()
+		})
+	}
+}
+
+// A client that does not read for three seconds: nothing is lost, its cancel is
+// heard, and memory stays bounded.
+func TestClientThatDoesNotRead(t *testing.T) {
+	const (
+		pieces, size = 400_000, 40
+		stops        = 3 * time.Second
+		mostMiB      = 150 // with the race detector
+	)
+	for _, d := range editors() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			e := newPlace(t).edit(t, d, launch{})
+			a, b, c := e.begin(), e.begin(), e.begin()
+			for _, id := range []string{a, b, c} {
+				e.view(id).marks = make([]mark, 0, 1<<16)
+			}
+			e.view(c).keep = false
+			e.prompt(a, "stream 400000 of 40")
+			e.prompt(b, "stream 400000 of 40")
+			e.prompt(c, endless)
+			e.read("text of all", func() bool {
+				return e.view(a).length > 0 && e.view(b).length > 0 && e.view(c).length > 0
+			})
+			most, least := e.pause(stops, func() { e.send(d.cancel(c)) })
+			began := time.Now()
+			if got := e.ended(c, 1); got != endCancelled {
+				t.Errorf("the prompt that was cancelled meanwhile ended as %q", got)
+			}
+			took := time.Since(began)
+			for _, id := range []string{a, b} {
+				if got := e.ended(id, 1); got != endOK {
+					t.Errorf("a session that was not cancelled ended as %q", got)
+				}
+				wantStream(t, "the text of "+id, e.view(id).text, pieces*size)
+			}
+			t.Logf("%s: while nobody read, memory was %.0f to %.0f MiB; the cancel was answered %v after reading began, behind %d bytes of its session",
+				d.name, least, most, took.Round(time.Millisecond), e.view(c).length)
+			if most > mostMiB {
+				t.Errorf("memory grew to %.0f MiB", most)
+			}
+			e.leave()
+		})
+	}
+}
+
+// pause does not read for a while, does something in the middle of it, and says
+// how much memory the process had.
+func (e *editor) pause(d time.Duration, middle func()) (most, least float64) {
+	e.t.Helper()
+	look := time.NewTicker(d / 30)
+	defer look.Stop()
+	for n := range 30 {
+		select {
+		case <-look.C:
+			now := rss(e.cmd.Process.Pid)
+			most = max(most, now)
+			if least == 0 {
+				least = now
+			}
+			if n == 15 {
+				middle()
+			}
+		case <-e.exited:
+			e.t.Fatalf("it ended while nobody read:\n%s", e.stderr())
+		}
+	}
+	return most, least
+}
+
+// Sessions that stream at once do not mix, in one process or in two on one data
+// folder.
+func TestSessionsDoNotMix(t *testing.T) {
+	shapes := []struct {
+		prompt string
+		bytes  int
+	}{{"stream 30000 of 7", 30000 * 7}, {"stream 20000 of 13", 20000 * 13}, {"stream 9 of 40000", 9 * 40000}}
+	for _, d := range editors() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			e := p.edit(t, d, launch{})
+			var ids []string
+			var batch []any
+			for _, s := range shapes {
+				id := e.begin()
+				ids = append(ids, id)
+				batch = append(batch, d.prompt(e, id, s.prompt))
+			}
+			other := p.edit(t, d, launch{}) // its pipe is full while the first one is read
+			id := other.begin()
+			other.prompt(id, shapes[0].prompt)
+			e.send(batch...)
+			for i, s := range shapes {
+				if got := e.ended(ids[i], 1); got != endOK {
+					t.Errorf("%q ended as %q", s.prompt, got)
+				}
+				wantStream(t, s.prompt, e.view(ids[i]).text, s.bytes)
+			}
+			if got := other.ended(id, 1); got != endOK {
+				t.Errorf("the other process: %q", got)
+			}
+			wantStream(t, "the other process", other.view(id).text, shapes[0].bytes)
+			for i, s := range shapes { // and so they are stored
+				wantStream(t, "loaded: "+s.prompt, other.load(ids[i]).text, s.bytes)
+			}
+			e.leave()
+			other.leave()
+		})
+	}
+}
+
+// One session belongs to one process at a time. The second is told whose it is,
+// and gets it when the first has left.
+func TestOneSessionTwoProcesses(t *testing.T) {
+	for _, d := range editors() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			first, second := p.edit(t, d, launch{}), p.edit(t, d, launch{})
+			id := first.begin()
+			if got := first.run(id, "stream 2 of 3"); got != endOK {
+				t.Fatalf("the first process: %q", got)
+			}
+			v := second.load(id)
+			wantStream(t, "what the second process sees", v.text, 6)
+			second.prompt(id, "stream 2 of 3")
+			told := second.refused(id)
+			if !strings.Contains(told, "in use by another process") || !strings.Contains(told, "process "+first.pid()) {
+				t.Errorf("the second process is told %q, which does not name process %s", told, first.pid())
+			}
+			if got := first.run(id, "stream 2 of 3"); got != endOK {
+				t.Errorf("the first process, after that: %q", got)
+			}
+			first.leave()
+			v = second.load(id)
+			if got := second.run(id, "stream 1 of 4"); got != endOK {
+				t.Errorf("the second process, when the first has left: %q %q", got, v.facts)
+			}
+			if !bytes.HasSuffix(v.text, streamed(4)) {
+				t.Errorf("the second process answered %q", v.text)
+			}
+			second.leave()
+		})
+	}
+}
+
+// Two processes that begin with one session at the same time: one of them gets it.
+func TestOneSessionAtOnce(t *testing.T) {
+	for _, d := range editors() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			maker := p.edit(t, d, launch{})
+			id := maker.begin()
+			maker.run(id, "stream 2 of 3")
+			maker.leave()
+			var both []*editor
+			for range 2 {
+				e := p.edit(t, d, launch{})
+				e.load(id)
+				both = append(both, e)
+			}
+			var sent sync.WaitGroup
+			for _, e := range both {
+				frames := e.frames(d.prompt(e, id, endless))
+				sent.Go(func() { _, _ = e.in.Write(frames) })
+			}
+			sent.Wait()
+			won := 0
+			for _, e := range both {
+				v := e.view(id)
+				had := v.length
+				e.read("text or an end", func() bool { return v.length > had || len(v.ends) > 0 || e.said(id, "in use by another process") })
+				if v.length > had {
+					won++
+				}
+			}
+			if won != 1 {
+				t.Errorf("%d of 2 processes got the session", won)
+			}
+			for _, e := range both {
+				e.leave()
+			}
+		})
+	}
+}
