@@ -571,12 +571,16 @@ func TestWithdrawalsCrossAnswers(t *testing.T) {
 		})
 	}
 	asking.Wait()
+	if err := c.Ask(t.Context(), "the last", []int{1}, nil); err != nil {
+		t.Error(err)
+	}
+	answered.Add(1)
 	toConn.Close()
 	owner.Wait()
-	if n := answered.Load() + withdrawn.Load(); n != 4*asks {
-		t.Errorf("%d outcomes of %d questions", n, 4*asks)
+	if n := answered.Load() + withdrawn.Load(); n != 4*asks+1 {
+		t.Errorf("%d outcomes of %d questions", n, 4*asks+1)
 	}
-	if s := c.Stats(); s.Stray > 0 || s.Late > uint64(withdrawn.Load()) || int64(s.Late)+answered.Load() > int64(answers) {
+	if s := c.Stats(); s.Stray > 0 || s.Late > uint64(withdrawn.Load()) || int64(s.Late)+answered.Load() != int64(answers) {
 		t.Errorf("%d answered, %d withdrawn, %d answers, %+v", answered.Load(), withdrawn.Load(), answers, s)
 	}
 }
@@ -629,6 +633,30 @@ func TestDuplicateIDs(t *testing.T) {
 `)
 		stop()
 	})
+}
+
+// Whoever has the answer can use the id again.
+func TestIDIsFreeWithItsAnswer(t *testing.T) {
+	fromPeer, toConn := osPipe(t)
+	fromConn, toPeer := osPipe(t)
+	c := wire.NewConn(fromPeer, toPeer, wire.Options{})
+	var owner, answering sync.WaitGroup
+	owner.Go(func() {
+		err := c.Serve(t.Context(), func(call *wire.Call) { answering.Go(func() { call.Reply("yes", nil) }) })
+		if err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	f := wire.Lines(fromConn, 0)
+	for i := range 5000 {
+		io.WriteString(toConn, `{"id":1,"method":"m"}`+"\n")
+		if b, err := f.Next(); err != nil || string(b) != `{"jsonrpc":"2.0","id":1,"result":"yes"}` {
+			t.Fatalf("round %d: %s, %v", i, b, err)
+		}
+	}
+	toConn.Close()
+	owner.Wait()
+	answering.Wait()
 }
 
 func TestCancelRequest(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"dragoman/adapters/wire"
 )
@@ -55,9 +56,15 @@ func closeWhileReading() int {
 		_, err := in.Read(make([]byte, 1))
 		read <- err
 	}()
+	<-time.After(100 * time.Millisecond) // so that the Read has begun; if not, the test is only weaker
 	in.Close()
-	if err := <-read; err == nil || errors.Is(err, io.EOF) {
-		return 3
+	select {
+	case err := <-read:
+		if err == nil || errors.Is(err, io.EOF) {
+			return 3
+		}
+	case <-time.After(5 * time.Second):
+		return 5
 	}
 	// The descriptor is still there, so that no other file takes its number.
 	if _, err := os.Stdin.Stat(); err != nil {
@@ -67,20 +74,27 @@ func closeWhileReading() int {
 }
 
 func TestCloseEndsAReadOfStdin(t *testing.T) {
-	cmd := child(t, "close")
-	in, err := cmd.StdinPipe()
+	var ends [2]int // of a blocking pipe, as a shell makes them
+	syscall.ForkLock.RLock()
+	err := syscall.Pipe(ends[:])
+	syscall.CloseOnExec(ends[0])
+	syscall.CloseOnExec(ends[1])
+	syscall.ForkLock.RUnlock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stdout, cmd.Stderr = new(strings.Builder), os.Stderr
+	theirs, ours := os.NewFile(uintptr(ends[0]), "in"), os.NewFile(uintptr(ends[1]), "out")
+	defer theirs.Close()
+	defer ours.Close()
+	cmd := child(t, "close")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, new(strings.Builder), os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	io.WriteString(in, "x") // and it stays open
+	io.WriteString(ours, "x") // and it stays open
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	in.Close()
 }
 
 // writeToNobody writes to standard output and standard error when nobody reads them any more.
