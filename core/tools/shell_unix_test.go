@@ -355,7 +355,7 @@ func TestShellHugeOutput(t *testing.T) {
 	}
 }
 
-// Nothing is left of a thousand commands but for what is kept on purpose.
+// Files and goroutines are given back.
 func TestShellLeaksNothing(t *testing.T) {
 	b := newBed(t)
 	fds := func() int {
