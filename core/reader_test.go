@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -238,4 +239,62 @@ func TestBoard(t *testing.T) {
 	if list, _, err := b.Next(ctx, rev); err == nil {
 		t.Errorf("nothing is new, got %v", list)
 	}
+}
+
+// A truncation of everything leaves an empty session that knows what it is.
+func TestTruncateAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, a := open(t, echo, nil)
+		defer closeGateway(t, g)
+		prompt(t, a, say("one"))
+		synctest.Wait()
+		if err := a.Truncate(t.Context(), core.Pos{}); err != nil {
+			t.Fatal(err)
+		}
+		if st := a.State(); st.Messages != 0 || st.Title != "" || st.Meta.ID != "s" || st.Meta.Cwd != "/w" {
+			t.Errorf("state %+v", st)
+		}
+	})
+}
+
+// A log that can be read but not gone on with can be opened, with its open turn.
+func TestReadOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := coretest.NewMemory()
+		g := coretest.Gateway(store, func(ctx context.Context, _ *core.Turn) (core.StopReason, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}, nil)
+		s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		prompt(t, s.Attach(core.Client{Name: "tester"}), say("hang"))
+		synctest.Wait()
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		damaged := true
+		store.Before = func(_ context.Context, op string, _ core.SessionID) error {
+			if damaged && op == "claim" {
+				return core.ErrReadOnly
+			}
+			return nil
+		}
+		g2 := coretest.Gateway(store, echo, nil)
+		s2, err := g2.Open(t.Context(), core.Local, "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s2.Attach(core.Client{Name: "viewer"})
+		if st := a.State(); st.Messages != 1 {
+			t.Errorf("state %+v", st)
+		}
+		if _, err := a.Prompt(t.Context(), say("more")); !errors.Is(err, core.ErrReadOnly) {
+			t.Errorf("a prompt: %v", err)
+		}
+		damaged = false
+		closeGateway(t, g2)
+		_ = g.Close(t.Context())
+	})
 }

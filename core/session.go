@@ -98,6 +98,7 @@ func (s *Session) refold(ctx context.Context) error {
 	defer s.mu.Unlock()
 	remembered := s.state.remembered // what a person has decided stays decided
 	s.state = st
+	s.state.Meta = s.meta
 	for k, d := range remembered {
 		s.state.remembered[k] = d
 	}
@@ -172,8 +173,8 @@ func (s *Session) interruptedLocked() (events []Event) {
 	return events
 }
 
-// mend closes a turn that a dead process has left open, where that is possible;
-// a session that another process owns stays as it is.
+// mend closes a turn that a dead process has left open, where that is possible; a
+// session that another process owns, or that can only be read, stays as it is.
 func (s *Session) mend(ctx context.Context) error {
 	s.mu.Lock()
 	open := s.epoch == 0 && (s.state.Turn != "" || len(s.state.queued) > 0 || len(s.state.calls) > 0)
@@ -182,7 +183,7 @@ func (s *Session) mend(ctx context.Context) error {
 		return nil
 	}
 	err := s.own(ctx)
-	if owned := (*OwnedError)(nil); errors.As(err, &owned) {
+	if owned := (*OwnedError)(nil); errors.As(err, &owned) || errors.Is(err, ErrReadOnly) {
 		return nil
 	}
 	return err

@@ -38,7 +38,7 @@ type owner struct {
 }
 
 // Claim implements core.Journal. It cuts off what the death of the last owner
-// left unfinished. ErrReadOnly: the log cannot be gone on with.
+// left unfinished. core.ErrReadOnly: the log cannot be gone on with.
 func (j *journal) Claim(ctx context.Context) (uint64, error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, fmt.Errorf("claim session %q: %w", j.meta.ID, err)
@@ -96,15 +96,15 @@ type found struct {
 	end   core.Pos // behind the last record
 }
 
-// examine reads a whole log. ErrReadOnly: it must not be written to.
+// examine reads a whole log. core.ErrReadOnly: it must not be written to.
 func examine(log io.ReaderAt, f files) (found, error) {
 	l := newLines(log)
 	h, err := readHeader(l)
 	if err != nil {
-		return found{}, fmt.Errorf("%w: %w", ErrReadOnly, err)
+		return found{}, fmt.Errorf("%w: %w", core.ErrReadOnly, err)
 	}
 	if lacks := h.unknownFeatures(); len(lacks) > 0 {
-		return found{}, fmt.Errorf("%w: a later version of dragoman wrote it, with features that this one lacks (%s): update it", ErrReadOnly, strings.Join(lacks, ", "))
+		return found{}, fmt.Errorf("%w: a later version of dragoman wrote it, with features that this one lacks (%s): update it", core.ErrReadOnly, strings.Join(lacks, ", "))
 	}
 	got := found{size: l.next}
 	var last []byte // the last record that counts
@@ -136,7 +136,7 @@ func examine(log io.ReaderAt, f files) (found, error) {
 			return found{}, err
 		}
 		return found{}, fmt.Errorf("%w: the line at byte %d of %s is damaged and not the last; what stands before it can be read, and nothing was deleted",
-			ErrReadOnly, got.size, f.log)
+			core.ErrReadOnly, got.size, f.log)
 	}
 }
 
@@ -158,7 +158,7 @@ func (l *lines) nothingBehind(err error) (bool, error) {
 // place finds where the next record stands, behind the last one.
 func (g *found) place(last []byte, values string) error {
 	if last == nil {
-		return fmt.Errorf("%w: it has no records", ErrReadOnly)
+		return fmt.Errorf("%w: it has no records", core.ErrReadOnly)
 	}
 	peeked, err := core.Peek(last)
 	if err != nil {

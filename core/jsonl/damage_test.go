@@ -191,7 +191,7 @@ func TestDamage(t *testing.T) {
 			}
 			err = own(t, opened.(*journal), core.Notice{Text: "after"})
 			if !tt.claimed {
-				if !errors.Is(err, ErrReadOnly) {
+				if !errors.Is(err, core.ErrReadOnly) {
 					t.Errorf("Claim: %v, want ErrReadOnly", err)
 				}
 				if !bytes.Equal(content(t, j.files.log), damaged) {
@@ -222,7 +222,7 @@ func TestUnreadable(t *testing.T) {
 			if _, err := s.Open(t.Context(), core.Local, "s1"); err == nil || errors.Is(err, core.ErrNotFound) {
 				t.Errorf("Open: %v", err)
 			}
-			if _, err := j.Claim(t.Context()); !errors.Is(err, ErrReadOnly) {
+			if _, err := j.Claim(t.Context()); !errors.Is(err, core.ErrReadOnly) {
 				t.Errorf("Claim: %v, want ErrReadOnly", err)
 			}
 			if got := content(t, j.files.log); string(got) != b {

@@ -20,10 +20,6 @@ import (
 // maxID is the longest id of a session, in bytes.
 const maxID = 256
 
-// ErrReadOnly says that a session can be read but not claimed, because its log
-// is damaged or has features that this version does not know.
-var ErrReadOnly = errors.New("the session can be read, but not gone on with")
-
 // Store keeps sessions in a folder. It implements core.Store.
 type Store struct {
 	dir  string
