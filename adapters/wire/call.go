@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Call is one request or notification of the peer's.
+// Call is one request or notification of the peer's. Params are a part of the message as it was read; whoever keeps a
+// call for long, and has read them, may set them to nil, and so let go of the message.
 type Call struct {
 	ID     json.RawMessage // as it was written; nil: a notification
 	Method string

@@ -292,6 +292,7 @@ func (c *Conn) message(ctx context.Context, b []byte, in *batch, handle func(*Ca
 		c.reject(in, m.ID, err)
 		return
 	}
+	m.ID = bytes.Clone(m.ID) // a call may be open for long, and shall not hold a large message by its id
 	c.start(ctx, m, in, handle)
 }
 

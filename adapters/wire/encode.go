@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -128,7 +129,22 @@ func appendMethod(dst []byte, method string, params any) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// appendAnswer appends a whole answer; a nil id is null.
+// AppendNotification appends a whole notification, without a line feed; nil params are left out. After an error dst is
+// returned as it was.
+func AppendNotification(dst []byte, method string, params any) ([]byte, error) {
+	msg, err := appendMethod(appendHead(dst, false), method, params)
+	if err != nil {
+		return dst, fmt.Errorf("notification %s: %w", method, err)
+	}
+	return msg, nil
+}
+
+// AppendAnswer appends a whole answer, without a line feed: with err's error object, as [Call.Reply] sends it, if err is
+// not nil, else with result. A nil id is null. A result that cannot be encoded becomes an error.
+func AppendAnswer(dst []byte, id json.RawMessage, result any, err error) []byte {
+	return appendAnswer(dst, false, id, result, err)
+}
+
 func appendAnswer(dst []byte, bare bool, id json.RawMessage, result any, err error) []byte {
 	dst = append(appendHead(dst, bare), `"id":`...)
 	dst = append(AppendRaw(dst, id), ',')

@@ -232,3 +232,20 @@ func FuzzAppendString(f *testing.F) {
 		}
 	})
 }
+
+func TestAppendWholeMessages(t *testing.T) {
+	dst := []byte("before\n")
+	got, err := wire.AppendNotification(dst, "a/\"b\"", map[string]string{"c": "<d>"})
+	if want := "before\n" + `{"jsonrpc":"2.0","method":"a/\"b\"","params":{"c":"<d>"}}`; err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got, err := wire.AppendNotification(dst, "a", func() {}); err == nil || string(got) != "before\n" {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got := string(wire.AppendAnswer(nil, nil, nil, jrpc2.Errorf(-32700, "bad"))); got != `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"bad"}}` {
+		t.Error(got)
+	}
+	if got := string(wire.AppendAnswer(nil, json.RawMessage(`"x"`), nil, nil)); got != `{"jsonrpc":"2.0","id":"x","result":null}` {
+		t.Error(got)
+	}
+}
