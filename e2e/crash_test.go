@@ -1,0 +1,247 @@
+//go:build unix
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// mayLose is how old the text is, when the process dies, that must be there
+// afterwards: 25 ms are promised, the rest is for a machine that is busy.
+const mayLose = 200 * time.Millisecond
+
+// scene is a moment to be killed in.
+type scene struct {
+	name string
+	// play prompts and reads until the moment has come.
+	play func(t *testing.T, e *editor, id string, a *alive)
+	// within is how long after that the process lives at most.
+	within time.Duration
+}
+
+var scenes = []scene{
+	{"while text streams", func(_ *testing.T, e *editor, id string, _ *alive) {
+		e.prompt(id, endless)
+		e.read("text", func() bool { return e.view(id).length > 0 })
+	}, 600 * time.Millisecond},
+	{"while an approval waits", func(_ *testing.T, e *editor, id string, _ *alive) {
+		e.prompt(id, "think twice then run echo never")
+		e.question(id)
+	}, 5 * time.Millisecond},
+	{"while a call runs", func(_ *testing.T, e *editor, id string, a *alive) {
+		e.prompt(id, "read notes.txt then run "+a.command)
+		e.send(e.dialect.decide(e.question(id), true))
+		a.begun()
+	}, 30 * time.Millisecond},
+	{"around a decision", func(_ *testing.T, e *editor, id string, a *alive) {
+		e.prompt(id, "run "+a.command)
+		e.send(e.dialect.decide(e.question(id), true))
+	}, 10 * time.Millisecond},
+	{"while one turn follows another", func(_ *testing.T, e *editor, id string, _ *alive) {
+		for range 40 {
+			e.prompt(id, "think about it then read notes.txt then run echo again then stream 20 of 50")
+		}
+		e.allow = true
+		e.ended(id, 2)
+	}, 300 * time.Millisecond},
+}
+
+// A process that is killed loses nothing that a client was told, but for the last
+// moment of a text that streams. What was under way is closed as interrupted by the
+// next one, and the session goes on.
+func TestKilled(t *testing.T) {
+	for _, d := range editors() {
+		t.Run(d.name, func(t *testing.T) {
+			for i, s := range slices.Repeat(scenes, 3) {
+				t.Run(fmt.Sprint(s.name, "/", i/len(scenes)), func(t *testing.T) {
+					t.Parallel()
+					killed(t, d, s)
+				})
+			}
+		})
+	}
+}
+
+func killed(t *testing.T, d *dialect, s scene) {
+	p := newPlace(t)
+	a := p.alive(t)
+	e := p.edit(t, d, launch{})
+	id := e.begin()
+	if got := e.run(id, "think first then read notes.txt then stream 3 of 30"); got != endOK {
+		t.Fatalf("before: %q", got)
+	}
+	s.play(t, e, id, a)
+	var died time.Time
+	delay := rand.N(s.within)
+	bomb := time.AfterFunc(delay, func() { died = time.Now(); e.kill() })
+	defer bomb.Stop()
+	e.lastWords()
+	t.Logf("killed %v after the moment", delay)
+	a.gone()
+
+	v := e.view(id)
+	next := p.edit(t, d, launch{})
+	got := next.load(id)
+	told := compare(t, v, got, died.Add(-mayLose))
+	if told.running && !slices.ContainsFunc(got.facts, func(f string) bool { return strings.Contains(f, "interrupted") }) {
+		t.Errorf("the turn that was under way is not shown as interrupted:\n%s", strings.Join(got.facts, "\n"))
+	}
+	if end := next.run(id, "read notes.txt then stream 1 of 5"); end != endOK {
+		t.Errorf("a new prompt ended as %q %q", end, got.facts)
+	}
+	for call, state := range next.load(id).calls {
+		if !slices.Contains([]string{"completed", "failed", "toolCalled", "toolCallRejected"}, state) {
+			t.Errorf("call %s is still %q", call, state)
+		}
+	}
+	next.leave()
+}
+
+// lastWords reads to the end of what a killed process has said.
+func (e *editor) lastWords() {
+	e.t.Helper()
+	if err := e.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		e.t.Fatal(err)
+	}
+	for {
+		m, err := e.next()
+		if err != nil {
+			break // a message that was cut is none
+		}
+		if m.Method == "" || !e.allow {
+			e.dialect.take(e, m)
+			continue
+		}
+		e.allow = false // it cannot be answered for sure any more
+		e.dialect.take(e, m)
+		v := e.views
+		for _, one := range v {
+			for _, q := range one.asked {
+				_, _ = e.in.Write(e.frames(e.dialect.decide(q, true))) // it may be gone
+			}
+			one.asked = nil
+		}
+		e.allow = true
+	}
+	e.left(patience)
+}
+
+type outcome struct{ running bool }
+
+// compare checks that all that an editor was told before is told again.
+func compare(t *testing.T, before, after *view, sure time.Time) (o outcome) {
+	t.Helper()
+	for i, fact := range before.facts {
+		if i >= len(after.facts) || after.facts[i] != fact {
+			t.Errorf("what the client was told is not there any more, fact %d of %d:\n%s\nafterwards:\n%s", i, len(before.facts), fact, strings.Join(after.facts, "\n"))
+			break
+		}
+	}
+	for i, said := range before.said {
+		if i >= len(after.said) || after.said[i] != said {
+			t.Errorf("prompt %d, %q, is lost: %q", i, said, after.said)
+		}
+	}
+	n := min(len(before.text), len(after.text))
+	if string(before.text[:n]) != string(after.text[:n]) {
+		t.Errorf("the text is another one now")
+	}
+	if must := before.before(sure); len(after.text) < must {
+		t.Errorf("of %d bytes that were told %v before the end only %d are left", must, mayLose, len(after.text))
+	} else if lost := len(before.text) - len(after.text); lost > 0 {
+		first := slices.IndexFunc(before.marks, func(m mark) bool { return m.size > len(after.text) })
+		t.Logf("of %d bytes the last %d are lost, told from %v before the end on", len(before.text), lost, sure.Add(mayLose).Sub(before.marks[first].at).Round(time.Millisecond))
+	}
+	if !strings.HasPrefix(after.thoughts, before.thoughts) {
+		t.Errorf("the thoughts %q are %q now", before.thoughts, after.thoughts)
+	}
+	o.running = len(after.said) > len(before.ends)
+	return o
+}
+
+// alive tells whether the processes of a command still live: they hold the other
+// end of a pipe.
+type alive struct {
+	t       *testing.T
+	command string
+	r       *os.File
+	ours    *os.File
+	leader  int // of the command's processes
+}
+
+func (p *place) alive(t *testing.T) *alive {
+	t.Helper()
+	path := filepath.Join(p.work, "alive")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0) // until the command has it open
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.Close()
+		ours.Close()
+	})
+	return &alive{t: t, command: "exec 9>alive; echo $$ >&9; sleep 60", r: r, ours: ours}
+}
+
+// begun waits until the command runs.
+func (a *alive) begun() {
+	a.t.Helper()
+	if err := a.r.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		a.t.Fatal(err)
+	}
+	for a.leader == 0 {
+		if err := a.hear(); err != nil {
+			a.t.Fatalf("the command did not begin: %v", err)
+		}
+	}
+}
+
+// hear reads what the command says: who leads its processes.
+func (a *alive) hear() error {
+	var buf [64]byte
+	n, err := a.r.Read(buf[:])
+	if n > 0 {
+		a.leader, _ = strconv.Atoi(strings.TrimSpace(string(buf[:n]))) // written at once
+	}
+	return err
+}
+
+// gone waits until nothing of the command is left. It may not have begun at all.
+func (a *alive) gone() {
+	a.t.Helper()
+	a.ours.Close()
+	if err := a.r.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		a.t.Fatal(err)
+	}
+	began := time.Now()
+	var err error
+	for err == nil {
+		err = a.hear()
+	}
+	if took := time.Since(began); !errors.Is(err, io.EOF) {
+		a.t.Errorf("a command outlived the process that started it: %v", err)
+		if a.leader > 1 {
+			_ = syscall.Kill(-a.leader, syscall.SIGKILL)
+		}
+	} else if took > 2*time.Second {
+		a.t.Errorf("a command outlived the process that started it by %v", took)
+	}
+}
