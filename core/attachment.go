@@ -151,7 +151,8 @@ func (a *Attachment) Cancel(ctx context.Context, id TurnID, reason error) error 
 	if reason == nil {
 		reason = ErrCanceled
 	}
-	for _, t := range a.s.turns(id) {
+	// The last one first: no turn may begin because the one before it has ended.
+	for _, t := range slices.Backward(a.s.turns(id)) {
 		t.cancel(reason)
 	}
 	a.s.dropQueued()

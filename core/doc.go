@@ -39,7 +39,7 @@
 //   - A failure of the store ends the turn before its next effect. That session
 //     takes no more prompts until it is opened again; the others go on.
 //   - A publisher never waits for one client: only when the fastest attached
-//     reader is more than 8 MiB behind does a turn wait, until one catches up,
+//     reader is more than 1 MiB behind does a turn wait, until one catches up,
 //     leaves, or has taken nothing for a minute.
 //
 // # Locks and goroutines

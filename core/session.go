@@ -12,8 +12,9 @@ import (
 
 const (
 	// farBehind is how far, in bytes, every reader must be behind before a turn
-	// stops reading its model.
-	farBehind = 8 << 20
+	// stops reading its model. What a client has not read when the user says stop
+	// is still sent: the Emacs client takes some 1 MB/s, so 8 MiB were ten seconds.
+	farBehind = 1 << 20
 	// stalled is after how long a reader that takes nothing no longer counts.
 	stalled = time.Minute
 )

@@ -22,6 +22,10 @@ type Turn struct {
 	set    Settings
 	begun  *time.Timer // of a turn that nobody prompted: ends it when it is idle
 
+	// look ends the turn if the prompt was taken back through its context; nil: it
+	// has no prompt. It is set before the turn can begin.
+	look func()
+
 	// The session's lock guards the fields below.
 	unwatch func() bool // stops watching the prompt's context
 	steer   bool        // the back end takes messages while it runs
@@ -147,12 +151,13 @@ func (s *Session) newTurnLocked(a *Attachment, origin Origin, p Prompt) *Turn {
 
 // watch ends the turn when the prompt is taken back through its context.
 func (t *Turn) watch(ctx context.Context) {
-	t.unwatch = context.AfterFunc(ctx, func() {
+	t.look = func() {
 		if cause := context.Cause(ctx); errors.Is(cause, ErrCanceled) || errors.Is(cause, ErrClientGone) {
 			t.cancel(cause)
 			t.s.dropQueued()
 		}
-	})
+	}
+	t.unwatch = context.AfterFunc(ctx, t.look)
 }
 
 // startedLocked lists the events that begin a turn.
@@ -227,6 +232,9 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 			stop, err = StopError, fmt.Errorf("run the turn: internal error: %v", p)
 		}
 	}()
+	if t.look != nil {
+		t.look() // the goroutine that watches the context may not have run yet
+	}
 	if t.ctx.Err() != nil {
 		return StopCanceled, context.Cause(t.ctx)
 	}
