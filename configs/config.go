@@ -87,6 +87,6 @@ type Limits struct {
 
 // Log says where the program's log goes.
 type Log struct {
-	Level string `yaml:"level" enum:"debug,info,warn,error" default:"info" doc:"The least severe message that is written."`
+	Level string `yaml:"level" enum:"debug,info,warn,error" default:"warn" doc:"The least severe message that is written."`
 	File  Value  `yaml:"file" aka:"path" empty:"ok" doc:"File the log is appended to; ~/ is your home, a relative path starts at this file's folder. Left out: standard error."`
 }

@@ -79,7 +79,7 @@ func TestLoadReportsEverything(t *testing.T) {
 	write(t, path, "modle: x\nlog: {level: loud}\nagents: {a: {model: b}}\n", 0o600)
 	c, err := Load(Options{Path: path})
 	var all *Error
-	if !errors.As(err, &all) || len(all.Problems) != 3 || c.Log.Level != "info" {
+	if !errors.As(err, &all) || len(all.Problems) != 3 || c.Log.Level != "warn" {
 		t.Errorf("%v", err)
 	}
 	for i, p := range all.Problems {

@@ -170,8 +170,8 @@ func TestOverlayFromFlags(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "command line: log.level: must be debug") {
 		t.Errorf("%v", err)
 	}
-	c, err := Resolve(base, nil, &Config{Log: Log{Level: "warn", File: NewValue("/x")}})
-	if err != nil || c.Log.Level != "warn" || c.Log.File.String() != "/x" || c.Policy.AskTimeout != 5*time.Minute || base.Log.Level != "info" {
+	c, err := Resolve(base, nil, &Config{Log: Log{Level: "error", File: NewValue("/x")}})
+	if err != nil || c.Log.Level != "error" || c.Log.File.String() != "/x" || c.Policy.AskTimeout != 5*time.Minute || base.Log.Level != "warn" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if at, _ := c.Where("policy.ask_timeout"); at.String() != "user.yaml:2:23" {
