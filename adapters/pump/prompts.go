@@ -3,6 +3,8 @@ package pump
 import (
 	"context"
 	"crypto/rand"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -23,6 +25,7 @@ type Prompts struct {
 // Key into core's Prompt.
 type Ticket struct {
 	Key    string
+	n      int // the how-manieth of its Prompts
 	cancel context.CancelCauseFunc
 	turn   core.TurnID // guarded by the lock of its Prompts
 	done   func(core.TurnEnded)
@@ -41,7 +44,7 @@ func (p *Prompts) Register(ctx context.Context, begun func(core.TurnID), done fu
 		p.open = map[string]*Ticket{}
 	}
 	p.last++
-	t := &Ticket{Key: p.prefixLocked() + strconv.Itoa(p.last), cancel: cancel, begun: begun, done: done}
+	t := &Ticket{Key: p.prefixLocked() + strconv.Itoa(p.last), n: p.last, cancel: cancel, begun: begun, done: done}
 	p.open[t.Key] = t
 	return ctx, t
 }
@@ -81,13 +84,11 @@ func (p *Prompts) Forget(t *Ticket) bool {
 // before.
 func (p *Prompts) Cancel() { p.Stop(core.ErrCanceled) }
 
-// Stop is Cancel with another cause.
+// Stop is Cancel with another cause. The last one read is stopped first: none may
+// begin because the one before it has ended.
 func (p *Prompts) Stop(cause error) {
 	p.mu.Lock()
-	list := make([]*Ticket, 0, len(p.open))
-	for _, t := range p.open {
-		list = append(list, t)
-	}
+	list := slices.SortedFunc(maps.Values(p.open), func(a, b *Ticket) int { return b.n - a.n })
 	p.mu.Unlock()
 	for _, t := range list {
 		t.cancel(cause)
