@@ -101,7 +101,7 @@ func killed(t *testing.T, d *dialect, s scene) {
 		t.Errorf("a new prompt ended as %q %q", end, got.facts)
 	}
 	for call, state := range next.load(id).calls {
-		if !slices.Contains([]string{"completed", "failed", "toolCalled", "toolCallRejected"}, state) {
+		if !slices.Contains(ended, state) {
 			t.Errorf("call %s is still %q", call, state)
 		}
 	}
@@ -174,7 +174,8 @@ func compare(t *testing.T, before, after *view, sure time.Time) (o outcome) {
 // end of a pipe.
 type alive struct {
 	t       *testing.T
-	command string
+	command string // one that lasts
+	tree    string // the same, as several processes
 	r       *os.File
 	ours    *os.File
 	leader  int // of the command's processes
@@ -198,7 +199,8 @@ func (p *place) alive(t *testing.T) *alive {
 		r.Close()
 		ours.Close()
 	})
-	return &alive{t: t, command: "exec 9>alive; echo $$ >&9; sleep 60", r: r, ours: ours}
+	const hold = "exec 9>alive; echo $$ >&9; "
+	return &alive{t: t, command: hold + "sleep 60", tree: hold + "sleep 61 & sleep 62; true", r: r, ours: ours}
 }
 
 // begun waits until the command runs.

@@ -1,0 +1,167 @@
+//go:build unix
+
+package e2e
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// endsWithin is how long the binary may take to end by itself.
+const endsWithin = 2 * time.Second
+
+// stubbornWithin is the same where a command has to be asked twice: it has two
+// seconds to clean up, and editors kill us after three.
+const stubbornWithin = 2800 * time.Millisecond
+
+// activities are what the binary may be about when its end comes.
+var activities = []struct {
+	name string
+	play func(e *editor, id string, a *alive)
+}{
+	{"idle", func(e *editor, id string, _ *alive) { e.run(id, "stream 2 of 3") }},
+	{"streaming", func(e *editor, id string, _ *alive) {
+		e.prompt(id, endless)
+		e.read("text", func() bool { return e.view(id).length > 0 })
+	}},
+	{"waiting for an approval", func(e *editor, id string, _ *alive) {
+		e.prompt(id, "run echo never")
+		e.question(id)
+	}},
+	{"running a command", func(e *editor, id string, a *alive) {
+		e.prompt(id, "run "+a.tree)
+		e.send(e.dialect.decide(e.question(id), true))
+		a.begun()
+	}},
+	{"running a stubborn command", func(e *editor, id string, a *alive) {
+		e.prompt(id, "run trap '' HUP INT TERM; "+a.tree)
+		e.send(e.dialect.decide(e.question(id), true))
+		a.begun()
+	}},
+	{"holding prompts", func(e *editor, id string, _ *alive) {
+		e.send(e.dialect.prompt(e, id, endless), e.dialect.prompt(e, id, endless))
+		e.read("text", func() bool { return e.view(id).length > 0 })
+	}},
+}
+
+// endings are the ways to say that it is over. With reads the client still takes
+// what is sent to it.
+var endings = []struct {
+	name  string
+	reads bool
+	say   func(e *editor)
+}{
+	{"end of input", true, func(e *editor) { e.in.Close() }},
+	{"end of input, unread output", false, func(e *editor) { e.in.Close() }},
+	{"SIGTERM", true, func(e *editor) { e.signal(syscall.SIGTERM) }},
+	{"SIGTERM, unread output", false, func(e *editor) { e.signal(syscall.SIGTERM) }},
+	{"closed output", false, func(e *editor) { e.out.Close() }},
+}
+
+func (c *peer) signal(s os.Signal) {
+	if err := c.cmd.Process.Signal(s); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// However it is told, and whatever it is about, the binary ends by itself, in
+// time, without a crash, and takes its commands along. What was under way is
+// stored as ended.
+func TestEndsByItself(t *testing.T) {
+	for _, d := range editors() {
+		for _, end := range endings {
+			for _, act := range activities {
+				if end.name == "closed output" && act.name != "streaming" {
+					continue // it is noticed by writing
+				}
+				t.Run(d.name+"/"+end.name+"/"+act.name, func(t *testing.T) {
+					t.Parallel()
+					p := newPlace(t)
+					a := p.alive(t)
+					e := p.edit(t, d, launch{})
+					id := e.begin()
+					act.play(e, id, a)
+					began := time.Now()
+					end.say(e)
+					if end.reads {
+						e.drain()
+					}
+					if code := e.left(patience); code != 0 {
+						t.Errorf("exit code %d:\n%s", code, e.stderr())
+					}
+					most := endsWithin
+					if strings.Contains(act.name, "stubborn") {
+						most = stubbornWithin
+					}
+					if took := time.Since(began); took > most {
+						t.Errorf("it took %v", took)
+					}
+					a.gone()
+					next := p.edit(t, d, launch{})
+					for call, state := range next.load(id).calls {
+						if !slices.Contains(ended, state) {
+							t.Errorf("call %s is stored as %q", call, state)
+						}
+					}
+					if got := next.run(id, "stream 1 of 2"); got != endOK {
+						t.Errorf("a prompt in the next process: %q", got)
+					}
+					next.leave()
+				})
+			}
+		}
+	}
+}
+
+// ended are the states of a call that will not change any more.
+var ended = []string{"completed", "failed", "toolCalled", "toolCallRejected"}
+
+// A standard error that nobody reads holds up nothing.
+func TestUnreadLog(t *testing.T) {
+	for _, d := range editors() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			r, w := pipe(t)
+			defer r.Close()
+			fill(t, w)
+			e := newPlace(t).edit(t, d, launch{stderr: w}, "--log-level", "debug")
+			w.Close()
+			e.allow = true
+			for range 20 {
+				id := e.begin()
+				for _, text := range []string{"think hard then read notes.txt", "read absent.txt then stream 10 of 10", "run exit 3"} {
+					if got := e.run(id, text); got != endOK {
+						t.Fatalf("%s: %q", text, got)
+					}
+				}
+			}
+			began := time.Now()
+			e.leave()
+			if took := time.Since(began); took > endsWithin {
+				t.Errorf("the end took %v", took)
+			}
+		})
+	}
+}
+
+// fill writes into a pipe until nothing more fits.
+func fill(t *testing.T, w *os.File) {
+	t.Helper()
+	for _, size := range []int{4096, 1} {
+		if err := w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		for err == nil {
+			_, err = w.Write(make([]byte, size))
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatal(err)
+		}
+	}
+}
