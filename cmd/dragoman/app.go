@@ -25,6 +25,8 @@ type app struct {
 
 	flags   globals
 	started bool // a command has begun: what fails now is no mistake in the command line
+	// ownInterrupt: the command makes something of SIGINT itself.
+	ownInterrupt bool
 }
 
 // globals are the flags of every command. Empty: not given.

@@ -43,7 +43,7 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.errs)
 	root.SetIn(a.in)
-	root.SetVersionTemplate("dragoman {{.Version}}\n")
+	root.SetVersionTemplate(versionTemplate)
 
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.config, "config", "", "the configuration `FILE` (default: see dragoman config path)")
@@ -58,6 +58,12 @@ func (a *app) root() *cobra.Command {
 		c.GroupID = "speak"
 		root.AddCommand(c)
 	}
+	for _, c := range []*cobra.Command{a.chat(), a.doctor(), a.sessions(), a.config(), a.version()} {
+		c.GroupID = "use"
+		root.AddCommand(c)
+	}
+	root.SetHelpCommandGroupID("use")
+	root.SetCompletionCommandGroupID("use")
 	return root
 }
 

@@ -38,7 +38,7 @@ func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilSignal(ctx)
+	ctx, stop := untilSignal(ctx, !a.ownInterrupt)
 	defer stop()
 
 	h := &house{log: logs.logger, profiles: &profiles{app: a, logs: logs}}

@@ -11,10 +11,14 @@ import (
 )
 
 // untilSignal returns a context that ends with core.ErrShutdown at the first
-// signal to end. A second one ends the process at once, whatever it does. stop
-// gives the signals back and waits for the goroutine that listens.
-func untilSignal(ctx context.Context) (_ context.Context, stop func()) {
-	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+// signal to end: SIGTERM, SIGHUP and, unless a command listens to it itself,
+// SIGINT. A second one ends the process at once, whatever it does. stop gives the
+// signals back and waits for the goroutine that listens.
+func untilSignal(ctx context.Context, interrupt bool) (_ context.Context, stop func()) {
+	ends := []os.Signal{syscall.SIGTERM}
+	if interrupt {
+		ends = append(ends, syscall.SIGINT)
+	}
 	if !signal.Ignored(syscall.SIGHUP) { // else somebody wants us to live on: nohup
 		ends = append(ends, syscall.SIGHUP)
 	}

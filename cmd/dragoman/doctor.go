@@ -1,0 +1,332 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/jsonl"
+)
+
+func (a *app) doctor() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what was found on this machine, and what is wrong",
+		Long: `Say what was found on this machine, and what is wrong: the program itself, the configuration, keys
+(their names, never their values), the model that would be used, where sessions are kept, the shell
+that would run commands, and the settings of editors that start an agent or that mention dragoman.
+Nothing is changed and nobody is asked over the network.
+
+The exit code is 1 if something is wrong; what only deserves a look (!) does not count.`,
+		Example: "  dragoman doctor\n  dragoman doctor --config ./other.yaml",
+		Args:    cobra.NoArgs,
+		RunE: a.begin(func(ctx context.Context, _ []string) error {
+			r := a.examine(ctx)
+			r.print(a.out, colours(a.out, a.env))
+			if r.wrong() > 0 {
+				return quietError{}
+			}
+			return nil
+		}),
+	}
+}
+
+// mark grades a finding.
+type mark string
+
+const (
+	fine  mark = "✓"
+	look  mark = "!" // worth a look; nothing is broken
+	wrong mark = "✗"
+	plain mark = "·"
+)
+
+// finding is one line of the report; Hint says what to do.
+type finding struct {
+	mark mark
+	text string
+	hint string
+}
+
+// section is what was found about one subject.
+type section struct {
+	title    string
+	findings []finding
+}
+
+func (s *section) add(m mark, format string, args ...any) *finding {
+	s.findings = append(s.findings, finding{mark: m, text: fmt.Sprintf(format, args...)})
+	return &s.findings[len(s.findings)-1]
+}
+
+// report is all that was found.
+type report struct{ sections []section }
+
+func (r *report) wrong() int {
+	n := 0
+	for _, s := range r.sections {
+		for _, f := range s.findings {
+			if f.mark == wrong {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (r *report) print(out io.Writer, c palette) {
+	for _, s := range r.sections {
+		fmt.Fprintf(out, "%s\n", c.strong(s.title))
+		for _, f := range s.findings {
+			fmt.Fprintf(out, "  %s %s\n", c.marked(f.mark), strings.ReplaceAll(printable(f.text), "\n", "\n    "))
+			if f.hint != "" {
+				fmt.Fprintf(out, "    %s\n", c.faint("→ "+printable(f.hint)))
+			}
+		}
+		fmt.Fprintln(out)
+	}
+	switch n := r.wrong(); n {
+	case 0:
+		fmt.Fprintln(out, "Nothing is wrong.")
+	case 1:
+		fmt.Fprintln(out, "One thing is wrong.")
+	default:
+		fmt.Fprintf(out, "%d things are wrong.\n", n)
+	}
+}
+
+// examine looks at everything.
+func (a *app) examine(ctx context.Context) *report {
+	config, configErr := a.loadConfig()
+	return &report{[]section{
+		a.examineProgram(),
+		a.examineConfig(config, configErr),
+		a.examineModel(config, configErr),
+		a.examineState(ctx),
+		a.examineTools(),
+		a.examineEditors(),
+	}}
+}
+
+func (a *app) examineProgram() section {
+	s := section{title: "Program"}
+	self, err := os.Executable()
+	if err != nil {
+		s.add(wrong, "the program's own path is not known: %v", err)
+	}
+	s.add(fine, "dragoman %s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	s.add(plain, "%s", self)
+	if found, err := exec.LookPath("dragoman"); err != nil {
+		s.add(plain, "not on PATH: give editors the path above")
+	} else if !sameFile(found, self) {
+		s.add(look, "PATH finds another one: %s", found).hint = "editors that are told only \"dragoman\" start that one"
+	}
+	return s
+}
+
+func (a *app) examineConfig(c *configs.Config, err error) section {
+	s := section{title: "Configuration"}
+	path := a.configFile()
+	var problems *configs.Error
+	switch {
+	case errors.As(err, &problems):
+		for _, p := range problems.Problems {
+			s.add(wrong, "%s", p)
+		}
+	case err != nil:
+		s.add(wrong, "%v", err)
+	case path == "":
+		s.add(look, "no place for a file: the environment names no home folder").hint = "give one with --config"
+	case c.Source == "":
+		s.add(plain, "no file; the defaults hold (it would be %s)", path).hint = "\"dragoman config init\" writes one to begin with"
+	default:
+		s.add(fine, "%s", c.Source)
+	}
+	for _, w := range c.Warnings {
+		s.add(look, "%s", w)
+	}
+	if n := len(c.MCPServers); n > 0 {
+		s.add(look, "mcp_servers (%d) are read and checked, but this version does not start them yet", n)
+	}
+	if cwd, err := os.Getwd(); err == nil {
+		if path, there := configs.WorkspaceFile(cwd); there {
+			s.add(look, "%s is there, but this version does not read it", path).hint = "a workspace's file counts only once its workspace is trusted"
+		}
+	}
+	return s
+}
+
+func (a *app) examineModel(c *configs.Config, configErr error) section {
+	s := section{title: "Model"}
+	choice := c.ChooseModel(a.env)
+	if configErr != nil {
+		s.add(look, "until the configuration is mended no prompt is answered; without it this would be chosen:")
+	}
+	switch {
+	case choice.Offline() && c.Model != "":
+		s.add(fine, "%s, because %s", choice, choice.Reason)
+	case choice.Offline():
+		s.add(look, "%s, because %s", choice, choice.Reason).hint = "it is no language model: set one of the keys below, or \"model\" in the configuration"
+	default:
+		s.add(fine, "%s, because %s", choice, choice.Reason)
+		if _, err := c.Key(choice.Provider, a.env); err != nil {
+			s.add(wrong, "%v", err)
+		}
+		if address, err := choice.Settings.BaseURL.Resolve(a.env); err != nil {
+			s.add(wrong, "%v", err)
+		} else {
+			s.add(plain, "reached at %s (not tried)", address)
+		}
+	}
+	var missing []string
+	for _, l := range choice.Looked {
+		switch {
+		case l.Found:
+			s.add(fine, "%s is set", l.Variable)
+		case l.Note != "":
+			s.add(look, "%s: %s", l.Variable, l.Note)
+		default:
+			missing = append(missing, l.Variable)
+		}
+	}
+	if len(missing) > 0 {
+		s.add(plain, "not set: %s", strings.Join(missing, ", ")).hint = "programs started from a desktop do not see the shell's variables; the configuration file takes a key for everybody"
+	}
+	return s
+}
+
+func (a *app) examineState(ctx context.Context) section {
+	s := section{title: "Sessions"}
+	dir, err := a.dataDir()
+	if err != nil {
+		s.add(wrong, "%v", err)
+		return s
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		s.add(plain, "%s will be made with the first session", dir)
+		return s
+	case err != nil:
+		s.add(wrong, "%v", err)
+		return s
+	case !info.IsDir():
+		s.add(wrong, "%s is no folder", dir)
+		return s
+	}
+	s.add(fine, "%s", dir)
+	if perm := info.Mode().Perm(); runtime.GOOS != "windows" && perm&0o077 != 0 {
+		s.add(look, "others can look into it (%04o)", perm).hint = "chmod 700 " + dir
+	}
+	if free, ok := freeSpace(dir); ok {
+		const little, none = 1 << 30, 64 << 20
+		m := fine
+		if free < none {
+			m = wrong
+		} else if free < little {
+			m = look
+		}
+		s.add(m, "%s free", bytesText(free))
+	}
+	began := time.Now()
+	if err := tryStore(ctx, dir); err != nil {
+		s.add(wrong, "a session cannot be kept there: %v", err)
+	} else {
+		s.add(fine, "a session could be made, locked, written, synced and removed in %v", time.Since(began).Round(time.Millisecond))
+	}
+	count, damaged := 0, 0
+	store := jsonl.New(dir)
+	for _, err := range store.List(ctx, core.Local) {
+		if count++; err != nil {
+			damaged++
+			s.add(look, "%v", err)
+		}
+	}
+	if err := store.Close(); err != nil {
+		s.add(look, "%v", err)
+	}
+	s.add(plain, "%d sessions", count-damaged)
+	return s
+}
+
+// tryStore keeps a session below dir for a moment, to see whether the file system
+// does what the store needs.
+func tryStore(ctx context.Context, dir string) (err error) {
+	trial, err := os.MkdirTemp(dir, "doctor-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(trial)) }()
+	store := jsonl.New(trial)
+	defer func() { err = errors.Join(err, store.Close()) }()
+	j, err := store.Create(ctx, core.Meta{ID: "trial", Principal: core.Local, Cwd: trial, Created: time.Now()})
+	if err != nil {
+		return err
+	}
+	_, err = j.Claim(ctx)
+	if err == nil {
+		err = j.Sync(ctx)
+	}
+	return errors.Join(err, j.Release(), j.Close())
+}
+
+func (a *app) examineTools() section {
+	s := section{title: "Commands"}
+	shells := []string{"bash", "sh"}
+	if runtime.GOOS == "windows" {
+		shells = []string{"bash", "powershell", "cmd"}
+	}
+	i := slices.IndexFunc(shells, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
+	if i < 0 {
+		s.add(wrong, "no shell: looked for %s", strings.Join(shells, ", ")).hint = "shell_command cannot run without one; look at PATH"
+	} else {
+		path, err := exec.LookPath(shells[i])
+		s.add(fine, "shell_command uses %s", cmp.Or(path, fmt.Sprint(err)))
+	}
+	if path, err := exec.LookPath("git"); err != nil {
+		s.add(look, "git is not on PATH").hint = "the agent can work without it, but sees no history"
+	} else {
+		s.add(fine, "git: %s", path)
+	}
+	return s
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+func bytesText(n uint64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
+
+// short writes a path below the home folder with a ~.
+func short(path, home string) string {
+	if rel, err := filepath.Rel(home, path); home != "" && err == nil && filepath.IsLocal(rel) {
+		return filepath.Join("~", rel)
+	}
+	return path
+}

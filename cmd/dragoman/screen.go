@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"dragoman/core"
+)
+
+// screen shows a conversation as it happens, line by line, on anything that takes
+// text.
+type screen struct {
+	palette
+	w   *bufio.Writer
+	mid bool   // the cursor stands behind text on its line
+	in  string // what is being streamed: a message's, thought's or call's id
+
+	shown core.CallID // the call that was shown last
+}
+
+func (s *screen) write(text string) {
+	if text != "" {
+		s.w.WriteString(text)
+		s.mid = !strings.HasSuffix(text, "\n")
+	}
+}
+
+// start goes to the beginning of a line.
+func (s *screen) start() {
+	if s.mid {
+		s.write("\n")
+	}
+	s.in = ""
+}
+
+// prompted: the user types behind this, and ends the line.
+func (s *screen) prompted() { s.mid = false }
+
+func (s *screen) line(text string) {
+	s.start()
+	s.write(text + "\n")
+}
+
+func (s *screen) flush() error { return s.w.Flush() }
+
+// stream writes a part of something that belongs together.
+func (s *screen) stream(id, head, text string) {
+	if s.in != id {
+		s.start()
+		s.write(head)
+		s.in = id
+	}
+	s.write(text)
+}
+
+// record shows what happened.
+func (s *screen) record(r core.Record) {
+	switch e := r.Event.(type) {
+	case core.TextDelta:
+		s.stream("m"+string(e.Message), "", printable(e.Text))
+	case core.ThoughtDelta:
+		s.stream("t"+string(e.Thought), s.faint("thinking: "), s.faint(printable(e.Text)))
+	case core.CallChanged:
+		s.call(e.Call)
+	case core.CallOutput:
+		s.output(e)
+	case core.PlanChanged:
+		s.line(planText(e.Entries))
+	case core.Answered:
+		s.settled(e.Reply)
+	case core.Notice:
+		s.line(s.warm(string(e.Severity) + ": " + oneLine(e.Text, 1000)))
+	case core.Phase:
+		if e.Kind == core.PhaseRetrying {
+			s.line(s.faint(fmt.Sprintf("the model's service asked to wait %v", e.After)))
+		}
+	case core.TurnEnded:
+		s.start()
+		if text := endText(e); text != "" {
+			s.line(s.warm(printable(text)))
+		}
+	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
+		core.Asked, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Truncated, core.Unknown:
+	}
+}
+
+// call shows what a call is when it is put to the user or begins, and what went
+// wrong when it did not go well. What it returned is for the agent.
+func (s *screen) call(c core.Call) {
+	switch c.State {
+	case core.Awaiting:
+		s.line(s.strong("? "+callTitle(c)) + s.faint(" · "+oneLine(c.Why, 200)))
+		for _, b := range c.Content {
+			s.excerpt(blockText(b), 40)
+		}
+		s.shown = c.ID
+	case core.Running:
+		if s.shown != c.ID {
+			s.line(s.cool("→ " + callTitle(c)))
+			s.shown = c.ID
+		}
+	case core.Succeeded:
+		s.start()
+	case core.Errored:
+		s.line(s.bad("✗ " + callTitle(c)))
+		for _, b := range c.Content {
+			if t, ok := b.(core.Text); ok {
+				s.excerpt(printable(t.Text), 6)
+			}
+		}
+	case core.Rejected, core.Canceled:
+		s.line(s.bad(callLine(c)))
+	case core.Proposed:
+	}
+}
+
+// excerpt shows the first lines of a text, set off.
+func (s *screen) excerpt(text string, lines int) {
+	text, more := firstLines(text, lines)
+	if more > 0 {
+		text += fmt.Sprintf("\n… %d more lines", more)
+	}
+	s.line(s.faint(indented(text, "  │ ")))
+}
+
+// output shows what a command prints, each line with a mark.
+func (s *screen) output(e core.CallOutput) {
+	if id := "o" + string(e.Call); s.in != id {
+		s.start()
+		s.in = id
+	}
+	for part := range strings.SplitAfterSeq(printable(e.Text), "\n") {
+		if part == "" {
+			continue
+		}
+		if !s.mid {
+			s.write(s.faint("  │ "))
+		}
+		s.write(s.faint(strings.TrimSuffix(part, "\n")))
+		if strings.HasSuffix(part, "\n") {
+			s.write("\n")
+		}
+	}
+}
+
+func callTitle(c core.Call) string {
+	if c.Title != "" {
+		return oneLine(c.Title, 200)
+	}
+	return oneLine(c.Tool, 200)
+}
+
+// settled says what became of a question that nobody here has answered.
+func (s *screen) settled(r core.Reply) {
+	switch r.Outcome {
+	case core.OutcomeExpired:
+		s.line(s.warm("The time to answer is over."))
+	case core.OutcomeDecided, core.OutcomeAnswered, core.OutcomeDeclined, core.OutcomeAlone, core.OutcomeCanceled:
+	}
+}
+
+// question shows what somebody has to decide or to answer.
+func (s *screen) question(a core.Ask) {
+	if a.Kind == core.AskApproval {
+		return
+	}
+	s.line(s.strong("? ") + printable(a.Text))
+	for i, o := range a.Options {
+		s.line(fmt.Sprintf("  %d. %s", i+1, oneLine(strings.TrimSuffix(o.Label+": "+o.Description, ": "), 200)))
+	}
+}
+
+// choices are the answers that are possible.
+func (s *screen) choices(a core.Ask) string {
+	switch {
+	case a.Kind == core.AskApproval && a.Remember != "":
+		return "[y]es, [s]ession (" + oneLine(a.Remember, 80) + ") or [n]o: "
+	case a.Kind == core.AskApproval:
+		return "[y]es or [n]o: "
+	case len(a.Options) == 0:
+		return "your answer: "
+	case a.Freeform:
+		return "a number, or your answer: "
+	}
+	return "a number: "
+}

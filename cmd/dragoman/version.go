@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+// versionTemplate is what --version prints. ECA's clients ask the server that they
+// start for its version and look for a line that begins with its name.
+const (
+	versionTemplate    = "dragoman {{.Version}}\n"
+	ecaVersionTemplate = versionTemplate + "eca {{.Version}}\n"
+)
+
+func (a *app) version() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version, and what the program was built with",
+		Long:    "Print the version on the first line, then the compiler and the system it was built for.\n\"dragoman --version\" prints the first line only.",
+		Example: "  dragoman version\n  dragoman --version",
+		Args:    cobra.NoArgs,
+		RunE: a.begin(func(context.Context, []string) error {
+			_, err := fmt.Fprintf(a.out, "dragoman %s\n%s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		}),
+	}
+}
