@@ -1,0 +1,113 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// comeback is what a client of 2026-07-28 brings back with its user's answers: sealed, so that it can neither read nor
+// change it, and nothing that another process has sealed opens.
+type comeback struct {
+	Tool     string         `json:"tool"`
+	Session  core.SessionID `json:"session"`
+	Turn     core.TurnID    `json:"turn"`
+	Progress int            `json:"progress"` // said so far; a client may use its token again
+	Until    time.Time      `json:"until"`
+}
+
+// comebackTime is how long a client may take to come back. What it was asked is rejected long before.
+const comebackTime = 24 * time.Hour
+
+func (s *Server) seal(b comeback) (string, error) {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(s.key.Seal(nil, nil, text, nil)), nil
+}
+
+// unseal reads what a call brings back; a call that brings nothing back begins anew, and gets nil.
+func (s *Server) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
+	if p.RequestState == "" && p.InputResponses == nil {
+		return nil, nil
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(p.RequestState)
+	if err == nil {
+		sealed, err = s.key.Open(nil, nil, sealed, nil)
+	}
+	b := new(comeback)
+	if err != nil || json.Unmarshal(sealed, b) != nil || b.Tool != p.Name || time.Now().After(b.Until) {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "requestState is not one that this gateway gave out, or it is too old"}
+	}
+	return b, nil
+}
+
+// askAgain answers a call with what its user must be asked. The turn goes on waiting; the client calls again.
+func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
+	state, err := c.server.seal(comeback{
+		Tool: f.req.Params.Name, Session: f.h.id, Turn: f.turn.id, Progress: f.progress.n, Until: time.Now().Add(comebackTime),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	requests := mcp.InputRequestMap{}
+	for _, a := range f.pending() {
+		requests[string(a.ID)] = elicitation(modernVersion, f.h.meta, a, f.turn.called(a.Call))
+		c.limit(f.h, a)
+	}
+	if len(requests) == 0 { // settled meanwhile
+		return f.answer()
+	}
+	return &mcp.CallToolResult{InputRequests: requests, RequestState: state}, nil, nil
+}
+
+// resume settles what a client has come back with.
+func (c *client) resume(h *held, b *comeback, answers mcp.InputResponseMap) {
+	for _, a := range h.a.Pending() {
+		answer, ok := answers[string(a.ID)]
+		if !ok || a.Turn != b.Turn || a.Kind != core.AskApproval {
+			continue
+		}
+		h.unlimit(a.ID)
+		if r, ok := answer.(*mcp.ElicitResult); ok && r != nil {
+			c.understand(h, a, r)
+		} else {
+			c.settle(h, a, core.RejectOnce, "the client answered something else")
+		}
+	}
+}
+
+// limit rejects an approval when the client has not come back in time.
+func (c *client) limit(h *held, a core.Ask) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.limits[a.ID] != nil {
+		return
+	}
+	c.timers.Add(1)
+	t := time.AfterFunc(c.server.opts.ElicitationTimeout, func() {
+		defer c.timers.Done()
+		c.expire(h, a)
+	})
+	h.limits[a.ID] = func() {
+		if t.Stop() {
+			c.timers.Done()
+		}
+	}
+}
+
+func (h *held) unlimit(id core.AskID) {
+	h.mu.Lock()
+	stop := h.limits[id]
+	delete(h.limits, id)
+	h.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}

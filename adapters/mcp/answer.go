@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/creachadair/jrpc2"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"dragoman/adapters/wire"
+)
+
+// answer writes an answer of the SDK's under the client's own id. A call that the client has taken back is not answered
+// (Basic, Cancellation).
+func (l *link) answer(r *jsonrpc.Response) error {
+	c := l.take(r.ID)
+	if c == nil {
+		return nil
+	}
+	defer l.left()
+	if c.canceled() {
+		return l.put(c.in, c.slot, nil)
+	}
+	if r.Error != nil {
+		return l.put(c.in, c.slot, appendError(nil, c.raw, r.Error))
+	}
+	result := r.Result
+	l.mu.Lock()
+	early := l.early
+	l.mu.Unlock()
+	switch {
+	case early != nil:
+		result = earlyResult(c.method, early, result)
+	case c.method == "initialize":
+		l.negotiated(result)
+	case c.lane == l.modern && c.method == "tools/call":
+		result = asking(result)
+	}
+	b := append(appendHead(nil, c.raw), `,"result":`...)
+	return l.put(c.in, c.slot, append(wire.AppendRaw(b, result), '}'))
+}
+
+// asking takes the content, which the SDK writes as null, out of a result that asks for input (2026-07-28, Multi
+// round-trip requests): it has none.
+func asking(result json.RawMessage) json.RawMessage {
+	var r map[string]json.RawMessage
+	if !bytes.Contains(result, []byte(`"input_required"`)) || json.Unmarshal(result, &r) != nil || string(r["content"]) != "null" {
+		return result
+	}
+	delete(r, "content")
+	changed, err := json.Marshal(r)
+	if err != nil {
+		return result
+	}
+	return changed
+}
+
+// negotiated notes the version that an initialize has led to.
+func (l *link) negotiated(result json.RawMessage) {
+	var r struct {
+		Version string `json:"protocolVersion"`
+	}
+	if json.Unmarshal(result, &r) != nil {
+		return
+	}
+	l.mu.Lock()
+	l.version = r.Version
+	l.mu.Unlock()
+}
+
+// refuse answers what never became a call; an id of nil is null.
+func (l *link) refuse(in *batch, id json.RawMessage, err error) {
+	l.put(in, in.begin(), appendError(nil, id, err)) //nolint:errcheck // a connection that ended has nobody to tell
+}
+
+// put queues an answer, or adds it to its batch; a nil one only ends what the batch expects.
+func (l *link) put(in *batch, at int, answer []byte) error {
+	if in != nil {
+		answer = in.end(at, answer)
+	}
+	if answer == nil {
+		return nil
+	}
+	return l.out.Put(answer)
+}
+
+func appendHead(dst []byte, id json.RawMessage) []byte {
+	return wire.AppendRaw(append(dst, `{"jsonrpc":"2.0","id":`...), id)
+}
+
+// appendError appends a whole error answer. The SDK gives plain errors the code 0; they are about requests that do not
+// fit the state of the connection.
+func appendError(dst []byte, id json.RawMessage, err error) []byte {
+	code, message, data := int64(jrpc2.InvalidRequest), err.Error(), json.RawMessage(nil)
+	if e, ok := errors.AsType[*jrpc2.Error](err); ok {
+		code, message, data = int64(e.Code), e.Message, e.Data
+	} else if b, err := jsonrpc.EncodeMessage(&jsonrpc.Response{Error: err}); err == nil {
+		var m struct {
+			Error jsonrpc.Error `json:"error"`
+		}
+		if json.Unmarshal(b, &m) == nil && m.Error.Code != 0 {
+			code, message, data = m.Error.Code, m.Error.Message, m.Error.Data
+		}
+	}
+	dst = append(appendHead(dst, id), `,"error":{"code":`...)
+	dst = strconv.AppendInt(dst, code, 10)
+	dst = wire.AppendString(append(dst, `,"message":`...), message)
+	if len(data) > 0 {
+		dst = wire.AppendRaw(append(dst, `,"data":`...), data)
+	}
+	return append(dst, '}', '}')
+}
+
+// batch collects the answers to one batch, which leave as one array when the last has been given (2025-03-26, Base
+// protocol, Batching), in the order of what they answer. A nil batch is a single message.
+type batch struct {
+	mu    sync.Mutex // guards the fields below
+	open  int        // answers that are still to come
+	slots [][]byte
+}
+
+// begin expects one more answer, whose place it returns.
+func (b *batch) begin() int {
+	if b == nil {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open++
+	b.slots = append(b.slots, nil)
+	return len(b.slots) - 1
+}
+
+// end puts an answer in its place; a nil one is left out. The last returns the whole array, unless it is empty.
+func (b *batch) end(at int, answer []byte) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.slots[at] = answer
+	if b.open--; b.open > 0 {
+		return nil
+	}
+	given := slices.DeleteFunc(b.slots, func(s []byte) bool { return s == nil })
+	if len(given) == 0 {
+		return nil
+	}
+	return append(append([]byte{'['}, bytes.Join(given, []byte{','})...), ']')
+}
+
+// batch takes the messages of an array, one after the other. Only 2025-03-26 has batches.
+func (l *link) batch(ctx context.Context, b []byte) error {
+	l.mu.Lock()
+	version := l.version
+	l.mu.Unlock()
+	var list []json.RawMessage
+	switch err := json.Unmarshal(b, &list); {
+	case version != batchVersion:
+		l.refuse(nil, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "batches are not part of this protocol version"))
+		return nil
+	case err != nil || len(list) == 0 || len(list) > maxBatch:
+		l.refuse(nil, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "a batch holds 1 to %d messages", maxBatch))
+		return nil
+	}
+	all := new(batch)
+	mine := all.begin() // so that it does not end before the last message has been read
+	for _, m := range list {
+		if err := l.message(ctx, bytes.TrimSpace(m), all); err != nil {
+			return err
+		}
+	}
+	return l.put(all, mine, nil)
+}

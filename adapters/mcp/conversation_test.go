@@ -1,0 +1,356 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"dragoman/adapters/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+var updateGolden = flag.Bool("update", false, "rewrite the golden files")
+
+// act is an agent that does what the prompt says.
+func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
+	text := ""
+	for _, b := range t.Prompt() {
+		switch b := b.(type) {
+		case core.Text:
+			text += b.Text
+		case core.Link:
+			text += " [" + b.URI + "]"
+		case core.Image, core.Audio, core.Resource, core.Diff:
+		}
+	}
+	verb, rest, _ := strings.Cut(text, " ")
+	say := func(s string) error { return t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: s}) }
+	switch verb {
+	case "say":
+		return core.StopEnd, say(rest)
+	case "who":
+		return core.StopEnd, say(fmt.Sprintf("%s, %d hops, in %s, %+v", t.Origin().Client, t.Origin().Hops, strings.Join(t.Meta().Roots, " "), t.Settings()))
+	case "think":
+		h := t.NewThought()
+		return core.StopEnd, t.Emit(ctx,
+			core.ThoughtStarted{Thought: h}, core.ThoughtDelta{Thought: h, Text: rest}, core.ThoughtEnded{Thought: h},
+			core.PlanChanged{Entries: []core.PlanEntry{{Text: "look", Status: core.PlanDone}, {Text: "leap", Status: core.PlanActive}}},
+			core.TextDelta{Message: t.NewMessage(), Text: "So be it."},
+			core.UsageChanged{Turn: t.ID(), Last: core.Usage{In: 10, Out: 2}, Total: core.Usage{In: 10, Out: 2}})
+	case "later":
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+		return write(ctx, t, rest)
+	case "write":
+		if err := say("Let me write that."); err != nil {
+			return "", err
+		}
+		return write(ctx, t, rest)
+	case "slow":
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			return "", err
+		}
+		for range 10 {
+			select {
+			case <-time.After(d / 10):
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+			if err := t.Emit(ctx, core.Notice{Severity: core.Info, Text: "still at it"}); err != nil {
+				return "", err
+			}
+		}
+		return core.StopEnd, say("Done.")
+	case "hang":
+		if err := say("one moment"); err != nil {
+			return "", err
+		}
+		<-ctx.Done()
+		return "", ctx.Err()
+	case "long":
+		n, err := strconv.Atoi(rest)
+		if err != nil {
+			return "", err
+		}
+		m := t.NewMessage()
+		for range n {
+			if err := t.Emit(ctx, core.TextDelta{Message: m, Text: strings.Repeat("ä", 500)}); err != nil {
+				return "", err
+			}
+		}
+		return core.StopTokens, nil
+	case "refuse":
+		return core.StopRefusal, nil
+	case "loop":
+		return core.StopRequests, nil
+	}
+	return "", errors.New("the model is out of order; try another one")
+}
+
+// write writes files, at once when there are several.
+func write(ctx context.Context, t *core.Turn, names string) (core.StopReason, error) {
+	type result struct {
+		failed bool
+		err    error
+	}
+	list := strings.Fields(names)
+	results := make(chan result)
+	for _, name := range list {
+		call := core.Call{ID: t.NewCall(), Server: core.Native, Tool: "write_file", Args: coretest.Args(map[string]string{"path": name, "api_key": "hush"})}
+		go func() {
+			res, err := t.Invoke(ctx, call)
+			results <- result{res.Failed, err}
+		}()
+		if name != list[len(list)-1] {
+			synctestWait()
+		}
+	}
+	said, failed := "Written.", error(nil)
+	for range list {
+		r := <-results
+		failed = errors.Join(failed, r.err)
+		if r.failed {
+			said = "Not written."
+		}
+	}
+	if failed != nil {
+		return "", failed
+	}
+	return core.StopEnd, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: said})
+}
+
+// synctestWait puts a moment between two calls, so that their order is certain.
+func synctestWait() { <-time.After(time.Millisecond) }
+
+var writeFile = coretest.Tool{
+	Is: core.Spec{Server: core.Native, Name: "write_file", Kind: core.KindEdit},
+	Previews: func(context.Context, core.Invocation) (core.Preview, error) {
+		return core.Preview{
+			Title: "Write a.txt", Kind: core.KindEdit,
+			Content: []core.Block{core.Diff{Path: "/w/a.txt", New: "hello\n", Created: true, Patch: "@@ -0,0 +1 @@\n+hello\n", Added: 1}},
+		}, nil
+	},
+	Runs: func(_ context.Context, inv core.Invocation) (core.Result, error) {
+		inv.Output("half way\n")
+		return core.Result{Blocks: []core.Block{core.Text{Text: "6 bytes"}}, Structured: []byte(`{"bytes":6}`)}, nil
+	},
+}
+
+// asks wants everything approved, and remembers.
+var asks = coretest.Policy(func(c core.Check) core.Verdict {
+	switch c.Origin.Approvals {
+	case core.ApprovalsAuto:
+		return core.Verdict{Effect: core.Allow, Why: "allowed unasked"}
+	case core.ApprovalsDeny, core.ApprovalsReadOnly:
+		return core.Verdict{Effect: core.Deny, Why: "rejected: the caller wants nothing that must be asked for (" + string(c.Origin.Approvals) + ")"}
+	case core.ApprovalsAsk, "":
+	}
+	if d, ok := c.Remembered["edits"]; ok {
+		if d.Allows() {
+			return core.Verdict{Effect: core.Allow, Why: "allowed for this session"}
+		}
+		return core.Verdict{Effect: core.Deny, Why: "rejected for this session"}
+	}
+	return core.Verdict{Effect: core.MustAsk, Why: "it changes a file", Remember: "edits", RememberText: "changes to files"}
+})
+
+func newGateway(store core.Store, last int, broken error) *core.Gateway {
+	prof := &core.Profile{
+		Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}, {Name: "plan", Backend: &coretest.Backend{Run: act}}},
+		Models: []core.ModelInfo{{ID: "offline/demo"}}, Toolboxes: []core.Toolbox{coretest.Tools{writeFile}}, Policy: asks,
+	}
+	return core.New(core.Config{
+		Store: store, Node: "test",
+		NewID:   func() string { last++; return "s" + strconv.Itoa(last) },
+		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, broken },
+	})
+}
+
+// serve starts a server; stop hangs up and reports what is left behind.
+func serve(t *testing.T, o mcp.Options) (peer *wiretest.Peer, stop func()) {
+	t.Helper()
+	in, out, peer := wiretest.New(wire.Newline)
+	served := make(chan error, 1)
+	o.Version = "1.2.3"
+	if o.Instructions == "" {
+		o.Instructions = "be nice"
+	}
+	go func() { served <- mcp.New(o).Serve(t.Context(), in, out) }()
+	return peer, func() {
+		peer.Hangup()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	}
+}
+
+// Each file holds one conversation: lines to the server (->), those that follow each other in one write, and everything
+// that it said (<-), once nothing moves any more. "== 50s" lets that time pass, and "== close" ends the input. DIR stands
+// for the workspace, STATE for the last requestState. A file's comment may hold "flags:" and then roots, home, auto, or
+// broken (a configuration that is wrong). The files of an archive are connections to one store after each other.
+func TestConversations(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no conversations: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			store := coretest.NewMemory()
+			for i, f := range ar.Files {
+				var got string
+				synctest.Test(t, func(t *testing.T) { got = converse(t, store, 10*i, dir, string(ar.Comment), string(f.Data)) })
+				if *updateGolden {
+					ar.Files[i].Data = []byte(got)
+				} else if got != string(f.Data) {
+					t.Errorf("%s: got\n%s\nwant\n%s", f.Name, got, f.Data)
+				}
+			}
+			if *updateGolden {
+				if err := os.WriteFile(file, txtar.Format(ar), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func converse(t *testing.T, store core.Store, sessions int, dir, comment, script string) string {
+	_, flags, _ := strings.Cut(comment, "flags:")
+	has := func(flag string) bool { return strings.Contains(flags, flag) }
+	var broken error
+	if has("broken") {
+		broken = errors.New(`config.yaml:3:5: modle: unknown key; did you mean "model"?`)
+	}
+	g := newGateway(store, sessions, broken)
+	o := mcp.Options{Gateway: g, Cwd: dir, Home: "/home/ada", AllowAuto: has("auto")}
+	if has("home") {
+		o.Home = dir
+	}
+	if has("roots") {
+		o.Roots = []string{filepath.Join(dir, "sub")}
+	}
+	peer, stop := serve(t, o)
+	defer func() {
+		stop()
+		if err := g.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("close the gateway: %v", err)
+		}
+	}()
+	p := player{t: t, peer: peer, dir: dir}
+	return p.play(script)
+}
+
+// player plays a script.
+type player struct {
+	t     *testing.T
+	peer  *wiretest.Peer
+	dir   string
+	state string
+	out   strings.Builder
+}
+
+var stateMember = regexp.MustCompile(`"requestState":"([^"]+)"`)
+
+func (p *player) play(script string) string {
+	var group []string
+	for text := range strings.Lines(script) {
+		text = strings.TrimRight(text, "\n")
+		msg, ours := strings.CutPrefix(text, "-> ")
+		if ours {
+			group = append(group, strings.NewReplacer("DIR", p.dir, "STATE", p.state).Replace(msg))
+			p.out.WriteString(text + "\n")
+			continue
+		}
+		p.send(&group)
+		if strings.HasPrefix(text, "<- ") {
+			continue
+		}
+		p.out.WriteString(text + "\n")
+		if what, ok := strings.CutPrefix(text, "== "); ok {
+			p.pass(what)
+		}
+	}
+	p.send(&group)
+	return p.out.String()
+}
+
+func (p *player) pass(what string) {
+	if what == "close" {
+		p.peer.Hangup()
+	} else if d, err := time.ParseDuration(what); err == nil {
+		<-time.After(d)
+	} else {
+		p.t.Errorf("%q is not a time", what)
+	}
+	p.drain()
+}
+
+func (p *player) send(group *[]string) {
+	if len(*group) == 0 {
+		return
+	}
+	if err := p.peer.Send(*group...); err != nil {
+		p.t.Fatalf("send: %v", err)
+	}
+	*group = nil
+	p.drain()
+}
+
+// drain writes down what came: what is not an answer, then the answers by their ids, since calls run beside each other,
+// then the questions that are taken back, which the SDK does on goroutines of its own.
+func (p *player) drain() {
+	var lines, answers, last []string
+	for synctest.Wait(); p.peer.Pending(); synctest.Wait() {
+		msg, err := p.peer.Next()
+		if err != nil {
+			break
+		}
+		if m := stateMember.FindStringSubmatch(msg); m != nil {
+			p.state = m[1]
+			msg = strings.ReplaceAll(msg, m[1], "STATE")
+		}
+		msg = "<- " + strings.ReplaceAll(msg, p.dir, "DIR") + "\n"
+		switch {
+		case strings.Contains(msg, `"method":"notifications/cancelled"`):
+			last = append(last, msg)
+		case strings.Contains(msg, `"method":`):
+			lines = append(lines, msg)
+		default:
+			answers = append(answers, msg)
+		}
+	}
+	slices.Sort(answers)
+	for _, msg := range slices.Concat(lines, answers, last) {
+		p.out.WriteString(msg)
+	}
+}

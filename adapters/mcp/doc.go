@@ -1,0 +1,46 @@
+// Package mcp offers the gateway's agent to other agents: a Model Context Protocol server over standard input and
+// output, protocol versions 2024-11-05 to 2026-07-28 and an early dialect with a number for a version.
+//
+// # Vocabulary
+//
+// A [Server] serves connections. A client is one connection; it holds a core.Attachment for each session it has named.
+// A link is the connection's pipe, and a lane is one life cycle on it: the legacy lane begins with initialize, on the
+// modern lane (2026-07-28) every request stands alone. Each lane is an mcp.Transport with an SDK session of its own, so
+// that both can be spoken on one pipe. A call is a request of the client's that is not answered yet. A turn is the fold
+// of a core turn's records: what a tool's result says is derived from it and from nothing else.
+//
+// # Order
+//
+// The SDK runs tool calls beside each other. What must keep the order of the stream is decided on the goroutine that
+// reads: a call that names a session takes its place there (order.go), and a cancel ends the context of the call that it
+// names before anything behind it is read (link.go). A tool waits for its place, does what needs it (a prompt is
+// admitted, a cancel is passed on) and gives it up; its answer gives it up at the latest. So a cancel in the same write
+// as its prompt is never lost, and a prompt behind it is not refused for the turn that is about to end.
+//
+// # Waiting
+//
+// A tool that follows a turn reads the session's log on its own goroutine until the turn has ended, a person must be
+// asked whom the client cannot ask, or wait_seconds are over (follow.go). While the client's user is being asked that
+// clock stands still. Questions are level-triggered: what the log says is waiting is compared with what has been put to
+// the client, at 2025-06-18 and 2025-11-25 as requests (elicit.go), at 2026-07-28 as a result that the client answers by
+// calling again (again.go). No answer, and no understandable one, is ever taken for a yes.
+//
+// # Locks and goroutines
+//
+// Every mutex is a leaf: nothing is called, sent or written while one is held. [Server.Serve] reads on its own goroutine
+// and ends after the writer, the SDK's sessions, every tool and every question have ended. The SDK starts a goroutine
+// for each call; a tool starts one for each question that it puts to the client.
+//
+// # Why
+//
+// The SDK's own stdio transport ends at the first line that is not a message, passes ids through float64 and never
+// answers a repeated one; hence the link. Its session has one state, so that a client which asks server/discover first
+// and then says initialize is refused as a duplicate; hence the lanes. The protocol version that a client invents is
+// replaced by the one that will be negotiated, since the SDK compares the client's own text with later versions.
+//
+// A prompt to a busy session is refused, with the turn that runs in the error, rather than queued: the caller is a
+// program that can wait or cancel, and a second answer under one session would be read as the first one's.
+//
+// The decision in the elicitation form is not marked as required, although it always has a default: clients that check
+// an accept without content against the form would turn a yes into an error.
+package mcp

@@ -1,0 +1,117 @@
+package mcp
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// The versions of the protocol that differ for us.
+const (
+	earlyVersion  = "2024-11-05" // what the early dialect is served as
+	batchVersion  = "2025-03-26" // the only one with batches
+	elicitVersion = "2025-06-18" // the first with elicitation
+	titledVersion = "2025-11-25" // the first whose forms have titled choices; the last that begins with initialize
+	modernVersion = "2026-07-28" // the first without initialize
+)
+
+// legacyVersions are those that initialize can lead to.
+var legacyVersions = []string{earlyVersion, batchVersion, elicitVersion, titledVersion}
+
+// begins looks at the parameters of initialize. A number for a version marks the early dialect (one client spoke it
+// before versions were dates): the SDK sees the oldest version instead, and the answers are made to suit both. A version
+// that nobody knows becomes the one that will be answered.
+func (l *link) begins(params json.RawMessage) json.RawMessage {
+	var p map[string]json.RawMessage
+	if json.Unmarshal(params, &p) != nil {
+		return params
+	}
+	raw := p["protocolVersion"]
+	var name string
+	switch {
+	case len(raw) > 0 && strings.IndexByte("-0123456789", raw[0]) >= 0:
+		l.mu.Lock()
+		l.early = raw
+		l.mu.Unlock()
+		name = earlyVersion
+	case json.Unmarshal(raw, &name) != nil || slices.Contains(legacyVersions, name):
+		return params
+	default:
+		name = titledVersion
+	}
+	p["protocolVersion"], _ = json.Marshal(name) // a string always encodes
+	changed, err := json.Marshal(p)
+	if err != nil {
+		return params
+	}
+	return changed
+}
+
+// earlyResult adds to a result what the early dialect looks for. What a client of 2024-11-05 looks for stays.
+func earlyResult(method string, version, result json.RawMessage) json.RawMessage {
+	switch method {
+	case "resources/subscribe", "resources/unsubscribe", "logging/setLevel":
+		return json.RawMessage("null")
+	}
+	var r map[string]json.RawMessage
+	if json.Unmarshal(result, &r) != nil {
+		return result
+	}
+	switch method {
+	case "initialize":
+		r["protocolVersion"] = version
+	case "prompts/get":
+		r["prompt"] = joined(r["messages"])
+	case "tools/call":
+		r["output"] = joined(r["content"])
+	case "resources/read":
+		r["contents"] = typed(r["contents"])
+	default:
+		return result
+	}
+	changed, err := json.Marshal(r)
+	if err != nil {
+		return result
+	}
+	return changed
+}
+
+// joined is the text of a list of contents, or of messages with a content each.
+func joined(list json.RawMessage) json.RawMessage {
+	type content struct {
+		Text    string `json:"text"`
+		Content struct {
+			Text string `json:"text"`
+		} `json:"content"`
+	}
+	var items []content
+	_ = json.Unmarshal(list, &items) // what has no text adds none
+	texts := make([]string, 0, len(items))
+	for _, c := range items {
+		if t := c.Text + c.Content.Text; t != "" {
+			texts = append(texts, t)
+		}
+	}
+	text, _ := json.Marshal(strings.Join(texts, "\n")) // a string always encodes
+	return text
+}
+
+// typed adds a contentType to each of a list of contents.
+func typed(list json.RawMessage) json.RawMessage {
+	var items []map[string]json.RawMessage
+	if json.Unmarshal(list, &items) != nil {
+		return list
+	}
+	for _, c := range items {
+		kind := "text"
+		if c["blob"] != nil {
+			kind = "blob"
+		}
+		c["contentType"], _ = json.Marshal(kind) // a string always encodes
+	}
+	changed, err := json.Marshal(items)
+	if err != nil {
+		return list
+	}
+	return changed
+}

@@ -1,0 +1,236 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// asker is how a client's user can be asked.
+type asker uint8
+
+const (
+	asksNobody asker = iota // only by the calling model, which has agent_approve
+	asksNow                 // elicitation/create (2025-06-18 and 2025-11-25, Client, Elicitation)
+	asksAgain               // a result that the client answers by calling again (2026-07-28, Multi round-trip requests)
+)
+
+// askerOf tells by a request's version and the client's capabilities.
+func askerOf(req *mcp.CallToolRequest) asker {
+	version, caps := req.ProtocolVersion(), req.ClientCapabilities()
+	if caps == nil || caps.Elicitation == nil || version < elicitVersion {
+		return asksNobody
+	}
+	if e := caps.Elicitation; e.Form == nil && e.URL != nil { // neither: forms, as before there was a choice
+		return asksNobody
+	}
+	if version >= modernVersion {
+		return asksAgain
+	}
+	return asksNow
+}
+
+var (
+	errWithdrawn = errors.New("settled elsewhere")
+	errUnasked   = errors.New("nobody answered in time")
+)
+
+// questions are what a call has put to the client and not heard of. Its methods belong to the call's goroutine.
+type questions struct {
+	wg  sync.WaitGroup
+	now map[core.AskID]context.CancelCauseFunc
+}
+
+// open is how many are open.
+func (q *questions) open() int { return len(q.now) }
+
+// wait ends what is open. Their contexts have ended.
+func (q *questions) wait() { q.wg.Wait() }
+
+// ask compares what waits with what is open: it asks what is missing and takes back what is gone.
+func (f *follower) ask(ctx context.Context) {
+	pending := f.pending()
+	waits := make(map[core.AskID]bool, len(pending))
+	for _, a := range pending {
+		waits[a.ID] = true
+	}
+	q := &f.asked
+	for id, cancel := range q.now {
+		if !waits[id] {
+			cancel(errWithdrawn)
+			delete(q.now, id)
+		}
+	}
+	for _, a := range pending {
+		if q.now[a.ID] != nil || !f.h.claim(a.ID) {
+			continue
+		}
+		asking, cancel := context.WithCancelCause(ctx)
+		if q.now == nil {
+			q.now = map[core.AskID]context.CancelCauseFunc{}
+		}
+		q.now[a.ID] = cancel
+		call := f.turn.called(a.Call)
+		q.wg.Go(func() {
+			defer f.h.unclaim(a.ID)
+			defer cancel(nil)
+			f.c.elicit(asking, f.req, f.h, a, call)
+		})
+	}
+}
+
+// claim keeps two calls on one turn from asking the same.
+func (h *held) claim(id core.AskID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.asking[id] {
+		return false
+	}
+	h.asking[id] = true
+	return true
+}
+
+func (h *held) unclaim(id core.AskID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.asking, id)
+}
+
+// elicit puts one approval to the client's user and settles it by what comes back. What is no longer wanted is taken back
+// by the SDK.
+func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, a core.Ask, call core.Call) {
+	limited, stop := context.WithTimeoutCause(ctx, c.server.opts.ElicitationTimeout, errUnasked)
+	defer stop()
+	var raw mcp.ElicitResult
+	res, err := req.Session.Elicit(context.WithValue(limited, rawAnswer{}, &raw), elicitation(req.ProtocolVersion(), h.meta, a, call))
+	switch {
+	case ctx.Err() != nil: // withdrawn, or the call has ended: whoever follows the turn next asks again
+		return
+	case limited.Err() != nil:
+		c.expire(h, a)
+	case err != nil:
+		c.settle(h, a, core.RejectOnce, "the client could not ask: "+line(err.Error(), maxSummary))
+	default:
+		raw.Action = cmp.Or(raw.Action, res.Action)
+		c.understand(h, a, &raw)
+	}
+}
+
+// understand settles an approval by a user's answer (§ Elicitation, Response Actions). An answer that is no decision
+// rejects.
+func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) {
+	note, _ := r.Content["note"].(string)
+	switch r.Action {
+	case "accept":
+		switch d := r.Content["decision"]; d {
+		case nil, "", string(core.AllowOnce):
+			c.settle(h, a, core.AllowOnce, note)
+		case string(core.AllowSession):
+			c.settle(h, a, core.AllowSession, note)
+		default:
+			c.settle(h, a, core.RejectOnce, line(fmt.Sprintf("the answer %q is none of those offered", fmt.Sprint(d)), maxSummary))
+		}
+	case "decline":
+		c.settle(h, a, core.RejectOnce, note)
+	case "cancel":
+		h.stop(a.Turn)
+		if err := h.a.Cancel(context.Background(), a.Turn, core.ErrCanceled); err != nil {
+			c.server.log.Warn("cancel a turn", zap.String("session", string(h.id)), zap.Error(err))
+		}
+	default:
+		c.settle(h, a, core.RejectOnce, "the client's answer is neither accept, decline nor cancel")
+	}
+}
+
+// settle decides; what no longer waits is none of our business.
+func (c *client) settle(h *held, a core.Ask, d core.Decision, note string) {
+	c.answer(h, a, core.Reply{Outcome: core.OutcomeDecided, Decision: d, Text: note})
+}
+
+// expire rejects what nobody has decided in time.
+func (c *client) expire(h *held, a core.Ask) {
+	c.answer(h, a, core.Reply{Outcome: core.OutcomeExpired, Text: errUnasked.Error()})
+}
+
+func (c *client) answer(h *held, a core.Ask, r core.Reply) {
+	err := h.a.Answer(context.Background(), a.ID, r)
+	if err != nil && !errors.Is(err, core.ErrNotAsked) {
+		c.server.log.Warn("settle an approval", zap.String("session", string(h.id)), zap.Error(err))
+	}
+}
+
+// rawAnswer is the context's key for where keepAnswer leaves what the client said.
+type rawAnswer struct{}
+
+// keepAnswer keeps the SDK from checking an answer against the form: an accept without content means the default, and
+// what does not fit is for understand to reject.
+func keepAnswer(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		answer, ok := res.(*mcp.ElicitResult)
+		keep, wanted := ctx.Value(rawAnswer{}).(*mcp.ElicitResult)
+		if err != nil || !ok || !wanted {
+			return res, err
+		}
+		*keep = *answer
+		return &mcp.ElicitResult{Action: answer.Action}, nil
+	}
+}
+
+// elicitation is the form that is put to the user.
+func elicitation(version string, m core.Meta, a core.Ask, c core.Call) *mcp.ElicitParams {
+	return &mcp.ElicitParams{Mode: "form", Message: question(m, a, c), RequestedSchema: form(version, a)}
+}
+
+// question names the tool, what it would do, and where.
+func question(m core.Meta, a core.Ask, c core.Call) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Allow the agent to use %s?", toolName(c))
+	if c.Title != "" {
+		fmt.Fprintf(&b, "\n%s", line(c.Title, maxSummary))
+	}
+	if args := redacted(c.Args); args != "" {
+		fmt.Fprintf(&b, "\nArguments: %s", args)
+	}
+	for _, block := range c.Content {
+		if d, ok := block.(core.Diff); ok && d.Patch != "" {
+			fmt.Fprintf(&b, "\n%s", cutRune(d.Patch, 2000))
+		}
+	}
+	fmt.Fprintf(&b, "\nDirectory: %s", m.Cwd)
+	if a.Text != "" {
+		fmt.Fprintf(&b, "\nWhy it asks: %s", line(a.Text, maxSummary))
+	}
+	return b.String()
+}
+
+// form is the schema of the answer. Choices have had titles in this way since 2025-11-25.
+func form(version string, a core.Ask) json.RawMessage {
+	const once = "Allow once"
+	always := "Allow for this session: " + line(a.Remember, maxSummary)
+	b := []byte(`{"type":"object","properties":{"decision":{"type":"string","title":"Decision",`)
+	if version >= titledVersion {
+		b = wire.AppendString(append(b, `"oneOf":[{"const":"allow_once","title":`...), once)
+		if a.Remember != "" {
+			b = wire.AppendString(append(b, `},{"const":"allow_session","title":`...), always)
+		}
+		b = append(b, `}],"default":"allow_once"`...)
+	} else {
+		values, names := `["allow_once"]`, wire.AppendString([]byte{'['}, once)
+		if a.Remember != "" {
+			values, names = `["allow_once","allow_session"]`, wire.AppendString(append(names, ','), always)
+		}
+		b = append(append(b, `"enum":`+values+`,"enumNames":`...), append(names, ']')...)
+	}
+	return append(b, `},"note":{"type":"string","title":"Note","description":"A word to the agent; may be left out."}}}`...)
+}

@@ -1,0 +1,41 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// errText is a mistake of the caller's, in words for it.
+type errText string
+
+func (e errText) Error() string { return string(e) }
+
+// failed makes an error of the core a tool's error. What the calling model can do about it is said; the context's end is
+// returned as it is, since nobody waits for the result any more.
+func failed(session core.SessionID, err error) (*mcp.CallToolResult, any, error) {
+	busy, isBusy := errors.AsType[*core.BusyError](err)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, core.ErrCanceled):
+		return nil, nil, err
+	case isBusy:
+		text := fmt.Sprintf("The session is busy with turn %q. Wait for it with agent_wait, or stop it with agent_cancel.", busy.Turn)
+		r := refusal("%s", text)
+		return r, turnResult{Session: session, Turn: busy.Turn, Status: statusRunning, Text: text}, nil
+	case errors.Is(err, core.ErrNotFound):
+		return refusal("There is no session %q. session_list lists those that there are; without session_id agent_prompt starts one.", session), nil, nil
+	case errors.Is(err, core.ErrNotAsked):
+		return refusal("No approval of that id waits: it was decided, or its turn has ended. agent_wait tells what waits."), nil, nil
+	case errors.Is(err, errNoTurn):
+		return refusal("There is no such turn in session %q. session_get tells what was said in it.", session), nil, nil
+	case errors.Is(err, core.ErrClosed):
+		return refusal("The session %q was closed.", session), nil, nil
+	case errors.Is(err, core.ErrShutdown):
+		return refusal("The gateway is shutting down."), nil, nil
+	}
+	return refusal("%s", err), nil, nil
+}

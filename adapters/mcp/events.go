@@ -1,0 +1,114 @@
+package mcp
+
+import (
+	"fmt"
+
+	"dragoman/core"
+)
+
+const (
+	maxEvents     = 200      // events that one agent_wait returns
+	maxEventBytes = 64 << 10 // and bytes of their text
+)
+
+// event is one thing that has happened in a turn, as agent_wait tells it.
+type event struct {
+	Type   string `json:"type"`
+	Text   string `json:"text,omitempty"`
+	ID     string `json:"id,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Status string `json:"status,omitempty"`
+}
+
+// The types of an event. Text of one type that follows itself is one event.
+const (
+	eventText     = "text"
+	eventThought  = "thought"
+	eventTool     = "tool"
+	eventApproval = "approval"
+	eventPlan     = "plan"
+	eventNotice   = "notice"
+	eventEnded    = "ended"
+)
+
+// events collects what has happened behind a position, until there is enough for one result; then the cursor stays.
+type events struct {
+	after core.Pos
+	list  []event
+	bytes int
+	full  bool
+}
+
+// cursor is where the next agent_wait goes on.
+func (e *events) cursor() string { return e.after.String() }
+
+// add takes a record of the turn's, which t has folded.
+func (e *events) add(t *turn, r core.Record) {
+	if r.Seq == 0 || e.full || !e.after.Before(r.End()) {
+		return
+	}
+	if r.Seq == e.after.Seq && r.Off < e.after.Off {
+		_, rest, ok, err := e.after.Splice(r)
+		if err != nil || !ok {
+			return
+		}
+		r = rest
+	}
+	ev, ok := happened(t, r.Event)
+	if !ok {
+		e.after = r.End()
+		return
+	}
+	last := len(e.list) - 1
+	joins := last >= 0 && e.list[last].Type == ev.Type && (ev.Type == eventText || ev.Type == eventThought)
+	if e.bytes > maxEventBytes || len(e.list) >= maxEvents && !joins {
+		e.full = true
+		return
+	}
+	e.after = r.End()
+	e.bytes += len(ev.Text)
+	if joins {
+		e.list[last].Text += ev.Text
+		return
+	}
+	e.list = append(e.list, ev)
+}
+
+// happened is the event that a record becomes.
+//
+// On purpose there is none for: what is before the turn, the prompt, what streams into and out of calls, the marks around
+// thoughts, answers to approvals (the call goes on), and what is the session's rather than the turn's.
+func happened(t *turn, ev core.Event) (event, bool) {
+	switch e := ev.(type) {
+	case core.TextDelta:
+		return event{Type: eventText, Text: e.Text}, true
+	case core.ThoughtDelta:
+		return event{Type: eventThought, Text: e.Text}, true
+	case core.CallChanged:
+		return event{Type: eventTool, ID: string(e.Call.ID), Name: toolName(e.Call), Status: callStatus(e.Call.State), Text: summary(e.Call)}, true
+	case core.Asked:
+		if e.Ask.Kind == core.AskApproval {
+			a := t.approval(e.Ask)
+			return event{Type: eventApproval, ID: string(a.ID), Name: a.Tool, Text: a.Summary}, true
+		}
+	case core.PlanChanged:
+		return event{Type: eventPlan, Text: planLine(e)}, true
+	case core.Notice:
+		return event{Type: eventNotice, Status: string(e.Severity), Text: e.Text}, true
+	case core.TurnEnded:
+		return event{Type: eventEnded, Status: stopStatus(e.Stop), Text: e.Err}, true
+	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,
+		core.CallArgs, core.CallOutput, core.Answered, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
+		core.Truncated, core.Unknown:
+	}
+	return event{}, false
+}
+
+// planText is a plan in lines.
+func planText(p core.PlanChanged) string {
+	s := ""
+	for _, e := range p.Entries {
+		s += fmt.Sprintf("- [%s] %s\n", e.Status, e.Text)
+	}
+	return s
+}

@@ -1,0 +1,151 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+var (
+	// errLook ends one wait for records: there is something else to do.
+	errLook   = errors.New("time to look up")
+	errNoTurn = errors.New("no such turn")
+)
+
+// follower follows a turn for one call. It belongs to the call's goroutine.
+type follower struct {
+	c        *client
+	req      *mcp.CallToolRequest
+	h        *held
+	turn     turn
+	wait     time.Duration // that are left
+	progress progress
+	events   *events // nil: not wanted
+	asker    asker   // how the client's user can be asked
+	asked    questions
+}
+
+// outcome is why following ended.
+type outcome uint8
+
+const (
+	turnEnded outcome = iota
+	timeUp            // the turn goes on
+	mustAsk           // what waits is for the caller to settle
+)
+
+// follow reads the log behind from until the turn has ended, a person must be asked whom a request cannot reach, or the
+// time is up. It blocks; when ctx ends it returns its cause.
+func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
+	asking, stop := context.WithCancel(ctx)
+	defer f.asked.wait() // after stop: what is open is taken back
+	defer stop()
+	r := f.h.a.Read(from)
+	defer r.Close()
+	head := f.h.a.Head()
+	for {
+		recs, err := f.next(ctx, r, head)
+		if err != nil && !errors.Is(err, errLook) {
+			return timeUp, err
+		}
+		f.take(ctx, recs)
+		if f.turn.ended {
+			return turnEnded, nil
+		}
+		f.progress.flush(ctx, time.Now())
+		if r.Pos().Before(head) {
+			continue
+		}
+		if !f.turn.begun && !slices.Contains(f.h.a.State().Queued, f.turn.id) {
+			return timeUp, errNoTurn
+		}
+		switch {
+		case f.h.ending(f.turn.id): // what waits will be taken back
+		case f.asker == asksNow && f.wait > 0:
+			f.ask(asking)
+		case f.asker == asksNow:
+		case len(f.pending()) > 0 && (f.asker == asksNobody || f.wait > 0):
+			return mustAsk, nil
+		}
+		if f.wait <= 0 && f.asked.open() == 0 {
+			return timeUp, nil
+		}
+	}
+}
+
+// take folds records.
+func (f *follower) take(ctx context.Context, recs []core.Record) {
+	for _, rec := range recs {
+		if !f.turn.apply(rec) {
+			continue
+		}
+		if f.events != nil {
+			f.events.add(&f.turn, rec)
+		}
+		if f.turn.ended {
+			return
+		}
+		f.progress.tell(ctx, time.Now(), told(&f.turn, rec.Event))
+	}
+}
+
+// next waits for records: no longer than is left, while nobody is being asked, and than the next progress is due. All
+// that stands before head is read without waiting.
+func (f *follower) next(ctx context.Context, r *core.Reader, head core.Pos) ([]core.Record, error) {
+	if r.Pos().Before(head) {
+		return r.Next(ctx)
+	}
+	begin := time.Now()
+	until := f.progress.due()
+	counts := f.asked.open() == 0
+	if end := begin.Add(f.wait); counts && (until.IsZero() || end.Before(until)) {
+		until = end
+	}
+	waiting, stop := ctx, context.CancelFunc(func() {})
+	if !until.IsZero() {
+		waiting, stop = context.WithDeadlineCause(ctx, until, errLook)
+	}
+	recs, err := r.Next(waiting)
+	stop()
+	if counts {
+		f.wait -= time.Since(begin)
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return recs, err
+}
+
+// pending are the turn's approvals that wait.
+func (f *follower) pending() []core.Ask {
+	if len(f.turn.asks) == 0 {
+		return nil
+	}
+	return f.turn.waiting(f.h.a.Pending())
+}
+
+// answer is the call's result, whatever follow came to.
+func (f *follower) answer() (*mcp.CallToolResult, any, error) {
+	r := f.turn.result(f.h.id, f.pending())
+	if f.events != nil {
+		r.Events, r.Cursor = f.events.list, f.events.cursor()
+	}
+	return r.toolResult(), r, nil
+}
+
+// run follows a turn and makes the call's result of what that comes to.
+func (f *follower) run(ctx context.Context, from core.Pos) (*mcp.CallToolResult, any, error) {
+	why, err := f.follow(ctx, from)
+	if err != nil {
+		return failed(f.h.id, err)
+	}
+	if why == mustAsk && f.asker == asksAgain {
+		return f.c.askAgain(f)
+	}
+	return f.answer()
+}

@@ -1,0 +1,232 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+const (
+	maxEntryBytes = 32 << 10  // of one entry's text
+	maxPageBytes  = 256 << 10 // of a page's texts
+)
+
+type getArgs struct {
+	Session core.SessionID `json:"session_id"`
+	After   string         `json:"after"`
+	Limit   int            `json:"limit"`
+}
+
+type getResult struct {
+	Session core.SessionID `json:"session_id"`
+	Title   string         `json:"title,omitempty"`
+	Cwd     string         `json:"cwd"`
+	Model   string         `json:"model,omitempty"`
+	Updated time.Time      `json:"updated_at"`
+	Status  string         `json:"status"`
+	Turn    core.TurnID    `json:"turn_id,omitempty"`
+	Entries []entry        `json:"entries"`
+	Cursor  string         `json:"cursor"`
+	More    bool           `json:"more"`
+}
+
+// entry is one thing that was said or done.
+type entry struct {
+	Type   string      `json:"type"`
+	Turn   core.TurnID `json:"turn_id,omitempty"`
+	Text   string      `json:"text,omitempty"`
+	Name   string      `json:"name,omitempty"`
+	Status string      `json:"status,omitempty"`
+
+	message core.MessageID
+	size    int // of the whole text
+}
+
+// The types of an entry that are not those of an event.
+const (
+	entryUser  = "user"
+	entryAgent = "agent"
+)
+
+// get is session_get: it reads the log up to where it stands now, and never waits for more.
+func (c *client) get(ctx context.Context, by *call, req *mcp.CallToolRequest, in getArgs) (*mcp.CallToolResult, any, error) {
+	by.place.leave()
+	after, err := core.ParsePos(in.After)
+	if err != nil {
+		return refusal("after: %v.", err), nil, nil
+	}
+	h, err := c.open(ctx, req, in.Session)
+	if err != nil {
+		return failed(in.Session, err)
+	}
+	t := transcript{limit: cmp.Or(in.Limit, 50), pos: after}
+	if err := t.read(ctx, h.a); err != nil {
+		return failed(h.id, err)
+	}
+	st := h.a.State()
+	out := getResult{
+		Session: h.id, Title: st.Title, Cwd: st.Meta.Cwd, Model: st.Settings.Model, Updated: st.Updated.UTC(), Status: stateStatus(st),
+		Turn: st.Turn, Entries: t.page(), Cursor: t.pos.String(), More: t.full,
+	}
+	return said(out.say()), out, nil
+}
+
+// transcript is a page of a session's log. Records come in order, runs in any pieces.
+type transcript struct {
+	limit   int
+	pos     core.Pos // up to where the page goes
+	entries []entry
+	turn    core.TurnID
+	bytes   int
+	full    bool // there is more
+}
+
+// read takes what is there now.
+func (t *transcript) read(ctx context.Context, a *core.Attachment) error {
+	head := a.Head()
+	r := a.Read(t.pos)
+	defer r.Close()
+	for r.Pos().Before(head) && !t.full {
+		recs, err := r.Next(ctx)
+		if err != nil {
+			return err
+		}
+		for _, rec := range recs {
+			t.add(rec)
+		}
+	}
+	return nil
+}
+
+// add takes one record, unless the page is full.
+func (t *transcript) add(r core.Record) {
+	if t.full || r.Seq == 0 {
+		return
+	}
+	e, ok := t.entry(r.Event)
+	if ok && !t.join(e) {
+		if len(t.entries) == t.limit || t.bytes > maxPageBytes {
+			t.full = true
+			return
+		}
+		e.size = len(e.Text)
+		e.Text = cutRune(e.Text, maxEntryBytes)
+		t.bytes += len(e.Text)
+		t.entries = append(t.entries, e)
+	}
+	t.pos = r.End()
+}
+
+// join adds the rest of a message to the entry that has its beginning.
+func (t *transcript) join(e entry) bool {
+	last := len(t.entries) - 1
+	if last < 0 || e.Type != entryAgent || t.entries[last].Type != entryAgent || t.entries[last].message != e.message {
+		return false
+	}
+	l := &t.entries[last]
+	l.size += len(e.Text)
+	if room := maxEntryBytes - len(l.Text); room > 0 {
+		more := cutRune(e.Text, room)
+		l.Text += more
+		t.bytes += len(more)
+	}
+	return true
+}
+
+// page is what was collected; cut texts say so.
+func (t *transcript) page() []entry {
+	out := slices.Clone(t.entries)
+	for i, e := range out {
+		if cut := e.size - len(e.Text); cut > 0 {
+			out[i].Text += fmt.Sprintf("\n[… %d bytes more]", cut)
+		}
+	}
+	if out == nil {
+		out = []entry{}
+	}
+	return out
+}
+
+// entry is what a record becomes in a transcript.
+//
+// On purpose there is none for: thoughts, calls that have not ended, what streams into and out of them, questions and
+// their answers (the call says what came of them), prompts that wait, usage, titles and settings, and the log's own
+// bookkeeping.
+func (t *transcript) entry(ev core.Event) (entry, bool) {
+	switch e := ev.(type) {
+	case core.TurnStarted:
+		t.turn = e.Turn
+		return entry{Type: entryUser, Turn: e.Turn, Text: blocksText(e.Prompt)}, len(e.Prompt) > 0
+	case core.Steered:
+		return entry{Type: entryUser, Turn: e.Turn, Text: blocksText(e.Prompt)}, true
+	case core.TextDelta:
+		return entry{Type: entryAgent, Turn: t.turn, Text: e.Text, message: e.Message}, true
+	case core.CallChanged:
+		return entry{Type: eventTool, Turn: e.Call.Turn, Name: toolName(e.Call), Status: callStatus(e.Call.State), Text: summary(e.Call)}, e.Call.State.Ended()
+	case core.PlanChanged:
+		return entry{Type: eventPlan, Turn: t.turn, Text: planText(e)}, true
+	case core.Notice:
+		return entry{Type: eventNotice, Status: string(e.Severity), Text: e.Text}, true
+	case core.TurnEnded:
+		return entry{Type: eventEnded, Turn: e.Turn, Status: stopStatus(e.Stop), Text: e.Err}, true
+	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
+		core.CallOutput, core.Asked, core.Answered, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
+		core.Truncated, core.Unknown:
+	}
+	return entry{}, false
+}
+
+// blocksText is a prompt as text; what is none is named.
+func blocksText(blocks []core.Block) string {
+	parts := make([]string, 0, len(blocks))
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case core.Text:
+			parts = append(parts, b.Text)
+		case core.Image:
+			parts = append(parts, "[image "+b.MIME+"]")
+		case core.Audio:
+			parts = append(parts, "[audio "+b.MIME+"]")
+		case core.Link:
+			parts = append(parts, "["+b.URI+"]")
+		case core.Resource:
+			parts = append(parts, "["+b.URI+"]")
+		case core.Diff:
+			parts = append(parts, "[change to "+b.Path+"]")
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// say is a page as a model reads it.
+func (r getResult) say() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Session %s (%s) in %s: %s\n", r.Session, r.Status, r.Cwd, cmp.Or(r.Title, "untitled"))
+	for _, e := range r.Entries {
+		switch e.Type {
+		case entryUser:
+			fmt.Fprintf(&b, "\nUser: %s\n", e.Text)
+		case entryAgent:
+			fmt.Fprintf(&b, "\nAgent: %s\n", e.Text)
+		case eventTool:
+			fmt.Fprintf(&b, "\nTool %s (%s): %s\n", e.Name, e.Status, e.Text)
+		case eventEnded:
+			if e.Status != statusCompleted {
+				fmt.Fprintf(&b, "\nThe turn ended: %s. %s\n", e.Status, e.Text)
+			}
+		default:
+			fmt.Fprintf(&b, "\n%s: %s\n", e.Type, e.Text)
+		}
+	}
+	if r.More {
+		fmt.Fprintf(&b, "\nThere is more: pass after: %q.\n", r.Cursor)
+	}
+	return b.String()
+}

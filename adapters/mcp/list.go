@@ -1,0 +1,186 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+type listArgs struct {
+	Cwd    string `json:"cwd"`
+	Limit  int    `json:"limit"`
+	Cursor string `json:"cursor"`
+}
+
+type listResult struct {
+	Sessions []listed `json:"sessions"`
+	Next     string   `json:"next_cursor,omitempty"`
+}
+
+type listed struct {
+	Session core.SessionID `json:"session_id"`
+	Title   string         `json:"title,omitempty"`
+	Cwd     string         `json:"cwd"`
+	Status  string         `json:"status"`
+	Updated time.Time      `json:"updated_at"`
+	Model   string         `json:"model,omitempty"`
+}
+
+const statusIdle = "idle"
+
+// listCursor is behind which session a list goes on.
+type listCursor struct {
+	Updated time.Time      `json:"u"`
+	Session core.SessionID `json:"s"`
+}
+
+// list is session_list.
+func (c *client) list(ctx context.Context, _ *call, _ *mcp.CallToolRequest, in listArgs) (*mcp.CallToolResult, any, error) {
+	after, err := parseListCursor(in.Cursor)
+	if err != nil {
+		return refusal("cursor: it is not one that session_list gave out."), nil, nil
+	}
+	var all []core.Summary
+	for sum, err := range c.server.opts.Gateway.List(ctx, core.Local) {
+		if err != nil {
+			return failed("", err)
+		}
+		if in.Cwd == "" || samePath(in.Cwd, sum.Cwd) {
+			all = append(all, sum)
+		}
+	}
+	out := page(all, after, cmp.Or(in.Limit, 50))
+	for i := range out.Sessions {
+		out.Sessions[i].Status = c.status(out.Sessions[i].Session, out.Sessions[i].Status)
+	}
+	return said(listText(out)), out, nil
+}
+
+// page cuts a page out of the sessions, the one used last first.
+func page(all []core.Summary, after *listCursor, limit int) listResult {
+	slices.SortFunc(all, func(a, b core.Summary) int { return compareListed(a, b.Updated, b.ID) })
+	out := listResult{Sessions: []listed{}}
+	for _, s := range all {
+		if after != nil && compareListed(s, after.Updated, after.Session) <= 0 {
+			continue
+		}
+		if len(out.Sessions) == limit {
+			last := out.Sessions[limit-1]
+			out.Next = listCursor{last.Updated, last.Session}.String()
+			break
+		}
+		status := statusIdle
+		if s.Running {
+			status = statusRunning
+		}
+		out.Sessions = append(out.Sessions, listed{s.ID, s.Title, s.Cwd, status, s.Updated.UTC(), s.Model})
+	}
+	return out
+}
+
+func compareListed(s core.Summary, updated time.Time, id core.SessionID) int {
+	if c := updated.Compare(s.Updated); c != 0 {
+		return c
+	}
+	return cmp.Compare(s.ID, id)
+}
+
+func (c listCursor) String() string {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func parseListCursor(s string) (*listCursor, error) {
+	if s == "" {
+		return nil, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return nil, err
+	}
+	c := new(listCursor)
+	return c, json.Unmarshal(b, c)
+}
+
+// status is a session's, which only those that this client holds tell exactly.
+func (c *client) status(id core.SessionID, otherwise string) string {
+	c.mu.Lock()
+	h := c.held[id]
+	c.mu.Unlock()
+	if h == nil {
+		return otherwise
+	}
+	return stateStatus(h.a.State())
+}
+
+func stateStatus(st core.State) string {
+	switch {
+	case slices.ContainsFunc(st.Asks, func(a core.Ask) bool { return a.Kind == core.AskApproval }):
+		return statusAwaiting
+	case st.Turn != "":
+		return statusRunning
+	}
+	return statusIdle
+}
+
+func listText(r listResult) string {
+	if len(r.Sessions) == 0 {
+		return "There are no sessions."
+	}
+	var b strings.Builder
+	for _, s := range r.Sessions {
+		b.WriteString("- " + string(s.Session) + " (" + s.Status + ", " + s.Cwd + ", " + s.Updated.Format(time.RFC3339) + "): " +
+			cmp.Or(line(s.Title, 100), "untitled") + "\n")
+	}
+	if r.Next != "" {
+		b.WriteString("There are more: pass next_cursor as cursor.\n")
+	}
+	return b.String()
+}
+
+type closeArgs struct {
+	Session core.SessionID `json:"session_id"`
+	Delete  bool           `json:"delete"`
+}
+
+type closeResult struct {
+	Session core.SessionID `json:"session_id"`
+	Deleted bool           `json:"deleted"`
+}
+
+// closeSession is session_close. A turn of others' goes on, unless the session is deleted.
+func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolRequest, in closeArgs) (*mcp.CallToolResult, any, error) {
+	h, err := c.open(ctx, req, in.Session)
+	if err != nil {
+		return failed(in.Session, err)
+	}
+	if turn := h.a.State().Turn; turn != "" && h.from(turn) != (core.Pos{}) {
+		if err := h.a.Cancel(ctx, turn, core.ErrCanceled); err != nil {
+			return failed(h.id, err)
+		}
+		if err := h.gone(ctx, turn); err != nil {
+			return failed(h.id, err)
+		}
+	}
+	c.drop(h)
+	out := closeResult{Session: h.id}
+	if !in.Delete {
+		return said("The session was closed. agent_prompt with its session_id continues it."), out, nil
+	}
+	if err := c.server.opts.Gateway.Delete(context.WithoutCancel(ctx), core.Local, h.id); err != nil {
+		return failed(h.id, err)
+	}
+	out.Deleted = true
+	return said("The session was deleted."), out, nil
+}

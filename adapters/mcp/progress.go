@@ -1,0 +1,129 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// progressEvery is the least time between two progress notifications of one call.
+const progressEvery = 200 * time.Millisecond
+
+// told is the line that a record of a turn is to a person who waits, or "". t has folded the record.
+//
+// On purpose there is none for: what is before and behind the turn, the prompt and its end (the result says it),
+// arguments and output as they stream, the text of thoughts, questions (the call that waits has a line), and what is the
+// session's rather than the turn's.
+func told(t *turn, ev core.Event) string {
+	switch e := ev.(type) {
+	case core.Phase:
+		return phaseLine(e)
+	case core.TextDelta:
+		return fmt.Sprintf("answering: %d characters so far", t.text.size)
+	case core.ThoughtStarted:
+		return "thinking"
+	case core.CallChanged:
+		return callLine(e.Call)
+	case core.PlanChanged:
+		return planLine(e)
+	case core.Notice:
+		return line(e.Text, maxSummary)
+	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
+		core.CallOutput, core.Asked, core.Answered, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
+		core.Truncated, core.TurnEnded, core.Unknown:
+	}
+	return ""
+}
+
+func phaseLine(p core.Phase) string {
+	switch p.Kind {
+	case core.PhaseWaiting:
+		return "waiting for the model"
+	case core.PhaseRetrying:
+		return fmt.Sprintf("the model's service is busy; next try in %s", p.After.Round(time.Second))
+	case core.PhaseGenerating, core.PhaseCalling: // what is generated and called has lines of its own
+	}
+	return ""
+}
+
+func callLine(c core.Call) string {
+	s := "tool " + toolName(c) + ": "
+	switch c.State {
+	case core.Proposed:
+		return s + "being prepared"
+	case core.Awaiting:
+		return s + "waiting for approval"
+	case core.Running:
+		return s + "running"
+	case core.Succeeded:
+		return s + "done"
+	case core.Errored:
+		return line(s+"failed: "+c.Why, maxSummary)
+	case core.Rejected:
+		return line(s+c.Why, maxSummary)
+	case core.Canceled:
+		return s + "cancelled"
+	}
+	return s + string(c.State)
+}
+
+func planLine(p core.PlanChanged) string {
+	done, now := 0, ""
+	for _, e := range p.Entries {
+		switch e.Status {
+		case core.PlanDone:
+			done++
+		case core.PlanActive:
+			now = ", now: " + e.Text
+		case core.PlanPending:
+		}
+	}
+	return line(fmt.Sprintf("plan: %d of %d done%s", done, len(p.Entries), now), maxSummary)
+}
+
+// progress sends a call's progress notifications (Basic, Progress), at most one each progressEvery. What comes in
+// between is replaced by what comes after it, and dropped at the end: the result says it. It belongs to one goroutine.
+type progress struct {
+	req     *mcp.CallToolRequest
+	token   any // nil: none was sent, and none is to be
+	stalled func() bool
+	n       int // lines so far; the progress that is sent
+	next    time.Time
+	waiting string
+}
+
+// tell takes a line; "" is none.
+func (p *progress) tell(ctx context.Context, now time.Time, text string) {
+	if p.token == nil || text == "" {
+		return
+	}
+	p.n++
+	p.waiting = text
+	p.flush(ctx, now)
+}
+
+// due is when flush has something to do; zero: never.
+func (p *progress) due() time.Time {
+	if p.waiting == "" {
+		return time.Time{}
+	}
+	return p.next
+}
+
+// flush sends the line that waits, if it is time. A client that does not read gets none.
+func (p *progress) flush(ctx context.Context, now time.Time) {
+	if p.waiting == "" || now.Before(p.next) {
+		return
+	}
+	p.next = now.Add(progressEvery)
+	if p.stalled() {
+		return
+	}
+	// A connection that ended has nobody to tell, and ends ctx as well.
+	_ = p.req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: p.waiting})
+	p.waiting = ""
+}

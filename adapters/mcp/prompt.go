@@ -1,0 +1,217 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+const (
+	// defaultWait is how long a tool waits for a turn: less than the minute after which many clients give a call up.
+	defaultWait = 50 * time.Second
+
+	// hopsKey is where a gateway says in _meta how many gateways a request has passed; one that has passed more than
+	// maxHops goes round in a circle.
+	hopsKey = "dragoman/hops"
+	maxHops = 4
+)
+
+type promptArgs struct {
+	Prompt    string         `json:"prompt"`
+	Session   core.SessionID `json:"session_id"`
+	Cwd       string         `json:"cwd"`
+	Agent     string         `json:"agent"`
+	Model     string         `json:"model"`
+	Mode      string         `json:"mode"`
+	Approvals core.Approvals `json:"approvals"`
+	Context   []string       `json:"context"`
+	Wait      *int           `json:"wait_seconds"`
+}
+
+// prompt is agent_prompt: it begins a turn and follows it. When the call is taken back before it was answered the turn
+// is cancelled; a turn that was answered as running goes on.
+func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest, in promptArgs) (*mcp.CallToolResult, any, error) {
+	back, err := c.server.unseal(req.Params)
+	if err != nil {
+		return nil, nil, err
+	}
+	if back != nil {
+		return c.promptAgain(ctx, by, req, back, in.Wait)
+	}
+	p, err := c.composed(req, in)
+	if err != nil {
+		return failed(in.Session, err)
+	}
+	h, err := c.sessionFor(ctx, req, in)
+	if err != nil {
+		return failed(in.Session, err)
+	}
+	if p.Settings, err = c.settings(ctx, h.meta.Roots, h.a.State().Settings, in); err != nil {
+		return failed(h.id, err)
+	}
+	turn, from, err := h.admit(ctx, by, p)
+	if errors.Is(err, core.ErrClosed) {
+		if h, err = c.again(ctx, req, h); err == nil {
+			turn, from, err = h.admit(ctx, by, p)
+		}
+	}
+	by.place.leave() // what comes behind finds the turn begun
+	if err != nil {
+		return failed(h.id, err)
+	}
+	f := c.follower(req, h, turn, in.Wait)
+	return f.run(ctx, from)
+}
+
+// promptAgain continues an agent_prompt that was answered with questions. It begins nothing.
+func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolRequest, back *comeback, wait *int) (*mcp.CallToolResult, any, error) {
+	h, err := c.open(ctx, req, back.Session)
+	if err != nil {
+		return failed(back.Session, err)
+	}
+	c.resume(h, back, req.Params.InputResponses)
+	f := c.follower(req, h, back.Turn, wait)
+	f.progress.n = back.Progress
+	res, out, err := f.run(ctx, h.from(back.Turn))
+	if by.canceled() {
+		h.stop(back.Turn)
+		err = errors.Join(err, h.a.Cancel(context.WithoutCancel(ctx), back.Turn, core.ErrCanceled))
+	}
+	return res, out, err
+}
+
+func (c *client) follower(req *mcp.CallToolRequest, h *held, id core.TurnID, wait *int) *follower {
+	f := &follower{
+		c: c, req: req, h: h, turn: turn{id: id}, wait: defaultWait, asker: askerOf(req),
+		progress: progress{req: req, token: req.Params.GetProgressToken(), stalled: c.link.stalled},
+	}
+	if wait != nil {
+		f.wait = time.Duration(*wait) * time.Second
+	}
+	return f
+}
+
+// composed is the prompt that the arguments make, without its settings.
+func (c *client) composed(req *mcp.CallToolRequest, in promptArgs) (core.Prompt, error) {
+	p := core.Prompt{Blocks: []core.Block{core.Text{Text: in.Prompt}}, Approvals: in.Approvals}
+	if in.Approvals == core.ApprovalsAuto && !c.server.opts.AllowAuto {
+		return p, errText(`approvals "auto" is not allowed here: the gateway's configuration must grant it (mcp.allow_auto). Use "ask".`)
+	}
+	for _, uri := range in.Context {
+		link, err := attached(uri)
+		if err != nil {
+			return p, err
+		}
+		p.Blocks = append(p.Blocks, link)
+	}
+	switch hops := req.Params.Meta[hopsKey].(type) {
+	case nil:
+	case float64:
+		if p.Hops = int(hops); hops < 0 || hops > maxHops {
+			return p, errText(fmt.Sprintf("The request has passed %v gateways; after %d it is taken to go round in a circle.", hops, maxHops))
+		}
+	default:
+		return p, errText(fmt.Sprintf("_meta[%q] must be a number.", hopsKey))
+	}
+	return p, nil
+}
+
+// attached is a link to what a URI, or an absolute path, names.
+func attached(uri string) (core.Link, error) {
+	if filepath.IsAbs(uri) {
+		u := url.URL{Scheme: "file", Path: filepath.ToSlash(uri)}
+		if !strings.HasPrefix(u.Path, "/") {
+			u.Path = "/" + u.Path
+		}
+		return core.Link{URI: u.String(), Name: filepath.Base(uri)}, nil
+	}
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme == "" {
+		return core.Link{}, errText(fmt.Sprintf("context: %q is neither a URI nor an absolute path.", uri))
+	}
+	name := path.Base(u.Path)
+	if u.Path == "" {
+		name = uri
+	}
+	return core.Link{URI: uri, Name: name}, nil
+}
+
+// sessionFor opens the session that is named, or starts one.
+func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in promptArgs) (*held, error) {
+	if in.Session != "" {
+		h, err := c.open(ctx, req, in.Session)
+		if err == nil && in.Cwd != "" && !samePath(in.Cwd, h.meta.Cwd) {
+			err = errText(fmt.Sprintf("The session works in %s; start another one for %s.", h.meta.Cwd, in.Cwd))
+		}
+		return h, err
+	}
+	roots, err := c.workspace(ctx, req, in.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.settings(ctx, roots, core.Settings{}, in); err != nil {
+		return nil, err // before a session is left behind that nobody can use
+	}
+	s, err := c.server.opts.Gateway.Create(ctx, core.Meta{Principal: core.Local, Cwd: roots[0], Roots: roots})
+	if err != nil {
+		return nil, err
+	}
+	return c.hold(req, s), nil
+}
+
+// settings are set with what the arguments choose, or nil when they choose nothing. A mode is an agent by another name.
+// A configuration that is wrong is an error, whatever is chosen.
+func (c *client) settings(ctx context.Context, roots []string, set core.Settings, in promptArgs) (*core.Settings, error) {
+	prof, err := c.server.opts.Gateway.Profile(ctx, roots)
+	if err != nil {
+		return nil, err
+	}
+	agent := in.Agent
+	if agent == "" {
+		agent = in.Mode
+	}
+	if agent == "" && in.Model == "" {
+		return nil, nil
+	}
+	if agent != "" {
+		if _, ok := prof.Agent(agent); !ok {
+			return nil, errText(fmt.Sprintf("There is no agent %q; there are %s.", agent, names(prof.Agents, func(a core.Agent) string { return a.Name })))
+		}
+		set.Agent = agent
+	}
+	if in.Model != "" {
+		known := slices.ContainsFunc(prof.Models, func(m core.ModelInfo) bool { return m.ID == in.Model })
+		if len(prof.Models) > 0 && !known && !strings.Contains(in.Model, "/") {
+			return nil, errText(fmt.Sprintf("There is no model %q; there are %s.", in.Model, names(prof.Models, func(m core.ModelInfo) string { return m.ID })))
+		}
+		set.Model = in.Model
+	}
+	return &set, nil
+}
+
+// names lists some names for people.
+func names[T any](list []T, name func(T) string) string {
+	const most = 20
+	var all []string
+	for _, v := range list {
+		if len(all) == most {
+			all = append(all, "…")
+			break
+		}
+		all = append(all, name(v))
+	}
+	if len(all) == 0 {
+		return "none"
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,63 @@
+package mcp
+
+import (
+	"strconv"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// Render is what a client of 2025-11-25 with a progress token ("p") and elicitation gets for one turn, as messages: a
+// progress notification for each record that has a line (a connection sends at most five a second, and none right before
+// the answer), the questions, and the answer to its request, whose id is 1. records hold the turn; where they begin with
+// the session's first record its id is known.
+func Render(records []core.Record) []string {
+	var out []string
+	var t turn
+	var meta core.Meta
+	lines := 0
+	for _, r := range records {
+		if e, ok := r.Event.(core.Opened); ok {
+			meta = e.Meta
+		}
+		if e, ok := r.Event.(core.TurnStarted); ok && t.id == "" {
+			t.id = e.Turn
+		}
+		if !t.apply(r) {
+			continue
+		}
+		if text := told(&t, r.Event); text != "" {
+			lines++
+			out = append(out, progressMessage(lines, text))
+		}
+		if e, ok := r.Event.(core.Asked); ok && e.Ask.Kind == core.AskApproval {
+			out = append(out, questionMessage(len(out)+1, meta, e.Ask, t.called(e.Ask.Call)))
+		}
+		if t.ended {
+			break
+		}
+	}
+	res := t.result(meta.ID, t.asks)
+	tool := res.toolResult()
+	tool.StructuredContent = res
+	return append(out, message(`"id":1,"result":`, tool))
+}
+
+func progressMessage(n int, text string) string {
+	b := []byte(`"method":"notifications/progress","params":{"progressToken":"p","message":`)
+	b = append(wire.AppendString(b, text), `,"progress":`...)
+	return `{"jsonrpc":"2.0",` + string(strconv.AppendInt(b, int64(n), 10)) + "}}"
+}
+
+func questionMessage(id int, m core.Meta, a core.Ask, c core.Call) string {
+	return message(`"id":`+strconv.Itoa(id)+`,"method":"elicitation/create","params":`, elicitation(titledVersion, m, a, c))
+}
+
+// message ends an envelope with a value.
+func message(head string, v any) string {
+	b, err := wire.AppendJSON([]byte(`{"jsonrpc":"2.0",`+head), v)
+	if err != nil {
+		b = append(b, "null"...) // our own structures always encode
+	}
+	return string(b) + "}"
+}

@@ -1,0 +1,144 @@
+package mcp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// turnResult is the structured result of agent_prompt and, with events, of agent_wait.
+type turnResult struct {
+	Session   core.SessionID `json:"session_id"`
+	Turn      core.TurnID    `json:"turn_id"`
+	Status    string         `json:"status"`
+	Text      string         `json:"text"`
+	Stop      string         `json:"stop_reason,omitempty"`
+	Calls     []callResult   `json:"tool_calls,omitempty"`
+	Approvals []approval     `json:"pending_approvals,omitempty"`
+	Usage     *usageResult   `json:"usage,omitempty"`
+	Events    []event        `json:"events,omitempty"`
+	Cursor    string         `json:"cursor,omitempty"`
+}
+
+type callResult struct {
+	ID      core.CallID `json:"id"`
+	Name    string      `json:"name"`
+	Status  string      `json:"status"`
+	Summary string      `json:"summary,omitempty"`
+}
+
+type approval struct {
+	ID      core.AskID `json:"approval_id"`
+	Tool    string     `json:"tool"`
+	Summary string     `json:"summary"`
+	Options []string   `json:"options"`
+}
+
+type usageResult struct {
+	In         int      `json:"input_tokens"`
+	Out        int      `json:"output_tokens"`
+	CacheRead  int      `json:"cache_read_tokens,omitempty"`
+	CacheWrite int      `json:"cache_write_tokens,omitempty"`
+	Reasoning  int      `json:"reasoning_tokens,omitempty"`
+	Cost       *float64 `json:"cost_usd,omitempty"`
+	Estimated  bool     `json:"estimated,omitempty"`
+}
+
+// result is what the fold says. asks are those that wait.
+func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
+	r := turnResult{Session: session, Turn: t.id, Status: t.status(), Text: t.text.String(), Stop: string(t.stop)}
+	if r.Status == statusAwaiting && len(asks) == 0 {
+		r.Status = statusRunning
+	}
+	if t.err != "" {
+		r.Text = strings.TrimPrefix(r.Text+"\n\n"+t.err, "\n\n")
+	}
+	for _, c := range t.calls {
+		r.Calls = append(r.Calls, callResult{ID: c.ID, Name: toolName(c), Status: callStatus(c.State), Summary: summary(c)})
+	}
+	if t.more > 0 {
+		r.Calls = append(r.Calls, callResult{Name: "more", Status: statusCompleted, Summary: fmt.Sprintf("%d more calls", t.more)})
+	}
+	if !t.ended {
+		for _, a := range asks {
+			r.Approvals = append(r.Approvals, t.approval(a))
+		}
+	}
+	if t.usage != (core.Usage{}) {
+		u := t.usage
+		r.Usage = &usageResult{u.In, u.Out, u.CacheRead, u.CacheWrite, u.Reasoning, u.Cost, u.Estimated}
+	}
+	return r
+}
+
+func (t *turn) approval(a core.Ask) approval {
+	c := t.called(a.Call)
+	text := summary(c)
+	if args := redacted(c.Args); args != "" {
+		text = strings.TrimPrefix(text+"; arguments: "+args, "; ")
+	}
+	options := []string{decisionOnce, decisionAlways, decisionReject, decisionRejectAlways}
+	if a.Remember == "" {
+		options = []string{decisionOnce, decisionReject}
+	}
+	return approval{ID: a.ID, Tool: toolName(c), Summary: text, Options: options}
+}
+
+// waiting are the asks of the turn's that still wait, by what the session says waits.
+func (t *turn) waiting(pending []core.Ask) []core.Ask {
+	var asks []core.Ask
+	for _, a := range t.asks {
+		if slices.ContainsFunc(pending, func(p core.Ask) bool { return p.ID == a.ID }) {
+			asks = append(asks, a)
+		}
+	}
+	return asks
+}
+
+// toolResult is a result as the client gets it: a text that the calling model reads, beside what programs read.
+func (r turnResult) toolResult() *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.say()}}, IsError: r.Status == statusFailed}
+}
+
+// say is the result in words.
+func (r turnResult) say() string {
+	switch r.Status {
+	case statusRunning:
+		return fmt.Sprintf("The turn is still running. Call agent_wait with session_id %q and turn_id %q for its result.", r.Session, r.Turn)
+	case statusAwaiting:
+		var b strings.Builder
+		b.WriteString("The turn waits for a decision on:\n")
+		for _, a := range r.Approvals {
+			fmt.Fprintf(&b, "- %s (approval_id %q): %s\n", a.Tool, a.ID, a.Summary)
+		}
+		fmt.Fprintf(&b, "Ask the user, then call agent_approve with session_id %q, and agent_wait for the result.", r.Session)
+		return b.String()
+	case statusCancelled:
+		return strings.TrimSpace("The turn was cancelled.\n\n" + r.Text)
+	case statusRefused:
+		return strings.TrimSpace("The model refused to answer.\n\n" + r.Text)
+	case statusMaxTurns:
+		return strings.TrimSpace(r.Text + "\n\n[The turn ended because it made as many requests to its model as it may.]")
+	case statusFailed:
+		if r.Text == "" {
+			return "The turn failed."
+		}
+		return r.Text
+	}
+	switch {
+	case r.Text == "":
+		return "The turn has ended without a text."
+	case r.Stop == string(core.StopTokens):
+		return r.Text + "\n\n[The answer stops here because the model may not say more at once.]"
+	}
+	return r.Text
+}
+
+// refusal is a tool's error: what is wrong and what to do, for the calling model.
+func refusal(format string, args ...any) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}, IsError: true}
+}

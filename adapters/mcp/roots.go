@@ -1,0 +1,145 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// rootsLimit is how long a client may take to list its roots.
+const rootsLimit = 10 * time.Second
+
+// workspace is where a new session works: cwd, which must lie within the roots, or all of them. Symbolic links are
+// resolved, so that nothing can be changed behind the check.
+func (c *client) workspace(ctx context.Context, req *mcp.CallToolRequest, cwd string) ([]string, error) {
+	roots, err := c.roots(ctx, req)
+	if err != nil || cwd == "" {
+		return roots, err
+	}
+	if !filepath.IsAbs(cwd) {
+		return nil, errText(fmt.Sprintf("cwd must be an absolute path; %q is not.", cwd))
+	}
+	dir, err := directory(cwd)
+	if err != nil {
+		return nil, errText(fmt.Sprintf("cwd: %v.", err))
+	}
+	for _, root := range roots {
+		if within(root, dir) {
+			return []string{dir}, nil
+		}
+	}
+	return nil, errText(fmt.Sprintf("cwd %s lies outside of the folders that this gateway may work in: %s.", cwd, strings.Join(roots, ", ")))
+}
+
+// roots are the folders that sessions of this client may work in, at least one.
+func (c *client) roots(ctx context.Context, req *mcp.CallToolRequest) ([]string, error) {
+	o := c.server.opts
+	list, whose := o.Roots, "--root"
+	if len(list) == 0 {
+		var err error
+		if list, err = clientRoots(ctx, req); err != nil {
+			return nil, err
+		}
+		whose = "the client's root"
+	}
+	if len(list) == 0 {
+		return c.started()
+	}
+	var roots []string
+	for _, r := range list {
+		dir, err := directory(r)
+		if err != nil {
+			return nil, errText(fmt.Sprintf("%s: %v.", whose, err))
+		}
+		roots = append(roots, dir)
+	}
+	return roots, nil
+}
+
+// started is the directory that the gateway was started in, unless that says nothing.
+func (c *client) started() ([]string, error) {
+	o := c.server.opts
+	dir, err := directory(o.Cwd)
+	if err != nil {
+		return nil, errText(fmt.Sprintf("The gateway's own directory cannot be used: %v. Start it with --root DIR.", err))
+	}
+	home, err := directory(o.Home)
+	if dir == filepath.Dir(dir) || err == nil && dir == home {
+		return nil, errText(fmt.Sprintf("The gateway was started in %s, which is too much to work in, and the client names no roots. "+
+			"Start the gateway in the project's folder, or with --root DIR.", dir))
+	}
+	return []string{dir}, nil
+}
+
+// clientRoots asks the client (Client, Roots; up to 2025-11-25). A client that has none returns none.
+func clientRoots(ctx context.Context, req *mcp.CallToolRequest) ([]string, error) {
+	caps := req.ClientCapabilities()
+	if caps == nil || caps.RootsV2 == nil || req.ProtocolVersion() >= modernVersion { //nolint:staticcheck // deprecated from 2026-07-28 on, where it is not used
+		return nil, nil
+	}
+	ctx, stop := context.WithTimeout(ctx, rootsLimit)
+	defer stop()
+	res, err := req.Session.ListRoots(ctx, nil) //nolint:staticcheck // as above
+	if err != nil {
+		return nil, errText(fmt.Sprintf("The client says that it has roots, but does not list them: %v.", err))
+	}
+	var list []string
+	for _, r := range res.Roots {
+		if p, ok := filePath(r.URI); ok {
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+// filePath is the path that a file URI names.
+func filePath(uri string) (string, bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
+		return "", false
+	}
+	p := u.Path
+	if len(p) > 2 && p[0] == '/' && p[2] == ':' { // "/C:/x" of Windows
+		p = p[1:]
+	}
+	p = filepath.FromSlash(p)
+	return p, filepath.IsAbs(p)
+}
+
+// directory resolves a path to an existing directory.
+func directory(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil || path == "" {
+		return "", fmt.Errorf("no directory is named")
+	}
+	dir, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return "", fmt.Errorf("there is no directory %s", path)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s is not a directory", path)
+	}
+	return dir, nil
+}
+
+// within reports whether path is root or lies below it; both are resolved.
+func within(root, path string) bool {
+	rel, err := filepath.Rel(root, path)
+	return err == nil && (rel == "." || filepath.IsLocal(rel))
+}
+
+// samePath reports whether two paths name one directory.
+func samePath(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	x, errX := directory(a)
+	y, errY := directory(b)
+	return errX == nil && errY == nil && x == y
+}

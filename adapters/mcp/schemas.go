@@ -1,0 +1,76 @@
+package mcp
+
+// The tools' schemas, as they stand in tools/list.
+
+const promptInput = `{"type":"object","additionalProperties":false,"required":["prompt"],"properties":{
+"prompt":{"type":"string","minLength":1},
+"session_id":{"type":"string","description":"Continue this session; omit to start one."},
+"cwd":{"type":"string","description":"Absolute directory; must lie within the roots the gateway allows."},
+"agent":{"type":"string"},"model":{"type":"string"},"mode":{"type":"string"},
+"approvals":{"type":"string","enum":["ask","deny","read-only","auto"],"default":"ask"},
+"context":{"type":"array","items":{"type":"string"},"description":"Resource or file URIs to attach."},
+"wait_seconds":{"type":"integer","minimum":0,"maximum":3600,"default":50}}}`
+
+// turnOutput is the schema of what agent_prompt and agent_wait return.
+func turnOutput(more string) string {
+	return `{"type":"object","required":["session_id","turn_id","status","text"],"properties":{
+"session_id":{"type":"string"},"turn_id":{"type":"string"},
+"status":{"type":"string","enum":["completed","running","awaiting_approval","cancelled","refused","max_turns","failed"]},
+"text":{"type":"string"},"stop_reason":{"type":"string"},
+"tool_calls":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},"status":{"type":"string"},"summary":{"type":"string"}}}},
+"pending_approvals":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"tool":{"type":"string"},"summary":{"type":"string"},"options":{"type":"array","items":{"type":"string"}}}}},
+"usage":{"type":"object"}` + more + `}}`
+}
+
+const waitInput = `{"type":"object","additionalProperties":false,"required":["session_id"],"properties":{
+"session_id":{"type":"string"},
+"turn_id":{"type":"string","description":"Omit for the newest turn."},
+"after":{"type":"string","description":"Cursor of an earlier agent_wait: only later events are returned."},
+"wait_seconds":{"type":"integer","minimum":0,"maximum":3600,"default":50}}}`
+
+// waitMore are the members that agent_wait returns beside agent_prompt's.
+const waitMore = `,
+"events":{"type":"array","items":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["text","thought","tool","approval","plan","notice","ended"]},"text":{"type":"string"},"id":{"type":"string"},"name":{"type":"string"},"status":{"type":"string"}}}},
+"cursor":{"type":"string","description":"Pass it as after to get what comes next."}`
+
+const cancelInput = `{"type":"object","additionalProperties":false,"required":["session_id"],"properties":{
+"session_id":{"type":"string"},
+"turn_id":{"type":"string","description":"Omit for whatever runs now."}}}`
+
+const cancelOutput = `{"type":"object","required":["session_id","cancelled"],"properties":{
+"session_id":{"type":"string"},"cancelled":{"type":"boolean","description":"Whether there was something to stop."}}}`
+
+const approveInput = `{"type":"object","additionalProperties":false,"required":["session_id","approval_id","decision"],"properties":{
+"session_id":{"type":"string"},"approval_id":{"type":"string"},
+"decision":{"type":"string","enum":["allow_once","allow_always","reject_once","reject_always"],"description":"What the user said; always is for this session."},
+"note":{"type":"string","description":"A word of the user's to the agent."}}}`
+
+const approveOutput = `{"type":"object","required":["session_id","approval_id","decision"],"properties":{
+"session_id":{"type":"string"},"approval_id":{"type":"string"},"decision":{"type":"string"}}}`
+
+const listInput = `{"type":"object","additionalProperties":false,"properties":{
+"cwd":{"type":"string"},
+"limit":{"type":"integer","minimum":1,"maximum":200,"default":50},
+"cursor":{"type":"string"}}}`
+
+const listOutput = `{"type":"object","required":["sessions"],"properties":{
+"sessions":{"type":"array","items":{"type":"object","required":["session_id","cwd","status"],"properties":{"session_id":{"type":"string"},"title":{"type":"string"},"cwd":{"type":"string"},"status":{"type":"string","enum":["idle","running","awaiting_approval"]},"updated_at":{"type":"string"},"model":{"type":"string"}}}},
+"next_cursor":{"type":"string"}}}`
+
+const getInput = `{"type":"object","additionalProperties":false,"required":["session_id"],"properties":{
+"session_id":{"type":"string"},
+"after":{"type":"string","description":"Cursor of an earlier session_get."},
+"limit":{"type":"integer","minimum":1,"maximum":500,"default":50}}}`
+
+const getOutput = `{"type":"object","required":["session_id","cwd","status","entries","cursor","more"],"properties":{
+"session_id":{"type":"string"},"title":{"type":"string"},"cwd":{"type":"string"},"model":{"type":"string"},"updated_at":{"type":"string"},
+"status":{"type":"string","enum":["idle","running","awaiting_approval"]},"turn_id":{"type":"string","description":"The turn that runs."},
+"entries":{"type":"array","items":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["user","agent","tool","plan","notice","ended"]},"turn_id":{"type":"string"},"text":{"type":"string"},"name":{"type":"string"},"status":{"type":"string"}}}},
+"cursor":{"type":"string"},"more":{"type":"boolean"}}}`
+
+const closeInput = `{"type":"object","additionalProperties":false,"required":["session_id"],"properties":{
+"session_id":{"type":"string"},
+"delete":{"type":"boolean","default":false,"description":"Remove the session and all that was said in it."}}}`
+
+const closeOutput = `{"type":"object","required":["session_id","deleted"],"properties":{
+"session_id":{"type":"string"},"deleted":{"type":"boolean"}}}`

@@ -1,0 +1,143 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// DefaultElicitationTimeout is how long a client's user has for an approval where [Options] says nothing.
+const DefaultElicitationTimeout = 10 * time.Minute
+
+// Options are a server's circumstances. Gateway is required.
+type Options struct {
+	Gateway *core.Gateway
+	Log     *zap.Logger // nil: nothing is logged
+	Version string      // of the gateway
+
+	// Roots are the folders that sessions may work in. Without any they are the client's, where it tells them, else Cwd.
+	Roots []string
+	// Cwd is the process's directory and Home the user's; a session is never given Home, or the root of a file system,
+	// because nobody said otherwise.
+	Cwd, Home string
+
+	// AllowAuto admits approvals:"auto": what would be asked is allowed.
+	AllowAuto bool
+	// ElicitationTimeout is how long a client's user has for an approval; then it is rejected. 0:
+	// DefaultElicitationTimeout.
+	ElicitationTimeout time.Duration
+
+	Instructions string         // for the calling model; "": DefaultInstructions
+	Recorder     *wire.Recorder // takes down both directions; nil: none
+}
+
+// DefaultInstructions tell the calling model how to use the tools.
+const DefaultInstructions = `Each session is a conversation with a coding agent that works in one directory.
+agent_prompt starts a session, or continues one when given its session_id, and returns the agent's answer.
+When it returns status "running", call agent_wait with the same session_id and turn_id until the turn has ended.
+When it returns status "awaiting_approval", ask the user about each pending approval, then call agent_approve; never decide for the user.
+agent_cancel stops a turn. A session runs one turn at a time: a prompt to a busy one is refused.
+session_list and session_get find earlier sessions and what was said in them; session_close ends work with one.`
+
+// Server serves MCP clients. It may serve several at once.
+type Server struct {
+	opts Options
+	log  *zap.Logger
+	key  cipher.AEAD // of what a client of 2026-07-28 brings back
+}
+
+// New returns a server. Serve makes it go.
+func New(o Options) *Server {
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	o.Instructions = cmp.Or(o.Instructions, DefaultInstructions)
+	o.ElicitationTimeout = cmp.Or(o.ElicitationTimeout, DefaultElicitationTimeout)
+	return &Server{opts: o, log: o.Log, key: newKey()}
+}
+
+// newKey makes the process's own key: what it seals means nothing to any other process.
+func newKey() cipher.AEAD {
+	key := make([]byte, 32)
+	rand.Read(key) //nolint:errcheck // it never fails
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic(err) // not with 32 bytes
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err) // not with AES
+	}
+	return aead
+}
+
+// Serve speaks the protocol over in and out. It blocks until the client has left or ctx ends, and everything that it
+// started has ended; both streams are closed then. Turns go on without the client: they are the gateway's.
+//
+// It returns nil when the client left, in whatever way, the cause of ctx when that ended, else what failed.
+func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	frames := wire.Lines(in, wire.MaxMessage)
+	if r := s.opts.Recorder; r != nil {
+		frames, out = r.Framer(frames), r.Writer(out, wire.Newline)
+	}
+	writer := wire.NewWriter(out, wire.Newline)
+	l := newLink(frames, writer)
+	c := &client{server: s, link: l, held: map[core.SessionID]*held{}}
+
+	serving, end := context.WithCancelCause(ctx)
+	var owner sync.WaitGroup
+	var written error
+	owner.Go(func() {
+		written = writer.Run(context.WithoutCancel(ctx)) // it ends by Close: what is queued still leaves
+		end(wire.ErrClosed)
+	})
+	owner.Go(func() {
+		<-serving.Done()
+		in.Close() // ends a Read that is under way; what it returns is looked at there
+	})
+	sdk := c.tools()
+	legacy, err := sdk.Connect(ctx, l.legacy, nil)
+	if err != nil {
+		return fmt.Errorf("serve: %w", err) // a lane always connects
+	}
+	modern, err := sdk.Connect(ctx, l.modern, nil)
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	read := l.run(serving)
+	if errors.Is(read, io.EOF) {
+		l.drain(serving)
+	}
+	end(wire.ErrClosed)
+	l.hangUp()
+	for _, ss := range []*mcp.ServerSession{legacy, modern} {
+		if err := ss.Wait(); err != nil && !wire.PeerLeft(err) {
+			s.log.Debug("mcp session ended", zap.Error(err))
+		}
+	}
+	c.close()
+	writer.Close()
+	owner.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case written != nil && !wire.PeerLeft(written):
+		return written
+	case !wire.PeerLeft(read):
+		return fmt.Errorf("read: %w", read)
+	}
+	return nil
+}

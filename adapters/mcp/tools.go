@@ -1,0 +1,109 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// The tools' names. The list is constant, and the SDK sorts it.
+const (
+	toolPrompt  = "agent_prompt"
+	toolWait    = "agent_wait"
+	toolCancel  = "agent_cancel"
+	toolApprove = "agent_approve"
+	toolList    = "session_list"
+	toolGet     = "session_get"
+	toolClose   = "session_close"
+)
+
+func isTool(name string) bool {
+	switch name {
+	case toolPrompt, toolWait, toolCancel, toolApprove, toolList, toolGet, toolClose:
+		return true
+	}
+	return false
+}
+
+// tools makes the SDK's server for one client.
+func (c *client) tools() *mcp.Server {
+	o := c.server.opts
+	s := mcp.NewServer(&mcp.Implementation{Name: "dragoman", Title: "Dragoman", Version: o.Version}, &mcp.ServerOptions{
+		Instructions: o.Instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list never changes
+	})
+	s.AddSendingMiddleware(keepAnswer)
+	add(c, s, &mcp.Tool{
+		Name: toolPrompt, Title: "Prompt the agent",
+		Description: "Give the agent a task or a question, in a new session or in the one named by session_id. Returns its answer, " +
+			"or a handle with status \"running\" after wait_seconds: then call agent_wait.",
+		InputSchema: raw(promptInput), OutputSchema: raw(turnOutput("")),
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), OpenWorldHint: yes(true)},
+	}, c.prompt)
+	add(c, s, &mcp.Tool{
+		Name: toolWait, Title: "Wait for the agent",
+		Description: "Wait until a turn has ended, needs an approval, or wait_seconds have passed. Returns what agent_prompt returns, " +
+			"and what has happened since the cursor given as after. Without turn_id: the newest turn.",
+		InputSchema: raw(waitInput), OutputSchema: raw(turnOutput(waitMore)),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: yes(false)},
+	}, c.wait)
+	add(c, s, &mcp.Tool{
+		Name: toolCancel, Title: "Stop the agent",
+		Description: "Stop a turn; without turn_id whatever runs in the session now. It is no error when the turn has ended already.",
+		InputSchema: raw(cancelInput), OutputSchema: raw(cancelOutput),
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(false), IdempotentHint: true, OpenWorldHint: yes(false)},
+	}, c.cancel)
+	add(c, s, &mcp.Tool{
+		Name: toolApprove, Title: "Approve or reject a tool call",
+		Description: "Decide on something that the agent may not do unasked (a pending approval of agent_prompt or agent_wait). " +
+			"Ask the user first and pass on what the user said; never decide for the user.",
+		InputSchema: raw(approveInput), OutputSchema: raw(approveOutput),
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), OpenWorldHint: yes(true)},
+	}, c.approve)
+	add(c, s, &mcp.Tool{
+		Name: toolList, Title: "List sessions",
+		Description: "List sessions, the one used last first. With cwd only those that work in that directory.",
+		InputSchema: raw(listInput), OutputSchema: raw(listOutput),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: yes(false)},
+	}, c.list)
+	add(c, s, &mcp.Tool{
+		Name: toolGet, Title: "Read a session",
+		Description: "Read what was said and done in a session, a page at a time: pass the cursor as after to read on.",
+		InputSchema: raw(getInput), OutputSchema: raw(getOutput),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: yes(false)},
+	}, c.get)
+	add(c, s, &mcp.Tool{
+		Name: toolClose, Title: "Close a session",
+		Description: "End work with a session: what this client began in it is stopped. With delete the session is removed for good; " +
+			"without, it can be continued later.",
+		InputSchema: raw(closeInput), OutputSchema: raw(closeOutput),
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), IdempotentHint: true, OpenWorldHint: yes(false)},
+	}, c.closeSession)
+	return s
+}
+
+// handler is a tool. It has its place in the session's line when it is called, gives it up by itself when others may go
+// on, and loses it when it returns.
+type handler[In any] func(ctx context.Context, by *call, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error)
+
+// add adds a tool. The SDK checks arguments and results against the schemas.
+func add[In any](c *client, s *mcp.Server, t *mcp.Tool, h handler[In]) {
+	mcp.AddTool(s, t, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+		by := c.link.call(req.Extra)
+		if err := by.place.wait(ctx); err != nil {
+			return nil, nil, err
+		}
+		defer by.place.leave()
+		if by.canceled() {
+			return nil, nil, core.ErrCanceled
+		}
+		return h(ctx, by, req, in)
+	})
+}
+
+func raw(schema string) json.RawMessage { return json.RawMessage(schema) }
+
+func yes(b bool) *bool { return &b }

@@ -1,0 +1,297 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"dragoman/core"
+)
+
+const (
+	maxText    = 200 << 10 // bytes of an answer that a result holds
+	maxCalls   = 200       // calls that a result lists
+	maxSummary = 300       // bytes of a line about a call
+)
+
+// turn is the fold of one core turn's records: all that a result says. Records come in the log's order, runs in any
+// pieces. Those before the turn's beginning and behind its end are passed over.
+type turn struct {
+	id      core.TurnID
+	begun   bool
+	ended   bool
+	stop    core.StopReason
+	err     string
+	text    limited
+	message core.MessageID
+	fresh   bool // a call was made: the text that follows replaces what was said before
+	calls   []core.Call
+	more    int // calls beyond maxCalls that have ended
+	asks    []core.Ask
+	usage   core.Usage
+}
+
+// apply folds one record and reports whether it is one of the turn's.
+func (t *turn) apply(r core.Record) bool {
+	switch e := r.Event.(type) {
+	case core.TurnStarted:
+		t.begun = t.begun || e.Turn == t.id
+		return e.Turn == t.id
+	case core.TurnEnded:
+		if e.Turn == t.id && !t.ended {
+			t.ended, t.stop, t.err = true, e.Stop, e.Err
+			return true
+		}
+		return false
+	case core.Opened, core.Claimed, core.PromptQueued, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted, core.ThoughtDelta,
+		core.ThoughtEnded, core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
+		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Truncated, core.Unknown:
+	}
+	if !t.begun || t.ended {
+		return false
+	}
+	t.within(r.Event)
+	return true
+}
+
+// within folds an event between the turn's beginning and its end.
+func (t *turn) within(ev core.Event) {
+	switch e := ev.(type) {
+	case core.TextDelta:
+		t.say(e)
+	case core.CallChanged:
+		t.call(e.Call)
+	case core.Asked:
+		if e.Ask.Kind == core.AskApproval {
+			t.asks = append(t.asks, e.Ask)
+		}
+	case core.Answered:
+		t.asks = slices.DeleteFunc(t.asks, func(a core.Ask) bool { return a.ID == e.Ask })
+	case core.UsageChanged:
+		t.usage = t.usage.Add(e.Last)
+	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtDelta,
+		core.ThoughtEnded, core.CallArgs, core.CallOutput, core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
+		core.Notice, core.Truncated, core.TurnEnded, core.Unknown:
+	}
+}
+
+// say adds to the answer: what the agent says behind its last call, its messages apart.
+func (t *turn) say(e core.TextDelta) {
+	switch {
+	case t.fresh:
+		t.text, t.fresh = limited{}, false
+	case e.Message != t.message && t.text.size > 0:
+		t.text.write("\n\n")
+	}
+	t.message = e.Message
+	t.text.write(e.Text)
+}
+
+// call keeps what is said of a call. What it returned is the agent's business.
+func (t *turn) call(c core.Call) {
+	if c.State != core.Awaiting {
+		c.Args = nil
+		c.Content = nil
+	}
+	c.Output, c.Meta = nil, nil
+	i := slices.IndexFunc(t.calls, func(k core.Call) bool { return k.ID == c.ID })
+	switch {
+	case i >= 0:
+		t.calls[i] = c
+		return
+	case len(t.calls) < maxCalls:
+		t.calls = append(t.calls, c)
+	case c.State.Ended():
+		t.more++
+	}
+	t.fresh = true
+}
+
+// called finds a call of the turn's.
+func (t *turn) called(id core.CallID) core.Call {
+	for _, c := range t.calls {
+		if c.ID == id {
+			return c
+		}
+	}
+	return core.Call{ID: id, Tool: "unknown"}
+}
+
+// status is the turn's status in a result.
+func (t *turn) status() string {
+	switch {
+	case t.ended:
+		return stopStatus(t.stop)
+	case len(t.asks) > 0:
+		return statusAwaiting
+	}
+	return statusRunning
+}
+
+// The values of a result's status.
+const (
+	statusCompleted = "completed"
+	statusRunning   = "running"
+	statusAwaiting  = "awaiting_approval"
+	statusCancelled = "cancelled"
+	statusRefused   = "refused"
+	statusMaxTurns  = "max_turns"
+	statusFailed    = "failed"
+)
+
+func stopStatus(s core.StopReason) string {
+	switch s {
+	case core.StopEnd, core.StopTokens:
+		return statusCompleted
+	case core.StopRequests:
+		return statusMaxTurns
+	case core.StopRefusal:
+		return statusRefused
+	case core.StopCanceled:
+		return statusCancelled
+	case core.StopError, core.StopInterrupted:
+		return statusFailed
+	}
+	return statusFailed
+}
+
+// callStatus is the status of a call in a result.
+func callStatus(s core.CallState) string {
+	switch s {
+	case core.Proposed:
+		return "proposed"
+	case core.Awaiting:
+		return statusAwaiting
+	case core.Running:
+		return statusRunning
+	case core.Succeeded:
+		return statusCompleted
+	case core.Errored:
+		return statusFailed
+	case core.Rejected:
+		return "rejected"
+	case core.Canceled:
+		return statusCancelled
+	}
+	return string(s)
+}
+
+// toolName is a tool's name for people.
+func toolName(c core.Call) string {
+	if c.Server == core.Native || c.Server == "" {
+		return c.Tool
+	}
+	return c.Server + "/" + c.Tool
+}
+
+// summary is a line about a call: what it does, and why it did not.
+func summary(c core.Call) string {
+	s := c.Title
+	if c.Why != "" && (c.State == core.Errored || c.State == core.Rejected || c.State == core.Awaiting) {
+		if s != "" {
+			s += ": "
+		}
+		s += c.Why
+	}
+	return line(s, maxSummary)
+}
+
+// line is s in one line of at most limit bytes.
+func line(s string, limit int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= limit {
+		return s
+	}
+	return cutRune(s, limit-len("…")) + "…"
+}
+
+// cutRune is the beginning of s, at most n bytes, without half a rune at its end.
+func cutRune(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// limited is text that grows, of which the first maxText bytes are kept.
+type limited struct {
+	head []byte
+	size int
+}
+
+func (l *limited) write(s string) {
+	l.size += len(s)
+	if room := maxText + utf8.UTFMax - len(l.head); room > 0 {
+		l.head = append(l.head, s[:min(room, len(s))]...)
+	}
+}
+
+func (l *limited) String() string {
+	if l.size <= maxText {
+		return string(l.head)
+	}
+	s := cutRune(string(l.head), maxText)
+	return fmt.Sprintf("%s\n[… %d bytes more; session_get has the whole answer]", s, l.size-len(s))
+}
+
+// redacted is a call's arguments as a person may see them: values under names that sound like secrets are left out, and
+// long texts are cut. It is "" when there are none.
+func redacted(args json.RawMessage) string {
+	var v any
+	if len(args) == 0 || json.Unmarshal(args, &v) != nil {
+		return ""
+	}
+	if m, ok := v.(map[string]any); ok && len(m) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(redact(v, 0)) != nil {
+		return ""
+	}
+	return line(b.String(), 2000)
+}
+
+func redact(v any, depth int) any {
+	const deep, long = 20, 600
+	if depth > deep {
+		return "…"
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for k, inner := range v {
+			switch inner.(type) {
+			case float64, bool, nil: // "max_tokens"
+			default:
+				if v[k] = redact(inner, depth+1); soundsSecret(k) {
+					v[k] = "[redacted]"
+				}
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = redact(v[i], depth+1)
+		}
+	case string:
+		if len(v) > long {
+			return cutRune(v, long) + "…"
+		}
+	}
+	return v
+}
+
+func soundsSecret(name string) bool {
+	name = strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
+	for _, s := range []string{"password", "passwd", "secret", "token", "apikey", "authorization", "credential", "cookie", "privatekey"} {
+		if strings.Contains(name, s) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,136 @@
+package mcp
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+type waitArgs struct {
+	Session core.SessionID `json:"session_id"`
+	Turn    core.TurnID    `json:"turn_id"`
+	After   string         `json:"after"`
+	Wait    *int           `json:"wait_seconds"`
+}
+
+// wait is agent_wait: it follows a turn that was begun before. Taking the call back leaves the turn alone.
+func (c *client) wait(ctx context.Context, by *call, req *mcp.CallToolRequest, in waitArgs) (*mcp.CallToolResult, any, error) {
+	by.place.leave() // the prompts and cancels before it are done with
+	back, err := c.server.unseal(req.Params)
+	if err != nil {
+		return nil, nil, err
+	}
+	after, err := core.ParsePos(in.After)
+	if err != nil {
+		return refusal("after: %v.", err), nil, nil
+	}
+	h, err := c.open(ctx, req, in.Session)
+	if err != nil {
+		return failed(in.Session, err)
+	}
+	turn := in.Turn
+	if back != nil {
+		c.resume(h, back, req.Params.InputResponses)
+		turn = back.Turn
+	}
+	from := h.from(turn)
+	if turn == "" {
+		if turn, from, err = h.newest(ctx); err != nil {
+			return failed(h.id, err)
+		}
+	}
+	f := c.follower(req, h, turn, in.Wait)
+	f.events = &events{after: after}
+	if back != nil {
+		f.progress.n = back.Progress
+	}
+	return f.run(ctx, from)
+}
+
+type cancelArgs struct {
+	Session core.SessionID `json:"session_id"`
+	Turn    core.TurnID    `json:"turn_id"`
+}
+
+type cancelResult struct {
+	Session   core.SessionID `json:"session_id"`
+	Cancelled bool           `json:"cancelled"`
+}
+
+// cancel is agent_cancel. It does not wait for the turn's end.
+func (c *client) cancel(ctx context.Context, _ *call, req *mcp.CallToolRequest, in cancelArgs) (*mcp.CallToolResult, any, error) {
+	h, err := c.open(ctx, req, in.Session)
+	if err != nil {
+		return failed(in.Session, err)
+	}
+	st := h.a.State()
+	out := cancelResult{Session: h.id}
+	for _, running := range append(st.Queued, st.Turn) {
+		if running != "" && (in.Turn == "" || in.Turn == running) {
+			out.Cancelled = true
+		}
+	}
+	if out.Cancelled && st.Turn != "" && (in.Turn == "" || in.Turn == st.Turn) {
+		h.stop(st.Turn) // a prompt behind this waits for its end
+	}
+	if err := h.a.Cancel(context.WithoutCancel(ctx), in.Turn, core.ErrCanceled); err != nil {
+		return failed(h.id, err)
+	}
+	text := "Nothing was running."
+	if out.Cancelled {
+		text = "The turn is being stopped."
+	}
+	return said(text), out, nil
+}
+
+type approveArgs struct {
+	Session  core.SessionID `json:"session_id"`
+	Approval core.AskID     `json:"approval_id"`
+	Decision string         `json:"decision"`
+	Note     string         `json:"note"`
+}
+
+type approveResult struct {
+	Session  core.SessionID `json:"session_id"`
+	Approval core.AskID     `json:"approval_id"`
+	Decision string         `json:"decision"`
+}
+
+// What agent_approve takes for a decision.
+const (
+	decisionOnce         = "allow_once"
+	decisionAlways       = "allow_always"
+	decisionReject       = "reject_once"
+	decisionRejectAlways = "reject_always"
+)
+
+func decisionOf(name string) core.Decision {
+	switch name {
+	case decisionOnce:
+		return core.AllowOnce
+	case decisionAlways:
+		return core.AllowSession
+	case decisionRejectAlways:
+		return core.RejectAlways
+	}
+	return core.RejectOnce
+}
+
+// approve is agent_approve: the user's decision, by way of the calling model.
+func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest, in approveArgs) (*mcp.CallToolResult, any, error) {
+	h, err := c.open(ctx, req, in.Session)
+	if err != nil {
+		return failed(in.Session, err)
+	}
+	if err := h.a.Decide(ctx, in.Approval, decisionOf(in.Decision), in.Note); err != nil {
+		return failed(h.id, err)
+	}
+	return said("The decision was passed on. Call agent_wait for the turn's result."), approveResult{h.id, in.Approval, in.Decision}, nil
+}
+
+// said is a result's text.
+func said(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
