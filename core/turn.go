@@ -107,23 +107,18 @@ func (t *Turn) may(ev Event) error {
 	return fmt.Errorf("emit %T: it is not a turn's to make", ev)
 }
 
-// Records yields the session's effective log behind a position, up to now: what
-// a truncation hides is left out, runs may come in pieces.
+// Records yields the session's effective log behind a position, up to what there
+// is when it begins: what a truncation hides is left out, runs may come in pieces.
+// It waits for the store to have written that, not for it to be durable.
 func (t *Turn) Records(ctx context.Context, after Pos) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		if err := t.s.durable(ctx, t.s.Head()); err != nil { // everything can be read
-			yield(Record{}, err)
-			return
-		}
+		head := t.s.Head()
 		r := t.s.newReader(after, nil)
 		defer r.Close()
-		for {
-			recs, err := r.take(ctx)
+		for r.Pos().Before(head) {
+			recs, err := r.Next(ctx)
 			if err != nil {
 				yield(Record{}, err)
-				return
-			}
-			if len(recs) == 0 {
 				return
 			}
 			for _, rec := range recs {
