@@ -1,0 +1,52 @@
+package eca
+
+import (
+	"context"
+	"errors"
+
+	"go.uber.org/zap"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// approve is chat/toolCallApprove.
+func (s *Server) approve(ctx context.Context, _ *wire.Call, p eca.ApproveParams) error {
+	d := core.AllowOnce
+	if p.Save == eca.SaveSession {
+		d = core.AllowSession
+	}
+	s.decide(ctx, p, d)
+	return nil
+}
+
+// reject is chat/toolCallReject.
+func (s *Server) reject(ctx context.Context, _ *wire.Call, p eca.ApproveParams) error {
+	s.decide(ctx, p, core.RejectOnce)
+	return nil
+}
+
+// decide settles the question about a call. What does not wait is ignored: one
+// client approves calls that need no approval, and another one may have decided.
+func (s *Server) decide(ctx context.Context, p eca.ApproveParams, d core.Decision) {
+	c := s.chat(p.ChatID)
+	if c == nil {
+		return
+	}
+	c.queue.Go(func() {
+		att := c.att.Load()
+		if att == nil {
+			return
+		}
+		for _, ask := range att.Pending() {
+			if ask.Kind != core.AskApproval || string(ask.Call) != p.ToolCallID {
+				continue
+			}
+			if err := att.Decide(ctx, ask.ID, d, ""); err != nil && !errors.Is(err, core.ErrNotAsked) {
+				s.log.Warn("a decision was not stored", zap.String("session", p.ChatID), zap.Error(err))
+			}
+			return
+		}
+	})
+}

@@ -1,0 +1,316 @@
+package eca
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/pump"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// chat is one chat of this connection. It may have no session yet, and none any
+// more: then att is nil.
+type chat struct {
+	srv     *Server
+	id      core.SessionID
+	queue   *pump.Queue
+	prompts pump.Prompts
+	att     atomic.Pointer[core.Attachment] // written by the queue's goroutine
+
+	// The queue's goroutine has the fields below.
+	chosen  choice // before there is a session
+	plan    bool   // the default agent stands for a plan agent
+	trusted bool   // a prompt of this connection said so, and the last one still did
+
+	// The pump's goroutine has the fields below.
+	feed    *feed // nil: nothing is read
+	waits   []waiter
+	answers map[core.TurnID]func()  // of prompts that are answered when they begin
+	running map[*prompting]struct{} // that were taken and have not ended
+	idle    []func()                // done once there are none
+}
+
+// waiter waits until the client has been told all that happened before pos.
+type waiter struct {
+	pos core.Pos
+	do  func()
+}
+
+// feed is a chat's side in the pump, for one reader. All of it belongs to the
+// pump's goroutine.
+type feed struct {
+	chat   *chat
+	att    *core.Attachment
+	view   *View
+	pos    core.Pos
+	head   core.Pos // where history ends
+	opened func()   // done behind the history; nil: nothing
+	gone   bool     // another feed has taken its place
+}
+
+var _ pump.Feed = (*feed)(nil)
+
+// Encode implements pump.Feed.
+func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
+	if f.gone {
+		return dst, nil
+	}
+	live := f.view.live
+	dst = encode(dst, f.view, r)
+	switch e := r.Event.(type) {
+	case core.TurnStarted:
+		return dst, both(f.chat.prompts.After(e), f.chat.answers[e.Turn])
+	case core.Truncated:
+		if live && !f.view.dialect.early() {
+			return dst, f.replay
+		}
+	case core.TurnEnded, core.PromptQueued:
+		return dst, f.chat.prompts.After(e)
+	case core.Opened, core.Claimed, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded,
+		core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Unknown:
+	}
+	return dst, nil
+}
+
+func both(a, b func()) func() {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return func() { a(); b() }
+}
+
+// Caught implements pump.Feed.
+func (f *feed) Caught(pos core.Pos) {
+	if f.gone {
+		return
+	}
+	if f.pos = pos; !f.view.live {
+		if pos.Before(f.head) {
+			return
+		}
+		f.put(f.view.settle(nil))
+		if f.opened != nil {
+			f.opened()
+			f.opened = nil
+		}
+	}
+	f.chat.wake()
+}
+
+// Lost implements pump.Feed. The next prompt opens the session anew.
+func (f *feed) Lost(err error) {
+	if f.gone {
+		return
+	}
+	f.gone = true
+	c := f.chat
+	if !errors.Is(err, core.ErrClosed) {
+		c.srv.log.Error("chat can no longer be read", zap.String("session", string(c.id)), zap.Error(err))
+	}
+	if f.view.turn != "" {
+		f.put(f.view.finished(f.view.systemText(nil, "The connection to this chat was lost: "+err.Error())))
+	}
+	c.feed = nil
+	c.prompts.Abandon(core.TurnEnded{Stop: core.StopError, Err: err.Error()})
+	if f.opened != nil {
+		f.opened()
+	}
+	c.wake()
+	c.queue.Go(func() {
+		if c.att.CompareAndSwap(f.att, nil) {
+			f.att.Close()
+		}
+	})
+}
+
+// put writes messages.
+func (f *feed) put(lines []byte) {
+	_ = f.chat.srv.conn.Writer().PutLines(lines) // a connection that ended has nobody to tell
+}
+
+// replay shows what is left of the chat behind a truncation.
+func (f *feed) replay() {
+	c := f.chat
+	f.gone = true
+	c.srv.pump.Remove(f)
+	next := c.newFeed(f.att, f.view.offer, f.view.plan)
+	next.head, next.view.told = f.att.Head(), f.view.told
+	next.opened = func() { next.put(next.view.title(nil)) }
+	c.feed = next
+	c.srv.pump.Add(f.att, core.Pos{}, next, nil)
+}
+
+// newFeed returns a feed that has nothing yet.
+func (c *chat) newFeed(att *core.Attachment, o *offer, plan bool) *feed {
+	p := c.srv.peerNow()
+	f := &feed{chat: c, att: att, view: newView(c.id, p.dialect, p.name, o)}
+	f.view.plan = plan
+	return f
+}
+
+// wake does what has waited for the client to be told.
+func (c *chat) wake() {
+	for len(c.waits) > 0 && (c.feed == nil || c.feed.view.live && !c.feed.pos.Before(c.waits[0].pos)) {
+		do := c.waits[0].do
+		c.waits = c.waits[1:]
+		do()
+	}
+}
+
+// behind does something once the client has been told all that happened before
+// pos. It may be called by any goroutine.
+func (c *chat) behind(pos core.Pos, do func()) {
+	c.srv.pump.Do(func() {
+		c.waits = append(c.waits, waiter{pos, do})
+		c.wake()
+	})
+}
+
+// errNoChat says that a client named a chat that is not there.
+func errNoChat(id core.SessionID) error { return wrong("chatId: there is no chat %.100q", string(id)) }
+
+// attach opens the chat's session, if it is not open, and begins to serve it behind
+// what it holds. With create a session that is not there is made; created says so.
+// first is done before anything else is said of it. It belongs to the queue.
+func (c *chat) attach(ctx context.Context, create bool, first func(created bool)) (att *core.Attachment, err error) {
+	if att := c.att.Load(); att != nil {
+		return att, nil
+	}
+	sess, created, err := c.session(ctx, create)
+	if err != nil {
+		return nil, err
+	}
+	att = sess.Attach(c.srv.peerNow().client())
+	head := att.Head()
+	f := c.newFeed(att, c.srv.offered(), c.plan)
+	f.view.begin(att.State())
+	c.serve(att, head, f, func() {
+		if first != nil {
+			first(created)
+		}
+	})
+	return att, nil
+}
+
+// serve begins to read an attachment behind a position, in the place of whatever
+// was read before. It belongs to the queue.
+func (c *chat) serve(att *core.Attachment, after core.Pos, f *feed, first func()) {
+	old := c.att.Swap(att)
+	c.srv.pump.Do(func() {
+		if c.feed != nil {
+			c.feed.gone = true
+			c.srv.pump.Remove(c.feed)
+		}
+		c.feed = f
+	})
+	c.srv.pump.Add(att, after, f, first)
+	if old != nil && old != att {
+		old.Close()
+	}
+}
+
+// session opens or makes the session. Somebody else may make or remove it between
+// the two.
+func (c *chat) session(ctx context.Context, create bool) (sess *core.Session, created bool, err error) {
+	for range 3 {
+		sess, err = c.srv.opts.Gateway.Open(ctx, core.Local, c.id)
+		if !create || !errors.Is(err, core.ErrNotFound) {
+			return sess, false, err
+		}
+		c.srv.mu.Lock()
+		roots := c.srv.roots
+		c.srv.mu.Unlock()
+		sess, err = c.srv.opts.Gateway.Create(ctx, core.Meta{ID: c.id, Principal: core.Local, Cwd: roots[0], Roots: roots})
+		if !errors.Is(err, core.ErrExists) {
+			return sess, err == nil, err
+		}
+	}
+	return nil, false, err
+}
+
+// detach lets the session go; nothing more is said of it. It belongs to the queue,
+// and returns when the pump has let go, or the connection has ended.
+func (c *chat) detach(ctx context.Context) {
+	att := c.att.Swap(nil)
+	if att == nil {
+		return
+	}
+	done := make(chan struct{})
+	c.srv.pump.Do(func() {
+		if c.feed != nil {
+			c.feed.gone = true
+			c.srv.pump.Remove(c.feed)
+			c.feed = nil
+		}
+		c.wake()
+		c.srv.pump.Do(func() { close(done) }) // behind the removal
+	})
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	att.Close()
+}
+
+// reply answers a request behind everything that was put into the stream before.
+func (s *Server) reply(ctx context.Context, call *wire.Call, result any, err error) {
+	s.pump.Do(func() { s.answer(ctx, call, result, err) })
+}
+
+// gap is how long nothing is said behind an answer that the Emacs client waits for
+// while a turn runs: it loses what comes in the same read.
+const gap = 15 * time.Millisecond
+
+// answer is reply on the pump's goroutine.
+func (s *Server) answer(ctx context.Context, call *wire.Call, result any, err error) {
+	if err != nil {
+		call.Reply(nil, wireError(err))
+	} else {
+		call.Reply(result, nil)
+	}
+	if call.IsNotification() || s.peerNow().name != "emacs" || !s.busy() {
+		return
+	}
+	if s.conn.Writer().Room(ctx, 1) != nil { // the answer has not left
+		return
+	}
+	t := time.NewTimer(gap)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// busy says whether the client watches a turn. It belongs to the pump.
+func (s *Server) busy() bool {
+	for _, c := range s.allChats() {
+		if c.feed != nil && c.feed.view.turn != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// cleared is chat/cleared, and opened chat/opened; the early documents have neither.
+func (s *Server) cleared(id core.SessionID) {
+	if !s.peerNow().dialect.early() {
+		s.notify(eca.MethodCleared, eca.ClearedParams{ChatID: string(id), Messages: true})
+	}
+}
+
+func (s *Server) opened(id core.SessionID, title string) {
+	if !s.peerNow().dialect.early() {
+		s.notify(eca.MethodOpened, eca.OpenedParams{ChatID: string(id), Title: title})
+	}
+}

@@ -1,0 +1,320 @@
+package eca_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"dragoman/adapters/eca"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+var updateGolden = flag.Bool("update", false, "rewrite the golden files")
+
+// act is an agent that does what the prompt says: verbs joined by " then ".
+func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
+	text := ""
+	for _, b := range t.Prompt() {
+		if b, ok := b.(core.Text); ok {
+			text += b.Text
+		}
+	}
+	for part := range strings.SplitSeq(text, " then ") {
+		verb, rest, _ := strings.Cut(part, " ")
+		stop, err := do(ctx, t, verb, rest)
+		if stop != "" || err != nil {
+			return stop, err
+		}
+	}
+	return core.StopEnd, nil
+}
+
+func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, error) {
+	cost := 0.0125
+	switch verb {
+	case "say":
+		m, half := t.NewMessage(), len(rest)/2
+		return "", t.Emit(ctx, core.TextDelta{Message: m, Text: rest[:half]}, core.TextDelta{Message: m, Text: rest[half:]})
+	case "show": // what else the turn was given
+		text := ""
+		for _, b := range t.Prompt()[1:] {
+			text += describe(b) + "\n"
+		}
+		return "", t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: text})
+	case "settings":
+		set := t.Settings()
+		text := "model=" + set.Model + " agent=" + set.Agent + " effort=" + set.Effort + " approvals=" + string(t.Origin().Approvals)
+		if set.Trust {
+			text += " trust"
+		}
+		return "", t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: text})
+	case "think":
+		h := t.NewThought()
+		return "", t.Emit(ctx, core.ThoughtStarted{Thought: h}, core.ThoughtDelta{Thought: h, Text: rest},
+			core.ThoughtEnded{Thought: h, Took: 1500 * time.Millisecond})
+	case "muse": // a thought that does not end
+		h := t.NewThought()
+		return "", t.Emit(ctx, core.ThoughtStarted{Thought: h}, core.ThoughtDelta{Thought: h, Text: rest})
+	case "read", "write":
+		return call(ctx, t, verb, rest)
+	case "use":
+		return "", t.Emit(ctx, core.UsageChanged{
+			Turn: t.ID(), Last: core.Usage{In: 10, Out: 2, Cost: &cost}, Total: core.Usage{In: 10, Out: 2, Cost: &cost}, Context: 12, Window: 1000,
+		})
+	case "notice":
+		return "", t.Emit(ctx, core.Notice{Severity: core.Warning, Text: rest})
+	case "plan":
+		return "", t.Emit(ctx, core.PlanChanged{Entries: []core.PlanEntry{{Text: rest, Status: core.PlanActive}}})
+	case "wait":
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			return "", err
+		}
+		select {
+		case <-time.After(d):
+			return "", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	case "hang":
+		<-ctx.Done()
+		return "", ctx.Err()
+	case "refuse":
+		return core.StopRefusal, nil
+	case "cut":
+		return core.StopTokens, nil
+	}
+	return "", errors.New("the model is out of order; try another one")
+}
+
+// call has the model write a call's arguments in two parts, and runs it.
+func call(ctx context.Context, t *core.Turn, verb, path string) (core.StopReason, error) {
+	tool := map[string]string{"read": "read_file", "write": "write_file"}[verb]
+	id, args := t.NewCall(), coretest.Args(map[string]string{"path": path})
+	half := len(args) / 2
+	err := t.Emit(ctx,
+		core.CallChanged{Call: core.Call{ID: id, Turn: t.ID(), Server: core.Native, Tool: tool, Kind: core.KindEdit, State: core.Proposed}},
+		core.CallArgs{Call: id, Text: string(args[:half])}, core.CallArgs{Call: id, Text: string(args[half:])})
+	if err != nil {
+		return "", err
+	}
+	res, err := t.Invoke(ctx, core.Call{ID: id, Server: core.Native, Tool: tool, Args: args})
+	if err != nil {
+		return "", err
+	}
+	said := "Done."
+	if res.Failed {
+		said = "Not done."
+	}
+	return "", t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: said})
+}
+
+func describe(b core.Block) string {
+	switch b := b.(type) {
+	case core.Text:
+		return "text " + b.Text
+	case core.Image:
+		return "image " + b.MIME + " " + string(b.Data)
+	case core.Audio:
+		return "audio"
+	case core.Link:
+		return "link " + b.URI + " (" + b.Description + ")"
+	case core.Resource:
+		return "resource " + b.URI + ": " + b.Text
+	case core.Diff:
+		return "diff"
+	}
+	return ""
+}
+
+var tools = coretest.Tools{
+	coretest.Tool{
+		Is: core.Spec{Server: core.Native, Name: "write_file", Kind: core.KindEdit},
+		Previews: func(context.Context, core.Invocation) (core.Preview, error) {
+			return core.Preview{
+				Title: "Write /w/a.txt", Kind: core.KindEdit, Locations: []core.Location{{Path: "/w/a.txt"}},
+				Content: []core.Block{core.Diff{Path: "/w/a.txt", New: "hello\n", Created: true, Patch: "@@ -0,0 +1 @@\n+hello\n", Added: 1}},
+			}, nil
+		},
+		Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
+			inv.Output("half way\n")
+			select {
+			case <-time.After(250 * time.Millisecond):
+			case <-ctx.Done():
+			}
+			return core.Result{Blocks: []core.Block{core.Text{Text: "6 bytes"}}}, nil
+		},
+	},
+	coretest.Tool{
+		Is: core.Spec{Server: core.Native, Name: "read_file", Kind: core.KindRead, ReadOnly: true},
+		Previews: func(_ context.Context, inv core.Invocation) (core.Preview, error) {
+			if strings.Contains(string(inv.Args), "missing") {
+				return core.Preview{}, errors.New("there is no such file")
+			}
+			return core.Preview{Title: "Read a file"}, nil
+		},
+	},
+}
+
+// judge wants writes approved, and remembers.
+var judge = coretest.Policy(func(c core.Check) core.Verdict {
+	switch {
+	case c.Spec.ReadOnly:
+		return core.Verdict{Effect: core.Allow, Why: "it only reads"}
+	case c.Origin.Approvals == core.ApprovalsReadOnly:
+		return core.Verdict{Effect: core.Deny, Why: "this turn may only read"}
+	case c.Settings.Trust:
+		return core.Verdict{Effect: core.Allow, Why: "the user trusts this chat"}
+	case c.Remembered["edits"].Allows():
+		return core.Verdict{Effect: core.Allow, Why: "allowed for this session"}
+	}
+	return core.Verdict{Effect: core.MustAsk, Why: "it changes a file", Remember: "edits", RememberText: "changes to files in /w"}
+})
+
+func profile() *core.Profile {
+	backend := &coretest.Backend{Run: act}
+	return &core.Profile{
+		Agents: []core.Agent{{Name: "code", Backend: backend}, {Name: "reviewer", Backend: backend}},
+		Models: []core.ModelInfo{
+			{ID: "acme/large", Provider: "acme", Tools: true, Thinks: true, Window: 1000, MaxOut: 100, Efforts: []string{"low", "high"}},
+			{ID: "offline/demo", Provider: "offline", Tools: true, Offline: true},
+		},
+		DefaultModel: "offline/demo",
+		Toolboxes:    []core.Toolbox{tools},
+		Policy:       judge,
+	}
+}
+
+func newGateway(store core.Store, broken error) *core.Gateway {
+	prof := profile()
+	return core.New(core.Config{
+		Store: store, Node: "test",
+		Profile: func(context.Context, []string) (*core.Profile, error) {
+			if broken != nil {
+				return nil, broken
+			}
+			return prof, nil
+		},
+	})
+}
+
+// serve starts a server; stop hangs up, and reports what is wrong with its end.
+func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
+	t.Helper()
+	in, out, peer := wiretest.New(wire.ContentLength)
+	served := make(chan error, 1)
+	minted := 0
+	srv := eca.New(eca.Options{
+		Gateway: g, Version: "1.2.3", Cwd: "/w",
+		NewID: func() string { minted++; return "minted-" + string(rune('0'+minted)) },
+		Alive: func(pid int) bool { return pid == 4711 && time.Now().Year() == 2000 },
+	})
+	go func() { served <- srv.Serve(t.Context(), in, out) }()
+	return peer, func() {
+		peer.Hangup()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	}
+}
+
+// play plays a script. Besides the lines of wiretest it knows "@ 2s": that much
+// time passes.
+func play(peer *wiretest.Peer, script string) (string, error) {
+	var out, part strings.Builder
+	flush := func() error {
+		got, err := peer.Play(part.String(), synctest.Wait)
+		out.WriteString(got)
+		part.Reset()
+		return err
+	}
+	for line := range strings.Lines(script) {
+		after, passes := strings.CutPrefix(line, "@ ")
+		if !passes {
+			part.WriteString(line)
+			continue
+		}
+		if err := flush(); err != nil {
+			return out.String(), err
+		}
+		d, err := time.ParseDuration(strings.TrimSpace(after))
+		if err != nil {
+			return out.String(), err
+		}
+		out.WriteString(line)
+		<-time.After(d)
+		for synctest.Wait(); peer.Pending(); synctest.Wait() {
+			msg, err := peer.Next()
+			if err != nil {
+				return out.String(), err
+			}
+			out.WriteString("<- " + msg + "\n")
+		}
+	}
+	err := flush()
+	return out.String(), err
+}
+
+// Each file holds conversations: lines to the server (->) and everything that it
+// said (<-) once nothing moves any more. The conversations of a file have one store,
+// as one process after the other would. In one whose name begins with "broken" the
+// configuration is wrong.
+func TestConversations(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no conversations: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			store := coretest.NewMemory()
+			for i, f := range ar.Files {
+				got := converse(t, store, f)
+				if *updateGolden {
+					ar.Files[i].Data = []byte(got)
+				} else if got != string(f.Data) {
+					t.Errorf("%s: got\n%s\nwant\n%s", f.Name, got, f.Data)
+				}
+			}
+			if *updateGolden {
+				if err := os.WriteFile(file, txtar.Format(ar), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func converse(t *testing.T, store core.Store, f txtar.File) (got string) {
+	synctest.Test(t, func(t *testing.T) {
+		var broken error
+		if strings.HasPrefix(f.Name, "broken") {
+			broken = errors.New(`config.yaml:3:5: modle: unknown key; did you mean "model"? 100% sure`)
+		}
+		g := newGateway(store, broken)
+		peer, stop := serve(t, g)
+		var err error
+		if got, err = play(peer, string(f.Data)); err != nil {
+			t.Error(err)
+		}
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return got
+}

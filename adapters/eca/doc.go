@@ -1,0 +1,52 @@
+// Package eca serves the Editor Code Assistant protocol: JSON-RPC behind
+// Content-Length headers, the server's side.
+//
+// A [Server] is one connection. Its handlers run on the reading goroutine and
+// never wait: what may wait is put into the queue of its chat. One pump reads the
+// sessions' logs, and encode.go turns a record into notifications: a pure
+// function of a [View] and the record.
+//
+// # Vocabulary
+//
+// A chat is what a client calls a session; the client chooses its id. A dialect
+// is one of the three documents of the protocol that clients speak ([Now],
+// [Doc000], [Doc001]); it is found out once, at initialize. The offer is what can
+// be chosen: models, agents, variants.
+//
+// Files: lifecycle.go (initialize to exit), startup.go (what the client is told
+// by itself), chat.go (a chat and its feed), prompt.go, approve.go, sessions.go
+// (list, open, delete, update, clear), select.go (choices and config/updated),
+// query.go (contexts, files, commands, providers, jobs), view.go, encode.go and
+// calls.go (records to notifications), early.go (the two early documents),
+// params.go, blocks.go and roots.go (what clients send), errors.go.
+//
+// # What always holds
+//
+//   - Whatever becomes of a prompt, a progress "finished" follows it: clients leave
+//     their loading state on nothing else.
+//   - Every notification and every answer of a request is put into the stream by
+//     the pump's goroutine, consequences first: the Emacs client loses what stands
+//     behind an answer that it waits for, in the same read.
+//   - A tool call begins with toolCallPrepare, its arguments are an object, and
+//     what is sent of their text is never sent again.
+//   - Nothing is said of a chat that the client has not named.
+//
+// # Goroutines
+//
+// The Server's WaitGroup owns them all: the pump, the queues, one that watches the
+// board, one that watches the client's process, and one for each list and for a
+// shutdown. Serve returns after they have ended. The fields of a chat are divided
+// between its queue and the pump; each says whose it is.
+//
+// # Why
+//
+// Approvals are no requests of ours in this protocol: a toolCallRun that wants an
+// approval is a content like any other, so it is encoded from the record. Only a
+// replay holds it back until its end, and shows those that wait to this day.
+//
+// A model or an agent that nobody offers is not refused, for clients send what
+// they remember from another server: the agent falls back to the default one. But
+// "plan", the agent that must not change anything, is never widened: where the
+// configuration has none of that name, the default one runs with approvals that
+// let it only read.
+package eca

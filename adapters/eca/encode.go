@@ -1,0 +1,359 @@
+package eca
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// What a client shows beside a turn that runs.
+const (
+	waitingText    = "Waiting model"
+	generatingText = "Generating"
+	callingText    = "Calling tool"
+	stoppedText    = "Prompt stopped"
+)
+
+// encode appends what a record becomes for the client, each message ended by a
+// line feed. It looks at the view and the record and at nothing else.
+func encode(dst []byte, v *View, r core.Record) []byte {
+	switch e := r.Event.(type) {
+	case core.TextDelta:
+		for part := range parts(e.Text) {
+			dst = append(dst, v.text...)
+			dst = wire.AppendString(dst, part)
+			dst = append(dst, "}}}\n"...)
+		}
+		return dst
+	case core.ThoughtStarted:
+		v.thoughts[e.Thought] = r.Time
+		return v.content(dst, eca.RoleAssistant, eca.ReasonContent{Type: eca.TypeReasonStarted, ID: string(e.Thought)})
+	case core.ThoughtDelta:
+		return v.thought(dst, e)
+	case core.ThoughtEnded:
+		delete(v.thoughts, e.Thought)
+		return v.thoughtEnd(dst, e.Thought, e.Took)
+	case core.CallChanged:
+		return v.callChanged(dst, e.Call)
+	case core.CallArgs:
+		return v.callArgs(dst, e)
+	case core.TurnStarted:
+		return v.turnStarted(dst, e)
+	case core.TurnEnded:
+		return v.turnEnded(dst, e, r.Time)
+	case core.PromptQueued:
+		v.queued[e.Turn] = e.Prompt // its text is shown when it begins
+		return dst
+	case core.Steered:
+		return v.userText(dst, e.Message, e.Prompt)
+	case core.Phase:
+		return v.phase(dst, e)
+	case core.Asked:
+		v.asks[e.Ask.ID] = e.Ask.Call // the call's own record shows it
+		return dst
+	case core.Answered:
+		return v.answered(dst, e)
+	case core.UsageChanged:
+		return v.usage(dst, e)
+	case core.TitleChanged:
+		if v.named = e.Title; !v.live { // what it is in the end follows the history
+			return dst
+		}
+		return v.title(dst)
+	case core.SettingsChanged:
+		if v.settings = e.Settings; !v.live || v.settings == v.told {
+			return dst
+		}
+		return v.config(dst)
+	case core.Notice:
+		return v.systemText(dst, e.Text)
+	case core.Truncated:
+		return v.truncated(dst)
+	case core.Opened, core.Claimed, core.Bound, core.Unknown: // not for people
+	case core.CallOutput: // the protocol has nothing for the output of a call that runs; all of it is in toolCalled
+	case core.PlanChanged: // the call that changed it is shown
+	}
+	return dst
+}
+
+// content appends a chat/contentReceived.
+func (v *View) content(dst []byte, role eca.Role, content any) []byte {
+	start := len(dst)
+	dst = append(dst, v.head...)
+	dst = append(dst, role...)
+	dst = append(dst, `","content":`...)
+	dst, err := wire.AppendJSON(dst, content)
+	if err != nil { // raw JSON is checked before it gets here
+		return dst[:start]
+	}
+	return append(dst, "}}\n"...)
+}
+
+// notification appends any other notification.
+func notification(dst []byte, method string, params any) []byte {
+	start := len(dst)
+	dst = append(dst, `{"jsonrpc":"2.0","method":"`...)
+	dst = append(dst, method...)
+	dst = append(dst, `","params":`...)
+	dst, err := wire.AppendJSON(dst, params)
+	if err != nil {
+		return dst[:start]
+	}
+	return append(dst, "}\n"...)
+}
+
+// frameText is how much text goes into one message, in bytes: the Neovim client
+// loses a message that does not come in one read.
+const frameText = 32 << 10
+
+// parts cuts a delta's text into pieces of whole runes. What is empty has none.
+func parts(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for len(text) > frameText {
+			n := frameText
+			for n > 1 && !utf8.RuneStart(text[n]) {
+				n--
+			}
+			if !yield(text[:n]) {
+				return
+			}
+			text = text[n:]
+		}
+		if text != "" {
+			yield(text)
+		}
+	}
+}
+
+func (v *View) thought(dst []byte, e core.ThoughtDelta) []byte {
+	for part := range parts(e.Text) {
+		dst = append(dst, v.head...)
+		dst = append(dst, string(eca.RoleAssistant)+`","content":{"type":"`+eca.TypeReasonText+`","id":`...)
+		dst = wire.AppendString(dst, string(e.Thought))
+		dst = append(dst, `,"text":`...)
+		dst = wire.AppendString(dst, part)
+		dst = append(dst, "}}}\n"...)
+	}
+	return dst
+}
+
+func (v *View) thoughtEnd(dst []byte, id core.ThoughtID, took time.Duration) []byte {
+	ms := took.Milliseconds()
+	return v.content(dst, eca.RoleAssistant, eca.ReasonContent{Type: eca.TypeReasonFinished, ID: string(id), TotalTimeMs: &ms})
+}
+
+func (v *View) turnStarted(dst []byte, e core.TurnStarted) []byte {
+	v.turn = e.Turn
+	delete(v.queued, e.Turn)
+	switch {
+	case !v.live:
+		return v.userText(dst, e.Message, e.Prompt)
+	case v.dialect.early():
+		return earlyBegin(dst, v, e)
+	}
+	dst = v.status(dst, eca.ChatRunning)
+	dst = v.userText(dst, e.Message, e.Prompt)
+	return v.running(dst, waitingText)
+}
+
+// turnEnded says why a turn ended, where there is something to say, and then, last
+// of all, that it is over.
+func (v *View) turnEnded(dst []byte, e core.TurnEnded, at time.Time) []byte {
+	prompt, waited := v.queued[e.Turn]
+	if waited { // it never began
+		delete(v.queued, e.Turn)
+		dst = v.userText(dst, "", prompt)
+	}
+	if v.turn == e.Turn {
+		v.turn, v.busy = "", ""
+		clear(v.calls)
+		clear(v.asks)
+		for _, id := range slices.Sorted(maps.Keys(v.thoughts)) { // a turn that was stopped while it thought
+			dst = v.thoughtEnd(dst, id, at.Sub(v.thoughts[id]))
+		}
+		clear(v.thoughts)
+	}
+	if text := endText(e); text != "" {
+		dst = v.systemText(dst, text)
+	}
+	if v.turn != "" || !v.live {
+		return dst
+	}
+	return v.finished(dst)
+}
+
+// finished says that the chat is idle.
+func (v *View) finished(dst []byte) []byte {
+	dst = v.status(dst, eca.ChatIdle)
+	return v.content(dst, eca.RoleSystem, eca.ProgressContent{Type: eca.TypeProgress, State: eca.ProgressFinished})
+}
+
+// endText says why a turn ended; "": as one expects.
+func endText(e core.TurnEnded) string {
+	switch e.Stop {
+	case core.StopEnd:
+		return e.Err
+	case core.StopCanceled:
+		return stoppedText
+	case core.StopTokens:
+		return "The answer was cut off: the model came to the limit of what it may say at once."
+	case core.StopRequests:
+		return "The turn was ended: it came to the limit of requests to the model."
+	case core.StopRefusal:
+		return "The model declined to answer."
+	case core.StopError, core.StopInterrupted:
+		if e.Err == "" {
+			return "The turn failed."
+		}
+	}
+	return e.Err
+}
+
+// phase is live only, and says nothing of a turn that the client does not know.
+func (v *View) phase(dst []byte, e core.Phase) []byte {
+	if !v.live || e.Turn != v.turn {
+		return dst
+	}
+	switch e.Kind {
+	case core.PhaseWaiting:
+		return v.running(dst, waitingText)
+	case core.PhaseGenerating:
+		return v.running(dst, generatingText)
+	case core.PhaseCalling:
+		return v.running(dst, callingText)
+	case core.PhaseRetrying:
+		return v.running(dst, fmt.Sprintf("Waiting for the model's service, next try in %s", e.After.Round(time.Second)))
+	}
+	return dst
+}
+
+// running says what the turn does, unless that was said already.
+func (v *View) running(dst []byte, text string) []byte {
+	if v.busy == text {
+		return dst
+	}
+	v.busy = text
+	return v.content(dst, eca.RoleSystem, eca.ProgressContent{Type: eca.TypeProgress, State: eca.ProgressRunning, Text: text})
+}
+
+func (v *View) status(dst []byte, st eca.ChatStatus) []byte {
+	if v.dialect.early() {
+		return dst
+	}
+	return notification(dst, eca.MethodStatusChanged, eca.StatusChangedParams{ChatID: v.chat, Status: st})
+}
+
+// userText shows what the user said: clients leave that to us. The reference server
+// ends it with a line feed, and clients put what follows right behind it.
+func (v *View) userText(dst []byte, id core.MessageID, prompt []core.Block) []byte {
+	text := promptText(prompt)
+	if text == "" {
+		return dst
+	}
+	c := eca.TextContent{Type: eca.TypeText, Text: text + "\n"}
+	if !v.dialect.early() {
+		c.ContentID = string(id)
+	}
+	return v.content(dst, eca.RoleUser, c)
+}
+
+// promptText is what of a prompt is shown: its texts, with the names of what stands
+// between them. What stands behind the last text is attached, and not said.
+func promptText(prompt []core.Block) string {
+	var said, between strings.Builder
+	for _, b := range prompt {
+		if t, ok := b.(core.Text); ok {
+			said.WriteString(between.String() + t.Text)
+			between.Reset()
+			continue
+		}
+		between.WriteString(" " + nameOf(b) + " ")
+	}
+	if text := strings.TrimSpace(said.String()); text != "" {
+		return text
+	}
+	return strings.Join(strings.Fields(between.String()), " ")
+}
+
+func (v *View) systemText(dst []byte, text string) []byte {
+	return v.content(dst, eca.RoleSystem, eca.TextContent{Type: eca.TypeText, Text: "\n" + text + "\n"})
+}
+
+// title says what the chat is called, if it is called anything.
+func (v *View) title(dst []byte) []byte {
+	if v.dialect == Doc001 || v.named == "" {
+		return dst
+	}
+	return v.content(dst, eca.RoleSystem, eca.MetadataContent{Type: eca.TypeMetadata, Title: v.named})
+}
+
+// config says what the chat has chosen.
+func (v *View) config(dst []byte) []byte {
+	v.told = v.settings
+	if p, ok := configParams(v.dialect, core.SessionID(v.chat), v.offer.config(v.settings, v.plan)); ok {
+		return notification(dst, eca.MethodConfigUpdated, p)
+	}
+	return dst
+}
+
+// configParams are the params of config/updated in a dialect; ok is false where it
+// has none. 000 knows no choices of one chat.
+func configParams(d Dialect, id core.SessionID, c *eca.ChatConfig) (p eca.ConfigUpdatedParams, ok bool) {
+	p = eca.ConfigUpdatedParams{Chat: c}
+	switch d {
+	case Now:
+		p.ChatID = string(id)
+	case Doc000:
+	case Doc001:
+		return p, false
+	}
+	return p, true
+}
+
+// truncated empties the chat; its feed replays what is left. The early documents
+// cannot say so, and their clients keep what they show.
+func (v *View) truncated(dst []byte) []byte {
+	if !v.live {
+		return dst
+	}
+	if v.dialect.early() {
+		return v.systemText(dst, "A part of this conversation was taken back. What the agent remembers ends before it.")
+	}
+	return notification(dst, eca.MethodCleared, eca.ClearedParams{ChatID: v.chat, Messages: true})
+}
+
+func (v *View) usage(dst []byte, e core.UsageChanged) []byte {
+	c := eca.UsageContent{
+		Type: eca.TypeUsage, MessageInputTokens: e.Last.In, MessageOutputTokens: e.Last.Out, SessionTokens: e.Total.In + e.Total.Out,
+		MessageCost: costText(e.Last.Cost), LastMessageCost: costText(e.Last.Cost), SessionCost: costText(e.Total.Cost),
+	}
+	if e.Window > 0 {
+		info, _ := v.offer.info(v.offer.modelIn(v.settings))
+		c.Limit = &eca.Limit{Context: e.Window, Output: info.MaxOut}
+	}
+	return v.content(dst, eca.RoleSystem, c)
+}
+
+// costText is an amount with as many digits as it needs, six at most behind the
+// point; "" where it is not known.
+func costText(cost *float64) string {
+	if cost == nil || math.IsNaN(*cost) || math.IsInf(*cost, 0) {
+		return ""
+	}
+	text := strings.TrimRight(strconv.FormatFloat(*cost, 'f', 6, 64), "0")
+	whole, cents, _ := strings.Cut(text, ".")
+	for len(cents) < 2 {
+		cents += "0"
+	}
+	return whole + "." + cents
+}

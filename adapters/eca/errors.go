@@ -1,0 +1,48 @@
+package eca
+
+import (
+	"context"
+	"errors"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/core"
+)
+
+// Codes of this adapter's own, of the range that JSON-RPC leaves to servers.
+const (
+	codeBusy   jrpc2.Code = -32000
+	codeOwned  jrpc2.Code = -32010
+	codeClosed jrpc2.Code = -32011
+	codeStore  jrpc2.Code = -32012
+)
+
+// wireError maps what the core says to the protocol. The text is for people.
+func wireError(err error) error {
+	var (
+		busy  *core.BusyError
+		owned *core.OwnedError
+		store *core.StoreError
+		own   *jrpc2.Error
+	)
+	switch {
+	case err == nil || errors.As(err, &own):
+		return err
+	case errors.Is(err, core.ErrNotFound):
+		return jrpc2.Errorf(jrpc2.InvalidParams, "%v", err)
+	case errors.As(err, &busy):
+		return jrpc2.Errorf(codeBusy, "%v", busy)
+	case errors.As(err, &owned):
+		return jrpc2.Errorf(codeOwned, "%v", owned)
+	case errors.As(err, &store):
+		return jrpc2.Errorf(codeStore, "%v", store)
+	case errors.Is(err, core.ErrClosed), errors.Is(err, core.ErrShutdown), errors.Is(err, core.ErrClientGone), errors.Is(err, context.Canceled):
+		return jrpc2.Errorf(codeClosed, "%v", err)
+	}
+	return jrpc2.Errorf(jrpc2.InternalError, "%v", err)
+}
+
+// wrong is the error for parameters that say what cannot be.
+func wrong(format string, args ...any) error {
+	return jrpc2.Errorf(jrpc2.InvalidParams, "invalid params: "+format, args...)
+}

@@ -1,0 +1,92 @@
+package eca
+
+import (
+	"context"
+	"errors"
+
+	"go.uber.org/zap"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// modelSelected is chat/selectedModelChanged.
+func (s *Server) modelSelected(ctx context.Context, _ *wire.Call, p eca.ModelSelectedParams) error {
+	return s.selected(ctx, p.ChatID, choice{model: p.Model, variant: said(p.Variant)})
+}
+
+// agentSelected is chat/selectedAgentChanged, and of 000 chat/selectedBehaviorChanged.
+func (s *Server) agentSelected(ctx context.Context, _ *wire.Call, p eca.AgentSelectedParams) error {
+	ch := choice{}
+	ch.selectAgent(said(p.Behavior))
+	ch.selectAgent(said(p.Agent))
+	return s.selected(ctx, p.ChatID, ch)
+}
+
+// selected notes a choice, of a chat or of all that have none of their own. Either
+// is answered with config/updated.
+func (s *Server) selected(ctx context.Context, id *string, ch choice) error {
+	if id != nil {
+		if err := checkID(*id); err != nil {
+			return err
+		}
+		c := s.chatOf(*id)
+		c.queue.Go(func() { c.choose(ctx, ch) })
+		return nil
+	}
+	s.mu.Lock()
+	s.chosen = ch.over(s.chosen)
+	s.mu.Unlock()
+	o := s.refresh(ctx)
+	s.pump.Do(func() { s.configUpdated("", o.config(s.defaults(o))) })
+	return nil
+}
+
+// choose changes what a chat has chosen. One that has not begun keeps it until it
+// does.
+func (c *chat) choose(ctx context.Context, ch choice) {
+	o := c.srv.refresh(ctx)
+	att, err := c.attach(ctx, false, nil)
+	if errors.Is(err, core.ErrNotFound) {
+		c.chosen = ch.over(c.chosen)
+		c.srv.mu.Lock()
+		all := c.chosen.over(c.srv.chosen)
+		c.srv.mu.Unlock()
+		var set core.Settings
+		plan := false
+		o.apply(all, &set, &plan)
+		c.srv.pump.Do(func() { c.srv.configUpdated(c.id, o.config(set, plan)) })
+		return
+	}
+	if err != nil {
+		c.complain(err)
+		return
+	}
+	was, plan := att.State().Settings, c.plan
+	set := was
+	o.apply(ch, &set, &c.plan)
+	if set == was || c.plan != plan { // the chat's log says nothing of it
+		c.tell(o, set)
+	}
+	if err := att.Set(ctx, set); err != nil {
+		c.complain(err)
+	}
+}
+
+// tell says what the chat has chosen.
+func (c *chat) tell(o *offer, set core.Settings) {
+	plan := c.plan
+	c.srv.pump.Do(func() {
+		if c.feed != nil {
+			c.feed.view.plan = plan
+		}
+		c.srv.configUpdated(c.id, o.config(set, plan))
+	})
+}
+
+// complain tells the user that a choice could not be kept.
+func (c *chat) complain(err error) {
+	c.srv.log.Warn("a choice was not stored", zap.String("session", string(c.id)), zap.Error(err))
+	c.srv.pump.Do(func() { c.srv.showMessage(eca.MessageError, "The choice could not be kept: "+err.Error()) })
+}

@@ -1,0 +1,237 @@
+package eca
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/creachadair/jrpc2"
+	"go.uber.org/zap"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/pump"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// Options are a server's circumstances. Gateway is required.
+type Options struct {
+	Gateway *core.Gateway
+	Log     *zap.Logger // nil: nothing is logged
+	Version string      // of the gateway
+	Cwd     string      // the workspace of a client that names none; "": the process's folder
+	// Welcome is the text of an empty chat; nil: a plain one. The profile is nil
+	// where the configuration is wrong: what is wrong is said behind the text.
+	Welcome  func(*core.Profile) string
+	NewID    func() string      // of chats that have no id of the client's; nil: a random UUID
+	Alive    func(pid int) bool // whether a process lives; nil: the system is asked
+	Recorder *wire.Recorder     // takes down both directions; nil: none
+}
+
+// Server is the server's side of one connection.
+type Server struct {
+	opts Options
+	log  *zap.Logger
+	conn *wire.Conn
+	pump *pump.Pump
+	end  context.CancelCauseFunc // ends the reading, and so the connection
+	wg   sync.WaitGroup          // every goroutine of the server
+
+	state atomic.Int32  // a phase
+	down  chan struct{} // closed when shutdown has been answered
+
+	mu     sync.Mutex // guards the fields below
+	peer   peer
+	roots  []string
+	offer  *offer
+	chosen choice // for chats that have none of their own
+	chats  map[core.SessionID]*chat
+}
+
+// phase is where a connection stands.
+type phase = int32
+
+const (
+	phaseNew phase = iota
+	phaseReady
+	phaseDown // shutdown was asked for
+)
+
+// Why a connection is ended from this side.
+var (
+	errExit  = errors.New("the client asked to exit")
+	errAlone = errors.New("the client's process has ended")
+)
+
+// New returns a server. Serve makes it go, once.
+func New(o Options) *Server {
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	if o.NewID == nil {
+		o.NewID = newID
+	}
+	if o.Alive == nil {
+		o.Alive = alive
+	}
+	return &Server{opts: o, log: o.Log, down: make(chan struct{}), offer: newOffer(nil), chats: map[core.SessionID]*chat{}}
+}
+
+// Serve speaks the protocol over in and out. It blocks until the client has left,
+// its process has ended, or ctx ends, and everything that it started has ended;
+// both streams are closed then. Turns that were prompted over the connection are
+// stopped when it ends.
+func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	s.conn = wire.NewConn(in, out, wire.Options{
+		Framing: wire.ContentLength, MaxBatch: -1, Recorder: s.opts.Recorder,
+		Panicked: func(method string, v any, stack []byte) {
+			s.log.Error("handler panicked", zap.String("method", method), zap.Any("panic", v), zap.ByteString("stack", stack))
+		},
+	})
+	s.pump = pump.New(s.conn.Writer())
+	ctx, left := context.WithCancelCause(ctx)
+	reading, end := context.WithCancelCause(ctx)
+	s.end = end
+	s.wg.Go(func() {
+		if err := s.pump.Run(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, wire.ErrClosed) {
+			s.log.Warn("stopped writing to the client", zap.Error(err))
+		}
+	})
+	methods := s.methods(ctx)
+	err := s.conn.Serve(reading, func(call *wire.Call) {
+		call.Params = camel(call.Params)
+		if err := s.admits(call); err != nil {
+			call.Reply(nil, err)
+		} else {
+			methods.Handle(call)
+		}
+	})
+	if errors.Is(err, errExit) || errors.Is(err, errAlone) {
+		err = nil
+	}
+	end(nil)
+	left(core.ErrClientGone) // it stops the turns, too
+	s.wg.Wait()
+	s.leave()
+	return err
+}
+
+func (s *Server) methods(ctx context.Context) wire.Methods {
+	return wire.Methods{
+		eca.MethodInitialize:     wire.Async(with(ctx, s.initialize)),
+		eca.MethodInitialized:    wire.Async(with(ctx, s.initialized)),
+		eca.MethodShutdown:       wire.Async(with(ctx, s.shutdown)),
+		eca.MethodExit:           wire.Async(with(ctx, s.exit)),
+		eca.MethodFoldersChanged: wire.Async(with(ctx, s.foldersChanged)),
+
+		eca.MethodPrompt:     wire.Async(with(ctx, s.prompt)),
+		eca.MethodPromptStop: wire.Async(with(ctx, s.promptStop)),
+		eca.MethodApprove:    wire.Async(with(ctx, s.approve)),
+		eca.MethodReject:     wire.Async(with(ctx, s.reject)),
+
+		eca.MethodList:   wire.Async(with(ctx, s.list)),
+		eca.MethodOpen:   wire.Async(with(ctx, s.open)),
+		eca.MethodDelete: wire.Async(with(ctx, s.delete)),
+		eca.MethodUpdate: wire.Async(with(ctx, s.update)),
+		eca.MethodClear:  wire.Async(with(ctx, s.clear)),
+
+		eca.MethodModelSelected:    wire.Async(with(ctx, s.modelSelected)),
+		eca.MethodAgentSelected:    wire.Async(with(ctx, s.agentSelected)),
+		eca.MethodBehaviorSelected: wire.Async(with(ctx, s.agentSelected)),
+
+		eca.MethodQueryContext:  wire.Async(with(ctx, s.queryContext)),
+		eca.MethodQueryFiles:    wire.Async(with(ctx, s.queryFiles)),
+		eca.MethodQueryCommands: wire.Async(with(ctx, s.queryCommands)),
+		eca.MethodProvidersList: wire.Async(with(ctx, s.providersList)),
+		eca.MethodJobsList:      wire.Async(with(ctx, s.jobsList)),
+	}
+}
+
+// with gives a handler the connection's context.
+func with[P any](ctx context.Context, f func(context.Context, *wire.Call, P) error) func(*wire.Call, P) error {
+	return func(call *wire.Call, p P) error { return f(ctx, call, p) }
+}
+
+// none is the params of methods that need none, whatever a client sends.
+type none struct{}
+
+// UnmarshalJSON takes anything.
+func (*none) UnmarshalJSON([]byte) error { return nil }
+
+// codeNotReady is LSP's code for what comes before initialize.
+const codeNotReady jrpc2.Code = -32002
+
+// admits refuses what comes before initialize or behind shutdown.
+func (s *Server) admits(call *wire.Call) error {
+	switch s.state.Load() {
+	case phaseNew:
+		if call.Method != eca.MethodInitialize && call.Method != eca.MethodExit && call.Method != eca.MethodShutdown {
+			return jrpc2.Errorf(codeNotReady, "send initialize first")
+		}
+	case phaseDown:
+		if call.Method != eca.MethodExit {
+			return jrpc2.Errorf(jrpc2.InvalidRequest, "the server is shutting down")
+		}
+	}
+	return nil
+}
+
+// chat finds a chat of this connection; nil if the client has not named it yet.
+func (s *Server) chat(id string) *chat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.chats[core.SessionID(id)]
+}
+
+// chatOf finds a chat, or makes one that is not attached to any session yet.
+func (s *Server) chatOf(id string) *chat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.chats[core.SessionID(id)]
+	if c == nil {
+		c = &chat{
+			srv: s, id: core.SessionID(id), queue: pump.NewQueue(&s.wg),
+			answers: map[core.TurnID]func(){}, running: map[*prompting]struct{}{},
+		}
+		s.chats[c.id] = c
+	}
+	return c
+}
+
+// allChats lists the chats of this connection.
+func (s *Server) allChats() []*chat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*chat, 0, len(s.chats))
+	for _, c := range s.chats {
+		list = append(list, c)
+	}
+	return list
+}
+
+// leave stops what was prompted over the connection and lets the sessions go.
+// Nothing else runs any more.
+func (s *Server) leave() {
+	for _, c := range s.allChats() {
+		att := c.att.Load()
+		if att == nil {
+			continue
+		}
+		for pr := range c.running {
+			_ = att.Cancel(context.Background(), pr.turn, core.ErrClientGone) // a turn that has ended is no error
+		}
+		att.Close()
+	}
+}
+
+// newID makes a UUID of version 4.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) //nolint:errcheck // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,275 @@
+package eca
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// list is chat/list: the chats of the workspace that somebody has said something
+// in, last used first.
+func (s *Server) list(ctx context.Context, call *wire.Call, p eca.ListParams) error {
+	s.wg.Go(func() {
+		chats, err := s.summaries(ctx, p)
+		s.reply(ctx, call, eca.ListResult{Chats: chats}, err)
+	})
+	return nil
+}
+
+func (s *Server) summaries(ctx context.Context, p eca.ListParams) ([]eca.ChatSummary, error) {
+	s.mu.Lock()
+	roots := s.roots
+	s.mu.Unlock()
+	o := s.offered()
+	limit := 0
+	if p.Limit != nil && *p.Limit >= 1 {
+		limit = int(min(*p.Limit, 1<<30))
+	}
+	byBirth := said(p.SortBy) == "createdAt"
+	list := []eca.ChatSummary{}
+	for sum, err := range s.opts.Gateway.List(ctx, core.Local) {
+		if err != nil {
+			return nil, err
+		}
+		if sum.ID == "" || sum.Parent != "" || sum.Messages == 0 || !shared(roots, sum) {
+			continue
+		}
+		list = append(list, summaryOf(sum, o))
+		if len(list) == limit && !byBirth {
+			break
+		}
+	}
+	if byBirth {
+		slices.SortStableFunc(list, func(a, b eca.ChatSummary) int { return int(b.CreatedAt - a.CreatedAt) })
+		if limit > 0 {
+			list = list[:min(limit, len(list))]
+		}
+	}
+	return list, nil
+}
+
+// shared says whether a session belongs to a workspace.
+func shared(roots []string, sum core.Summary) bool {
+	return slices.Contains(roots, sum.Cwd) || slices.ContainsFunc(sum.Roots, func(r string) bool { return slices.Contains(roots, r) })
+}
+
+func summaryOf(sum core.Summary, o *offer) eca.ChatSummary {
+	c := eca.ChatSummary{
+		ID: string(sum.ID), Title: sum.Title, Status: eca.ChatIdle, Model: o.modelIn(core.Settings{Model: sum.Model}), MessageCount: sum.Messages,
+	}
+	if sum.Running {
+		c.Status = eca.ChatRunning
+	}
+	if !sum.Created.IsZero() {
+		c.CreatedAt = sum.Created.UnixMilli()
+	}
+	if !sum.Updated.IsZero() {
+		c.UpdatedAt = sum.Updated.UnixMilli()
+	}
+	return c
+}
+
+// open is chat/open: the chat is shown anew, and the answer stands behind all of it.
+// What runs in it goes on. Its paging is not used: all of it is shown.
+func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) error {
+	if err := checkID(p.ChatID); err != nil {
+		return err
+	}
+	c := s.chatOf(p.ChatID)
+	c.queue.Go(func() {
+		if err := c.open(ctx, call); errors.Is(err, core.ErrNotFound) {
+			s.reply(ctx, call, eca.OpenResult{Found: false}, nil)
+		} else if err != nil {
+			s.reply(ctx, call, eca.OpenResult{Found: false, Error: err.Error()}, nil)
+		}
+	})
+	return nil
+}
+
+func (c *chat) open(ctx context.Context, call *wire.Call) error {
+	o := c.srv.refresh(ctx)
+	att := c.att.Load()
+	if att == nil {
+		sess, _, err := c.session(ctx, false)
+		if err != nil {
+			return err
+		}
+		if sess.Meta().Parent != "" { // its parent shows it
+			return core.ErrNotFound
+		}
+		att = sess.Attach(c.srv.peerNow().client())
+	}
+	f := c.newFeed(att, o, c.plan)
+	f.head, f.view.settings = att.Head(), att.State().Settings
+	title := att.State().Title
+	f.opened = func() {
+		f.put(f.view.config(f.view.title(nil)))
+		c.srv.answer(ctx, call, eca.OpenResult{Found: true, ChatID: string(c.id), Title: title, Selection: f.view.offer.selection(f.view.settings, f.view.plan)}, nil)
+	}
+	c.serve(att, core.Pos{}, f, func() {
+		c.srv.cleared(c.id)
+		c.srv.opened(c.id, title)
+	})
+	return nil
+}
+
+// delete is chat/delete. What runs is stopped first.
+func (s *Server) delete(ctx context.Context, call *wire.Call, p eca.ChatParams) error {
+	if strings.TrimSpace(p.ChatID) == "" { // 000 and 001 leave the chat out where there is none yet
+		s.reply(ctx, call, struct{}{}, nil)
+		return nil
+	}
+	if err := checkID(p.ChatID); err != nil {
+		return err
+	}
+	c := s.chatOf(p.ChatID)
+	c.prompts.Cancel()
+	c.queue.Go(func() {
+		err := c.delete(ctx)
+		s.pump.Do(func() {
+			if err == nil {
+				s.deleted(c.id)
+			}
+			s.answer(ctx, call, struct{}{}, err)
+		})
+	})
+	return nil
+}
+
+func (c *chat) delete(ctx context.Context) error {
+	if att := c.att.Load(); att != nil {
+		// Behind all that was said: then every prompt that was taken is known, and its
+		// end is told. Those that stand behind the delete are not waited for.
+		told := make(chan struct{})
+		c.behind(att.Head(), func() { c.whenIdle(func() { close(told) }) })
+		select {
+		case <-told:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		c.detach(ctx)
+	}
+	c.chosen, c.plan, c.trusted = choice{}, false, false
+	return c.srv.opts.Gateway.Delete(ctx, core.Local, c.id)
+}
+
+// deleted is chat/deleted.
+func (s *Server) deleted(id core.SessionID) {
+	if !s.peerNow().dialect.early() {
+		s.notify(eca.MethodDeleted, eca.ChatParams{ChatID: string(id)})
+	}
+}
+
+// gone tells of a chat that somebody else has deleted, if the client shows it.
+func (s *Server) gone(ctx context.Context, id string) {
+	c := s.chat(id)
+	if c == nil || c.att.Load() == nil {
+		return
+	}
+	c.queue.Go(func() {
+		if c.att.Load() == nil {
+			return
+		}
+		if _, err := s.opts.Gateway.Open(ctx, core.Local, c.id); !errors.Is(err, core.ErrNotFound) {
+			return // it was begun again
+		}
+		if att := c.att.Swap(nil); att != nil {
+			att.Close()
+		}
+		s.pump.Do(func() {
+			if f := c.feed; f != nil {
+				f.Lost(core.ErrNotFound)
+				s.pump.Remove(f)
+			}
+			s.deleted(c.id)
+		})
+	})
+}
+
+// update is chat/update: a title, or trust. The chat's feed tells of it, and the
+// answer stands behind that.
+func (s *Server) update(ctx context.Context, call *wire.Call, p eca.UpdateParams) error {
+	return s.change(ctx, call, p.ChatID, func(c *chat, att *core.Attachment) error {
+		if title := strings.TrimSpace(said(p.Title)); title != "" {
+			if err := att.Rename(ctx, title); err != nil {
+				return err
+			}
+		}
+		if p.Trust == nil {
+			return nil
+		}
+		c.trusted = false // it stays as it is set here
+		set := att.State().Settings
+		set.Trust = *p.Trust
+		return att.Set(ctx, set)
+	})
+}
+
+// clear is chat/clear: what was said is hidden, from the agent as well; what was
+// chosen stays.
+func (s *Server) clear(ctx context.Context, call *wire.Call, p eca.ClearParams) error {
+	return s.change(ctx, call, p.ChatID, func(c *chat, att *core.Attachment) error {
+		st := att.State()
+		if p.Messages != nil && !*p.Messages || st.Messages == 0 {
+			return nil
+		}
+		if err := forgets(ctx, s.reload(ctx), st.Settings); err != nil {
+			return err
+		}
+		if err := att.Truncate(ctx, core.Pos{Seq: 2}); err != nil { // all behind the record that opened it
+			return err
+		}
+		return att.Set(ctx, st.Settings)
+	})
+}
+
+// forgets says why an agent cannot forget what was said.
+func forgets(ctx context.Context, o *offer, set core.Settings) error {
+	if o.profile == nil {
+		return nil
+	}
+	agent, ok := o.profile.Agent(set.Agent)
+	if !ok {
+		return nil
+	}
+	caps, err := agent.Backend.Caps(ctx)
+	if err != nil {
+		return err
+	}
+	if caps.OwnsHistory && !caps.Rewind {
+		return wrong("the agent %s cannot forget what was said; begin a new chat", agent.Name)
+	}
+	return nil
+}
+
+// change does something to a chat in its queue, and answers behind what the client
+// is told of it.
+func (s *Server) change(ctx context.Context, call *wire.Call, id string, do func(*chat, *core.Attachment) error) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	c := s.chatOf(id)
+	c.queue.Go(func() {
+		att, err := c.attach(ctx, false, nil)
+		if errors.Is(err, core.ErrNotFound) {
+			err = errNoChat(c.id)
+		}
+		if err == nil {
+			err = do(c, att)
+		}
+		if err != nil {
+			s.log.Debug("a chat was not changed", zap.String("method", call.Method), zap.Error(err))
+			s.reply(ctx, call, nil, err)
+			return
+		}
+		c.behind(att.Head(), func() { s.answer(ctx, call, struct{}{}, nil) })
+	})
+	return nil
+}

@@ -1,0 +1,221 @@
+package eca
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// tasks are what a client sees of the start. The Desktop client takes prompts as
+// soon as no task is under way, so all of them start before the first one ends.
+var tasks = [...]eca.ProgressParams{
+	{TaskID: "models", Title: "Loading models"},
+	{TaskID: "tools", Title: "Loading tools"},
+	{TaskID: "mcp-servers", Title: "Starting MCP servers"},
+}
+
+// initialized is initialized: from here on the client may be told things. Nothing
+// of it waits for the network; what comes later comes from the board.
+func (s *Server) initialized(ctx context.Context, _ *wire.Call, _ none) error {
+	past, end := context.WithCancel(ctx)
+	end()
+	// With a context that has ended, Next does not wait: it is what is there now.
+	posted, since, _ := s.opts.Gateway.Board().Next(past, 0) //nolint:errcheck // it only says that nothing is there yet
+	s.pump.Do(func() { s.announce(posted) })
+	s.wg.Go(func() { s.watchBoard(ctx, since) })
+	return nil
+}
+
+// announce says what the client is told at the start. It belongs to the pump.
+func (s *Server) announce(posted []core.Posting) {
+	s.progress(eca.ProgressStart)
+	o, p := s.offered(), s.peerNow()
+	s.configUpdated("", o.config(s.defaults(o)))
+	if !slices.ContainsFunc(posted, func(p core.Posting) bool { return p.Topic.Kind == "server" && p.Topic.Name == core.Native }) {
+		posted = append(posted, core.Posting{Item: core.ServerItem{Name: core.Native, Status: "running"}})
+	}
+	for _, posting := range posted {
+		if item, ok := posting.Item.(core.ServerItem); ok && s.concerns(posting.Topic) {
+			s.notify(eca.MethodServerUpdated, serverUpdated(item, p.dialect))
+		}
+	}
+	if o.fault != "" {
+		s.showMessage(eca.MessageError, o.fault)
+	}
+	s.progress(eca.ProgressFinish)
+}
+
+func (s *Server) progress(t eca.ProgressType) {
+	if s.peerNow().dialect.early() {
+		return
+	}
+	for _, task := range tasks {
+		task.Type = t
+		s.notify(eca.MethodProgress, task)
+	}
+}
+
+// watchBoard passes on what changes outside of the chats.
+func (s *Server) watchBoard(ctx context.Context, since uint64) {
+	for {
+		posted, rev, err := s.opts.Gateway.Board().Next(ctx, since)
+		if err != nil {
+			return
+		}
+		since = rev
+		for _, p := range posted {
+			if s.concerns(p.Topic) {
+				s.posted(ctx, p)
+			}
+		}
+	}
+}
+
+func (s *Server) posted(ctx context.Context, p core.Posting) {
+	switch item := p.Item.(type) {
+	case core.ServerItem:
+		s.pump.Do(func() { s.notify(eca.MethodServerUpdated, serverUpdated(item, s.peerNow().dialect)) })
+	case core.ModelsItem, core.AgentsItem:
+		s.refresh(ctx)
+	case core.GoneItem:
+		if p.Topic.Kind == "session" {
+			s.gone(ctx, p.Topic.Name)
+		}
+	case core.SessionItem: // clients ask for the list when they show it
+	}
+}
+
+// concerns says whether a topic is about this connection.
+func (s *Server) concerns(t core.Topic) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return (t.Principal == "" || t.Principal == core.Local) && (t.Workspace == "" || slices.Contains(s.roots, t.Workspace))
+}
+
+// reload makes the offer anew where the profile has changed, and returns it.
+func (s *Server) reload(ctx context.Context) *offer {
+	s.mu.Lock()
+	roots, old := s.roots, s.offer
+	s.mu.Unlock()
+	prof, err := s.opts.Gateway.Profile(ctx, roots)
+	if err == nil && prof == old.profile {
+		return old
+	}
+	fault := ""
+	if err != nil {
+		prof, fault = nil, "The configuration is wrong, and nothing can be prompted before it is mended:\n"+err.Error()
+		if fault == old.fault {
+			return old
+		}
+	}
+	o := newOffer(prof)
+	o.fault, o.welcome = fault, s.welcome(prof, fault)
+	s.mu.Lock()
+	s.offer = o
+	s.mu.Unlock()
+	return o
+}
+
+// refresh reloads, and tells the client of a change: what every chat may choose
+// from, and then what each has chosen, for the first of them resets that.
+func (s *Server) refresh(ctx context.Context) *offer {
+	old := s.offered()
+	o := s.reload(ctx)
+	if o == old {
+		return o
+	}
+	s.pump.Do(func() {
+		s.configUpdated("", o.config(s.defaults(o)))
+		for _, c := range s.allChats() {
+			if c.feed != nil {
+				c.feed.view.offer = o
+				s.configUpdated(c.id, o.config(c.feed.view.settings, c.feed.view.plan))
+			}
+		}
+	})
+	return o
+}
+
+// welcome is the text of an empty chat. It is never empty: the Emacs client needs
+// a string, and shows what is wrong only here before the first prompt.
+func (s *Server) welcome(prof *core.Profile, fault string) string {
+	var text string
+	if s.opts.Welcome != nil {
+		text = s.opts.Welcome(prof)
+	} else {
+		text = strings.TrimSpace("Welcome to dragoman "+s.opts.Version) + "."
+	}
+	if fault != "" {
+		text += "\n\n" + fault
+	}
+	return strings.TrimRight(text, "\n") + "\n"
+}
+
+// defaults is what a chat begins with.
+func (s *Server) defaults(o *offer) (set core.Settings, plan bool) {
+	s.mu.Lock()
+	chosen := s.chosen
+	s.mu.Unlock()
+	o.apply(chosen, &set, &plan)
+	return set, plan
+}
+
+func (s *Server) offered() *offer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.offer
+}
+
+func (s *Server) peerNow() peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peer
+}
+
+// notify sends a notification. It belongs to the pump: nothing else may overtake
+// what the feeds say.
+func (s *Server) notify(method string, params any) {
+	_ = s.conn.Notify(method, params) // a connection that ended has nobody to tell
+}
+
+// configUpdated is config/updated, of one chat or of all.
+func (s *Server) configUpdated(id core.SessionID, c *eca.ChatConfig) {
+	if p, ok := configParams(s.peerNow().dialect, id, c); ok {
+		s.notify(eca.MethodConfigUpdated, p)
+	}
+}
+
+// showMessage is $/showMessage. The Emacs client takes the text for a format.
+func (s *Server) showMessage(t eca.MessageType, text string) {
+	if s.peerNow().name == "emacs" {
+		text = strings.ReplaceAll(text, "%", "%%")
+	}
+	s.notify(eca.MethodShowMessage, eca.ShowMessageParams{Type: t, Message: text})
+}
+
+// serverUpdated is how the protocol describes a server of tools.
+func serverUpdated(item core.ServerItem, d Dialect) eca.ServerUpdatedParams {
+	p := eca.ServerUpdatedParams{Type: eca.ServerMCP, Name: item.Name, Status: item.Status, Tools: []eca.ServerTool{}}
+	if item.Name == core.Native {
+		p.Type, p.Name = eca.ServerNative, eca.NativeServerTitle
+	} else if d.early() {
+		command := ""
+		p.Command, p.Args = &command, []string{}
+	} else {
+		no, disabled := false, item.Status == "disabled"
+		p.Disabled, p.HasAuth = &disabled, &no
+	}
+	for _, t := range item.Tools {
+		schema := t.Schema
+		if !json.Valid(schema) {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		p.Tools = append(p.Tools, eca.ServerTool{Name: t.Name, Description: t.Description, Parameters: schema})
+	}
+	return p
+}

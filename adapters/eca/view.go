@@ -1,0 +1,73 @@
+package eca
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// View is one reader's small memory of a session, and its circumstances. It
+// belongs to one goroutine.
+type View struct {
+	chat    string
+	dialect Dialect
+	client  string // clientInfo.name, for what only one client reads
+	live    bool   // false: what is encoded is history
+	offer   *offer
+	plan    bool // the default agent stands for a plan agent
+
+	head     []byte // a notification of the chat, up to the content's role
+	text     []byte // a text of the agent, up to the text itself
+	settings core.Settings
+	told     core.Settings // what the client was told of them
+	named    string        // the chat's title
+	turn     core.TurnID   // the one that runs
+	busy     string        // what the client was last told that it does
+	calls    map[core.CallID]*call
+	began    int // how many calls there were
+	asks     map[core.AskID]core.CallID
+	thoughts map[core.ThoughtID]time.Time // those that have not ended, and when they began
+	queued   map[core.TurnID][]core.Block
+}
+
+// newView returns the view of a reader that has nothing yet.
+func newView(chat core.SessionID, d Dialect, client string, o *offer) *View {
+	v := &View{
+		chat: string(chat), dialect: d, client: client, offer: o,
+		calls: map[core.CallID]*call{}, asks: map[core.AskID]core.CallID{}, thoughts: map[core.ThoughtID]time.Time{}, queued: map[core.TurnID][]core.Block{},
+	}
+	v.head = append(v.head, `{"jsonrpc":"2.0","method":"`+eca.MethodContentReceived+`","params":{"chatId":`...)
+	v.head = wire.AppendString(v.head, v.chat)
+	v.head = append(v.head, `,"role":"`...)
+	v.text = append(slices.Clone(v.head), string(eca.RoleAssistant)+`","content":{"type":"`+eca.TypeText+`","text":`...)
+	return v
+}
+
+// settle ends the history: from here on what is encoded is live. It appends what
+// history holds back: the calls that wait for approval now, and that a turn runs.
+func (v *View) settle(dst []byte) []byte {
+	if v.live {
+		return dst
+	}
+	v.live = true
+	waiting := slices.SortedFunc(maps.Values(v.calls), func(a, b *call) int { return a.n - b.n })
+	for _, c := range waiting {
+		if c.now.State == core.Awaiting {
+			dst = v.run(dst, c, c.now, true)
+		}
+	}
+	if v.turn != "" {
+		dst = v.status(dst, eca.ChatRunning)
+		dst = v.running(dst, waitingText)
+	}
+	return dst
+}
+
+// begin makes the view of a reader that begins at the end of what there is.
+func (v *View) begin(st core.State) {
+	v.live, v.settings, v.told, v.named, v.turn = true, st.Settings, st.Settings, st.Title, st.Turn
+}

@@ -1,0 +1,196 @@
+package eca
+
+import "encoding/json"
+
+// Role is whose a content is.
+type Role string
+
+const (
+	RoleUser      Role = "user"
+	RoleSystem    Role = "system"
+	RoleAssistant Role = "assistant"
+)
+
+// ContentReceived is the params of chat/contentReceived. Content is one of the
+// types below, whose field Type is one of the constants.
+type ContentReceived struct {
+	ChatID  string `json:"chatId"`
+	Role    Role   `json:"role"`
+	Content any    `json:"content"`
+}
+
+// The types of content. Those that only some documents know say so.
+const (
+	TypeText             = "text"
+	TypeProgress         = "progress"
+	TypeReasonStarted    = "reasonStarted"
+	TypeReasonText       = "reasonText"
+	TypeReasonFinished   = "reasonFinished"
+	TypeUsage            = "usage"
+	TypeToolCallPrepare  = "toolCallPrepare"
+	TypeToolCallRun      = "toolCallRun"
+	TypeToolCallRunning  = "toolCallRunning" // not in 001
+	TypeToolCalled       = "toolCalled"
+	TypeToolCallRejected = "toolCallRejected"
+	TypeMetadata         = "metadata" // not in 001
+)
+
+// TextContent is text.
+type TextContent struct {
+	Type      string `json:"type"`
+	ContentID string `json:"contentId,omitempty"` // of the user's, not in 000 and 001
+	Text      string `json:"text"`
+}
+
+// ProgressState is how a turn stands.
+type ProgressState string
+
+const (
+	ProgressRunning  ProgressState = "running"
+	ProgressFinished ProgressState = "finished"
+)
+
+// ProgressContent says what the turn does. A finished one ends it.
+type ProgressContent struct {
+	Type  string        `json:"type"`
+	State ProgressState `json:"state"`
+	Text  string        `json:"text"`
+}
+
+// ReasonContent begins, continues or ends a stretch of reasoning.
+type ReasonContent struct {
+	Type        string `json:"type"`
+	ID          string `json:"id"`
+	Text        string `json:"text,omitempty"`        // of TypeReasonText
+	TotalTimeMs *int64 `json:"totalTimeMs,omitempty"` // of TypeReasonFinished, not in 001
+}
+
+// UsageContent counts tokens. Costs are numbers in US dollars, as text.
+type UsageContent struct {
+	Type                string `json:"type"`
+	MessageInputTokens  int    `json:"messageInputTokens"`  // of 001
+	MessageOutputTokens int    `json:"messageOutputTokens"` // of 001
+	SessionTokens       int    `json:"sessionTokens"`
+	MessageCost         string `json:"messageCost,omitempty"`     // of 001
+	LastMessageCost     string `json:"lastMessageCost,omitempty"` // not in 001
+	SessionCost         string `json:"sessionCost,omitempty"`
+	Limit               *Limit `json:"limit,omitempty"` // not in 001
+}
+
+// Limit is what a model takes and gives, in tokens.
+type Limit struct {
+	Context int `json:"context"`
+	Output  int `json:"output"`
+}
+
+// ToolCallOrigin says whose tool it is.
+type ToolCallOrigin string
+
+const (
+	OriginNative ToolCallOrigin = "native"
+	OriginMCP    ToolCallOrigin = "mcp"
+)
+
+// The server's own tools: their server in contents, and in tool/serverUpdated.
+const (
+	NativeServer      = "eca"
+	NativeServerTitle = "ECA"
+)
+
+// ToolTask is a tool of NativeServer that all clients treat in their own way: it
+// is no card in the chat, but fills the panel of tasks.
+const ToolTask = "task"
+
+// ToolCall is what all contents of a tool call begin with.
+type ToolCall struct {
+	Type   string         `json:"type"`
+	Origin ToolCallOrigin `json:"origin"`
+	ID     string         `json:"id"`
+	Name   string         `json:"name"`
+	Server string         `json:"server"` // not in 001
+}
+
+// ToolCallPrepare tells of a call whose arguments arrive. ArgumentsText is a
+// part, to be appended; in 001 it is all of it.
+type ToolCallPrepare struct {
+	ToolCall
+	ArgumentsText  string `json:"argumentsText"`
+	ManualApproval bool   `json:"manualApproval"` // of 001
+	Summary        string `json:"summary,omitempty"`
+	Details        any    `json:"details,omitempty"`
+}
+
+// ToolCallRun tells of a call that is about to run, or waits for approval.
+type ToolCallRun struct {
+	ToolCall
+	Arguments      json.RawMessage `json:"arguments"` // an object
+	ManualApproval bool            `json:"manualApproval"`
+	Summary        string          `json:"summary,omitempty"`
+	Details        any             `json:"details,omitempty"`
+}
+
+// ToolCallRunning tells that a call runs.
+type ToolCallRunning struct {
+	ToolCall
+	Arguments json.RawMessage `json:"arguments"` // an object
+	Summary   string          `json:"summary,omitempty"`
+	Details   any             `json:"details,omitempty"`
+}
+
+// ToolCalled tells what came of a call.
+type ToolCalled struct {
+	ToolCall
+	Arguments   json.RawMessage `json:"arguments"` // an object
+	Error       bool            `json:"error"`
+	Outputs     []Output        `json:"outputs"`
+	Output      string          `json:"output,omitempty"` // undocumented
+	TotalTimeMs int64           `json:"totalTimeMs"`      // not in 001
+	Summary     string          `json:"summary,omitempty"`
+	Details     any             `json:"details,omitempty"`
+}
+
+// Output is a part of a call's result. Both texts are the same.
+type Output struct {
+	Type    string `json:"type"` // always TypeText
+	Text    string `json:"text"`
+	Content string `json:"content"` // of 001
+}
+
+// RejectReason says why a call did not run.
+type RejectReason string
+
+const (
+	RejectUser       RejectReason = "userChoiceDeny"
+	RejectConfig     RejectReason = "userConfigDeny"
+	RejectStop       RejectReason = "userPromptStop"
+	RejectUser000    RejectReason = "user-choice" // of 000
+	RejectConfig000  RejectReason = "user-config" // of 000
+	RejectAnybody001 RejectReason = "user"        // of 001
+)
+
+// ToolCallRejected tells that a call did not run.
+type ToolCallRejected struct {
+	ToolCall
+	Arguments json.RawMessage `json:"arguments"` // an object
+	Reason    RejectReason    `json:"reason"`
+	Summary   string          `json:"summary,omitempty"`
+	Details   any             `json:"details,omitempty"`
+}
+
+// TypeFileChange is the type of FileChange.
+const TypeFileChange = "fileChange"
+
+// FileChange is the details of a call that changes a file.
+type FileChange struct {
+	Type         string `json:"type"`
+	Path         string `json:"path"`
+	Diff         string `json:"diff"` // unified
+	LinesAdded   int    `json:"linesAdded"`
+	LinesRemoved int    `json:"linesRemoved"`
+}
+
+// MetadataContent names the chat.
+type MetadataContent struct {
+	Type  string `json:"type"`
+	Title string `json:"title"`
+}

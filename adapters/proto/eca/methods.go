@@ -1,0 +1,44 @@
+package eca
+
+// Requests of the client.
+const (
+	MethodInitialize    = "initialize"
+	MethodShutdown      = "shutdown"
+	MethodPrompt        = "chat/prompt"
+	MethodQueryContext  = "chat/queryContext"
+	MethodQueryFiles    = "chat/queryFiles" // not in 000 and 001
+	MethodQueryCommands = "chat/queryCommands"
+	MethodClear         = "chat/clear"  // not in 000 and 001
+	MethodUpdate        = "chat/update" // not in 000 and 001
+	MethodList          = "chat/list"   // not in 000 and 001
+	MethodOpen          = "chat/open"   // not in 000 and 001
+	MethodDelete        = "chat/delete"
+	MethodProvidersList = "providers/list" // not in 000 and 001
+	MethodJobsList      = "jobs/list"      // not in 000 and 001
+)
+
+// Notifications of the client.
+const (
+	MethodInitialized      = "initialized"
+	MethodExit             = "exit"
+	MethodFoldersChanged   = "workspace/didChangeWorkspaceFolders" // undocumented
+	MethodApprove          = "chat/toolCallApprove"
+	MethodReject           = "chat/toolCallReject"
+	MethodPromptStop       = "chat/promptStop"
+	MethodModelSelected    = "chat/selectedModelChanged"    // not in 000 and 001
+	MethodAgentSelected    = "chat/selectedAgentChanged"    // not in 000 and 001
+	MethodBehaviorSelected = "chat/selectedBehaviorChanged" // of 000
+)
+
+// Notifications of the server.
+const (
+	MethodContentReceived = "chat/contentReceived"
+	MethodCleared         = "chat/cleared"       // not in 000 and 001
+	MethodOpened          = "chat/opened"        // not in 000 and 001
+	MethodStatusChanged   = "chat/statusChanged" // not in 000 and 001
+	MethodDeleted         = "chat/deleted"       // not in 000 and 001
+	MethodConfigUpdated   = "config/updated"     // not in 001
+	MethodServerUpdated   = "tool/serverUpdated"
+	MethodProgress        = "$/progress" // not in 000 and 001
+	MethodShowMessage     = "$/showMessage"
+)

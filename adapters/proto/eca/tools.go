@@ -1,0 +1,32 @@
+package eca
+
+import "encoding/json"
+
+// ServerType tells the server's own tools from those of others.
+type ServerType string
+
+const (
+	ServerNative ServerType = "native"
+	ServerMCP    ServerType = "mcp"
+)
+
+// ServerUpdatedParams tells of a server of tools. Command and Args stand there
+// for servers that are programs of their own; 000 and 001 demand them.
+type ServerUpdatedParams struct {
+	Type     ServerType   `json:"type"`
+	Name     string       `json:"name"`
+	Command  *string      `json:"command,omitempty"`
+	Args     []string     `json:"args,omitzero"`
+	Status   string       `json:"status"` // running, starting, stopped, failed, disabled; today also requires-auth
+	Disabled *bool        `json:"disabled,omitempty"`
+	HasAuth  *bool        `json:"hasAuth,omitempty"`
+	Tools    []ServerTool `json:"tools"`
+}
+
+// ServerTool is a tool in the list of its server.
+type ServerTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"` // JSON Schema
+	Disabled    bool            `json:"disabled,omitempty"`
+}
