@@ -1,0 +1,139 @@
+package adapters
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"dragoman/adapters/acp"
+	"dragoman/adapters/eca"
+	"dragoman/adapters/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+var updateGolden = flag.Bool("update", false, "rewrite the golden files")
+
+// Each file of testdata/rosetta shows one kind of turn: its events as they are
+// stored, and what each dialect's client gets for them. Nothing runs: the encoders
+// are functions of the records.
+func TestRosetta(t *testing.T) {
+	files, err := filepath.Glob("testdata/rosetta/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(ar.Files) == 0 || ar.Files[0].Name != "events" {
+				t.Fatal("the first section must be events")
+			}
+			records := parse(t, ar.Files[0].Data)
+			got := &txtar.Archive{Comment: ar.Comment, Files: []txtar.File{
+				{Name: "events", Data: events(records)},
+				{Name: "eca", Data: lines(eca.Render(records, eca.RenderOptions{Chat: "s1"}))},
+				{Name: "acp", Data: lines(renderACP(t, records))},
+				{Name: "mcp", Data: lines(mcp.Render(records))},
+			}}
+			text := txtar.Format(got)
+			if *updateGolden {
+				if err := os.WriteFile(file, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if want := txtar.Format(ar); !bytes.Equal(text, want) {
+				t.Errorf("got\n%s\nwant\n%s", text, want)
+			}
+		})
+	}
+}
+
+func parse(t *testing.T, data []byte) (records []core.Record) {
+	t.Helper()
+	var d core.Decoder
+	for line := range bytes.Lines(data) {
+		r, err := d.Decode(bytes.TrimSpace(line))
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+func events(records []core.Record) (out []byte) {
+	var e core.Encoder
+	for _, r := range records {
+		out = append(e.Append(out, r), '\n')
+	}
+	return out
+}
+
+// renderACP is what the client gets that prompted: updates, the permission
+// requests, and the answer to its prompt.
+func renderACP(t *testing.T, records []core.Record) (out []string) {
+	t.Helper()
+	v := acp.NewView("s1", "key-", core.Pos{})
+	for _, r := range records {
+		for line := range strings.Lines(string(acp.Encode(nil, v, r))) {
+			out = append(out, strings.TrimSpace(line))
+		}
+		switch e := r.Event.(type) {
+		case core.Asked:
+			out = append(out, request(t, "session/request_permission", acp.Permission(v, e.Ask)))
+		case core.TurnEnded:
+			res, err := acp.Answer(e)
+			out = append(out, string(wire.AppendAnswer(nil, []byte("2"), res, err)))
+		}
+	}
+	return out
+}
+
+func request(t *testing.T, method string, params any) string {
+	t.Helper()
+	b, err := wire.AppendJSON(nil, params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, b)
+}
+
+func lines(list []string) []byte {
+	if len(list) == 0 {
+		return nil
+	}
+	return []byte(strings.Join(list, "\n") + "\n")
+}
+
+func BenchmarkRosetta(b *testing.B) {
+	ar, err := txtar.ParseFile("testdata/rosetta/approval.txtar")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var d core.Decoder
+	var records []core.Record
+	for line := range bytes.Lines(ar.Files[0].Data) {
+		r, err := d.Decode(bytes.TrimSpace(line))
+		if err != nil {
+			b.Fatal(err)
+		}
+		records = append(records, r)
+	}
+	var dst []byte
+	for b.Loop() {
+		v := acp.NewView("s1", "key-", core.Pos{})
+		for _, r := range records {
+			dst = acp.Encode(dst[:0], v, r)
+		}
+	}
+}
