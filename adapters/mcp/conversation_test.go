@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,14 +174,16 @@ var asks = coretest.Policy(func(c core.Check) core.Verdict {
 	return core.Verdict{Effect: core.MustAsk, Why: "it changes a file", Remember: "edits", RememberText: "changes to files"}
 })
 
-func newGateway(store core.Store, last int, broken error) *core.Gateway {
+func newGateway(store core.Store, last int64, broken error) *core.Gateway {
+	var ids atomic.Int64
+	ids.Store(last)
 	prof := &core.Profile{
 		Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}, {Name: "plan", Backend: &coretest.Backend{Run: act}}},
 		Models: []core.ModelInfo{{ID: "offline/demo"}}, Toolboxes: []core.Toolbox{coretest.Tools{writeFile}}, Policy: asks,
 	}
 	return core.New(core.Config{
 		Store: store, Node: "test",
-		NewID:   func() string { last++; return "s" + strconv.Itoa(last) },
+		NewID:   func() string { return "s" + strconv.FormatInt(ids.Add(1), 10) },
 		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, broken },
 	})
 }
@@ -228,7 +231,7 @@ func TestConversations(t *testing.T) {
 			store := coretest.NewMemory()
 			for i, f := range ar.Files {
 				var got string
-				synctest.Test(t, func(t *testing.T) { got = converse(t, store, 10*i, dir, string(ar.Comment), string(f.Data)) })
+				synctest.Test(t, func(t *testing.T) { got = converse(t, store, 10*int64(i), dir, string(ar.Comment), string(f.Data)) })
 				if *updateGolden {
 					ar.Files[i].Data = []byte(got)
 				} else if got != string(f.Data) {
@@ -244,7 +247,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-func converse(t *testing.T, store core.Store, sessions int, dir, comment, script string) string {
+func converse(t *testing.T, store core.Store, sessions int64, dir, comment, script string) string {
 	_, flags, _ := strings.Cut(comment, "flags:")
 	has := func(flag string) bool { return strings.Contains(flags, flag) }
 	var broken error

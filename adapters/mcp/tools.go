@@ -1,10 +1,14 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"runtime/debug"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap"
 
 	"dragoman/core"
 )
@@ -35,6 +39,7 @@ func (c *client) tools() *mcp.Server {
 		Instructions: o.Instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list never changes
 	})
+	s.AddReceivingMiddleware(c.guard)
 	s.AddSendingMiddleware(keepAnswer)
 	add(c, s, &mcp.Tool{
 		Name: toolPrompt, Title: "Prompt the agent",
@@ -83,6 +88,23 @@ func (c *client) tools() *mcp.Server {
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), IdempotentHint: true, OpenWorldHint: yes(false)},
 	}, c.closeSession)
 	return s
+}
+
+// guard keeps what a client sends from ending the process: a panic is answered, and arguments that are null, on which the
+// SDK's check of defaults panics, are as good as none.
+func (c *client) guard(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				c.server.log.Error("handler panicked", zap.String("method", method), zap.Any("panic", v), zap.ByteString("stack", debug.Stack()))
+				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
+			}
+		}()
+		if p, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok && p != nil && string(bytes.TrimSpace(p.Arguments)) == "null" {
+			p.Arguments = nil
+		}
+		return next(ctx, method, req)
+	}
 }
 
 // handler is a tool. It has its place in the session's line when it is called, gives it up by itself when others may go

@@ -1,0 +1,202 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/adapters/mcp"
+	"dragoman/adapters/wire/wiretest"
+	"dragoman/core/coretest"
+)
+
+// connect connects the SDK's own client.
+func connect(t *testing.T, version string, o *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
+	g := newGateway(coretest.NewMemory(), 0, nil)
+	serverIn, clientOut := wiretest.Pipe()
+	clientIn, serverOut := wiretest.Pipe()
+	served := make(chan error, 1)
+	dir := t.TempDir()
+	go func() { served <- mcp.New(mcp.Options{Gateway: g, Cwd: dir}).Serve(context.Background(), serverIn, serverOut) }()
+	client := sdk.NewClient(&sdk.Implementation{Name: "the SDK", Version: "1"}, o)
+	cs, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: clientIn, Writer: clientOut}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cs.Close() //nolint:errcheck // what the server says counts
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		if err := g.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if got := cs.InitializeResult().ProtocolVersion; got != version {
+		t.Fatalf("negotiated %s", got)
+	}
+	return cs
+}
+
+// result is a tool's structured result.
+type result struct {
+	Session string `json:"session_id"`
+	Turn    string `json:"turn_id"`
+	Status  string
+	Text    string
+	Stop    string `json:"stop_reason"`
+}
+
+func callTool(t *testing.T, cs *sdk.ClientSession, name string, args map[string]any) (*sdk.CallToolResult, result) {
+	t.Helper()
+	res, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	var r result
+	b, err := json.Marshal(res.StructuredContent)
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, r
+}
+
+// The SDK's client, whose user answers as it likes, at both life cycles. What it makes of an answer before it sends it is
+// the client's business; what comes of it is ours.
+func TestSDKClient(t *testing.T) {
+	answers := []struct {
+		name   string
+		answer func() (*sdk.ElicitResult, error)
+		text   string
+		status string
+	}{
+		{"accept", func() (*sdk.ElicitResult, error) {
+			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow_session"}}, nil
+		}, "Written.", "completed"},
+		{"accept without content", func() (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "accept"}, nil }, "Written.", "completed"},
+		{"accept with empty content", func() (*sdk.ElicitResult, error) {
+			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+		}, "Written.", "completed"},
+		{"decline", func() (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "decline"}, nil }, "Not written.", "completed"},
+		{"cancel", func() (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "cancel"}, nil }, "Let me write that.", "cancelled"},
+	}
+	for _, era := range eras {
+		for _, a := range answers {
+			t.Run(era+" "+a.name, func(t *testing.T) {
+				cs := connect(t, era, &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+					if !strings.Contains(req.Params.Message, "write_file") || strings.Contains(req.Params.Message, "hush") {
+						t.Errorf("the question: %s", req.Params.Message)
+					}
+					return a.answer()
+				}})
+				if _, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "say hello"}); r.Text != "hello" {
+					t.Errorf("hello: %+v", r)
+				}
+				if _, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "write a.txt"}); r.Text != a.text || r.Status != a.status {
+					t.Errorf("write: %+v", r)
+				}
+			})
+		}
+	}
+}
+
+// A client that fails to ask has not said yes. (At 2026-07-28 the SDK's client then fails the call by itself.)
+func TestSDKClientThatFails(t *testing.T) {
+	cs := connect(t, "2025-11-25", &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		return nil, errors.New("no window")
+	}})
+	if _, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "write a.txt"}); r.Text != "Not written." {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The SDK's client lists the tools, and every result of them passes its schema.
+func TestSDKClientTools(t *testing.T) {
+	for _, era := range eras {
+		t.Run(era, func(t *testing.T) {
+			cs := connect(t, era, nil)
+			list, err := cs.ListTools(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, tool := range list.Tools {
+				names = append(names, tool.Name)
+				if tool.OutputSchema == nil || tool.Annotations == nil || tool.Title == "" {
+					t.Errorf("%s: no output schema, annotations or title", tool.Name)
+				}
+			}
+			const want = "agent_approve agent_cancel agent_prompt agent_wait session_close session_get session_list"
+			if got := strings.Join(names, " "); got != want {
+				t.Errorf("tools: %s", got)
+			}
+			if caps := cs.InitializeResult().Capabilities; caps.Tools == nil || caps.Tools.ListChanged || caps.Prompts != nil || caps.Resources != nil || caps.Logging != nil {
+				t.Errorf("capabilities: %+v", caps)
+			}
+			if n := strings.Count(cs.InitializeResult().Instructions, "\n"); n == 0 || n >= 10 {
+				t.Errorf("instructions: %d lines", n+1)
+			}
+			res, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "long 250"})
+			if len(r.Text) < 200<<10 || len(r.Text) > 201<<10 || !strings.Contains(r.Text, "50000 bytes more") && !strings.Contains(r.Text, "bytes more;") || r.Stop != "max_tokens" {
+				t.Errorf("a long answer: %d bytes, %q, %s", len(r.Text), r.Text[len(r.Text)-80:], r.Stop)
+			}
+			if res.IsError || len(res.Content) != 1 {
+				t.Errorf("a long answer: %v, %d contents", res.IsError, len(res.Content))
+			}
+			for _, call := range []struct {
+				name string
+				args map[string]any
+			}{
+				{"agent_wait", map[string]any{"session_id": r.Session}},
+				{"agent_cancel", map[string]any{"session_id": r.Session}},
+				{"session_get", map[string]any{"session_id": r.Session}},
+				{"session_list", nil},
+				{"session_close", map[string]any{"session_id": r.Session, "delete": true}},
+			} {
+				if res, _ := callTool(t, cs, call.name, call.args); res.IsError || res.StructuredContent == nil {
+					t.Errorf("%s: %+v", call.name, res.Content[0])
+				}
+			}
+		})
+	}
+}
+
+// A client that gives a call up cancels its turn, 100 times.
+func TestSDKClientCancels(t *testing.T) {
+	for _, era := range eras {
+		t.Run(era, func(t *testing.T) {
+			cs := connect(t, era, nil)
+			_, first := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "say hello"})
+			for range 100 {
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() {
+					_, err := cs.CallTool(ctx, &sdk.CallToolParams{Name: "agent_prompt", Arguments: map[string]any{"prompt": "hang", "session_id": first.Session}})
+					done <- err
+				}()
+				cancel()
+				if err := <-done; !errors.Is(err, context.Canceled) {
+					t.Fatal(err)
+				}
+			}
+			// The SDK sends its cancels beside the caller, so one may come behind this prompt; it does not concern it.
+			for {
+				res, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "say after", "session_id": first.Session})
+				if !res.IsError && r.Text == "after" {
+					break
+				}
+				if r.Status != "running" {
+					t.Fatalf("%+v", r)
+				}
+			}
+		})
+	}
+}
