@@ -77,6 +77,9 @@ func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core
 	close(c.over)
 	in.Close() //nolint:errcheck // it only ends the reader
 	reading.Wait()
+	if resume == "" && session.State().Messages == 0 { // nobody will miss it
+		err = errors.Join(err, h.gateway.Delete(context.WithoutCancel(ctx), core.Local, session.Meta().ID))
+	}
 	return err
 }
 
@@ -212,7 +215,7 @@ func (c *chat) ask(text string) {
 // leave says goodbye.
 func (c *chat) leave() error {
 	c.screen.start()
-	if c.tty {
+	if c.tty && c.session.State().Messages > 0 {
 		c.screen.line(c.screen.faint("go on with: dragoman chat --session " + string(c.session.Meta().ID)))
 	}
 	return c.screen.flush()

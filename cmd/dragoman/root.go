@@ -54,11 +54,11 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: "speak", Title: "Speak a protocol over standard input and output:"},
 		&cobra.Group{ID: "use", Title: "For people:"},
 	)
-	for _, c := range []*cobra.Command{a.acp()} {
+	for _, c := range []*cobra.Command{a.eca(), a.acp(), a.mcp()} {
 		c.GroupID = "speak"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{a.chat(), a.doctor(), a.sessions(), a.config(), a.version()} {
+	for _, c := range []*cobra.Command{a.demo(), a.chat(), a.doctor(), a.sessions(), a.config(), a.version()} {
 		c.GroupID = "use"
 		root.AddCommand(c)
 	}

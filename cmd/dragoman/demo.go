@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) demo() *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Play all three protocols, without key, network or editor",
+		Long: `Play all three protocols: for each, this very program is started as an editor or another agent would
+start it, and is driven over its standard input and output through one prompt that reads a file and,
+after an approval, runs a command. The demo plays the user, answers the approval and shows what the
+editor gets to see, side by side. At the end it prints the settings that make your editor do the same.
+
+Nothing is mocked but the model: the offline demo follows plain instructions and is no language model.
+Everything happens in a folder of its own, which is removed at the end. No key is looked for, no
+configuration is read, and nobody is asked over the network.`,
+		Example: "  dragoman demo\n  NO_COLOR=1 dragoman demo | less",
+		Args:    cobra.NoArgs,
+		RunE: a.begin(func(ctx context.Context, _ []string) error {
+			ctx, stop := untilSignal(ctx, true)
+			defer stop()
+			return a.playDemo(ctx)
+		}),
+	}
+}
+
+// What the demo shows: one call that needs no approval, and one that does.
+const (
+	demoPrompt  = "read notes.txt then run ls -1"
+	demoNotes   = "Buy milk.\nCall the dragoman.\n"
+	demoCommand = "ls -1"
+)
+
+// actFor is how long one protocol may take.
+const actFor = 10 * time.Second
+
+// act is one protocol's part in the demo.
+type act struct {
+	name    string // of the protocol
+	command string // of ours that speaks it
+	played  string // who usually speaks it
+	play    func(context.Context, *child, *cast) error
+
+	child *child
+	cells cells
+	err   error
+}
+
+// cast is what every act works with.
+type cast struct {
+	workspace string
+	cells     *cells
+}
+
+func newActs() []*act {
+	return []*act{
+		{name: "ECA", command: "eca", played: "as Emacs or VS Code would", play: playECA},
+		{name: "ACP", command: "acp", played: "as Zed or JetBrains would", play: playACP},
+		{name: "MCP", command: "mcp", played: "as another agent would", play: playMCP},
+	}
+}
+
+func (a *app) playDemo(ctx context.Context) (err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program's path: %w", err)
+	}
+	place, err := os.MkdirTemp("", "dragoman-demo-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the demo: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(place)) }()
+
+	c := colours(a.out, a.env)
+	fmt.Fprint(a.out, demoIntro(c))
+	began := time.Now()
+	acts := newActs()
+	var playing sync.WaitGroup
+	for _, act := range acts {
+		playing.Go(func() { act.err = act.run(ctx, self, filepath.Join(place, act.command), a.env) })
+	}
+	playing.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	fmt.Fprint(a.out, sideBySide(acts, c))
+	failed := false
+	for _, act := range acts {
+		if act.err != nil {
+			failed = true
+			fmt.Fprintf(a.out, "%s\n", c.bad(fmt.Sprintf("%s failed: %v", act.name, act.err)))
+			if tail := act.child.complaints(); tail != "" {
+				fmt.Fprintf(a.out, "%s\n", indented(printable(tail), "  stderr: "))
+			}
+		}
+	}
+	if failed {
+		return quietError{}
+	}
+	fmt.Fprintf(a.out, "%s\n\n", c.good(fmt.Sprintf("All three did the same, in %v; what they left behind is removed.", time.Since(began).Round(time.Millisecond))))
+	fmt.Fprint(a.out, editorSettings(self, c))
+	return nil
+}
+
+func demoIntro(c palette) string {
+	return c.strong("dragoman demo") + ` · one agent, three protocols, one prompt each
+
+  Each column is this program, started as a child and spoken to over real pipes. The tools, the
+  approvals and the session logs are real; only the model is not: the offline demo follows plain
+  instructions. → is what the demo sends in the user's and the editor's place, ← what it gets.
+
+`
+}
+
+// run plays the act in a folder of its own and returns when the child has ended.
+func (a *act) run(ctx context.Context, self, place string, env func(string) (string, bool)) error {
+	workspace, home := filepath.Join(place, "notes"), filepath.Join(place, "home")
+	for _, dir := range []string{workspace, home} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(workspace, "notes.txt"), []byte(demoNotes), 0o600); err != nil {
+		return err
+	}
+	ctx, done := context.WithTimeoutCause(ctx, actFor, fmt.Errorf("it was not over after %v", actFor))
+	defer done()
+	child, err := startChild(ctx, self, a.command, workspace, home, env)
+	if err != nil {
+		return err
+	}
+	a.child = child
+	err = a.play(ctx, child, &cast{workspace, &a.cells})
+	if ctx.Err() != nil && err != nil {
+		err = context.Cause(ctx)
+	}
+	return errors.Join(err, child.end())
+}

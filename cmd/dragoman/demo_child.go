@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/adapters/wire"
+)
+
+// child is this program, started again as an editor would start it: with nothing of
+// our environment but where programs are found.
+type child struct {
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     io.ReadCloser
+	began   time.Time
+	serving sync.WaitGroup
+
+	mu     sync.Mutex // guards the field below
+	stderr []byte
+}
+
+func startChild(ctx context.Context, self, command, workspace, home string, env func(string) (string, bool)) (*child, error) {
+	c := &child{cmd: exec.CommandContext(ctx, self, command, "--data-dir", filepath.Join(home, "sessions"))}
+	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = workspace, cleanEnv(home, env), c
+	var err error
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if c.out, err = c.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	// What is asked to end gets a moment for it before it is killed.
+	c.cmd.Cancel = c.in.Close
+	c.cmd.WaitDelay = 2 * time.Second
+	c.began = time.Now()
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s %s: %w", self, command, err)
+	}
+	return c, nil
+}
+
+// cleanEnv holds what a program needs to run, and no key, endpoint or setting.
+func cleanEnv(home string, env func(string) (string, bool)) []string {
+	vars := []string{"HOME=" + home, "TMPDIR=" + filepath.Dir(home)}
+	keep := []string{"PATH", "LANG"}
+	if runtime.GOOS == "windows" {
+		vars = append(vars, "USERPROFILE="+home, "APPDATA="+home, "LOCALAPPDATA="+home)
+		keep = append(keep, "SystemRoot", "ComSpec", "PATHEXT")
+	}
+	for _, name := range keep {
+		if v, ok := env(name); ok {
+			vars = append(vars, name+"="+v)
+		}
+	}
+	return vars
+}
+
+// Write takes what the child says on standard error; the end of it is kept.
+func (c *child) Write(b []byte) (int, error) {
+	const most = 4 << 10
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stderr = append(c.stderr, b...)
+	c.stderr = c.stderr[max(0, len(c.stderr)-most):]
+	return len(b), nil
+}
+
+func (c *child) complaints() string {
+	if c == nil {
+		return ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.TrimSpace(string(c.stderr))
+}
+
+// connect speaks to the child; handle gets what it sends by itself.
+func (c *child) connect(ctx context.Context, framing wire.Framing, handle func(*wire.Call)) *wire.Conn {
+	conn := wire.NewConn(c.out, c.in, wire.Options{Framing: framing})
+	c.serving.Go(func() { _ = conn.Serve(ctx, handle) }) // what failed shows in the requests
+	return conn
+}
+
+// end closes the child's standard input and waits until it has ended by itself.
+func (c *child) end() error {
+	_ = c.in.Close() // it may be closed already
+	c.serving.Wait()
+	if err := c.cmd.Wait(); err != nil {
+		return fmt.Errorf("the program did not end well: %w", err)
+	}
+	return nil
+}
+
+// params decodes what the child sent; what cannot be decoded stays empty, and the
+// act will miss it.
+func params[P any](call *wire.Call) P {
+	var p P
+	_ = json.Unmarshal(call.Params, &p)
+	return p
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"dragoman/adapters/wire"
+)
+
+const demoChat = "demo"
+
+func playECA(ctx context.Context, c *child, cast *cast) error {
+	scene := &ecaScene{cast: cast, over: make(chan struct{})}
+	scene.conn = c.connect(ctx, wire.ContentLength, scene.handle)
+	conn := scene.conn
+	path := filepath.ToSlash(cast.workspace)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	folder := url.URL{Scheme: "file", Path: path}
+	var hello struct {
+		Server struct {
+			Version string `json:"version"`
+		} `json:"serverInfo"`
+	}
+	err := conn.Ask(ctx, "initialize", obj{
+		"clientInfo": demoClient(), "capabilities": obj{"codeAssistant": obj{"chat": true}},
+		"workspaceFolders": []any{obj{"uri": folder.String(), "name": "notes"}},
+	}, &hello)
+	if err != nil {
+		return fmt.Errorf("initialize: %w", err)
+	}
+	cast.cells.started(c, "initialize, initialized", hello.Server.Version)
+	if err := conn.Notify("initialized", obj{}); err != nil {
+		return err
+	}
+	cast.cells.add(stepPrompt, "→ chat/prompt", demoPrompt)
+	if err := conn.Ask(ctx, "chat/prompt", obj{"chatId": demoChat, "message": demoPrompt}, nil); err != nil {
+		return fmt.Errorf("chat/prompt: %w", err)
+	}
+	select {
+	case <-scene.over:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := conn.Ask(ctx, "shutdown", nil, nil); err != nil {
+		return fmt.Errorf("shutdown: %w", err)
+	}
+	if err := conn.Notify("exit", nil); err != nil {
+		return err
+	}
+	return scene.finish()
+}
+
+// ecaScene is the editor's side of the act: what comes by itself.
+type ecaScene struct {
+	cast *cast
+	conn *wire.Conn
+	over chan struct{} // closed when the turn is over
+
+	mu   sync.Mutex // guards the fields below
+	text strings.Builder
+	ran  bool
+	done bool
+}
+
+func (s *ecaScene) handle(call *wire.Call) {
+	switch {
+	case call.Method == "chat/contentReceived":
+		s.content(params[ecaContent](call))
+	case !call.IsNotification():
+		call.Reply(nil, errors.New("the demo does not do this"))
+	}
+}
+
+// ecaContent is what the demo reads of a chat/contentReceived.
+type ecaContent struct {
+	Role    string `json:"role"`
+	Content struct {
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		State   string `json:"state"`
+		ID      string `json:"id"`
+		Summary string `json:"summary"`
+		Asks    bool   `json:"manualApproval"`
+		Outputs []struct {
+			Text string `json:"text"`
+		} `json:"outputs"`
+	} `json:"content"`
+}
+
+func (s *ecaScene) content(p ecaContent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := p.Content
+	switch c.Type {
+	case "text":
+		if p.Role == "assistant" {
+			s.text.WriteString(c.Text)
+		}
+	case "toolCallRun":
+		if c.Asks {
+			s.cast.cells.add(stepAsk, "← toolCallRun", "May it? "+c.Summary)
+			s.cast.cells.add(stepDecide, "→ chat/toolCallApprove", "yes, once")
+			_ = s.conn.Notify("chat/toolCallApprove", obj{"chatId": demoChat, "toolCallId": c.ID}) // what failed shows in the turn
+		}
+	case "toolCalled":
+		var texts []string
+		for _, o := range c.Outputs {
+			texts = append(texts, strings.TrimRight(o.Text, "\n"))
+		}
+		step := stepRead
+		if strings.Contains(c.Summary, demoCommand) {
+			step, s.ran = stepOutput, true
+		}
+		s.cast.cells.add(step, "← toolCalled", "✓ "+c.Summary, quoted(strings.Join(texts, "\n")))
+	case "progress":
+		if c.State == "finished" && !s.done {
+			s.done = true
+			s.cast.cells.add(stepEnd, "← progress", "finished")
+			close(s.over)
+		}
+	}
+}
+
+func (s *ecaScene) finish() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cast.cells.add(stepText, "← text", quoted(s.text.String()))
+	return checkPlayed(s.ran, s.text.String())
+}

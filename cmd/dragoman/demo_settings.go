@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// editorSettings are what to paste into an editor, with this program's path.
+func editorSettings(self string, c palette) string {
+	var b strings.Builder
+	b.WriteString(c.strong("Let your editor do the same") + "\n\n")
+	for _, e := range settingsOf(self) {
+		b.WriteString("  " + c.strong(e.editor) + c.faint("  "+e.where) + "\n")
+		b.WriteString(indented(e.text, "    ") + "\n\n")
+	}
+	b.WriteString("  A real model: set OPENAI_API_KEY, OPENROUTER_API_KEY, ANTHROPIC_API_KEY or another key, or run\n" +
+		"  \"dragoman config init\". Then \"dragoman doctor\" says what was found, here and in your editors.\n")
+	return b.String()
+}
+
+// pasted is one editor's settings.
+type pasted struct{ editor, where, text string }
+
+func settingsOf(self string) []pasted {
+	q := func(s string) string { // JSON's strings are also Lua's and Emacs Lisp's, for paths
+		b, _ := json.Marshal(s) // a string always encodes
+		return string(b)
+	}
+	path := q(self)
+	return []pasted{
+		{"Zed", "settings.json", `"agent_servers": {
+  "dragoman": { "type": "custom", "command": ` + path + `, "args": ["acp"], "env": {} }
+}`},
+		{"JetBrains", "~/.jetbrains/acp.json", `{ "agent_servers": { "dragoman": { "command": ` + path + `, "args": ["acp"], "env": {} } } }`},
+		{"VS Code", "settings.json, with the ECA extension", `"eca.serverPath": ` + path},
+		{"Emacs", "init.el, with eca-emacs", `(setq eca-custom-command '(` + path + ` "server"))`},
+		{"Emacs", "init.el, with agent-shell", `(defun dragoman ()
+  (interactive)
+  (agent-shell-start
+   :config (agent-shell-make-agent-config
+            :identifier 'dragoman :mode-line-name "dragoman" :buffer-name "dragoman"
+            :shell-prompt "dragoman> " :shell-prompt-regexp "dragoman> "
+            :client-maker (lambda (buffer)
+                            (agent-shell--make-acp-client
+                             :command ` + path + ` :command-params '("acp")
+                             :context-buffer buffer)))))`},
+		{"Neovim", "init.lua, with eca-nvim", `require("eca").setup({ server_path = ` + path + ` })`},
+		{"Neovim", "init.lua, with codecompanion.nvim; choose it with ga in a chat", `require("codecompanion").setup({ adapters = { acp = { dragoman = function()
+  return require("codecompanion.adapters").extend("opencode", {
+    name = "dragoman", formatted_name = "dragoman",
+    commands = { default = { ` + path + `, "acp" } },
+  })
+end } } })`},
+		{"MCP", "claude_desktop_config.json, .cursor/mcp.json and the like", `{ "mcpServers": { "dragoman": { "command": ` + path + `, "args": ["mcp"] } } }`},
+	}
+}

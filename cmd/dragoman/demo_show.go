@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// obj is a JSON object.
+type obj = map[string]any
+
+func demoClient() obj { return obj{"name": "dragoman-demo", "version": version} }
+
+// step is a place in the story that all three protocols tell.
+type step int
+
+const (
+	stepStart step = iota
+	stepPrompt
+	stepRead
+	stepAsk
+	stepDecide
+	stepOutput
+	stepText
+	stepEnd
+	steps
+)
+
+// cells are what one protocol showed, by step: lines, the first of which names the
+// message.
+type cells struct {
+	mu    sync.Mutex // guards the field below
+	lines [steps][]string
+}
+
+// add puts a message and what it says to a step. A text of several lines is one
+// argument; empty ones are left out.
+func (c *cells) add(s step, message string, texts ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lines[s] = append(c.lines[s], message)
+	for _, t := range texts {
+		if t != "" {
+			c.lines[s] = append(c.lines[s], strings.Split(t, "\n")...)
+		}
+	}
+}
+
+// started tells how the connection began; it is called when initialize has been
+// answered.
+func (c *cells) started(child *child, messages, version string) {
+	took := time.Since(child.began).Round(100 * time.Microsecond)
+	c.add(stepStart, "→ "+messages, fmt.Sprintf("dragoman %s answered %v", version, took), "after its process was started")
+}
+
+// quoted is what the agent or a tool said: its first lines, set off.
+func quoted(s string) string {
+	const most = 6
+	var lines []string
+	for line := range strings.SplitSeq(printable(strings.TrimSpace(s)), "\n") {
+		switch {
+		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "```"):
+		case len(lines) == most:
+			return strings.Join(append(lines, "│ …"), "\n")
+		default:
+			lines = append(lines, "│ "+line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// checkPlayed says what is missing from an act that came to its end.
+func checkPlayed(ran bool, text string) error {
+	switch {
+	case !ran:
+		return errors.New("the command was not run")
+	case !strings.Contains(text, strings.TrimSpace(strings.SplitAfter(demoNotes, "\n")[0])):
+		return errors.New("the answer does not hold what the file does")
+	}
+	return nil
+}
+
+// The table is three columns, 98 characters wide.
+const (
+	columnWide = 31
+	columnGap  = "  "
+)
+
+// sideBySide shows the acts in columns, step by step.
+func sideBySide(acts []*act, c palette) string {
+	var b strings.Builder
+	row := func(paint func(string) string, text func(*act) string) {
+		var parts []string
+		for _, a := range acts {
+			parts = append(parts, paint(pad(text(a))))
+		}
+		b.WriteString("  " + strings.TrimRight(strings.Join(parts, columnGap), " ") + "\n")
+	}
+	asIs := func(s string) string { return s }
+	row(c.strong, func(a *act) string { return a.name + " · dragoman " + a.command })
+	row(c.faint, func(a *act) string { return a.played })
+	row(c.faint, func(*act) string { return strings.Repeat("─", columnWide) })
+	for s := range steps {
+		high := 0
+		for _, a := range acts {
+			high = max(high, len(a.cells.lines[s]))
+		}
+		for i := range high {
+			row(asIs, func(a *act) string { return a.cells.line(s, i, c) })
+		}
+		if high > 0 && s+1 < steps {
+			b.WriteString("\n")
+		}
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// line is one line of a cell, cut to the column and painted.
+func (c *cells) line(s step, i int, p palette) string {
+	if i >= len(c.lines[s]) {
+		return pad("")
+	}
+	text := c.lines[s][i]
+	switch {
+	case strings.HasPrefix(text, "→ "):
+		return p.cool(pad(text))
+	case strings.HasPrefix(text, "← "):
+		return p.warm(pad(text))
+	case strings.HasPrefix(text, "│ "):
+		return p.faint(pad("  " + text))
+	}
+	return pad("  " + text)
+}
+
+// pad makes a text as wide as a column.
+func pad(s string) string {
+	n := utf8.RuneCountInString(s)
+	if n > columnWide {
+		return string([]rune(s)[:columnWide-1]) + "…"
+	}
+	return s + strings.Repeat(" ", columnWide-n)
+}

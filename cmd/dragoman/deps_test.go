@@ -1,0 +1,228 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rule forbids packages to those that from names. Both are import paths; one that
+// ends in "/..." also means what is below it. What except names is allowed, and so
+// is the package of a folder above. Indirect imports count, unless direct is set.
+type rule struct {
+	from      string
+	forbidden string
+	except    []string
+	direct    bool
+	why       string
+}
+
+const thirdParty = "third party" // everything that is neither ours nor the standard library's
+
+var importRules = []rule{
+	{from: "dragoman/core", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "core is the vocabulary and imports none of our packages"},
+	{from: "dragoman/core", forbidden: thirdParty, why: "core outlives protocols, libraries and loggers"},
+	{from: "dragoman/core/...", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "the parts of core know core alone; cmd joins them"},
+	{from: "dragoman/core/...", forbidden: "github.com/coder/acp-go-sdk", why: "no protocol SDK in core; adapters translate"},
+	{from: "dragoman/core/...", forbidden: "github.com/modelcontextprotocol/go-sdk/...", why: "no protocol SDK in core; adapters translate"},
+	{from: "dragoman/core/...", forbidden: "github.com/creachadair/jrpc2/...", why: "no protocol in core; adapters translate"},
+	{from: "dragoman/core/...", forbidden: "go.uber.org/zap/...", why: "core returns errors and emits events; cmd logs"},
+
+	{from: "dragoman/adapters/wire/...", forbidden: "dragoman/...", why: "the wire knows bytes and envelopes, no protocol and no session"},
+	{from: "dragoman/adapters/wire/...", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "golang.org/x/sys/..."}, why: "the wire knows bytes and envelopes"},
+	{from: "dragoman/adapters/proto/...", forbidden: "dragoman/...", why: "protocol structures stand alone, so that adapters and bridge share them"},
+	{from: "dragoman/adapters/pump", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire"}, why: "what adapters share knows no dialect"},
+	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: adapterImports("eca"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: adapterImports("acp"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: adapterImports("mcp"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+
+	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},
+	{from: "dragoman/bridge", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/adapters/proto/..."}, why: "upstreams are tools and back ends, unaware of who asked"},
+
+	{from: "dragoman/configs", forbidden: "dragoman/...", why: "the configuration is data; cmd translates it"},
+	{from: "dragoman/e2e", forbidden: "dragoman/...", why: "the end-to-end tests see the binary from outside"},
+
+	{from: "dragoman/...", forbidden: "dragoman/cmd/...", why: "nothing imports cmd"},
+	{from: "dragoman/...", forbidden: "dragoman/core/coretest", why: "scripted models and memory stores are for tests"},
+	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),
+	onlyIn("github.com/goccy/go-yaml/...", "the form of the configuration is configs' own affair", "dragoman/configs"),
+	onlyIn("github.com/modelcontextprotocol/go-sdk/...", "one protocol, one adapter", "dragoman/adapters/mcp"),
+}
+
+func adapterImports(name string) []string {
+	return []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/adapters/pump", "dragoman/adapters/proto/" + name}
+}
+
+// onlyIn is a rule for everybody but some. except means importers here.
+func onlyIn(forbidden, why string, importers ...string) rule {
+	return rule{from: "dragoman/...", forbidden: forbidden, direct: true, except: importers, why: why}
+}
+
+// listed is what go list says of a package.
+type listed struct {
+	ImportPath   string
+	Standard     bool
+	Imports      []string
+	Deps         []string
+	TestImports  []string
+	XTestImports []string
+	Module       *struct{ Path string }
+}
+
+func TestImportRules(t *testing.T) {
+	all := listPackages(t)
+	ruled := map[string]bool{}
+	for _, r := range importRules {
+		used, exists := false, r.forbidden == thirdParty
+		for _, p := range all {
+			exists = exists || covers(r.forbidden, p.ImportPath)
+			if !ours(p.ImportPath) || !covers(r.from, p.ImportPath) || r.from == r.forbidden {
+				continue
+			}
+			used = true
+			if r.from != "dragoman/..." {
+				ruled[p.ImportPath] = true
+			}
+			r.check(t, all, p)
+		}
+		if !used {
+			t.Errorf("no package is called %s any more; the rule against %s (%s) has lost its object", r.from, r.forbidden, r.why)
+		}
+		if !exists {
+			t.Errorf("nothing of ours uses %s any more; the rule for %s (%s) looks at nothing", r.forbidden, r.from, r.why)
+		}
+	}
+	for path := range all {
+		if ours(path) && !ruled[path] && path != "dragoman/cmd/dragoman" {
+			t.Errorf("%s has no rule; say in importRules what it may import", path)
+		}
+	}
+}
+
+// check fails for each forbidden import of p.
+func (r rule) check(t *testing.T, all map[string]listed, p listed) {
+	t.Helper()
+	imports := p.Deps
+	if r.direct {
+		imports = p.Imports
+	}
+	if len(p.Imports) == 0 { // a package that is nothing but tests
+		imports = slices.Concat(p.TestImports, p.XTestImports)
+	}
+	importers := r.from == "dragoman/..."
+	for _, path := range imports {
+		forbidden := covers(r.forbidden, path)
+		if r.forbidden == thirdParty {
+			forbidden = !ours(path) && !all[path].Standard
+		}
+		who := path
+		if importers {
+			who = p.ImportPath
+		}
+		above := !importers && covers(path+"/...", p.ImportPath) // a folder's package is there for those below it
+		if forbidden && !above && !slices.ContainsFunc(r.except, func(e string) bool { return covers(e, who) }) {
+			t.Errorf("%s imports %s: %s", p.ImportPath, path, r.why)
+		}
+	}
+}
+
+func ours(path string) bool { return path == "dragoman" || strings.HasPrefix(path, "dragoman/") }
+
+// covers reports whether a pattern means a package.
+func covers(pattern, path string) bool {
+	below, wide := strings.CutSuffix(pattern, "/...")
+	return path == below || wide && strings.HasPrefix(path, below+"/")
+}
+
+// listPackages lists our packages and all that they need, by import path.
+func listPackages(t *testing.T) map[string]listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps,TestImports,XTestImports,Module", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	all := map[string]listed{}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		switch err := d.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			return all
+		case err != nil:
+			t.Fatal(err)
+		}
+		all[p.ImportPath] = p
+	}
+}
+
+// Standard output belongs to the protocols: nothing but the command, which knows
+// which protocol it speaks, and the wire may name it, or print to it.
+func TestStdoutIsNamedByFewOnly(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel := filepath.ToSlash(strings.TrimPrefix(path, root+string(filepath.Separator)))
+		switch {
+		case d.IsDir() && (rel == "cmd" || rel == "adapters/wire" || d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != root):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go"):
+			return nil
+		}
+		files++
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if name := printsToStdout(n); name != "" {
+				t.Errorf("%s:%d: %s: standard output belongs to the protocol that is spoken", rel, set.Position(n.Pos()).Line, name)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 50 {
+		t.Errorf("only %d files were looked at", files)
+	}
+}
+
+// printsToStdout names an expression that is, or writes to, standard output.
+func printsToStdout(n ast.Node) string {
+	sel, ok := n.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	pkg, ok := sel.X.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	switch name := pkg.Name + "." + sel.Sel.Name; name {
+	case "os.Stdout", "syscall.Stdout", "fmt.Print", "fmt.Printf", "fmt.Println":
+		return name
+	}
+	return ""
+}

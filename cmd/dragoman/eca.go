@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dragoman/adapters/eca"
+	"dragoman/core"
+)
+
+func (a *app) eca() *cobra.Command {
+	var verbose bool
+	cmd := &cobra.Command{
+		Use:     "eca",
+		Aliases: []string{"server"},
+		Short:   "Serve an editor that speaks ECA, the Editor Code Assistant protocol",
+		Long: `Serve an editor that speaks ECA, the Editor Code Assistant protocol (the ECA plugins of Emacs, VS
+Code, IntelliJ, Neovim, Desktop), over standard input and output. These editors start "PATH server":
+give them the path of dragoman, and "server" means this command. It ends when the editor asks for it,
+closes our standard input or is gone.
+
+--verbose and --config-file are ECA's own flags for its server and mean the same here: the log at
+level debug, and --config.`,
+		Example: `  dragoman eca
+  dragoman server --log-level debug --log-file /tmp/dragoman.log`,
+		Args:    cobra.NoArgs,
+		Version: version,
+		RunE: a.begin(func(ctx context.Context, _ []string) error {
+			if verbose && a.flags.logLevel == "" {
+				a.flags.logLevel = "debug"
+			}
+			return a.serveStdio(ctx, "eca", func(h *house) server {
+				return eca.New(eca.Options{Gateway: h.gateway, Log: h.log, Version: version, Welcome: h.welcome})
+			})
+		}),
+	}
+	cmd.SetVersionTemplate(ecaVersionTemplate)
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "log at level debug, unless --log-level says otherwise")
+	cmd.Flags().StringVar(&a.flags.config, "config-file", "", "the same as --config: the configuration `FILE`")
+	return cmd
+}
+
+// welcome is what an empty chat shows: who answers, and what is missing.
+func (h *house) welcome(p *core.Profile) string {
+	var b strings.Builder
+	b.WriteString("Welcome to dragoman " + version + ".")
+	if p == nil {
+		return b.String()
+	}
+	b.WriteString(" The model is " + p.DefaultModel + ".")
+	if made, err := h.profiles.load(); err == nil && made.choice.Offline() {
+		b.WriteString("\n\nThis is the offline demo, not a language model: " + made.choice.Reason + ". Say anything to learn how to set a model, or try: list . then read README.md")
+	}
+	return b.String()
+}
