@@ -104,10 +104,11 @@ func whole(text string, one bool) func(func(string) bool) {
 	return parts(text)
 }
 
-// callArgs shows a part of the arguments while they arrive.
+// callArgs shows a part of the arguments while they arrive. What comes of them when
+// the call is further on is in the call itself.
 func (v *View) callArgs(dst []byte, e core.CallArgs) []byte {
 	c := v.calls[e.Call]
-	if c == nil || !c.prepared || e.Text == "" {
+	if c == nil || c.now.State != core.Proposed || v.dialect == Doc001 || e.Text == "" {
 		return dst
 	}
 	c.sent = true

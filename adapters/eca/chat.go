@@ -22,6 +22,7 @@ type chat struct {
 	queue   *pump.Queue
 	prompts pump.Prompts
 	att     atomic.Pointer[core.Attachment] // written by the queue's goroutine
+	shown   atomic.Bool                     // the client has it: it must hear when somebody else deletes it
 
 	// The queue's goroutine has the fields below.
 	chosen  choice // before there is a session
@@ -206,6 +207,7 @@ func (c *chat) attach(ctx context.Context, create bool, first func(created bool)
 // was read before. It belongs to the queue.
 func (c *chat) serve(att *core.Attachment, after core.Pos, f *feed, first func()) {
 	old := c.att.Swap(att)
+	c.shown.Store(true)
 	c.srv.pump.Do(func() {
 		if c.feed != nil {
 			c.feed.gone = true

@@ -157,6 +157,7 @@ func (c *chat) delete(ctx context.Context) error {
 		c.detach(ctx)
 	}
 	c.chosen, c.plan, c.trusted = choice{}, false, false
+	c.shown.Store(false)
 	return c.srv.opts.Gateway.Delete(ctx, core.Local, c.id)
 }
 
@@ -170,15 +171,15 @@ func (s *Server) deleted(id core.SessionID) {
 // gone tells of a chat that somebody else has deleted, if the client shows it.
 func (s *Server) gone(ctx context.Context, id string) {
 	c := s.chat(id)
-	if c == nil || c.att.Load() == nil {
+	if c == nil || !c.shown.Load() {
 		return
 	}
 	c.queue.Go(func() {
-		if c.att.Load() == nil {
-			return
-		}
 		if _, err := s.opts.Gateway.Open(ctx, core.Local, c.id); !errors.Is(err, core.ErrNotFound) {
 			return // it was begun again
+		}
+		if !c.shown.Swap(false) {
+			return
 		}
 		if att := c.att.Swap(nil); att != nil {
 			att.Close()

@@ -1,0 +1,133 @@
+package eca
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+func TestCamel(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"request-id":1,"doc-text":"a-b"}`:        `{"requestId":1,"docText":"a-b"}`,
+		`{"chat-id":"a","chatId":"b"}`:             `{"chat-id":"a","chatId":"b"}`,
+		`{"x":{"my-server":1}}`:                    `{"x":{"my-server":1}}`,
+		`{"a-":1,"-b":2,"c--d":3,"e-é":4,"f-g":5}`: `{"a-":1,"B":2,"c--d":3,"e-é":4,"fG":5}`,
+		`{"chat-id": "a", "chat-id": "b"}`:         `{"chatId":"a","chatId":"b"}`, // both stay: it is an error
+		`["a-b"]`:                                  `["a-b"]`,
+		`"a-b"`:                                    `"a-b"`,
+		`null`:                                     `null`,
+		``:                                         ``,
+	} {
+		if got := string(camel(json.RawMessage(in))); got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+// Whatever JSON a client sends as the params of a prompt, reading it ends in a prompt
+// or an error, and nothing that was there under its right name is lost.
+func FuzzPromptParams(f *testing.F) {
+	f.Add(`{"chat-id":"a","message":"m","contexts":[{"type":"file","path":"/a","linesRange":{"start":3,"end":1}}],"trust":true}`)
+	f.Add(`{"chatId":null,"message":"m","contexts":[{"type":"cursor","path":"x","position":{"start":{"line":-1}}},5,null]}`)
+	f.Add(`{"message":"m","contexts":[{"type":"image","base64":"====","mediaType":""},{"type":"directory"}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if !json.Valid([]byte(text)) {
+			return
+		}
+		raw := camel(json.RawMessage(text))
+		if !json.Valid(raw) {
+			t.Fatalf("%s became %s", text, raw)
+		}
+		var p eca.PromptParams
+		if wire.Unmarshal(raw, &p) != nil {
+			return
+		}
+		blocks := blocksOf(p)
+		if p.Message != "" && (len(blocks) == 0 || blocks[0] != core.Block(core.Text{Text: p.Message})) {
+			t.Errorf("the message is lost: %v", blocks)
+		}
+		_ = checkID(said(p.ChatID))
+		promptText(blocks)
+	})
+}
+
+func TestRoots(t *testing.T) {
+	if filepath.Separator != '/' {
+		t.Skip("the paths below are those of a Unix")
+	}
+	got := rootsOf([]eca.WorkspaceFolder{
+		{URI: "file:///home/ada/my%20app/"}, {URI: "file:///home/ada/my%20app"}, {URI: "/plain/../path"}, {URI: "file://localhost/srv"},
+		{URI: "untitled:x"}, {URI: "file:relative"}, {URI: ""}, {URI: "file:///%zz"}, {URI: "https://example.com/x"},
+	})
+	if want := []string{"/home/ada/my app", "/path", "/srv"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, path := range []string{"/w/a b#c?.go", "/ä/%41"} {
+		if got := pathOf(uriOf(path, [2]int{})); got != path {
+			t.Errorf("%s came back as %s", path, got)
+		}
+	}
+	for uri, want := range map[[2]string]string{
+		{"", "/c:/x"}: "c:/x", {"localhost", "/C:/x"}: "C:/x", {"host", "/share/x"}: "//host/share/x", {"", "/x"}: "/x",
+	} {
+		if got := windowsPath(uri[0], uri[1]); got != want {
+			t.Errorf("%v: got %s, want %s", uri, got, want)
+		}
+	}
+}
+
+func TestDialects(t *testing.T) {
+	for text, want := range map[string]Dialect{
+		`{}`: Now,
+		`{"capabilities":{"codeAssistant":{"chat":true,"doc":true}},"initializationOptions":{"chatBehavior":"agent"}}`:        Doc001,
+		`{"capabilities":{"codeAssistant":{"chat":true,"fix":false}}}`:                                                        Doc001,
+		`{"capabilities":{"codeAssistant":{"chat":true,"editor":{}}},"initializationOptions":{"chatBehavior":"plan"}}`:        Doc000,
+		`{"capabilities":{"codeAssistant":{"chatCapabilities":{}}},"initializationOptions":{"chatBehavior":"plan"}}`:          Now,
+		`{"capabilities":{"codeAssistant":{"rewrite":{}}},"initializationOptions":{"chatBehavior":"plan"}}`:                   Now,
+		`{"capabilities":{"codeAssistant":{"chat":true}},"initializationOptions":{"chatAgent":null,"chatBehavior":null}}`:     Now,
+		`{"capabilities":{"codeAssistant":{"chat":true}},"initializationOptions":{"chatAgent":"code","chatBehavior":"plan"}}`: Now,
+		`{"initializationOptions":["a","layer"],"clientInfo":null,"processId":null,"workspaceFolders":null}`:                  Now,
+	} {
+		var p eca.InitializeParams
+		if err := wire.Unmarshal([]byte(text), &p); err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := peerOf(p).dialect; got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+// An agent that nobody has falls back to the default one; "plan" never becomes one
+// that may write.
+func TestAgents(t *testing.T) {
+	none := newOffer(nil)
+	two := newOffer(&core.Profile{Agents: []core.Agent{{Name: "main"}, {Name: "reviewer"}}})
+	plan := newOffer(&core.Profile{Agents: []core.Agent{{Name: "main"}, {Name: "plan"}}})
+	only := newOffer(&core.Profile{Agents: []core.Agent{{Name: "plan"}}})
+	for _, c := range []struct {
+		o    *offer
+		word string
+		name string
+		plan bool
+	}{
+		{none, "code", "", false}, {none, "plan", "", true}, {two, "agent", "", false}, {two, "main", "", false}, {two, "reviewer", "reviewer", false},
+		{two, "plan", "", true}, {two, "nonsense", "", false}, {plan, "plan", "plan", false}, {plan, "agent", "", false}, {only, "plan", "", false},
+	} {
+		if name, plan := c.o.agentOf(c.word); name != c.name || plan != c.plan {
+			t.Errorf("%s of %v: got %q, %t", c.word, c.o.agents, name, plan)
+		}
+	}
+	if want := []string{"agent", "plan", "reviewer"}; !slices.Equal(two.behaviors, want) {
+		t.Errorf("behaviors: got %q, want %q", two.behaviors, want)
+	}
+	if want := []string{"main", "plan"}; !slices.Equal(plan.agents, want) {
+		t.Errorf("agents: got %q, want %q", plan.agents, want)
+	}
+}

@@ -1,0 +1,458 @@
+package eca_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/adapters/eca"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// editor is a client that a test drives.
+type editor struct {
+	t    *testing.T
+	peer *wiretest.Peer
+	last int
+	seen []message
+}
+
+type message struct {
+	raw    string
+	ID     json.RawMessage
+	Method string
+	Result map[string]any
+	Error  *struct {
+		Code    int
+		Message string
+	}
+	Params struct {
+		ChatID, Name, Status, Title, Message, Type string
+		Role                                       string
+		Content                                    map[string]any
+		Tools                                      []any
+		Chat                                       map[string]any
+	}
+}
+
+func (m message) is(kind, text string) bool {
+	return m.Method == "chat/contentReceived" && m.Params.Content["type"] == kind && strings.Contains(m.raw, text)
+}
+
+func finished(chat string) func(message) bool {
+	return func(m message) bool { return m.is("progress", `"finished"`) && m.Params.ChatID == chat }
+}
+
+const hello = `{"clientInfo":{"name":%q},"capabilities":{},"initializationOptions":{"chatAgent":"code"},"workspaceFolders":[{"uri":"file:///w","name":"w"}],"processId":%s}`
+
+// connect makes a client that has shaken hands.
+func connect(t *testing.T, peer *wiretest.Peer, name string) *editor {
+	t.Helper()
+	e := &editor{t: t, peer: peer}
+	e.ask("initialize", fmt.Sprintf(hello, name, "null"))
+	e.tell("initialized", "{}")
+	e.until(func(m message) bool {
+		return m.Method == "$/progress" && strings.Contains(m.raw, `"finish","taskId":"mcp-servers"`)
+	})
+	return e
+}
+
+func (e *editor) tell(method, params string) { e.send(e.note(method, params)) }
+
+func (e *editor) note(method, params string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params)
+}
+
+func (e *editor) request(method, params string) string {
+	e.last++
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, e.last, method, params)
+}
+
+func (e *editor) send(lines ...string) {
+	e.t.Helper()
+	if err := e.peer.Send(lines...); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// ask sends a request and returns its answer.
+func (e *editor) ask(method, params string) message {
+	e.t.Helper()
+	e.send(e.request(method, params))
+	id := fmt.Sprint(e.last)
+	return e.until(func(m message) bool { return m.Method == "" && string(m.ID) == id })
+}
+
+func promptOf(chat, text string) string {
+	return fmt.Sprintf(`{"chatId":%q,"message":%q}`, chat, text)
+}
+
+// say prompts and waits for the end of the turn.
+func (e *editor) say(chat, text string) {
+	e.t.Helper()
+	e.send(e.request("chat/prompt", promptOf(chat, text)))
+	e.until(finished(chat))
+}
+
+// until reads up to the first message that is wanted.
+func (e *editor) until(wanted func(message) bool) message {
+	e.t.Helper()
+	for {
+		raw, err := e.peer.Next()
+		if err != nil {
+			e.t.Fatalf("%v; seen:\n%s", err, e.transcript())
+		}
+		m := message{raw: raw}
+		if err := json.Unmarshal([]byte(raw), &m); err != nil {
+			e.t.Fatalf("%v: %s", err, raw)
+		}
+		e.seen = append(e.seen, m)
+		if wanted(m) {
+			return m
+		}
+	}
+}
+
+func (e *editor) transcript() string {
+	var b strings.Builder
+	for _, m := range e.seen[max(0, len(e.seen)-30):] {
+		b.WriteString(m.raw + "\n")
+	}
+	return b.String()
+}
+
+// text is all that was said in a chat by the assistant and the system.
+func (e *editor) text(chat string) string {
+	var b strings.Builder
+	for _, m := range e.seen {
+		if m.is("text", "") && m.Params.ChatID == chat && m.Params.Role != "user" {
+			b.WriteString(m.Params.Content["text"].(string))
+		}
+	}
+	return b.String()
+}
+
+// with runs a test with one gateway and one connection.
+func with(t *testing.T, name string, test func(t *testing.T, g *core.Gateway, e *editor)) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGateway(coretest.NewMemory(), nil)
+		peer, stop := serve(t, g)
+		test(t, g, connect(t, peer, name))
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A stop in the same write as its prompt always stops it, also the first of a chat.
+func TestStopIsNeverLost(t *testing.T) {
+	with(t, "VsCode", func(t *testing.T, _ *core.Gateway, e *editor) {
+		for i := range 500 {
+			chat := fmt.Sprintf("c%d", i%50)
+			e.send(e.request("chat/prompt", promptOf(chat, "hang")), e.note("chat/promptStop", fmt.Sprintf(`{"chatId":%q}`, chat)))
+			e.until(finished(chat))
+			if last := e.seen[len(e.seen)-3]; !last.is("text", "Prompt stopped") {
+				t.Fatalf("prompt %d: it was not stopped:\n%s", i, e.transcript())
+			}
+		}
+	})
+}
+
+// A stop ends the turn that runs and all that wait behind it, and nothing that comes
+// after it.
+func TestStopEndsTheQueue(t *testing.T) {
+	for range 100 {
+		with(t, "VsCode", func(t *testing.T, _ *core.Gateway, e *editor) {
+			e.send(e.request("chat/prompt", promptOf("c", "hang")), e.request("chat/prompt", promptOf("c", "say never")), e.request("chat/prompt", promptOf("c", "say never")),
+				e.note("chat/promptStop", `{"chatId":"c"}`), e.request("chat/prompt", promptOf("c", "say after")))
+			e.until(func(m message) bool { return m.is("text", `"text":"after"`) })
+			e.until(finished("c"))
+			if text := e.text("c"); strings.Contains(text, "never") || strings.Count(text, "Prompt stopped") != 3 {
+				t.Fatalf("said %q:\n%s", text, e.transcript())
+			}
+			for id := 2; id <= e.last; id++ {
+				if n := e.answers(id); n != 1 {
+					t.Errorf("prompt %d was answered %d times", id, n)
+				}
+			}
+		})
+	}
+}
+
+func (e *editor) answers(id int) (n int) {
+	for _, m := range e.seen {
+		if m.Method == "" && string(m.ID) == fmt.Sprint(id) {
+			n++
+		}
+	}
+	return n
+}
+
+// A client that does not read for a while loses nothing, and its stop is heard.
+func TestClientThatDoesNotRead(t *testing.T) {
+	with(t, "VsCode", func(t *testing.T, _ *core.Gateway, e *editor) {
+		long := strings.Repeat("0123456789abcdef", 60_000) // about 1 MB
+		e.send(e.request("chat/prompt", promptOf("c", "say "+long+" then hang")))
+		<-time.After(3 * time.Second)
+		e.tell("chat/promptStop", `{"chatId":"c"}`)
+		<-time.After(time.Second)
+		e.until(finished("c"))
+		if got := e.text("c"); got != long+"\nPrompt stopped\n" {
+			t.Errorf("%d bytes arrived of %d", len(got), len(long))
+		}
+	})
+}
+
+// After a thousand turns there are as many goroutines as there were after the first.
+func TestThousandTurns(t *testing.T) {
+	with(t, "VsCode", func(t *testing.T, _ *core.Gateway, e *editor) {
+		count := func() int {
+			<-time.After(2 * time.Second) // the store's flusher goes to sleep
+			synctest.Wait()
+			return runtime.NumGoroutine()
+		}
+		e.say("c", "say x")
+		before := count()
+		for range 1000 {
+			e.say("c", "say x")
+			e.seen = nil
+		}
+		if after := count(); after > before {
+			t.Errorf("%d goroutines before, %d after", before, after)
+		}
+	})
+}
+
+// Two clients on one chat: both see the turn, either may decide, a call that the
+// other one approved goes on, and a deletion is told to both.
+func TestTwoClients(t *testing.T) {
+	with(t, "VsCode", func(t *testing.T, g *core.Gateway, a *editor) {
+		peer, stop := serve(t, g)
+		defer stop()
+		b := connect(t, peer, "IntelliJ")
+		a.say("c", "say Hello")
+		if m := b.ask("chat/open", `{"chatId":"c"}`); m.Result["found"] != true {
+			t.Fatalf("open: %s", m.raw)
+		}
+		a.send(a.request("chat/prompt", promptOf("c", "write a.txt")))
+		run := b.until(func(m message) bool { return m.is("toolCallRun", `"manualApproval":true`) })
+		id := run.Params.Content["id"]
+		b.tell("chat/toolCallApprove", fmt.Sprintf(`{"chatId":"c","toolCallId":%q}`, id))
+		a.until(func(m message) bool { return m.is("toolCalled", `"error":false`) })
+		a.until(finished("c"))
+		b.until(finished("c"))
+		a.tell("chat/toolCallReject", fmt.Sprintf(`{"chatId":"c","toolCallId":%q}`, id)) // too late
+
+		// A stop of one ends the turn of the other.
+		a.send(a.request("chat/prompt", promptOf("c", "hang")))
+		b.until(func(m message) bool { return m.Method == "chat/statusChanged" && m.Params.Status == "running" })
+		b.tell("chat/promptStop", `{"chatId":"c"}`)
+		a.until(func(m message) bool { return m.is("text", "Prompt stopped") })
+		a.until(finished("c"))
+
+		// What one clears is gone for the other.
+		if m := a.ask("chat/clear", `{"chatId":"c"}`); m.Error != nil {
+			t.Errorf("clear: %s", m.raw)
+		}
+		b.until(func(m message) bool { return m.Method == "chat/cleared" })
+
+		if m := a.ask("chat/delete", `{"chatId":"c"}`); m.Error != nil {
+			t.Errorf("delete: %s", m.raw)
+		}
+		b.until(func(m message) bool { return m.Method == "chat/deleted" && m.Params.ChatID == "c" })
+		if m := b.ask("chat/open", `{"chatId":"c"}`); m.Result["found"] != false {
+			t.Errorf("open after the deletion: %s", m.raw)
+		}
+	})
+}
+
+// What changes on the board, and another configuration, reach the client.
+func TestBoard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		prof := profile()
+		g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+		native := core.Topic{Kind: "server", Name: core.Native}
+		g.Board().Put(native, core.ServerItem{Name: core.Native, Status: "running", Tools: []core.Spec{{Name: "read_file", Schema: json.RawMessage(`{"type":"object"}`)}}})
+		peer, stop := serve(t, g)
+		e := connect(t, peer, "VsCode")
+		ours := 0
+		for _, m := range e.seen {
+			if m.Method == "tool/serverUpdated" {
+				if ours++; m.Params.Name != "ECA" || len(m.Params.Tools) != 1 {
+					t.Errorf("the tools of our own: %s", m.raw)
+				}
+			}
+		}
+		if ours != 1 {
+			t.Errorf("our own tools were told of %d times", ours)
+		}
+		g.Board().Put(core.Topic{Kind: "server", Name: "db", Workspace: "/elsewhere"}, core.ServerItem{Name: "elsewhere", Status: "failed"})
+		g.Board().Put(core.Topic{Kind: "server", Name: "db"}, core.ServerItem{Name: "db", Status: "starting"})
+		if m := e.until(func(m message) bool { return m.Method == "tool/serverUpdated" }); m.Params.Name != "db" || m.Params.Status != "starting" || m.Params.Type != "mcp" {
+			t.Errorf("an MCP server: %s", m.raw)
+		}
+		e.say("c", "say x")
+		next := profile()
+		next.Models = append(next.Models, core.ModelInfo{ID: "acme/huge"})
+		prof = next
+		g.Board().Put(core.Topic{Kind: "models"}, core.ModelsItem{})
+		isConfig := func(m message) bool { return m.Method == "config/updated" }
+		if m := e.until(isConfig); m.Params.ChatID != "" || len(m.Params.Chat["models"].([]any)) != 3 {
+			t.Errorf("for all chats: %s", m.raw)
+		}
+		if m := e.until(isConfig); m.Params.ChatID != "c" {
+			t.Errorf("for the chat: %s", m.raw)
+		}
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The store fails: the turn ends with the reason, the client leaves its loading
+// state, the next prompt says so too, and another chat goes on.
+func TestStoreFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := coretest.NewMemory()
+		full := false
+		store.Before = func(_ context.Context, op string, id core.SessionID) error {
+			if full && op == "write" && id == "bad" {
+				return errors.New("no space left on device")
+			}
+			return nil
+		}
+		g := newGateway(store, nil)
+		peer, stop := serve(t, g)
+		e := connect(t, peer, "VsCode")
+		e.say("bad", "say x")
+		full = true
+		for range 2 {
+			e.say("bad", "say y")
+			if !strings.Contains(e.text("bad"), "no space left on device") {
+				t.Errorf("not told why:\n%s", e.transcript())
+			}
+			for id := 2; id <= e.last; id++ {
+				if e.answers(id) == 0 {
+					e.until(func(m message) bool { return string(m.ID) == fmt.Sprint(id) })
+				}
+			}
+		}
+		e.say("good", "say z")
+		if e.text("good") != "z" {
+			t.Errorf("the other chat: %q", e.text("good"))
+		}
+		stop()
+		_ = g.Close(t.Context()) // it fails as the store does
+	})
+}
+
+// Behind an answer that the Emacs client waits for, it hears nothing for a while when
+// a turn runs; other clients do.
+func TestGapForEmacs(t *testing.T) {
+	for name, want := range map[string]time.Duration{"emacs": 15 * time.Millisecond, "VsCode": 0} {
+		with(t, name, func(t *testing.T, _ *core.Gateway, e *editor) {
+			e.send(e.request("chat/prompt", promptOf("c", "say x then hang")))
+			e.until(func(m message) bool { return m.is("text", `"text":"x"`) })
+			e.ask("chat/queryCommands", `{"query":""}`)
+			begun := time.Now()
+			e.ask("chat/queryCommands", `{"query":""}`)
+			if got := time.Since(begun); got != want {
+				t.Errorf("%s: a gap of %v, want %v", name, got, want)
+			}
+		})
+	}
+}
+
+// The connection ends when the client's process has gone; one that was never there
+// says nothing.
+func TestProcess(t *testing.T) {
+	for pid, ends := range map[string]bool{"7": true, "8": false, "1": false, "null": false, "-3": false, "99999999999": false} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGateway(coretest.NewMemory(), nil)
+			in, out, peer := wiretest.New(wire.ContentLength)
+			gone := make(chan struct{})
+			srv := eca.New(eca.Options{Gateway: g, Cwd: "/w", Alive: func(pid int) bool {
+				select {
+				case <-gone:
+					return false
+				default:
+					return pid == 7
+				}
+			}})
+			served := make(chan error, 1)
+			go func() { served <- srv.Serve(t.Context(), in, out) }()
+			e := &editor{t: t, peer: peer}
+			e.ask("initialize", fmt.Sprintf(hello, "VsCode", pid))
+			close(gone)
+			<-time.After(10 * time.Second)
+			synctest.Wait()
+			select {
+			case err := <-served:
+				if !ends || err != nil {
+					t.Errorf("%s: Serve returned %v", pid, err)
+				}
+				return
+			default:
+			}
+			if ends {
+				t.Errorf("%s: Serve goes on", pid)
+			}
+			e.tell("exit", "null")
+			if err := <-served; err != nil {
+				t.Errorf("%s: Serve returned %v behind exit", pid, err)
+			}
+			peer.Hangup()
+		})
+	}
+}
+
+// Serve ends with ctx, and says why.
+func TestContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGateway(coretest.NewMemory(), nil)
+		in, out, peer := wiretest.New(wire.ContentLength)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- eca.New(eca.Options{Gateway: g}).Serve(ctx, in, out) }()
+		e := connect(t, peer, "VsCode")
+		e.send(e.request("chat/prompt", promptOf("c", "hang")))
+		synctest.Wait()
+		cancel(core.ErrShutdown)
+		if err := <-served; !errors.Is(err, core.ErrShutdown) {
+			t.Errorf("Serve returned %v", err)
+		}
+		if err := g.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRender(t *testing.T) {
+	events := []core.Event{
+		core.TurnStarted{Turn: "t1", Message: "m1", Prompt: []core.Block{core.Text{Text: "Hi"}}},
+		core.TextDelta{Message: "m2", Text: "Hello"},
+		core.TurnEnded{Turn: "t1", Stop: core.StopEnd},
+	}
+	got := strings.Join(eca.Render(coretest.Records(1, events...), eca.RenderOptions{Chat: "c", Dialect: eca.Doc000}), "\n")
+	want := `{"jsonrpc":"2.0","method":"chat/contentReceived","params":{"chatId":"c","role":"system","content":{"type":"progress","state":"running","text":"Waiting model"}}}
+{"jsonrpc":"2.0","method":"chat/contentReceived","params":{"chatId":"c","role":"user","content":{"type":"text","text":"Hi\n"}}}
+{"jsonrpc":"2.0","method":"chat/contentReceived","params":{"chatId":"c","role":"assistant","content":{"type":"text","text":"Hello"}}}
+{"jsonrpc":"2.0","method":"chat/contentReceived","params":{"chatId":"c","role":"system","content":{"type":"progress","state":"finished","text":""}}}`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := eca.Render(nil, eca.RenderOptions{}); got != nil {
+		t.Errorf("of nothing: %q", got)
+	}
+}
