@@ -108,6 +108,100 @@ func killed(t *testing.T, d *dialect, s scene) {
 	next.leave()
 }
 
+// The same over MCP, for what a caller has polled.
+func TestKilledMCP(t *testing.T) {
+	for i := range 12 {
+		name := []string{"while text streams", "while an approval waits", "while a call runs", "around a decision"}[i%4]
+		t.Run(fmt.Sprint(name, "/", i/4), func(t *testing.T) {
+			t.Parallel()
+			killedMCP(t, name)
+		})
+	}
+}
+
+func killedMCP(t *testing.T, scene string) {
+	p := newPlace(t)
+	a := p.alive(t)
+	c := p.call(t, launch{})
+	before := c.prompt("", "think first then read notes.txt then stream 3 of 30")
+	if before.Structured.Status != "completed" || before.Structured.Text == "" {
+		t.Fatalf("before: %s", before.text())
+	}
+	id := before.Structured.Session
+	var h *heard
+	var text string
+	within := 10 * time.Millisecond
+	switch scene {
+	case "while text streams":
+		text = endless
+		h = hear(c.begin(id, text))
+		c.poll(h, "text", func() bool { return h.length > 20_000 })
+		within = 50 * time.Millisecond // later each poll begins with the turn
+	default:
+		text = "think twice then read notes.txt then run " + a.command
+		h = hear(c.begin(id, text))
+		c.poll(h, "an approval", func() bool { return h.status == "awaiting_approval" })
+	}
+	if strings.Contains(scene, "call runs") || strings.Contains(scene, "decision") {
+		r := c.use("agent_wait", object{"session_id": id, "turn_id": h.turn, "wait_seconds": 0})
+		if len(r.Structured.Approvals) != 1 {
+			t.Fatalf("approvals: %s", r.text())
+		}
+		if r := c.use("agent_approve", object{"session_id": id, "approval_id": r.Structured.Approvals[0].ID, "decision": "allow_once"}); r.IsError {
+			t.Fatalf("agent_approve: %s", r.text())
+		}
+		h.facts = append(h.facts, "approved")
+	}
+	if scene == "while a call runs" {
+		a.begun()
+		c.listen(h, 0)
+	}
+	delay := rand.N(within)
+	bomb := time.AfterFunc(delay, c.kill)
+	defer bomb.Stop()
+	c.left(patience)
+	died := time.Now()
+	a.gone()
+	t.Logf("killed %v after the moment", delay)
+
+	next := p.call(t, launch{})
+	again := hear(result{})
+	again.session, again.turn = id, h.turn
+	must := h.before(died.Add(-mayLose))
+	next.poll(again, "what was told before", func() bool { return again.over() || scene == "while text streams" && len(again.text) >= must })
+	if r := next.use("agent_wait", object{"session_id": id, "turn_id": h.turn}); r.Structured.Status != "failed" || !strings.HasSuffix(r.text(), "interrupted: the process that ran it has ended") {
+		t.Errorf("the turn that was under way is %q: %.2000s", r.Structured.Status, r.text())
+	}
+	told := slices.DeleteFunc(slices.Clone(h.facts), func(f string) bool { return f == "approved" })
+	for i, fact := range told {
+		if i >= len(again.facts) || again.facts[i] != fact {
+			t.Errorf("what the caller was told is not there any more, fact %d of %d:\n%s\nafterwards:\n%s", i, len(told), fact, strings.Join(again.facts, "\n"))
+			break
+		}
+	}
+	if slices.Contains(h.facts, "approved") && !strings.Contains(strings.Join(again.facts, "\n"), "running") {
+		t.Errorf("the decision is lost:\n%s", strings.Join(again.facts, "\n"))
+	}
+	for call, state := range again.calls {
+		if state != "completed" && state != "failed" {
+			t.Errorf("call %s is still %q", call, state)
+		}
+	}
+	if len(again.text) < must || !strings.HasPrefix(string(again.text), string(h.text[:must])) {
+		t.Errorf("of %d bytes that were told %v before the end %d are left", must, mayLose, len(again.text))
+	}
+	transcript := next.use("session_get", object{"session_id": id, "limit": 500})
+	for _, part := range []string{"think first then read notes.txt", string(streamed(90)), "first note\nsecond note", text} {
+		if !strings.Contains(transcript.text(), part) {
+			t.Errorf("the transcript lacks %q:\n%.2000s", part, transcript.text())
+		}
+	}
+	if r := next.prompt(id, "stream 1 of 5"); r.Structured.Status != "completed" {
+		t.Errorf("a new prompt: %q %s", r.Structured.Status, r.text())
+	}
+	next.leave()
+}
+
 // lastWords reads to the end of what a killed process has said.
 func (e *editor) lastWords() {
 	e.t.Helper()

@@ -118,6 +118,57 @@ func TestEndsByItself(t *testing.T) {
 	}
 }
 
+// The same over MCP.
+func TestEndsByItselfMCP(t *testing.T) {
+	acts := map[string]func(c *caller, a *alive) result{
+		"idle":                    func(c *caller, _ *alive) result { return c.prompt("", "stream 2 of 3") },
+		"streaming":               func(c *caller, _ *alive) result { return c.begin("", endless) },
+		"waiting for an approval": func(c *caller, _ *alive) result { return c.prompt("", "run echo never") },
+		"running a command": func(c *caller, a *alive) result {
+			r := c.prompt("", "run "+a.tree)
+			c.use("agent_approve", object{"session_id": r.Structured.Session, "approval_id": r.Structured.Approvals[0].ID, "decision": "allow_once"})
+			a.begun()
+			return r
+		},
+		"answering": func(c *caller, _ *alive) result {
+			r := c.prompt("", "stream 2 of 3")
+			_, req := c.tool("agent_prompt", promptArgs(r.Structured.Session, endless))
+			c.send(req)
+			return r
+		},
+	}
+	for _, way := range []string{"end of input", "SIGTERM"} {
+		for name, play := range acts {
+			t.Run(way+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				p := newPlace(t)
+				a := p.alive(t)
+				c := p.call(t, launch{})
+				id := play(c, a).Structured.Session
+				began := time.Now()
+				if way == "SIGTERM" {
+					c.signal(syscall.SIGTERM)
+				} else {
+					c.in.Close()
+				}
+				c.drain()
+				if code := c.left(patience); code != 0 {
+					t.Errorf("exit code %d:\n%s", code, c.stderr())
+				}
+				if took := time.Since(began); took > endsWithin {
+					t.Errorf("it took %v", took)
+				}
+				a.gone()
+				next := p.call(t, launch{})
+				if r := next.prompt(id, "stream 1 of 2"); r.Structured.Status != "completed" {
+					t.Errorf("a prompt in the next process: %q %s", r.Structured.Status, r.text())
+				}
+				next.leave()
+			})
+		}
+	}
+}
+
 // ended are the states of a call that will not change any more.
 var ended = []string{"completed", "failed", "toolCalled", "toolCallRejected"}
 

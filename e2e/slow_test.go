@@ -69,6 +69,63 @@ func TestCancelInOneWrite(t *testing.T) {
 	}
 }
 
+// The same over MCP, where a call is taken back, or another tool cancels.
+func TestCancelInOneWriteMCP(t *testing.T) {
+	const times = 500
+	for _, way := range []string{"notifications/cancelled", "agent_cancel"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			c := newPlace(t).call(t, launch{})
+			var id string
+			for i := range times {
+				if i%50 == 0 { // without an id the newest turn is looked for in the whole session
+					id = c.prompt("", "stream 2 of 3").Structured.Session
+				}
+				prompt, req := c.tool("agent_prompt", promptArgs(id, endless))
+				if way == "agent_cancel" {
+					stop, cancel := c.tool("agent_cancel", object{"session_id": id})
+					c.send(req, cancel)
+					if r := c.result(stop); !r.Structured.Cancelled {
+						t.Errorf("cancel %d: %s", i, r.text())
+					}
+					if r := c.result(prompt); r.Structured.Status != "cancelled" {
+						t.Errorf("prompt %d: %q %s", i, r.Structured.Status, r.text())
+					}
+					continue
+				}
+				last, wait := c.tool("agent_wait", object{"session_id": id})
+				c.send(req, notification(way, object{"requestId": c.ids - 1}), wait)
+				// Of a prompt that was taken back before it began nothing is seen.
+				if r := c.result(last); r.Structured.Status != "cancelled" && r.Structured.Status != "completed" {
+					t.Errorf("prompt %d: %q %s", i, r.Structured.Status, r.text())
+				}
+				if m, ok := c.answers[prompt]; ok {
+					t.Errorf("a call that was taken back is answered: %s", m.raw)
+				}
+				if i%25 == 24 { // a prompt behind them is not held up
+					if r := c.prompt(id, "stream 2 of 3"); r.Structured.Status != "completed" {
+						t.Errorf("the prompt behind: %q %s", r.Structured.Status, r.text())
+					}
+				}
+			}
+			c.leave()
+		})
+	}
+	t.Run("new sessions", func(t *testing.T) { // whose ids the caller never learns
+		t.Parallel()
+		c := newPlace(t).call(t, launch{})
+		for range 50 {
+			_, req := c.tool("agent_prompt", promptArgs("", endless))
+			c.send(req, notification("notifications/cancelled", object{"requestId": c.ids}))
+		}
+		for running := true; running; { // what was cancelled ends on its own time
+			r := c.use("session_list", object{"limit": 200})
+			running = strings.Contains(r.text(), "running")
+		}
+		c.leave()
+	})
+}
+
 // Two prompts that wait behind each other and one cancel: both end, in order.
 func TestCancelEndsWhatIsQueued(t *testing.T) {
 	for _, d := range editors() {
@@ -142,9 +199,46 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	}
 }
 
+// The same over MCP: what is long is polled in pages.
+func TestClientThatDoesNotReadMCP(t *testing.T) {
+	t.Parallel()
+	c := newPlace(t).call(t, launch{})
+	const size = 40_000 * 40 // not more: each poll begins with the turn
+	polled := hear(c.begin("", "stream 40000 of 40"))
+	other := c.begin("", endless).Structured
+	waited, req := c.request("tools/call", object{"name": "agent_prompt", "arguments": promptArgs("", "stream 400000 of 40"), "_meta": object{"progressToken": "p"}})
+	c.send(req)
+	var stopped string
+	most, least := c.pause(3*time.Second, func() {
+		var stop object
+		stopped, stop = c.tool("agent_cancel", object{"session_id": other.Session})
+		c.send(stop)
+	})
+	began := time.Now()
+	if r := c.result(stopped); !r.Structured.Cancelled {
+		t.Errorf("agent_cancel: %s", r.text())
+	}
+	took := time.Since(began)
+	if r := c.use("agent_wait", object{"session_id": other.Session, "turn_id": other.Turn}); r.Structured.Status != "cancelled" {
+		t.Errorf("the turn that was cancelled is %q", r.Structured.Status)
+	}
+	c.poll(polled, "the end", polled.over)
+	wantStream(t, "what is polled", polled.text, size)
+	r := c.result(waited)
+	if r.Structured.Status != "completed" {
+		t.Errorf("the call that waited: %q", r.Structured.Status)
+	}
+	wantStream(t, "the result, as far as it goes", []byte(r.Structured.Text)[:100_000], 100_000)
+	t.Logf("mcp: while nobody read, memory was %.0f to %.0f MiB; the cancel was answered %v after reading began", least, most, took.Round(time.Millisecond))
+	if most > 150 {
+		t.Errorf("memory grew to %.0f MiB", most)
+	}
+	c.leave()
+}
+
 // pause does not read for a while, does something in the middle of it, and says
 // how much memory the process had.
-func (e *editor) pause(d time.Duration, middle func()) (most, least float64) {
+func (e *peer) pause(d time.Duration, middle func()) (most, least float64) {
 	e.t.Helper()
 	look := time.NewTicker(d / 30)
 	defer look.Stop()
