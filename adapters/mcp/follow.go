@@ -23,6 +23,7 @@ type follower struct {
 	req      *mcp.CallToolRequest
 	h        *held
 	turn     turn
+	again    bool          // what is there already was told in an earlier call
 	wait     time.Duration // that are left
 	progress progress
 	events   *events // nil: not wanted
@@ -49,18 +50,25 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 	defer r.Close()
 	head := f.h.a.Head()
 	for {
-		recs, err := f.next(ctx, r, head)
+		var recs []core.Record
+		var err error
+		replay := r.Pos().Before(head)
+		if replay {
+			recs, err = readTo(ctx, r, head)
+		} else {
+			recs, err = f.next(ctx, r)
+		}
 		if err != nil && !errors.Is(err, errLook) {
 			return timeUp, err
 		}
-		f.take(ctx, recs)
+		f.take(ctx, recs, replay && f.again)
 		if f.turn.ended {
 			return turnEnded, nil
 		}
-		f.progress.flush(ctx, time.Now())
 		if r.Pos().Before(head) {
 			continue
 		}
+		f.progress.flush(ctx, time.Now())
 		if !f.turn.begun && !slices.Contains(f.h.a.State().Queued, f.turn.id) {
 			return timeUp, errNoTurn
 		}
@@ -79,7 +87,7 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 }
 
 // take folds records.
-func (f *follower) take(ctx context.Context, recs []core.Record) {
+func (f *follower) take(ctx context.Context, recs []core.Record, replay bool) {
 	for _, rec := range recs {
 		if !f.turn.apply(rec) {
 			continue
@@ -90,16 +98,12 @@ func (f *follower) take(ctx context.Context, recs []core.Record) {
 		if f.turn.ended {
 			return
 		}
-		f.progress.tell(ctx, time.Now(), told(&f.turn, rec.Event))
+		f.progress.tell(ctx, time.Now(), told(&f.turn, rec.Event), replay)
 	}
 }
 
-// next waits for records: no longer than is left, while nobody is being asked, and than the next progress is due. All
-// that stands before head is read without waiting.
-func (f *follower) next(ctx context.Context, r *core.Reader, head core.Pos) ([]core.Record, error) {
-	if r.Pos().Before(head) {
-		return r.Next(ctx)
-	}
+// next waits for records: no longer than is left, while nobody is being asked, and than the next progress is due.
+func (f *follower) next(ctx context.Context, r *core.Reader) ([]core.Record, error) {
 	begin := time.Now()
 	until := f.progress.due()
 	counts := f.asked.open() == 0
@@ -119,6 +123,29 @@ func (f *follower) next(ctx context.Context, r *core.Reader, head core.Pos) ([]c
 		err = context.Cause(ctx)
 	}
 	return recs, err
+}
+
+// lookEvery is how often a reader that waits for what should be there looks whether it still is.
+const lookEvery = 250 * time.Millisecond
+
+// readTo returns the next records before head, or none at head. It does not wait for more than what was there when head
+// was taken, even when that has been hidden by a truncation.
+func readTo(ctx context.Context, r *core.Reader, head core.Pos) ([]core.Record, error) {
+	for r.Pos().Before(head) {
+		waiting, stop := context.WithTimeoutCause(ctx, lookEvery, errLook)
+		recs, err := r.Next(waiting)
+		late := waiting.Err() != nil
+		stop()
+		switch {
+		case err == nil:
+			return recs, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case !late:
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // pending are the turn's approvals that wait.

@@ -94,13 +94,16 @@ func (t *transcript) read(ctx context.Context, a *core.Attachment) error {
 	r := a.Read(t.pos)
 	defer r.Close()
 	for r.Pos().Before(head) && !t.full {
-		recs, err := r.Next(ctx)
+		recs, err := readTo(ctx, r, head)
 		if err != nil {
 			return err
 		}
 		for _, rec := range recs {
 			t.add(rec)
 		}
+	}
+	if !t.full {
+		t.pos = r.Pos()
 	}
 	return nil
 }

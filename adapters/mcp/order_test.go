@@ -222,6 +222,46 @@ func TestBadCallHoldsUpNobody(t *testing.T) {
 	})
 }
 
+// What a truncation has hidden is not waited for.
+func TestTruncatedSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := converseAt(t, "2025-11-25", mcp.Options{})
+		defer c.end()
+		first := c.call(1, "agent_prompt", `"prompt":"say one"`).Result.Struct
+		on := fmt.Sprintf(`"session_id":%q`, first.Session)
+		cursor := c.call(2, "session_get", on).Result.Struct.Cursor
+		c.call(3, "agent_prompt", `"prompt":"say two",`+on)
+		s, err := c.g.Open(t.Context(), core.Local, core.SessionID(first.Session))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.Attach(core.Client{Name: "editor"})
+		defer a.Close()
+		pos, err := core.ParsePos(cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Truncate(t.Context(), pos); err != nil {
+			t.Fatal(err)
+		}
+		got := c.call(4, "session_get", on).Result.Struct
+		if len(got.Entries) != 3 || got.More {
+			t.Errorf("the whole: %+v", got)
+		}
+		for i, args := range []string{`"after":"` + cursor + `"`, `"after":"` + got.Cursor + `"`} {
+			if got := c.call(5+i, "session_get", args+","+on); len(got.Result.Struct.Entries) != 0 || got.Result.IsError {
+				t.Errorf("%s: %+v", args, got)
+			}
+		}
+		if got := c.call(7, "agent_wait", on).Result.Struct; got.Turn != first.Turn || got.Text != "one" {
+			t.Errorf("the newest turn: %+v", got)
+		}
+		if got := c.call(8, "agent_prompt", `"prompt":"say three",`+on).Result.Struct; got.Text != "three" {
+			t.Errorf("another turn: %+v", got)
+		}
+	})
+}
+
 // Two sessions at once do not mix.
 func TestTwoSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

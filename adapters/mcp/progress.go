@@ -96,14 +96,16 @@ type progress struct {
 	waiting string
 }
 
-// tell takes a line; "" is none.
-func (p *progress) tell(ctx context.Context, now time.Time, text string) {
+// tell takes a line; "" is none. What is replayed is not sent, unless it is the newest.
+func (p *progress) tell(ctx context.Context, now time.Time, text string, replay bool) {
 	if p.token == nil || text == "" {
 		return
 	}
 	p.n++
 	p.waiting = text
-	p.flush(ctx, now)
+	if !replay {
+		p.flush(ctx, now)
+	}
 }
 
 // due is when flush has something to do; zero: never.

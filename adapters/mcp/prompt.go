@@ -81,7 +81,7 @@ func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolReq
 	}
 	c.resume(h, back, req.Params.InputResponses)
 	f := c.follower(req, h, back.Turn, wait)
-	f.progress.n = back.Progress
+	f.again, f.progress.n = true, back.Progress
 	res, out, err := f.run(ctx, h.from(back.Turn))
 	if by.canceled() {
 		h.stop(back.Turn)

@@ -22,7 +22,9 @@ func connect(t *testing.T, version string, o *sdk.ClientOptions) *sdk.ClientSess
 	clientIn, serverOut := wiretest.Pipe()
 	served := make(chan error, 1)
 	dir := t.TempDir()
-	go func() { served <- mcp.New(mcp.Options{Gateway: g, Cwd: dir}).Serve(context.Background(), serverIn, serverOut) }()
+	go func() {
+		served <- mcp.New(mcp.Options{Gateway: g, Cwd: dir}).Serve(context.Background(), serverIn, serverOut)
+	}()
 	client := sdk.NewClient(&sdk.Implementation{Name: "the SDK", Version: "1"}, o)
 	cs, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: clientIn, Writer: clientOut}, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {

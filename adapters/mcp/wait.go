@@ -42,7 +42,7 @@ func (c *client) wait(ctx context.Context, by *call, req *mcp.CallToolRequest, i
 		}
 	}
 	f := c.follower(req, h, turn, in.Wait)
-	f.events = &events{after: after}
+	f.again, f.events = true, &events{after: after}
 	if back != nil {
 		f.progress.n = back.Progress
 	}
