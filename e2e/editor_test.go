@@ -430,11 +430,12 @@ func (e *editor) said(id, text string) bool {
 	return slices.ContainsFunc(v.ends, has) || slices.ContainsFunc(v.facts, has)
 }
 
-// refused reads until a prompt has ended and returns what the user was told.
-func (e *editor) refused(id string) string {
+// refused prompts, reads until that has ended and returns what the user was told.
+func (e *editor) refused(id, text string) string {
 	e.t.Helper()
 	v := e.view(id)
 	n, facts := len(v.ends), len(v.facts)
+	e.prompt(id, text)
 	end := e.ended(id, n+1)
 	return strings.Join(append(slices.Clone(v.facts[min(facts, len(v.facts)):]), end), "\n")
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -316,8 +317,7 @@ func TestOneSessionTwoProcesses(t *testing.T) {
 			}
 			v := second.load(id)
 			wantStream(t, "what the second process sees", v.text, 6)
-			second.prompt(id, "stream 2 of 3")
-			told := second.refused(id)
+			told := second.refused(id, "stream 2 of 3")
 			if !strings.Contains(told, "in use by another process") || !strings.Contains(told, "process "+first.pid()) {
 				t.Errorf("the second process is told %q, which does not name process %s", told, first.pid())
 			}
@@ -326,15 +326,28 @@ func TestOneSessionTwoProcesses(t *testing.T) {
 			}
 			first.leave()
 			v = second.load(id)
-			if got := second.run(id, "stream 1 of 4"); got != endOK {
-				t.Errorf("the second process, when the first has left: %q %q", got, v.facts)
-			}
-			if !bytes.HasSuffix(v.text, streamed(4)) {
-				t.Errorf("the second process answered %q", v.text)
-			}
+			second.prompt(id, "stream 1 of 4")
+			second.read("all turns, also the first process's", func() bool { return string(v.text) == "The ofThe ofThe " })
+			second.read("the end", func() bool { return len(v.ends) > 0 && v.ends[len(v.ends)-1] == endOK })
 			second.leave()
 		})
 	}
+}
+
+func TestOneSessionTwoProcessesMCP(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	first, second := p.call(t, launch{}), p.call(t, launch{})
+	id := first.prompt("", "stream 2 of 3").Structured.Session
+	r := second.prompt(id, "stream 2 of 3")
+	if !r.IsError || !strings.Contains(r.text(), "in use by another process") || !strings.Contains(r.text(), fmt.Sprint("process ", first.cmd.Process.Pid)) {
+		t.Errorf("the second process is told %q, which does not name process %d", r.text(), first.cmd.Process.Pid)
+	}
+	first.leave()
+	if r := second.prompt(id, "stream 1 of 4"); r.Structured.Text != "The " {
+		t.Errorf("the second process, when the first has left: %s", r.text())
+	}
+	second.leave()
 }
 
 // Two processes that begin with one session at the same time: one of them gets it.

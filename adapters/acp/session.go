@@ -129,8 +129,13 @@ func (s *Server) add(cs *core.Session, after, head core.Pos, first, loaded func(
 	old := s.sessions[id]
 	sess := &session{srv: s, att: cs.Attach(s.client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{}}
 	if old != nil { // loaded again: what runs goes on, the client sees everything anew
-		sess.att.Close()
-		sess.att, sess.queue, sess.prompts = old.att, old.queue, old.prompts
+		sess.queue, sess.prompts = old.queue, old.prompts
+		if old.att.Session() == cs {
+			sess.att.Close()
+			sess.att = old.att
+		} else { // the old one could not be stored, or was closed
+			old.att.Close()
+		}
 	}
 	sess.feed = &feed{sess: sess, view: NewView(id, sess.prompts.Prefix(), head), loaded: loaded, asked: map[core.AskID]*wire.Asked{}}
 	s.sessions[id] = sess

@@ -95,15 +95,15 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 
 func (c *chat) open(ctx context.Context, call *wire.Call) error {
 	o := c.srv.refresh(ctx)
+	sess, _, err := c.session(ctx, false)
+	if err != nil {
+		return err
+	}
+	if sess.Meta().Parent != "" { // its parent shows it
+		return core.ErrNotFound
+	}
 	att := c.att.Load()
-	if att == nil {
-		sess, _, err := c.session(ctx, false)
-		if err != nil {
-			return err
-		}
-		if sess.Meta().Parent != "" { // its parent shows it
-			return core.ErrNotFound
-		}
+	if att == nil || att.Session() != sess { // none yet, or one that could not be stored
 		att = sess.Attach(c.srv.peerNow().client())
 	}
 	f := c.newFeed(att, o, c.plan)

@@ -60,8 +60,10 @@ func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest,
 		return failed(h.id, err)
 	}
 	turn, from, err := h.admit(ctx, by, p)
-	if errors.Is(err, core.ErrClosed) {
-		if h, err = c.again(ctx, req, h); err == nil {
+	if _, broken := errors.AsType[*core.StoreError](err); broken || errors.Is(err, core.ErrClosed) {
+		var next *held
+		if next, err = c.again(ctx, req, h); err == nil {
+			h = next
 			turn, from, err = h.admit(ctx, by, p)
 		}
 	}
