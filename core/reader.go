@@ -112,6 +112,9 @@ func (r *Reader) fromStore() ([]Record, error) {
 			}
 			break
 		}
+		if r.pos.Off > 0 && rec.Seq > r.pos.Seq { // the run has ended
+			r.pos = Pos{rec.Epoch, r.pos.Seq + 1, 0}
+		}
 		r.pos = r.s.skip(r.pos)
 		if rec.Seq < r.pos.Seq { // hidden by a truncation
 			continue
@@ -192,7 +195,8 @@ func (m *Mux) token() {
 }
 
 // Next returns a reader and what it has to read, like Reader.Next; readers take
-// turns. The reader is nil after a Poke. An error of one reader comes with it;
+// turns. It is nothing when the reader has only come past what a truncation hides.
+// The reader is nil after a Poke. An error of one reader comes with it;
 // that reader is not waited on any more.
 func (m *Mux) Next(ctx context.Context) (*Reader, []Record, error) {
 	for {
@@ -208,6 +212,7 @@ func (m *Mux) Next(ctx context.Context) (*Reader, []Record, error) {
 				return nil, nil, context.Cause(ctx)
 			}
 		}
+		was := r.pos
 		recs, err := r.take(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -215,7 +220,7 @@ func (m *Mux) Next(ctx context.Context) (*Reader, []Record, error) {
 			}
 			return r, nil, err
 		}
-		if len(recs) > 0 {
+		if len(recs) > 0 || r.pos != was {
 			m.push(r) // there may be more
 			return r, recs, nil
 		}

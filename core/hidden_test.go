@@ -1,0 +1,97 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// A truncation hides the same from a reader that walks through the store as from one
+// that reads memory, also behind a run, which has an end of its own; and whoever waits
+// for a reader to come to the head hears when nothing but hidden records was left.
+func TestHiddenBehindRuns(t *testing.T) {
+	for last := range 7 {
+		t.Run(fmt.Sprint(last), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { hideBehind(t, last) })
+		})
+	}
+}
+
+func hideBehind(t *testing.T, last int) {
+	const run = 64 << 10
+	store := coretest.NewMemory()
+	g := coretest.Gateway(store, echo, nil)
+	s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := s.Attach(core.Client{})
+	r := a.Read(core.Pos{})
+	follow(t, r, prompt(t, a, say(strings.Repeat("x", 7*run))))
+	r.Close()
+	var after core.Pos // the end of the run number last
+	for rec, err := range records(t, a) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := rec.Event.(core.TextDelta); ok && rec.Off == 0 {
+			if last--; last < 0 {
+				after = core.Pos{Epoch: rec.Epoch, Seq: rec.Seq + 1}
+				break
+			}
+		}
+	}
+	if err := a.Truncate(t.Context(), after); err != nil {
+		t.Fatal(err)
+	}
+	closeGateway(t, g)
+
+	g = coretest.Gateway(store, echo, nil)
+	defer closeGateway(t, g)
+	if s, err = g.Open(t.Context(), core.Local, "s"); err != nil {
+		t.Fatal(err)
+	}
+	a = s.Attach(core.Client{})
+	mux := core.NewMux()
+	r = a.Watch(core.Pos{}, mux)
+	defer r.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for r.Pos().Before(a.Head()) {
+		_, recs, err := mux.Next(ctx)
+		if err != nil {
+			t.Fatalf("at %v of %v: %v", r.Pos(), a.Head(), err)
+		}
+		for _, rec := range recs {
+			if rec.Seq >= after.Seq && rec.Epoch <= after.Epoch {
+				t.Errorf("%T is hidden", rec.Event)
+			}
+		}
+	}
+}
+
+// records yields what can be read now.
+func records(t *testing.T, a *core.Attachment) func(func(core.Record, error) bool) {
+	return func(yield func(core.Record, error) bool) {
+		r := a.Read(core.Pos{})
+		defer r.Close()
+		for r.Pos().Before(a.Head()) {
+			recs, err := r.Next(t.Context())
+			if err != nil {
+				yield(core.Record{}, err)
+				return
+			}
+			for _, rec := range recs {
+				if !yield(rec, nil) {
+					return
+				}
+			}
+		}
+	}
+}
