@@ -456,3 +456,64 @@ func TestRender(t *testing.T) {
 		t.Errorf("of nothing: %q", got)
 	}
 }
+
+// A chat whose last part was taken back is opened, wherever the reading of what is
+// left of it stops for breath.
+func TestOpenTruncated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := coretest.NewMemory()
+		g := newGateway(store, nil)
+		peer, stop := serve(t, g)
+		connect(t, peer, "VsCode").say("c", "say "+strings.Repeat("0123456789abcdef", 40_000))
+		sess, err := g.Open(t.Context(), core.Local, "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ends []core.Pos
+		var texts []string // up to there
+		text := ""
+		r := sess.Attach(core.Client{}).Read(core.Pos{})
+		for r.Pos().Before(sess.Head()) {
+			recs, err := r.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, rec := range recs {
+				if e, ok := rec.Event.(core.TextDelta); ok {
+					text += e.Text
+				}
+				ends, texts = append(ends, core.Pos{Epoch: rec.Epoch, Seq: rec.Seq + 1}), append(texts, text)
+			}
+		}
+		r.Close()
+		stop()
+		for i := len(ends) - 1; i > 1; i-- { // each hides a little more
+			s, err := g.Open(t.Context(), core.Local, "c")
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := s.Attach(core.Client{})
+			if err := a.Truncate(t.Context(), ends[i]); err != nil {
+				t.Fatal(err)
+			}
+			a.Close()
+			if err := g.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			g = newGateway(store, nil)
+			peer, stop := serve(t, g)
+			e := connect(t, peer, "VsCode")
+			if m := e.ask("chat/open", `{"chatId":"c"}`); m.Result["found"] != true {
+				t.Errorf("record %d: %s", i, m.raw)
+			}
+			got := strings.TrimSuffix(e.text("c"), "\ninterrupted: the process that ran it has ended\n") // where the turn's end is hidden
+			if got != texts[i] {
+				t.Errorf("record %d: %d bytes are shown, want %d", i, len(got), len(texts[i]))
+			}
+			stop()
+		}
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
