@@ -40,7 +40,7 @@ var scenes = []scene{
 		e.question(id)
 	}, 5 * time.Millisecond},
 	{"while a call runs", func(_ *testing.T, e *editor, id string, a *alive) {
-		e.prompt(id, "read notes.txt then run "+a.command)
+		e.prompt(id, "read notes.txt then run "+a.tree)
 		e.send(e.dialect.decide(e.question(id), true))
 		a.begun()
 	}, 30 * time.Millisecond},

@@ -34,6 +34,9 @@ type peer struct {
 	exited chan struct{}
 	last   []string // of the messages, for reports
 	ids    int
+
+	began    time.Time // when the process was started
+	answered time.Time // when its first message had come
 }
 
 // message is one JSON-RPC message as it stood on the wire.
@@ -91,6 +94,7 @@ func (p *place) start(t testing.TB, l launch, framed bool, args ...string) *peer
 		theirOut = l.stdout
 	}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, l.stderr
+	c.began = time.Now()
 	err := c.cmd.Start()
 	theirIn.Close()
 	theirOut.Close()
@@ -124,6 +128,14 @@ func (c *peer) end() {
 	if log := c.stderr(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic") {
 		c.t.Errorf("%v: standard error says\n%.6000s", c.cmd.Args[1:], log)
 	}
+}
+
+// stop closes the process's input and waits for its end, whatever it says.
+func (c *peer) stop() {
+	c.t.Helper()
+	c.in.Close()
+	c.left(patience)
+	c.out.Close()
 }
 
 // stderr is what the process has logged.
@@ -190,6 +202,9 @@ func (c *peer) next() (message, error) {
 		return message{}, err
 	}
 	m := message{at: time.Now(), raw: body}
+	if c.answered.IsZero() {
+		c.answered = m.at
+	}
 	if err := json.Unmarshal(body, &m); err != nil {
 		return message{}, fmt.Errorf("%.200q is no message: %w", body, err)
 	}
