@@ -95,3 +95,52 @@ func records(t *testing.T, a *core.Attachment) func(func(core.Record, error) boo
 		}
 	}
 }
+
+// Wherever a batch ends, a reader whose last records are hidden comes to the head.
+func TestHiddenTail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := coretest.NewMemory()
+		long := 0
+		gateway := func() *core.Gateway {
+			return coretest.Gateway(store, func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+				return "", turn.Emit(ctx, core.TextDelta{Message: "m", Text: strings.Repeat("x", long)})
+			}, nil)
+		}
+		for missing := 0; missing < 1500; missing += 50 {
+			g := gateway()
+			id := core.SessionID(fmt.Sprint("s", missing))
+			s, err := g.Create(t.Context(), core.Meta{ID: id, Cwd: "/w"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := s.Attach(core.Client{})
+			r := a.Read(core.Pos{})
+			long = 256<<10 - missing
+			follow(t, r, prompt(t, a, say("one")))
+			after := a.Head()
+			long = 300 << 10
+			follow(t, r, prompt(t, a, say("two")))
+			r.Close()
+			if err := a.Truncate(t.Context(), after); err != nil {
+				t.Fatal(err)
+			}
+			closeGateway(t, g)
+
+			g = gateway()
+			if s, err = g.Open(t.Context(), core.Local, id); err != nil {
+				t.Fatal(err)
+			}
+			mux := core.NewMux()
+			r = s.Attach(core.Client{}).Watch(core.Pos{}, mux)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			for r.Pos().Before(s.Head()) {
+				if _, _, err := mux.Next(ctx); err != nil {
+					t.Fatalf("%d bytes less than a batch: at %v of %v: %v", missing, r.Pos(), s.Head(), err)
+				}
+			}
+			cancel()
+			r.Close()
+			closeGateway(t, g)
+		}
+	})
+}
