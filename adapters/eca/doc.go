@@ -24,9 +24,10 @@
 //
 //   - Whatever becomes of a prompt, a progress "finished" follows it: clients leave
 //     their loading state on nothing else.
-//   - Every notification and every answer of a request is put into the stream by
-//     the pump's goroutine, consequences first: the Emacs client loses what stands
-//     behind an answer that it waits for, in the same read.
+//   - Every notification, and every answer but those to initialize and to wrong
+//     parameters, is put into the stream by the pump's goroutine, consequences
+//     first: the Emacs client loses what stands behind an answer that it waits for,
+//     in the same read.
 //   - A tool call begins with toolCallPrepare, its arguments are an object, and
 //     what is sent of their text is never sent again.
 //   - Nothing is said of a chat that the client has not named.

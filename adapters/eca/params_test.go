@@ -61,8 +61,15 @@ func TestRoots(t *testing.T) {
 		t.Skip("the paths below are those of a Unix")
 	}
 	got := rootsOf([]eca.WorkspaceFolder{
-		{URI: "file:///home/ada/my%20app/"}, {URI: "file:///home/ada/my%20app"}, {URI: "/plain/../path"}, {URI: "file://localhost/srv"},
-		{URI: "untitled:x"}, {URI: "file:relative"}, {URI: ""}, {URI: "file:///%zz"}, {URI: "https://example.com/x"},
+		{URI: "file:///home/ada/my%20app/"},
+		{URI: "file:///home/ada/my%20app"},
+		{URI: "/plain/../path"},
+		{URI: "file://localhost/srv"},
+		{URI: "untitled:x"},
+		{URI: "file:relative"},
+		{URI: ""},
+		{URI: "file:///%zz"},
+		{URI: "https://example.com/x"},
 	})
 	if want := []string{"/home/ada/my app", "/path", "/srv"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -117,8 +124,16 @@ func TestAgents(t *testing.T) {
 		name string
 		plan bool
 	}{
-		{none, "code", "", false}, {none, "plan", "", true}, {two, "agent", "", false}, {two, "main", "", false}, {two, "reviewer", "reviewer", false},
-		{two, "plan", "", true}, {two, "nonsense", "", false}, {plan, "plan", "plan", false}, {plan, "agent", "", false}, {only, "plan", "", false},
+		{none, "code", "", false},
+		{none, "plan", "", true},
+		{two, "agent", "", false},
+		{two, "main", "", false},
+		{two, "reviewer", "reviewer", false},
+		{two, "plan", "", true},
+		{two, "nonsense", "", false},
+		{plan, "plan", "plan", false},
+		{plan, "agent", "", false},
+		{only, "plan", "", false},
 	} {
 		if name, plan := c.o.agentOf(c.word); name != c.name || plan != c.plan {
 			t.Errorf("%s of %v: got %q, %t", c.word, c.o.agents, name, plan)
