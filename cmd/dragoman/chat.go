@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,12 +27,12 @@ func (a *app) chat() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Talk to the agent in this terminal",
-		Long: `Talk to the agent in this terminal, line by line, about the folder that you are in. Each line is a
-prompt. When something needs your approval, answer y (yes, once), s (yes, for this session) or n (no).
-Ctrl-C stops what runs; at the prompt it leaves, and so does Ctrl-D.
+		Long: `Talk to the agent in this terminal, line by line, about the folder that you are in. Each
+line is a prompt. When something needs your approval, answer y (yes, once), s (yes, for this
+session) or n (no). Ctrl-C stops what runs; at the prompt it leaves, and so does Ctrl-D.
 
-Standard input may be a pipe: each line is a prompt, the line behind a question is its answer, and at
-the end of the input every answer is no.`,
+Standard input may be a pipe: each line is a prompt, the line behind a question is its
+answer, and at the end of the input every answer is no.`,
 		Example: `  dragoman chat
   dragoman chat --agent plan
   dragoman chat --session 7xk2
@@ -115,7 +116,6 @@ type chat struct {
 
 	att    *core.Attachment
 	reader *core.Reader
-	asked  map[core.AskID]bool
 }
 
 // readLines hands over the input, line by line. A line of more than 1 MiB ends it.
@@ -141,7 +141,6 @@ func (c *chat) talk(ctx context.Context) error {
 	defer c.att.Close()
 	c.reader = c.att.Read(c.att.Head())
 	defer c.reader.Close()
-	c.asked = map[core.AskID]bool{}
 	if err := c.settle(ctx); err != nil {
 		return err
 	}
@@ -257,8 +256,12 @@ func (c *chat) turn(ctx context.Context, line string, interrupts <-chan os.Signa
 		if err != nil {
 			return err
 		}
+		var asks []core.Ask
 		for _, r := range recs {
 			c.screen.record(r)
+			if e, ok := r.Event.(core.Asked); ok {
+				asks = append(asks, e.Ask)
+			}
 			if e, ok := r.Event.(core.TurnEnded); ok && e.Turn == id {
 				return c.screen.flush()
 			}
@@ -266,12 +269,9 @@ func (c *chat) turn(ctx context.Context, line string, interrupts <-chan os.Signa
 		if err := c.screen.flush(); err != nil {
 			return err
 		}
-		for _, a := range c.att.Pending() {
-			if !c.asked[a.ID] {
-				c.asked[a.ID] = true
-				if err := c.answer(prompted, a); err != nil {
-					return err
-				}
+		for _, a := range asks {
+			if err := c.answer(prompted, a); err != nil {
+				return err
 			}
 		}
 	}
@@ -280,6 +280,10 @@ func (c *chat) turn(ctx context.Context, line string, interrupts <-chan os.Signa
 // answer puts a question to the user and passes the answer on. When ctx ends
 // first, or the question's time is over, the turn settles it by itself.
 func (c *chat) answer(ctx context.Context, a core.Ask) error {
+	pending := func(p core.Ask) bool { return p.ID == a.ID }
+	if !slices.ContainsFunc(c.att.Pending(), pending) {
+		return nil // settled while another was answered
+	}
 	c.screen.question(a)
 	c.screen.flush()
 	deadline := time.NewTimer(time.Until(a.Deadline))

@@ -15,7 +15,8 @@ func (a *app) config() *cobra.Command {
 		Use:   "config",
 		Short: "Find, write, show and describe the configuration file",
 		Long: `Find, write, show and describe the configuration file: one YAML file (JSON is accepted too).
-No file is needed: with a key in the environment its provider is used, without one the offline demo.`,
+No file is needed: with a key in the environment its provider is used, without one the
+offline demo.`,
 		Example: `  dragoman config path
   dragoman config init && $EDITOR "$(dragoman config path)"`,
 		Args: cobra.NoArgs,

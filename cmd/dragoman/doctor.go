@@ -25,10 +25,10 @@ func (a *app) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what was found on this machine, and what is wrong",
-		Long: `Say what was found on this machine, and what is wrong: the program itself, the configuration, keys
-(their names, never their values), the model that would be used, where sessions are kept, the shell
-that would run commands, and the settings of editors that start an agent or that mention dragoman.
-Nothing is changed and nobody is asked over the network.
+		Long: `Say what was found on this machine, and what is wrong: the program itself, the
+configuration, keys (their names, never their values), the model that would be used, where
+sessions are kept, the shell that would run commands, and the settings of editors that start
+an agent or that mention dragoman. Nothing is changed and nobody is asked over the network.
 
 The exit code is 1 if something is wrong; what only deserves a look (!) does not count.`,
 		Example: "  dragoman doctor\n  dragoman doctor --config ./other.yaml",
@@ -258,7 +258,7 @@ func (a *app) examineState(ctx context.Context) section {
 	if err := store.Close(); err != nil {
 		s.add(look, "%v", err)
 	}
-	s.add(plain, "%d sessions", count-damaged)
+	s.add(plain, "sessions kept: %d", count-damaged)
 	return s
 }
 

@@ -16,13 +16,13 @@ func (a *app) eca() *cobra.Command {
 		Use:     "eca",
 		Aliases: []string{"server"},
 		Short:   "Serve an editor that speaks ECA, the Editor Code Assistant protocol",
-		Long: `Serve an editor that speaks ECA, the Editor Code Assistant protocol (the ECA plugins of Emacs, VS
-Code, IntelliJ, Neovim, Desktop), over standard input and output. These editors start "PATH server":
-give them the path of dragoman, and "server" means this command. It ends when the editor asks for it,
-closes our standard input or is gone.
+		Long: `Serve an editor that speaks ECA, the Editor Code Assistant protocol (the ECA plugins of
+Emacs, VS Code, IntelliJ, Neovim, Desktop), over standard input and output. These editors
+start "PATH server": give them the path of dragoman, and "server" means this command. It
+ends when the editor asks for it, closes our standard input or is gone.
 
---verbose and --config-file are ECA's own flags for its server and mean the same here: the log at
-level debug, and --config.`,
+--verbose and --config-file are ECA's own flags for its server and mean the same here: the
+log at level debug, and --config.`,
 		Example: `  dragoman eca
   dragoman server --log-level debug --log-file /tmp/dragoman.log`,
 		Args:    cobra.NoArgs,

@@ -16,12 +16,14 @@ func (a *app) mcp() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve another agent that speaks MCP, the Model Context Protocol",
-		Long: `Serve another agent, or any client that speaks MCP, the Model Context Protocol, over standard input
-and output: it gets tools with which it prompts this agent, waits for it, answers its approvals and
-reads its sessions. It ends when the client closes our standard input.
+		Long: `Serve another agent, or any client that speaks MCP, the Model Context Protocol, over
+standard input and output: it gets tools with which it prompts this agent, waits for it,
+answers its approvals and reads its sessions. It ends when the client closes our standard
+input.
 
---root names a folder in which sessions may work, and may be given several times. Without one the
-folders are the client's, where it tells them, else the one that this command was started in.`,
+--root names a folder in which sessions may work, and may be given several times. Without
+one the folders are the client's, where it tells them, else the one that this command was
+started in.`,
 		Example: `  dragoman mcp
   dragoman mcp --root ~/src/app --root ~/src/lib`,
 		Args: cobra.NoArgs,

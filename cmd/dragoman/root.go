@@ -3,19 +3,22 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 const rootLong = `dragoman stands between editors and agents: one agent, reached over three protocols.
 
-An editor that speaks ECA or ACP starts "dragoman eca" or "dragoman acp" and talks to it over
-standard input and output; another agent starts "dragoman mcp". All of them get the same agent with
-the same tools, and nothing that writes or runs happens before somebody has approved it.
+An editor that speaks ECA or ACP starts "dragoman eca" or "dragoman acp" and talks to it
+over standard input and output; another agent starts "dragoman mcp". All of them get the
+same agent with the same tools, and nothing that writes or runs happens before somebody has
+approved it.
 
-No configuration is needed. With a key in the environment (OPENAI_API_KEY, OPENROUTER_API_KEY,
-ANTHROPIC_API_KEY, GEMINI_API_KEY, …) its provider is used; without one an offline demo model, which
-is no language model, shows everything else. "dragoman doctor" says what was found.`
+No configuration is needed. With a key in the environment (OPENAI_API_KEY,
+OPENROUTER_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …) its provider is used; without one
+an offline demo model, which is no language model, shows everything else. "dragoman doctor"
+says what was found.`
 
 const rootExample = `  dragoman demo              play all three protocols, without key, network or editor
   dragoman doctor            say what was found on this machine and what is wrong
@@ -44,6 +47,7 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.errs)
 	root.SetIn(a.in)
 	root.SetVersionTemplate(versionTemplate)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 98"))
 
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.config, "config", "", "the configuration `FILE` (default: see dragoman config path)")

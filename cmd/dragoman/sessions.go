@@ -20,8 +20,8 @@ func (a *app) sessions() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
 		Short: "List, show and remove the sessions that are kept",
-		Long: `List, show and remove the sessions that are kept. A session is the log of everything that happened in
-it; whichever editor it was begun in, each of them can open it again.`,
+		Long: `List, show and remove the sessions that are kept. A session is the log of everything that
+happened in it; whichever editor it was begun in, each of them can open it again.`,
 		Example: `  dragoman sessions list
   dragoman sessions show 7xk2 | less
   dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae`,
@@ -37,8 +37,8 @@ func (a *app) sessionsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sessions, the one used last first",
-		Long: `List the sessions, the one used last first: when it was used, how many messages it has, its id, its
-folder and its title. With --json one object a line, for programs.`,
+		Long: `List the sessions, the one used last first: when it was used, how many messages it has, its
+id, its folder and its title. With --json one object a line, for programs.`,
 		Example: "  dragoman sessions list\n  dragoman sessions list --json | head -n 1",
 		Args:    cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
@@ -58,8 +58,8 @@ func (a *app) sessionsShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Print a session as text",
-		Long: `Print a session as text (Markdown): what was said, what was called, what was approved and by whom.
-ID may be cut short as long as only one session begins with it.`,
+		Long: `Print a session as text (Markdown): what was said, what was called, what was approved and by
+whom. ID may be cut short as long as only one session begins with it.`,
 		Example:           "  dragoman sessions show 7xk2\n  dragoman sessions show 7xk2 > session.md",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSessions,
@@ -79,8 +79,8 @@ func (a *app) sessionsRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm ID…",
 		Short: "Remove sessions for good",
-		Long: `Remove sessions for good, with everything that belongs to them. Ids must be written out. A session
-that another process has open is left alone.`,
+		Long: `Remove sessions for good, with everything that belongs to them. Ids must be written out. A
+session that another process has open is left alone.`,
 		Example:           "  dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeSessions,

@@ -16,8 +16,7 @@ func printTranscript(ctx context.Context, out io.Writer, s *core.Session) error 
 	att := s.Attach(core.Client{Name: "dragoman sessions show", Role: core.Observe})
 	defer att.Close()
 	st, head := att.State(), att.Head()
-	w := bufio.NewWriter(out)
-	t := &transcript{w: w}
+	t := newTranscript(out)
 	t.title(st)
 	r := att.Read(core.Pos{})
 	defer r.Close()
@@ -34,13 +33,16 @@ func printTranscript(ctx context.Context, out io.Writer, s *core.Session) error 
 	if st.Turn != "" {
 		t.block("_A turn is running._")
 	}
-	return w.Flush()
+	return t.w.Flush()
 }
+
+func newTranscript(out io.Writer) *transcript { return &transcript{w: bufio.NewWriter(out)} }
 
 // transcript writes records as text.
 type transcript struct {
 	w       *bufio.Writer
 	speaker string // whose text is being written: a message's or a thought's id
+	whole   bool   // its last line has an end
 }
 
 func (t *transcript) title(st core.State) {
@@ -64,10 +66,10 @@ func stamp(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // block begins a new paragraph and writes it, unless it is empty.
 func (t *transcript) block(s string) {
-	if t.speaker != "" {
+	if t.speaker != "" && !t.whole {
 		t.w.WriteString("\n")
-		t.speaker = ""
 	}
+	t.speaker = ""
 	if s != "" {
 		fmt.Fprintf(t.w, "\n%s\n", s)
 	}
@@ -81,6 +83,7 @@ func (t *transcript) stream(id, head, text string) {
 		t.speaker = id
 	}
 	t.w.WriteString(printable(text))
+	t.whole = strings.HasSuffix(text, "\n")
 }
 
 func (t *transcript) record(r core.Record) {

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"dragoman/core"
+)
+
+func TestChatOverPipes(t *testing.T) {
+	unixOnly(t)
+	p := newPlace(t)
+	out := p.well(t, strings.Join([]string{
+		"read notes.txt then run ls -1",
+		"y",
+		"", // an empty line is no prompt
+		"run ls -a",
+		"perhaps", // is asked again
+		"s",
+		"run ls", // covered by the answer before
+		"write x.txt: hello",
+		"n",
+		"ask which one?",
+		"the second",
+		"plan look; leap",
+		"run false",
+		"y",
+		"write y.txt: hello", // and here the input ends
+	}, "\n")+"\n", "chat")
+	p.golden(t, "chat.txt", out)
+}
+
+func TestChatGoesOnWithASession(t *testing.T) {
+	p := newPlace(t)
+	p.well(t, "read notes.txt\n", "chat", "--agent", "plan")
+	id := randomID.FindString(p.well(t, "", "sessions", "list"))
+	out := p.well(t, "write a.txt: x\n", "chat", "--session", id[:8])
+	if !strings.Contains(out, "✗ rejected: ") || strings.Contains(out, "? Create") {
+		t.Errorf("the agent of the session was forgotten: %s", out)
+	}
+	if got := p.well(t, "", "sessions", "list", "--json"); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"messages":4`) {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestChatSaysWhatIsWrongInTheConfiguration(t *testing.T) {
+	p := newPlace(t)
+	path := p.config(t, "modle: x\n")
+	o := p.run(t, "hello\n", "chat")
+	if o.code != exitFailed || o.out != "" || !strings.Contains(o.errs, path+`:1:1: modle: unknown key; did you mean "model"?`) {
+		t.Errorf("%+v", o)
+	}
+}
+
+// talking is a chat that a test drives as it goes.
+type talking struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	got strings.Builder
+}
+
+func (p *place) talk(t *testing.T, args ...string) *talking {
+	t.Helper()
+	c := &talking{t: t, cmd: p.command(t.Context(), args...)}
+	var err error
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.out = bufio.NewReader(out)
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stuck := time.AfterFunc(30*time.Second, func() { c.cmd.Process.Kill() }) //nolint:errcheck // it may have ended
+	t.Cleanup(func() { stuck.Stop() })
+	return c
+}
+
+func (c *talking) say(line string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// until reads lines until one holds the text.
+func (c *talking) until(text string) {
+	c.t.Helper()
+	for {
+		line, err := c.out.ReadString('\n')
+		c.got.WriteString(line)
+		if strings.Contains(line, text) {
+			return
+		}
+		if err != nil {
+			c.t.Fatalf("%q never came: %v\n%s", text, err, &c.got)
+		}
+	}
+}
+
+// ends reads to the end and returns the exit code.
+func (c *talking) ends() int {
+	c.t.Helper()
+	rest, err := io.ReadAll(c.out)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.got.Write(rest)
+	_ = c.cmd.Wait() // its code is looked at
+	return c.cmd.ProcessState.ExitCode()
+}
+
+func (c *talking) signal(s syscall.Signal) {
+	c.t.Helper()
+	if err := c.cmd.Process.Signal(s); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Ctrl-C stops what runs, and the conversation goes on; at the prompt it leaves.
+func TestInterruptStopsTheTurnAndThenLeaves(t *testing.T) {
+	unixOnly(t)
+	p := newPlace(t)
+	c := p.talk(t, "chat")
+	c.say("run echo begun; sleep 60")
+	c.say("y")
+	c.until("│ begun")
+	c.signal(syscall.SIGINT)
+	c.until("The turn was cancelled.")
+	c.say("read notes.txt")
+	c.until("second note")
+	// Where the turn is not quite over yet, the first one only stops it.
+	over := make(chan struct{})
+	var pressing sync.WaitGroup
+	pressing.Go(func() {
+		for again := time.NewTicker(100 * time.Millisecond); ; {
+			_ = c.cmd.Process.Signal(syscall.SIGINT) // it may have ended
+			select {
+			case <-again.C:
+			case <-over:
+				again.Stop()
+				return
+			}
+		}
+	})
+	code := c.ends()
+	close(over)
+	pressing.Wait()
+	if code != exitOK {
+		t.Errorf("exit code %d\n%s", code, &c.got)
+	}
+	if got := p.well(t, "", "sessions", "list", "--json"); !strings.Contains(got, `"messages":`) {
+		t.Errorf("%s", got)
+	}
+}
+
+// An approval that is open when the turn is stopped is not waited for.
+func TestInterruptWhileAsked(t *testing.T) {
+	unixOnly(t)
+	c := newPlace(t).talk(t, "chat")
+	c.say("run ls")
+	c.until("? Run `ls`")
+	c.signal(syscall.SIGINT)
+	c.until("The turn was cancelled.")
+	c.in.Close()
+	if code := c.ends(); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, &c.got)
+	}
+}
+
+func TestReply(t *testing.T) {
+	approval := core.Ask{Kind: core.AskApproval, Remember: "ls"}
+	once := core.Ask{Kind: core.AskApproval}
+	choice := core.Ask{Kind: core.AskQuestion, Options: []core.Option{{ID: "a", Label: "Red"}, {ID: "b", Label: "Blue"}}}
+	free := core.Ask{Kind: core.AskQuestion, Freeform: true}
+	for _, c := range []struct {
+		ask  core.Ask
+		line string
+		more bool
+		want core.Reply
+		ok   bool
+	}{
+		{approval, "y", true, core.Reply{Outcome: core.OutcomeDecided, Decision: core.AllowOnce}, true},
+		{approval, " YES ", true, core.Reply{Outcome: core.OutcomeDecided, Decision: core.AllowOnce}, true},
+		{approval, "s", true, core.Reply{Outcome: core.OutcomeDecided, Decision: core.AllowSession}, true},
+		{once, "s", true, core.Reply{}, false},
+		{approval, "n", true, core.Reply{Outcome: core.OutcomeDecided, Decision: core.RejectOnce}, true},
+		{approval, "", true, core.Reply{}, false},
+		{approval, "yeah", true, core.Reply{}, false},
+		{approval, "y", false, core.Reply{Outcome: core.OutcomeDecided, Decision: core.RejectOnce, Text: "the input ended before an answer came"}, true},
+		{choice, "2", true, core.Reply{Outcome: core.OutcomeAnswered, Option: "b"}, true},
+		{choice, "red", true, core.Reply{Outcome: core.OutcomeAnswered, Option: "a"}, true},
+		{choice, "3", true, core.Reply{}, false},
+		{choice, "", true, core.Reply{Outcome: core.OutcomeDeclined}, true},
+		{free, "Whatever you like", true, core.Reply{Outcome: core.OutcomeAnswered, Text: "Whatever you like"}, true},
+		{free, "", false, core.Reply{Outcome: core.OutcomeDeclined}, true},
+	} {
+		if got, ok := reply(c.ask, c.line, c.more); got != c.want || ok != c.ok {
+			t.Errorf("%+v %q: %+v, %v", c.ask, c.line, got, ok)
+		}
+	}
+}

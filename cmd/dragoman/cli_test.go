@@ -1,0 +1,160 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func TestExitCodesAndMessages(t *testing.T) {
+	p := newPlace(t)
+	for _, c := range []struct {
+		args      string
+		code      int
+		out, errs string // what they hold; empty: nothing is printed there
+	}{
+		{"--version", 0, "dragoman v0.0.0-test\n", ""},
+		{"version", 0, "dragoman v0.0.0-test\ngo1.", ""},
+		{"server --version", 0, "dragoman v0.0.0-test\neca v0.0.0-test\n", ""},
+		{"eca --version", 0, "dragoman v0.0.0-test\neca v0.0.0-test\n", ""},
+		{"help acp", 0, "Agent Client Protocol", ""},
+		{"completion bash", 0, "bash completion", ""},
+		{"", 2, "", "say what to speak: dragoman eca, dragoman acp or dragoman mcp"},
+		{"acpp", 2, "", `unknown command "acpp"`},
+		{"acp --no-such-flag", 2, "", "unknown flag: --no-such-flag\nTry \"dragoman acp --help\"."},
+		{"acp extra", 2, "", `unknown command "extra"`},
+		{"config", 2, "", "say what to do: path, init, show or schema"},
+		{"sessions", 2, "", "say what to do: list, show or rm"},
+		{"sessions show", 2, "", "accepts 1 arg(s)"},
+		{"sessions show nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
+		{"sessions rm nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
+		{"acp --log-level loud", 1, "", `log level "loud": want debug, info, warn or error`},
+		{"acp --log-file .", 1, "", "open the log file"},
+		{"mcp --root no-such-folder", 1, "", "no-such-folder"},
+		{"mcp --root notes.txt", 1, "", "notes.txt is no folder"},
+		{"chat --agent nobody", 1, "", `there is no agent "nobody"; there are code, plan`},
+		{"chat --session nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
+		{"server --log-level error --verbose --config-file none.yaml", 0, "", ""},
+	} {
+		o := p.run(t, "", strings.Fields(c.args)...)
+		if o.code != c.code || !holds(o.out, c.out) || !holds(o.errs, c.errs) {
+			t.Errorf("dragoman %s: exit code %d\nstdout: %s\nstderr: %s\nwant %d, %q, %q", c.args, o.code, o.out, o.errs, c.code, c.out, c.errs)
+		}
+	}
+}
+
+func holds(have, want string) bool {
+	return want == "" && have == "" || want != "" && strings.Contains(have, want)
+}
+
+// Looking at help, versions and paths must not leave anything behind.
+func TestLookingMakesNothing(t *testing.T) {
+	p := newPlace(t)
+	for _, args := range []string{"--help", "version", "doctor", "sessions list", "config path", "config show", "eca", "acp", "mcp", "chat"} {
+		p.run(t, "", strings.Fields(args)...)
+	}
+	if entries, err := os.ReadDir(p.home); err != nil || len(entries) > 0 {
+		t.Errorf("home holds %v, %v", entries, err)
+	}
+	if found, err := filepath.Glob(filepath.Join(p.data, "sessions", "*", "*.jsonl")); err != nil || len(found) > 0 {
+		t.Errorf("sessions were made: %v, %v", found, err)
+	}
+}
+
+// The help is part of the product: every command says what it does, shows how,
+// and explains its flags; nothing is wider than a terminal.
+func TestHelpIsComplete(t *testing.T) {
+	a := &app{env: func(string) (string, bool) { return "", false }}
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Name() == "help" || c.Name() == "completion" || c.HasParent() && c.Parent().Name() == "completion" {
+			return
+		}
+		if c.Short == "" || c.Long == "" || c.Example == "" {
+			t.Errorf("%s: Short, Long and Example are needed", c.CommandPath())
+		}
+		for _, line := range strings.Split(c.Long+"\n"+c.Example, "\n") {
+			if len([]rune(line)) > 100 {
+				t.Errorf("%s: %q is wider than 100", c.CommandPath(), line)
+			}
+		}
+		for _, line := range strings.Split(c.Example, "\n") {
+			if !strings.HasPrefix(line, "  ") {
+				t.Errorf("%s: the example %q is not indented", c.CommandPath(), line)
+			}
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s --%s has no help", c.CommandPath(), f.Name)
+			}
+		})
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(a.root())
+}
+
+func TestConfigCommands(t *testing.T) {
+	p := newPlace(t)
+	path := filepath.Join(p.home, "config", "dragoman", "config.yaml")
+	if got := p.well(t, "", "config", "path"); got != path+"\n" {
+		t.Errorf("config path: %s", got)
+	}
+	p.golden(t, "config_show_defaults.txt", p.well(t, "", "config", "show"))
+	p.golden(t, "config_init.txt", p.well(t, "", "config", "init"))
+	if o := p.run(t, "", "config", "init"); o.code != exitFailed || !strings.Contains(o.errs, "is there already") {
+		t.Errorf("a second init: %+v", o)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+		t.Errorf("%v, %v", info, err)
+	}
+	if got := p.well(t, "", "config", "schema"); !strings.HasPrefix(got, "{") || !strings.Contains(got, "max_turn_requests") {
+		t.Errorf("config schema: %.200s", got)
+	}
+	p.config(t, "model: groq/x\nproviders: {groq: {api_key: very-secret}}\n")
+	if got := p.well(t, "", "config", "show"); !strings.Contains(got, "model: groq/x") || strings.Contains(got, "very-secret") {
+		t.Errorf("config show: %s", got)
+	}
+	p.config(t, "modle: groq/x\nlog: {level: loud}\n")
+	o := p.run(t, "", "config", "show")
+	if o.code != exitFailed || o.out != "" {
+		t.Errorf("%+v", o)
+	}
+	p.golden(t, "config_show_wrong.txt", o.errs)
+	other := filepath.Join(p.home, "other.yaml")
+	p.write(t, other, "model: ollama/x\n")
+	if got := p.well(t, "", "config", "show", "--config", other); !strings.Contains(got, "model: ollama/x") {
+		t.Errorf("config show --config: %s", got)
+	}
+}
+
+func TestDataFolderIsChosen(t *testing.T) {
+	p := newPlace(t)
+	at := func(flag string, env map[string]string) string {
+		a := &app{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, flags: globals{dataDir: flag}}
+		dir, err := a.dataDir()
+		if err != nil {
+			return err.Error()
+		}
+		return dir
+	}
+	env := map[string]string{"HOME": p.home, "DRAGOMAN_DATA": p.data, "XDG_STATE_HOME": p.work}
+	if got := at(p.home, env); got != p.home {
+		t.Errorf("--data-dir: %s", got)
+	}
+	if got := at("", env); got != p.data {
+		t.Errorf("DRAGOMAN_DATA: %s", got)
+	}
+	delete(env, "DRAGOMAN_DATA")
+	if got := at("", env); got != filepath.Join(p.work, "dragoman") {
+		t.Errorf("XDG_STATE_HOME: %s", got)
+	}
+	if got := at("", nil); !strings.Contains(got, "--data-dir") {
+		t.Errorf("without anything: %s", got)
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// unsteady is what differs between machines in the doctor's report.
+var unsteady = regexp.MustCompile(`go1\.\S+, \w+/\w+|[\d.]+ [GMK]iB free|removed in \d+ms`)
+
+// doctorPlace has a PATH with a shell and git on it, and nothing else.
+func doctorPlace(t *testing.T) *place {
+	unixOnly(t)
+	p := newPlace(t)
+	bin := filepath.Join(p.home, "bin")
+	for _, name := range []string{"bash", "git"} {
+		p.write(t, filepath.Join(bin, name), "#!/bin/sh\n")
+		if err := os.Chmod(filepath.Join(bin, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.env["PATH"] = bin
+	return p
+}
+
+func (p *place) doctor(t *testing.T, name string, code int) {
+	t.Helper()
+	o := p.run(t, "", "doctor")
+	if o.code != code || o.errs != "" {
+		t.Errorf("%s: exit code %d, want %d; %s", name, o.code, code, o.errs)
+	}
+	p.golden(t, name, unsteady.ReplaceAllStringFunc(o.out, func(s string) string {
+		return regexp.MustCompile(`[\d.]+[\d\w./, -]*`).ReplaceAllString(s, "N ")
+	}))
+}
+
+func TestDoctorFindsNothingWrong(t *testing.T) {
+	p := doctorPlace(t)
+	p.doctor(t, "doctor_bare.txt", exitOK)
+}
+
+func TestDoctorFindsEverything(t *testing.T) {
+	p := doctorPlace(t)
+	p.env["GROQ_API_KEY"], p.env["OPENAI_API_KEY"] = "very-secret-key", "  "
+	p.config(t, "mcp_servers: {files: {command: npx}}\nlog: {level: error}\n")
+	p.write(t, filepath.Join(p.work, ".dragoman", "config.yaml"), "model: groq/x\n")
+	p.write(t, filepath.Join(p.home, "config", "zed", "settings.json"), `// my settings
+{ "theme": "x", /* an agent */
+  "agent_servers": {
+    "dragoman": { "type": "custom", "command": "`+binary+`", "args": ["acp"], },
+    "other": { "command": "claude", "args": [] },
+  },
+}`)
+	p.write(t, filepath.Join(p.home, ".jetbrains", "acp.json"), `{"agent_servers": {"mine": {"command": "`+binary+`", "args": ["--log-level=debug", "acp"]}}}`)
+	p.write(t, filepath.Join(p.home, ".cursor", "mcp.json"), `{"mcpServers": {"dragoman": {"command": "`+binary+`", "args": ["mcp"]}}}`)
+	p.write(t, filepath.Join(p.home, ".emacs.d", "init.el"), ";; settings\n(setq eca-custom-command '(\"/opt/dragoman\" \"server\"))\n")
+	p.well(t, "read notes.txt\n", "chat", "--model", "offline/demo") // a session
+	p.doctor(t, "doctor_found.txt", exitOK)
+	if out := p.run(t, "", "doctor").out; strings.Contains(out, "very-secret-key") {
+		t.Error("the report holds a key")
+	}
+}
+
+func TestDoctorFindsWhatIsWrong(t *testing.T) {
+	p := doctorPlace(t)
+	p.env["PATH"] = filepath.Join(p.home, "empty")
+	p.config(t, "modle: groq/x\nlog: {level: loud}\n")
+	p.write(t, p.data, "a file where a folder is needed")
+	p.write(t, filepath.Join(p.home, "config", "zed", "settings.json"), `{"agent_servers": {"dragoman": {"command": "/nowhere/dragoman", "args": ["acp"]}}}`)
+	p.write(t, filepath.Join(p.home, ".jetbrains", "acp.json"), `{"agent_servers": {"dragoman": {"command": "`+binary+`", "args": ["eca"]}}}`)
+	p.write(t, filepath.Join(p.home, ".cursor", "mcp.json"), `{"mcpServers": {"dragoman": {"command": "dragoman" "args": ["mcp"]}}}`)
+	p.doctor(t, "doctor_wrong.txt", exitFailed)
+}
+
+func TestDoctorMissesTheKey(t *testing.T) {
+	p := doctorPlace(t)
+	p.config(t, "model: groq/x\n")
+	o := p.run(t, "", "doctor")
+	if o.code != exitFailed || !strings.Contains(o.out, "providers.groq.api_key: there is no key for groq: set GROQ_API_KEY") {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestPlainJSON(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{`{"a": 1}`, `{"a":1}`},
+		{"// x\n{\"a\": \"// no comment, \\\" nor this\", /* y */ \"b\": [1, 2, ], }", `{"a":"// no comment, \" nor this","b":[1,2]}`},
+		{`{"a": ",}", "b": [],}`, `{"a":",}","b":[]}`},
+		{"{}//", "{}"},
+	} {
+		var v any
+		if err := json.Unmarshal(plainJSON([]byte(c.in)), &v); err != nil {
+			t.Errorf("%s: %v", c.in, err)
+			continue
+		}
+		if got, _ := json.Marshal(v); string(got) != c.want {
+			t.Errorf("%s became %s", c.in, got)
+		}
+	}
+}
+
+func FuzzPlainJSON(f *testing.F) {
+	f.Add("// x\n{\"a\": \"\\\"\", /* y */ \"b\": [1, 2, ], }")
+	f.Add(`{"a": 1, "b": {}}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		var before, after any
+		out := plainJSON([]byte(s))
+		if json.Unmarshal([]byte(s), &before) == nil { // what is JSON already stays what it is
+			if err := json.Unmarshal(out, &after); err != nil {
+				t.Fatalf("%q became %q: %v", s, out, err)
+			}
+			x, _ := json.Marshal(before)
+			if y, _ := json.Marshal(after); string(x) != string(y) {
+				t.Fatalf("%q became %q", s, out)
+			}
+		}
+	})
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// binary is the program under test, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "dragoman-cmd-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binary = filepath.Join(dir, "dragoman")
+	if runtime.GOOS == "windows" {
+		binary += ".exe"
+	}
+	code := 1
+	if text, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X main.version=v0.0.0-test", "-o", binary, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, text)
+	} else {
+		code = m.Run()
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// place is where one test's processes live: a home with nothing in it, a
+// workspace with notes, and an environment without any key.
+type place struct {
+	home, work, data string
+	env              map[string]string
+}
+
+func newPlace(t testing.TB) *place {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{home: filepath.Join(dir, "home"), work: filepath.Join(dir, "work"), data: filepath.Join(dir, "data")}
+	for _, d := range []string{p.home, p.work} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.write(t, filepath.Join(p.work, "notes.txt"), "first note\nsecond note\n")
+	p.env = map[string]string{
+		"HOME": p.home, "USERPROFILE": p.home, "XDG_CONFIG_HOME": filepath.Join(p.home, "config"), "DRAGOMAN_DATA": p.data,
+		"PATH": os.Getenv("PATH"), "TMPDIR": dir, "TMP": dir,
+	}
+	if root := os.Getenv("SystemRoot"); root != "" {
+		p.env["SystemRoot"] = root
+	}
+	return p
+}
+
+func (p *place) write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// config writes the user's configuration and returns its path.
+func (p *place) config(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "config.yaml")
+	p.write(t, path, text)
+	return path
+}
+
+func (p *place) lookup(name string) (string, bool) {
+	v, ok := p.env[name]
+	return v, ok
+}
+
+func (p *place) environ() []string {
+	var vars []string
+	for k, v := range p.env {
+		vars = append(vars, k+"="+v)
+	}
+	return vars
+}
+
+// command is the program, ready to be started here.
+func (p *place) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env, cmd.Dir = p.environ(), p.work
+	return cmd
+}
+
+// outcome is what came of a run.
+type outcome struct {
+	out, errs string
+	code      int
+}
+
+// run runs the program to its end.
+func (p *place) run(t testing.TB, stdin string, args ...string) outcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := p.command(ctx, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return outcome{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// well runs the program and fails unless it ends well.
+func (p *place) well(t testing.TB, stdin string, args ...string) string {
+	t.Helper()
+	o := p.run(t, stdin, args...)
+	if o.code != exitOK {
+		t.Fatalf("%v: exit code %d\n%s\n%s", args, o.code, o.out, o.errs)
+	}
+	return o.out
+}
+
+// golden compares a text with a file, after putting names in the place of what
+// differs from run to run.
+func (p *place) golden(t *testing.T, name, got string, named ...string) {
+	t.Helper()
+	named = append(named, binary, "BINARY", p.home, "HOME", p.work, "WORK", p.data, "DATA")
+	got = strings.NewReplacer(named...).Replace(got)
+	path := filepath.Join("testdata", name)
+	if *update {
+		p.write(t, path, got)
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; run go test ./cmd/dragoman -update and read the difference\n-- want --\n%s-- got --\n%s", path, want, got)
+	}
+}
+
+// unixOnly skips what needs signals or permissions as Unix has them.
+func unixOnly(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such signals and permissions")
+	}
+}

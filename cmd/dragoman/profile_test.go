@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/loop"
+)
+
+// profileOf translates a configuration.
+func profileOf(t *testing.T, text string, env map[string]string) (*profile, error) {
+	t.Helper()
+	layer, err := configs.Parse("config.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := configs.Resolve(layer, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newProfile(c, func(name string) (string, bool) { v, ok := env[name]; return v, ok }, "/home/ada/config.yaml")
+}
+
+func TestProfileWithoutAnything(t *testing.T) {
+	p, err := profileOf(t, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := agentNames(p.Agents); got != "code, plan" {
+		t.Errorf("agents: %s", got)
+	}
+	if p.DefaultModel != "offline/demo" || len(p.Models) != 1 || !p.Models[0].Offline || p.AskTimeout != time.Hour || len(p.Toolboxes) != 1 {
+		t.Errorf("%+v", p.Profile)
+	}
+}
+
+func TestProfileTranslatesAgentsAndModels(t *testing.T) {
+	p, err := profileOf(t, `
+model: groq/big
+providers:
+  local: {base_url: "http://localhost:1/v1"}
+agents:
+  reviewer: {description: Reads a change, model: local/small, instructions: Be short.}
+  helper: {mode: subagent}
+  code: {instructions: Use tabs.}
+policy: {ask_timeout: 5m}
+`, map[string]string{"OPENAI_API_KEY": "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := agentNames(p.Agents); got != "code, plan, reviewer" {
+		t.Errorf("agents: %s", got)
+	}
+	if a, _ := p.Agent("code"); a.Description == "" {
+		t.Error("an entry without a description took the one of ours away")
+	}
+	var ids []string
+	for _, m := range p.Models {
+		ids = append(ids, m.ID)
+	}
+	slices.Sort(ids[1:])
+	if want := []string{"groq/big", "local/small", "offline/demo", "openai/gpt-5.1"}; !slices.Equal(ids, want) {
+		t.Errorf("models: %v", ids)
+	}
+	if p.AskTimeout != 5*time.Minute {
+		t.Errorf("ask timeout: %v", p.AskTimeout)
+	}
+}
+
+func TestAgentsFindTheirModels(t *testing.T) {
+	layer, err := configs.Parse("config.yaml", []byte(`
+model: groq/big
+providers:
+  broken: {base_url: "${env:NOWHERE}"}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := configs.Resolve(layer, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newModels(c, func(string) (string, bool) { return "", false }, "config.yaml")
+	for _, want := range []struct{ own, asked, id, err string }{
+		{"", "", "groq/big", ""},
+		{"openai/own", "", "openai/own", ""},
+		{"openai/own", "ollama/asked", "ollama/asked", ""},
+		{"", "offline/demo", "offline/demo", ""},
+		{"", "nobody/x", "", `there is no provider "nobody"`},
+		{"", "broken/x", "", `model "broken/x": config.yaml:4:22: providers.broken.base_url: environment variable NOWHERE is not set`},
+	} {
+		model, err := m.of(want.own)(t.Context(), want.asked)
+		switch {
+		case want.err != "":
+			if err == nil || !strings.Contains(err.Error(), want.err) {
+				t.Errorf("%+v: %v", want, err)
+			}
+		case err != nil || model.Info().ID != want.id:
+			t.Errorf("%+v: %v, %v", want, model, err)
+		}
+	}
+}
+
+func TestSystemPromptHoldsTheInstructions(t *testing.T) {
+	meta := core.Meta{Cwd: "/work", Roots: []string{"/work"}}
+	base := loop.System("dragoman", meta)
+	if got := systemOf(codeAgent, "")(meta); got != base {
+		t.Errorf("code: %q", got)
+	}
+	if got := systemOf("reviewer", "Be short.\n")(meta); !strings.HasPrefix(got, base) || !strings.HasSuffix(got, "Be short.\n") {
+		t.Errorf("reviewer: %q", got)
+	}
+	if got := systemOf(planAgent, "")(meta); !strings.Contains(got, "change nothing") {
+		t.Errorf("plan: %q", got)
+	}
+}
+
+func TestInstructionsThatCannotBeReadAreAnError(t *testing.T) {
+	_, err := profileOf(t, "agents:\n  a: {instructions: \"${file:none.md}\"}\n", nil)
+	if err == nil || !strings.Contains(err.Error(), "config.yaml:2:21: agents.a.instructions: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// decideOn asks the profile's policy about a call of a native tool.
+func decideOn(p *profile, agent string, access core.Access, remembered map[string]core.Decision) core.Verdict {
+	kind := map[core.AccessOp]string{core.OpRead: "read_file", core.OpWrite: "write_file", core.OpRun: "shell_command"}
+	return p.Policy.Decide(core.Check{
+		Call:   core.Call{Server: core.Native, Tool: kind[access.Op], Args: json.RawMessage("{}")},
+		Spec:   core.Spec{Server: core.Native, Name: kind[access.Op], ReadOnly: access.Op == core.OpRead},
+		Access: []core.Access{access}, Meta: core.Meta{Cwd: "/work", Roots: []string{"/work"}},
+		Settings: core.Settings{Agent: agent}, Remembered: remembered,
+	})
+}
+
+func TestPolicyIsTheConfigurations(t *testing.T) {
+	p, err := profileOf(t, `
+policy:
+  allow: [{command: "go test *"}, {path: "~/docs/**"}]
+  deny: [{path: "**/.env"}]
+`, map[string]string{"HOME": "/home/ada", "USERPROFILE": "/home/ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		agent string
+		a     core.Access
+		want  core.Effect
+	}{
+		{"", core.Access{Op: core.OpRead, Path: "/work/a.go"}, core.Allow},
+		{"", core.Access{Op: core.OpRead, Path: "/work/.env"}, core.Deny},
+		{"", core.Access{Op: core.OpRead, Path: "/etc/passwd", Outside: true}, core.MustAsk},
+		{"", core.Access{Op: core.OpWrite, Path: "/work/a.go"}, core.MustAsk},
+		{"", core.Access{Op: core.OpRun, Command: "go test ./...", Path: "/work"}, core.Allow},
+		{"", core.Access{Op: core.OpRun, Command: "make", Path: "/work"}, core.MustAsk},
+		{"plan", core.Access{Op: core.OpRead, Path: "/work/a.go"}, core.Allow},
+		{"plan", core.Access{Op: core.OpWrite, Path: "/work/a.go"}, core.Deny},
+		{"plan", core.Access{Op: core.OpRun, Command: "go test ./...", Path: "/work"}, core.Deny},
+	} {
+		if v := decideOn(p, c.agent, c.a, nil); v.Effect != c.want {
+			t.Errorf("%s %+v: %+v", c.agent, c.a, v)
+		}
+	}
+}
+
+func TestRuleThatCannotBeUsedIsPointedAt(t *testing.T) {
+	layer, err := configs.Parse("config.yaml", []byte("policy:\n  deny: [{tool: a}, {path: \"x\"}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := configs.Resolve(layer, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Policy.Deny[1].Path = "[" // the file's own check is as strict as the policy's
+	_, err = newPolicy(c, func(string) (string, bool) { return "", false })
+	if err == nil || !strings.HasPrefix(err.Error(), "config.yaml:2:") || !strings.Contains(err.Error(), "policy.deny[1]: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A mistake is told until it is mended; after that one profile serves for good.
+func TestProfilesAreMadeOnce(t *testing.T) {
+	p := newPlace(t)
+	path := p.config(t, "modle: x\n")
+	a := &app{env: p.lookup, errs: os.Stderr}
+	l, err := a.openLogs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	ps := &profiles{app: a, logs: l}
+	var wrong *configs.Error
+	if _, err := ps.get(context.Background(), nil); !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), path+":1:1: modle: ") {
+		t.Errorf("%v", err)
+	}
+	p.write(t, path, "model: groq/x\n")
+	first, err := ps.get(context.Background(), nil)
+	if err != nil || first.DefaultModel != "groq/x" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if again, err := ps.get(context.Background(), []string{filepath.Dir(path)}); again != first || err != nil {
+		t.Errorf("a second profile was made: %v", err)
+	}
+	ps.close()
+}

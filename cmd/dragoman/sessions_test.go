@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/core"
+)
+
+// ids and times differ from run to run.
+var (
+	randomID = regexp.MustCompile(`\b[a-z2-7]{26}\b`)
+	anyTime  = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
+)
+
+func TestSessionsAreListedShownAndRemoved(t *testing.T) {
+	unixOnly(t)
+	p := newPlace(t)
+	if got := p.well(t, "", "sessions", "list"); got != "There are no sessions yet.\n" {
+		t.Errorf("%q", got)
+	}
+	p.well(t, "think hm then read notes.txt then run ls -1\ny\nwrite \"a b.txt\": x\nn\nplan look; leap\n", "chat")
+	p.well(t, "hello\n", "chat")
+
+	ids := make([]string, 2) // of the short session and of the long one
+	n := 0
+	for line := range strings.Lines(p.well(t, "", "sessions", "list", "--json")) {
+		var s listedSession
+		if err := json.Unmarshal([]byte(line), &s); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if s.Cwd != p.work || s.Messages == 0 || time.Since(s.Updated) > time.Hour {
+			t.Errorf("%s", line)
+		}
+		n++
+		if s.Messages > 2 {
+			ids[1] = string(s.ID)
+		} else {
+			ids[0] = string(s.ID)
+		}
+	}
+	if n != 2 || ids[0] == "" || ids[1] == "" {
+		t.Fatalf("%d sessions: %v", n, ids)
+	}
+	table := p.well(t, "", "sessions", "list")
+	if !strings.HasPrefix(table, "USED ") || strings.Count(table, "\n") != 3 || !strings.Contains(table, ids[0]) || !strings.Contains(table, ids[1]) {
+		t.Errorf("%s", table)
+	}
+
+	shown := p.well(t, "", "sessions", "show", ids[1][:8])
+	shown = anyTime.ReplaceAllString(randomID.ReplaceAllString(shown, "ID"), "TIME")
+	shown = regexp.MustCompile(`tokens: \d+ in, \d+ out`).ReplaceAllString(shown, "tokens: N in, N out")
+	p.golden(t, "sessions_show.md", shown)
+
+	if got := p.run(t, "", "sessions", "rm", ids[1][:8]); got.code != exitFailed {
+		t.Errorf("a part of an id was enough to remove a session: %+v", got)
+	}
+	if got := p.run(t, "", "sessions", "rm", "none", ids[1]); got.code != exitFailed || !strings.Contains(got.errs, `"none"`) {
+		t.Errorf("%+v", got)
+	}
+	p.well(t, "", "sessions", "rm", ids[0])
+	if got := p.well(t, "", "sessions", "list", "--json"); got != "" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// What a model or a tool wrote cannot do anything to a terminal.
+func TestTranscriptIsPrintable(t *testing.T) {
+	unixOnly(t)
+	p := newPlace(t)
+	p.write(t, p.work+"/evil.txt", "red \x1b[31mtext\x07 \u202egnirts\r\n")
+	out := p.well(t, "read evil.txt\n", "chat")
+	out += p.well(t, "", "sessions", "show", randomID.FindString(p.well(t, "", "sessions", "list")))
+	if strings.ContainsAny(out, "\x1b\x07\u202e\r") || strings.Count(out, "red \uFFFD[31mtext") < 3 {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		n    int
+		want string
+	}{
+		{"a\n b\tc", 10, "a b c"},
+		{"äöüß", 4, "äöüß"},
+		{"äöüßx", 4, "äöü…"},
+		{"", 3, ""},
+	} {
+		if got := oneLine(c.in, c.n); got != c.want {
+			t.Errorf("oneLine(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
+		}
+	}
+}
+
+func TestAgo(t *testing.T) {
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.Local)
+	for d, want := range map[time.Duration]string{
+		time.Second: "just now", 90 * time.Second: "1 min ago", 5 * time.Hour: "5 h ago", 50 * time.Hour: "2 d ago", 1000 * time.Hour: "2026-01-21",
+	} {
+		if got := ago(now.Add(-d), now); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}
+
+// Every kind of event has its place in a transcript, or is left out on purpose.
+func TestTranscriptOfEveryEvent(t *testing.T) {
+	var b bytes.Buffer
+	tr := newTranscript(&b)
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.Local)
+	for _, ev := range []core.Event{
+		core.TurnStarted{Turn: "t", Origin: core.Origin{Client: "Zed 1.0"}, Prompt: []core.Block{core.Text{Text: "hello"}, core.Link{URI: "file:///a.go"}}},
+		core.ThoughtDelta{Thought: "h", Text: "hm"},
+		core.ThoughtDelta{Thought: "h", Text: "m"},
+		core.TextDelta{Message: "m", Text: "an "},
+		core.TextDelta{Message: "m", Text: "answer"},
+		core.Steered{Prompt: []core.Block{core.Text{Text: "and quickly"}}},
+		core.CallChanged{Call: core.Call{ID: "c", Tool: "edit_file", Title: "Edit a.go", State: core.Running}},
+		core.CallChanged{Call: core.Call{ID: "c", Tool: "edit_file", Title: "Edit a.go", State: core.Succeeded, Why: "allowed by Zed", Content: []core.Block{core.Diff{Path: "/a.go", Patch: "-a\n+b\n"}}}},
+		core.CallChanged{Call: core.Call{ID: "d", Tool: "shell_command", State: core.Rejected, Why: "rejected"}},
+		core.CallChanged{Call: core.Call{ID: "e", Tool: "shell_command", State: core.Canceled}},
+		core.CallChanged{Call: core.Call{ID: "f", Tool: "x", State: core.Errored, Why: "broke", Content: []core.Block{core.Text{Text: "```\n" + strings.Repeat("line\n", 30)}}}},
+		core.Asked{Ask: core.Ask{Kind: core.AskQuestion, Text: "which?"}},
+		core.Answered{Reply: core.Reply{Outcome: core.OutcomeAnswered, Text: "that"}},
+		core.PlanChanged{Entries: []core.PlanEntry{{Text: "look", Status: core.PlanDone}, {Text: "leap", Status: core.PlanActive}, {Text: "rest", Status: core.PlanPending}}},
+		core.Notice{Severity: core.Warning, Text: "careful"},
+		core.Truncated{},
+		core.TurnEnded{Turn: "t", Stop: core.StopError, Err: "no money"},
+		core.TurnEnded{Stop: core.StopCanceled},
+		core.TurnEnded{Stop: core.StopInterrupted},
+		core.TurnEnded{Stop: core.StopEnd},
+		core.TurnEnded{Stop: core.StopTokens},
+		core.TurnEnded{Stop: core.StopRequests},
+		core.TurnEnded{Stop: core.StopRefusal},
+	} {
+		tr.record(core.Record{Time: at, Event: ev})
+	}
+	if err := tr.w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	newPlace(t).golden(t, "transcript.md", b.String())
+}

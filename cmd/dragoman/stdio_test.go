@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+)
+
+// started is the program as an editor starts it.
+func (p *place) started(t *testing.T, command string) *child {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	c := &child{cmd: p.command(ctx, command)}
+	c.cmd.Stderr = c
+	var err error
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if c.out, err = c.cmd.StdoutPipe(); err != nil {
+		t.Fatal(err)
+	}
+	c.cmd.Cancel = func() error { return c.cmd.Process.Kill() }
+	c.cmd.WaitDelay = time.Second
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// code waits for the end and returns the exit code.
+func (c *child) code() int {
+	c.serving.Wait()
+	_ = c.cmd.Wait() // its code is looked at
+	return c.cmd.ProcessState.ExitCode()
+}
+
+// seen collects what the program sends by itself.
+type seen chan *wire.Call
+
+func (s seen) handle(call *wire.Call) { s <- call }
+
+// until waits for a message whose parameters hold a text.
+func (s seen) until(t *testing.T, method, text string) *wire.Call {
+	t.Helper()
+	var others []string
+	for {
+		select {
+		case call := <-s:
+			if call.Method == method && strings.Contains(string(call.Params), text) {
+				return call
+			}
+			others = append(others, call.Method+" "+string(call.Params))
+		case <-time.After(20 * time.Second):
+			t.Fatalf("no %s with %q; but\n%s", method, text, strings.Join(others, "\n"))
+		}
+	}
+}
+
+// A configuration that is wrong does not keep the program from answering: each
+// protocol says it in its own words.
+func TestConfigurationErrorIsSaidInEachProtocol(t *testing.T) {
+	p := newPlace(t)
+	path := p.config(t, "model: groq/x\nmodle: x\n")
+	want := path + `:2:1: modle: unknown key; did you mean "model"?`
+	ctx := t.Context()
+
+	t.Run("acp", func(t *testing.T) {
+		c := p.started(t, "acp")
+		conn := c.connect(ctx, wire.Newline, make(seen, 100).handle)
+		if err := conn.Ask(ctx, "initialize", obj{"protocolVersion": 1, "clientCapabilities": obj{}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		err := conn.Ask(ctx, "session/new", obj{"cwd": p.work, "mcpServers": []any{}}, nil)
+		var e *jrpc2.Error
+		var data struct{ Details string }
+		if !errors.As(err, &e) || e.Code != -32603 || json.Unmarshal(e.Data, &data) != nil || data.Details != want {
+			t.Errorf("%v, %+v", err, data)
+		}
+		if err := c.end(); err != nil {
+			t.Error(err)
+		}
+	})
+
+	t.Run("eca", func(t *testing.T) {
+		c := p.started(t, "server")
+		s := make(seen, 100)
+		conn := c.connect(ctx, wire.ContentLength, s.handle)
+		var hello struct {
+			Welcome string `json:"chatWelcomeMessage"`
+		}
+		err := conn.Ask(ctx, "initialize", obj{"capabilities": obj{"codeAssistant": obj{"chat": true}}, "workspaceFolders": []any{obj{"uri": "file://" + filepath.ToSlash(p.work), "name": "w"}}}, &hello)
+		if err != nil || !strings.Contains(hello.Welcome, want) {
+			t.Errorf("%v, %+v", err, hello)
+		}
+		if err := conn.Notify("initialized", obj{}); err != nil {
+			t.Fatal(err)
+		}
+		s.until(t, "$/showMessage", "modle")
+		if err := conn.Ask(ctx, "chat/prompt", obj{"chatId": "c", "message": "hello"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		s.until(t, "chat/contentReceived", "modle")
+		s.until(t, "chat/contentReceived", `"finished"`)
+		if err := c.end(); err != nil {
+			t.Error(err)
+		}
+	})
+
+	t.Run("mcp", func(t *testing.T) {
+		c := p.started(t, "mcp")
+		conn := c.connect(ctx, wire.Newline, make(seen, 100).handle)
+		if err := conn.Ask(ctx, "initialize", obj{"protocolVersion": "2025-11-25", "capabilities": obj{}, "clientInfo": obj{"name": "x", "version": "1"}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.Notify("notifications/initialized", nil); err != nil {
+			t.Fatal(err)
+		}
+		var r mcpResult
+		err := conn.Ask(ctx, "tools/call", obj{"name": "agent_prompt", "arguments": obj{"prompt": "hello", "cwd": p.work}}, &r)
+		if err != nil || !r.Failed || len(r.Content) == 0 || !strings.Contains(r.Content[0].Text, want) {
+			t.Errorf("%v, %+v", err, r)
+		}
+		if err := c.end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The end of our standard input is the end of the program, whatever came before.
+func TestEndOfInputEndsTheProgram(t *testing.T) {
+	for _, command := range []string{"eca", "acp", "mcp"} {
+		p := newPlace(t)
+		for _, input := range []string{"", "garbage", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}` + "\n"} {
+			if o := p.run(t, input, command); o.code != exitOK || o.errs != "" {
+				t.Errorf("%s, %q: %+v", command, input, o)
+			}
+		}
+	}
+}
+
+// acpSession begins a session over ACP.
+func acpSession(t *testing.T, c *child, p *place) (conn *wire.Conn, s seen, id string) {
+	t.Helper()
+	s = make(seen, 1000)
+	conn = c.connect(t.Context(), wire.Newline, s.handle)
+	if err := conn.Ask(t.Context(), "initialize", obj{"protocolVersion": 1, "clientCapabilities": obj{}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	var session struct {
+		ID string `json:"sessionId"`
+	}
+	if err := conn.Ask(t.Context(), "session/new", obj{"cwd": p.work, "mcpServers": []any{}}, &session); err != nil {
+		t.Fatal(err)
+	}
+	return conn, s, session.ID
+}
+
+// begin prompts for a command, allows it and waits until it prints.
+func begin(t *testing.T, conn *wire.Conn, s seen, id, command string) {
+	t.Helper()
+	prompt := obj{"sessionId": id, "prompt": []any{obj{"type": "text", "text": "run " + command}}}
+	if _, err := conn.Start("session/prompt", prompt, func(json.RawMessage, error) {}); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, "session/request_permission", "").Reply(obj{"outcome": obj{"outcome": "selected", "optionId": "allow_once"}}, nil)
+	s.until(t, "session/update", "begun\\n")
+}
+
+// A signal in the middle of a turn ends it, and the log says so.
+func TestSignalInTheMiddleOfATurnClosesTheLog(t *testing.T) {
+	unixOnly(t)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			p := newPlace(t)
+			c := p.started(t, "acp")
+			conn, s, id := acpSession(t, c, p)
+			begin(t, conn, s, id, "echo begun; sleep 60")
+			if err := c.cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if code := c.code(); code != exitOK {
+				t.Errorf("exit code %d\n%s", code, c.complaints())
+			}
+			shown := p.well(t, "", "sessions", "show", id)
+			if !strings.Contains(shown, "Run `echo begun; sleep 60` (the turn ended: ") || !strings.Contains(shown, "_The turn failed: ") || strings.Contains(shown, "interrupted") {
+				t.Errorf("%s", shown)
+			}
+		})
+	}
+}
+
+// A second signal ends the process at once, while the first still waits for a
+// command that does not want to end.
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	unixOnly(t)
+	p := newPlace(t)
+	told := filepath.Join(p.work, "told")
+	if err := exec.Command("mkfifo", told).Run(); err != nil {
+		t.Skipf("no named pipes: %v", err)
+	}
+	c := p.started(t, "acp")
+	conn, s, id := acpSession(t, c, p)
+	begin(t, conn, s, id, `"trap 'echo >told' TERM; echo begun; while :; do sleep 0.1; done"`)
+	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	read(t, told) // the command has been asked to end, and does not
+	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.code(); code != 128+int(syscall.SIGTERM) {
+		t.Errorf("exit code %d\n%s", code, c.complaints())
+	}
+}
+
+// An editor that never reads our standard error holds up nothing.
+func TestUnreadStderrHoldsUpNothing(t *testing.T) {
+	p := newPlace(t)
+	c := &child{cmd: p.command(t.Context(), "acp", "--log-level", "debug")}
+	stderr, err := c.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if c.out, err = c.cmd.StdoutPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	conn, s, id := acpSession(t, c, p)
+	var end struct {
+		Reason string `json:"stopReason"`
+	}
+	for range 20 {
+		if err := conn.Ask(t.Context(), "session/prompt", obj{"sessionId": id, "prompt": []any{obj{"type": "text", "text": "read notes.txt"}}}, &end); err != nil || end.Reason != "end_turn" {
+			t.Fatalf("%v, %+v", err, end)
+		}
+		for len(s) > 0 {
+			<-s
+		}
+	}
+	c.in.Close()
+	c.serving.Wait()
+	_, _ = io.Copy(io.Discard, stderr)
+	if err := c.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
