@@ -120,7 +120,10 @@ func (g *Gateway) open(ctx context.Context, key sessionKey, journal func() (Jour
 			if create {
 				return nil, fmt.Errorf("create session %s: %w", key.id, ErrExists)
 			}
-			return o.s, nil
+			if err := o.s.follow(ctx); err != nil {
+				return nil, err
+			}
+			return o.s, o.s.mend(ctx)
 		}
 		// It failed or was given back. What went wrong then was told then; what is
 		// stored is what counts now.

@@ -227,3 +227,34 @@ func TestIdle(t *testing.T) {
 		closeGateway(t, g)
 	})
 }
+
+// A session that another process owns is read anew whenever it is opened.
+func TestOpenFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := coretest.NewMemory()
+		mine, theirs := coretest.Gateway(store, echo, nil), coretest.Gateway(store, echo, nil)
+		s, err := theirs.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.Attach(core.Client{Name: "owner"})
+		for n := range 2 {
+			prompt(t, a, say("turn"))
+			synctest.Wait()
+			seen, err := mine.Open(t.Context(), core.Local, "s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := seen.State().Messages; got != 2*(n+1) {
+				t.Errorf("after %d turns there are %d messages", n+1, got)
+			}
+			viewer := seen.Attach(core.Client{Name: "viewer"})
+			defer viewer.Close()
+			if _, err := viewer.Prompt(t.Context(), say("mine")); !errors.As(err, new(*core.OwnedError)) {
+				t.Errorf("a prompt for a session that another process owns: %v", err)
+			}
+		}
+		closeGateway(t, theirs)
+		closeGateway(t, mine)
+	})
+}

@@ -58,9 +58,10 @@ type Session struct {
 // Meta tells what the session was made with.
 func (s *Session) Meta() Meta { return s.meta }
 
-// load reads the stored log. It runs before anybody else knows the session.
+// load reads what is stored behind the head. It runs before anybody else knows the
+// session, or with the owning token.
 func (s *Session) load(ctx context.Context) error {
-	for r, err := range s.journal.Read(ctx, s.log.head()) {
+	for r, err := range s.journal.Read(ctx, s.Head()) {
 		if err != nil {
 			return fmt.Errorf("load session %s: %w", s.meta.ID, err)
 		}
@@ -172,6 +173,29 @@ func (s *Session) interruptedLocked() (events []Event) {
 		events = append(events, TurnEnded{Turn: q.Turn, Stop: StopInterrupted, Err: why})
 	}
 	return events
+}
+
+// follow reads what another process has added to a session that this one only
+// views.
+func (s *Session) follow(ctx context.Context) error {
+	select {
+	case s.owning <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-s.owning }()
+
+	if s.owned() {
+		return nil
+	}
+	err := s.load(ctx)
+	s.mu.Lock()
+	wake := s.readyLocked(nil)
+	s.mu.Unlock()
+	for _, r := range wake {
+		r.signal()
+	}
+	return err
 }
 
 // mend closes a turn that a dead process has left open, where that is possible; a
