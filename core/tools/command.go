@@ -71,7 +71,7 @@ func (c command) run(ctx context.Context, out *capture, emit func(string)) (outc
 		w.Close()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // its outcome is in ProcessState
+			g.await(cmd)
 		}
 	})
 	if err := <-started; err != nil {
@@ -80,6 +80,7 @@ func (c command) run(ctx context.Context, out *capture, emit func(string)) (outc
 	if err := g.adopt(cmd.Process); err != nil {
 		_ = cmd.Process.Kill()
 		<-exited
+		_ = cmd.Wait()
 		return outcome{}, err
 	}
 	drained := make(chan struct{})
@@ -90,6 +91,8 @@ func (c command) run(ctx context.Context, out *capture, emit func(string)) (outc
 
 	why := c.watch(ctx, exited)
 	c.stop(g, exited)
+	g.leave()
+	_ = cmd.Wait() // it has ended; the outcome is in ProcessState
 	select {
 	case <-drained:
 	default:

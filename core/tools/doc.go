@@ -26,7 +26,10 @@
 //     content is still the one that Preview compared with.
 //   - Text for approval shows every character that could hide: see visible.go.
 //   - A command runs in a session of its own without a terminal; when Run
-//     returns, no process of that session is left.
+//     returns, or soon after we are killed, no process of that session is left.
+//   - A command's guard outlives neither Run nor us. On Linux the program is
+//     waited for only after its guard was dismissed: while anybody may send a
+//     signal to the group, its number cannot mean another one.
 //
 // # Locks and goroutines
 //
@@ -50,8 +53,24 @@
 // edit_file; searching looks at the disk alone, since no protocol lets us
 // search an editor's buffers.
 //
-// On Linux the shell is killed with us by a parent-death signal, on Windows the
-// job object ends with our handle. macOS has nothing of the kind: a command
-// there outlives a gateway that was killed with SIGKILL. A process that leaves
-// its session by setsid is not followed.
+// When we are killed we can do nothing any more, so something else must end what
+// our commands started. On Windows the job object ends with our handle on it. On
+// Linux the shell is killed with us by a parent-death signal, but what the shell
+// started is not. So on every Unix a command has a guard beside it: a small sh
+// that reads from a pipe whose other end only we hold, and that kills the
+// command's process group when the pipe ends. It costs about half a millisecond
+// for each command. A program of our own binary would cost more to start, and
+// one guard for all commands would be one thing to kill for whoever wants to
+// outlive us. The guard sends SIGKILL at once: a polite signal first would need
+// a pause, in which the group's number may come to mean another group.
+//
+// What this does not cover: a process that leaves its session by setsid is not
+// followed, here as at a command's normal end. Process groups that a command
+// makes in its session are found on Linux alone. Where no sh is found in PATH
+// (or no process can be started for it), commands run without a guard: then
+// only the shell itself dies with us, and outside of Linux not even that. The
+// same holds after a command has killed its guard. Outside of Linux the number
+// of a group that has ended is free for a moment before its guard is dismissed.
+// On Windows, what the shell starts in the instant before it is put into the
+// job object is not in it.
 package tools

@@ -2,13 +2,34 @@ package tools
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"os/exec"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // dieWithParent has the program killed when the thread that started it ends.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+
+// await returns when the program has ended. The program is not waited for yet:
+// until it is, nothing else gets its number, which is the group's. Without /proc
+// it must be, since the group would seem to live on.
+func (g *group) await(cmd *exec.Cmd) {
+	_, err := os.Stat("/proc/self")
+	for err == nil {
+		err = unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err == nil {
+			return
+		}
+		if errors.Is(err, unix.EINTR) {
+			err = nil
+		}
+	}
+	_ = cmd.Wait()
+}
 
 // alive reports whether a process of the session lives.
 func (g *group) alive() bool { return len(g.members()) > 0 }

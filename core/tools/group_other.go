@@ -2,10 +2,17 @@
 
 package tools
 
-import "syscall"
+import (
+	"os/exec"
+	"syscall"
+)
 
 // dieWithParent: there is nothing like it outside of Linux.
 func dieWithParent(*syscall.SysProcAttr) {}
+
+// await returns when the program has ended. A call that leaves it to be waited
+// for later is not to be had everywhere.
+func (g *group) await(cmd *exec.Cmd) { _ = cmd.Wait() }
 
 // alive reports whether a process of the group lives. A group of ended processes
 // alone answers with an error here.

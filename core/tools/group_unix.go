@@ -10,21 +10,31 @@ import (
 
 // group is the processes of one command. The program leads a session and a
 // process group of its own, so it has no terminal either.
-type group struct{ id int }
+type group struct {
+	id    int
+	guard *guard
+}
 
+// newGroup prepares cmd, which has its environment already, and starts the
+// group's guard. close must follow.
 func newGroup(cmd *exec.Cmd, _ []string) *group {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dieWithParent(cmd.SysProcAttr)
-	return &group{}
+	return &group{guard: startGuard(cmd.Env)}
 }
 
 // adopt is told the program once it runs.
 func (g *group) adopt(p *os.Process) error {
 	g.id = p.Pid
+	g.guard.protect(g.id)
 	return nil
 }
 
-func (g *group) close() {}
+// leave is called when the group has been ended and before the program is waited
+// for: from then on its number may come to mean another group.
+func (g *group) leave() { g.guard.dismiss() }
+
+func (g *group) close() { g.guard.close() }
 
 // terminate asks all processes to end.
 func (g *group) terminate() { g.signal(syscall.SIGTERM) }

@@ -52,6 +52,12 @@ func (g *group) adopt(p *os.Process) error {
 	return nil
 }
 
+// await returns when the program has ended.
+func (g *group) await(cmd *exec.Cmd) { _ = cmd.Wait() }
+
+// leave: a job is known by a handle, which cannot come to mean another.
+func (g *group) leave() {}
+
 func (g *group) close() {
 	if g.job != 0 {
 		_ = windows.CloseHandle(g.job)

@@ -382,57 +382,6 @@ func TestShellLeaksNothing(t *testing.T) {
 	}
 }
 
-// The child dies with us, also when we are killed.
-func TestParentDeath(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux has a parent-death signal")
-	}
-	if os.Getenv("TOOLS_TEST_PARENT") != "" {
-		b := newBed(t)
-		b.shellRun(context.Background(), m{"command": "echo pid $$; exec sleep 600"}, func(s string) { _, _ = os.Stdout.WriteString(s) })
-		return
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	p, err := os.StartProcess(exe, []string{exe, "-test.run=^TestParentDeath$"}, &os.ProcAttr{
-		Env: append(os.Environ(), "TOOLS_TEST_PARENT=1", "TMPDIR="+t.TempDir()), Files: []*os.File{nil, w, nil},
-	})
-	w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
-	buf := make([]byte, 100)
-	n, err := r.Read(buf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	child, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(string(buf[:n]), "pid ")))
-	if err != nil {
-		t.Fatalf("%q: %v", buf[:n], err)
-	}
-	if !running(child) {
-		t.Fatal("the child does not run")
-	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(10 * time.Second); running(child); runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatal("the child lives on")
-		}
-	}
-}
-
 func TestDecoder(t *testing.T) {
 	text := "a\xffé世🙂\x00\xe4\xb8b\xf0\x9f"
 	var whole decoder
