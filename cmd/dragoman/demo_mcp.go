@@ -60,17 +60,14 @@ type mcpScene struct {
 	cast *cast
 
 	mu       sync.Mutex // guards the field below
-	progress []string
+	progress bool
 }
 
 func (s *mcpScene) handle(call *wire.Call) {
 	switch {
 	case call.Method == "notifications/progress":
-		p := params[struct {
-			Message string `json:"message"`
-		}](call)
 		s.mu.Lock()
-		s.progress = append(s.progress, p.Message)
+		s.progress = true
 		s.mu.Unlock()
 	case call.Method == "elicitation/create":
 		p := params[struct {
@@ -94,8 +91,8 @@ func (s *mcpScene) finish(r mcpResult) error {
 	if r.Failed || r.Turn.Status != "completed" {
 		return fmt.Errorf("the turn ended with %q: %s", r.Turn.Status, r.Turn.Text)
 	}
-	if len(s.progress) > 0 {
-		s.cast.cells.add(stepRead, "← notifications/progress", s.progress[0])
+	if s.progress {
+		s.cast.cells.add(stepRead, "← notifications/progress", "says what goes on")
 	}
 	ran := false
 	for _, c := range r.Turn.Calls {

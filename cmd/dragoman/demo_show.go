@@ -49,11 +49,11 @@ func (c *cells) add(s step, message string, texts ...string) {
 	}
 }
 
-// started tells how the connection began; it is called when initialize has been
-// answered.
+// started tells how the connection began, and how long after the process was
+// started; it is called when initialize has been answered.
 func (c *cells) started(child *child, messages, version string) {
 	took := time.Since(child.began).Round(100 * time.Microsecond)
-	c.add(stepStart, "→ "+messages, fmt.Sprintf("dragoman %s answered %v", version, took), "after its process was started")
+	c.add(stepStart, "→ "+messages, "dragoman "+version, fmt.Sprintf("answered in %v", took))
 }
 
 // quoted is what the agent or a tool said: its first lines, set off.

@@ -25,7 +25,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("%d wide: %s", n, line)
 		}
 	}
-	out = regexp.MustCompile(`answered [\d.]+m?s *`).ReplaceAllString(out, "answered TIME")
+	out = regexp.MustCompile(`answered in [\d.]+m?s *`).ReplaceAllString(out, "answered in TIME ")
 	out = regexp.MustCompile(`in [\d.]+m?s;`).ReplaceAllString(out, "in TIME;")
 	p.golden(t, "demo.txt", out)
 	for _, dir := range []string{temp, p.work} {
