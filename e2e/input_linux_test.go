@@ -55,6 +55,7 @@ const noSpace = "no space left on device"
 // there can still be read, other processes go on, and with room again so does the
 // session once it is opened anew.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	for _, d := range editors() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()

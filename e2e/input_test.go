@@ -60,6 +60,7 @@ var headers = []flaw{
 // Whatever is sent, it is answered in the protocol's form, and what stands right
 // behind it is served.
 func TestFlaws(t *testing.T) {
+	t.Parallel()
 	newline := append(bare(line), flaw{"a line that is too long", line(strings.Repeat("x", 65<<20)), []string{`"id":null`, "-32"}})
 	acp := []flaw{
 		{"params of another type", line(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":[1]}`), []string{`"id":"p"`, "-32602"}},
@@ -139,6 +140,7 @@ func tryFlaws(t *testing.T, c *peer, flaws []flaw, good string) {
 // A path outside of the workspace is asked for, however it is reached; without a
 // yes nothing of it is seen.
 func TestOutside(t *testing.T) {
+	t.Parallel()
 	const secret = "the-secret-outside"
 	prepare := func(t *testing.T) (p *place, paths map[string]string) {
 		p = newPlace(t)
@@ -218,6 +220,7 @@ func TestOutside(t *testing.T) {
 // A configuration that is wrong does not keep the binary from answering: every
 // prompt says file, line and key. Mending the file is enough.
 func TestWrongConfiguration(t *testing.T) {
+	t.Parallel()
 	const wrong = "# a comment\nmodle: offline/demo\n"
 	wants := func(t *testing.T, what, got, file string) {
 		t.Helper()

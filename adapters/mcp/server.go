@@ -134,7 +134,10 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case written != nil && !wire.PeerLeft(written):
+	case written != nil: // the reading was ended because of it
+		if wire.PeerLeft(written) {
+			return nil
+		}
 		return written
 	case !wire.PeerLeft(read):
 		return fmt.Errorf("read: %w", read)
