@@ -358,31 +358,84 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// After 1,000 turns and after the connection there are as many goroutines as before.
+// A client of 2026-07-28 that calls again with its user's answers uses its progress token again: progress goes on growing.
+func TestProgressGoesOnWhenCalledAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := converseAt(t, "2026-07-28", mcp.Options{})
+		defer c.end()
+		meta := strings.NewReplacer(`clientCapabilities":{}`, `clientCapabilities":{"elicitation":{}}`, `"_meta":{`, `"_meta":{"progressToken":"t",`).Replace(modernMeta)
+		more, last, sent := "", -1.0, 0
+		for round := 0; ; round++ {
+			c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{%s"name":"agent_prompt","arguments":{"prompt":"write a.txt b.txt c.txt"}%s}}`, round, meta, more))
+			var m struct {
+				Params struct{ Progress float64 }
+				Result struct {
+					Type   string `json:"resultType"`
+					State  string `json:"requestState"`
+					Inputs map[string]any
+					Struct struct{ Text string } `json:"structuredContent"`
+				}
+			}
+			for m.Result.Type == "" {
+				text, err := c.peer.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = strings.Replace(text, `"inputRequests"`, `"inputs"`, 1)
+				if err := json.Unmarshal([]byte(text), &m); err != nil {
+					t.Fatal(err)
+				}
+				if m.Result.Type == "" {
+					if sent++; m.Params.Progress <= last {
+						t.Errorf("round %d: %v behind %v", round, m.Params.Progress, last)
+					}
+					last = m.Params.Progress
+				}
+			}
+			if m.Result.Type == "complete" {
+				if m.Result.Struct.Text != "Written." || sent == 0 || round == 0 {
+					t.Errorf("%q after %d rounds and %d notifications", m.Result.Struct.Text, round, sent)
+				}
+				return
+			}
+			answers := map[string]any{}
+			for id := range m.Result.Inputs {
+				answers[id] = map[string]string{"action": "accept"}
+			}
+			text, err := json.Marshal(map[string]any{"inputResponses": answers, "requestState": m.Result.State})
+			if err != nil {
+				t.Fatal(err)
+			}
+			more = "," + string(text[1:len(text)-1])
+			<-time.After(time.Second)
+		}
+	})
+}
+
+// After 1,000 turns there are as many goroutines as before, and none of the connection's after it.
 func TestNothingIsLeftBehind(t *testing.T) {
-	g := newGateway(coretest.NewMemory(), 0, nil)
-	c := converseAt(t, "2025-11-25", mcp.Options{Gateway: g})
+	before := runtime.NumGoroutine()
+	c := converseAt(t, "2025-11-25", mcp.Options{})
 	session := c.call(0, "agent_prompt", `"prompt":"say hello"`).Result.Struct.Session
-	before := settled()
+	connected := runtime.NumGoroutine()
 	for i := range 1000 {
 		if a := c.call(i+1, "agent_prompt", fmt.Sprintf(`"prompt":"say hello","session_id":%q`, session)); a.Result.Struct.Status != "completed" {
 			t.Fatalf("turn %d: %+v", i, a)
 		}
 	}
-	if after := settled(); after > before {
-		t.Errorf("%d goroutines after 1,000 turns, %d before", after, before)
-	}
+	fallTo(t, connected)
 	c.end()
+	fallTo(t, before)
 }
 
-// settled waits until the number of goroutines no longer falls.
-func settled() int {
-	n := runtime.NumGoroutine()
-	for range 1000 {
-		runtime.Gosched()
-		n = min(n, runtime.NumGoroutine())
+// fallTo waits until there are no more goroutines than that.
+func fallTo(t *testing.T, n int) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > n; runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines are left, want %d", runtime.NumGoroutine(), n)
+		}
 	}
-	return n
 }
 
 // More calls than may be open are refused, and the cancels behind them are heard.

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"runtime/debug"
+	"strings"
+	"sync"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap"
@@ -90,8 +94,7 @@ func (c *client) tools() *mcp.Server {
 	return s
 }
 
-// guard keeps what a client sends from ending the process: a panic is answered, and arguments that are null, on which the
-// SDK's check of defaults panics, are as good as none.
+// guard keeps what a client sends from ending the process: a panic is answered.
 func (c *client) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		defer func() {
@@ -100,9 +103,6 @@ func (c *client) guard(next mcp.MethodHandler) mcp.MethodHandler {
 				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
 			}
 		}()
-		if p, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok && p != nil && string(bytes.TrimSpace(p.Arguments)) == "null" {
-			p.Arguments = nil
-		}
 		return next(ctx, method, req)
 	}
 }
@@ -111,19 +111,61 @@ func (c *client) guard(next mcp.MethodHandler) mcp.MethodHandler {
 // on, and loses it when it returns.
 type handler[In any] func(ctx context.Context, by *call, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error)
 
-// add adds a tool. The SDK checks arguments and results against the schemas.
+// add adds a tool. Its schema is read when it is called for the first time, for reading all of them would double the time
+// until the answer to initialize.
 func add[In any](c *client, s *mcp.Server, t *mcp.Tool, h handler[In]) {
-	mcp.AddTool(s, t, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+	schema := sync.OnceValues(func() (*jsonschema.Resolved, error) {
+		var schema jsonschema.Schema
+		if err := json.Unmarshal(t.InputSchema.(json.RawMessage), &schema); err != nil {
+			return nil, err
+		}
+		return schema.Resolve(nil)
+	})
+	s.AddTool(t, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		by := c.link.call(req.Extra)
 		if err := by.place.wait(ctx); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		defer by.place.leave()
 		if by.canceled() {
-			return nil, nil, core.ErrCanceled
+			return nil, core.ErrCanceled
 		}
-		return h(ctx, by, req, in)
+		in, err := arguments[In](schema, req.Params.Arguments)
+		if err != nil {
+			return refusal("Wrong arguments: %v.", err), nil
+		}
+		res, out, err := h(ctx, by, req, in)
+		if _, protocol := errors.AsType[*jsonrpc.Error](err); err != nil && !protocol && ctx.Err() == nil {
+			return refusal("%v", err), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if out != nil {
+			res.StructuredContent = out
+		}
+		return res, nil
 	})
+}
+
+// arguments reads a call's arguments; none, and null, are an empty object. What does not fit the schema is a mistake of
+// the calling model's, which it can mend (2025-11-25, Tools, Error handling).
+func arguments[In any](schema func() (*jsonschema.Resolved, error), args json.RawMessage) (in In, err error) {
+	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+	}
+	var v any
+	if err := json.Unmarshal(args, &v); err != nil {
+		return in, err
+	}
+	resolved, err := schema()
+	if err != nil {
+		return in, err
+	}
+	if err := resolved.Validate(v); err != nil {
+		return in, errors.New(strings.TrimPrefix(err.Error(), "validating root: "))
+	}
+	return in, json.Unmarshal(args, &in)
 }
 
 func raw(schema string) json.RawMessage { return json.RawMessage(schema) }

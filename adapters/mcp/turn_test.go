@@ -34,7 +34,7 @@ func records(events ...core.Event) []core.Record {
 
 // stream names the stream of a delta; "" is none.
 func stream(ev core.Event) string {
-	switch e := ev.(type) { //nolint:gochecksumtype // the others are no deltas
+	switch e := ev.(type) {
 	case core.TextDelta:
 		return "text " + string(e.Message)
 	case core.ThoughtDelta:
@@ -173,7 +173,7 @@ func regroup(rnd *rand.Rand, recs []core.Record) []core.Record {
 }
 
 func join(a, b core.Event) core.Event {
-	switch a := a.(type) { //nolint:gochecksumtype // the others are no deltas
+	switch a := a.(type) {
 	case core.TextDelta:
 		return core.TextDelta{Message: a.Message, Text: a.Text + b.(core.TextDelta).Text}
 	case core.ThoughtDelta:
