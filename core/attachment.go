@@ -190,9 +190,7 @@ func (a *Attachment) Set(ctx context.Context, set Settings) error {
 
 // Rename gives the session a title of the user's. It blocks until that is durable.
 func (a *Attachment) Rename(ctx context.Context, title string) error {
-	err := a.change(ctx, func(*State) Event { return TitleChanged{Title: title} })
-	a.s.note(ctx)
-	return err
+	return a.change(ctx, func(*State) Event { return TitleChanged{Title: title} })
 }
 
 // Truncate hides what is behind a position. It is refused while a turn runs, and

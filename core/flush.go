@@ -21,6 +21,7 @@ type flusher struct {
 	active   bool
 	urgent   bool // something other than text is unwritten
 	unsynced bool
+	unlisted bool // the session's summary has changed since it was noted
 	synced   Pos
 	waiting  []waiter
 }
@@ -80,6 +81,13 @@ func (s *Session) flushAll() {
 		f := &s.flush
 		batch := s.log.unwritten(nil)
 		must := s.hurryLocked()
+		if len(batch) == 0 && len(f.waiting) == 0 && f.unlisted {
+			f.unlisted = false
+			sum := s.state.Summary()
+			s.mu.Unlock()
+			s.note(sum) // behind the records that it sums up
+			continue
+		}
 		if len(batch) == 0 && len(f.waiting) == 0 && (!f.unsynced || s.closed) {
 			f.active = false
 			s.mu.Unlock()

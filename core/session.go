@@ -236,9 +236,21 @@ func (s *Session) appendLocked(events ...Event) []*Reader {
 		if _, _, delta := runOf(ev); !delta {
 			s.flush.urgent = true
 		}
+		s.flush.unlisted = s.flush.unlisted || listed(ev)
 	}
 	s.startFlushLocked()
 	return s.readyLocked(nil)
+}
+
+// listed reports whether an event shows in a list of sessions.
+func listed(ev Event) bool {
+	switch ev.(type) {
+	case TurnStarted, Steered, TurnEnded, TitleChanged, SettingsChanged, Truncated:
+		return true
+	case Opened, Claimed, PromptQueued, Phase, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput,
+		Asked, Answered, PlanChanged, UsageChanged, Bound, Notice, Unknown:
+	}
+	return false
 }
 
 // readyLocked marks the readers that wait and returns them.
@@ -377,15 +389,9 @@ func (s *Session) State() State {
 	return s.state.public()
 }
 
-// note keeps the session's summary for lists.
-func (s *Session) note(ctx context.Context) {
-	s.mu.Lock()
-	sum, dead := s.state.Summary(), s.closed
-	s.mu.Unlock()
-	if dead {
-		return
-	}
+// note keeps the session's summary for lists, and tells of it.
+func (s *Session) note(sum Summary) {
 	// A summary is derived from the log; one that is lost is made again.
-	_ = s.g.cfg.Store.Note(context.WithoutCancel(ctx), s.meta.Principal, sum)
+	_ = s.g.cfg.Store.Note(context.Background(), s.meta.Principal, sum)
 	s.g.board.Put(Topic{Kind: "session", Name: string(s.meta.ID), Principal: s.meta.Principal}, SessionItem{sum})
 }

@@ -213,10 +213,8 @@ func (s *Session) runAll() {
 
 // runTurn runs one turn to its end and begins the next.
 func (s *Session) runTurn(t *Turn) {
-	s.note(t.ctx)
 	stop, err := s.answer(t)
 	s.finish(t, stop, err)
-	s.note(t.ctx)
 }
 
 // answer lets the agent's conversation run the turn. A panic of a back end ends

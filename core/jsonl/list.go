@@ -65,7 +65,7 @@ func (s *Store) listIndex(ctx context.Context, root string, p core.Principal, li
 			continue
 		}
 		listed[e.Summary.ID] = true
-		sum, ok := s.current(ctx, root, e)
+		sum, ok := s.current(ctx, root, e, len(listed) == 1)
 		if ok && !yield(sum) {
 			return nil
 		}
@@ -74,7 +74,8 @@ func (s *Store) listIndex(ctx context.Context, root string, p core.Principal, li
 }
 
 // current makes an entry of the index true. ok is false if the session is gone.
-func (s *Store) current(ctx context.Context, root string, e indexEntry) (sum core.Summary, ok bool) {
+// newest says that no session was used after it.
+func (s *Store) current(ctx context.Context, root string, e indexEntry, newest bool) (sum core.Summary, ok bool) {
 	f := sessionFiles(root, e.Principal, e.Summary.ID)
 	fi, err := os.Lstat(f.log)
 	switch {
@@ -92,7 +93,8 @@ func (s *Store) current(ctx context.Context, root string, e indexEntry) (sum cor
 	if err != nil {
 		return e.Summary, true
 	}
-	// Kept for the next list; if that fails it is derived again.
-	_ = s.note(ctx, now.Principal, now.Summary, f, func() error { return nil })
+	if newest { // kept for the next list, where it stays the first; others would overtake those used after them
+		_ = s.note(ctx, now.Principal, now.Summary, f, func() error { return nil }) // if that fails it is derived again
+	}
 	return now.Summary, true
 }
