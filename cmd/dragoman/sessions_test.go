@@ -47,7 +47,7 @@ func TestSessionsAreListedShownAndRemoved(t *testing.T) {
 		t.Fatalf("%d sessions: %v", n, ids)
 	}
 	table := p.well(t, "", "sessions", "list")
-	if !strings.HasPrefix(table, "USED ") || strings.Count(table, "\n") != 3 || !strings.Contains(table, ids[0]) || !strings.Contains(table, ids[1]) {
+	if !strings.HasPrefix(table, "USED ") || strings.Count(table, "\n") != 3 || !strings.Contains(table, ids[1]) || !strings.Contains(table[:strings.Index(table, ids[1])], ids[0]) {
 		t.Errorf("%s", table)
 	}
 
