@@ -111,7 +111,7 @@ providers:
 }
 
 func TestSystemPromptHoldsTheInstructions(t *testing.T) {
-	meta := core.Meta{Cwd: "/work", Roots: []string{"/work"}}
+	meta := core.Meta{Cwd: "/src", Roots: []string{"/src"}}
 	base := loop.System("dragoman", meta)
 	if got := systemOf(codeAgent, "")(meta); got != base {
 		t.Errorf("code: %q", got)
@@ -137,7 +137,7 @@ func decideOn(p *profile, agent string, access core.Access, remembered map[strin
 	return p.Policy.Decide(core.Check{
 		Call:   core.Call{Server: core.Native, Tool: kind[access.Op], Args: json.RawMessage("{}")},
 		Spec:   core.Spec{Server: core.Native, Name: kind[access.Op], ReadOnly: access.Op == core.OpRead},
-		Access: []core.Access{access}, Meta: core.Meta{Cwd: "/work", Roots: []string{"/work"}},
+		Access: []core.Access{access}, Meta: core.Meta{Cwd: "/src", Roots: []string{"/src"}},
 		Settings: core.Settings{Agent: agent}, Remembered: remembered,
 	})
 }
@@ -156,15 +156,15 @@ policy:
 		a     core.Access
 		want  core.Effect
 	}{
-		{"", core.Access{Op: core.OpRead, Path: "/work/a.go"}, core.Allow},
-		{"", core.Access{Op: core.OpRead, Path: "/work/.env"}, core.Deny},
+		{"", core.Access{Op: core.OpRead, Path: "/src/a.go"}, core.Allow},
+		{"", core.Access{Op: core.OpRead, Path: "/src/.env"}, core.Deny},
 		{"", core.Access{Op: core.OpRead, Path: "/etc/passwd", Outside: true}, core.MustAsk},
-		{"", core.Access{Op: core.OpWrite, Path: "/work/a.go"}, core.MustAsk},
-		{"", core.Access{Op: core.OpRun, Command: "go test ./...", Path: "/work"}, core.Allow},
-		{"", core.Access{Op: core.OpRun, Command: "make", Path: "/work"}, core.MustAsk},
-		{"plan", core.Access{Op: core.OpRead, Path: "/work/a.go"}, core.Allow},
-		{"plan", core.Access{Op: core.OpWrite, Path: "/work/a.go"}, core.Deny},
-		{"plan", core.Access{Op: core.OpRun, Command: "go test ./...", Path: "/work"}, core.Deny},
+		{"", core.Access{Op: core.OpWrite, Path: "/src/a.go"}, core.MustAsk},
+		{"", core.Access{Op: core.OpRun, Command: "go test ./...", Path: "/src"}, core.Allow},
+		{"", core.Access{Op: core.OpRun, Command: "make", Path: "/src"}, core.MustAsk},
+		{"plan", core.Access{Op: core.OpRead, Path: "/src/a.go"}, core.Allow},
+		{"plan", core.Access{Op: core.OpWrite, Path: "/src/a.go"}, core.Deny},
+		{"plan", core.Access{Op: core.OpRun, Command: "go test ./...", Path: "/src"}, core.Deny},
 	} {
 		if v := decideOn(p, c.agent, c.a, nil); v.Effect != c.want {
 			t.Errorf("%s %+v: %+v", c.agent, c.a, v)
