@@ -144,3 +144,25 @@ func TestHiddenTail(t *testing.T) {
 		}
 	})
 }
+
+// A reader that wants to come to a position comes there, also when all that was
+// left is hidden.
+func TestUntilPassesWhatIsHidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, a := open(t, echo, nil)
+		defer closeGateway(t, g)
+		prompt(t, a, say("one"))
+		synctest.Wait()
+		keep := a.Head()
+		prompt(t, a, say("two"))
+		synctest.Wait()
+		if err := a.Truncate(t.Context(), keep); err != nil {
+			t.Fatal(err)
+		}
+		r := a.Read(keep)
+		defer r.Close()
+		if recs, err := r.Until(t.Context(), a.Head()); err != nil || len(recs) > 0 {
+			t.Errorf("%d records, %v", len(recs), err)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"sync"
 	"time"
 )
@@ -36,10 +37,20 @@ func (r *Reader) Pos() Pos { return r.pos }
 // record, at most 256 KiB, valid until the next call. It blocks until there is
 // something, ctx ends, or the reader is closed (ErrClosed).
 func (r *Reader) Next(ctx context.Context) ([]Record, error) {
-	for {
+	return r.Until(ctx, Pos{Seq: math.MaxUint64})
+}
+
+// Until is Next for a reader that wants to come to head, a position that the log
+// has reached: it returns nothing once it is there, also when a truncation hides
+// what was left.
+func (r *Reader) Until(ctx context.Context, head Pos) ([]Record, error) {
+	for r.pos.Before(head) {
 		recs, err := r.take(ctx)
 		if err != nil || len(recs) > 0 {
 			return recs, err
+		}
+		if !r.pos.Before(head) {
+			break
 		}
 		select {
 		case <-r.wake:
@@ -47,6 +58,7 @@ func (r *Reader) Next(ctx context.Context) ([]Record, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
+	return nil, nil
 }
 
 // take is Next without the waiting: nothing is there when it returns nothing.

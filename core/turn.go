@@ -115,10 +115,13 @@ func (t *Turn) Records(ctx context.Context, after Pos) iter.Seq2[Record, error] 
 		head := t.s.Head()
 		r := t.s.newReader(after, nil)
 		defer r.Close()
-		for r.Pos().Before(head) {
-			recs, err := r.Next(ctx)
+		for {
+			recs, err := r.Until(ctx, head)
 			if err != nil {
 				yield(Record{}, err)
+				return
+			}
+			if len(recs) == 0 {
 				return
 			}
 			for _, rec := range recs {

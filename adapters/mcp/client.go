@@ -155,7 +155,7 @@ func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err
 	r := h.a.Read(core.Pos{})
 	defer r.Close()
 	for r.Pos().Before(head) {
-		recs, err := readTo(ctx, r, head)
+		recs, err := r.Until(ctx, head)
 		if err != nil {
 			return "", from, err
 		}

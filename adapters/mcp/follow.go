@@ -54,7 +54,7 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 		var err error
 		replay := r.Pos().Before(head)
 		if replay {
-			recs, err = readTo(ctx, r, head)
+			recs, err = r.Until(ctx, head)
 		} else {
 			recs, err = f.next(ctx, r)
 		}
@@ -123,29 +123,6 @@ func (f *follower) next(ctx context.Context, r *core.Reader) ([]core.Record, err
 		err = context.Cause(ctx)
 	}
 	return recs, err
-}
-
-// lookEvery is how often a reader that waits for what should be there looks whether it still is.
-const lookEvery = 250 * time.Millisecond
-
-// readTo returns the next records before head, or none at head. It does not wait for more than what was there when head
-// was taken, even when that has been hidden by a truncation.
-func readTo(ctx context.Context, r *core.Reader, head core.Pos) ([]core.Record, error) {
-	for r.Pos().Before(head) {
-		waiting, stop := context.WithTimeoutCause(ctx, lookEvery, errLook)
-		recs, err := r.Next(waiting)
-		late := waiting.Err() != nil
-		stop()
-		switch {
-		case err == nil:
-			return recs, nil
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case !late:
-			return nil, err
-		}
-	}
-	return nil, nil
 }
 
 // pending are the turn's approvals that wait.

@@ -94,7 +94,7 @@ func (t *transcript) read(ctx context.Context, a *core.Attachment) error {
 	r := a.Read(t.pos)
 	defer r.Close()
 	for r.Pos().Before(head) && !t.full {
-		recs, err := readTo(ctx, r, head)
+		recs, err := r.Until(ctx, head)
 		if err != nil {
 			return err
 		}
