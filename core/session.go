@@ -61,9 +61,17 @@ func (s *Session) Meta() Meta { return s.meta }
 // load reads what is stored behind the head. It runs before anybody else knows the
 // session, or with the owning token.
 func (s *Session) load(ctx context.Context) error {
-	for r, err := range s.journal.Read(ctx, s.Head()) {
+	at := s.Head()
+	for r, err := range s.journal.Read(ctx, at) {
+		var news bool
+		if err == nil {
+			at, r, news, err = at.Splice(r) // the store may begin in front of where we are
+		}
 		if err != nil {
 			return fmt.Errorf("load session %s: %w", s.meta.ID, err)
+		}
+		if !news {
+			continue
 		}
 		s.mu.Lock()
 		s.log.restore(r)

@@ -23,8 +23,9 @@ import (
 // session or prompt, not at the start. What is wrong is told each time, and looked
 // at again each time, so that mending the file is enough.
 type profiles struct {
-	app  *app
-	logs *logs
+	app   *app
+	logs  *logs
+	board *core.Board // is told of the native tools
 
 	mu   sync.Mutex // guards the fields below
 	made *profile
@@ -71,11 +72,30 @@ func (p *profiles) load() (*profile, error) {
 	p.made = made
 	p.mu.Unlock()
 	p.logs.follow(config)
+	p.board.Put(core.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
 	for _, w := range config.Warnings {
 		p.logs.logger.Warn("configuration", zap.String("warning", w.String()))
 	}
 	p.logs.logger.Info("configuration read", zap.String("file", config.Source), zap.Stringer("model", made.choice), zap.String("because", made.choice.Reason))
 	return made, nil
+}
+
+// nativeServer lists our own tools for clients that show what there is.
+func nativeServer(box core.Toolbox) core.ServerItem {
+	item := core.ServerItem{Name: core.Native, Status: "running"}
+	set, err := box.Open(context.Background(), nil) // it touches nothing before a call
+	if err != nil {
+		item.Status, item.Why = "failed", err.Error()
+		return item
+	}
+	list, err := set.Tools(context.Background())
+	if err = errors.Join(err, set.Close()); err != nil {
+		item.Status, item.Why = "failed", err.Error()
+	}
+	for _, t := range list {
+		item.Tools = append(item.Tools, t.Spec())
+	}
+	return item
 }
 
 // close gives up the connections to models.

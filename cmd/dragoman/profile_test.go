@@ -198,7 +198,7 @@ func TestProfilesAreMadeOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
-	ps := &profiles{app: a, logs: l}
+	ps := &profiles{app: a, logs: l, board: core.NewBoard()}
 	var wrong *configs.Error
 	if _, err := ps.get(context.Background(), nil); !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), path+":1:1: modle: ") {
 		t.Errorf("%v", err)

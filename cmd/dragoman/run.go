@@ -44,6 +44,7 @@ func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error
 	h := &house{log: logs.logger, profiles: &profiles{app: a, logs: logs}}
 	store := jsonl.New(dir)
 	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.get, Node: node()})
+	h.profiles.board = h.gateway.Board()
 	err = f(ctx, h)
 	if errors.Is(err, core.ErrShutdown) { // a signal: that is what was wanted
 		err = nil
