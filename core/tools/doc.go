@@ -58,18 +58,21 @@
 // Linux the shell is killed with us by a parent-death signal, but what the shell
 // started is not. So on every Unix a command has a guard beside it: a small sh
 // that reads from a pipe whose other end only we hold, and that kills the
-// command's process group when the pipe ends. It costs about half a millisecond
-// for each command. A program of our own binary would cost more to start, and
-// one guard for all commands would be one thing to kill for whoever wants to
-// outlive us. The guard sends SIGKILL at once: a polite signal first would need
-// a pause, in which the group's number may come to mean another group.
+// command's process group when the pipe ends. It sends SIGKILL at once: a polite
+// signal first would need a pause, in which the group's number may come to mean
+// another group. The command's process waits, as a small sh too, until its guard
+// runs, and only then becomes the shell: without that, what a shell starts in
+// its first moments was seen to outlive us on a busy machine. Of the two
+// milliseconds that all this adds to a command, most go into that wait.
 //
 // What this does not cover: a process that leaves its session by setsid is not
 // followed, here as at a command's normal end. Process groups that a command
 // makes in its session are found on Linux alone. Where no sh is found in PATH
 // (or no process can be started for it), commands run without a guard: then
 // only the shell itself dies with us, and outside of Linux not even that. The
-// same holds after a command has killed its guard. Outside of Linux the number
+// same holds after a command has killed its guard. A command whose environment
+// has names that are none in the shell's language does not wait for its guard,
+// since some shells would lose them on the way. Outside of Linux the number
 // of a group that has ended is free for a moment before its guard is dismissed.
 // On Windows, what the shell starts in the instant before it is put into the
 // job object is not in it.

@@ -12,21 +12,24 @@ import (
 // process group of its own, so it has no terminal either.
 type group struct {
 	id    int
-	guard *guard
+	env   []string
+	guard guard
 }
 
-// newGroup prepares cmd, which has its environment already, and starts the
-// group's guard. close must follow.
+// newGroup prepares cmd, which has all but that already. Once started, it waits
+// for adopt. close must follow.
 func newGroup(cmd *exec.Cmd, _ []string) *group {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dieWithParent(cmd.SysProcAttr)
-	return &group{guard: startGuard(cmd.Env)}
+	g := &group{env: cmd.Env}
+	g.guard.hold(cmd)
+	return g
 }
 
-// adopt is told the program once it runs.
+// adopt is told the program once it runs, and has the group guarded.
 func (g *group) adopt(p *os.Process) error {
 	g.id = p.Pid
-	g.guard.protect(g.id)
+	g.guard.start(g.id, g.env)
 	return nil
 }
 

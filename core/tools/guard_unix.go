@@ -5,24 +5,26 @@ package tools
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
 // guardName is what a guard is called in lists of processes.
 const guardName = "dragoman-guard"
 
-// guardScript is what a guard does. It learns the command's group, and then
-// reads until the pipe ends: nothing else is ever written, so that happens when
-// we die. Nobody is left then to wait for a polite end, and the shell itself was
-// killed outright; so is the rest, at once, before the group's number can mean
-// another one. On Linux the command may have made other groups in its session,
-// as timeout(1) and job control do: they are found in /proc until there is none.
-// It is for any sh and needs no other program.
+// guardScript is what a guard does for the group $1. It reads until the pipe
+// ends: nothing is ever written, so that happens when we die. Nobody is left
+// then to wait for a polite end, and the shell itself was killed outright; so is
+// the rest, at once, before the group's number can mean another one. On Linux
+// the command may have made other groups in its session, as timeout(1) and job
+// control do: they are found in /proc until there is none. It is for any sh and
+// needs no other program.
 const guardScript = `trap "" HUP INT QUIT TERM
-read -r id || exit
 read -r end && exit
-kill -s KILL -- "-$id"
+kill -s KILL -- "-$1"
+id=$1
 for round in 1 2 3 4 5; do
 	found=
 	for f in /proc/[0-9]*/stat; do
@@ -36,62 +38,102 @@ for round in 1 2 3 4 5; do
 	set +f
 done`
 
+// gateScript is what a command's process does until it has a guard: it waits for
+// a line and becomes the command then. Without one, because we died, it ends.
+const gateScript = `read -r open && exec "$@" </dev/null`
+
 // guard is a process beside a command which ends the command's group when we
-// are killed. The nil guard does nothing: a command is not refused because it
-// could not be guarded.
+// are killed. The zero guard does nothing: a command is not refused because it
+// cannot be guarded.
 //
-// Its input is a pipe of which we alone have the other end, and nothing that we
-// start inherits that: so the guard does not outlive us either. It has a session
-// of its own, away from signals to our group and to the command's, and it holds
-// neither the command's output nor its folder.
+// The guard's input is a pipe of which we alone have the other end, and nothing
+// that we start inherits that: so the guard does not outlive us either. It has a
+// session of its own, away from signals to our group and to the command's, and
+// it holds neither the command's output nor its folder.
 type guard struct {
-	cmd  *exec.Cmd
-	pipe *os.File
+	sh      string   // "": there is none
+	gate    *os.File // what the command waits for; nil: it does not
+	waiting *os.File // the other end
+	cmd     *exec.Cmd
+	pipe    *os.File
 }
 
-// startGuard starts a guard, before the command, so that there is no moment
-// without one. It is nil where that fails.
-func startGuard(env []string) *guard {
-	sh := findShell("sh").path
-	if sh == "" {
-		return nil
+// hold has the command, which is about to be started, wait for start: so there
+// is no moment at which it runs and nobody would end it. close must follow.
+func (g *guard) hold(cmd *exec.Cmd) {
+	if g.sh = findShell("sh").path; g.sh == "" || !keeps(cmd.Env) {
+		return // guarded, if at all, when it runs already
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil
+		return
+	}
+	g.gate, g.waiting = w, r
+	cmd.Stdin = r
+	cmd.Args = append([]string{"sh", "-c", gateScript, "sh", cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = g.sh
+}
+
+// start starts the guard of a group and lets the command begin.
+func (g *guard) start(id int, env []string) {
+	if g.sh != "" {
+		g.begin(id, env)
+	}
+	if g.gate != nil {
+		_, _ = g.gate.WriteString("\n") // does not block: the pipe is empty
+	}
+	g.open()
+}
+
+func (g *guard) begin(id int, env []string) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return
 	}
 	defer r.Close()
 	cmd := &exec.Cmd{
-		Path: sh, Args: []string{"sh", "-c", guardScript, guardName}, Env: env, Dir: "/", Stdin: r,
+		Path: g.sh, Args: []string{"sh", "-c", guardScript, guardName, strconv.Itoa(id)}, Env: env, Dir: "/", Stdin: r,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := cmd.Start(); err != nil {
 		w.Close()
-		return nil
+		return
 	}
-	return &guard{cmd, w}
+	g.cmd, g.pipe = cmd, w
 }
 
-// protect tells the guard the group. It does not wait: so few bytes fit.
-func (g *guard) protect(id int) {
-	if g != nil {
-		_, _ = g.pipe.WriteString(strconv.Itoa(id) + "\n")
+// open closes our ends of the gate. What still waits there ends.
+func (g *guard) open() {
+	if g.gate != nil {
+		g.gate.Close()
+		g.waiting.Close()
+		g.gate, g.waiting = nil, nil
 	}
 }
 
 // dismiss makes sure that the guard does nothing any more, in whatever state it
 // is. It does not wait.
 func (g *guard) dismiss() {
-	if g != nil {
+	if g.cmd != nil {
 		_ = g.cmd.Process.Kill()
 	}
 }
 
 // close dismisses the guard and waits for its end.
 func (g *guard) close() {
-	if g != nil {
+	g.open()
+	if g.cmd != nil {
 		g.dismiss()
 		_ = g.cmd.Wait() // it was killed
 		g.pipe.Close()   // after that: the end of the pipe is what it acts upon
 	}
+}
+
+// keeps reports whether every sh hands all of the environment on: dash loses
+// variables whose names the shell's language does not have.
+func keeps(env []string) bool {
+	return !slices.ContainsFunc(env, func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") != "" || name == "" || name[0] <= '9'
+	})
 }

@@ -31,7 +31,7 @@ type process struct {
 func processes(t *testing.T) (list []process) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		out, err := exec.Command("ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "args=").Output()
+		out, err := exec.Command("/bin/ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "args=").Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,9 +197,9 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// guarded starts a command that writes its id, and returns its guard and what
-// ends it and returns the result.
-func (b *bed) guarded(t *testing.T, command string) (guard int, end func() string) {
+// guarded starts a command and returns its guard and what ends the command and
+// returns its result.
+func (b *bed) guarded(t *testing.T) (guard int, end func() string) {
 	t.Helper()
 	fifo := filepath.Join(b.dir, "go")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -208,7 +208,7 @@ func (b *bed) guarded(t *testing.T, command string) (guard int, end func() strin
 	p := newPids(1)
 	done := make(chan string, 1) // a test that fails does not take it
 	go func() {
-		done <- said(b.shellRun(t.Context(), m{"command": "echo pid $$; " + command + "; cat go", "timeout_seconds": 60}, p.output))
+		done <- said(b.shellRun(t.Context(), m{"command": "echo pid $$; cat go", "timeout_seconds": 60}, p.output))
 	}()
 	<-p.ready
 	list := guards(t, os.Getpid())
@@ -237,7 +237,7 @@ func TestGuardDismissed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBed(t)
-			guard, end := b.guarded(t, "true")
+			guard, end := b.guarded(t)
 			for _, sig := range disturb {
 				if err := syscall.Kill(guard, sig); err != nil {
 					t.Fatal(err)
@@ -276,7 +276,7 @@ func TestGuardHoldsNothing(t *testing.T) {
 	b := newBed(t, Options{Env: func() []string {
 		return []string{"PATH=" + os.Getenv("PATH"), "HOME=/home/u", "GITHUB_TOKEN=canary", "DRAGOMAN_X=canary", "ENV=canary"}
 	}})
-	guard, end := b.guarded(t, "true")
+	guard, end := b.guarded(t)
 	proc := fmt.Sprintf("/proc/%d/", guard)
 	fds, err := os.ReadDir(proc + "fd")
 	if err != nil {
@@ -325,27 +325,91 @@ func flags(t *testing.T, fdinfo string) int64 {
 	return n
 }
 
-// Where there is no sh, commands run without a guard.
+// Where there is no sh, commands run without a guard, and else as ever.
 func TestGuardMissing(t *testing.T) {
 	b := newBed(t)
 	t.Setenv("PATH", t.TempDir())
-	if g := startGuard(nil); g != nil {
-		g.close()
-		t.Fatal("there is a guard")
-	}
-	if got := b.ok("shell_command", m{"command": "echo fine"}); got != "fine\nexit status 0" {
-		t.Errorf("got %q", got)
+	var list []int
+	res := b.shellRun(t.Context(), m{"command": "read x; echo fine $?"}, func(string) { list = guards(t, os.Getpid()) })
+	if got := said(res); got != "fine 1\nexit status 0" || len(list) > 0 {
+		t.Errorf("got %q, guards %v", got, list)
 	}
 }
 
-// A guard that was told nothing, or that the command is over, touches nothing;
-// one that was told a group ends that group and its session, by whatever sh.
+// A command waits for its guard, and never runs when we die before.
+func TestGate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ran")
+	start := func() (*exec.Cmd, *group) {
+		cmd := exec.Command("/bin/sh", "-c", `echo "$0 $1" >"$2"`, "a b", "c  d", path)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+		g := newGroup(cmd, cmd.Args)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd, g
+	}
+	cmd, g := start()
+	g.close() // the gate's end, as when we die
+	if err := cmd.Wait(); err == nil {
+		t.Error("it ended well")
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Fatal("the command ran")
+	}
+	cmd, g = start()
+	if err := g.adopt(cmd.Process); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	g.close()
+	if got, err := os.ReadFile(path); string(got) != "a b c  d\n" {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+// The wait changes nothing of the environment. Where it could, there is none.
+func TestGateEnvironment(t *testing.T) {
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=/home/u", "SHLVL=3", "LINES=a\nb", "EMPTY=", "x1=é"}
+	b := newBed(t, Options{Env: func() []string { return env }})
+	if !keeps(env) || keeps([]string{"a.b=1"}) || keeps([]string{"1a=1"}) || keeps([]string{"=1"}) {
+		t.Error("the wrong names are taken for good ones")
+	}
+	get := func() (list []string) {
+		for line := range strings.Lines(b.ok("shell_command", m{"command": "env"})) {
+			if !strings.HasPrefix(line, "odd.name=") {
+				list = append(list, line)
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	held := get()
+	env = append(env, "odd.name=1")
+	if free := get(); !slices.Equal(held, free) {
+		t.Errorf("environment %q, without the wait %q", held, free)
+	}
+	if out := b.ok("shell_command", m{"command": "env"}); b.set.shell.name == "bash" && !strings.Contains(out, "odd.name=1\n") {
+		t.Errorf("a variable is lost:\n%s", out)
+	}
+}
+
+// By whatever sh: a guard that is told that the command is over touches nothing;
+// one whose input ends ends the group and its session. The gate lets the command
+// through after a line.
 func TestGuardScript(t *testing.T) {
 	for _, shell := range [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"bash"}, {"busybox", "sh"}, {"mksh"}, {"ksh"}, {"yash"}, {"zsh", "--emulate", "sh"}} {
 		t.Run(strings.Join(shell, " "), func(t *testing.T) {
 			path, err := exec.LookPath(shell[0])
 			if err != nil {
 				t.Skip(err)
+			}
+			run := func(input, script string, args ...string) (string, error) {
+				cmd := exec.Command(path, append(append(slices.Clone(shell[1:]), "-c", script), args...)...)
+				cmd.Stdin = strings.NewReader(input)
+				out, err := cmd.Output()
+				return string(out), err
 			}
 			odd := oddSleep()
 			victim := exec.Command("sleep", odd)
@@ -362,22 +426,23 @@ func TestGuardScript(t *testing.T) {
 				}
 			})
 			soon(t, 10*time.Second, "the victim runs", func() bool { return len(asleep(t, odd)) == 1 })
-			for _, input := range []string{"", fmt.Sprintf("%d\nx\n", victim.Process.Pid)} {
-				guard := exec.Command(path, append(slices.Clone(shell[1:]), "-c", guardScript, guardName)...)
-				guard.Stdin = strings.NewReader(input)
-				_ = guard.Run()
-				if !running(victim.Process.Pid) || len(asleep(t, odd)) != 1 {
-					t.Errorf("after %q it is dead", input)
-				}
+			id := strconv.Itoa(victim.Process.Pid)
+			if _, err := run("over\n", guardScript, guardName, id); err != nil || len(asleep(t, odd)) != 1 || !running(victim.Process.Pid) {
+				t.Errorf("it was ended for nothing: %v", err)
 			}
-			guard := exec.Command(path, append(slices.Clone(shell[1:]), "-c", guardScript, guardName)...)
-			guard.Stdin = strings.NewReader(fmt.Sprintln(victim.Process.Pid))
-			if out, err := guard.CombinedOutput(); err != nil {
-				t.Errorf("%s %v", out, err)
+			if _, err := run("", guardScript, guardName, id); err != nil {
+				t.Error(err)
 			}
 			soon(t, 5*time.Second, "it is killed", func() bool { return !running(victim.Process.Pid) && len(asleep(t, odd)) == 0 })
 			if err := victim.Wait(); err == nil || signalOf(victim.ProcessState) != "killed" {
 				t.Errorf("ended by %v", err)
+			}
+
+			if out, err := run("\nrest", gateScript, "sh", "/bin/sh", "-c", `cat; echo "$1"`, "x", "a  b"); out != "a  b\n" || err != nil {
+				t.Errorf("through the gate: %q %v", out, err)
+			}
+			if out, err := run("", gateScript, "sh", "/bin/sh", "-c", "echo bad"); out != "" || err == nil {
+				t.Errorf("through the closed gate: %q %v", out, err)
 			}
 		})
 	}
