@@ -1,0 +1,323 @@
+package guide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Bounds of what is read. Nothing sensible comes near them, except for the size
+// of an instruction file.
+const (
+	maxFile    = 64 << 10  // bytes of one file; more is cut
+	maxTexts   = 256 << 10 // bytes of all instructions, and of all rules that always apply
+	maxRead    = 16 << 20  // bytes that one Load reads
+	maxEntries = 4000      // names that one Load looks at in folders
+	maxFiles   = 256       // rules, skills, commands, agents: of each kind
+	maxDepth   = 8         // folders below rules and commands
+	maxName    = 64        // bytes
+	maxWarn    = 100
+)
+
+// area is a folder inside of which files may be read: a workspace folder, the
+// repository around it, or a directory of the user.
+type area struct {
+	dir  string // absolute and clean
+	real string // the same with symbolic links resolved
+	user bool
+}
+
+func newArea(dir string, user bool) *area {
+	a := &area{dir: filepath.Clean(dir), user: user}
+	a.real = a.dir
+	if real, err := filepath.EvalSymlinks(a.dir); err == nil {
+		a.real = real
+	}
+	return a
+}
+
+// rel is the way to an absolute path from the area's folder, with slashes; ok
+// tells whether it leads inside.
+func (a *area) rel(name string) (rel string, ok bool) {
+	if rel, ok := within(a.dir, name); ok {
+		return rel, true
+	}
+	return within(a.real, name)
+}
+
+// within compares names, never text: /a/app-evil is not in /a/app. Both are
+// absolute and clean.
+func within(dir, name string) (rel string, ok bool) {
+	rel, err := filepath.Rel(dir, name)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}
+
+// place is a file or folder in an area. rel has slashes.
+type place struct {
+	in  *area
+	rel string
+}
+
+func (p place) path() string { return filepath.Join(p.in.dir, filepath.FromSlash(p.rel)) }
+
+// dir is the folder that the place is in.
+func (p place) dir() string { return filepath.Dir(p.path()) }
+
+// source is the place as the guide's readers see it.
+func (p place) source() Source {
+	s := Source{File: shown(p.path()), User: p.in.user, at: p}
+	if !p.in.user {
+		s.Folder = p.in.dir
+	}
+	return s
+}
+
+var (
+	errLeaves  = errors.New("a symbolic link leads out of the folder that may be read")
+	errNotFile = errors.New("it is not a regular file")
+)
+
+// disk reads places, each through the os.Root of its area. It notes what it
+// looked at, so that a change can be seen later. close gives the folders back.
+type disk struct {
+	roots   map[*area]opened
+	seen    []look
+	noted   map[place]int // where in seen
+	left    int           // bytes that may still be read
+	entries int           // names in folders that may still be looked at
+}
+
+// opened is an area's folder, or why it could not be opened.
+type opened struct {
+	root *os.Root
+	err  error
+}
+
+func newDisk() *disk {
+	return &disk{roots: map[*area]opened{}, noted: map[place]int{}, left: maxRead, entries: maxEntries}
+}
+
+func (d *disk) close() {
+	for _, o := range d.roots {
+		if o.err == nil {
+			o.root.Close()
+		}
+	}
+}
+
+// root opens an area, once.
+func (d *disk) root(a *area) (*os.Root, error) {
+	o, ok := d.roots[a]
+	if !ok {
+		if o.root, o.err = os.OpenRoot(a.dir); o.err != nil {
+			o.err = plain(o.err)
+		}
+		d.roots[a] = o
+	}
+	return o.root, o.err
+}
+
+// stat looks at a place, and notes what it saw; of a folder only that it is one.
+// Links inside of the area are followed.
+func (d *disk) stat(p place) (fs.FileInfo, error) {
+	info, err := d.lookAt(p)
+	if _, ok := d.noted[p]; !ok {
+		d.noted[p] = len(d.seen)
+		d.seen = append(d.seen, lookOf(p, info, false))
+	}
+	return info, err
+}
+
+func (d *disk) lookAt(p place) (fs.FileInfo, error) {
+	r, err := d.root(p.in)
+	if err != nil {
+		return nil, err
+	}
+	info, err := r.Stat(filepath.FromSlash(p.rel))
+	if err != nil {
+		return nil, plain(err)
+	}
+	return info, nil
+}
+
+// read returns at most n bytes of a regular file; cut tells that there are more.
+// A missing file is fs.ErrNotExist.
+func (d *disk) read(ctx context.Context, p place, n int) (data []byte, info fs.FileInfo, cut bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, false, err
+	}
+	info, err = d.stat(p)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, info, false, errNotFile
+	}
+	r, err := d.root(p.in)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	// What was a file a moment ago may be a pipe now: do not wait for its writer.
+	f, err := r.OpenFile(filepath.FromSlash(p.rel), os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, info, false, plain(err)
+	}
+	defer f.Close()
+	if now, err := f.Stat(); err != nil || !now.Mode().IsRegular() {
+		return nil, info, false, errNotFile
+	}
+	if n = min(n, d.left); n <= 0 {
+		return nil, info, false, fmt.Errorf("more than %d MiB were read already", maxRead>>20)
+	}
+	data, err = io.ReadAll(io.LimitReader(f, int64(n)+1))
+	d.left -= len(data)
+	if err != nil {
+		return nil, info, false, plain(err)
+	}
+	if len(data) > n {
+		return data[:n], info, true, nil
+	}
+	return data, info, false, nil
+}
+
+// list names what is in a folder, sorted, without what is hidden and what
+// editors leave behind.
+func (d *disk) list(ctx context.Context, p place) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	info, err := d.stat(p)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, errors.New("it is not a folder")
+	}
+	d.seen[d.noted[p]] = lookOf(p, info, true)
+	r, err := d.root(p.in)
+	if err != nil {
+		return nil, err
+	}
+	f, err := r.Open(filepath.FromSlash(p.rel))
+	if err != nil {
+		return nil, plain(err)
+	}
+	defer f.Close()
+	var names []string
+	for {
+		some, err := f.ReadDir(256)
+		for _, e := range some {
+			if d.entries--; d.entries < 0 {
+				return nil, fmt.Errorf("there are more than %d names in all", maxEntries)
+			}
+			if n := e.Name(); !strings.HasPrefix(n, ".") && !strings.HasPrefix(n, "#") && !strings.HasSuffix(n, "~") {
+				names = append(names, n)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, plain(err)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// walk visits the files below a folder whose names end in one of the extensions,
+// in an order that depends on the names only: a folder's files before its
+// folders. A missing folder has none. What cannot be read is told and left out.
+func (d *disk) walk(ctx context.Context, p place, ext []string, tell func(place, error), visit func(place)) {
+	d.descend(ctx, p, ext, nil, tell, visit)
+}
+
+func (d *disk) descend(ctx context.Context, p place, ext []string, above []fs.FileInfo, tell func(place, error), visit func(place)) {
+	names, err := d.list(ctx, p)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			tell(p, err)
+		}
+		return
+	}
+	here, err := d.stat(p)
+	if err != nil || slices.ContainsFunc(above, func(i fs.FileInfo) bool { return os.SameFile(i, here) }) {
+		return // a link to a folder above
+	}
+	above = append(slices.Clip(above), here)
+	var folders []place
+	for _, name := range names {
+		at := place{p.in, path.Join(p.rel, name)}
+		info, err := d.lookAt(at)
+		switch {
+		case err != nil:
+			if !errors.Is(err, fs.ErrNotExist) {
+				tell(at, err)
+			}
+		case info.IsDir():
+			folders = append(folders, at)
+		case hasExt(name, ext):
+			visit(at)
+		}
+	}
+	for _, f := range folders {
+		if len(above) > maxDepth {
+			tell(f, fmt.Errorf("it is more than %d folders deep", maxDepth))
+			continue
+		}
+		d.descend(ctx, f, ext, above, tell, visit)
+	}
+}
+
+func hasExt(name string, ext []string) bool {
+	return slices.Contains(ext, strings.ToLower(path.Ext(name)))
+}
+
+// plain is an error of the file system without the path, which warnings name
+// themselves, and with words of ours where os.Root refused.
+func plain(err error) error {
+	if strings.Contains(err.Error(), "path escapes from parent") { // os has no name for it
+		return errLeaves
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return fs.ErrNotExist
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// look is what was seen of a place: enough to tell that it has changed.
+type look struct {
+	at   place
+	list bool        // of a folder, what is in it counts
+	mode fs.FileMode // 0: there was nothing, or nothing that may be read
+	size int64
+	time time.Time
+}
+
+func lookOf(p place, info fs.FileInfo, list bool) look {
+	switch {
+	case info == nil:
+		return look{at: p, list: list}
+	case info.IsDir() && !list:
+		return look{at: p, mode: info.Mode()}
+	}
+	return look{at: p, list: list, mode: info.Mode(), size: info.Size(), time: info.ModTime()}
+}
+
+func (l look) same(m look) bool { return l.mode == m.mode && l.size == m.size && l.time.Equal(m.time) }

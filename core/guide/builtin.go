@@ -1,0 +1,66 @@
+package guide
+
+import "strings"
+
+// builtIns are the commands that are always there. They come first, so that no
+// file can take their names.
+func builtIns() []Command {
+	optional := func(name, description string) []Argument {
+		return []Argument{{Name: name, Description: description}}
+	}
+	list := []Command{
+		{Name: "init", Does: Prompts, Description: "Look at the workspace and write, or improve, its AGENTS.md", Arguments: optional("arguments", "what to pay attention to")},
+		{Name: "login", Does: Acts, Description: "Give the key of a provider of models", Arguments: optional("provider", "its name, such as openai")},
+		{Name: "model", Does: Acts, Description: "Choose the model of this session, or list the models", Arguments: optional("model", "PROVIDER/MODEL")},
+		{Name: "costs", Does: Shows, Description: "Show the tokens that this session used, and what they cost"},
+		{Name: "context", Does: Shows, Description: "Show how full the model's context window is, and with what"},
+		{Name: "compact", Does: Acts, Description: "Replace the conversation so far by a summary, to make room", Arguments: optional("focus", "what the summary has to keep")},
+		{Name: "fork", Does: Acts, Description: "Go on in a copy of this session"},
+		{Name: "resume", Does: Acts, Description: "Go on with an earlier session, or list them", Arguments: optional("session", "its id, or latest")},
+		{Name: "export", Does: Acts, Description: "Write this session into a file", Arguments: optional("file", "where to write it")},
+		{Name: "rules", Does: Shows, Description: "List the rules that files tell the agent, and when they apply"},
+		{Name: "skills", Does: Shows, Description: "List the skills"},
+		{Name: "doctor", Does: Acts, Description: "Check the configuration, the models and the files for the agent"},
+		{Name: "config", Does: Shows, Description: "Show the configuration in use, without its secrets"},
+	}
+	for i := range list {
+		list[i].Kind = BuiltIn
+	}
+	return list
+}
+
+// initFolders is the part of the text of /init that names folders.
+func (g *Guide) initFolders() string {
+	if len(g.roots) < 2 {
+		return "\n"
+	}
+	var b strings.Builder
+	b.WriteString("The workspace has several folders; look at each, and ask the user which of them the file belongs to:\n")
+	for _, a := range g.roots {
+		b.WriteString("- " + shown(a.dir) + "\n")
+	}
+	return b.String() + "\n"
+}
+
+const initBegin = `Write the file AGENTS.md in the workspace's main folder: what an agent that is new to this project has to know to work in it well. If there is one already, improve it, and keep what is right in it.
+`
+
+const initRest = `# First look
+Read before you write; a file's name proves nothing.
+- What builds, tests, formats and checks the project: the manifests, make files, scripts, and what the continuous integration runs.
+- What people are told: the README, the guide for contributors, the notes on design.
+- What other agents were told: CLAUDE.md, .cursor/rules, .cursorrules, .github/copilot-instructions.md, .windsurfrules and the like. Take over what still holds.
+- A few of the central source files, and their tests, for the style that is really used.
+
+# Then write
+Keep a line only if an agent would do worse without it. A page is good, two are much.
+- The commands to build, to test everything, to run one single test, to format and to check; exactly as they are typed, and from which folder.
+- How the project is put together, where that cannot be seen from the names of its folders: the main parts, who may use whom, what is generated and must not be edited.
+- Where its style differs from what is usual in its language.
+- What goes wrong easily: services or variables that must be there, slow or flaky tests, steps in an order.
+- What is agreed on: branches, commits, reviews, change logs.
+
+Leave out what every programmer knows, lists of files, praise, and whatever changes from week to week. Invent nothing: what you could not find out, leave out or ask the user. Short sections with short points.
+
+When you are done say in a few lines what you wrote, and what you could not check.
+`

@@ -1,0 +1,212 @@
+package guide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// CommandKind says where a command comes from.
+type CommandKind string
+
+const (
+	BuiltIn CommandKind = "builtin"
+	Custom  CommandKind = "custom" // a file of the workspace's or the user's
+	OfSkill CommandKind = "skill"
+)
+
+// Does says what becomes of a command that is called.
+type Does string
+
+const (
+	Prompts Does = "prompt" // Expand gives a prompt for the model
+	Shows   Does = "show"   // Show gives a text for the user
+	Acts    Does = "act"    // whoever offers the command does it
+)
+
+// Command is what a user can type behind a slash.
+type Command struct {
+	Source
+	Name        string // without the slash; no blanks
+	Description string
+	Kind        CommandKind
+	Does        Does
+	Arguments   []Argument
+
+	long string // the name with the folders below commands, if there are any
+}
+
+// ErrNoCommand says that there is no command of a name.
+var ErrNoCommand = errors.New("there is no such command")
+
+// ErrMissing says that an argument is missing which a command requires.
+var ErrMissing = errors.New("an argument is missing")
+
+// Commands lists the commands: the built-in ones, the workspace's, the user's,
+// and the skills that the user can call.
+func (g *Guide) Commands() []Command { return slices.Clone(g.commands) }
+
+// Command finds a command by its name, without the slash. A file in a folder is
+// found by FOLDER:NAME as well.
+func (g *Guide) Command(name string) (Command, bool) {
+	for _, is := range []func(Command) bool{
+		func(c Command) bool { return c.Name == name },
+		func(c Command) bool { return c.long == name },
+		func(c Command) bool { return strings.EqualFold(c.Name, name) },
+	} {
+		if i := slices.IndexFunc(g.commands, is); i >= 0 && name != "" {
+			return g.commands[i], true
+		}
+	}
+	return Command{}, false
+}
+
+// Expand makes the prompt that a command with Prompts stands for; args is what
+// the user wrote behind its name. In the command's text $ARGUMENTS and $ARGS are
+// all of args, $1 … $9 its words, and {{name}} its words in the order of the names,
+// or those written as name=word; the last name gets all words that are left.
+// Arguments for which the text has no place come last. Words are parted as in a
+// shell: "two words" is one. The result is not looked at again, so arguments
+// expand nothing. It reads the command's file. An error is for the user; it is
+// ErrNoCommand or ErrMissing where these are the reason.
+func (g *Guide) Expand(name, args string) (string, error) {
+	args = strings.TrimSpace(args)
+	words := splitArgs(args)
+	return g.expand(name, args != "", func(c Command, text string) (string, error) {
+		return c.fill(text, args, words, naming(c.Arguments, words))
+	})
+}
+
+// ExpandNamed is Expand for arguments that are given by the names that the
+// command's Arguments have.
+func (g *Guide) ExpandNamed(name string, values map[string]string) (string, error) {
+	given := false
+	for _, v := range values {
+		given = given || v != ""
+	}
+	return g.expand(name, given, func(c Command, text string) (string, error) {
+		var words, all []string
+		for _, a := range c.Arguments {
+			words = append(words, values[a.Name])
+			if v := values[a.Name]; v != "" {
+				all = append(all, v)
+			}
+		}
+		return c.fill(text, strings.Join(all, " "), words, values)
+	})
+}
+
+func (c Command) fill(text, args string, words []string, named map[string]string) (string, error) {
+	for i, a := range c.Arguments {
+		if !a.must || named[a.Name] != "" || i < len(words) && words[i] != "" {
+			continue
+		}
+		name := a.Name
+		if a.Description != "" {
+			name += " (" + a.Description + ")"
+		}
+		return "", fmt.Errorf("/%s: %w: %s", c.Name, ErrMissing, name)
+	}
+	text, err := fill(text, args, words, named)
+	if err != nil {
+		return "", fmt.Errorf("/%s: %w", c.Name, err)
+	}
+	return text, nil
+}
+
+func (g *Guide) expand(name string, given bool, fill func(Command, string) (string, error)) (string, error) {
+	c, ok := g.Command(name)
+	if !ok {
+		return "", fmt.Errorf("/%s: %w", oneLine(name, 100), ErrNoCommand)
+	}
+	if c.Does != Prompts {
+		return "", fmt.Errorf("/%s is not a prompt", c.Name)
+	}
+	if c.Kind == BuiltIn {
+		text, err := fill(c, "")
+		return strings.TrimSpace(initBegin + g.initFolders() + initRest + "\n" + text), err
+	}
+	text, err := g.body(c.at)
+	if err != nil {
+		return "", fmt.Errorf("/%s: %w", c.Name, err)
+	}
+	if c.Kind == Custom {
+		return fill(c, text)
+	}
+	// A skill speaks to the model: what looks like a place for arguments is one
+	// only when there are any.
+	if given {
+		if text, err = fill(c, text); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("Follow the skill %s. Its folder, which relative paths in it start from, is %s\n\n%s", c.Name, shown(c.at.dir()), text), nil
+}
+
+func (l *loader) commands(ctx context.Context) {
+	l.g.commands = builtIns()
+	for _, dir := range l.folders([]string{".dragoman/commands", ".eca/commands"}, "commands") {
+		l.disk.walk(ctx, dir, []string{".md"}, l.unread, func(p place) {
+			if doc, ok := l.document(ctx, p); ok && l.fresh("command", doc) && l.room(p, len(l.g.commands), "commands") {
+				l.command(doc, strings.TrimPrefix(p.rel, dir.rel+"/"))
+			}
+		})
+	}
+	for _, s := range l.g.skills {
+		if s.Uncalled {
+			continue
+		}
+		if old, twice := l.g.exactly(s.Name); twice {
+			l.warn(s.at, "is a skill, but no command: the name %s is that of %s", s.Name, old.origin())
+			continue
+		}
+		l.g.commands = append(l.g.commands, Command{Source: s.Source, Name: s.Name, Description: s.Description, Kind: OfSkill, Does: Prompts, Arguments: s.args})
+	}
+}
+
+// command adds a custom command. rel is its file below the folder of commands.
+func (l *loader) command(doc document, rel string) {
+	rel = strings.TrimSuffix(rel, path.Ext(rel))
+	base := path.Base(rel)
+	if wrong := badName(base); wrong != "" {
+		l.warn(doc.at, "was left out: %s", wrong)
+		return
+	}
+	c := Command{
+		Source: doc.at.source(), Name: nameOf(base), Kind: Custom, Does: Prompts,
+		Description: oneLine(doc.front.first("description").string(), maxDescription), Arguments: arguments(doc.body, doc.front),
+	}
+	if folder := path.Dir(rel); folder != "." {
+		c.long = nameOf(strings.ReplaceAll(rel, "/", ":"))
+	}
+	if c.Description == "" {
+		c.Description = c.File
+	}
+	if old, twice := l.g.exactly(c.Name); twice {
+		_, longToo := l.g.exactly(c.long)
+		if c.long == "" || longToo {
+			l.warn(doc.at, "was left out: the command %s is already that of %s", c.Name, old.origin())
+			return
+		}
+		c.Name, c.long = c.long, ""
+	}
+	l.g.commands = append(l.g.commands, c)
+}
+
+func (g *Guide) exactly(name string) (Command, bool) {
+	i := slices.IndexFunc(g.commands, func(c Command) bool { return name != "" && (c.Name == name || c.long == name) })
+	if i < 0 {
+		return Command{}, false
+	}
+	return g.commands[i], true
+}
+
+func (c Command) origin() string {
+	if c.Kind == BuiltIn {
+		return "a built-in command"
+	}
+	return c.File
+}

@@ -1,0 +1,254 @@
+package guide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+)
+
+// instructionFiles are read in every folder where instructions are looked for, in
+// this order. Often one is a link to the other, or includes it.
+var instructionFiles = []string{"AGENTS.md", "CLAUDE.md"}
+
+const (
+	maxInclude  = 5   // files included by files included …
+	maxMentions = 100 // @ in one file
+	maxParts    = 200
+)
+
+// Part is the text of one file of instructions.
+type Part struct {
+	Source
+	Text string
+	By   string // the file that includes this one; empty: none
+}
+
+// Instructions lists what AGENTS.md and CLAUDE.md say, with what they include,
+// the nearest first: the workspace folders', then those of the folders above them
+// up to the repository's, then the user's own.
+func (g *Guide) Instructions() []Part { return slices.Clone(g.parts) }
+
+// InstructionsFor lists the instructions that hold for a file or folder beyond
+// those of the whole workspace: what AGENTS.md and CLAUDE.md say in the folders
+// from the file's up to the workspace folder's, the nearest first. It reads the
+// files now. path is absolute; one outside of the workspace has none.
+func (g *Guide) InstructionsFor(ctx context.Context, path string) ([]Part, []Warning) {
+	at, ok := g.locate(path)
+	if !ok {
+		return nil, nil
+	}
+	l := newLoader(Options{Home: g.home, Refuse: g.refuse})
+	defer l.disk.close()
+	l.g.roots = g.roots
+	c := &collector{l: l, left: maxTexts}
+	for _, p := range g.parts {
+		c.files = append(c.files, p.File)
+	}
+	for _, dir := range l.foldersTo(at) {
+		c.folder(ctx, place{at.in, dir})
+	}
+	return c.parts, l.g.warnings
+}
+
+// locate finds the workspace folder that a path is in: of several the innermost.
+func (g *Guide) locate(path string) (place, bool) {
+	var best place
+	if !filepath.IsAbs(path) {
+		return best, false
+	}
+	path = filepath.Clean(path)
+	for _, a := range g.roots {
+		if rel, ok := a.rel(path); ok && (best.in == nil || len(rel) < len(best.rel)) {
+			best = place{a, rel}
+		}
+	}
+	return best, best.in != nil
+}
+
+// foreign are folders whose files others wrote for their own projects.
+var foreign = []string{".git", "node_modules", "vendor", "third_party", "site-packages"}
+
+// foldersTo lists the folders from a place, itself included if it is one, up to
+// the workspace folder, without that one. Below a foreign folder there are none.
+func (l *loader) foldersTo(p place) []string {
+	var dirs []string
+	dir := path.Dir(p.rel)
+	if info, err := l.disk.lookAt(p); err == nil && info.IsDir() {
+		dir = p.rel
+	}
+	for ; dir != "."; dir = path.Dir(dir) {
+		if slices.Contains(foreign, path.Base(dir)) {
+			dirs = nil
+			continue
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+// instructions reads what holds for the whole workspace.
+func (l *loader) instructions(ctx context.Context) {
+	c := &collector{l: l, left: maxTexts}
+	for _, a := range l.g.roots {
+		c.folder(ctx, place{a, "."})
+	}
+	for _, p := range l.parents {
+		c.folder(ctx, p)
+	}
+	for _, a := range l.users {
+		c.folder(ctx, place{a, "."})
+	}
+	l.g.parts = c.parts
+}
+
+// collector gathers instructions. Each file, and each text, is taken once.
+type collector struct {
+	l     *loader
+	left  int // bytes
+	parts []Part
+	infos []fs.FileInfo // of the files that were taken
+	files []string      // taken before
+	full  bool
+}
+
+func (c *collector) folder(ctx context.Context, dir place) {
+	for _, name := range instructionFiles {
+		c.file(ctx, place{dir.in, path.Join(dir.rel, name)}, nil)
+	}
+}
+
+// file takes a file and what it includes. by is the chain of files that led here.
+func (c *collector) file(ctx context.Context, p place, by []place) {
+	if c.full || ctx.Err() != nil {
+		return
+	}
+	data, info, cut, err := c.l.disk.read(ctx, p, maxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case err != nil:
+		c.l.unread(p, err)
+		return
+	case c.taken(info):
+		return
+	}
+	c.infos = append(c.infos, info)
+	text, err := textOf(wholeRunes(data, cut))
+	if err != nil {
+		c.l.unread(p, err)
+		return
+	}
+	if cut {
+		c.l.warn(p, longWarning, maxFile>>10)
+		text += cutNote
+	}
+	if part, ok := c.part(p, text, by); ok {
+		if !onlyMentions(text) {
+			c.parts = append(c.parts, part)
+		}
+		c.include(ctx, p, text, append(slices.Clip(by), p))
+	}
+}
+
+// part makes a part of a text. ok is false when it says nothing, was said
+// before, or no room is left.
+func (c *collector) part(p place, text string, by []place) (part Part, ok bool) {
+	text, found := legible(text)
+	if found {
+		c.l.warn(p, hiddenWarning)
+	}
+	part = Part{Source: p.source(), Text: text}
+	if len(by) > 0 {
+		part.By = shown(by[len(by)-1].path())
+	}
+	same := func(q Part) bool { return q.Text == text }
+	if blank(text) || slices.ContainsFunc(c.parts, same) || slices.Contains(c.files, part.File) {
+		return part, false
+	}
+	if len(text) > c.left || len(c.parts) == maxParts {
+		c.full = true
+		c.l.warn(p, "was left out, and so was what comes after it: all instructions together are more than %d KiB or %d files", maxTexts>>10, maxParts)
+		return part, false
+	}
+	c.left -= len(text)
+	return part, true
+}
+
+func (c *collector) taken(info fs.FileInfo) bool {
+	return slices.ContainsFunc(c.infos, func(i fs.FileInfo) bool { return os.SameFile(i, info) })
+}
+
+// include takes the files that a text mentions with @.
+func (c *collector) include(ctx context.Context, p place, text string, chain []place) {
+	for i, m := range mentions(text) {
+		if i == maxMentions {
+			c.l.warn(p, "mentions more than %d files with @; the others were left out", maxMentions)
+			return
+		}
+		at, err := c.target(p, m)
+		if err == nil {
+			err = c.may(ctx, at, chain)
+		}
+		switch {
+		case err == nil:
+			c.file(ctx, at, chain)
+		case m.sure():
+			c.l.warn(p, "@%s was not included: %v", oneLine(m.path, 200), err)
+		}
+	}
+}
+
+// target finds the file that a mention means: in the folder of the file that it
+// stands in, in the user's home, or absolute; and always inside of the area that
+// the file is from, or for the workspace's files in one of its folders.
+func (c *collector) target(p place, m mention) (place, error) {
+	name := filepath.FromSlash(m.path)
+	switch {
+	case len(m.path) > 1 && m.path[:2] == "~/":
+		if c.l.o.Home == "" {
+			return place{}, errors.New("the home folder is not known")
+		}
+		name = filepath.Join(c.l.o.Home, name[2:])
+	case !filepath.IsAbs(name):
+		name = filepath.Join(p.dir(), name)
+	}
+	name = filepath.Clean(name)
+	areas := []*area{p.in}
+	if !p.in.user {
+		areas = append(areas, c.l.g.roots...)
+	}
+	for _, a := range areas {
+		if rel, ok := a.rel(name); ok {
+			return place{a, rel}, nil
+		}
+	}
+	return place{}, fmt.Errorf("it lies outside of %s", shown(p.in.dir))
+}
+
+// may says why a file must not be included, if that is so. What includes itself
+// is passed over by the collector, which takes every file once.
+func (c *collector) may(ctx context.Context, at place, chain []place) error {
+	switch {
+	case len(chain) > maxInclude:
+		return fmt.Errorf("files include each other more than %d deep", maxInclude)
+	case private(at.rel):
+		return errors.New("hidden files are not included")
+	case c.l.o.Refuse != nil && c.l.o.Refuse(at.path()):
+		return errors.New("a rule of the configuration forbids it")
+	}
+	info, err := c.l.disk.stat(at)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("there is no such file")
+	case err != nil:
+		return err
+	case info.IsDir():
+		return errors.New("it is a folder")
+	}
+	return ctx.Err()
+}

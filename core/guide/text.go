@@ -1,0 +1,164 @@
+package guide
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// shown returns a name so that a person, or a model, who reads it sees what is
+// there: whatever has no look of its own, and every byte that is not UTF-8, is
+// named between ⟨ and ⟩. Two different names never look the same.
+func shown(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return hidden(r) || r == '⟨' || r == '⟩' || r == utf8.RuneError }) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, "⟨x%02X⟩", s[0])
+		case hidden(r) || r == '⟨' || r == '⟩':
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		default:
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// hidden reports whether a character has no look of its own.
+func hidden(r rune) bool {
+	if r >= ' ' && r <= '~' {
+		return false
+	}
+	return !unicode.IsPrint(r) || r == '\u2800' || // the empty Braille pattern
+		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
+}
+
+var errNotText = errors.New("it is not UTF-8 text")
+
+// textOf turns a file's bytes into text: UTF-8, lines that end in one newline,
+// no byte order mark.
+func textOf(data []byte) (string, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
+		return "", errNotText
+	}
+	return strings.ReplaceAll(string(data), "\r\n", "\n"), nil
+}
+
+// legible names, between ⟨ and ⟩, the characters of a text with which something
+// can be said to a model that a person does not see: control characters, what
+// turns the direction of text, tags, and what has no width, except for where
+// scripts and emoji need it. found says whether there were any.
+func legible(s string) (text string, found bool) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f }) {
+		return s, false
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	var before rune
+	for _, r := range s {
+		if lurks(before, r) {
+			found = true
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		} else {
+			b.WriteRune(r)
+		}
+		before = r
+	}
+	if !found {
+		return s, false
+	}
+	return b.String(), true
+}
+
+// lurks reports whether a character of a text hides, standing behind another.
+func lurks(before, r rune) bool {
+	switch {
+	case r == '\n' || r == '\t' || r >= ' ' && r <= '~':
+		return false
+	case unicode.IsControl(r):
+		return true
+	case r == '\u00ad' || r == '\u200e' || r == '\u200f' || r == '\u061c': // soft hyphen, marks of direction
+		return false
+	case r == '\u200c' || r == '\u200d' || r >= '\ufe00' && r <= '\ufe0f': // one joins or varies; many are a code
+		return joins(before)
+	}
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
+}
+
+// joins reports whether a character may hide behind one that is seen. An emoji's
+// variant may be joined to the next emoji, so that pair counts as one.
+func joins(before rune) bool {
+	return before == '\u200c' || before == '\u200d' || before >= '\ufe00' && before < '\ufe0f'
+}
+
+// tagLike is whatever could pass for the frame that System puts round a text.
+var tagLike = regexp.MustCompile(`(?i)<(\s*/?\s*(?:instructions|rule)\b)`)
+
+// framed sets a text between tags that nothing in it can end. attributes are
+// names and values in turn; the values have no hidden characters.
+func framed(tag, text string, attributes ...string) string {
+	var b strings.Builder
+	b.WriteString("<" + tag)
+	for i := 0; i+1 < len(attributes); i += 2 {
+		b.WriteString(" " + attributes[i] + `="` + escapes.Replace(attributes[i+1]) + `"`)
+	}
+	b.WriteString(">\n")
+	b.WriteString(strings.TrimSpace(tagLike.ReplaceAllString(text, "&lt;$1")))
+	b.WriteString("\n</" + tag + ">\n")
+	return b.String()
+}
+
+var escapes = strings.NewReplacer(`"`, "&quot;", "<", "&lt;", ">", "&gt;")
+
+// oneLine makes a text fit for a list: one line, every character seen, at most n
+// bytes and cut between characters.
+func oneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	s = shown(s)
+	if len(s) <= n {
+		return s
+	}
+	return strings.TrimSpace(cutAt(s, n-len("…"))) + "…"
+}
+
+// cutAt returns the first n bytes of s, or a little less: whole characters.
+func cutAt(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// badName says what is wrong with the name of a command, skill or agent, or "".
+// People type these names after a slash, and models give them to tools.
+func badName(name string) string {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return "the name is empty"
+	case len(name) > maxName:
+		return fmt.Sprintf("the name is longer than %d bytes", maxName)
+	case strings.ContainsAny(name, `/\`):
+		return "the name holds a path separator"
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return "the name holds a control character"
+	case name == "." || name == "..":
+		return "the name is that of a folder"
+	}
+	return ""
+}
+
+// nameOf makes a name fit to be typed: no blanks, nothing unseen.
+func nameOf(s string) string { return shown(strings.Join(strings.Fields(s), "-")) }
