@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,15 +14,21 @@ const (
 )
 
 // flusher takes a session's log to its store. Its goroutine lives only while
-// there is something to write or to sync; nobody else writes.
+// there is something to write or to sync; nobody else writes. Syncing goes on
+// beside writing, so that a slow disk does not hold up what must survive a kill.
 type flusher struct {
 	token chan struct{} // holds one: look again
+	call  atomic.Bool   // set under the lock: the flusher must look, send it the token
 
 	// The session's lock guards the fields below.
 	active   bool
-	urgent   bool // something other than text is unwritten
+	resting  bool      // it waits with nothing to write
+	urgent   bool      // something other than text is unwritten
+	since    time.Time // when the flusher first saw what is unwritten; zero: nothing is
 	unsynced bool
-	unlisted bool // the session's summary has changed since it was noted
+	syncing  bool
+	tried    time.Time // when the last sync began
+	unlisted bool      // the session's summary has changed since it was noted
 	synced   Pos
 	waiting  []waiter
 }
@@ -32,7 +39,11 @@ type waiter struct {
 	done chan error
 }
 
+// kick has the flusher look again, if it was called. It is called without the lock.
 func (f *flusher) kick() {
+	if !f.call.Swap(false) {
+		return
+	}
 	select {
 	case f.token <- struct{}{}:
 	default:
@@ -41,10 +52,17 @@ func (f *flusher) kick() {
 
 // startFlushLocked sees to it that somebody writes what was appended.
 func (s *Session) startFlushLocked() {
-	if s.flush.active || s.storeErr != nil || s.epoch == 0 {
+	f := &s.flush
+	if s.storeErr != nil || s.epoch == 0 {
 		return
 	}
-	s.flush.active = true
+	if f.active {
+		if f.resting || s.hurryLocked() {
+			f.call.Store(true)
+		}
+		return
+	}
+	f.active, f.tried = true, time.Now()
 	s.wg.Go(s.flushAll)
 }
 
@@ -62,6 +80,7 @@ func (s *Session) durable(ctx context.Context, pos Pos) error {
 	w := waiter{pos, make(chan error, 1)} // one answer, never waited for
 	s.flush.waiting = append(s.flush.waiting, w)
 	s.startFlushLocked()
+	s.flush.call.Store(true)
 	s.mu.Unlock()
 	s.flush.kick()
 	select {
@@ -72,80 +91,120 @@ func (s *Session) durable(ctx context.Context, pos Pos) error {
 	}
 }
 
+// flushStep is what the flusher does next.
+type flushStep uint8
+
+const (
+	flushEnd flushStep = iota
+	flushWrite
+	flushSync
+	flushNote
+	flushWait
+)
+
 // flushAll writes and syncs until nothing is left to do.
 func (s *Session) flushAll() {
-	lastSync := time.Now()
-	waited := false
 	for {
 		s.mu.Lock()
-		f := &s.flush
-		batch := s.log.unwritten(nil)
-		must := s.hurryLocked()
-		if len(batch) == 0 && len(f.waiting) == 0 && f.unlisted {
-			f.unlisted = false
-			sum := s.state.Summary()
-			s.mu.Unlock()
-			s.note(sum) // behind the records that it sums up
-			continue
+		step, wait := s.flushLocked(time.Now())
+		var batch []Record
+		if step == flushWrite {
+			batch = s.log.unwritten(nil)
+			f := &s.flush // what does not fit into this batch is still urgent
+			f.urgent = f.urgent && len(batch) > 0 && batch[len(batch)-1].End().Before(s.log.head())
+			f.since = time.Time{}
 		}
-		if len(batch) == 0 && len(f.waiting) == 0 && (!f.unsynced || s.closed) {
-			f.active = false
-			s.mu.Unlock()
-			return
-		}
-		if n := len(batch); n > 0 { // what does not fit into this batch is still urgent
-			f.urgent = f.urgent && batch[n-1].End().Before(s.log.head())
-		}
+		sum := s.state.Summary()
 		s.mu.Unlock()
-
-		switch {
-		case len(batch) > 0 && !must && !waited:
-			s.pause(deltaDelay)
-			waited = true
-			continue
-		case len(batch) > 0:
-			waited = false
+		switch step {
+		case flushEnd:
+			return
+		case flushWrite:
 			if err := s.journal.Write(context.Background(), batch); err != nil {
 				s.storeFailed(err)
-				return
+				continue
 			}
 			s.wrote(batch)
-		}
-		switch due := time.Since(lastSync) >= syncEvery; {
-		case due || s.wanted():
-			if err := s.sync(); err != nil {
-				s.storeFailed(err)
-				return
-			}
-			lastSync = time.Now()
-		case len(batch) == 0:
-			s.pause(syncEvery - time.Since(lastSync))
+		case flushSync:
+			s.wg.Go(s.sync)
+		case flushNote:
+			s.note(sum) // behind the records that it sums up
+		case flushWait:
+			s.pause(wait)
 		}
 	}
+}
+
+// flushLocked decides what is due. Text may wait a little for more of it.
+func (s *Session) flushLocked(now time.Time) (step flushStep, wait time.Duration) {
+	f := &s.flush
+	if s.storeErr != nil {
+		f.active = false
+		return flushEnd, 0
+	}
+	unwritten := s.log.unwrittenAny()
+	if unwritten && f.since.IsZero() {
+		f.since = now
+	}
+	switch left := deltaDelay - now.Sub(f.since); {
+	case unwritten && (left <= 0 || s.hurryLocked()):
+		return flushWrite, 0
+	case f.unsynced && !f.syncing && (s.askedLocked() || now.Sub(f.tried) >= syncEvery):
+		f.syncing, f.tried = true, now
+		return flushSync, 0
+	case unwritten:
+		return flushWait, left
+	case f.unlisted && len(f.waiting) == 0:
+		f.unlisted = false
+		return flushNote, 0
+	case f.syncing:
+		f.resting = true
+		return flushWait, syncEvery
+	case f.unsynced && !s.closed:
+		f.resting = true
+		return flushWait, syncEvery - now.Sub(f.tried)
+	}
+	f.active = false
+	return flushEnd, 0
 }
 
 // hurryLocked reports whether what is unwritten should be written at once.
 func (s *Session) hurryLocked() bool {
-	return s.flush.urgent || len(s.flush.waiting) > 0 || s.closed || s.log.total-min(s.log.wroteSum, s.log.total) > batchBytes
-}
-
-// pause waits for d, or until there is something urgent.
-func (s *Session) pause(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-			return
-		case <-s.flush.token:
-			s.mu.Lock()
-			must := s.hurryLocked()
-			s.mu.Unlock()
-			if must {
-				return
-			}
+	f := &s.flush
+	if f.urgent || s.closed || s.log.total-min(s.log.wroteSum, s.log.total) > batchBytes {
+		return true
+	}
+	at := s.log.writtenPos()
+	for _, w := range f.waiting {
+		if at.Before(w.pos) {
+			return true
 		}
 	}
+	return false
+}
+
+// askedLocked reports whether somebody waits for what is written to be durable.
+func (s *Session) askedLocked() bool {
+	at := s.log.writtenPos()
+	for _, w := range s.flush.waiting {
+		if !at.Before(w.pos) {
+			return true
+		}
+	}
+	return false
+}
+
+// pause waits for d, or until the flusher is called.
+func (s *Session) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	select {
+	case <-timer.C:
+	case <-s.flush.token:
+		timer.Stop()
+	}
+	s.mu.Lock()
+	s.flush.resting = false
+	s.mu.Unlock()
 }
 
 func (s *Session) wrote(batch []Record) {
@@ -160,24 +219,19 @@ func (s *Session) wrote(batch []Record) {
 	}
 }
 
-// wanted reports whether somebody waits for what is written to be durable.
-func (s *Session) wanted() bool {
+// sync makes what is written durable and tells those who wait for it.
+func (s *Session) sync() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.flush.waiting) > 0
-}
-
-func (s *Session) sync() error {
-	s.mu.Lock()
-	upto := Pos{s.log.epoch, s.log.written, s.log.runOff}
+	upto := s.log.writtenPos()
 	s.mu.Unlock()
 	if err := s.journal.Sync(context.Background()); err != nil {
-		return err
+		s.storeFailed(err)
+		return
 	}
 	s.mu.Lock()
 	f := &s.flush
-	f.synced = upto
-	f.unsynced = Pos{s.log.epoch, s.log.written, s.log.runOff} != upto
+	f.syncing, f.synced = false, upto
+	f.unsynced = upto.Before(s.log.writtenPos())
 	rest := f.waiting[:0]
 	var done []waiter
 	for _, w := range f.waiting {
@@ -188,11 +242,12 @@ func (s *Session) sync() error {
 		}
 	}
 	f.waiting = rest
+	f.call.Store(true)
 	s.mu.Unlock()
 	for _, w := range done {
 		w.done <- nil
 	}
-	return nil
+	s.flush.kick()
 }
 
 // storeFailed ends what depends on the store. What is in memory can still be
@@ -200,15 +255,20 @@ func (s *Session) sync() error {
 func (s *Session) storeFailed(err error) {
 	failure := &StoreError{Session: s.meta.ID, Err: err}
 	s.mu.Lock()
+	if s.storeErr != nil {
+		s.mu.Unlock()
+		return
+	}
 	s.storeErr = failure
 	s.log.broken = true
-	s.flush.active = false
 	waiting := s.flush.waiting
 	s.flush.waiting = nil
 	turn := s.turn
 	wake := s.readyLocked(nil)
 	s.roomLocked()
+	s.flush.call.Store(true)
 	s.mu.Unlock()
+	s.flush.kick()
 	if turn != nil {
 		turn.cancel(failure)
 	}

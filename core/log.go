@@ -180,6 +180,12 @@ func (l *log) read(dst []Record, p Pos) (recs []Record, next Pos, behind bool) {
 	return dst, p, false
 }
 
+// writtenPos is the position of a reader that has what the store has.
+func (l *log) writtenPos() Pos { return Pos{l.epoch, l.written, l.runOff} }
+
+// unwrittenAny reports whether the store lacks anything.
+func (l *log) unwrittenAny() bool { return l.writtenPos().Before(l.head()) }
+
 // unwritten appends to dst the records that the store lacks, about batchBytes.
 func (l *log) unwritten(dst []Record) []Record {
 	for seq, size := l.written, 0; seq < l.next() && size < batchBytes; seq++ {

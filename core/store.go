@@ -36,7 +36,7 @@ type Store interface {
 }
 
 // Journal is one session's stored log. Reading needs nothing; writing needs a
-// claim. One goroutine writes at a time; reading may happen beside it.
+// claim. One goroutine writes at a time; reading and one Sync may happen beside it.
 type Journal interface {
 	Meta() Meta
 	// Claim makes this process the session's owner and returns its epoch, which
@@ -47,7 +47,7 @@ type Journal interface {
 	// Write appends records; when it returns they survive the death of the
 	// process. It fails with ErrFenced when somebody else has claimed the session.
 	Write(context.Context, []Record) error
-	// Sync makes what was written durable.
+	// Sync makes durable what was written before it began.
 	Sync(context.Context) error
 	// Read yields what is stored behind a position, records in order, runs in
 	// any number of pieces. Records of a stale owner are left out. It ends at
