@@ -258,15 +258,15 @@ func TestPlantedRepository(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no such permissions")
 	}
-	dir := tree(t, []txtar.File{file("shared/.git/HEAD", ""), file("shared/AGENTS.md", "planted"), file("shared/mine/ws/x", "")})
+	dir := tree(t, []txtar.File{file("common/.git/HEAD", ""), file("common/AGENTS.md", "planted"), file("common/mine/ws/x", "")})
 	for _, tt := range []struct {
 		mode os.FileMode
 		want bool
 	}{{0o755, true}, {0o777, false}, {os.ModeSticky | 0o777, false}} {
-		if err := os.Chmod(filepath.Join(dir, "shared"), tt.mode); err != nil {
+		if err := os.Chmod(filepath.Join(dir, "common"), tt.mode); err != nil {
 			t.Fatal(err)
 		}
-		g := load(t, options(dir, "shared/mine/ws"))
+		g := load(t, options(dir, "common/mine/ws"))
 		if got := strings.Contains(g.System("", ""), "planted"); got != tt.want {
 			t.Errorf("%v: read is %v", tt.mode, got)
 		}
