@@ -355,6 +355,14 @@ func takeECA(e *editor, m message) {
 	switch m.Method {
 	case "":
 		e.answers[string(m.ID)] = m
+	case "chat/cleared": // what follows is all that there is
+		var p struct{ ChatID string }
+		if err := json.Unmarshal(m.Params, &p); err != nil {
+			e.t.Fatalf("%s: %v", m.raw, err)
+		}
+		v, anew := e.view(p.ChatID), newView()
+		anew.ends = v.ends
+		*v = *anew
 	case "chat/contentReceived":
 		var p struct {
 			ChatID, Role string

@@ -5,6 +5,7 @@ package e2e
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -117,6 +118,57 @@ func TestEndsByItself(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// A second signal ends it at once, and its commands with it.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	a := p.alive(t)
+	e := p.edit(t, acpDialect(), launch{})
+	id := e.begin()
+	e.prompt(id, "run trap '' HUP INT TERM; "+a.tree)
+	e.send(e.dialect.decide(e.question(id), true))
+	a.begun()
+	began := time.Now()
+	e.signal(syscall.SIGTERM)
+	e.signal(syscall.SIGINT) // two of one kind may become one
+	if code := e.left(patience); code != 128+int(syscall.SIGTERM) && code != 128+int(syscall.SIGINT) {
+		t.Errorf("exit code %d", code)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+	a.gone()
+}
+
+// An ECA server ends when the process that it was told of has ended, whoever else
+// holds its pipes.
+func TestClientsProcessEnds(t *testing.T) {
+	t.Parallel()
+	client := exec.Command("sleep", "100")
+	if err := client.Start(); err != nil {
+		t.Skipf("no process to stand for the client: %v", err)
+	}
+	d := ecaDialect()
+	hello := d.hello
+	d.hello = func(e *editor) []any {
+		messages := hello(e)
+		messages[0].(object)["params"].(object)["processId"] = client.Process.Pid
+		return messages
+	}
+	e := newPlace(t).edit(t, d, launch{})
+	id := e.begin()
+	e.prompt(id, endless)
+	e.read("text", func() bool { return e.view(id).length > 0 })
+	if err := client.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = client.Wait() // it was killed
+	e.drain()
+	if code := e.left(patience); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, e.stderr())
 	}
 }
 

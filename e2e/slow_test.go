@@ -71,6 +71,23 @@ func TestCancelInOneWrite(t *testing.T) {
 	}
 }
 
+// ACP can also take a request back by its id.
+func TestCancelRequestInOneWrite(t *testing.T) {
+	t.Parallel()
+	d := acpDialect()
+	e := newPlace(t).edit(t, d, launch{})
+	id := e.begin()
+	e.view(id).keep = false
+	for i := range 100 {
+		prompt := d.prompt(e, id, endless)
+		e.send(prompt, notification("$/cancel_request", object{"requestId": prompt["id"]}))
+		if got := e.ended(id, i+1); got != endCancelled {
+			t.Fatalf("prompt %d ended as %q", i, got)
+		}
+	}
+	e.leave()
+}
+
 // The same over MCP, where a call is taken back, or another tool cancels.
 func TestCancelInOneWriteMCP(t *testing.T) {
 	t.Parallel()
@@ -330,11 +347,17 @@ func TestOneSessionTwoProcesses(t *testing.T) {
 			if got := first.run(id, "stream 2 of 3"); got != endOK {
 				t.Errorf("the first process, after that: %q", got)
 			}
+			if v = second.load(id); string(v.text) != "The ofThe of" {
+				t.Errorf("the second process sees %q of the first one's two turns", v.text)
+			}
 			first.leave()
 			v = second.load(id)
-			second.prompt(id, "stream 1 of 4")
-			second.read("all turns, also the first process's", func() bool { return string(v.text) == "The ofThe ofThe " })
-			second.read("the end", func() bool { return len(v.ends) > 0 && v.ends[len(v.ends)-1] == endOK })
+			if got := second.run(id, "stream 1 of 4"); got != endOK {
+				t.Errorf("the second process, when the first has left: %q %q", got, v.facts)
+			}
+			if string(v.text) != "The ofThe ofThe " {
+				t.Errorf("the second process then shows %q", v.text)
+			}
 			second.leave()
 		})
 	}
@@ -354,6 +377,33 @@ func TestOneSessionTwoProcessesMCP(t *testing.T) {
 		t.Errorf("the second process, when the first has left: %s", r.text())
 	}
 	second.leave()
+}
+
+// Whoever loads a session while it runs, twice in one write, is answered twice, sees
+// all of it, and is told of its end.
+func TestLoadWhileItRuns(t *testing.T) {
+	t.Parallel()
+	for _, d := range editors() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			e := newPlace(t).edit(t, d, launch{})
+			for range 10 {
+				id := e.begin()
+				e.prompt(id, "stream 20000 of 10")
+				e.read("text", func() bool { return e.view(id).length > 0 })
+				first, second := d.load(e, id), d.load(e, id)
+				e.send(first, second)
+				e.await(fmt.Sprint(first["id"]))
+				e.await(fmt.Sprint(second["id"]))
+				v := e.view(id)
+				e.read("the end", func() bool { return len(v.ends) > 0 })
+				if d.name == "eca" { // ACP has no word for where a replay begins
+					wantStream(t, "the text", v.text, 200_000)
+				}
+			}
+			e.leave()
+		})
+	}
 }
 
 // Two processes that begin with one session at the same time: one of them gets it.

@@ -33,6 +33,7 @@ type session struct {
 type feed struct {
 	sess *session
 	view *View
+	pos  core.Pos // how far the client has come
 	// loaded answers session/load once the replay is out; nil: answered.
 	loaded func()
 	asked  map[core.AskID]*wire.Asked
@@ -51,11 +52,21 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 
 // Caught implements pump.Feed.
 func (f *feed) Caught(pos core.Pos) {
+	f.pos = pos
 	if f.loaded != nil && !pos.Before(f.view.Head) {
 		f.loaded()
 		f.loaded = nil
 	}
 	f.ask()
+}
+
+// retire ends a feed whose place another one takes.
+func (f *feed) retire() {
+	f.withdrawAll()
+	if f.loaded != nil {
+		f.loaded()
+		f.loaded = nil
+	}
 }
 
 // Lost implements pump.Feed.
@@ -105,7 +116,7 @@ func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionReque
 	if _, err := s.opts.Gateway.Profile(ctx, roots); err != nil {
 		return err
 	}
-	sess, err := s.opts.Gateway.Open(ctx, core.Local, core.SessionID(p.SessionID))
+	sess, err := s.open(ctx, p.SessionID, replay)
 	if errors.Is(err, core.ErrNotFound) {
 		return notFound(p.SessionID)
 	} else if err != nil {
@@ -121,6 +132,21 @@ func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionReque
 	return nil
 }
 
+// open opens a session. With replay nothing is said any more of one that the client
+// has here already, for all of that stands in the replay.
+func (s *Server) open(ctx context.Context, id string, replay bool) (*core.Session, error) {
+	old, err := s.session(id)
+	here := err == nil && replay
+	if here {
+		s.pump.Remove(old.feed)
+	}
+	sess, err := s.opts.Gateway.Open(ctx, core.Local, core.SessionID(id))
+	if err != nil && here {
+		s.pump.Do(func() { s.pump.Add(old.att, old.feed.pos, old.feed, nil) }) // as it was
+	}
+	return sess, err
+}
+
 // add attaches this connection to a session and begins to serve it. first is done
 // before the first record, loaded behind the replay.
 func (s *Server) add(cs *core.Session, after, head core.Pos, first, loaded func()) {
@@ -128,6 +154,12 @@ func (s *Server) add(cs *core.Session, after, head core.Pos, first, loaded func(
 	id := cs.Meta().ID
 	old := s.sessions[id]
 	sess := &session{srv: s, att: cs.Attach(s.client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{}}
+	if old != nil && loaded == nil && old.att.Session() == cs { // resumed again: there is nothing to do
+		s.mu.Unlock()
+		sess.att.Close()
+		s.pump.Do(first)
+		return
+	}
 	if old != nil { // loaded again: what runs goes on, the client sees everything anew
 		sess.queue, sess.prompts = old.queue, old.prompts
 		if old.att.Session() == cs {
@@ -142,7 +174,7 @@ func (s *Server) add(cs *core.Session, after, head core.Pos, first, loaded func(
 	s.mu.Unlock()
 	if old != nil {
 		s.pump.Remove(old.feed)
-		s.pump.Do(old.feed.withdrawAll)
+		s.pump.Do(old.feed.retire)
 	}
 	s.pump.Add(sess.att, after, sess.feed, first)
 }

@@ -53,6 +53,7 @@ type feed struct {
 	head   core.Pos // where history ends
 	opened func()   // done behind the history; nil: nothing
 	gone   bool     // another feed has taken its place
+	busy   bool     // the client believes that a turn runs which ended within the history
 }
 
 var _ pump.Feed = (*feed)(nil)
@@ -71,7 +72,11 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		if live && !f.view.dialect.early() {
 			return dst, f.replay
 		}
-	case core.TurnEnded, core.PromptQueued:
+	case core.TurnEnded:
+		then := f.chat.prompts.After(e)
+		f.busy = f.busy || !live && then != nil
+		return dst, then
+	case core.PromptQueued:
 		return dst, f.chat.prompts.After(e)
 	case core.Opened, core.Claimed, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded,
 		core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
@@ -100,6 +105,9 @@ func (f *feed) Caught(pos core.Pos) {
 			return
 		}
 		f.put(f.view.settle(nil))
+		if f.busy && f.view.turn == "" { // the history does not say so
+			f.put(f.view.finished(nil))
+		}
 		if f.opened != nil {
 			f.opened()
 			f.opened = nil
@@ -137,6 +145,17 @@ func (f *feed) Lost(err error) {
 // put writes messages.
 func (f *feed) put(lines []byte) {
 	_ = f.chat.srv.conn.Writer().PutLines(lines) // a connection that ended has nobody to tell
+}
+
+// retire ends a feed whose place is taken. An answer that waits for its history is
+// given: what follows is shown anew.
+func (f *feed) retire() {
+	f.gone = true
+	f.chat.srv.pump.Remove(f)
+	if f.opened != nil {
+		f.opened()
+		f.opened = nil
+	}
 }
 
 // replay shows what is left of the chat behind a truncation.
@@ -210,9 +229,9 @@ func (c *chat) serve(att *core.Attachment, after core.Pos, f *feed, first func()
 	c.shown.Store(true)
 	c.srv.pump.Do(func() {
 		if c.feed != nil {
-			c.feed.gone = true
-			c.srv.pump.Remove(c.feed)
+			c.feed.retire()
 		}
+		f.busy = c.feed != nil && c.feed.view.turn != ""
 		c.feed = f
 	})
 	c.srv.pump.Add(att, after, f, first)
@@ -250,8 +269,7 @@ func (c *chat) detach(ctx context.Context) {
 	done := make(chan struct{})
 	c.srv.pump.Do(func() {
 		if c.feed != nil {
-			c.feed.gone = true
-			c.srv.pump.Remove(c.feed)
+			c.feed.retire()
 			c.feed = nil
 		}
 		c.wake()
