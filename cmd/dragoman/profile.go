@@ -116,7 +116,8 @@ func newProfile(c *configs.Config, env configs.Env, keyFile string) (*profile, e
 		return nil, err
 	}
 	m := newModels(c, env, keyFile)
-	agents, err := newAgents(c, env, m)
+	g := newGuides(env)
+	agents, err := newAgents(c, env, m, g)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func newProfile(c *configs.Config, env configs.Env, keyFile string) (*profile, e
 		config: c, choice: m.choice, registry: m.registry,
 		Profile: core.Profile{
 			Agents: agents, Models: m.infos(), DefaultModel: m.choice.String(),
-			Toolboxes: []core.Toolbox{tools.New(tools.Options{})},
+			Toolboxes: []core.Toolbox{tools.New(tools.Options{}), g},
 			Policy:    lookOnly{rules}, AskTimeout: c.Policy.AskTimeout,
 		},
 	}, nil
@@ -144,7 +145,7 @@ End with a plan of concrete steps that name files and what happens in them, and 
 
 // newAgents lists the agents that people can choose: our own first, then those of
 // the configuration by name. An entry of the name of one of ours changes it.
-func newAgents(c *configs.Config, env configs.Env, m *models) ([]core.Agent, error) {
+func newAgents(c *configs.Config, env configs.Env, m *models, g *guides) ([]core.Agent, error) {
 	named := map[string]configs.Agent{
 		codeAgent: {Description: "Works on the code: reads, changes, runs, with your approval"},
 		planAgent: {Description: "Looks and makes a plan; changes nothing and runs nothing"},
@@ -165,16 +166,16 @@ func newAgents(c *configs.Config, env configs.Env, m *models) ([]core.Agent, err
 			return nil, err
 		}
 		agents = append(agents, core.Agent{Name: name, Description: a.Description, Backend: loop.New(loop.Options{
-			Model: m.of(a.Model), System: systemOf(name, instructions), MaxRequests: c.Limits.MaxTurnRequests,
+			Model: m.of(a.Model), System: systemOf(name, instructions, g), MaxRequests: c.Limits.MaxTurnRequests,
 		})})
 	}
 	return agents, nil
 }
 
 // systemOf is an agent's system prompt: what every agent is told about its
-// workspace, then its own instructions.
-func systemOf(name, instructions string) func(core.Meta) string {
-	return func(m core.Meta) string {
+// workspace, then its own instructions, then what the workspace and the user say.
+func systemOf(name, instructions string, g *guides) func(core.Meta, string) string {
+	return func(m core.Meta, model string) string {
 		s := loop.System("dragoman", m)
 		if name == planAgent {
 			s += planPrompt
@@ -182,7 +183,7 @@ func systemOf(name, instructions string) func(core.Meta) string {
 		if instructions != "" {
 			s += "\n# Your task\n" + strings.TrimSpace(instructions) + "\n"
 		}
-		return s
+		return s + g.system(m, name, model)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestProfileWithoutAnything(t *testing.T) {
 	if got := agentNames(p.Agents); got != "code, plan" {
 		t.Errorf("agents: %s", got)
 	}
-	if p.DefaultModel != "offline/demo" || len(p.Models) != 1 || !p.Models[0].Offline || p.AskTimeout != time.Hour || len(p.Toolboxes) != 1 {
+	if p.DefaultModel != "offline/demo" || len(p.Models) != 1 || !p.Models[0].Offline || p.AskTimeout != time.Hour || len(p.Toolboxes) != 2 {
 		t.Errorf("%+v", p.Profile)
 	}
 }
@@ -113,13 +113,14 @@ providers:
 func TestSystemPromptHoldsTheInstructions(t *testing.T) {
 	meta := core.Meta{Cwd: "/src", Roots: []string{"/src"}}
 	base := loop.System("dragoman", meta)
-	if got := systemOf(codeAgent, "")(meta); got != base {
+	none := newGuides(func(string) (string, bool) { return "", false })
+	if got := systemOf(codeAgent, "", none)(meta, ""); got != base {
 		t.Errorf("code: %q", got)
 	}
-	if got := systemOf("reviewer", "Be short.\n")(meta); !strings.HasPrefix(got, base) || !strings.HasSuffix(got, "Be short.\n") {
+	if got := systemOf("reviewer", "Be short.\n", none)(meta, ""); !strings.HasPrefix(got, base) || !strings.HasSuffix(got, "Be short.\n") {
 		t.Errorf("reviewer: %q", got)
 	}
-	if got := systemOf(planAgent, "")(meta); !strings.Contains(got, "change nothing") {
+	if got := systemOf(planAgent, "", none)(meta, ""); !strings.Contains(got, "change nothing") {
 		t.Errorf("plan: %q", got)
 	}
 }

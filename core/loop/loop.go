@@ -14,9 +14,9 @@ type Options struct {
 	// Model finds a model by PROVIDER/MODEL; the empty id is the default one. Its
 	// error is for the user and names what there is.
 	Model func(ctx context.Context, id string) (core.Model, error)
-	// System makes the system prompt. It should depend on nothing that changes in
-	// a session. nil: a short one of our own.
-	System func(core.Meta) string
+	// System makes the system prompt for a session and a model's id. It should
+	// depend on nothing that changes often. nil: a short one of our own.
+	System func(m core.Meta, model string) string
 	// MaxRequests is how often a turn may ask the model; 0: 200.
 	MaxRequests int
 	// Parallel is how many calls without effect run at a time; 0: 8.
@@ -35,7 +35,7 @@ func New(o Options) *Backend {
 	}
 	if o.System == nil {
 		name := o.Name
-		o.System = func(m core.Meta) string { return System(name, m) }
+		o.System = func(m core.Meta, _ string) string { return System(name, m) }
 	}
 	if o.MaxRequests <= 0 {
 		o.MaxRequests = 200
@@ -133,7 +133,7 @@ func (c *conversation) catchUp(ctx context.Context, t *core.Turn) error {
 
 // request is what the model is asked.
 func (c *conversation) request(t *core.Turn, info core.ModelInfo, specs []core.Spec) (*core.Request, index) {
-	req := &core.Request{Session: t.Meta().ID, System: c.b.o.System(t.Meta()), Messages: c.history.messages()}
+	req := &core.Request{Session: t.Meta().ID, System: c.b.o.System(t.Meta(), info.ID), Messages: c.history.messages()}
 	if effort := t.Settings().Effort; slices.Contains(info.Efforts, effort) {
 		req.Effort = effort
 	}

@@ -185,7 +185,7 @@ func (p *Policy) byDefault(f facts) core.Verdict {
 	switch {
 	case f.native() && f.readsInside():
 		return core.Verdict{Effect: core.Allow, Why: "reading inside the workspace is allowed"}
-	case f.native() && len(f.check.Access) == 0 && (f.tool() == "update_plan" || f.tool() == "ask_user"):
+	case f.native() && f.check.Spec.ReadOnly && len(f.check.Access) == 0:
 		return core.Verdict{Effect: core.Allow, Why: "it touches nothing but the conversation"}
 	}
 	switch p.fallback {

@@ -14,7 +14,7 @@ var meta = core.Meta{ID: "s", Cwd: root, Roots: []string{root, "/home/u/lib"}, S
 
 func check(server, tool string, access ...core.Access) core.Check {
 	return core.Check{
-		Call: core.Call{ID: "c", Server: server, Tool: tool}, Spec: core.Spec{Server: server, Name: tool},
+		Call: core.Call{ID: "c", Server: server, Tool: tool}, Spec: core.Spec{Server: server, Name: tool, ReadOnly: tool == "update_plan" || tool == "ask_user"},
 		Access: access, Meta: meta,
 	}
 }

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// files writes a workspace and returns its folder.
+func files(t *testing.T, texts map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range texts {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+type guideHost struct {
+	core.ToolHost
+	meta core.Meta
+}
+
+func (h guideHost) Meta() core.Meta { return h.meta }
+
+// What the workspace says reaches the system prompt of every agent, also after it
+// has changed.
+func TestGuideInSystemPrompt(t *testing.T) {
+	dir := files(t, map[string]string{
+		"AGENTS.md":                     "Always run the tests.",
+		".dragoman/skills/tea/SKILL.md": "---\nname: tea\ndescription: How to make tea\n---\nBoil water.",
+	})
+	g := newGuides(func(string) (string, bool) { return "", false })
+	m := core.Meta{Cwd: dir, Roots: []string{dir}}
+	text := systemOf(codeAgent, "", g)(m, "mock/m")
+	for _, want := range []string{"Always run the tests.", "How to make tea", "skill"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the system prompt lacks %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "Boil water") {
+		t.Error("a skill's text is in the prompt before anybody asked for it")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("Never run the tests, ever."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text = systemOf(codeAgent, "", g)(m, "mock/m"); !strings.Contains(text, "Never run the tests, ever.") {
+		t.Error("a change of AGENTS.md is not seen")
+	}
+}
+
+// A skill is read with a tool that needs no approval; where there are none there
+// is no such tool.
+func TestGuideTools(t *testing.T) {
+	dir := files(t, map[string]string{".agents/skills/tea/SKILL.md": "---\nname: tea\ndescription: How to make tea\n---\nBoil water."})
+	g := newGuides(func(string) (string, bool) { return "", false })
+	set, err := g.Open(t.Context(), guideHost{meta: core.Meta{Cwd: dir, Roots: []string{dir}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := set.Tools(t.Context())
+	if err != nil || len(list) != 1 || list[0].Spec().Name != "skill" {
+		t.Fatalf("tools: %v, %v", list, err)
+	}
+	inv := core.Invocation{Args: coretest.Args(map[string]string{"name": "tea"})}
+	pv, err := list[0].Preview(t.Context(), inv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := profileOf(t, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := made.Policy.Decide(core.Check{Spec: list[0].Spec(), Access: pv.Access, Meta: core.Meta{Roots: []string{dir}}}); v.Effect != core.Allow {
+		t.Errorf("reading a skill: %v", v)
+	}
+	res, err := list[0].Run(t.Context(), inv)
+	if err != nil || res.Failed || !strings.Contains(res.Blocks[0].(core.Text).Text, "Boil water.") {
+		t.Errorf("read %+v, %v", res, err)
+	}
+	if _, err := list[0].Preview(t.Context(), core.Invocation{Args: []byte(`{"nam":"tea"}`)}); err == nil {
+		t.Error("a wrong argument was taken")
+	}
+	empty := t.TempDir()
+	set, err = g.Open(t.Context(), guideHost{meta: core.Meta{Cwd: empty, Roots: []string{empty}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, _ := set.Tools(context.Background()); len(list) != 0 {
+		t.Errorf("an empty workspace has %d tools", len(list))
+	}
+}
