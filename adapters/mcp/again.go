@@ -91,7 +91,7 @@ func (c *client) limit(h *held, a core.Ask) {
 		return
 	}
 	c.timers.Add(1)
-	t := time.AfterFunc(c.server.opts.ElicitationTimeout, func() {
+	t := time.AfterFunc(c.server.asking(), func() {
 		defer c.timers.Done()
 		c.expire(h, a)
 	})

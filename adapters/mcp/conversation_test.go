@@ -255,7 +255,7 @@ func converse(t *testing.T, store core.Store, sessions int64, dir, comment, scri
 		broken = errors.New(`config.yaml:3:5: modle: unknown key; did you mean "model"?`)
 	}
 	g := newGateway(store, sessions, broken)
-	o := mcp.Options{Gateway: g, Cwd: dir, Home: "/home/ada", AllowAuto: has("auto")}
+	o := mcp.Options{Gateway: g, Cwd: dir, Home: "/home/ada", Settings: func() mcp.Settings { return mcp.Settings{AllowAuto: has("auto")} }}
 	if has("home") {
 		o.Home = dir
 	}

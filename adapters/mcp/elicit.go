@@ -109,7 +109,7 @@ func (h *held) unclaim(id core.AskID) {
 // elicit puts one approval to the client's user and settles it by what comes back. What is no longer wanted is taken back
 // by the SDK.
 func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, a core.Ask, call core.Call) {
-	limited, stop := context.WithTimeoutCause(ctx, c.server.opts.ElicitationTimeout, errUnasked)
+	limited, stop := context.WithTimeoutCause(ctx, c.server.asking(), errUnasked)
 	defer stop()
 	var raw mcp.ElicitResult
 	res, err := req.Session.Elicit(context.WithValue(limited, rawAnswer{}, &raw), elicitation(req.ProtocolVersion(), h.meta, a, call))

@@ -106,7 +106,7 @@ func (c *client) follower(req *mcp.CallToolRequest, h *held, id core.TurnID, wai
 // composed is the prompt that the arguments make, without its settings.
 func (c *client) composed(req *mcp.CallToolRequest, in promptArgs) (core.Prompt, error) {
 	p := core.Prompt{Blocks: []core.Block{core.Text{Text: in.Prompt}}, Approvals: in.Approvals}
-	if in.Approvals == core.ApprovalsAuto && !c.server.opts.AllowAuto {
+	if in.Approvals == core.ApprovalsAuto && !c.server.opts.Settings().AllowAuto {
 		return p, errText(`approvals "auto" is not allowed here: the gateway's configuration must grant it (mcp.allow_auto). Use "ask".`)
 	}
 	for _, uri := range in.Context {

@@ -19,8 +19,22 @@ import (
 	"dragoman/core"
 )
 
-// DefaultElicitationTimeout is how long a client's user has for an approval where [Options] says nothing.
+// DefaultElicitationTimeout is how long a client's user has for an approval where [Settings] say nothing.
 const DefaultElicitationTimeout = 10 * time.Minute
+
+// Settings are what a configuration may say about approvals.
+type Settings struct {
+	// AllowAuto admits approvals:"auto": what would be asked is allowed.
+	AllowAuto bool
+	// ElicitationTimeout is how long a client's user has for an approval; then it is rejected. 0:
+	// DefaultElicitationTimeout.
+	ElicitationTimeout time.Duration
+}
+
+// asking is how long a client's user has for an approval.
+func (s *Server) asking() time.Duration {
+	return cmp.Or(s.opts.Settings().ElicitationTimeout, DefaultElicitationTimeout)
+}
 
 // Options are a server's circumstances. Gateway is required.
 type Options struct {
@@ -34,11 +48,9 @@ type Options struct {
 	// because nobody said otherwise.
 	Cwd, Home string
 
-	// AllowAuto admits approvals:"auto": what would be asked is allowed.
-	AllowAuto bool
-	// ElicitationTimeout is how long a client's user has for an approval; then it is rejected. 0:
-	// DefaultElicitationTimeout.
-	ElicitationTimeout time.Duration
+	// Settings are what the configuration says, asked for when they are needed and never before initialize is
+	// answered; nil: the zero Settings. It must be quick.
+	Settings func() Settings
 
 	Instructions string         // for the calling model; "": DefaultInstructions
 	Recorder     *wire.Recorder // takes down both directions; nil: none
@@ -65,7 +77,9 @@ func New(o Options) *Server {
 		o.Log = zap.NewNop()
 	}
 	o.Instructions = cmp.Or(o.Instructions, DefaultInstructions)
-	o.ElicitationTimeout = cmp.Or(o.ElicitationTimeout, DefaultElicitationTimeout)
+	if o.Settings == nil {
+		o.Settings = func() Settings { return Settings{} }
+	}
 	return &Server{opts: o, log: o.Log, key: newKey()}
 }
 

@@ -40,12 +40,16 @@ started in.`,
 				return fmt.Errorf("find the working folder: %w", err)
 			}
 			return a.serveStdio(ctx, "mcp", func(h *house) server {
-				o := mcp.Options{Gateway: h.gateway, Log: h.log, Version: version, Roots: roots, Cwd: cwd, Home: homeOf(a.env)}
-				// What is wrong with the configuration is said by the tools.
-				if made, err := h.profiles.load(); err == nil {
-					o.AllowAuto, o.ElicitationTimeout = made.config.MCP.AllowAuto, made.config.MCP.ElicitationTimeout
-				}
-				return mcp.New(o)
+				return mcp.New(mcp.Options{
+					Gateway: h.gateway, Log: h.log, Version: version, Roots: roots, Cwd: cwd, Home: homeOf(a.env),
+					Settings: func() mcp.Settings {
+						made, err := h.profiles.load()
+						if err != nil {
+							return mcp.Settings{} // the tools say what is wrong
+						}
+						return mcp.Settings{AllowAuto: made.config.MCP.AllowAuto, ElicitationTimeout: made.config.MCP.ElicitationTimeout}
+					},
+				})
 			})
 		}),
 	}
