@@ -149,10 +149,28 @@ func (h *held) from(turn core.TurnID) core.Pos {
 	return core.Pos{}
 }
 
-// newest finds the turn that began last, and where. It reads the whole log.
+// newest finds the turn that began last, and where. It looks behind the last one
+// that this connection began; at the whole log only where a truncation hides that.
 func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err error) {
+	h.mu.Lock()
+	var last core.Pos
+	if n := len(h.begun); n > 0 {
+		last = h.begun[n-1].from
+	}
+	h.mu.Unlock()
+	turn, from, err = h.newestBehind(ctx, last)
+	if turn == "" && err == nil && last != (core.Pos{}) {
+		turn, from, err = h.newestBehind(ctx, core.Pos{})
+	}
+	if turn == "" && err == nil {
+		err = errNoTurn
+	}
+	return turn, from, err
+}
+
+func (h *held) newestBehind(ctx context.Context, after core.Pos) (turn core.TurnID, from core.Pos, err error) {
 	head := h.a.Head()
-	r := h.a.Read(core.Pos{})
+	r := h.a.Read(after)
 	defer r.Close()
 	for r.Pos().Before(head) {
 		recs, err := r.Until(ctx, head)
@@ -164,9 +182,6 @@ func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err
 				turn, from = e.Turn, core.Pos{Epoch: rec.Epoch, Seq: rec.Seq}
 			}
 		}
-	}
-	if turn == "" {
-		return "", from, errNoTurn
 	}
 	return turn, from, nil
 }

@@ -236,7 +236,7 @@ func (l *limited) String() string {
 		return string(l.head)
 	}
 	s := cutRune(string(l.head), maxText)
-	return fmt.Sprintf("%s\n[… %d bytes more; session_get has the whole answer]", s, l.size-len(s))
+	return fmt.Sprintf("%s\n[… %d bytes more; agent_wait with after has all of it]", s, l.size-len(s))
 }
 
 // redacted is a call's arguments as a person may see them: values under names that sound like secrets are left out, and
