@@ -16,6 +16,7 @@ const (
 	kindClaimed         = "claimed"
 	kindPromptQueued    = "prompt_queued"
 	kindTurnStarted     = "turn_started"
+	kindExpanded        = "expanded"
 	kindSteered         = "steered"
 	kindPhase           = "phase"
 	kindTextDelta       = "text"
@@ -89,6 +90,8 @@ func (e *Encoder) appendEvent(dst []byte, ev Event) []byte {
 		return appendPlain(dst, kindPromptQueued, ev, ev.Prompt)
 	case TurnStarted:
 		return appendPlain(dst, kindTurnStarted, ev, ev.Prompt)
+	case Expanded:
+		return appendPlain(dst, kindExpanded, ev, nil)
 	case Steered:
 		return appendPlain(dst, kindSteered, ev, ev.Prompt)
 	case Phase:
@@ -244,6 +247,8 @@ func (d *Decoder) known(kind string, v []byte) Event {
 		return plainEvent[TitleChanged](v)
 	case kindSettingsChanged:
 		return plainEvent[SettingsChanged](v)
+	case kindExpanded:
+		return plainEvent[Expanded](v)
 	case kindNotice:
 		return plainEvent[Notice](v)
 	}

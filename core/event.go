@@ -85,6 +85,13 @@ type TurnStarted struct {
 	Prompt  []Block   `json:"-"` // empty for a turn that nobody here prompted
 }
 
+// Expanded says what a message of the user means to the model, in place of its
+// text: what a command stands for. The user goes on to see what was typed.
+type Expanded struct {
+	Message MessageID `json:"message"`
+	Text    string    `json:"text"`
+}
+
 // Steered adds a message of the user to the turn that runs.
 type Steered struct {
 	Turn    TurnID    `json:"turn"`
@@ -266,6 +273,7 @@ func (Claimed) event()         {}
 func (PromptQueued) event()    {}
 func (TurnStarted) event()     {}
 func (Steered) event()         {}
+func (Expanded) event()        {}
 func (Phase) event()           {}
 func (TextDelta) event()       {}
 func (ThoughtStarted) event()  {}

@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Settings are what a user chooses for a session. Empty fields mean the
 // profile's default.
@@ -27,6 +30,32 @@ type Profile struct {
 	Toolboxes    []Toolbox
 	Policy       Policy
 	AskTimeout   time.Duration // until an Ask expires; 0: one hour
+	// Commands lists what a user can begin a prompt with, behind a slash; nil: none.
+	Commands func(ctx context.Context, roots []string) []Command
+}
+
+// Command is something that a user can begin a prompt with: "/NAME arguments".
+type Command struct {
+	Kind        CommandKind
+	Name        string // without the slash
+	Description string
+	Arguments   []Argument
+}
+
+// CommandKind says whose a command is.
+type CommandKind string
+
+const (
+	CommandBuiltin CommandKind = "builtin"
+	CommandCustom  CommandKind = "custom" // a text of the workspace's or the user's
+	CommandSkill   CommandKind = "skill"
+)
+
+// Argument is one argument of a command.
+type Argument struct {
+	Name        string
+	Description string
+	Required    bool
 }
 
 // Agent finds an agent; the empty name is the default one.

@@ -256,7 +256,7 @@ func listed(ev Event) bool {
 	case TurnStarted, Steered, TurnEnded, TitleChanged, SettingsChanged, Truncated:
 		return true
 	case Opened, Claimed, PromptQueued, Phase, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput,
-		Asked, Answered, PlanChanged, UsageChanged, Bound, Notice, Unknown:
+		Asked, Answered, PlanChanged, UsageChanged, Bound, Notice, Expanded, Unknown:
 	}
 	return false
 }

@@ -99,7 +99,7 @@ func (s *State) apply(ev Event, at time.Time) {
 			s.Turn = ""
 		}
 		s.Updated = at
-	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, Notice, Truncated, Unknown:
+	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, Notice, Expanded, Truncated, Unknown:
 	}
 }
 

@@ -11,16 +11,17 @@ import (
 // Turn is one prompt being answered, as the back end that answers it sees it.
 // Its methods may be called by any goroutine until Run returns.
 type Turn struct {
-	s      *Session
-	id     TurnID
-	by     *Attachment // nil: nobody here prompted it
-	origin Origin
-	prompt Prompt
-	ctx    context.Context //nolint:containedctx // the turn's life; handed to Run, and to nothing else
-	cancel context.CancelCauseFunc
-	tools  *bench
-	set    Settings
-	begun  *time.Timer // of a turn that nobody prompted: ends it when it is idle
+	s       *Session
+	id      TurnID
+	by      *Attachment // nil: nobody here prompted it
+	origin  Origin
+	prompt  Prompt
+	message MessageID
+	ctx     context.Context //nolint:containedctx // the turn's life; handed to Run, and to nothing else
+	cancel  context.CancelCauseFunc
+	tools   *bench
+	set     Settings
+	begun   *time.Timer // of a turn that nobody prompted: ends it when it is idle
 
 	// look ends the turn if the prompt was taken back through its context; nil: it
 	// has no prompt. It is set before the turn can begin.
@@ -46,6 +47,12 @@ func (t *Turn) Meta() Meta { return t.s.meta }
 
 // Prompt is what the user said.
 func (t *Turn) Prompt() []Block { return t.prompt.Blocks }
+
+// Message is the id of what the user said; empty for a turn that nobody prompted.
+func (t *Turn) Message() MessageID { return t.message }
+
+// State is what is true of the session now.
+func (t *Turn) State() State { return t.s.State() }
 
 // Origin says who prompted.
 func (t *Turn) Origin() Origin { return t.origin }
@@ -92,7 +99,7 @@ func (t *Turn) Emit(ctx context.Context, events ...Event) error {
 // may refuses events that are not a back end's to make.
 func (t *Turn) may(ev Event) error {
 	switch e := ev.(type) {
-	case TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, PlanChanged, UsageChanged, TitleChanged, Bound, Notice, Phase:
+	case TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, PlanChanged, UsageChanged, TitleChanged, Bound, Notice, Expanded, Phase:
 		return nil
 	case CallChanged:
 		t.s.mu.Lock()
@@ -160,8 +167,9 @@ func (t *Turn) watch(ctx context.Context) {
 
 // startedLocked lists the events that begin a turn.
 func (s *Session) startedLocked(t *Turn) []Event {
+	t.message = MessageID(s.newIDLocked("m"))
 	events := []Event{TurnStarted{
-		Turn: t.id, Message: MessageID(s.newIDLocked("m")), Key: t.prompt.Key, Origin: t.origin, Prompt: t.prompt.Blocks,
+		Turn: t.id, Message: t.message, Key: t.prompt.Key, Origin: t.origin, Prompt: t.prompt.Blocks,
 	}}
 	if s.state.Title == "" {
 		if title := titleOf(t.prompt.Blocks); title != "" {

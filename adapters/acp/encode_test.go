@@ -25,6 +25,7 @@ var ignored = map[string]string{
 	"Answered":        "shows in the call",
 	"SettingsChanged": "settings are not offered",
 	"Bound":           "a back end's own",
+	"Expanded":        "the user goes on to see what was typed",
 	"Unknown":         "written by a later version",
 	"TurnEnded":       "the answer to session/prompt",
 }

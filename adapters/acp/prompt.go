@@ -25,6 +25,10 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 	if err != nil {
 		return err
 	}
+	if !sess.told {
+		sess.told = true
+		sess.tellCommands(context.Background(), 0)
+	}
 	ctx, ticket := sess.prompts.Register(context.Background(), nil, func(e core.TurnEnded) { call.Reply(Answer(e)) })
 	stop := context.AfterFunc(call.Context(), func() { // $/cancel_request
 		if errors.Is(context.Cause(call.Context()), wire.ErrCanceled) {

@@ -26,6 +26,7 @@ type session struct {
 	queue   *pump.Queue
 	prompts *pump.Prompts
 	feed    *feed
+	told    bool // the commands, with a prompt; of the reading goroutine alone
 }
 
 // feed is the session's side in the pump. All of it belongs to the pump's
@@ -94,7 +95,7 @@ func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionR
 		return err
 	}
 	id := sess.Meta().ID
-	s.add(sess, core.Pos{}, core.Pos{}, func() { call.Reply(acp.NewSessionResponse{SessionID: string(id)}, nil) }, nil)
+	s.add(ctx, sess, core.Pos{}, core.Pos{}, func() { call.Reply(acp.NewSessionResponse{SessionID: string(id)}, nil) }, nil)
 	return nil
 }
 
@@ -125,9 +126,9 @@ func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionReque
 	answer := func() { call.Reply(struct{}{}, nil) }
 	head := sess.Head()
 	if replay {
-		s.add(sess, core.Pos{}, head, nil, answer)
+		s.add(ctx, sess, core.Pos{}, head, nil, answer)
 	} else {
-		s.add(sess, head, head, answer, nil)
+		s.add(ctx, sess, head, head, answer, nil)
 	}
 	return nil
 }
@@ -149,7 +150,7 @@ func (s *Server) open(ctx context.Context, id string, replay bool) (*core.Sessio
 
 // add attaches this connection to a session and begins to serve it. first is done
 // before the first record, loaded behind the replay.
-func (s *Server) add(cs *core.Session, after, head core.Pos, first, loaded func()) {
+func (s *Server) add(ctx context.Context, cs *core.Session, after, head core.Pos, first, loaded func()) {
 	s.mu.Lock()
 	id := cs.Meta().ID
 	old := s.sessions[id]
@@ -177,6 +178,7 @@ func (s *Server) add(cs *core.Session, after, head core.Pos, first, loaded func(
 		s.pump.Do(old.feed.retire)
 	}
 	s.pump.Add(sess.att, after, sess.feed, first)
+	s.pump.Do(func() { sess.tellCommands(ctx, commandsAfter) })
 }
 
 // leave stops what runs for this connection and detaches.

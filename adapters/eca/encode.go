@@ -79,7 +79,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.systemText(dst, e.Text)
 	case core.Truncated:
 		return v.truncated(dst)
-	case core.Opened, core.Claimed, core.Bound, core.Unknown: // not for people
+	case core.Opened, core.Claimed, core.Bound, core.Expanded, core.Unknown: // not for people
 	case core.CallOutput: // the protocol has nothing for the output of a call that runs; all of it is in toolCalled
 	case core.PlanChanged: // the call that changed it is shown
 	}

@@ -2,9 +2,11 @@ package eca
 
 import (
 	"context"
+	"strings"
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
+	"dragoman/core"
 )
 
 // queryContext is chat/queryContext. Nothing is offered.
@@ -19,10 +21,44 @@ func (s *Server) queryFiles(ctx context.Context, call *wire.Call, p eca.QueryPar
 	return nil
 }
 
-// queryCommands is chat/queryCommands. Nothing is offered.
+// queryCommands is chat/queryCommands: those whose name holds what was typed.
 func (s *Server) queryCommands(ctx context.Context, call *wire.Call, p eca.QueryParams) error {
-	s.reply(ctx, call, eca.QueryCommandsResult{ChatID: p.ChatID, Commands: []eca.Command{}}, nil)
+	s.mu.Lock()
+	roots, dialect := s.roots, s.peer.dialect
+	s.mu.Unlock()
+	s.wg.Go(func() { // it reads files
+		res := eca.QueryCommandsResult{ChatID: p.ChatID, Commands: []eca.Command{}}
+		if prof, err := s.opts.Gateway.Profile(ctx, roots); err == nil && prof.Commands != nil {
+			res.Commands = commandsOf(prof.Commands(ctx, roots), strings.TrimPrefix(p.Query, "/"), dialect)
+		}
+		s.reply(ctx, call, res, nil)
+	})
 	return nil
+}
+
+// commandsOf is a list of commands in a dialect's words.
+func commandsOf(list []core.Command, query string, d Dialect) []eca.Command {
+	out := []eca.Command{}
+	for _, c := range list {
+		if !strings.Contains(strings.ToLower(c.Name), strings.ToLower(query)) {
+			continue
+		}
+		cmd := eca.Command{Name: c.Name, Description: c.Description, Type: "native", Arguments: []eca.Argument{}}
+		if !d.early() { // the early documents know no other kind of ours
+			switch c.Kind {
+			case core.CommandCustom:
+				cmd.Type = "customPrompt"
+			case core.CommandSkill:
+				cmd.Type = "skill"
+			case core.CommandBuiltin:
+			}
+		}
+		for _, a := range c.Arguments {
+			cmd.Arguments = append(cmd.Arguments, eca.Argument{Name: a.Name, Description: a.Description, Required: a.Required})
+		}
+		out = append(out, cmd)
+	}
+	return out
 }
 
 // providersList is providers/list.

@@ -13,6 +13,7 @@ import (
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/guide"
+	"dragoman/core/loop"
 )
 
 // guides keeps what each workspace, and the user, tell the agent: AGENTS.md, rules
@@ -150,4 +151,61 @@ func (t guideTool) wanted(args json.RawMessage) (string, error) {
 		return "", fmt.Errorf("%s needs one argument, %q, a text", t.name, t.arg)
 	}
 	return m[t.arg], nil
+}
+
+// commands lists what a user can begin a prompt with. Built-in commands that only
+// an editor could carry out are not among them.
+func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
+	have := g.of(ctx, roots)
+	if have == nil {
+		return nil
+	}
+	var list []core.Command
+	for _, c := range have.Commands() {
+		if c.Does == guide.Acts {
+			continue
+		}
+		cmd := core.Command{Kind: core.CommandBuiltin, Name: c.Name, Description: c.Description}
+		switch c.Kind {
+		case guide.Custom:
+			cmd.Kind = core.CommandCustom
+		case guide.OfSkill:
+			cmd.Kind = core.CommandSkill
+		case guide.BuiltIn:
+		}
+		for _, a := range c.Arguments {
+			cmd.Arguments = append(cmd.Arguments, core.Argument{Name: a.Name, Description: a.Description, Required: a.Required})
+		}
+		list = append(list, cmd)
+	}
+	return list
+}
+
+// command carries out a prompt that begins with a slash: a text of the workspace's
+// or the user's takes its place, or it is answered from what is known here.
+func (g *guides) command(m *models, config *configs.Config) func(context.Context, *core.Turn, string) (loop.Command, bool, error) {
+	return func(ctx context.Context, t *core.Turn, text string) (loop.Command, bool, error) {
+		have := g.of(ctx, t.Meta().Roots)
+		name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+		if have == nil {
+			return loop.Command{}, false, nil
+		}
+		c, ok := have.Command(name)
+		if !ok || c.Does == guide.Acts {
+			return loop.Command{}, false, nil
+		}
+		if c.Does == guide.Prompts {
+			prompt, err := have.Expand(name, strings.TrimSpace(args))
+			return loop.Command{Prompt: prompt}, true, err
+		}
+		state := guide.State{Session: t.State(), Agent: t.Settings().Agent, Config: string(configs.Marshal(config))}
+		if config.Source != "" {
+			state.ConfigFiles = []string{config.Source}
+		}
+		if model, err := m.of("")(ctx, t.Settings().Model); err == nil {
+			state.Model = model.Info()
+		}
+		answer, err := have.Show(name, state)
+		return loop.Command{Answer: answer}, true, err
+	}
 }

@@ -101,3 +101,24 @@ func TestGuideTools(t *testing.T) {
 		t.Errorf("an empty workspace has %d tools", len(list))
 	}
 }
+
+// Commands are listed with whose they are; those that only an editor could carry
+// out are not.
+func TestGuideCommands(t *testing.T) {
+	dir := files(t, map[string]string{
+		".dragoman/commands/show.md":  "---\ndescription: Shows a file\n---\nread $1\n",
+		".agents/skills/tea/SKILL.md": "---\nname: tea\ndescription: How to make tea\n---\nBoil water.",
+	})
+	g := newGuides(func(string) (string, bool) { return "", false })
+	kinds := map[string]core.CommandKind{}
+	for _, c := range g.commands(t.Context(), []string{dir}) {
+		kinds[c.Name] = c.Kind
+	}
+	for name, want := range map[string]core.CommandKind{
+		"costs": core.CommandBuiltin, "init": core.CommandBuiltin, "show": core.CommandCustom, "tea": core.CommandSkill, "login": "", "fork": "",
+	} {
+		if kinds[name] != want {
+			t.Errorf("%s: got %q, want %q", name, kinds[name], want)
+		}
+	}
+}

@@ -126,7 +126,7 @@ func newProfile(c *configs.Config, env configs.Env, keyFile string) (*profile, e
 		Profile: core.Profile{
 			Agents: agents, Models: m.infos(), DefaultModel: m.choice.String(),
 			Toolboxes: []core.Toolbox{tools.New(tools.Options{}), g},
-			Policy:    lookOnly{rules}, AskTimeout: c.Policy.AskTimeout,
+			Policy:    lookOnly{rules}, AskTimeout: c.Policy.AskTimeout, Commands: g.commands,
 		},
 	}, nil
 }
@@ -166,7 +166,7 @@ func newAgents(c *configs.Config, env configs.Env, m *models, g *guides) ([]core
 			return nil, err
 		}
 		agents = append(agents, core.Agent{Name: name, Description: a.Description, Backend: loop.New(loop.Options{
-			Model: m.of(a.Model), System: systemOf(name, instructions, g), MaxRequests: c.Limits.MaxTurnRequests,
+			Model: m.of(a.Model), System: systemOf(name, instructions, g), Command: g.command(m, c), MaxRequests: c.Limits.MaxTurnRequests,
 		})})
 	}
 	return agents, nil

@@ -79,6 +79,7 @@ func Samples() []core.Event {
 			Total: core.Usage{In: 100, Out: 200, Cost: &total, Estimated: true}, Context: 130, Window: 200_000,
 		},
 		core.Bound{Agent: "claude", State: json.RawMessage(`{"sessionId":"0198-abc"}`)},
+		core.Expanded{Message: "m1", Text: "Review " + Awkward},
 		core.Notice{Severity: core.Warning, Text: "the disk is nearly full " + Awkward},
 		core.TurnEnded{Turn: "t1", Stop: core.StopError, Err: "model offline/demo: overloaded"},
 		core.Truncated{After: core.Pos{Epoch: 3, Seq: 4, Off: 0}, By: "zed"},
@@ -148,7 +149,7 @@ func stream(ev core.Event) string {
 		return "output " + string(ev.Call)
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,
 		core.CallChanged, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
-		core.Bound, core.Notice, core.Truncated, core.TurnEnded, core.Unknown:
+		core.Bound, core.Notice, core.Expanded, core.Truncated, core.TurnEnded, core.Unknown:
 	}
 	return ""
 }

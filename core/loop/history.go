@@ -26,7 +26,8 @@ type history struct {
 
 // entry is a message of the user, or an answer with the results of its calls.
 type entry struct {
-	user []core.Block // of a message of the user
+	user []core.Block   // of a message of the user
+	said core.MessageID // its id
 
 	text     capped
 	thoughts []*thought
@@ -80,8 +81,10 @@ func (h *history) apply(ev core.Event) {
 	case core.TurnStarted:
 		h.turn, h.cur, h.first = e.Turn, nil, len(h.entries)
 		if len(e.Prompt) > 0 {
-			h.entries = append(h.entries, &entry{user: e.Prompt})
+			h.entries = append(h.entries, &entry{user: e.Prompt, said: e.Message})
 		}
+	case core.Expanded:
+		h.expand(e)
 	case core.Steered:
 		if h.cur == nil {
 			h.entries = append(h.entries, &entry{user: e.Prompt})
@@ -289,6 +292,15 @@ func addAnswer(list []core.Message, e *entry, uses []*use) []core.Message {
 	last.Thoughts = append(last.Thoughts[:len(last.Thoughts):len(last.Thoughts)], m.Thoughts...)
 	last.Calls = m.Calls
 	return list
+}
+
+// expand puts what a command means in the place of the text that named it.
+func (h *history) expand(e core.Expanded) {
+	n := len(h.entries) - 1
+	if n < 0 || h.entries[n].said != e.Message || len(h.entries[n].user) == 0 {
+		return
+	}
+	h.entries[n].user = append([]core.Block{core.Text{Text: e.Text}}, h.entries[n].user[1:]...)
 }
 
 // unanswered reports whether the last word is not the model's.

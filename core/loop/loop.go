@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"dragoman/core"
 )
@@ -17,10 +18,20 @@ type Options struct {
 	// System makes the system prompt for a session and a model's id. It should
 	// depend on nothing that changes often. nil: a short one of our own.
 	System func(m core.Meta, model string) string
+	// Command answers a prompt that begins with a slash. ok is false where it names
+	// no command: the text then goes to the model as it is. nil: there are none.
+	Command func(ctx context.Context, t *core.Turn, text string) (c Command, ok bool, err error)
 	// MaxRequests is how often a turn may ask the model; 0: 200.
 	MaxRequests int
 	// Parallel is how many calls without effect run at a time; 0: 8.
 	Parallel int
+}
+
+// Command is what a prompt that names a command comes to: a text for the model in
+// its place, or an answer that needs no model.
+type Command struct {
+	Prompt string
+	Answer string
 }
 
 // Backend runs turns with a language model and the session's tools.
@@ -75,6 +86,9 @@ func (c *conversation) Close(context.Context) error { return nil }
 // Run answers a turn. It blocks until the model has stopped and every call has
 // ended, or ctx ends.
 func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
+	if over, err := c.command(ctx, t); over || err != nil {
+		return core.StopEnd, err
+	}
 	model, err := c.b.o.Model(ctx, t.Settings().Model)
 	if err != nil {
 		return core.StopError, err
@@ -90,6 +104,27 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 		}
 	}
 	return core.StopRequests, nil
+}
+
+// command does what a prompt that begins with a slash asks for. over says that
+// the turn is.
+func (c *conversation) command(ctx context.Context, t *core.Turn) (over bool, err error) {
+	text := ""
+	if p := t.Prompt(); len(p) > 0 {
+		first, _ := p[0].(core.Text)
+		text = strings.TrimSpace(first.Text)
+	}
+	if c.b.o.Command == nil || !strings.HasPrefix(text, "/") {
+		return false, nil
+	}
+	is, ok, err := c.b.o.Command(ctx, t, text)
+	switch {
+	case err != nil || !ok:
+		return false, err
+	case is.Answer != "":
+		return true, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: is.Answer})
+	}
+	return false, t.Emit(ctx, core.Expanded{Message: t.Message(), Text: is.Prompt})
 }
 
 // round asks the model once and runs what it calls. over says that the turn is.

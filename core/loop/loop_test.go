@@ -130,7 +130,7 @@ func lines(events []core.Event) (list []string) {
 		case core.Steered:
 			list = append(list, "steered")
 		case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Phase, core.CallOutput, core.Asked, core.Answered,
-			core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Truncated, core.Unknown:
+			core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Expanded, core.Truncated, core.Unknown:
 		}
 		joined = ""
 	}
@@ -563,4 +563,36 @@ func (s stepwise) Stream(context.Context, *core.Request) iter.Seq2[core.Delta, e
 			}
 		}
 	}
+}
+
+// A prompt that names a command: a text takes its place for the model, while the
+// log keeps what was typed; or it is answered without a model.
+func TestCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := coretest.NewScript(coretest.Answer{}.Say("reviewed"), coretest.Answer{}.Say("went on"), coretest.Answer{}.Say("as it is"))
+		r := start(t, script, setup{options: Options{Command: func(_ context.Context, _ *core.Turn, text string) (Command, bool, error) {
+			switch text {
+			case "/review now":
+				return Command{Prompt: "Review everything, now."}, true, nil
+			case "/costs":
+				return Command{Answer: "nothing yet"}, true, nil
+			}
+			return Command{}, false, nil
+		}}})
+		defer r.close()
+		r.finish(r.prompt("/review now"))
+		r.finish(r.prompt("/costs"))
+		r.finish(r.prompt("go on"))
+		r.finish(r.prompt("/etc/passwd is a path"))
+		reqs := script.Requests()
+		if len(reqs) != 3 {
+			t.Fatalf("the model was asked %d times, want 3", len(reqs))
+		}
+		if got := reqs[0].Messages[0].Blocks[0]; got != (core.Text{Text: "Review everything, now."}) {
+			t.Errorf("the model got %v for the command", got)
+		}
+		if got := reqs[2].Messages; got[0].Blocks[0] != (core.Text{Text: "Review everything, now."}) || got[len(got)-1].Blocks[0] != (core.Text{Text: "/etc/passwd is a path"}) {
+			t.Errorf("later the model got %v", got)
+		}
+	})
 }

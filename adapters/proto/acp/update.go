@@ -92,6 +92,24 @@ type InfoUpdate struct {
 	Title         string `json:"title,omitempty"`
 }
 
+// CommandsUpdate is the update `available_commands_update`: the whole list.
+type CommandsUpdate struct {
+	SessionUpdate     string             `json:"sessionUpdate"`
+	AvailableCommands []AvailableCommand `json:"availableCommands"`
+}
+
+// AvailableCommand is one entry. Name is without the slash.
+type AvailableCommand struct {
+	Name        string        `json:"name"`
+	Description string        `json:"description"`
+	Input       *CommandInput `json:"input,omitempty"`
+}
+
+// CommandInput says what to write behind the name.
+type CommandInput struct {
+	Hint string `json:"hint"`
+}
+
 // SessionNotification is the parameter of `session/update`.
 type SessionNotification struct {
 	SessionID string `json:"sessionId"`

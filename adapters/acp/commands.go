@@ -1,0 +1,60 @@
+package acp
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/core"
+)
+
+// commandsAfter is how long after the answer to session/new the commands are told:
+// some clients do not know a session yet when they read its first update together
+// with that answer.
+const commandsAfter = 50 * time.Millisecond
+
+// tellCommands sends available_commands_update, a moment from now. It is sent again
+// with the first prompt, for clients that lost the first one; the list is whole
+// each time.
+func (s *session) tellCommands(ctx context.Context, after time.Duration) {
+	s.srv.wg.Go(func() {
+		if after > 0 {
+			timer := time.NewTimer(after)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		roots := s.att.Session().Meta().Roots
+		prof, err := s.srv.opts.Gateway.Profile(ctx, roots)
+		if err != nil || prof.Commands == nil {
+			return // what is wrong with the configuration is said elsewhere
+		}
+		list := commandsOf(prof.Commands(ctx, roots))
+		if len(list.AvailableCommands) == 0 {
+			return
+		}
+		s.srv.pump.Do(func() {
+			// A connection that has ended has nobody to tell.
+			_ = s.srv.conn.Notify("session/update", acp.SessionNotification{SessionID: string(s.att.Session().Meta().ID), Update: list})
+		})
+	})
+}
+
+func commandsOf(list []core.Command) acp.CommandsUpdate {
+	u := acp.CommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: make([]acp.AvailableCommand, len(list))}
+	for i, c := range list {
+		u.AvailableCommands[i] = acp.AvailableCommand{Name: c.Name, Description: c.Description}
+		var names []string
+		for _, a := range c.Arguments {
+			names = append(names, a.Name)
+		}
+		if len(names) > 0 {
+			u.AvailableCommands[i].Input = &acp.CommandInput{Hint: strings.Join(names, " ")}
+		}
+	}
+	return u
+}

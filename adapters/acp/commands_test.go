@@ -1,0 +1,64 @@
+package acp_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// The commands are told a moment after the answer to session/new, and again with
+// the first prompt, but with no later one.
+func TestCommandsAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		prof := &core.Profile{
+			Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}},
+			Policy: asks,
+			Commands: func(context.Context, []string) []core.Command {
+				return []core.Command{
+					{Name: "review", Description: "Reviews", Arguments: []core.Argument{{Name: "what"}, {Name: "how"}}},
+					{Name: "costs", Description: "Tells the costs"},
+				}
+			},
+		}
+		g := core.New(core.Config{
+			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
+			Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+		})
+		peer, stop := serve(t, g)
+		newSession(t, peer)
+		msg := until(t, peer, "session/update")
+		const want = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"available_commands_update","availableCommands":[` +
+			`{"name":"review","description":"Reviews","input":{"hint":"what how"}},{"name":"costs","description":"Tells the costs"}]}}}`
+		if msg != want {
+			t.Errorf("got  %s\nwant %s", msg, want)
+		}
+		told := 0
+		for id := 2; id < 5; id++ {
+			if err := peer.Send(promptLine(id, "say hello")); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			for peer.Pending() {
+				msg, err := peer.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(msg, "available_commands_update") {
+					told++
+				}
+				synctest.Wait()
+			}
+		}
+		if told != 1 {
+			t.Errorf("with three prompts the commands were told %d times, want once", told)
+		}
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
