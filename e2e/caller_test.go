@@ -181,9 +181,9 @@ func (h *heard) learn(at time.Time, r result) {
 // poll asks until a condition holds.
 func (c *caller) poll(h *heard, what string, holds func() bool) {
 	c.t.Helper()
-	for n := 0; !holds(); n++ {
-		if n > 10_000 {
-			c.t.Fatalf("waiting for %s: %s", what, strings.Join(h.facts, "\n"))
+	for end := time.Now().Add(patience); !holds(); {
+		if time.Now().After(end) {
+			c.t.Fatalf("waiting for %s: %d bytes, cursor %q, status %q\n%s", what, h.length, h.cursor, h.status, strings.Join(h.facts, "\n"))
 		}
 		c.listen(h, 1)
 	}

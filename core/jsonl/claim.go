@@ -43,7 +43,7 @@ func (j *journal) Claim(ctx context.Context) (uint64, error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, fmt.Errorf("claim session %q: %w", j.meta.ID, err)
 	}
-	held, err := lock(j.files.lock)
+	held, err := lockSession(ctx, j.files)
 	if errors.Is(err, errLocked) {
 		return 0, &core.OwnedError{Session: j.meta.ID, Node: readOwner(j.files.owner).String()}
 	}

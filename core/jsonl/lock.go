@@ -45,6 +45,32 @@ func lock(path string) (*os.File, error) {
 	}
 }
 
+// outlives is how long a dead owner's lock is waited for.
+const outlives = time.Second
+
+// lockSession takes a session's lock, or fails with errLocked. A process that is
+// killed while it starts another leaves its lock to that one until it executes its
+// own program, a moment later: so the lock of an owner that is dead is waited for.
+func lockSession(ctx context.Context, f files) (*os.File, error) {
+	for end := time.Now().Add(outlives); ; {
+		held, err := lock(f.lock)
+		if !errors.Is(err, errLocked) {
+			return held, err
+		}
+		// One that has just begun has not said yet who it is.
+		if o := readOwner(f.owner); o.PID == 0 || o.alive() || time.Now().After(end) {
+			return nil, errLocked
+		}
+		timer := time.NewTimer(5 * time.Millisecond)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
 // lockWait is lock for what is held for a moment only: it waits until it gets
 // the lock or ctx ends.
 func lockWait(ctx context.Context, path string) (*os.File, error) {

@@ -219,7 +219,7 @@ func (s *Store) delete(ctx context.Context, f files, id core.SessionID) error {
 	if !exists(f.log) && !exists(f.lock) {
 		return nil
 	}
-	held, err := lock(f.lock)
+	held, err := lockSession(ctx, f)
 	if errors.Is(err, errLocked) {
 		return &core.OwnedError{Session: id, Node: readOwner(f.owner).String()}
 	}
