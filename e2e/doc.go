@@ -3,6 +3,12 @@
 // with a model served over HTTP by a mock server. It imports nothing of the
 // project.
 //
+// A peer is the binary as a child process behind raw pipes; nothing reads them but
+// whoever calls it, so that a client which does not read is one that is not called.
+// An editor is a peer that speaks ACP or ECA, a caller one that speaks MCP; a view
+// is what an editor has been told of a session, and what is compared across a kill.
+// With DRAGOMAN_E2E_BINARY another binary is tested than the one that is built here.
+//
 // The binary runs in a clean environment with folders of its own: whatever keys or
 // endpoints the surrounding environment holds are not seen. Without Node the tests
 // with npm's clients are skipped and say so; with CI=true that is a failure.

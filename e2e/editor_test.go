@@ -310,6 +310,7 @@ func (v *view) acpUpdate(at time.Time, raw json.RawMessage) {
 		if u.Status != "" || u.Title != "" || u.RawInput != nil || u.Locations != nil {
 			v.fact(raw)
 		}
+	case "available_commands_update", "config_option_update", "current_mode_update": // what is offered now
 	default:
 		v.fact(raw)
 	}
