@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"dragoman/core"
@@ -185,12 +186,12 @@ func TestChatSuite(t *testing.T) {
 }
 
 func openCase(t *testing.T, c coretest.ModelCase) core.Model {
-	n := 0 // requests; they come one after the other
+	var n atomic.Int32 // requests; a new one may overlap the end of one that was given up
 	key := func() (string, error) { return coretest.ModelSecret, nil }
 	return model(t, serve(t, Provider{Key: key, KeyHint: "Set SVC_KEY"}, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		act := cases[c]
-		if n++; n > 1 && c != coretest.ModelEndless && c != coretest.ModelMute && c != coretest.ModelDown && c != coretest.ModelCall {
+		if n.Add(1) > 1 && c != coretest.ModelEndless && c != coretest.ModelMute && c != coretest.ModelDown && c != coretest.ModelCall {
 			act = cases[coretest.ModelText]
 		}
 		act(w, r, body)
