@@ -94,7 +94,10 @@ type Busy string
 const (
 	BusyQueue  Busy = ""       // it runs when those before it have ended
 	BusyRefuse Busy = "refuse" // it fails with a *BusyError
-	BusySteer  Busy = "steer"  // it joins the turn that runs, where the back end can; else it is queued
+	// BusySteer: it joins the turn that runs, where the back end can; else it is
+	// queued. It stands in the log from when the turn takes it up; what a turn has
+	// not taken up when it ends is dropped.
+	BusySteer Busy = "steer"
 )
 
 // Prompt is what a user says.
@@ -159,6 +162,32 @@ func (a *Attachment) Cancel(ctx context.Context, id TurnID, reason error) error 
 	return nil
 }
 
+// Steer says something to the turn that runs, as a prompt with BusySteer does, but
+// never becomes a turn of its own: it reports whether there is a turn, and one that
+// takes it.
+func (a *Attachment) Steer(blocks []Block) bool {
+	s := a.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.turn
+	if a.client.Role != Decide || t == nil || !t.steer || s.refusalLocked() != nil {
+		return false
+	}
+	origin := Origin{Client: a.client.Name, Principal: a.client.Principal}
+	t.steers = append(t.steers, steering{a, Steered{Turn: t.id, Origin: origin, Prompt: blocks}})
+	return true
+}
+
+// Unsteer takes back what the client said to the running turn (BusySteer) and the
+// turn has not taken up. Nothing to take back is no error.
+func (a *Attachment) Unsteer() {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	if t := a.s.turn; t != nil {
+		t.steers = slices.DeleteFunc(t.steers, func(s steering) bool { return s.by == a })
+	}
+}
+
 // Decide settles an approval; ErrNotAsked when nothing of that id waits. It
 // blocks until the decision is durable.
 func (a *Attachment) Decide(ctx context.Context, id AskID, d Decision, note string) error {
@@ -194,7 +223,7 @@ func (a *Attachment) Rename(ctx context.Context, title string) error {
 }
 
 // Truncate hides what is behind a position. It is refused while a turn runs, and
-// blocks until it is durable.
+// blocks until it is durable. Marks of messages that stay are kept.
 func (a *Attachment) Truncate(ctx context.Context, after Pos) error {
 	s := a.s
 	s.mu.Lock()
@@ -203,14 +232,28 @@ func (a *Attachment) Truncate(ctx context.Context, after Pos) error {
 	if busy != "" {
 		return &BusyError{busy}
 	}
-	if err := a.change(ctx, func(*State) Event { return Truncated{After: after, By: a.client.Name} }); err != nil {
+	marks, err := a.flagsBefore(ctx, after)
+	if err != nil {
+		return err
+	}
+	if err := a.changes(ctx, func(*State) []Event { return append([]Event{Truncated{After: after, By: a.client.Name}}, marks...) }); err != nil {
 		return err
 	}
 	return s.refold(ctx)
 }
 
-// change appends the event that a command makes of the state, and waits for it.
+// change is changes with one event, or nil.
 func (a *Attachment) change(ctx context.Context, event func(*State) Event) error {
+	return a.changes(ctx, func(st *State) []Event {
+		if ev := event(st); ev != nil {
+			return []Event{ev}
+		}
+		return nil
+	})
+}
+
+// changes appends the events that a command makes of the state, and waits for them.
+func (a *Attachment) changes(ctx context.Context, events func(*State) []Event) error {
 	if err := a.command(ctx); err != nil {
 		return err
 	}
@@ -220,12 +263,12 @@ func (a *Attachment) change(ctx context.Context, event func(*State) Event) error
 		s.mu.Unlock()
 		return err
 	}
-	ev := event(&s.state)
-	if ev == nil {
+	list := events(&s.state)
+	if len(list) == 0 {
 		s.mu.Unlock()
 		return nil
 	}
-	wake := s.appendLocked(ev)
+	wake := s.appendLocked(list...)
 	head := s.log.head()
 	s.mu.Unlock()
 	s.wake(wake)
@@ -256,9 +299,8 @@ func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (turn *Tur
 	}
 	origin := Origin{Client: a.client.Name, Principal: a.client.Principal, Hops: p.Hops, Approvals: p.Approvals}
 	if s.turn != nil && p.Busy == BusySteer && !canceled && s.turn.steer {
-		ev := Steered{Turn: s.turn.id, Message: MessageID(s.newIDLocked("m")), Origin: origin, Prompt: p.Blocks}
-		s.turn.steered = append(s.turn.steered, ev)
-		wake = s.appendLocked(append(events, ev)...)
+		s.turn.steers = append(s.turn.steers, steering{a, Steered{Turn: s.turn.id, Origin: origin, Prompt: p.Blocks}})
+		wake = s.appendLocked(events...)
 		return &Turn{s: s, id: s.turn.id, cancel: func(error) {}}, s.log.head(), wake, nil
 	}
 	t := s.newTurnLocked(a, origin, p)

@@ -34,6 +34,7 @@ const (
 	kindSettingsChanged = "settings"
 	kindBound           = "bound"
 	kindNotice          = "notice"
+	kindFlagged         = "flagged"
 	kindTruncated       = "truncated"
 	kindTurnEnded       = "turn_ended"
 	kindLost            = "lost" // what could not be encoded; nothing is known to lead here
@@ -114,6 +115,8 @@ func (e *Encoder) appendEvent(dst []byte, ev Event) []byte {
 		return appendPlain(dst, kindSettingsChanged, ev, nil)
 	case Notice:
 		return appendPlain(dst, kindNotice, ev, nil)
+	case Flagged:
+		return appendPlain(dst, kindFlagged, ev, nil)
 	case Truncated:
 		return appendPlain(dst, kindTruncated, storedTruncated{ev.After.String(), ev.By}, nil)
 	case TurnEnded:
@@ -251,6 +254,8 @@ func (d *Decoder) known(kind string, v []byte) Event {
 		return plainEvent[Expanded](v)
 	case kindNotice:
 		return plainEvent[Notice](v)
+	case kindFlagged:
+		return plainEvent[Flagged](v)
 	}
 	return nil
 }

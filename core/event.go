@@ -236,6 +236,14 @@ type Notice struct {
 	Text     string   `json:"text"`
 }
 
+// Flagged marks a message for its user, who finds it again by that; an empty Text
+// takes the mark off.
+type Flagged struct {
+	Message MessageID `json:"message"`
+	Text    string    `json:"text,omitempty"`
+	By      string    `json:"by,omitempty"`
+}
+
 // Truncated hides all records behind After, up to itself.
 type Truncated struct {
 	After Pos    `json:"after"`
@@ -290,6 +298,7 @@ func (TitleChanged) event()    {}
 func (SettingsChanged) event() {}
 func (Bound) event()           {}
 func (Notice) event()          {}
+func (Flagged) event()         {}
 func (Truncated) event()       {}
 func (TurnEnded) event()       {}
 func (Unknown) event()         {}

@@ -288,7 +288,7 @@ func eventSize(ev Event) int {
 	case Unknown:
 		return base + len(e.Raw)
 	case Opened, Claimed, Phase, TextDelta, ThoughtStarted, ThoughtDelta, CallArgs, CallOutput, Asked, Answered, PlanChanged,
-		UsageChanged, TitleChanged, SettingsChanged, Expanded, Truncated, TurnEnded:
+		UsageChanged, TitleChanged, SettingsChanged, Flagged, Expanded, Truncated, TurnEnded:
 	}
 	return base
 }

@@ -148,7 +148,7 @@ func (s *Session) own(ctx context.Context) error {
 	s.mu.Lock()
 	s.epoch, s.log.epoch, s.lastID = epoch, epoch, 0
 	after := s.log.head()
-	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: after}}, s.interruptedLocked()...)
+	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: after}}, s.interruptedLocked(ownerDied)...)
 	wake := s.appendLocked(events...)
 	s.mu.Unlock()
 	s.wake(wake)
@@ -163,10 +163,12 @@ func (s *Session) refusalLocked() error {
 	return s.storeErr
 }
 
+// ownerDied says why a turn that a dead owner has left open was closed.
+const ownerDied = "interrupted: the process that ran it has ended"
+
 // interruptedLocked lists what closes the turn, the calls and the questions that
-// a dead owner has left open.
-func (s *Session) interruptedLocked() (events []Event) {
-	const why = "interrupted: the process that ran it has ended"
+// were left open.
+func (s *Session) interruptedLocked(why string) (events []Event) {
 	for _, c := range s.state.openCalls() {
 		c.State, c.Why, c.End = Errored, why, s.now()
 		events = append(events, CallChanged{c})
@@ -253,7 +255,7 @@ func (s *Session) appendLocked(events ...Event) []*Reader {
 // listed reports whether an event shows in a list of sessions.
 func listed(ev Event) bool {
 	switch ev.(type) {
-	case TurnStarted, Steered, TurnEnded, TitleChanged, SettingsChanged, Truncated:
+	case TurnStarted, Steered, TurnEnded, TitleChanged, SettingsChanged, Flagged, Truncated:
 		return true
 	case Opened, Claimed, PromptQueued, Phase, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput,
 		Asked, Answered, PlanChanged, UsageChanged, Bound, Notice, Expanded, Unknown:
@@ -362,10 +364,15 @@ func (s *Session) progress(r *Reader, size int) {
 }
 
 // newIDLocked makes an id that is unique in the session for ever: no two owners
-// have the same epoch.
+// have the same epoch, and what a fork has copied comes from sessions with fewer
+// forks behind them.
 func (s *Session) newIDLocked(kind string) string {
 	s.lastID++
-	b := strconv.AppendUint([]byte(kind), s.epoch, 36)
+	b := []byte(kind)
+	if s.meta.Forks > 0 {
+		b = append(strconv.AppendInt(b, int64(s.meta.Forks), 36), '_')
+	}
+	b = strconv.AppendUint(b, s.epoch, 36)
 	return string(strconv.AppendInt(append(b, '-'), int64(s.lastID), 10))
 }
 

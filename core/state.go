@@ -29,10 +29,11 @@ type State struct {
 	remembered map[string]Decision
 	keys       map[string]TurnID // of prompts that carried one
 	message    MessageID         // the newest of the agent
+	flags      map[MessageID]string
 }
 
 func newState() State {
-	return State{calls: map[CallID]Call{}, remembered: map[string]Decision{}, keys: map[string]TurnID{}}
+	return State{calls: map[CallID]Call{}, remembered: map[string]Decision{}, keys: map[string]TurnID{}, flags: map[MessageID]string{}}
 }
 
 // public returns a copy of what others may see. Its cost does not grow with the
@@ -99,6 +100,12 @@ func (s *State) apply(ev Event, at time.Time) {
 			s.Turn = ""
 		}
 		s.Updated = at
+	case Flagged:
+		if e.Text == "" {
+			delete(s.flags, e.Message)
+		} else {
+			s.flags[e.Message] = e.Text
+		}
 	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, Notice, Expanded, Truncated, Unknown:
 	}
 }

@@ -30,8 +30,14 @@ type Turn struct {
 	// The session's lock guards the fields below.
 	unwatch func() bool // stops watching the prompt's context
 	steer   bool        // the back end takes messages while it runs
-	steered []Steered
+	steers  []steering  // said to the turn, and not taken up
 	over    bool
+}
+
+// steering is something that was said to a turn, and who said it.
+type steering struct {
+	by   *Attachment
+	said Steered
 }
 
 // ID names the turn; a nil Turn has none.
@@ -69,12 +75,25 @@ func (t *Turn) NewThought() ThoughtID { return ThoughtID(t.s.newID("h")) }
 // NewCall makes a call's id.
 func (t *Turn) NewCall() CallID { return CallID(t.s.newID("c")) }
 
-// Steered returns the messages that came for this turn since it was last asked.
+// Steered takes up what was said to the turn since it was last asked: from now on
+// it stands in the log, here.
 func (t *Turn) Steered() []Steered {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
-	list := t.steered
-	t.steered = nil
+	s := t.s
+	s.mu.Lock()
+	if len(t.steers) == 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	list, events := make([]Steered, len(t.steers)), make([]Event, len(t.steers))
+	for i, st := range t.steers {
+		list[i] = st.said
+		list[i].Message = MessageID(s.newIDLocked("m"))
+		events[i] = list[i]
+	}
+	t.steers = nil
+	wake := s.appendLocked(events...)
+	s.mu.Unlock()
+	s.wake(wake)
 	return list
 }
 
@@ -109,7 +128,7 @@ func (t *Turn) may(ev Event) error {
 			return fmt.Errorf("call %s: it cannot go from %q to %q", e.Call.ID, was, e.Call.State)
 		}
 		return nil
-	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Asked, Answered, SettingsChanged, Truncated, TurnEnded, Unknown:
+	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Asked, Answered, SettingsChanged, Flagged, Truncated, TurnEnded, Unknown:
 	}
 	return fmt.Errorf("emit %T: it is not a turn's to make", ev)
 }

@@ -64,7 +64,7 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 			return chunks(dst, v, acp.AgentChunk, "", "\n[The turn failed: "+e.Err+"]\n")
 		}
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
-		core.SettingsChanged, core.Bound, core.Expanded, core.Unknown:
+		core.SettingsChanged, core.Bound, core.Flagged, core.Expanded, core.Unknown:
 		// Version 1 has no word for these; arguments come whole with the call.
 	}
 	return dst

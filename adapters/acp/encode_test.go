@@ -24,6 +24,7 @@ var ignored = map[string]string{
 	"Asked":           "asked by session/request_permission",
 	"Answered":        "shows in the call",
 	"SettingsChanged": "settings are not offered",
+	"Flagged":         "version 1 has no marks",
 	"Bound":           "a back end's own",
 	"Expanded":        "the user goes on to see what was typed",
 	"Unknown":         "written by a later version",

@@ -52,6 +52,7 @@ type feed struct {
 	pos    core.Pos
 	head   core.Pos // where history ends
 	opened func()   // done behind the history; nil: nothing
+	page   *page    // the part of the history that is shown; nil: all of it
 	gone   bool     // another feed has taken its place
 	busy   bool     // the client believes that a turn runs which ended within the history
 }
@@ -63,14 +64,21 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	if f.gone {
 		return dst, nil
 	}
-	live := f.view.live
+	live, flags, start := f.view.live, f.view.flags, len(dst)
 	dst = encode(dst, f.view, r)
+	if !live && f.page != nil && !f.page.shows(r.Event) {
+		dst = dst[:start]
+	}
 	switch e := r.Event.(type) {
 	case core.TurnStarted:
 		return dst, both(f.chat.prompts.After(e), f.chat.answers[e.Turn])
+	case core.Flagged:
+		if live && !f.view.dialect.early() && flags[e.Message] != e.Text {
+			return dst, func() { f.replay(f.page.rest()) }
+		}
 	case core.Truncated:
 		if live && !f.view.dialect.early() {
-			return dst, f.replay
+			return dst, func() { f.replay(nil) }
 		}
 	case core.TurnEnded:
 		then := f.chat.prompts.After(e)
@@ -158,23 +166,26 @@ func (f *feed) retire() {
 	}
 }
 
-// replay shows what is left of the chat behind a truncation.
-func (f *feed) replay() {
+// replay shows a part of the chat anew, or all of it: behind a truncation, or with
+// other marks.
+func (f *feed) replay(part *page) {
 	c := f.chat
 	f.gone = true
 	c.srv.pump.Remove(f)
+	head := f.att.Head()
 	next := c.newFeed(f.att, f.view.offer, f.view.plan)
-	next.head, next.view.told = f.att.Head(), f.view.told
+	next.head, next.page, next.view.told = head, part, f.view.told
 	next.opened = func() { next.put(next.view.title(nil)) }
 	c.feed = next
 	c.srv.pump.Add(f.att, core.Pos{}, next, nil)
 }
 
-// newFeed returns a feed that has nothing yet.
+// newFeed returns a feed that has nothing yet. Where its history ends is looked up
+// before: then no mark is missed.
 func (c *chat) newFeed(att *core.Attachment, o *offer, plan bool) *feed {
 	p := c.srv.peerNow()
 	f := &feed{chat: c, att: att, view: newView(c.id, p.dialect, p.name, o)}
-	f.view.plan = plan
+	f.view.plan, f.view.flags = plan, att.Flags()
 	return f
 }
 

@@ -87,6 +87,13 @@ func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, 
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
+	case "hear": // what was said meanwhile
+		for _, s := range t.Steered() {
+			if err := t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: "I heard " + describe(s.Prompt[0])}); err != nil {
+				return "", err
+			}
+		}
+		return "", nil
 	case "hang":
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -183,7 +190,7 @@ var judge = coretest.Policy(func(c core.Check) core.Verdict {
 })
 
 func profile() *core.Profile {
-	backend := &coretest.Backend{Run: act}
+	backend := &coretest.Backend{Run: act, CapsNow: core.BackendCaps{Steer: true}}
 	return &core.Profile{
 		Agents: []core.Agent{{Name: "code", Backend: backend}, {Name: "reviewer", Backend: backend}},
 		Models: []core.ModelInfo{

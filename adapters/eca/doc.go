@@ -14,8 +14,9 @@
 // be chosen: models, agents, variants.
 //
 // Files: lifecycle.go (initialize to exit), startup.go (what the client is told
-// by itself), chat.go (a chat and its feed), prompt.go, approve.go, sessions.go
-// (list, open, delete, update, clear), select.go (choices and config/updated),
+// by itself), chat.go (a chat and its feed), prompt.go, steer.go, approve.go,
+// sessions.go (list, open, delete, update, clear), history.go (paging), rewind.go
+// (marks, rollback, fork), select.go (choices and config/updated),
 // query.go (contexts, files, commands, providers, jobs), view.go, encode.go and
 // calls.go (records to notifications), early.go (the two early documents),
 // params.go, blocks.go and roots.go (what clients send), errors.go.
@@ -44,6 +45,15 @@
 // Approvals are no requests of ours in this protocol: a toolCallRun that wants an
 // approval is a content like any other, so it is encoded from the record. Only a
 // replay holds it back until its end, and shows those that wait to this day.
+//
+// A mark (the protocol's flag) stands behind a message that was said long ago, and
+// contents can only be added at a chat's end: so the chat is cleared and shown anew,
+// as after a rollback. A mark has an id of its own, for clients keep contents by
+// their id; a message's has the message's in it, and either one names both.
+//
+// A fork holds the content that it was made at, as the protocol's document says: what
+// the user asked stands there without its answer. A page is counted in items and not
+// in messages of a model, for the parts of a call must not be torn apart.
 //
 // A model or an agent that nobody offers is not refused, for clients send what
 // they remember from another server: the agent falls back to the default one. But

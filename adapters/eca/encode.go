@@ -77,6 +77,8 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.config(dst)
 	case core.Notice:
 		return v.systemText(dst, e.Text)
+	case core.Flagged:
+		return v.flagged(dst, e)
 	case core.Truncated:
 		return v.truncated(dst)
 	case core.Opened, core.Claimed, core.Bound, core.Expanded, core.Unknown: // not for people
@@ -261,10 +263,33 @@ func (v *View) userText(dst []byte, id core.MessageID, prompt []core.Block) []by
 		return dst
 	}
 	c := eca.TextContent{Type: eca.TypeText, Text: text + "\n"}
-	if !v.dialect.early() {
-		c.ContentID = string(id)
+	if v.dialect.early() {
+		return v.content(dst, eca.RoleUser, c)
 	}
-	return v.content(dst, eca.RoleUser, c)
+	c.ContentID = string(id)
+	dst = v.content(dst, eca.RoleUser, c)
+	if flag := v.flags[id]; flag != "" && id != "" {
+		dst = v.content(dst, eca.RoleSystem, eca.FlagContent{Type: eca.TypeFlag, Text: flag, ContentID: flagID(id)})
+	}
+	return dst
+}
+
+// flagsID is what the ids of marks begin with; the message's own follows.
+const flagsID = "flag-"
+
+func flagID(id core.MessageID) string { return flagsID + string(id) }
+
+// flagged empties the chat, for a mark stands right behind its message: the feed
+// replays all of it. A replay knows from its beginning what is marked.
+func (v *View) flagged(dst []byte, e core.Flagged) []byte {
+	if !v.live || v.dialect.early() || v.flags[e.Message] == e.Text {
+		return dst
+	}
+	return v.cleared(dst)
+}
+
+func (v *View) cleared(dst []byte) []byte {
+	return notification(dst, eca.MethodCleared, eca.ClearedParams{ChatID: v.chat, Messages: true})
 }
 
 // promptText is what of a prompt is shown: its texts, with the names of what stands
@@ -329,7 +354,7 @@ func (v *View) truncated(dst []byte) []byte {
 	if v.dialect.early() {
 		return v.systemText(dst, "A part of this conversation was taken back. What the agent remembers ends before it.")
 	}
-	return notification(dst, eca.MethodCleared, eca.ClearedParams{ChatID: v.chat, Messages: true})
+	return v.cleared(dst)
 }
 
 func (v *View) usage(dst []byte, e core.UsageChanged) []byte {

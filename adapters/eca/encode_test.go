@@ -32,6 +32,7 @@ var silent = map[string]map[Dialect]bool{
 
 	"TitleChanged":    {Doc001: true},
 	"SettingsChanged": {Doc001: true},
+	"Flagged":         {Doc000: true, Doc001: true},
 }
 
 // silentCalls lists the changes of a call in Samples, by their place among them,
@@ -43,7 +44,7 @@ var silentCalls = map[Dialect][]int{
 }
 
 // silentHistory lists what a replay holds back besides.
-var silentHistory = []string{"TitleChanged", "SettingsChanged", "Phase", "Truncated"}
+var silentHistory = []string{"TitleChanged", "SettingsChanged", "Phase", "Flagged", "Truncated"}
 
 func nameOfEvent(ev core.Event) string { return strings.TrimPrefix(fmt.Sprintf("%T", ev), "core.") }
 

@@ -42,6 +42,14 @@ func wireError(err error) error {
 	return jrpc2.Errorf(jrpc2.InternalError, "%v", err)
 }
 
+// plain is an error's text, for answers that hold it as a text.
+func plain(err error) string {
+	if own := (*jrpc2.Error)(nil); errors.As(err, &own) {
+		return own.Message
+	}
+	return err.Error()
+}
+
 // wrong is the error for parameters that say what cannot be.
 func wrong(format string, args ...any) error {
 	return jrpc2.Errorf(jrpc2.InvalidParams, "invalid params: "+format, args...)

@@ -139,6 +139,14 @@ func (s *Server) methods(ctx context.Context) wire.Methods {
 		eca.MethodUpdate: wire.Async(with(ctx, s.update)),
 		eca.MethodClear:  wire.Async(with(ctx, s.clear)),
 
+		eca.MethodPromptSteer: wire.Async(with(ctx, s.promptSteer)),
+		eca.MethodSteerRemove: wire.Async(with(ctx, s.promptSteerRemove)),
+		eca.MethodAddFlag:     wire.Async(with(ctx, s.addFlag)),
+		eca.MethodRemoveFlag:  wire.Async(with(ctx, s.removeFlag)),
+		eca.MethodRollback:    wire.Async(with(ctx, s.rollback)),
+		eca.MethodFork:        wire.Async(with(ctx, s.fork)),
+		eca.MethodHistory:     wire.Async(with(ctx, s.history)),
+
 		eca.MethodModelSelected:    wire.Async(with(ctx, s.modelSelected)),
 		eca.MethodAgentSelected:    wire.Async(with(ctx, s.agentSelected)),
 		eca.MethodBehaviorSelected: wire.Async(with(ctx, s.agentSelected)),

@@ -77,14 +77,18 @@ func summaryOf(sum core.Summary, o *offer) eca.ChatSummary {
 }
 
 // open is chat/open: the chat is shown anew, and the answer stands behind all of it.
-// What runs in it goes on. Its paging is not used: all of it is shown.
+// What runs in it goes on. With paging only a part of it is shown.
 func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) error {
 	if err := checkID(p.ChatID); err != nil {
 		return err
 	}
+	w, paged, err := windowOf(p.Limit, p.Before, p.After)
+	if err != nil {
+		return err
+	}
 	c := s.chatOf(p.ChatID)
 	c.queue.Go(func() {
-		if err := c.open(ctx, call); errors.Is(err, core.ErrNotFound) {
+		if err := c.open(ctx, call, w, paged); errors.Is(err, core.ErrNotFound) {
 			s.reply(ctx, call, eca.OpenResult{Found: false}, nil)
 		} else if err != nil {
 			s.reply(ctx, call, eca.OpenResult{Found: false, Error: err.Error()}, nil)
@@ -93,7 +97,7 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 	return nil
 }
 
-func (c *chat) open(ctx context.Context, call *wire.Call) error {
+func (c *chat) open(ctx context.Context, call *wire.Call, w window, paged bool) error {
 	o := c.srv.refresh(ctx)
 	sess, _, err := c.session(ctx, false)
 	if err != nil {
@@ -106,18 +110,41 @@ func (c *chat) open(ctx context.Context, call *wire.Call) error {
 	if att == nil || att.Session() != sess { // none yet, or one that could not be stored
 		att = sess.Attach(c.srv.peerNow().client())
 	}
-	f := c.newFeed(att, o, c.plan)
-	f.head, f.view.settings = att.Head(), att.State().Settings
 	title := att.State().Title
-	f.opened = func() {
-		f.put(f.view.config(f.view.title(nil)))
-		c.srv.answer(ctx, call, eca.OpenResult{Found: true, ChatID: string(c.id), Title: title, Selection: f.view.offer.selection(f.view.settings, f.view.plan)}, nil)
+	var part *page
+	if paged {
+		if part, err = pageOf(ctx, att, att.Head(), w); err != nil {
+			if att != c.att.Load() {
+				att.Close()
+			}
+			return err
+		}
 	}
-	c.serve(att, core.Pos{}, f, func() {
+	first := func() {
 		c.srv.cleared(c.id)
 		c.srv.opened(c.id, title)
+	}
+	c.show(att, o, part, first, func(f *feed) {
+		res := eca.OpenResult{Found: true, ChatID: string(c.id), Title: title, Selection: f.view.offer.selection(f.view.settings, f.view.plan)}
+		if part != nil {
+			res.Meta = part.meta()
+		}
+		c.srv.answer(ctx, call, res, nil)
 	})
 	return nil
+}
+
+// show replays a chat, or a part of it, and serves it from then on. first is done in
+// front of the replay, shown behind it and what is chosen. It belongs to the queue.
+func (c *chat) show(att *core.Attachment, o *offer, part *page, first func(), shown func(*feed)) {
+	head := att.Head()
+	f := c.newFeed(att, o, c.plan)
+	f.head, f.page, f.view.settings = head, part, att.State().Settings
+	f.opened = func() {
+		f.put(f.view.config(f.view.title(nil)))
+		shown(f)
+	}
+	c.serve(att, core.Pos{}, f, first)
 }
 
 // delete is chat/delete. What runs is stopped first.
@@ -233,21 +260,25 @@ func (s *Server) clear(ctx context.Context, call *wire.Call, p eca.ClearParams) 
 
 // forgets says why an agent cannot forget what was said.
 func forgets(ctx context.Context, o *offer, set core.Settings) error {
+	agent, caps, err := o.capsOf(ctx, set)
+	if err == nil && caps.OwnsHistory && !caps.Rewind {
+		return wrong("the agent %s cannot forget what was said; begin a new chat", agent)
+	}
+	return err
+}
+
+// capsOf tells what the agent of a chat can do; nothing is known of one that is not
+// there.
+func (o *offer) capsOf(ctx context.Context, set core.Settings) (name string, caps core.BackendCaps, err error) {
 	if o.profile == nil {
-		return nil
+		return "", caps, nil
 	}
 	agent, ok := o.profile.Agent(set.Agent)
 	if !ok {
-		return nil
+		return "", caps, nil
 	}
-	caps, err := agent.Backend.Caps(ctx)
-	if err != nil {
-		return err
-	}
-	if caps.OwnsHistory && !caps.Rewind {
-		return wrong("the agent %s cannot forget what was said; begin a new chat", agent.Name)
-	}
-	return nil
+	caps, err = agent.Backend.Caps(ctx)
+	return agent.Name, caps, err
 }
 
 // change does something to a chat in its queue, and answers behind what the client

@@ -18,7 +18,8 @@ type View struct {
 	client  string // clientInfo.name, for what only one client reads
 	live    bool   // false: what is encoded is history
 	offer   *offer
-	plan    bool // the default agent stands for a plan agent
+	plan    bool                      // the default agent stands for a plan agent
+	flags   map[core.MessageID]string // the marks that stand, and that the client was shown
 
 	head     []byte // a notification of the chat, up to the content's role
 	text     []byte // a text of the agent, up to the text itself

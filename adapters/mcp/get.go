@@ -181,7 +181,7 @@ func (t *transcript) entry(ev core.Event) (entry, bool) {
 		return entry{Type: eventEnded, Turn: e.Turn, Status: stopStatus(e.Stop), Text: e.Err}, true
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
 		core.CallOutput, core.Asked, core.Answered, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
-		core.Expanded, core.Truncated, core.Unknown:
+		core.Flagged, core.Expanded, core.Truncated, core.Unknown:
 	}
 	return entry{}, false
 }

@@ -29,7 +29,7 @@ func Samples() []core.Event {
 	return []core.Event{
 		core.Opened{Meta: core.Meta{
 			ID: "s1 " + Awkward, Principal: core.Local, Cwd: "/home/ada/app", Roots: []string{"/home/ada/app", "/srv/\"odd\" dir"},
-			Parent: "s0", Created: epoch0,
+			Parent: "s0", Forks: 1, Created: epoch0,
 		}},
 		core.Claimed{Epoch: 3, Node: "laptop, process 4711", After: core.Pos{Epoch: 2, Seq: 1, Off: 0}},
 		core.TitleChanged{Title: "Rename the \"thing\"", Auto: true},
@@ -79,6 +79,7 @@ func Samples() []core.Event {
 			Total: core.Usage{In: 100, Out: 200, Cost: &total, Estimated: true}, Context: 130, Window: 200_000,
 		},
 		core.Bound{Agent: "claude", State: json.RawMessage(`{"sessionId":"0198-abc"}`)},
+		core.Flagged{Message: "m1", Text: "here " + Awkward, By: "editor"},
 		core.Expanded{Message: "m1", Text: "Review " + Awkward},
 		core.Notice{Severity: core.Warning, Text: "the disk is nearly full " + Awkward},
 		core.TurnEnded{Turn: "t1", Stop: core.StopError, Err: "model offline/demo: overloaded"},
@@ -149,7 +150,7 @@ func stream(ev core.Event) string {
 		return "output " + string(ev.Call)
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,
 		core.CallChanged, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
-		core.Bound, core.Notice, core.Expanded, core.Truncated, core.TurnEnded, core.Unknown:
+		core.Bound, core.Notice, core.Flagged, core.Expanded, core.Truncated, core.TurnEnded, core.Unknown:
 	}
 	return ""
 }

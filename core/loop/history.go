@@ -109,7 +109,7 @@ func (h *history) apply(ev core.Event) {
 	case core.TurnEnded:
 		h.turnEnded(e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Truncated, core.Unknown:
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Flagged, core.Truncated, core.Unknown:
 	}
 }
 
@@ -301,10 +301,4 @@ func (h *history) expand(e core.Expanded) {
 		return
 	}
 	h.entries[n].user = append([]core.Block{core.Text{Text: e.Text}}, h.entries[n].user[1:]...)
-}
-
-// unanswered reports whether the last word is not the model's.
-func (h *history) unanswered() bool {
-	m := h.messages()
-	return len(m) > 0 && m[len(m)-1].Role != core.RoleAssistant
 }

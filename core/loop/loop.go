@@ -94,7 +94,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 		return core.StopError, err
 	}
 	for range c.b.o.MaxRequests {
-		t.Steered() // the log has them
+		t.Steered() // the log has them now
 		if err := c.catchUp(ctx, t); err != nil {
 			return core.StopError, err
 		}
@@ -148,12 +148,7 @@ func (c *conversation) round(ctx context.Context, t *core.Turn, model core.Model
 	if len(t.Steered()) == 0 {
 		return a.stop, true, nil
 	}
-	// Something was said meanwhile. It may have come in time for the request that
-	// was just answered.
-	if err := c.catchUp(ctx, t); err != nil {
-		return core.StopError, true, err
-	}
-	return a.stop, !c.history.unanswered(), nil
+	return "", false, nil // something was said meanwhile: it wants an answer
 }
 
 // catchUp folds what the log has that the history lacks.

@@ -130,7 +130,7 @@ func lines(events []core.Event) (list []string) {
 		case core.Steered:
 			list = append(list, "steered")
 		case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Phase, core.CallOutput, core.Asked, core.Answered,
-			core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Expanded, core.Truncated, core.Unknown:
+			core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Flagged, core.Expanded, core.Truncated, core.Unknown:
 		}
 		joined = ""
 	}

@@ -144,7 +144,58 @@ type OpenResult struct {
 	ChatID    string     `json:"chatId,omitempty"`
 	Title     string     `json:"title,omitempty"`
 	Selection *Selection `json:"selection,omitempty"`
+	Meta      *PageMeta  `json:"meta,omitempty"` // of a part of the chat
 	Error     string     `json:"error,omitempty"`
+}
+
+// PageMeta tells which part of a chat was shown. A cursor is null where nothing is
+// left on its side.
+type PageMeta struct {
+	Total        int     `json:"total"`
+	Returned     int     `json:"returned"`
+	BeforeCursor *string `json:"beforeCursor"` // before: what stands in front of the part
+	AfterCursor  *string `json:"afterCursor"`  // after: what stands behind it
+}
+
+// HistoryParams asks for a part of a chat.
+type HistoryParams struct {
+	ChatID string          `json:"chatId"`
+	Limit  *float64        `json:"limit,omitempty"`
+	Before json.RawMessage `json:"before,omitempty"`
+	After  json.RawMessage `json:"after,omitempty"`
+}
+
+// HistoryResult answers history. Each content is a ContentReceived.
+type HistoryResult struct {
+	Contents []json.RawMessage `json:"contents,omitzero"`
+	Meta     *PageMeta         `json:"meta,omitempty"`
+	Error    string            `json:"error,omitempty"`
+}
+
+// SteerParams says something to the turn that runs.
+type SteerParams struct {
+	ChatID  string `json:"chatId"`
+	Message string `json:"message"`
+}
+
+// FlagParams marks a message, in addFlag, or takes the mark off, in removeFlag.
+type FlagParams struct {
+	ChatID    string `json:"chatId"`
+	ContentID string `json:"contentId"`
+	Text      string `json:"text,omitempty"` // of addFlag
+}
+
+// ForkParams makes a new chat of what stands in one up to a content.
+type ForkParams struct {
+	ChatID    string `json:"chatId"`
+	ContentID string `json:"contentId"`
+}
+
+// RollbackParams goes back to a message.
+type RollbackParams struct {
+	ChatID    string   `json:"chatId"`
+	ContentID string   `json:"contentId"`
+	Include   []string `json:"include,omitempty"` // messages, tools; none: both
 }
 
 // Selection is what a chat has selected.

@@ -33,6 +33,7 @@ const (
 	TypeToolCalled       = "toolCalled"
 	TypeToolCallRejected = "toolCallRejected"
 	TypeMetadata         = "metadata" // not in 001
+	TypeFlag             = "flag"     // not in 000 and 001
 )
 
 // TextContent is text.
@@ -40,6 +41,13 @@ type TextContent struct {
 	Type      string `json:"type"`
 	ContentID string `json:"contentId,omitempty"` // of the user's, not in 000 and 001
 	Text      string `json:"text"`
+}
+
+// FlagContent marks the message that stands in front of it.
+type FlagContent struct {
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	ContentID string `json:"contentId"` // the mark's own
 }
 
 // ProgressState is how a turn stands.

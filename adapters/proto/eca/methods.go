@@ -13,8 +13,13 @@ const (
 	MethodList          = "chat/list"   // not in 000 and 001
 	MethodOpen          = "chat/open"   // not in 000 and 001
 	MethodDelete        = "chat/delete"
-	MethodProvidersList = "providers/list" // not in 000 and 001
-	MethodJobsList      = "jobs/list"      // not in 000 and 001
+	MethodRollback      = "chat/rollback"   // not in 000 and 001
+	MethodAddFlag       = "chat/addFlag"    // not in 000 and 001
+	MethodRemoveFlag    = "chat/removeFlag" // not in 000 and 001
+	MethodFork          = "chat/fork"       // not in 000 and 001
+	MethodHistory       = "chat/history"    // not in 000 and 001
+	MethodProvidersList = "providers/list"  // not in 000 and 001
+	MethodJobsList      = "jobs/list"       // not in 000 and 001
 )
 
 // Notifications of the client.
@@ -25,6 +30,8 @@ const (
 	MethodApprove          = "chat/toolCallApprove"
 	MethodReject           = "chat/toolCallReject"
 	MethodPromptStop       = "chat/promptStop"
+	MethodPromptSteer      = "chat/promptSteer"             // not in 000 and 001
+	MethodSteerRemove      = "chat/promptSteerRemove"       // not in 000 and 001
 	MethodModelSelected    = "chat/selectedModelChanged"    // not in 000 and 001
 	MethodAgentSelected    = "chat/selectedAgentChanged"    // not in 000 and 001
 	MethodBehaviorSelected = "chat/selectedBehaviorChanged" // of 000

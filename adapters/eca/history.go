@@ -1,0 +1,265 @@
+package eca
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// A chat is paged by items: a user's message with its mark, a message of the agent's,
+// a thought, a call, a notice. What stands between belongs to the newest item. An
+// item's number is its cursor.
+
+// pager numbers the items of a chat, record by record.
+type pager struct {
+	n     int
+	items map[string]int
+	calls map[core.CallID]int // those that have not ended
+}
+
+func newPager() *pager { return &pager{items: map[string]int{}, calls: map[core.CallID]int{}} }
+
+// item is the number of the item that a record belongs to.
+func (p *pager) item(ev core.Event) int {
+	switch e := ev.(type) {
+	case core.TurnStarted:
+		if promptText(e.Prompt) != "" {
+			return p.of("m" + string(e.Message))
+		}
+	case core.Steered:
+		return p.of("m" + string(e.Message))
+	case core.TextDelta:
+		return p.of("m" + string(e.Message))
+	case core.ThoughtStarted:
+		return p.of("h" + string(e.Thought))
+	case core.ThoughtDelta:
+		return p.of("h" + string(e.Thought))
+	case core.ThoughtEnded:
+		return p.of("h" + string(e.Thought))
+	case core.CallArgs:
+		return p.of("c" + string(e.Call))
+	case core.CallChanged:
+		i := p.of("c" + string(e.Call.ID))
+		p.calls[e.Call.ID] = i
+		if e.Call.State.Ended() {
+			delete(p.calls, e.Call.ID)
+		}
+		return i
+	case core.Notice:
+		p.n++
+	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Truncated, core.TurnEnded, core.Expanded, core.Unknown:
+	}
+	return max(p.n-1, 0)
+}
+
+func (p *pager) of(key string) int {
+	i, ok := p.items[key]
+	if !ok {
+		i = p.n
+		p.items[key] = i
+		p.n++
+	}
+	return i
+}
+
+// window is what of a chat a client wants to see: items behind one, before one, so
+// many at most. -1: unsaid.
+type window struct{ limit, before, after int }
+
+func windowOf(limit *float64, before, after json.RawMessage) (w window, paged bool, err error) {
+	w = window{-1, -1, -1}
+	if limit != nil && *limit >= 1 {
+		w.limit = int(min(*limit, 1<<30))
+	}
+	if w.before, err = cursor("before", before); err != nil {
+		return w, false, err
+	}
+	if w.after, err = cursor("after", after); err != nil {
+		return w, false, err
+	}
+	return w, w != window{-1, -1, -1}, nil
+}
+
+// cursor reads one that meta gave out, as it was or as a number; -1: none.
+func cursor(name string, raw json.RawMessage) (int, error) {
+	raw = bytes.Trim(raw, " \t\r\n\"")
+	if len(raw) == 0 || string(raw) == "null" {
+		return -1, nil
+	}
+	n, err := strconv.ParseUint(string(raw), 10, 31)
+	if err != nil {
+		return 0, wrong("%s: not a cursor of this server", name)
+	}
+	return int(n), nil
+}
+
+// of is the part of all items that the window shows: from, and up to.
+func (w window) of(total int) (from, to int) {
+	to = total
+	if w.after >= 0 {
+		from = min(w.after+1, total)
+	}
+	if w.before >= 0 {
+		to = max(from, min(w.before, total))
+	}
+	switch {
+	case w.limit < 0:
+	case w.after >= 0 && w.before < 0:
+		to = min(to, from+w.limit)
+	default:
+		from = max(from, to-w.limit)
+	}
+	return from, to
+}
+
+// page is a part of a chat's items.
+type page struct {
+	pager           *pager
+	from, to, total int
+}
+
+// pageOf finds the part of a chat that a window shows, up to a position. A chat's end
+// has all calls that have not ended: what they ask must be seen.
+func pageOf(ctx context.Context, att *core.Attachment, head core.Pos, w window) (*page, error) {
+	p := newPager()
+	if err := each(ctx, att, head, func(r core.Record) { p.item(r.Event) }); err != nil {
+		return nil, err
+	}
+	pg := &page{pager: newPager(), total: p.n}
+	if pg.from, pg.to = w.of(p.n); pg.to == p.n {
+		for _, i := range p.calls {
+			pg.from = min(pg.from, i)
+		}
+	}
+	return pg, nil
+}
+
+// each reads a session up to a position.
+func each(ctx context.Context, att *core.Attachment, head core.Pos, do func(core.Record)) error {
+	r := att.Read(core.Pos{})
+	defer r.Close()
+	for {
+		recs, err := r.Until(ctx, head)
+		if err != nil || len(recs) == 0 {
+			return err
+		}
+		for _, rec := range recs {
+			at := core.Pos{Epoch: rec.Epoch, Seq: rec.Seq, Off: rec.Off}
+			if rec.Seq > 0 && at.Before(head) {
+				do(rec)
+			}
+		}
+	}
+}
+
+// rest is the part of the chat from where the page begins; nil: all of it.
+func (p *page) rest() *page {
+	if p == nil {
+		return nil
+	}
+	return &page{pager: newPager(), from: p.from}
+}
+
+// shows says whether a record of the history belongs to the page.
+func (p *page) shows(ev core.Event) bool {
+	i := p.pager.item(ev)
+	if p.to == p.total { // what has come since belongs to it, too
+		return i >= p.from
+	}
+	return i >= p.from && i < p.to
+}
+
+// meta tells where the page stands.
+func (p *page) meta() *eca.PageMeta {
+	m := &eca.PageMeta{Total: p.total, Returned: p.to - p.from}
+	if p.from > 0 {
+		text := strconv.Itoa(p.from)
+		m.BeforeCursor = &text
+	}
+	if p.to > 0 && p.to < p.total { // what stands behind nothing is asked for without a cursor
+		text := strconv.Itoa(p.to - 1)
+		m.AfterCursor = &text
+	}
+	return m
+}
+
+// historyLimit is how many items a page has where the client does not say.
+const historyLimit = 100
+
+// history is chat/history: a page of a chat, in the answer. Nothing is shown anew.
+func (s *Server) history(ctx context.Context, call *wire.Call, p eca.HistoryParams) error {
+	if err := checkID(p.ChatID); err != nil {
+		return err
+	}
+	w, _, err := windowOf(p.Limit, p.Before, p.After)
+	if err != nil {
+		return err
+	}
+	if w.limit < 0 {
+		w.limit = historyLimit
+	}
+	c := s.chatOf(p.ChatID)
+	c.queue.Go(func() {
+		res, err := c.history(ctx, w)
+		if errors.Is(err, core.ErrNotFound) {
+			err = errNoChat(c.id)
+		}
+		if err != nil {
+			res = eca.HistoryResult{Error: plain(err)}
+		}
+		s.reply(ctx, call, res, nil)
+	})
+	return nil
+}
+
+func (c *chat) history(ctx context.Context, w window) (res eca.HistoryResult, err error) {
+	sess, _, err := c.session(ctx, false)
+	if err != nil {
+		return res, err
+	}
+	if sess.Meta().Parent != "" { // its parent shows it
+		return res, core.ErrNotFound
+	}
+	peer := c.srv.peerNow()
+	att := sess.Attach(core.Client{Name: peer.name, Role: core.Observe})
+	defer att.Close()
+	head := att.Head()
+	pg, err := pageOf(ctx, att, head, w)
+	if err != nil {
+		return res, err
+	}
+	view := newView(c.id, peer.dialect, peer.name, c.srv.offered())
+	view.flags = att.Flags()
+	var lines, rest []byte
+	err = each(ctx, att, head, func(r core.Record) {
+		if pg.shows(r.Event) {
+			lines = encode(lines, view, r)
+		} else {
+			rest = encode(rest[:0], view, r) // the view must know of it
+		}
+	})
+	res = eca.HistoryResult{Contents: contents(lines), Meta: pg.meta()}
+	return res, err
+}
+
+// contents are the params of the messages that show a content.
+func contents(lines []byte) []json.RawMessage {
+	list := []json.RawMessage{}
+	for line := range bytes.Lines(lines) {
+		var m struct {
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+		}
+		if json.Unmarshal(line, &m) == nil && m.Method == eca.MethodContentReceived {
+			list = append(list, m.Params)
+		}
+	}
+	return list
+}

@@ -1,0 +1,260 @@
+package eca
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// place is where a content stands in a chat.
+type place struct {
+	message core.MessageID // the user's, that it is or that stands before it
+	said    bool           // it is a message of the user's, or its mark
+	front   core.Pos       // right in front of it
+	behind  core.Pos       // right behind it
+}
+
+// locate finds a content by the id that the client was told: of a user's message, of
+// its mark, of a thought or of a call.
+func locate(ctx context.Context, att *core.Attachment, id string) (place, error) {
+	message, mark := strings.CutPrefix(id, flagsID)
+	mark = mark && att.Flags()[core.MessageID(message)] != ""
+	if mark {
+		id = message
+	}
+	var at place
+	var newest core.MessageID
+	head, r := att.Head(), att.Read(core.Pos{})
+	defer r.Close()
+	for {
+		recs, err := r.Until(ctx, head)
+		if err != nil {
+			return place{}, err
+		}
+		if len(recs) == 0 {
+			break
+		}
+		for _, rec := range recs {
+			content, user := contentOf(rec.Event)
+			if user {
+				newest = core.MessageID(content)
+			}
+			if content != id || id == "" {
+				continue
+			}
+			if at.message == "" {
+				at = place{message: newest, said: user, front: core.Pos{Epoch: rec.Epoch, Seq: rec.Seq}}
+			}
+			at.behind = rec.End()
+		}
+	}
+	if at.message == "" {
+		return place{}, wrong("contentId: there is no message %.100q in the chat", id)
+	}
+	if mark {
+		at.front = at.behind
+	}
+	return at, nil
+}
+
+// contentOf is the id of the content that a record is of, as clients know it, and
+// whether it is a message of the user's.
+func contentOf(ev core.Event) (id string, user bool) {
+	switch e := ev.(type) {
+	case core.TurnStarted:
+		return string(e.Message), true
+	case core.Steered:
+		return string(e.Message), true
+	case core.ThoughtStarted:
+		return string(e.Thought), false
+	case core.ThoughtEnded:
+		return string(e.Thought), false
+	case core.CallChanged:
+		return string(e.Call.ID), false
+	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.TextDelta, core.ThoughtDelta, core.CallArgs, core.CallOutput, core.Asked,
+		core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Flagged,
+		core.Truncated, core.TurnEnded, core.Expanded, core.Unknown:
+	}
+	return "", false
+}
+
+// addFlag is chat/addFlag: the message is marked, or the one that stands before the
+// thought or the call. The chat is shown anew, for a mark stands behind its message.
+func (s *Server) addFlag(ctx context.Context, call *wire.Call, p eca.FlagParams) error {
+	if strings.TrimSpace(p.Text) == "" {
+		return wrong("text is blank")
+	}
+	return s.change(ctx, call, p.ChatID, func(_ *chat, att *core.Attachment) error {
+		at, err := locate(ctx, att, p.ContentID)
+		if err != nil {
+			return err
+		}
+		return att.Flag(ctx, at.message, p.Text)
+	})
+}
+
+// removeFlag is chat/removeFlag, by the mark's id or by its message's. What is not
+// marked stays so.
+func (s *Server) removeFlag(ctx context.Context, call *wire.Call, p eca.FlagParams) error {
+	return s.change(ctx, call, p.ChatID, func(_ *chat, att *core.Attachment) error {
+		id := core.MessageID(strings.TrimPrefix(p.ContentID, flagsID))
+		if att.Flags()[id] == "" {
+			return nil
+		}
+		return att.Flag(ctx, id, "")
+	})
+}
+
+// The words of chat/rollback's include.
+const (
+	undoMessages = "messages"
+	undoTools    = "tools"
+)
+
+// filesStay is said where the changes of files were to be undone as well.
+const filesStay = "The messages were taken back. Files that were changed since stay as they are: file changes cannot be undone yet."
+
+// rollback is chat/rollback: a message and all behind it are hidden, from the agent
+// as well; what was chosen stays.
+func (s *Server) rollback(ctx context.Context, call *wire.Call, p eca.RollbackParams) error {
+	both := len(p.Include) == 0
+	if !both && !slices.Contains(p.Include, undoMessages) {
+		return wrong("include: file changes cannot be undone yet; include %q", undoMessages)
+	}
+	return s.change(ctx, call, p.ChatID, func(c *chat, att *core.Attachment) error {
+		at, err := locate(ctx, att, p.ContentID)
+		if err != nil {
+			return err
+		}
+		if !at.said {
+			return wrong("contentId: only a message of the user's can be gone back to")
+		}
+		if err := goBack(ctx, s.reload(ctx), att, at.front); err != nil {
+			return err
+		}
+		if both || slices.Contains(p.Include, undoTools) {
+			c.behind(att.Head(), func() { c.remark(filesStay) })
+		}
+		return nil
+	})
+}
+
+// goBack hides what is behind a position. What was chosen since stays, and what the
+// chat is called, if anything is left of it.
+func goBack(ctx context.Context, o *offer, att *core.Attachment, after core.Pos) error {
+	st := att.State()
+	if err := forgets(ctx, o, st.Settings); err != nil {
+		return err
+	}
+	if err := att.Truncate(ctx, after); err != nil {
+		return err
+	}
+	if now := att.State(); now.Messages > 0 && now.Title != st.Title {
+		if err := att.Rename(ctx, st.Title); err != nil {
+			return err
+		}
+	}
+	return att.Set(ctx, st.Settings)
+}
+
+// remark says something that does not become a part of the chat. It belongs to the
+// pump.
+func (c *chat) remark(text string) {
+	p := c.srv.peerNow()
+	_ = c.srv.conn.Writer().PutLines(newView(c.id, p.dialect, p.name, c.srv.offered()).systemText(nil, text)) // a connection that ended has nobody to tell
+}
+
+// fork is chat/fork: a new chat begins with all that stands in this one up to a
+// content, and with it. The new chat is shown first, then the answer.
+func (s *Server) fork(ctx context.Context, call *wire.Call, p eca.ForkParams) error {
+	if err := checkID(p.ChatID); err != nil {
+		return err
+	}
+	c := s.chatOf(p.ChatID)
+	c.queue.Go(func() {
+		err := c.fork(ctx, call, p.ContentID)
+		if errors.Is(err, core.ErrNotFound) {
+			err = errNoChat(c.id)
+		}
+		if err != nil {
+			s.reply(ctx, call, nil, err)
+		}
+	})
+	return nil
+}
+
+func (c *chat) fork(ctx context.Context, call *wire.Call, contentID string) error {
+	o := c.srv.reload(ctx)
+	att, err := c.attach(ctx, false, nil)
+	if err != nil {
+		return err
+	}
+	at, err := locate(ctx, att, contentID)
+	if err != nil {
+		return err
+	}
+	st := att.State()
+	if err := copies(ctx, o, st.Settings); err != nil {
+		return err
+	}
+	sess, err := c.srv.opts.Gateway.Fork(ctx, att.Session(), at.behind, core.SessionID(c.srv.opts.NewID()))
+	if err != nil {
+		return err
+	}
+	next, plan := c.srv.chatOf(string(sess.Meta().ID)), c.plan
+	next.queue.Go(func() {
+		next.plan = plan
+		if err := next.begin(ctx, sess, st, o, func(title string) {
+			c.remark("Chat forked to: " + title)
+			c.srv.answer(ctx, call, struct{}{}, nil)
+		}); err != nil {
+			c.srv.reply(ctx, call, nil, err)
+		}
+	})
+	return nil
+}
+
+// begin shows a fork: what it was made of says what it is called and has chosen. It
+// belongs to the queue.
+func (c *chat) begin(ctx context.Context, sess *core.Session, st core.State, o *offer, shown func(title string)) error {
+	att := sess.Attach(c.srv.peerNow().client())
+	title := forkTitle(st.Title, sess.Meta().Forks)
+	set := st.Settings
+	set.Trust = false // it was given to the other chat
+	if err := errors.Join(att.Rename(ctx, title), att.Set(ctx, set)); err != nil {
+		att.Close()
+		return errors.Join(err, c.srv.opts.Gateway.Delete(ctx, core.Local, c.id))
+	}
+	c.show(att, o, nil, func() { c.srv.opened(c.id, title) }, func(*feed) { shown(title) })
+	return nil
+}
+
+// copies says why an agent cannot go on from a copy of what was said.
+func copies(ctx context.Context, o *offer, set core.Settings) error {
+	agent, caps, err := o.capsOf(ctx, set)
+	if err == nil && caps.OwnsHistory {
+		return wrong("the agent %s keeps what was said itself, and cannot go on from a copy; begin a new chat", agent)
+	}
+	return err
+}
+
+// forkTitle is what a fork is called: as the chat that it was made of, and that it is
+// the first, second … fork on its way.
+func forkTitle(title string, forks int) string {
+	suffix := func(n int) string {
+		if n == 1 {
+			return " (fork)"
+		}
+		return fmt.Sprintf(" (fork %d)", n)
+	}
+	if forks > 1 {
+		title = strings.TrimSuffix(title, suffix(forks-1))
+	}
+	return strings.TrimSpace(title + suffix(forks))
+}

@@ -1,0 +1,158 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// ErrNoMessage says that a session has no message of that id.
+var ErrNoMessage = errors.New("the session has no such message")
+
+// Find returns the position right in front of a message: of a user's, or of the
+// agent's. ErrNoMessage if there is none, or a truncation hides it.
+func (a *Attachment) Find(ctx context.Context, id MessageID) (Pos, error) {
+	head := a.Head()
+	r := a.Read(Pos{})
+	defer r.Close()
+	for {
+		recs, err := r.Until(ctx, head)
+		if err != nil {
+			return Pos{}, err
+		}
+		if len(recs) == 0 {
+			return Pos{}, fmt.Errorf("message %s: %w", id, ErrNoMessage)
+		}
+		for _, rec := range recs {
+			if messageOf(rec.Event) == id {
+				return Pos{rec.Epoch, rec.Seq, 0}, nil
+			}
+		}
+	}
+}
+
+// messageOf is the message that a record begins or belongs to.
+func messageOf(ev Event) MessageID {
+	switch e := ev.(type) {
+	case TurnStarted:
+		return e.Message
+	case Steered:
+		return e.Message
+	case TextDelta:
+		return e.Message
+	case Opened, Claimed, PromptQueued, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, Asked, Answered,
+		PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Flagged, Expanded, Truncated, TurnEnded, Unknown:
+	}
+	return ""
+}
+
+// Flag marks a message of the session, or takes the mark off (an empty text). It
+// blocks until that is durable.
+func (a *Attachment) Flag(ctx context.Context, id MessageID, text string) error {
+	if _, err := a.Find(ctx, id); err != nil {
+		return err
+	}
+	return a.change(ctx, func(*State) Event { return Flagged{Message: id, Text: text, By: a.client.Name} })
+}
+
+// Flags lists the marks that stand.
+func (a *Attachment) Flags() map[MessageID]string {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	return maps.Clone(a.s.state.flags)
+}
+
+// flagsBefore lists, as events, the marks of the messages in front of a position.
+func (a *Attachment) flagsBefore(ctx context.Context, upto Pos) (events []Event, err error) {
+	flags := a.Flags()
+	for _, id := range slices.Sorted(maps.Keys(flags)) {
+		at, err := a.Find(ctx, id)
+		if err != nil && !errors.Is(err, ErrNoMessage) {
+			return nil, err
+		}
+		if err == nil && at.Before(upto) {
+			events = append(events, Flagged{Message: id, Text: flags[id], By: a.client.Name})
+		}
+	}
+	return events, nil
+}
+
+// Fork makes a session that begins as another one is up to a position: its
+// effective log, with the ids of its messages and calls, without what belongs to
+// that one alone. id may be empty: made up. A turn that runs there is interrupted
+// in the copy. It blocks until the copy is durable.
+func (g *Gateway) Fork(ctx context.Context, from *Session, upto Pos, id SessionID) (*Session, error) {
+	m := from.meta
+	m.ID, m.Parent, m.Spill = id, "", "" // it is the user's own, whatever it was made of
+	m.Forks++
+	to, err := g.Create(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if err := to.copyFrom(ctx, from, upto); err != nil {
+		return nil, errors.Join(fmt.Errorf("fork session %s: %w", from.meta.ID, err), g.Delete(ctx, m.Principal, to.meta.ID))
+	}
+	return to, nil
+}
+
+// copyFrom fills an empty session with the effective log of another one.
+func (s *Session) copyFrom(ctx context.Context, from *Session, upto Pos) error {
+	if err := s.own(ctx); err != nil {
+		return err
+	}
+	r := from.newReader(Pos{}, nil)
+	defer r.Close()
+	for {
+		recs, err := r.Until(ctx, upto)
+		if err != nil {
+			return err
+		}
+		var events []Event
+		for _, rec := range recs {
+			if ev := copyOf(rec, upto); ev != nil {
+				events = append(events, ev)
+			}
+		}
+		if err := s.publish(ctx, events...); err != nil {
+			return err
+		}
+		if len(recs) == 0 {
+			break
+		}
+	}
+	s.mu.Lock()
+	events := s.interruptedLocked("the session was forked here")
+	wake := s.appendLocked(events...)
+	s.mu.Unlock()
+	s.wake(wake)
+	return s.durable(ctx, s.Head())
+}
+
+// copyOf is what a fork at a position has of a record; nil: nothing.
+func copyOf(rec Record, upto Pos) Event {
+	if at := (Pos{rec.Epoch, rec.Seq, rec.Off}); rec.Seq == 0 || !at.Before(upto) || !copied(rec.Event) {
+		return nil
+	}
+	if s, text, ok := runOf(rec.Event); ok && rec.Seq == upto.Seq {
+		return s.delta(cutRunes(text, int(min(upto.Off-rec.Off, uint64(len(text))))))
+	}
+	if e, ok := rec.Event.(TurnStarted); ok {
+		e.Key = "" // it was sent to the other session
+		return e
+	}
+	return rec.Event
+}
+
+// copied reports whether a fork takes an event over. What waits for a person, what
+// a back end remembers of its side and prompts that have not begun stay behind.
+func copied(ev Event) bool {
+	switch ev.(type) {
+	case TurnStarted, Steered, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, PlanChanged, UsageChanged,
+		TitleChanged, SettingsChanged, Notice, Flagged, Expanded, TurnEnded:
+		return true
+	case Opened, Claimed, PromptQueued, Phase, Asked, Answered, Bound, Truncated, Unknown:
+	}
+	return false
+}
