@@ -152,27 +152,34 @@ func (s *Server) open(ctx context.Context, id string, replay bool) (*core.Sessio
 // before the first record, loaded behind the replay.
 func (s *Server) add(ctx context.Context, cs *core.Session, after, head core.Pos, first, loaded func()) {
 	s.mu.Lock()
+	client := s.client
+	s.mu.Unlock()
+	sess := &session{srv: s, att: cs.Attach(client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{}}
+	spare := sess.att // the attachment that is not needed
 	id := cs.Meta().ID
+	s.mu.Lock()
 	old := s.sessions[id]
-	sess := &session{srv: s, att: cs.Attach(s.client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{}}
-	if old != nil && loaded == nil && old.att.Session() == cs { // resumed again: there is nothing to do
-		s.mu.Unlock()
-		sess.att.Close()
-		s.pump.Do(first)
-		return
-	}
+	again := old != nil && loaded == nil && old.att.Session() == cs
 	if old != nil { // loaded again: what runs goes on, the client sees everything anew
 		sess.queue, sess.prompts = old.queue, old.prompts
 		if old.att.Session() == cs {
-			sess.att.Close()
 			sess.att = old.att
 		} else { // the old one could not be stored, or was closed
-			old.att.Close()
+			spare = old.att
 		}
 	}
-	sess.feed = &feed{sess: sess, view: NewView(id, sess.prompts.Prefix(), head), loaded: loaded, asked: map[core.AskID]*wire.Asked{}}
-	s.sessions[id] = sess
+	if !again {
+		sess.feed = &feed{sess: sess, view: NewView(id, sess.prompts.Prefix(), head), loaded: loaded, asked: map[core.AskID]*wire.Asked{}}
+		s.sessions[id] = sess
+	}
 	s.mu.Unlock()
+	if old != nil {
+		spare.Close()
+	}
+	if again { // resumed again: there is nothing to do
+		s.pump.Do(first)
+		return
+	}
 	if old != nil {
 		s.pump.Remove(old.feed)
 		s.pump.Do(old.feed.retire)
