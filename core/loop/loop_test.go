@@ -100,27 +100,34 @@ func (r *rig) finish(id core.TurnID) []string {
 	}))
 }
 
-// lines renders events; pieces of text are joined, and what has no bearing on
-// the loop is left out.
+// lines renders events; pieces of one stream are joined, however they were read,
+// and what has no bearing on the loop is left out.
 func lines(events []core.Event) (list []string) {
-	var joined string
+	stream := ""
+	piece := func(id, head, text string) {
+		if n := len(list); n > 0 && stream == id {
+			list[n-1] += text
+			return
+		}
+		list, stream = append(list, head+text), id
+	}
 	for _, ev := range events {
 		switch e := ev.(type) {
 		case core.TextDelta:
-			if n := len(list); n > 0 && joined == string(e.Message) {
-				list[n-1] += e.Text
-				continue
-			}
-			list, joined = append(list, "text "+e.Text), string(e.Message)
+			piece("text "+string(e.Message), "text ", e.Text)
+			continue
+		case core.ThoughtDelta:
+			piece("thought "+string(e.Thought), "  ", e.Text)
+			continue
+		case core.CallArgs:
+			piece("args "+string(e.Call), "args "+string(e.Call)+" ", e.Text)
+			continue
+		case core.Phase: // it stands between two readings, not between two events
 			continue
 		case core.ThoughtStarted:
 			list = append(list, "thought")
-		case core.ThoughtDelta:
-			list = append(list, "  "+e.Text)
 		case core.ThoughtEnded:
 			list = append(list, strings.TrimSpace(fmt.Sprintf("thought ended %v %s", e.Took, e.Sealed)))
-		case core.CallArgs:
-			list = append(list, "args "+string(e.Call)+" "+e.Text)
 		case core.CallChanged:
 			list = append(list, strings.TrimSpace(fmt.Sprintf("call %s %s %s %s", e.Call.ID, e.Call.Tool, e.Call.State, e.Call.Why)))
 		case core.UsageChanged:
@@ -129,10 +136,10 @@ func lines(events []core.Event) (list []string) {
 			list = append(list, strings.TrimSpace(fmt.Sprintf("ended %s %s", e.Stop, e.Err)))
 		case core.Steered:
 			list = append(list, "steered")
-		case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Phase, core.CallOutput, core.Asked, core.Answered,
+		case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.CallOutput, core.Asked, core.Answered,
 			core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Flagged, core.Expanded, core.Truncated, core.Unknown:
 		}
-		joined = ""
+		stream = ""
 	}
 	return list
 }
