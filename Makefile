@@ -26,7 +26,7 @@ run: build ## build, then play the demo: every protocol, one prompt each, no key
 
 # -count=1: the end-to-end tests start the binary, whose sources Go's test cache does not see.
 test: ## run all tests, with the race detector where a C compiler is found
-	$(GO) test $(RACE) -count=1 -timeout 5m $(PKG)
+	$(GO) test $(RACE) -count=1 -timeout 8m $(PKG)
 
 check: formatted vet lint imports golden cross ## all that is checked without running the tests
 

@@ -458,7 +458,7 @@ func TestThousandTurns(t *testing.T) {
 	r.Close()
 	closeGateway(t, g)
 	// What ends on its own may need a moment more.
-	for left := time.After(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+	for left := time.After(30 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
 		select {
 		case <-left:
 			t.Fatalf("%d goroutines, before %d", runtime.NumGoroutine(), before)

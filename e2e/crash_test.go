@@ -20,7 +20,7 @@ import (
 // mayLose is how old the text is, when the process dies, that must be there
 // afterwards: 25 ms are promised, the rest is for a binary with the race detector
 // on a machine that is busy.
-const mayLose = 400 * time.Millisecond
+const mayLose = time.Second
 
 // scene is a moment to be killed in.
 type scene struct {
@@ -35,7 +35,7 @@ var scenes = []scene{
 	{"while text streams", func(_ *testing.T, e *editor, id string, _ *alive) {
 		e.prompt(id, endless)
 		e.read("text", func() bool { return e.view(id).length > 0 })
-	}, 900 * time.Millisecond},
+	}, 1500 * time.Millisecond},
 	{"while an approval waits", func(_ *testing.T, e *editor, id string, _ *alive) {
 		e.prompt(id, "think twice then run echo never")
 		e.question(id)
@@ -328,20 +328,17 @@ func (a *alive) hear() error {
 func (a *alive) gone() {
 	a.t.Helper()
 	a.ours.Close()
-	if err := a.r.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := a.r.SetReadDeadline(time.Now().Add(endsWithin)); err != nil {
 		a.t.Fatal(err)
 	}
-	began := time.Now()
 	var err error
 	for err == nil {
 		err = a.hear()
 	}
-	if took := time.Since(began); !errors.Is(err, io.EOF) {
+	if !errors.Is(err, io.EOF) {
 		a.t.Errorf("a command outlived the process that started it: %v", err)
 		if a.leader > 1 {
 			_ = syscall.Kill(-a.leader, syscall.SIGKILL)
 		}
-	} else if took > 2*time.Second {
-		a.t.Errorf("a command outlived the process that started it by %v", took)
 	}
 }

@@ -19,7 +19,7 @@ func (c *peer) stacks() string {
 	_ = c.cmd.Process.Signal(syscall.SIGQUIT)
 	select {
 	case <-c.exited:
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 	}
 	return c.stderr()
 }

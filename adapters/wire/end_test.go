@@ -204,7 +204,7 @@ func TestGoroutinesEnd(t *testing.T) {
 		cancel()
 	}
 	// What ends on its own may need a moment more.
-	for left := time.After(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+	for left := time.After(30 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
 		select {
 		case <-left:
 			buf := make([]byte, 1<<16)

@@ -63,7 +63,7 @@ func closeWhileReading() int {
 		if err == nil || errors.Is(err, io.EOF) {
 			return 3
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		return 5
 	}
 	// The descriptor is still there, so that no other file takes its number.

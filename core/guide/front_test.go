@@ -167,7 +167,7 @@ func TestHostileFrontMatter(t *testing.T) {
 	} {
 		begin := time.Now()
 		n, _, err := splitFront("---\n" + front + "\n---\n")
-		if took := time.Since(begin); took > time.Second { // -race on a loaded machine
+		if took := time.Since(begin); took > 20*time.Second { // -race on a loaded machine
 			t.Errorf("%s took %v", name, took)
 		}
 		if size := len(n.String()); size > 8*maxFront {

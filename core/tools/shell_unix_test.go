@@ -236,8 +236,8 @@ func TestShellEscaped(t *testing.T) {
 	}
 	p := newPids(1)
 	start := time.Now()
-	res := b.shellRun(t.Context(), m{"command": "setsid sh -c 'echo pid $$; exec sleep 20' & read x < <(sleep 0.2); echo end; exit 0"}, p.output)
-	if took := time.Since(start); took > 10*time.Second {
+	res := b.shellRun(t.Context(), m{"command": "setsid sh -c 'echo pid $$; exec sleep 60' & read x < <(sleep 0.2); echo end; exit 0"}, p.output)
+	if took := time.Since(start); took > 40*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	if got := said(res); !strings.Contains(got, "end") {
@@ -378,7 +378,7 @@ func TestShellLeaksNothing(t *testing.T) {
 		t.Errorf("%d files are open, there were %d", now, before)
 	}
 	// What ends on its own may need a moment more.
-	for left := time.After(10 * time.Second); runtime.NumGoroutine() > routines; runtime.Gosched() {
+	for left := time.After(30 * time.Second); runtime.NumGoroutine() > routines; runtime.Gosched() {
 		select {
 		case <-left:
 			t.Fatalf("%d goroutines, there were %d", runtime.NumGoroutine(), routines)
