@@ -25,6 +25,14 @@ type Ask struct {
 	// empty: it is not offered.
 	Remember string `json:"remember,omitempty"`
 
+	// About is the call of a sub-session that an approval is for, as it stands
+	// there; nil: the call is the session's own, and Call names it. It is not
+	// stored with its content.
+	About *Call `json:"about,omitempty"`
+	// Secret says that the answer must not be shown or kept: a key. The log gets the
+	// fact that it was answered.
+	Secret bool `json:"secret,omitempty"`
+
 	key string // what policy will find a decision for the session under
 }
 

@@ -40,7 +40,11 @@ func (s *Session) settle(id AskID, r Reply) bool {
 	} else {
 		r.Remember = p.ask.key
 	}
-	wake := s.appendLocked(Answered{id, r})
+	kept := r
+	if p.ask.Secret {
+		kept.Text = ""
+	}
+	wake := s.appendLocked(Answered{id, kept})
 	s.mu.Unlock()
 	s.wake(wake)
 	p.done <- r

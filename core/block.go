@@ -54,9 +54,16 @@ type Diff struct {
 	Removed int    `json:"removed,omitempty"`
 }
 
+// Terminal is a terminal that the editor shows, while a call runs in it. What it
+// printed stands in the call's result as text, for whoever looks later.
+type Terminal struct {
+	ID string `json:"id"` // the editor's
+}
+
 func (Text) block()     {}
 func (Image) block()    {}
 func (Audio) block()    {}
 func (Link) block()     {}
 func (Resource) block() {}
 func (Diff) block()     {}
+func (Terminal) block() {}

@@ -16,6 +16,7 @@ const (
 	blockLink     = "link"
 	blockResource = "resource"
 	blockDiff     = "diff"
+	blockTerminal = "terminal"
 )
 
 // ForeignBlock is the URI scheme of a block that a later version of the gateway
@@ -73,6 +74,8 @@ func appendBlock(dst []byte, b Block) []byte {
 		kind = blockLink
 	case Resource:
 		kind = blockResource
+	case Terminal:
+		kind = blockTerminal
 	}
 	dst = append(append(dst, `{"type":"`...), kind...)
 	dst = append(dst, '"')
@@ -120,6 +123,8 @@ func parseBlock(raw []byte) (b Block, ok bool) {
 		b, ok = blockOf[Resource](raw)
 	case blockDiff:
 		b, ok = parseDiff(raw)
+	case blockTerminal:
+		b, ok = blockOf[Terminal](raw)
 	}
 	if !ok { // a later version's
 		if !json.Valid(raw) {
@@ -190,7 +195,7 @@ func equalBlocks(a, b Block) bool {
 	case Resource:
 		b, ok := b.(Resource)
 		return ok && a.URI == b.URI && a.MIME == b.MIME && a.Text == b.Text && a.Lines == b.Lines && bytes.Equal(a.Blob, b.Blob)
-	case Text, Link, Diff:
+	case Text, Link, Diff, Terminal:
 		return a == b
 	}
 	return a == nil && b == nil

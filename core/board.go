@@ -5,12 +5,13 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Topic names one thing on the board. An empty Workspace or Principal means
 // everybody's.
 type Topic struct {
-	Kind      string // "models", "agents", "server", "session"
+	Kind      string // "models", "agents", "server", "session", "job", "account"
 	Name      string
 	Workspace string
 	Principal Principal
@@ -41,14 +42,63 @@ type ServerItem struct {
 // SessionItem tells of a session in the list.
 type SessionItem struct{ Summary Summary }
 
+// JobItem tells of a command that runs behind a session, or ran.
+type JobItem struct {
+	Info JobInfo
+	Job  Job
+}
+
+// Job is such a command. Its methods may be called by any goroutine.
+type Job interface {
+	// Kill ends it and everything that it started, and waits for that; a job that
+	// has ended is no error. Killed says that it ran until then.
+	Kill(context.Context) (killed bool, err error)
+	// Output is what it printed, of the end; at most 1 MiB.
+	Output() []JobLine
+}
+
+// JobStatus is how far a job is.
+type JobStatus string
+
+const (
+	JobRunning JobStatus = "running"
+	JobDone    JobStatus = "completed" // with exit code 0
+	JobFailed  JobStatus = "failed"    // with another one, or it could not start
+	JobKilled  JobStatus = "killed"
+)
+
+// JobInfo describes a job.
+type JobInfo struct {
+	ID      string // unique in the process
+	Session SessionID
+	Summary string // what it is for, in the agent's words; may be empty
+	Command string
+	Cwd     string
+	Status  JobStatus
+	Exit    *int // nil: it runs, or a signal ended it
+	Started time.Time
+	Ended   time.Time
+}
+
+// JobLine is a line that a job printed.
+type JobLine struct {
+	Text   string
+	Stderr bool
+}
+
+// AccountsItem says that somebody logged in or out.
+type AccountsItem struct{ Account Account }
+
 // GoneItem stands for what was dropped.
 type GoneItem struct{}
 
-func (ModelsItem) boardItem()  {}
-func (AgentsItem) boardItem()  {}
-func (ServerItem) boardItem()  {}
-func (SessionItem) boardItem() {}
-func (GoneItem) boardItem()    {}
+func (ModelsItem) boardItem()   {}
+func (AgentsItem) boardItem()   {}
+func (ServerItem) boardItem()   {}
+func (SessionItem) boardItem()  {}
+func (JobItem) boardItem()      {}
+func (AccountsItem) boardItem() {}
+func (GoneItem) boardItem()     {}
 
 // Posting is a topic's newest value and the revision that it came with.
 type Posting struct {

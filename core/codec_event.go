@@ -35,6 +35,10 @@ const (
 	kindBound           = "bound"
 	kindNotice          = "notice"
 	kindFlagged         = "flagged"
+	kindCompacted       = "compacted"
+	kindReverted        = "reverted"
+	kindCited           = "cited"
+	kindMoved           = "moved"
 	kindTruncated       = "truncated"
 	kindTurnEnded       = "turn_ended"
 	kindLost            = "lost" // what could not be encoded; nothing is known to lead here
@@ -117,6 +121,14 @@ func (e *Encoder) appendEvent(dst []byte, ev Event) []byte {
 		return appendPlain(dst, kindNotice, ev, nil)
 	case Flagged:
 		return appendPlain(dst, kindFlagged, ev, nil)
+	case Compacted:
+		return appendPlain(dst, kindCompacted, ev, nil)
+	case Reverted:
+		return appendPlain(dst, kindReverted, ev, nil)
+	case Cited:
+		return appendPlain(dst, kindCited, ev, nil)
+	case Moved:
+		return appendPlain(dst, kindMoved, ev, nil)
 	case Truncated:
 		return appendPlain(dst, kindTruncated, storedTruncated{ev.After.String(), ev.By}, nil)
 	case TurnEnded:
@@ -256,6 +268,14 @@ func (d *Decoder) known(kind string, v []byte) Event {
 		return plainEvent[Notice](v)
 	case kindFlagged:
 		return plainEvent[Flagged](v)
+	case kindCompacted:
+		return plainEvent[Compacted](v)
+	case kindReverted:
+		return plainEvent[Reverted](v)
+	case kindCited:
+		return plainEvent[Cited](v)
+	case kindMoved:
+		return plainEvent[Moved](v)
 	}
 	return nil
 }

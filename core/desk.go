@@ -116,6 +116,8 @@ var (
 
 func (h host) Meta() Meta { return h.s.meta }
 
+func (h host) Board() *Board { return h.s.g.board }
+
 // Editor is the one of the client that prompted the turn; when that has left,
 // or has none, that of another client.
 func (h host) Editor() Editor {
@@ -135,7 +137,9 @@ func (h host) Editor() Editor {
 }
 
 func (h host) Ask(ctx context.Context, a Ask) (Reply, error) {
-	a.Kind = AskQuestion
+	if a.Kind = AskQuestion; a.About != nil {
+		a.Kind = AskApproval
+	}
 	h.s.mu.Lock()
 	if h.s.turn != nil && a.Turn == "" {
 		a.Turn = h.s.turn.id
@@ -186,7 +190,7 @@ func (h host) Publish(ctx context.Context, events ...Event) error {
 		switch ev.(type) {
 		case TitleChanged, UsageChanged, Notice, Bound, PlanChanged:
 		case Opened, Claimed, PromptQueued, TurnStarted, Steered, Phase, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded,
-			CallChanged, CallArgs, CallOutput, Asked, Answered, SettingsChanged, Flagged, Expanded, Truncated, TurnEnded, Unknown:
+			CallChanged, CallArgs, CallOutput, Asked, Answered, SettingsChanged, Flagged, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
 			return fmt.Errorf("publish %T: it belongs into a turn", ev)
 		}
 	}

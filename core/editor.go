@@ -6,6 +6,11 @@ import "context"
 type EditorCaps struct {
 	ReadFile  bool `json:"read_file,omitempty"`  // unsaved buffers win over the disk
 	WriteFile bool `json:"write_file,omitempty"` // through its buffers
+	Terminal  bool `json:"terminal,omitempty"`   // it runs commands, and shows them
+
+	Diagnostics bool `json:"diagnostics,omitempty"` // what its language servers find wrong
+	Definition  bool `json:"definition,omitempty"`
+	References  bool `json:"references,omitempty"`
 }
 
 // Editor is the client as a provider of services. Calls and replies are plain
@@ -37,6 +42,52 @@ type WriteFile struct {
 	Text    string    `json:"text"`
 }
 
+// Diagnose asks for what is found wrong in a file; the empty path: in all that
+// the editor knows of.
+type Diagnose struct {
+	Session SessionID `json:"session"`
+	Path    string    `json:"path,omitempty"`
+}
+
+// Locate asks where the thing that stands at a place is defined, or, with
+// References, used. Line and Column are 1-based; columns count UTF-16 units.
+type Locate struct {
+	Session    SessionID `json:"session"`
+	Path       string    `json:"path"`
+	Line       int       `json:"line"`
+	Column     int       `json:"column"`
+	References bool      `json:"references,omitempty"`
+}
+
+// OpenTerminal runs a command in a terminal of the editor's. Limit is how many
+// bytes of output it keeps, of the end.
+type OpenTerminal struct {
+	Session SessionID         `json:"session"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"`
+	Limit   int               `json:"limit,omitempty"`
+}
+
+// AwaitTerminal waits until its command has ended.
+type AwaitTerminal struct {
+	Session SessionID `json:"session"`
+	ID      string    `json:"id"`
+}
+
+// PeekTerminal asks for what it has printed so far.
+type PeekTerminal struct {
+	Session SessionID `json:"session"`
+	ID      string    `json:"id"`
+}
+
+// CloseTerminal ends its command, if it runs, and gives it back.
+type CloseTerminal struct {
+	Session SessionID `json:"session"`
+	ID      string    `json:"id"`
+}
+
 // EditorReply answers an EditorCall.
 //
 //sumtype:decl
@@ -47,10 +98,70 @@ type FileText struct {
 	Text string `json:"text"`
 }
 
+// Diagnostics answers Diagnose.
+type Diagnostics struct {
+	Items []Diagnostic `json:"items"`
+}
+
+// Diagnostic is one thing that is wrong. Lines and columns are 1-based; the end is
+// behind the last character.
+type Diagnostic struct {
+	Path     string `json:"path"`
+	Severity string `json:"severity"` // error, warning, information or hint
+	Code     string `json:"code,omitempty"`
+	Source   string `json:"source,omitempty"`
+	Message  string `json:"message"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	EndLine  int    `json:"end_line,omitempty"`
+	EndCol   int    `json:"end_column,omitempty"`
+}
+
+// Places answers Locate. Why says why there are none: no language server, one that
+// still starts.
+type Places struct {
+	Items []Place `json:"items,omitempty"`
+	Why   string  `json:"why,omitempty"`
+}
+
+// Place is a stretch of a file, 1-based; the end is behind the last character.
+type Place struct {
+	Path    string `json:"path"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	EndLine int    `json:"end_line,omitempty"`
+	EndCol  int    `json:"end_column,omitempty"`
+}
+
+// TerminalOpened answers OpenTerminal.
+type TerminalOpened struct {
+	ID string `json:"id"`
+}
+
+// TerminalOutput answers AwaitTerminal and PeekTerminal.
+type TerminalOutput struct {
+	Text      string `json:"text"`
+	Truncated bool   `json:"truncated,omitempty"` // the beginning is missing
+	Ended     bool   `json:"ended,omitempty"`
+	Exit      *int   `json:"exit,omitempty"` // nil: it runs, or a signal ended it
+	Signal    string `json:"signal,omitempty"`
+}
+
 // Done answers what has nothing to say.
 type Done struct{}
 
-func (ReadFile) editorCall()  {}
-func (WriteFile) editorCall() {}
-func (FileText) editorReply() {}
-func (Done) editorReply()     {}
+func (ReadFile) editorCall()      {}
+func (WriteFile) editorCall()     {}
+func (Diagnose) editorCall()      {}
+func (Locate) editorCall()        {}
+func (OpenTerminal) editorCall()  {}
+func (AwaitTerminal) editorCall() {}
+func (PeekTerminal) editorCall()  {}
+func (CloseTerminal) editorCall() {}
+
+func (FileText) editorReply()       {}
+func (Diagnostics) editorReply()    {}
+func (Places) editorReply()         {}
+func (TerminalOpened) editorReply() {}
+func (TerminalOutput) editorReply() {}
+func (Done) editorReply()           {}

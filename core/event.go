@@ -244,6 +244,43 @@ type Flagged struct {
 	By      string    `json:"by,omitempty"`
 }
 
+// Compacted puts a summary in the place of the conversation in front of it, for
+// the model: people go on to see all of it. Before and After are how many tokens
+// the model's window held with the one and with the other; 0: unknown.
+type Compacted struct {
+	Turn    TurnID `json:"turn,omitempty"`
+	Summary string `json:"summary"`
+	Auto    bool   `json:"auto,omitempty"` // nobody asked for it: the window was nearly full
+	Before  int    `json:"before,omitempty"`
+	After   int    `json:"after,omitempty"`
+}
+
+// Reverted says that changes of files were undone, or could not be.
+type Reverted struct {
+	Files []RevertedFile `json:"files"`
+	By    string         `json:"by,omitempty"`
+}
+
+// RevertedFile is one of them. Why says why the file was left as it is; empty: it
+// is what it was.
+type RevertedFile struct {
+	Path string `json:"path"` // absolute
+	Why  string `json:"why,omitempty"`
+}
+
+// Cited names a source of what a message of the agent says.
+type Cited struct {
+	Message MessageID `json:"message,omitempty"`
+	Link    Link      `json:"link"`
+}
+
+// Moved says that the user goes on in another session: a copy of this one, or an
+// earlier one. Clients that can show it do so, live only.
+type Moved struct {
+	To    SessionID `json:"to"`
+	Title string    `json:"title,omitempty"`
+}
+
 // Truncated hides all records behind After, up to itself.
 type Truncated struct {
 	After Pos    `json:"after"`
@@ -299,6 +336,10 @@ func (SettingsChanged) event() {}
 func (Bound) event()           {}
 func (Notice) event()          {}
 func (Flagged) event()         {}
+func (Compacted) event()       {}
+func (Reverted) event()        {}
+func (Cited) event()           {}
+func (Moved) event()           {}
 func (Truncated) event()       {}
 func (TurnEnded) event()       {}
 func (Unknown) event()         {}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // Tools lists the tools of the turn, in an order that stays the same within the
@@ -31,7 +32,7 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 	if tool == nil {
 		return t.fail(ctx, c, Errored, fmt.Sprintf("there is no tool %q here", strings.TrimPrefix(c.Server+"/"+c.Tool, Native+"/")))
 	}
-	inv := Invocation{Call: c.ID, Turn: t.id, Args: c.Args}
+	inv := Invocation{Call: c.ID, Turn: t.id, Args: c.Args, Origin: t.origin}
 	pv, err := preview(ctx, tool, inv)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -61,14 +62,25 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 	inv.Access = pv.Access
 	inv.Output = func(text string) { _ = t.Emit(ctx, CallOutput{c.ID, text}) } // a stopped turn shows in ctx
 	inv.Plan = func(p []PlanEntry) { _ = t.Emit(ctx, PlanChanged{p}) }
+	var mu sync.Mutex // guards c until the tool has returned
+	inv.Show = func(sh Showing) {
+		mu.Lock()
+		c = c.showing(sh)
+		now := c
+		mu.Unlock()
+		_ = t.Emit(ctx, CallChanged{now})
+	}
 	res, err := runTool(ctx, tool, inv)
+	mu.Lock()
+	shown := c
+	mu.Unlock()
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
 	if err != nil {
-		return t.fail(ctx, c, Errored, err.Error())
+		return t.fail(ctx, shown, Errored, err.Error())
 	}
-	return res, t.ended(ctx, c, res)
+	return res, t.ended(ctx, shown, res)
 }
 
 // propose gives the call its place in the log and finds its tool; nil: none.
@@ -111,6 +123,23 @@ func described(c Call, pv Preview) Call {
 	return c
 }
 
+// showing is a running call as its tool wants it shown.
+func (c Call) showing(sh Showing) Call {
+	if sh.Title != "" {
+		c.Title = sh.Title
+	}
+	if sh.Content != nil {
+		c.Content = sh.Content
+	}
+	if sh.Child != "" {
+		c.Child = sh.Child
+	}
+	if sh.Meta != nil {
+		c.Meta = sh.Meta
+	}
+	return c
+}
+
 // fail ends a call without a result and tells the model why.
 func (t *Turn) fail(ctx context.Context, c Call, state CallState, why string) (Result, error) {
 	c.State, c.Why, c.End = state, why, t.s.now()
@@ -136,7 +165,10 @@ func (t *Turn) ended(ctx context.Context, c Call, res Result) error {
 	if len(res.Locations) > 0 {
 		c.Locations = res.Locations
 	}
-	c.Output, c.Meta = res.Structured, res.Meta
+	c.Output = res.Structured
+	if res.Meta != nil {
+		c.Meta = res.Meta
+	}
 	return t.Emit(ctx, CallChanged{c})
 }
 

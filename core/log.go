@@ -281,6 +281,8 @@ func eventSize(ev Event) int {
 		return base + blocksSize(e.Prompt)
 	case Notice:
 		return base + len(e.Text)
+	case Compacted:
+		return base + len(e.Summary)
 	case ThoughtEnded:
 		return base + len(e.Sealed)
 	case Bound:
@@ -288,7 +290,7 @@ func eventSize(ev Event) int {
 	case Unknown:
 		return base + len(e.Raw)
 	case Opened, Claimed, Phase, TextDelta, ThoughtStarted, ThoughtDelta, CallArgs, CallOutput, Asked, Answered, PlanChanged,
-		UsageChanged, TitleChanged, SettingsChanged, Flagged, Expanded, Truncated, TurnEnded:
+		UsageChanged, TitleChanged, SettingsChanged, Flagged, Expanded, Reverted, Cited, Moved, Truncated, TurnEnded:
 	}
 	return base
 }
@@ -308,6 +310,8 @@ func blocksSize(bs []Block) (n int) {
 			n += len(b.Text) + len(b.Blob)
 		case Diff:
 			n += len(b.Old) + len(b.New) + len(b.Patch)
+		case Terminal:
+			n += len(b.ID)
 		}
 	}
 	return n

@@ -32,6 +32,44 @@ type Profile struct {
 	AskTimeout   time.Duration // until an Ask expires; 0: one hour
 	// Commands lists what a user can begin a prompt with, behind a slash; nil: none.
 	Commands func(ctx context.Context, roots []string) []Command
+	// Subagents can be handed tasks by other agents, and not be chosen by people.
+	Subagents []Agent
+	// Files is the workspace, as prompts refer to it; nil: they cannot.
+	Files Files
+	// Model finds a model by PROVIDER/MODEL, the empty id the default one, for what
+	// is asked outside of sessions; nil: there is none. Its error is for the user.
+	Model func(ctx context.Context, id string) (Model, error)
+	// Accounts are the providers' keys; nil: they are not to be seen here.
+	Accounts Accounts
+}
+
+// Files is the workspace, as prompts refer to it. Methods block on the disk, and
+// Read on the network.
+type Files interface {
+	// Find lists at most most paths below the roots that fit what was typed, the
+	// best first; an empty query fits all. What is ignored is left out. A query
+	// that begins with ~, ./, ../ or / lists that folder.
+	Find(ctx context.Context, roots []string, query string, most int) []FileName
+	// Read is what a reference stands for, as a part of a prompt. It never fails:
+	// what cannot be read says so.
+	Read(ctx context.Context, roots []string, r Reference) Block
+	// Undo takes changes back, the last one first: a file that is what a change
+	// left becomes what it was before. editor may be nil.
+	Undo(ctx context.Context, m Meta, e Editor, changes []Diff) []RevertedFile
+}
+
+// FileName is a file or a folder.
+type FileName struct {
+	Path   string // absolute
+	Folder bool
+}
+
+// Reference is something that a user attached to a prompt. Exactly one of Path
+// and URL is used. Lines, 1-based and inclusive, is a part of a file; zero: all.
+type Reference struct {
+	Path  string // absolute; a folder stands for the text of its files
+	Lines [2]int
+	URL   string
 }
 
 // Command is something that a user can begin a prompt with: "/NAME arguments".
@@ -62,6 +100,11 @@ type Argument struct {
 func (p *Profile) Agent(name string) (Agent, bool) {
 	for _, a := range p.Agents {
 		if name == "" || a.Name == name {
+			return a, true
+		}
+	}
+	for _, a := range p.Subagents {
+		if a.Name == name {
 			return a, true
 		}
 	}

@@ -43,9 +43,90 @@ func messageOf(ev Event) MessageID {
 	case TextDelta:
 		return e.Message
 	case Opened, Claimed, PromptQueued, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, Asked, Answered,
-		PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Flagged, Expanded, Truncated, TurnEnded, Unknown:
+		PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Flagged, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
 	}
 	return ""
+}
+
+// Rollback takes back what is behind a position: what was said there (messages),
+// and the changes of files that calls there have made, their sub-sessions' too
+// (files). It is refused while a turn runs, and blocks until it is durable. What
+// became of each file is returned, and recorded as Reverted.
+func (a *Attachment) Rollback(ctx context.Context, after Pos, messages, files bool) ([]RevertedFile, error) {
+	if id := a.State().Turn; id != "" {
+		return nil, &BusyError{id}
+	}
+	var changes []Diff
+	if files {
+		var err error
+		if changes, err = a.s.changesBehind(ctx, after); err != nil {
+			return nil, err
+		}
+	}
+	if messages {
+		if err := a.Truncate(ctx, after); err != nil {
+			return nil, err
+		}
+	}
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	if err := a.command(ctx); err != nil {
+		return nil, err
+	}
+	prof, err := a.s.g.Profile(ctx, a.s.meta.Roots)
+	if err != nil {
+		return nil, err
+	}
+	if prof.Files == nil {
+		return nil, errors.New("undo changes of files: there are no tools for files here")
+	}
+	done := prof.Files.Undo(ctx, a.s.meta, host{a.s}.Editor(), changes)
+	return done, a.change(context.WithoutCancel(ctx), func(*State) Event { return Reverted{Files: done, By: a.client.Name} })
+}
+
+// changesBehind lists the changes of files that calls behind a position made, in
+// their order.
+func (s *Session) changesBehind(ctx context.Context, after Pos) (list []Diff, err error) {
+	head := s.Head()
+	r := s.newReader(after, nil)
+	defer r.Close()
+	for {
+		recs, err := r.Until(ctx, head)
+		if err != nil || len(recs) == 0 {
+			return list, err
+		}
+		for _, rec := range recs {
+			c, ok := rec.Event.(CallChanged)
+			if !ok || !c.Call.State.Ended() {
+				continue
+			}
+			if c.Call.Child != "" {
+				inner, err := s.changesOf(ctx, c.Call.Child)
+				if err != nil {
+					return list, err
+				}
+				list = append(list, inner...)
+			}
+			for _, b := range c.Call.Content {
+				if d, ok := b.(Diff); ok && c.Call.State == Succeeded {
+					list = append(list, d)
+				}
+			}
+		}
+	}
+}
+
+// changesOf lists those of a sub-session; none if it is no more.
+func (s *Session) changesOf(ctx context.Context, id SessionID) ([]Diff, error) {
+	child, err := s.g.Open(ctx, s.meta.Principal, id)
+	if errors.Is(err, ErrNotFound) || err == nil && child.meta.Parent != s.meta.ID {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return child.changesBehind(ctx, Pos{})
 }
 
 // Flag marks a message of the session, or takes the mark off (an empty text). It
@@ -150,9 +231,9 @@ func copyOf(rec Record, upto Pos) Event {
 func copied(ev Event) bool {
 	switch ev.(type) {
 	case TurnStarted, Steered, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, PlanChanged, UsageChanged,
-		TitleChanged, SettingsChanged, Notice, Flagged, Expanded, TurnEnded:
+		TitleChanged, SettingsChanged, Notice, Flagged, Expanded, Compacted, Reverted, Cited, TurnEnded:
 		return true
-	case Opened, Claimed, PromptQueued, Phase, Asked, Answered, Bound, Truncated, Unknown:
+	case Opened, Claimed, PromptQueued, Phase, Asked, Answered, Bound, Moved, Truncated, Unknown:
 	}
 	return false
 }

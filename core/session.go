@@ -258,7 +258,7 @@ func listed(ev Event) bool {
 	case TurnStarted, Steered, TurnEnded, TitleChanged, SettingsChanged, Flagged, Truncated:
 		return true
 	case Opened, Claimed, PromptQueued, Phase, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput,
-		Asked, Answered, PlanChanged, UsageChanged, Bound, Notice, Expanded, Unknown:
+		Asked, Answered, PlanChanged, UsageChanged, Bound, Notice, Expanded, Compacted, Reverted, Cited, Moved, Unknown:
 	}
 	return false
 }

@@ -84,6 +84,10 @@ func (s *State) apply(ev Event, at time.Time) {
 		if e.Reply.Remember != "" && e.Reply.Outcome == OutcomeDecided {
 			s.remembered[e.Reply.Remember] = e.Reply.Decision
 		}
+	case Compacted:
+		if e.After > 0 {
+			s.Context = e.After
+		}
 	case PlanChanged:
 		s.Plan = e.Entries
 	case UsageChanged:
@@ -106,7 +110,7 @@ func (s *State) apply(ev Event, at time.Time) {
 		} else {
 			s.flags[e.Message] = e.Text
 		}
-	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, Notice, Expanded, Truncated, Unknown:
+	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, Notice, Expanded, Reverted, Cited, Moved, Truncated, Unknown:
 	}
 }
 

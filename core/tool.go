@@ -37,6 +37,11 @@ type ToolHost interface {
 	Meta() Meta
 	// Editor is the editor that prompted the turn which runs, or nil.
 	Editor() Editor
+	// Board holds what is nobody's session: the jobs that run behind it.
+	Board() *Board
+	// Delegate runs a task in a session of its own, and blocks until its turn has
+	// ended; when ctx ends that is stopped. What it wants to ask is asked here.
+	Delegate(context.Context, Task) (Delegated, error)
 	// Ask puts a question to the user; it blocks until it is settled, the
 	// deadline passes or ctx ends. Without anybody to ask it returns at once
 	// with OutcomeAlone.
@@ -68,6 +73,10 @@ type Invocation struct {
 	Output func(text string)
 	// Plan replaces the session's plan; nil while Preview runs.
 	Plan func([]PlanEntry)
+	// Show changes how the running call is shown; nil while Preview runs.
+	Show func(Showing)
+	// Origin says who prompted the turn.
+	Origin Origin
 }
 
 // Preview describes a call before it runs.
@@ -77,6 +86,37 @@ type Preview struct {
 	Locations []Location
 	Content   []Block // shown with the request for approval: a diff
 	Access    []Access
+}
+
+// Showing is how a running call is shown from now on; what is zero stays.
+type Showing struct {
+	Title   string
+	Content []Block
+	Child   SessionID // where its work is done
+	Meta    json.RawMessage
+}
+
+// Task is work for an agent in a session of its own. Call is the call that hands
+// it over.
+type Task struct {
+	Agent  string // of the profile's Agents or Subagents
+	Model  string // PROVIDER/MODEL; empty: that of the session
+	Title  string
+	Prompt []Block
+	Origin Origin // of the turn that hands it over
+	// Started is called when the session is there, before its turn begins; nil: it
+	// is not.
+	Started func(SessionID)
+	// Follow is called with everything that happens there, in order; nil: it is not.
+	Follow func(Record)
+}
+
+// Delegated is what came of a Task: the agent's last words.
+type Delegated struct {
+	Session SessionID
+	Text    string
+	Stop    StopReason
+	Err     string // of StopError
 }
 
 // Result is what came of a call.

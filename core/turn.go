@@ -75,6 +75,18 @@ func (t *Turn) NewThought() ThoughtID { return ThoughtID(t.s.newID("h")) }
 // NewCall makes a call's id.
 func (t *Turn) NewCall() CallID { return CallID(t.s.newID("c")) }
 
+// Ask puts a question to the user and blocks until it is settled, as Host.Ask does.
+func (t *Turn) Ask(ctx context.Context, a Ask) (Reply, error) { return host{t.s}.Ask(ctx, a) }
+
+// Set changes the session's settings, for the user who asked for it with the
+// turn's prompt. The turn itself goes on with those that it began with.
+func (t *Turn) Set(ctx context.Context, set Settings) error {
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
+	}
+	return t.s.publish(ctx, SettingsChanged{Settings: set, By: t.origin.Client})
+}
+
 // Steered takes up what was said to the turn since it was last asked: from now on
 // it stands in the log, here.
 func (t *Turn) Steered() []Steered {
@@ -118,7 +130,7 @@ func (t *Turn) Emit(ctx context.Context, events ...Event) error {
 // may refuses events that are not a back end's to make.
 func (t *Turn) may(ev Event) error {
 	switch e := ev.(type) {
-	case TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, PlanChanged, UsageChanged, TitleChanged, Bound, Notice, Expanded, Phase:
+	case TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, PlanChanged, UsageChanged, TitleChanged, Bound, Notice, Expanded, Compacted, Cited, Moved, Phase:
 		return nil
 	case CallChanged:
 		t.s.mu.Lock()
@@ -128,7 +140,7 @@ func (t *Turn) may(ev Event) error {
 			return fmt.Errorf("call %s: it cannot go from %q to %q", e.Call.ID, was, e.Call.State)
 		}
 		return nil
-	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Asked, Answered, SettingsChanged, Flagged, Truncated, TurnEnded, Unknown:
+	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Asked, Answered, SettingsChanged, Flagged, Reverted, Truncated, TurnEnded, Unknown:
 	}
 	return fmt.Errorf("emit %T: it is not a turn's to make", ev)
 }

@@ -64,7 +64,7 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 			return chunks(dst, v, acp.AgentChunk, "", "\n[The turn failed: "+e.Err+"]\n")
 		}
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
-		core.SettingsChanged, core.Bound, core.Flagged, core.Expanded, core.Unknown:
+		core.SettingsChanged, core.Bound, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
 		// Version 1 has no word for these; arguments come whole with the call.
 	}
 	return dst
@@ -151,6 +151,7 @@ func content(b core.Block) acp.ContentBlock {
 		return acp.ContentBlock{Type: "resource", Resource: res}
 	case core.Diff:
 		return text(b.Patch)
+	case core.Terminal: // it has a content of its own, in a call
 	}
 	return text("")
 }

@@ -27,6 +27,10 @@ var ignored = map[string]string{
 	"Flagged":         "version 1 has no marks",
 	"Bound":           "a back end's own",
 	"Expanded":        "the user goes on to see what was typed",
+	"Compacted":       "the user goes on to see the conversation",
+	"Reverted":        "said by whoever undid it",
+	"Cited":           "no word for it",
+	"Moved":           "the text of the answer says it",
 	"Unknown":         "written by a later version",
 	"TurnEnded":       "the answer to session/prompt",
 }

@@ -21,6 +21,7 @@ type call struct {
 	sent     bool // something of its arguments
 	ran      bool // toolCallRun was sent
 	running  bool // toolCallRunning was sent
+	task     bool // it is shown as the plan
 	outcome  core.Outcome
 }
 
@@ -34,6 +35,12 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 		v.calls[now.ID] = c
 	}
 	c.now = now
+	if isPlan(now) {
+		ordinary := false
+		if dst, ordinary = v.planCall(dst, c); !ordinary {
+			return v.over(dst, c)
+		}
+	}
 	switch now.State {
 	case core.Proposed:
 		if v.dialect == Doc001 { // there a call is prepared once, with all of its arguments
@@ -43,30 +50,38 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 	case core.Awaiting:
 		dst = v.prepare(dst, c)
 		if v.live { // a replay shows only those that still wait, at its end
-			dst = v.run(dst, c, now, true)
+			dst = v.run(dst, c, true)
 		}
 	case core.Running:
 		dst = v.prepare(dst, c)
-		dst = v.run(dst, c, now, false)
+		dst = v.run(dst, c, false)
 		if !c.running && v.dialect != Doc001 {
 			c.running = true
 			dst = v.content(dst, eca.RoleAssistant, eca.ToolCallRunning{
-				ToolCall: toolCall(eca.TypeToolCallRunning, now), Arguments: object(now.Args), Summary: now.Title, Details: details(now.Content),
+				ToolCall: toolCall(eca.TypeToolCallRunning, c), Arguments: object(now.Args), Summary: now.Title, Details: v.details(c),
 			})
 		}
 	case core.Succeeded, core.Errored:
-		dst = v.called(v.prepare(dst, c), now)
-		delete(v.calls, now.ID)
+		dst = v.called(v.prepare(dst, c), c)
 	case core.Rejected:
 		why := byRule
 		if c.outcome == core.OutcomeDecided {
 			why = byUser
 		}
-		dst = v.rejected(v.prepare(dst, c), now, why)
-		delete(v.calls, now.ID)
+		dst = v.rejected(v.prepare(dst, c), c, why)
 	case core.Canceled:
-		dst = v.rejected(v.prepare(dst, c), now, byStop)
-		delete(v.calls, now.ID)
+		dst = v.rejected(v.prepare(dst, c), c, byStop)
+	}
+	return v.over(dst, c)
+}
+
+// over forgets a call that has ended.
+func (v *View) over(dst []byte, c *call) []byte {
+	if c.now.State.Ended() {
+		delete(v.calls, c.now.ID)
+		if c.task {
+			v.planners--
+		}
 	}
 	return dst
 }
@@ -85,7 +100,7 @@ func (v *View) prepare(dst []byte, c *call) []byte {
 	c.sent = c.sent || text != ""
 	if !c.prepared {
 		c.prepared = true
-		c.head = v.prepareHead(c.now)
+		c.head = v.prepareHead(c)
 		if text == "" {
 			return prepared(dst, c, "", c.now.State == core.Awaiting)
 		}
@@ -108,7 +123,7 @@ func whole(text string, one bool) func(func(string) bool) {
 // the call is further on is in the call itself.
 func (v *View) callArgs(dst []byte, e core.CallArgs) []byte {
 	c := v.calls[e.Call]
-	if c == nil || c.now.State != core.Proposed || v.dialect == Doc001 || e.Text == "" {
+	if c == nil || c.now.State != core.Proposed || v.dialect == Doc001 || e.Text == "" || isPlan(c.now) {
 		return dst
 	}
 	c.sent = true
@@ -118,8 +133,8 @@ func (v *View) callArgs(dst []byte, e core.CallArgs) []byte {
 	return dst
 }
 
-func (v *View) prepareHead(now core.Call) []byte {
-	t := toolCall(eca.TypeToolCallPrepare, now)
+func (v *View) prepareHead(c *call) []byte {
+	t := toolCall(eca.TypeToolCallPrepare, c)
 	b := append(slices.Clone(v.head), string(eca.RoleAssistant)+`","content":{"type":"`+eca.TypeToolCallPrepare+`","origin":"`...)
 	b = append(append(b, t.Origin...), `","id":`...)
 	b = wire.AppendString(b, t.ID)
@@ -138,36 +153,37 @@ func prepared(dst []byte, c *call, text string, asks bool) []byte {
 	return append(dst, "}}}\n"...)
 }
 
-func (v *View) run(dst []byte, c *call, now core.Call, asks bool) []byte {
+func (v *View) run(dst []byte, c *call, asks bool) []byte {
 	if c.ran {
 		return dst
 	}
 	c.ran = true
 	return v.content(dst, eca.RoleAssistant, eca.ToolCallRun{
-		ToolCall: toolCall(eca.TypeToolCallRun, now), Arguments: object(now.Args), ManualApproval: asks, Summary: now.Title, Details: details(now.Content),
+		ToolCall: toolCall(eca.TypeToolCallRun, c), Arguments: object(c.now.Args), ManualApproval: asks, Summary: c.now.Title, Details: v.details(c),
 	})
 }
 
-func (v *View) called(dst []byte, now core.Call) []byte {
-	c := eca.ToolCalled{
-		ToolCall: toolCall(eca.TypeToolCalled, now), Arguments: object(now.Args), Error: now.State == core.Errored, Outputs: outputs(now),
-		Summary: now.Title, Details: details(now.Content),
+func (v *View) called(dst []byte, c *call) []byte {
+	now := c.now
+	t := eca.ToolCalled{
+		ToolCall: toolCall(eca.TypeToolCalled, c), Arguments: object(now.Args), Error: now.State == core.Errored, Outputs: outputs(now),
+		Summary: now.Title, Details: v.details(c),
 	}
 	if !now.Start.IsZero() && now.End.After(now.Start) {
-		c.TotalTimeMs = now.End.Sub(now.Start).Milliseconds()
+		t.TotalTimeMs = now.End.Sub(now.Start).Milliseconds()
 	}
 	if v.client == "eca-cli" { // it reads this one field alone
-		for _, o := range c.Outputs {
-			c.Output += o.Text
+		for _, o := range t.Outputs {
+			t.Output += o.Text
 		}
 	}
-	return v.content(dst, eca.RoleAssistant, c)
+	return v.content(dst, eca.RoleAssistant, t)
 }
 
-func (v *View) rejected(dst []byte, now core.Call, why refusal) []byte {
+func (v *View) rejected(dst []byte, c *call, why refusal) []byte {
 	return v.content(dst, eca.RoleAssistant, eca.ToolCallRejected{
-		ToolCall: toolCall(eca.TypeToolCallRejected, now), Arguments: object(now.Args), Reason: v.dialect.reason(why), Summary: now.Title,
-		Details: details(now.Content),
+		ToolCall: toolCall(eca.TypeToolCallRejected, c), Arguments: object(c.now.Args), Reason: v.dialect.reason(why), Summary: c.now.Title,
+		Details: v.details(c),
 	})
 }
 
@@ -181,8 +197,13 @@ func (v *View) answered(dst []byte, e core.Answered) []byte {
 }
 
 // toolCall is what all contents of a call begin with. Clients keep the tool "task"
-// of the server "eca" for their own panel, so nothing of ours may have both names.
-func toolCall(kind string, now core.Call) eca.ToolCall {
+// of the server "eca" for their own panel, so nothing but the plan may have both
+// names.
+func toolCall(kind string, c *call) eca.ToolCall {
+	now := c.now
+	if c.task {
+		return eca.ToolCall{Type: kind, Origin: eca.OriginNative, ID: string(now.ID), Name: eca.ToolTask, Server: eca.NativeServer}
+	}
 	t := eca.ToolCall{Type: kind, Origin: eca.OriginMCP, ID: string(now.ID), Name: now.Tool, Server: now.Server}
 	if now.Server == core.Native {
 		t.Origin, t.Server = eca.OriginNative, eca.NativeServer
@@ -202,8 +223,16 @@ func object(args json.RawMessage) json.RawMessage {
 	return json.RawMessage("{}")
 }
 
-// details shows what a call changes; nil: nothing that the protocol has a form for.
-func details(content []core.Block) any {
+// details shows what a call is about; nil: nothing that the protocol has a form for.
+func (v *View) details(c *call) any {
+	if c.task {
+		return v.taskDetails()
+	}
+	return changes(c.now.Content)
+}
+
+// changes shows what a call changes; nil: nothing.
+func changes(content []core.Block) any {
 	var c *eca.FileChange
 	for _, b := range content {
 		d, ok := b.(core.Diff)
@@ -259,7 +288,7 @@ func outputs(now core.Call) []eca.Output {
 			}
 		case core.Image, core.Audio, core.Link:
 			text = nameOf(b)
-		case core.Diff:
+		case core.Diff, core.Terminal:
 			continue
 		}
 		list = append(list, eca.Output{Type: eca.TypeText, Text: text, Content: text})
@@ -288,6 +317,8 @@ func nameOf(b core.Block) string {
 		return b.URI
 	case core.Diff:
 		return b.Path
+	case core.Terminal:
+		return b.ID
 	}
 	return ""
 }

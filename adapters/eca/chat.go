@@ -88,7 +88,7 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		return dst, f.chat.prompts.After(e)
 	case core.Opened, core.Claimed, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded,
 		core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Expanded, core.Unknown:
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
 	}
 	return dst, nil
 }

@@ -54,7 +54,7 @@ func (p *pager) item(ev core.Event) int {
 	case core.Notice:
 		p.n++
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Truncated, core.TurnEnded, core.Expanded, core.Unknown:
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Truncated, core.TurnEnded, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
 	}
 	return max(p.n-1, 0)
 }

@@ -36,7 +36,7 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 			text += b.Text
 		case core.Link:
 			text += " [" + b.URI + "]"
-		case core.Image, core.Audio, core.Resource, core.Diff:
+		case core.Image, core.Audio, core.Resource, core.Diff, core.Terminal:
 		}
 	}
 	verb, rest, _ := strings.Cut(text, " ")

@@ -181,7 +181,7 @@ func (t *transcript) entry(ev core.Event) (entry, bool) {
 		return entry{Type: eventEnded, Turn: e.Turn, Status: stopStatus(e.Stop), Text: e.Err}, true
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
 		core.CallOutput, core.Asked, core.Answered, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
-		core.Flagged, core.Expanded, core.Truncated, core.Unknown:
+		core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 	return entry{}, false
 }
@@ -203,6 +203,7 @@ func blocksText(blocks []core.Block) string {
 			parts = append(parts, "["+b.URI+"]")
 		case core.Diff:
 			parts = append(parts, "[change to "+b.Path+"]")
+		case core.Terminal: // what it printed is text beside it
 		}
 	}
 	return strings.Join(parts, "\n")

@@ -34,7 +34,7 @@ func told(t *turn, ev core.Event) string {
 		return line(e.Text, maxSummary)
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
 		core.CallOutput, core.Asked, core.Answered, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
-		core.Flagged, core.Expanded, core.Truncated, core.TurnEnded, core.Unknown:
+		core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
 	}
 	return ""
 }

@@ -81,7 +81,7 @@ func (s *screen) record(r core.Record) {
 			s.line(s.warm(printable(text)))
 		}
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
-		core.Asked, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Expanded, core.Truncated, core.Unknown:
+		core.Asked, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 }
 

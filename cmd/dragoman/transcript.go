@@ -117,7 +117,7 @@ func (t *transcript) record(r core.Record) {
 	case core.Truncated:
 		t.block("_What stood behind this point was taken back._")
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs, core.CallOutput,
-		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Expanded, core.Unknown:
+		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
 	}
 }
 
@@ -235,6 +235,7 @@ func blockText(b core.Block) string {
 		return "[" + oneLine(b.URI, 200) + "]\n" + printable(b.Text)
 	case core.Diff:
 		return printable(b.Patch)
+	case core.Terminal: // what it printed is in the call's result
 	}
 	return ""
 }

@@ -81,6 +81,10 @@ func Samples() []core.Event {
 		core.Bound{Agent: "claude", State: json.RawMessage(`{"sessionId":"0198-abc"}`)},
 		core.Flagged{Message: "m1", Text: "here " + Awkward, By: "editor"},
 		core.Expanded{Message: "m1", Text: "Review " + Awkward},
+		core.Compacted{Turn: "t1", Summary: "What was said: " + Awkward, Auto: true, Before: 130_000, After: 900},
+		core.Cited{Message: "m2", Link: core.Link{URI: "https://example.com/source", Title: "A source"}},
+		core.Moved{To: "s3", Title: "A copy"},
+		core.Reverted{Files: []core.RevertedFile{{Path: "/home/ada/app/x.go"}, {Path: "/home/ada/app/y.go", Why: "it has changed since"}}, By: "emacs"},
 		core.Notice{Severity: core.Warning, Text: "the disk is nearly full " + Awkward},
 		core.TurnEnded{Turn: "t1", Stop: core.StopError, Err: "model offline/demo: overloaded"},
 		core.Truncated{After: core.Pos{Epoch: 3, Seq: 4, Off: 0}, By: "zed"},
@@ -99,6 +103,7 @@ func Blocks() []core.Block {
 		core.Resource{URI: "file:///home/ada/a.bin", Blob: []byte{0, 1, 2, 255}},
 		core.Diff{Path: "/home/ada/app/new.go", New: "package x\n", Created: true, Patch: "@@ -0,0 +1 @@\n+package x\n", Added: 1},
 		core.Diff{Path: "/home/ada/app/old.go", Old: "gone\n", Removed: 1},
+		core.Terminal{ID: "term-1"},
 	}
 }
 
@@ -150,7 +155,7 @@ func stream(ev core.Event) string {
 		return "output " + string(ev.Call)
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,
 		core.CallChanged, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
-		core.Bound, core.Notice, core.Flagged, core.Expanded, core.Truncated, core.TurnEnded, core.Unknown:
+		core.Bound, core.Notice, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
 	}
 	return ""
 }

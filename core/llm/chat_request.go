@@ -246,6 +246,7 @@ func blockPart(b core.Block) sentPart {
 		if text == "" {
 			text = fmt.Sprintf("(A change to %s: %d lines added, %d removed)", b.Path, b.Added, b.Removed)
 		}
+	case core.Terminal: // what it printed is text beside it
 	}
 	return sentPart{Type: "text", Text: text}
 }

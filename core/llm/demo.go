@@ -161,7 +161,7 @@ func (p *prompt) read(blocks []core.Block) {
 			p.files = append(p.files, filePath(b.URI))
 		case core.Resource:
 			p.files = append(p.files, filePath(b.URI))
-		case core.Image, core.Audio, core.Diff:
+		case core.Image, core.Audio, core.Diff, core.Terminal:
 		}
 	}
 }

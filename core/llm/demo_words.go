@@ -138,6 +138,7 @@ func blockText(block core.Block) string {
 			return b.Patch
 		}
 		return fmt.Sprintf("(a change to %s: %d lines added, %d removed)", b.Path, b.Added, b.Removed)
+	case core.Terminal: // what it printed is text beside it
 	}
 	return ""
 }

@@ -137,7 +137,7 @@ func lines(events []core.Event) (list []string) {
 		case core.Steered:
 			list = append(list, "steered")
 		case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.CallOutput, core.Asked, core.Answered,
-			core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Flagged, core.Expanded, core.Truncated, core.Unknown:
+			core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 		}
 		stream = ""
 	}

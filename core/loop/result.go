@@ -63,6 +63,7 @@ func told(content []core.Block) []core.Block {
 			diffs = append(diffs, core.Text{Text: fmt.Sprintf("Changed %s: %d lines added, %d removed.", b.Path, b.Added, b.Removed)})
 		case core.Image, core.Audio, core.Link:
 			list = append(list, b)
+		case core.Terminal: // what it printed is text beside it
 		}
 	}
 	if len(list) == 0 {

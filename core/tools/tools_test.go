@@ -25,12 +25,21 @@ type bed struct {
 	editor core.Editor
 	reply  core.Reply
 	asked  []core.Ask
+	board  *core.Board
+	tasks  []core.Task
+
+	delegated core.Delegated
 
 	mu    sync.Mutex // guards the fields below
 	calls int
 }
 
-func (b *bed) Meta() core.Meta     { return b.meta }
+func (b *bed) Meta() core.Meta    { return b.meta }
+func (b *bed) Board() *core.Board { return b.board }
+func (b *bed) Delegate(_ context.Context, t core.Task) (core.Delegated, error) {
+	b.tasks = append(b.tasks, t)
+	return b.delegated, nil
+}
 func (b *bed) Editor() core.Editor { return b.editor }
 func (b *bed) Ask(_ context.Context, a core.Ask) (core.Reply, error) {
 	b.asked = append(b.asked, a)
@@ -43,7 +52,7 @@ func newBed(t testing.TB, opts ...Options) *bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bed{t: t, dir: filepath.Join(top, "app"), away: filepath.Join(top, "app-evil")}
+	b := &bed{board: core.NewBoard(), t: t, dir: filepath.Join(top, "app"), away: filepath.Join(top, "app-evil")}
 	for _, d := range []string{b.dir, b.away} {
 		if err := os.Mkdir(d, 0o755); err != nil {
 			t.Fatal(err)

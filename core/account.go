@@ -1,0 +1,41 @@
+package core
+
+import "context"
+
+// Accounts are the keys of the providers of models. Methods block on the disk.
+type Accounts interface {
+	// List tells of every provider that is configured or known.
+	List(context.Context) []Account
+	// Login takes a step: with no fields it begins. Method is one of the account's,
+	// the empty one the first. An error is for the user.
+	Login(ctx context.Context, provider, method string, fields map[string]string) (LoginStep, error)
+	// Logout forgets what Login kept; no error if there is nothing.
+	Logout(ctx context.Context, provider string) error
+}
+
+// Account is where a provider's key stands.
+type Account struct {
+	Provider   string
+	Label      string // for people
+	Configured bool   // it can be asked now, or needs no key
+	Local      bool   // it needs no key
+	Source     string // of the key: config, env or login; empty: there is none
+	EnvVar     string // where Source is env, or where it would be looked for
+	Methods    []LoginMethod
+}
+
+// LoginMethod is one way to log in.
+type LoginMethod struct{ Key, Label string }
+
+// LoginStep is what a login wants next. Without Fields it is done.
+type LoginStep struct {
+	Message string
+	URL     string // to open in a browser
+	Fields  []LoginField
+}
+
+// LoginField is something that the user types.
+type LoginField struct {
+	Key, Label string
+	Secret     bool
+}
