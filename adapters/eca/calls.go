@@ -293,8 +293,12 @@ func outputs(now core.Call) []eca.Output {
 		}
 		list = append(list, eca.Output{Type: eca.TypeText, Text: text, Content: text})
 	}
-	if len(list) == 0 && now.State == core.Errored && now.Why != "" {
-		list = append(list, eca.Output{Type: eca.TypeText, Text: now.Why, Content: now.Why})
+	if len(list) == 0 { // the early documents want one at least
+		text := ""
+		if now.State == core.Errored {
+			text = now.Why
+		}
+		list = append(list, eca.Output{Type: eca.TypeText, Text: text, Content: text})
 	}
 	return list
 }

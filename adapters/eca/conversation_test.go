@@ -2,6 +2,7 @@ package eca_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"os"
@@ -67,7 +68,14 @@ func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, 
 		h := t.NewThought()
 		return "", t.Emit(ctx, core.ThoughtStarted{Thought: h}, core.ThoughtDelta{Thought: h, Text: rest})
 	case "read", "write":
-		return call(ctx, t, verb, rest)
+		return call(ctx, t, map[string]string{"read": "read_file", "write": "write_file"}[verb], coretest.Args(map[string]string{"path": rest}))
+	case "steps": // look=completed, fix=in_progress
+		var entries []core.PlanEntry
+		for step := range strings.SplitSeq(rest, ", ") {
+			text, status, _ := strings.Cut(step, "=")
+			entries = append(entries, core.PlanEntry{Text: text, Status: core.PlanStatus(status)})
+		}
+		return call(ctx, t, "update_plan", coretest.Args(map[string]any{"entries": entries}))
 	case "use":
 		return "", t.Emit(ctx, core.UsageChanged{
 			Turn: t.ID(), Last: core.Usage{In: 10, Out: 2, Cost: &cost}, Total: core.Usage{In: 10, Out: 2, Cost: &cost}, Context: 12, Window: 1000,
@@ -106,10 +114,8 @@ func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, 
 }
 
 // call has the model write a call's arguments in two parts, and runs it.
-func call(ctx context.Context, t *core.Turn, verb, path string) (core.StopReason, error) {
-	tool := map[string]string{"read": "read_file", "write": "write_file"}[verb]
-	id, args := t.NewCall(), coretest.Args(map[string]string{"path": path})
-	half := len(args) / 2
+func call(ctx context.Context, t *core.Turn, tool string, args json.RawMessage) (core.StopReason, error) {
+	id, half := t.NewCall(), len(args)/2
 	err := t.Emit(ctx,
 		core.CallChanged{Call: core.Call{ID: id, Turn: t.ID(), Server: core.Native, Tool: tool, Kind: core.KindEdit, State: core.Proposed}},
 		core.CallArgs{Call: id, Text: string(args[:half])}, core.CallArgs{Call: id, Text: string(args[half:])})
@@ -172,11 +178,32 @@ var tools = coretest.Tools{
 			return core.Preview{Title: "Read a file"}, nil
 		},
 	},
+	coretest.Tool{
+		Is: core.Spec{Server: core.Native, Name: "update_plan", Kind: core.KindThink, ReadOnly: true},
+		Previews: func(context.Context, core.Invocation) (core.Preview, error) {
+			return core.Preview{Title: "Update the plan"}, nil
+		},
+		Runs: func(_ context.Context, inv core.Invocation) (core.Result, error) {
+			var args struct{ Entries []core.PlanEntry }
+			if err := json.Unmarshal(inv.Args, &args); err != nil {
+				return core.Result{}, err
+			}
+			if len(args.Entries) > 0 && args.Entries[0].Text == "too much" {
+				return core.Result{}, errors.New("the plan is too long")
+			}
+			inv.Plan(args.Entries)
+			return core.Result{Blocks: []core.Block{core.Text{Text: "the plan is shown"}}}, nil
+		},
+	},
 }
 
 // judge wants writes approved, and remembers.
 var judge = coretest.Policy(func(c core.Check) core.Verdict {
 	switch {
+	case strings.Contains(string(c.Call.Args), "ask first"):
+		return core.Verdict{Effect: core.MustAsk, Why: "a rule says so"}
+	case strings.Contains(string(c.Call.Args), "forbidden"):
+		return core.Verdict{Effect: core.Deny, Why: "a rule forbids it"}
 	case c.Spec.ReadOnly:
 		return core.Verdict{Effect: core.Allow, Why: "it only reads"}
 	case c.Origin.Approvals == core.ApprovalsReadOnly:

@@ -83,7 +83,8 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.truncated(dst)
 	case core.Opened, core.Claimed, core.Bound, core.Expanded, core.Unknown: // not for people
 	case core.CallOutput: // the protocol has nothing for the output of a call that runs; all of it is in toolCalled
-	case core.PlanChanged: // the call that changed it is shown
+	case core.PlanChanged:
+		return v.planChanged(dst, r, e)
 	}
 	return dst
 }
@@ -180,6 +181,7 @@ func (v *View) turnEnded(dst []byte, e core.TurnEnded, at time.Time) []byte {
 		v.turn, v.busy = "", ""
 		clear(v.calls)
 		clear(v.asks)
+		v.planners = 0
 		for _, id := range slices.Sorted(maps.Keys(v.thoughts)) { // a turn that was stopped while it thought
 			dst = v.thoughtEnd(dst, id, at.Sub(v.thoughts[id]))
 		}

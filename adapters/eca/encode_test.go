@@ -27,7 +27,6 @@ var silent = map[string]map[Dialect]bool{
 	"Moved":        {Now: true, Doc000: true, Doc001: true},
 	"Bound":        {Now: true, Doc000: true, Doc001: true},
 	"Unknown":      {Now: true, Doc000: true, Doc001: true},
-	"PlanChanged":  {Now: true, Doc000: true, Doc001: true}, // the call that changed it is shown
 	"CallOutput":   {Now: true, Doc000: true, Doc001: true}, // toolCalled has all of it
 	"Asked":        {Now: true, Doc000: true, Doc001: true}, // toolCallRun asks
 	"Answered":     {Now: true, Doc000: true, Doc001: true}, // the call's own record shows what was decided
@@ -211,8 +210,11 @@ func (c *client) call(kind, id string, content map[string]any, line string) {
 	if _, ok := content["arguments"].(map[string]any); !ok {
 		c.t.Errorf("arguments are no object: %s", line)
 	}
-	if content["server"] == "eca" && content["name"] == "task" {
-		c.t.Errorf("clients take this for their panel of tasks: %s", line)
+	details, _ := content["details"].(map[string]any)
+	if panel := content["server"] == "eca" && content["name"] == "task"; c.dialect == Now && panel != (details["type"] == "task") {
+		c.t.Errorf("clients take the plan, and nothing else, for their panel of tasks: %s", line)
+	} else if panel && content["manualApproval"] == true {
+		c.t.Errorf("nobody can approve this: %s", line)
 	}
 	shown.state += " " + kind
 }

@@ -215,7 +215,11 @@ func serverUpdated(item core.ServerItem, d Dialect) eca.ServerUpdatedParams {
 		if !json.Valid(schema) {
 			schema = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
-		p.Tools = append(p.Tools, eca.ServerTool{Name: t.Name, Description: t.Description, Parameters: schema})
+		name := t.Name
+		if item.Name == core.Native && name == planTool {
+			name = eca.ToolTask
+		}
+		p.Tools = append(p.Tools, eca.ServerTool{Name: name, Description: t.Description, Parameters: schema})
 	}
 	return p
 }

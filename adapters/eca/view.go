@@ -33,6 +33,8 @@ type View struct {
 	asks     map[core.AskID]core.CallID
 	thoughts map[core.ThoughtID]time.Time // those that have not ended, and when they began
 	queued   map[core.TurnID][]core.Block
+	steps    []core.PlanEntry // the agent's plan
+	planners int              // how many calls that change it are shown as that
 }
 
 // newView returns the view of a reader that has nothing yet.
@@ -58,7 +60,7 @@ func (v *View) settle(dst []byte) []byte {
 	waiting := slices.SortedFunc(maps.Values(v.calls), func(a, b *call) int { return a.n - b.n })
 	for _, c := range waiting {
 		if c.now.State == core.Awaiting {
-			dst = v.run(dst, c, c.now, true)
+			dst = v.run(dst, c, true)
 		}
 	}
 	if v.turn != "" {

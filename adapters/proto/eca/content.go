@@ -202,3 +202,42 @@ type MetadataContent struct {
 	Type  string `json:"type"`
 	Title string `json:"title"`
 }
+
+// TypeTask is the type of Task.
+const TypeTask = "task"
+
+// Task is the details of a call of ToolTask: all of the agent's plan.
+type Task struct {
+	Type              string      `json:"type"`
+	Tasks             []TaskItem  `json:"tasks"`
+	InProgressTaskIDs []int       `json:"inProgressTaskIds"`
+	Summary           TaskSummary `json:"summary"`
+	ActiveSummary     string      `json:"activeSummary,omitempty"`
+}
+
+// TaskStatus is how far a step is.
+type TaskStatus string
+
+const (
+	TaskPending    TaskStatus = "pending"
+	TaskInProgress TaskStatus = "in-progress"
+	TaskDone       TaskStatus = "done"
+)
+
+// TaskItem is one step.
+type TaskItem struct {
+	ID          int        `json:"id"`
+	Subject     string     `json:"subject"`
+	Description string     `json:"description"`
+	Status      TaskStatus `json:"status"`
+	Priority    string     `json:"priority"` // high, medium, low
+	IsBlocked   bool       `json:"isBlocked"`
+}
+
+// TaskSummary counts the steps.
+type TaskSummary struct {
+	Done       int `json:"done"`
+	InProgress int `json:"inProgress"`
+	Pending    int `json:"pending"`
+	Total      int `json:"total"`
+}
