@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,6 +34,8 @@ type held struct {
 	stopping core.TurnID
 	asking   map[core.AskID]bool   // what is being put to the client's user now
 	limits   map[core.AskID]func() // stops the clock of what the client may come back with
+	folds    []*turn               // at most keepFolds, which nobody follows now; the one used last is the last
+	seen     begun                 // the newest turn that newest has found
 }
 
 // begun is a turn that this client began, and where in the log.
@@ -44,6 +47,38 @@ type begun struct {
 
 // keepBegun is how many turns a held session remembers the beginnings of; of others the log is read from the start.
 const keepBegun = 64
+
+// keepFolds is how many turns a held session remembers the folds of, so that a caller who polls does not make us read a
+// turn from its beginning each time.
+const keepFolds = 4
+
+// borrow takes the fold of a turn as it was left, or an empty one. It is the caller's until giveBack.
+func (h *held) borrow(id core.TurnID) *turn {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if i := slices.IndexFunc(h.folds, func(t *turn) bool { return t.id == id }); i >= 0 {
+		t := h.folds[i]
+		h.folds = slices.Delete(h.folds, i, i+1)
+		return t
+	}
+	return &turn{id: id}
+}
+
+// giveBack keeps a fold for the next caller. Of two of one turn the one that goes further stays.
+func (h *held) giveBack(t *turn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if i := slices.IndexFunc(h.folds, func(o *turn) bool { return o.id == t.id }); i >= 0 {
+		if t.at.Before(h.folds[i].at) {
+			t = h.folds[i]
+		}
+		h.folds = slices.Delete(h.folds, i, i+1)
+	}
+	if len(h.folds) == keepFolds {
+		h.folds = slices.Delete(h.folds, 0, 1)
+	}
+	h.folds = append(h.folds, t)
+}
 
 // open finds a session, attaching to it the first time. It may block on the store.
 func (c *client) open(ctx context.Context, req *mcp.CallToolRequest, id core.SessionID) (*held, error) {
@@ -150,11 +185,12 @@ func (h *held) from(turn core.TurnID) core.Pos {
 }
 
 // newest finds the turn that began last, and where. It looks behind the last one
-// that this connection began; at the whole log only where a truncation hides that.
+// that this connection began or has found; at the whole log only the first time,
+// and where a truncation hides that.
 func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err error) {
 	h.mu.Lock()
-	var last core.Pos
-	if n := len(h.begun); n > 0 {
+	last := h.seen.from
+	if n := len(h.begun); n > 0 && last.Before(h.begun[n-1].from) {
 		last = h.begun[n-1].from
 	}
 	h.mu.Unlock()
@@ -164,6 +200,11 @@ func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err
 	}
 	if turn == "" && err == nil {
 		err = errNoTurn
+	}
+	if err == nil {
+		h.mu.Lock()
+		h.seen = begun{turn: turn, from: from}
+		h.mu.Unlock()
 	}
 	return turn, from, err
 }

@@ -88,7 +88,10 @@ func happened(t *turn, ev core.Event) (event, bool) {
 		return event{Type: eventTool, ID: string(e.Call.ID), Name: toolName(e.Call), Status: callStatus(e.Call.State), Text: summary(e.Call)}, true
 	case core.Asked:
 		if e.Ask.Kind == core.AskApproval {
-			a := t.approval(e.Ask)
+			a, ok := t.asked[e.Ask.ID]
+			if !ok {
+				a = t.approval(e.Ask)
+			}
 			return event{Type: eventApproval, ID: string(a.ID), Name: a.Tool, Text: a.Summary}, true
 		}
 	case core.PlanChanged:

@@ -22,7 +22,7 @@ type follower struct {
 	c        *client
 	req      *mcp.CallToolRequest
 	h        *held
-	turn     turn
+	turn     *turn
 	again    bool          // what is there already was told in an earlier call
 	wait     time.Duration // that are left
 	progress progress
@@ -40,22 +40,31 @@ const (
 	mustAsk           // what waits is for the caller to settle
 )
 
-// follow reads the log behind from until the turn has ended, a person must be asked whom a request cannot reach, or the
-// time is up. It blocks; when ctx ends it returns its cause.
+// follow reads the log behind from, or behind where the fold was left, until the turn has ended, a person must be asked
+// whom a request cannot reach, or the time is up. It blocks; when ctx ends it returns its cause.
 func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
+	if from.Before(f.turn.at) {
+		from = f.turn.at
+		if err := f.catchUp(ctx); err != nil {
+			return timeUp, err
+		}
+	}
+	if f.turn.ended {
+		return turnEnded, nil
+	}
 	asking, stop := context.WithCancel(ctx)
 	defer f.asked.wait() // after stop: what is open is taken back
 	defer stop()
 	r := f.h.a.Read(from)
 	defer r.Close()
 	head := f.h.a.Head()
-	for {
+	for looked := false; ; looked = true {
 		var recs []core.Record
 		var err error
 		replay := r.Pos().Before(head)
 		if replay {
 			recs, err = r.Until(ctx, head)
-		} else {
+		} else if looked { // what the fold has may be enough
 			recs, err = f.next(ctx, r)
 		}
 		if err != nil && !errors.Is(err, errLook) {
@@ -65,6 +74,7 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 		if f.turn.ended {
 			return turnEnded, nil
 		}
+		f.turn.at = r.Pos()
 		if r.Pos().Before(head) {
 			continue
 		}
@@ -86,6 +96,32 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 	}
 }
 
+// catchUp tells what the fold has and the caller has not heard: the newest line, and the events behind its cursor.
+func (f *follower) catchUp(ctx context.Context) error {
+	f.progress.tell(ctx, time.Now(), f.turn.line, true)
+	if f.events == nil {
+		return nil
+	}
+	if f.events.after.Before(f.turn.from) {
+		f.events.after = f.turn.from
+	}
+	r := f.h.a.Read(f.events.after)
+	defer r.Close()
+	for r.Pos().Before(f.turn.at) && !f.events.full {
+		recs, err := r.Until(ctx, f.turn.at)
+		if err != nil {
+			return err
+		}
+		for _, rec := range recs {
+			if !(core.Pos{Epoch: rec.Epoch, Seq: rec.Seq, Off: rec.Off}).Before(f.turn.at) {
+				return nil
+			}
+			f.events.add(f.turn, rec)
+		}
+	}
+	return nil
+}
+
 // take folds records.
 func (f *follower) take(ctx context.Context, recs []core.Record, replay bool) {
 	for _, rec := range recs {
@@ -93,12 +129,15 @@ func (f *follower) take(ctx context.Context, recs []core.Record, replay bool) {
 			continue
 		}
 		if f.events != nil {
-			f.events.add(&f.turn, rec)
+			f.events.add(f.turn, rec)
 		}
 		if f.turn.ended {
 			return
 		}
-		f.progress.tell(ctx, time.Now(), told(&f.turn, rec.Event), replay)
+		if text := told(f.turn, rec.Event); text != "" {
+			f.turn.line = text
+			f.progress.tell(ctx, time.Now(), text, replay)
+		}
 	}
 }
 
@@ -144,6 +183,8 @@ func (f *follower) answer() (*mcp.CallToolResult, any, error) {
 
 // run follows a turn and makes the call's result of what that comes to.
 func (f *follower) run(ctx context.Context, from core.Pos) (*mcp.CallToolResult, any, error) {
+	f.turn = f.h.borrow(f.turn.id)
+	defer func() { f.h.giveBack(f.turn) }()
 	why, err := f.follow(ctx, from)
 	if err != nil {
 		return failed(f.h.id, err)

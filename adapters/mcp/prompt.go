@@ -94,7 +94,7 @@ func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolReq
 
 func (c *client) follower(req *mcp.CallToolRequest, h *held, id core.TurnID, wait *int) *follower {
 	f := &follower{
-		c: c, req: req, h: h, turn: turn{id: id}, wait: defaultWait, asker: askerOf(req),
+		c: c, req: req, h: h, turn: &turn{id: id}, wait: defaultWait, asker: askerOf(req),
 		progress: progress{req: req, token: req.Params.GetProgressToken(), stalled: c.link.stalled},
 	}
 	if wait != nil {

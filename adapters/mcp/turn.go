@@ -19,9 +19,14 @@ const (
 // turn is the fold of one core turn's records: all that a result says. Records come in the log's order, runs in any
 // pieces. Those before the turn's beginning and behind its end are passed over.
 type turn struct {
-	id      core.TurnID
-	begun   bool
-	ended   bool
+	id    core.TurnID
+	begun bool
+	ended bool
+	from  core.Pos                // of the reader that gets the turn's first record next
+	at    core.Pos                // up to where the fold goes, while nobody follows
+	line  string                  // the newest line about it
+	asked map[core.AskID]approval // as they stood when they were asked
+
 	stop    core.StopReason
 	err     string
 	text    limited
@@ -37,11 +42,16 @@ type turn struct {
 func (t *turn) apply(r core.Record) bool {
 	switch e := r.Event.(type) {
 	case core.TurnStarted:
-		t.begun = t.begun || e.Turn == t.id
+		if e.Turn == t.id && !t.begun {
+			t.begun, t.from = true, core.Pos{Epoch: r.Epoch, Seq: r.Seq}
+		}
 		return e.Turn == t.id
 	case core.TurnEnded:
 		if e.Turn == t.id && !t.ended {
-			t.ended, t.stop, t.err = true, e.Stop, e.Err
+			if !t.begun { // it was taken back while it was queued
+				t.from = core.Pos{Epoch: r.Epoch, Seq: r.Seq}
+			}
+			t.ended, t.stop, t.err, t.at = true, e.Stop, e.Err, r.End()
 			return true
 		}
 		return false
@@ -66,6 +76,7 @@ func (t *turn) within(ev core.Event) {
 	case core.Asked:
 		if e.Ask.Kind == core.AskApproval {
 			t.asks = append(t.asks, e.Ask)
+			t.remember(e.Ask)
 		}
 	case core.Answered:
 		t.asks = slices.DeleteFunc(t.asks, func(a core.Ask) bool { return a.ID == e.Ask })
@@ -74,6 +85,16 @@ func (t *turn) within(ev core.Event) {
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtDelta,
 		core.ThoughtEnded, core.CallArgs, core.CallOutput, core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
 		core.Notice, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
+	}
+}
+
+// remember keeps how an approval was put, for events that are read again when its call has gone on.
+func (t *turn) remember(a core.Ask) {
+	if t.asked == nil {
+		t.asked = map[core.AskID]approval{}
+	}
+	if len(t.asked) < maxCalls {
+		t.asked[a.ID] = t.approval(a)
 	}
 }
 
