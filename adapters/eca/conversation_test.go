@@ -251,13 +251,14 @@ func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 	minted := 0
 	srv := eca.New(eca.Options{
 		Gateway: g, Version: "1.2.3", Cwd: "/w",
-		NewID: func() string { minted++; return "minted-" + string(rune('0'+minted)) },
-		Alive: func(pid int) bool { return pid == 4711 && time.Now().Year() == 2000 },
+		NewID:    func() string { minted++; return "minted-" + string(rune('0'+minted)) },
+		Alive:    func(pid int) bool { return pid == 4711 && time.Now().Year() == 2000 },
+		Shutdown: g.Close,
 	})
 	go func() { served <- srv.Serve(t.Context(), in, out) }()
 	return peer, func() {
 		peer.Hangup()
-		if err := <-served; err != nil {
+		if err := <-served; err != nil && !errors.Is(err, eca.ErrNoShutdown) {
 			t.Errorf("Serve: %v", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	"dragoman/adapters/proto/eca"
 	"dragoman/core"
 )
 
@@ -48,6 +49,18 @@ func plain(err error) string {
 		return own.Message
 	}
 	return err.Error()
+}
+
+// fault is an error within a result.
+func fault(err error) *eca.Fault {
+	f := &eca.Fault{Code: eca.FaultFailed, Message: plain(err)}
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		f.Code = eca.FaultNoChat
+	case errors.Is(err, errCursor):
+		f.Code = eca.FaultCursor
+	}
+	return f
 }
 
 // wrong is the error for parameters that say what cannot be.

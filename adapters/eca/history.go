@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"dragoman/adapters/proto/eca"
@@ -87,6 +88,9 @@ func windowOf(limit *float64, before, after json.RawMessage) (w window, paged bo
 	return w, w != window{-1, -1, -1}, nil
 }
 
+// errCursor says that a client goes on from where nothing is.
+var errCursor = errors.New("this is no place in the chat any more; open it again")
+
 // cursor reads one that meta gave out, as it was or as a number; -1: none.
 func cursor(name string, raw json.RawMessage) (int, error) {
 	raw = bytes.Trim(raw, " \t\r\n\"")
@@ -95,7 +99,7 @@ func cursor(name string, raw json.RawMessage) (int, error) {
 	}
 	n, err := strconv.ParseUint(string(raw), 10, 31)
 	if err != nil {
-		return 0, wrong("%s: not a cursor of this server", name)
+		return 0, fmt.Errorf("%s: %w", name, errCursor)
 	}
 	return int(n), nil
 }
@@ -200,7 +204,8 @@ func (s *Server) history(ctx context.Context, call *wire.Call, p eca.HistoryPara
 	}
 	w, _, err := windowOf(p.Limit, p.Before, p.After)
 	if err != nil {
-		return err
+		s.reply(ctx, call, eca.HistoryResult{Error: fault(err)}, nil)
+		return nil
 	}
 	if w.limit < 0 {
 		w.limit = historyLimit
@@ -208,11 +213,8 @@ func (s *Server) history(ctx context.Context, call *wire.Call, p eca.HistoryPara
 	c := s.chatOf(p.ChatID)
 	c.queue.Go(func() {
 		res, err := c.history(ctx, w)
-		if errors.Is(err, core.ErrNotFound) {
-			err = errNoChat(c.id)
-		}
 		if err != nil {
-			res = eca.HistoryResult{Error: plain(err)}
+			res = eca.HistoryResult{Error: fault(err)}
 		}
 		s.reply(ctx, call, res, nil)
 	})

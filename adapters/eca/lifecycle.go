@@ -17,9 +17,9 @@ import (
 	"dragoman/core"
 )
 
-// persistFor is how long a shutdown waits for turns to end. Clients kill the
-// process three seconds after they asked, some of them sooner.
-const persistFor = 1500 * time.Millisecond
+// persistFor is how long a shutdown waits for turns to end, and then for all else.
+// Clients kill the process three seconds after they asked, some of them sooner.
+const persistFor = time.Second
 
 // initialize is initialize. It is a barrier: nothing that stands behind it is read
 // before it is answered. The result is the superset of the documents: IntelliJ
@@ -29,13 +29,11 @@ func (s *Server) initialize(ctx context.Context, call *wire.Call, p eca.Initiali
 	if s.state.Load() != phaseNew {
 		return jrpc2.Errorf(jrpc2.InvalidRequest, "initialize was sent before")
 	}
-	roots := rootsOf(p.WorkspaceFolders)
-	if len(roots) == 0 {
-		roots = []string{s.cwd()}
-	}
+	folders := rootsOf(p.WorkspaceFolders)
+	roots := s.workspace(folders)
 	peer := peerOf(p)
 	s.mu.Lock()
-	s.peer, s.roots = peer, roots
+	s.peer, s.folders, s.roots = peer, folders, roots
 	s.chosen.selectAgent(peer.agent)
 	s.mu.Unlock()
 	o := s.reload(ctx)
@@ -48,6 +46,14 @@ func (s *Server) initialize(ctx context.Context, call *wire.Call, p eca.Initiali
 		ServerInfo: eca.ServerInfo{Name: "dragoman", Version: s.opts.Version},
 	}, nil)
 	return nil
+}
+
+// workspace is the roots of a workspace of these folders.
+func (s *Server) workspace(folders []string) []string {
+	if len(folders) > 0 {
+		return folders
+	}
+	return []string{s.cwd()}
 }
 
 // cwd is the workspace where the client names none.
@@ -64,26 +70,43 @@ func (s *Server) cwd() string {
 }
 
 // foldersChanged is workspace/didChangeWorkspaceFolders. Chats keep the folders
-// that they were begun with.
+// that they were begun with; what can be chosen, and the servers of tools, are those
+// of the new folders.
 func (s *Server) foldersChanged(ctx context.Context, _ *wire.Call, p eca.FoldersChangedParams) error {
 	gone := rootsOf(p.Event.Removed)
 	s.mu.Lock()
-	roots := slices.DeleteFunc(slices.Clone(s.roots), func(r string) bool { return slices.Contains(gone, r) })
+	folders := slices.DeleteFunc(slices.Clone(s.folders), func(r string) bool { return slices.Contains(gone, r) })
 	for _, r := range rootsOf(p.Event.Added) {
-		if !slices.Contains(roots, r) {
-			roots = append(roots, r)
+		if !slices.Contains(folders, r) {
+			folders = append(folders, r)
 		}
 	}
-	if len(roots) > 0 {
-		s.roots = roots
-	}
+	s.folders, s.roots = folders, s.workspace(folders)
 	s.mu.Unlock()
-	s.reload(ctx)
+	s.refresh(ctx)
+	posted, _ := s.postings()
+	s.pump.Do(func() { s.concerned(posted) })
 	return nil
 }
 
+// concerned tells of the servers that have come to concern the connection, and of
+// those that no longer do.
+func (s *Server) concerned(posted []core.Posting) {
+	for t := range s.told {
+		if !s.concerns(t) {
+			s.untellServer(t)
+		}
+	}
+	for _, p := range posted {
+		if item, ok := p.Item.(core.ServerItem); ok && s.concerns(p.Topic) && s.told[p.Topic] == "" {
+			s.tellServer(p.Topic, item)
+		}
+	}
+}
+
 // shutdown is shutdown. What runs is stopped, and all of it is stored before the
-// answer: the Emacs client kills the process as soon as it has that.
+// answer: the Emacs client kills the process as soon as it has that. The answer is an
+// error if it could not be stored.
 func (s *Server) shutdown(ctx context.Context, call *wire.Call, _ none) error {
 	s.state.Store(phaseDown)
 	chats := s.allChats()
@@ -91,20 +114,41 @@ func (s *Server) shutdown(ctx context.Context, call *wire.Call, _ none) error {
 		c.prompts.Cancel()
 	}
 	s.wg.Go(func() {
-		// A prompt's end is seen only once the store has it.
-		if !s.settled(ctx, chats) {
-			s.log.Warn("shut down before every turn had ended")
-		}
+		err := s.close(ctx, chats)
 		s.pump.Do(func() {
-			call.Reply(nil, nil)
+			call.Reply(nil, wireError(err))
 			close(s.down)
 		})
 	})
 	return nil
 }
 
+// close waits until no prompt of the chats is open, and ends all else. It returns
+// what could not be stored; what only takes long is left behind.
+func (s *Server) close(ctx context.Context, chats []*chat) error {
+	// A prompt's end is seen only once the store has it.
+	if !settled(ctx, chats) {
+		s.log.Warn("shut down before every turn had ended")
+	}
+	if s.opts.Shutdown == nil {
+		return nil
+	}
+	ended := make(chan error, 1) // one result, never waited for
+	s.wg.Go(func() { ended <- s.opts.Shutdown(context.WithoutCancel(ctx)) })
+	t := time.NewTimer(persistFor)
+	defer t.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-t.C:
+		s.log.Warn("shut down before everything had ended")
+	case <-ctx.Done():
+	}
+	return nil
+}
+
 // settled waits until no prompt of the chats is open.
-func (s *Server) settled(ctx context.Context, chats []*chat) bool {
+func settled(ctx context.Context, chats []*chat) bool {
 	if len(chats) == 0 {
 		return true
 	}
@@ -138,7 +182,7 @@ func (s *Server) exit(ctx context.Context, _ *wire.Call, _ none) error {
 		return nil
 	}
 	s.wg.Go(func() {
-		t := time.NewTimer(2 * persistFor)
+		t := time.NewTimer(3 * persistFor)
 		defer t.Stop()
 		select {
 		case <-s.down:

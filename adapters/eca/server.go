@@ -30,6 +30,10 @@ type Options struct {
 	NewID    func() string      // of chats that have no id of the client's; nil: a random UUID
 	Alive    func(pid int) bool // whether a process lives; nil: the system is asked
 	Recorder *wire.Recorder     // takes down both directions; nil: none
+	// Shutdown ends all that runs behind the connection and stores it, when the
+	// client asks for that; Serve waits for it. nil: only the turns of the connection
+	// are ended.
+	Shutdown func(context.Context) error
 }
 
 // Server is the server's side of one connection.
@@ -41,15 +45,17 @@ type Server struct {
 	end  context.CancelCauseFunc // ends the reading, and so the connection
 	wg   sync.WaitGroup          // every goroutine of the server
 
+	told  servers       // of the pump's goroutine
 	state atomic.Int32  // a phase
 	down  chan struct{} // closed when shutdown has been answered
 
-	mu     sync.Mutex // guards the fields below
-	peer   peer
-	roots  []string
-	offer  *offer
-	chosen choice // for chats that have none of their own
-	chats  map[core.SessionID]*chat
+	mu      sync.Mutex // guards the fields below
+	peer    peer
+	folders []string // that the client names
+	roots   []string // the same, or the process's folder; never empty behind initialize
+	offer   *offer
+	chosen  choice // for chats that have none of their own
+	chats   map[core.SessionID]*chat
 }
 
 // phase is where a connection stands.
@@ -67,6 +73,10 @@ var (
 	errAlone = errors.New("the client's process has ended")
 )
 
+// ErrNoShutdown says that a client left without having sent shutdown before. The
+// protocol wants another exit code then.
+var ErrNoShutdown = errors.New("the client left without asking to shut down")
+
 // New returns a server. Serve makes it go, once.
 func New(o Options) *Server {
 	if o.Log == nil {
@@ -78,13 +88,14 @@ func New(o Options) *Server {
 	if o.Alive == nil {
 		o.Alive = alive
 	}
-	return &Server{opts: o, log: o.Log, down: make(chan struct{}), offer: newOffer(nil), chats: map[core.SessionID]*chat{}}
+	return &Server{opts: o, log: o.Log, down: make(chan struct{}), offer: newOffer(nil), told: servers{}, chats: map[core.SessionID]*chat{}}
 }
 
 // Serve speaks the protocol over in and out. It blocks until the client has left,
 // its process has ended, or ctx ends, and everything that it started has ended;
 // both streams are closed then. Turns that were prompted over the connection are
-// stopped when it ends.
+// stopped when it ends. It returns nil if the client has asked to shut down before
+// it left, and ErrNoShutdown if it has not.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	s.conn = wire.NewConn(in, out, wire.Options{
 		Framing: wire.ContentLength, MaxBatch: -1, Recorder: s.opts.Recorder,
@@ -112,6 +123,9 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	})
 	if errors.Is(err, errExit) || errors.Is(err, errAlone) {
 		err = nil
+	}
+	if err == nil && s.state.Load() != phaseDown {
+		err = ErrNoShutdown
 	}
 	end(nil)
 	left(core.ErrClientGone) // it stops the turns, too
@@ -156,6 +170,16 @@ func (s *Server) methods(ctx context.Context) wire.Methods {
 		eca.MethodQueryCommands: wire.Async(with(ctx, s.queryCommands)),
 		eca.MethodProvidersList: wire.Async(with(ctx, s.providersList)),
 		eca.MethodJobsList:      wire.Async(with(ctx, s.jobsList)),
+
+		eca.MethodServerStart:   wire.Async(with(ctx, s.server("started"))),
+		eca.MethodServerStop:    wire.Async(with(ctx, s.server("stopped"))),
+		eca.MethodServerConnect: wire.Async(with(ctx, s.server("connected"))),
+		eca.MethodServerLogout:  wire.Async(with(ctx, s.server("logged out of"))),
+		eca.MethodServerDisable: wire.Async(with(ctx, s.server("disabled"))),
+		eca.MethodServerEnable:  wire.Async(with(ctx, s.server("enabled"))),
+		eca.MethodServerUpdate:  wire.Async(with(ctx, s.serverUpdate)),
+		eca.MethodServerAdd:     wire.Async(with(ctx, s.serverAdd)),
+		eca.MethodServerRemove:  wire.Async(with(ctx, s.serverRemove)),
 	}
 }
 

@@ -399,7 +399,7 @@ func TestProcess(t *testing.T) {
 			synctest.Wait()
 			select {
 			case err := <-served:
-				if !ends || err != nil {
+				if !ends || !errors.Is(err, eca.ErrNoShutdown) {
 					t.Errorf("%s: Serve returned %v", pid, err)
 				}
 				return
@@ -409,7 +409,7 @@ func TestProcess(t *testing.T) {
 				t.Errorf("%s: Serve goes on", pid)
 			}
 			e.tell("exit", "null")
-			if err := <-served; err != nil {
+			if err := <-served; !errors.Is(err, eca.ErrNoShutdown) {
 				t.Errorf("%s: Serve returned %v behind exit", pid, err)
 			}
 			peer.Hangup()

@@ -84,14 +84,15 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 	}
 	w, paged, err := windowOf(p.Limit, p.Before, p.After)
 	if err != nil {
-		return err
+		s.reply(ctx, call, eca.OpenResult{Found: true, ChatID: p.ChatID, Error: fault(err)}, nil)
+		return nil
 	}
 	c := s.chatOf(p.ChatID)
 	c.queue.Go(func() {
 		if err := c.open(ctx, call, w, paged); errors.Is(err, core.ErrNotFound) {
 			s.reply(ctx, call, eca.OpenResult{Found: false}, nil)
 		} else if err != nil {
-			s.reply(ctx, call, eca.OpenResult{Found: false, Error: err.Error()}, nil)
+			s.reply(ctx, call, eca.OpenResult{Found: false, Error: fault(err)}, nil)
 		}
 	})
 	return nil

@@ -22,26 +22,32 @@ var tasks = [...]eca.ProgressParams{
 // initialized is initialized: from here on the client may be told things. Nothing
 // of it waits for the network; what comes later comes from the board.
 func (s *Server) initialized(ctx context.Context, _ *wire.Call, _ none) error {
-	past, end := context.WithCancel(ctx)
-	end()
-	// With a context that has ended, Next does not wait: it is what is there now.
-	posted, since, _ := s.opts.Gateway.Board().Next(past, 0) //nolint:errcheck // it only says that nothing is there yet
+	posted, since := s.postings()
 	s.pump.Do(func() { s.announce(posted) })
 	s.wg.Go(func() { s.watchBoard(ctx, since) })
 	return nil
 }
 
+// postings is what the board holds now, and the revision that it was read at.
+func (s *Server) postings() (posted []core.Posting, since uint64) {
+	past, end := context.WithCancel(context.Background())
+	end()
+	// With a context that has ended, Next does not wait.
+	posted, since, _ = s.opts.Gateway.Board().Next(past, 0) //nolint:errcheck // it only says that nothing is there yet
+	return posted, since
+}
+
 // announce says what the client is told at the start. It belongs to the pump.
 func (s *Server) announce(posted []core.Posting) {
 	s.progress(eca.ProgressStart)
-	o, p := s.offered(), s.peerNow()
+	o := s.offered()
 	s.configUpdated("", o.config(s.defaults(o)))
 	if !slices.ContainsFunc(posted, func(p core.Posting) bool { return p.Topic.Kind == "server" && p.Topic.Name == core.Native }) {
-		posted = append(posted, core.Posting{Item: core.ServerItem{Name: core.Native, Status: "running"}})
+		posted = append(posted, core.Posting{Topic: core.Topic{Kind: "server", Name: core.Native}, Item: core.ServerItem{Name: core.Native, Status: "running"}})
 	}
 	for _, posting := range posted {
 		if item, ok := posting.Item.(core.ServerItem); ok && s.concerns(posting.Topic) {
-			s.notify(eca.MethodServerUpdated, serverUpdated(item, p.dialect))
+			s.tellServer(posting.Topic, item)
 		}
 	}
 	if o.fault != "" {
@@ -79,12 +85,15 @@ func (s *Server) watchBoard(ctx context.Context, since uint64) {
 func (s *Server) posted(ctx context.Context, p core.Posting) {
 	switch item := p.Item.(type) {
 	case core.ServerItem:
-		s.pump.Do(func() { s.notify(eca.MethodServerUpdated, serverUpdated(item, s.peerNow().dialect)) })
+		s.pump.Do(func() { s.tellServer(p.Topic, item) })
 	case core.ModelsItem, core.AgentsItem:
 		s.refresh(ctx)
 	case core.GoneItem:
-		if p.Topic.Kind == "session" {
+		switch p.Topic.Kind {
+		case "session":
 			s.gone(ctx, p.Topic.Name)
+		case "server":
+			s.pump.Do(func() { s.untellServer(p.Topic) })
 		}
 	case core.SessionItem: // clients ask for the list when they show it
 	}

@@ -38,7 +38,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"mcp --root notes.txt", 1, "", "notes.txt is no folder"},
 		{"chat --agent nobody", 1, "", `there is no agent "nobody"; there are code, plan`},
 		{"chat --session nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
-		{"server --log-level error --verbose --config-file none.yaml", 0, "", ""},
+		{"server --log-level error --verbose --config-file none.yaml", 1, "", ""}, // it ends without having been asked to,
 	} {
 		o := p.run(t, "", strings.Fields(c.args)...)
 		if o.code != c.code || !holds(o.out, c.out) || !holds(o.errs, c.errs) {

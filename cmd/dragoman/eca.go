@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +24,9 @@ start "PATH server": give them the path of dragoman, and "server" means this com
 ends when the editor asks for it, closes our standard input or is gone.
 
 --verbose and --config-file are ECA's own flags for its server and mean the same here: the
-log at level debug, and --config.`,
+log at level debug, and --config.
+
+The exit code is 0 if the editor has asked to shut down before it left, else 1.`,
 		Example: `  dragoman eca
   dragoman server --log-level debug --log-file /tmp/dragoman.log`,
 		Args:    cobra.NoArgs,
@@ -32,7 +36,7 @@ log at level debug, and --config.`,
 				a.flags.logLevel = "debug"
 			}
 			return a.serveStdio(ctx, "eca", func(h *house) server {
-				return eca.New(eca.Options{Gateway: h.gateway, Log: h.log, Version: version, Welcome: h.welcome})
+				return overECA{eca.New(eca.Options{Gateway: h.gateway, Log: h.log, Version: version, Welcome: h.welcome, Shutdown: h.close})}
 			})
 		}),
 	}
@@ -40,6 +44,19 @@ log at level debug, and --config.`,
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "log at level debug, unless --log-level says otherwise")
 	cmd.Flags().StringVar(&a.flags.config, "config-file", "", "the same as --config: the configuration `FILE`")
 	return cmd
+}
+
+// overECA is an ECA server. The process of one that was not asked to shut down
+// fails, as the protocol wants it; there is nobody who could be told more.
+type overECA struct{ *eca.Server }
+
+// Serve implements server.
+func (s overECA) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	err := s.Server.Serve(ctx, in, out)
+	if errors.Is(err, eca.ErrNoShutdown) {
+		return quietError{}
+	}
+	return err
 }
 
 // welcome is what an empty chat shows: who answers, and what is missing.

@@ -49,11 +49,16 @@ func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error
 	if errors.Is(err, core.ErrShutdown) { // a signal: that is what was wanted
 		err = nil
 	}
-	last, done := context.WithTimeoutCause(context.WithoutCancel(ctx), shutdownFor, errors.New("the sessions did not end in time"))
-	defer done()
-	err = errors.Join(err, h.gateway.Close(last), store.Close())
+	err = errors.Join(err, h.close(context.WithoutCancel(ctx)), store.Close())
 	h.profiles.close()
 	return err
+}
+
+// close ends all sessions. Behind the first call it has nothing left to do.
+func (h *house) close(ctx context.Context) error {
+	ctx, done := context.WithTimeoutCause(ctx, shutdownFor, errors.New("the sessions did not end in time"))
+	defer done()
+	return h.gateway.Close(ctx)
 }
 
 // node names this process for people who meet its locks.

@@ -113,6 +113,9 @@ func TestConfigurationErrorIsSaidInEachProtocol(t *testing.T) {
 		}
 		s.until(t, "chat/contentReceived", "modle")
 		s.until(t, "chat/contentReceived", `"finished"`)
+		if err := conn.Ask(ctx, "shutdown", nil, nil); err != nil {
+			t.Error(err)
+		}
 		if err := c.end(); err != nil {
 			t.Error(err)
 		}
@@ -138,12 +141,17 @@ func TestConfigurationErrorIsSaidInEachProtocol(t *testing.T) {
 	})
 }
 
-// The end of our standard input is the end of the program, whatever came before.
+// The end of our standard input is the end of the program, whatever came before. An
+// ECA server fails then, as its protocol wants it where nobody asked to shut down.
 func TestEndOfInputEndsTheProgram(t *testing.T) {
 	for _, command := range []string{"eca", "acp", "mcp"} {
 		p := newPlace(t)
 		for _, input := range []string{"", "garbage", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}` + "\n"} {
-			if o := p.run(t, input, command); o.code != exitOK || o.errs != "" {
+			want := exitOK
+			if command == "eca" {
+				want = exitFailed
+			}
+			if o := p.run(t, input, command); o.code != want || o.errs != "" {
 				t.Errorf("%s, %q: %+v", command, input, o)
 			}
 		}

@@ -145,7 +145,7 @@ type OpenResult struct {
 	Title     string     `json:"title,omitempty"`
 	Selection *Selection `json:"selection,omitempty"`
 	Meta      *PageMeta  `json:"meta,omitempty"` // of a part of the chat
-	Error     string     `json:"error,omitempty"`
+	Error     *Fault     `json:"error,omitempty"`
 }
 
 // PageMeta tells which part of a chat was shown. A cursor is null where nothing is
@@ -169,7 +169,7 @@ type HistoryParams struct {
 type HistoryResult struct {
 	Contents []json.RawMessage `json:"contents,omitzero"`
 	Meta     *PageMeta         `json:"meta,omitempty"`
-	Error    string            `json:"error,omitempty"`
+	Error    *Fault            `json:"error,omitempty"`
 }
 
 // SteerParams says something to the turn that runs.

@@ -20,6 +20,10 @@ const (
 	MethodHistory       = "chat/history"    // not in 000 and 001
 	MethodProvidersList = "providers/list"  // not in 000 and 001
 	MethodJobsList      = "jobs/list"       // not in 000 and 001
+
+	MethodServerUpdate = "mcp/updateServer" // not in 000 and 001
+	MethodServerAdd    = "mcp/addServer"    // not in 000 and 001
+	MethodServerRemove = "mcp/removeServer" // not in 000 and 001
 )
 
 // Notifications of the client.
@@ -35,6 +39,13 @@ const (
 	MethodModelSelected    = "chat/selectedModelChanged"    // not in 000 and 001
 	MethodAgentSelected    = "chat/selectedAgentChanged"    // not in 000 and 001
 	MethodBehaviorSelected = "chat/selectedBehaviorChanged" // of 000
+
+	MethodServerStart   = "mcp/startServer"
+	MethodServerStop    = "mcp/stopServer"
+	MethodServerConnect = "mcp/connectServer" // not in 000 and 001
+	MethodServerLogout  = "mcp/logoutServer"  // not in 000 and 001
+	MethodServerDisable = "mcp/disableServer" // not in 000 and 001
+	MethodServerEnable  = "mcp/enableServer"  // not in 000 and 001
 )
 
 // Notifications of the server.
@@ -46,6 +57,7 @@ const (
 	MethodDeleted         = "chat/deleted"       // not in 000 and 001
 	MethodConfigUpdated   = "config/updated"     // not in 001
 	MethodServerUpdated   = "tool/serverUpdated"
-	MethodProgress        = "$/progress" // not in 000 and 001
+	MethodServerRemoved   = "tool/serverRemoved" // not in 000 and 001
+	MethodProgress        = "$/progress"         // not in 000 and 001
 	MethodShowMessage     = "$/showMessage"
 )

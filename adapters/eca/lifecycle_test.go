@@ -1,0 +1,283 @@
+package eca_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/adapters/eca"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// served is a server of a test, and what it returned in the end.
+type served struct {
+	*editor
+	store *coretest.Memory
+	g     *core.Gateway
+	end   chan error
+}
+
+// begin connects a client; folders are its workspace.
+func begin(t *testing.T, prof func(roots []string) *core.Profile, folders ...string) *served {
+	t.Helper()
+	s := &served{store: coretest.NewMemory(), end: make(chan error, 1)}
+	s.g = core.New(core.Config{Store: s.store, Profile: func(_ context.Context, roots []string) (*core.Profile, error) { return prof(roots), nil }})
+	in, out, peer := wiretest.New(wire.ContentLength)
+	srv := eca.New(eca.Options{Gateway: s.g, Cwd: "/cwd", Shutdown: s.g.Close})
+	go func() { s.end <- srv.Serve(t.Context(), in, out) }()
+	s.editor = &editor{t: t, peer: peer}
+	list := []string{}
+	for _, f := range folders {
+		list = append(list, fmt.Sprintf(`{"uri":"file://%s","name":"x"}`, f))
+	}
+	s.ask("initialize", fmt.Sprintf(`{"processId":null,"clientInfo":{"name":"VsCode"},"capabilities":{},"workspaceFolders":[%s]}`, strings.Join(list, ",")))
+	s.tell("initialized", "{}")
+	s.until(func(m message) bool { return strings.Contains(m.raw, `"finish","taskId":"mcp-servers"`) })
+	return s
+}
+
+func (s *served) close() {
+	s.peer.Hangup()
+	<-s.end
+	_ = s.g.Close(context.Background()) // what a test breaks fails here as well
+}
+
+// ends lists how the turns of a stored session ended.
+func (s *served) ends(id core.SessionID) (ends []core.StopReason) {
+	s.t.Helper()
+	j, err := s.store.Open(s.t.Context(), core.Local, id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer j.Close()
+	for r, err := range j.Read(s.t.Context(), core.Pos{}) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if e, ok := r.Event.(core.TurnEnded); ok {
+			ends = append(ends, e.Stop)
+		}
+	}
+	return ends
+}
+
+func same(prof *core.Profile) func([]string) *core.Profile {
+	return func([]string) *core.Profile { return prof }
+}
+
+// A shutdown is answered when all turns have ended as cancelled and are stored, also
+// those that wait and those that wait for a person; exit is then the end, with nil.
+func TestShutdownStoresFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := begin(t, same(profile()), "/w")
+		s.send(s.request("chat/prompt", promptOf("a", "hang")), s.request("chat/prompt", promptOf("a", "say never")), s.request("chat/prompt", promptOf("b", "write a.txt")))
+		s.until(func(m message) bool { return m.is("toolCallRun", `"manualApproval":true`) })
+		m := s.ask("shutdown", "null")
+		if m.Error != nil || !strings.Contains(m.raw, `"result":null`) {
+			t.Errorf("the answer: %s", m.raw)
+		}
+		for id, want := range map[core.SessionID]int{"a": 2, "b": 1} {
+			if ends := s.ends(id); len(ends) != want || slices.ContainsFunc(ends, func(e core.StopReason) bool { return e != core.StopCanceled }) {
+				t.Errorf("%s is stored as %v", id, ends)
+			}
+		}
+		if m := s.ask("chat/list", "{}"); m.Error == nil || m.Error.Code != -32600 {
+			t.Errorf("behind shutdown: %s", m.raw)
+		}
+		s.tell("exit", "null")
+		if err := <-s.end; err != nil {
+			t.Errorf("Serve returned %v", err)
+		}
+		s.peer.Close()
+	})
+}
+
+// What a tool does not end in time is not waited for.
+func TestShutdownDoesNotHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stubborn := make(chan struct{})
+		prof := profile()
+		prof.Agents[0].Backend = &coretest.Backend{Run: func(context.Context, *core.Turn) (core.StopReason, error) {
+			<-stubborn
+			return core.StopEnd, nil
+		}}
+		s := begin(t, same(prof), "/w")
+		s.send(s.request("chat/prompt", promptOf("a", "whatever")))
+		s.until(func(m message) bool { return m.is("progress", "running") })
+		begun := time.Now()
+		if m := s.ask("shutdown", "{}"); m.Error != nil {
+			t.Errorf("the answer: %s", m.raw)
+		}
+		if took := time.Since(begun); took > 2500*time.Millisecond { // of the test's own clock
+			t.Errorf("it was answered after %v", took)
+		}
+		close(stubborn)
+		s.close()
+		if ends := s.ends("a"); len(ends) != 1 || ends[0] != core.StopCanceled {
+			t.Errorf("the turn is stored as %v", ends)
+		}
+	})
+}
+
+// A log that cannot be written is told in the answer to shutdown.
+func TestShutdownTellsOfAFailedStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := begin(t, same(profile()), "/w")
+		full := false
+		s.store.Before = func(_ context.Context, op string, _ core.SessionID) error {
+			if full && op == "write" {
+				return errors.New("no space left on device")
+			}
+			return nil
+		}
+		s.send(s.request("chat/prompt", promptOf("a", "say x then hang")))
+		s.until(func(m message) bool { return m.is("text", `"text":"x"`) })
+		full = true
+		m := s.ask("shutdown", "null")
+		if m.Error == nil || !strings.Contains(m.Error.Message, "no space left on device") {
+			t.Errorf("the answer: %s", m.raw)
+		}
+		s.tell("exit", "{}")
+		if err := <-s.end; err != nil {
+			t.Errorf("Serve returned %v", err)
+		}
+		s.peer.Close()
+	})
+}
+
+// Serve returns nil only if the client has asked to shut down, whether it says exit
+// or just leaves then.
+func TestWhatServeReturns(t *testing.T) {
+	for name, c := range map[string]struct {
+		leave func(*served)
+		want  error
+	}{
+		"exit":              {func(s *served) { s.tell("exit", "null") }, eca.ErrNoShutdown},
+		"end of input":      {func(s *served) { s.peer.Hangup() }, eca.ErrNoShutdown},
+		"death":             {func(s *served) { s.peer.Close() }, eca.ErrNoShutdown},
+		"shutdown and exit": {func(s *served) { s.ask("shutdown", "null"); s.tell("exit", "null") }, nil},
+		"in one write":      {func(s *served) { s.send(s.request("shutdown", "null"), s.note("exit", "null")) }, nil},
+		"shutdown and end":  {func(s *served) { s.ask("shutdown", "null"); s.peer.Hangup() }, nil},
+		"unread answer":     {func(s *served) { s.send(s.request("shutdown", "null")); s.peer.Close() }, nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := begin(t, same(profile()), "/w")
+			s.send(s.request("chat/prompt", promptOf("a", "hang")))
+			s.until(func(m message) bool { return m.is("progress", "running") })
+			c.leave(s)
+			if err := <-s.end; !errors.Is(err, c.want) {
+				t.Errorf("%s: Serve returned %v", name, err)
+			}
+			s.peer.Close()
+			_ = s.g.Close(t.Context()) // once more where a shutdown did it
+			if ends := s.ends("a"); len(ends) != 1 || ends[0] == core.StopInterrupted {
+				t.Errorf("%s: the turn is stored as %v", name, ends)
+			}
+		})
+	}
+}
+
+// The folders of the workspace decide what is offered, where new chats are and which
+// are listed; chats that are there keep theirs. Without any it is the process's folder.
+func TestFoldersChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		profs := map[string]*core.Profile{}
+		s := begin(t, func(roots []string) *core.Profile {
+			key := strings.Join(roots, " ")
+			if profs[key] == nil {
+				prof := profile()
+				for _, r := range roots {
+					prof.Models = append(prof.Models, core.ModelInfo{ID: "of" + r + "/model"})
+				}
+				profs[key] = prof
+			}
+			return profs[key]
+		})
+		change := func(added, removed string) []any {
+			folders := func(path string) string {
+				if path == "" {
+					return ""
+				}
+				return fmt.Sprintf(`{"uri":"file://%s/","name":"x"}`, path)
+			}
+			s.tell("workspace/didChangeWorkspaceFolders", fmt.Sprintf(`{"event":{"added":[%s],"removed":[%s]}}`, folders(added), folders(removed)))
+			m := s.until(func(m message) bool { return m.Method == "config/updated" && m.Params.ChatID == "" })
+			return m.Params.Chat["models"].([]any)[2:]
+		}
+		list := func() (ids []string) {
+			m := s.ask("chat/list", "{}")
+			for _, c := range m.Result["chats"].([]any) {
+				ids = append(ids, c.(map[string]any)["id"].(string))
+			}
+			return ids
+		}
+		cwd := func(id core.SessionID) []string {
+			sess, err := s.g.Open(t.Context(), core.Local, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sess.Meta().Roots
+		}
+		want := func(what string, got, want any) {
+			t.Helper()
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s: got %v, want %v", what, got, want)
+			}
+		}
+		s.say("c1", "say x")
+		want("the folder of a chat without any", cwd("c1"), "[/cwd]")
+		want("the offer of /v w", change("/v%20w", ""), "[of/v w/model]")
+		want("the chats of /v w", list(), "[]")
+		s.say("c1", "say it goes on")
+		s.say("c2", "say x")
+		want("the folder of the chat that was there", cwd("c1"), "[/cwd]")
+		want("the folder of the new chat", cwd("c2"), "[/v w]")
+		want("the offer of two", change("/u", ""), "[of/v w/model of/u/model]")
+		<-time.After(time.Second)
+		s.say("c3", "say x")
+		want("the folders of a chat of two", cwd("c3"), "[/v w /u]")
+		want("the chats of two", list(), "[c3 c2]")
+		want("the offer of /u", change("", "/v%20w"), "[of/u/model]")
+		want("the chats of /u", list(), "[c3]")
+		want("the offer of none", change("", "/u"), "[of/cwd/model]")
+		want("the chats of none", list(), "[c1]")
+		s.close()
+	})
+}
+
+// Servers of tools are told of when they concern the client's folders, and taken back
+// when they do no more, or are dropped.
+func TestServersOfFolders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		prof := profile()
+		s := begin(t, same(prof), "/v")
+		db, everywhere := core.Topic{Kind: "server", Name: "db", Workspace: "/w"}, core.Topic{Kind: "server", Name: "web"}
+		s.g.Board().Put(db, core.ServerItem{Name: "db", Status: "running", Tools: []core.Spec{{Name: "query", Schema: json.RawMessage(`{"type":"object"}`)}}})
+		s.g.Board().Put(everywhere, core.ServerItem{Name: "web", Status: "starting"})
+		isServer := func(m message) bool { return strings.HasPrefix(m.Method, "tool/server") }
+		expect := func(method, name, status string) {
+			t.Helper()
+			if m := s.until(isServer); m.Method != method || m.Params.Name != name || m.Params.Status != status {
+				t.Errorf("got %s, want %s of %s %s", m.raw, method, name, status)
+			}
+		}
+		expect("tool/serverUpdated", "web", "starting")
+		s.tell("workspace/didChangeWorkspaceFolders", `{"event":{"added":[{"uri":"file:///w","name":"w"}],"removed":[]}}`)
+		expect("tool/serverUpdated", "db", "running")
+		s.tell("workspace/didChangeWorkspaceFolders", `{"event":{"added":[],"removed":[{"uri":"file:///w","name":"w"}]}}`)
+		expect("tool/serverRemoved", "db", "")
+		s.g.Board().Drop(db) // it was taken back before
+		s.g.Board().Drop(everywhere)
+		expect("tool/serverRemoved", "web", "")
+		s.close()
+	})
+}
