@@ -102,7 +102,7 @@ func BenchmarkRequest(b *testing.B) {
 			m := chatFor("http://svc.test/v1")
 			b.ReportAllocs()
 			for b.Loop() {
-				body, _, err := m.encode(r, true)
+				body, _, err := m.wire.encode(m, r)
 				if err != nil {
 					b.Fatal(err)
 				}

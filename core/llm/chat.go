@@ -1,264 +1,44 @@
 package llm
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"iter"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"dragoman/core"
 )
 
-const (
-	maxTries  = 4
-	maxWait   = 60 * time.Second // what a service may ask us to wait; beyond it the user decides
-	firstWait = 500 * time.Millisecond
-	longWait  = 8 * time.Second
-)
-
-// chat is a model behind OpenAI's chat completions API.
+// chatWire is OpenAI's chat completions API, which most services speak.
 // https://platform.openai.com/docs/api-reference/chat
-type chat struct {
-	p     *provider
-	base  *url.URL
-	model string
-	info  core.ModelInfo
+type chatWire struct{}
+
+func (chatWire) endpoint(base *url.URL) *url.URL {
+	if strings.HasSuffix(base.Path, "/chat/completions") {
+		return base
+	}
+	return base.JoinPath("chat", "completions")
 }
 
-var _ core.Model = (*chat)(nil)
+func (chatWire) sign(h http.Header, key string) { bearer(h, key) }
 
-func newChat(p *provider, base *url.URL, model string) *chat {
-	return &chat{p: p, base: base, model: model, info: p.info(model)}
+func (chatWire) frames(src io.Reader) frames { return newEventReader(src) }
+
+func (chatWire) listen(a *answer) listener { return &chatAnswer{answer: a} }
+
+// adapt leaves stream_options out from now on where they were refused.
+func (chatWire) adapt(m *remote, err error) bool {
+	if m.quirks().noStreamOptions || !refusesStreamOptions(err) {
+		return false
+	}
+	return m.p.noStreamOptions.CompareAndSwap(false, true)
 }
 
-// Info describes the model as it is configured.
-func (m *chat) Info() core.ModelInfo { return m.info }
-
-// Stream asks the model and yields its answer. A *core.ModelError says what went
-// wrong, but for the end of ctx, which is ctx.Err().
-func (m *chat) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
-		a := &answer{model: m.info.ID, request: r, yield: yield}
-		if err := m.stream(ctx, r, a); err != nil && !a.gone {
-			yield(core.Delta{}, err)
-		}
-	}
-}
-
-// stream makes as many tries as it needs and may. This is the only place that
-// repeats anything.
-func (m *chat) stream(ctx context.Context, r *core.Request, a *answer) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	key, err := m.key()
-	if err != nil {
-		return err
-	}
-	for try := 1; ; {
-		noOptions := m.quirks().noStreamOptions || m.p.noStreamOptions.Load()
-		body, text, err := m.encode(r, !noOptions)
-		if err != nil {
-			return m.failure(core.ErrBadRequest, "the request could not be encoded", err)
-		}
-		a.sent = text
-		again, err := m.try(ctx, key, body, a)
-		if a.gone || err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if a.begun {
-			return err
-		}
-		if !noOptions && refusesStreamOptions(err) {
-			m.p.noStreamOptions.Store(true)
-			continue
-		}
-		wait := pause(err, try)
-		if !again || try == maxTries || wait > maxWait {
-			return err
-		}
-		if !a.emit(core.Delta{Kind: core.DeltaRetry, After: wait, Attempt: try}) {
-			return nil
-		}
-		if err := sleep(ctx, wait); err != nil {
-			return err
-		}
-		try++
-	}
-}
-
-// try sends the request once and yields what comes. again reports whether the
-// failure may pass.
-func (m *chat) try(ctx context.Context, key string, body []byte, a *answer) (again bool, err error) {
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	req, err := m.newRequest(inner, key, body)
-	if err != nil {
-		return false, m.failure(core.ErrBadRequest, "the request could not be made", err)
-	}
-	resp, err := m.p.client().Do(req)
-	if err != nil {
-		return m.unreachable(err)
-	}
-	defer resp.Body.Close()
-	in := guard(resp.Body, idleTimeout, cancel)
-	if resp.StatusCode/100 != 2 {
-		return m.refused(resp, in, key)
-	}
-	a.requestID = requestID(resp.Header)
-	if err := read(ctx, in, a); err != nil {
-		return m.broken(err, a, key)
-	}
-	if a.done {
-		in.drain()
-	}
-	return false, nil
-}
-
-func (m *chat) newRequest(ctx context.Context, key string, body []byte) (*http.Request, error) {
-	u := m.base
-	if !strings.HasSuffix(u.Path, "/chat/completions") {
-		u = u.JoinPath("chat", "completions")
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "text/event-stream")
-	req.Header.Set("User-Agent", "dragoman")
+// bearer is how most services want their key.
+func bearer(h http.Header, key string) {
 	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-	for name, value := range m.p.Headers {
-		req.Header.Set(name, value)
-	}
-	return req, nil
-}
-
-// read reads an answer to its end. A nil error means that the answer is whole
-// and was yielded with its terminal, or that the consumer has left.
-func read(ctx context.Context, in *guarded, a *answer) error {
-	head, err := firstBytes(in)
-	switch {
-	case len(head) > 0 && head[0] == '{':
-		return readWhole(ctx, io.MultiReader(bytes.NewReader(head), in), a)
-	case len(head) > 0 && head[0] == '<':
-		return errWebPage
-	case len(head) == 0 && errors.Is(err, io.EOF):
-		return errNoEnd
-	case len(head) == 0 && err != nil:
-		return err
-	}
-	events := newEventReader(io.MultiReader(bytes.NewReader(head), in))
-	for {
-		name, data, err := events.next()
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err == nil:
-		case a.finish != "" && (errors.Is(err, io.EOF) || errors.Is(err, errIdle)):
-			return a.complete(ctx) // in silence nothing is missing but the usage
-		case errors.Is(err, io.EOF):
-			return errNoEnd
-		default:
-			return err
-		}
-		switch data = bytes.TrimSpace(data); {
-		case len(data) == 0:
-			continue
-		case string(data) != "[DONE]":
-		case a.finish == "":
-			return errNoEnd
-		default:
-			return a.complete(ctx)
-		}
-		if events.unended && !json.Valid(data) {
-			return errNoEnd
-		}
-		if err := a.event(string(name), data); err != nil || a.gone {
-			return err
-		}
-		if a.finish != "" {
-			in.idle = afterFinish
-		}
-	}
-}
-
-// firstBytes reads until there is something other than white space, and returns
-// it from there on.
-func firstBytes(in io.Reader) ([]byte, error) {
-	buf := make([]byte, 4<<10)
-	for {
-		n, err := in.Read(buf)
-		if head := bytes.TrimLeft(buf[:n], " \t\r\n"); len(head) > 0 || err != nil {
-			return head, err
-		}
-	}
-}
-
-// readWhole reads the answer of a service that does not stream.
-func readWhole(ctx context.Context, in io.Reader, a *answer) error {
-	body, err := io.ReadAll(io.LimitReader(in, maxEvent+1))
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errNoEnd
-	case err != nil:
-		return err
-	case len(body) > maxEvent:
-		return errEventTooLong
-	case !json.Valid(body):
-		return errNoEnd
-	}
-	if err := a.event("", body); err != nil || a.gone {
-		return err
-	}
-	if a.finish == "" {
-		return errNoEnd
-	}
-	return a.complete(ctx)
-}
-
-func (m *chat) key() (string, error) {
-	if m.p.Key == nil {
-		return "", nil
-	}
-	key, err := m.p.Key()
-	if err != nil {
-		return "", &core.ModelError{Kind: core.ErrAuth, Model: m.info.ID, Message: "the key could not be read: " + err.Error(), Hint: m.p.KeyHint, Err: err}
-	}
-	return strings.TrimSpace(key), nil
-}
-
-// pause is how long to wait before the next try: as long as the service asks
-// for, else at random below a bound that doubles.
-func pause(err error, try int) time.Duration {
-	var e *core.ModelError
-	if errors.As(err, &e) && e.RetryAfter > 0 {
-		return e.RetryAfter
-	}
-	return rand.N(min(longWait, firstWait<<(try-1))) + 1
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
+		h.Set("Authorization", "Bearer "+key)
 	}
 }
 
@@ -269,7 +49,7 @@ type quirk struct {
 	cacheKey        bool // routes by prompt_cache_key
 }
 
-func (m *chat) quirks() quirk {
+func (m *remote) quirks() quirk {
 	switch host := m.base.Hostname(); {
 	case host == "api.openai.com":
 		return quirk{completionLimit: true, cacheKey: true}
@@ -284,12 +64,4 @@ func (m *chat) quirks() quirk {
 func refusesStreamOptions(err error) bool {
 	var e *core.ModelError
 	return errors.As(err, &e) && e.Kind == core.ErrBadRequest && strings.Contains(e.Message, "stream_options")
-}
-
-// failure makes an error of this model.
-func (m *chat) failure(kind core.ModelErrorKind, message string, err error) *core.ModelError {
-	if err != nil {
-		message = fmt.Sprintf("%s: %v", message, err)
-	}
-	return &core.ModelError{Kind: kind, Model: m.info.ID, Message: message, Err: err}
 }

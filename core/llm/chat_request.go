@@ -75,9 +75,7 @@ type sentCallee struct {
 	Arguments string `json:"arguments"`
 }
 
-// encode makes a request's body. text is how many characters it has, pictures
-// aside.
-func (m *chat) encode(r *core.Request, usage bool) (body []byte, text int, err error) {
+func (chatWire) encode(m *remote, r *core.Request) (body []byte, chars int, err error) {
 	q := m.quirks()
 	s := sentRequest{Model: m.model, Stream: true, ReasoningEffort: r.Effort, MaxTokens: r.MaxOut}
 	if q.completionLimit {
@@ -87,7 +85,7 @@ func (m *chat) encode(r *core.Request, usage bool) (body []byte, text int, err e
 		sum := sha256.Sum256([]byte(r.Session))
 		s.PromptCacheKey = hex.EncodeToString(sum[:16])
 	}
-	if usage {
+	if !q.noStreamOptions && !m.p.noStreamOptions.Load() {
 		s.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	for _, t := range r.Tools {
@@ -99,10 +97,15 @@ func (m *chat) encode(r *core.Request, usage bool) (body []byte, text int, err e
 	}
 	pictures := 0
 	s.Messages, pictures = m.messages(r)
+	return encoded(s, pictures)
+}
+
+// encoded is a request as JSON. pictures is how many bytes of it are no text.
+func encoded(request any, pictures int) (body []byte, chars int, err error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
+	if err := enc.Encode(request); err != nil {
 		return nil, 0, err
 	}
 	return b.Bytes(), utf8.RuneCount(b.Bytes()) - pictures, nil
@@ -111,7 +114,7 @@ func (m *chat) encode(r *core.Request, usage bool) (body []byte, text int, err e
 // messages encodes the history, one message after the other: nothing in one
 // depends on what follows, so a session's earlier messages stay as they are.
 // pictures counts the bytes of those, as sent.
-func (m *chat) messages(r *core.Request) (sent []sentMessage, pictures int) {
+func (m *remote) messages(r *core.Request) (sent []sentMessage, pictures int) {
 	if r.System != "" {
 		sent = append(sent, sentMessage{Role: "system", Content: r.System})
 	}
@@ -295,7 +298,7 @@ func resourceText(r core.Resource) string {
 }
 
 // assistant encodes what a model said; ok is false when that is nothing.
-func (m *chat) assistant(msg *core.Message) (s sentMessage, ok bool) {
+func (m *remote) assistant(msg *core.Message) (s sentMessage, ok bool) {
 	s.Role = "assistant"
 	if msg.Text != "" {
 		s.Content = msg.Text
@@ -312,7 +315,7 @@ func (m *chat) assistant(msg *core.Message) (s sentMessage, ok bool) {
 }
 
 // unseal gives back what this very model wants to see again.
-func (m *chat) unseal(thoughts []core.Thought, s *sentMessage) {
+func (m *remote) unseal(thoughts []core.Thought, s *sentMessage) {
 	for _, t := range thoughts {
 		var seal sealed
 		if t.Sealed == nil || json.Unmarshal(t.Sealed, &seal) != nil || seal.Of != m.info.ID {

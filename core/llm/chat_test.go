@@ -18,11 +18,20 @@ import (
 	"dragoman/core/coretest"
 )
 
-// TestChatAnswers reads each file of testdata/chat: "answer" is what a service
-// sends as the body, "deltas" what core gets of it. An answer is read whole and
-// byte by byte. "(new)" stands for an id of our own.
-func TestChatAnswers(t *testing.T) {
-	files, err := filepath.Glob("testdata/chat/*.txtar")
+// folders are where the answers of each wire format are kept.
+var folders = map[string]string{"chat": KindOpenAIChat, "messages": KindAnthropic, "responses": KindOpenAIResponses, "ollama": KindOllama}
+
+// TestAnswers reads each file of these folders in testdata: "answer" is what a
+// service sends as the body, "deltas" what core gets of it. An answer is read whole
+// and byte by byte. "(new)" stands for an id of our own.
+func TestAnswers(t *testing.T) {
+	for folder, kind := range folders {
+		t.Run(folder, func(t *testing.T) { answersOf(t, folder, kind) })
+	}
+}
+
+func answersOf(t *testing.T, folder, kind string) {
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)
 	}
@@ -36,8 +45,8 @@ func TestChatAnswers(t *testing.T) {
 			for _, escape := range []struct{ in, out string }{{`\r\n`, "\r\n"}, {`\r`, "\r"}, {`\ufeff`, "\ufeff"}, {"(no newline)\n", ""}} {
 				body = strings.ReplaceAll(body, escape.in, escape.out)
 			}
-			got := readAnswer(t, strings.NewReader(body))
-			if slow := readAnswer(t, iotest.OneByteReader(strings.NewReader(body))); slow != got {
+			got := readAnswer(t, kind, strings.NewReader(body))
+			if slow := readAnswer(t, kind, iotest.OneByteReader(strings.NewReader(body))); slow != got {
 				t.Errorf("byte by byte (-whole +bytes):\n%s", lineDiff(got, slow))
 			}
 			if *update {
@@ -55,17 +64,20 @@ func TestChatAnswers(t *testing.T) {
 }
 
 // chatFor makes a model without a service, for what needs none.
-func chatFor(base string) *chat {
+func chatFor(base string) *remote { return remoteFor(base, KindOpenAIChat) }
+
+// remoteFor is the same in any wire format.
+func remoteFor(base, kind string) *remote {
 	u, err := url.Parse(base)
 	if err != nil {
 		panic(err)
 	}
-	return newChat(&provider{Provider: Provider{Name: "svc", Kind: KindOpenAIChat, BaseURL: base, KeyHint: "Set SVC_KEY"}}, u, "m")
+	return newRemote(&provider{Provider: Provider{Name: "svc", Kind: kind, BaseURL: base, KeyHint: "Set SVC_KEY"}}, u, "m", wireOf(kind))
 }
 
 // answered lets a chat model read a body.
 type answered struct {
-	*chat
+	*remote
 	body io.Reader
 }
 
@@ -74,18 +86,18 @@ func (m answered) Stream(ctx context.Context, r *core.Request) seq {
 		a := &answer{model: m.info.ID, request: r, yield: yield, sent: 400}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		if err := read(ctx, guard(m.body, idleTimeout, cancel), a); err != nil {
+		if err := read(ctx, guard(m.body, idleTimeout, cancel), m.wire, a); err != nil {
 			_, err = m.broken(err, a, "")
 			yield(core.Delta{}, err)
 		}
 	}
 }
 
-func readAnswer(t *testing.T, body io.Reader) string {
+func readAnswer(t *testing.T, kind string, body io.Reader) string {
 	var b strings.Builder
 	old := map[core.CallID]bool{"call_1": true, "call_2": true}
 	r := &core.Request{Messages: []core.Message{{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: "used", Name: "x"}}}}}
-	m := answered{chatFor("http://svc.test/v1"), body}
+	m := answered{remoteFor("http://svc.test/v1", kind), body}
 	h := coretest.Hear(t.Context(), t, m, r, func(d core.Delta) bool {
 		switch d.Kind {
 		case core.DeltaToolStart:
@@ -119,15 +131,19 @@ func readAnswer(t *testing.T, body io.Reader) string {
 	return b.String()
 }
 
-func FuzzChatAnswer(f *testing.F) {
-	files, _ := filepath.Glob("testdata/chat/*.txtar")
-	for _, file := range files {
-		if ar, err := txtar.ParseFile(file); err == nil {
-			f.Add([]byte(fileOf(ar, "answer")))
+func FuzzAnswer(f *testing.F) {
+	for folder, kind := range folders {
+		files, _ := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
+		for _, file := range files {
+			if ar, err := txtar.ParseFile(file); err == nil {
+				f.Add(kind, []byte(fileOf(ar, "answer")))
+			}
 		}
 	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		readAnswer(t, bytes.NewReader(body)) // which checks the rules of core.Model
+	f.Fuzz(func(t *testing.T, kind string, body []byte) {
+		if wireOf(kind) != nil {
+			readAnswer(t, kind, bytes.NewReader(body)) // which checks the rules of core.Model
+		}
 	})
 }
 
@@ -135,6 +151,10 @@ func FuzzChatAnswer(f *testing.F) {
 func TestChatRequest(t *testing.T) {
 	seal := sealed{Of: "svc/m", Field: "reasoning_content"}.encode()
 	extra := sealed{Of: "svc/m", Calls: []sealedCall{{Call: 1, Extra: []byte(`{"google":{"thought_signature":"abc"}}`)}}}.encode()
+	signed := sealed{Of: "svc/m", Signature: "sig"}.encode()
+	redacted := sealed{Of: "svc/m", Redacted: "xyz"}.encode()
+	item := sealed{Of: "svc/m", Item: []byte(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"abc"}`)}.encode()
+	thinking := sealed{Of: "svc/m", Field: "thinking"}.encode()
 	other := sealed{Of: "other/m", Field: "reasoning_content"}.encode()
 	picture := core.Image{MIME: "image/png", Data: []byte{1, 2, 3}}
 	r := &core.Request{
@@ -153,7 +173,9 @@ func TestChatRequest(t *testing.T) {
 				core.Image{URI: "file:///d.png"},
 				core.Text{},
 			}},
-			{Role: core.RoleAssistant, Text: "I look.", Thoughts: []core.Thought{{Text: "hm", Sealed: seal}, {Sealed: extra}}, Calls: []core.ToolUse{
+			{Role: core.RoleAssistant, Text: "I look.", Thoughts: []core.Thought{
+				{Text: "hm", Sealed: seal}, {Sealed: extra}, {Text: "so", Sealed: signed}, {Sealed: redacted}, {Text: "well", Sealed: item}, {Text: "then", Sealed: thinking},
+			}, Calls: []core.ToolUse{
 				{ID: "c1", Name: "zeta", Args: []byte(`{"a":1}`)}, {ID: "c2", Name: "alpha", Args: []byte(`{"broken`)},
 			}},
 			{Role: core.RoleTool, Result: core.ToolReturn{ID: "c1", Name: "zeta", Blocks: []core.Block{core.Text{Text: "seen"}, picture}}},
@@ -167,9 +189,13 @@ func TestChatRequest(t *testing.T) {
 			{Role: core.RoleTool, Result: core.ToolReturn{ID: "c4", Name: "zeta"}},
 		},
 	}
-	for name, base := range map[string]string{"plain": "http://svc.test/v1", "openai": "https://api.openai.com/v1", "mistral": "https://api.mistral.ai/v1"} {
-		m := chatFor(base)
-		body, _, err := m.encode(r, !m.quirks().noStreamOptions)
+	for name, at := range map[string][2]string{
+		"plain": {"http://svc.test/v1", KindOpenAIChat}, "openai": {"https://api.openai.com/v1", KindOpenAIChat}, "mistral": {"https://api.mistral.ai/v1", KindOpenAIChat},
+		"anthropic": {"https://api.anthropic.com/v1", KindAnthropic}, "responses": {"https://api.openai.com/v1", KindOpenAIResponses},
+		"ollama": {"http://localhost:11434", KindOllama},
+	} {
+		m := remoteFor(at[0], at[1])
+		body, _, err := m.wire.encode(m, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +221,7 @@ func TestChatPrefix(t *testing.T) {
 	r := coretest.ModelRequest()
 	var before []byte
 	for i := range 6 {
-		body, _, err := m.encode(r, true)
+		body, _, err := m.wire.encode(m, r)
 		if err != nil {
 			t.Fatal(err)
 		}

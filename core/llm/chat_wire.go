@@ -110,6 +110,10 @@ type sealed struct {
 	Of    string       `json:"of"`
 	Field string       `json:"field,omitempty"` // of the message, in which the thought came and goes back
 	Calls []sealedCall `json:"calls,omitempty"`
+
+	Signature string          `json:"signature,omitempty"` // Anthropic: of the thought
+	Redacted  string          `json:"redacted,omitempty"`  // Anthropic: in place of it
+	Item      json.RawMessage `json:"item,omitempty"`      // OpenAI's responses: the item that it was
 }
 
 // sealedCall is what came with one call, by its place in the answer.

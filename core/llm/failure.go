@@ -166,7 +166,7 @@ func (c complaint) sort(status int) (kind core.ModelErrorKind, again bool) {
 }
 
 // refused makes an error of an answer whose status is not one of success.
-func (m *chat) refused(resp *http.Response, body io.Reader, key string) (again bool, err error) {
+func (m *remote) refused(resp *http.Response, body io.Reader, key string) (again bool, err error) {
 	b, readErr := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	c := parseComplaint(b)
 	if c.message == "" && readErr != nil {
@@ -190,7 +190,7 @@ func (m *chat) refused(resp *http.Response, body io.Reader, key string) (again b
 
 // complained makes an error of a complaint. status is the answer's, or 0 when
 // it came within one.
-func (m *chat) complained(c complaint, status int, key string) (e *core.ModelError, again bool) {
+func (m *remote) complained(c complaint, status int, key string) (e *core.ModelError, again bool) {
 	if status == 0 {
 		status = c.status
 	}
@@ -202,7 +202,7 @@ func (m *chat) complained(c complaint, status int, key string) (e *core.ModelErr
 }
 
 // hint tells the user what to do, where we know it.
-func (m *chat) hint(kind core.ModelErrorKind, status int, key string) string {
+func (m *remote) hint(kind core.ModelErrorKind, status int, key string) string {
 	switch kind {
 	case core.ErrAuth:
 		switch {
@@ -227,7 +227,7 @@ func (m *chat) hint(kind core.ModelErrorKind, status int, key string) string {
 }
 
 // unreachable makes an error of a request that got no answer.
-func (m *chat) unreachable(err error) (again bool, _ error) {
+func (m *remote) unreachable(err error) (again bool, _ error) {
 	// The *url.Error around it holds the whole URL.
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
@@ -254,7 +254,7 @@ func (m *chat) unreachable(err error) (again bool, _ error) {
 }
 
 // broken makes an error of an answer that began well and did not end so.
-func (m *chat) broken(err error, a *answer, key string) (again bool, _ error) {
+func (m *remote) broken(err error, a *answer, key string) (again bool, _ error) {
 	var told *reportedError
 	var unreadable *unreadableError
 	switch {
@@ -284,12 +284,12 @@ func (m *chat) broken(err error, a *answer, key string) (again bool, _ error) {
 }
 
 // address is the base URL without what may be secret in it.
-func (m *chat) address() string {
+func (m *remote) address() string {
 	return m.base.Scheme + "://" + m.base.Host + m.base.Path
 }
 
 // redact takes the key and the values of the configured headers out of a text.
-func (m *chat) redact(s, key string) string {
+func (m *remote) redact(s, key string) string {
 	if len(key) >= 4 {
 		s = strings.ReplaceAll(s, key, "[key]")
 	}

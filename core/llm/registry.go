@@ -12,12 +12,33 @@ import (
 	"dragoman/core"
 )
 
-// KindOpenAIChat is the wire format of OpenAI's chat completions, which most
-// services speak, some at a base URL of its own.
-const KindOpenAIChat = "openai-chat"
+// The kinds of providers: wire formats.
+const (
+	KindOpenAIChat      = "openai-chat"      // OpenAI's chat completions, which most services speak
+	KindOpenAIResponses = "openai-responses" // OpenAI's responses: reasoning comes with them
+	KindAnthropic       = "anthropic"        // Anthropic's messages
+	KindOllama          = "ollama"           // Ollama's own
+)
 
-// kinds are the wire formats that are known.
-var kinds = [...]string{KindOpenAIChat}
+// Kinds lists the kinds that are known.
+func Kinds() []string {
+	return []string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama}
+}
+
+// wireOf is the wire format of a kind; nil: it is not known.
+func wireOf(kind string) wire {
+	switch kind {
+	case KindOpenAIChat:
+		return chatWire{}
+	case KindOpenAIResponses:
+		return responsesWire{}
+	case KindAnthropic:
+		return messagesWire{}
+	case KindOllama:
+		return ollamaWire{}
+	}
+	return nil
+}
 
 // Provider is a service that serves models, as plain data.
 type Provider struct {
@@ -94,14 +115,15 @@ func (r *Registry) Model(id string) (core.Model, error) {
 		return nil, fmt.Errorf("model %q: there is no provider %q; there are %s", id, name, r.names())
 	}
 	p := r.providers[i]
-	if !slices.Contains(kinds[:], p.Kind) {
-		return nil, fmt.Errorf("model %q: provider %q is of the kind %q; known is %s", id, name, p.Kind, strings.Join(kinds[:], ", "))
+	w := wireOf(p.Kind)
+	if w == nil {
+		return nil, fmt.Errorf("model %q: provider %q is of the kind %q; known are %s", id, name, p.Kind, strings.Join(Kinds(), ", "))
 	}
 	u, err := url.Parse(p.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("model %q: base_url of provider %q: want a URL that begins with http:// or https://", id, name)
 	}
-	return newChat(p, u, model), nil
+	return newRemote(p, u, model, w), nil
 }
 
 // Infos describes the models that are known beforehand: the configured ones in

@@ -37,7 +37,7 @@ func TestRegistry(t *testing.T) {
 		{"/x", "want PROVIDER/MODEL"},
 		{"svc/", "want PROVIDER/MODEL"},
 		{"", "want PROVIDER/MODEL"},
-		{"old/x", `provider "old" is of the kind "soap"; known is openai-chat`},
+		{"old/x", `provider "old" is of the kind "soap"; known are openai-chat, openai-responses, anthropic, ollama`},
 		{"odd/x", `base_url of provider "odd"`},
 		{"none/x", `base_url of provider "none"`},
 	}

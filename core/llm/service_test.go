@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,7 +66,7 @@ func serve(t *testing.T, p Provider, h http.HandlerFunc) *Registry {
 	tr := newTransport()
 	tr.Proxy = nil
 	tr.DialContext = l.dial
-	p.Name, p.Kind = "svc", KindOpenAIChat
+	p.Name, p.Kind = "svc", cmp.Or(p.Kind, KindOpenAIChat)
 	if p.BaseURL == "" {
 		p.BaseURL = "http://svc.test/v1"
 	}

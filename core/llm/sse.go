@@ -75,6 +75,8 @@ func (r *eventReader) next() (name, data []byte, err error) {
 	}
 }
 
+func (r *eventReader) cut() bool { return r.unended }
+
 // line returns the next line without its end. It is valid until the next call.
 func (r *eventReader) line() ([]byte, error) {
 	for {

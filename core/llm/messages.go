@@ -1,0 +1,252 @@
+package llm
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"dragoman/core"
+)
+
+// messagesWire is Anthropic's messages API, version 2023-06-01.
+// https://docs.anthropic.com/en/api/messages
+type messagesWire struct{}
+
+const (
+	anthropicVersion = "2023-06-01"
+	// defaultOut is asked for where nothing is known of the model: the field is
+	// required, and every model that is served takes it.
+	defaultOut = 8192
+)
+
+func (messagesWire) endpoint(base *url.URL) *url.URL {
+	if strings.HasSuffix(base.Path, "/messages") {
+		return base
+	}
+	return base.JoinPath("messages")
+}
+
+func (messagesWire) sign(h http.Header, key string) {
+	h.Set("Anthropic-Version", anthropicVersion)
+	if key != "" {
+		h.Set("X-Api-Key", key)
+	}
+}
+
+func (messagesWire) frames(src io.Reader) frames { return newEventReader(src) }
+
+func (messagesWire) adapt(*remote, error) bool { return false }
+
+func (messagesWire) listen(a *answer) listener { return &messagesAnswer{answer: a} }
+
+// What is sent. Tools, system and messages stand in the order in which the service
+// caches them.
+type (
+	messagesRequest struct {
+		Model     string            `json:"model"`
+		MaxTokens int               `json:"max_tokens"`
+		Tools     []messagesTool    `json:"tools,omitempty"`
+		System    []messagesBlock   `json:"system,omitempty"`
+		Messages  []messagesMessage `json:"messages"`
+		Thinking  *messagesThinking `json:"thinking,omitempty"`
+		Stream    bool              `json:"stream"`
+	}
+	messagesThinking struct {
+		Type   string `json:"type"`
+		Budget int    `json:"budget_tokens"`
+	}
+	messagesTool struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Schema      json.RawMessage `json:"input_schema"`
+		Cache       *messagesCache  `json:"cache_control,omitempty"`
+	}
+	messagesCache struct {
+		Type string `json:"type"`
+	}
+	messagesMessage struct {
+		Role    string          `json:"role"`
+		Content []messagesBlock `json:"content"`
+	}
+	messagesBlock struct {
+		Type      string          `json:"type"`
+		Text      string          `json:"text,omitempty"`
+		Source    *messagesSource `json:"source,omitempty"`
+		Thinking  *string         `json:"thinking,omitempty"`
+		Signature string          `json:"signature,omitempty"`
+		Data      string          `json:"data,omitempty"` // of redacted_thinking
+		ID        string          `json:"id,omitempty"`
+		Name      string          `json:"name,omitempty"`
+		Input     json.RawMessage `json:"input,omitempty"`
+		UseID     string          `json:"tool_use_id,omitempty"`
+		Content   []messagesBlock `json:"content,omitempty"`
+		Failed    bool            `json:"is_error,omitempty"`
+		Cache     *messagesCache  `json:"cache_control,omitempty"`
+	}
+	messagesSource struct {
+		Type      string `json:"type"` // base64 or url
+		MediaType string `json:"media_type,omitempty"`
+		Data      string `json:"data,omitempty"`
+		URL       string `json:"url,omitempty"`
+	}
+)
+
+func (messagesWire) encode(m *remote, r *core.Request) (body []byte, chars int, err error) {
+	s := messagesRequest{Model: m.model, Stream: true, MaxTokens: r.MaxOut}
+	if s.MaxTokens <= 0 {
+		s.MaxTokens = m.info.MaxOut
+	}
+	if s.MaxTokens <= 0 {
+		s.MaxTokens = defaultOut
+	}
+	s.think(r.Effort)
+	for _, t := range r.Tools {
+		schema := t.Schema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		s.Tools = append(s.Tools, messagesTool{Name: t.Name, Description: t.Description, Schema: schema})
+	}
+	if r.System != "" {
+		s.System = []messagesBlock{{Type: "text", Text: r.System}}
+	}
+	pictures := 0
+	s.Messages, pictures = m.turns(r)
+	s.cache()
+	return encoded(s, pictures)
+}
+
+// budgets are the tokens that a model may think for, by effort.
+var budgets = map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high": 24_576, "xhigh": 49_152, "max": 49_152}
+
+// think lets the model think. What it may think for is a part of what it may say,
+// so that becomes more.
+func (s *messagesRequest) think(effort string) {
+	budget, ok := budgets[effort]
+	if !ok {
+		return
+	}
+	s.Thinking = &messagesThinking{"enabled", budget}
+	if s.MaxTokens <= budget {
+		s.MaxTokens = budget + defaultOut/2
+	}
+}
+
+// cache marks where the service keeps what it has read: behind the tools, behind
+// the system prompt, and behind the last two messages of the user, so that the
+// next request finds the one before. Four marks are allowed.
+func (s *messagesRequest) cache() {
+	mark := &messagesCache{"ephemeral"}
+	if n := len(s.Tools); n > 0 {
+		s.Tools[n-1].Cache = mark
+	}
+	if n := len(s.System); n > 0 {
+		s.System[n-1].Cache = mark
+	}
+	left := 2
+	for i := len(s.Messages) - 1; i >= 0 && left > 0; i-- {
+		if m := s.Messages[i]; m.Role == "user" && len(m.Content) > 0 {
+			m.Content[len(m.Content)-1].Cache = mark
+			left--
+		}
+	}
+}
+
+// turns encodes the history. Messages of one side that follow each other are one:
+// the results of an answer's calls, and what the user says behind them.
+func (m *remote) turns(r *core.Request) (sent []messagesMessage, pictures int) {
+	add := func(role string, blocks ...messagesBlock) {
+		if len(blocks) == 0 {
+			return
+		}
+		if n := len(sent); n > 0 && sent[n-1].Role == role {
+			sent[n-1].Content = append(sent[n-1].Content, blocks...)
+			return
+		}
+		sent = append(sent, messagesMessage{role, blocks})
+	}
+	for i := range r.Messages {
+		msg := &r.Messages[i]
+		switch msg.Role {
+		case core.RoleUser:
+			blocks, n := messagesContent(msg.Blocks)
+			pictures += n
+			add("user", blocks...)
+		case core.RoleAssistant:
+			add("assistant", m.said(msg)...)
+		case core.RoleTool:
+			res := &msg.Result
+			blocks, n := messagesContent(res.Blocks)
+			pictures += n
+			if len(blocks) == 0 {
+				blocks = []messagesBlock{{Type: "text", Text: "(no output)"}}
+			}
+			add("user", messagesBlock{Type: "tool_result", UseID: string(res.ID), Content: blocks, Failed: res.Failed})
+		}
+	}
+	return sent, pictures
+}
+
+// said is what the model said, thoughts first: a signature is worth something only
+// in front of the calls that the thought led to.
+func (m *remote) said(msg *core.Message) (blocks []messagesBlock) {
+	for _, t := range msg.Thoughts {
+		var seal sealed
+		if t.Sealed == nil || json.Unmarshal(t.Sealed, &seal) != nil || seal.Of != m.info.ID {
+			continue
+		}
+		switch {
+		case seal.Redacted != "":
+			blocks = append(blocks, messagesBlock{Type: "redacted_thinking", Data: seal.Redacted})
+		case seal.Signature != "":
+			blocks = append(blocks, messagesBlock{Type: "thinking", Thinking: &t.Text, Signature: seal.Signature})
+		}
+	}
+	if strings.TrimSpace(msg.Text) != "" { // blank text is refused
+		blocks = append(blocks, messagesBlock{Type: "text", Text: strings.TrimRight(msg.Text, " \t\r\n")})
+	}
+	for _, c := range msg.Calls {
+		args := json.RawMessage("{}")
+		if isObject(c.Args) == nil {
+			args = c.Args
+		}
+		blocks = append(blocks, messagesBlock{Type: "tool_use", ID: string(c.ID), Name: c.Name, Input: args})
+	}
+	if len(blocks) > 0 && len(msg.Calls) == 0 && strings.TrimSpace(msg.Text) == "" {
+		return nil // thoughts alone are no message
+	}
+	return blocks
+}
+
+// messagesContent turns blocks into content; pictures counts the bytes of those.
+func messagesContent(list []core.Block) (blocks []messagesBlock, pictures int) {
+	parts, pictures := contentParts(list)
+	for _, p := range parts {
+		if p.ImageURL == nil {
+			blocks = append(blocks, messagesBlock{Type: "text", Text: p.Text})
+			continue
+		}
+		src := &messagesSource{Type: "url", URL: p.ImageURL.URL}
+		if mime, data, ok := splitData(p.ImageURL.URL); ok {
+			src = &messagesSource{Type: "base64", MediaType: mime, Data: data}
+		}
+		blocks = append(blocks, messagesBlock{Type: "image", Source: src})
+	}
+	return blocks, pictures
+}
+
+// splitData takes a data URL with base64 apart.
+func splitData(u string) (mime, data string, ok bool) {
+	rest, ok := strings.CutPrefix(u, "data:")
+	if !ok {
+		return "", "", false
+	}
+	mime, data, ok = strings.Cut(rest, ";base64,")
+	if _, err := base64.StdEncoding.DecodeString(data); err != nil {
+		return "", "", false
+	}
+	return mime, data, ok
+}

@@ -1,0 +1,240 @@
+package llm
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"dragoman/core"
+)
+
+// ollamaWire is Ollama's own chat API: lines of JSON, with its native thinking and
+// the size of the context that it really has.
+// https://docs.ollama.com/api/chat
+type ollamaWire struct{}
+
+// endpoint takes a base URL with or without the version of the compatible API.
+func (ollamaWire) endpoint(base *url.URL) *url.URL {
+	if strings.HasSuffix(base.Path, "/api/chat") {
+		return base
+	}
+	u := *base
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/v1")
+	u.RawPath = ""
+	return u.JoinPath("api", "chat")
+}
+
+func (ollamaWire) sign(h http.Header, key string) {
+	h.Set("Accept", "application/x-ndjson")
+	bearer(h, key)
+}
+
+func (ollamaWire) adapt(*remote, error) bool { return false }
+
+func (ollamaWire) frames(src io.Reader) frames {
+	return &lineReader{src: bufio.NewReaderSize(src, 64<<10)}
+}
+
+func (ollamaWire) listen(a *answer) listener { return &ollamaAnswer{answer: a} }
+
+// lineReader yields the lines of a stream.
+type lineReader struct {
+	src     *bufio.Reader
+	unended bool
+}
+
+func (r *lineReader) next() (name, data []byte, err error) {
+	for {
+		piece, err := r.src.ReadSlice('\n')
+		if data = append(data, piece...); len(data) > maxEvent {
+			return nil, nil, errEventTooLong
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(bytes.TrimSpace(data)) > 0:
+			r.unended = true
+			return nil, data, nil
+		default:
+			return nil, data, err
+		}
+	}
+}
+
+func (r *lineReader) cut() bool { return r.unended }
+
+// What is sent.
+type (
+	ollamaRequest struct {
+		Model    string          `json:"model"`
+		Messages []ollamaMessage `json:"messages"`
+		Tools    []sentTool      `json:"tools,omitempty"`
+		Stream   bool            `json:"stream"`
+		Think    any             `json:"think,omitempty"` // true, or an effort
+		Options  map[string]int  `json:"options,omitempty"`
+	}
+	ollamaMessage struct {
+		Role     string       `json:"role"`
+		Content  string       `json:"content"`
+		Thinking string       `json:"thinking,omitempty"`
+		Images   []string     `json:"images,omitempty"` // base64
+		Calls    []ollamaCall `json:"tool_calls,omitempty"`
+		ToolName string       `json:"tool_name,omitempty"`
+	}
+	ollamaCall struct {
+		Function struct {
+			Name string          `json:"name"`
+			Args json.RawMessage `json:"arguments"`
+		} `json:"function"`
+	}
+)
+
+func (ollamaWire) encode(m *remote, r *core.Request) (body []byte, chars int, err error) {
+	s := ollamaRequest{Model: m.model, Stream: true}
+	switch {
+	case slices.Contains([]string{"low", "medium", "high"}, r.Effort):
+		s.Think = r.Effort
+	case m.info.Thinks || r.Effort != "":
+		s.Think = true
+	}
+	if r.MaxOut > 0 {
+		s.Options = map[string]int{"num_predict": r.MaxOut}
+	}
+	if m.info.Window > 0 {
+		if s.Options == nil {
+			s.Options = map[string]int{}
+		}
+		s.Options["num_ctx"] = m.info.Window
+	}
+	for _, t := range r.Tools {
+		params := t.Schema
+		if len(params) == 0 {
+			params = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		s.Tools = append(s.Tools, sentTool{Type: "function", Function: sentFunction{t.Name, t.Description, params}})
+	}
+	if r.System != "" {
+		s.Messages = append(s.Messages, ollamaMessage{Role: "system", Content: r.System})
+	}
+	pictures := 0
+	for i := range r.Messages {
+		msg := &r.Messages[i]
+		switch msg.Role {
+		case core.RoleUser:
+			one, n := ollamaContent("user", msg.Blocks)
+			pictures += n
+			s.Messages = append(s.Messages, one)
+		case core.RoleAssistant:
+			if one := m.uttered(msg); one.Content != "" || one.Calls != nil {
+				s.Messages = append(s.Messages, one)
+			}
+		case core.RoleTool:
+			one, n := ollamaContent("tool", resultBlocks(&msg.Result))
+			one.ToolName = msg.Result.Name
+			pictures += n
+			s.Messages = append(s.Messages, one)
+		}
+	}
+	return encoded(s, pictures)
+}
+
+func ollamaContent(role string, list []core.Block) (m ollamaMessage, pictures int) {
+	parts, pictures := contentParts(list)
+	var texts []sentPart
+	for _, p := range parts {
+		if p.ImageURL == nil {
+			texts = append(texts, p)
+		} else if _, data, ok := splitData(p.ImageURL.URL); ok {
+			m.Images = append(m.Images, data)
+		} else {
+			texts = append(texts, sentPart{Text: "(A picture that is not included: " + p.ImageURL.URL + ")"})
+		}
+	}
+	m.Role, m.Content = role, joinText(texts)
+	return m, pictures
+}
+
+// uttered is what the model said, with the thoughts that led to calls.
+func (m *remote) uttered(msg *core.Message) ollamaMessage {
+	out := ollamaMessage{Role: "assistant", Content: msg.Text}
+	for _, t := range msg.Thoughts {
+		var seal sealed
+		if len(msg.Calls) > 0 && t.Sealed != nil && json.Unmarshal(t.Sealed, &seal) == nil && seal.Of == m.info.ID && seal.Field == "thinking" {
+			out.Thinking += t.Text
+		}
+	}
+	for _, c := range msg.Calls {
+		var call ollamaCall
+		call.Function.Name, call.Function.Args = c.Name, json.RawMessage("{}")
+		if isObject(c.Args) == nil {
+			call.Function.Args = c.Args
+		}
+		out.Calls = append(out.Calls, call)
+	}
+	return out
+}
+
+// ollamaAnswer reads an answer of Ollama. Calls come whole, and without an id.
+type ollamaAnswer struct{ *answer }
+
+type ollamaLine struct {
+	Message struct {
+		Content  string `json:"content"`
+		Thinking string `json:"thinking"`
+		Calls    []struct {
+			ID       string `json:"id"`
+			Function struct {
+				Name string   `json:"name"`
+				Args wireArgs `json:"arguments"`
+			} `json:"function"`
+		} `json:"tool_calls"`
+	} `json:"message"`
+	Done   bool            `json:"done"`
+	Reason string          `json:"done_reason"`
+	In     int             `json:"prompt_eval_count"`
+	Out    int             `json:"eval_count"`
+	Error  json.RawMessage `json:"error"`
+}
+
+func (a *ollamaAnswer) event(_ string, data []byte) error {
+	var l ollamaLine
+	if err := json.Unmarshal(data, &l); err != nil {
+		if !json.Valid(data) {
+			return &unreadableError{data: shorten(string(data), 200), err: err}
+		}
+		return &unreadableError{err: err}
+	}
+	if reported(l.Error) {
+		return &reportedError{data: bytes.Clone(data)}
+	}
+	a.thought("thinking", l.Message.Thinking)
+	a.text(l.Message.Content)
+	for _, c := range l.Message.Calls {
+		if len(a.calls) == maxCalls {
+			return errors.New("the answer holds too many calls")
+		}
+		a.openPart(partNone)
+		call := &toolCall{index: -1, wireID: c.ID, name: c.Function.Name, block: a.newBlock()}
+		a.calls = append(a.calls, call)
+		a.start(call)
+		if err := a.more(call, string(c.Function.Args)); err != nil {
+			return err
+		}
+	}
+	if !l.Done {
+		return nil
+	}
+	if l.In+l.Out > 0 {
+		a.usage = &core.Usage{In: l.In, Out: l.Out}
+	}
+	if a.stop = core.StopEnd; l.Reason == "length" {
+		a.stop = core.StopTokens
+	}
+	a.finish, a.whole = "done", true
+	return nil
+}

@@ -1,0 +1,295 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"dragoman/core"
+)
+
+const (
+	maxTries  = 4
+	maxWait   = 60 * time.Second // what a service may ask us to wait; beyond it the user decides
+	firstWait = 500 * time.Millisecond
+	longWait  = 8 * time.Second
+)
+
+// remote is a model that is reached over the network, in a wire format.
+type remote struct {
+	p     *provider
+	base  *url.URL
+	model string
+	info  core.ModelInfo
+	wire  wire
+}
+
+var _ core.Model = (*remote)(nil)
+
+func newRemote(p *provider, base *url.URL, model string, w wire) *remote {
+	return &remote{p: p, base: base, model: model, info: p.info(model), wire: w}
+}
+
+// wire is a wire format: how a request is put and an answer is read. It holds
+// nothing of its own.
+type wire interface {
+	// endpoint is where requests go.
+	endpoint(base *url.URL) *url.URL
+	// sign puts the key into a request, and what else the format wants there.
+	sign(h http.Header, key string)
+	// encode makes a request's body. chars is how many characters it has, pictures
+	// aside.
+	encode(m *remote, r *core.Request) (body []byte, chars int, err error)
+	// adapt reports whether a request that was refused is put otherwise from now on.
+	adapt(m *remote, err error) bool
+	// frames takes a stream apart.
+	frames(src io.Reader) frames
+	// listen returns what takes in the events of one answer.
+	listen(a *answer) listener
+}
+
+// frames yields the events of a stream, until io.EOF. name and data are valid
+// until the next call.
+type frames interface {
+	next() (name, data []byte, err error)
+	// cut reports whether the last event may be only a part of one.
+	cut() bool
+}
+
+// listener takes in the events of one answer. It says what it knows of the end in
+// the answer's finish and whole. The error is what the service reported, or that
+// the event cannot be read.
+type listener interface {
+	event(name string, data []byte) error
+}
+
+// Info describes the model as it is configured.
+func (m *remote) Info() core.ModelInfo { return m.info }
+
+// Stream asks the model and yields its answer. A *core.ModelError says what went
+// wrong, but for the end of ctx, which is ctx.Err().
+func (m *remote) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
+	return func(yield func(core.Delta, error) bool) {
+		a := &answer{model: m.info.ID, request: r, yield: yield}
+		if err := m.stream(ctx, r, a); err != nil && !a.gone {
+			yield(core.Delta{}, err)
+		}
+	}
+}
+
+// stream makes as many tries as it needs and may. This is the only place that
+// repeats anything.
+func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	key, err := m.key()
+	if err != nil {
+		return err
+	}
+	for try := 1; ; {
+		body, text, err := m.wire.encode(m, r)
+		if err != nil {
+			return m.failure(core.ErrBadRequest, "the request could not be encoded", err)
+		}
+		a.sent = text
+		again, err := m.try(ctx, key, body, a)
+		if a.gone || err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if a.begun {
+			return err
+		}
+		if m.wire.adapt(m, err) {
+			continue
+		}
+		wait := pause(err, try)
+		if !again || try == maxTries || wait > maxWait {
+			return err
+		}
+		if !a.emit(core.Delta{Kind: core.DeltaRetry, After: wait, Attempt: try}) {
+			return nil
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+		try++
+	}
+}
+
+// try sends the request once and yields what comes. again reports whether the
+// failure may pass.
+func (m *remote) try(ctx context.Context, key string, body []byte, a *answer) (again bool, err error) {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	req, err := m.newRequest(inner, key, body)
+	if err != nil {
+		return false, m.failure(core.ErrBadRequest, "the request could not be made", err)
+	}
+	resp, err := m.p.client().Do(req)
+	if err != nil {
+		return m.unreachable(err)
+	}
+	defer resp.Body.Close()
+	in := guard(resp.Body, idleTimeout, cancel)
+	if resp.StatusCode/100 != 2 {
+		return m.refused(resp, in, key)
+	}
+	a.requestID = requestID(resp.Header)
+	if err := read(ctx, in, m.wire, a); err != nil {
+		return m.broken(err, a, key)
+	}
+	if a.done {
+		in.drain()
+	}
+	return false, nil
+}
+
+func (m *remote) newRequest(ctx context.Context, key string, body []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.wire.endpoint(m.base).String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("User-Agent", "dragoman")
+	m.wire.sign(req.Header, key)
+	for name, value := range m.p.Headers {
+		req.Header.Set(name, value)
+	}
+	return req, nil
+}
+
+// read reads an answer to its end. A nil error means that the answer is whole
+// and was yielded with its terminal, or that the consumer has left.
+func read(ctx context.Context, in *guarded, w wire, a *answer) error {
+	head, err := firstBytes(in)
+	switch {
+	case len(head) > 0 && head[0] == '<':
+		return errWebPage
+	case len(head) == 0 && errors.Is(err, io.EOF):
+		return errNoEnd
+	case len(head) == 0 && err != nil:
+		return err
+	}
+	src, l := io.MultiReader(bytes.NewReader(head), in), w.listen(a)
+	events := w.frames(src)
+	if _, streams := events.(*eventReader); streams && head[0] == '{' {
+		return readWhole(ctx, src, l, a)
+	}
+	for {
+		name, data, err := events.next()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+		case a.finish != "" && (errors.Is(err, io.EOF) || errors.Is(err, errIdle)):
+			return a.complete(ctx) // in silence nothing is missing but the usage
+		case errors.Is(err, io.EOF):
+			return errNoEnd
+		default:
+			return err
+		}
+		if data = bytes.TrimSpace(data); len(data) == 0 {
+			continue
+		}
+		if events.cut() && !json.Valid(data) && string(data) != "[DONE]" {
+			return errNoEnd
+		}
+		if err := l.event(string(name), data); err != nil || a.gone {
+			return err
+		}
+		if a.whole {
+			return a.complete(ctx)
+		}
+		if a.finish != "" {
+			in.idle = afterFinish
+		}
+	}
+}
+
+// firstBytes reads until there is something other than white space, and returns
+// it from there on.
+func firstBytes(in io.Reader) ([]byte, error) {
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := in.Read(buf)
+		if head := bytes.TrimLeft(buf[:n], " \t\r\n"); len(head) > 0 || err != nil {
+			return head, err
+		}
+	}
+}
+
+// readWhole reads the answer of a service that does not stream.
+func readWhole(ctx context.Context, in io.Reader, l listener, a *answer) error {
+	body, err := io.ReadAll(io.LimitReader(in, maxEvent+1))
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errNoEnd
+	case err != nil:
+		return err
+	case len(body) > maxEvent:
+		return errEventTooLong
+	case !json.Valid(body):
+		return errNoEnd
+	}
+	if err := l.event("", body); err != nil || a.gone {
+		return err
+	}
+	if a.finish == "" && !a.whole {
+		return errNoEnd
+	}
+	return a.complete(ctx)
+}
+
+func (m *remote) key() (string, error) {
+	if m.p.Key == nil {
+		return "", nil
+	}
+	key, err := m.p.Key()
+	if err != nil {
+		return "", &core.ModelError{Kind: core.ErrAuth, Model: m.info.ID, Message: "the key could not be read: " + err.Error(), Hint: m.p.KeyHint, Err: err}
+	}
+	return strings.TrimSpace(key), nil
+}
+
+// pause is how long to wait before the next try: as long as the service asks
+// for, else at random below a bound that doubles.
+func pause(err error, try int) time.Duration {
+	var e *core.ModelError
+	if errors.As(err, &e) && e.RetryAfter > 0 {
+		return e.RetryAfter
+	}
+	return rand.N(min(longWait, firstWait<<(try-1))) + 1
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// failure makes an error of this model.
+func (m *remote) failure(kind core.ModelErrorKind, message string, err error) *core.ModelError {
+	if err != nil {
+		message = fmt.Sprintf("%s: %v", message, err)
+	}
+	return &core.ModelError{Kind: kind, Model: m.info.ID, Message: message, Err: err}
+}

@@ -1,0 +1,167 @@
+package llm
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"dragoman/core"
+)
+
+// responsesWire is OpenAI's responses API. Nothing is kept by the service: the
+// history is sent each time, with the reasoning in a form that only it can read.
+// https://platform.openai.com/docs/api-reference/responses
+type responsesWire struct{}
+
+func (responsesWire) endpoint(base *url.URL) *url.URL {
+	if strings.HasSuffix(base.Path, "/responses") {
+		return base
+	}
+	return base.JoinPath("responses")
+}
+
+func (responsesWire) sign(h http.Header, key string) { bearer(h, key) }
+
+func (responsesWire) frames(src io.Reader) frames { return newEventReader(src) }
+
+func (responsesWire) adapt(*remote, error) bool { return false }
+
+func (responsesWire) listen(a *answer) listener { return &responsesAnswer{answer: a} }
+
+// What is sent.
+type (
+	responsesRequest struct {
+		Model        string              `json:"model"`
+		Tools        []responsesTool     `json:"tools,omitempty"`
+		Instructions string              `json:"instructions,omitempty"`
+		Input        []any               `json:"input"`
+		Stream       bool                `json:"stream"`
+		Store        bool                `json:"store"`
+		Include      []string            `json:"include,omitempty"`
+		Reasoning    *responsesReasoning `json:"reasoning,omitempty"`
+		MaxOut       int                 `json:"max_output_tokens,omitempty"`
+		CacheKey     string              `json:"prompt_cache_key,omitempty"`
+	}
+	responsesReasoning struct {
+		Effort  string `json:"effort,omitempty"`
+		Summary string `json:"summary"`
+	}
+	responsesTool struct {
+		Type        string          `json:"type"`
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+		Strict      bool            `json:"strict"`
+	}
+	responsesMessage struct {
+		Type    string          `json:"type"`
+		Role    string          `json:"role"`
+		Content []responsesPart `json:"content"`
+	}
+	responsesPart struct {
+		Type     string `json:"type"`
+		Text     string `json:"text,omitempty"`
+		ImageURL string `json:"image_url,omitempty"`
+	}
+	responsesCall struct {
+		Type   string `json:"type"`
+		CallID string `json:"call_id"`
+		Name   string `json:"name"`
+		Args   string `json:"arguments"`
+	}
+	responsesOutput struct {
+		Type   string          `json:"type"`
+		CallID string          `json:"call_id"`
+		Output []responsesPart `json:"output"`
+	}
+)
+
+func (responsesWire) encode(m *remote, r *core.Request) (body []byte, chars int, err error) {
+	s := responsesRequest{Model: m.model, Stream: true, Instructions: r.System, MaxOut: r.MaxOut, Input: []any{}}
+	if m.info.Thinks || r.Effort != "" {
+		s.Reasoning = &responsesReasoning{r.Effort, "auto"}
+		s.Include = []string{"reasoning.encrypted_content"}
+	}
+	if r.Session != "" {
+		sum := sha256.Sum256([]byte(r.Session))
+		s.CacheKey = hex.EncodeToString(sum[:16])
+	}
+	for _, t := range r.Tools {
+		params := t.Schema
+		if len(params) == 0 {
+			params = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		s.Tools = append(s.Tools, responsesTool{"function", t.Name, t.Description, params, false})
+	}
+	pictures := 0
+	for i := range r.Messages {
+		msg := &r.Messages[i]
+		switch msg.Role {
+		case core.RoleUser:
+			parts, n := responsesContent(msg.Blocks)
+			pictures += n
+			s.Input = append(s.Input, responsesMessage{"message", "user", parts})
+		case core.RoleAssistant:
+			s.Input = append(s.Input, m.items(msg)...)
+		case core.RoleTool:
+			parts, n := responsesContent(resultBlocks(&msg.Result))
+			pictures += n
+			s.Input = append(s.Input, responsesOutput{"function_call_output", string(msg.Result.ID), parts})
+		}
+	}
+	return encoded(s, pictures)
+}
+
+// items is what the model said: its reasoning as it came, its text, its calls.
+func (m *remote) items(msg *core.Message) (items []any) {
+	for _, t := range msg.Thoughts {
+		var seal sealed
+		if t.Sealed != nil && json.Unmarshal(t.Sealed, &seal) == nil && seal.Of == m.info.ID && seal.Item != nil {
+			items = append(items, seal.Item)
+		}
+	}
+	if msg.Text != "" {
+		items = append(items, responsesMessage{"message", "assistant", []responsesPart{{Type: "output_text", Text: msg.Text}}})
+	}
+	for _, c := range msg.Calls {
+		args := "{}"
+		if isObject(c.Args) == nil {
+			args = string(c.Args)
+		}
+		items = append(items, responsesCall{"function_call", string(c.ID), c.Name, args})
+	}
+	if msg.Text == "" && len(msg.Calls) == 0 {
+		return nil // reasoning that led to nothing is refused
+	}
+	return items
+}
+
+// resultBlocks is a result that says whether it failed.
+func resultBlocks(r *core.ToolReturn) []core.Block {
+	switch {
+	case len(r.Blocks) == 0 && r.Failed:
+		return []core.Block{core.Text{Text: "Error: the call failed and says nothing more."}}
+	case len(r.Blocks) == 0:
+		return []core.Block{core.Text{Text: "(no output)"}}
+	case r.Failed:
+		return append([]core.Block{core.Text{Text: "Error:"}}, r.Blocks...)
+	}
+	return r.Blocks
+}
+
+func responsesContent(list []core.Block) (out []responsesPart, pictures int) {
+	out = []responsesPart{}
+	parts, pictures := contentParts(list)
+	for _, p := range parts {
+		if p.ImageURL != nil {
+			out = append(out, responsesPart{Type: "input_image", ImageURL: p.ImageURL.URL})
+		} else {
+			out = append(out, responsesPart{Type: "input_text", Text: p.Text})
+		}
+	}
+	return out, pictures
+}
