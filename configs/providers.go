@@ -8,13 +8,19 @@ const (
 	OfflineModel    = "demo"
 )
 
-// KindOpenAIChat is the OpenAI chat completions wire format.
-const KindOpenAIChat = "openai-chat"
+// The wire formats.
+const (
+	KindOpenAIChat      = "openai-chat"
+	KindOpenAIResponses = "openai-responses"
+	KindAnthropic       = "anthropic"
+	KindOllama          = "ollama"
+)
 
 // Known is a provider that needs no more than a key.
 type Known struct {
 	Name    string
-	BaseURL string   // its OpenAI-compatible endpoint
+	Kind    string   // its wire format
+	BaseURL string   // with the version
 	Keys    []string // variables that may hold the key, the first one found counts; none: no key is needed
 	Model   string   // the model when only a key is given
 }
@@ -28,15 +34,15 @@ func (k Known) Local() bool { return len(k.Keys) == 0 }
 // looked for. The models are ones that take tools over chat completions.
 func KnownProviders() []Known {
 	return []Known{
-		{"openai", "https://api.openai.com/v1", []string{"OPENAI_API_KEY"}, "gpt-5.1"},
-		{"openrouter", "https://openrouter.ai/api/v1", []string{"OPENROUTER_API_KEY"}, "anthropic/claude-sonnet-4.6"},
-		{"anthropic", "https://api.anthropic.com/v1", []string{"ANTHROPIC_API_KEY"}, "claude-sonnet-4-6"},
-		{"gemini", "https://generativelanguage.googleapis.com/v1beta/openai", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "gemini-2.5-flash"},
-		{"groq", "https://api.groq.com/openai/v1", []string{"GROQ_API_KEY"}, "openai/gpt-oss-120b"},
-		{"deepseek", "https://api.deepseek.com/v1", []string{"DEEPSEEK_API_KEY"}, "deepseek-v4-flash"},
-		{"mistral", "https://api.mistral.ai/v1", []string{"MISTRAL_API_KEY"}, "mistral-large-latest"},
-		{"ollama", "http://localhost:11434/v1", nil, "qwen3"},
-		{"lmstudio", "http://localhost:1234/v1", nil, "openai/gpt-oss-20b"},
+		{"openai", KindOpenAIResponses, "https://api.openai.com/v1", []string{"OPENAI_API_KEY"}, "gpt-5.1"},
+		{"openrouter", KindOpenAIChat, "https://openrouter.ai/api/v1", []string{"OPENROUTER_API_KEY"}, "anthropic/claude-sonnet-4.6"},
+		{"anthropic", KindAnthropic, "https://api.anthropic.com/v1", []string{"ANTHROPIC_API_KEY"}, "claude-sonnet-4-6"},
+		{"gemini", KindOpenAIChat, "https://generativelanguage.googleapis.com/v1beta/openai", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "gemini-2.5-flash"},
+		{"groq", KindOpenAIChat, "https://api.groq.com/openai/v1", []string{"GROQ_API_KEY"}, "openai/gpt-oss-120b"},
+		{"deepseek", KindOpenAIChat, "https://api.deepseek.com/v1", []string{"DEEPSEEK_API_KEY"}, "deepseek-v4-flash"},
+		{"mistral", KindOpenAIChat, "https://api.mistral.ai/v1", []string{"MISTRAL_API_KEY"}, "mistral-large-latest"},
+		{"ollama", KindOpenAIChat, "http://localhost:11434/v1", nil, "qwen3"},
+		{"lmstudio", KindOpenAIChat, "http://localhost:1234/v1", nil, "openai/gpt-oss-20b"},
 	}
 }
 
@@ -63,11 +69,14 @@ func knownNames() []string {
 func (c *Config) Provider(name string) (Provider, bool) {
 	p, configured := c.Providers[name]
 	k, isKnown := known(name)
+	if p.Kind == "" {
+		// Behind a base URL of the user's is most often a server that speaks as most do.
+		if p.Kind = KindOpenAIChat; isKnown && p.BaseURL.IsZero() {
+			p.Kind = k.Kind
+		}
+	}
 	if isKnown && p.BaseURL.IsZero() {
 		p.BaseURL = NewURL(k.BaseURL)
-	}
-	if p.Kind == "" {
-		p.Kind = KindOpenAIChat
 	}
 	return p, configured || isKnown
 }
