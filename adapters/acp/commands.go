@@ -14,32 +14,48 @@ import (
 // with that answer.
 const commandsAfter = 50 * time.Millisecond
 
-// tellCommands sends available_commands_update, a moment from now. It is sent again
-// with the first prompt, for clients that lost the first one; the list is whole
-// each time.
-func (s *session) tellCommands(ctx context.Context, after time.Duration) {
+// tellAtStart sends what a client is told of a session without having asked, a
+// moment after the answer that opened it.
+func (s *session) tellAtStart(ctx context.Context) {
 	s.srv.wg.Go(func() {
-		if after > 0 {
-			timer := time.NewTimer(after)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				return
+		timer := time.NewTimer(commandsAfter)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			s.tellCommands(ctx)
+			s.tellServers()
+		case <-ctx.Done():
+		}
+	})
+}
+
+// tellCommands sends available_commands_update. It is sent again with the first
+// prompt, for clients that lost the first one; the list is whole each time.
+func (s *session) tellCommands(ctx context.Context) {
+	roots := s.att.Session().Meta().Roots
+	prof, err := s.srv.opts.Gateway.Profile(ctx, roots)
+	if err != nil || prof.Commands == nil {
+		return // what is wrong with the configuration is said elsewhere
+	}
+	list := commandsOf(prof.Commands(ctx, roots))
+	if len(list.AvailableCommands) == 0 {
+		return
+	}
+	s.later(func(*View) {
+		// A connection that has ended has nobody to tell.
+		_ = s.srv.conn.Notify("session/update", acp.SessionNotification{SessionID: string(s.id), Update: list})
+	})
+}
+
+// later does something in the pump, behind a replay that is on its way, if the
+// client has the session then.
+func (s *session) later(do func(*View)) {
+	f := s.srv.current(s).feed
+	s.srv.pump.Do(func() {
+		f.when(f.view.Head, func() {
+			if !f.over {
+				do(f.view)
 			}
-		}
-		roots := s.att.Session().Meta().Roots
-		prof, err := s.srv.opts.Gateway.Profile(ctx, roots)
-		if err != nil || prof.Commands == nil {
-			return // what is wrong with the configuration is said elsewhere
-		}
-		list := commandsOf(prof.Commands(ctx, roots))
-		if len(list.AvailableCommands) == 0 {
-			return
-		}
-		s.srv.pump.Do(func() {
-			// A connection that has ended has nobody to tell.
-			_ = s.srv.conn.Notify("session/update", acp.SessionNotification{SessionID: string(s.att.Session().Meta().ID), Update: list})
 		})
 	})
 }

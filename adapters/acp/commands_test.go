@@ -2,9 +2,11 @@ package acp_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"dragoman/core"
 	"dragoman/core/coretest"
@@ -55,6 +57,37 @@ func TestCommandsAreTold(t *testing.T) {
 		}
 		if told != 1 {
 			t.Errorf("with three prompts the commands were told %d times, want once", told)
+		}
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// That tool servers of the client are not used is said once, a moment after the
+// answer, also where it gives them to several sessions.
+func TestServersAreMentionedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGateway(coretest.NewMemory(), nil, false)
+		peer, stop := serve(t, g)
+		const open = `{"jsonrpc":"2.0","id":%d,"method":"session/new","params":{"cwd":"/w","mcpServers":[{"name":"a","command":"a","args":[],"env":[{"name":"KEY","value":"secret"}]}]}}`
+		if err := peer.Send(hello, fmt.Sprintf(open, 1)); err != nil {
+			t.Fatal(err)
+		}
+		until(t, peer, `"id":1`)
+		if msg := until(t, peer, "session/update"); !strings.Contains(msg, "not connected yet: a") {
+			t.Errorf("got %s", msg)
+		}
+		if err := peer.Send(fmt.Sprintf(open, 2)); err != nil {
+			t.Fatal(err)
+		}
+		until(t, peer, `"id":2`)
+		<-time.After(time.Second)
+		synctest.Wait()
+		if peer.Pending() {
+			msg, err := peer.Next()
+			t.Errorf("got %s, %v", msg, err)
 		}
 		stop()
 		if err := g.Close(t.Context()); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -57,9 +58,91 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	case "refuse":
-		return core.StopRefusal, nil
+		return core.StopRefusal, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: rest})
+	case "rounds":
+		return core.StopRequests, nil
+	case "ask", "choose", "run":
+		return core.StopEnd, invoke(ctx, t, verb, rest)
+	case "switch":
+		c := core.Call{ID: t.NewCall(), Server: "agent", Tool: "switch", Kind: "switch_mode", State: core.Proposed}
+		if err := t.Emit(ctx, core.CallChanged{Call: c}); err != nil {
+			return "", err
+		}
+		return core.StopEnd, nil
+	case "sum":
+		return core.StopEnd, t.Emit(ctx, core.Compacted{Summary: rest}, core.Notice{Severity: core.Warning, Text: "nearly full\nlook out"},
+			core.Cited{Link: core.Link{URI: "https://example.org", Title: "An example"}})
 	}
 	return "", errors.New("the model is out of order; try another one")
+}
+
+// invoke calls a tool, and says what came of it.
+func invoke(ctx context.Context, t *core.Turn, tool, arg string) error {
+	res, err := t.Invoke(ctx, core.Call{ID: t.NewCall(), Server: core.Native, Tool: tool, Args: coretest.Args(map[string]string{"arg": arg})})
+	if err != nil {
+		return err
+	}
+	said := ""
+	for _, b := range res.Blocks {
+		if b, ok := b.(core.Text); ok {
+			said += b.Text
+		}
+	}
+	return t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: said})
+}
+
+// hosted are tools that need their session: questions, and a terminal of the editor.
+type hosted struct{}
+
+func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
+	question := func(a core.Ask) coretest.Tool {
+		name := "ask"
+		if len(a.Options) > 0 {
+			name = "choose"
+		}
+		return coretest.Tool{
+			Is: core.Spec{Server: core.Native, Name: name, Kind: core.KindOther, ReadOnly: true},
+			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
+				a.Turn, a.Call = inv.Turn, inv.Call
+				r, err := host.Ask(ctx, a)
+				return core.Result{Blocks: []core.Block{core.Text{Text: string(r.Outcome) + " " + r.Option + " " + r.Text}}}, err
+			},
+		}
+	}
+	return coretest.Tools{
+		question(core.Ask{Text: "What is it called?", Freeform: true}),
+		question(core.Ask{Text: "Which one?", Options: []core.Option{{ID: "1", Label: "This", Description: "the first"}, {ID: "2", Label: "That"}}}),
+		coretest.Tool{
+			Is:   core.Spec{Server: core.Native, Name: "run", Kind: core.KindExecute},
+			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) { return run(ctx, host, inv) },
+		},
+	}, nil
+}
+
+// run runs a command in the editor's terminal, or says what it would print.
+func run(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Result, error) {
+	exit := []byte(`{"exit_code":3}`)
+	e, id := host.Editor(), host.Meta().ID
+	if e == nil || !e.Caps().Terminal {
+		inv.Output("one\n")
+		inv.Output("two\n")
+		return core.Result{Blocks: []core.Block{core.Text{Text: "one\ntwo\nexit status 3"}}, Structured: exit, Failed: true}, nil
+	}
+	opened, err := e.Do(ctx, core.OpenTerminal{Session: id, Command: "sh", Args: []string{"-c", "ls"}, Env: map[string]string{"B": "2", "A": "1"}, Cwd: "/w", Limit: 1000})
+	if err != nil {
+		return core.Result{}, err
+	}
+	term := opened.(core.TerminalOpened)
+	inv.Show(core.Showing{Content: []core.Block{core.Terminal{ID: term.ID}}})
+	<-time.After(time.Millisecond) // of the bubble's clock: the client has been shown it
+	out, err := e.Do(ctx, core.AwaitTerminal{Session: id, ID: term.ID})
+	if err != nil {
+		return core.Result{}, err
+	}
+	if _, err := e.Do(ctx, core.CloseTerminal{Session: id, ID: term.ID}); err != nil {
+		return core.Result{}, err
+	}
+	return core.Result{Blocks: []core.Block{core.Text{Text: out.(core.TerminalOutput).Text}}, Structured: exit}, nil
 }
 
 var writeFile = coretest.Tool{
@@ -84,14 +167,22 @@ var asks = coretest.Policy(func(c core.Check) core.Verdict {
 		}
 		return core.Verdict{Effect: core.Deny, Why: "rejected for this session"}
 	}
+	if c.Spec.Name != "write_file" {
+		return core.Verdict{Effect: core.Allow, Why: "it is harmless"}
+	}
 	return core.Verdict{Effect: core.MustAsk, Why: "it changes a file", Remember: "edits", RememberText: "changes to files in /w"}
 })
 
-func newGateway(store core.Store, broken error) *core.Gateway {
+func newGateway(store core.Store, broken error, rich bool) *core.Gateway {
 	prof := &core.Profile{
 		Agents:    []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}},
-		Toolboxes: []core.Toolbox{coretest.Tools{writeFile}},
+		Toolboxes: []core.Toolbox{coretest.Tools{writeFile}, hosted{}},
 		Policy:    asks,
+	}
+	if rich {
+		prof.Agents = append(prof.Agents, core.Agent{Name: "plan", Description: "Looks and makes a plan", Backend: prof.Agents[0].Backend})
+		prof.DefaultModel = "a/small"
+		prof.Models = []core.ModelInfo{{ID: "a/small", Name: "Small"}, {ID: "a/large", Efforts: []string{"low", "high"}}}
 	}
 	last := 0
 	return core.New(core.Config{
@@ -117,7 +208,8 @@ func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 
 // Each file holds one conversation: lines to the server (->) and everything that
 // it said (<-), once nothing moves any more. A file whose name begins with
-// "config" has a configuration that is wrong.
+// "config" has a configuration that is wrong, one with "choose" has agents and
+// models to choose.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -137,7 +229,7 @@ func TestConversations(t *testing.T) {
 					if strings.HasPrefix(filepath.Base(file), "config") {
 						broken = errors.New(`config.yaml:3:5: modle: unknown key; did you mean "model"?`)
 					}
-					g := newGateway(store, broken)
+					g := newGateway(store, broken, strings.HasPrefix(filepath.Base(file), "choose"))
 					peer, stop := serve(t, g)
 					var err error
 					if got, err = peer.Play(string(f.Data), synctest.Wait); err != nil {

@@ -8,9 +8,15 @@
 // (permission.go), never from the stream, so that a replayed one is never asked
 // again and one that was decided elsewhere is withdrawn.
 //
-// Files: initialize.go, session.go (new, load, resume, list, close, delete),
-// prompt.go (prompt, cancel), permission.go, services.go (the editor's files),
-// view.go and encode.go (session/update), errors.go.
+// What can be chosen (agents, models, effort, trust) is said in three forms that
+// are kept in step by the encoder, from the log, whoever made the choice (offer.go).
+//
+// Files: initialize.go and early.go (who the client is), session.go (a session on
+// the connection), lifecycle.go (new, load, resume, fork, close, delete), list.go,
+// prompt.go (prompt, cancel), offer.go and configure.go, permission.go and elicit.go
+// (what is put to the user), services.go (the editor's files and terminals),
+// servers.go, commands.go, view.go, encode.go, encode_call.go and content.go
+// (session/update), errors.go.
 //
 // # Why
 //

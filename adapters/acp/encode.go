@@ -1,31 +1,19 @@
 package acp
 
 import (
-	"encoding/base64"
-	"encoding/json"
-	"reflect"
-	"slices"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
-const (
-	// maxChunk is how much text one update carries, in bytes: some clients cannot
-	// read a line of 64 KiB.
-	maxChunk = 16 << 10
-	// maxTail is how much of a running call's output is shown, in bytes.
-	maxTail = 4 << 10
-	// maxResult is how much of a call's text is shown, in bytes.
-	maxResult = 10 << 10
-)
-
 // Encode appends the notifications that a record becomes, each ended by a line
 // feed. It looks at nothing but its arguments.
 func Encode(dst []byte, v *View, r core.Record) []byte {
+	at := core.Pos{Epoch: r.Epoch, Seq: r.Seq, Off: r.Off}
+	v.replay = r.Seq > 0 && at.Before(v.Head)
 	switch e := r.Event.(type) {
 	case core.TextDelta:
 		return chunks(dst, v, acp.AgentChunk, string(e.Message), e.Text)
@@ -33,8 +21,9 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 		return chunks(dst, v, acp.ThoughtChunk, string(e.Thought), e.Text)
 	case core.TurnStarted:
 		if v.own(e.Key) {
-			v.mine[e.Turn] = true
-			return dst
+			if v.mine[e.Turn] = at; !v.replay { // who loads a session again wants all of it
+				return dst
+			}
 		}
 		return user(dst, v, e.Message, e.Prompt)
 	case core.Steered:
@@ -44,51 +33,38 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 	case core.CallOutput:
 		return output(dst, v, e)
 	case core.Asked:
-		v.asks[e.Ask.ID] = e.Ask
+		return asked(dst, v, e.Ask)
 	case core.Answered:
-		delete(v.asks, e.Ask)
+		return answered(dst, v, e)
 	case core.PlanChanged:
 		return update(dst, v, plan(e))
 	case core.UsageChanged:
 		return usage(dst, v, e)
 	case core.TitleChanged:
-		return update(dst, v, acp.InfoUpdate{SessionUpdate: "session_info_update", Title: e.Title})
+		return update(dst, v, info(e, stamp(r.Time)))
+	case core.SettingsChanged:
+		return settings(dst, v, e.Settings)
 	case core.Notice:
-		return chunks(dst, v, acp.AgentChunk, "", notice(e))
+		return notice(dst, v, e)
+	case core.Compacted:
+		return compacted(dst, v, e, r.Seq)
+	case core.Reverted:
+		return aside(dst, v, reverted(e))
+	case core.Cited:
+		return update(dst, v, acp.Chunk{SessionUpdate: acp.AgentChunk, Content: content(e.Link), MessageID: string(e.Message)})
+	case core.Moved:
+		if !v.replay {
+			return aside(dst, v, "The conversation goes on in session "+string(e.To)+".")
+		}
 	case core.Truncated:
-		return chunks(dst, v, acp.AgentChunk, "", "\n[The conversation was taken back to an earlier point. Load the session again to see it as it is now.]\n")
+		if !v.replay && e.After.Seq != v.refused.Seq {
+			return aside(dst, v, "The conversation was taken back to an earlier point. Load the session again to see it as it is now.")
+		}
 	case core.TurnEnded:
-		mine := v.mine[e.Turn]
-		delete(v.mine, e.Turn)
-		if e.Err != "" && !mine { // to its prompter the answer says it
-			return chunks(dst, v, acp.AgentChunk, "", "\n[The turn failed: "+e.Err+"]\n")
-		}
+		return ended(dst, v, e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
-		core.SettingsChanged, core.Bound, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
+		core.Bound, core.Flagged, core.Expanded, core.Unknown:
 		// Version 1 has no word for these; arguments come whole with the call.
-	}
-	return dst
-}
-
-// chunks appends a message's text, in pieces that every client can read.
-func chunks(dst []byte, v *View, kind, id, text string) []byte {
-	for len(text) > 0 {
-		n := min(len(text), maxChunk)
-		for n < len(text) && n > 0 && !utf8.RuneStart(text[n]) {
-			n--
-		}
-		dst = head(dst, v)
-		dst = append(dst, `{"sessionUpdate":"`...)
-		dst = append(dst, kind...)
-		dst = append(dst, `","content":{"type":"text","text":`...)
-		dst = wire.AppendString(dst, text[:n])
-		dst = append(dst, '}')
-		if id != "" {
-			dst = append(dst, `,"messageId":`...)
-			dst = wire.AppendString(dst, id)
-		}
-		dst = append(dst, "}}}\n"...)
-		text = text[n:]
 	}
 	return dst
 }
@@ -109,6 +85,24 @@ func update(dst []byte, v *View, u any) []byte {
 	return append(dst, "}}\n"...)
 }
 
+// aside appends a word of the gateway's own, where there is no other form for it.
+func aside(dst []byte, v *View, text string) []byte {
+	return chunks(dst, v, acp.AgentChunk, "", "\n["+text+"]\n")
+}
+
+// ended notes the end of a turn. Its prompter hears of it by the answer.
+func ended(dst []byte, v *View, e core.TurnEnded) []byte {
+	at, mine := v.mine[e.Turn]
+	delete(v.mine, e.Turn)
+	if v.refused = (core.Pos{}); mine && e.Stop == core.StopRefusal {
+		v.refused = at
+	}
+	if e.Err != "" && !mine {
+		return aside(dst, v, "The turn failed: "+e.Err)
+	}
+	return dst
+}
+
 // user appends what a user said.
 func user(dst []byte, v *View, id core.MessageID, prompt []core.Block) []byte {
 	for _, b := range prompt {
@@ -121,177 +115,29 @@ func user(dst []byte, v *View, id core.MessageID, prompt []core.Block) []byte {
 	return dst
 }
 
-// content is a block as the protocol has it. A diff, which has no form outside of
-// a tool call, becomes text.
-func content(b core.Block) acp.ContentBlock {
-	switch b := b.(type) {
-	case core.Text:
-		return text(b.Text)
-	case core.Image:
-		return acp.ContentBlock{Type: "image", Data: base64.StdEncoding.EncodeToString(b.Data), MIMEType: b.MIME, URI: b.URI}
-	case core.Audio:
-		return acp.ContentBlock{Type: "audio", Data: base64.StdEncoding.EncodeToString(b.Data), MIMEType: b.MIME}
-	case core.Link:
-		c := acp.ContentBlock{Type: "resource_link", URI: b.URI, Name: b.Name, Title: b.Title, Description: b.Description, MIMEType: b.MIME}
-		if c.Name == "" {
-			c.Name = b.URI
-		}
-		if b.Size > 0 {
-			c.Size = &b.Size
-		}
-		return c
-	case core.Resource:
-		res := &acp.Resource{URI: b.URI, MIMEType: b.MIME}
-		if b.Blob != nil {
-			s := base64.StdEncoding.EncodeToString(b.Blob)
-			res.Blob = &s
-		} else {
-			res.Text = &b.Text
-		}
-		return acp.ContentBlock{Type: "resource", Resource: res}
-	case core.Diff:
-		return text(b.Patch)
-	case core.Terminal: // it has a content of its own, in a call
-	}
-	return text("")
-}
-
-func text(s string) acp.ContentBlock { return acp.ContentBlock{Type: "text", Text: &s} }
-
-// call appends what has changed of a call since the client was told last.
-func call(dst []byte, v *View, c core.Call) []byte {
-	u := acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: string(c.ID)}
-	was := v.calls[c.ID]
-	if was == nil {
-		u.SessionUpdate, u.Name = acp.ToolCallNew, c.Tool
-		was = &told{}
-		v.calls[c.ID] = was
-	}
-	nothing := u
-	if t := title(c); t != title(was.call) {
-		u.Title = t
-	}
-	if c.Kind != was.call.Kind {
-		u.Kind = acp.ToolKind(c.Kind)
-	}
-	if st := status(c.State); was.call.State == "" || st != status(was.call.State) {
-		u.Status = st
-	}
-	if string(c.Args) != string(was.call.Args) {
-		u.RawInput = rawOf(c.Args)
-	}
-	if string(c.Output) != string(was.call.Output) {
-		u.RawOutput = rawOf(c.Output)
-	}
-	if !slices.Equal(c.Locations, was.call.Locations) {
-		u.Locations = locations(c.Locations)
-	}
-	if blocks := shown(c); len(blocks) > 0 && (c.State.Ended() || len(was.call.Content) != len(c.Content)) {
-		u.Content = blocks
-	}
-	was.call = c
-	if c.State.Ended() {
-		delete(v.calls, c.ID)
-	}
-	if reflect.DeepEqual(u, nothing) {
+// settings appends what is chosen now, in both forms that have an update. The
+// answer to session/load has them too: a replay is silent.
+func settings(dst []byte, v *View, now core.Settings) []byte {
+	was := v.Settings
+	if v.Settings = now; v.replay || v.Offer == nil {
 		return dst
 	}
-	return update(dst, v, u)
+	if mode := v.Offer.agent(now); mode != v.Offer.agent(was) {
+		dst = update(dst, v, acp.ModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: mode})
+	}
+	return update(dst, v, optionsUpdate(v))
 }
 
-// shown is a call's content; one that was not run says why.
-func shown(c core.Call) (list []acp.ToolContent) {
-	left := maxResult
-	for _, b := range c.Content {
-		if d, ok := b.(core.Diff); ok {
-			t := acp.ToolContent{Type: "diff", Path: d.Path, NewText: &d.New}
-			if !d.Created {
-				t.OldText = &d.Old
-			}
-			list = append(list, t)
-			continue
-		}
-		if t, ok := b.(core.Text); ok {
-			b = core.Text{Text: cut(t.Text, left)}
-			left = max(left-len(t.Text), 0)
-		}
-		block := content(b)
-		list = append(list, acp.ToolContent{Type: "content", Content: &block})
-	}
-	if c.Why != "" && (c.State == core.Rejected || c.State == core.Canceled) {
-		block := text(c.Why)
-		list = append(list, acp.ToolContent{Type: "content", Content: &block})
-	}
-	return list
+func optionsUpdate(v *View) acp.OptionsUpdate {
+	return acp.OptionsUpdate{SessionUpdate: "config_option_update", ConfigOptions: v.Offer.options(v.Settings)}
 }
 
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
+func info(e core.TitleChanged, at string) acp.InfoUpdate {
+	u := acp.InfoUpdate{SessionUpdate: "session_info_update", UpdatedAt: at}
+	if e.Title != "" {
+		u.Title = &e.Title
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "\n[…]"
-}
-
-// rawOf is raw input or output as far as it fits.
-func rawOf(raw json.RawMessage) json.RawMessage {
-	if len(raw) > maxResult {
-		return nil
-	}
-	return raw
-}
-
-// output appends the end of what a running call has printed: content replaces.
-func output(dst []byte, v *View, e core.CallOutput) []byte {
-	was := v.calls[e.Call]
-	if was == nil {
-		return dst
-	}
-	was.output += e.Text
-	if n := len(was.output) - maxTail; n > 0 {
-		for n < len(was.output) && !utf8.RuneStart(was.output[n]) {
-			n++
-		}
-		was.output = was.output[n:]
-	}
-	block := text(was.output)
-	return update(dst, v, acp.ToolCall{
-		SessionUpdate: acp.ToolCallMore, ToolCallID: string(e.Call), Content: []acp.ToolContent{{Type: "content", Content: &block}},
-	})
-}
-
-func title(c core.Call) string {
-	if c.Title != "" {
-		return c.Title
-	}
-	return c.Tool
-}
-
-// status: version 1 has no word for a call that was rejected or cancelled.
-func status(s core.CallState) acp.ToolStatus {
-	switch s {
-	case core.Proposed, core.Awaiting:
-		return acp.StatusPending
-	case core.Running:
-		return acp.StatusInProgress
-	case core.Succeeded:
-		return acp.StatusCompleted
-	case core.Errored, core.Rejected, core.Canceled:
-	}
-	return acp.StatusFailed
-}
-
-func locations(list []core.Location) []acp.ToolLocation {
-	out := make([]acp.ToolLocation, len(list))
-	for i, l := range list {
-		out[i].Path = l.Path
-		if l.Line > 0 {
-			out[i].Line = &l.Line
-		}
-	}
-	return out
+	return u
 }
 
 func plan(e core.PlanChanged) acp.Plan {
@@ -320,11 +166,54 @@ func usage(dst []byte, v *View, e core.UsageChanged) []byte {
 	return update(dst, v, u)
 }
 
-func notice(n core.Notice) string {
+// notice appends what is said to the user: as that where the client knows notices,
+// which are live only, else as a part of the conversation.
+func notice(dst []byte, v *View, n core.Notice) []byte {
+	if v.Shows.Notices {
+		if v.replay {
+			return dst
+		}
+		title, rest, _ := strings.Cut(strings.TrimSpace(n.Text), "\n")
+		if title == "" {
+			title = string(n.Severity)
+		}
+		return update(dst, v, acp.Notice{SessionUpdate: "notice", Severity: severity(n.Severity), Title: cut(title, maxResult, v), Description: cut(strings.TrimSpace(rest), maxResult, v)})
+	}
 	switch n.Severity {
 	case core.Info:
-		return "\n[" + n.Text + "]\n"
+		return aside(dst, v, n.Text)
 	case core.Warning, core.Failure:
 	}
-	return "\n[" + strings.ToUpper(string(n.Severity[:1])) + string(n.Severity[1:]) + ": " + n.Text + "]\n"
+	s := severity(n.Severity)
+	return aside(dst, v, strings.ToUpper(s[:1])+s[1:]+": "+n.Text)
+}
+
+func severity(s core.Severity) string {
+	if s == "" {
+		return string(core.Info)
+	}
+	return string(s)
+}
+
+// compacted appends that the model knows only a summary from here on. n makes the
+// id.
+func compacted(dst []byte, v *View, e core.Compacted, n uint64) []byte {
+	if !v.Shows.Compaction {
+		return aside(dst, v, "For the model, what was said so far was replaced by a summary.")
+	}
+	return update(dst, v, acp.CompactionUpdate{
+		SessionUpdate: "compaction_update", CompactionID: "compaction-" + strconv.FormatUint(n, 10), Status: "completed",
+		Summary: []acp.ContentBlock{text(cut(e.Summary, maxResult, v))},
+	})
+}
+
+func reverted(e core.Reverted) string {
+	lines := make([]string, len(e.Files))
+	for i, f := range e.Files {
+		lines[i] = f.Path + ": put back as it was"
+		if f.Why != "" {
+			lines[i] = f.Path + ": left as it is, " + f.Why
+		}
+	}
+	return "Changes were undone:\n" + strings.Join(lines, "\n")
 }

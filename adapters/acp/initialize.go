@@ -1,28 +1,47 @@
 package acp
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/core"
 )
 
+// peer is what the client said of itself.
+type peer struct {
+	client core.Client
+	caps   acp.ClientCapabilities
+	early  bool // a client of August 2025: see early.go
+}
+
 // initialize answers with version 1 whatever is offered: a client that wants
-// another one decides for itself whether to go on.
+// another one decides for itself whether to go on. Capabilities that cannot be
+// read count as none.
 func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
-	if n, err := p.ProtocolVersion.Int64(); p.ProtocolVersion != "" && (err != nil || n < 0 || n > 65535) {
-		return jrpc2.Errorf(jrpc2.InvalidParams, "protocolVersion: expected an integer, got %q", p.ProtocolVersion)
+	var version uint16
+	if len(p.ProtocolVersion) > 0 && json.Unmarshal(p.ProtocolVersion, &version) != nil {
+		return jrpc2.Errorf(jrpc2.InvalidParams, "protocolVersion: expected an integer, got %.60s", p.ProtocolVersion)
+	}
+	is := peer{client: anybody, early: isEarly(p)}
+	if len(p.ClientCapabilities) > 0 && wire.Unmarshal(p.ClientCapabilities, &is.caps) != nil {
+		is.caps = acp.ClientCapabilities{}
+	}
+	info := p.ClientInfo
+	if info == nil {
+		info = p.Info
+	}
+	if info != nil && info.Name != "" {
+		is.client.Name = strings.TrimSpace(info.Name + " " + info.Version)
+	}
+	if e := (editor{s.conn, is.caps, s.terminals}); e.Caps() != (core.EditorCaps{}) {
+		is.client.Editor = e
 	}
 	s.mu.Lock()
-	s.caps = p.ClientCapabilities
-	if p.ClientInfo != nil && p.ClientInfo.Name != "" {
-		s.client.Name = strings.TrimSpace(p.ClientInfo.Name + " " + p.ClientInfo.Version)
-	}
-	if p.ClientCapabilities.FS.ReadTextFile || p.ClientCapabilities.FS.WriteTextFile {
-		s.client.Editor = editor{s.conn, p.ClientCapabilities}
-	}
+	s.peer = is
 	s.mu.Unlock()
 	title := "dragoman"
 	call.Reply(acp.InitializeResponse{
@@ -34,14 +53,19 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 			PromptCapabilities: acp.PromptCapabilities{Image: true, EmbeddedContext: true},
 			SessionCapabilities: acp.SessionCapabilities{
 				List: &acp.Marker{}, Resume: &acp.Marker{}, Close: &acp.Marker{}, Delete: &acp.Marker{},
+				AdditionalDirectories: &acp.Marker{}, Fork: &acp.Marker{},
 			},
 		},
 	}, nil)
 	return nil
 }
 
+// anybody is a client that has not said who it is. Questions can be put to every
+// client: by elicitation, or as a choice like that of a permission.
+var anybody = core.Client{Name: "an ACP client", Asks: true, Questions: true}
+
 // authenticate succeeds at once: there is nobody to log in to.
 func (s *Server) authenticate(call *wire.Call, _ struct{}) error {
-	call.Reply(struct{}{}, nil)
+	call.Reply(s.told().empty(), nil)
 	return nil
 }

@@ -41,7 +41,7 @@ func until(t *testing.T, peer *wiretest.Peer, text string) string {
 
 // A prompt and its cancel in one write: never lost.
 func TestCancelInOneWrite(t *testing.T) {
-	g := newGateway(coretest.NewMemory(), nil)
+	g := newGateway(coretest.NewMemory(), nil, false)
 	peer, stop := serve(t, g)
 	newSession(t, peer)
 	for i := range 500 {
@@ -60,7 +60,7 @@ func TestCancelInOneWrite(t *testing.T) {
 
 // A cancel ends what runs and all that was read before it, each answered.
 func TestCancelEndsTheQueue(t *testing.T) {
-	g := newGateway(coretest.NewMemory(), nil)
+	g := newGateway(coretest.NewMemory(), nil, false)
 	peer, stop := serve(t, g)
 	newSession(t, peer)
 	if err := peer.Send(promptLine(2, "hang"), promptLine(3, "say two"), promptLine(4, "say three"),
@@ -83,7 +83,7 @@ func TestCancelEndsTheQueue(t *testing.T) {
 // 1,000 turns and the end of the connection leave no goroutine.
 func TestGoroutines(t *testing.T) {
 	before := runtime.NumGoroutine()
-	g := newGateway(coretest.NewMemory(), nil)
+	g := newGateway(coretest.NewMemory(), nil, false)
 	peer, stop := serve(t, g)
 	newSession(t, peer)
 	for i := range 1000 {

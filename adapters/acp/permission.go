@@ -26,9 +26,11 @@ func (f *feed) ask() {
 	for _, a := range f.sess.att.Pending() {
 		waits[a.ID] = true
 		seen, ok := f.view.asks[a.ID]
-		if ok && a.Kind == core.AskApproval && f.asked[a.ID] == nil {
-			f.request(seen)
+		if !ok || f.asked[a.ID] != nil {
+			continue
 		}
+		seen.About = a.About // which is not stored with its content
+		f.request(seen)
 	}
 	for id, r := range f.asked {
 		if !waits[id] {
@@ -45,16 +47,25 @@ func (f *feed) withdrawAll() {
 	}
 }
 
-// request sends session/request_permission. The answer is taken on the reading
+// request puts something to the client. The answer is taken on the reading
 // goroutine and decided in the session's queue.
 func (f *feed) request(a core.Ask) {
+	method, params, settle := "session/request_permission", any(nil), f.sess.decide
+	switch a.Kind {
+	case core.AskApproval:
+		params = Permission(f.view, a)
+	case core.AskQuestion:
+		method, params, settle = f.question(a)
+	}
+	if params == nil {
+		return
+	}
 	sess := f.sess
-	req := Permission(f.view, a)
-	r, err := sess.srv.conn.Start("session/request_permission", req, func(result json.RawMessage, err error) {
+	r, err := sess.srv.conn.Start(method, params, func(result json.RawMessage, err error) {
 		if errors.Is(err, wire.ErrClosed) {
 			return // the client's leaving settles it
 		}
-		sess.queue.Go(func() { sess.decide(a, result, err) })
+		sess.queue.Go(func() { settle(a, result, err) })
 	})
 	if err != nil {
 		return // the connection has ended
@@ -67,13 +78,18 @@ func (f *feed) request(a core.Ask) {
 func Permission(v *View, a core.Ask) acp.PermissionRequest {
 	req := acp.PermissionRequest{
 		SessionID: string(v.Session),
-		ToolCall:  acp.ToolCall{ToolCallID: string(a.Call), Title: a.Text, Kind: acp.ToolKind(core.KindOther), Status: acp.StatusPending},
+		ToolCall:  acp.ToolCall{ToolCallID: string(a.Call), Title: a.Text, Kind: kind(core.KindOther), Status: acp.StatusPending},
 		Options:   []acp.PermissionOption{{OptionID: string(core.AllowOnce), Name: "Allow once", Kind: acp.AllowOnce}},
 	}
-	if t := v.calls[a.Call]; t != nil {
-		c := t.call
-		req.ToolCall.Name, req.ToolCall.Title, req.ToolCall.Kind = c.Tool, title(c), acp.ToolKind(c.Kind)
-		req.ToolCall.Content, req.ToolCall.Locations, req.ToolCall.RawInput = shown(c), locations(c.Locations), rawOf(c.Args)
+	c, known := core.Call{}, false
+	if t := v.calls[a.Call]; a.About != nil {
+		c, known = *a.About, true
+	} else if t != nil {
+		c, known = t.call, true
+	}
+	if known {
+		req.ToolCall.Name, req.ToolCall.Title, req.ToolCall.Kind = c.Tool, title(c), kind(c.Kind)
+		req.ToolCall.Content, req.ToolCall.Locations, req.ToolCall.RawInput = shown(v, c), locations(c.Locations), rawOf(c.Args)
 	}
 	if a.Remember != "" {
 		req.Options = append(req.Options, acp.PermissionOption{
@@ -89,6 +105,34 @@ func Permission(v *View, a core.Ask) acp.PermissionRequest {
 	return req
 }
 
+// asked appends the call of a sub-session that somebody is asked about; the
+// session's own calls have been told.
+func asked(dst []byte, v *View, a core.Ask) []byte {
+	v.asks[a.ID] = a
+	if a.About == nil {
+		return dst
+	}
+	c := *a.About
+	return update(dst, v, acp.ToolCall{
+		SessionUpdate: acp.ToolCallNew, ToolCallID: string(a.Call), Name: c.Tool, Title: title(c), Kind: kind(c.Kind), Status: acp.StatusPending,
+		Locations: locations(c.Locations), RawInput: rawOf(c.Args),
+	})
+}
+
+// answered appends how that was settled: the call itself goes on in its own
+// session.
+func answered(dst []byte, v *View, e core.Answered) []byte {
+	a := v.asks[e.Ask]
+	if delete(v.asks, e.Ask); a.About == nil {
+		return dst
+	}
+	u := acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: string(a.Call), Status: acp.StatusFailed}
+	if e.Reply.Decision.Allows() {
+		u.Status = acp.StatusCompleted
+	}
+	return update(dst, v, u)
+}
+
 // decide takes the client's answer. Whatever is not a clear yes is a no; cancelled
 // ends the turn, as the protocol has it.
 func (s *session) decide(a core.Ask, result json.RawMessage, err error) {
@@ -102,9 +146,7 @@ func (s *session) decide(a core.Ask, result json.RawMessage, err error) {
 	case err != nil:
 		note = "the client could not ask: " + err.Error()
 	case res.Outcome.Outcome == "cancelled":
-		if err := s.att.Cancel(ctx, a.Turn, core.ErrCanceled); err != nil {
-			s.srv.log.Warn("cancel", zap.Error(err))
-		}
+		s.cancelTurn(a.Turn)
 		return
 	case res.Outcome.Outcome == "selected" && offered(a, core.Decision(res.Outcome.OptionID)):
 		d = core.Decision(res.Outcome.OptionID)

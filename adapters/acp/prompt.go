@@ -27,21 +27,45 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 	}
 	if !sess.told {
 		sess.told = true
-		sess.tellCommands(context.Background(), 0)
+		s.wg.Go(func() { sess.tellCommands(context.Background()) })
 	}
-	ctx, ticket := sess.prompts.Register(context.Background(), nil, func(e core.TurnEnded) { call.Reply(Answer(e)) })
+	ctx, ticket := sess.prompts.Register(context.Background(), nil, func(e core.TurnEnded) { sess.ended(call, e) })
 	stop := context.AfterFunc(call.Context(), func() { // $/cancel_request
 		if errors.Is(context.Cause(call.Context()), wire.ErrCanceled) {
 			ticket.Cancel()
 		}
 	})
 	sess.queue.Go(func() {
+		sess.refresh(context.Background())
 		if _, err := sess.att.Prompt(ctx, core.Prompt{Blocks: blocks, Key: ticket.Key}); err != nil && sess.prompts.Forget(ticket) {
 			stop()
 			call.Reply(nil, wireError(err))
 		}
 	})
 	return nil
+}
+
+// ended answers a prompt right behind the end of its turn. A turn that was refused
+// is taken back first, with what asked for it: the next request to a model has
+// neither.
+func (s *session) ended(call *wire.Call, e core.TurnEnded) {
+	answer := func() {
+		res, err := Answer(e)
+		res.StopReason = s.srv.told().stopReason(res.StopReason)
+		call.Reply(res, err)
+	}
+	now := s.srv.current(s)
+	if e.Stop != core.StopRefusal || now.feed.view.refused == (core.Pos{}) {
+		answer()
+		return
+	}
+	at := now.feed.view.refused
+	now.queue.Go(func() {
+		if err := now.att.Truncate(context.Background(), at); err != nil { // the next one runs already
+			s.srv.log.Warn("a refused prompt stays in the conversation", sessionField(s.id), zap.Error(err))
+		}
+		now.after(now.att.Head(), answer)
+	})
 }
 
 // Answer is the answer to the prompt of a turn that ended so.

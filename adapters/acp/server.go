@@ -2,13 +2,15 @@ package acp
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
+	"maps"
 	"sync"
 
+	"github.com/creachadair/jrpc2"
 	"go.uber.org/zap"
 
-	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -31,10 +33,15 @@ type Server struct {
 	pump *pump.Pump
 	wg   sync.WaitGroup // queues and the pump
 
+	heard     bool   // the first message; of the reading goroutine alone
+	terminals string // what the ids of this client's terminals begin with in the core
+
 	mu       sync.Mutex // guards the fields below
-	client   core.Client
-	caps     acp.ClientCapabilities
+	peer     peer
 	sessions map[core.SessionID]*session
+	going    map[*session]struct{} // those that are being closed
+	threads  threads
+	warned   bool // that tool servers are not connected
 }
 
 // New returns a server. Serve makes it go.
@@ -42,7 +49,10 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Server{opts: o, log: o.Log, sessions: map[core.SessionID]*session{}, client: core.Client{Name: "an ACP client", Asks: true}}
+	return &Server{
+		opts: o, log: o.Log, terminals: rand.Text()[:8] + ":", peer: peer{client: anybody},
+		sessions: map[core.SessionID]*session{}, going: map[*session]struct{}{}, threads: threads{open: map[core.SessionID]*thread{}},
+	}
 }
 
 // Serve speaks the protocol over in and out. It blocks until the client has left
@@ -63,7 +73,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		}
 	})
 	methods := s.methods(ctx)
-	err := s.conn.Serve(ctx, methods.Handle)
+	err := s.conn.Serve(ctx, func(call *wire.Call) { s.handle(methods, call) })
 	s.leave()
 	end(core.ErrClientGone)
 	s.wg.Wait()
@@ -71,19 +81,39 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 }
 
 func (s *Server) methods(ctx context.Context) wire.Methods {
-	return wire.Methods{
-		"initialize":       wire.Async(s.initialize),
-		"authenticate":     wire.Async(s.authenticate),
-		"session/new":      wire.Async(later(s, ctx, s.newSession)),
-		"session/load":     wire.Async(later(s, ctx, s.loadSession)),
-		"session/resume":   wire.Async(later(s, ctx, s.resumeSession)),
-		"session/list":     wire.Async(later(s, ctx, s.listSessions)),
-		"session/close":    wire.Async(later(s, ctx, s.closeSession)),
-		"session/delete":   wire.Async(later(s, ctx, s.deleteSession)),
-		"session/prompt":   wire.Async(s.prompt),
-		"session/cancel":   wire.Async(s.cancel),
-		"$/cancel_request": wire.Async(s.cancelRequest),
+	m := wire.Methods{
+		"initialize":                wire.Async(s.initialize),
+		"authenticate":              wire.Async(s.authenticate),
+		"session/new":               wire.Async(later(s, ctx, s.newSession)),
+		"session/load":              wire.Async(later(s, ctx, s.loadSession)),
+		"session/resume":            wire.Async(later(s, ctx, s.resumeSession)),
+		"session/fork":              wire.Async(later(s, ctx, s.forkSession)),
+		"session/list":              wire.Async(later(s, ctx, s.listSessions)),
+		"session/close":             wire.Async(later(s, ctx, s.closeSession)),
+		"session/delete":            wire.Async(later(s, ctx, s.deleteSession)),
+		"session/prompt":            wire.Async(s.prompt),
+		"session/cancel":            wire.Async(s.cancel),
+		"session/set_mode":          wire.Async(s.setMode),
+		"session/set_model":         wire.Async(s.setModel),
+		"session/set_config_option": wire.Async(s.setOption),
+		"$/cancel_request":          wire.Async(s.cancelRequest),
 	}
+	maps.Copy(m, s.threadMethods(ctx))
+	return m
+}
+
+// handle is the connection's handler. The first message tells which protocol the
+// client speaks where we speak first.
+func (s *Server) handle(methods wire.Methods, call *wire.Call) {
+	if !s.heard {
+		s.heard = true
+		s.conn.SetBare(isThreadMethod(call.Method))
+	}
+	if _, known := methods[call.Method]; !known {
+		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "Method not found - '%.100s'", call.Method))
+		return
+	}
+	methods.Handle(call)
 }
 
 // later runs a handler that may wait beside the reading goroutine. Its order
@@ -107,7 +137,11 @@ func (s *Server) leave() {
 	for _, sess := range s.sessions {
 		list = append(list, sess)
 	}
+	for sess := range s.going {
+		list = append(list, sess)
+	}
 	clear(s.sessions)
+	clear(s.going)
 	s.mu.Unlock()
 	for _, sess := range list {
 		sess.leave()
@@ -122,4 +156,21 @@ func (s *Server) session(id string) (*session, error) {
 		return sess, nil
 	}
 	return nil, notFound(id)
+}
+
+// current is what stands now for a session that may have been loaded again.
+func (s *Server) current(sess *session) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.sessions[sess.id]; now != nil {
+		return now
+	}
+	return sess
+}
+
+// told is what the client has said of itself.
+func (s *Server) told() peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peer
 }

@@ -3,24 +3,30 @@ package acp
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
-// editor is the client as a provider of files: fs/read_text_file and
-// fs/write_text_file.
+// editor is the client as a provider of files and terminals: fs/read_text_file,
+// fs/write_text_file and terminal/*.
 type editor struct {
 	conn *wire.Conn
 	caps acp.ClientCapabilities
+	// terminals begins the ids of this client's terminals in the core: a session may
+	// have other clients, which must not be shown terminals that they do not know.
+	terminals string
 }
 
 var _ core.Editor = editor{}
 
 // Caps implements core.Editor.
 func (e editor) Caps() core.EditorCaps {
-	return core.EditorCaps{ReadFile: e.caps.FS.ReadTextFile, WriteFile: e.caps.FS.WriteTextFile}
+	return core.EditorCaps{ReadFile: bool(e.caps.FS.ReadTextFile), WriteFile: bool(e.caps.FS.WriteTextFile), Terminal: bool(e.caps.Terminal)}
 }
 
 // Do implements core.Editor.
@@ -39,6 +45,89 @@ func (e editor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply,
 			return nil, fmt.Errorf("write %s through the editor: %w", c.Path, err)
 		}
 		return core.Done{}, nil
+	case core.OpenTerminal:
+		return e.open(ctx, c)
+	case core.AwaitTerminal:
+		return e.await(ctx, c)
+	case core.PeekTerminal:
+		return e.peek(ctx, c.Session, c.ID)
+	case core.CloseTerminal:
+		return e.close(ctx, c)
+	case core.Diagnose, core.Locate:
 	}
 	return nil, fmt.Errorf("the editor has no %T", call)
+}
+
+// open is terminal/create.
+func (e editor) open(ctx context.Context, c core.OpenTerminal) (core.EditorReply, error) {
+	req := acp.CreateTerminal{SessionID: string(c.Session), Command: c.Command, Args: c.Args, Cwd: c.Cwd}
+	if c.Limit > 0 {
+		req.OutputByteLimit = &c.Limit
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		req.Env = append(req.Env, acp.Pair{Name: name, Value: c.Env[name]})
+	}
+	var res acp.TerminalCreated
+	if err := e.conn.Ask(ctx, "terminal/create", req, &res); err != nil {
+		return nil, fmt.Errorf("run %s in a terminal of the editor: %w", c.Command, err)
+	}
+	if res.TerminalID == "" {
+		return nil, fmt.Errorf("run %s in a terminal of the editor: it gave no terminalId", c.Command)
+	}
+	return core.TerminalOpened{ID: e.terminals + res.TerminalID}, nil
+}
+
+// await is terminal/wait_for_exit, and terminal/output for what was printed.
+func (e editor) await(ctx context.Context, c core.AwaitTerminal) (core.EditorReply, error) {
+	ref := e.ref(c.Session, c.ID)
+	var exit acp.TerminalStatus
+	if err := e.conn.Ask(ctx, "terminal/wait_for_exit", ref, &exit); err != nil {
+		return nil, fmt.Errorf("wait for terminal %s: %w", ref.TerminalID, err)
+	}
+	out, err := e.peek(ctx, c.Session, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	o, _ := out.(core.TerminalOutput)
+	o.Ended = true
+	if o.Exit == nil && o.Signal == "" {
+		o.Exit, o.Signal = exit.ExitCode, said(exit.Signal)
+	}
+	return o, nil
+}
+
+// peek is terminal/output.
+func (e editor) peek(ctx context.Context, id core.SessionID, terminal string) (core.EditorReply, error) {
+	ref := e.ref(id, terminal)
+	var res acp.TerminalOutputResponse
+	if err := e.conn.Ask(ctx, "terminal/output", ref, &res); err != nil {
+		return nil, fmt.Errorf("look at terminal %s: %w", ref.TerminalID, err)
+	}
+	out := core.TerminalOutput{Text: res.Output, Truncated: res.Truncated}
+	if res.ExitStatus != nil {
+		out.Ended, out.Exit, out.Signal = true, res.ExitStatus.ExitCode, said(res.ExitStatus.Signal)
+	}
+	return out, nil
+}
+
+// close is terminal/kill and terminal/release. A client that cannot kill a command
+// ends it when the terminal is released.
+func (e editor) close(ctx context.Context, c core.CloseTerminal) (core.EditorReply, error) {
+	ref := e.ref(c.Session, c.ID)
+	if err := e.conn.Ask(ctx, "terminal/release", ref, nil); err != nil {
+		return nil, fmt.Errorf("give terminal %s back: %w", ref.TerminalID, err)
+	}
+	return core.Done{}, nil
+}
+
+func (e editor) ref(id core.SessionID, terminal string) acp.TerminalRef {
+	return acp.TerminalRef{SessionID: string(id), TerminalID: strings.TrimPrefix(terminal, e.terminals)}
+}
+
+// said is a text that may be missing.
+func said(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }

@@ -2,13 +2,7 @@ package acp
 
 import (
 	"context"
-	"encoding/base64"
-	"errors"
-	"path/filepath"
-	"strconv"
-	"time"
-
-	"github.com/creachadair/jrpc2"
+	"sync/atomic"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/pump"
@@ -16,15 +10,15 @@ import (
 	"dragoman/core"
 )
 
-// page is how many sessions one answer lists.
-const page = 100
-
 // session is one session on this connection.
 type session struct {
 	srv     *Server
+	id      core.SessionID
 	att     *core.Attachment
 	queue   *pump.Queue
 	prompts *pump.Prompts
+	offer   *atomic.Pointer[Offer]
+	servers []acp.MCPServer // those that the client gave to it
 	feed    *feed
 	told    bool // the commands, with a prompt; of the reading goroutine alone
 }
@@ -32,12 +26,18 @@ type session struct {
 // feed is the session's side in the pump. All of it belongs to the pump's
 // goroutine.
 type feed struct {
-	sess *session
-	view *View
-	pos  core.Pos // how far the client has come
-	// loaded answers session/load once the replay is out; nil: answered.
-	loaded func()
-	asked  map[core.AskID]*wire.Asked
+	sess  *session
+	view  *View
+	pos   core.Pos // how far the client has come
+	waits []wait
+	over  bool // another feed has taken its place, or the log cannot be read
+	asked map[core.AskID]*wire.Asked
+}
+
+// wait is something that is done once the client has come to a position.
+type wait struct {
+	at core.Pos
+	do func()
 }
 
 var _ pump.Feed = (*feed)(nil)
@@ -54,138 +54,128 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 // Caught implements pump.Feed.
 func (f *feed) Caught(pos core.Pos) {
 	f.pos = pos
-	if f.loaded != nil && !pos.Before(f.view.Head) {
-		f.loaded()
-		f.loaded = nil
-	}
+	f.settle()
 	f.ask()
 }
 
-// retire ends a feed whose place another one takes.
-func (f *feed) retire() {
-	f.withdrawAll()
-	if f.loaded != nil {
-		f.loaded()
-		f.loaded = nil
+// when does something once the client has come to a position.
+func (f *feed) when(at core.Pos, do func()) {
+	f.waits = append(f.waits, wait{at, do})
+	f.settle()
+}
+
+// settle does what has waited long enough.
+func (f *feed) settle() {
+	var left []wait
+	waits := f.waits
+	f.waits = nil
+	for _, w := range waits {
+		if !f.over && f.pos.Before(w.at) {
+			left = append(left, w)
+			continue
+		}
+		w.do()
 	}
+	f.waits = append(left, f.waits...)
+}
+
+// retire ends a feed: nothing waits for it any more.
+func (f *feed) retire() {
+	f.over = true
+	f.withdrawAll()
+	f.settle()
 }
 
 // Lost implements pump.Feed.
 func (f *feed) Lost(err error) {
 	f.sess.srv.log.Error("session can no longer be read", sessionField(f.view.Session), errorField(err))
 	f.sess.prompts.Abandon(core.TurnEnded{Stop: core.StopError, Err: "the connection to this session was lost: " + err.Error()})
-	if f.loaded != nil {
-		f.loaded()
-		f.loaded = nil
-	}
+	f.over = true
+	f.settle()
 }
 
-// newSession is session/new. A configuration that is wrong is said here, where
-// clients show it.
-func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
-	roots, err := rootsOf(p)
-	if err != nil {
-		return err
-	}
-	if _, err := s.opts.Gateway.Profile(ctx, roots); err != nil {
-		return err
-	}
-	sess, err := s.opts.Gateway.Create(ctx, core.Meta{Cwd: roots[0], Roots: roots})
-	if err != nil {
-		return err
-	}
-	id := sess.Meta().ID
-	s.add(ctx, sess, core.Pos{}, core.Pos{}, func() { call.Reply(acp.NewSessionResponse{SessionID: string(id)}, nil) }, nil)
-	return nil
+// entrance is how a session comes onto the connection.
+type entrance struct {
+	after, head core.Pos
+	replay      bool
+	servers     []acp.MCPServer
+	offer       *Offer
+	answer      func(acp.SessionResponse) // before the first record, or with replay behind the last
 }
 
-// loadSession is session/load: the whole replay goes before the answer.
-func (s *Server) loadSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
-	return s.reopen(ctx, call, p, true)
-}
-
-// resumeSession is session/resume: nothing is replayed.
-func (s *Server) resumeSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
-	return s.reopen(ctx, call, p, false)
-}
-
-func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionRequest, replay bool) error {
-	roots, err := rootsOf(p)
-	if err != nil {
-		return err
-	}
-	if _, err := s.opts.Gateway.Profile(ctx, roots); err != nil {
-		return err
-	}
-	sess, err := s.open(ctx, p.SessionID, replay)
-	if errors.Is(err, core.ErrNotFound) {
-		return notFound(p.SessionID)
-	} else if err != nil {
-		return err
-	}
-	answer := func() { call.Reply(struct{}{}, nil) }
-	head := sess.Head()
-	if replay {
-		s.add(ctx, sess, core.Pos{}, head, nil, answer)
-	} else {
-		s.add(ctx, sess, head, head, answer, nil)
-	}
-	return nil
-}
-
-// open opens a session. With replay nothing is said any more of one that the client
-// has here already, for all of that stands in the replay.
-func (s *Server) open(ctx context.Context, id string, replay bool) (*core.Session, error) {
-	old, err := s.session(id)
-	here := err == nil && replay
-	if here {
-		s.pump.Remove(old.feed)
-	}
-	sess, err := s.opts.Gateway.Open(ctx, core.Local, core.SessionID(id))
-	if err != nil && here {
-		s.pump.Do(func() { s.pump.Add(old.att, old.feed.pos, old.feed, nil) }) // as it was
-	}
-	return sess, err
-}
-
-// add attaches this connection to a session and begins to serve it. first is done
-// before the first record, loaded behind the replay.
-func (s *Server) add(ctx context.Context, cs *core.Session, after, head core.Pos, first, loaded func()) {
+// add attaches this connection to a session and begins to serve it.
+func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 	s.mu.Lock()
-	client := s.client
+	is := s.peer
 	s.mu.Unlock()
-	sess := &session{srv: s, att: cs.Attach(client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{}}
+	sess := &session{
+		srv: s, id: cs.Meta().ID, att: cs.Attach(is.client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{},
+		offer: &atomic.Pointer[Offer]{}, servers: e.servers,
+	}
 	spare := sess.att // the attachment that is not needed
-	id := cs.Meta().ID
 	s.mu.Lock()
-	old := s.sessions[id]
-	again := old != nil && loaded == nil && old.att.Session() == cs
+	old := s.sessions[sess.id]
+	again := old != nil && !e.replay && old.att.Session() == cs
 	if old != nil { // loaded again: what runs goes on, the client sees everything anew
-		sess.queue, sess.prompts = old.queue, old.prompts
+		sess.queue, sess.prompts, sess.offer = old.queue, old.prompts, old.offer
 		if old.att.Session() == cs {
 			sess.att = old.att
 		} else { // the old one could not be stored, or was closed
 			spare = old.att
 		}
 	}
+	sess.offer.Store(e.offer)
+	sess.feed = &feed{sess: sess, view: s.view(sess, is, e), asked: map[core.AskID]*wire.Asked{}}
 	if !again {
-		sess.feed = &feed{sess: sess, view: NewView(id, sess.prompts.Prefix(), head), loaded: loaded, asked: map[core.AskID]*wire.Asked{}}
-		s.sessions[id] = sess
+		s.sessions[sess.id] = sess
 	}
 	s.mu.Unlock()
 	if old != nil {
 		spare.Close()
 	}
-	if again { // resumed again: there is nothing to do
-		s.pump.Do(first)
+	state := sess.att.State().Settings
+	switch {
+	case again: // resumed again: there is nothing to do
+		s.pump.Do(func() { e.answer(e.offer.response(sess.id, state)) })
 		return
-	}
-	if old != nil {
+	case old != nil:
 		s.pump.Remove(old.feed)
 		s.pump.Do(old.feed.retire)
 	}
-	s.pump.Add(sess.att, after, sess.feed, first)
-	s.pump.Do(func() { sess.tellCommands(ctx, commandsAfter) })
+	first := func() { e.answer(e.offer.response(sess.id, state)) }
+	if e.replay {
+		first = func() {
+			f := sess.feed
+			f.when(e.head, func() { e.answer(f.view.Offer.response(sess.id, f.view.Settings)) })
+		}
+	} else {
+		sess.feed.view.Settings = state
+	}
+	s.pump.Add(sess.att, e.after, sess.feed, first)
+	s.pump.Do(func() { sess.tellAtStart(ctx) })
+}
+
+// view is what the encoder knows of a session that comes onto the connection.
+func (s *Server) view(sess *session, is peer, e entrance) *View {
+	v := NewView(sess.id, sess.prompts.Prefix(), e.head)
+	v.Cwd = sess.att.Session().Meta().Cwd
+	v.Offer = e.offer
+	v.Shows = Shows{
+		Notices: bool(is.caps.Session.Notices), Compaction: bool(is.caps.Session.Compaction), Output: bool(is.caps.Meta.TerminalOutput),
+		Terminals: s.terminals,
+	}
+	return v
+}
+
+// response is the answer to what opens a session.
+func (o *Offer) response(id core.SessionID, set core.Settings) acp.SessionResponse {
+	return acp.SessionResponse{SessionID: string(id), Modes: o.modes(set), ConfigOptions: o.options(set), Models: o.models(set)}
+}
+
+// after does something once the client has been told everything up to a position.
+func (s *session) after(at core.Pos, do func()) {
+	f := s.srv.current(s).feed
+	s.srv.pump.Do(func() { f.when(at, do) })
 }
 
 // leave stops what runs for this connection and detaches.
@@ -193,133 +183,4 @@ func (s *session) leave() {
 	s.srv.pump.Remove(s.feed)
 	s.prompts.Stop(core.ErrClientGone)
 	s.att.Close()
-}
-
-// closeSession is session/close: what runs is cancelled. It is idempotent.
-func (s *Server) closeSession(_ context.Context, call *wire.Call, p acp.SessionID) error {
-	s.mu.Lock()
-	sess := s.sessions[core.SessionID(p.SessionID)]
-	delete(s.sessions, core.SessionID(p.SessionID))
-	s.mu.Unlock()
-	if sess == nil {
-		call.Reply(struct{}{}, nil)
-		return nil
-	}
-	sess.prompts.Cancel()
-	sess.queue.Go(func() {
-		// Behind the end of every turn, so that their prompts are answered first.
-		s.pump.Do(func() { sess.closeWhenDone(call) })
-	})
-	return nil
-}
-
-// closeWhenDone detaches as soon as every prompt has been answered.
-func (s *session) closeWhenDone(call *wire.Call) {
-	s.prompts.WhenNone(func() {
-		s.srv.pump.Do(func() {
-			s.feed.withdrawAll()
-			s.srv.pump.Remove(s.feed)
-			s.att.Close()
-			call.Reply(struct{}{}, nil)
-		})
-	})
-}
-
-// deleteSession is session/delete. It is idempotent.
-func (s *Server) deleteSession(ctx context.Context, call *wire.Call, p acp.SessionID) error {
-	s.mu.Lock()
-	sess := s.sessions[core.SessionID(p.SessionID)]
-	delete(s.sessions, core.SessionID(p.SessionID))
-	s.mu.Unlock()
-	finish := func() {
-		if err := s.opts.Gateway.Delete(ctx, core.Local, core.SessionID(p.SessionID)); err != nil {
-			call.Reply(nil, wireError(err))
-			return
-		}
-		call.Reply(struct{}{}, nil)
-	}
-	if sess == nil {
-		finish()
-		return nil
-	}
-	sess.prompts.Cancel()
-	sess.queue.Go(func() {
-		sess.prompts.WhenNone(func() {
-			s.pump.Do(func() {
-				sess.feed.withdrawAll()
-				s.pump.Remove(sess.feed)
-			})
-			sess.queue.Go(func() {
-				sess.att.Close()
-				finish()
-			})
-		})
-	})
-	return nil
-}
-
-// listSessions is session/list: those with a conversation in them, last used
-// first.
-func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRequest) error {
-	skip, err := cursor(p.Cursor)
-	if err != nil {
-		return err
-	}
-	res := acp.ListResponse{Sessions: []acp.SessionInfo{}}
-	n := 0
-	for sum, err := range s.opts.Gateway.List(ctx, core.Local) {
-		if err != nil {
-			return err
-		}
-		if sum.Parent != "" || sum.Messages == 0 || p.Cwd != nil && filepath.Clean(*p.Cwd) != filepath.Clean(sum.Cwd) {
-			continue
-		}
-		if n++; n <= skip {
-			continue
-		}
-		if len(res.Sessions) == page {
-			res.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(skip + page)))
-			break
-		}
-		res.Sessions = append(res.Sessions, infoOf(sum))
-	}
-	call.Reply(res, nil)
-	return nil
-}
-
-func infoOf(sum core.Summary) acp.SessionInfo {
-	info := acp.SessionInfo{SessionID: string(sum.ID), Cwd: sum.Cwd, Title: sum.Title}
-	if !sum.Updated.IsZero() {
-		info.UpdatedAt = sum.Updated.UTC().Format(time.RFC3339)
-	}
-	for _, root := range sum.Roots {
-		if root != sum.Cwd {
-			info.AdditionalDirectories = append(info.AdditionalDirectories, root)
-		}
-	}
-	return info
-}
-
-func cursor(c *string) (int, error) {
-	if c == nil || *c == "" {
-		return 0, nil
-	}
-	b, err := base64.RawURLEncoding.DecodeString(*c)
-	n, numErr := strconv.Atoi(string(b))
-	if err != nil || numErr != nil || n < 0 {
-		return 0, jrpc2.Errorf(jrpc2.InvalidParams, "cursor: %.60q is not one that session/list gave out", *c)
-	}
-	return n, nil
-}
-
-// rootsOf is the working directory and what is added to it.
-func rootsOf(p acp.SessionRequest) ([]string, error) {
-	var roots []string
-	for _, dir := range append([]string{p.Cwd}, p.AdditionalDirectories...) {
-		if !filepath.IsAbs(dir) {
-			return nil, jrpc2.Errorf(jrpc2.InvalidParams, "cwd and additionalDirectories must be absolute paths, got %.200q", dir)
-		}
-		roots = append(roots, filepath.Clean(dir))
-	}
-	return roots, nil
 }

@@ -10,29 +10,46 @@ import (
 // circumstances, and what the client has been told so far.
 type View struct {
 	Session core.SessionID
+	Cwd     string
 	// Prefix begins the keys of the prompts that came over this connection: their
 	// text and their errors are not sent back as updates.
 	Prefix string
 	// Head is where the log stood when the session was loaded: records before it
 	// are a replay.
-	Head core.Pos
+	Head     core.Pos
+	Shows    Shows
+	Offer    *Offer        // nil: nothing can be chosen
+	Settings core.Settings // as far as the client has come
 
-	calls map[core.CallID]*told
-	asks  map[core.AskID]core.Ask // asked and not settled, as far as the client has come
-	mine  map[core.TurnID]bool    // turns of this connection that have not ended
+	replay  bool // of the record that is being encoded
+	calls   map[core.CallID]*told
+	asks    map[core.AskID]core.Ask  // asked and not settled, as far as the client has come
+	mine    map[core.TurnID]core.Pos // turns of this connection that have not ended, and where they began
+	refused core.Pos                 // where the last turn of this connection that was refused began
+}
+
+// Shows is what the client can show beside what all of them can.
+type Shows struct {
+	Notices    bool
+	Compaction bool
+	Output     bool // what a command prints, as in a terminal
+	// Terminals begins the ids of the terminals that are the client's own.
+	Terminals string
 }
 
 // told is what the client knows of a call.
 type told struct {
 	call   core.Call
 	output string // the last of what it printed
+	screen bool   // it is shown as a terminal of ours
+	live   bool   // it is shown as a terminal of the client's
 }
 
 // NewView returns the view of a client that knows nothing.
 func NewView(id core.SessionID, prefix string, head core.Pos) *View {
 	return &View{
 		Session: id, Prefix: prefix, Head: head,
-		calls: map[core.CallID]*told{}, asks: map[core.AskID]core.Ask{}, mine: map[core.TurnID]bool{},
+		calls: map[core.CallID]*told{}, asks: map[core.AskID]core.Ask{}, mine: map[core.TurnID]core.Pos{},
 	}
 }
 

@@ -46,20 +46,44 @@ const (
 	CodeCancelled    = -32800
 )
 
-// InitializeRequest is `initialize`.
+// InitializeRequest is `initialize`. Info is what version 2 calls ClientInfo.
 type InitializeRequest struct {
-	ProtocolVersion    json.Number        `json:"protocolVersion"`
-	ClientCapabilities ClientCapabilities `json:"clientCapabilities"`
-	ClientInfo         *Implementation    `json:"clientInfo"`
+	ProtocolVersion    json.RawMessage `json:"protocolVersion"`    // an integer
+	ClientCapabilities json.RawMessage `json:"clientCapabilities"` // a ClientCapabilities; a wrong one counts as none
+	ClientInfo         *Implementation `json:"clientInfo"`
+	Info               *Implementation `json:"info"`
 }
 
 // ClientCapabilities is what the editor offers. Everything is optional.
 type ClientCapabilities struct {
 	FS struct {
-		ReadTextFile  bool `json:"readTextFile"`
-		WriteTextFile bool `json:"writeTextFile"`
+		ReadTextFile  Flag `json:"readTextFile"`
+		WriteTextFile Flag `json:"writeTextFile"`
 	} `json:"fs"`
-	Terminal bool `json:"terminal"`
+	Terminal    Flag `json:"terminal"`
+	Elicitation struct {
+		Form Flag `json:"form"`
+		URL  Flag `json:"url"`
+	} `json:"elicitation"`
+	Session struct {
+		ConfigOptions struct {
+			Boolean Flag `json:"boolean"`
+		} `json:"configOptions"`
+		Compaction Flag `json:"compaction"`
+		Notices    Flag `json:"notices"`
+	} `json:"session"`
+	Meta struct {
+		TerminalOutput Flag `json:"terminal_output"` // an agent's own terminals are shown (Zed)
+	} `json:"_meta"`
+}
+
+// Flag is a capability: true or an object. null and false mean that it is not there.
+type Flag bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Flag) UnmarshalJSON(b []byte) error {
+	*f = string(b) != "null" && string(b) != "false"
+	return nil
 }
 
 // InitializeResponse answers it.
@@ -96,24 +120,51 @@ type MCPCapabilities struct {
 
 // SessionCapabilities is which of the optional session methods exist.
 type SessionCapabilities struct {
-	List   *Marker `json:"list,omitempty"`
-	Resume *Marker `json:"resume,omitempty"`
-	Close  *Marker `json:"close,omitempty"`
-	Delete *Marker `json:"delete,omitempty"`
+	List                  *Marker `json:"list,omitempty"`
+	Resume                *Marker `json:"resume,omitempty"`
+	Close                 *Marker `json:"close,omitempty"`
+	Delete                *Marker `json:"delete,omitempty"`
+	AdditionalDirectories *Marker `json:"additionalDirectories,omitempty"`
+	Fork                  *Marker `json:"fork,omitempty"` // unstable
 }
 
-// SessionRequest is `session/new` (without SessionID), `session/load` and
-// `session/resume`.
+// SessionRequest is `session/new` (without SessionID), `session/load`,
+// `session/resume` and `session/fork`.
 type SessionRequest struct {
-	SessionID             string            `json:"sessionId"`
-	Cwd                   string            `json:"cwd"`
-	AdditionalDirectories []string          `json:"additionalDirectories"`
-	MCPServers            []json.RawMessage `json:"mcpServers"`
+	SessionID             string      `json:"sessionId"`
+	Cwd                   string      `json:"cwd"`
+	AdditionalDirectories []string    `json:"additionalDirectories"`
+	MCPServers            []MCPServer `json:"mcpServers"`
 }
 
-// NewSessionResponse answers `session/new`.
-type NewSessionResponse struct {
-	SessionID string `json:"sessionId"`
+// MCPServer is a tool server that a client gives to a session. Without a Type it
+// is a program (Command, Args, Env), else "http" or "sse" (URL, Headers).
+type MCPServer struct {
+	Type    string  `json:"type,omitempty"`
+	Name    string  `json:"name"`
+	Command string  `json:"command,omitempty"`
+	Args    Strings `json:"args,omitempty"`
+	Env     []Pair  `json:"env,omitempty"`
+	URL     string  `json:"url,omitempty"`
+	Headers []Pair  `json:"headers,omitempty"`
+}
+
+// Strings is a list of strings.
+type Strings = []string
+
+// Pair is a variable of an environment or a header.
+type Pair struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// SessionResponse answers `session/new` and `session/fork`, and without SessionID
+// `session/load` and `session/resume`.
+type SessionResponse struct {
+	SessionID     string         `json:"sessionId,omitempty"`
+	Modes         *ModeState     `json:"modes,omitempty"`
+	ConfigOptions []ConfigOption `json:"configOptions,omitempty"`
+	Models        *ModelState    `json:"models,omitempty"` // no longer in the schema, and still looked at
 }
 
 // SessionID is the parameter of `session/close`, `session/delete` and
@@ -200,6 +251,47 @@ type WriteTextFile struct {
 	SessionID string `json:"sessionId"`
 	Path      string `json:"path"`
 	Content   string `json:"content"`
+}
+
+// ElicitationRequest is `elicitation/create` of the mode "form".
+type ElicitationRequest struct {
+	Mode            string            `json:"mode"`
+	SessionID       string            `json:"sessionId"`
+	ToolCallID      string            `json:"toolCallId,omitempty"`
+	Message         string            `json:"message"`
+	RequestedSchema ElicitationSchema `json:"requestedSchema"`
+}
+
+// ElicitationSchema is the form: an object of plain properties.
+type ElicitationSchema struct {
+	Type       string              `json:"type"`
+	Properties ElicitationProperty `json:"properties"`
+	Required   Strings             `json:"required,omitempty"`
+}
+
+// ElicitationProperty is the fields of a form by name.
+type ElicitationProperty = map[string]StringField
+
+// StringField is a field that takes text, or one of OneOf.
+type StringField struct {
+	Type        string       `json:"type"`
+	Title       string       `json:"title,omitempty"`
+	Description string       `json:"description,omitempty"`
+	OneOf       []EnumOption `json:"oneOf,omitempty"`
+}
+
+// EnumOption is one value that a field may have.
+type EnumOption struct {
+	Const       string `json:"const"`
+	Title       string `json:"title"`
+	Description string `json:"description,omitempty"`
+}
+
+// ElicitationResponse answers it: Action is "accept", with Content, "decline" or
+// "cancel".
+type ElicitationResponse struct {
+	Action  string                     `json:"action"`
+	Content map[string]json.RawMessage `json:"content"`
 }
 
 // PlanStatus and PlanPriority grade a step of a plan.

@@ -25,13 +25,15 @@ type Resource struct {
 	Blob     *string `json:"blob,omitempty"`
 }
 
-// ToolContent is one piece of a tool call's content: "content" or "diff".
+// ToolContent is one piece of a tool call's content: "content", "diff" or
+// "terminal".
 type ToolContent struct {
-	Type    string        `json:"type"`
-	Content *ContentBlock `json:"content,omitempty"`
-	Path    string        `json:"path,omitempty"`    // of a diff: absolute
-	OldText *string       `json:"oldText,omitempty"` // nil: a new file
-	NewText *string       `json:"newText,omitempty"`
+	Type       string        `json:"type"`
+	Content    *ContentBlock `json:"content,omitempty"`
+	Path       string        `json:"path,omitempty"`    // of a diff: absolute
+	OldText    *string       `json:"oldText,omitempty"` // nil: a new file
+	NewText    *string       `json:"newText,omitempty"`
+	TerminalID string        `json:"terminalId,omitempty"`
 }
 
 // ToolLocation is a place that a tool call works on. Line is 1-based.
@@ -54,6 +56,33 @@ type ToolCall struct {
 	Locations     []ToolLocation  `json:"locations,omitempty"`
 	RawInput      json.RawMessage `json:"rawInput,omitempty"`
 	RawOutput     json.RawMessage `json:"rawOutput,omitempty"`
+	Meta          *TerminalMeta   `json:"_meta,omitempty"`
+}
+
+// TerminalMeta is how an agent shows a terminal of its own (Zed).
+type TerminalMeta struct {
+	Info   *TerminalInfo   `json:"terminal_info,omitempty"`
+	Output *TerminalOutput `json:"terminal_output,omitempty"`
+	Exit   *TerminalExit   `json:"terminal_exit,omitempty"`
+}
+
+// TerminalInfo makes one.
+type TerminalInfo struct {
+	TerminalID string `json:"terminal_id"`
+	Cwd        string `json:"cwd,omitempty"`
+}
+
+// TerminalOutput prints in it.
+type TerminalOutput struct {
+	TerminalID string `json:"terminal_id"`
+	Data       string `json:"data"`
+}
+
+// TerminalExit ends it.
+type TerminalExit struct {
+	TerminalID string  `json:"terminal_id"`
+	ExitCode   *int    `json:"exit_code"`
+	Signal     *string `json:"signal"`
 }
 
 // Names of updates.
@@ -88,8 +117,38 @@ type UsageUpdate struct {
 
 // InfoUpdate is the update `session_info_update`.
 type InfoUpdate struct {
+	SessionUpdate string  `json:"sessionUpdate"`
+	Title         *string `json:"title"`               // null: it has none any more
+	UpdatedAt     string  `json:"updatedAt,omitempty"` // RFC 3339
+}
+
+// ModeUpdate is the update `current_mode_update`.
+type ModeUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`
-	Title         string `json:"title,omitempty"`
+	CurrentModeID string `json:"currentModeId"`
+}
+
+// OptionsUpdate is the update `config_option_update`: all options.
+type OptionsUpdate struct {
+	SessionUpdate string         `json:"sessionUpdate"`
+	ConfigOptions []ConfigOption `json:"configOptions"`
+}
+
+// Notice is the update `notice`, for clients that say `session.notices`.
+type Notice struct {
+	SessionUpdate string `json:"sessionUpdate"`
+	Severity      string `json:"severity"` // info, warning or error
+	Title         string `json:"title"`
+	Description   string `json:"description,omitempty"`
+}
+
+// CompactionUpdate is the update `compaction_update`, for clients that say
+// `session.compaction`.
+type CompactionUpdate struct {
+	SessionUpdate string         `json:"sessionUpdate"`
+	CompactionID  string         `json:"compactionId"`
+	Status        string         `json:"status"`
+	Summary       []ContentBlock `json:"summary,omitempty"`
 }
 
 // CommandsUpdate is the update `available_commands_update`: the whole list.

@@ -1,0 +1,72 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// setMode is session/set_mode.
+func (s *Server) setMode(call *wire.Call, p acp.SetModeRequest) error {
+	return s.choose(call, p.SessionID, optionAgent, text2json(p.ModeID), func(*Offer, core.Settings) any { return acp.Marker{} })
+}
+
+// setModel is session/set_model, which the schema no longer has and clients still
+// send.
+func (s *Server) setModel(call *wire.Call, p acp.SetModelRequest) error {
+	return s.choose(call, p.SessionID, optionModel, text2json(p.ModelID), func(*Offer, core.Settings) any { return acp.Marker{} })
+}
+
+// setOption is session/set_config_option.
+func (s *Server) setOption(call *wire.Call, p acp.SetConfigOptionRequest) error {
+	return s.choose(call, p.SessionID, p.ConfigID, p.Value, func(o *Offer, set core.Settings) any {
+		return acp.SetConfigOptionResponse{ConfigOptions: o.options(set)}
+	})
+}
+
+func text2json(s string) json.RawMessage { return wire.AppendString(nil, s) }
+
+// choose changes one option of a session. The other forms of the choice are told
+// by the encoder, from the log, before the answer; so are changes by others.
+func (s *Server) choose(call *wire.Call, id, option string, value json.RawMessage, answer func(*Offer, core.Settings) any) error {
+	sess, err := s.session(id)
+	if err != nil {
+		return err
+	}
+	sess.queue.Go(func() {
+		ctx := context.Background()
+		o := sess.refresh(ctx)
+		set, err := o.set(sess.att.State().Settings, option, value)
+		if err == nil {
+			err = sess.att.Set(ctx, set)
+		}
+		if err != nil {
+			call.Reply(nil, wireError(err))
+			return
+		}
+		sess.after(sess.att.Head(), func() { call.Reply(answer(o, set), nil) })
+	})
+	return nil
+}
+
+// refresh looks at the configuration again; when it has changed, the client is told
+// what can be chosen now. It belongs to the session's queue.
+func (s *session) refresh(ctx context.Context) *Offer {
+	o := s.offer.Load()
+	prof, err := s.srv.opts.Gateway.Profile(ctx, s.att.Session().Meta().Roots)
+	if err != nil || prof == o.profile {
+		return o // what is wrong with it is told when a turn needs it
+	}
+	o = NewOffer(prof, o.boolean)
+	s.offer.Store(o)
+	f := s.srv.current(s).feed
+	s.srv.pump.Do(func() {
+		f.view.Offer = o
+		// A connection that has ended has nobody to tell.
+		_ = s.srv.conn.Notify("session/update", acp.SessionNotification{SessionID: string(s.id), Update: optionsUpdate(f.view)})
+	})
+	return o
+}

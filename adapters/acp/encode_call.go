@@ -1,0 +1,196 @@
+package acp
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/core"
+)
+
+// call appends what has changed of a call since the client was told last.
+func call(dst []byte, v *View, c core.Call) []byte {
+	u := acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: string(c.ID)}
+	was := v.calls[c.ID]
+	if was == nil {
+		u.SessionUpdate, u.Name = acp.ToolCallNew, c.Tool
+		was = &told{}
+		v.calls[c.ID] = was
+	}
+	nothing := u
+	if u.SessionUpdate == acp.ToolCallNew && c.Kind == core.KindExecute && v.Shows.Output && !v.replay && !c.State.Ended() {
+		was.screen = true
+		u.Content = []acp.ToolContent{{Type: "terminal", TerminalID: string(c.ID)}}
+		u.Meta = &acp.TerminalMeta{Info: &acp.TerminalInfo{TerminalID: string(c.ID), Cwd: v.Cwd}}
+	}
+	if t := title(c); t != title(was.call) || u.SessionUpdate == acp.ToolCallNew {
+		u.Title = t
+	}
+	if c.Kind != was.call.Kind {
+		u.Kind = kind(c.Kind)
+	}
+	if st := status(c.State); was.call.State == "" || st != status(was.call.State) {
+		u.Status = st
+	}
+	if string(c.Args) != string(was.call.Args) {
+		u.RawInput = rawOf(c.Args)
+	}
+	if string(c.Output) != string(was.call.Output) {
+		u.RawOutput = rawOf(c.Output)
+	}
+	if !slices.Equal(c.Locations, was.call.Locations) {
+		u.Locations = locations(c.Locations)
+	}
+	if c.State.Ended() || !reflect.DeepEqual(c.Content, was.call.Content) {
+		was.shown(&u, v, c)
+	}
+	was.call = c
+	if c.State.Ended() {
+		if was.screen {
+			u.Meta = &acp.TerminalMeta{Exit: exitOf(c)}
+		}
+		delete(v.calls, c.ID)
+	}
+	if reflect.DeepEqual(u, nothing) {
+		return dst
+	}
+	return update(dst, v, u)
+}
+
+// shown puts a call's content into an update. What has been printed in a terminal
+// stays there: content would take its place.
+func (t *told) shown(u *acp.ToolCall, v *View, c core.Call) {
+	list := shown(v, c)
+	switch {
+	case c.State.Ended() && (t.live || t.screen && t.output != ""):
+		return
+	case t.screen && !c.State.Ended():
+		list = append(list, acp.ToolContent{Type: "terminal", TerminalID: string(c.ID)})
+	}
+	t.live = t.live || slices.ContainsFunc(list, func(l acp.ToolContent) bool { return l.Type == "terminal" && !t.screen })
+	if len(list) > 0 {
+		u.Content = list
+	}
+}
+
+// shown is a call's content; one that was not run says why. Terminals are shown to
+// the client whose they are, and never in a replay: an id that it does not know
+// would cost it the whole update.
+func shown(v *View, c core.Call) (list []acp.ToolContent) {
+	left := maxResult
+	for _, b := range c.Content {
+		switch b := b.(type) {
+		case core.Diff:
+			t := acp.ToolContent{Type: "diff", Path: b.Path, NewText: &b.New}
+			if !b.Created {
+				t.OldText = &b.Old
+			}
+			list = append(list, t)
+		case core.Terminal:
+			if id, own := strings.CutPrefix(b.ID, v.Shows.Terminals); own && v.Shows.Terminals != "" && !v.replay {
+				list = append(list, acp.ToolContent{Type: "terminal", TerminalID: id})
+			}
+		case core.Text:
+			block := text(cut(b.Text, left, v))
+			left -= min(left, len(b.Text))
+			list = append(list, acp.ToolContent{Type: "content", Content: &block})
+		case core.Image, core.Audio, core.Link, core.Resource:
+			block := content(b)
+			list = append(list, acp.ToolContent{Type: "content", Content: &block})
+		}
+	}
+	if c.Why != "" && (c.State == core.Rejected || c.State == core.Canceled) {
+		block := text(cut(c.Why, maxResult, v))
+		list = append(list, acp.ToolContent{Type: "content", Content: &block})
+	}
+	return list
+}
+
+// output appends what a running call has printed: to the terminal that shows it,
+// or the end of it, since content replaces.
+func output(dst []byte, v *View, e core.CallOutput) []byte {
+	was := v.calls[e.Call]
+	if was == nil || was.live || e.Text == "" {
+		return dst
+	}
+	was.output += e.Text
+	if n := len(was.output) - maxTail; n > 0 {
+		for n < len(was.output) && !utf8.RuneStart(was.output[n]) {
+			n++
+		}
+		was.output = was.output[n:]
+	}
+	if !was.screen {
+		block := text(was.output)
+		return update(dst, v, acp.ToolCall{
+			SessionUpdate: acp.ToolCallMore, ToolCallID: string(e.Call), Content: []acp.ToolContent{{Type: "content", Content: &block}},
+		})
+	}
+	for rest := e.Text; rest != ""; {
+		n := fit(rest, maxChunk)
+		dst = update(dst, v, acp.ToolCall{
+			SessionUpdate: acp.ToolCallMore, ToolCallID: string(e.Call),
+			Meta: &acp.TerminalMeta{Output: &acp.TerminalOutput{TerminalID: string(e.Call), Data: rest[:n]}},
+		})
+		rest = rest[n:]
+	}
+	return dst
+}
+
+// exitOf is how a command ended, as far as its result says.
+func exitOf(c core.Call) *acp.TerminalExit {
+	exit := &acp.TerminalExit{TerminalID: string(c.ID)}
+	var said struct {
+		Code   *int   `json:"exit_code"`
+		Signal string `json:"signal"`
+	}
+	if json.Unmarshal(c.Output, &said) != nil { // it never ran, or another tool's result
+		return exit
+	}
+	if said.Code != nil && *said.Code >= 0 {
+		exit.ExitCode = said.Code
+	}
+	if said.Signal != "" {
+		exit.Signal = &said.Signal
+	}
+	return exit
+}
+
+func title(c core.Call) string {
+	if c.Title != "" {
+		return c.Title
+	}
+	if c.Tool != "" {
+		return c.Tool
+	}
+	return "a tool"
+}
+
+// status: version 1 has no word for a call that was rejected or cancelled.
+func status(s core.CallState) acp.ToolStatus {
+	switch s {
+	case core.Proposed, core.Awaiting:
+		return acp.StatusPending
+	case core.Running:
+		return acp.StatusInProgress
+	case core.Succeeded:
+		return acp.StatusCompleted
+	case core.Errored, core.Rejected, core.Canceled:
+	}
+	return acp.StatusFailed
+}
+
+func locations(list []core.Location) []acp.ToolLocation {
+	list = list[:min(len(list), maxLocations)]
+	out := make([]acp.ToolLocation, len(list))
+	for i, l := range list {
+		out[i].Path = l.Path
+		if l.Line > 0 {
+			out[i].Line = &l.Line
+		}
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// newSession is session/new. A configuration that is wrong is said here, where
+// clients show it.
+func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
+	roots, offer, err := s.opened(ctx, p)
+	if err != nil {
+		return err
+	}
+	sess, err := s.opts.Gateway.Create(ctx, core.Meta{Cwd: roots[0], Roots: roots})
+	if err != nil {
+		return err
+	}
+	s.add(ctx, sess, entrance{servers: p.MCPServers, offer: offer, answer: func(r acp.SessionResponse) { call.Reply(r, nil) }})
+	return nil
+}
+
+// opened looks at what all requests that open a session have in common.
+func (s *Server) opened(ctx context.Context, p acp.SessionRequest) (roots []string, offer *Offer, err error) {
+	if roots, err = rootsOf(p); err != nil {
+		return nil, nil, err
+	}
+	if err := checkServers(p.MCPServers); err != nil {
+		return nil, nil, err
+	}
+	prof, err := s.opts.Gateway.Profile(ctx, roots)
+	if err != nil {
+		return nil, nil, err
+	}
+	return roots, NewOffer(prof, bool(s.told().caps.Session.ConfigOptions.Boolean)), nil
+}
+
+// loadSession is session/load: the whole replay goes before the answer.
+func (s *Server) loadSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
+	return s.reopen(ctx, call, p, true)
+}
+
+// resumeSession is session/resume: nothing is replayed.
+func (s *Server) resumeSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
+	return s.reopen(ctx, call, p, false)
+}
+
+func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionRequest, replay bool) error {
+	_, offer, err := s.opened(ctx, p)
+	if err != nil {
+		return err
+	}
+	sess, err := s.open(ctx, p.SessionID, replay)
+	if err != nil {
+		return err
+	}
+	early := s.told().early
+	e := entrance{after: sess.Head(), replay: replay, servers: p.MCPServers, offer: offer, answer: func(r acp.SessionResponse) {
+		if r.SessionID = ""; early && replay {
+			call.Reply(nil, nil)
+			return
+		}
+		call.Reply(r, nil)
+	}}
+	if e.head = e.after; replay {
+		e.after = core.Pos{}
+	}
+	s.add(ctx, sess, e)
+	return nil
+}
+
+// open opens a session. With replay nothing is said any more of one that the client
+// has here already, for all of that stands in the replay.
+func (s *Server) open(ctx context.Context, id string, replay bool) (*core.Session, error) {
+	old, err := s.session(id)
+	here := err == nil && replay
+	if here {
+		s.pump.Remove(old.feed)
+	}
+	sess, err := s.opts.Gateway.Open(ctx, core.Local, core.SessionID(id))
+	if err != nil && here {
+		s.pump.Do(func() { s.pump.Add(old.att, old.feed.pos, old.feed, nil) }) // as it was
+	}
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, notFound(id)
+	}
+	return sess, err
+}
+
+// forkSession is session/fork: a copy of all that was said so far, in which the
+// client goes on. Its folders are those of what it is a copy of.
+func (s *Server) forkSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
+	_, offer, err := s.opened(ctx, p)
+	if err != nil {
+		return err
+	}
+	from, err := s.open(ctx, p.SessionID, false)
+	if err != nil {
+		return err
+	}
+	if cwd := from.Meta().Cwd; filepath.Clean(p.Cwd) != cwd {
+		return jrpc2.Errorf(jrpc2.InvalidParams, "cwd: a copy of session %.60s has its folder, %s", p.SessionID, cwd)
+	}
+	sess, err := s.opts.Gateway.Fork(ctx, from, from.Head(), "")
+	if err != nil {
+		return err
+	}
+	head := sess.Head()
+	s.add(ctx, sess, entrance{after: head, head: head, servers: p.MCPServers, offer: offer, answer: func(r acp.SessionResponse) { call.Reply(r, nil) }})
+	return nil
+}
+
+// closeSession is session/close: what runs is cancelled. It is idempotent.
+func (s *Server) closeSession(_ context.Context, call *wire.Call, p acp.SessionID) error {
+	s.letGo(p.SessionID, func(sess *session) {
+		if sess != nil {
+			sess.att.Close()
+		}
+		call.Reply(acp.Marker{}, nil)
+	})
+	return nil
+}
+
+// deleteSession is session/delete. It is idempotent.
+func (s *Server) deleteSession(ctx context.Context, call *wire.Call, p acp.SessionID) error {
+	s.letGo(p.SessionID, func(sess *session) {
+		if sess != nil {
+			sess.att.Close()
+		}
+		if err := s.opts.Gateway.Delete(ctx, core.Local, core.SessionID(p.SessionID)); err != nil {
+			call.Reply(nil, wireError(err))
+			return
+		}
+		call.Reply(acp.Marker{}, nil)
+	})
+	return nil
+}
+
+// letGo takes a session off the connection: what runs is cancelled, every prompt
+// is answered, and then comes the rest, which may wait. The session is nil when it
+// is not here.
+func (s *Server) letGo(id string, then func(*session)) {
+	s.mu.Lock()
+	sess := s.sessions[core.SessionID(id)]
+	delete(s.sessions, core.SessionID(id))
+	if sess != nil {
+		s.going[sess] = struct{}{}
+	}
+	s.mu.Unlock()
+	if sess == nil {
+		then(nil)
+		return
+	}
+	sess.prompts.Cancel()
+	sess.queue.Go(func() {
+		sess.prompts.WhenNone(func() {
+			s.pump.Do(func() {
+				s.pump.Remove(sess.feed)
+				sess.feed.retire()
+				sess.queue.Go(func() {
+					then(sess)
+					s.mu.Lock()
+					delete(s.going, sess)
+					s.mu.Unlock()
+				})
+			})
+		})
+	})
+}
+
+// rootsOf is the working directory and what is added to it.
+func rootsOf(p acp.SessionRequest) ([]string, error) {
+	var roots []string
+	for _, dir := range append([]string{p.Cwd}, p.AdditionalDirectories...) {
+		if !filepath.IsAbs(dir) {
+			return nil, jrpc2.Errorf(jrpc2.InvalidParams, "cwd and additionalDirectories must be absolute paths, got %.200q", dir)
+		}
+		if dir = filepath.Clean(dir); !slices.Contains(roots, dir) {
+			roots = append(roots, dir)
+		}
+	}
+	return roots, nil
+}

@@ -1,0 +1,207 @@
+package acp
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/core"
+)
+
+// Names of the configuration options.
+const (
+	optionAgent  = "agent"
+	optionModel  = "model"
+	optionEffort = "effort"
+	optionTrust  = "trust"
+)
+
+// effortDefault stands for what the model does by itself; the core's word is "".
+const effortDefault = "default"
+
+// Offer is what can be chosen in a session, in the protocol's words: the agents as
+// modes and as an option, models, the effort that a model takes, and trust. The
+// three forms (modes, options, models) say the same. It is immutable; nil offers
+// nothing.
+type Offer struct {
+	profile *core.Profile
+	boolean bool // the client shows options that are on or off
+}
+
+// NewOffer returns what a profile offers.
+func NewOffer(prof *core.Profile, boolean bool) *Offer { return &Offer{prof, boolean} }
+
+func (o *Offer) agent(set core.Settings) string {
+	if set.Agent == "" && len(o.profile.Agents) > 0 {
+		return o.profile.Agents[0].Name
+	}
+	return set.Agent
+}
+
+func (o *Offer) model(set core.Settings) string {
+	if set.Model == "" && o.profile.DefaultModel == "" && len(o.profile.Models) > 0 {
+		return o.profile.Models[0].ID
+	}
+	return cmp.Or(set.Model, o.profile.DefaultModel)
+}
+
+// modes are the agents. What is chosen is always among them, whatever became of
+// the configuration.
+func (o *Offer) modes(set core.Settings) *acp.ModeState {
+	if o == nil {
+		return nil
+	}
+	st := &acp.ModeState{CurrentModeID: o.agent(set), AvailableModes: []acp.Mode{}}
+	for _, a := range o.profile.Agents {
+		st.AvailableModes = append(st.AvailableModes, acp.Mode{ID: a.Name, Name: a.Name, Description: a.Description})
+	}
+	if st.CurrentModeID == "" {
+		return nil
+	}
+	if !slices.ContainsFunc(st.AvailableModes, func(m acp.Mode) bool { return m.ID == st.CurrentModeID }) {
+		st.AvailableModes = append(st.AvailableModes, acp.Mode{ID: st.CurrentModeID, Name: st.CurrentModeID, Description: "Not configured any more"})
+	}
+	return st
+}
+
+func (o *Offer) models(set core.Settings) *acp.ModelState {
+	if o == nil {
+		return nil
+	}
+	st := &acp.ModelState{CurrentModelID: o.model(set), AvailableModels: []acp.Model{}}
+	for _, m := range o.profile.Models {
+		st.AvailableModels = append(st.AvailableModels, acp.Model{ModelID: m.ID, Name: cmp.Or(m.Name, m.ID)})
+	}
+	if st.CurrentModelID == "" {
+		return nil
+	}
+	if !slices.ContainsFunc(st.AvailableModels, func(m acp.Model) bool { return m.ModelID == st.CurrentModelID }) {
+		st.AvailableModels = append(st.AvailableModels, acp.Model{ModelID: st.CurrentModelID, Name: st.CurrentModelID})
+	}
+	return st
+}
+
+// efforts are those of a model; none where it has no choice.
+func (o *Offer) efforts(model string) []string {
+	for _, m := range o.profile.Models {
+		if m.ID == model {
+			return m.Efforts
+		}
+	}
+	return nil
+}
+
+// options are the configuration options with their values. The effort is one only
+// where the chosen model has a choice.
+func (o *Offer) options(set core.Settings) []acp.ConfigOption {
+	if o == nil {
+		return nil
+	}
+	list := []acp.ConfigOption{}
+	if modes := o.modes(set); modes != nil {
+		opt := acp.ConfigOption{ID: optionAgent, Name: "Agent", Description: "Who answers", Category: acp.CategoryMode, Type: "select", CurrentValue: modes.CurrentModeID}
+		for _, m := range modes.AvailableModes {
+			opt.Options = append(opt.Options, acp.SelectOption{Value: m.ID, Name: m.Name, Description: m.Description})
+		}
+		list = append(list, opt)
+	}
+	if models := o.models(set); models != nil {
+		opt := acp.ConfigOption{ID: optionModel, Name: "Model", Category: acp.CategoryModel, Type: "select", CurrentValue: models.CurrentModelID}
+		for _, m := range models.AvailableModels {
+			opt.Options = append(opt.Options, acp.SelectOption{Value: m.ModelID, Name: m.Name})
+		}
+		list = append(list, opt)
+	}
+	if efforts := o.efforts(o.model(set)); len(efforts) > 0 {
+		opt := acp.ConfigOption{
+			ID: optionEffort, Name: "Thinking effort", Category: acp.CategoryThought, Type: "select", CurrentValue: cmp.Or(set.Effort, effortDefault),
+			Options: []acp.SelectOption{{Value: effortDefault, Name: "Default"}},
+		}
+		for _, e := range efforts {
+			opt.Options = append(opt.Options, acp.SelectOption{Value: e, Name: e})
+		}
+		list = append(list, opt)
+	}
+	return append(list, o.trust(set.Trust))
+}
+
+// trust is a switch, or where the client cannot show one a choice of two.
+func (o *Offer) trust(on bool) acp.ConfigOption {
+	opt := acp.ConfigOption{
+		ID: optionTrust, Name: "Trust", Description: "Allow what would be asked for; what is forbidden stays so", Category: "_trust",
+		Type: "boolean", CurrentValue: on,
+	}
+	if o.boolean {
+		return opt
+	}
+	opt.Type, opt.CurrentValue = "select", "off"
+	if on {
+		opt.CurrentValue = "on"
+	}
+	opt.Options = []acp.SelectOption{{Value: "off", Name: "Ask"}, {Value: "on", Name: "Trust"}}
+	return opt
+}
+
+// set returns settings with one option changed. An error is the client's: there is
+// no such option, or no such value.
+func (o *Offer) set(set core.Settings, id string, raw json.RawMessage) (core.Settings, error) {
+	i := slices.IndexFunc(o.options(set), func(opt acp.ConfigOption) bool { return opt.ID == id })
+	if i < 0 {
+		return set, jrpc2.Errorf(jrpc2.InvalidParams, "configId: there is no option %.60q", id)
+	}
+	value, ok := valueOf(raw)
+	opt := o.options(set)[i]
+	switch {
+	case id == optionTrust && (value == "on" || value == "true" || value == "off" || value == "false"):
+	case !ok || !slices.ContainsFunc(opt.Options, func(s acp.SelectOption) bool { return s.Value == value }):
+		return set, jrpc2.Errorf(jrpc2.InvalidParams, "value: option %q takes %s, not %.60s", id, values(opt), raw)
+	}
+	switch id {
+	case optionAgent:
+		if set.Agent = value; len(o.profile.Agents) > 0 && value == o.profile.Agents[0].Name {
+			set.Agent = "" // the default, whatever it is called tomorrow
+		}
+	case optionModel:
+		if set.Model = value; !slices.Contains(o.efforts(value), set.Effort) {
+			set.Effort = ""
+		}
+	case optionEffort:
+		if set.Effort = value; value == effortDefault {
+			set.Effort = ""
+		}
+	case optionTrust:
+		set.Trust = value == "on" || value == "true"
+	}
+	return set, nil
+}
+
+// valueOf reads a value: a string, or true or false.
+func valueOf(raw json.RawMessage) (string, bool) {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s, true
+	}
+	var b bool
+	if json.Unmarshal(raw, &b) != nil {
+		return "", false
+	}
+	if b {
+		return "true", true
+	}
+	return "false", true
+}
+
+func values(opt acp.ConfigOption) string {
+	if opt.Type == "boolean" {
+		return "true or false"
+	}
+	names := make([]string, len(opt.Options))
+	for i, v := range opt.Options {
+		names[i] = `"` + v.Value + `"`
+	}
+	return "one of " + strings.Join(names, ", ")
+}

@@ -1,0 +1,58 @@
+package acp
+
+import (
+	"strings"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/core"
+)
+
+// checkServers looks at the tool servers that a client gives to a session. They are
+// kept with the session on this connection, for it alone, and are never written to
+// the log: their environments and headers hold keys.
+func checkServers(list []acp.MCPServer) error {
+	for i, m := range list {
+		bad := ""
+		switch {
+		case m.Name == "":
+			bad = "it needs a name"
+		case m.Type == "" && m.Command == "":
+			bad = "it needs a command, or a type and a url"
+		case m.Type != "" && m.URL == "":
+			bad = "it needs a url"
+		case m.Type != "" && m.Type != "http" && m.Type != "sse":
+			bad = "its type must be http or sse, or none for a program"
+		}
+		if bad != "" {
+			return jrpc2.Errorf(jrpc2.InvalidParams, "mcpServers[%d]: %s", i, bad)
+		}
+	}
+	return nil
+}
+
+// tellServers says, once on a connection, that the client's tool servers are not
+// used.
+func (s *session) tellServers() {
+	if len(s.servers) == 0 {
+		return
+	}
+	s.srv.mu.Lock()
+	warned := s.srv.warned
+	s.srv.warned = true
+	s.srv.mu.Unlock()
+	if warned {
+		return
+	}
+	names := make([]string, len(s.servers))
+	for i, m := range s.servers {
+		names[i] = m.Name
+	}
+	n := core.Notice{Severity: core.Warning, Text: "The tool servers of this client are not connected yet: " + strings.Join(names, ", ")}
+	s.later(func(v *View) {
+		v.replay = false
+		// A connection that has ended has nobody to tell.
+		_ = s.srv.conn.Writer().PutLines(notice(nil, v, n))
+	})
+}

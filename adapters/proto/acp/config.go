@@ -1,0 +1,81 @@
+package acp
+
+import "encoding/json"
+
+// ModeState is the modes of a session and which of them is on.
+type ModeState struct {
+	CurrentModeID  string `json:"currentModeId"`
+	AvailableModes []Mode `json:"availableModes"`
+}
+
+// Mode is one of them.
+type Mode struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// ModelState is what `models` was before configuration options took its place.
+// Clients of today still look at it.
+type ModelState struct {
+	CurrentModelID  string  `json:"currentModelId"`
+	AvailableModels []Model `json:"availableModels"`
+}
+
+// Model is one that can be chosen.
+type Model struct {
+	ModelID     string `json:"modelId"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// Categories of configuration options.
+const (
+	CategoryMode    = "mode"
+	CategoryModel   = "model"
+	CategoryThought = "thought_level"
+)
+
+// ConfigOption is one thing to choose. Type "select" has a string as CurrentValue
+// and Options, "boolean" has true or false.
+type ConfigOption struct {
+	ID           string         `json:"id"`
+	Name         string         `json:"name"`
+	Description  string         `json:"description,omitempty"`
+	Category     string         `json:"category,omitempty"`
+	Type         string         `json:"type"`
+	CurrentValue any            `json:"currentValue"`
+	Options      []SelectOption `json:"options,omitempty"`
+}
+
+// SelectOption is one value of a "select".
+type SelectOption struct {
+	Value       string `json:"value"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// SetModeRequest is `session/set_mode`.
+type SetModeRequest struct {
+	SessionID string `json:"sessionId"`
+	ModeID    string `json:"modeId"`
+}
+
+// SetModelRequest is `session/set_model`.
+type SetModelRequest struct {
+	SessionID string `json:"sessionId"`
+	ModelID   string `json:"modelId"`
+}
+
+// SetConfigOptionRequest is `session/set_config_option`. Value is a string, or for
+// a "boolean" true or false.
+type SetConfigOptionRequest struct {
+	SessionID string          `json:"sessionId"`
+	ConfigID  string          `json:"configId"`
+	Value     json.RawMessage `json:"value"`
+}
+
+// SetConfigOptionResponse answers it, with all options.
+type SetConfigOptionResponse struct {
+	ConfigOptions []ConfigOption `json:"configOptions"`
+}
