@@ -177,7 +177,20 @@ func (v *View) called(dst []byte, c *call) []byte {
 			t.Output += o.Text
 		}
 	}
-	return v.content(dst, eca.RoleAssistant, t)
+	return v.images(v.content(dst, eca.RoleAssistant, t), now.Content)
+}
+
+// images shows the pictures of a call's result, which its outputs only name.
+func (v *View) images(dst []byte, content []core.Block) []byte {
+	if v.dialect.early() {
+		return dst
+	}
+	for _, b := range content {
+		if b, ok := b.(core.Image); ok && len(b.Data) > 0 {
+			dst = v.content(dst, eca.RoleAssistant, eca.ImageContent{Type: eca.TypeImage, MediaType: b.MIME, Base64: b.Data})
+		}
+	}
+	return dst
 }
 
 func (v *View) rejected(dst []byte, c *call, why refusal) []byte {

@@ -33,6 +33,7 @@ type chat struct {
 	feed    *feed // nil: nothing is read
 	waits   []waiter
 	answers map[core.TurnID]func()  // of prompts that are answered when they begin
+	held    map[core.TurnID]func()  // of those that are answered when their model says something
 	running map[*prompting]struct{} // that were taken and have not ended
 	idle    []func()                // done once there are none
 }
@@ -86,8 +87,13 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		return dst, then
 	case core.PromptQueued:
 		return dst, f.chat.prompts.After(e)
-	case core.Opened, core.Claimed, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded,
-		core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
+	case core.Phase:
+		if e.Kind == core.PhaseGenerating {
+			return dst, f.chat.held[e.Turn]
+		}
+	case core.TextDelta, core.ThoughtStarted, core.CallChanged:
+		return dst, f.chat.held[f.view.turn]
+	case core.Opened, core.Claimed, core.Steered, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
 		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
 	}
 	return dst, nil
@@ -151,9 +157,7 @@ func (f *feed) Lost(err error) {
 }
 
 // put writes messages.
-func (f *feed) put(lines []byte) {
-	_ = f.chat.srv.conn.Writer().PutLines(lines) // a connection that ended has nobody to tell
-}
+func (f *feed) put(lines []byte) { f.chat.srv.put(lines) }
 
 // retire ends a feed whose place is taken. An answer that waits for its history is
 // given: what follows is shown anew.

@@ -105,8 +105,14 @@ func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, 
 	case "hang":
 		<-ctx.Done()
 		return "", ctx.Err()
+	case "cite":
+		m := t.NewMessage()
+		return "", t.Emit(ctx, core.TextDelta{Message: m, Text: "See"}, core.Cited{Message: m, Link: core.Link{URI: rest, Title: "A page"}},
+			core.Cited{Message: m, Link: core.Link{URI: rest}})
 	case "refuse":
 		return core.StopRefusal, nil
+	case "unknown":
+		return "", errors.New("model \"" + t.Settings().Model + "\": there is no provider \"" + rest + "\"")
 	case "cut":
 		return core.StopTokens, nil
 	}
@@ -176,6 +182,12 @@ var tools = coretest.Tools{
 				return core.Preview{}, errors.New("there is no such file")
 			}
 			return core.Preview{Title: "Read a file"}, nil
+		},
+		Runs: func(_ context.Context, inv core.Invocation) (core.Result, error) {
+			if strings.Contains(string(inv.Args), ".png") {
+				return core.Result{Blocks: []core.Block{core.Image{MIME: "image/png", Data: []byte("PNG")}}}, nil
+			}
+			return core.Result{Blocks: []core.Block{core.Text{Text: "done"}}}, nil
 		},
 	},
 	coretest.Tool{

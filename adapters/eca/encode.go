@@ -1,6 +1,7 @@
 package eca
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -83,6 +84,8 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.truncated(dst)
 	case core.Opened, core.Claimed, core.Bound, core.Expanded, core.Unknown: // not for people
 	case core.CallOutput: // the protocol has nothing for the output of a call that runs; all of it is in toolCalled
+	case core.Cited:
+		return v.content(dst, eca.RoleAssistant, eca.URLContent{Type: eca.TypeURL, Title: cmp.Or(e.Link.Title, e.Link.Name, e.Link.URI), URL: e.Link.URI})
 	case core.PlanChanged:
 		return v.planChanged(dst, r, e)
 	}

@@ -23,7 +23,6 @@ var silent = map[string]map[Dialect]bool{
 	"Expanded":     {Now: true, Doc000: true, Doc001: true},
 	"Compacted":    {Now: true, Doc000: true, Doc001: true},
 	"Reverted":     {Now: true, Doc000: true, Doc001: true},
-	"Cited":        {Now: true, Doc000: true, Doc001: true},
 	"Moved":        {Now: true, Doc000: true, Doc001: true},
 	"Bound":        {Now: true, Doc000: true, Doc001: true},
 	"Unknown":      {Now: true, Doc000: true, Doc001: true},
@@ -169,6 +168,11 @@ func (c *client) content(content map[string]any, line string) {
 		if _, ok := content["sessionTokens"].(float64); !ok {
 			c.t.Errorf("usage without sessionTokens: %s", line)
 		}
+	case "url", "image":
+		if a, b := str(content, map[string]string{"url": "title", "image": "mediaType"}[kind]), str(content, map[string]string{"url": "url", "image": "base64"}[kind]); a == "" || b == "" || kind == "image" && c.dialect != Now {
+			c.t.Errorf("not a content: %s", line)
+		}
+		c.other = append(c.other, line)
 	case "metadata":
 		if c.dialect == Doc001 || str(content, "title") == "" {
 			c.t.Errorf("metadata: %s", line)

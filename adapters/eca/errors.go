@@ -51,14 +51,14 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// fault is an error within a result.
-func fault(err error) *eca.Fault {
-	f := &eca.Fault{Code: eca.FaultFailed, Message: plain(err)}
+// refused is an error within a result.
+func refused(err error) *eca.Refusal {
+	f := &eca.Refusal{Code: eca.RefusedFailed, Message: plain(err)}
 	switch {
 	case errors.Is(err, core.ErrNotFound):
-		f.Code = eca.FaultNoChat
+		f.Code = eca.RefusedNoChat
 	case errors.Is(err, errCursor):
-		f.Code = eca.FaultCursor
+		f.Code = eca.RefusedCursor
 	}
 	return f
 }

@@ -204,7 +204,7 @@ func (s *Server) history(ctx context.Context, call *wire.Call, p eca.HistoryPara
 	}
 	w, _, err := windowOf(p.Limit, p.Before, p.After)
 	if err != nil {
-		s.reply(ctx, call, eca.HistoryResult{Error: fault(err)}, nil)
+		s.reply(ctx, call, eca.HistoryResult{Error: refused(err)}, nil)
 		return nil
 	}
 	if w.limit < 0 {
@@ -214,7 +214,7 @@ func (s *Server) history(ctx context.Context, call *wire.Call, p eca.HistoryPara
 	c.queue.Go(func() {
 		res, err := c.history(ctx, w)
 		if err != nil {
-			res = eca.HistoryResult{Error: fault(err)}
+			res = eca.HistoryResult{Error: refused(err)}
 		}
 		s.reply(ctx, call, res, nil)
 	})

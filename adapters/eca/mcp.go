@@ -56,29 +56,29 @@ func (s *Server) server(verb string) func(context.Context, *wire.Call, eca.Serve
 	}
 }
 
-// serverFault is why a request about an MCP server is not granted.
-func serverFault(name string) *eca.Fault {
+// serverRefusal is why a request about an MCP server is not granted.
+func serverRefusal(name string) *eca.Refusal {
 	if err := checkName(name); err != nil {
-		return &eca.Fault{Code: eca.FaultRequest, Message: plain(err)}
+		return &eca.Refusal{Code: eca.RefusedRequest, Message: plain(err)}
 	}
-	return &eca.Fault{Code: eca.FaultRequest, Message: "The configuration of " + name + " was not changed: " + noServers + "."}
+	return &eca.Refusal{Code: eca.RefusedRequest, Message: "The configuration of " + name + " was not changed: " + noServers + "."}
 }
 
 // serverUpdate is mcp/updateServer.
 func (s *Server) serverUpdate(ctx context.Context, call *wire.Call, p eca.UpdateServerParams) error {
-	s.reply(ctx, call, eca.UpdateServerResult{Error: serverFault(p.Name)}, nil)
+	s.reply(ctx, call, eca.UpdateServerResult{Error: serverRefusal(p.Name)}, nil)
 	return nil
 }
 
 // serverAdd is mcp/addServer.
 func (s *Server) serverAdd(ctx context.Context, call *wire.Call, p eca.AddServerParams) error {
-	s.reply(ctx, call, eca.AddServerResult{Error: serverFault(p.Name)}, nil)
+	s.reply(ctx, call, eca.AddServerResult{Error: serverRefusal(p.Name)}, nil)
 	return nil
 }
 
 // serverRemove is mcp/removeServer.
 func (s *Server) serverRemove(ctx context.Context, call *wire.Call, p eca.ServerParams) error {
-	s.reply(ctx, call, eca.RemoveServerResult{Error: serverFault(p.Name)}, nil)
+	s.reply(ctx, call, eca.RemoveServerResult{Error: serverRefusal(p.Name)}, nil)
 	return nil
 }
 

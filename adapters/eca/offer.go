@@ -75,6 +75,9 @@ func (o *offer) info(id string) (info core.ModelInfo, ok bool) {
 	return info, false
 }
 
+// lists says whether a client can choose a model from what it is told.
+func (o *offer) lists(id string) bool { return o.profile == nil || slices.Contains(o.models, id) }
+
 // agentOf is the agent that a client's word stands for; "" is the default one. plan
 // says that it is the default one in the place of a plan agent that is not there: it
 // must not change anything.

@@ -108,7 +108,8 @@ func (c *chat) settings(o *offer, set core.Settings, p eca.PromptParams) core.Se
 
 // begun answers a prompt that was taken, right behind what the client sees of that.
 // The early documents want the user's text before the answer, so there a prompt
-// that waits is answered when it begins.
+// that waits is answered when it begins. Whether there is a model that nobody lists
+// shows when it is asked: until then the answer is held back, for it says so.
 func (c *chat) begun(pr *prompting, turn core.TurnID) {
 	pr.turn = turn
 	c.running[pr] = struct{}{}
@@ -117,8 +118,15 @@ func (c *chat) begun(pr *prompting, turn core.TurnID) {
 		delete(c.answers, turn)
 		c.srv.answerPrompt(pr, c.id, view.offer.modelIn(view.settings), view.dialect.promptStatus())
 	}
-	if _, waits := view.queued[turn]; waits && view.dialect.early() {
-		c.answers[turn] = answer
+	_, waits := view.queued[turn]
+	switch {
+	case view.dialect.early():
+		if waits {
+			c.answers[turn] = answer
+			return
+		}
+	case !view.offer.lists(view.offer.modelIn(view.settings)):
+		c.held[turn] = func() { delete(c.held, turn); answer() }
 		return
 	}
 	answer()
@@ -128,12 +136,17 @@ func (c *chat) begun(pr *prompting, turn core.TurnID) {
 // waited, or what became of it was not seen.
 func (c *chat) ended(pr *prompting, e core.TurnEnded) {
 	delete(c.answers, e.Turn)
+	delete(c.held, e.Turn)
 	delete(c.running, pr)
 	status := c.srv.peerNow().dialect.promptStatus()
 	if e.Stop == core.StopError {
 		status = c.srv.peerNow().dialect.failedStatus()
 	}
-	c.srv.answerPrompt(pr, c.id, c.srv.offered().model, status)
+	model := c.srv.offered().model
+	if c.feed != nil {
+		model = c.feed.view.offer.modelIn(c.feed.view.settings)
+	}
+	c.srv.answerPrompt(pr, c.id, model, status)
 	c.rest()
 }
 
@@ -162,14 +175,35 @@ func (c *chat) refuse(pr *prompting, err error) {
 	c.srv.pump.Do(func() {
 		p := c.srv.peerNow()
 		view := newView(c.id, p.dialect, p.name, c.srv.offered())
-		lines := view.userText(nil, "", []core.Block{core.Text{Text: pr.params.Message}})
+		idle := c.feed == nil || c.feed.view.turn == ""
+		var lines []byte
+		if idle && p.dialect.early() {
+			lines = view.running(lines, waitingText)
+		}
+		lines = view.userText(lines, "", []core.Block{core.Text{Text: pr.params.Message}})
+		answer := func() {
+			c.srv.put(lines)
+			lines = nil
+			c.srv.answerPrompt(pr, c.id, c.srv.offered().model, p.dialect.failedStatus())
+		}
+		if p.dialect.early() {
+			answer()
+		}
 		lines = view.systemText(lines, sentence(err))
-		if c.feed == nil || c.feed.view.turn == "" {
+		if idle {
 			lines = view.content(lines, eca.RoleSystem, eca.ProgressContent{Type: eca.TypeProgress, State: eca.ProgressFinished})
 		}
-		_ = c.srv.conn.Writer().PutLines(lines) // a connection that ended has nobody to tell
-		c.srv.answerPrompt(pr, c.id, c.srv.offered().model, p.dialect.failedStatus())
+		if !p.dialect.early() {
+			answer()
+			return
+		}
+		c.srv.put(lines)
 	})
+}
+
+// put writes messages. It belongs to the pump.
+func (s *Server) put(lines []byte) {
+	_ = s.conn.Writer().PutLines(lines) // a connection that ended has nobody to tell
 }
 
 // sentence is an error as a sentence for the user.

@@ -227,7 +227,7 @@ func (s *Server) chatOf(id string) *chat {
 	if c == nil {
 		c = &chat{
 			srv: s, id: core.SessionID(id), queue: pump.NewQueue(&s.wg),
-			answers: map[core.TurnID]func(){}, running: map[*prompting]struct{}{},
+			answers: map[core.TurnID]func(){}, held: map[core.TurnID]func(){}, running: map[*prompting]struct{}{},
 		}
 		s.chats[c.id] = c
 	}

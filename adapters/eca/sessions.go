@@ -84,7 +84,7 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 	}
 	w, paged, err := windowOf(p.Limit, p.Before, p.After)
 	if err != nil {
-		s.reply(ctx, call, eca.OpenResult{Found: true, ChatID: p.ChatID, Error: fault(err)}, nil)
+		s.reply(ctx, call, eca.OpenResult{Found: true, ChatID: p.ChatID, Error: refused(err)}, nil)
 		return nil
 	}
 	c := s.chatOf(p.ChatID)
@@ -92,7 +92,7 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 		if err := c.open(ctx, call, w, paged); errors.Is(err, core.ErrNotFound) {
 			s.reply(ctx, call, eca.OpenResult{Found: false}, nil)
 		} else if err != nil {
-			s.reply(ctx, call, eca.OpenResult{Found: false, Error: fault(err)}, nil)
+			s.reply(ctx, call, eca.OpenResult{Found: false, Error: refused(err)}, nil)
 		}
 	})
 	return nil
@@ -150,12 +150,9 @@ func (c *chat) show(att *core.Attachment, o *offer, part *page, first func(), sh
 
 // delete is chat/delete. What runs is stopped first.
 func (s *Server) delete(ctx context.Context, call *wire.Call, p eca.ChatParams) error {
-	if strings.TrimSpace(p.ChatID) == "" { // 000 and 001 leave the chat out where there is none yet
+	if checkID(p.ChatID) != nil { // 000 and 001 leave the chat out where there is none yet
 		s.reply(ctx, call, struct{}{}, nil)
 		return nil
-	}
-	if err := checkID(p.ChatID); err != nil {
-		return err
 	}
 	c := s.chatOf(p.ChatID)
 	c.prompts.Cancel()

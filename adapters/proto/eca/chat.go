@@ -53,6 +53,13 @@ type QueryParams struct {
 	Query  string  `json:"query"`
 }
 
+// QueryContextParams asks for contexts besides those that are given.
+type QueryContextParams struct {
+	ChatID   *string         `json:"chatId,omitempty"`
+	Query    string          `json:"query"`
+	Contexts json.RawMessage `json:"contexts,omitempty"` // a list of Context
+}
+
 // QueryContextResult answers queryContext.
 type QueryContextResult struct {
 	ChatID   *string   `json:"chatId,omitempty"`
@@ -145,7 +152,7 @@ type OpenResult struct {
 	Title     string     `json:"title,omitempty"`
 	Selection *Selection `json:"selection,omitempty"`
 	Meta      *PageMeta  `json:"meta,omitempty"` // of a part of the chat
-	Error     *Fault     `json:"error,omitempty"`
+	Error     *Refusal   `json:"error,omitempty"`
 }
 
 // PageMeta tells which part of a chat was shown. A cursor is null where nothing is
@@ -155,6 +162,8 @@ type PageMeta struct {
 	Returned     int     `json:"returned"`
 	BeforeCursor *string `json:"beforeCursor"` // before: what stands in front of the part
 	AfterCursor  *string `json:"afterCursor"`  // after: what stands behind it
+
+	CompactionCursor *string `json:"compactionCursor"` // where LastCompaction is; null: nowhere
 }
 
 // HistoryParams asks for a part of a chat.
@@ -169,7 +178,7 @@ type HistoryParams struct {
 type HistoryResult struct {
 	Contents []json.RawMessage `json:"contents,omitzero"`
 	Meta     *PageMeta         `json:"meta,omitempty"`
-	Error    *Fault            `json:"error,omitempty"`
+	Error    *Refusal          `json:"error,omitempty"`
 }
 
 // SteerParams says something to the turn that runs.

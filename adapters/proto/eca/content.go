@@ -14,9 +14,10 @@ const (
 // ContentReceived is the params of chat/contentReceived. Content is one of the
 // types below, whose field Type is one of the constants.
 type ContentReceived struct {
-	ChatID  string `json:"chatId"`
-	Role    Role   `json:"role"`
-	Content any    `json:"content"`
+	ChatID       string `json:"chatId"`
+	ParentChatID string `json:"parentChatId,omitempty"` // of a subagent's content; not in 000 and 001
+	Role         Role   `json:"role"`
+	Content      any    `json:"content"`
 }
 
 // The types of content. Those that only some documents know say so.
@@ -34,6 +35,8 @@ const (
 	TypeToolCallRejected = "toolCallRejected"
 	TypeMetadata         = "metadata" // not in 001
 	TypeFlag             = "flag"     // not in 000 and 001
+	TypeURL              = "url"
+	TypeImage            = "image" // not in 000 and 001
 )
 
 // TextContent is text.
@@ -48,6 +51,20 @@ type FlagContent struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
 	ContentID string `json:"contentId"` // the mark's own
+}
+
+// URLContent names a page that the agent speaks of.
+type URLContent struct {
+	Type  string `json:"type"`
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}
+
+// ImageContent is a picture.
+type ImageContent struct {
+	Type      string `json:"type"`
+	MediaType string `json:"mediaType"`
+	Base64    []byte `json:"base64"`
 }
 
 // ProgressState is how a turn stands.
@@ -195,6 +212,20 @@ type FileChange struct {
 	Diff         string `json:"diff"` // unified
 	LinesAdded   int    `json:"linesAdded"`
 	LinesRemoved int    `json:"linesRemoved"`
+}
+
+// TypeSubagent is the type of Subagent.
+const TypeSubagent = "subagent"
+
+// Subagent is the details of a call that hands a task to another agent.
+type Subagent struct {
+	Type           string `json:"type"`
+	SubagentChatID string `json:"subagentChatId,omitempty"` // of the contents that belong to the call, once it runs
+	AgentName      string `json:"agentName"`
+	Model          string `json:"model"`
+	Variant        string `json:"variant,omitempty"`
+	MaxSteps       int    `json:"maxSteps,omitempty"`
+	Step           int    `json:"step"`
 }
 
 // MetadataContent names the chat.

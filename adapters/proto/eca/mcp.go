@@ -31,34 +31,34 @@ type AddServerParams struct {
 	WorkspaceURI *string           `json:"workspaceUri,omitempty"`
 }
 
-// Fault is an error within a result.
-type Fault struct {
+// Refusal is an error within a result.
+type Refusal struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// The codes of faults that clients know.
+// The codes of refusals that clients know.
 const (
-	FaultNoChat  = "chat_not_found"
-	FaultCursor  = "cursor_expired"
-	FaultRequest = "invalid_request"
-	FaultFailed  = "internal_error"
+	RefusedNoChat  = "chat_not_found"
+	RefusedCursor  = "cursor_expired"
+	RefusedRequest = "invalid_request"
+	RefusedFailed  = "internal_error"
 )
 
 // UpdateServerResult answers updateServer. Error is undocumented.
 type UpdateServerResult struct {
-	Error *Fault `json:"error,omitempty"`
+	Error *Refusal `json:"error,omitempty"`
 }
 
 // AddServerResult answers addServer.
 type AddServerResult struct {
 	Server *ServerUpdatedParams `json:"server,omitempty"`
-	Error  *Fault               `json:"error,omitempty"`
+	Error  *Refusal             `json:"error,omitempty"`
 }
 
 // RemoveServerResult answers removeServer.
 type RemoveServerResult struct {
-	Name    string `json:"name,omitempty"`
-	Removed bool   `json:"removed,omitempty"`
-	Error   *Fault `json:"error,omitempty"`
+	Name    string   `json:"name,omitempty"`
+	Removed bool     `json:"removed,omitempty"`
+	Error   *Refusal `json:"error,omitempty"`
 }

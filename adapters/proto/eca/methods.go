@@ -21,6 +21,14 @@ const (
 	MethodProvidersList = "providers/list"  // not in 000 and 001
 	MethodJobsList      = "jobs/list"       // not in 000 and 001
 
+	MethodProvidersLogin  = "providers/login"      // not in 000 and 001
+	MethodProvidersInput  = "providers/loginInput" // not in 000 and 001
+	MethodProvidersLogout = "providers/logout"     // not in 000 and 001
+	MethodJobsKill        = "jobs/kill"            // not in 000 and 001
+	MethodJobsReadOutput  = "jobs/readOutput"      // not in 000 and 001
+	MethodCompletion      = "completion/inline"    // not in 000 and 001
+	MethodRewrite         = "rewrite/prompt"       // not in 000 and 001
+
 	MethodServerUpdate = "mcp/updateServer" // not in 000 and 001
 	MethodServerAdd    = "mcp/addServer"    // not in 000 and 001
 	MethodServerRemove = "mcp/removeServer" // not in 000 and 001
@@ -48,6 +56,14 @@ const (
 	MethodServerEnable  = "mcp/enableServer"  // not in 000 and 001
 )
 
+// Requests of the server.
+const (
+	MethodAskQuestion    = "chat/askQuestion"      // not in 000 and 001
+	MethodGetDiagnostics = "editor/getDiagnostics" // not in 001
+	MethodGetDefinition  = "editor/getDefinition"  // not in 000 and 001
+	MethodGetReferences  = "editor/getReferences"  // not in 000 and 001
+)
+
 // Notifications of the server.
 const (
 	MethodContentReceived = "chat/contentReceived"
@@ -60,4 +76,8 @@ const (
 	MethodServerRemoved   = "tool/serverRemoved" // not in 000 and 001
 	MethodProgress        = "$/progress"         // not in 000 and 001
 	MethodShowMessage     = "$/showMessage"
+
+	MethodProvidersUpdated = "providers/updated"       // not in 000 and 001
+	MethodJobsUpdated      = "jobs/updated"            // not in 000 and 001
+	MethodRewriteContent   = "rewrite/contentReceived" // not in 000 and 001
 )

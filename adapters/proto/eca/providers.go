@@ -11,6 +11,7 @@ type ProviderStatus struct {
 	Label      string          `json:"label,omitempty"`
 	Configured bool            `json:"configured"`
 	Auth       ProviderAuth    `json:"auth"`
+	Login      *ProviderLogin  `json:"login,omitempty"`
 	Models     []ProviderModel `json:"models"`
 }
 
@@ -23,9 +24,83 @@ const (
 	AuthLocal           AuthStatus = "local"
 )
 
+// AuthKey is the type of an access by a key.
+const AuthKey = "api-key"
+
 // ProviderAuth is the access to a provider.
 type ProviderAuth struct {
 	Status AuthStatus `json:"status"`
+	Type   string     `json:"type,omitempty"`
+	Source string     `json:"source,omitempty"` // config, login, env
+	EnvVar string     `json:"envVar,omitempty"`
+}
+
+// ProviderLogin lists the ways to log in.
+type ProviderLogin struct {
+	Methods []LoginMethod `json:"methods"`
+}
+
+// LoginMethod is one of them.
+type LoginMethod struct {
+	Key   string `json:"key"`
+	Label string `json:"label"`
+}
+
+// LoginParams begins a login, or goes on with a method.
+type LoginParams struct {
+	Provider string  `json:"provider"`
+	Method   *string `json:"method,omitempty"`
+}
+
+// LoginInputParams is what the user typed.
+type LoginInputParams struct {
+	Provider string            `json:"provider"`
+	Data     map[string]string `json:"data"`
+}
+
+// LogoutParams ends an access.
+type LogoutParams struct {
+	Provider string `json:"provider"`
+}
+
+// LoginAction says what a client shall do next.
+type LoginAction string
+
+const (
+	LoginChoose    LoginAction = "choose-method"
+	LoginInput     LoginAction = "input"
+	LoginAuthorize LoginAction = "authorize"
+	LoginDone      LoginAction = "done"
+)
+
+// LoginResult answers a step of a login. It is the union of the actions: each uses
+// the fields that its comment names.
+type LoginResult struct {
+	Action  LoginAction   `json:"action,omitempty"`
+	Methods []LoginMethod `json:"methods,omitempty"` // choose-method
+	URL     string        `json:"url,omitempty"`     // authorize
+	Message string        `json:"message,omitempty"` // authorize
+	Fields  []InputField  `json:"fields,omitempty"`  // input, authorize
+	Error   *Fault        `json:"error,omitempty"`
+}
+
+// The types of an InputField.
+const (
+	InputSecret = "secret"
+	InputText   = "text"
+)
+
+// InputField is something that the user types.
+type InputField struct {
+	Key   string `json:"key"`
+	Label string `json:"label"`
+	Type  string `json:"type"`
+}
+
+// Fault is an error within a result.
+type Fault struct {
+	Type    MessageType `json:"type"`
+	Message string      `json:"message"`
 }
 
 // ProviderModel is a model of a provider; its id has no prefix.
@@ -59,4 +134,34 @@ type Job struct {
 	ExitCode  *int    `json:"exitCode"`
 	ChatID    string  `json:"chatId"`
 	ChatLabel string  `json:"chatLabel"`
+}
+
+// JobParams names a job.
+type JobParams struct {
+	JobID string `json:"jobId"`
+}
+
+// JobsKillResult answers jobs/kill.
+type JobsKillResult struct {
+	Killed bool `json:"killed"`
+}
+
+// JobOutputResult answers jobs/readOutput. Status is null for a job that is not
+// there.
+type JobOutputResult struct {
+	Lines    []JobLine `json:"lines"`
+	Status   *string   `json:"status"`
+	ExitCode *int      `json:"exitCode"`
+}
+
+// The streams of a JobLine.
+const (
+	StreamOut = "stdout"
+	StreamErr = "stderr"
+)
+
+// JobLine is a line that a job printed.
+type JobLine struct {
+	Text   string `json:"text"`
+	Stream string `json:"stream"`
 }

@@ -1,0 +1,73 @@
+package eca
+
+import "encoding/json"
+
+// DiagnosticsParams asks for what is wrong in a file; without one, in all of them.
+type DiagnosticsParams struct {
+	URI string `json:"uri,omitempty"`
+}
+
+// DiagnosticsResult answers editor/getDiagnostics.
+type DiagnosticsResult struct {
+	Diagnostics []Diagnostic `json:"diagnostics"`
+}
+
+// Diagnostic is one thing that is wrong. Its range counts from 0; in 000 from 1.
+type Diagnostic struct {
+	URI      string          `json:"uri"`
+	Severity string          `json:"severity"` // error, warning, info (some clients: information), hint
+	Source   string          `json:"source"`
+	Code     json.RawMessage `json:"code,omitempty"` // a text; some clients send numbers
+	Range    *Span           `json:"range"`
+	Message  string          `json:"message"`
+}
+
+// LocateParams asks where the thing at a place is defined, or used. It counts from 1.
+type LocateParams struct {
+	URI      string `json:"uri"`
+	Position Place  `json:"position"`
+}
+
+// LocateStatus says what became of the question.
+type LocateStatus string
+
+const (
+	LocateFound    LocateStatus = "success"
+	LocateStarting LocateStatus = "starting" // the language server; it may be asked again
+	LocateNone     LocateStatus = "no-server"
+	LocateFailed   LocateStatus = "error"
+)
+
+// LocateResult answers editor/getDefinition and editor/getReferences.
+type LocateResult struct {
+	Status    LocateStatus `json:"status"`
+	Locations []Location   `json:"locations,omitempty"`
+	Message   string       `json:"message,omitempty"`
+}
+
+// Location is a stretch of a file. It counts from 1.
+type Location struct {
+	URI   string `json:"uri"`
+	Range *Span  `json:"range"`
+}
+
+// QuestionParams asks the user something.
+type QuestionParams struct {
+	ChatID        string           `json:"chatId"`
+	Question      string           `json:"question"`
+	Options       []QuestionOption `json:"options,omitempty"`
+	ToolCallID    string           `json:"toolCallId,omitempty"`
+	AllowFreeform bool             `json:"allowFreeform"`
+}
+
+// QuestionOption is an answer that is offered.
+type QuestionOption struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// QuestionResult is the answer; null where there is none.
+type QuestionResult struct {
+	Answer    *string `json:"answer"`
+	Cancelled bool    `json:"cancelled"`
+}
