@@ -58,7 +58,7 @@ func TestKnownProviders(t *testing.T) {
 			t.Errorf("%s: %s %s", k.Name, k.BaseURL, message)
 		}
 		choice, err := Defaults().FindModel(k.Name + "/" + k.Model)
-		if err != nil || choice.Settings.Kind != KindOpenAIChat || choice.Settings.BaseURL.String() != k.BaseURL {
+		if err != nil || choice.Settings.Kind != k.Kind || choice.Settings.BaseURL.String() != k.BaseURL {
 			t.Errorf("%s: %+v, %v", k.Name, choice, err)
 		}
 		if k.Local() != isLoopback(k.BaseURL) {

@@ -222,6 +222,20 @@ func (a *Attachment) Rename(ctx context.Context, title string) error {
 	return a.change(ctx, func(*State) Event { return TitleChanged{Title: title} })
 }
 
+// Say puts a message of the agent's into the log that no turn has produced: what a
+// client brings along. It is refused while a turn runs, and blocks until it is
+// durable.
+func (a *Attachment) Say(ctx context.Context, text string) (MessageID, error) {
+	if id := a.State().Turn; id != "" {
+		return "", &BusyError{id}
+	}
+	if err := a.command(ctx); err != nil {
+		return "", err
+	}
+	id := MessageID(a.s.newID("m"))
+	return id, a.change(ctx, func(*State) Event { return TextDelta{Message: id, Text: text} })
+}
+
 // Truncate hides what is behind a position. It is refused while a turn runs, and
 // blocks until it is durable. Marks of messages that stay are kept.
 func (a *Attachment) Truncate(ctx context.Context, after Pos) error {

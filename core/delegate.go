@@ -177,6 +177,15 @@ func (l lent) Do(ctx context.Context, call EditorCall) (EditorReply, error) {
 	case WriteFile:
 		c.Session = l.session
 		call = c
+	case StatFile:
+		c.Session = l.session
+		call = c
+	case GlobFiles:
+		c.Session = l.session
+		call = c
+	case ReadBytes:
+		c.Session = l.session
+		call = c
 	case Diagnose:
 		c.Session = l.session
 		call = c

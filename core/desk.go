@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
+	"slices"
 	"time"
 )
 
@@ -48,7 +50,8 @@ func (s *Session) prepare(ctx context.Context, t *Turn) (Conversation, error) {
 
 func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 	d := &s.desk
-	if d.tools != nil && d.tools.profile == prof {
+	if d.tools != nil && sameBoxes(d.tools.profile.Toolboxes, prof.Toolboxes) {
+		d.tools.profile = prof // its policy; what runs behind the session goes on
 		return d.tools.refresh(ctx)
 	}
 	b, err := openBench(ctx, prof, host{s})
@@ -60,6 +63,11 @@ func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 	}
 	d.tools = b
 	return err
+}
+
+// sameBoxes reports whether two profiles have the very same toolboxes.
+func sameBoxes(a, b []Toolbox) bool {
+	return slices.EqualFunc(a, b, func(x, y Toolbox) bool { return reflect.TypeOf(x).Comparable() && x == y })
 }
 
 func (s *Session) prepareConversation(ctx context.Context, agent Agent, st State) error {

@@ -8,6 +8,10 @@ type EditorCaps struct {
 	WriteFile bool `json:"write_file,omitempty"` // through its buffers
 	Terminal  bool `json:"terminal,omitempty"`   // it runs commands, and shows them
 
+	Stat      bool `json:"stat,omitempty"`
+	Glob      bool `json:"glob,omitempty"`
+	ReadBytes bool `json:"read_bytes,omitempty"`
+
 	Diagnostics bool `json:"diagnostics,omitempty"` // what its language servers find wrong
 	Definition  bool `json:"definition,omitempty"`
 	References  bool `json:"references,omitempty"`
@@ -40,6 +44,26 @@ type WriteFile struct {
 	Session SessionID `json:"session"`
 	Path    string    `json:"path"`
 	Text    string    `json:"text"`
+}
+
+// StatFile asks what a path is.
+type StatFile struct {
+	Session SessionID `json:"session"`
+	Path    string    `json:"path"`
+}
+
+// GlobFiles asks for the files that a pattern fits.
+type GlobFiles struct {
+	Session SessionID `json:"session"`
+	Pattern string    `json:"pattern"`
+}
+
+// ReadBytes asks for a part of a file as it is on the disk. Limit 0: to its end.
+type ReadBytes struct {
+	Session SessionID `json:"session"`
+	Path    string    `json:"path"`
+	Offset  int64     `json:"offset,omitempty"`
+	Limit   int64     `json:"limit,omitempty"`
 }
 
 // Diagnose asks for what is found wrong in a file; the empty path: in all that
@@ -95,7 +119,25 @@ type EditorReply interface{ editorReply() }
 
 // FileText answers ReadFile.
 type FileText struct {
-	Text string `json:"text"`
+	Text    string `json:"text"`
+	Version uint64 `json:"version,omitempty"` // changes with the text; 0: the editor counts none
+}
+
+// FileStat answers StatFile.
+type FileStat struct {
+	Exists bool `json:"exists"`
+	Dir    bool `json:"dir,omitempty"`
+}
+
+// FilePaths answers GlobFiles.
+type FilePaths struct {
+	Paths []string `json:"paths"`
+}
+
+// FileBytes answers ReadBytes.
+type FileBytes struct {
+	Data    []byte `json:"data"`
+	Version uint64 `json:"version,omitempty"`
 }
 
 // Diagnostics answers Diagnose.
@@ -152,6 +194,9 @@ type Done struct{}
 
 func (ReadFile) editorCall()      {}
 func (WriteFile) editorCall()     {}
+func (StatFile) editorCall()      {}
+func (GlobFiles) editorCall()     {}
+func (ReadBytes) editorCall()     {}
 func (Diagnose) editorCall()      {}
 func (Locate) editorCall()        {}
 func (OpenTerminal) editorCall()  {}
@@ -160,6 +205,9 @@ func (PeekTerminal) editorCall()  {}
 func (CloseTerminal) editorCall() {}
 
 func (FileText) editorReply()       {}
+func (FileStat) editorReply()       {}
+func (FilePaths) editorReply()      {}
+func (FileBytes) editorReply()      {}
 func (Diagnostics) editorReply()    {}
 func (Places) editorReply()         {}
 func (TerminalOpened) editorReply() {}

@@ -32,6 +32,12 @@ type Profile struct {
 	AskTimeout   time.Duration // until an Ask expires; 0: one hour
 	// Commands lists what a user can begin a prompt with, behind a slash; nil: none.
 	Commands func(ctx context.Context, roots []string) []Command
+	// Expand is what a command that stands for a text comes to; ok is false where the
+	// gateway itself answers or acts. nil: there are none.
+	Expand func(ctx context.Context, roots []string, name, args string) (text string, ok bool, err error)
+	// Fault says, for people, what is wrong in the configuration since this profile
+	// was made: what is offered is as it was before. Empty: nothing is.
+	Fault string
 	// Subagents can be handed tasks by other agents, and not be chosen by people.
 	Subagents []Agent
 	// Files is the workspace, as prompts refer to it; nil: they cannot.
