@@ -26,28 +26,26 @@ func (l *link) answer(r *jsonrpc.Response) error {
 	if c.canceled() {
 		return l.put(c.in, c.slot, nil)
 	}
+	early := l.dialect()
 	if r.Error != nil {
-		return l.put(c.in, c.slot, appendError(nil, c.raw, r.Error))
+		return l.put(c.in, c.slot, appendError(nil, c.raw, r.Error, early != nil))
 	}
 	result := r.Result
-	l.mu.Lock()
-	early := l.early
-	l.mu.Unlock()
 	switch {
 	case early != nil:
 		result = earlyResult(c.method, early, result)
 	case c.method == "initialize":
 		l.negotiated(result)
 	case c.lane == l.modern && c.method == "tools/call":
-		result = asking(result)
+		result = withoutContent(result)
 	}
 	b := append(appendHead(nil, c.raw), `,"result":`...)
 	return l.put(c.in, c.slot, append(wire.AppendRaw(b, result), '}'))
 }
 
-// asking takes the content, which the SDK writes as null, out of a result that asks for input (2026-07-28, Multi
+// withoutContent takes the content, which the SDK writes as null, out of a result that asks for input (2026-07-28, Multi
 // round-trip requests): it has none.
-func asking(result json.RawMessage) json.RawMessage {
+func withoutContent(result json.RawMessage) json.RawMessage {
 	var r map[string]json.RawMessage
 	if !bytes.Contains(result, []byte(`"input_required"`)) || json.Unmarshal(result, &r) != nil || string(r["content"]) != "null" {
 		return result
@@ -75,7 +73,7 @@ func (l *link) negotiated(result json.RawMessage) {
 
 // refuse answers what never became a call; an id of nil is null.
 func (l *link) refuse(in *batch, id json.RawMessage, err error) {
-	l.put(in, in.begin(), appendError(nil, id, err)) //nolint:errcheck // a connection that ended has nobody to tell
+	l.put(in, in.begin(), appendError(nil, id, err, l.dialect() != nil)) //nolint:errcheck // a connection that ended has nobody to tell
 }
 
 // put queues an answer, or adds it to its batch; a nil one only ends what the batch expects.
@@ -94,8 +92,8 @@ func appendHead(dst []byte, id json.RawMessage) []byte {
 }
 
 // appendError appends a whole error answer. The SDK gives plain errors the code 0; they are about requests that do not
-// fit the state of the connection.
-func appendError(dst []byte, id json.RawMessage, err error) []byte {
+// fit the state of the connection. The early dialect has one code and no data.
+func appendError(dst []byte, id json.RawMessage, err error, early bool) []byte {
 	code, message, data := int64(jrpc2.InvalidRequest), err.Error(), json.RawMessage(nil)
 	if e, ok := errors.AsType[*jrpc2.Error](err); ok {
 		code, message, data = int64(e.Code), e.Message, e.Data
@@ -106,6 +104,9 @@ func appendError(dst []byte, id json.RawMessage, err error) []byte {
 		if json.Unmarshal(b, &m) == nil && m.Error.Code != 0 {
 			code, message, data = m.Error.Code, m.Error.Message, m.Error.Data
 		}
+	}
+	if early {
+		code, data = earlyCode, nil
 	}
 	dst = append(appendHead(dst, id), `,"error":{"code":`...)
 	dst = strconv.AppendInt(dst, code, 10)

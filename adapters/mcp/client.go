@@ -5,21 +5,38 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/core"
 )
 
-// client is one connection.
+// client is who sends requests: a pipe, a session over HTTP, or at 2026-07-28 over HTTP, where each request stands alone,
+// all requests under one name.
 type client struct {
+	host   *host
 	server *Server
-	link   *link
+	link   *link          // the pipe; nil: HTTP
+	gone   chan struct{}  // closed when it has left; nil with a pipe, which the SDK watches
 	timers sync.WaitGroup // clocks that may still reject something
 
-	mu   sync.Mutex // guards the field below
-	held map[core.SessionID]*held
+	mu      sync.Mutex // guards the fields below
+	held    map[core.SessionID]*held
+	level   mcp.LoggingLevel // as it was set; "": nothing is logged
+	listed  bool             // it has listed resources, and hears of changes
+	watched map[string]bool  // what it has subscribed to: the SDK's session and the resource
+	left    bool
+}
+
+// asking is a request that says who sends it and what that one can do.
+type asking interface {
+	mcp.Request
+	ClientInfo() *mcp.Implementation
+	ClientCapabilities() *mcp.ClientCapabilities
+	ProtocolVersion() string
 }
 
 // held is a session that the client has named, with the client's attachment, which lives as long as the connection or
@@ -30,6 +47,7 @@ type held struct {
 	a    *core.Attachment
 
 	mu       sync.Mutex // guards the fields below
+	used     time.Time  // when a request named it last
 	begun    []begun    // the newest keepBegun turns that this client began
 	stopping core.TurnID
 	asking   map[core.AskID]bool   // what is being put to the client's user now
@@ -81,14 +99,15 @@ func (h *held) giveBack(t *turn) {
 }
 
 // open finds a session, attaching to it the first time. It may block on the store.
-func (c *client) open(ctx context.Context, req *mcp.CallToolRequest, id core.SessionID) (*held, error) {
+func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held, error) {
 	c.mu.Lock()
 	h := c.held[id]
 	c.mu.Unlock()
 	if h != nil {
+		h.touch()
 		return h, nil
 	}
-	s, err := c.server.opts.Gateway.Open(ctx, core.Local, id)
+	s, err := c.server.opts.Gateway.Open(ctx, c.host.principal, id)
 	if err != nil {
 		return nil, err
 	}
@@ -96,14 +115,14 @@ func (c *client) open(ctx context.Context, req *mcp.CallToolRequest, id core.Ses
 }
 
 // hold attaches to a session. Of two calls that do so at once one attachment stays.
-func (c *client) hold(req *mcp.CallToolRequest, s *core.Session) *held {
+func (c *client) hold(req asking, s *core.Session) *held {
 	h := &held{
-		id: s.Meta().ID, meta: s.Meta(), a: s.Attach(core.Client{Name: clientName(req), Principal: core.Local, Asks: true}),
-		asking: map[core.AskID]bool{}, limits: map[core.AskID]func(){},
+		id: s.Meta().ID, meta: s.Meta(), a: s.Attach(core.Client{Name: clientName(req), Principal: c.host.principal, Asks: true}),
+		asking: map[core.AskID]bool{}, limits: map[core.AskID]func(){}, used: time.Now(),
 	}
 	c.mu.Lock()
-	other := c.held[h.id]
-	if other == nil {
+	other, left := c.held[h.id], c.left
+	if other == nil && !left {
 		c.held[h.id] = h
 	}
 	c.mu.Unlock()
@@ -111,11 +130,48 @@ func (c *client) hold(req *mcp.CallToolRequest, s *core.Session) *held {
 		h.a.Close()
 		return other
 	}
+	if left { // a call that is ending; nobody would close it later
+		h.a.Close()
+	}
 	return h
 }
 
+func (h *held) touch() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.used = time.Now()
+}
+
+// idle reports whether nothing has happened in a session for a while, and nothing waits or runs.
+func (h *held) idle(since time.Time) bool {
+	h.mu.Lock()
+	used := h.used
+	h.mu.Unlock()
+	st := h.a.State()
+	return used.Before(since) && st.Turn == "" && len(st.Queued) == 0 && len(st.Asks) == 0
+}
+
+// sweep gives up the sessions that have been idle since, and reports whether any is left. A client over HTTP may never
+// say that it has left.
+func (c *client) sweep(since time.Time) (empty bool) {
+	c.mu.Lock()
+	var all []*held
+	for _, h := range c.held {
+		all = append(all, h)
+	}
+	c.mu.Unlock()
+	left := len(all)
+	for _, h := range all {
+		if h.idle(since) {
+			c.drop(h)
+			left--
+		}
+	}
+	return left == 0
+}
+
 // again opens a session that has closed under the client, for example because its store failed.
-func (c *client) again(ctx context.Context, req *mcp.CallToolRequest, h *held) (*held, error) {
+func (c *client) again(ctx context.Context, req asking, h *held) (*held, error) {
 	c.drop(h)
 	return c.open(ctx, req, h.id)
 }
@@ -133,9 +189,13 @@ func (c *client) drop(h *held) {
 // close gives everything back. No tool runs any more.
 func (c *client) close() {
 	c.mu.Lock()
-	all := c.held
-	c.held = nil
+	all, watched := c.held, c.watched
+	c.held, c.watched, c.left = nil, nil, true
 	c.mu.Unlock()
+	for key := range watched {
+		_, uri, _ := strings.Cut(key, " ")
+		c.host.watches.drop(uri)
+	}
 	for _, h := range all {
 		h.close()
 	}
@@ -153,8 +213,40 @@ func (h *held) close() {
 	h.a.Close()
 }
 
+// stalled reports whether the client leaves so much unread that what can be left out should be.
+func (c *client) stalled() bool { return c.link != nil && c.link.stalled() }
+
+// errGone ends the calls of a client that has left. Their turns go on.
+var errGone = errors.New("the client has left")
+
+// call finds the call that a request is, and returns the context that the tool is to have; done ends both. Over HTTP the
+// call is taken back when its context ends while it runs: the client has cancelled it, or closed the response at
+// 2026-07-28 (Transports, Streamable HTTP, Cancellation).
+func (c *client) call(ctx context.Context, extra *mcp.RequestExtra) (_ context.Context, by *call, done func()) {
+	if c.link != nil {
+		return ctx, c.link.call(extra), func() {}
+	}
+	by = new(call)
+	by.ctx, by.cancel = context.WithCancelCause(context.Background())
+	by.watch = func() {
+		select {
+		case <-c.gone:
+		default:
+			if ctx.Err() != nil {
+				by.cancel(core.ErrCanceled)
+			}
+		}
+	}
+	off := context.AfterFunc(ctx, by.watch)
+	ctx, stop := until(ctx, c.gone, errGone)
+	return ctx, by, func() {
+		off()
+		stop()
+	}
+}
+
 // clientName is who the client says it is.
-func clientName(req *mcp.CallToolRequest) string {
+func clientName(req asking) string {
 	info := req.ClientInfo()
 	if info == nil || cmp.Or(info.Title, info.Name) == "" {
 		return "an MCP client"

@@ -20,32 +20,62 @@ var legacyVersions = []string{earlyVersion, batchVersion, elicitVersion, titledV
 
 // begins looks at the parameters of initialize. A number for a version marks the early dialect (one client spoke it
 // before versions were dates): the SDK sees the oldest version instead, and the answers are made to suit both. A version
-// that nobody knows becomes the one that will be answered.
-func (l *link) begins(params json.RawMessage) json.RawMessage {
+// that nobody knows becomes the one that will be answered. number is the early dialect's version, or nil.
+func begins(params json.RawMessage) (_, number json.RawMessage) {
 	var p map[string]json.RawMessage
 	if json.Unmarshal(params, &p) != nil {
-		return params
+		return params, nil
 	}
 	raw := p["protocolVersion"]
 	var name string
 	switch {
 	case len(raw) > 0 && strings.IndexByte("-0123456789", raw[0]) >= 0:
-		l.mu.Lock()
-		l.early = raw
-		l.mu.Unlock()
-		name = earlyVersion
+		number, name = raw, earlyVersion
 	case json.Unmarshal(raw, &name) != nil || slices.Contains(legacyVersions, name):
-		return params
+		return params, nil
 	default:
 		name = titledVersion
 	}
 	p["protocolVersion"], _ = json.Marshal(name) // a string always encodes
-	changed, err := json.Marshal(p)
-	if err != nil {
-		return params
+	if changed, err := json.Marshal(p); err == nil {
+		params = changed
 	}
-	return changed
+	return params, number
 }
+
+// begun notes what initialize has told of the client.
+func (l *link) begun(number json.RawMessage) {
+	if number == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.early = number
+}
+
+// earlyMethod is the name that a method has today.
+func earlyMethod(name string) string {
+	if name == "initialized" {
+		return "notifications/initialized"
+	}
+	return name
+}
+
+// earlyNotification reports whether the early dialect knows a notification of ours, or has asked for it: it never looks
+// for lists that change.
+func earlyNotification(method string) bool {
+	switch method {
+	case "notifications/progress", "notifications/message", "notifications/resources/updated":
+		return true
+	}
+	return false
+}
+
+// earlyCapabilities are those that the early dialect has.
+var earlyCapabilities = json.RawMessage(`{"experimental":{},"logging":{},"prompts":{},"resources":{"subscribe":true},"tools":{}}`)
+
+// earlyCode is the code of every error of the early dialect.
+const earlyCode = -32000
 
 // earlyResult adds to a result what the early dialect looks for. What a client of 2024-11-05 looks for stays.
 func earlyResult(method string, version, result json.RawMessage) json.RawMessage {
@@ -57,17 +87,25 @@ func earlyResult(method string, version, result json.RawMessage) json.RawMessage
 	if json.Unmarshal(result, &r) != nil {
 		return result
 	}
+	delete(r, "ttlMs") // what the SDK adds at every version
+	delete(r, "cacheScope")
 	switch method {
 	case "initialize":
-		r["protocolVersion"] = version
+		r["protocolVersion"], r["capabilities"] = version, earlyCapabilities
+		var info map[string]json.RawMessage
+		if json.Unmarshal(r["serverInfo"], &info) == nil {
+			delete(info, "title")
+			r["serverInfo"], _ = json.Marshal(info) // it was one
+		}
+		delete(r, "instructions")
+	case "resources/list":
+		r["resourceTemplates"], _ = json.Marshal(templates) // our own structures always encode
 	case "prompts/get":
 		r["prompt"] = joined(r["messages"])
 	case "tools/call":
 		r["output"] = joined(r["content"])
 	case "resources/read":
 		r["contents"] = typed(r["contents"])
-	default:
-		return result
 	}
 	changed, err := json.Marshal(r)
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 )
 
 // askerOf tells by a request's version and the client's capabilities.
-func askerOf(req *mcp.CallToolRequest) asker {
+func askerOf(req asking) asker {
 	version, caps := req.ProtocolVersion(), req.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil || version < elicitVersion {
 		return asksNobody

@@ -29,6 +29,8 @@ type follower struct {
 	events   *events // nil: not wanted
 	asker    asker   // how the client's user can be asked
 	asked    questions
+	logs     logs
+	task     bool // a turn that goes on is to be a task
 }
 
 // outcome is why following ended.
@@ -124,21 +126,26 @@ func (f *follower) catchUp(ctx context.Context) error {
 
 // take folds records.
 func (f *follower) take(ctx context.Context, recs []core.Record, replay bool) {
+	var news []core.Record
 	for _, rec := range recs {
 		if !f.turn.apply(rec) {
 			continue
+		}
+		if f.logs.on && !(replay && f.again) {
+			news = append(news, rec)
 		}
 		if f.events != nil {
 			f.events.add(f.turn, rec)
 		}
 		if f.turn.ended {
-			return
+			break
 		}
 		if text := told(f.turn, rec.Event); text != "" {
 			f.turn.line = text
 			f.progress.tell(ctx, time.Now(), text, replay)
 		}
 	}
+	f.logs.tell(ctx, f.h.id, f.turn, news)
 }
 
 // next waits for records: no longer than is left, while nobody is being asked, and than the next progress is due.
@@ -178,12 +185,13 @@ func (f *follower) answer() (*mcp.CallToolResult, any, error) {
 	if f.events != nil {
 		r.Events, r.Cursor = f.events.list, f.events.cursor()
 	}
-	return r.toolResult(), r, nil
+	return r.toolResult(f.req.ProtocolVersion()), r, nil
 }
 
 // run follows a turn and makes the call's result of what that comes to.
 func (f *follower) run(ctx context.Context, from core.Pos) (*mcp.CallToolResult, any, error) {
 	f.turn = f.h.borrow(f.turn.id)
+	f.logs = f.c.logsOf(f.req)
 	defer func() { f.h.giveBack(f.turn) }()
 	why, err := f.follow(ctx, from)
 	if err != nil {
@@ -191,6 +199,9 @@ func (f *follower) run(ctx context.Context, from core.Pos) (*mcp.CallToolResult,
 	}
 	if why == mustAsk && f.asker == asksAgain {
 		return f.c.askAgain(f)
+	}
+	if why == timeUp && f.task {
+		BeginTask(ctx, &turnTask{c: f.c, h: f.h, turn: f.turn.id, asks: f.asker == asksAgain})
 	}
 	return f.answer()
 }

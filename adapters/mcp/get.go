@@ -25,6 +25,14 @@ type getArgs struct {
 }
 
 type getResult struct {
+	getHead
+	Entries []entry `json:"entries"`
+	Cursor  string  `json:"cursor"`
+	More    bool    `json:"more"`
+}
+
+// getHead is what is true of a session now.
+type getHead struct {
 	Session core.SessionID `json:"session_id"`
 	Title   string         `json:"title,omitempty"`
 	Cwd     string         `json:"cwd"`
@@ -32,9 +40,13 @@ type getResult struct {
 	Updated time.Time      `json:"updated_at"`
 	Status  string         `json:"status"`
 	Turn    core.TurnID    `json:"turn_id,omitempty"`
-	Entries []entry        `json:"entries"`
-	Cursor  string         `json:"cursor"`
-	More    bool           `json:"more"`
+}
+
+func headOf(st core.State) getHead {
+	return getHead{
+		Session: st.Meta.ID, Title: st.Title, Cwd: st.Meta.Cwd, Model: st.Settings.Model, Updated: st.Updated.UTC(),
+		Status: stateStatus(st), Turn: st.Turn,
+	}
 }
 
 // entry is one thing that was said or done.
@@ -66,16 +78,20 @@ func (c *client) get(ctx context.Context, by *call, req *mcp.CallToolRequest, in
 	if err != nil {
 		return failed(in.Session, err)
 	}
-	t := transcript{limit: cmp.Or(in.Limit, 50), pos: after}
-	if err := t.read(ctx, h.a); err != nil {
+	out, err := h.page(ctx, after, cmp.Or(in.Limit, 50))
+	if err != nil {
 		return failed(h.id, err)
 	}
-	st := h.a.State()
-	out := getResult{
-		Session: h.id, Title: st.Title, Cwd: st.Meta.Cwd, Model: st.Settings.Model, Updated: st.Updated.UTC(), Status: stateStatus(st),
-		Turn: st.Turn, Entries: t.page(), Cursor: t.pos.String(), More: t.full,
-	}
 	return said(out.say()), out, nil
+}
+
+// page is the transcript behind a position, at most limit entries of it.
+func (h *held) page(ctx context.Context, after core.Pos, limit int) (getResult, error) {
+	t := transcript{limit: limit, pos: after}
+	if err := t.read(ctx, h.a); err != nil {
+		return getResult{}, err
+	}
+	return getResult{getHead: headOf(h.a.State()), Entries: t.page(), Cursor: t.pos.String(), More: t.full}, nil
 }
 
 // transcript is a page of a session's log. Records come in order, runs in any pieces.
@@ -231,6 +247,34 @@ func (r getResult) say() string {
 	}
 	if r.More {
 		fmt.Fprintf(&b, "\nThere is more: pass after: %q.\n", r.Cursor)
+	}
+	return b.String()
+}
+
+// markdown is a page as a person reads it.
+func (r getResult) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\nSession %s in %s: %s.\n", cmp.Or(line(r.Title, 200), "Untitled"), r.Session, r.Cwd, r.Status)
+	for _, e := range r.Entries {
+		switch e.Type {
+		case entryUser:
+			fmt.Fprintf(&b, "\n## User\n\n%s\n", e.Text)
+		case entryAgent:
+			fmt.Fprintf(&b, "\n## Agent\n\n%s\n", e.Text)
+		case eventTool:
+			fmt.Fprintf(&b, "\n- **%s** (%s): %s\n", e.Name, e.Status, e.Text)
+		case eventPlan:
+			fmt.Fprintf(&b, "\n### Plan\n\n%s", e.Text)
+		case eventEnded:
+			if e.Status != statusCompleted {
+				fmt.Fprintf(&b, "\n*The turn ended: %s. %s*\n", e.Status, line(e.Text, maxSummary))
+			}
+		default:
+			fmt.Fprintf(&b, "\n> %s\n", line(e.Text, maxSummary))
+		}
+	}
+	if r.More {
+		fmt.Fprintf(&b, "\n---\nThere is more: %s?after=%s\n", transcriptURI(r.Session), r.Cursor)
 	}
 	return b.String()
 }

@@ -62,10 +62,16 @@ type call struct {
 	// else never, so that a turn may outlive the call that began it.
 	ctx    context.Context //nolint:containedctx // the call's own, as in http.Request
 	cancel context.CancelCauseFunc
+	watch  func() // looks whether the client has taken it back; nil: that is seen where it is read
 }
 
 // canceled reports whether the client has taken the call back.
-func (c *call) canceled() bool { return c.ctx.Err() != nil }
+func (c *call) canceled() bool {
+	if c.watch != nil {
+		c.watch()
+	}
+	return c.ctx.Err() != nil
+}
 
 func newLink(frames wire.Framer, out *wire.Writer) *link {
 	l := &link{
@@ -144,7 +150,11 @@ func (l *link) answered(ctx context.Context, m wire.Message) error {
 // notified hands a notification on. A cancel has its effect here, before anything behind it is read.
 func (l *link) notified(ctx context.Context, m wire.Message) error {
 	if m.Method != cancelledMethod {
-		return l.legacy.hand(ctx, &jsonrpc.Request{Method: m.Method, Params: m.Params})
+		method := m.Method
+		if l.dialect() != nil {
+			method = earlyMethod(method)
+		}
+		return l.legacy.hand(ctx, &jsonrpc.Request{Method: method, Params: m.Params})
 	}
 	var p struct {
 		ID     json.RawMessage `json:"requestId"`
@@ -192,14 +202,16 @@ func (l *link) request(ctx context.Context, m wire.Message, in *batch) error {
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.slot = in.begin()
 	if err := l.enter(c); err != nil {
-		return l.put(in, c.slot, appendError(nil, m.ID, err))
+		return l.put(in, c.slot, appendError(nil, m.ID, err, l.dialect() != nil))
 	}
 	if m.Method == "tools/call" && p.Args.Session != "" && isTool(p.Name) {
 		c.place = l.order.enter(core.SessionID(p.Args.Session))
 	}
 	params := m.Params
 	if m.Method == "initialize" && to == l.legacy {
-		params = l.begins(params)
+		var number json.RawMessage
+		params, number = begins(params)
+		l.begun(number)
 	}
 	return to.hand(ctx, &jsonrpc.Request{ID: c.id, Method: m.Method, Params: params, Extra: c.extra})
 }
@@ -285,6 +297,13 @@ func (l *link) drain(ctx context.Context) {
 	}
 }
 
+// dialect is the number that the early dialect has for a version, or nil.
+func (l *link) dialect() json.RawMessage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.early
+}
+
 // hangUp ends both lanes: to the SDK the client has left.
 func (l *link) hangUp() { close(l.legacy.gone) }
 
@@ -340,6 +359,9 @@ func (n *lane) Read(context.Context) (jsonrpc.Message, error) {
 func (n *lane) Write(_ context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Response); ok {
 		return n.link.answer(r)
+	}
+	if r, ok := m.(*jsonrpc.Request); ok && n.link.dialect() != nil && !r.IsCall() && !earlyNotification(r.Method) {
+		return nil
 	}
 	b, err := jsonrpc.EncodeMessage(m)
 	if err != nil {

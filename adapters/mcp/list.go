@@ -48,14 +48,9 @@ func (c *client) list(ctx context.Context, _ *call, _ *mcp.CallToolRequest, in l
 	if err != nil {
 		return refusal("cursor: it is not one that session_list gave out."), nil, nil
 	}
-	var all []core.Summary
-	for sum, err := range c.server.opts.Gateway.List(ctx, core.Local) {
-		if err != nil {
-			return failed("", err)
-		}
-		if in.Cwd == "" || samePath(in.Cwd, sum.Cwd) {
-			all = append(all, sum)
-		}
+	all, err := c.host.summaries(ctx, in.Cwd)
+	if err != nil {
+		return failed("", err)
 	}
 	out := page(all, after, cmp.Or(in.Limit, 50))
 	for i := range out.Sessions {
@@ -178,7 +173,7 @@ func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolReq
 	if !in.Delete {
 		return said("The session was closed. agent_prompt with its session_id continues it."), out, nil
 	}
-	if err := c.server.opts.Gateway.Delete(context.WithoutCancel(ctx), core.Local, h.id); err != nil {
+	if err := c.server.opts.Gateway.Delete(context.WithoutCancel(ctx), c.host.principal, h.id); err != nil {
 		return failed(h.id, err)
 	}
 	out.Deleted = true

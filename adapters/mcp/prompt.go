@@ -72,6 +72,7 @@ func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest,
 		return failed(h.id, err)
 	}
 	f := c.follower(req, h, turn, in.Wait)
+	f.task = canBeTask(ctx)
 	return f.run(ctx, from)
 }
 
@@ -83,7 +84,7 @@ func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolReq
 	}
 	c.resume(h, back, req.Params.InputResponses)
 	f := c.follower(req, h, back.Turn, wait)
-	f.again, f.progress.n = true, back.Progress
+	f.again, f.progress.n, f.task = true, back.Progress, canBeTask(ctx)
 	res, out, err := f.run(ctx, h.from(back.Turn))
 	if by.canceled() {
 		h.stop(back.Turn)
@@ -95,7 +96,7 @@ func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolReq
 func (c *client) follower(req *mcp.CallToolRequest, h *held, id core.TurnID, wait *int) *follower {
 	f := &follower{
 		c: c, req: req, h: h, turn: &turn{id: id}, wait: defaultWait, asker: askerOf(req),
-		progress: progress{req: req, token: req.Params.GetProgressToken(), stalled: c.link.stalled},
+		progress: progress{req: req, token: req.Params.GetProgressToken(), stalled: c.stalled},
 	}
 	if wait != nil {
 		f.wait = time.Duration(*wait) * time.Second
@@ -164,7 +165,7 @@ func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in pr
 	if _, err := c.settings(ctx, roots, core.Settings{}, in); err != nil {
 		return nil, err // before a session is left behind that nobody can use
 	}
-	s, err := c.server.opts.Gateway.Create(ctx, core.Meta{Principal: core.Local, Cwd: roots[0], Roots: roots})
+	s, err := c.server.opts.Gateway.Create(ctx, core.Meta{Principal: c.host.principal, Cwd: roots[0], Roots: roots})
 	if err != nil {
 		return nil, err
 	}

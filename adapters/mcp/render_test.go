@@ -38,7 +38,7 @@ func TestRender(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","message":"tool write_file: running","progress":4}}`,
 		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","message":"tool write_file: done","progress":5}}`,
 		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","message":"answering: 8 characters so far","progress":6}}`,
-		`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Written."}],"structuredContent":{"session_id":"s1","turn_id":"t1","status":"completed","text":"Written.","stop_reason":"end_turn","tool_calls":[{"id":"c1","name":"write_file","status":"completed","summary":"Write a.txt"}],"usage":{"input_tokens":3,"output_tokens":2}}}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Written."},{"type":"resource_link","mimeType":"text/markdown","uri":"dragoman://session/s1/transcript","name":"transcript"}],"structuredContent":{"session_id":"s1","turn_id":"t1","status":"completed","text":"Written.","stop_reason":"end_turn","tool_calls":[{"id":"c1","name":"write_file","status":"completed","summary":"Write a.txt"}],"usage":{"input_tokens":3,"output_tokens":2}}}}`,
 	}
 	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
 		t.Errorf("got\n%s\nwant\n%s", g, w)

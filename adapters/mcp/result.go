@@ -99,9 +99,14 @@ func (t *turn) waiting(pending []core.Ask) []core.Ask {
 	return asks
 }
 
-// toolResult is a result as the client gets it: a text that the calling model reads, beside what programs read.
-func (r turnResult) toolResult() *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.say()}}, IsError: r.Status == statusFailed}
+// toolResult is a result as a client of a version gets it: a text that the calling model reads, and where the rest is,
+// beside what programs read. Links have been contents since 2025-06-18.
+func (r turnResult) toolResult(version string) *mcp.CallToolResult {
+	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.say()}}, IsError: r.Status == statusFailed}
+	if version >= elicitVersion {
+		res.Content = append(res.Content, &mcp.ResourceLink{URI: transcriptURI(r.Session), Name: "transcript", MIMEType: mimeMarkdown})
+	}
+	return res
 }
 
 // say is the result in words.

@@ -17,7 +17,7 @@ const rootsLimit = 10 * time.Second
 
 // workspace is where a new session works: cwd, which must lie within the roots, or all of them. Symbolic links are
 // resolved, so that nothing can be changed behind the check.
-func (c *client) workspace(ctx context.Context, req *mcp.CallToolRequest, cwd string) ([]string, error) {
+func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]string, error) {
 	roots, err := c.roots(ctx, req)
 	if err != nil || cwd == "" {
 		return roots, err
@@ -38,7 +38,7 @@ func (c *client) workspace(ctx context.Context, req *mcp.CallToolRequest, cwd st
 }
 
 // roots are the folders that sessions of this client may work in, at least one.
-func (c *client) roots(ctx context.Context, req *mcp.CallToolRequest) ([]string, error) {
+func (c *client) roots(ctx context.Context, req asking) ([]string, error) {
 	o := c.server.opts
 	list, whose := o.Roots, "--root"
 	if len(list) == 0 {
@@ -78,14 +78,18 @@ func (c *client) started() ([]string, error) {
 }
 
 // clientRoots asks the client (Client, Roots; up to 2025-11-25). A client that has none returns none.
-func clientRoots(ctx context.Context, req *mcp.CallToolRequest) ([]string, error) {
+func clientRoots(ctx context.Context, req asking) ([]string, error) {
 	caps := req.ClientCapabilities()
 	if caps == nil || caps.RootsV2 == nil || req.ProtocolVersion() >= modernVersion { //nolint:staticcheck // deprecated from 2026-07-28 on, where it is not used
 		return nil, nil
 	}
 	ctx, stop := context.WithTimeout(ctx, rootsLimit)
 	defer stop()
-	res, err := req.Session.ListRoots(ctx, nil) //nolint:staticcheck // as above
+	ss, ok := req.GetSession().(*mcp.ServerSession)
+	if !ok {
+		return nil, nil
+	}
+	res, err := ss.ListRoots(ctx, nil) //nolint:staticcheck // as above
 	if err != nil {
 		return nil, errText(fmt.Sprintf("The client says that it has roots, but does not list them: %v.", err))
 	}

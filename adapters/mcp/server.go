@@ -52,8 +52,26 @@ type Options struct {
 	// answered; nil: the zero Settings. It must be quick.
 	Settings func() Settings
 
+	// Expand makes the text that a command of the workspace's or the user's stands for; ok is false for what only the
+	// agent can carry out. nil: none can be expanded.
+	Expand func(ctx context.Context, roots []string, name string, args map[string]string) (text string, ok bool, err error)
+
+	// CodexTools adds the tools that Codex's own server had.
+	CodexTools bool
+
 	Instructions string         // for the calling model; "": DefaultInstructions
-	Recorder     *wire.Recorder // takes down both directions; nil: none
+	Recorder     *wire.Recorder // takes down both directions of a pipe; nil: none
+
+	More
+}
+
+// More is what a server offers beside the agent, to be served by the same means. The zero value is nothing.
+type More struct {
+	Extend       func(*mcp.Server)                                     // adds tools, prompts and resources
+	Capabilities func(*mcp.ServerCapabilities)                         // changes what is declared
+	Tasks        func(id string) Task                                  // finds a task; nil when it has none of that id
+	Complete     func(*mcp.CompleteParams) (*mcp.CompleteResult, bool) // completes arguments
+	Subscribe    func(uri string) bool                                 // whether a resource can be subscribed to
 }
 
 // DefaultInstructions tell the calling model how to use the tools.
@@ -110,6 +128,8 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	writer := wire.NewWriter(out, wire.Newline)
 	l := newLink(frames, writer)
 	c := &client{server: s, link: l, held: map[core.SessionID]*held{}}
+	h := s.newHost(core.Local, func(mcp.Request) *client { return c })
+	c.host = h
 
 	serving, end := context.WithCancelCause(ctx)
 	var owner sync.WaitGroup
@@ -122,12 +142,12 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		<-serving.Done()
 		in.Close() // ends a Read that is under way; what it returns is looked at there
 	})
-	sdk := c.tools()
-	legacy, err := sdk.Connect(ctx, l.legacy, nil)
+	h.start()
+	legacy, err := h.sdk.Connect(ctx, l.legacy, nil)
 	if err != nil {
 		return fmt.Errorf("serve: %w", err) // a lane always connects
 	}
-	modern, err := sdk.Connect(ctx, l.modern, nil)
+	modern, err := h.sdk.Connect(ctx, l.modern, nil)
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
@@ -136,6 +156,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		l.drain(serving)
 	}
 	end(wire.ErrClosed)
+	h.leave()
 	l.hangUp()
 	for _, ss := range []*mcp.ServerSession{legacy, modern} {
 		if err := ss.Wait(); err != nil && !wire.PeerLeft(err) {
@@ -143,6 +164,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		}
 	}
 	c.close()
+	h.close()
 	writer.Close()
 	owner.Wait()
 	switch {

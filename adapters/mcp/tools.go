@@ -5,14 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime/debug"
 	"strings"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/zap"
 
 	"dragoman/core"
 )
@@ -36,84 +34,63 @@ func isTool(name string) bool {
 	return false
 }
 
-// tools makes the SDK's server for one client.
-func (c *client) tools() *mcp.Server {
-	o := c.server.opts
-	s := mcp.NewServer(&mcp.Implementation{Name: "dragoman", Title: "Dragoman", Version: o.Version}, &mcp.ServerOptions{
-		Instructions: o.Instructions,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list never changes
-	})
-	s.AddReceivingMiddleware(c.guard)
-	s.AddSendingMiddleware(keepAnswer)
-	add(c, s, &mcp.Tool{
+// addTools adds the tools to the SDK's server.
+func (h *host) addTools(s *mcp.Server) {
+	add(h, s, &mcp.Tool{
 		Name: toolPrompt, Title: "Prompt the agent",
 		Description: "Give the agent a task or a question, in a new session or in the one named by session_id. Returns its answer, " +
 			"or a handle with status \"running\" after wait_seconds: then call agent_wait.",
 		InputSchema: raw(promptInput), OutputSchema: raw(turnOutput("")),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), OpenWorldHint: yes(true)},
-	}, c.prompt)
-	add(c, s, &mcp.Tool{
+	}, (*client).prompt)
+	add(h, s, &mcp.Tool{
 		Name: toolWait, Title: "Wait for the agent",
 		Description: "Wait until a turn has ended, needs an approval, or wait_seconds have passed. Returns what agent_prompt returns, " +
 			"and what has happened since the cursor given as after. Without turn_id: the newest turn.",
 		InputSchema: raw(waitInput), OutputSchema: raw(turnOutput(waitMore)),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: yes(false)},
-	}, c.wait)
-	add(c, s, &mcp.Tool{
+	}, (*client).wait)
+	add(h, s, &mcp.Tool{
 		Name: toolCancel, Title: "Stop the agent",
 		Description: "Stop a turn; without turn_id whatever runs in the session now. It is no error when the turn has ended already.",
 		InputSchema: raw(cancelInput), OutputSchema: raw(cancelOutput),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(false), IdempotentHint: true, OpenWorldHint: yes(false)},
-	}, c.cancel)
-	add(c, s, &mcp.Tool{
+	}, (*client).cancel)
+	add(h, s, &mcp.Tool{
 		Name: toolApprove, Title: "Approve or reject a tool call",
 		Description: "Decide on something that the agent may not do unasked (a pending approval of agent_prompt or agent_wait). " +
 			"Ask the user first and pass on what the user said; never decide for the user.",
 		InputSchema: raw(approveInput), OutputSchema: raw(approveOutput),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), OpenWorldHint: yes(true)},
-	}, c.approve)
-	add(c, s, &mcp.Tool{
+	}, (*client).approve)
+	add(h, s, &mcp.Tool{
 		Name: toolList, Title: "List sessions",
 		Description: "List sessions, the one used last first. With cwd only those that work in that directory.",
 		InputSchema: raw(listInput), OutputSchema: raw(listOutput),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: yes(false)},
-	}, c.list)
-	add(c, s, &mcp.Tool{
+	}, (*client).list)
+	add(h, s, &mcp.Tool{
 		Name: toolGet, Title: "Read a session",
 		Description: "Read what was said and done in a session, a page at a time: pass the cursor as after to read on.",
 		InputSchema: raw(getInput), OutputSchema: raw(getOutput),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: yes(false)},
-	}, c.get)
-	add(c, s, &mcp.Tool{
+	}, (*client).get)
+	add(h, s, &mcp.Tool{
 		Name: toolClose, Title: "Close a session",
 		Description: "End work with a session: what this client began in it is stopped. With delete the session is removed for good; " +
 			"without, it can be continued later.",
 		InputSchema: raw(closeInput), OutputSchema: raw(closeOutput),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), IdempotentHint: true, OpenWorldHint: yes(false)},
-	}, c.closeSession)
-	return s
-}
-
-// guard keeps what a client sends from ending the process: a panic is answered.
-func (c *client) guard(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
-		defer func() {
-			if v := recover(); v != nil {
-				c.server.log.Error("handler panicked", zap.String("method", method), zap.Any("panic", v), zap.ByteString("stack", debug.Stack()))
-				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
-			}
-		}()
-		return next(ctx, method, req)
-	}
+	}, (*client).closeSession)
 }
 
 // handler is a tool. It has its place in the session's line when it is called, gives it up by itself when others may go
 // on, and loses it when it returns.
-type handler[In any] func(ctx context.Context, by *call, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error)
+type handler[In any] func(c *client, ctx context.Context, by *call, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error)
 
 // add adds a tool. Its schema is read when it is called for the first time, for reading all of them would double the time
 // until the answer to initialize.
-func add[In any](c *client, s *mcp.Server, t *mcp.Tool, h handler[In]) {
+func add[In any](h *host, s *mcp.Server, t *mcp.Tool, handle handler[In]) {
 	schema := sync.OnceValues(func() (*jsonschema.Resolved, error) {
 		var schema jsonschema.Schema
 		if err := json.Unmarshal(t.InputSchema.(json.RawMessage), &schema); err != nil {
@@ -122,7 +99,9 @@ func add[In any](c *client, s *mcp.Server, t *mcp.Tool, h handler[In]) {
 		return schema.Resolve(nil)
 	})
 	s.AddTool(t, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		by := c.link.call(req.Extra)
+		c := h.client(req)
+		ctx, by, done := c.call(ctx, req.Extra)
+		defer done()
 		if err := by.place.wait(ctx); err != nil {
 			return nil, err
 		}
@@ -134,7 +113,7 @@ func add[In any](c *client, s *mcp.Server, t *mcp.Tool, h handler[In]) {
 		if err != nil {
 			return refusal("Wrong arguments: %v.", err), nil
 		}
-		res, out, err := h(ctx, by, req, in)
+		res, out, err := handle(c, ctx, by, req, in)
 		if _, protocol := errors.AsType[*jsonrpc.Error](err); err != nil && !protocol && ctx.Err() == nil {
 			return refusal("%v", err), nil
 		}

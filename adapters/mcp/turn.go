@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"dragoman/core"
@@ -22,9 +23,11 @@ type turn struct {
 	id    core.TurnID
 	begun bool
 	ended bool
-	from  core.Pos                // of the reader that gets the turn's first record next
-	at    core.Pos                // up to where the fold goes, while nobody follows
-	line  string                  // the newest line about it
+	from  core.Pos // of the reader that gets the turn's first record next
+	at    core.Pos // up to where the fold goes, while nobody follows
+	line  string   // the newest line about it
+	began time.Time
+	news  time.Time               // of the newest record
 	asked map[core.AskID]approval // as they stood when they were asked
 
 	stop    core.StopReason
@@ -43,6 +46,7 @@ func (t *turn) apply(r core.Record) bool {
 	switch e := r.Event.(type) {
 	case core.TurnStarted:
 		if e.Turn == t.id && !t.begun {
+			t.began, t.news = r.Time, r.Time
 			t.begun, t.from = true, core.Pos{Epoch: r.Epoch, Seq: r.Seq}
 		}
 		return e.Turn == t.id
@@ -51,6 +55,7 @@ func (t *turn) apply(r core.Record) bool {
 			if !t.begun { // it was taken back while it was queued
 				t.from = core.Pos{Epoch: r.Epoch, Seq: r.Seq}
 			}
+			t.news = r.Time
 			t.ended, t.stop, t.err, t.at = true, e.Stop, e.Err, r.End()
 			return true
 		}
@@ -62,8 +67,17 @@ func (t *turn) apply(r core.Record) bool {
 	if !t.begun || t.ended {
 		return false
 	}
+	t.news = r.Time
 	t.within(r.Event)
 	return true
+}
+
+// copy is the fold for somebody who reads it while it goes on.
+func (t *turn) copy() turn {
+	c := *t
+	c.calls, c.asks, c.asked = slices.Clone(t.calls), slices.Clone(t.asks), nil
+	c.text.head = slices.Clip(t.text.head)
+	return c
 }
 
 // within folds an event between the turn's beginning and its end.

@@ -91,8 +91,8 @@ func TestTurn(t *testing.T) {
 			if r.Status != test.status || r.Text != test.text {
 				t.Errorf("%s %q, want %s %q", r.Status, r.Text, test.status, test.text)
 			}
-			if r.say() == "" || r.toolResult().IsError != (test.status == statusFailed) {
-				t.Errorf("said %q, error %v", r.say(), r.toolResult().IsError)
+			if r.say() == "" || r.toolResult(modernVersion).IsError != (test.status == statusFailed) {
+				t.Errorf("said %q, error %v", r.say(), r.toolResult(modernVersion).IsError)
 			}
 		})
 	}

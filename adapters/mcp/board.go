@@ -1,0 +1,171 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// summaries lists the sessions that work in a directory, or all of them.
+func (h *host) summaries(ctx context.Context, cwd string) ([]core.Summary, error) {
+	var all []core.Summary
+	for sum, err := range h.server.opts.Gateway.List(ctx, h.principal) {
+		if err != nil {
+			return nil, err
+		}
+		if cwd == "" || samePath(cwd, sum.Cwd) {
+			all = append(all, sum)
+		}
+	}
+	return all, nil
+}
+
+func (h *host) readSessions(ctx context.Context, req *mcp.ReadResourceRequest) (any, error) {
+	all, err := h.summaries(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	const most = 1000
+	out := page(all, nil, most)
+	c := h.client(req)
+	for i := range out.Sessions {
+		out.Sessions[i].Status = c.status(out.Sessions[i].Session, out.Sessions[i].Status)
+	}
+	return out, nil
+}
+
+// serverAbout is a tool server in dragoman://servers.
+type serverAbout struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Why    string `json:"why,omitempty"`
+	Tools  int    `json:"tools"`
+}
+
+// toolAbout is a tool in dragoman://tools.
+type toolAbout struct {
+	Server      string          `json:"server"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"input_schema,omitempty"`
+	ReadOnly    bool            `json:"read_only"`
+}
+
+// servers are the tool servers that the board knows. The profile is made first, since it puts its own there.
+func (h *host) servers(ctx context.Context) ([]core.ServerItem, error) {
+	if _, err := h.server.opts.Gateway.Profile(ctx, nil); err != nil {
+		return nil, err
+	}
+	now, cancel := context.WithCancel(ctx)
+	cancel() // only what is there
+	posted, _, err := h.server.opts.Gateway.Board().Next(now, 0)
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	var list []core.ServerItem
+	for _, p := range posted {
+		if item, ok := p.Item.(core.ServerItem); ok && (p.Topic.Principal == "" || p.Topic.Principal == h.principal) {
+			list = append(list, item)
+		}
+	}
+	return list, nil
+}
+
+func (h *host) readServers(ctx context.Context, _ *mcp.ReadResourceRequest) (any, error) {
+	servers, err := h.servers(ctx)
+	list := []serverAbout{}
+	for _, s := range servers {
+		list = append(list, serverAbout{s.Name, s.Status, s.Why, len(s.Tools)})
+	}
+	return map[string]any{"servers": list}, err
+}
+
+func (h *host) readTools(ctx context.Context, _ *mcp.ReadResourceRequest) (any, error) {
+	servers, err := h.servers(ctx)
+	list := []toolAbout{}
+	for _, s := range servers {
+		for _, t := range s.Tools {
+			list = append(list, toolAbout{s.Name, t.Name, t.Description, t.Schema, t.ReadOnly})
+		}
+	}
+	return map[string]any{"tools": list}, err
+}
+
+// tellEvery is the least time between two notifications that a resource, or the list of them, has changed.
+const tellEvery = time.Second
+
+// start begins to follow the board.
+func (h *host) start() {
+	h.wg.Go(func() {
+		ctx, stop := until(context.Background(), h.gone, errGone)
+		defer stop()
+		h.follow(ctx)
+	})
+}
+
+// follow tells clients what the board says has changed: sessions that come, go or get a title change the list of
+// resources; all that happens to them changes dragoman://sessions.
+func (h *host) follow(ctx context.Context) {
+	titles := map[string]string{}
+	var rev uint64
+	for {
+		var posted []core.Posting
+		var err error
+		if posted, rev, err = h.server.opts.Gateway.Board().Next(ctx, rev); err != nil {
+			return
+		}
+		var listed, sessions, servers bool
+		for _, p := range posted {
+			if p.Topic.Principal != "" && p.Topic.Principal != h.principal {
+				continue
+			}
+			switch item := p.Item.(type) {
+			case core.SessionItem:
+				title, known := titles[p.Topic.Name]
+				listed = listed || !known || title != item.Summary.Title
+				titles[p.Topic.Name] = item.Summary.Title
+				sessions = true
+			case core.ServerItem:
+				servers = true
+			case core.GoneItem:
+				if _, known := titles[p.Topic.Name]; p.Topic.Kind == "session" {
+					listed, sessions = listed || known, true
+					delete(titles, p.Topic.Name)
+				}
+			case core.ModelsItem, core.AgentsItem, core.JobItem, core.AccountsItem: // no resource of ours
+			}
+		}
+		h.tell(ctx, listed, sessions, servers)
+		select {
+		case <-time.After(tellEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tell sends what has changed to those who want to know.
+func (h *host) tell(ctx context.Context, listed, sessions, servers bool) {
+	if listed {
+		h.listChanged()
+	}
+	if sessions {
+		h.updated(ctx, sessionsURI)
+	}
+	if servers {
+		h.updated(ctx, serversURI)
+		h.updated(ctx, toolsURI)
+	}
+}
+
+// listChanged lets the SDK say that the list of resources has changed: it does so when one is registered.
+func (h *host) listChanged() { h.addResources(h.sdk) }
+
+func (h *host) updated(ctx context.Context, uri string) {
+	// Its only error is that of a client that has left.
+	_ = h.sdk.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri})
+}

@@ -1,0 +1,164 @@
+package mcp
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// maxValues is how many values one completion may have (Server utilities, Completion).
+const maxValues = 100
+
+// complete completes an argument of a prompt or a part of a resource's URI, by what its name says that it is.
+func (h *host) complete(ctx context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	if f := h.server.opts.Complete; f != nil {
+		if res, ok := f(req.Params); ok {
+			return res, nil
+		}
+	}
+	begin := req.Params.Argument.Value
+	var values []string
+	var err error
+	switch req.Params.Argument.Name {
+	case "id", "session", "session_id":
+		values, err = h.sessionIDs(ctx)
+	case "turn", "turn_id":
+		values, err = h.turnIDs(ctx, req)
+	case "model", "agent", "mode":
+		values, err = h.choices(ctx, req, req.Params.Argument.Name)
+	case "cwd", "path", "file", "dir", "directory", "folder":
+		return completed(h.paths(ctx, req, begin), begin), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return completed(values, begin), nil
+}
+
+// completed keeps what begins with what was typed.
+func completed(values []string, begin string) *mcp.CompleteResult {
+	values = slices.DeleteFunc(values, func(v string) bool { return !strings.HasPrefix(strings.ToLower(v), strings.ToLower(begin)) })
+	d := mcp.CompletionResultDetails{Total: len(values), HasMore: len(values) > maxValues, Values: values}
+	if d.HasMore {
+		d.Values = values[:maxValues]
+	}
+	if d.Values == nil {
+		d.Values = []string{}
+	}
+	return &mcp.CompleteResult{Completion: d}
+}
+
+func (h *host) sessionIDs(ctx context.Context) (ids []string, err error) {
+	for sum, err := range h.server.opts.Gateway.List(ctx, h.principal) {
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, string(sum.ID))
+	}
+	return ids, nil
+}
+
+// turnIDs are the turns of the session that the other arguments name, the newest first.
+func (h *host) turnIDs(ctx context.Context, req *mcp.CompleteRequest) (ids []string, err error) {
+	if req.Params.Context == nil {
+		return nil, nil
+	}
+	id, err := url.PathUnescape(req.Params.Context.Arguments["id"])
+	if err != nil || id == "" {
+		return nil, nil
+	}
+	s, err := h.client(req).open(ctx, req, core.SessionID(id))
+	if err != nil {
+		return nil, nil
+	}
+	for rec, err := range s.records(ctx, core.Pos{}) {
+		if err != nil {
+			return nil, err
+		}
+		if e, ok := rec.Event.(core.TurnStarted); ok {
+			ids = append(ids, string(e.Turn))
+		}
+	}
+	slices.Reverse(ids)
+	return ids, nil
+}
+
+func (h *host) choices(ctx context.Context, req *mcp.CompleteRequest, what string) (list []string, err error) {
+	roots, err := h.client(req).workspace(ctx, req, "")
+	if err != nil {
+		roots = nil
+	}
+	prof, err := h.server.opts.Gateway.Profile(ctx, roots)
+	if err != nil {
+		return nil, nil // agent_prompt says what is wrong
+	}
+	if what == "model" {
+		for _, m := range prof.Models {
+			list = append(list, m.ID)
+		}
+		return list, nil
+	}
+	for _, a := range prof.Agents {
+		list = append(list, a.Name)
+	}
+	return list, nil
+}
+
+// paths lists the entries of the folder that is being typed. It looks into the client's folders alone.
+func (h *host) paths(ctx context.Context, req *mcp.CompleteRequest, begin string) (list []string) {
+	roots, err := h.client(req).workspace(ctx, req, "")
+	if err != nil {
+		return nil
+	}
+	for _, root := range roots {
+		rest, absolute := begin, filepath.IsAbs(begin)
+		if absolute {
+			var ok bool
+			if rest, ok = strings.CutPrefix(begin, root); !ok {
+				if strings.HasPrefix(root, begin) {
+					list = append(list, root)
+				}
+				continue
+			}
+			rest = strings.TrimPrefix(rest, string(filepath.Separator))
+		}
+		dir, _ := filepath.Split(filepath.FromSlash(rest))
+		list = append(list, entries(root, dir, absolute)...)
+	}
+	return list
+}
+
+// entries are the names in a folder below a root, as they would be typed. Links out of the root lead nowhere.
+func entries(root, dir string, absolute bool) (list []string) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil
+	}
+	defer r.Close() //nolint:errcheck // it was only read
+	f, err := r.Open(filepath.Clean("./" + dir))
+	if err != nil {
+		return nil
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	const most = 10 * maxValues
+	found, _ := f.ReadDir(most) // what was read before a failure is something
+	for _, e := range found {
+		name := dir + e.Name()
+		if absolute {
+			name = filepath.Join(root, name)
+		}
+		if e.IsDir() {
+			name += string(filepath.Separator)
+		}
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,98 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// logLevelKey is where a request of 2026-07-28 says which log messages it wants.
+const logLevelKey = "io.modelcontextprotocol/logLevel"
+
+// logger is who log messages are from, to the client.
+const logger = "dragoman"
+
+// logs are a call's log messages (Server utilities, Logging): what happens in the turn, at the level that the client has
+// asked for, or none. It belongs to one goroutine.
+type logs struct {
+	req     *mcp.CallToolRequest
+	on      bool
+	stalled func() bool
+}
+
+// logsOf tells whether a call wants any.
+func (c *client) logsOf(req *mcp.CallToolRequest) logs {
+	l := logs{req: req, stalled: c.stalled}
+	if req.ProtocolVersion() >= modernVersion {
+		level, _ := req.Params.Meta[logLevelKey].(string)
+		l.on = level != ""
+		return l
+	}
+	c.mu.Lock()
+	l.on = c.level != ""
+	c.mu.Unlock()
+	return l
+}
+
+// logged is a log message's data.
+type logged struct {
+	Session core.SessionID `json:"session_id"`
+	Turn    core.TurnID    `json:"turn_id"`
+	event
+}
+
+// tell sends what has happened in a turn. Successive pieces of text are one message. A client that does not read gets
+// none.
+func (l *logs) tell(ctx context.Context, session core.SessionID, t *turn, recs []core.Record) {
+	if !l.on || l.stalled() {
+		return
+	}
+	var last *event
+	var text strings.Builder
+	flush := func() {
+		if last == nil {
+			return
+		}
+		e := *last
+		if text.Len() > 0 {
+			e.Text = text.String()
+			text.Reset()
+		}
+		last = nil
+		// A connection that ended has nobody to tell, and ends ctx as well.
+		_ = l.req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: levelOf(e), Logger: logger, Data: logged{session, t.id, e}}) //nolint:staticcheck // deprecated from 2026-07-28 on, and still there
+	}
+	for _, rec := range recs {
+		e, ok := happened(t, rec.Event)
+		if !ok {
+			continue
+		}
+		streams := e.Type == eventText || e.Type == eventThought
+		if last != nil && (!streams || last.Type != e.Type) {
+			flush()
+		}
+		if streams {
+			text.WriteString(e.Text)
+		}
+		last = &e
+	}
+	flush()
+}
+
+// levelOf is the level of what has happened.
+func levelOf(e event) mcp.LoggingLevel {
+	switch {
+	case e.Type == eventText || e.Type == eventThought:
+		return "debug"
+	case e.Status == string(core.Failure) && e.Type == eventNotice, e.Status == statusFailed && e.Type == eventEnded:
+		return "error"
+	case e.Status == string(core.Warning) && e.Type == eventNotice:
+		return "warning"
+	case e.Type == eventApproval, e.Type == eventEnded:
+		return "notice"
+	}
+	return "info"
+}

@@ -1,0 +1,101 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// commands are what a user can begin a prompt with in the client's workspace. Where nobody says what that is there are
+// still the user's own.
+func (h *host) commands(ctx context.Context, c *client, req asking) ([]string, []core.Command, error) {
+	roots, err := c.workspace(ctx, req, "")
+	if err != nil {
+		roots = nil
+	}
+	prof, err := h.server.opts.Gateway.Profile(ctx, roots)
+	if err != nil {
+		return nil, nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	}
+	if prof.Commands == nil {
+		return roots, nil, nil
+	}
+	list := slices.Clone(prof.Commands(ctx, roots))
+	slices.SortStableFunc(list, func(a, b core.Command) int { return cmp.Compare(a.Name, b.Name) })
+	return roots, list, nil
+}
+
+// listPrompts adds the commands behind the last page of what is registered.
+func (h *host) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest, next mcp.MethodHandler) (mcp.Result, error) {
+	res, err := next(ctx, "prompts/list", req)
+	list, ok := res.(*mcp.ListPromptsResult)
+	if err != nil || !ok || list.NextCursor != "" {
+		return res, err
+	}
+	_, commands, err := h.commands(ctx, h.client(req), req)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range commands {
+		p := &mcp.Prompt{Name: c.Name, Description: c.Description}
+		for _, a := range c.Arguments {
+			p.Arguments = append(p.Arguments, &mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
+		}
+		list.Prompts = append(list.Prompts, p)
+	}
+	return list, nil
+}
+
+// getPrompt is the text that a command stands for; for one that only our own agent can carry out, how to have it do that.
+func (h *host) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, next mcp.MethodHandler) (mcp.Result, error) {
+	roots, commands, err := h.commands(ctx, h.client(req), req)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(commands, func(c core.Command) bool { return c.Name == req.Params.Name })
+	if i < 0 {
+		return next(ctx, "prompts/get", req)
+	}
+	cmd := commands[i]
+	for _, a := range cmd.Arguments {
+		if a.Required && req.Params.Arguments[a.Name] == "" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("the prompt %q needs the argument %q", cmd.Name, a.Name)}
+		}
+	}
+	text, ok := "", false
+	if expand := h.server.opts.Expand; expand != nil {
+		if text, ok, err = expand(ctx, roots, cmd.Name, req.Params.Arguments); err != nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+		}
+	}
+	if !ok {
+		text = fmt.Sprintf("Call the tool %s with this prompt and pass on what it answers:\n\n%s", toolPrompt, commandLine(cmd, req.Params.Arguments))
+	}
+	return &mcp.GetPromptResult{
+		Description: cmd.Description,
+		Messages:    []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}},
+	}, nil
+}
+
+// commandLine is a command as a user types it.
+func commandLine(c core.Command, args map[string]string) string {
+	words := []string{"/" + c.Name}
+	for _, a := range c.Arguments {
+		v := args[a.Name]
+		switch {
+		case v == "":
+		case strings.ContainsAny(v, " \t\n\"") && len(c.Arguments) > 1:
+			words = append(words, `"`+strings.ReplaceAll(v, `"`, `\"`)+`"`)
+		default:
+			words = append(words, v)
+		}
+	}
+	return strings.Join(words, " ")
+}

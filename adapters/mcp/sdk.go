@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"context"
+	"runtime/debug"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap"
+)
+
+// newSDK makes the SDK's server: what is declared, offered, and looked at on the way.
+func (h *host) newSDK() *mcp.Server {
+	o := h.server.opts
+	caps := &mcp.ServerCapabilities{
+		Tools:       &mcp.ToolCapabilities{}, // the list never changes
+		Prompts:     &mcp.PromptCapabilities{},
+		Resources:   &mcp.ResourceCapabilities{Subscribe: true, ListChanged: true},
+		Completions: &mcp.CompletionCapabilities{},
+		Logging:     &mcp.LoggingCapabilities{}, //nolint:staticcheck // deprecated from 2026-07-28 on, and still there
+	}
+	caps.AddExtension(tasksExtension, nil)
+	if o.Capabilities != nil {
+		o.Capabilities(caps)
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: "dragoman", Title: "Dragoman", Version: o.Version}, &mcp.ServerOptions{
+		Instructions:       o.Instructions,
+		Capabilities:       caps,
+		CompletionHandler:  h.complete,
+		SubscribeHandler:   h.subscribe,
+		UnsubscribeHandler: h.unsubscribe,
+		SetCacheable:       private,
+	})
+	h.addTools(s)
+	if o.CodexTools {
+		h.addCodexTools(s)
+	}
+	h.addResources(s)
+	h.addTasks(s)
+	if o.Extend != nil {
+		o.Extend(s)
+	}
+	s.AddReceivingMiddleware(h.guard, h.lists)
+	s.AddSendingMiddleware(h.unasked, keepAnswer)
+	return s
+}
+
+// private keeps what is one person's, sessions and prompts, out of caches that others share.
+func private(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
+	switch req.(type) {
+	case *mcp.ListPromptsRequest, *mcp.ListResourcesRequest, *mcp.ReadResourceRequest:
+		c.CacheScope = "private"
+	}
+}
+
+// guard keeps what a client sends from ending the process: a panic is answered.
+func (h *host) guard(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				h.server.log.Error("handler panicked", zap.String("method", method), zap.Any("panic", v), zap.ByteString("stack", debug.Stack()))
+				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
+			}
+		}()
+		return next(ctx, method, req)
+	}
+}
+
+// lists answers, or adds to, what is not registered with the SDK: prompts and resources come and go with workspaces and
+// sessions, and a call may become a task.
+func (h *host) lists(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch r := req.(type) {
+		case *mcp.ServerRequest[*mcp.InitializeParams]:
+			return withoutExtensions(next(ctx, method, req))
+		case *mcp.ListPromptsRequest:
+			return h.listPrompts(ctx, r, next)
+		case *mcp.GetPromptRequest:
+			return h.getPrompt(ctx, r, next)
+		case *mcp.ListResourcesRequest:
+			return h.listResources(ctx, r, next)
+		case *mcp.CallToolRequest:
+			return h.callTool(ctx, r, next)
+		case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]: //nolint:staticcheck // as above
+			res, err := next(ctx, method, req)
+			if err == nil {
+				c := h.client(req)
+				c.mu.Lock()
+				c.level = r.Params.Level
+				c.mu.Unlock()
+			}
+			return res, err
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// withoutExtensions keeps from the versions that begin with initialize what only 2026-07-28 has.
+func withoutExtensions(res mcp.Result, err error) (mcp.Result, error) {
+	if r, ok := res.(*mcp.InitializeResult); ok && err == nil && r.Capabilities != nil {
+		caps := *r.Capabilities
+		caps.Extensions = nil
+		r.Capabilities = &caps
+	}
+	return res, err
+}
+
+// unasked drops what the SDK tells every client and this one has not asked for: that lists have changed which it has
+// never looked at.
+func (h *host) unasked(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if method == "notifications/resources/list_changed" && !h.client(req).hasListed() {
+			return nil, nil
+		}
+		return next(ctx, method, req)
+	}
+}
+
+func (c *client) hasListed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.listed
+}

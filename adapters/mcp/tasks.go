@@ -1,0 +1,286 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// tasksExtension is the name of the tasks extension, by which client and server say that they have it.
+const tasksExtension = "io.modelcontextprotocol/tasks"
+
+// taskPoll is how often a client should look at a task.
+const taskPoll = time.Second
+
+// Task is work that goes on when the call that began it has been answered (extension Tasks). Its methods do not wait for
+// the work, and may be called by any goroutine.
+type Task interface {
+	ID() string
+	Look(context.Context) (TaskState, error)
+	Answer(context.Context, mcp.InputResponseMap) error
+	Stop(context.Context) error
+}
+
+// TaskStatus says how far a task is.
+type TaskStatus string
+
+const (
+	TaskWorking   TaskStatus = "working"
+	TaskAsks      TaskStatus = "input_required" // Questions says what
+	TaskCompleted TaskStatus = "completed"      // Result is what the call would have returned
+	TaskFailed    TaskStatus = "failed"         // Err says why there is no result
+	TaskCancelled TaskStatus = "cancelled"
+)
+
+// TaskState is what a task is now.
+type TaskState struct {
+	Status         TaskStatus
+	Message        string // for a person; may be empty
+	Begun, Updated time.Time
+	Questions      mcp.InputRequestMap
+	Result         *mcp.CallToolResult
+	Err            *jsonrpc.Error
+}
+
+// taskSlot is the context's key for where a tool leaves the task that its call becomes.
+type taskSlot struct{}
+
+// BeginTask makes a task of the call that a tool is handling, whose result is then not looked at. It reports whether the
+// client can have one; else the tool answers as ever.
+func BeginTask(ctx context.Context, t Task) bool {
+	slot, ok := ctx.Value(taskSlot{}).(*Task)
+	if ok {
+		*slot = t
+	}
+	return ok
+}
+
+// canBeTask reports whether BeginTask would.
+func canBeTask(ctx context.Context) bool { return ctx.Value(taskSlot{}) != nil }
+
+// hasTasks reports whether capabilities declare the extension.
+func hasTasks(c *mcp.ClientCapabilities) bool {
+	if c == nil {
+		return false
+	}
+	_, ok := c.Extensions[tasksExtension]
+	return ok
+}
+
+// callTool lets a call become a task, where the client knows such.
+func (h *host) callTool(ctx context.Context, req *mcp.CallToolRequest, next mcp.MethodHandler) (mcp.Result, error) {
+	if req.ProtocolVersion() < modernVersion || !hasTasks(req.ClientCapabilities()) {
+		return next(ctx, "tools/call", req)
+	}
+	var task Task
+	res, err := next(context.WithValue(ctx, taskSlot{}, &task), "tools/call", req)
+	if err != nil || task == nil {
+		return res, err
+	}
+	st, err := task.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &taskResult{ResultType: "task", taskHead: st.head(task.ID())}, nil
+}
+
+// taskHead is a task as every message about it has it.
+type taskHead struct {
+	ID      string     `json:"taskId"`
+	Status  TaskStatus `json:"status"`
+	Message string     `json:"statusMessage,omitempty"`
+	Begun   string     `json:"createdAt"`
+	Updated string     `json:"lastUpdatedAt"`
+	TTL     *int       `json:"ttlMs"` // null: as long as the session is there
+	Poll    int64      `json:"pollIntervalMs"`
+}
+
+func (s TaskState) head(id string) taskHead {
+	return taskHead{
+		ID: id, Status: s.Status, Message: s.Message,
+		Begun: s.Begun.UTC().Format(time.RFC3339Nano), Updated: s.Updated.UTC().Format(time.RFC3339Nano), Poll: taskPoll.Milliseconds(),
+	}
+}
+
+// taskResult is CreateTaskResult, and with the members behind the head the answer to tasks/get.
+type taskResult struct {
+	mcp.ResultBase
+	ResultType string `json:"resultType"`
+	taskHead
+	Questions mcp.InputRequestMap `json:"inputRequests,omitempty"`
+	Result    json.RawMessage     `json:"result,omitempty"`
+	Err       *jsonrpc.Error      `json:"error,omitempty"`
+}
+
+// taskAck is the answer to tasks/update and tasks/cancel.
+type taskAck struct {
+	mcp.ResultBase
+	ResultType string `json:"resultType"`
+}
+
+type taskParams struct {
+	mcp.ParamsBase
+	ID      string               `json:"taskId"`
+	Answers mcp.InputResponseMap `json:"inputResponses"`
+}
+
+// addTasks adds the extension's methods.
+func (h *host) addTasks(s *mcp.Server) {
+	for method, handle := range map[string]func(context.Context, Task, *taskParams) (mcp.Result, error){
+		"tasks/get": lookAtTask,
+		"tasks/update": func(ctx context.Context, t Task, p *taskParams) (mcp.Result, error) {
+			return &taskAck{ResultType: "complete"}, t.Answer(ctx, p.Answers)
+		},
+		"tasks/cancel": func(ctx context.Context, t Task, _ *taskParams) (mcp.Result, error) {
+			return &taskAck{ResultType: "complete"}, t.Stop(ctx)
+		},
+	} {
+		err := mcp.AddReceivingCustomMethod(s, method, func(ctx context.Context, ss *mcp.ServerSession, p *taskParams) (mcp.Result, error) {
+			req := &mcp.ServerRequest[*taskParams]{Session: ss, Params: p}
+			if req.ProtocolVersion() < modernVersion {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: \"" + method + "\""}
+			}
+			if !hasTasks(req.ClientCapabilities()) {
+				return nil, tasksMissing()
+			}
+			t, err := h.task(ctx, req, p.ID)
+			if err != nil {
+				return nil, err
+			}
+			return handle(ctx, t, p)
+		})
+		if err != nil {
+			panic(err) // the names are no methods of the protocol
+		}
+	}
+}
+
+// tasksMissing is the answer to a client that has not declared the extension.
+func tasksMissing() error {
+	data, err := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: struct{}{}}}})
+	if err != nil {
+		return err
+	}
+	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: "the client has not declared the extension " + tasksExtension, Data: data}
+}
+
+// task finds a task by its id.
+func (h *host) task(ctx context.Context, req asking, id string) (Task, error) {
+	if f := h.server.opts.Tasks; f != nil {
+		if t := f(id); t != nil {
+			return t, nil
+		}
+	}
+	unknown := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no such task"}
+	at := strings.LastIndexByte(id, '.')
+	if at < 0 {
+		return nil, unknown
+	}
+	session, err := url.PathUnescape(id[:at])
+	if err != nil {
+		return nil, unknown
+	}
+	c := h.client(req)
+	s, err := c.open(ctx, req, core.SessionID(session))
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, unknown
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &turnTask{c: c, h: s, turn: core.TurnID(id[at+1:]), asks: askerOf(req) == asksAgain}
+	if _, err := t.fold(ctx); errors.Is(err, errNoTurn) {
+		return nil, unknown
+	}
+	return t, nil
+}
+
+func lookAtTask(ctx context.Context, t Task, _ *taskParams) (mcp.Result, error) {
+	st, err := t.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &taskResult{ResultType: "complete", taskHead: st.head(t.ID())}
+	switch st.Status {
+	case TaskAsks:
+		r.Questions = st.Questions
+	case TaskCompleted:
+		r.Result, err = json.Marshal(st.Result)
+	case TaskFailed:
+		r.Err = st.Err
+	case TaskWorking, TaskCancelled:
+	}
+	return r, err
+}
+
+// turnTask is a turn as a task. Nothing is kept for it: what it says is read from the session's log, so it outlives the
+// process.
+type turnTask struct {
+	c    *client
+	h    *held
+	turn core.TurnID
+	asks bool // the client can ask its user
+}
+
+// ID implements Task.
+func (t *turnTask) ID() string { return escaped(string(t.h.id)) + "." + string(t.turn) }
+
+// fold brings the turn's fold up to where the log stands, and gives it back: what it returns is a copy.
+func (t *turnTask) fold(ctx context.Context) (turn, error) {
+	f := &follower{c: t.c, h: t.h, turn: t.h.borrow(t.turn), asker: asksNobody, progress: progress{stalled: t.c.stalled}}
+	defer t.h.giveBack(f.turn)
+	_, err := f.follow(ctx, t.h.from(t.turn))
+	return f.turn.copy(), err
+}
+
+// Look implements Task.
+func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
+	f, err := t.fold(ctx)
+	if err != nil {
+		return TaskState{}, err
+	}
+	st := TaskState{Status: TaskWorking, Message: f.line, Begun: f.began, Updated: f.news}
+	if f.began.IsZero() {
+		now := t.h.a.State().Updated
+		st.Begun, st.Updated = now, now
+	}
+	asks := f.waiting(t.h.a.Pending())
+	switch {
+	case f.ended && f.stop == core.StopCanceled:
+		st.Status, st.Message = TaskCancelled, ""
+	case f.ended:
+		st.Status, st.Message = TaskCompleted, ""
+		r := f.result(t.h.id, nil)
+		st.Result = r.toolResult(modernVersion)
+		st.Result.StructuredContent = r
+	case len(asks) > 0 && t.asks:
+		st.Status, st.Message, st.Questions = TaskAsks, "waiting for approval", mcp.InputRequestMap{}
+		for _, a := range asks {
+			st.Questions[string(a.ID)] = elicitation(modernVersion, t.h.meta, a, f.called(a.Call))
+			t.c.limit(t.h, a)
+		}
+	case len(asks) > 0:
+		st.Message = "waiting for approval: call " + toolWait + " and " + toolApprove
+	}
+	return st, nil
+}
+
+// Answer implements Task.
+func (t *turnTask) Answer(_ context.Context, answers mcp.InputResponseMap) error {
+	t.c.resume(t.h, &comeback{Turn: t.turn}, answers)
+	return nil
+}
+
+// Stop implements Task.
+func (t *turnTask) Stop(ctx context.Context) error {
+	t.h.stop(t.turn)
+	return t.h.a.Cancel(context.WithoutCancel(ctx), t.turn, core.ErrCanceled)
+}
