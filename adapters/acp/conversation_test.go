@@ -125,16 +125,19 @@ func run(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Res
 	e, id := host.Editor(), host.Meta().ID
 	if e == nil || !e.Caps().Terminal {
 		inv.Output("one\n")
+		<-time.After(time.Millisecond) // of the bubble's clock: that is on its way
 		inv.Output("two\n")
 		return core.Result{Blocks: []core.Block{core.Text{Text: "one\ntwo\nexit status 3"}}, Structured: exit, Failed: true}, nil
 	}
+	shown := func() { <-time.After(time.Millisecond) } // of the bubble's clock: what came before is on its way
+	shown()
 	opened, err := e.Do(ctx, core.OpenTerminal{Session: id, Command: "sh", Args: []string{"-c", "ls"}, Env: map[string]string{"B": "2", "A": "1"}, Cwd: "/w", Limit: 1000})
 	if err != nil {
 		return core.Result{}, err
 	}
 	term := opened.(core.TerminalOpened)
 	inv.Show(core.Showing{Content: []core.Block{core.Terminal{ID: term.ID}}})
-	<-time.After(time.Millisecond) // of the bubble's clock: the client has been shown it
+	shown()
 	out, err := e.Do(ctx, core.AwaitTerminal{Session: id, ID: term.ID})
 	if err != nil {
 		return core.Result{}, err

@@ -57,11 +57,11 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 			return aside(dst, v, "The conversation goes on in session "+string(e.To)+".")
 		}
 	case core.Truncated:
-		if !v.replay && e.After.Seq != v.refused.Seq {
+		if !v.replay && e.After != v.refused.begin {
 			return aside(dst, v, "The conversation was taken back to an earlier point. Load the session again to see it as it is now.")
 		}
 	case core.TurnEnded:
-		return ended(dst, v, e)
+		return ended(dst, v, e, r.End())
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
 		core.Bound, core.Flagged, core.Expanded, core.Unknown:
 		// Version 1 has no word for these; arguments come whole with the call.
@@ -91,11 +91,11 @@ func aside(dst []byte, v *View, text string) []byte {
 }
 
 // ended notes the end of a turn. Its prompter hears of it by the answer.
-func ended(dst []byte, v *View, e core.TurnEnded) []byte {
-	at, mine := v.mine[e.Turn]
+func ended(dst []byte, v *View, e core.TurnEnded, end core.Pos) []byte {
+	begin, mine := v.mine[e.Turn]
 	delete(v.mine, e.Turn)
-	if v.refused = (core.Pos{}); mine && e.Stop == core.StopRefusal {
-		v.refused = at
+	if v.refused = (refusal{}); mine && e.Stop == core.StopRefusal {
+		v.refused = refusal{begin, end}
 	}
 	if e.Err != "" && !mine {
 		return aside(dst, v, "The turn failed: "+e.Err)

@@ -109,3 +109,29 @@ func TestGoroutines(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the order in which a refused turn ends and the next one begins, the next
+// one is never taken back with it.
+func TestARefusalTakesNothingElseBack(t *testing.T) {
+	for range 50 {
+		g := newGateway(coretest.NewMemory(), nil, false)
+		peer, stop := serve(t, g)
+		newSession(t, peer)
+		if err := peer.Send(promptLine(2, "refuse no"), promptLine(3, "say the end")); err != nil {
+			t.Fatal(err)
+		}
+		for open := 2; open > 0; open-- {
+			until(t, peer, `"stopReason"`)
+		}
+		if err := peer.Send(`{"jsonrpc":"2.0","id":4,"method":"session/load","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`); err != nil {
+			t.Fatal(err)
+		}
+		until(t, peer, `"text":"say the end"`)
+		until(t, peer, `"text":"the end"`)
+		until(t, peer, `"id":4`)
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}

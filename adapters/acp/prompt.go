@@ -55,14 +55,17 @@ func (s *session) ended(call *wire.Call, e core.TurnEnded) {
 		call.Reply(res, err)
 	}
 	now := s.srv.current(s)
-	if e.Stop != core.StopRefusal || now.feed.view.refused == (core.Pos{}) {
+	was := now.feed.view.refused
+	if e.Stop != core.StopRefusal || was == (refusal{}) {
 		answer()
 		return
 	}
-	at := now.feed.view.refused
 	now.queue.Go(func() {
-		if err := now.att.Truncate(context.Background(), at); err != nil { // the next one runs already
-			s.srv.log.Warn("a refused prompt stays in the conversation", sessionField(s.id), zap.Error(err))
+		// What came behind it meanwhile is worth more: then it stays.
+		if now.att.Head() == was.end {
+			if err := now.att.Truncate(context.Background(), was.begin); err != nil {
+				s.srv.log.Warn("a refused prompt stays in the conversation", sessionField(s.id), zap.Error(err))
+			}
 		}
 		now.after(now.att.Head(), answer)
 	})

@@ -25,7 +25,7 @@ type View struct {
 	calls   map[core.CallID]*told
 	asks    map[core.AskID]core.Ask  // asked and not settled, as far as the client has come
 	mine    map[core.TurnID]core.Pos // turns of this connection that have not ended, and where they began
-	refused core.Pos                 // where the last turn of this connection that was refused began
+	refused refusal
 }
 
 // Shows is what the client can show beside what all of them can.
@@ -36,6 +36,10 @@ type Shows struct {
 	// Terminals begins the ids of the terminals that are the client's own.
 	Terminals string
 }
+
+// refusal is where the newest turn stands, if it was prompted over this connection
+// and refused.
+type refusal struct{ begin, end core.Pos }
 
 // told is what the client knows of a call.
 type told struct {
