@@ -31,11 +31,12 @@ type answer struct {
 
 // heard is a call that the model made.
 type heard struct {
-	id    core.CallID
-	block int
-	spec  core.Spec
-	args  json.RawMessage
-	bad   error
+	id      core.CallID
+	block   int
+	spec    core.Spec
+	offered bool
+	args    json.RawMessage
+	bad     error
 }
 
 // listen streams one answer into the log. What came before an error stays there.
@@ -185,7 +186,8 @@ func (a *answer) closeStretch(events []core.Event) []core.Event {
 
 func (a *answer) start(d core.Delta) []core.Event {
 	events := a.closeStretch(a.speaks(nil))
-	h := &heard{id: d.ToolID, block: d.Block, spec: a.tools.find(d.ToolName), bad: errUnfinished}
+	h := &heard{id: d.ToolID, block: d.Block, bad: errUnfinished}
+	h.spec, h.offered = a.tools.find(d.ToolName)
 	if !a.fresh(h.id) {
 		h.id = a.t.NewCall()
 	}

@@ -75,19 +75,24 @@ func runBeside(ctx context.Context, t *core.Turn, calls []*heard, n int) error {
 
 // run runs one call. What the model should hear of it is in the log.
 func (h *heard) run(ctx context.Context, t *core.Turn) error {
-	if h.bad != nil {
-		return h.refuse(ctx, t)
+	switch {
+	case h.bad != nil:
+		return h.refuse(ctx, t, fmt.Sprintf("the call did not run: %v; make it again with a JSON object that fits the tool's schema", h.bad))
+	case !h.offered: // also one that is there, for others
+		return h.refuse(ctx, t, fmt.Sprintf("there is no tool %q here", h.spec.Name))
 	}
 	_, err := t.Invoke(ctx, core.Call{ID: h.id, Server: h.spec.Server, Tool: h.spec.Name, Args: h.args})
 	return err
 }
 
-// refuse ends a call whose arguments are wrong. Nobody is asked about it.
-func (h *heard) refuse(ctx context.Context, t *core.Turn) error {
+// refuse ends a call that cannot be made. Nobody is asked about it.
+func (h *heard) refuse(ctx context.Context, t *core.Turn, why string) error {
 	call := h.proposed(t.ID())
 	call.State, call.End = core.Errored, time.Now()
-	call.Args = json.RawMessage("{}") // so that the model sees that it made the call
-	call.Why = fmt.Sprintf("the call did not run: %v; make it again with a JSON object that fits the tool's schema", h.bad)
+	call.Why, call.Args = why, h.args
+	if h.bad != nil {
+		call.Args = json.RawMessage("{}") // so that the model sees that it made the call
+	}
 	call.Content = []core.Block{core.Text{Text: call.Why}}
 	return t.Emit(ctx, core.CallChanged{Call: call})
 }

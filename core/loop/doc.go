@@ -6,7 +6,8 @@
 // An answer is what one request to the model brought: text, thoughts and calls.
 // A round is one request, its answer and the calls of that answer. The history
 // is the session's log folded into messages for a model. A stretch is successive
-// text, or successive reasoning, of one answer.
+// text, or successive reasoning, of one answer. A summary takes the place of the
+// conversation in front of it, for the model; the users go on to see all of it.
 //
 // # What always holds
 //
@@ -24,7 +25,11 @@
 //     history is cut in the middle at 256 KiB, and so is each text of a result.
 //   - The order and the names of the tools depend on the tools alone; the system
 //     prompt holds no date. What was sent once stays a prefix of what is sent
-//     next, so that services can cache it.
+//     next, so that services can cache it; only a summary begins anew.
+//   - A summary leaves what the user said in the running turn as it was, and covers
+//     the rest. Nothing is summed up by itself twice without an answer in between.
+//     Without a summary the history is as it was.
+//   - A tool that was not offered is not run, also if it is there for others.
 //   - A tool's name for the model is looked up to find the tool, never taken
 //     apart.
 //
@@ -40,4 +45,20 @@
 // writes a file and then runs the tests means that order. A turn that ended
 // without an answer leaves a short note in the assistant's place: two messages of
 // the user in a row would make a model answer the one that was cancelled.
+//
+// A turn that the model refused is left out of the history, and stays in the log.
+// A Truncated behind it would hide its end from every reader that had not come so
+// far: who prompted it would wait for ever, and people would see their words vanish
+// together with the refusal. A client whose protocol wants it hidden there too can
+// truncate when it has read the end.
+//
+// The request for a summary has its own short system prompt and no tools, and shows
+// calls as text: services refuse calls in a history without tools, and a model that
+// is offered some makes calls instead of the summary. What is undone in files is
+// told to the model where it happened, since a history that still shows the changes
+// would be believed.
+//
+// How much a request fills is what the provider counted for the last one, and a
+// quarter of the bytes that came since: a result can be larger than the room that
+// is left, and a request that is too long costs a whole answer.
 package loop

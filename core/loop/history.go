@@ -17,9 +17,12 @@ type history struct {
 	open    map[core.CallID]*use // calls that have not ended
 	used    map[core.CallID]bool
 	total   core.Usage // of the session
+	load    load
+	spoken  bool // the model has said something that no summary covers
 
 	turn    core.TurnID
 	first   int            // entries that were there when the turn began
+	mark    load           // what there was then
 	cur     *entry         // the answer that grows; nil: none
 	message core.MessageID // of the open stretch of text
 }
@@ -79,37 +82,39 @@ func (h *history) follow(records iter.Seq2[core.Record, error]) (stale bool, err
 func (h *history) apply(ev core.Event) {
 	switch e := ev.(type) {
 	case core.TurnStarted:
-		h.turn, h.cur, h.first = e.Turn, nil, len(h.entries)
+		h.turn, h.cur, h.first, h.mark = e.Turn, nil, len(h.entries), h.load
 		if len(e.Prompt) > 0 {
 			h.entries = append(h.entries, &entry{user: e.Prompt, said: e.Message})
+			h.load.bytes += weigh(e.Prompt)
 		}
 	case core.Expanded:
 		h.expand(e)
 	case core.Steered:
-		if h.cur == nil {
-			h.entries = append(h.entries, &entry{user: e.Prompt})
-			return
-		}
-		h.cur.steered = append(h.cur.steered, e.Prompt...)
+		h.hear(e.Prompt)
+	case core.Reverted:
+		h.reverted(e)
+	case core.Compacted:
+		h.compacted(e)
 	case core.TextDelta:
 		h.textDelta(e)
 	case core.ThoughtStarted:
 		h.thought(e.Thought)
 	case core.ThoughtDelta:
-		h.thought(e.Thought).text.write(e.Text)
+		h.write(&h.thought(e.Thought).text, e.Text)
 	case core.ThoughtEnded:
 		h.thought(e.Thought).sealed = e.Sealed
 	case core.CallChanged:
 		h.call(e.Call)
 	case core.UsageChanged:
 		h.total = e.Total
+		h.load.counted(e.Context)
 		if h.cur != nil {
 			h.cur.counted = true
 		}
 	case core.TurnEnded:
 		h.turnEnded(e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Flagged, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Flagged, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 }
 
@@ -138,11 +143,30 @@ func (h *history) textDelta(e core.TextDelta) {
 	if h.cur == nil || e.Message != h.message {
 		a := h.answer()
 		if a.text.size > 0 {
-			a.text.write("\n\n")
+			h.write(&a.text, "\n\n")
 		}
 		h.message = e.Message
 	}
-	h.cur.text.write(e.Text)
+	h.write(&h.cur.text, e.Text)
+	h.spoken = true
+}
+
+// write adds to a text, and weighs what of it a model is shown.
+func (h *history) write(c *capped, s string) {
+	was := min(c.size, maxText)
+	c.write(s)
+	h.load.bytes += min(c.size, maxText) - was
+}
+
+// hear puts in what a model is told in the place of the user: behind the answer
+// that grows, if one does.
+func (h *history) hear(blocks []core.Block) {
+	h.load.bytes += weigh(blocks)
+	if h.cur == nil {
+		h.entries = append(h.entries, &entry{user: blocks})
+		return
+	}
+	h.cur.steered = append(h.cur.steered, blocks...)
 }
 
 // thought finds a thought of the answer that grows, or begins it.
@@ -169,9 +193,11 @@ func (h *history) call(c core.Call) {
 		u = &use{id: c.ID, in: a}
 		a.uses = append(a.uses, u)
 		h.open[c.ID], h.used[c.ID] = u, true
+		h.spoken = true
 	}
 	u.server, u.tool = c.Server, c.Tool
 	if len(c.Args) > 0 {
+		h.load.bytes += len(c.Args) - len(u.args)
 		u.args = c.Args
 	}
 	if c.State != core.Proposed {
@@ -179,18 +205,23 @@ func (h *history) call(c core.Call) {
 	}
 	if c.State.Ended() {
 		u.end(c)
+		h.load.bytes += weigh(u.result)
 		delete(h.open, c.ID)
 		return
 	}
 	u.why = c.Why
 }
 
-// turnEnded closes the answer. A turn that brought none leaves a note.
+// turnEnded closes the answer. A turn that brought none leaves a note; one that
+// the model refused leaves nothing.
 func (h *history) turnEnded(e core.TurnEnded) {
 	if e.Turn != h.turn { // it never began
 		return
 	}
 	h.turn, h.cur = "", nil
+	if e.Stop == core.StopRefusal {
+		h.entries, h.load = h.entries[:h.first], h.mark
+	}
 	said, asked := false, false
 	for _, entry := range h.entries[h.first:] {
 		said, asked = said || entry.says(), asked || len(entry.user) > 0
@@ -300,5 +331,6 @@ func (h *history) expand(e core.Expanded) {
 	if n < 0 || h.entries[n].said != e.Message || len(h.entries[n].user) == 0 {
 		return
 	}
+	h.load.bytes += len(e.Text) - weigh(h.entries[n].user[:1])
 	h.entries[n].user = append([]core.Block{core.Text{Text: e.Text}}, h.entries[n].user[1:]...)
 }

@@ -201,7 +201,7 @@ func TestHistory(t *testing.T) {
 			[]string{`user: "hi"`, `assistant: "the answ"`, `user: "go on"`},
 		},
 		"no answer": {
-			[]core.Event{started("1", "hi"), ended("1", core.StopEnd), started("2", "hm?"), ended("2", core.StopRefusal)},
+			[]core.Event{started("1", "hi"), ended("1", core.StopEnd), started("2", "hm?"), ended("2", core.StopTokens)},
 			[]string{`user: "hi"`, `assistant: "(There was no answer.)"`, `user: "hm?"`, `assistant: "(There was no answer.)"`},
 		},
 		"a queued turn that never began": {
@@ -295,14 +295,23 @@ func TestAnyHistory(t *testing.T) {
 		events := randomEvents(r)
 		want := fold(events...).messages()
 		legal(t, seed, want)
+		load := fold(events...).load
 		for range 3 {
-			if got := show(fold(regroup(r, events)...).messages()); got != show(want) {
+			other := fold(regroup(r, events)...)
+			if got := show(other.messages()); got != show(want) {
 				t.Fatalf("seed %d: other pieces make other messages:\n%s\nand\n%s", seed, show(want), got)
+			}
+			if other.load != load {
+				t.Fatalf("seed %d: other pieces weigh %+v instead of %+v", seed, other.load, load)
 			}
 		}
 		cut := r.IntN(len(events) + 1)
 		h := fold(events[:cut]...)
 		legal(t, seed, h.messages())
+		if past := h.past(); len(past) > 0 { // what is asked for a summary, whenever it is
+			legal(t, seed, past)
+			legal(t, seed, addUser(script(past, r.IntN(2000)), words("sum it up")))
+		}
 		for _, ev := range events[cut:] {
 			h.apply(ev)
 		}
@@ -359,7 +368,7 @@ func randomEvents(r *rand.Rand) (events []core.Event) {
 		m := core.MessageID(id("m"))
 		open := map[core.CallID]core.CallState{}
 		for range r.IntN(20) {
-			switch r.IntN(9) {
+			switch r.IntN(12) {
 			case 0, 1, 2:
 				events = append(events, text(m, id("x")))
 			case 3:
@@ -377,12 +386,18 @@ func randomEvents(r *rand.Rand) (events []core.Event) {
 				events = append(events, core.UsageChanged{Turn: turn})
 			case 8:
 				events = append(events, core.Steered{Turn: turn, Prompt: words(id("s"))})
+			case 9:
+				events = append(events, core.Compacted{Turn: turn, Summary: id("z"), Auto: r.IntN(2) == 0, After: r.IntN(3)})
+			case 10:
+				events = append(events, core.Reverted{Files: []core.RevertedFile{{Path: id("/f")}}})
+			case 11:
+				events = append(events, core.UsageChanged{Turn: turn, Context: 1 + r.IntN(1000)})
 			}
 		}
 		for _, c := range sorted(open) {
 			events = append(events, call(c, core.Canceled))
 		}
-		stops := []core.StopReason{core.StopEnd, core.StopCanceled, core.StopError}
+		stops := []core.StopReason{core.StopEnd, core.StopCanceled, core.StopError, core.StopRefusal}
 		events = append(events, ended(turn, stops[r.IntN(len(stops))]))
 	}
 	return events
@@ -503,18 +518,18 @@ func TestOffer(t *testing.T) {
 	}
 	tools, byName := offer(specs)
 	for i, s := range specs {
-		found := byName.find(tools[i].Name)
-		if found.Server != s.Server || found.Name != s.Name {
+		found, ok := byName.find(tools[i].Name)
+		if !ok || found.Server != s.Server || found.Name != s.Name {
 			t.Errorf("%q finds %s/%s, want %s/%s", tools[i].Name, found.Server, found.Name, s.Server, s.Name)
 		}
 	}
 	if tools[0].Name != "z" || string(tools[0].Schema) != `{"type":"object"}` || string(tools[3].Schema) != `{"x":1}` {
 		t.Errorf("got %+v", tools)
 	}
-	if got := byName.find("s/z"); got.Server != core.Native || got.Name != "s/z" {
+	if got, ok := byName.find("s/z"); ok || got.Server != core.Native || got.Name != "s/z" {
 		t.Errorf("a name that nobody offered: %+v", got)
 	}
-	if got := byName.find(strings.Repeat("é", 500)); len(got.Name) > 200 || !utf8.ValidString(got.Name) {
+	if got, _ := byName.find(strings.Repeat("é", 500)); len(got.Name) > 200 || !utf8.ValidString(got.Name) {
 		t.Errorf("a long name: %q", got.Name)
 	}
 }

@@ -25,13 +25,23 @@ type Options struct {
 	MaxRequests int
 	// Parallel is how many calls without effect run at a time; 0: 8.
 	Parallel int
+	// CompactAt is the share of the model's window from which on a conversation is
+	// summed up by itself; 0: 0.75; above 1: never.
+	CompactAt float64
+	// Offer says which tools the agent is offered; nil: all. It must say the same of
+	// the same tool whenever it is asked. What is not offered is not run either.
+	Offer func(core.Spec) bool
 }
 
 // Command is what a prompt that names a command comes to: a text for the model in
-// its place, or an answer that needs no model.
+// its place (Prompt), or a summary in the place of the conversation (Compact).
+// Without either the turn is over, with an answer that needs no model, or with
+// what was emitted already.
 type Command struct {
-	Prompt string
-	Answer string
+	Prompt  string
+	Answer  string
+	Compact bool
+	Focus   string // of Compact: what the summary should pay attention to
 }
 
 // Backend runs turns with a language model and the session's tools.
@@ -54,6 +64,9 @@ func New(o Options) *Backend {
 	if o.Parallel <= 0 {
 		o.Parallel = 8
 	}
+	if o.CompactAt <= 0 {
+		o.CompactAt = 0.75
+	}
 	return &Backend{o}
 }
 
@@ -75,6 +88,7 @@ func (b *Backend) Close(context.Context) error { return nil }
 type conversation struct {
 	b       *Backend
 	history *history
+	gaveUp  core.TurnID // the turn in which a summary failed
 }
 
 // Set does nothing: a turn brings its settings.
@@ -86,12 +100,21 @@ func (c *conversation) Close(context.Context) error { return nil }
 // Run answers a turn. It blocks until the model has stopped and every call has
 // ended, or ctx ends.
 func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
-	if over, err := c.command(ctx, t); over || err != nil {
+	is, over, err := c.command(ctx, t)
+	if over || err != nil {
 		return core.StopEnd, err
 	}
 	model, err := c.b.o.Model(ctx, t.Settings().Model)
 	if err != nil {
 		return core.StopError, err
+	}
+	if is.Compact {
+		if err := c.compactNow(ctx, t, model, is.Focus); err != nil {
+			return core.StopError, err
+		}
+		if len(t.Steered()) == 0 {
+			return core.StopEnd, nil
+		}
 	}
 	for range c.b.o.MaxRequests {
 		t.Steered() // the log has them now
@@ -108,34 +131,51 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 
 // command does what a prompt that begins with a slash asks for. over says that
 // the turn is.
-func (c *conversation) command(ctx context.Context, t *core.Turn) (over bool, err error) {
+func (c *conversation) command(ctx context.Context, t *core.Turn) (is Command, over bool, err error) {
 	text := ""
 	if p := t.Prompt(); len(p) > 0 {
 		first, _ := p[0].(core.Text)
 		text = strings.TrimSpace(first.Text)
 	}
 	if c.b.o.Command == nil || !strings.HasPrefix(text, "/") {
-		return false, nil
+		return Command{}, false, nil
 	}
 	is, ok, err := c.b.o.Command(ctx, t, text)
 	switch {
 	case err != nil || !ok:
-		return false, err
+		return Command{}, false, err
+	case is.Prompt != "":
+		return Command{}, false, t.Emit(ctx, core.Expanded{Message: t.Message(), Text: is.Prompt})
+	case is.Compact:
+		return is, false, nil
 	case is.Answer != "":
-		return true, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: is.Answer})
+		err = t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: is.Answer})
 	}
-	return false, t.Emit(ctx, core.Expanded{Message: t.Message(), Text: is.Prompt})
+	return is, true, err
 }
 
 // round asks the model once and runs what it calls. over says that the turn is.
 func (c *conversation) round(ctx context.Context, t *core.Turn, model core.Model) (stop core.StopReason, over bool, err error) {
-	specs, err := t.Tools(ctx)
+	specs, err := c.tools(ctx, t)
 	if err != nil {
 		return core.StopError, true, err
 	}
 	req, tools := c.request(t, model.Info(), specs)
+	base := beside(req)
+	if err := c.makeRoom(ctx, t, model, base); err != nil {
+		return core.StopError, true, err
+	}
+	req.Messages = c.messages(model.Info())
 	c.history.ask()
 	a, err := c.listen(ctx, t, model, req, tools)
+	if overflowed(err) {
+		switch done, failed := c.shrink(ctx, t, model, base); {
+		case failed != nil:
+			return core.StopError, true, failed
+		case done:
+			return c.round(ctx, t, model) // nothing was said since: it is not shrunk again
+		}
+	}
 	if err != nil {
 		return core.StopError, true, err
 	}
@@ -151,6 +191,15 @@ func (c *conversation) round(ctx context.Context, t *core.Turn, model core.Model
 	return "", false, nil // something was said meanwhile: it wants an answer
 }
 
+// tools are those that the agent is offered.
+func (c *conversation) tools(ctx context.Context, t *core.Turn) ([]core.Spec, error) {
+	specs, err := t.Tools(ctx)
+	if err != nil || c.b.o.Offer == nil {
+		return specs, err
+	}
+	return slices.DeleteFunc(slices.Clone(specs), func(s core.Spec) bool { return !c.b.o.Offer(s) }), nil
+}
+
 // catchUp folds what the log has that the history lacks.
 func (c *conversation) catchUp(ctx context.Context, t *core.Turn) error {
 	stale, err := c.history.follow(t.Records(ctx, c.history.pos))
@@ -161,20 +210,26 @@ func (c *conversation) catchUp(ctx context.Context, t *core.Turn) error {
 	return err
 }
 
-// request is what the model is asked.
+// request is what the model is asked, without the messages.
 func (c *conversation) request(t *core.Turn, info core.ModelInfo, specs []core.Spec) (*core.Request, index) {
-	req := &core.Request{Session: t.Meta().ID, System: c.b.o.System(t.Meta(), info.ID), Messages: c.history.messages()}
+	req := &core.Request{Session: t.Meta().ID, System: c.b.o.System(t.Meta(), info.ID)}
 	if effort := t.Settings().Effort; slices.Contains(info.Efforts, effort) {
 		req.Effort = effort
-	}
-	if !info.Images {
-		withoutImages(req.Messages, info)
 	}
 	var tools index
 	if info.Tools {
 		req.Tools, tools = offer(specs)
 	}
 	return req, tools
+}
+
+// messages are the history as the model can take it.
+func (c *conversation) messages(info core.ModelInfo) []core.Message {
+	list := c.history.messages()
+	if !info.Images {
+		withoutImages(list, info)
+	}
+	return list
 }
 
 // withoutImages puts words in the place of pictures, for a model that takes none.

@@ -603,3 +603,41 @@ func TestCommands(t *testing.T) {
 		}
 	})
 }
+
+// A command that has said all itself ends the turn, and the model is not asked.
+func TestCommandThatIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, coretest.NewScript(), setup{options: Options{Command: func(ctx context.Context, turn *core.Turn, text string) (Command, bool, error) {
+			if text == "/fail" {
+				return Command{}, false, errors.New("there is no such model")
+			}
+			return Command{}, true, turn.Emit(ctx, core.Moved{To: "other"})
+		}}})
+		defer r.close()
+		wantLines(t, r.finish(r.prompt("/fork")), "ended end_turn")
+		wantLines(t, r.finish(r.prompt("/fail")), "ended error there is no such model")
+	})
+}
+
+// What an agent is not offered it cannot run, whatever it calls.
+func TestOffered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := func(context.Context, core.Invocation) (core.Result, error) {
+			t.Error("a tool ran that was not offered")
+			return core.Result{}, nil
+		}
+		script := coretest.NewScript(coretest.Answer{}.Call("x1", "change", `{"a":1}`).Call("x2", "look", `{}`), coretest.Answer{}.Say("so be it"))
+		r := start(t, script, setup{
+			tools:   []core.Tool{changing("change", ran), tool("look")},
+			options: Options{Offer: func(s core.Spec) bool { return s.ReadOnly }},
+		})
+		defer r.close()
+		r.finish(r.prompt("hi"))
+		for _, req := range script.Requests() {
+			if len(req.Tools) != 1 || req.Tools[0].Name != "look" {
+				t.Errorf("offered: %+v", req.Tools)
+			}
+		}
+		wantMessages(t, script, `user: "hi"`, `assistant: x1=change({"a":1}) x2=look({})`, `tool: x1=change failed "there is no tool \"change\" here"`, `tool: x2=look "look got {}"`)
+	})
+}

@@ -63,15 +63,15 @@ func offer(specs []core.Spec) ([]core.ToolSpec, index) {
 	return list, byName
 }
 
-// find is the tool of that name. Of a name that nobody offered it makes a tool
-// that does not exist: to run it is the way to tell the model so.
-func (x index) find(name string) core.Spec {
+// find is the tool of that name. Of a name that was not offered it makes a tool
+// that does not exist, for people to see.
+func (x index) find(name string) (s core.Spec, ok bool) {
 	if s, ok := x[name]; ok {
-		return s
+		return s, true
 	}
 	const most = 200
 	if len(name) > most {
 		name = strings.ToValidUTF8(name[:most], "")
 	}
-	return core.Spec{Server: core.Native, Name: name, Kind: core.KindOther}
+	return core.Spec{Server: core.Native, Name: name, Kind: core.KindOther}, false
 }

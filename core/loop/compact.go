@@ -1,0 +1,223 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"dragoman/core"
+)
+
+// summaryTool is how a phase names the work on a summary.
+const summaryTool = "compact"
+
+// makeRoom puts a summary in the place of the conversation if a request of now
+// would fill more of the model's window than it may. A summary that does not come
+// is told, and not tried for again in this turn. An error means that the turn must
+// end.
+func (c *conversation) makeRoom(ctx context.Context, t *core.Turn, model core.Model, base int) error {
+	if !c.full(model.Info(), base) || c.gaveUp == t.ID() {
+		return nil
+	}
+	_, err := c.compactAuto(ctx, t, model, base, windowOf(model.Info()))
+	return err
+}
+
+// full reports whether the conversation should be summed up: it fills more than
+// its share, the model has said something that no summary covers, and there is
+// enough of that to make room.
+func (c *conversation) full(info core.ModelInfo, base int) bool {
+	const least = 10 // a tenth of the window is worth a summary
+	h, window := c.history, windowOf(info)
+	fills := h.load.total(base)
+	return h.spoken && !info.Offline && float64(fills) > c.b.o.CompactAt*float64(window) &&
+		fills-(base+h.kept())/bytesPerToken > window/least
+}
+
+func windowOf(info core.ModelInfo) int {
+	if info.Window > 0 {
+		return info.Window
+	}
+	return unknownWindow
+}
+
+// overflowed reports whether a model failed since the request was too long for it.
+func overflowed(err error) bool {
+	var e *core.ModelError
+	return errors.As(err, &e) && e.Kind == core.ErrContextLength
+}
+
+// shrink makes room after a request that was too long. done says that it may be
+// asked again. An error means that the turn must end.
+func (c *conversation) shrink(ctx context.Context, t *core.Turn, model core.Model, base int) (done bool, err error) {
+	if !c.history.spoken || c.gaveUp == t.ID() {
+		return false, nil
+	}
+	tooMany := (base + c.history.load.bytes) / bytesPerToken
+	return c.compactAuto(ctx, t, model, base, min(windowOf(model.Info()), tooMany/2))
+}
+
+// compactAuto is compact that nobody asked for: what keeps the model from it is
+// told to the user, and the turn goes on.
+func (c *conversation) compactAuto(ctx context.Context, t *core.Turn, model core.Model, base, window int) (done bool, err error) {
+	s := summary{turn: t, model: model, base: base, window: window, auto: true}
+	err = c.compact(ctx, s)
+	var none *noSummaryError
+	if !errors.As(err, &none) {
+		return err == nil, err
+	}
+	c.gaveUp = t.ID()
+	text := fmt.Sprintf("The conversation nearly fills the model's window, and could not be summed up to make room: %v", none.err)
+	return false, t.Emit(ctx, core.Notice{Severity: core.Warning, Text: text})
+}
+
+// compactNow is compact that the user asked for, and says what came of it.
+func (c *conversation) compactNow(ctx context.Context, t *core.Turn, model core.Model, focus string) error {
+	if err := c.catchUp(ctx, t); err != nil {
+		return err
+	}
+	specs, err := c.tools(ctx, t)
+	if err != nil {
+		return err
+	}
+	text := "There is nothing yet that could be summed up."
+	if c.history.spoken {
+		req, _ := c.request(t, model.Info(), specs)
+		base := beside(req)
+		before := c.history.load.total(base)
+		err := c.compact(ctx, summary{turn: t, model: model, base: base, window: windowOf(model.Info()), focus: focus})
+		if err != nil {
+			return err
+		}
+		text = fmt.Sprintf("The conversation so far was summed up. It filled about %d tokens; now it fills about %d.", before, c.history.load.total(base))
+	}
+	return t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: text})
+}
+
+// summary is one that is to be made.
+type summary struct {
+	turn   *core.Turn
+	model  core.Model
+	base   int // bytes that a request has beside its messages
+	window int // tokens that a request may have
+	auto   bool
+	focus  string
+}
+
+// noSummaryError says what kept the model from making a summary.
+type noSummaryError struct{ err error }
+
+func (e *noSummaryError) Error() string {
+	return "the conversation could not be summed up: " + e.err.Error()
+}
+
+func (e *noSummaryError) Unwrap() error { return e.err }
+
+// compact asks the model for a summary and puts it in the place of the
+// conversation. A *noSummaryError says that there is none, and everything is as it
+// was; any other error means that the turn must end.
+func (c *conversation) compact(ctx context.Context, s summary) error {
+	t := s.turn
+	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseCalling, Tool: summaryTool}); err != nil {
+		return err
+	}
+	text, used, failed := c.summarize(ctx, s)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	before := c.history.load.total(s.base)
+	var events []core.Event
+	if used != nil {
+		events = append(events, core.UsageChanged{
+			Turn: t.ID(), Last: *used, Total: c.history.total.Add(*used), Context: before, Window: s.model.Info().Window,
+		})
+	}
+	if failed == nil {
+		made := core.Compacted{Turn: t.ID(), Summary: text, Auto: s.auto, Before: before}
+		made.After = c.history.after(made, s.base)
+		events = append(events, made)
+	}
+	if err := t.Emit(ctx, events...); err != nil {
+		return err
+	}
+	if failed != nil {
+		failed = &noSummaryError{failed}
+	}
+	return errors.Join(failed, c.catchUp(ctx, t))
+}
+
+// after is about how many tokens a request would take behind a summary.
+func (h *history) after(e core.Compacted, base int) int {
+	n := base + len(summaryText(e.Summary, e.Auto, e.Auto))
+	if e.Auto {
+		n += h.kept()
+	}
+	return max(1, n/bytesPerToken)
+}
+
+// summarize makes the text of a summary. What it took is told also with an error.
+func (c *conversation) summarize(ctx context.Context, s summary) (string, *core.Usage, error) {
+	past := c.history.past()
+	if s.model.Info().Offline {
+		return digest(past), nil, nil
+	}
+	const tries = 3
+	var all *core.Usage
+	room := s.window / 4 * 3 * (bytesPerToken - 1) // for the answer, and for what tokens are shorter
+	for n := 1; ; n++ {
+		text, used, err := c.ask(ctx, s, script(past, room))
+		if used != nil {
+			if all != nil {
+				*used = all.Add(*used)
+			}
+			all = used
+		}
+		if n == tries || !overflowed(err) {
+			return text, all, err
+		}
+		room /= 2
+	}
+}
+
+// ask asks the model for a summary of messages, which are only words.
+func (c *conversation) ask(ctx context.Context, s summary, messages []core.Message) (string, *core.Usage, error) {
+	req := &core.Request{
+		Session: s.turn.Meta().ID, System: summarySystem,
+		Messages: addUser(messages, []core.Block{core.Text{Text: instructionFor(s.focus)}}),
+	}
+	var text capped
+	var used *core.Usage
+	var stop core.StopReason
+	for d, err := range s.model.Stream(ctx, req) {
+		if err != nil {
+			return "", used, err
+		}
+		switch d.Kind {
+		case core.DeltaText:
+			text.write(d.Text)
+		case core.DeltaUsage:
+			used = &d.Usage
+		case core.DeltaRetry:
+			if err := s.turn.Emit(ctx, core.Phase{Turn: s.turn.ID(), Kind: core.PhaseRetrying, After: d.After}); err != nil {
+				return "", used, err
+			}
+		case core.DeltaStop:
+			if stop = d.Stop; stop == "" {
+				stop = core.StopEnd
+			}
+		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd:
+		}
+		if stop != "" {
+			break
+		}
+	}
+	switch {
+	case stop == "":
+		return "", used, &core.ModelError{Kind: core.ErrTruncated, Model: s.model.Info().ID, Message: "the summary stopped without an end"}
+	case stop == core.StopRefusal || stop == core.StopError:
+		return "", used, fmt.Errorf("the model %s refused to", s.model.Info().ID)
+	case text.size == 0:
+		return "", used, fmt.Errorf("the model %s answered without a text", s.model.Info().ID)
+	}
+	return text.String(), used, nil
+}

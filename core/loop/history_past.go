@@ -1,0 +1,89 @@
+package loop
+
+import (
+	"strings"
+
+	"dragoman/core"
+)
+
+// compacted puts a summary in the place of all that is in front of it. What the
+// user said in the turn that runs stays as it was; but a turn that was prompted for
+// nothing but the summary is over with it.
+func (h *history) compacted(e core.Compacted) {
+	var kept []*entry
+	begun := false // the turn's work has
+	if e.Auto && e.Turn == h.turn && h.turn != "" {
+		for _, was := range h.entries[h.first:] {
+			begun = begun || was.says()
+			if len(was.user) > 0 {
+				kept = append(kept, &entry{user: was.user, said: was.said})
+			}
+			if len(was.steered) > 0 {
+				kept = append(kept, &entry{user: was.steered})
+			}
+		}
+	}
+	summary := core.Text{Text: summaryText(e.Summary, len(kept) > 0, begun)}
+	h.settled = []core.Message{{Role: core.RoleUser, Blocks: []core.Block{summary}}}
+	h.entries, h.first, h.cur, h.message, h.spoken = kept, 0, nil, "", false
+	h.load = load{bytes: len(summary.Text)}
+	for _, k := range kept {
+		h.load.bytes += weigh(k.user)
+	}
+	h.load.counted(e.After)
+	h.mark = h.load
+}
+
+// reverted tells the model, in the place where it happened, which of the changes
+// that it knows of are gone.
+func (h *history) reverted(e core.Reverted) {
+	var gone, left []string
+	for _, f := range e.Files {
+		if f.Why == "" {
+			gone = append(gone, f.Path)
+		} else {
+			left = append(left, f.Path+" ("+f.Why+")")
+		}
+	}
+	var said []string
+	if len(gone) > 0 {
+		said = append(said, "The user took back changes that were made here. These files are as they were before: "+strings.Join(gone, ", ")+".")
+	}
+	if len(left) > 0 {
+		said = append(said, "The user wanted to take back the changes of these files, and they stayed as they are: "+strings.Join(left, ", ")+".")
+	}
+	if said == nil {
+		return
+	}
+	said = append(said, "Read a file again before you rely on what is in it.")
+	h.hear([]core.Block{core.Text{Text: "(" + strings.Join(said, " ") + ")"}})
+}
+
+// past is what a summary has to cover: all but what the user has said in the turn
+// that runs and the model has not heard.
+func (h *history) past() []core.Message {
+	n := h.first
+	for i := len(h.entries) - 1; i >= n; i-- {
+		if h.entries[i].says() {
+			n = i + 1
+		}
+	}
+	list := append([]core.Message(nil), h.settled...)
+	for i, e := range h.entries[:n] {
+		if i == n-1 && n > h.first {
+			last := *e
+			last.steered = nil
+			e = &last
+		}
+		list = e.messages(list)
+	}
+	return list
+}
+
+// kept is how many bytes a summary of now would leave as they are.
+func (h *history) kept() (n int) {
+	for _, e := range h.entries[h.first:] {
+		n += weigh(e.user) + weigh(e.steered)
+	}
+	return n
+}

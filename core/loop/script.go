@@ -1,0 +1,150 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+
+	"dragoman/core"
+)
+
+// script is a conversation in words alone, of about most bytes: what a model can
+// be asked for a summary of without being offered the tools that were called.
+// Results are cut first, then what was said, and then what is oldest is left out,
+// but for the user's first words. nil: there is nothing.
+func script(messages []core.Message, most int) []core.Message {
+	if len(messages) == 0 {
+		return nil
+	}
+	const largest, smallest = 16 << 10, 256
+	var list []core.Message
+	for cut := largest; cut >= smallest; cut /= 2 {
+		if list = inScript(messages, cut); scriptBytes(list) <= most {
+			return list
+		}
+	}
+	rest, size := list, scriptBytes(list)
+	var first []core.Block
+	if list[0].Role == core.RoleUser {
+		first, rest = list[0].Blocks, list[1:]
+	}
+	for len(rest) > 1 && size > most {
+		size -= scriptBytes(rest[:1])
+		rest = rest[1:]
+	}
+	out := addUser(nil, append(first, core.Text{Text: "[Much was left out here.]"}))
+	for _, m := range rest {
+		if m.Role == core.RoleUser {
+			out = addUser(out, m.Blocks)
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func scriptBytes(messages []core.Message) (n int) {
+	for _, m := range messages {
+		n += len(m.Text) + weigh(m.Blocks)
+	}
+	return n
+}
+
+// inScript puts messages in words. What tools were given and returned is cut to
+// cut bytes, what was said to eight times as many.
+func inScript(messages []core.Message, cut int) []core.Message {
+	var list []core.Message
+	for _, m := range messages {
+		switch m.Role {
+		case core.RoleUser:
+			list = addUser(list, []core.Block{core.Text{Text: said(m.Blocks, 8*cut)}})
+		case core.RoleTool:
+			outcome := "returned"
+			if m.Result.Failed {
+				outcome = "failed"
+			}
+			text := fmt.Sprintf("[%s %s]\n%s", m.Result.Name, outcome, said(m.Result.Blocks, cut))
+			list = addUser(list, []core.Block{core.Text{Text: text}})
+		case core.RoleAssistant:
+			var parts []string
+			if m.Text != "" {
+				parts = append(parts, shorten(m.Text, 8*cut))
+			}
+			for _, c := range m.Calls {
+				parts = append(parts, fmt.Sprintf("[calls %s with %s]", c.Name, shorten(string(c.Args), cut)))
+			}
+			list = append(list, core.Message{Role: core.RoleAssistant, Text: strings.Join(parts, "\n\n")})
+		}
+	}
+	return list
+}
+
+// said is blocks in words.
+func said(blocks []core.Block, most int) string {
+	var parts []string
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case core.Text:
+			parts = append(parts, shorten(b.Text, most))
+		case core.Resource:
+			part := "[" + b.URI + "]"
+			if b.Text != "" {
+				part += "\n" + shorten(b.Text, most)
+			}
+			parts = append(parts, part)
+		case core.Link:
+			parts = append(parts, "["+b.URI+"]")
+		case core.Image:
+			parts = append(parts, "[a picture]")
+		case core.Audio:
+			parts = append(parts, "[a sound]")
+		case core.Diff:
+			parts = append(parts, "[a change of "+b.Path+"]")
+		case core.Terminal:
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// shorten cuts the middle out of a text that is longer than most bytes.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	head, tail := strings.ToValidUTF8(s[:most/2], ""), strings.ToValidUTF8(s[len(s)-most/2:], "")
+	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, len(s)-len(head)-len(tail), tail)
+}
+
+// digest is a summary for models that are no language models: what was said and
+// called, each in a line.
+func digest(messages []core.Message) string {
+	const lines, width = 100, 200
+	var list []string
+	line := func(head, text string) {
+		if text = strings.Join(strings.Fields(text), " "); text == "" {
+			return
+		}
+		if r := []rune(text); len(r) > width {
+			text = string(r[:width-1]) + "…"
+		}
+		list = append(list, "- "+head+text)
+	}
+	for _, m := range messages {
+		switch m.Role {
+		case core.RoleUser:
+			line("user: ", said(m.Blocks, 4*width))
+		case core.RoleAssistant:
+			line("agent: ", shorten(m.Text, 4*width))
+			for _, c := range m.Calls {
+				line("called ", c.Name+" "+shorten(string(c.Args), 4*width))
+			}
+		case core.RoleTool:
+			if m.Result.Failed {
+				line("that failed: ", said(m.Result.Blocks, 4*width))
+			}
+		}
+	}
+	if over := len(list) - lines; over > 0 {
+		list = append([]string{list[0], fmt.Sprintf("- (%d more)", over)}, list[over+1:]...)
+	}
+	return strings.Join(list, "\n")
+}
