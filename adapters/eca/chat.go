@@ -54,6 +54,7 @@ type feed struct {
 	head   core.Pos // where history ends
 	opened func()   // done behind the history; nil: nothing
 	page   *page    // the part of the history that is shown; nil: all of it
+	title  string   // that it was opened with
 	gone   bool     // another feed has taken its place
 	busy   bool     // the client believes that a turn runs which ended within the history
 }
@@ -93,8 +94,12 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		}
 	case core.TextDelta, core.ThoughtStarted, core.CallChanged:
 		return dst, f.chat.held[f.view.turn]
+	case core.Moved:
+		if turn := f.view.turn; live {
+			return dst, func() { f.chat.moved(turn, e.To) }
+		}
 	case core.Opened, core.Claimed, core.Steered, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Unknown:
 	}
 	return dst, nil
 }
@@ -260,6 +265,9 @@ func (c *chat) serve(att *core.Attachment, after core.Pos, f *feed, first func()
 func (c *chat) session(ctx context.Context, create bool) (sess *core.Session, created bool, err error) {
 	for range 3 {
 		sess, err = c.srv.opts.Gateway.Open(ctx, core.Local, c.id)
+		if err == nil && sess.Meta().Parent != "" { // its parent shows it
+			return nil, false, core.ErrNotFound
+		}
 		if !create || !errors.Is(err, core.ErrNotFound) {
 			return sess, false, err
 		}

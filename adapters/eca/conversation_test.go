@@ -116,8 +116,10 @@ func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, 
 	case "cut":
 		return core.StopTokens, nil
 	}
-	return "", errors.New("the model is out of order; try another one")
+	return doMore(ctx, t, verb, rest)
 }
+
+var errModel = errors.New("the model is out of order; try another one")
 
 // call has the model write a call's arguments in two parts, and runs it.
 func call(ctx context.Context, t *core.Turn, tool string, args json.RawMessage) (core.StopReason, error) {
@@ -243,7 +245,7 @@ func profile() *core.Profile {
 }
 
 func newGateway(store core.Store, broken error) *core.Gateway {
-	prof := profile()
+	prof := equip(profile())
 	return core.New(core.Config{
 		Store: store, Node: "test",
 		Profile: func(context.Context, []string) (*core.Profile, error) {

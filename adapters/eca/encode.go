@@ -1,7 +1,6 @@
 package eca
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -82,10 +81,15 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.flagged(dst, e)
 	case core.Truncated:
 		return v.truncated(dst)
+	case core.Compacted:
+		return v.systemText(dst, compactedText(e))
+	case core.Reverted:
+		return v.systemText(dst, revertedText(e))
 	case core.Opened, core.Claimed, core.Bound, core.Expanded, core.Unknown: // not for people
+	case core.Moved: // the other chat is shown
 	case core.CallOutput: // the protocol has nothing for the output of a call that runs; all of it is in toolCalled
 	case core.Cited:
-		return v.content(dst, eca.RoleAssistant, eca.URLContent{Type: eca.TypeURL, Title: cmp.Or(e.Link.Title, e.Link.Name, e.Link.URI), URL: e.Link.URI})
+		return v.cited(dst, e.Link)
 	case core.PlanChanged:
 		return v.planChanged(dst, r, e)
 	}

@@ -21,8 +21,6 @@ var silent = map[string]map[Dialect]bool{
 	"Opened":       {Now: true, Doc000: true, Doc001: true},
 	"Claimed":      {Now: true, Doc000: true, Doc001: true},
 	"Expanded":     {Now: true, Doc000: true, Doc001: true},
-	"Compacted":    {Now: true, Doc000: true, Doc001: true},
-	"Reverted":     {Now: true, Doc000: true, Doc001: true},
 	"Moved":        {Now: true, Doc000: true, Doc001: true},
 	"Bound":        {Now: true, Doc000: true, Doc001: true},
 	"Unknown":      {Now: true, Doc000: true, Doc001: true},

@@ -22,9 +22,13 @@ type pager struct {
 	n     int
 	items map[string]int
 	calls map[core.CallID]int // those that have not ended
+
+	compacted int // the newest item that says that the conversation was compacted; -1: none
 }
 
-func newPager() *pager { return &pager{items: map[string]int{}, calls: map[core.CallID]int{}} }
+func newPager() *pager {
+	return &pager{items: map[string]int{}, calls: map[core.CallID]int{}, compacted: -1}
+}
 
 // item is the number of the item that a record belongs to.
 func (p *pager) item(ev core.Event) int {
@@ -52,10 +56,18 @@ func (p *pager) item(ev core.Event) int {
 			delete(p.calls, e.Call.ID)
 		}
 		return i
-	case core.Notice:
+	case core.Cited:
+		if e.Message != "" {
+			return p.of("m" + string(e.Message))
+		}
 		p.n++
+	case core.Notice, core.Reverted:
+		p.n++
+	case core.Compacted:
+		p.n++
+		p.compacted = p.n - 1
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Truncated, core.TurnEnded, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Truncated, core.TurnEnded, core.Expanded, core.Moved, core.Unknown:
 	}
 	return max(p.n-1, 0)
 }
@@ -74,8 +86,14 @@ func (p *pager) of(key string) int {
 // many at most. -1: unsaid.
 type window struct{ limit, before, after int }
 
+var wholeChat = window{-1, -1, -1}
+
+// lastCompaction stands for the newest item that says that the conversation was
+// compacted.
+const lastCompaction = -2
+
 func windowOf(limit *float64, before, after json.RawMessage) (w window, paged bool, err error) {
-	w = window{-1, -1, -1}
+	w = wholeChat
 	if limit != nil && *limit >= 1 {
 		w.limit = int(min(*limit, 1<<30))
 	}
@@ -85,7 +103,7 @@ func windowOf(limit *float64, before, after json.RawMessage) (w window, paged bo
 	if w.after, err = cursor("after", after); err != nil {
 		return w, false, err
 	}
-	return w, w != window{-1, -1, -1}, nil
+	return w, w != wholeChat, nil
 }
 
 // errCursor says that a client goes on from where nothing is.
@@ -97,11 +115,28 @@ func cursor(name string, raw json.RawMessage) (int, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return -1, nil
 	}
+	if string(raw) == eca.LastCompaction {
+		return lastCompaction, nil
+	}
 	n, err := strconv.ParseUint(string(raw), 10, 31)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", name, errCursor)
 	}
 	return int(n), nil
+}
+
+// behind is the window with what the last compaction stands for; an error where
+// nothing was compacted.
+func (w window) behind(compacted int) (window, error) {
+	for _, at := range []*int{&w.before, &w.after} {
+		if *at != lastCompaction {
+			continue
+		}
+		if *at = compacted; compacted < 0 {
+			return w, fmt.Errorf("the conversation was never compacted: %w", errCursor)
+		}
+	}
+	return w, nil
 }
 
 // of is the part of all items that the window shows: from, and up to.
@@ -127,6 +162,7 @@ func (w window) of(total int) (from, to int) {
 type page struct {
 	pager           *pager
 	from, to, total int
+	compacted       int // as the pager's
 }
 
 // pageOf finds the part of a chat that a window shows, up to a position. A chat's end
@@ -136,7 +172,14 @@ func pageOf(ctx context.Context, att *core.Attachment, head core.Pos, w window) 
 	if err := each(ctx, att, head, func(r core.Record) { p.item(r.Event) }); err != nil {
 		return nil, err
 	}
-	pg := &page{pager: newPager(), total: p.n}
+	w, err := w.behind(p.compacted)
+	if err != nil {
+		return nil, err
+	}
+	if w.before > p.n || w.after >= max(p.n, 1) {
+		return nil, errCursor
+	}
+	pg := &page{pager: newPager(), total: p.n, compacted: p.compacted}
 	if pg.from, pg.to = w.of(p.n); pg.to == p.n {
 		for _, i := range p.calls {
 			pg.from = min(pg.from, i)
@@ -168,7 +211,7 @@ func (p *page) rest() *page {
 	if p == nil {
 		return nil
 	}
-	return &page{pager: newPager(), from: p.from}
+	return &page{pager: newPager(), from: p.from, compacted: p.compacted}
 }
 
 // shows says whether a record of the history belongs to the page.
@@ -190,6 +233,10 @@ func (p *page) meta() *eca.PageMeta {
 	if p.to > 0 && p.to < p.total { // what stands behind nothing is asked for without a cursor
 		text := strconv.Itoa(p.to - 1)
 		m.AfterCursor = &text
+	}
+	if p.compacted >= 0 {
+		text := strconv.Itoa(p.compacted)
+		m.CompactionCursor = &text
 	}
 	return m
 }
@@ -225,9 +272,6 @@ func (c *chat) history(ctx context.Context, w window) (res eca.HistoryResult, er
 	sess, _, err := c.session(ctx, false)
 	if err != nil {
 		return res, err
-	}
-	if sess.Meta().Parent != "" { // its parent shows it
-		return res, core.ErrNotFound
 	}
 	peer := c.srv.peerNow()
 	att := sess.Attach(core.Client{Name: peer.name, Role: core.Observe})

@@ -117,15 +117,16 @@ const (
 	undoTools    = "tools"
 )
 
-// filesStay is said where the changes of files were to be undone as well.
-const filesStay = "The messages were taken back. Files that were changed since stay as they are: file changes cannot be undone yet."
-
 // rollback is chat/rollback: a message and all behind it are hidden, from the agent
-// as well; what was chosen stays.
+// as well, and the changes of files that were made there are undone; what was chosen
+// stays. What became of the files is told in the chat.
 func (s *Server) rollback(ctx context.Context, call *wire.Call, p eca.RollbackParams) error {
-	both := len(p.Include) == 0
-	if !both && !slices.Contains(p.Include, undoMessages) {
-		return wrong("include: file changes cannot be undone yet; include %q", undoMessages)
+	messages, files := slices.Contains(p.Include, undoMessages), slices.Contains(p.Include, undoTools)
+	if len(p.Include) == 0 {
+		messages, files = true, true
+	}
+	if !messages && !files {
+		return wrong("include: name %q, %q or both", undoMessages, undoTools)
 	}
 	return s.change(ctx, call, p.ChatID, func(c *chat, att *core.Attachment) error {
 		at, err := locate(ctx, att, p.ContentID)
@@ -135,32 +136,32 @@ func (s *Server) rollback(ctx context.Context, call *wire.Call, p eca.RollbackPa
 		if !at.said {
 			return wrong("contentId: only a message of the user's can be gone back to")
 		}
-		if err := goBack(ctx, s.reload(ctx), att, at.front); err != nil {
+		if !messages {
+			undone, err := att.Rollback(ctx, at.front, false, true)
+			if err == nil && len(undone) == 0 {
+				c.behind(att.Head(), func() { c.remark(revertedText(core.Reverted{})) })
+			}
 			return err
 		}
-		if both || slices.Contains(p.Include, undoTools) {
-			c.behind(att.Head(), func() { c.remark(filesStay) })
-		}
-		return nil
+		return goBack(ctx, s.reload(ctx), att, at.front, files)
 	})
 }
 
-// goBack hides what is behind a position. What was chosen since stays, and what the
-// chat is called, if anything is left of it.
-func goBack(ctx context.Context, o *offer, att *core.Attachment, after core.Pos) error {
+// goBack hides what is behind a position, and with files undoes what was changed
+// there. What was chosen since stays, and what the chat is called, if anything is left
+// of it: also where the files could not be undone.
+func goBack(ctx context.Context, o *offer, att *core.Attachment, after core.Pos, files bool) error {
 	st := att.State()
 	if err := forgets(ctx, o, st.Settings); err != nil {
 		return err
 	}
-	if err := att.Truncate(ctx, after); err != nil {
+	_, err := att.Rollback(ctx, after, true, files)
+	if now := att.State(); now.Messages == st.Messages && err != nil { // nothing was hidden
 		return err
+	} else if now.Messages > 0 && now.Title != st.Title {
+		err = errors.Join(err, att.Rename(ctx, st.Title))
 	}
-	if now := att.State(); now.Messages > 0 && now.Title != st.Title {
-		if err := att.Rename(ctx, st.Title); err != nil {
-			return err
-		}
-	}
-	return att.Set(ctx, st.Settings)
+	return errors.Join(err, att.Set(ctx, st.Settings))
 }
 
 // remark says something that does not become a part of the chat. It belongs to the

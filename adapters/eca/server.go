@@ -42,8 +42,11 @@ type Server struct {
 	log  *zap.Logger
 	conn *wire.Conn
 	pump *pump.Pump
-	end  context.CancelCauseFunc // ends the reading, and so the connection
-	wg   sync.WaitGroup          // every goroutine of the server
+	// within does something with the connection's context, for what happens because of
+	// what a session tells.
+	within func(func(context.Context))
+	end    context.CancelCauseFunc // ends the reading, and so the connection
+	wg     sync.WaitGroup          // every goroutine of the server
 
 	told  servers       // of the pump's goroutine
 	state atomic.Int32  // a phase
@@ -105,6 +108,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	})
 	s.pump = pump.New(s.conn.Writer())
 	ctx, left := context.WithCancelCause(ctx)
+	s.within = func(do func(context.Context)) { do(ctx) }
 	reading, end := context.WithCancelCause(ctx)
 	s.end = end
 	s.wg.Go(func() {

@@ -89,7 +89,14 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 	}
 	c := s.chatOf(p.ChatID)
 	c.queue.Go(func() {
-		if err := c.open(ctx, call, w, paged); errors.Is(err, core.ErrNotFound) {
+		err := c.open(ctx, w, paged, func(f *feed) {
+			res := eca.OpenResult{Found: true, ChatID: p.ChatID, Title: f.title, Selection: f.view.offer.selection(f.view.settings, f.view.plan)}
+			if paged {
+				res.Meta = f.page.meta()
+			}
+			s.answer(ctx, call, res, nil)
+		})
+		if errors.Is(err, core.ErrNotFound) {
 			s.reply(ctx, call, eca.OpenResult{Found: false}, nil)
 		} else if err != nil {
 			s.reply(ctx, call, eca.OpenResult{Found: false, Error: refused(err)}, nil)
@@ -98,14 +105,13 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 	return nil
 }
 
-func (c *chat) open(ctx context.Context, call *wire.Call, w window, paged bool) error {
+// open shows the chat anew, or a part of it; shown is done behind that. It belongs to
+// the queue.
+func (c *chat) open(ctx context.Context, w window, paged bool, shown func(*feed)) error {
 	o := c.srv.refresh(ctx)
 	sess, _, err := c.session(ctx, false)
 	if err != nil {
 		return err
-	}
-	if sess.Meta().Parent != "" { // its parent shows it
-		return core.ErrNotFound
 	}
 	att := c.att.Load()
 	if att == nil || att.Session() != sess { // none yet, or one that could not be stored
@@ -125,13 +131,7 @@ func (c *chat) open(ctx context.Context, call *wire.Call, w window, paged bool) 
 		c.srv.cleared(c.id)
 		c.srv.opened(c.id, title)
 	}
-	c.show(att, o, part, first, func(f *feed) {
-		res := eca.OpenResult{Found: true, ChatID: string(c.id), Title: title, Selection: f.view.offer.selection(f.view.settings, f.view.plan)}
-		if part != nil {
-			res.Meta = part.meta()
-		}
-		c.srv.answer(ctx, call, res, nil)
-	})
+	c.show(att, o, part, first, func(f *feed) { f.title = title; shown(f) })
 	return nil
 }
 

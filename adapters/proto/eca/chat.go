@@ -155,6 +155,9 @@ type OpenResult struct {
 	Error     *Refusal   `json:"error,omitempty"`
 }
 
+// LastCompaction is a cursor: where the agent's memory was compacted last.
+const LastCompaction = "lastCompaction"
+
 // PageMeta tells which part of a chat was shown. A cursor is null where nothing is
 // left on its side.
 type PageMeta struct {

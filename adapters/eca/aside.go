@@ -1,0 +1,88 @@
+package eca
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/core"
+)
+
+// What happens beside the conversation is told in the chat, as a text of the
+// system's.
+
+// compactedText says that the agent remembers a summary from here on.
+func compactedText(e core.Compacted) string {
+	text := "The conversation was compacted"
+	if e.Auto {
+		text += ", for the model's window was nearly full"
+	}
+	if e.Before > 0 && e.After > 0 {
+		text += fmt.Sprintf(": from %d to %d tokens", e.Before, e.After)
+	}
+	return text + ". The agent goes on with a summary of what stands above."
+}
+
+// revertedText says which files are what they were before, and which are not.
+func revertedText(e core.Reverted) string {
+	var done, left strings.Builder
+	for _, f := range e.Files {
+		if f.Why == "" {
+			done.WriteString("\n- " + f.Path)
+		} else {
+			left.WriteString("\n- " + f.Path + ": " + f.Why)
+		}
+	}
+	var parts []string
+	if done.Len() > 0 {
+		parts = append(parts, "File changes that were undone:"+done.String())
+	}
+	if left.Len() > 0 {
+		parts = append(parts, "Files that were left as they are:"+left.String())
+	}
+	if len(parts) == 0 {
+		return "There were no file changes to undo."
+	}
+	return strings.Join(parts, "\n")
+}
+
+// cited names a source of what the agent says. Views make a link of it, so only what
+// is a page or a file becomes one.
+func (v *View) cited(dst []byte, l core.Link) []byte {
+	title := cmp.Or(l.Title, l.Name, l.URI)
+	u, err := url.Parse(l.URI)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "file" {
+		text := title
+		if title != l.URI {
+			text += " (" + l.URI + ")"
+		}
+		return v.content(dst, eca.RoleAssistant, eca.TextContent{Type: eca.TypeText, Text: "\n`" + strings.ReplaceAll(text, "`", "'") + "`\n"})
+	}
+	return v.content(dst, eca.RoleAssistant, eca.URLContent{Type: eca.TypeURL, Title: title, URL: l.URI})
+}
+
+// moved shows the chat in which the user goes on, as if it had been asked for, if
+// the turn that says so was prompted here. The early documents cannot show a chat
+// that the client has not named. It belongs to the pump.
+func (c *chat) moved(turn core.TurnID, to core.SessionID) {
+	if c.srv.peerNow().dialect.early() || checkID(string(to)) != nil {
+		return
+	}
+	for pr := range c.running {
+		if pr.turn != turn {
+			continue
+		}
+		next := c.srv.chatOf(string(to))
+		c.srv.within(func(ctx context.Context) {
+			next.queue.Go(func() {
+				if err := next.open(ctx, wholeChat, false, func(*feed) {}); err != nil {
+					c.srv.pump.Do(func() { c.remark("The other chat cannot be shown: " + plain(err)) })
+				}
+			})
+		})
+		return
+	}
+}

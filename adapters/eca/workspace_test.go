@@ -1,0 +1,129 @@
+package eca_test
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/core"
+)
+
+// files is a workspace in memory: the paths and what they hold.
+type files map[string]string
+
+var workspace = files{
+	"/w/a.txt":        "one\ntwo\nthree\nfour\n",
+	"/w/src/main.go":  "package main\n",
+	"/w/src/main.txt": "notes\n",
+	"/w/secret.env":   "KEY=1\n",
+	"/home/b.txt":     "outside\n",
+}
+
+var _ core.Files = files{}
+
+// Find implements core.Files.
+func (f files) Find(_ context.Context, roots []string, query string, most int) []core.FileName {
+	var list []core.FileName
+	add := func(n core.FileName) {
+		if !slices.Contains(list, n) && len(list) < most {
+			list = append(list, n)
+		}
+	}
+	folder := ""
+	switch {
+	case strings.HasPrefix(query, "./"), strings.HasPrefix(query, "../"):
+		folder = path.Clean(path.Join(roots[0], query))
+	case strings.HasPrefix(query, "~"):
+		folder = path.Join("/home", strings.TrimPrefix(query, "~"))
+	case strings.HasPrefix(query, "/"):
+		folder = path.Clean(query)
+	}
+	paths := make([]string, 0, len(f))
+	for p := range f {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	for _, p := range paths {
+		if folder != "" {
+			if rest, in := strings.CutPrefix(p, strings.TrimSuffix(folder, "/")+"/"); in {
+				name, _, deeper := strings.Cut(rest, "/")
+				add(core.FileName{Path: path.Join(folder, name), Folder: deeper})
+			}
+			continue
+		}
+		if !strings.HasPrefix(p, roots[0]+"/") {
+			continue
+		}
+		if dir := path.Dir(p); dir != roots[0] && strings.Contains(dir[len(roots[0]):], query) {
+			add(core.FileName{Path: dir, Folder: true})
+		}
+		if strings.Contains(p[len(roots[0]):], query) {
+			add(core.FileName{Path: p})
+		}
+	}
+	return list
+}
+
+// Read implements core.Files.
+func (f files) Read(ctx context.Context, _ []string, r core.Reference) core.Block {
+	switch {
+	case strings.Contains(r.URL, "slow"):
+		<-ctx.Done()
+		return core.Resource{URI: r.URL, Text: "(The page could not be read: " + context.Cause(ctx).Error() + ")"}
+	case r.URL != "":
+		return core.Resource{URI: r.URL, MIME: "text/plain", Text: "the page"}
+	}
+	text, there := f[r.Path]
+	if !there {
+		var all strings.Builder
+		for _, n := range f.Find(ctx, []string{r.Path}, "", 10) {
+			if !n.Folder {
+				all.WriteString(n.Path + ": " + f[n.Path])
+			}
+		}
+		if all.Len() == 0 {
+			return core.Resource{URI: "file://" + r.Path, Text: "(The file could not be read: it does not exist)"}
+		}
+		return core.Resource{URI: "file://" + r.Path, Text: all.String()}
+	}
+	if r.Lines[0] > 0 {
+		lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+		from, to := min(r.Lines[0], len(lines)), min(r.Lines[1], len(lines))
+		return core.Resource{URI: fmt.Sprintf("file://%s#L%d-L%d", r.Path, from, to), Text: strings.Join(lines[from-1:to], ""), Lines: [2]int{from, to}}
+	}
+	return core.Resource{URI: "file://" + r.Path, Text: text}
+}
+
+// Undo implements core.Files. It takes its time.
+func (f files) Undo(_ context.Context, _ core.Meta, _ core.Editor, changes []core.Diff) []core.RevertedFile {
+	<-time.After(time.Second)
+	var list []core.RevertedFile
+	for _, d := range slices.Backward(changes) {
+		n := core.RevertedFile{Path: d.Path}
+		if len(list) > 0 {
+			n.Why = "it was changed since"
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// equip gives a profile what the workspace, the user's accounts and models are.
+func equip(prof *core.Profile) *core.Profile {
+	prof.Files = workspace
+	return prof
+}
+
+// doMore knows the rest of what an agent can be told to do.
+func doMore(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, error) {
+	switch verb {
+	case "compact":
+		return "", t.Emit(ctx, core.Compacted{Turn: t.ID(), Summary: rest, Before: 900, After: 20})
+	case "move":
+		return "", t.Emit(ctx, core.Moved{To: core.SessionID(rest), Title: "Elsewhere"})
+	}
+	return "", errModel
+}
