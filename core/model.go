@@ -47,6 +47,19 @@ type ModelInfo struct {
 	Thinks   bool
 	Offline  bool     // needs no network and is not a language model
 	Efforts  []string // names of the reasoning efforts it knows
+	Price    *Price   // nil: unknown
+}
+
+// Price is what a million tokens cost, in US dollars.
+type Price struct {
+	In, Out               float64
+	CacheRead, CacheWrite float64 // of the tokens in
+}
+
+// Cost is what an answer cost. Usage.In counts what a cache had and what it took.
+func (p Price) Cost(u Usage) float64 {
+	plain := max(u.In-u.CacheRead-u.CacheWrite, 0)
+	return (float64(plain)*p.In + float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite + float64(u.Out)*p.Out) / 1e6
 }
 
 // Model streams answers.

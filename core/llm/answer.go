@@ -20,6 +20,7 @@ const (
 // answer assembles one answer and yields it as deltas. A listener feeds it.
 type answer struct {
 	model   string
+	price   *core.Price // nil: unknown
 	request *core.Request
 	yield   func(core.Delta, error) bool
 	sent    int // characters of the request
@@ -196,6 +197,10 @@ func (a *answer) complete(ctx context.Context) error {
 	}
 	if a.usage == nil {
 		a.usage = &core.Usage{In: tokens(a.sent), Out: tokens(a.chars + a.args), Estimated: true}
+	}
+	if a.usage.Cost == nil && a.price != nil {
+		cost := a.price.Cost(*a.usage)
+		a.usage.Cost = &cost
 	}
 	a.emit(core.Delta{Kind: core.DeltaUsage, Usage: *a.usage})
 	if err := ctx.Err(); err != nil {

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -150,18 +151,35 @@ func (r *Registry) names() string {
 	return strings.Join(names, ", ")
 }
 
-// info describes one model. Of one that is not configured we suppose that it
-// takes tools and images: its service will say so if it does not.
+// info describes one model: as it is configured, else as the catalogue has it. Of
+// one that nobody knows we suppose that it takes tools and images: its service will
+// say so if it does not.
 func (p *provider) info(model string) core.ModelInfo {
-	info := core.ModelInfo{Tools: true, Images: true}
+	info, found := known(p.Name, model)
+	if !found {
+		info = core.ModelInfo{Tools: true, Images: true}
+	}
 	for _, m := range p.Models {
 		if m.ID == model || m.ID == p.Name+"/"+model {
-			info = m
+			info = configured(info, m, found)
 		}
 	}
 	info.ID, info.Provider = p.Name+"/"+model, p.Name
-	if info.Name == "" {
-		info.Name = model
+	info.Name = cmp.Or(info.Name, model)
+	return info
+}
+
+// configured puts what is configured over what was known before.
+func configured(info, m core.ModelInfo, found bool) core.ModelInfo {
+	if info.Tools = m.Tools; !found {
+		info.Images, info.Thinks = m.Images, m.Thinks
+	}
+	info.Name, info.Window, info.MaxOut = cmp.Or(m.Name, info.Name), cmp.Or(m.Window, info.Window), cmp.Or(m.MaxOut, info.MaxOut)
+	if m.Efforts != nil {
+		info.Efforts = m.Efforts
+	}
+	if m.Price != nil {
+		info.Price = m.Price
 	}
 	return info
 }

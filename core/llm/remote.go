@@ -79,7 +79,7 @@ func (m *remote) Info() core.ModelInfo { return m.info }
 // wrong, but for the end of ctx, which is ctx.Err().
 func (m *remote) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
 	return func(yield func(core.Delta, error) bool) {
-		a := &answer{model: m.info.ID, request: r, yield: yield}
+		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield}
 		if err := m.stream(ctx, r, a); err != nil && !a.gone {
 			yield(core.Delta{}, err)
 		}

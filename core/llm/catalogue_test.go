@@ -1,0 +1,86 @@
+package llm
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"strings"
+	"testing"
+
+	"dragoman/core"
+)
+
+// Every line of the catalogue is a model with a window, and the file says where it
+// is from, and under which terms.
+func TestCatalogue(t *testing.T) {
+	z, err := gzip.NewReader(bytes.NewReader(catalogueFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		provider, info, ok := catalogued(line)
+		if !ok || provider == "" || info.ID == "" || info.Name == "" || info.Window <= 0 || info.MaxOut <= 0 {
+			t.Errorf("%q is read as %q, %+v", line, provider, info)
+		}
+		n++
+	}
+	if n < 900 || !strings.Contains(string(text), "Generated on 20") || !strings.Contains(string(text), "MIT License") {
+		t.Errorf("%d models, head %.300s", n, text)
+	}
+	if len(Catalogue("gemini")) == 0 || len(Catalogue("anthropic")) == 0 || len(Catalogue("nobody")) != 0 {
+		t.Error("a provider is not found, or one that is not there")
+	}
+}
+
+// What is configured wins over the catalogue, and that over what we suppose.
+func TestInfo(t *testing.T) {
+	p := &provider{Provider: Provider{Name: "anthropic", Models: []core.ModelInfo{
+		{ID: "anthropic/claude-sonnet-4-6", Tools: true, Images: true, Window: 200_000}, {ID: "own", Tools: false, Window: 4096},
+	}}}
+	for _, tt := range []struct {
+		model          string
+		window, maxOut int
+		tools, priced  bool
+		name           string
+	}{
+		{"claude-sonnet-4-6", 200_000, 64_000, true, true, "Claude Sonnet 4.6"},
+		{"claude-opus-4-5", 200_000, 64_000, true, true, "Claude Opus 4.5 (latest)"},
+		{"own", 4096, 0, false, false, "own"},
+		{"other", 0, 0, true, false, "other"},
+	} {
+		got := p.info(tt.model)
+		if got.ID != "anthropic/"+tt.model || got.Window != tt.window || got.MaxOut != tt.maxOut || got.Tools != tt.tools || (got.Price != nil) != tt.priced || got.Name != tt.name {
+			t.Errorf("%s: %+v", tt.model, got)
+		}
+	}
+}
+
+func TestPrice(t *testing.T) {
+	p := core.Price{In: 3, Out: 15, CacheRead: 0.3, CacheWrite: 3.75}
+	u := core.Usage{In: 1_000_000, Out: 100_000, CacheRead: 500_000, CacheWrite: 100_000}
+	if got := p.Cost(u); got < 3.2249 || got > 3.2251 { // 0.4·3 + 0.5·0.3 + 0.1·3.75 + 0.1·15
+		t.Errorf("cost %v", got)
+	}
+}
+
+func BenchmarkCatalogue(b *testing.B) {
+	for b.Loop() {
+		z, err := gzip.NewReader(bytes.NewReader(catalogueFile))
+		if err != nil {
+			b.Fatal(err)
+		}
+		text, _ := io.ReadAll(z)
+		for line := range strings.Lines(string(text)) {
+			catalogued(line)
+		}
+	}
+}
