@@ -107,6 +107,7 @@ const (
 	PhaseWaiting    PhaseKind = "waiting"    // for the model's first word
 	PhaseGenerating PhaseKind = "generating" // the model speaks
 	PhaseCalling    PhaseKind = "calling"    // tools run
+	PhaseCompacting PhaseKind = "compacting" // the conversation is being summed up
 	PhaseRetrying   PhaseKind = "retrying"   // the model's service asked to wait
 )
 

@@ -21,6 +21,7 @@ const (
 	waitingText    = "Waiting model"
 	generatingText = "Generating"
 	callingText    = "Calling tool"
+	compactingText = "Summing the conversation up"
 	stoppedText    = "Prompt stopped"
 )
 
@@ -242,6 +243,8 @@ func (v *View) phase(dst []byte, e core.Phase) []byte {
 		return v.running(dst, generatingText)
 	case core.PhaseCalling:
 		return v.running(dst, callingText)
+	case core.PhaseCompacting:
+		return v.running(dst, compactingText)
 	case core.PhaseRetrying:
 		return v.running(dst, fmt.Sprintf("Waiting for the model's service, next try in %s", e.After.Round(time.Second)))
 	}

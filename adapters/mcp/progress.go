@@ -43,6 +43,8 @@ func phaseLine(p core.Phase) string {
 	switch p.Kind {
 	case core.PhaseWaiting:
 		return "waiting for the model"
+	case core.PhaseCompacting:
+		return "summing the conversation up"
 	case core.PhaseRetrying:
 		return fmt.Sprintf("the model's service is busy; next try in %s", p.After.Round(time.Second))
 	case core.PhaseGenerating, core.PhaseCalling: // what is generated and called has lines of its own

@@ -8,9 +8,6 @@ import (
 	"dragoman/core"
 )
 
-// summaryTool is how a phase names the work on a summary.
-const summaryTool = "compact"
-
 // makeRoom puts a summary in the place of the conversation if a request of now
 // would fill more of the model's window than it may. A summary that does not come
 // is told, and not tried for again in this turn. An error means that the turn must
@@ -118,7 +115,7 @@ func (e *noSummaryError) Unwrap() error { return e.err }
 // was; any other error means that the turn must end.
 func (c *conversation) compact(ctx context.Context, s summary) error {
 	t := s.turn
-	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseCalling, Tool: summaryTool}); err != nil {
+	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseCompacting}); err != nil {
 		return err
 	}
 	text, used, failed := c.summarize(ctx, s)

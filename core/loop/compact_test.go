@@ -319,7 +319,7 @@ func TestCompactCanceled(t *testing.T) {
 		defer r.close()
 		r.turn("hi")
 		id := r.prompt("go on")
-		r.read(func(ev core.Event) bool { return ev == core.Phase{Turn: id, Kind: core.PhaseCalling, Tool: "compact"} })
+		r.read(func(ev core.Event) bool { return ev == core.Phase{Turn: id, Kind: core.PhaseCompacting} })
 		synctest.Wait()
 		if err := r.session.Cancel(t.Context(), id, nil); err != nil {
 			t.Fatal(err)
