@@ -30,6 +30,7 @@ func New(opts Options) core.Toolbox {
 
 type toolbox struct {
 	opts  Options
+	net   fetcher
 	grace time.Duration // between SIGTERM and SIGKILL
 	most  int64         // bytes of a command's output that are kept
 }
@@ -38,7 +39,7 @@ type toolbox struct {
 // needs them, and need not exist before.
 func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
 	s := &toolset{
-		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace, most: b.most,
+		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace, most: b.most, net: b.net,
 		roots: map[string]*root{}, steps: map[stepKey]*step{},
 	}
 	for _, t := range []struct {
@@ -52,6 +53,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 		{writeSpec, s.prepareWrite},
 		{editSpec, s.prepareEdit},
 		{s.shell.spec(), s.prepareShell},
+		{fetchSpec, s.prepareFetch},
 		{planSpec, s.preparePlan},
 		{askSpec, s.prepareAsk},
 	} {
@@ -67,6 +69,7 @@ type toolset struct {
 	shell shell
 	grace time.Duration
 	most  int64
+	net   fetcher
 	tools []core.Tool // in the order in which Tools lists them
 
 	mu    sync.Mutex // guards the fields below
@@ -230,7 +233,7 @@ func (t *tool) recall(ctx context.Context, inv core.Invocation) (*step, error) {
 // approved reports whether an access was granted to the call.
 func approved(inv core.Invocation, want core.Access) bool {
 	for _, a := range inv.Access {
-		if a.Op == want.Op && a.Path == want.Path && a.Command == want.Command {
+		if a.Op == want.Op && a.Path == want.Path && a.Command == want.Command && a.URL == want.URL {
 			return true
 		}
 	}

@@ -3,6 +3,8 @@ package tools
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -26,6 +28,7 @@ type walk struct {
 	top    string   // the way to it from where ignore rules are counted, with slashes; "": here
 	rules  *ignores // that hold in dir
 	closed bool     // folders that could not be read were met
+	most   int      // entries of one folder that are looked at; 0: all
 }
 
 // walkFrom prepares a walk through a place that must be a folder. The ignore
@@ -101,9 +104,7 @@ func (w *walk) list(ctx context.Context, rel string, depth int, rules *ignores, 
 		w.closed = true
 		return true, nil
 	}
-	if rel != "." && slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" }) {
-		rules = rules.add(w.dir, path.Join(w.top, rel), path.Join(rel, ".gitignore"))
-	}
+	rules = w.rulesOf(rel, list, rules)
 	for _, d := range list {
 		e := entry{rel: path.Join(rel, d.Name()), name: d.Name(), kind: d.Type(), depth: depth}
 		if vcs(e.name) || rules.match(path.Join(w.top, e.rel), d.IsDir()) {
@@ -120,14 +121,22 @@ func (w *walk) list(ctx context.Context, rel string, depth int, rules *ignores, 
 	return true, nil
 }
 
+// rulesOf adds the rules of a folder's own ignore file to those from above it.
+func (w *walk) rulesOf(rel string, list []fs.DirEntry, rules *ignores) *ignores {
+	if rel != "." && slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" }) {
+		return rules.add(w.dir, path.Join(w.top, rel), path.Join(rel, ".gitignore"))
+	}
+	return rules
+}
+
 func (w *walk) read(rel string) ([]fs.DirEntry, error) {
 	f, err := w.dir.Open(rel)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	list, err := f.ReadDir(-1)
-	if err != nil {
+	list, err := f.ReadDir(max(w.most, 0))
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })

@@ -1,0 +1,281 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/core"
+)
+
+const (
+	maxLooked  = 50_000          // entries that Find looks at
+	maxListed  = 5_000           // of one folder
+	maxResults = 1_000           // that Find returns, whatever was asked for
+	findTime   = 2 * time.Second // then what was found by then has to do
+)
+
+// FilesOptions configures Files. The zero value is usable.
+type FilesOptions struct {
+	// Policy says what a reference must not read: what it denies to read_file and
+	// web_fetch. That it would ask for something does not matter, since the user is
+	// who refers to it. nil: no rule forbids anything.
+	Policy core.Policy
+}
+
+// Files is the workspace as prompts refer to it. It keeps nothing between calls
+// and may be used by any goroutine.
+type Files struct {
+	opts FilesOptions
+	net  fetcher
+}
+
+var _ core.Files = (*Files)(nil)
+
+// NewFiles returns Files. It does nothing else.
+func NewFiles(opts FilesOptions) *Files { return &Files{opts: opts} }
+
+// borrowed is a host for the length of one call. Places need no more of it.
+type borrowed struct {
+	core.ToolHost
+
+	meta   core.Meta
+	editor core.Editor
+}
+
+func (b borrowed) Meta() core.Meta     { return b.meta }
+func (b borrowed) Editor() core.Editor { return b.editor }
+
+// desk is a toolset for one call; close gives its roots back.
+func desk(m core.Meta, e core.Editor) *toolset {
+	return &toolset{host: borrowed{meta: m, editor: e}, roots: map[string]*root{}, steps: map[stepKey]*step{}}
+}
+
+func deskOf(roots []string) *toolset {
+	m := core.Meta{Roots: roots}
+	if len(roots) > 0 {
+		m.Cwd = roots[0]
+	}
+	return desk(m, nil)
+}
+
+// Find implements core.Files. It looks at no more than 50,000 entries and for no
+// longer than two seconds, nearer ones first; what it has found by then it
+// returns.
+func (f *Files) Find(ctx context.Context, roots []string, query string, most int) []core.FileName {
+	if most = min(most, maxResults); most <= 0 {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, findTime)
+	defer stop()
+	s := deskOf(roots)
+	defer s.Close()
+	if dir, name, ok := listing(s.host.Meta().Cwd, query); ok {
+		return listFolder(dir, name, most)
+	}
+	r := ranking{query: strings.ToLower(filepath.ToSlash(query)), most: most}
+	tops := s.outermost()
+	for i, top := range tops {
+		s.findIn(ctx, top, &r, maxLooked*(i+1)/len(tops))
+	}
+	return r.best()
+}
+
+// listing recognises a query that begins with a folder: the folder, and the
+// beginning of a name in it.
+func listing(cwd, query string) (dir, name string, ok bool) {
+	q := filepath.ToSlash(query)
+	switch {
+	case q == "~" || strings.HasPrefix(q, "~/"):
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", "", false
+		}
+		if q == "~" {
+			q = "~/"
+		}
+		q = filepath.ToSlash(home) + q[1:]
+	case q == "." || q == "..":
+		q = path.Join(filepath.ToSlash(cwd), q) + "/"
+	case strings.HasPrefix(q, "./"), strings.HasPrefix(q, "../"):
+		q = strings.TrimSuffix(filepath.ToSlash(cwd), "/") + "/" + q
+	case strings.HasPrefix(q, "/"), filepath.IsAbs(query):
+	default:
+		return "", "", false
+	}
+	if cwd == "" && strings.HasPrefix(query, ".") || strings.ContainsRune(q, 0) || len(q) > 16<<10 {
+		return "", "", false
+	}
+	if strings.HasSuffix(q, "/..") {
+		q += "/"
+	}
+	i := strings.LastIndexByte(q, '/')
+	dir, name = filepath.Clean(filepath.FromSlash(q[:i+1])), q[i+1:]
+	return dir, name, filepath.IsAbs(dir)
+}
+
+// listFolder lists what in a folder begins with a name: folders first. Names that
+// begin with a dot are left out unless they are asked for.
+func listFolder(dir, name string, most int) []core.FileName {
+	real, err := resolve(dir)
+	if err != nil || refusePseudo(real) != nil {
+		return nil
+	}
+	f, err := os.OpenFile(real, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(maxListed) // what can be read of it
+	var list []core.FileName
+	for _, e := range entries {
+		n := e.Name()
+		if len(n) < len(name) || !strings.EqualFold(n[:len(name)], name) || n[0] == '.' && !strings.HasPrefix(name, ".") {
+			continue
+		}
+		if kind := targetOf(e.Type(), func() (fs.FileInfo, error) { return os.Stat(filepath.Join(real, n)) }); kind.IsRegular() || kind.IsDir() {
+			list = append(list, core.FileName{Path: filepath.Join(dir, n), Folder: kind.IsDir()})
+		}
+	}
+	slices.SortFunc(list, func(a, b core.FileName) int {
+		if a.Folder != b.Folder {
+			if a.Folder {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Path, b.Path)
+	})
+	return list[:min(len(list), most)]
+}
+
+// targetOf is what an entry is, or the link that it is leads to.
+func targetOf(kind fs.FileMode, stat func() (fs.FileInfo, error)) fs.FileMode {
+	if kind&fs.ModeSymlink == 0 {
+		return kind
+	}
+	info, err := stat()
+	if err != nil {
+		return fs.ModeIrregular
+	}
+	return info.Mode().Type()
+}
+
+// outermost lists the roots that lie in no other one.
+func (s *toolset) outermost() (list []*root) {
+	all := s.rootsOf(s.host.Meta())
+	for i, r := range all {
+		if !slices.ContainsFunc(all, func(o *root) bool {
+			_, in := within(o.real, r.real)
+			return in && o.real != r.real
+		}) && !slices.ContainsFunc(all[:i], func(o *root) bool { return o.real == r.real }) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// findIn ranks what is below a root, until so many entries were looked at in all.
+func (s *toolset) findIn(ctx context.Context, top *root, r *ranking, until int) {
+	w, done, err := s.walkFrom(place{name: top.given, real: top.real, show: top.given, root: top})
+	if err != nil {
+		return
+	}
+	defer done()
+	w.most = maxListed
+	w.wide(ctx, func(e entry) (into, on bool) {
+		r.looked++
+		if kind := targetOf(e.kind, func() (fs.FileInfo, error) { return w.dir.Stat(e.rel) }); kind.IsDir() || kind.IsRegular() {
+			r.add(e, core.FileName{Path: filepath.Join(top.given, filepath.FromSlash(e.rel)), Folder: kind.IsDir()})
+		}
+		return true, r.looked < until && !r.full()
+	})
+}
+
+// ranking keeps the best of what was found.
+type ranking struct {
+	query  string // in lower case, with slashes
+	most   int
+	looked int
+	list   []ranked
+}
+
+type ranked struct {
+	core.FileName
+	class int // how well it fits; 0 is best
+	depth int
+	size  int // of the path from the root
+}
+
+// add takes an entry if it fits.
+func (r *ranking) add(e entry, f core.FileName) {
+	class := fit(r.query, strings.ToLower(e.name), strings.ToLower(e.rel))
+	if class < 0 {
+		return
+	}
+	r.list = append(r.list, ranked{f, class, e.depth, len(e.rel)})
+	if len(r.list) >= 8*r.most+1000 {
+		r.sort()
+		r.list = r.list[:r.most]
+	}
+}
+
+// full reports whether nothing better can come: everything fits an empty query,
+// and the nearest came first.
+func (r *ranking) full() bool { return r.query == "" && len(r.list) >= r.most }
+
+func (r *ranking) sort() {
+	slices.SortFunc(r.list, func(a, b ranked) int {
+		if c := cmp.Compare(a.class, b.class); c != 0 {
+			return c
+		}
+		if r.query == "" {
+			return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.Path, b.Path))
+		}
+		return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.Path, b.Path))
+	})
+}
+
+func (r *ranking) best() []core.FileName {
+	r.sort()
+	var list []core.FileName
+	for _, f := range r.list[:min(len(r.list), r.most)] {
+		list = append(list, f.FileName)
+	}
+	return list
+}
+
+// fit says how well a query fits an entry: 0 its name, 1 the beginning of it, 2 a
+// part of it, 3 a part of its path, 4 letters of its path in their order; -1 not
+// at all. All are in lower case.
+func fit(query, name, rel string) int {
+	switch {
+	case query == "":
+		return 0
+	case name == query || rel == query:
+		return 0
+	case strings.HasPrefix(name, query):
+		return 1
+	case strings.Contains(name, query):
+		return 2
+	case strings.Contains(rel, query):
+		return 3
+	}
+	for _, c := range query {
+		if c == ' ' {
+			continue
+		}
+		i := strings.IndexRune(rel, c)
+		if i < 0 {
+			return -1
+		}
+		rel = rel[i+len(string(c)):]
+	}
+	return 4
+}

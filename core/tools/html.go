@@ -1,0 +1,217 @@
+package tools
+
+import (
+	"io"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// htmlText is a page as a reader sees it, roughly: its text with headings, lists,
+// links and preformatted lines, without scripts, styles and forms. It is read as
+// a stream of tags, so a page that nests without end costs nothing more.
+func htmlText(page string, base *url.URL) string {
+	z := html.NewTokenizer(strings.NewReader(page))
+	p := prose{base: base}
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			if z.Err() != io.EOF { //nolint:errorlint // the tokenizer's own
+				p.text("[the page cannot be read any further]")
+			}
+			return p.done()
+		case html.TextToken:
+			p.text(string(z.Text()))
+		case html.StartTagToken, html.SelfClosingTagToken:
+			p.start(z.Token())
+		case html.EndTagToken:
+			p.end(z.Token().DataAtom)
+		case html.CommentToken, html.DoctypeToken:
+		}
+	}
+}
+
+// prose is the text of a page as it is written.
+type prose struct {
+	base *url.URL
+	out  strings.Builder
+
+	hidden atom.Atom // what is being left out, up to its end; 0: nothing
+	deep   int       // how often that has begun
+	pre    int       // nested preformatted parts
+	blank  bool      // a blank is due before the next word
+	lines  int       // line ends at the end of out
+	link   string    // where the link that is open leads
+	at     int       // where its text begins in out
+}
+
+// start takes a tag that begins something.
+func (p *prose) start(t html.Token) {
+	if p.hidden != 0 {
+		if t.DataAtom == p.hidden && t.Type == html.StartTagToken {
+			p.deep++
+		}
+		return
+	}
+	switch t.DataAtom {
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Select, atom.Nav:
+		if t.Type == html.StartTagToken {
+			p.hidden, p.deep = t.DataAtom, 1
+		}
+	case atom.Title, atom.H1:
+		p.paragraph("# ")
+	case atom.H2:
+		p.paragraph("## ")
+	case atom.H3:
+		p.paragraph("### ")
+	case atom.H4, atom.H5, atom.H6:
+		p.paragraph("#### ")
+	case atom.Li:
+		p.newline(1)
+		p.write("- ")
+	case atom.Br:
+		p.newline(1)
+		p.lines = min(p.lines, 1)
+	case atom.Pre:
+		p.newline(2)
+		p.pre++
+		p.write("```\n")
+	case atom.Td, atom.Th:
+		if p.lines == 0 && p.out.Len() > 0 {
+			p.write(" | ")
+		}
+	case atom.A:
+		p.begin(t)
+	default:
+		if block(t.DataAtom) {
+			p.newline(spacing(t.DataAtom))
+		}
+	}
+}
+
+// end takes a tag that ends something.
+func (p *prose) end(a atom.Atom) {
+	if p.hidden != 0 {
+		if a == p.hidden {
+			if p.deep--; p.deep == 0 {
+				p.hidden = 0
+			}
+		}
+		return
+	}
+	switch a {
+	case atom.Pre:
+		if p.pre > 0 {
+			p.pre--
+			p.newline(1)
+			p.write("```")
+			p.newline(2)
+		}
+	case atom.A:
+		p.close()
+	case atom.Title, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		p.newline(2)
+	default:
+		if block(a) {
+			p.newline(spacing(a))
+		}
+	}
+}
+
+func block(a atom.Atom) bool {
+	switch a {
+	case atom.P, atom.Div, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Main, atom.Aside, atom.Ul, atom.Ol, atom.Dl, atom.Dt, atom.Dd, atom.Tr,
+		atom.Table, atom.Blockquote, atom.Hr, atom.Figure, atom.Figcaption, atom.Form, atom.Fieldset, atom.Details, atom.Summary, atom.Li, atom.Body:
+		return true
+	}
+	return false
+}
+
+// spacing is how many line ends stand around a block.
+func spacing(a atom.Atom) int {
+	switch a {
+	case atom.Tr, atom.Li, atom.Dt, atom.Dd, atom.Div:
+		return 1
+	}
+	return 2
+}
+
+func (p *prose) paragraph(mark string) {
+	p.newline(2)
+	p.write(mark)
+}
+
+// newline makes sure that n line ends are there, unless nothing is.
+func (p *prose) newline(n int) {
+	p.blank = false
+	if p.out.Len() == 0 {
+		return
+	}
+	for ; p.lines < n; p.lines++ {
+		p.out.WriteByte('\n')
+	}
+}
+
+func (p *prose) write(s string) {
+	if s == "" {
+		return
+	}
+	p.out.WriteString(s)
+	rest := strings.TrimRight(s, "\n")
+	if p.lines = len(s) - len(rest); rest == "" {
+		p.lines = min(p.lines+1, 2)
+	}
+}
+
+// text takes text between tags.
+func (p *prose) text(s string) {
+	if p.hidden != 0 {
+		return
+	}
+	if p.pre > 0 {
+		p.write(s)
+		return
+	}
+	if s != strings.TrimLeft(s, " \t\r\n\f") {
+		p.blank = true
+	}
+	for _, word := range strings.Fields(s) {
+		if p.blank && p.lines == 0 && p.out.Len() > 0 && !strings.HasSuffix(p.out.String()[max(0, p.out.Len()-1):], " ") {
+			p.out.WriteByte(' ')
+		}
+		p.write(word)
+		p.blank = true
+	}
+	if s != "" && s == strings.TrimRight(s, " \t\r\n\f") {
+		p.blank = false
+	}
+}
+
+// begin opens a link.
+func (p *prose) begin(t html.Token) {
+	p.close()
+	for _, a := range t.Attr {
+		if a.Key != "href" || p.base == nil {
+			continue
+		}
+		u, err := p.base.Parse(strings.TrimSpace(a.Val))
+		if err == nil && (u.Scheme == "http" || u.Scheme == "https") && !strings.HasPrefix(strings.TrimSpace(a.Val), "#") {
+			p.link, p.at = u.String(), p.out.Len()
+		}
+	}
+}
+
+// close writes where the open link leads, behind its text.
+func (p *prose) close() {
+	if p.link != "" && p.out.Len() > p.at && strings.TrimSpace(p.out.String()[p.at:]) != "" {
+		p.write(" <" + p.link + ">")
+	}
+	p.link = ""
+}
+
+func (p *prose) done() string {
+	p.close()
+	return strings.TrimSpace(p.out.String()) + "\n"
+}

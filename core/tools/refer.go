@@ -1,0 +1,332 @@
+package tools
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"dragoman/core"
+)
+
+const (
+	maxAttached = 256 << 10 // of text that one reference stands for
+	maxEntries  = 5_000     // of a folder that are looked at for it
+	maxRest     = 500       // of what is only named
+)
+
+// Read implements core.Files. A file's text is a Resource with the lines that it
+// is, cut at 256 KiB; a picture is an Image; a folder is the text of its files,
+// each below its path, and the names of the rest; a URL is the text of a page.
+// What cannot be read is a Resource whose text says why, in brackets. A file is
+// read as it is on the disk.
+func (f *Files) Read(ctx context.Context, roots []string, r core.Reference) core.Block {
+	if r.URL != "" {
+		return f.readURL(ctx, r.URL)
+	}
+	if !filepath.IsAbs(r.Path) {
+		return unread(r.Path, errors.New("its path is not absolute"))
+	}
+	s := deskOf(roots)
+	defer s.Close()
+	p, err := s.locate(filepath.Clean(r.Path))
+	if err != nil {
+		return unread(fileURI(r.Path), err)
+	}
+	uri := fileURI(p.name)
+	if err = refuseKeys(p); err == nil {
+		err = f.forbids(readSpec, s.host.Meta(), p.access(core.OpRead))
+	}
+	if err != nil {
+		return unread(uri, err)
+	}
+	h, err := s.reach(p, false)
+	if err != nil {
+		return unread(uri, explain(p, err))
+	}
+	defer h.close()
+	info, err := h.stat()
+	switch {
+	case err != nil:
+		return unread(uri, explain(p, err))
+	case info.IsDir():
+		return f.readFolder(ctx, s, p)
+	}
+	b, err := readAttached(h, uri, r.Lines)
+	if err != nil {
+		return unread(uri, explain(p, err))
+	}
+	return b
+}
+
+// unread stands for what cannot be read.
+func unread(uri string, err error) core.Block {
+	return core.Resource{URI: uri, MIME: "text/plain", Text: "[It could not be read: " + err.Error() + "]"}
+}
+
+// fileURI names a file as a URI.
+func fileURI(path string) string {
+	path = filepath.ToSlash(path)
+	if runtime.GOOS == "windows" && !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+// forbids asks the policy whether a rule forbids what a reference would do.
+func (f *Files) forbids(spec core.Spec, m core.Meta, access core.Access) error {
+	if f.opts.Policy == nil {
+		return nil
+	}
+	args, err := json.Marshal(map[string]string{"path": access.Path, "url": access.URL})
+	if err != nil {
+		return err
+	}
+	v := f.opts.Policy.Decide(core.Check{
+		Call: core.Call{Server: spec.Server, Tool: spec.Name, Kind: spec.Kind, Args: args}, Spec: spec, Access: []core.Access{access}, Meta: m,
+	})
+	if v.Effect == core.Deny {
+		return errors.New(v.Why)
+	}
+	return nil
+}
+
+func (f *Files) readURL(ctx context.Context, raw string) core.Block {
+	allowed := func(u *url.URL) error {
+		return f.forbids(fetchSpec, core.Meta{}, core.Access{Op: core.OpNet, URL: u.String()})
+	}
+	u, err := parseURL(raw)
+	if err == nil {
+		err = allowed(u)
+	}
+	if err != nil {
+		return unread(raw, err)
+	}
+	net := f.net
+	net.hop = func(_, to *url.URL) error { return allowed(to) }
+	p, err := net.get(ctx, u.String())
+	if err != nil {
+		return unread(raw, err)
+	}
+	body, more := cutText(p.text)
+	if more || p.cut {
+		body += "\n[the page is longer: this is its beginning]"
+	}
+	return core.Resource{URI: raw, MIME: p.mime, Text: body}
+}
+
+// cutText is as much of a text as one reference stands for.
+func cutText(s string) (short string, more bool) {
+	if len(s) <= maxAttached {
+		return s, false
+	}
+	return string(s[:firstLines([]byte(s), len(s), maxAttached)]), true
+}
+
+// readAttached reads a file: a picture, or text.
+func readAttached(h shelf, uri string, lines [2]int) (core.Block, error) {
+	file, info, err := h.regular()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 64<<10)
+	head, err := in.Peek(sniffed)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if kind := imageType(head); kind != "" {
+		data, err := io.ReadAll(io.LimitReader(in, maxImage+1))
+		if err == nil && len(data) > maxImage {
+			err = fmt.Errorf("it is a picture of more than %d MB", maxImage>>20)
+		}
+		return core.Image{MIME: kind, Data: data, URI: uri}, err
+	}
+	if isBinary(head) {
+		return nil, fmt.Errorf("it is binary (%d bytes)", info.Size())
+	}
+	part, err := readPart(in, lines)
+	if err == nil && part.total > 0 && part.text == "" && lines[0] > part.total { // the last line stands for what is past the end
+		if _, err = file.Seek(0, io.SeekStart); err == nil {
+			part, err = readPart(bufio.NewReaderSize(file, 64<<10), [2]int{part.total, part.total})
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return part.resource(uri, lines), nil
+}
+
+// part is some lines of a file.
+type part struct {
+	text        string
+	first, last int  // lines in text; last 0: none
+	total       int  // lines seen
+	cut         bool // there was no room for all that was asked for
+}
+
+// readPart reads lines, 1-based and inclusive, and no further than it must.
+func readPart(in *bufio.Reader, lines [2]int) (part, error) {
+	first, last := max(lines[0], 1), lines[1]
+	if lines[0] > 0 && last < first && last != 0 {
+		last = first
+	}
+	p := part{first: first}
+	var out []byte
+	var seen int64
+	begun := true // the next piece begins a line
+	for {
+		piece, err := in.ReadSlice('\n')
+		if seen += int64(len(piece)); seen > maxScan {
+			return p, fmt.Errorf("line %d is more than %d MB into it", first, maxScan>>20)
+		}
+		if len(piece) > 0 {
+			if begun {
+				p.total++
+			}
+			begun = err == nil
+			if p.total >= first && (last == 0 || p.total <= last) {
+				if room := maxAttached - len(out); len(piece) > room {
+					out, p.cut = append(out, piece[:room]...), true
+				} else {
+					out = append(out, piece...)
+				}
+				p.last = p.total
+			}
+		}
+		if errors.Is(err, io.EOF) || p.cut || last > 0 && p.total >= last && begun {
+			break
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return p, err
+		}
+	}
+	p.text = strings.ToValidUTF8(string(out), "\ufffd")
+	return p, nil
+}
+
+// resource is the part as a block. That something is missing is said in it.
+func (p part) resource(uri string, lines [2]int) core.Resource {
+	r := core.Resource{URI: uri, MIME: "text/plain", Text: p.text}
+	if lines != [2]int{} && p.last > 0 {
+		r.Lines = [2]int{p.first, p.last}
+	}
+	if p.cut {
+		r.Text += fmt.Sprintf("\n[it is longer: this is its text up to line %d]", p.last)
+	}
+	return r
+}
+
+// readFolder is the text of a folder's files, and what else there is.
+func (f *Files) readFolder(ctx context.Context, s *toolset, p place) core.Block {
+	uri := fileURI(p.name)
+	w, done, err := s.walkFrom(p)
+	if err != nil {
+		return unread(uri, err)
+	}
+	defer done()
+	w.most = maxListed
+	b := bundle{files: f, set: s, at: p, dir: w.dir}
+	looked := 0
+	err = w.each(ctx, func(e entry) (into, on bool) {
+		if looked++; looked > maxEntries {
+			return false, false
+		}
+		b.add(e)
+		return true, true
+	})
+	if err != nil {
+		return unread(uri, explain(p, err))
+	}
+	return core.Resource{URI: uri, MIME: "text/plain", Text: b.text(looked > maxEntries, w.closed)}
+}
+
+// bundle is the text of many files.
+type bundle struct {
+	files *Files
+	set   *toolset
+	at    place
+	dir   *os.Root
+	out   strings.Builder
+	rest  []string // what is named only
+	more  int      // and not even that
+	buf   []byte
+}
+
+func (b *bundle) add(e entry) {
+	if e.kind.IsDir() {
+		return
+	}
+	if why := b.take(e); why != "" {
+		if len(b.rest) >= maxRest {
+			b.more++
+			return
+		}
+		b.rest = append(b.rest, visible(e.rel)+" ("+why+")")
+	}
+}
+
+// take adds a file's text, or says why it does not.
+func (b *bundle) take(e entry) string {
+	switch {
+	case e.kind&fs.ModeSymlink != 0:
+		return "a link"
+	case !e.kind.IsRegular():
+		return "not a file"
+	case keyFile(e.name):
+		return "may hold keys"
+	}
+	q := place{name: filepath.Join(b.at.name, filepath.FromSlash(e.rel)), real: filepath.Join(b.at.real, filepath.FromSlash(e.rel)), root: b.at.root}
+	if b.files.forbids(readSpec, b.set.host.Meta(), q.access(core.OpRead)) != nil {
+		return "forbidden by a rule"
+	}
+	head := "=== " + visible(e.rel) + " ===\n"
+	info, err := b.dir.Lstat(e.rel)
+	if err != nil {
+		return "cannot be read"
+	}
+	if int64(maxAttached-b.out.Len()-len(head)-2) < info.Size() {
+		return fmt.Sprintf("no room for its %d bytes", info.Size())
+	}
+	var data []byte
+	data, _, b.buf = slurp(b.dir, e.rel, b.buf)
+	if len(data) == 0 {
+		if info.Size() > 0 {
+			return "not text"
+		}
+		return "empty"
+	}
+	body := strings.ToValidUTF8(string(data), "\ufffd")
+	if b.out.Len()+len(head)+len(body)+2 > maxAttached { // it has grown, or had invalid bytes
+		return "no room"
+	}
+	b.out.WriteString(head + strings.TrimSuffix(body, "\n") + "\n\n")
+	return ""
+}
+
+// text is the bundle as it is attached.
+func (b *bundle) text(stopped, closed bool) string {
+	if len(b.rest) > 0 {
+		b.out.WriteString("Not shown:\n")
+		for _, name := range b.rest {
+			b.out.WriteString("- " + name + "\n")
+		}
+	}
+	b.out.WriteString(notes(
+		note(b.more > 0, fmt.Sprintf("%d more are not shown", b.more)),
+		note(stopped, fmt.Sprintf("only the first %d entries were looked at", maxEntries)),
+		note(closed, "some folders could not be read"),
+	))
+	if b.out.Len() == 0 {
+		return "[The folder is empty.]"
+	}
+	return b.out.String()
+}

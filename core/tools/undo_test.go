@@ -1,0 +1,146 @@
+package tools
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/core"
+)
+
+func TestUndo(t *testing.T) {
+	diff := func(old, now string) core.Diff { return core.Diff{Old: old, New: now} }
+	created := func(now string) core.Diff { return core.Diff{New: now, Created: true} }
+	for _, c := range []struct {
+		name    string
+		now     string // "-": there is none
+		changes []core.Diff
+		want    string
+		why     string
+	}{
+		{"one change", "b", []core.Diff{diff("a", "b")}, "a", ""},
+		{"already as before", "a", []core.Diff{diff("a", "b")}, "a", ""},
+		{"changed since", "c", []core.Diff{diff("a", "b")}, "c", "changed since"},
+		{"removed since", "-", []core.Diff{diff("a", "b")}, "-", "changed since"},
+		{"created", "b", []core.Diff{created("b")}, "-", ""},
+		{"created, removed since", "-", []core.Diff{created("b")}, "-", ""},
+		{"created, changed since", "c", []core.Diff{created("b")}, "c", "changed since"},
+		{"created empty", "", []core.Diff{created("")}, "-", ""},
+		{"emptied", "", []core.Diff{diff("a", "")}, "a", ""},
+		{"a chain", "c", []core.Diff{created("a"), diff("a", "b"), diff("b", "c")}, "-", ""},
+		{"a chain, halfway back", "b", []core.Diff{diff("a", "b"), diff("b", "c")}, "a", ""},
+		{"a chain, back already", "a", []core.Diff{diff("a", "b"), diff("b", "c")}, "a", ""},
+		{"a chain, changed since", "x", []core.Diff{diff("a", "b"), diff("b", "c")}, "x", "changed since"},
+		{"a chain, changed in between", "d", []core.Diff{diff("a", "b"), diff("b2", "d")}, "b2", "changed in between"},
+		{"there and back", "a", []core.Diff{diff("a", "b"), diff("b", "a")}, "a", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBed(t)
+			path := filepath.Join(b.dir, "f.txt")
+			if c.now != "-" {
+				b.put("f.txt", c.now)
+			}
+			for i := range c.changes {
+				c.changes[i].Path = path
+			}
+			list := NewFiles(FilesOptions{}).Undo(t.Context(), b.meta, nil, c.changes)
+			if len(list) != 1 || list[0].Path != path || (list[0].Why == "") != (c.why == "") || !strings.Contains(list[0].Why, c.why) {
+				t.Errorf("got %+v, want %q", list, c.why)
+			}
+			now, err := os.ReadFile(path)
+			if os.IsNotExist(err) {
+				now = []byte("-")
+			}
+			if string(now) != c.want {
+				t.Errorf("the file is %q, want %q", now, c.want)
+			}
+		})
+	}
+}
+
+// What the tools' own calls changed is undone, file by file, the last first.
+func TestUndoCalls(t *testing.T) {
+	b := newBed(t)
+	if err := os.Chmod(b.put("a.sh", "one\r\n"), 0o751); err != nil {
+		t.Fatal(err)
+	}
+	var changes []core.Diff
+	do := func(tool string, args m) {
+		t.Helper()
+		inv, pv, err := b.preview(tool, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.finish(tool, inv); err != nil {
+			t.Fatal(err)
+		}
+		changes = append(changes, pv.Content[0].(core.Diff))
+	}
+	do("edit_file", m{"path": "a.sh", "old": "one", "new": "two"})
+	do("write_file", m{"path": "new/b.txt", "content": "b"})
+	do("write_file", m{"path": "a.sh", "content": "three"})
+	list := NewFiles(FilesOptions{}).Undo(t.Context(), b.meta, nil, changes)
+	if len(list) != 2 || list[0].Path != filepath.Join(b.dir, "a.sh") || list[1].Path != filepath.Join(b.dir, "new", "b.txt") || list[0].Why+list[1].Why != "" {
+		t.Errorf("got %+v", list)
+	}
+	if got := b.get("a.sh"); got != "one\r\n" {
+		t.Errorf("a.sh: %q", got)
+	}
+	if info, err := os.Stat(filepath.Join(b.dir, "a.sh")); err != nil || info.Mode().Perm() != 0o751 {
+		t.Errorf("its mode is %v %v", info.Mode(), err)
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "new", "b.txt")); !os.IsNotExist(err) {
+		t.Errorf("the new file is still there: %v", err)
+	}
+}
+
+func TestUndoStaysInside(t *testing.T) {
+	b := newBed(t)
+	out := b.put(filepath.Join(b.away, "f"), "b")
+	b.link(out, "link")
+	b.link(b.away, "dir")
+	for _, path := range []string{out, filepath.Join(b.dir, "link"), filepath.Join(b.dir, "dir", "f"), filepath.Join(b.dir, "..", "app-evil", "f"), "f", "/proc/self/comm"} {
+		for _, d := range []core.Diff{{Path: path, Old: "evil", New: "b"}, {Path: path, New: "b", Created: true}} {
+			list := NewFiles(FilesOptions{}).Undo(t.Context(), b.meta, nil, []core.Diff{d})
+			if len(list) != 1 || list[0].Why == "" {
+				t.Errorf("%s: %+v", path, list)
+			}
+		}
+	}
+	if got := b.get(out); got != "b" {
+		t.Errorf("a file outside is now %q", got)
+	}
+}
+
+// The editor's text is what counts, and it is changed there.
+func TestUndoInEditor(t *testing.T) {
+	b := newBed(t)
+	path := b.put("a.txt", "on the disk")
+	e := &buffers{caps: core.EditorCaps{ReadFile: true, WriteFile: true}, texts: map[string]string{path: "new"}}
+	list := NewFiles(FilesOptions{}).Undo(t.Context(), b.meta, e, []core.Diff{{Path: path, Old: "old", New: "new"}})
+	if len(list) != 1 || list[0].Why != "" || e.texts[path] != "old" || len(e.wrote) != 1 || e.wrote[0].Session != "s1" {
+		t.Errorf("%+v, the editor has %q", list, e.texts[path])
+	}
+	if got := b.get("a.txt"); got != "on the disk" {
+		t.Errorf("the disk was written: %q", got)
+	}
+	// What the user typed since is not lost, saved or not.
+	made := b.put("made.txt", "new")
+	e.texts[made] = "new, and typed on"
+	list = NewFiles(FilesOptions{}).Undo(t.Context(), b.meta, e, []core.Diff{{Path: made, New: "new", Created: true}})
+	if len(list) != 1 || !strings.Contains(list[0].Why, "changed since") || b.get("made.txt") != "new" {
+		t.Errorf("%+v", list)
+	}
+	e.texts[made] = "new"
+	b.put("made.txt", "saved by somebody else")
+	list = NewFiles(FilesOptions{}).Undo(t.Context(), b.meta, e, []core.Diff{{Path: made, New: "new", Created: true}})
+	if len(list) != 1 || !strings.Contains(list[0].Why, "changed since") {
+		t.Errorf("%+v", list)
+	}
+	b.put("made.txt", "new")
+	list = NewFiles(FilesOptions{}).Undo(t.Context(), b.meta, e, []core.Diff{{Path: made, New: "new", Created: true}})
+	if _, err := os.Stat(made); len(list) != 1 || list[0].Why != "" || !os.IsNotExist(err) {
+		t.Errorf("%+v %v", list, err)
+	}
+}

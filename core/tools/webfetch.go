@@ -1,0 +1,75 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"dragoman/core"
+)
+
+var fetchSpec = core.Spec{
+	Server: core.Native,
+	Name:   "web_fetch",
+	Title:  "Fetch a page",
+	Description: "Gets a public web page or file as text: HTML as its readable text with links, other text types as they are. At most 1 MiB and " +
+		"10 seconds; a redirect to another host is not followed but named. Addresses of this machine and of local networks are refused: use " +
+		"shell_command for those.",
+	Schema: schema(`{
+  "type": "object",
+  "properties": {
+    "url": {"type": "string", "description": "The address: http:// or https://."}
+  },
+  "required": ["url"],
+  "additionalProperties": false
+}`),
+	Kind: core.KindFetch, ReadOnly: true, Idempotent: true,
+}
+
+func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {
+	raw := a.text("url")
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	u, err := parseURL(raw)
+	if err != nil {
+		return nil, err
+	}
+	title, left := clip(u.String(), titleMax)
+	var content []core.Block
+	if title = "Fetch " + code(title); left > 0 {
+		title += fmt.Sprintf(" … and %d more characters", left)
+		content = []core.Block{core.Text{Text: codeBlock(u.String(), "")}}
+	}
+	return &step{
+		Preview: core.Preview{Title: title, Content: content, Access: []core.Access{{Op: core.OpNet, URL: u.String()}}},
+		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
+			f := s.net
+			f.hop = sameHost
+			p, err := f.get(ctx, u.String())
+			if err != nil {
+				return core.Result{}, err
+			}
+			return s.fetched(p), nil
+		},
+	}, nil
+}
+
+// fetched is a page as a result, of the same size as other outputs.
+func (s *toolset) fetched(p page) core.Result {
+	return text(s.bounded(p.text), notes(
+		note(p.cut, fmt.Sprintf("the page is larger than %d MiB: this is its beginning", maxPage>>20)),
+		note(p.text == "" || p.text == "\n", "the page has no text"),
+	))
+}
+
+// bounded is a text within the limits of a result; the whole of a longer one is
+// put into a file.
+func (s *toolset) bounded(whole string) string {
+	out := newCapture(s.host.Meta().Spill, s.most)
+	out.write(whole)
+	shown, err := out.result()
+	if err != nil {
+		shown += "\n[the whole text could not be kept: " + cause(err).Error() + "]"
+	}
+	return shown
+}
