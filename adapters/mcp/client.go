@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -28,7 +29,18 @@ type client struct {
 	level   mcp.LoggingLevel // as it was set; "": nothing is logged
 	listed  bool             // it has listed resources, and hears of changes
 	watched map[string]bool  // what it has subscribed to: the SDK's session and the resource
+	calls   int              // that it waits for
+	leaving bool             // gone is closed
 	left    bool
+
+	used time.Time // when something came from it last, over HTTP at 2026-07-28; its door's lock guards it
+}
+
+// waits reports whether the client waits for an answer, or for news.
+func (c *client) waits() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.calls > 0 || len(c.watched) > 0
 }
 
 // asking is a request that says who sends it and what that one can do.
@@ -217,7 +229,7 @@ func (h *held) close() {
 func (c *client) stalled() bool { return c.link != nil && c.link.stalled() }
 
 // errGone ends the calls of a client that has left. Their turns go on.
-var errGone = errors.New("the client has left")
+var errGone = errors.New("the connection has ended")
 
 // call finds the call that a request is, and returns the context that the tool is to have; done ends both. Over HTTP the
 // call is taken back when its context ends while it runs: the client has cancelled it, or closed the response at
@@ -228,20 +240,29 @@ func (c *client) call(ctx context.Context, extra *mcp.RequestExtra) (_ context.C
 	}
 	by = new(call)
 	by.ctx, by.cancel = context.WithCancelCause(context.Background())
+	var over atomic.Bool // the call is answered; that its context ends means nothing any more
 	by.watch = func() {
 		select {
 		case <-c.gone:
 		default:
-			if ctx.Err() != nil {
+			if ctx.Err() != nil && !over.Load() {
 				by.cancel(core.ErrCanceled)
 			}
 		}
 	}
+	c.mu.Lock()
+	c.calls++
+	c.mu.Unlock()
 	off := context.AfterFunc(ctx, by.watch)
-	ctx, stop := until(ctx, c.gone, errGone)
-	return ctx, by, func() {
+	working, stop := until(ctx, c.gone, errGone)
+	return working, by, func() {
+		by.watch() // it may have ended the call
+		over.Store(true)
 		off()
 		stop()
+		c.mu.Lock()
+		c.calls--
+		c.mu.Unlock()
 	}
 }
 

@@ -109,11 +109,17 @@ func withoutExtensions(res mcp.Result, err error) (mcp.Result, error) {
 // never looked at.
 func (h *host) unasked(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if method == "notifications/resources/list_changed" && !h.client(req).hasListed() {
+		if method == "notifications/resources/list_changed" && !subscribed(req) && !h.client(req).hasListed() {
 			return nil, nil
 		}
 		return next(ctx, method, req)
 	}
+}
+
+// subscribed reports whether a notification answers a subscriptions/listen.
+func subscribed(req mcp.Request) bool {
+	p := req.GetParams()
+	return p != nil && p.GetMeta()[mcp.MetaKeySubscriptionID] != nil
 }
 
 func (c *client) hasListed() bool {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -12,28 +14,30 @@ import (
 
 	"dragoman/adapters/mcp"
 	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
+// ways are how the SDK's client is connected.
+var ways = []string{"pipe", "http"}
+
 // connect connects the SDK's own client.
-func connect(t *testing.T, version string, o *sdk.ClientOptions) *sdk.ClientSession {
+func connect(t *testing.T, way, version string, o *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	g := newGateway(coretest.NewMemory(), 0, nil)
-	serverIn, clientOut := wiretest.Pipe()
-	clientIn, serverOut := wiretest.Pipe()
-	served := make(chan error, 1)
-	dir := t.TempDir()
-	go func() {
-		served <- mcp.New(mcp.Options{Gateway: g, Cwd: dir}).Serve(context.Background(), serverIn, serverOut)
-	}()
+	s := mcp.New(mcp.Options{Gateway: g, Cwd: t.TempDir()})
+	transport, ended := overPipe(s)
+	if way == "http" {
+		transport, ended = overHTTP(s)
+	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "the SDK", Version: "1"}, o)
-	cs, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: clientIn, Writer: clientOut}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	cs, err := client.Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		cs.Close() //nolint:errcheck // what the server says counts
-		if err := <-served; err != nil {
+		if err := ended(); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 		if err := g.Close(context.Background()); err != nil {
@@ -44,6 +48,24 @@ func connect(t *testing.T, version string, o *sdk.ClientOptions) *sdk.ClientSess
 		t.Fatalf("negotiated %s", got)
 	}
 	return cs
+}
+
+func overPipe(s *mcp.Server) (_ sdk.Transport, ended func() error) {
+	serverIn, clientOut := wiretest.Pipe()
+	clientIn, serverOut := wiretest.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(context.Background(), serverIn, serverOut) }()
+	return &sdk.IOTransport{Reader: clientIn, Writer: clientOut}, func() error { return <-served }
+}
+
+func overHTTP(s *mcp.Server) (_ sdk.Transport, ended func() error) {
+	h := s.HTTP(func(*http.Request) core.Principal { return core.Local })
+	srv := httptest.NewServer(h)
+	return &sdk.StreamableClientTransport{Endpoint: srv.URL, MaxRetries: -1}, func() error {
+		h.Close()
+		srv.Close()
+		return nil
+	}
 }
 
 // result is a tool's structured result.
@@ -129,27 +151,39 @@ func TestSDKClient(t *testing.T) {
 	}
 	for _, era := range eras {
 		for _, a := range answers {
-			t.Run(era+" "+a.name, func(t *testing.T) {
-				cs := connect(t, era, &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-					if !strings.Contains(req.Params.Message, "write_file") || strings.Contains(req.Params.Message, "hush") {
-						t.Errorf("the question: %s", req.Params.Message)
+			for _, way := range ways {
+				t.Run(way+" "+era+" "+a.name, func(t *testing.T) {
+					cs := connect(t, way, era, &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+						if !strings.Contains(req.Params.Message, "write_file") || strings.Contains(req.Params.Message, "hush") {
+							t.Errorf("the question: %s", req.Params.Message)
+						}
+						return a.answer()
+					}})
+					if _, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "say hello"}); r.Text != "hello" {
+						t.Errorf("hello: %+v", r)
 					}
-					return a.answer()
-				}})
-				if _, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "say hello"}); r.Text != "hello" {
-					t.Errorf("hello: %+v", r)
-				}
-				if _, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "write a.txt"}); r.Text != a.text || r.Status != a.status {
-					t.Errorf("write: %+v", r)
-				}
-			})
+					if _, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "write a.txt"}); r.Text != a.text || r.Status != a.status {
+						t.Errorf("write: %+v", r)
+					}
+				})
+			}
 		}
 	}
 }
 
+// both are all ways with all life cycles.
+func both() (list [][2]string) {
+	for _, way := range ways {
+		for _, era := range eras {
+			list = append(list, [2]string{way, era})
+		}
+	}
+	return list
+}
+
 // A client that fails to ask has not said yes. (At 2026-07-28 the SDK's client then fails the call by itself.)
 func TestSDKClientThatFails(t *testing.T) {
-	cs := connect(t, "2025-11-25", &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	cs := connect(t, "pipe", "2025-11-25", &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		return nil, errors.New("no window")
 	}})
 	if _, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "write a.txt"}); r.Text != "Not written." {
@@ -159,9 +193,9 @@ func TestSDKClientThatFails(t *testing.T) {
 
 // The SDK's client lists the tools, and every result of them passes its schema.
 func TestSDKClientTools(t *testing.T) {
-	for _, era := range eras {
-		t.Run(era, func(t *testing.T) {
-			cs := connect(t, era, nil)
+	for _, way := range both() {
+		t.Run(way[0]+" "+way[1], func(t *testing.T) {
+			cs := connect(t, way[0], way[1], nil)
 			list, err := cs.ListTools(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -215,9 +249,9 @@ func TestSDKClientTools(t *testing.T) {
 
 // A client that gives a call up cancels its turn, 100 times.
 func TestSDKClientCancels(t *testing.T) {
-	for _, era := range eras {
-		t.Run(era, func(t *testing.T) {
-			cs := connect(t, era, nil)
+	for _, way := range both() {
+		t.Run(way[0]+" "+way[1], func(t *testing.T) {
+			cs := connect(t, way[0], way[1], nil)
 			_, first := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "say hello"})
 			for range 100 {
 				ctx, cancel := context.WithCancel(t.Context())

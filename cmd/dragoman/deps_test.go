@@ -41,6 +41,8 @@ var importRules = []rule{
 	{from: "dragoman/adapters/wire/...", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "golang.org/x/sys/..."}, why: "the wire knows bytes and envelopes"},
 	{from: "dragoman/adapters/proto/...", forbidden: "dragoman/...", why: "protocol structures stand alone, so that adapters and bridge share them"},
 	{from: "dragoman/adapters/pump", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire"}, why: "what adapters share knows no dialect"},
+	{from: "dragoman/adapters/gate", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "the front door knows who may come in, and no protocol"},
+	{from: "dragoman/adapters/gate", forbidden: thirdParty, direct: true, except: []string{"go.uber.org/zap/..."}, why: "the front door is the standard library's server and our rules"},
 	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: adapterImports("eca"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: adapterImports("acp"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: adapterImports("mcp"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/adapters/mcp"
+	"dragoman/core/guide"
 )
 
 func (a *app) mcp() *cobra.Command {
-	var roots []string
+	var f mcpFlags
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve another agent that speaks MCP, the Model Context Protocol",
@@ -23,38 +25,93 @@ input.
 
 --root names a folder in which sessions may work, and may be given several times. Without
 one the folders are the client's, where it tells them, else the one that this command was
-started in.`,
+started in.
+
+--http serves many clients over Streamable HTTP instead, at /mcp of the address given, until
+it is stopped. They need a bearer token, which is made at the first start and kept in the
+data folder; --show-token shows it. --no-auth does without, on an address that this machine
+alone can reach: then every program on it can use the agent.
+
+--codex-tools adds the tools "codex" and "codex-reply", as Codex's own MCP server had them.`,
 		Example: `  dragoman mcp
-  dragoman mcp --root ~/src/app --root ~/src/lib`,
+  dragoman mcp --root ~/src/app --root ~/src/lib
+  dragoman mcp --http 127.0.0.1:7717 --root ~/src/app`,
 		Args: cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
-			for i, root := range roots {
-				abs, err := folder(root)
-				if err != nil {
-					return err
-				}
-				roots[i] = abs
+			if f.showToken {
+				return a.showToken()
 			}
-			cwd, err := os.Getwd()
-			if err != nil {
-				return fmt.Errorf("find the working folder: %w", err)
-			}
-			return a.serveStdio(ctx, "mcp", func(h *house) server {
-				return mcp.New(mcp.Options{
-					Gateway: h.gateway, Log: h.log, Version: version, Roots: roots, Cwd: cwd, Home: homeOf(a.env),
-					Settings: func() mcp.Settings {
-						made, err := h.profiles.load()
-						if err != nil {
-							return mcp.Settings{} // the tools say what is wrong
-						}
-						return mcp.Settings{AllowAuto: made.config.MCP.AllowAuto, ElicitationTimeout: made.config.MCP.ElicitationTimeout}
-					},
-				})
-			})
+			return a.serveMCP(ctx, f)
 		}),
 	}
-	cmd.Flags().StringArrayVar(&roots, "root", nil, "a `FOLDER` in which sessions may work; may be repeated")
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.roots, "root", nil, "a `FOLDER` in which sessions may work; may be repeated")
+	flags.StringVar(&f.http, "http", "", "serve over HTTP at `HOST:PORT`, path /mcp; port 0: any that is free")
+	flags.BoolVar(&f.noAuth, "no-auth", false, "with --http on loopback: let every program on this machine in")
+	flags.BoolVar(&f.showToken, "show-token", false, "print the bearer token of --http, and end")
+	flags.BoolVar(&f.codexTools, "codex-tools", false, "add the tools codex and codex-reply")
+	cmd.MarkFlagsMutuallyExclusive("no-auth", "show-token")
 	return cmd
+}
+
+// mcpFlags are the flags of dragoman mcp.
+type mcpFlags struct {
+	roots                         []string
+	http                          string
+	noAuth, showToken, codexTools bool
+}
+
+func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
+	for i, root := range f.roots {
+		abs, err := folder(root)
+		if err != nil {
+			return err
+		}
+		f.roots[i] = abs
+	}
+	if f.noAuth && f.http == "" {
+		return errors.New("--no-auth is for --http; over standard input and output there is nobody to let in")
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the working folder: %w", err)
+	}
+	make := func(h *house) *mcp.Server { return a.mcpServer(h, f, cwd) }
+	if f.http != "" {
+		return a.serveHTTP(ctx, f, make)
+	}
+	return a.serveStdio(ctx, "mcp", func(h *house) server { return make(h) })
+}
+
+// mcpServer is the adapter, as the flags and the configuration want it.
+func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
+	return mcp.New(mcp.Options{
+		Gateway: h.gateway, Log: h.log, Version: version, Roots: f.roots, Cwd: cwd, Home: homeOf(a.env),
+		CodexTools: f.codexTools, Expand: expander(newGuides(a.env)),
+		Settings: func() mcp.Settings {
+			made, err := h.profiles.load()
+			if err != nil {
+				return mcp.Settings{} // the tools say what is wrong
+			}
+			return mcp.Settings{AllowAuto: made.config.MCP.AllowAuto, ElicitationTimeout: made.config.MCP.ElicitationTimeout}
+		},
+	})
+}
+
+// expander makes the texts that commands stand for, with arguments given by name.
+func expander(g *guides) func(context.Context, []string, string, map[string]string) (string, bool, error) {
+	return func(ctx context.Context, roots []string, name string, args map[string]string) (string, bool, error) {
+		have := g.of(ctx, roots)
+		if have == nil {
+			return "", false, nil
+		}
+		c, ok := have.Command(name)
+		if !ok || c.Does != guide.Prompts {
+			return "", false, nil
+		}
+		text, err := have.ExpandNamed(name, args)
+		return text, true, err
+	}
 }
 
 // folder is the absolute path of a folder that is there.

@@ -1,0 +1,184 @@
+package gate
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"dragoman/core"
+)
+
+// Options are a gate's circumstances. The zero Options let everybody on this machine in.
+type Options struct {
+	Token     string         // what clients must bear; "": nothing
+	Principal core.Principal // of who bears it; "": core.Local
+	Hosts     []string       // names that clients may call us by, beside loopback's and the listener's address
+	Origins   []string       // of web pages that may come in, beside our own: "https://example.com"
+	MaxBody   int64          // bytes of a request's body; 0: 8 MiB
+	Requests  int            // that may be open at once; 0: 1024
+	Log       *zap.Logger    // nil: nothing is logged
+}
+
+// Gate is the front door. Mount everything before the first request.
+type Gate struct {
+	opts  Options
+	log   *zap.Logger
+	mux   *http.ServeMux
+	token [sha256.Size]byte
+	open  chan struct{} // holds one element for each open request
+}
+
+// New returns a gate with nothing behind it.
+func New(o Options) *Gate {
+	o.Principal = cmp.Or(o.Principal, core.Local)
+	o.MaxBody = cmp.Or(o.MaxBody, 8<<20)
+	o.Requests = cmp.Or(o.Requests, 1024)
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	return &Gate{opts: o, log: o.Log, mux: http.NewServeMux(), token: sha256.Sum256([]byte(o.Token)), open: make(chan struct{}, o.Requests)}
+}
+
+// Mount puts a handler behind a path.
+func (g *Gate) Mount(path string, h http.Handler) { g.mux.Handle(path, h) }
+
+type principalKey struct{}
+
+// Principal is who a request that came through a gate is from.
+func Principal(r *http.Request) core.Principal {
+	p, _ := r.Context().Value(principalKey{}).(core.Principal)
+	return cmp.Or(p, core.Local)
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !g.hostAllowed(r) {
+		g.refuse(w, r, http.StatusForbidden, fmt.Sprintf("the host %q is not served here", r.Host))
+		return
+	}
+	if !g.originAllowed(r) {
+		g.refuse(w, r, http.StatusForbidden, fmt.Sprintf("the origin %q may not come in", r.Header.Get("Origin")))
+		return
+	}
+	if g.preflight(w, r) {
+		return
+	}
+	if !g.bears(r) {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="dragoman"`)
+		g.refuse(w, r, http.StatusUnauthorized, "a bearer token is needed; whoever started dragoman can show it")
+		return
+	}
+	select {
+	case g.open <- struct{}{}:
+		defer func() { <-g.open }()
+	default:
+		w.Header().Set("Retry-After", "1")
+		g.refuse(w, r, http.StatusServiceUnavailable, "too many requests are open")
+		return
+	}
+	ctx := context.WithValue(r.Context(), principalKey{}, g.opts.Principal)
+	r = r.WithContext(ctx)
+	limited := newTimed(w)
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, g.opts.MaxBody), control: limited.control}
+	}
+	g.mux.ServeHTTP(limited, r)
+}
+
+func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	g.log.Info("refused a request", zap.String("from", r.RemoteAddr), zap.Int("status", status), zap.String("why", why))
+	http.Error(w, why, status)
+}
+
+// hostAllowed looks at the name that the client has called us by.
+func (g *Gate) hostAllowed(r *http.Request) bool {
+	name := hostname(r.Host)
+	if loopback(name) {
+		return true
+	}
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && name == hostname(local.String()) {
+		return true
+	}
+	return slices.ContainsFunc(g.opts.Hosts, func(h string) bool { return strings.EqualFold(hostname(h), name) })
+}
+
+// originAllowed looks at where the web page is from, if it is one.
+func (g *Gate) originAllowed(r *http.Request) bool {
+	all := r.Header.Values("Origin")
+	if len(all) == 0 {
+		return true
+	}
+	if len(all) > 1 {
+		return false
+	}
+	if slices.ContainsFunc(g.opts.Origins, func(o string) bool { return strings.EqualFold(strings.TrimSuffix(o, "/"), all[0]) }) {
+		return true
+	}
+	u, err := url.Parse(all[0])
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}
+
+// preflight answers what a browser asks before it lets a page send its request, and tells it what the page may see.
+func (g *Gate) preflight(w http.ResponseWriter, r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// bears reports whether a request has our token. It takes the same time whatever the token is.
+func (g *Gate) bears(r *http.Request) bool {
+	if g.opts.Token == "" {
+		return true
+	}
+	all := r.Header.Values("Authorization")
+	if len(all) != 1 {
+		return false
+	}
+	scheme, token, _ := strings.Cut(all[0], " ")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
+}
+
+// hostname is the name in "name", "name:port" and "[name]:port".
+func hostname(hostport string) string {
+	if name, _, err := net.SplitHostPort(hostport); err == nil {
+		return name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
+}
+
+func loopback(name string) bool {
+	if strings.EqualFold(strings.TrimSuffix(name, "."), "localhost") {
+		return true
+	}
+	ip := net.ParseIP(name)
+	return ip != nil && ip.IsLoopback()
+}
+
+// Loopback reports whether an address to listen on, "host:port", can be reached from this machine alone.
+func Loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	return err == nil && loopback(host)
+}

@@ -1,0 +1,449 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
+	nameHeader    = "Mcp-Name"
+
+	// maxSessions is how many sessions of the protocol may be open over HTTP at once.
+	maxSessions = 1000
+	// sessionIdle is how long one may be silent. Clients that sleep for a night find it again.
+	sessionIdle = 24 * time.Hour
+	// heldIdle is how long a session of ours stays open for clients of 2026-07-28, which never say that they leave.
+	heldIdle = 10 * time.Minute
+	// replayBytes is what is kept of what clients may have missed (up to 2025-11-25, Resumability), in all.
+	replayBytes = 16 << 20
+)
+
+// HTTP serves MCP over Streamable HTTP, all versions at one URL. A request belongs to 2026-07-28 when anything in it says
+// so; all others belong to the life cycle that begins with initialize.
+type HTTP struct {
+	server    *Server
+	principal func(*http.Request) core.Principal
+
+	mu     sync.Mutex // guards the fields below
+	doors  map[core.Principal]*door
+	closed bool
+}
+
+// HTTP returns a handler. principal tells who a request is from; it must have been let in before, and its body limited.
+// Call Close when no more requests come.
+func (s *Server) HTTP(principal func(*http.Request) core.Principal) *HTTP {
+	return &HTTP{server: s, principal: principal, doors: map[core.Principal]*door{}}
+}
+
+// door is what one principal comes in by.
+type door struct {
+	*host
+	legacy, modern *mcp.StreamableHTTPHandler
+
+	mu       sync.Mutex // guards the fields below
+	sessions map[string]*client
+	names    map[string]*client // of 2026-07-28
+	early    map[string]json.RawMessage
+	swept    time.Time
+}
+
+// door finds a principal's door; nil when we are closing.
+func (h *HTTP) door(p core.Principal) *door {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil
+	}
+	d := h.doors[p]
+	if d == nil {
+		d = h.server.newDoor(p)
+		h.doors[p] = d
+	}
+	return d
+}
+
+func (s *Server) newDoor(p core.Principal) *door {
+	d := &door{sessions: map[string]*client{}, names: map[string]*client{}, early: map[string]json.RawMessage{}}
+	d.host = s.newHost(p, d.from)
+	replay := mcp.NewMemoryEventStore(nil)
+	replay.SetMaxBytes(replayBytes)
+	sdk := func(*http.Request) *mcp.Server { return d.sdk }
+	// Who may come in was looked at before, and the body is ours.
+	o := mcp.StreamableHTTPOptions{DisableLocalhostProtection: true, MaxRequestBodyBytes: -1, PropagateRequestCancellation: true}
+	o.Stateless = true
+	d.modern = mcp.NewStreamableHTTPHandler(sdk, &o)
+	o.Stateless, o.EventStore, o.SessionTimeout = false, replay, sessionIdle
+	d.legacy = mcp.NewStreamableHTTPHandler(sdk, &o)
+	d.start()
+	return d
+}
+
+// Close ends all sessions of the protocol and waits for what they do. Turns go on.
+func (h *HTTP) Close() {
+	h.mu.Lock()
+	h.closed = true
+	doors := h.doors
+	h.mu.Unlock()
+	for _, d := range doors {
+		d.shut()
+	}
+}
+
+func (d *door) shut() {
+	d.leave()
+	d.mu.Lock()
+	for _, c := range d.sessions {
+		c.leave()
+	}
+	names := d.names
+	d.names = map[string]*client{}
+	d.mu.Unlock()
+	var wg sync.WaitGroup
+	for ss := range d.sdk.Sessions() {
+		wg.Go(func() {
+			ss.Close() //nolint:errcheck // it is gone either way
+		})
+	}
+	wg.Wait()
+	for _, c := range names {
+		c.close()
+	}
+	d.host.close()
+}
+
+// leave ends the client's calls.
+func (c *client) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.leaving {
+		c.leaving = true
+		close(c.gone)
+	}
+}
+
+// from finds the client that has sent a request.
+func (d *door) from(req mcp.Request) *client {
+	ss, ok := req.GetSession().(*mcp.ServerSession)
+	if !ok {
+		return d.named("")
+	}
+	if ss.ID() == "" {
+		name := ""
+		if p := ss.InitializeParams(); p != nil && p.ClientInfo != nil {
+			name = p.ClientInfo.Name + " " + p.ClientInfo.Version
+		}
+		return d.named(name)
+	}
+	return d.session(ss)
+}
+
+// session is the client of a session of the protocol; it ends with it.
+func (d *door) session(ss *mcp.ServerSession) *client {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id := ss.ID()
+	if c := d.sessions[id]; c != nil {
+		return c
+	}
+	c := &client{host: d.host, server: d.server, gone: make(chan struct{}), held: map[core.SessionID]*held{}}
+	select {
+	case <-d.gone:
+		return c // of a call that is ending
+	default:
+	}
+	d.sessions[id] = c
+	d.wg.Go(func() {
+		ss.Wait() //nolint:errcheck // it is gone either way
+		d.mu.Lock()
+		delete(d.sessions, id)
+		delete(d.early, id)
+		d.mu.Unlock()
+		c.close()
+	})
+	return c
+}
+
+// named is the client of all requests of 2026-07-28 under one name. Those that have been silent are given up.
+func (d *door) named(name string) *client {
+	now := time.Now()
+	d.mu.Lock()
+	c := d.names[name]
+	if c == nil {
+		c = &client{host: d.host, server: d.server, gone: d.gone, held: map[core.SessionID]*held{}}
+		select {
+		case <-d.gone: // of a call that is ending
+		default:
+			d.names[name] = c
+		}
+	}
+	c.used = now
+	var old map[string]*client
+	if now.Sub(d.swept) > time.Minute {
+		d.swept, old = now, d.silentLocked(now.Add(-heldIdle))
+	}
+	d.mu.Unlock()
+	for name, o := range old {
+		if o.sweep(now.Add(-heldIdle)) && d.forget(name, o) {
+			o.close()
+		}
+	}
+	return c
+}
+
+// silentLocked are the clients from whom nothing has come since. The lock is held.
+func (d *door) silentLocked(since time.Time) map[string]*client {
+	old := map[string]*client{}
+	for name, c := range d.names {
+		if c.used.Before(since) {
+			old[name] = c
+		}
+	}
+	return old
+}
+
+// forget takes a client off the list, unless something has come from it, or it waits for something.
+func (d *door) forget(name string, c *client) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.names[name] != c || c.used.After(time.Now().Add(-heldIdle)) || c.waits() {
+		return false
+	}
+	delete(d.names, name)
+	return true
+}
+
+// seen is what is looked at in a request's body.
+type seen struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Task string `json:"taskId"`
+		Meta struct {
+			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+	} `json:"params"`
+}
+
+// ServeHTTP implements http.Handler.
+func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d := h.door(h.principal(r))
+	if d == nil {
+		http.Error(w, "dragoman is shutting down", http.StatusServiceUnavailable)
+		return
+	}
+	modern := r.Header.Get(versionHeader) >= modernVersion
+	switch {
+	case r.Method == http.MethodPost:
+		d.post(w, r, modern)
+	case modern:
+		d.modern.ServeHTTP(w, r) // which has nothing but POST
+	default:
+		d.other(w, r)
+	}
+}
+
+// other serves the requests that have no body: the stream of what belongs to no call, and the end of a session.
+func (d *door) other(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get(sessionHeader)
+	d.mu.Lock()
+	c, early := d.sessions[id], d.early[id]
+	d.mu.Unlock()
+	if c != nil && r.Method == http.MethodDelete {
+		c.leave() // the SDK waits for calls
+	}
+	if early != nil {
+		w = &earlyWriter{ResponseWriter: w, version: early}
+	}
+	d.legacy.ServeHTTP(w, r)
+}
+
+func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		status := http.StatusBadRequest
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			status = http.StatusRequestEntityTooLarge
+		}
+		http.Error(w, fmt.Sprintf("read the body: %v", err), status)
+		return
+	}
+	body = bytes.TrimSpace(body)
+	id := r.Header.Get(sessionHeader)
+	if bytes.HasPrefix(body, []byte("[")) && (modern || !d.batches(id)) {
+		refuseHTTP(w, http.StatusBadRequest, nil, jrpc2.InvalidRequest, "batches are not part of this protocol version")
+		return
+	}
+	var s seen
+	_ = json.Unmarshal(body, &s) // what does not fit is the SDK's to refuse
+	modern = modern || s.Params.Meta.Version != "" || s.Method == "server/discover"
+	if modern {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if strings.HasPrefix(s.Method, "tasks/") && s.Params.Task != "" && r.Header.Get(nameHeader) != s.Params.Task {
+			refuseHTTP(w, http.StatusBadRequest, s.ID, mcp.CodeHeaderMismatch, "the header Mcp-Name must be the body's taskId")
+			return
+		}
+		d.modern.ServeHTTP(w, r)
+		return
+	}
+	d.mu.Lock()
+	early := d.early[id]
+	d.mu.Unlock()
+	switch {
+	case s.Method == "initialize" && id == "":
+		if d.full() {
+			http.Error(w, "too many sessions are open", http.StatusServiceUnavailable)
+			return
+		}
+		var number json.RawMessage
+		if body, number = beginsHTTP(body); number != nil {
+			w = &earlyWriter{ResponseWriter: w, version: number, method: s.Method, begins: d.beginsEarly}
+		}
+	case early != nil:
+		w = &earlyWriter{ResponseWriter: w, version: early, method: s.Method}
+		if s.ID == nil && s.Method == "initialized" {
+			body = []byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`)
+		}
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	d.legacy.ServeHTTP(w, r)
+}
+
+// batches reports whether a session's version has batches.
+func (d *door) batches(id string) bool {
+	if id == "" {
+		return false
+	}
+	for ss := range d.sdk.Sessions() {
+		if p := ss.InitializeParams(); ss.ID() == id && p != nil {
+			return p.ProtocolVersion == batchVersion
+		}
+	}
+	return false
+}
+
+func (d *door) full() bool {
+	n := 0
+	for range d.sdk.Sessions() {
+		n++
+	}
+	return n >= maxSessions
+}
+
+func (d *door) beginsEarly(id string, version json.RawMessage) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.early[id] = version
+}
+
+// beginsHTTP does to a whole initialize what begins does to its parameters.
+func beginsHTTP(body []byte) (_ []byte, number json.RawMessage) {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(body, &m) != nil {
+		return body, nil
+	}
+	m["params"], number = begins(m["params"])
+	if changed, err := json.Marshal(m); err == nil {
+		body = changed
+	}
+	return body, number
+}
+
+// refuseHTTP answers a request that goes no further.
+func refuseHTTP(w http.ResponseWriter, status int, id json.RawMessage, code jrpc2.Code, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(appendError(nil, id, &jsonrpc.Error{Code: int64(code), Message: message}, false)) //nolint:errcheck // a client that left has nobody to tell
+}
+
+// earlyWriter makes answers suit the early dialect. The SDK writes a whole event, or a whole body, at once.
+type earlyWriter struct {
+	http.ResponseWriter
+	version json.RawMessage
+	method  string                                   // of the request; "": it is no call
+	begins  func(id string, version json.RawMessage) // of initialize: notes the session, before the client knows of it
+}
+
+// Unwrap is for http.ResponseController.
+func (e *earlyWriter) Unwrap() http.ResponseWriter { return e.ResponseWriter }
+
+// Write implements io.Writer.
+func (e *earlyWriter) Write(b []byte) (int, error) {
+	if id := e.Header().Get(sessionHeader); id != "" && e.begins != nil {
+		e.begins(id, e.version)
+		e.begins = nil
+	}
+	var out []byte
+	switch kind := e.Header().Get("Content-Type"); {
+	case strings.HasPrefix(kind, "text/event-stream"):
+		out = e.events(b)
+	case strings.HasPrefix(kind, "application/json"):
+		out = e.message(b)
+	default:
+		out = b
+	}
+	if len(out) > 0 {
+		if _, err := e.ResponseWriter.Write(out); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+// events changes the messages of an event stream; an event that the dialect does not know is left out.
+func (e *earlyWriter) events(b []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(b) {
+		data, ok := bytes.CutPrefix(line, []byte("data: "))
+		if data = bytes.TrimSpace(data); ok && len(data) > 0 {
+			m := e.message(data)
+			if m == nil {
+				return nil
+			}
+			line = append(append([]byte("data: "), m...), '\n')
+		}
+		out = append(out, line...)
+	}
+	return out
+}
+
+// message changes one message; nil: the dialect does not know it.
+func (e *earlyWriter) message(b []byte) []byte {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(b, &m) != nil {
+		return b
+	}
+	var method string
+	if raw, ok := m["method"]; ok {
+		if json.Unmarshal(raw, &method) == nil && m["id"] == nil && !earlyNotification(method) {
+			return nil
+		}
+		return b
+	}
+	id := cmp.Or(string(m["id"]), "null")
+	if raw, ok := m["error"]; ok {
+		var err jsonrpc.Error
+		if json.Unmarshal(raw, &err) != nil {
+			return b
+		}
+		return appendError(nil, json.RawMessage(id), &err, true)
+	}
+	head := append(appendHead(nil, json.RawMessage(id)), `,"result":`...)
+	return append(append(head, earlyResult(e.method, e.version, m["result"])...), '}')
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+
+	"go.uber.org/zap"
+
+	"dragoman/adapters/gate"
+	"dragoman/adapters/mcp"
+)
+
+// tokenFile is where the bearer token of --http is kept, in the data folder.
+const tokenFile = "mcp-token"
+
+func (a *app) token() (token, path string, err error) {
+	dir, err := a.dataDir()
+	if err != nil {
+		return "", "", err
+	}
+	path = filepath.Join(dir, tokenFile)
+	token, err = gate.Token(path)
+	return token, path, err
+}
+
+func (a *app) showToken() error {
+	token, _, err := a.token()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.out, token)
+	return nil
+}
+
+// serveHTTP serves MCP clients over HTTP until a signal comes. What a person must know stands on standard error.
+func (a *app) serveHTTP(ctx context.Context, f mcpFlags, make func(*house) *mcp.Server) error {
+	loopback := gate.Loopback(f.http)
+	if f.noAuth && !loopback {
+		return fmt.Errorf("--no-auth is for addresses that this machine alone can reach, such as 127.0.0.1:7717; %s is none", f.http)
+	}
+	var o gate.Options
+	say := ""
+	if f.noAuth {
+		say = "Every program on this machine may use it (--no-auth)."
+	} else {
+		token, path, err := a.token()
+		if err != nil {
+			return err
+		}
+		o.Token, say = token, "Clients need the bearer token in "+path+" (dragoman mcp --show-token)."
+	}
+	if !loopback {
+		say += " The connection is not encrypted: put a proxy with TLS in front of it."
+	}
+	return a.inHouse(ctx, func(ctx context.Context, h *house) error {
+		h.log = h.log.With(zap.String("protocol", "mcp"))
+		var lc net.ListenConfig
+		l, err := lc.Listen(ctx, "tcp", f.http)
+		if err != nil {
+			return err
+		}
+		o.Log = h.log
+		if host, _, err := net.SplitHostPort(f.http); err == nil && host != "" {
+			o.Hosts = []string{host}
+		}
+		g := gate.New(o)
+		handler := make(h).HTTP(gate.Principal)
+		g.Mount("/mcp", handler)
+		fmt.Fprintf(a.errs, "dragoman: MCP at http://%s/mcp. %s\n", l.Addr(), say)
+		h.log.Info("speaking", zap.String("version", version), zap.Stringer("address", l.Addr()))
+		err = g.Serve(ctx, l, handler.Close)
+		h.log.Info("ended", zap.Error(err))
+		if errors.Is(err, http.ErrServerClosed) {
+			err = nil
+		}
+		return err
+	})
+}
