@@ -2,8 +2,10 @@ package acp_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,7 +63,7 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		return core.StopRefusal, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: rest})
 	case "rounds":
 		return core.StopRequests, nil
-	case "ask", "choose", "run":
+	case "ask", "choose", "run", "read":
 		return core.StopEnd, invoke(ctx, t, verb, rest)
 	case "switch":
 		c := core.Call{ID: t.NewCall(), Server: "agent", Tool: "switch", Kind: "switch_mode", State: core.Proposed}
@@ -116,7 +118,44 @@ func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 			Is:   core.Spec{Server: core.Native, Name: "run", Kind: core.KindExecute},
 			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) { return run(ctx, host, inv) },
 		},
+		coretest.Tool{
+			Is:   core.Spec{Server: core.Native, Name: "read", Kind: core.KindRead, ReadOnly: true},
+			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) { return read(ctx, host, inv) },
+		},
 	}, nil
+}
+
+// read reads lines of a file through the editor, with all that it has for that.
+func read(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Result, error) {
+	var args struct{ Arg string }
+	if err := json.Unmarshal(inv.Args, &args); err != nil {
+		return core.Result{}, err
+	}
+	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
+	defer stop()
+	e, id, path := host.Editor(), host.Meta().ID, "/w/"+args.Arg
+	text := "the disk's\n"
+	var log []string
+	for _, call := range []core.EditorCall{
+		core.StatFile{Session: id, Path: path}, core.GlobFiles{Session: id, Pattern: "*.txt"}, core.ReadBytes{Session: id, Path: path, Offset: 1, Limit: 2},
+		core.ReadFile{Session: id, Path: path, Line: 3, Limit: 2},
+	} {
+		caps := e.Caps()
+		if !caps.ReadFile || !caps.Stat || !caps.Glob || !caps.ReadBytes {
+			break
+		}
+		reply, err := e.Do(ctx, call)
+		if err != nil {
+			log = append(log, err.Error())
+			continue
+		}
+		if f, ok := reply.(core.FileText); ok {
+			text = f.Text
+		}
+		log = append(log, fmt.Sprintf("%+v", reply))
+	}
+	blocks := []core.Block{core.Text{Text: text}, core.Text{Text: strings.Join(log, "\n")}}
+	return core.Result{Blocks: blocks, Locations: []core.Location{{Path: path}}}, nil
 }
 
 // run runs a command in the editor's terminal, or says what it would print.
@@ -170,6 +209,9 @@ var asks = coretest.Policy(func(c core.Check) core.Verdict {
 		}
 		return core.Verdict{Effect: core.Deny, Why: "rejected for this session"}
 	}
+	if len(c.Access) > 0 && strings.HasSuffix(c.Access[0].Path, ".key") {
+		return core.Verdict{Effect: core.Deny, Why: "it is a key"}
+	}
 	if c.Spec.Name != "write_file" {
 		return core.Verdict{Effect: core.Allow, Why: "it is harmless"}
 	}
@@ -200,7 +242,9 @@ func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
 	in, out, peer := wiretest.New(wire.Newline)
 	served := make(chan error, 1)
-	go func() { served <- acp.New(acp.Options{Gateway: g, Version: "1.2.3"}).Serve(t.Context(), in, out) }()
+	go func() {
+		served <- acp.New(acp.Options{Gateway: g, Version: "1.2.3", Cwd: "/w"}).Serve(t.Context(), in, out)
+	}()
 	return peer, func() {
 		peer.Hangup()
 		if err := <-served; err != nil {

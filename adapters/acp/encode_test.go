@@ -14,20 +14,20 @@ import (
 
 // ignored are the events that version 1 has no word for, and why nothing is lost.
 var ignored = map[string]string{
-	"Opened":          "the answer to session/new says it",
-	"Claimed":         "who owns a session is nothing to a client",
-	"PromptQueued":    "the prompt's own answer comes when its turn has ended",
-	"Phase":           "no word for it",
-	"ThoughtStarted":  "a thought's chunks carry its id",
-	"ThoughtEnded":    "a thought's chunks carry its id",
-	"CallArgs":        "the arguments come whole with the call",
-	"Asked":           "asked by session/request_permission",
-	"Answered":        "shows in the call",
-	"Flagged":         "version 1 has no marks",
-	"Bound":           "a back end's own",
-	"Expanded":        "the user goes on to see what was typed",
-	"Unknown":         "written by a later version",
-	"TurnEnded":       "the answer to session/prompt",
+	"Opened":         "the answer to session/new says it",
+	"Claimed":        "who owns a session is nothing to a client",
+	"PromptQueued":   "the prompt's own answer comes when its turn has ended",
+	"Phase":          "no word for it",
+	"ThoughtStarted": "a thought's chunks carry its id",
+	"ThoughtEnded":   "a thought's chunks carry its id",
+	"CallArgs":       "the arguments come whole with the call",
+	"Asked":          "asked by session/request_permission",
+	"Answered":       "shows in the call",
+	"Flagged":        "version 1 has no marks",
+	"Bound":          "a back end's own",
+	"Expanded":       "the user goes on to see what was typed",
+	"Unknown":        "written by a later version",
+	"TurnEnded":      "the answer to session/prompt",
 }
 
 func TestEveryEventIsEncodedOrListed(t *testing.T) {

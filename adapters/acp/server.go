@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/creachadair/jrpc2"
@@ -21,6 +22,7 @@ type Options struct {
 	Gateway *core.Gateway
 	Log     *zap.Logger // nil: nothing is logged
 	Version string      // of the gateway
+	Cwd     string      // the folder of threads; "": the process's
 	// Panicked, Recorder: see wire.Options.
 	Recorder *wire.Recorder
 }
@@ -33,6 +35,8 @@ type Server struct {
 	pump *pump.Pump
 	wg   sync.WaitGroup // queues and the pump
 
+	threadQueue *pump.Queue // for what concerns threads
+
 	heard     bool   // the first message; of the reading goroutine alone
 	terminals string // what the ids of this client's terminals begin with in the core
 
@@ -40,8 +44,10 @@ type Server struct {
 	peer     peer
 	sessions map[core.SessionID]*session
 	going    map[*session]struct{} // those that are being closed
-	threads  threads
-	warned   bool // that tool servers are not connected
+	warned   bool                  // that tool servers are not connected
+
+	threads map[core.SessionID]*thread
+	left    bool // the client has
 }
 
 // New returns a server. Serve makes it go.
@@ -51,7 +57,7 @@ func New(o Options) *Server {
 	}
 	return &Server{
 		opts: o, log: o.Log, terminals: rand.Text()[:8] + ":", peer: peer{client: anybody},
-		sessions: map[core.SessionID]*session{}, going: map[*session]struct{}{}, threads: threads{open: map[core.SessionID]*thread{}},
+		sessions: map[core.SessionID]*session{}, going: map[*session]struct{}{}, threads: map[core.SessionID]*thread{},
 	}
 }
 
@@ -66,6 +72,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		},
 	})
 	s.pump = pump.New(s.conn.Writer())
+	s.threadQueue = pump.NewQueue(&s.wg)
 	ctx, end := context.WithCancelCause(ctx)
 	s.wg.Go(func() {
 		if err := s.pump.Run(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, wire.ErrClosed) {
@@ -133,6 +140,7 @@ func later[P any](s *Server, ctx context.Context, f func(context.Context, *wire.
 // leave stops what was prompted over the connection and lets its sessions go.
 func (s *Server) leave() {
 	s.mu.Lock()
+	s.left = true
 	list := make([]*session, 0, len(s.sessions))
 	for _, sess := range s.sessions {
 		list = append(list, sess)
@@ -140,11 +148,16 @@ func (s *Server) leave() {
 	for sess := range s.going {
 		list = append(list, sess)
 	}
+	threads := slices.Collect(maps.Values(s.threads))
 	clear(s.sessions)
 	clear(s.going)
+	clear(s.threads)
 	s.mu.Unlock()
 	for _, sess := range list {
 		sess.leave()
+	}
+	for _, t := range threads {
+		t.leave()
 	}
 }
 
@@ -166,6 +179,12 @@ func (s *Server) current(sess *session) *session {
 		return now
 	}
 	return sess
+}
+
+func (s *Server) hasLeft() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left
 }
 
 // told is what the client has said of itself.

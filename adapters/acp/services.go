@@ -53,7 +53,7 @@ func (e editor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply,
 		return e.peek(ctx, c.Session, c.ID)
 	case core.CloseTerminal:
 		return e.close(ctx, c)
-	case core.Diagnose, core.Locate:
+	case core.StatFile, core.GlobFiles, core.ReadBytes, core.Diagnose, core.Locate:
 	}
 	return nil, fmt.Errorf("the editor has no %T", call)
 }

@@ -114,6 +114,11 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 	}
 	spare := sess.att // the attachment that is not needed
 	s.mu.Lock()
+	if s.left {
+		s.mu.Unlock()
+		spare.Close()
+		return
+	}
 	old := s.sessions[sess.id]
 	again := old != nil && !e.replay && old.att.Session() == cs
 	if old != nil { // loaded again: what runs goes on, the client sees everything anew

@@ -2,14 +2,274 @@ package acp
 
 import (
 	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
 
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
-type threads struct{ open map[core.SessionID]*thread }
-type thread struct{}
+// The thread protocol, which the protocol was in June 2025: on the same stream, its
+// methods known by their names. A thread is a session in the process's folder. The
+// document's headings and its code disagree about who calls which method, so all
+// ten are answered; which of them we call is what the code says.
+//
+// A message of the user's is a turn, answered with null when it has ended; the
+// agent's words are streamMessageChunk requests, in order, all acknowledged before
+// that answer. Nobody can be asked: what policy would ask for is rejected. There is
+// no cancel but the end of the connection.
 
-func isThreadMethod(string) bool { return false }
+// thread is a session that is open in the thread protocol.
+type thread struct {
+	srv     *Server
+	id      core.SessionID
+	att     *core.Attachment
+	prompts *pump.Prompts
+	feed    *threadFeed
 
-func (s *Server) threadMethods(context.Context) wire.Methods { return nil }
+	mu       sync.Mutex // guards the field below
+	streamed string     // what came by streamMessageChunk, for the next message
+}
+
+func isThreadMethod(name string) bool {
+	switch name {
+	case "getThreads", "createThread", "openThread", "getThreadEntries", "sendMessage", "streamMessageChunk",
+		"readTextFile", "readBinaryFile", "stat", "globSearch":
+		return true
+	}
+	return false
+}
+
+func (s *Server) threadMethods(ctx context.Context) wire.Methods {
+	return wire.Methods{
+		"getThreads":         wire.Async(queued(s, ctx, s.getThreads)),
+		"createThread":       wire.Async(queued(s, ctx, s.createThread)),
+		"openThread":         wire.Async(threaded(s, ctx, s.openThread, func(p acp.ThreadID) string { return p.ThreadID })),
+		"getThreadEntries":   wire.Async(threaded(s, ctx, s.getThreadEntries, func(p acp.ThreadID) string { return p.ThreadID })),
+		"sendMessage":        wire.Async(threaded(s, ctx, s.sendMessage, func(p acp.SendMessage) string { return p.ThreadID })),
+		"streamMessageChunk": wire.Async(threaded(s, ctx, s.chunkStreamed, func(p acp.StreamMessageChunk) string { return p.ThreadID })),
+		"readTextFile":       wire.Async(threaded(s, ctx, s.readTextFile, func(p acp.ThreadFile) string { return p.ThreadID })),
+		"readBinaryFile":     wire.Async(threaded(s, ctx, s.readBinaryFile, func(p acp.ThreadFile) string { return p.ThreadID })),
+		"stat":               wire.Async(threaded(s, ctx, s.stat, func(p acp.ThreadFile) string { return p.ThreadID })),
+		"globSearch":         wire.Async(threaded(s, ctx, s.globSearch, func(p acp.GlobSearch) string { return p.ThreadID })),
+	}
+}
+
+// queued runs a handler beside the reading goroutine: what concerns threads happens
+// in the order in which it was read. A nil result means that the handler answers.
+func queued[P any](s *Server, ctx context.Context, f func(context.Context, *wire.Call, P) error) func(*wire.Call, P) error {
+	return func(call *wire.Call, p P) error {
+		s.threadQueue.Go(func() {
+			if err := f(ctx, call, p); err != nil {
+				call.Reply(nil, threadError(err))
+			}
+		})
+		return nil
+	}
+}
+
+// threaded is queued for a handler of one thread, which is opened where that was
+// not done.
+func threaded[P any](s *Server, ctx context.Context, f func(context.Context, *thread, *wire.Call, P) error, id func(P) string) func(*wire.Call, P) error {
+	return queued(s, ctx, func(ctx context.Context, call *wire.Call, p P) error {
+		t, err := s.thread(ctx, core.SessionID(id(p)))
+		if err != nil {
+			return err
+		}
+		return f(ctx, t, call, p)
+	})
+}
+
+// thread finds a thread, and opens it if need be.
+func (s *Server) thread(ctx context.Context, id core.SessionID) (*thread, error) {
+	s.mu.Lock()
+	t := s.threads[id]
+	s.mu.Unlock()
+	if t != nil {
+		return t, nil
+	}
+	sess, err := s.opts.Gateway.Open(ctx, core.Local, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.addThread(ctx, sess), nil
+}
+
+// addThread attaches the connection to a session. What is there already is had by
+// getThreadEntries.
+func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
+	id := sess.Meta().ID
+	t := &thread{srv: s, id: id, prompts: &pump.Prompts{}}
+	t.att = sess.Attach(core.Client{Name: s.told().client.Name, Editor: &threadEditor{conn: s.conn, thread: id}})
+	t.feed = &threadFeed{thread: t, prefix: t.prompts.Prefix(), gone: ctx.Done()}
+	s.mu.Lock()
+	left := s.left
+	if !left {
+		s.threads[id] = t
+	}
+	s.mu.Unlock()
+	if left {
+		t.att.Close()
+		return t
+	}
+	s.pump.Add(t.att, sess.Head(), t.feed, nil)
+	return t
+}
+
+func (t *thread) leave() {
+	t.srv.pump.Remove(t.feed)
+	t.prompts.Stop(core.ErrClientGone)
+	t.att.Close()
+}
+
+// cwd is the folder of threads.
+func (s *Server) cwd() (string, error) {
+	if s.opts.Cwd != "" {
+		return s.opts.Cwd, nil
+	}
+	return os.Getwd()
+}
+
+// getThreads lists the sessions of the folder, last used first.
+func (s *Server) getThreads(ctx context.Context, call *wire.Call, _ struct{}) error {
+	cwd, err := s.cwd()
+	if err != nil {
+		return err
+	}
+	res := acp.GetThreadsResponse{Threads: []acp.Thread{}}
+	for sum, err := range s.opts.Gateway.List(ctx, core.Local) {
+		if err != nil {
+			return err
+		}
+		if sum.Parent != "" || sum.Cwd != cwd || sum.Messages == 0 && !s.isThread(sum.ID) {
+			continue
+		}
+		t := acp.Thread{ID: string(sum.ID), Title: sum.Title, ModifiedAt: stamp(sum.Updated)}
+		if t.Title == "" {
+			t.Title = "New thread"
+		}
+		res.Threads = append(res.Threads, t)
+	}
+	call.Reply(res, nil)
+	return nil
+}
+
+func (s *Server) isThread(id core.SessionID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.threads[id] != nil
+}
+
+// createThread makes a session. A configuration that is wrong is said here.
+func (s *Server) createThread(ctx context.Context, call *wire.Call, _ struct{}) error {
+	cwd, err := s.cwd()
+	if err != nil {
+		return err
+	}
+	if _, err := s.opts.Gateway.Profile(ctx, []string{cwd}); err != nil {
+		return err
+	}
+	sess, err := s.opts.Gateway.Create(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
+	if err != nil {
+		return err
+	}
+	t := s.addThread(ctx, sess)
+	call.Reply(acp.ThreadID{ThreadID: string(t.id)}, nil)
+	return nil
+}
+
+// openThread has nothing more to do: the thread is open.
+func (s *Server) openThread(_ context.Context, _ *thread, call *wire.Call, _ acp.ThreadID) error {
+	call.Reply(nil, nil)
+	return nil
+}
+
+// chunkStreamed keeps what a peer streams to us for the message that it sends next.
+func (s *Server) chunkStreamed(_ context.Context, t *thread, call *wire.Call, p acp.StreamMessageChunk) error {
+	text, err := textOf([]acp.MessageChunk{p.Chunk})
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.streamed)+len(text) > maxStreamed {
+		return jrpc2.Errorf(jrpc2.InvalidParams, "more than %d MiB were streamed, and no message was sent", maxStreamed>>20)
+	}
+	t.streamed += text
+	call.Reply(nil, nil)
+	return nil
+}
+
+// maxStreamed is how much may be streamed for one message, in bytes.
+const maxStreamed = 32 << 20
+
+// sendMessage begins a turn with a message of the user's, and stores one of the
+// assistant's. What was streamed comes first.
+func (s *Server) sendMessage(_ context.Context, t *thread, call *wire.Call, p acp.SendMessage) error {
+	text, err := textOf(p.Message.Chunks)
+	if err != nil {
+		return err
+	}
+	switch p.Message.Role {
+	case acp.RoleUser, acp.RoleAssistant:
+	default:
+		return jrpc2.Errorf(jrpc2.InvalidParams, "message.role: expected user or assistant, got %.60q", p.Message.Role)
+	}
+	t.mu.Lock()
+	text, t.streamed = t.streamed+text, ""
+	t.mu.Unlock()
+	if text == "" {
+		return jrpc2.Errorf(jrpc2.InvalidParams, "message.chunks: there is no text in them")
+	}
+	if p.Message.Role == acp.RoleAssistant {
+		t.prompts.WhenNone(func() { // behind the turns that run
+			s.threadQueue.Go(func() {
+				if _, err := t.att.Say(context.Background(), text); err != nil {
+					call.Reply(nil, threadError(err))
+					return
+				}
+				call.Reply(nil, nil)
+			})
+		})
+		return nil
+	}
+	ctx, ticket := t.prompts.Register(context.Background(), nil, func(e core.TurnEnded) { t.feed.ended(call, e) })
+	if s.hasLeft() {
+		t.prompts.Stop(core.ErrClientGone)
+	}
+	_, err = t.att.Prompt(ctx, core.Prompt{Blocks: []core.Block{core.Text{Text: text}}, Key: ticket.Key})
+	if err != nil && t.prompts.Forget(ticket) {
+		return err
+	}
+	return nil
+}
+
+// textOf joins chunks.
+func textOf(chunks []acp.MessageChunk) (string, error) {
+	var b strings.Builder
+	for i, c := range chunks {
+		if c.Type != "text" {
+			return "", jrpc2.Errorf(jrpc2.InvalidParams, "chunks[%d].type: expected text, got %.60q", i, c.Type)
+		}
+		b.WriteString(c.Chunk)
+	}
+	return b.String(), nil
+}
+
+// threadError is wireError in a protocol whose clients show the message alone.
+func threadError(err error) error {
+	var coded *jrpc2.Error
+	switch {
+	case errors.As(err, &coded):
+		return coded
+	case errors.Is(err, core.ErrNotFound):
+		return jrpc2.Errorf(acp.CodeNotFound, "there is no such thread")
+	}
+	return jrpc2.Errorf(jrpc2.InternalError, "%s", err.Error())
+}

@@ -1,0 +1,123 @@
+package acp
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// threadEditor is the peer of a thread as a provider of files. Which of the methods
+// it has shows when they are called: one that it does not know, or does not answer
+// in time, is not asked for again, and we do it ourselves.
+type threadEditor struct {
+	conn   *wire.Conn
+	thread core.SessionID
+
+	mu      sync.Mutex // guards the field below
+	without map[string]bool
+}
+
+var _ core.Editor = (*threadEditor)(nil)
+
+// Caps implements core.Editor.
+func (e *threadEditor) Caps() core.EditorCaps {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return core.EditorCaps{
+		ReadFile: !e.without["readTextFile"], ReadBytes: !e.without["readBinaryFile"], Stat: !e.without["stat"], Glob: !e.without["globSearch"],
+	}
+}
+
+// Do implements core.Editor.
+func (e *threadEditor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply, error) {
+	switch c := call.(type) {
+	case core.ReadFile:
+		req := acp.ThreadFile{ThreadID: string(e.thread), Path: c.Path}
+		if c.Line > 1 {
+			offset := c.Line - 1 // 0-based here
+			req.LineOffset = &offset
+		}
+		if c.Limit > 0 {
+			req.LineLimit = &c.Limit
+		}
+		var res acp.ThreadFileContent
+		err := e.ask(ctx, "readTextFile", req, &res)
+		return core.FileText{Text: res.Content, Version: res.Version}, err
+	case core.ReadBytes:
+		req := acp.ThreadFile{ThreadID: string(e.thread), Path: c.Path}
+		if c.Offset > 0 {
+			req.ByteOffset = &c.Offset
+		}
+		if c.Limit > 0 {
+			req.ByteLimit = &c.Limit
+		}
+		var res acp.ThreadFileContent
+		if err := e.ask(ctx, "readBinaryFile", req, &res); err != nil {
+			return nil, err
+		}
+		data, err := base64.StdEncoding.DecodeString(res.Content)
+		if err != nil {
+			return nil, fmt.Errorf("read %s through the editor: its content is not base64", c.Path)
+		}
+		return core.FileBytes{Data: data, Version: res.Version}, nil
+	case core.StatFile:
+		var res acp.ThreadStat
+		err := e.ask(ctx, "stat", acp.ThreadFile{ThreadID: string(e.thread), Path: c.Path}, &res)
+		return core.FileStat{Exists: res.Exists, Dir: res.IsDirectory}, err
+	case core.GlobFiles:
+		var res acp.GlobSearchResponse
+		err := e.ask(ctx, "globSearch", acp.GlobSearch{ThreadID: string(e.thread), Pattern: c.Pattern}, &res)
+		return core.FilePaths{Paths: res.Matches}, err
+	case core.WriteFile, core.OpenTerminal, core.AwaitTerminal, core.PeekTerminal, core.CloseTerminal, core.Diagnose, core.Locate:
+	}
+	return nil, fmt.Errorf("the editor has no %T", call)
+}
+
+// ask asks the peer. A request that is given up is not withdrawn: the protocol has
+// no word for that.
+func (e *threadEditor) ask(ctx context.Context, method string, params, result any) error {
+	type answer struct {
+		result json.RawMessage
+		err    error
+	}
+	answers := make(chan answer, 1) // done is called once, and must not wait
+	if _, err := e.conn.Start(method, params, func(r json.RawMessage, err error) { answers <- answer{r, err} }); err != nil {
+		return err
+	}
+	var got answer
+	select {
+	case got = <-answers:
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			e.lacks(method)
+		}
+		return context.Cause(ctx)
+	}
+	if got.err == nil {
+		if got.err = wire.Unmarshal(got.result, result); got.err == nil {
+			return nil
+		}
+	}
+	if jrpc2.ErrorCode(got.err) == jrpc2.MethodNotFound {
+		e.lacks(method)
+	}
+	return fmt.Errorf("%s: %w", method, got.err)
+}
+
+func (e *threadEditor) lacks(method string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.without == nil {
+		e.without = map[string]bool{}
+	}
+	e.without[method] = true
+}

@@ -1,0 +1,100 @@
+package acp
+
+import (
+	"context"
+	"strings"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// getThreadEntries lists what was said and which files were read, from the log: so
+// it is the same in every process.
+func (s *Server) getThreadEntries(ctx context.Context, t *thread, call *wire.Call, _ acp.ThreadID) error {
+	r := t.att.Read(core.Pos{})
+	defer r.Close()
+	head := t.att.Head()
+	e := entries{list: []acp.ThreadEntry{}}
+	for {
+		recs, err := r.Until(ctx, head)
+		if err != nil {
+			return err
+		}
+		if len(recs) == 0 {
+			break
+		}
+		for _, rec := range recs {
+			e.add(rec.Event)
+		}
+	}
+	call.Reply(acp.GetThreadEntriesResponse{Entries: e.list}, nil)
+	return nil
+}
+
+// entries folds a log into a thread's entries.
+type entries struct {
+	list    []acp.ThreadEntry
+	message core.MessageID // whose text the last entry is
+}
+
+func (e *entries) add(ev core.Event) {
+	switch ev := ev.(type) {
+	case core.TurnStarted:
+		e.user(ev.Prompt)
+	case core.Steered:
+		e.user(ev.Prompt)
+	case core.TextDelta:
+		if n := len(e.list); n > 0 && ev.Message == e.message {
+			e.list[n-1].Chunks[0].Chunk += ev.Text
+			return
+		}
+		e.say(acp.RoleAssistant, ev.Text)
+		e.message = ev.Message
+	case core.CallChanged:
+		e.read(ev.Call)
+	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
+		core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
+		core.Notice, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
+	}
+}
+
+func (e *entries) say(role, text string) {
+	e.list = append(e.list, acp.ThreadEntry{Type: "message", Role: role, Chunks: []acp.MessageChunk{{Type: "text", Chunk: text}}})
+	e.message = ""
+}
+
+// user adds what a user said; only text has a form here.
+func (e *entries) user(prompt []core.Block) {
+	var b strings.Builder
+	for _, block := range prompt {
+		switch block := block.(type) {
+		case core.Text:
+			b.WriteString(block.Text)
+		case core.Link:
+			b.WriteString("[" + block.URI + "]")
+		case core.Resource:
+			b.WriteString("[" + block.URI + "]")
+		case core.Image, core.Audio, core.Diff, core.Terminal:
+		}
+	}
+	if b.Len() > 0 {
+		e.say(acp.RoleUser, b.String())
+	}
+}
+
+// read adds a file that was read: its text is the first of the result.
+func (e *entries) read(c core.Call) {
+	if c.State != core.Succeeded || c.Kind != core.KindRead || len(c.Locations) != 1 || len(c.Content) == 0 {
+		return
+	}
+	text, ok := c.Content[0].(core.Text)
+	if !ok {
+		return
+	}
+	if strings.HasPrefix(text.Text, "[") && strings.HasSuffix(text.Text, " is empty]") { // read_file's word for it
+		text.Text = ""
+	}
+	e.list = append(e.list, acp.ThreadEntry{Type: "readFile", Path: c.Locations[0].Path, Content: &text.Text})
+	e.message = ""
+}

@@ -1,0 +1,141 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/pump"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// ackWait is how long a turn's end waits for the peer to acknowledge its chunks. A
+// peer that did not once is not waited for again.
+const ackWait = 5 * time.Second
+
+// threadFeed is a thread's side in the pump. All of it belongs to the pump's
+// goroutine. Only turns that were prompted over the connection are streamed: the
+// protocol has no way to say what another client has asked.
+type threadFeed struct {
+	thread *thread
+	prefix string          // of the keys of this connection's prompts
+	gone   <-chan struct{} // closed when the connection ends
+
+	turn core.TurnID // of ours, that runs
+	open int         // chunks that were not acknowledged
+	deaf bool        // the peer does not acknowledge
+	ends []func()    // answers that wait for it
+}
+
+var _ pump.Feed = (*threadFeed)(nil)
+
+// Encode implements pump.Feed. It writes nothing by itself: what we say are
+// requests, whose place is behind what was encoded before.
+func (f *threadFeed) Encode(dst []byte, r core.Record) ([]byte, func()) {
+	switch e := r.Event.(type) {
+	case core.TurnStarted:
+		if f.turn = ""; strings.HasPrefix(e.Key, f.prefix) {
+			f.turn = e.Turn
+		}
+		return dst, f.thread.prompts.After(e)
+	case core.PromptQueued:
+		return dst, f.thread.prompts.After(e)
+	case core.TextDelta:
+		if f.turn != "" {
+			return dst, func() { f.stream(e.Text) }
+		}
+	case core.Notice:
+		if f.turn != "" {
+			return dst, func() { f.stream("\n[" + e.Text + "]\n") }
+		}
+	case core.TurnEnded:
+		if e.Turn == f.turn {
+			f.turn = ""
+		}
+		return dst, f.thread.prompts.After(e)
+	case core.Opened, core.Claimed, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded, core.CallChanged,
+		core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
+		core.Bound, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
+		// The protocol knows words and files that were read; those are entries.
+	}
+	return dst, nil
+}
+
+// Caught implements pump.Feed.
+func (f *threadFeed) Caught(core.Pos) {}
+
+// Lost implements pump.Feed.
+func (f *threadFeed) Lost(err error) {
+	t := f.thread
+	t.srv.log.Error("session can no longer be read", sessionField(t.id), zap.Error(err))
+	t.prompts.Abandon(core.TurnEnded{Stop: core.StopError, Err: "the connection to this thread was lost: " + err.Error()})
+}
+
+// stream sends words of the agent's.
+func (f *threadFeed) stream(text string) {
+	t := f.thread
+	for text != "" {
+		n := fit(text, maxChunk)
+		chunk := acp.StreamMessageChunk{ThreadID: string(t.id), Chunk: acp.MessageChunk{Type: "text", Chunk: text[:n]}}
+		text = text[n:]
+		_, err := t.srv.conn.Start("streamMessageChunk", chunk, func(json.RawMessage, error) { t.srv.pump.Do(f.acknowledged) })
+		if err != nil {
+			return // the connection has ended
+		}
+		f.open++
+	}
+}
+
+// acknowledged notes that the peer has taken a chunk, in whatever way.
+func (f *threadFeed) acknowledged() {
+	if f.open--; f.open == 0 {
+		f.answer()
+	}
+}
+
+func (f *threadFeed) answer() {
+	ends := f.ends
+	f.ends = nil
+	for _, end := range ends {
+		end()
+	}
+}
+
+// ended answers a message, when the peer has taken all chunks or has had the time.
+func (f *threadFeed) ended(call *wire.Call, e core.TurnEnded) {
+	answer := func() {
+		switch e.Stop {
+		case core.StopError, core.StopInterrupted:
+			call.Reply(nil, threadError(errors.New(e.Err)))
+		case core.StopEnd, core.StopTokens, core.StopRequests, core.StopRefusal, core.StopCanceled:
+			call.Reply(nil, nil)
+		}
+	}
+	if f.open == 0 || f.deaf {
+		answer()
+		return
+	}
+	done := make(chan struct{})
+	f.ends = append(f.ends, func() {
+		close(done)
+		answer()
+	})
+	f.thread.srv.wg.Go(func() {
+		timer := time.NewTimer(ackWait)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-f.gone:
+		case <-timer.C:
+			f.thread.srv.pump.Do(func() {
+				f.deaf = true
+				f.answer()
+			})
+		}
+	})
+}

@@ -1,0 +1,305 @@
+package acp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"dragoman/adapters/acp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/wiretest"
+	"dragoman/core/coretest"
+)
+
+// serveIn is serve for threads in a folder.
+func serveIn(t *testing.T, dir string) (peer *wiretest.Peer, stop func()) {
+	t.Helper()
+	g := newGateway(coretest.NewMemory(), nil, false)
+	in, out, peer := wiretest.New(wire.Newline)
+	served := make(chan error, 1)
+	go func() { served <- acp.New(acp.Options{Gateway: g, Cwd: dir}).Serve(t.Context(), in, out) }()
+	return peer, func() {
+		peer.Hangup()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The methods of files are answered too: from the thread's folder alone, and only
+// what policy lets be read.
+func TestThreadFiles(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		"a.txt": "one\ntwo\nthree", "sub/deep/b.txt": "b\n", "sub/c.go": "c", "x.key": "secret", ".git/config.txt": "", "bin": "\xff\x00\x01",
+	} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(outside, "o.txt"), []byte("out"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "o.txt"), filepath.Join(dir, "link.txt")); err != nil {
+		t.Skip(err)
+	}
+	peer, stop := serveIn(t, dir)
+	defer stop()
+	ask := func(method, params string) string {
+		t.Helper()
+		if err := peer.Send(fmt.Sprintf(`{"id":7,"method":%q,"params":%s}`, method, params)); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := peer.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	ask("createThread", "null")
+	path := func(name string) string { return string(wire.AppendString(nil, filepath.Join(dir, name))) }
+	for _, c := range []struct{ method, params, want string }{
+		{"readTextFile", `"path":` + path("a.txt"), `"content":"one\ntwo\nthree"`},
+		{"readTextFile", `"path":"a.txt"`, `"content":"one\ntwo\nthree"`},
+		{"readTextFile", `"path":"a.txt","lineOffset":1,"lineLimit":1`, `"content":"two\n"`},
+		{"readTextFile", `"path":"a.txt","lineOffset":2,"lineLimit":9`, `"content":"three"`},
+		{"readTextFile", `"path":"a.txt","lineOffset":0,"lineLimit":0`, `"content":""`},
+		{"readTextFile", `"path":"a.txt","lineOffset":4`, `"content":""`},
+		{"readTextFile", `"path":"a.txt","lineOffset":-1`, `-32602`},
+		{"readTextFile", `"path":"bin"`, `use readBinaryFile`},
+		{"readTextFile", `"path":"none"`, `-32002`},
+		{"readTextFile", `"path":"sub"`, `not a regular file`},
+		{"readTextFile", `"path":"x.key"`, `may not be read: it is a key`},
+		{"readTextFile", `"path":"../o.txt"`, `outside of the thread's folder`},
+		{"readTextFile", `"path":"link.txt"`, `outside of the thread's folder`},
+		{"readTextFile", `"path":""`, `-32602`},
+		{"readBinaryFile", `"path":"bin"`, `"content":"/wAB"`},
+		{"readBinaryFile", `"path":"bin","byteOffset":1,"byteLimit":1`, `"content":"AA=="`},
+		{"readBinaryFile", `"path":"bin","byteOffset":9`, `"content":""`},
+		{"stat", `"path":"sub"`, `{"exists":true,"isDirectory":true}`},
+		{"stat", `"path":"a.txt"`, `{"exists":true,"isDirectory":false}`},
+		{"stat", `"path":"none/at/all"`, `{"exists":false,"isDirectory":false}`},
+		{"stat", `"path":"/etc/passwd"`, `outside of the thread's folder`},
+		{"globSearch", `"pattern":"**/*.txt"`, `"matches":[` + path("a.txt") + `,` + path("sub/deep/b.txt") + `]`},
+		{"globSearch", `"pattern":"sub/*"`, `"matches":[` + path("sub/c.go") + `]`},
+		{"globSearch", `"pattern":"sub/**"`, `"matches":[` + path("sub/c.go") + `,` + path("sub/deep/b.txt") + `]`},
+		{"globSearch", `"pattern":"../*"`, `-32602`},
+		{"globSearch", `"pattern":"[a"`, `-32602`},
+	} {
+		got := ask(c.method, `{"threadId":"s1",`+c.params+`}`)
+		if c.method == "globSearch" && strings.Contains(got, "matches") {
+			var res struct{ Result struct{ Matches []string } }
+			if err := json.Unmarshal([]byte(got), &res); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(res.Result.Matches)
+			list, err := json.Marshal(res.Result.Matches)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = `"matches":` + string(list)
+			got = strings.ReplaceAll(got, `"`+filepath.Join(dir, "link.txt")+`",`, "") // a link is listed, and not followed
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s %s: got %s, want %s", c.method, c.params, got, c.want)
+		}
+	}
+	version := func() string {
+		_, v, _ := strings.Cut(ask("readTextFile", `{"threadId":"s1","path":"a.txt"}`), `"version":`)
+		return v[:strings.IndexByte(v, ',')]
+	}
+	was := version()
+	if err := os.Chtimes(filepath.Join(dir, "a.txt"), time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if now := version(); now == was {
+		t.Errorf("the version is %s before and after a change", now)
+	}
+}
+
+// A peer that acknowledges nothing gets its answers all the same: the first one
+// late, the next ones at once.
+func TestThreadPeerThatDoesNotAcknowledge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		peer, stop := serveIn(t, "/w")
+		if err := peer.Send(`{"id":1,"method":"createThread"}`, `{"id":2,"method":"sendMessage","params":{"threadId":"s1","message":{"role":"user","chunks":[{"type":"text","chunk":"say one"}]}}}`); err != nil {
+			t.Fatal(err)
+		}
+		until(t, peer, "streamMessageChunk")
+		synctest.Wait()
+		if peer.Pending() {
+			t.Error("answered before the chunk was acknowledged")
+		}
+		until(t, peer, `{"id":2,"result":null}`)
+		if err := peer.Send(`{"id":3,"method":"sendMessage","params":{"threadId":"s1","message":{"role":"user","chunks":[{"type":"text","chunk":"say two"}]}}}`); err != nil {
+			t.Fatal(err)
+		}
+		until(t, peer, "streamMessageChunk")
+		synctest.Wait()
+		if !peer.Pending() {
+			t.Error("it is still waited for")
+		}
+		until(t, peer, `{"id":3,"result":null}`)
+		stop()
+	})
+}
+
+// A peer that leaves takes its turn along, and nothing is left of it.
+func TestThreadPeerThatLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		peer, stop := serveIn(t, "/w")
+		if err := peer.Send(`{"id":1,"method":"createThread"}`, `{"id":2,"method":"sendMessage","params":{"threadId":"s1","message":{"role":"user","chunks":[{"type":"text","chunk":"hang"}]}}}`); err != nil {
+			t.Fatal(err)
+		}
+		until(t, peer, "streamMessageChunk")
+		stop()
+	})
+}
+
+// documented is the members of every message that the documents of 2025 have: what
+// they write as optional ends with ?, and nothing else may be there.
+var documented = map[string]string{
+	"getThreads": "threads", "createThread": "threadId", "openThread": "null", "getThreadEntries": "entries", "sendMessage": "null",
+	"streamMessageChunk": "null", "readTextFile": "version content", "readBinaryFile": "version content", "stat": "exists isDirectory", "globSearch": "matches",
+	"params streamMessageChunk": "threadId chunk", "params readTextFile": "threadId path lineOffset? lineLimit?",
+	"params readBinaryFile": "threadId path byteOffset? byteLimit?", "params stat": "threadId path", "params globSearch": "threadId pattern",
+	"thread": "id title modifiedAt", "message": "type role chunks", "readFile": "type path content", "chunk": "type chunk", "error": "code message",
+}
+
+// The thread protocol's conversation has the members of its document, and no others.
+func TestThreadMembers(t *testing.T) {
+	ar, err := txtar.ParseFile("testdata/thread.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range ar.Files {
+		asked := map[string]string{} // by id, of the peer
+		for line := range strings.Lines(string(f.Data)) {
+			var m struct {
+				ID             json.RawMessage
+				Method         string
+				Params, Result json.RawMessage
+				Error          json.RawMessage
+			}
+			if len(line) < 4 {
+				continue
+			}
+			if err := json.Unmarshal([]byte(line[3:]), &m); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case strings.HasPrefix(line, "-> ") && m.Method != "":
+				asked[string(m.ID)] = m.Method
+			case !strings.HasPrefix(line, "<- "):
+			case m.Method != "":
+				members(t, line, json.RawMessage(line[3:]), "id method params")
+				members(t, line, m.Params, documented["params "+m.Method])
+			case m.Error != nil:
+				members(t, line, json.RawMessage(line[3:]), "id error")
+				members(t, line, m.Error, documented["error"])
+			default:
+				members(t, line, json.RawMessage(line[3:]), "id result")
+				members(t, line, m.Result, documented[asked[string(m.ID)]])
+				var parts struct {
+					Threads, Entries []json.RawMessage
+				}
+				if err := json.Unmarshal(m.Result, &parts); err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range parts.Threads {
+					members(t, line, e, documented["thread"])
+				}
+				for _, e := range parts.Entries {
+					var entry struct {
+						Type   string
+						Chunks []json.RawMessage
+					}
+					if err := json.Unmarshal(e, &entry); err != nil {
+						t.Fatal(err)
+					}
+					members(t, line, e, documented[entry.Type])
+					for _, c := range entry.Chunks {
+						members(t, line, c, documented["chunk"])
+					}
+				}
+			}
+		}
+	}
+}
+
+// members checks the names of an object's members.
+func members(t *testing.T, line string, raw json.RawMessage, want string) {
+	t.Helper()
+	if want == "null" {
+		if string(raw) != "null" {
+			t.Errorf("%s is not null in %s", raw, line)
+		}
+		return
+	}
+	var have map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &have); err != nil || want == "" {
+		t.Errorf("%s in %s: %v", raw, line, err)
+		return
+	}
+	for name := range strings.FieldsSeq(want) {
+		bare := strings.TrimSuffix(name, "?")
+		if v, ok := have[bare]; !ok && bare == name || bytes.Equal(v, []byte("null")) && name != "result" {
+			t.Errorf("%s lacks %s in %s", raw, name, line)
+		}
+		delete(have, bare)
+	}
+	for name := range have {
+		t.Errorf("%s is not in the document: %s", name, line)
+	}
+}
+
+// What the document of August 2025 has is in the answers to its clients, in its
+// types; what is more, its library skips.
+func TestEarlyMembers(t *testing.T) {
+	data, err := os.ReadFile("testdata/early.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]json.RawMessage{}
+	for line := range strings.Lines(string(data)) {
+		var m struct{ ID, Result json.RawMessage }
+		if rest, ok := strings.CutPrefix(line, "<- "); ok && json.Unmarshal([]byte(rest), &m) == nil && m.ID != nil {
+			answers[string(m.ID)] = m.Result
+		}
+	}
+	var hello struct {
+		ProtocolVersion   *uint16
+		AgentCapabilities *struct{ LoadSession *bool }
+		AuthMethods       []struct{ ID, Name string }
+	}
+	if err := json.Unmarshal(answers["0"], &hello); err != nil || hello.ProtocolVersion == nil || *hello.ProtocolVersion != 1 ||
+		hello.AgentCapabilities == nil || hello.AgentCapabilities.LoadSession == nil || !*hello.AgentCapabilities.LoadSession || hello.AuthMethods == nil {
+		t.Errorf("initialize: %s, %v", answers["0"], err)
+	}
+	var made struct{ SessionID string }
+	if err := json.Unmarshal(answers["2"], &made); err != nil || made.SessionID == "" {
+		t.Errorf("session/new: %s, %v", answers["2"], err)
+	}
+	for id, want := range map[string]string{
+		"1": "null", "3": `{"stopReason":"max_tokens"}`, "4": `{"stopReason":"end_turn"}`, "5": `{"stopReason":"cancelled"}`, "6": "null",
+	} {
+		if got := string(answers[id]); got != want {
+			t.Errorf("answer %s is %s, want %s", id, got, want)
+		}
+	}
+}
