@@ -103,6 +103,7 @@ func (c *chat) settings(o *offer, set core.Settings, p eca.PromptParams) core.Se
 	if c.plan != plan {
 		c.tell(o, set)
 	}
+	c.srv.follow(o, set, c.plan)
 	return set
 }
 
