@@ -36,6 +36,7 @@ type chat struct {
 	held    map[core.TurnID]func()  // of those that are answered when their model says something
 	running map[*prompting]struct{} // that were taken and have not ended
 	idle    []func()                // done once there are none
+	wish    *choice                 // was told to have been chosen, of a chat that has not begun
 }
 
 // waiter waits until the client has been told all that happened before pos.
@@ -82,6 +83,10 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		if live && !f.view.dialect.early() {
 			return dst, func() { f.replay(nil) }
 		}
+	case core.SettingsChanged:
+		if live {
+			f.chat.srv.follow(f.view.offer, e.Settings, f.view.plan)
+		}
 	case core.TurnEnded:
 		then := f.chat.prompts.After(e)
 		f.busy = f.busy || !live && then != nil
@@ -99,7 +104,7 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 			return dst, func() { f.chat.moved(turn, e.To) }
 		}
 	case core.Opened, core.Claimed, core.Steered, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Unknown:
+		core.TitleChanged, core.Bound, core.Notice, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Unknown:
 	}
 	return dst, nil
 }

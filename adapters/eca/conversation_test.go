@@ -69,6 +69,8 @@ func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, 
 		return "", t.Emit(ctx, core.ThoughtStarted{Thought: h}, core.ThoughtDelta{Thought: h, Text: rest})
 	case "read", "write":
 		return call(ctx, t, map[string]string{"read": "read_file", "write": "write_file"}[verb], coretest.Args(map[string]string{"path": rest}))
+	case "remote":
+		return callOf(ctx, t, "db", "query", coretest.Args(map[string]any{"sql": rest, "limit": 3, "tags": []string{"a"}, "deep": map[string]any{"x": nil}}))
 	case "steps": // look=completed, fix=in_progress
 		var entries []core.PlanEntry
 		for step := range strings.SplitSeq(rest, ", ") {
@@ -123,14 +125,18 @@ var errModel = errors.New("the model is out of order; try another one")
 
 // call has the model write a call's arguments in two parts, and runs it.
 func call(ctx context.Context, t *core.Turn, tool string, args json.RawMessage) (core.StopReason, error) {
+	return callOf(ctx, t, core.Native, tool, args)
+}
+
+func callOf(ctx context.Context, t *core.Turn, server, tool string, args json.RawMessage) (core.StopReason, error) {
 	id, half := t.NewCall(), len(args)/2
 	err := t.Emit(ctx,
-		core.CallChanged{Call: core.Call{ID: id, Turn: t.ID(), Server: core.Native, Tool: tool, Kind: core.KindEdit, State: core.Proposed}},
+		core.CallChanged{Call: core.Call{ID: id, Turn: t.ID(), Server: server, Tool: tool, Kind: core.KindEdit, State: core.Proposed}},
 		core.CallArgs{Call: id, Text: string(args[:half])}, core.CallArgs{Call: id, Text: string(args[half:])})
 	if err != nil {
 		return "", err
 	}
-	res, err := t.Invoke(ctx, core.Call{ID: id, Server: core.Native, Tool: tool, Args: args})
+	res, err := t.Invoke(ctx, core.Call{ID: id, Server: server, Tool: tool, Args: args})
 	if err != nil {
 		return "", err
 	}
@@ -192,6 +198,7 @@ var tools = coretest.Tools{
 			return core.Result{Blocks: []core.Block{core.Text{Text: "done"}}}, nil
 		},
 	},
+	coretest.Tool{Is: core.Spec{Server: "db", Name: "query", Title: "Query", Kind: core.KindOther, ReadOnly: true}},
 	coretest.Tool{
 		Is: core.Spec{Server: core.Native, Name: "update_plan", Kind: core.KindThink, ReadOnly: true},
 		Previews: func(context.Context, core.Invocation) (core.Preview, error) {
@@ -241,6 +248,13 @@ func profile() *core.Profile {
 		DefaultModel: "offline/demo",
 		Toolboxes:    []core.Toolbox{tools},
 		Policy:       judge,
+		Commands: func(context.Context, []string) []core.Command {
+			return []core.Command{
+				{Kind: core.CommandBuiltin, Name: "compact", Description: "Sums up the conversation"},
+				{Kind: core.CommandCustom, Name: "review", Description: "Reviews a change", Arguments: []core.Argument{{Name: "file", Description: "The file", Required: true}, {Name: "depth"}}},
+				{Kind: core.CommandSkill, Name: "release", Description: "How to release"},
+			}
+		},
 	}
 }
 
@@ -279,8 +293,9 @@ func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 }
 
 // play plays a script. Besides the lines of wiretest it knows "@ 2s": that much
-// time passes.
-func play(peer *wiretest.Peer, script string) (string, error) {
+// time passes, "@ server NAME STATUS": a server of tools is in that state, and
+// "@ dropped NAME": it is gone.
+func play(peer *wiretest.Peer, board *core.Board, script string) (string, error) {
 	var out, part strings.Builder
 	flush := func() error {
 		got, err := peer.Play(part.String(), synctest.Wait)
@@ -289,20 +304,18 @@ func play(peer *wiretest.Peer, script string) (string, error) {
 		return err
 	}
 	for line := range strings.Lines(script) {
-		after, passes := strings.CutPrefix(line, "@ ")
-		if !passes {
+		after, ours := strings.CutPrefix(line, "@ ")
+		if !ours {
 			part.WriteString(line)
 			continue
 		}
 		if err := flush(); err != nil {
 			return out.String(), err
 		}
-		d, err := time.ParseDuration(strings.TrimSpace(after))
-		if err != nil {
+		if err := passes(board, strings.Fields(after)); err != nil {
 			return out.String(), err
 		}
 		out.WriteString(line)
-		<-time.After(d)
 		for synctest.Wait(); peer.Pending(); synctest.Wait() {
 			msg, err := peer.Next()
 			if err != nil {
@@ -313,6 +326,25 @@ func play(peer *wiretest.Peer, script string) (string, error) {
 	}
 	err := flush()
 	return out.String(), err
+}
+
+// passes does what a line of a script says that neither side says.
+func passes(board *core.Board, words []string) error {
+	switch words[0] {
+	case "server":
+		schema := json.RawMessage(`{"type":"object","properties":{"sql":{"type":"string"}}}`)
+		tools := []core.Spec{{Name: "query", Description: "Asks the database", Schema: schema}}
+		board.Put(core.Topic{Kind: "server", Name: words[1]}, core.ServerItem{Name: words[1], Status: words[2], Tools: tools})
+		return nil
+	case "dropped":
+		board.Drop(core.Topic{Kind: "server", Name: words[1]})
+		return nil
+	}
+	d, err := time.ParseDuration(words[0])
+	if err == nil {
+		<-time.After(d)
+	}
+	return err
 }
 
 // Each file holds conversations: lines to the server (->) and everything that it
@@ -357,7 +389,7 @@ func converse(t *testing.T, store core.Store, f txtar.File) (got string) {
 		g := newGateway(store, broken)
 		peer, stop := serve(t, g)
 		var err error
-		if got, err = play(peer, string(f.Data)); err != nil {
+		if got, err = play(peer, g.Board(), string(f.Data)); err != nil {
 			t.Error(err)
 		}
 		stop()

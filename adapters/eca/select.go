@@ -3,6 +3,8 @@ package eca
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -39,8 +41,46 @@ func (s *Server) selected(ctx context.Context, id *string, ch choice) error {
 	s.chosen = ch.over(s.chosen)
 	s.mu.Unlock()
 	o := s.refresh(ctx)
-	s.pump.Do(func() { s.configUpdated("", o.config(s.defaults(o))) })
+	s.pump.Do(func() { s.tellChoices(o) })
 	return nil
+}
+
+// tellChoices says what every chat may choose from, and then what each has chosen: the
+// Emacs client takes the first for the choice of all of them. It belongs to the pump.
+func (s *Server) tellChoices(o *offer) {
+	s.configUpdated("", o.config(s.defaults(o)))
+	if s.peerNow().dialect.early() {
+		return
+	}
+	chats := s.allChats()
+	slices.SortFunc(chats, func(a, b *chat) int { return strings.Compare(string(a.id), string(b.id)) })
+	for _, c := range chats {
+		switch {
+		case c.feed != nil:
+			s.configUpdated(c.id, o.config(c.feed.view.settings, c.feed.view.plan))
+		case c.wish != nil:
+			s.configUpdated(c.id, o.config(s.wished(o, *c.wish)))
+		}
+	}
+}
+
+// wished is what a chat that has not begun will begin with.
+func (s *Server) wished(o *offer, ch choice) (set core.Settings, plan bool) {
+	s.mu.Lock()
+	ch = ch.over(s.chosen)
+	s.mu.Unlock()
+	o.apply(ch, &set, &plan)
+	return set, plan
+}
+
+// follow has a connection choose what a chat chooses, where the document knows one
+// choice for all chats: what it is told of one is then no other's undoing.
+func (s *Server) follow(o *offer, set core.Settings, plan bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.peer.dialect.early() {
+		s.chosen = choice{model: o.modelIn(set), variant: set.Effort, agent: o.behaviorIn(set, plan)}
+	}
 }
 
 // choose changes what a chat has chosen. One that has not begun keeps it until it
@@ -50,13 +90,11 @@ func (c *chat) choose(ctx context.Context, ch choice) {
 	att, err := c.attach(ctx, false, nil)
 	if errors.Is(err, core.ErrNotFound) {
 		c.chosen = ch.over(c.chosen)
-		c.srv.mu.Lock()
-		all := c.chosen.over(c.srv.chosen)
-		c.srv.mu.Unlock()
-		var set core.Settings
-		plan := false
-		o.apply(all, &set, &plan)
-		c.srv.pump.Do(func() { c.srv.configUpdated(c.id, o.config(set, plan)) })
+		wish := c.chosen
+		c.srv.pump.Do(func() {
+			c.wish = &wish
+			c.srv.configUpdated(c.id, o.config(c.srv.wished(o, wish)))
+		})
 		return
 	}
 	if err != nil {

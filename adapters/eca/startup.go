@@ -130,8 +130,7 @@ func (s *Server) reload(ctx context.Context) *offer {
 	return o
 }
 
-// refresh reloads, and tells the client of a change: what every chat may choose
-// from, and then what each has chosen, for the first of them resets that.
+// refresh reloads, and tells the client of a change.
 func (s *Server) refresh(ctx context.Context) *offer {
 	old := s.offered()
 	o := s.reload(ctx)
@@ -139,13 +138,12 @@ func (s *Server) refresh(ctx context.Context) *offer {
 		return o
 	}
 	s.pump.Do(func() {
-		s.configUpdated("", o.config(s.defaults(o)))
 		for _, c := range s.allChats() {
 			if c.feed != nil {
 				c.feed.view.offer = o
-				s.configUpdated(c.id, o.config(c.feed.view.settings, c.feed.view.plan))
 			}
 		}
+		s.tellChoices(o)
 	})
 	return o
 }
