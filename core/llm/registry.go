@@ -23,7 +23,7 @@ const (
 
 // Kinds lists the kinds that are known.
 func Kinds() []string {
-	return []string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama}
+	return append([]string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama}, chainKinds()...)
 }
 
 // wireOf is the wire format of a kind; nil: it is not known.
@@ -52,6 +52,7 @@ type Provider struct {
 	// KeyHint tells the user in a sentence where the key comes from: which
 	// variable, which file. It is shown when the service refuses the key.
 	KeyHint string
+	Options map[string]string // what kinds behind langchaingo want besides, such as account_id
 	Headers map[string]string // sent with each request, instead of ours of that name
 	// Models describes those models that something is known about. ID is
 	// PROVIDER/MODEL or only MODEL. Others can be used all the same.
@@ -116,6 +117,9 @@ func (r *Registry) Model(id string) (core.Model, error) {
 		return nil, fmt.Errorf("model %q: there is no provider %q; there are %s", id, name, r.names())
 	}
 	p := r.providers[i]
+	if name, ok := strings.CutPrefix(p.Kind, KindChain); ok {
+		return r.chain(p, name, model)
+	}
 	w := wireOf(p.Kind)
 	if w == nil {
 		return nil, fmt.Errorf("model %q: provider %q is of the kind %q; known are %s", id, name, p.Kind, strings.Join(Kinds(), ", "))
@@ -125,6 +129,24 @@ func (r *Registry) Model(id string) (core.Model, error) {
 		return nil, fmt.Errorf("model %q: base_url of provider %q: want a URL that begins with http:// or https://", id, name)
 	}
 	return newRemote(p, u, model, w), nil
+}
+
+// chain makes a model behind langchaingo. Its base URL is the library's own where
+// none is given.
+func (r *Registry) chain(p *provider, name, model string) (core.Model, error) {
+	l, ok := links()[name]
+	if !ok {
+		return nil, fmt.Errorf("model %q: provider %q is of the kind %q; known are %s", p.Name+"/"+model, p.Name, p.Kind, strings.Join(Kinds(), ", "))
+	}
+	var base *url.URL
+	if p.BaseURL != "" {
+		u, err := url.Parse(p.BaseURL)
+		if err != nil || u.Host == "" {
+			return nil, fmt.Errorf("model %q: base_url of provider %q: want a URL that begins with http:// or https://", p.Name+"/"+model, p.Name)
+		}
+		base = u
+	}
+	return newChain(p, base, model, l), nil
 }
 
 // Infos describes the models that are known beforehand: the configured ones in

@@ -1,0 +1,221 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"dragoman/core"
+)
+
+// chain is a model behind langchaingo: the long tail of services that speak a
+// format of their own. What that library does well is a text for a text, so that is
+// all that is asked of it: no tools, no pictures, no thoughts, and the answer comes
+// as one piece. It streams, too, but cannot tell a stream that broke off from one
+// that ended.
+type chain struct {
+	p     *provider
+	base  string
+	model string
+	info  core.ModelInfo
+	link  link
+}
+
+var _ core.Model = (*chain)(nil)
+
+// link is how one service is reached through the library.
+type link struct {
+	// open makes the library's model.
+	open func(ctx context.Context, s chainSettings) (llms.Model, error)
+	// flat says that the library sends the first text of a request and drops the
+	// rest: then the whole conversation is put into that.
+	flat bool
+}
+
+// chainSettings are what a link is made with.
+type chainSettings struct {
+	model, key, base string
+	options          map[string]string
+	client           *http.Client
+}
+
+func newChain(p *provider, base *url.URL, model string, l link) *chain {
+	m := &chain{p: p, model: model, info: p.info(model), link: l}
+	if base != nil {
+		m.base = base.String()
+	}
+	m.info.Tools, m.info.Images, m.info.Thinks, m.info.Efforts = false, false, false, nil
+	return m
+}
+
+// Info describes the model, with what the library can do of it.
+func (m *chain) Info() core.ModelInfo { return m.info }
+
+// Stream asks the model once and yields its answer as one piece. Nothing is tried
+// again: the library does not say what may pass by itself.
+func (m *chain) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
+	return func(yield func(core.Delta, error) bool) {
+		seen := &seenAnswer{inner: m.p.client().Transport}
+		res, sent, err := m.ask(ctx, r, seen)
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		} else if err != nil {
+			err = m.failed(err, seen)
+		}
+		if err != nil {
+			yield(core.Delta{}, err)
+			return
+		}
+		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield, sent: sent, stop: core.StopEnd, finish: "stop", whole: true}
+		for _, c := range res.Choices {
+			a.text(c.Content)
+			if c.StopReason == "length" || c.StopReason == "max_tokens" {
+				a.stop = core.StopTokens
+			}
+		}
+		if err := a.complete(ctx); err != nil && !a.gone {
+			yield(core.Delta{}, err)
+		}
+	}
+}
+
+// ask calls the library, whose panics are errors here. sent counts characters.
+func (m *chain) ask(ctx context.Context, r *core.Request, seen *seenAnswer) (res *llms.ContentResponse, sent int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error of the library: %v", p)
+		}
+	}()
+	key := ""
+	if m.p.Key != nil {
+		if key, err = m.p.Key(); err != nil {
+			return nil, 0, err
+		}
+	}
+	if key = strings.TrimSpace(key); key == "" {
+		return nil, 0, errNoKey
+	}
+	model, err := m.link.open(ctx, chainSettings{m.model, key, m.base, m.p.Options, &http.Client{Transport: seen, CheckRedirect: m.p.client().CheckRedirect}})
+	if err != nil {
+		return nil, 0, err
+	}
+	messages, sent := m.messages(r)
+	options := []llms.CallOption{llms.WithModel(m.model)}
+	if out := max(r.MaxOut, 0); out > 0 {
+		options = append(options, llms.WithMaxTokens(out))
+	}
+	res, err = model.GenerateContent(ctx, messages, options...)
+	if err == nil && (res == nil || len(res.Choices) == 0) {
+		err = errNoEnd
+	}
+	return res, sent, err
+}
+
+var errNoKey = errors.New("no key was sent")
+
+// messages puts a history into words: one text for each who speaks, or one in all.
+func (m *chain) messages(r *core.Request) (list []llms.MessageContent, sent int) {
+	add := func(role llms.ChatMessageType, text string) {
+		if text == "" {
+			return
+		}
+		sent += len(text)
+		if n := len(list); n > 0 && list[n-1].Role == role {
+			part, _ := list[n-1].Parts[0].(llms.TextContent)
+			list[n-1].Parts[0] = llms.TextContent{Text: part.Text + "\n\n" + text}
+			return
+		}
+		list = append(list, llms.TextParts(role, text))
+	}
+	add(llms.ChatMessageTypeSystem, r.System)
+	for i := range r.Messages {
+		msg := &r.Messages[i]
+		switch msg.Role {
+		case core.RoleUser:
+			add(llms.ChatMessageTypeHuman, spelled(msg.Blocks))
+		case core.RoleAssistant:
+			add(llms.ChatMessageTypeAI, msg.Text)
+		case core.RoleTool: // of another model's turn: this one has no tools
+			add(llms.ChatMessageTypeHuman, "The tool "+msg.Result.Name+" returned:\n"+spelled(resultBlocks(&msg.Result)))
+		}
+	}
+	if !m.link.flat {
+		return list, sent
+	}
+	var b strings.Builder
+	names := map[llms.ChatMessageType]string{llms.ChatMessageTypeHuman: "User: ", llms.ChatMessageTypeAI: "Assistant: "}
+	for _, one := range list {
+		part, _ := one.Parts[0].(llms.TextContent)
+		b.WriteString(names[one.Role] + part.Text + "\n\n")
+	}
+	b.WriteString("Assistant:")
+	return []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, b.String())}, b.Len()
+}
+
+// spelled is content in words.
+func spelled(blocks []core.Block) string {
+	var parts []string
+	for _, b := range blocks {
+		if p := blockPart(b); p.ImageURL == nil && p.Text != "" {
+			parts = append(parts, p.Text)
+		} else if p.ImageURL != nil {
+			parts = append(parts, "(A picture that is not included.)")
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// seenAnswer keeps the status and the headers of the last answer: the library drops
+// them.
+type seenAnswer struct {
+	inner  http.RoundTripper
+	status int
+	header http.Header
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *seenAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.inner.RoundTrip(r)
+	if err == nil {
+		s.status, s.header = resp.StatusCode, resp.Header
+	}
+	return resp, err
+}
+
+// statusIn finds a status in what the library says, where it was not seen.
+var statusIn = regexp.MustCompile(`(?i)status(?: code)?:? *([45]\d\d)`)
+
+// failed sorts an error of the library.
+func (m *chain) failed(err error, seen *seenAnswer) error {
+	key := ""
+	if m.p.Key != nil {
+		key, _ = m.p.Key() //nolint:errcheck // it was asked for before
+	}
+	r := &remote{p: m.p, base: &url.URL{}, model: m.model, info: m.info}
+	if errors.Is(err, errNoEnd) {
+		return r.failure(core.ErrTruncated, err.Error(), nil)
+	}
+	status := seen.status
+	if found := statusIn.FindStringSubmatch(err.Error()); status < 400 && found != nil {
+		status, _ = strconv.Atoi(found[1]) //nolint:errcheck // three digits
+	}
+	if errors.Is(err, errNoKey) {
+		status = http.StatusUnauthorized
+	}
+	if status < 400 {
+		return r.failure(core.ErrServer, r.redact(shorten(err.Error(), maxMessage), strings.TrimSpace(key)), nil)
+	}
+	e, _ := r.complained(complaint{message: err.Error()}, status, strings.TrimSpace(key))
+	if seen.header != nil {
+		e.RequestID, e.RetryAfter = requestID(seen.header), retryAfter(seen.header, status)
+	}
+	return e
+}

@@ -1,0 +1,88 @@
+package llm
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/llms/cloudflare"
+	"github.com/tmc/langchaingo/llms/cohere"
+	"github.com/tmc/langchaingo/llms/ernie"
+	"github.com/tmc/langchaingo/llms/huggingface"
+	"github.com/tmc/langchaingo/llms/maritaca"
+)
+
+// KindChain is what the kinds behind langchaingo begin with: langchain/cohere.
+const KindChain = "langchain/"
+
+// links are the services that are reached through langchaingo. Left out are those
+// that speak a format of ours (OpenAI, Anthropic, Ollama, Gemini, Mistral,
+// llamafile, and Bedrock at …/openai/v1, where it takes tools as well and spares us
+// 5 MB of AWS's libraries), and watsonx, whose calls cannot be ended.
+func links() map[string]link {
+	return map[string]link{
+		"cloudflare":  {open: openCloudflare},
+		"cohere":      {open: openCohere, flat: true},
+		"ernie":       {open: openErnie, flat: true},
+		"huggingface": {open: openHuggingFace, flat: true},
+		"maritaca":    {open: openMaritaca},
+	}
+}
+
+func chainKinds() []string {
+	var kinds []string
+	for _, name := range slices.Sorted(maps.Keys(links())) {
+		kinds = append(kinds, KindChain+name)
+	}
+	return kinds
+}
+
+// openCloudflare wants the option account_id.
+func openCloudflare(_ context.Context, s chainSettings) (llms.Model, error) {
+	o := []cloudflare.Option{
+		cloudflare.WithToken(s.key), cloudflare.WithModel(s.model), cloudflare.WithAccountID(s.options["account_id"]), cloudflare.WithHTTPClient(s.client),
+	}
+	if s.base != "" {
+		o = append(o, cloudflare.WithServerURL(s.base))
+	}
+	return cloudflare.New(o...)
+}
+
+func openCohere(_ context.Context, s chainSettings) (llms.Model, error) {
+	return cohere.New(cohere.WithToken(s.key), cohere.WithModel(s.model), cohere.WithBaseURL(s.base))
+}
+
+// openErnie wants the option secret_key beside the key.
+func openErnie(_ context.Context, s chainSettings) (llms.Model, error) {
+	o := []ernie.Option{ernie.WithModel(s.model), ernie.WithHTTPClient(s.client)}
+	if secret := s.options["secret_key"]; secret != "" {
+		o = append(o, ernie.WithAKSK(s.key, secret))
+	} else {
+		o = append(o, ernie.WithAccessToken(s.key))
+	}
+	if s.base != "" {
+		o = append(o, ernie.WithBaseURL(s.base))
+	}
+	return ernie.New(o...)
+}
+
+// openHuggingFace takes the option inference_provider.
+func openHuggingFace(_ context.Context, s chainSettings) (llms.Model, error) {
+	o := []huggingface.Option{huggingface.WithToken(s.key), huggingface.WithModel(s.model), huggingface.WithHTTPClient(s.client)}
+	if s.base != "" {
+		o = append(o, huggingface.WithURL(s.base))
+	}
+	if p := s.options["inference_provider"]; p != "" {
+		o = append(o, huggingface.WithInferenceProvider(p))
+	}
+	return huggingface.New(o...)
+}
+
+func openMaritaca(_ context.Context, s chainSettings) (llms.Model, error) {
+	o := []maritaca.Option{maritaca.WithToken(s.key), maritaca.WithModel(s.model), maritaca.WithHTTPClient(s.client)}
+	if s.base != "" {
+		o = append(o, maritaca.WithServerURL(s.base))
+	}
+	return maritaca.New(o...)
+}
