@@ -70,8 +70,14 @@ func newProvider(c *configs.Config, env configs.Env, name, keyFile string) (llm.
 			return llm.Provider{}, err
 		}
 	}
+	options := map[string]string{}
+	for option, secret := range p.Options {
+		if options[option], err = secret.Resolve(env); err != nil {
+			return llm.Provider{}, err
+		}
+	}
 	return llm.Provider{
-		Name: name, Kind: p.Kind, BaseURL: address, Headers: headers, KeyHint: keyHint(c, name, keyFile),
+		Name: name, Kind: p.Kind, BaseURL: address, Headers: headers, Options: options, KeyHint: keyHint(c, name, keyFile),
 		Key: func() (string, error) { return c.Key(name, env) },
 	}, nil
 }
