@@ -15,11 +15,12 @@
 //
 // Files: lifecycle.go (initialize to exit), startup.go (what the client is told
 // by itself), chat.go (a chat and its feed), prompt.go, steer.go, approve.go,
-// sessions.go (list, open, delete, update, clear), history.go (paging), rewind.go
-// (marks, rollback, fork), select.go (choices and config/updated),
-// query.go (contexts, files, commands, providers, jobs), view.go, encode.go and
-// calls.go (records to notifications), early.go (the two early documents),
-// params.go, blocks.go and roots.go (what clients send), errors.go.
+// references.go and mentions.go (what a prompt refers to), find.go (what it can refer
+// to), sessions.go (list, open, delete, update, clear), history.go (paging), rewind.go
+// (marks, rollback, fork), select.go (choices and config/updated), query.go
+// (commands, providers, jobs), mcp.go, view.go, encode.go, calls.go and aside.go
+// (records to notifications), task.go (the plan), early.go (the two early documents),
+// params.go and roots.go (what clients send), errors.go.
 //
 // # What always holds
 //

@@ -47,7 +47,8 @@ func FuzzPromptParams(f *testing.F) {
 		if wire.Unmarshal(raw, &p) != nil {
 			return
 		}
-		blocks := blocksOf(p)
+		d := deskIn(nil, []string{"/w"})
+		blocks := d.blocks(t.Context(), p)
 		if p.Message != "" && (len(blocks) == 0 || blocks[0] != core.Block(core.Text{Text: p.Message})) {
 			t.Errorf("the message is lost: %v", blocks)
 		}

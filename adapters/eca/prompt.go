@@ -18,6 +18,7 @@ type prompting struct {
 	ticket *pump.Ticket
 	minted bool // the client named no chat
 	turn   core.TurnID
+	told   []string // what the user must hear behind the answer; written before the prompt is given to the core
 }
 
 // prompt is chat/prompt. It is registered here, on the reading goroutine, so that a
@@ -35,7 +36,7 @@ func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams
 	}
 	c := s.chatOf(id)
 	pr := &prompting{call: call, params: p, minted: minted}
-	mine, ticket := c.prompts.Register(ctx, func(turn core.TurnID) { c.begun(pr, turn) }, func(e core.TurnEnded) { c.ended(pr, e) })
+	mine, ticket := c.prompts.Register(ctx, func(turn core.TurnID) { c.begun(pr, turn); c.tellAll(pr) }, func(e core.TurnEnded) { c.ended(pr, e) })
 	pr.ticket = ticket
 	c.queue.Go(func() {
 		if ctx.Err() != nil { // the client has left
@@ -56,10 +57,12 @@ func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams
 // prompt gives a prompt to the core. ctx is the connection's, mine the prompt's own.
 func (c *chat) prompt(ctx, mine context.Context, pr *prompting) error {
 	o := c.srv.refresh(ctx)
-	blocks := blocksOf(pr.params)
+	d := deskIn(o.profile, c.folders())
+	blocks := d.blocks(mine, pr.params)
 	if len(blocks) == 0 {
 		return errors.New("the prompt is empty")
 	}
+	pr.told = append(pr.told, d.told...)
 	att, err := c.attach(ctx, true, func(created bool) {
 		if created && !pr.minted {
 			c.srv.opened(c.id, "")
@@ -78,6 +81,23 @@ func (c *chat) prompt(ctx, mine context.Context, pr *prompting) error {
 		return nil
 	}
 	return err
+}
+
+// folders are the chat's, or what they would be. It belongs to the queue.
+func (c *chat) folders() []string {
+	if att := c.att.Load(); att != nil {
+		return att.Session().Meta().Roots
+	}
+	c.srv.mu.Lock()
+	defer c.srv.mu.Unlock()
+	return c.srv.roots
+}
+
+// tellAll says what the user must hear of a prompt that was taken.
+func (c *chat) tellAll(pr *prompting) {
+	for _, text := range pr.told {
+		c.remark(text)
+	}
 }
 
 // settings are those of a prompt: what the chat has, what was chosen before it

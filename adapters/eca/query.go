@@ -9,18 +9,6 @@ import (
 	"dragoman/core"
 )
 
-// queryContext is chat/queryContext. Nothing is offered.
-func (s *Server) queryContext(ctx context.Context, call *wire.Call, p eca.QueryParams) error {
-	s.reply(ctx, call, eca.QueryContextResult{ChatID: p.ChatID, Contexts: []eca.Context{}}, nil)
-	return nil
-}
-
-// queryFiles is chat/queryFiles. Nothing is offered.
-func (s *Server) queryFiles(ctx context.Context, call *wire.Call, p eca.QueryParams) error {
-	s.reply(ctx, call, eca.QueryFilesResult{ChatID: p.ChatID, Files: []eca.Context{}}, nil)
-	return nil
-}
-
 // queryCommands is chat/queryCommands: those whose name holds what was typed.
 func (s *Server) queryCommands(ctx context.Context, call *wire.Call, p eca.QueryParams) error {
 	s.mu.Lock()

@@ -10,16 +10,21 @@ import (
 // promptSteer is chat/promptSteer: something is said to the turn that runs. The
 // client sees the user's text when the turn has taken it up; what no turn takes is
 // dropped, for the client says it again behind the turn's end.
-func (s *Server) promptSteer(_ context.Context, _ *wire.Call, p eca.SteerParams) error {
-	blocks := blocksOf(eca.PromptParams{Message: p.Message})
+func (s *Server) promptSteer(ctx context.Context, _ *wire.Call, p eca.SteerParams) error {
 	c := s.chat(p.ChatID)
-	if c == nil || len(blocks) == 0 {
+	if c == nil || p.Message == "" {
 		return nil
 	}
 	c.queue.Go(func() {
-		if att := c.att.Load(); att != nil && !att.Steer(blocks) {
+		att := c.att.Load()
+		if att == nil {
+			return
+		}
+		d := deskIn(s.offered().profile, c.folders())
+		if !att.Steer(d.blocks(ctx, eca.PromptParams{Message: p.Message})) {
 			s.log.Debug("nothing runs that could be steered")
 		}
+		s.pump.Do(func() { c.tellAll(&prompting{told: d.told}) })
 	})
 	return nil
 }

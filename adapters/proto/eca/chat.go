@@ -62,8 +62,8 @@ type QueryContextParams struct {
 
 // QueryContextResult answers queryContext.
 type QueryContextResult struct {
-	ChatID   *string   `json:"chatId,omitempty"`
-	Contexts []Context `json:"contexts"`
+	ChatID   *string `json:"chatId,omitempty"`
+	Contexts []any   `json:"contexts"` // Context, or CursorContext
 }
 
 // QueryFilesResult answers queryFiles.

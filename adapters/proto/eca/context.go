@@ -31,6 +31,14 @@ type Context struct {
 	Content     string      `json:"content,omitempty"`     // text
 }
 
+// CursorContext is a Context of the kind ContextCursor as it is offered: the client
+// knows where its cursor is, but all fields are there.
+type CursorContext struct {
+	Type     string `json:"type"`
+	Path     string `json:"path"`
+	Position Span   `json:"position"`
+}
+
 // LinesRange is a part of a file, 1-based and inclusive.
 type LinesRange struct {
 	Start int `json:"start"`

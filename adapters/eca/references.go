@@ -1,0 +1,249 @@
+package eca
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+const (
+	maxContexts = 100  // of one prompt
+	maxMapped   = 1000 // paths of a map of the workspace
+)
+
+// desk is where the references of one prompt are looked up. Without files they stay
+// references, for the agent to follow.
+type desk struct {
+	files  core.Files
+	policy core.Policy
+	roots  []string
+	exists func(path string) bool // for what may be a path in a text
+
+	seen map[core.Reference]bool
+	told []string // what the user must hear: what a rule forbids
+}
+
+// deskIn is the desk of a workspace. The profile may be nil.
+func deskIn(prof *core.Profile, roots []string) *desk {
+	d := &desk{roots: roots, exists: onDisk, seen: map[core.Reference]bool{}}
+	if prof != nil {
+		d.files, d.policy = prof.Files, prof.Policy
+	}
+	return d
+}
+
+func onDisk(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// blocks is a prompt as the core knows it: the message as it was typed, and then what
+// it refers to, by its contexts or within its text. No reference fails the prompt: what
+// cannot be read says so to the agent.
+func (d *desk) blocks(ctx context.Context, p eca.PromptParams) []core.Block {
+	var blocks []core.Block
+	if p.Message != "" {
+		blocks = append(blocks, core.Text{Text: p.Message})
+	}
+	var list []json.RawMessage
+	if len(p.Contexts) > 0 && json.Unmarshal(p.Contexts, &list) != nil {
+		blocks = append(blocks, unread("the list of contexts"))
+	}
+	for i, raw := range list {
+		if i == maxContexts {
+			blocks = append(blocks, unread(fmt.Sprintf("%d more contexts: %d are the most", len(list)-i, maxContexts)))
+			break
+		}
+		var c eca.Context
+		if err := wire.Unmarshal(raw, &c); err != nil {
+			blocks = append(blocks, unread("a context"))
+			continue
+		}
+		blocks = append(blocks, d.context(ctx, c)...)
+	}
+	for i, m := range mentions(p.Message) {
+		path, ok := d.mentioned(m.path)
+		if i == maxContexts {
+			break
+		}
+		if ok {
+			blocks = append(blocks, d.read(ctx, core.Reference{Path: path, Lines: m.lines}, fileLink(path, m.lines))...)
+		}
+	}
+	return blocks
+}
+
+// context is what one context stands for.
+func (d *desk) context(ctx context.Context, c eca.Context) []core.Block {
+	switch c.Type {
+	case eca.ContextFile:
+		lines, path := clamped(c.LinesRange), d.path(c.Path)
+		return d.read(ctx, core.Reference{Path: path, Lines: lines}, fileLink(path, lines))
+	case eca.ContextDirectory:
+		path := d.path(c.Path)
+		return d.read(ctx, core.Reference{Path: path}, core.Link{URI: uriOf(path, [2]int{}), Name: filepath.Base(path), Description: "the folder " + path})
+	case eca.ContextCursor:
+		return d.cursor(ctx, c)
+	case eca.ContextWeb:
+		return d.read(ctx, core.Reference{URL: c.URL}, core.Link{URI: c.URL})
+	case eca.ContextMCPResource:
+		return []core.Block{core.Link{URI: c.URI, Name: c.Name, Description: c.Description, MIME: c.MIMEType}}
+	case eca.ContextImage:
+		kind, text := c.MediaType, c.Base64
+		if head, rest, ok := strings.Cut(text, ";base64,"); ok && strings.HasPrefix(head, "data:") {
+			kind, text = cmp.Or(kind, strings.TrimPrefix(head, "data:")), rest
+		}
+		data, err := base64.StdEncoding.DecodeString(text)
+		if err != nil || len(data) == 0 {
+			return []core.Block{unread("an image")}
+		}
+		return []core.Block{core.Image{MIME: cmp.Or(kind, "image/png"), Data: data}}
+	case eca.ContextText:
+		return []core.Block{core.Resource{URI: "text:" + cmp.Or(c.Label, "context"), MIME: "text/plain", Text: c.Content}}
+	case eca.ContextRepoMap:
+		return d.repoMap(ctx)
+	}
+	return []core.Block{unread(fmt.Sprintf("a context of the unknown type %.40q", c.Type))}
+}
+
+// read looks up a reference, once for each prompt. link stands for it where nothing
+// can be looked up.
+func (d *desk) read(ctx context.Context, r core.Reference, link core.Block) []core.Block {
+	name := cmp.Or(r.URL, r.Path)
+	if name == "" || d.seen[r] {
+		return nil
+	}
+	d.seen[r] = true
+	if d.files == nil {
+		return []core.Block{link}
+	}
+	if why := d.forbidden(r); why != "" {
+		d.told = append(d.told, name+" was not given to the agent: "+why+".")
+		return []core.Block{core.Resource{URI: "text:context", MIME: "text/plain", Text: "(The user attached " + name + ", which may not be read: " + why + ".)"}}
+	}
+	return []core.Block{d.files.Read(ctx, d.roots, r)}
+}
+
+// forbidden says which rule keeps a reference from being read; "": none. That a rule
+// wants the user asked does not count, for it is the user who refers to it.
+func (d *desk) forbidden(r core.Reference) string {
+	if d.policy == nil {
+		return ""
+	}
+	spec := core.Spec{Server: core.Native, Name: "read_file", Kind: core.KindRead, ReadOnly: true}
+	access := []core.Access{{Op: core.OpRead, Path: r.Path, Outside: !below(d.roots, r.Path)}}
+	if r.URL != "" {
+		spec.Name, spec.Kind, access = "web_fetch", core.KindFetch, []core.Access{{Op: core.OpNet, URL: r.URL}}
+	} else if real, err := filepath.EvalSymlinks(r.Path); err == nil && real != r.Path {
+		access = append(access, core.Access{Op: core.OpRead, Path: real, Outside: !below(d.roots, real)})
+	}
+	args, err := json.Marshal(map[string]string{"path": r.Path, "url": r.URL})
+	if err != nil {
+		return err.Error()
+	}
+	check := core.Check{Spec: spec, Access: access, Meta: core.Meta{Principal: core.Local, Roots: d.roots}}
+	if len(d.roots) > 0 {
+		check.Meta.Cwd = d.roots[0]
+	}
+	check.Call = core.Call{Server: spec.Server, Tool: spec.Name, Kind: spec.Kind, Args: args}
+	if v := d.policy.Decide(check); v.Effect == core.Deny {
+		return cmp.Or(v.Why, "a rule forbids it")
+	}
+	return ""
+}
+
+// below says whether a path lies in one of the folders.
+func below(folders []string, path string) bool {
+	for _, dir := range folders {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// cursor says where the user looks, and gives what is selected there.
+func (d *desk) cursor(ctx context.Context, c eca.Context) []core.Block {
+	path := d.path(c.Path)
+	if path == "" {
+		return nil
+	}
+	l := core.Link{Name: filepath.Base(path), Description: "the file that the user looks at: " + path}
+	p := c.Position
+	if p == nil || p.Start.Line <= 0 {
+		l.URI = uriOf(path, [2]int{})
+		return []core.Block{l}
+	}
+	lines := [2]int{p.Start.Line, max(p.Start.Line, p.End.Line)}
+	l.URI = uriOf(path, lines)
+	if p.Start == p.End {
+		l.Description = fmt.Sprintf("the user's cursor is in line %d, column %d of %s", p.Start.Line, p.Start.Character, path)
+		return []core.Block{l}
+	}
+	l.Description = fmt.Sprintf("the user has selected lines %d to %d of %s", lines[0], lines[1], path)
+	blocks := []core.Block{l}
+	if d.files != nil {
+		blocks = append(blocks, d.read(ctx, core.Reference{Path: path, Lines: lines}, l)...)
+	}
+	return blocks
+}
+
+// repoMap is what the workspace holds, as a tree; without files there is a tool for
+// it.
+func (d *desk) repoMap(ctx context.Context) []core.Block {
+	if d.files == nil {
+		return nil
+	}
+	var b strings.Builder
+	for _, root := range d.roots {
+		b.WriteString(treeOf(root, d.files.Find(ctx, []string{root}, "", maxMapped)))
+	}
+	return []core.Block{core.Resource{URI: "text:repoMap", MIME: "text/plain", Text: b.String()}}
+}
+
+// path is the absolute path that a client means; "": none.
+func (d *desk) path(path string) string {
+	if abs := pathOf(path); abs != "" {
+		return abs
+	}
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, path[1:])
+		}
+	}
+	if path == "" || len(d.roots) == 0 {
+		return ""
+	}
+	return filepath.Join(d.roots[0], path)
+}
+
+// clamped is a range of lines: 1-based, its end inclusive.
+func clamped(r *eca.LinesRange) [2]int {
+	if r == nil {
+		return [2]int{}
+	}
+	from := max(r.Start, 1)
+	return [2]int{from, max(from, r.End)}
+}
+
+func fileLink(path string, lines [2]int) core.Block {
+	l := core.Link{URI: uriOf(path, lines), Name: filepath.Base(path), Description: "the file " + path}
+	if lines[0] > 0 {
+		l.Description = fmt.Sprintf("lines %d to %d of %s", lines[0], lines[1], path)
+	}
+	return l
+}
+
+// unread stands for what the client attached and nobody can read.
+func unread(what string) core.Block {
+	return core.Resource{URI: "text:context", MIME: "text/plain", Text: "(The editor attached " + what + " that could not be read.)"}
+}

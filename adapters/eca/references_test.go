@@ -1,0 +1,124 @@
+package eca
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/core"
+)
+
+func TestMentions(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []mention
+	}{
+		{"look at @a.go, please", []mention{{path: "a.go"}}},
+		{"@src/a.go:L2-L4 and (@/x/y:L7).", []mention{{"src/a.go", [2]int{2, 4}}, {"/x/y", [2]int{7, 7}}}},
+		{"@a.go @a.go", []mention{{path: "a.go"}}},
+		{"@a:L9-L3 @b:L0", []mention{{"a", [2]int{9, 9}}, {"b", [2]int{1, 1}}}},
+		{"@a:L1-4 @a:L99999999999", []mention{{path: "a:L1-4"}, {path: "a:L99999999999"}}},
+		{"me@example.com says \"@/lib/x\" and @ and @... and @.", nil},
+		{"", nil},
+	} {
+		if got := mentions(c.text); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q: got %v, want %v", c.text, got, c.want)
+		}
+	}
+}
+
+// A word behind an at sign is a path if it says so, or if there is one of that name.
+func TestMentioned(t *testing.T) {
+	t.Setenv("HOME", "/home/ada")
+	d := deskIn(nil, []string{"/w", "/v"})
+	d.exists = func(path string) bool { return path == "/v/src/a.go" || path == "/etc/passwd" }
+	for name, want := range map[string]string{
+		"src/a.go": "/v/src/a.go", "/etc/x": "/etc/x", "~/x": "/home/ada/x", "./x": "/w/x", "../x": "/x",
+		"someone": "", "types/node": "", "~": "", "~bob/x": "", "/": "", "..": "", "etc/../../etc/passwd": "",
+	} {
+		if got, ok := d.mentioned(name); ok != (want != "") || ok && got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestClamped(t *testing.T) {
+	for _, c := range []struct {
+		in   *eca.LinesRange
+		want [2]int
+	}{
+		{nil, [2]int{}},
+		{&eca.LinesRange{Start: 3, End: 7}, [2]int{3, 7}},
+		{&eca.LinesRange{Start: 3, End: 1}, [2]int{3, 3}},
+		{&eca.LinesRange{Start: 0, End: 2}, [2]int{1, 2}},
+		{&eca.LinesRange{Start: -4, End: -9}, [2]int{1, 1}},
+	} {
+		if got := clamped(c.in); got != c.want {
+			t.Errorf("%+v: got %v, want %v", c.in, got, c.want)
+		}
+	}
+}
+
+func TestTreeOf(t *testing.T) {
+	got := treeOf("/w", []core.FileName{{Path: "/w/b.go"}, {Path: "/w/a/x.go"}, {Path: "/w/a", Folder: true}, {Path: "/w/a/c/y.go"}, {Path: "/w/d", Folder: true}, {Path: "/v/z"}})
+	want := "/w\n  a/\n    c/\n      y.go\n    x.go\n  b.go\n  d/\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// What a rule forbids is not read, and the user hears of it; what would only be asked
+// for is read.
+func TestForbidden(t *testing.T) {
+	read := reader{}
+	d := deskIn(&core.Profile{Files: &read, Policy: verdicts(func(c core.Check) core.Verdict {
+		switch a := c.Access[0]; {
+		case a.Path == "/w/.env" || a.URL == "https://bad/":
+			return core.Verdict{Effect: core.Deny, Why: "denied by rule 1"}
+		case a.Outside != (a.Path == "/x"):
+			t.Errorf("%s: outside=%t", a.Path, a.Outside)
+		}
+		return core.Verdict{Effect: core.MustAsk}
+	})}, []string{"/w"})
+	blocks := d.blocks(t.Context(), eca.PromptParams{Message: "see @/w/.env and @/x @/x:L2", Contexts: []byte(`[{"type":"web","url":"https://bad/"},{"type":"file","path":"/x"},{"type":"file","path":"/w/a"}]`)})
+	if want := []string{"/x", "/w/a", "/x"}; !reflect.DeepEqual(read.paths, want) || len(blocks) != 6 {
+		t.Errorf("read %q, want %q: %v", read.paths, want, blocks)
+	}
+	if len(d.told) != 2 {
+		t.Errorf("the user was told %q", d.told)
+	}
+}
+
+type verdicts func(core.Check) core.Verdict
+
+func (f verdicts) Decide(c core.Check) core.Verdict { return f(c) }
+
+// reader notes what is read.
+type reader struct{ paths []string }
+
+func (r *reader) Find(context.Context, []string, string, int) []core.FileName { return nil }
+
+func (r *reader) Read(_ context.Context, _ []string, ref core.Reference) core.Block {
+	r.paths = append(r.paths, ref.Path)
+	return core.Resource{Text: ref.Path}
+}
+
+func (r *reader) Undo(context.Context, core.Meta, core.Editor, []core.Diff) []core.RevertedFile {
+	return nil
+}
+
+// Whatever a text holds, its mentions are words of it.
+func FuzzMentions(f *testing.F) {
+	f.Add("see @a.go:L1-L2, and @~/x")
+	f.Fuzz(func(t *testing.T, text string) {
+		d := deskIn(nil, []string{"/w"})
+		d.exists = func(string) bool { return true }
+		for _, m := range mentions(text) {
+			if m.lines[0] < 0 || m.lines[1] < m.lines[0] || m.path == "" {
+				t.Errorf("%q: %+v", text, m)
+			}
+			d.mentioned(m.path)
+		}
+	})
+}
