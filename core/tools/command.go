@@ -18,13 +18,14 @@ const (
 	lookEvery = 5 * time.Millisecond
 )
 
-// command is a program that runs for the length of one call.
+// command is a program that runs for the length of one call, or as a job.
 type command struct {
 	argv  []string
 	dir   string
 	env   []string
-	limit time.Duration
+	limit time.Duration // 0: none
 	grace time.Duration // between SIGTERM and SIGKILL
+	begun func()        // called when it runs; nil: it is not
 }
 
 // reason says why a command is over.
@@ -43,18 +44,19 @@ type outcome struct {
 	signal string
 }
 
-// run runs the command, gives what it prints to out and, in pieces, to emit, and
-// returns when the program, whatever it started, and all goroutines are gone. An
-// error means that it could not be started.
-func (c command) run(ctx context.Context, out *capture, emit func(string)) (outcome, error) {
-	r, w, err := os.Pipe()
+// run runs the command and returns when the program, whatever it started, and all
+// goroutines are gone. What it prints goes through one pipe that read reads to its
+// end, in the order in which it was printed; with a second reader, errors go
+// through a pipe of their own. An error means that it could not be started.
+func (c command) run(ctx context.Context, read ...func(*os.File)) (outcome, error) {
+	pipes, err := openPipes(len(read))
 	if err != nil {
 		return outcome{}, err
 	}
-	defer r.Close()
+	defer pipes.close()
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
-	cmd.Dir, cmd.Env = c.dir, c.env
-	cmd.Stdout, cmd.Stderr = w, w // one pipe: in the order in which it was printed; stdin is the null device
+	cmd.Dir, cmd.Env = c.dir, c.env // stdin is the null device
+	cmd.Stdout, cmd.Stderr = pipes[0].w, pipes[len(pipes)-1].w
 	g := newGroup(cmd, c.argv)
 	defer g.close()
 
@@ -68,7 +70,7 @@ func (c command) run(ctx context.Context, out *capture, emit func(string)) (outc
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
-		w.Close()
+		pipes.started()
 		started <- err
 		if err == nil {
 			g.await(cmd)
@@ -86,8 +88,11 @@ func (c command) run(ctx context.Context, out *capture, emit func(string)) (outc
 	drained := make(chan struct{})
 	all.Go(func() {
 		defer close(drained)
-		stream(r, out, emit)
+		pipes.drain(read)
 	})
+	if c.begun != nil {
+		c.begun()
+	}
 
 	why := c.watch(ctx, exited)
 	c.stop(g, exited)
@@ -97,23 +102,75 @@ func (c command) run(ctx context.Context, out *capture, emit func(string)) (outc
 	case <-drained:
 	default:
 		// A process that escaped may hold the other end: no longer than this.
-		if r.SetReadDeadline(time.Now().Add(settleTime)) != nil {
-			r.Close()
-		}
+		pipes.hurry()
 	}
 	<-drained
 	o := outcome{why: why, code: cmd.ProcessState.ExitCode(), signal: signalOf(cmd.ProcessState)}
 	return o, nil
 }
 
+// pipes are what a command prints through.
+type pipes []pipe
+
+type pipe struct{ r, w *os.File }
+
+func openPipes(n int) (pipes, error) {
+	var ps pipes
+	for range n {
+		r, w, err := os.Pipe()
+		if err != nil {
+			ps.started()
+			ps.close()
+			return nil, err
+		}
+		ps = append(ps, pipe{r, w})
+	}
+	return ps, nil
+}
+
+// started closes our copies of the ends that the command has.
+func (ps pipes) started() {
+	for _, p := range ps {
+		p.w.Close()
+	}
+}
+
+// drain reads all of them to their ends.
+func (ps pipes) drain(read []func(*os.File)) {
+	var all sync.WaitGroup
+	for i, p := range ps {
+		all.Go(func() { read[i](p.r) })
+	}
+	all.Wait()
+}
+
+// hurry sets the time until which there may still come something.
+func (ps pipes) hurry() {
+	for _, p := range ps {
+		if p.r.SetReadDeadline(time.Now().Add(settleTime)) != nil {
+			p.r.Close()
+		}
+	}
+}
+
+func (ps pipes) close() {
+	for _, p := range ps {
+		p.r.Close()
+	}
+}
+
 // watch waits until the program exits or has to be stopped.
 func (c command) watch(ctx context.Context, exited <-chan struct{}) reason {
-	timer := time.NewTimer(c.limit)
-	defer timer.Stop()
+	var over <-chan time.Time
+	if c.limit > 0 {
+		timer := time.NewTimer(c.limit)
+		defer timer.Stop()
+		over = timer.C
+	}
 	select {
 	case <-exited:
 		return ended
-	case <-timer.C:
+	case <-over:
 		return overtime
 	case <-ctx.Done():
 		return canceled
@@ -168,10 +225,10 @@ const (
 	lastReads = 8                     // after the deadline: more than a pipe holds
 )
 
-// stream reads a command's output to its end. It hands it to out as it comes and
+// stream reads a command's output to its end. It hands it to keep as it comes and
 // to emit in pieces. While emit blocks the command is slowed down by its full
 // pipe; stopping it does not depend on that.
-func stream(r *os.File, out *capture, emit func(string)) {
+func stream(r *os.File, keep, emit func(string)) {
 	chunks := make(chan []byte)
 	var reader sync.WaitGroup
 	reader.Go(func() {
@@ -212,7 +269,7 @@ func stream(r *os.File, out *capture, emit func(string)) {
 		select {
 		case chunk, ok := <-chunks:
 			text := dec.text(chunk, !ok)
-			out.write(text)
+			keep(text)
 			if len(piece) == 0 && len(text) > 0 {
 				timer.Reset(pieceTime)
 			}

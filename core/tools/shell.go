@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,14 +58,17 @@ func (sh shell) spec() core.Spec {
 		Title:  "Run a command",
 		Description: "Runs a command with " + name + ", without a terminal and without input. Returns what it prints, output and errors in their " +
 			"order, and its exit status; at most 2000 lines or 50 KB, the whole in a file if there is more. Secrets of the environment are not " +
-			"passed on. When the command ends, so does everything that it left running in the background.",
+			"passed on. When the command ends, so does everything that it left running behind it: what is to go on, a server for example, is started " +
+			"with background true.",
 		Schema: schema(`{
   "type": "object",
   "properties": {
     "command": {"type": "string", "description": "The command line."},
     "cwd": {"type": "string", "description": "The folder to run it in. Default: the session's folder."},
-    "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600, "description": "How long it may take. Default 120."},
-    "description": {"type": "string", "description": "What it is for, in a few words, for the user."}
+    "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600, "description": "How long it may take. Default 120; in the background as long as the session."},
+    "description": {"type": "string", "description": "What it is for, in a few words, for the user."},
+    "background": {"type": "boolean", "description": "Whether it goes on behind the session while other work is done; returns a job for background_jobs. Default false."},
+    "summary": {"type": "string", "description": "With background: a name for the job, in a few words."}
   },
   "required": ["command"],
   "additionalProperties": false
@@ -91,6 +95,10 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	line, cwd := a.text("command"), a.optText("cwd", ".")
 	limit := time.Duration(a.number("timeout_seconds", commandTime, commandLimit) * float64(time.Second))
 	why := a.optText("description", "")
+	behind, summary := a.boolean("background", false), a.optText("summary", "")
+	if behind && !a.given("timeout_seconds") {
+		limit = 0
+	}
 	if err := a.done(); err != nil {
 		return nil, err
 	}
@@ -111,22 +119,34 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	access := p.access(core.OpRun)
 	access.Command = line
 	c := command{argv: s.shell.argv(line), dir: p.real, limit: limit, grace: s.grace}
+	if summary == "" {
+		summary = why
+	}
+	summary, _ = clip(summary, titleMax)
 	return &step{
 		Preview: core.Preview{
-			Title:     shellTitle(line, p),
+			Title:     shellTitle(line, p, behind),
 			Locations: []core.Location{{Path: p.name}},
-			Content:   shellContent(line, why, s.shell.name),
+			Content:   shellContent(line, cmp.Or(why, summary), s.shell.name),
 			Access:    []core.Access{access},
 		},
-		run: func(ctx context.Context, inv core.Invocation) (core.Result, error) { return s.runShell(ctx, inv, p, c) },
+		run: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
+			if behind {
+				return s.runBackground(ctx, p, c, line, summary)
+			}
+			return s.runShell(ctx, inv, p, c)
+		},
 	}, nil
 }
 
 // shellTitle shows the command, or as much of it as a line holds and how much
 // follows: then Content has it whole.
-func shellTitle(line string, p place) string {
+func shellTitle(line string, p place, behind bool) string {
 	short, left := clip(line, titleMax)
 	title := "Run " + code(short)
+	if behind {
+		title = "Run in the background " + code(short)
+	}
 	if left > 0 {
 		title += fmt.Sprintf(" … and %d more characters", left)
 	}
@@ -154,27 +174,12 @@ type ending struct {
 }
 
 func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p place, c command) (core.Result, error) {
-	// The folder is reached like any other, so one that was swapped is refused.
-	h, err := s.reach(p, false)
-	if err == nil {
-		var dir *os.Root
-		if dir, err = h.folder(); err == nil {
-			dir.Close()
-		}
-		h.close()
+	if err := s.ready(p, &c); err != nil {
+		return core.Result{}, err
 	}
-	if err != nil {
-		return core.Result{}, explain(p, err)
-	}
-	environ := os.Environ
-	if s.opts.Env != nil {
-		environ = s.opts.Env
-	}
-	c.env = append(childEnv(environ(), s.opts.Keep), "PWD="+p.real)
-
 	out := newCapture(s.host.Meta().Spill, s.most)
 	start := time.Now()
-	end, err := c.run(ctx, out, inv.Output)
+	end, err := c.run(ctx, func(r *os.File) { stream(r, out.write, inv.Output) })
 	if err != nil {
 		out.discard()
 		return core.Result{}, fmt.Errorf("start %s: %w", s.shell.name, err)
@@ -190,6 +195,28 @@ func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p place, c 
 		ExitCode: end.code, Signal: end.signal, TimedOut: end.why == overtime, DurationMS: took.Milliseconds(),
 	})
 	return res, nil
+}
+
+// ready looks at the folder of a command once more, and gives it its environment.
+func (s *toolset) ready(p place, c *command) error {
+	// The folder is reached like any other, so one that was swapped is refused.
+	h, err := s.reach(p, false)
+	if err == nil {
+		var dir *os.Root
+		if dir, err = h.folder(); err == nil {
+			dir.Close()
+		}
+		h.close()
+	}
+	if err != nil {
+		return explain(p, err)
+	}
+	environ := os.Environ
+	if s.opts.Env != nil {
+		environ = s.opts.Env
+	}
+	c.env = append(childEnv(environ(), s.opts.Keep), "PWD="+p.real)
+	return nil
 }
 
 // words is the last line of a command's result.

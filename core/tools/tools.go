@@ -42,6 +42,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace, most: b.most, net: b.net,
 		roots: map[string]*root{}, steps: map[stepKey]*step{},
 	}
+	s.jobs = &jobs{host: host}
 	for _, t := range []struct {
 		spec core.Spec
 		prep prepare
@@ -53,6 +54,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 		{writeSpec, s.prepareWrite},
 		{editSpec, s.prepareEdit},
 		{s.shell.spec(), s.prepareShell},
+		{jobsSpec, s.prepareJobs},
 		{fetchSpec, s.prepareFetch},
 		{planSpec, s.preparePlan},
 		{askSpec, s.prepareAsk},
@@ -70,6 +72,7 @@ type toolset struct {
 	grace time.Duration
 	most  int64
 	net   fetcher
+	jobs  *jobs
 	tools []core.Tool // in the order in which Tools lists them
 
 	mu    sync.Mutex // guards the fields below
@@ -86,8 +89,12 @@ func (s *toolset) Tools(context.Context) ([]core.Tool, error) {
 // Changed implements core.Toolset: the list never changes.
 func (s *toolset) Changed() <-chan struct{} { return nil }
 
-// Close gives the workspace roots back. Calls that still run fail.
+// Close ends the jobs, and blocks until they have ended; then it gives the
+// workspace roots back. Calls that still run fail.
 func (s *toolset) Close() error {
+	if s.jobs != nil {
+		s.jobs.close()
+	}
 	s.mu.Lock()
 	roots := s.roots
 	s.shut, s.roots, s.steps = true, map[string]*root{}, map[stepKey]*step{}

@@ -1,0 +1,325 @@
+package tools
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/core"
+)
+
+const (
+	maxRunning = 32      // jobs of a session that run at a time
+	maxPrinted = 32      // jobs that have ended whose output is kept
+	ringBytes  = 1 << 20 // of a job's output
+	ringLine   = 64 << 10
+	lineCost   = 32 // what a line costs beside its text
+)
+
+// errKilled ends a job that somebody wants to end.
+var errKilled = errors.New("the job was killed")
+
+// jobs are the commands that run behind a session. They end with it.
+type jobs struct {
+	host core.ToolHost
+	wg   sync.WaitGroup // the jobs that run
+
+	mu     sync.Mutex // guards the fields below
+	closed bool
+	list   []*job // in the order in which they began
+}
+
+// start runs a command as a job, and returns when it runs. It does not end with
+// ctx, unless ctx ends before that: then nothing is left of it.
+func (js *jobs) start(ctx context.Context, info core.JobInfo, c command) (*job, error) {
+	m := js.host.Meta()
+	info.ID, info.Session, info.Status = "job-"+strings.ToLower(rand.Text()[:10]), m.ID, core.JobRunning
+	j := &job{
+		board: js.host.Board(), topic: core.Topic{Kind: "job", Name: info.ID, Principal: m.Principal},
+		begun: make(chan struct{}), done: make(chan struct{}), info: info,
+	}
+	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	j.cancel = cancel
+	if err := js.add(j, func() { j.run(life, c) }); err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	select {
+	case <-j.begun:
+		return j, nil
+	case <-j.done: // it may have begun, too
+	case <-ctx.Done():
+		if _, err := j.Kill(context.WithoutCancel(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	if isClosed(j.begun) && ctx.Err() == nil {
+		return j, nil
+	}
+	js.remove(j)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return nil, j.failed
+}
+
+// add takes a job up and starts its goroutine.
+func (js *jobs) add(j *job, run func()) error {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	if js.closed {
+		return core.ErrClosed
+	}
+	running, printed := 0, 0
+	for _, o := range slices.Backward(js.list) {
+		if !isClosed(o.done) {
+			running++
+		} else if printed++; printed >= maxPrinted {
+			o.forget()
+		}
+	}
+	if running >= maxRunning {
+		return fmt.Errorf("%d jobs run already: end one of them first", running)
+	}
+	js.list = append(js.list, j)
+	js.wg.Go(run)
+	return nil
+}
+
+// remove forgets a job that never ran, or that nobody waited for.
+func (js *jobs) remove(j *job) {
+	js.mu.Lock()
+	js.list = slices.DeleteFunc(js.list, func(o *job) bool { return o == j })
+	js.mu.Unlock()
+	if isClosed(j.begun) {
+		j.board.Drop(j.topic)
+	}
+}
+
+// all lists the jobs.
+func (js *jobs) all() []*job {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	return slices.Clone(js.list)
+}
+
+// find returns the session's job of that id.
+func (js *jobs) find(id string) (*job, error) {
+	all := js.all()
+	for _, j := range all {
+		if j.info.ID == id { // never changes
+			return j, nil
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("there is no job %q: no job was started here", id)
+	}
+	return nil, fmt.Errorf("there is no job %q: use the action list", id)
+}
+
+// close ends all jobs, waits for that, and takes them from the board.
+func (js *jobs) close() {
+	js.mu.Lock()
+	list := js.list
+	js.closed, js.list = true, nil
+	js.mu.Unlock()
+	for _, j := range list {
+		j.cancel(errKilled)
+	}
+	js.wg.Wait()
+	for _, j := range list {
+		if isClosed(j.begun) {
+			j.board.Drop(j.topic)
+		}
+	}
+}
+
+// job is a command that runs behind a session, or ran.
+type job struct {
+	board  *core.Board
+	topic  core.Topic
+	cancel context.CancelCauseFunc
+	begun  chan struct{} // closed when it runs, and stands on the board
+	done   chan struct{} // closed when it has ended
+	failed error         // why it could not start; set before done
+
+	mu   sync.Mutex // guards the fields below
+	info core.JobInfo
+	out  ring
+	end  outcome
+}
+
+var _ core.Job = (*job)(nil)
+
+// run is the life of the job.
+func (j *job) run(ctx context.Context, c command) {
+	defer close(j.done)
+	defer j.cancel(nil)
+	c.begun = func() {
+		j.post(func(info *core.JobInfo) { info.Started = time.Now() })
+		close(j.begun)
+	}
+	end, err := c.run(ctx, j.reader(false), j.reader(true))
+	if !isClosed(j.begun) {
+		if j.failed = err; err == nil {
+			j.failed = errKilled
+		}
+		return
+	}
+	j.post(func(info *core.JobInfo) {
+		j.end = end
+		info.Ended, info.Status = time.Now(), core.JobFailed
+		switch {
+		case end.why == canceled:
+			info.Status = core.JobKilled
+		case end.why == ended && end.code == 0:
+			info.Status = core.JobDone
+		}
+		if end.why == ended && end.code >= 0 {
+			info.Exit = &end.code
+		}
+	})
+}
+
+// post changes what is known of the job, and shows it.
+func (j *job) post(change func(*core.JobInfo)) {
+	j.mu.Lock()
+	change(&j.info)
+	info := j.info
+	j.mu.Unlock()
+	j.board.Put(j.topic, core.JobItem{Info: info, Job: j})
+}
+
+// reader keeps what comes through one of the pipes.
+func (j *job) reader(stderr bool) func(*os.File) {
+	return func(r *os.File) {
+		stream(r, func(text string) {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.out.write(text, stderr)
+		}, func(string) {})
+	}
+}
+
+// Kill implements core.Job.
+func (j *job) Kill(ctx context.Context) (killed bool, err error) {
+	if isClosed(j.done) {
+		return false, nil
+	}
+	j.cancel(errKilled)
+	select {
+	case <-j.done:
+		return j.look().Status == core.JobKilled, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// Output implements core.Job.
+func (j *job) Output() []core.JobLine {
+	lines, _ := j.printed()
+	return lines
+}
+
+// printed is what is kept of the output, and how many lines came before it.
+func (j *job) printed() (lines []core.JobLine, gone int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.out.all(), j.out.gone
+}
+
+// look is what is known of the job now.
+func (j *job) look() core.JobInfo {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.info
+}
+
+// forget drops the output: later jobs need the room.
+func (j *job) forget() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.out = ring{gone: j.out.gone + len(j.out.all())}
+}
+
+// words say how far the job is.
+func (j *job) words() string {
+	j.mu.Lock()
+	info, end := j.info, j.end
+	j.mu.Unlock()
+	took := info.Ended.Sub(info.Started).Round(time.Millisecond)
+	switch info.Status {
+	case core.JobRunning:
+		return "running"
+	case core.JobKilled:
+		return fmt.Sprintf("killed after %v", took)
+	case core.JobDone, core.JobFailed:
+	}
+	return end.words(took, took)
+}
+
+// ring keeps the newest lines of an output.
+type ring struct {
+	lines []core.JobLine
+	bytes int       // what they cost
+	gone  int       // lines that were dropped
+	open  [2]string // lines that have not ended: of output, and of errors
+}
+
+// write takes text, which need not end with a line.
+func (r *ring) write(text string, stderr bool) {
+	of := &r.open[0]
+	if stderr {
+		of = &r.open[1]
+	}
+	text = *of + text
+	for {
+		line, rest, ok := strings.Cut(text, "\n")
+		if !ok {
+			break
+		}
+		r.push(strings.TrimSuffix(line, "\r"), stderr)
+		text = rest
+	}
+	for len(text) > ringLine {
+		cut := firstLines([]byte(text), 1, ringLine)
+		r.push(text[:cut], stderr)
+		text = text[cut:]
+	}
+	*of = strings.Clone(text)
+}
+
+func (r *ring) push(line string, stderr bool) {
+	for len(line) > ringLine {
+		cut := firstLines([]byte(line), 1, ringLine)
+		r.push(line[:cut], stderr)
+		line = line[cut:]
+	}
+	r.lines = append(r.lines, core.JobLine{Text: strings.Clone(line), Stderr: stderr})
+	r.bytes += len(line) + lineCost
+	old := 0
+	for r.bytes > ringBytes {
+		r.bytes -= len(r.lines[old].Text) + lineCost
+		old++
+	}
+	r.gone += old
+	clear(r.lines[:old])
+	r.lines = r.lines[old:]
+}
+
+// all is what is kept, unfinished lines last.
+func (r *ring) all() []core.JobLine {
+	list := slices.Clone(r.lines)
+	for i, text := range r.open {
+		if text != "" {
+			list = append(list, core.JobLine{Text: text, Stderr: i == 1})
+		}
+	}
+	return list
+}
