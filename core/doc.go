@@ -12,6 +12,11 @@
 // person is an [Ask]. A [Profile] is what the configuration offers: agents,
 // models, toolboxes, a policy. The [Board] holds what is nobody's session.
 //
+// A sub-session is a session whose Parent is another one: a [Task] that an agent has
+// handed over (ToolHost.Delegate). A [Reference] is something that a user attached
+// to a prompt by name, a [Job] a command that runs behind a session, an [Account]
+// where a provider's key stands.
+//
 // Records of a log are numbered from 1 without gaps. Successive deltas of one
 // stream (a message's text, a thought, a call's arguments or output) are one
 // record that grows, a run, until another event follows or 64 KiB are reached. A
@@ -33,6 +38,10 @@
 //   - Nothing runs without [Turn.Invoke] or Host.Authorize, and nothing is allowed
 //     there without a rule or a person: where nobody can be asked the answer is no,
 //     and the call's Why says so.
+//   - What a sub-session asks is asked of its parent's user too, and settled once,
+//     wherever it is answered first. Its turn ends with the call that started it, and
+//     what it may do is narrowed as that call's turn is.
+//   - An answer to a question that is Secret is never in a log.
 //   - A turn ends in a fixed order: the model has stopped, every call has ended,
 //     what was asked is withdrawn, TurnEnded. The turn of a process that died is
 //     closed as interrupted by the next owner of its session.
@@ -75,6 +84,17 @@
 // Atomic records wait for write(2), which costs microseconds, and not for the
 // disk. Text does not wait, because it is what users watch, and losing 25 ms of it
 // loses nothing that was promised.
+//
+// A change of a file is taken back from the log: the call's diff holds the text from
+// before, and says what the file must still be. So there are no copies to keep, to
+// clean up or to find missing, and what somebody has changed since is left alone.
+//
+// What was said stands in the log for ever. A summary (Compacted) and what a refused
+// turn said are left out of what a model sees, not of what people see.
+//
+// A sub-session is a session like any other, so that its log, its approvals and its
+// crash are what they are everywhere. Its questions travel as data (Ask.About): a
+// client that knows no sub-sessions shows them as the parent's.
 //
 // The context of a prompt belongs to its turn. A cancel that is read behind its
 // prompt ends that context on the reading goroutine, whatever the prompt waits for
