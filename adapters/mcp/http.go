@@ -294,7 +294,7 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	modern = modern || s.Params.Meta.Version != "" || s.Method == "server/discover"
 	if modern {
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		if strings.HasPrefix(s.Method, "tasks/") && s.Params.Task != "" && r.Header.Get(nameHeader) != s.Params.Task {
+		if namesTask(s.Method) && s.Params.Task != "" && r.Header.Get(nameHeader) != s.Params.Task {
 			refuseHTTP(w, http.StatusBadRequest, s.ID, mcp.CodeHeaderMismatch, "the header Mcp-Name must be the body's taskId")
 			return
 		}
@@ -323,6 +323,15 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	d.legacy.ServeHTTP(w, r)
+}
+
+// namesTask reports whether a method's Mcp-Name header names a task (extension Tasks, Routing Headers).
+func namesTask(method string) bool {
+	switch method {
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		return true
+	}
+	return false
 }
 
 // batches reports whether a session's version has batches.

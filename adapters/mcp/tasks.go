@@ -25,7 +25,7 @@ const taskPoll = time.Second
 type Task interface {
 	ID() string
 	Look(context.Context) (TaskState, error)
-	Answer(context.Context, mcp.InputResponseMap) error
+	Answer(context.Context, mcp.InputResponseMap) error // keys that were not asked for are passed over
 	Stop(context.Context) error
 }
 
@@ -128,8 +128,23 @@ type taskAck struct {
 
 type taskParams struct {
 	mcp.ParamsBase
-	ID      string               `json:"taskId"`
-	Answers mcp.InputResponseMap `json:"inputResponses"`
+	ID      string                     `json:"taskId"`
+	Answers map[string]json.RawMessage `json:"inputResponses"`
+}
+
+// answers reads the answers one by one: those that nobody has asked for may be anything. One that cannot be read is nil.
+func (p *taskParams) answers() mcp.InputResponseMap {
+	all := mcp.InputResponseMap{}
+	for key, raw := range p.Answers {
+		var one mcp.InputResponseMap
+		b, err := json.Marshal(map[string]json.RawMessage{key: raw})
+		if err != nil || json.Unmarshal(b, &one) != nil {
+			all[key] = nil
+			continue
+		}
+		all[key] = one[key]
+	}
+	return all
 }
 
 // addTasks adds the extension's methods.
@@ -137,7 +152,7 @@ func (h *host) addTasks(s *mcp.Server) {
 	for method, handle := range map[string]func(context.Context, Task, *taskParams) (mcp.Result, error){
 		"tasks/get": lookAtTask,
 		"tasks/update": func(ctx context.Context, t Task, p *taskParams) (mcp.Result, error) {
-			return &taskAck{ResultType: "complete"}, t.Answer(ctx, p.Answers)
+			return &taskAck{ResultType: "complete"}, t.Answer(ctx, p.answers())
 		},
 		"tasks/cancel": func(ctx context.Context, t Task, _ *taskParams) (mcp.Result, error) {
 			return &taskAck{ResultType: "complete"}, t.Stop(ctx)
