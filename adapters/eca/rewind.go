@@ -45,7 +45,9 @@ func locate(ctx context.Context, att *core.Attachment, id string) (place, error)
 			if user {
 				newest = core.MessageID(content)
 			}
-			if content != id || id == "" {
+			if id == taskPanel && user { // the newest message is nearest to it
+				at = place{}
+			} else if content != id || id == "" {
 				continue
 			}
 			if at.message == "" {
@@ -62,6 +64,10 @@ func locate(ctx context.Context, att *core.Attachment, id string) (place, error)
 	}
 	return at, nil
 }
+
+// taskPanel is the id of the Emacs client's panel of tasks, which stands behind the
+// chat: it names that where the cursor is at the end.
+const taskPanel = "eca-chat-task"
 
 // contentOf is the id of the content that a record is of, as clients know it, and
 // whether it is a message of the user's.
