@@ -141,7 +141,7 @@ func BenchmarkLoad(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				c.ChooseModel(nil)
+				c.ChooseModel(nil, nil)
 			}
 		})
 	}

@@ -17,7 +17,7 @@ type Choice struct {
 // Looked is one place where a key was looked for.
 type Looked struct {
 	Provider string
-	Variable string // environment variable, or the setting providers.NAME.api_key
+	Variable string // environment variable, or the setting providers.NAME.api_key; empty: what a person has given
 	Found    bool
 	Note     string // why a key that seems to be there does not count, else empty
 }
@@ -32,11 +32,12 @@ func (c Choice) String() string { return c.Provider + "/" + c.Model }
 
 // ChooseModel decides which model is used when nobody asks for another one:
 // the model setting; else the default model of the first known provider, in
-// the order of KnownProviders, whose api_key is configured or whose variable
-// is set; else the offline model. Local providers are never chosen by
-// themselves. It looks at variables and referenced files, not at the network.
-func (c *Config) ChooseModel(env Env) Choice {
-	looked := c.look(env)
+// the order of KnownProviders, whose api_key is configured, whose variable is
+// set or whose key a person has given; else the offline model. Local providers
+// are never chosen by themselves. It looks at variables and referenced files,
+// not at the network.
+func (c *Config) ChooseModel(env Env, logins Logins) Choice {
+	looked := c.look(env, logins)
 	if c.Model != "" {
 		choice, message := c.parseModel(c.Model)
 		if message != "" { // only of a Config that neither Load nor Resolve made
@@ -56,6 +57,9 @@ func (c *Config) ChooseModel(env Env) Choice {
 		if l.Found {
 			k, _ := known(l.Provider)
 			choice.Provider, choice.Model, choice.Reason = k.Name, k.Model, l.Variable+" is set"
+			if l.Variable == "" {
+				choice.Reason = "a key was given for " + k.Name
+			}
 			choice.Settings, _ = c.Provider(k.Name)
 			return choice
 		}
@@ -76,7 +80,7 @@ func (c *Config) FindModel(spec string) (Choice, error) {
 }
 
 // look looks for the keys of all known providers.
-func (c *Config) look(env Env) []Looked {
+func (c *Config) look(env Env, logins Logins) []Looked {
 	var all []Looked
 	for _, k := range KnownProviders() {
 		if k.Local() {
@@ -84,7 +88,7 @@ func (c *Config) look(env Env) []Looked {
 		}
 		if !c.Providers[k.Name].APIKey.IsZero() {
 			l := Looked{Provider: k.Name, Variable: join(join("providers", k.Name), "api_key")}
-			_, err := c.Key(k.Name, env)
+			_, err := c.Key(k.Name, env, logins)
 			var wrong *Error
 			if errors.As(err, &wrong) {
 				l.Note = wrong.Problems[0].Message
@@ -101,6 +105,9 @@ func (c *Config) look(env Env) []Looked {
 				l.Note = "is set but empty"
 			}
 			all = append(all, l)
+		}
+		if logins.lookup(k.Name) != "" {
+			all = append(all, Looked{Provider: k.Name, Found: true})
 		}
 	}
 	return all

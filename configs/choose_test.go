@@ -30,7 +30,7 @@ func TestChooseModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		choice := c.ChooseModel(tt.env)
+		choice := c.ChooseModel(tt.env, nil)
 		got := choice.String() + "; " + choice.Reason + ";"
 		for _, l := range choice.Looked {
 			switch {
@@ -105,16 +105,44 @@ providers:
 	}
 	env := environment("MINE", " mine\n", "OPENAI_API_KEY", "other", "GEMINI_API_KEY", "", "GOOGLE_API_KEY", "google", "EMPTY", "")
 	for provider, want := range map[string]string{"local": "", "ollama": "", "openai": "mine", "gemini": "google"} {
-		if got, err := c.Key(provider, env); err != nil || got != want {
+		if got, err := c.Key(provider, env, nil); err != nil || got != want {
 			t.Errorf("%s: %q, %v", provider, got, err)
 		}
 	}
 	for provider, want := range map[string]string{
 		"groq":    "config.yaml:6:19: providers.groq.api_key: ${env:EMPTY} is empty",
-		"mistral": "config.yaml:3:1: providers.mistral.api_key: there is no key for mistral: set MISTRAL_API_KEY where",
+		"mistral": "config.yaml:3:1: providers.mistral.api_key: there is no key for mistral: run \"dragoman login mistral\", set MISTRAL_API_KEY where",
 	} {
-		if got, err := c.Key(provider, env); err == nil || got != "" || !strings.HasPrefix(err.Error(), want) {
+		if got, err := c.Key(provider, env, nil); err == nil || got != "" || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %q, %v; want %s", provider, got, err, want)
 		}
+	}
+}
+
+// What a person has given counts last, and says so.
+func TestLogins(t *testing.T) {
+	c, err := read("config.yaml", []byte("providers:\n  groq: {api_key: configured}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := func(provider string) string {
+		return map[string]string{"groq": "given", "openai": "given", "mistral": " given\n", "gemini": " "}[provider]
+	}
+	env := environment("OPENAI_API_KEY", "env")
+	for provider, want := range map[string][3]string{
+		"groq": {"configured", "config", ""}, "openai": {"env", "env", "OPENAI_API_KEY"}, "mistral": {"given", "login", ""}, "ollama": {"", "", ""},
+	} {
+		key, err := c.Key(provider, env, given)
+		source, variable := c.KeySource(provider, env, given)
+		if got := [3]string{key, string(source), variable}; got != want || err != nil {
+			t.Errorf("%s: %q, %v; want %q", provider, got, err, want)
+		}
+	}
+	if _, err := c.Key("gemini", env, given); err == nil {
+		t.Error("an empty key was taken")
+	}
+	choice := Defaults().ChooseModel(environment(), given)
+	if choice.Provider != "openai" || choice.Reason != "a key was given for openai" {
+		t.Errorf("%+v", choice)
 	}
 }

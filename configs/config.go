@@ -9,10 +9,10 @@ type Config struct {
 	Model      string               `yaml:"model" workspace:"yes" doc:"The model to use, as PROVIDER/MODEL, for example openrouter/anthropic/claude-sonnet-4.6. Left out: the first known provider whose key is found, with its default model; without any key, the offline demo model offline/demo."`
 	Providers  map[string]Provider  `yaml:"providers" aka:"provider" names:"name" doc:"Where models are reached, by a name of your choice. A known name (openai, openrouter, anthropic, gemini, groq, deepseek, mistral, ollama, lmstudio) needs an entry only for what differs from its defaults."`
 	MCPServers map[string]MCPServer `yaml:"mcp_servers" names:"name" doc:"MCP servers whose tools the agent may use, by a name of your choice. Each is started as a program (command) or reached over HTTP (url)."`
-	Agents     map[string]Agent     `yaml:"agents" aka:"agent" names:"name" workspace:"yes" doc:"Agents a person can choose, by name."`
+	Agents     map[string]Agent     `yaml:"agents" aka:"agent" names:"name" workspace:"yes" doc:"Agents by name: those that a person can choose, and those that other agents hand tasks to. An entry named code, plan, explorer or general changes what is there without it."`
 	Policy     Policy               `yaml:"policy" aka:"permissions,permission,approvals" workspace:"yes" doc:"Which tool calls run at once, which ask a person first, and which never run. Of the rules that match a call deny wins over ask, and ask over allow."`
 	MCP        MCP                  `yaml:"mcp" doc:"How dragoman behaves as an MCP server."`
-	Limits     Limits               `yaml:"limits" doc:"Bounds on what one turn may use."`
+	Limits     Limits               `yaml:"limits" doc:"Bounds on what one turn may use, and when a conversation is summed up."`
 	Log        Log                  `yaml:"log" aka:"logging" doc:"The program's own log. It holds no prompt text and no secrets at the default level."`
 
 	// Source is the file that was read, empty when there was none.
@@ -53,6 +53,10 @@ type Agent struct {
 	Model        string `yaml:"model" workspace:"yes" doc:"Model of this agent, as PROVIDER/MODEL. Left out: the model of the configuration."`
 	Instructions Value  `yaml:"instructions" aka:"prompt,system_prompt,system" workspace:"yes" doc:"The agent's system prompt. Text, or a file: ${file:reviewer.md}."`
 	Mode         string `yaml:"mode" enum:"primary,subagent,all" default:"primary" workspace:"yes" doc:"Who may start the agent: primary is offered to people, subagent to other agents, all to both."`
+
+	Tools         []string `yaml:"tools" aka:"allowed_tools" doc:"The only tools that the agent is offered, by name; * is any text, SERVER/NAME a tool of an MCP server. Left out: all. It allows nothing: that is the policy's affair."`
+	DisabledTools []string `yaml:"disabled_tools" aka:"denied_tools,exclude_tools" workspace:"yes" doc:"Tools that the agent is not offered and cannot call, written in the same way."`
+	MaxSteps      int      `yaml:"max_steps" aka:"steps,max_turns" min:"0" max:"100000" doc:"How many times a turn of this agent may call the model; 0: as often as limits.max_turn_requests says, which is never exceeded."`
 }
 
 // Policy decides about tool calls.
@@ -81,9 +85,10 @@ type MCP struct {
 	ElicitationTimeout time.Duration `yaml:"elicitation_timeout" default:"10m" min:"1s" doc:"How long a question put to the MCP client's user waits before the answer is no."`
 }
 
-// Limits bound a turn.
+// Limits bound a turn, and what of the conversation a model is shown.
 type Limits struct {
 	MaxTurnRequests int `yaml:"max_turn_requests" default:"200" min:"1" max:"100000" doc:"How many times a turn may call the model before it is stopped."`
+	CompactAt       int `yaml:"compact_at" aka:"compaction,auto_compact" default:"75" min:"10" max:"100" doc:"How full the model's context window may get, in percent, before the conversation so far is replaced by a summary, for the model only; 100: never without /compact."`
 }
 
 // Log says where the program's log goes.

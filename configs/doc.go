@@ -4,9 +4,10 @@
 //
 // # Vocabulary
 //
-// A layer is one source of settings: the defaults, the user's file, a
-// workspace's file, the command line. Parse reads a layer, Resolve merges
-// layers, Load does both for the user's file.
+// A layer is one source of settings: the defaults, what the editor set when it
+// connected, the user's file, a workspace's file, the command line. Parse reads a
+// layer, ParseEditor the editor's, Resolve merges layers, Load does both for the
+// user's file.
 //
 // A key is the dotted path of a setting, such as providers.local.base_url or
 // policy.deny[2].path. A Position says where a key was written, a Problem what
@@ -26,6 +27,8 @@
 //     policy and never loosen it. Its values hold no references, because
 //     a reference would carry a variable or a file into a prompt. What it may
 //     not set is left out, with a warning.
+//   - The editor's layer is the lowest. What is wrong in it is left out and said,
+//     for its user cannot mend it before the editor has started.
 //
 // # Invariants
 //

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -88,6 +90,35 @@ func hasReference(raw string) bool {
 		}
 	}
 	return false
+}
+
+// Files lists the files that the configuration's references name, each once: a
+// change of one of them may change what the configuration means.
+func (c *Config) Files(env Env) []string {
+	var files []string
+	visit(fieldCache{}, reflect.ValueOf(c).Elem(), "", field{}, func(_ string, _ field, v reflect.Value) {
+		t, ok := v.Interface().(interface {
+			written() string
+			path(name string, env Env) (string, error)
+		})
+		if !ok {
+			return
+		}
+		parts, err := split(t.written())
+		if err != nil {
+			return // Load has said so
+		}
+		for _, p := range parts {
+			if p.kind != "file" {
+				continue
+			}
+			if path, err := t.path(p.text, env); err == nil && !slices.Contains(files, path) {
+				files = append(files, path)
+			}
+		}
+	})
+	slices.Sort(files)
+	return files
 }
 
 // expand replaces the references of a text.

@@ -23,6 +23,8 @@ type Options struct {
 	// ConfigDir replaces the user's configuration directory, the folder that
 	// config.yaml is in. Empty: the one of the environment.
 	ConfigDir string
+	// Editor is what the editor set, the lowest layer; nil: nothing.
+	Editor *Config
 }
 
 // Load reads the configuration. Without a file it returns the defaults. With
@@ -33,20 +35,17 @@ func Load(o Options) (*Config, error) {
 	path, required := o.Path, o.Path != ""
 	if !required {
 		if path = userFile(o.ConfigDir, o.Env); path == "" {
-			return Defaults(), nil
+			return withoutFile(o.Editor, nil)
 		}
 	}
 	layer, problems := readLayer(path)
 	switch {
 	case layer == nil && !required:
-		c := Defaults()
-		c.noted = otherNames(path)
-		c.Warnings = c.noted
-		return c, nil
+		return withoutFile(o.Editor, otherNames(path))
 	case layer == nil:
 		problems = []Problem{{Position: Position{File: path}, Message: "no such file"}}
 	default:
-		c, err := Resolve(layer, nil, nil)
+		c, err := resolve(o.Editor, layer, nil, nil)
 		var whole *Error
 		if errors.As(err, &whole) {
 			problems = append(problems, whole.Problems...)
@@ -58,6 +57,16 @@ func Load(o Options) (*Config, error) {
 	c := Defaults()
 	c.Source = path
 	return c, asError(problems)
+}
+
+// withoutFile is what holds where there is no file.
+func withoutFile(editor *Config, noted []Problem) (*Config, error) {
+	if editor != nil {
+		return resolve(editor, &Config{noted: noted}, nil, nil)
+	}
+	c := Defaults()
+	c.noted, c.Warnings = noted, noted
+	return c, nil
 }
 
 // readLayer reads a file. It returns no layer when there is no file.

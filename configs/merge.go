@@ -12,17 +12,18 @@ import (
 // sets nothing. The package comment has the rules. The layers stay as they
 // are. The error is an *Error; the result is complete even then, and not nil.
 func Resolve(base, workspace, overlay *Config) (*Config, error) {
+	return resolve(nil, base, workspace, overlay)
+}
+
+// resolve is Resolve with a layer below all others: that of the editor.
+func resolve(below, base, workspace, overlay *Config) (*Config, error) {
 	c := &Config{where: map[string]Position{}, bad: map[string]bool{}, shared: map[string]bool{}}
-	for i, layer := range []*Config{base, workspace, overlay} {
+	for _, layer := range []*Config{below, base, workspace, overlay} {
 		if layer == nil {
 			continue
 		}
-		m := merger{fields: fieldCache{}, to: c, from: layer, workspace: i == 1}
-		m.merge(reflect.ValueOf(c).Elem(), reflect.ValueOf(layer).Elem(), "", field{workspace: true})
-		maps.Copy(c.bad, layer.bad)
-		maps.Copy(c.shared, layer.shared)
-		c.noted = append(c.noted, layer.noted...)
-		if i == 0 {
+		c.lay(layer, layer == workspace)
+		if layer == base {
 			c.Source = layer.Source
 		}
 	}
@@ -32,6 +33,15 @@ func Resolve(base, workspace, overlay *Config) (*Config, error) {
 	c.Warnings = slices.Concat(c.noted, warnings)
 	sortProblems(c.Warnings)
 	return c, asError(append(problems, more...))
+}
+
+// lay lays a layer over what there is.
+func (c *Config) lay(layer *Config, workspace bool) {
+	m := merger{fields: fieldCache{}, to: c, from: layer, workspace: workspace}
+	m.merge(reflect.ValueOf(c).Elem(), reflect.ValueOf(layer).Elem(), "", field{workspace: true})
+	maps.Copy(c.bad, layer.bad)
+	maps.Copy(c.shared, layer.shared)
+	c.noted = append(c.noted, layer.noted...)
 }
 
 // Defaults returns the configuration that holds without any file.

@@ -1,6 +1,10 @@
 package configs
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // The model that needs nothing: no key, no network.
 const (
@@ -23,6 +27,8 @@ type Known struct {
 	BaseURL string   // with the version
 	Keys    []string // variables that may hold the key, the first one found counts; none: no key is needed
 	Model   string   // the model when only a key is given
+	Page    string   // where people get a key; "": they need none
+	Label   string   // its name as people write it
 }
 
 // Local reports whether the provider is a program on this machine. Such a one
@@ -34,15 +40,15 @@ func (k Known) Local() bool { return len(k.Keys) == 0 }
 // looked for. The models are ones that take tools over chat completions.
 func KnownProviders() []Known {
 	return []Known{
-		{"openai", KindOpenAIResponses, "https://api.openai.com/v1", []string{"OPENAI_API_KEY"}, "gpt-5.1"},
-		{"openrouter", KindOpenAIChat, "https://openrouter.ai/api/v1", []string{"OPENROUTER_API_KEY"}, "anthropic/claude-sonnet-4.6"},
-		{"anthropic", KindAnthropic, "https://api.anthropic.com/v1", []string{"ANTHROPIC_API_KEY"}, "claude-sonnet-4-6"},
-		{"gemini", KindOpenAIChat, "https://generativelanguage.googleapis.com/v1beta/openai", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "gemini-2.5-flash"},
-		{"groq", KindOpenAIChat, "https://api.groq.com/openai/v1", []string{"GROQ_API_KEY"}, "openai/gpt-oss-120b"},
-		{"deepseek", KindOpenAIChat, "https://api.deepseek.com/v1", []string{"DEEPSEEK_API_KEY"}, "deepseek-v4-flash"},
-		{"mistral", KindOpenAIChat, "https://api.mistral.ai/v1", []string{"MISTRAL_API_KEY"}, "mistral-large-latest"},
-		{"ollama", KindOpenAIChat, "http://localhost:11434/v1", nil, "qwen3"},
-		{"lmstudio", KindOpenAIChat, "http://localhost:1234/v1", nil, "openai/gpt-oss-20b"},
+		{"openai", KindOpenAIResponses, "https://api.openai.com/v1", []string{"OPENAI_API_KEY"}, "gpt-5.1", "https://platform.openai.com/api-keys", "OpenAI"},
+		{"openrouter", KindOpenAIChat, "https://openrouter.ai/api/v1", []string{"OPENROUTER_API_KEY"}, "anthropic/claude-sonnet-4.6", "https://openrouter.ai/settings/keys", "OpenRouter"},
+		{"anthropic", KindAnthropic, "https://api.anthropic.com/v1", []string{"ANTHROPIC_API_KEY"}, "claude-sonnet-4-6", "https://console.anthropic.com/settings/keys", "Anthropic"},
+		{"gemini", KindOpenAIChat, "https://generativelanguage.googleapis.com/v1beta/openai", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "gemini-2.5-flash", "https://aistudio.google.com/apikey", "Google Gemini"},
+		{"groq", KindOpenAIChat, "https://api.groq.com/openai/v1", []string{"GROQ_API_KEY"}, "openai/gpt-oss-120b", "https://console.groq.com/keys", "Groq"},
+		{"deepseek", KindOpenAIChat, "https://api.deepseek.com/v1", []string{"DEEPSEEK_API_KEY"}, "deepseek-v4-flash", "https://platform.deepseek.com/api_keys", "DeepSeek"},
+		{"mistral", KindOpenAIChat, "https://api.mistral.ai/v1", []string{"MISTRAL_API_KEY"}, "mistral-large-latest", "https://console.mistral.ai/api-keys", "Mistral"},
+		{"ollama", KindOpenAIChat, "http://localhost:11434/v1", nil, "qwen3", "", "Ollama"},
+		{"lmstudio", KindOpenAIChat, "http://localhost:1234/v1", nil, "openai/gpt-oss-20b", "", "LM Studio"},
 	}
 }
 
@@ -59,6 +65,17 @@ func knownNames() []string {
 	var names []string
 	for _, k := range KnownProviders() {
 		names = append(names, k.Name)
+	}
+	return names
+}
+
+// ProviderNames lists the configured providers by name, then the known ones.
+func (c *Config) ProviderNames() []string {
+	names := slices.Sorted(maps.Keys(c.Providers))
+	for _, name := range knownNames() {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return names
 }
@@ -81,30 +98,73 @@ func (c *Config) Provider(name string) (Provider, bool) {
 	return p, configured || isKnown
 }
 
+// Logins tells the key that a person has given to the program for a provider, or
+// "". It is the last place where a key is looked for. A nil Logins has none.
+type Logins func(provider string) string
+
+func (l Logins) lookup(provider string) string {
+	if l == nil {
+		return ""
+	}
+	return strings.TrimSpace(l(provider))
+}
+
+// KeySource says where a provider's key comes from.
+type KeySource string
+
+const (
+	KeyConfigured KeySource = "config" // its api_key
+	KeyInEnv      KeySource = "env"
+	KeyGiven      KeySource = "login"
+)
+
+// KeySource says where the key of a provider comes from, and for KeyInEnv the
+// variable. It is empty where there is none. A key that is configured counts also
+// where it cannot be had: Key says why.
+func (c *Config) KeySource(provider string, env Env, logins Logins) (source KeySource, variable string) {
+	if !c.Providers[provider].APIKey.IsZero() {
+		return KeyConfigured, ""
+	}
+	k, _ := known(provider)
+	for _, name := range k.Keys {
+		if secret, _ := env.lookup(name); strings.TrimSpace(secret) != "" {
+			return KeyInEnv, name
+		}
+	}
+	if logins.lookup(provider) != "" {
+		return KeyGiven, ""
+	}
+	return "", ""
+}
+
 // Key returns the key of a provider: its api_key, else the first variable of a
-// known name that is set and not empty. It is empty for a provider that needs
-// none. The error is an *Error that says what to set.
-func (c *Config) Key(provider string, env Env) (string, error) {
+// known name that is set and not empty, else the one that a person has given. It
+// is empty for a provider that needs none. The error is an *Error that says what
+// to set.
+func (c *Config) Key(provider string, env Env, logins Logins) (string, error) {
 	missing := func(key, message string) error {
 		return &Error{Problems: []Problem{{Position: c.near(key), Key: key, Message: message}}}
 	}
-	if p := c.Providers[provider]; !p.APIKey.IsZero() {
+	source, variable := c.KeySource(provider, env, logins)
+	switch source {
+	case KeyConfigured:
+		p := c.Providers[provider]
 		secret, err := p.APIKey.Resolve(env)
 		if err == nil && strings.TrimSpace(secret) == "" {
 			err = missing(join(join("providers", provider), "api_key"), p.APIKey.String()+" is empty")
 		}
 		return strings.TrimSpace(secret), err
+	case KeyInEnv:
+		secret, _ := env.lookup(variable)
+		return strings.TrimSpace(secret), nil
+	case KeyGiven:
+		return logins.lookup(provider), nil
 	}
 	k, _ := known(provider)
-	for _, name := range k.Keys {
-		if secret, _ := env.lookup(name); strings.TrimSpace(secret) != "" {
-			return strings.TrimSpace(secret), nil
-		}
-	}
 	if k.Local() {
 		return "", nil
 	}
-	return "", missing(join(join("providers", provider), "api_key"), "there is no key for "+provider+": set "+oneOf(k.Keys)+
+	return "", missing(join(join("providers", provider), "api_key"), "there is no key for "+provider+": run \"dragoman login "+provider+"\", set "+oneOf(k.Keys)+
 		" where dragoman is started, or write this setting in the configuration file (programs started from a desktop do not see the shell's variables)")
 }
 
@@ -132,10 +192,7 @@ func (c *Config) parseModel(spec string) (choice Choice, message string) {
 	}
 	settings, ok := c.Provider(provider)
 	if !ok {
-		names := append(knownNames(), OfflineProvider)
-		for name := range c.Providers {
-			names = append(names, name)
-		}
+		names := append(c.ProviderNames(), OfflineProvider)
 		return Choice{}, "provider " + quote(provider) + " is neither configured under providers nor known" + didYouMean(provider, names)
 	}
 	return Choice{Provider: provider, Model: model, Settings: settings}, ""

@@ -2,8 +2,8 @@ package configs
 
 import "strings"
 
-// suggest returns the candidate that a mistyped word most likely means, or "".
-func suggest(word string, candidates []string) string {
+// Suggest returns the candidate that a mistyped word most likely means, or "".
+func Suggest(word string, candidates []string) string {
 	if len(word) > 64 {
 		return ""
 	}
@@ -22,7 +22,7 @@ func suggest(word string, candidates []string) string {
 
 // didYouMean returns a clause for the end of a message, or "".
 func didYouMean(word string, candidates []string) string {
-	if s := suggest(word, candidates); s != "" {
+	if s := Suggest(word, candidates); s != "" {
 		return "; did you mean " + quote(s) + "?"
 	}
 	return ""

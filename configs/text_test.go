@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -187,5 +188,22 @@ func TestFormatDuration(t *testing.T) {
 		if got := formatDuration(d); got != want {
 			t.Errorf("%s: %s, want %s", s, got, want)
 		}
+	}
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	c, err := read(filepath.Join(dir, "config.yaml"), []byte(`
+model: groq/x
+providers:
+  groq: {api_key: "${file:keys/groq}", headers: {X-A: "${env:A} ${file:a}"}}
+agents:
+  one: {instructions: "${file:keys/groq} $${file:no}"}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.Files(nil), []string{filepath.Join(dir, "a"), filepath.Join(dir, "keys", "groq")}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -77,10 +77,10 @@ func (a *app) getenv(name string) string {
 // configFile is the file that the configuration is read from; it need not exist.
 func (a *app) configFile() string { return cmp.Or(a.flags.config, configs.UserFile(a.env)) }
 
-// loadConfig reads the configuration. With an error it returns the defaults as
-// well.
-func (a *app) loadConfig() (*configs.Config, error) {
-	return configs.Load(configs.Options{Path: a.flags.config, Env: a.env})
+// loadConfig reads the configuration, over what the editor set (nil: nothing).
+// With an error it returns the defaults as well.
+func (a *app) loadConfig(editor *configs.Config) (*configs.Config, error) {
+	return configs.Load(configs.Options{Path: a.flags.config, Env: a.env, Editor: editor})
 }
 
 // dataDir is where sessions are kept.

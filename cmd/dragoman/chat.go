@@ -51,14 +51,19 @@ answer, and at the end of the input every answer is no.`,
 }
 
 func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core.Settings) error {
-	profile, err := h.profiles.load()
+	h.profiles.people = true
+	cwd, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the working folder: %w", err)
+	}
+	profile, err := h.profiles.in(ctx, []string{cwd})
 	if err != nil {
 		return fmt.Errorf("the configuration is wrong:\n%w", err)
 	}
 	if _, ok := profile.Agent(set.Agent); !ok {
 		return fmt.Errorf("there is no agent %q; there are %s", set.Agent, agentNames(profile.Agents))
 	}
-	session, err := h.chatSession(ctx, resume)
+	session, err := h.chatSession(ctx, resume, cwd)
 	if err != nil {
 		return err
 	}
@@ -68,7 +73,7 @@ func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core
 	}
 	defer out.Close()
 	c := &chat{
-		session: session, profile: profile, set: set, tty: isTerminal(a.in), lines: make(chan string), over: make(chan struct{}),
+		session: session, profile: profile, set: set, tty: isTerminal(a.in), in: a.in, lines: make(chan string), over: make(chan struct{}),
 		screen: &screen{w: bufio.NewWriter(out), palette: colours(a.out, a.env)},
 	}
 	// The reader ends with its input, which is closed behind the conversation.
@@ -93,13 +98,9 @@ func agentNames(agents []core.Agent) string {
 }
 
 // chatSession opens a session by its id, or makes one for the working folder.
-func (h *house) chatSession(ctx context.Context, id string) (*core.Session, error) {
+func (h *house) chatSession(ctx context.Context, id, cwd string) (*core.Session, error) {
 	if id != "" {
 		return findSession(ctx, h.gateway, id)
-	}
-	cwd, err := os.Getwd()
-	if err != nil {
-		return nil, fmt.Errorf("find the working folder: %w", err)
 	}
 	return h.gateway.Create(ctx, core.Meta{Cwd: cwd})
 }
@@ -110,6 +111,7 @@ type chat struct {
 	profile *profile
 	set     core.Settings
 	tty     bool
+	in      *os.File
 	screen  *screen
 	lines   chan string   // what the user types; closed at the end of the input
 	over    chan struct{} // closed when nobody takes lines any more
@@ -286,6 +288,11 @@ func (c *chat) answer(ctx context.Context, a core.Ask) error {
 	}
 	c.screen.question(a)
 	c.screen.flush()
+	if a.Secret && c.tty {
+		if restore, err := hideInput(c.in); err == nil {
+			defer restore()
+		}
+	}
 	deadline := time.NewTimer(time.Until(a.Deadline))
 	defer deadline.Stop()
 	for {
@@ -305,7 +312,11 @@ func (c *chat) answer(ctx context.Context, a core.Ask) error {
 			continue
 		}
 		if !c.tty {
-			c.screen.line(c.screen.faint("answered: " + oneLine(answerText(r), 100)))
+			text := answerText(r)
+			if a.Secret && r.Outcome == core.OutcomeAnswered {
+				text = "a secret"
+			}
+			c.screen.line(c.screen.faint("answered: " + oneLine(text, 100)))
 		}
 		err := c.att.Answer(context.WithoutCancel(ctx), a.ID, r)
 		if errors.Is(err, core.ErrNotAsked) { // settled meanwhile

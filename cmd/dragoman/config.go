@@ -71,7 +71,7 @@ func (a *app) configInit() error {
 }
 
 func (a *app) configShow() error {
-	c, err := a.loadConfig()
+	c, err := a.loadConfig(nil)
 	if err != nil {
 		fmt.Fprintf(a.errs, "dragoman: the configuration is wrong:\n%v\n", err)
 		return quietError{}

@@ -34,7 +34,7 @@ The exit code is 1 if something is wrong; what only deserves a look (!) does not
 		Example: "  dragoman doctor\n  dragoman doctor --config ./other.yaml",
 		Args:    cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
-			r := a.examine(ctx)
+			r := a.examine(ctx, nil)
 			r.print(a.out, colours(a.out, a.env))
 			if r.wrong() > 0 {
 				return quietError{}
@@ -98,19 +98,23 @@ func (r *report) print(out io.Writer, c palette) {
 		}
 		fmt.Fprintln(out)
 	}
+	fmt.Fprintln(out, r.verdict())
+}
+
+func (r *report) verdict() string {
 	switch n := r.wrong(); n {
 	case 0:
-		fmt.Fprintln(out, "Nothing is wrong.")
+		return "Nothing is wrong."
 	case 1:
-		fmt.Fprintln(out, "One thing is wrong.")
+		return "One thing is wrong."
 	default:
-		fmt.Fprintf(out, "%d things are wrong.\n", n)
+		return fmt.Sprintf("%d things are wrong.", n)
 	}
 }
 
-// examine looks at everything.
-func (a *app) examine(ctx context.Context) *report {
-	config, configErr := a.loadConfig()
+// examine looks at everything. editor is what an editor set; nil: nothing.
+func (a *app) examine(ctx context.Context, editor *configs.Config) *report {
+	config, configErr := a.loadConfig(editor)
 	return &report{[]section{
 		a.examineProgram(),
 		a.examineConfig(config, configErr),
@@ -171,7 +175,8 @@ func (a *app) examineConfig(c *configs.Config, err error) section {
 
 func (a *app) examineModel(c *configs.Config, configErr error) section {
 	s := section{title: "Model"}
-	choice := c.ChooseModel(a.env)
+	given := a.openLogins()
+	choice := c.ChooseModel(a.env, given.key)
 	if configErr != nil {
 		s.add(look, "until the configuration is mended no prompt is answered; without it this would be chosen:")
 	}
@@ -182,7 +187,7 @@ func (a *app) examineModel(c *configs.Config, configErr error) section {
 		s.add(look, "%s, because %s", choice, choice.Reason).hint = "it is no language model: set one of the keys below, or \"model\" in the configuration"
 	default:
 		s.add(fine, "%s, because %s", choice, choice.Reason)
-		if _, err := c.Key(choice.Provider, a.env); err != nil {
+		if _, err := c.Key(choice.Provider, a.env, given.key); err != nil {
 			s.add(wrong, "%v", err)
 		}
 		if address, err := choice.Settings.BaseURL.Resolve(a.env); err != nil {
@@ -194,6 +199,8 @@ func (a *app) examineModel(c *configs.Config, configErr error) section {
 	var missing []string
 	for _, l := range choice.Looked {
 		switch {
+		case l.Variable == "":
+			s.add(fine, "a key was given for %s", l.Provider)
 		case l.Found:
 			s.add(fine, "%s is set", l.Variable)
 		case l.Note != "":
@@ -203,7 +210,12 @@ func (a *app) examineModel(c *configs.Config, configErr error) section {
 		}
 	}
 	if len(missing) > 0 {
-		s.add(plain, "not set: %s", strings.Join(missing, ", ")).hint = "programs started from a desktop do not see the shell's variables; the configuration file takes a key for everybody"
+		s.add(plain, "not set: %s", strings.Join(missing, ", ")).hint = "programs started from a desktop do not see the shell's variables; \"dragoman login PROVIDER\" takes a key for everybody, and so does the configuration file"
+	}
+	if _, err := given.all(); err != nil {
+		s.add(wrong, "%v", err)
+	} else if given.shared() {
+		s.add(wrong, "others can read the keys in %s", given.path).hint = "chmod 600 " + given.path
 	}
 	return s
 }

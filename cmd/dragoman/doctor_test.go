@@ -80,7 +80,7 @@ func TestDoctorMissesTheKey(t *testing.T) {
 	p := doctorPlace(t)
 	p.config(t, "model: groq/x\n")
 	o := p.run(t, "", "doctor")
-	if o.code != exitFailed || !strings.Contains(o.out, "providers.groq.api_key: there is no key for groq: set GROQ_API_KEY") {
+	if o.code != exitFailed || !strings.Contains(o.out, "providers.groq.api_key: there is no key for groq: run \"dragoman login groq\", set GROQ_API_KEY") {
 		t.Errorf("%+v", o)
 	}
 }

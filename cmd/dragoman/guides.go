@@ -13,7 +13,6 @@ import (
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/guide"
-	"dragoman/core/loop"
 )
 
 // guides keeps what each workspace, and the user, tell the agent: AGENTS.md, rules
@@ -67,32 +66,53 @@ func (g *guides) system(m core.Meta, agent, model string) string {
 
 // Open implements core.Toolbox: where the workspace or the user has skills, or
 // rules for certain work, there are tools that read them.
-func (g *guides) Open(ctx context.Context, host core.ToolHost) (core.Toolset, error) {
-	set := guideTools{}
-	have := g.of(ctx, host.Meta().Roots)
-	if have == nil {
-		return set, nil
-	}
-	if len(have.Skills()) > 0 {
-		set = append(set, guideTool{guide.SkillTool, "name", "Reads a skill: a text on how to do something well. The system prompt lists them.", g, host})
-	}
-	if slices.ContainsFunc(have.Rules(), func(r guide.Rule) bool { return !r.Always }) {
-		set = append(set, guideTool{guide.RuleTool, "id", "Reads a rule for certain work. The system prompt lists them.", g, host})
-	}
-	return set, nil
+func (g *guides) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
+	return &guideTools{guides: g, host: host}, nil
 }
 
-// guideTools is a session's tools for reading guidance.
-type guideTools []core.Tool
+// guideTools is a session's tools for reading guidance. Nothing of it runs at the
+// same time as anything else of it.
+type guideTools struct {
+	guides *guides
+	host   core.ToolHost
+
+	skills, rules bool // there were such files when the tools were listed
+}
+
+func (t *guideTools) look(ctx context.Context) (skills, rules bool) {
+	if have := t.guides.of(ctx, t.host.Meta().Roots); have != nil {
+		skills = len(have.Skills()) > 0
+		rules = slices.ContainsFunc(have.Rules(), func(r guide.Rule) bool { return !r.Always })
+	}
+	return skills, rules
+}
 
 // Tools implements core.Toolset.
-func (t guideTools) Tools(context.Context) ([]core.Tool, error) { return t, nil }
+func (t *guideTools) Tools(ctx context.Context) ([]core.Tool, error) {
+	t.skills, t.rules = t.look(ctx)
+	var list []core.Tool
+	if t.skills {
+		list = append(list, guideTool{guide.SkillTool, "name", "Reads a skill: a text on how to do something well. The system prompt lists them.", t.guides, t.host})
+	}
+	if t.rules {
+		list = append(list, guideTool{guide.RuleTool, "id", "Reads a rule for certain work. The system prompt lists them.", t.guides, t.host})
+	}
+	return list, nil
+}
 
-// Changed implements core.Toolset: what is listed stays, so that the prompt does.
-func (guideTools) Changed() <-chan struct{} { return nil }
+// Changed implements core.Toolset: there are tools as soon as there are files for
+// them, and for no longer.
+func (t *guideTools) Changed() <-chan struct{} {
+	if skills, rules := t.look(context.Background()); skills == t.skills && rules == t.rules {
+		return nil
+	}
+	now := make(chan struct{})
+	close(now)
+	return now
+}
 
 // Close implements core.Toolset.
-func (guideTools) Close() error { return nil }
+func (*guideTools) Close() error { return nil }
 
 // guideTool reads one kind of text by its name. It reads nothing else, so nobody
 // needs to be asked.
@@ -153,8 +173,7 @@ func (t guideTool) wanted(args json.RawMessage) (string, error) {
 	return m[t.arg], nil
 }
 
-// commands lists what a user can begin a prompt with. Built-in commands that only
-// an editor could carry out are not among them.
+// commands lists what a user can begin a prompt with.
 func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
 	have := g.of(ctx, roots)
 	if have == nil {
@@ -162,9 +181,6 @@ func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
 	}
 	var list []core.Command
 	for _, c := range have.Commands() {
-		if c.Does == guide.Acts {
-			continue
-		}
 		cmd := core.Command{Kind: core.CommandBuiltin, Name: c.Name, Description: c.Description}
 		switch c.Kind {
 		case guide.Custom:
@@ -179,33 +195,4 @@ func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
 		list = append(list, cmd)
 	}
 	return list
-}
-
-// command carries out a prompt that begins with a slash: a text of the workspace's
-// or the user's takes its place, or it is answered from what is known here.
-func (g *guides) command(m *models, config *configs.Config) func(context.Context, *core.Turn, string) (loop.Command, bool, error) {
-	return func(ctx context.Context, t *core.Turn, text string) (loop.Command, bool, error) {
-		have := g.of(ctx, t.Meta().Roots)
-		name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
-		if have == nil {
-			return loop.Command{}, false, nil
-		}
-		c, ok := have.Command(name)
-		if !ok || c.Does == guide.Acts {
-			return loop.Command{}, false, nil
-		}
-		if c.Does == guide.Prompts {
-			prompt, err := have.Expand(name, strings.TrimSpace(args))
-			return loop.Command{Prompt: prompt}, true, err
-		}
-		state := guide.State{Session: t.State(), Agent: t.Settings().Agent, Config: string(configs.Marshal(config))}
-		if config.Source != "" {
-			state.ConfigFiles = []string{config.Source}
-		}
-		if model, err := m.of("")(ctx, t.Settings().Model); err == nil {
-			state.Model = model.Info()
-		}
-		answer, err := have.Show(name, state)
-		return loop.Command{Answer: answer}, true, err
-	}
 }

@@ -43,7 +43,7 @@ func TestGuideInSystemPrompt(t *testing.T) {
 	})
 	g := newGuides(func(string) (string, bool) { return "", false })
 	m := core.Meta{Cwd: dir, Roots: []string{dir}}
-	text := systemOf(codeAgent, "", g)(m, "mock/m")
+	text := systemOf(role{name: codeAgent}, g)(m, "mock/m")
 	for _, want := range []string{"Always run the tests.", "How to make tea", "skill"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the system prompt lacks %q:\n%s", want, text)
@@ -55,7 +55,7 @@ func TestGuideInSystemPrompt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("Never run the tests, ever."), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text = systemOf(codeAgent, "", g)(m, "mock/m"); !strings.Contains(text, "Never run the tests, ever.") {
+	if text = systemOf(role{name: codeAgent}, g)(m, "mock/m"); !strings.Contains(text, "Never run the tests, ever.") {
 		t.Error("a change of AGENTS.md is not seen")
 	}
 }
@@ -102,8 +102,7 @@ func TestGuideTools(t *testing.T) {
 	}
 }
 
-// Commands are listed with whose they are; those that only an editor could carry
-// out are not.
+// Commands are listed with whose they are.
 func TestGuideCommands(t *testing.T) {
 	dir := files(t, map[string]string{
 		".dragoman/commands/show.md":  "---\ndescription: Shows a file\n---\nread $1\n",
@@ -115,7 +114,7 @@ func TestGuideCommands(t *testing.T) {
 		kinds[c.Name] = c.Kind
 	}
 	for name, want := range map[string]core.CommandKind{
-		"costs": core.CommandBuiltin, "init": core.CommandBuiltin, "show": core.CommandCustom, "tea": core.CommandSkill, "login": "", "fork": "",
+		"costs": core.CommandBuiltin, "init": core.CommandBuiltin, "show": core.CommandCustom, "tea": core.CommandSkill, "login": core.CommandBuiltin, "fork": core.CommandBuiltin, "nothing": "",
 	} {
 		if kinds[name] != want {
 			t.Errorf("%s: got %q, want %q", name, kinds[name], want)

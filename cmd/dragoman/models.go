@@ -22,13 +22,13 @@ type models struct {
 
 // newModels looks at variables and at files that settings refer to, never at the
 // network.
-func newModels(c *configs.Config, env configs.Env, keyFile string) *models {
-	m := &models{choice: c.ChooseModel(env), broken: map[string]error{}}
-	known := knownModels(c, m.choice)
+func newModels(c *configs.Config, env configs.Env, given configs.Logins, keyFile string) *models {
+	m := &models{choice: c.ChooseModel(env, given), broken: map[string]error{}}
+	known := knownModels(c, m.choice, env, given)
 	demo := llm.DemoConfig{KeyFile: keyFile}
 	var providers []llm.Provider
-	for _, name := range providerNames(c) {
-		p, err := newProvider(c, env, name, keyFile)
+	for _, name := range c.ProviderNames() {
+		p, err := newProvider(c, env, given, name, keyFile)
 		if err != nil {
 			m.broken[name] = err
 			continue
@@ -45,20 +45,9 @@ func newModels(c *configs.Config, env configs.Env, keyFile string) *models {
 	return m
 }
 
-// providerNames lists the configured providers by name, then the known ones.
-func providerNames(c *configs.Config) []string {
-	names := slices.Sorted(maps.Keys(c.Providers))
-	for _, k := range configs.KnownProviders() {
-		if !slices.Contains(names, k.Name) {
-			names = append(names, k.Name)
-		}
-	}
-	return names
-}
-
 // newProvider fills in a provider's address and headers. Its key is looked up at
 // each request.
-func newProvider(c *configs.Config, env configs.Env, name, keyFile string) (llm.Provider, error) {
+func newProvider(c *configs.Config, env configs.Env, given configs.Logins, name, keyFile string) (llm.Provider, error) {
 	p, _ := c.Provider(name)
 	address, err := p.BaseURL.Resolve(env)
 	if err != nil {
@@ -77,14 +66,17 @@ func newProvider(c *configs.Config, env configs.Env, name, keyFile string) (llm.
 		}
 	}
 	return llm.Provider{
-		Name: name, Kind: p.Kind, BaseURL: address, Headers: headers, Options: options, KeyHint: keyHint(c, name, keyFile),
-		Key: func() (string, error) { return c.Key(name, env) },
+		Name: name, Kind: p.Kind, BaseURL: address, Headers: headers, Options: options, KeyHint: keyHint(c, env, given, name, keyFile),
+		Key: func() (string, error) { return c.Key(name, env, given) },
 	}, nil
 }
 
 // keyHint says where a provider's key comes from.
-func keyHint(c *configs.Config, name, keyFile string) string {
+func keyHint(c *configs.Config, env configs.Env, given configs.Logins, name, keyFile string) string {
 	setting := "providers." + name + ".api_key in " + keyFile
+	if source, _ := c.KeySource(name, env, given); source == configs.KeyGiven {
+		return "The key is the one that was given with \"dragoman login " + name + "\" or /login; giving another one replaces it."
+	}
 	if !c.Providers[name].APIKey.IsZero() {
 		return "The key comes from " + setting + "."
 	}
@@ -97,8 +89,10 @@ func keyHint(c *configs.Config, name, keyFile string) string {
 }
 
 // knownModels lists by provider the models that can be named beforehand: the
-// chosen one, the usual one of each provider that has a key, and those of agents.
-func knownModels(c *configs.Config, choice configs.Choice) map[string][]core.ModelInfo {
+// chosen one, the usual one of each provider that has a key, those of agents, and
+// whatever else is known of providers that have a key. Without any key nothing of
+// that is looked at.
+func knownModels(c *configs.Config, choice configs.Choice, env configs.Env, given configs.Logins) map[string][]core.ModelInfo {
 	known := map[string][]core.ModelInfo{}
 	add := func(provider, model string) {
 		info := core.ModelInfo{ID: provider + "/" + model, Tools: true, Images: true}
@@ -118,6 +112,16 @@ func knownModels(c *configs.Config, choice configs.Choice) map[string][]core.Mod
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		if a, err := c.FindModel(c.Agents[name].Model); err == nil {
 			add(a.Provider, a.Model)
+		}
+	}
+	for _, name := range c.ProviderNames() {
+		if source, _ := c.KeySource(name, env, given); source == "" {
+			continue
+		}
+		for _, info := range llm.Catalogue(name) {
+			if info.Tools {
+				add(name, info.ID)
+			}
 		}
 	}
 	return known

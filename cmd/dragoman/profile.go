@@ -2,33 +2,55 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/llm"
-	"dragoman/core/loop"
-	"dragoman/core/policy"
 	"dragoman/core/tools"
 )
 
-// profiles makes the core's profile out of the configuration: at the first
-// session or prompt, not at the start. What is wrong is told each time, and looked
-// at again each time, so that mending the file is enough.
-type profiles struct {
-	app   *app
-	logs  *logs
-	board *core.Board // is told of the native tools
+const (
+	// lookEvery is how often files are looked at while somebody is connected.
+	lookEvery = 2 * time.Second
+	// maxWorkspaces is how many workspaces' profiles are kept.
+	maxWorkspaces = 256
+)
 
-	mu   sync.Mutex // guards the fields below
-	made *profile
+// profiles makes the core's profiles out of the configuration, the keys that were
+// given and what files of a workspace propose: at the first session or prompt, not
+// at the start, and again when a file has changed. Of a configuration that becomes
+// wrong the one before goes on, and what is wrong is told; while there is none
+// before, it is told each time and looked at again each time, so that mending the
+// file is enough.
+type profiles struct {
+	app     *app
+	logs    *logs
+	board   *core.Board
+	gateway *core.Gateway // nil: nothing is run
+	logins  *logins
+	guides  *guides
+	boxes   []core.Toolbox // of every profile
+	people  bool           // it is they who write the prompts, and not other agents
+
+	loading chan struct{} // holds the one token of whoever loads
+
+	mu     sync.Mutex // guards the fields below
+	editor *configs.Config
+	made   *profile  // nil: there is none yet
+	seen   sightings // of the files that it comes from
+	stale  bool      // it must be made anew, whatever the files say
+	tried  bool
+	fault  string // why the newest configuration is not in use; "": it is
+	places map[string]*placed
 }
 
 // profile is a core.Profile and what stands behind it.
@@ -37,47 +59,198 @@ type profile struct {
 	config   *configs.Config
 	choice   configs.Choice
 	registry *llm.Registry
+	models   *models
+	rights   rights
+}
+
+// placed is a profile as it is in a workspace.
+type placed struct {
+	*profile
+	roots    []string
+	of       *profile
+	roles    []role // that the workspace's files propose
+	commands []core.Command
+}
+
+func newProfiles(a *app, l *logs) *profiles {
+	p := &profiles{
+		app: a, logs: l, board: core.NewBoard(), logins: a.openLogins(), guides: newGuides(a.env),
+		loading: make(chan struct{}, 1), places: map[string]*placed{},
+	}
+	p.boxes = []core.Toolbox{tools.New(tools.Options{}), p.guides}
+	return p
 }
 
 // get is core.Config.Profile. Its error is the configuration's own: file, line,
 // column, key, and what to write instead.
-func (p *profiles) get(context.Context, []string) (*core.Profile, error) {
-	made, err := p.load()
+func (p *profiles) get(ctx context.Context, roots []string) (*core.Profile, error) {
+	made, err := p.in(ctx, roots)
 	if err != nil {
 		return nil, err
 	}
 	return &made.Profile, nil
 }
 
-func (p *profiles) load() (*profile, error) {
-	p.mu.Lock()
-	made := p.made
-	p.mu.Unlock()
-	if made != nil {
-		return made, nil
-	}
-	config, err := p.app.loadConfig()
+// in is the profile of a workspace. The same one is returned for as long as
+// nothing has changed.
+func (p *profiles) in(ctx context.Context, roots []string) (*profile, error) {
+	base, err := p.load()
 	if err != nil {
 		return nil, err
 	}
-	if made, err = newProfile(config, p.app.env, p.app.configFile()); err != nil {
-		return nil, err
-	}
+	key := strings.Join(roots, "\x00")
+	next := p.place(ctx, base, roots)
 	p.mu.Lock()
-	if p.made != nil { // somebody was quicker
-		made = p.made
+	have := p.places[key]
+	if have != nil && have.of == base && reflect.DeepEqual(have.roles, next.roles) && reflect.DeepEqual(have.commands, next.commands) {
 		p.mu.Unlock()
+		return have.profile, nil
+	}
+	if len(p.places) >= maxWorkspaces {
+		clear(p.places)
+	}
+	p.places[key] = next
+	p.mu.Unlock()
+	if have != nil && have.of == base && len(roots) > 0 {
+		p.board.Put(core.Topic{Kind: "agents", Workspace: roots[0]}, core.AgentsItem{Agents: next.Agents})
+	}
+	return next.profile, nil
+}
+
+// place adds to a profile what the files of a workspace, and the user's own,
+// propose.
+func (p *profiles) place(ctx context.Context, base *profile, roots []string) *placed {
+	pl := &placed{profile: base, roots: roots, of: base, commands: p.guides.commands(ctx, roots)}
+	have := p.guides.of(ctx, roots)
+	if have == nil {
+		return pl
+	}
+	pl.roles, _ = fileRoles(base.rights.roles, have.Agents(), base.offers) // the doctor tells what is wrong with them
+	if len(pl.roles) == 0 {
+		return pl
+	}
+	made := *base
+	made.rights.roles = slices.Concat(base.rights.roles, pl.roles)
+	made.Policy = made.rights
+	made.Agents, made.Subagents = slices.Clone(base.Agents), slices.Clone(base.Subagents)
+	for _, r := range pl.roles {
+		made.add(r, p.agentOf(r, base.models, base.config))
+	}
+	pl.profile = &made
+	return pl
+}
+
+// offers reports whether a model is among those that can be chosen.
+func (p *profile) offers(model string) bool {
+	return slices.ContainsFunc(p.Models, func(i core.ModelInfo) bool { return i.ID == model })
+}
+
+// add offers an agent.
+func (p *profile) add(r role, a core.Agent) {
+	if r.primary {
+		p.Agents = append(p.Agents, a)
+	}
+	if r.sub {
+		p.Subagents = append(p.Subagents, a)
+	}
+}
+
+// load is the profile without any workspace.
+func (p *profiles) load() (*profile, error) {
+	if made := p.current(); made != nil {
 		return made, nil
 	}
-	p.made = made
+	p.loading <- struct{}{}
+	defer func() { <-p.loading }()
+	if made := p.current(); made != nil { // somebody was quicker
+		return made, nil
+	}
+	return p.reload()
+}
+
+// current is the profile that was made, unless it must be made anew.
+func (p *profiles) current() *profile {
+	p.mu.Lock()
+	made, seen, stale := p.made, p.seen, p.stale
 	p.mu.Unlock()
-	p.logs.follow(config)
-	p.board.Put(core.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
-	for _, w := range config.Warnings {
+	if made == nil || stale || seen.changed() {
+		return nil
+	}
+	return made
+}
+
+// reload reads everything anew. It is called with the loading token.
+func (p *profiles) reload() (*profile, error) {
+	p.mu.Lock()
+	editor, old, tried := p.editor, p.made, p.tried
+	p.stale, p.tried = false, true
+	p.mu.Unlock()
+	seen := allSeen(p.app.configFile(), p.logins.path)
+	config, err := p.app.loadConfig(editor)
+	for _, f := range config.Files(p.app.env) {
+		seen[f] = seenOf(f)
+	}
+	var made *profile
+	if err == nil {
+		made, err = p.make(config)
+	}
+	p.mu.Lock()
+	p.seen = seen
+	if err != nil {
+		text := err.Error()
+		news := text != p.fault
+		p.fault = text
+		p.mu.Unlock()
+		if old == nil {
+			return nil, err
+		}
+		if !news {
+			return old, nil
+		}
+		p.logs.logger.Error("the configuration is wrong; the one before goes on", zap.String("problem", text))
+		return p.goesOn(old, text), nil
+	}
+	p.made, p.fault = made, ""
+	p.mu.Unlock()
+	p.took(made, old == nil, tried)
+	if old != nil {
+		old.registry.Close()
+	}
+	return made, nil
+}
+
+// goesOn puts a profile in the place of one that could not be made. What is wrong
+// goes with it.
+func (p *profiles) goesOn(old *profile, fault string) *profile {
+	same := *old
+	same.Fault = fault
+	p.mu.Lock()
+	p.made = &same
+	p.mu.Unlock()
+	p.post(&same)
+	return &same
+}
+
+// took tells of a profile that is in use from now on: the first one, and whether
+// anybody had asked for one before.
+func (p *profiles) took(made *profile, first, again bool) {
+	p.logs.follow(made.config)
+	for _, w := range made.config.Warnings {
 		p.logs.logger.Warn("configuration", zap.String("warning", w.String()))
 	}
-	p.logs.logger.Info("configuration read", zap.String("file", config.Source), zap.Stringer("model", made.choice), zap.String("because", made.choice.Reason))
-	return made, nil
+	p.logs.logger.Info("configuration read", zap.String("file", made.config.Source), zap.Stringer("model", made.choice), zap.String("because", made.choice.Reason))
+	if first {
+		p.board.Put(core.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
+	}
+	if again {
+		p.post(made)
+	}
+}
+
+// post tells everybody to look at the profile again.
+func (p *profiles) post(made *profile) {
+	p.board.Put(core.Topic{Kind: "models"}, core.ModelsItem{Models: made.Models, Default: made.DefaultModel})
+	p.board.Put(core.Topic{Kind: "agents"}, core.AgentsItem{Agents: made.Agents})
 }
 
 // nativeServer lists our own tools for clients that show what there is.
@@ -98,6 +271,70 @@ func nativeServer(box core.Toolbox) core.ServerItem {
 	return item
 }
 
+// configure takes what an editor sets when it connects, as the lowest layer. Its
+// error says what was left out of it.
+func (p *profiles) configure(raw json.RawMessage) error {
+	layer, unknown, err := configs.ParseEditor(raw)
+	if text := configs.UnknownKeys(unknown); text != "" {
+		p.logs.logger.Warn("some of " + configs.EditorSource + " " + text)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.editor, p.stale = layer, true
+	return err
+}
+
+// watch looks at the files now and then until ctx ends, so that those who show
+// models, agents and commands hear of a change.
+func (p *profiles) watch(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			p.look(ctx)
+		}
+	}
+}
+
+// look makes anew what has changed. Nobody has asked for anything before the first
+// session or prompt, and so there is nothing to look at.
+func (p *profiles) look(ctx context.Context) {
+	p.mu.Lock()
+	idle := !p.tried || p.made == nil && !p.stale && !p.seen.changed()
+	var places [][]string
+	for _, pl := range p.places {
+		places = append(places, pl.roots)
+	}
+	p.mu.Unlock()
+	if idle {
+		return
+	}
+	if _, err := p.load(); err != nil {
+		return // it is told to whoever needs it
+	}
+	for _, roots := range places {
+		_, _ = p.in(ctx, roots) // as above
+	}
+}
+
+// faultNow is why the newest configuration is not in use; "": it is.
+func (p *profiles) faultNow() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fault
+}
+
+// config is the configuration in use; the defaults where there is none.
+func (p *profiles) config() *configs.Config {
+	if made, err := p.load(); err == nil {
+		return made.config
+	}
+	return configs.Defaults()
+}
+
 // close gives up the connections to models.
 func (p *profiles) close() {
 	p.mu.Lock()
@@ -108,121 +345,25 @@ func (p *profiles) close() {
 	}
 }
 
-// newProfile translates a configuration. keyFile is where a person would write a
-// key. It opens nothing but the files that agents' instructions refer to.
-func newProfile(c *configs.Config, env configs.Env, keyFile string) (*profile, error) {
-	rules, err := newPolicy(c, env)
+// make translates a configuration. It opens nothing but the files that agents'
+// instructions refer to.
+func (p *profiles) make(c *configs.Config) (*profile, error) {
+	rules, strict, err := newPolicies(c, p.app.env)
 	if err != nil {
 		return nil, err
 	}
-	m := newModels(c, env, keyFile)
-	g := newGuides(env)
-	agents, err := newAgents(c, env, m, g)
+	roles, err := newRoles(c, p.app.env)
 	if err != nil {
 		return nil, err
 	}
-	return &profile{
-		config: c, choice: m.choice, registry: m.registry,
-		Profile: core.Profile{
-			Agents: agents, Models: m.infos(), DefaultModel: m.choice.String(),
-			Toolboxes: []core.Toolbox{tools.New(tools.Options{}), g},
-			Policy:    lookOnly{rules}, AskTimeout: c.Policy.AskTimeout, Commands: g.commands,
-		},
-	}, nil
-}
-
-// The agents that are there without any configuration.
-const (
-	codeAgent = "code"
-	planAgent = "plan"
-)
-
-const planPrompt = `
-# Planning
-You are in plan mode: look, think, and say what should be done; change nothing. Calls that write or run something are rejected here, so do not try them.
-End with a plan of concrete steps that name files and what happens in them, and with what you are not sure of. The user starts the work by choosing another agent.
-`
-
-// newAgents lists the agents that people can choose: our own first, then those of
-// the configuration by name. An entry of the name of one of ours changes it.
-func newAgents(c *configs.Config, env configs.Env, m *models, g *guides) ([]core.Agent, error) {
-	named := map[string]configs.Agent{
-		codeAgent: {Description: "Works on the code: reads, changes, runs, with your approval"},
-		planAgent: {Description: "Looks and makes a plan; changes nothing and runs nothing"},
+	m := newModels(c, p.app.env, p.logins.key, p.app.configFile())
+	made := &profile{config: c, choice: m.choice, registry: m.registry, models: m, rights: rights{rules, strict, roles}}
+	made.Profile = core.Profile{
+		Models: m.infos(), DefaultModel: m.choice.String(), Toolboxes: p.boxes, Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
+		Commands: p.guides.commands, Expand: p.expand, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.of(""), Accounts: accounts{p},
 	}
-	for name, a := range c.Agents {
-		if a.Description == "" {
-			a.Description = named[name].Description
-		}
-		named[name] = a
+	for _, r := range roles {
+		made.add(r, p.agentOf(r, m, c))
 	}
-	names := slices.Sorted(maps.Keys(named))
-	names = slices.DeleteFunc(names, func(n string) bool { return n == codeAgent || n == planAgent || named[n].Mode == "subagent" })
-	var agents []core.Agent
-	for _, name := range append([]string{codeAgent, planAgent}, names...) {
-		a := named[name]
-		instructions, err := a.Instructions.Resolve(env)
-		if err != nil {
-			return nil, err
-		}
-		agents = append(agents, core.Agent{Name: name, Description: a.Description, Backend: loop.New(loop.Options{
-			Model: m.of(a.Model), System: systemOf(name, instructions, g), Command: g.command(m, c), MaxRequests: c.Limits.MaxTurnRequests,
-		})})
-	}
-	return agents, nil
-}
-
-// systemOf is an agent's system prompt: what every agent is told about its
-// workspace, then its own instructions, then what the workspace and the user say.
-func systemOf(name, instructions string, g *guides) func(core.Meta, string) string {
-	return func(m core.Meta, model string) string {
-		s := loop.System("dragoman", m)
-		if name == planAgent {
-			s += planPrompt
-		}
-		if instructions != "" {
-			s += "\n# Your task\n" + strings.TrimSpace(instructions) + "\n"
-		}
-		return s + g.system(m, name, model)
-	}
-}
-
-// lookOnly holds the plan agent to reading, whatever the rules say.
-type lookOnly struct{ core.Policy }
-
-// Decide implements core.Policy.
-func (p lookOnly) Decide(c core.Check) core.Verdict {
-	if c.Settings.Agent == planAgent {
-		c.Origin.Approvals = core.ApprovalsReadOnly
-	}
-	return p.Policy.Decide(c)
-}
-
-// newPolicy makes the policy of the configuration's rules. An error points at the
-// rule in the file.
-func newPolicy(c *configs.Config, env configs.Env) (*policy.Policy, error) {
-	var rules []policy.Rule
-	var keys []string
-	for _, list := range []struct {
-		effect core.Effect
-		name   string
-		rules  []configs.Rule
-	}{{core.Deny, "deny", c.Policy.Deny}, {core.MustAsk, "ask", c.Policy.Ask}, {core.Allow, "allow", c.Policy.Allow}} {
-		for i, r := range list.rules {
-			rules = append(rules, policy.Rule{Effect: list.effect, Tool: r.Tool, Server: r.Server, Path: r.Path, Command: r.Command, URL: r.URL})
-			keys = append(keys, fmt.Sprintf("policy.%s[%d]", list.name, i))
-		}
-	}
-	home := homeOf(env)
-	for i := range rules { // one by one first, so that the message can say where
-		if _, err := policy.New(policy.Options{Rules: rules[i : i+1], Home: home}); err != nil {
-			at, _ := c.Where(keys[i])
-			cause := err
-			if inner := errors.Unwrap(err); inner != nil {
-				cause = inner
-			}
-			return nil, &configs.Error{Problems: []configs.Problem{{Position: at, Key: keys[i], Message: cause.Error()}}}
-		}
-	}
-	return policy.New(policy.Options{Rules: rules, Default: core.Effect(c.Policy.Default), Home: home})
+	return made, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -41,11 +42,11 @@ func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error
 	ctx, stop := untilSignal(ctx, !a.ownInterrupt)
 	defer stop()
 
-	h := &house{log: logs.logger, profiles: &profiles{app: a, logs: logs}}
+	h := &house{log: logs.logger, profiles: newProfiles(a, logs)}
 	store := jsonl.New(dir)
 	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.get, Node: node()})
-	h.profiles.board = h.gateway.Board()
-	err = f(ctx, h)
+	h.profiles.board, h.profiles.gateway = h.gateway.Board(), h.gateway
+	err = h.watched(ctx, f)
 	if errors.Is(err, core.ErrShutdown) { // a signal: that is what was wanted
 		err = nil
 	}
@@ -59,6 +60,16 @@ func (h *house) close(ctx context.Context) error {
 	ctx, done := context.WithTimeoutCause(ctx, shutdownFor, errors.New("the sessions did not end in time"))
 	defer done()
 	return h.gateway.Close(ctx)
+}
+
+// watched lets f live in the house while changes of the configuration are noticed.
+func (h *house) watched(ctx context.Context, f func(context.Context, *house) error) error {
+	watching, enough := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { h.profiles.watch(watching) })
+	defer watch.Wait()
+	defer enough()
+	return f(ctx, h)
 }
 
 // node names this process for people who meet its locks.
@@ -85,6 +96,7 @@ func (a *app) serveStdio(ctx context.Context, protocol string, make func(*house)
 		}
 		h.log = h.log.With(zap.String("protocol", protocol))
 		h.log.Info("speaking", zap.String("version", version))
+		h.profiles.people = protocol != "mcp"
 		err = make(h).Serve(ctx, in, out)
 		h.log.Info("ended", zap.Error(err))
 		return err

@@ -1,0 +1,13 @@
+//go:build !windows && (!unix || aix || solaris)
+
+package main
+
+import (
+	"errors"
+	"os"
+)
+
+// hideInput is not known here.
+func hideInput(*os.File) (restore func(), err error) {
+	return nil, errors.New("not known on this system")
+}

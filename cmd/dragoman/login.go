@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"dragoman/core"
+)
+
+func (a *app) login() *cobra.Command {
+	return &cobra.Command{
+		Use:   "login [PROVIDER]",
+		Short: "Give the key of a provider of models, or list where keys come from",
+		Long: `Give the key of a provider of models. In a terminal it is asked for and does not show while
+you type; else it is the first line of standard input. It is kept in auth.json in the data
+folder, which only you can read, and is used where neither the configuration nor the
+environment has a key for that provider. Editors that are connected use it at once.
+
+Without PROVIDER: list the providers and where their keys come from, never the keys.`,
+		Example: `  dragoman login
+  dragoman login openrouter
+  pass show openrouter | dragoman login openrouter`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeProviders,
+		RunE: a.begin(func(ctx context.Context, args []string) error {
+			return a.withAccounts(func(acc accounts) error {
+				if len(args) == 0 {
+					return listAccounts(a.out, acc.List(ctx))
+				}
+				return a.logIn(ctx, acc, args[0])
+			})
+		}),
+	}
+}
+
+func (a *app) logout() *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout PROVIDER",
+		Short: "Forget the key of a provider that was given with login",
+		Long: `Forget the key of a provider that was given with login. Keys of the configuration and of the
+environment stay as they are.`,
+		Example:           "  dragoman logout openrouter",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeLogins,
+		RunE: a.begin(func(ctx context.Context, args []string) error {
+			return a.withAccounts(func(acc accounts) error {
+				if acc.p.logins.key(args[0]) == "" {
+					if _, err := acc.p.logins.all(); err != nil {
+						return err
+					}
+					_, err := fmt.Fprintf(a.out, "No key of %s is kept.\n", oneLine(args[0], 60))
+					return err
+				}
+				if err := acc.Logout(ctx, args[0]); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(a.out, "The key of %s is forgotten.\n", oneLine(args[0], 60))
+				return err
+			})
+		}),
+	}
+}
+
+// withAccounts lets f look after the keys, without a gateway.
+func (a *app) withAccounts(f func(accounts) error) error {
+	l, err := a.openLogs()
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	p := newProfiles(a, l)
+	defer p.close()
+	if _, err := p.load(); err != nil {
+		return fmt.Errorf("the configuration is wrong:\n%w", err)
+	}
+	return f(accounts{p})
+}
+
+// logIn asks for a key and keeps it.
+func (a *app) logIn(ctx context.Context, acc accounts, provider string) error {
+	step, err := acc.Login(ctx, provider, "", nil)
+	if err != nil {
+		return err
+	}
+	key, err := a.readKey(step)
+	if err != nil {
+		return err
+	}
+	if step, err = acc.Login(ctx, provider, "", map[string]string{step.Fields[0].Key: key}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.out, step.Message)
+	return err
+}
+
+// readKey reads a key from the terminal, where it does not show, or from a pipe.
+func (a *app) readKey(step core.LoginStep) (string, error) {
+	if !isTerminal(a.in) {
+		return firstLine(a.in)
+	}
+	fmt.Fprintf(a.errs, "%s\n%s: ", step.Message, step.Fields[0].Label)
+	defer fmt.Fprintln(a.errs)
+	restore, err := hideInput(a.in)
+	if err != nil {
+		return "", fmt.Errorf("the terminal shows what is typed, so no key is asked for (%w); give it through a pipe", err)
+	}
+	defer restore() // also when it is left with Ctrl-C
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(interrupted)
+	type answer struct {
+		key string
+		err error
+	}
+	// Of an interrupted input the reader stays behind: the process is about to end.
+	typed := make(chan answer, 1)
+	go func() {
+		key, err := firstLine(a.in)
+		typed <- answer{key, err}
+	}()
+	select {
+	case got := <-typed:
+		return got.key, got.err
+	case <-interrupted:
+		return "", errors.New("interrupted; nothing was changed")
+	}
+}
+
+func firstLine(in io.Reader) (string, error) {
+	line, err := bufio.NewReader(io.LimitReader(in, maxKey+2)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the key: %w", err)
+	}
+	return strings.TrimSpace(line), nil
+}
+
+func listAccounts(out io.Writer, list []core.Account) error {
+	for _, acc := range list {
+		if _, err := fmt.Fprintf(out, "%-12s %s\n", acc.Provider, sourceText(acc)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) completeProviders(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if c, err := a.loadConfig(nil); err == nil && len(args) == 0 {
+		names = c.ProviderNames()
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) completeLogins(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if len(args) == 0 {
+		names = a.openLogins().names()
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

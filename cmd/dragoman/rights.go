@@ -1,0 +1,151 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/policy"
+)
+
+// rights is the configuration's policy, narrowed for each agent. It never allows
+// what the policy does not.
+type rights struct {
+	rules  core.Policy // the configuration's
+	strict core.Policy // the same without what allows anything
+	roles  []role
+}
+
+// Decide implements core.Policy.
+func (p rights) Decide(c core.Check) core.Verdict {
+	r, ok := p.role(c.Settings.Agent)
+	if !ok {
+		return p.rules.Decide(c) // the agent of another back end
+	}
+	if !r.offers(c.Spec) {
+		return core.Verdict{Effect: core.Deny, Why: "the agent " + r.name + " is not offered the tool " + oneLine(c.Spec.Name, 80)}
+	}
+	if c.Spec.Server == core.Native && c.Spec.Name == spawnTool {
+		if why := p.handsOver(r, c.Call.Args); why != "" {
+			return core.Verdict{Effect: core.Deny, Why: why}
+		}
+	}
+	rules := p.rules
+	if r.foreign || named(r.asked, c.Spec) && !named(r.unasked, c.Spec) {
+		rules, c.Settings.Trust = p.strict, false
+		if c.Origin.Approvals == core.ApprovalsAuto {
+			c.Origin.Approvals = core.ApprovalsAsk
+		}
+	}
+	if !r.looks {
+		return rules.Decide(c)
+	}
+	return lookOnly(rules, c)
+}
+
+// lookOnly holds a call to looking. What only looks may be asked for, where the
+// rules would ask.
+func lookOnly(rules core.Policy, c core.Check) core.Verdict {
+	narrow := c
+	narrow.Origin.Approvals = core.ApprovalsReadOnly
+	v := rules.Decide(narrow)
+	if v.Effect != core.Deny || c.Spec.Server != core.Native || len(c.Access) == 0 {
+		return v
+	}
+	changes := func(a core.Access) bool { return a.Op != core.OpRead && a.Op != core.OpNet }
+	if slices.ContainsFunc(c.Access, changes) {
+		return v
+	}
+	switch c.Spec.Kind {
+	case core.KindRead, core.KindSearch, core.KindThink, core.KindFetch:
+	case core.KindEdit, core.KindDelete, core.KindMove, core.KindExecute, core.KindOther, "":
+		return v
+	}
+	if w := rules.Decide(c); w.Effect == core.MustAsk {
+		return w
+	}
+	return v
+}
+
+// role finds an agent's; the empty name is the default one's.
+func (p rights) role(name string) (role, bool) {
+	name = cmp.Or(name, codeAgent)
+	i := slices.IndexFunc(p.roles, func(r role) bool { return r.name == name })
+	if i < 0 {
+		return role{}, false
+	}
+	return p.roles[i], true
+}
+
+// handsOver says why an agent may not hand a task to the one that a call names;
+// "": it may. An agent that only looks hands tasks only to others of that kind,
+// and one that the workspace proposes to none that has more rights: else a task
+// would be a way round what binds the agent.
+func (p rights) handsOver(from role, args json.RawMessage) string {
+	to, ok := p.role(spawned(args))
+	switch {
+	case !ok:
+		return "" // the tool says so
+	case !to.sub:
+		return "the agent " + to.name + " is not one that tasks are handed to"
+	case from.looks && !to.looks:
+		return fmt.Sprintf("the agent %s changes nothing, also not through others: it can hand tasks only to agents that look, such as %s", from.name, explorerAgent)
+	case from.foreign && !to.foreign && !to.looks:
+		return fmt.Sprintf("the agent %s comes from the workspace: it can hand tasks only to agents that look, such as %s, or that come from there as well", from.name, explorerAgent)
+	case len(to.spawners) > 0 && !slices.Contains(to.spawners, from.name):
+		return "the agent " + to.name + " takes no tasks from " + from.name
+	}
+	return ""
+}
+
+// spawned is the agent that a call of spawn_agent names.
+func spawned(args json.RawMessage) string {
+	var in struct {
+		Agent string `json:"agent"`
+	}
+	if json.Unmarshal(args, &in) != nil || in.Agent == "" {
+		return "?" // no agent's name
+	}
+	return in.Agent
+}
+
+// newPolicies makes the policy of the configuration's rules, and the same without
+// what allows anything. An error points at the rule in the file.
+func newPolicies(c *configs.Config, env configs.Env) (rules, strict *policy.Policy, err error) {
+	var all, others []policy.Rule
+	home := homeOf(env)
+	for _, list := range []struct {
+		effect core.Effect
+		name   string
+		rules  []configs.Rule
+	}{{core.Deny, "deny", c.Policy.Deny}, {core.MustAsk, "ask", c.Policy.Ask}, {core.Allow, "allow", c.Policy.Allow}} {
+		for i, r := range list.rules {
+			rule := policy.Rule{Effect: list.effect, Tool: r.Tool, Server: r.Server, Path: r.Path, Command: r.Command, URL: r.URL}
+			// One by one first, so that the message can say where.
+			if _, err := policy.New(policy.Options{Rules: []policy.Rule{rule}, Home: home}); err != nil {
+				key := fmt.Sprintf("policy.%s[%d]", list.name, i)
+				at, _ := c.Where(key)
+				if inner := errors.Unwrap(err); inner != nil {
+					err = inner
+				}
+				return nil, nil, &configs.Error{Problems: []configs.Problem{{Position: at, Key: key, Message: err.Error()}}}
+			}
+			if all = append(all, rule); list.effect != core.Allow {
+				others = append(others, rule)
+			}
+		}
+	}
+	fallback := core.Effect(c.Policy.Default)
+	if rules, err = policy.New(policy.Options{Rules: all, Default: fallback, Home: home}); err != nil {
+		return nil, nil, err
+	}
+	if fallback == core.Allow {
+		fallback = core.MustAsk
+	}
+	strict, err = policy.New(policy.Options{Rules: others, Default: fallback, Home: home})
+	return rules, strict, err
+}
