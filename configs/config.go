@@ -29,11 +29,11 @@ type Config struct {
 // Provider is a place where models are reached. Config.Provider gives it with
 // the defaults of a known name filled in.
 type Provider struct {
-	Kind    string            `yaml:"kind" aka:"type,api" enum:"openai-chat,openai-responses,anthropic,ollama,langchain/cloudflare,langchain/cohere,langchain/ernie,langchain/huggingface,langchain/maritaca" doc:"Wire format: openai-chat is the OpenAI chat completions format, which most servers offer; openai-responses, anthropic and ollama are those of these services alone; those behind langchain/ take and give only text, so an agent has no tools there. Left out: that of a known name, else openai-chat."`
+	Kind    string            `yaml:"kind" aka:"type,api" enum:"openai-chat,openai-responses,anthropic,ollama,replay,langchain/cloudflare,langchain/cohere,langchain/ernie,langchain/huggingface,langchain/maritaca" doc:"Wire format: openai-chat is the OpenAI chat completions format, which most servers offer; openai-responses, anthropic and ollama are those of these services alone; replay plays the turns of a file; those behind langchain/ take and give only text, so an agent has no tools there. Left out: that of a known name, else openai-chat."`
 	BaseURL URL               `yaml:"base_url" aka:"url,endpoint,api_base" doc:"Address that /chat/completions is appended to, for example http://localhost:8080/v1. Needed for a name that is not known."`
 	APIKey  Secret            `yaml:"api_key" aka:"key,token" doc:"The key, best as a reference: ${env:NAME} takes it from an environment variable, ${file:PATH} from a file. Left out: the variable of the known provider. Written out here, keep this file readable by you alone (chmod 600)."`
 	Headers map[string]Secret `yaml:"headers" names:"header" doc:"HTTP headers sent with every request, by name."`
-	Options map[string]Secret `yaml:"options" names:"option" doc:"What kinds behind langchain/ want besides: account_id (cloudflare), secret_key (ernie), inference_provider (huggingface)."`
+	Options map[string]Secret `yaml:"options" names:"option" doc:"What some kinds want besides: account_id (langchain/cloudflare), secret_key (langchain/ernie), inference_provider (langchain/huggingface), file (replay: the file to play). With record, a file, each answer of the provider is written down there as replay plays it, without keys."`
 }
 
 // MCPServer is an upstream MCP server: a program or an address.

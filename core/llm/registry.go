@@ -23,7 +23,7 @@ const (
 
 // Kinds lists the kinds that are known.
 func Kinds() []string {
-	return append([]string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama}, chainKinds()...)
+	return append([]string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama, KindReplay}, chainKinds()...)
 }
 
 // wireOf is the wire format of a kind; nil: it is not known.
@@ -81,6 +81,8 @@ type provider struct {
 
 	// noStreamOptions is set once the service has refused stream_options.
 	noStreamOptions atomic.Bool
+	played          replaySeen // of the kind replay
+	recording       recording  // of the option record
 }
 
 // New makes a Registry. Nothing is checked, resolved or opened before a model is
@@ -117,16 +119,29 @@ func (r *Registry) Model(id string) (core.Model, error) {
 		return nil, fmt.Errorf("model %q: there is no provider %q; there are %s", id, name, r.names())
 	}
 	p := r.providers[i]
+	m, err := r.model(p, model)
+	if err == nil && p.Options["record"] != "" {
+		return &recorded{m, p}, nil
+	}
+	return m, err
+}
+
+// model makes a model of a provider.
+func (r *Registry) model(p *provider, model string) (core.Model, error) {
+	id := p.Name + "/" + model
+	if p.Kind == KindReplay {
+		return newReplay(p, model), nil
+	}
 	if name, ok := strings.CutPrefix(p.Kind, KindChain); ok {
 		return r.chain(p, name, model)
 	}
 	w := wireOf(p.Kind)
 	if w == nil {
-		return nil, fmt.Errorf("model %q: provider %q is of the kind %q; known are %s", id, name, p.Kind, strings.Join(Kinds(), ", "))
+		return nil, fmt.Errorf("model %q: provider %q is of the kind %q; known are %s", id, p.Name, p.Kind, strings.Join(Kinds(), ", "))
 	}
 	u, err := url.Parse(p.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("model %q: base_url of provider %q: want a URL that begins with http:// or https://", id, name)
+		return nil, fmt.Errorf("model %q: base_url of provider %q: want a URL that begins with http:// or https://", id, p.Name)
 	}
 	return newRemote(p, u, model, w), nil
 }

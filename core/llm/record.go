@@ -1,0 +1,110 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"strings"
+	"sync"
+
+	"dragoman/core"
+)
+
+// recorded is a model whose answers are written to a file, the option "record" of
+// its provider, as turns that the kind replay plays. The key and the values of the
+// headers are left out.
+type recorded struct {
+	core.Model
+	p *provider
+}
+
+// recording is held while a file is written: models of one provider share it.
+type recording struct{ mu sync.Mutex }
+
+// Stream asks the model and writes down what came, when the answer is whole, or
+// that it failed.
+func (m *recorded) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
+	return func(yield func(core.Delta, error) bool) {
+		var f fixture
+		var text, thought strings.Builder
+		whole := false
+		for d, err := range m.Model.Stream(ctx, r) {
+			if e := (*core.ModelError)(nil); errors.As(err, &e) && text.Len()+thought.Len()+len(f.Response.ToolCalls) == 0 {
+				f.Response.Error = &fixtureError{Message: e.Message, Type: string(e.Kind)}
+				f.Response.Status, f.Response.RetryAfter, whole = e.Status, int(e.RetryAfter.Seconds()), true
+			}
+			switch d.Kind {
+			case core.DeltaText:
+				text.WriteString(d.Text)
+			case core.DeltaThought:
+				thought.WriteString(d.Text)
+			case core.DeltaToolEnd:
+				f.Response.ToolCalls = append(f.Response.ToolCalls, fixtureCall{ID: string(d.ToolID), Name: d.ToolName, Arguments: wireArgs(d.Args)})
+			case core.DeltaUsage:
+				f.Response.Usage = &fixtureUsage{Prompt: d.Usage.In, Completion: d.Usage.Out}
+			case core.DeltaStop:
+				whole = true
+				f.Response.FinishReason = map[core.StopReason]string{core.StopTokens: "length", core.StopRefusal: "content_filter"}[d.Stop]
+			case core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaRetry:
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+		if whole {
+			f.Response.Content, f.Response.Reasoning = text.String(), thought.String()
+			f.Match = matchOf(m.Info().ID[len(m.p.Name)+1:], r)
+			// Nobody waits for the file: an answer is worth more than its copy.
+			_ = m.write(f)
+		}
+	}
+}
+
+// matchOf is what tells a request from others of its conversation.
+func matchOf(model string, r *core.Request) fixtureMatch {
+	user, answers, result := "", 0, false
+	for i := range r.Messages {
+		switch msg := &r.Messages[i]; msg.Role {
+		case core.RoleUser:
+			user, result = spelled(msg.Blocks), false
+		case core.RoleAssistant:
+			answers++
+		case core.RoleTool:
+			result = true
+		}
+	}
+	return fixtureMatch{Model: model, UserMessage: user, TurnIndex: &answers, HasToolResult: &result}
+}
+
+// write adds a turn to the file, which is whole at any time.
+func (m *recorded) write(f fixture) error {
+	name := m.p.Options["record"]
+	m.p.recording.mu.Lock()
+	defer m.p.recording.mu.Unlock()
+	list, err := readFixtures(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	b, err := json.MarshalIndent(struct {
+		Fixtures []fixture `json:"fixtures"`
+	}{append(list, f)}, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp := name + ".tmp"
+	if err := os.WriteFile(tmp, append([]byte(m.withoutSecrets(string(b))), '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, name)
+}
+
+func (m *recorded) withoutSecrets(s string) string {
+	key := ""
+	if m.p.Key != nil {
+		key, _ = m.p.Key() //nolint:errcheck // the model has asked for it
+	}
+	return (&remote{p: m.p}).redact(s, strings.TrimSpace(key))
+}
