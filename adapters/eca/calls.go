@@ -202,7 +202,7 @@ func (v *View) rejected(dst []byte, c *call, why refusal) []byte {
 
 // answered notes who decided on a call; the call's own record shows what.
 func (v *View) answered(dst []byte, e core.Answered) []byte {
-	if c := v.calls[v.asks[e.Ask]]; c != nil {
+	if c := v.calls[v.asks[e.Ask].Call]; c != nil {
 		c.outcome = e.Reply.Outcome
 	}
 	delete(v.asks, e.Ask)

@@ -58,6 +58,8 @@ type feed struct {
 	title  string   // that it was opened with
 	gone   bool     // another feed has taken its place
 	busy   bool     // the client believes that a turn runs which ended within the history
+
+	questions map[core.AskID]*wire.Asked // that the client was asked
 }
 
 var _ pump.Feed = (*feed)(nil)
@@ -137,6 +139,7 @@ func (f *feed) Caught(pos core.Pos) {
 			f.opened = nil
 		}
 	}
+	f.ask()
 	f.chat.wake()
 }
 
@@ -146,6 +149,7 @@ func (f *feed) Lost(err error) {
 		return
 	}
 	f.gone = true
+	f.unask()
 	c := f.chat
 	if !errors.Is(err, core.ErrClosed) {
 		c.srv.log.Error("chat can no longer be read", zap.String("session", string(c.id)), zap.Error(err))
@@ -173,6 +177,7 @@ func (f *feed) put(lines []byte) { f.chat.srv.put(lines) }
 // given: what follows is shown anew.
 func (f *feed) retire() {
 	f.gone = true
+	f.unask()
 	f.chat.srv.pump.Remove(f)
 	if f.opened != nil {
 		f.opened()
@@ -185,6 +190,7 @@ func (f *feed) retire() {
 func (f *feed) replay(part *page) {
 	c := f.chat
 	f.gone = true
+	f.unask()
 	c.srv.pump.Remove(f)
 	head := f.att.Head()
 	next := c.newFeed(f.att, f.view.offer, f.view.plan)
@@ -235,7 +241,7 @@ func (c *chat) attach(ctx context.Context, create bool, first func(created bool)
 	if err != nil {
 		return nil, err
 	}
-	att = sess.Attach(c.srv.peerNow().client())
+	att = sess.Attach(c.srv.client())
 	head := att.Head()
 	f := c.newFeed(att, c.srv.offered(), c.plan)
 	f.view.begin(att.State())

@@ -19,7 +19,8 @@
 // to), sessions.go (list, open, delete, update, clear), history.go (paging), rewind.go
 // (marks, rollback, fork), select.go (choices and config/updated), query.go
 // (commands, providers, jobs), mcp.go, view.go, encode.go, calls.go and aside.go
-// (records to notifications), task.go (the plan), early.go (the two early documents),
+// (records to notifications), task.go (the plan), questions.go and editor.go (what the
+// client is asked), early.go (the two early documents),
 // params.go and roots.go (what clients send), errors.go.
 //
 // # What always holds

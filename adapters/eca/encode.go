@@ -60,7 +60,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Phase:
 		return v.phase(dst, e)
 	case core.Asked:
-		v.asks[e.Ask.ID] = e.Ask.Call // the call's own record shows it
+		v.asks[e.Ask.ID] = e.Ask // the call's own record shows it, or a request of ours
 		return dst
 	case core.Answered:
 		return v.answered(dst, e)

@@ -200,6 +200,12 @@ type peer struct {
 	version string
 	agent   string // what it wants to begin with, or ""
 	dialect Dialect
+	caps    eca.CodeAssistant
+}
+
+// asks says whether questions can be put to the client.
+func (p peer) asks() bool {
+	return !p.dialect.early() && p.caps.ChatCapabilities != nil && p.caps.ChatCapabilities.AskQuestion
 }
 
 // client is the peer as the core knows clients.
@@ -208,7 +214,14 @@ func (p peer) client() core.Client {
 	if p.version != "" {
 		name += " " + p.version
 	}
-	return core.Client{Name: name, Principal: core.Local, Role: core.Decide, Asks: true}
+	return core.Client{Name: name, Principal: core.Local, Role: core.Decide, Asks: true, Questions: p.asks()}
+}
+
+// client is the peer, with its editor.
+func (s *Server) client() core.Client {
+	c := s.peerNow().client()
+	c.Editor = s.editor()
+	return c
 }
 
 func peerOf(p eca.InitializeParams) peer {
@@ -217,6 +230,9 @@ func peerOf(p eca.InitializeParams) peer {
 		_ = json.Unmarshal(p.InitializationOptions, &opts) // it is a layer of configuration as well: anything may stand there
 	}
 	out := peer{agent: cmp.Or(said(opts.ChatAgent), said(opts.ChatBehavior)), dialect: dialectOf(p.Capabilities.CodeAssistant, opts)}
+	if p.Capabilities.CodeAssistant != nil {
+		out.caps = *p.Capabilities.CodeAssistant
+	}
 	if p.ClientInfo != nil {
 		out.name, out.version = p.ClientInfo.Name, p.ClientInfo.Version
 	}

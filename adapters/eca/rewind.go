@@ -230,7 +230,7 @@ func (c *chat) fork(ctx context.Context, call *wire.Call, contentID string) erro
 // begin shows a fork: what it was made of says what it is called and has chosen. It
 // belongs to the queue.
 func (c *chat) begin(ctx context.Context, sess *core.Session, st core.State, o *offer, shown func(title string)) error {
-	att := sess.Attach(c.srv.peerNow().client())
+	att := sess.Attach(c.srv.client())
 	title := forkTitle(st.Title, sess.Meta().Forks)
 	set := st.Settings
 	set.Trust = false // it was given to the other chat

@@ -115,7 +115,7 @@ func (c *chat) open(ctx context.Context, w window, paged bool, shown func(*feed)
 	}
 	att := c.att.Load()
 	if att == nil || att.Session() != sess { // none yet, or one that could not be stored
-		att = sess.Attach(c.srv.peerNow().client())
+		att = sess.Attach(c.srv.client())
 	}
 	title := att.State().Title
 	var part *page

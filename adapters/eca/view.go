@@ -29,8 +29,8 @@ type View struct {
 	turn     core.TurnID   // the one that runs
 	busy     string        // what the client was last told that it does
 	calls    map[core.CallID]*call
-	began    int // how many calls there were
-	asks     map[core.AskID]core.CallID
+	began    int                          // how many calls there were
+	asks     map[core.AskID]core.Ask      // what waited for a person when it was last heard of
 	thoughts map[core.ThoughtID]time.Time // those that have not ended, and when they began
 	queued   map[core.TurnID][]core.Block
 	steps    []core.PlanEntry // the agent's plan
@@ -41,7 +41,7 @@ type View struct {
 func newView(chat core.SessionID, d Dialect, client string, o *offer) *View {
 	v := &View{
 		chat: string(chat), dialect: d, client: client, offer: o,
-		calls: map[core.CallID]*call{}, asks: map[core.AskID]core.CallID{}, thoughts: map[core.ThoughtID]time.Time{}, queued: map[core.TurnID][]core.Block{},
+		calls: map[core.CallID]*call{}, asks: map[core.AskID]core.Ask{}, thoughts: map[core.ThoughtID]time.Time{}, queued: map[core.TurnID][]core.Block{},
 	}
 	v.head = append(v.head, `{"jsonrpc":"2.0","method":"`+eca.MethodContentReceived+`","params":{"chatId":`...)
 	v.head = wire.AppendString(v.head, v.chat)
@@ -73,4 +73,7 @@ func (v *View) settle(dst []byte) []byte {
 // begin makes the view of a reader that begins at the end of what there is.
 func (v *View) begin(st core.State) {
 	v.live, v.settings, v.told, v.named, v.turn = true, st.Settings, st.Settings, st.Title, st.Turn
+	for _, a := range st.Asks {
+		v.asks[a.ID] = a
+	}
 }

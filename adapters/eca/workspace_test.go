@@ -2,6 +2,7 @@ package eca_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/coretest"
 )
 
 // files is a workspace in memory: the paths and what they hold.
@@ -114,14 +116,78 @@ func (f files) Undo(_ context.Context, _ core.Meta, _ core.Editor, changes []cor
 // equip gives a profile what the workspace, the user's accounts and models are.
 func equip(prof *core.Profile) *core.Profile {
 	prof.Files = workspace
+	prof.Toolboxes = append(prof.Toolboxes, editing{})
 	return prof
 }
+
+// editing offers tools that ask the editor, and the user.
+type editing struct{}
+
+func (editing) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
+	tool := func(name string, run func(context.Context, core.Invocation, string) (core.Result, error)) core.Tool {
+		return coretest.Tool{
+			Is: core.Spec{Server: core.Native, Name: name, Kind: core.KindRead, ReadOnly: true},
+			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
+				var args map[string]string
+				if err := json.Unmarshal(inv.Args, &args); err != nil {
+					return core.Result{}, err
+				}
+				return run(ctx, inv, args["path"]+args["question"])
+			},
+		}
+	}
+	asks := func(call func(string) core.EditorCall) func(context.Context, core.Invocation, string) (core.Result, error) {
+		return func(ctx context.Context, _ core.Invocation, path string) (core.Result, error) {
+			e := host.Editor()
+			if e == nil {
+				return text("there is no editor"), nil
+			}
+			<-time.After(time.Millisecond) // the call is shown first
+			reply, err := e.Do(ctx, call(path))
+			if err != nil {
+				return core.Result{}, err
+			}
+			return text(fmt.Sprintf("%+v", reply)), nil
+		}
+	}
+	return coretest.Tools{
+		tool("look", asks(func(path string) core.EditorCall { return core.Diagnose{Path: path} })),
+		tool("find", asks(func(path string) core.EditorCall { return core.Locate{Path: path, Line: 3, Column: 7} })),
+		tool("uses", asks(func(path string) core.EditorCall {
+			return core.Locate{Path: path, Line: 3, Column: 7, References: true}
+		})),
+		tool("choose", func(ctx context.Context, inv core.Invocation, question string) (core.Result, error) {
+			r, err := host.Ask(ctx, core.Ask{Text: question, Turn: inv.Turn, Call: inv.Call, Freeform: true, Options: []core.Option{{ID: "o1", Label: "Yes", Description: "do it"}}})
+			if err != nil {
+				return core.Result{}, err
+			}
+			return text(string(r.Outcome) + " " + r.Option), nil
+		}),
+	}, nil
+}
+
+func text(s string) core.Result { return core.Result{Blocks: []core.Block{core.Text{Text: s}}} }
 
 // doMore knows the rest of what an agent can be told to do.
 func doMore(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, error) {
 	switch verb {
 	case "compact":
 		return "", t.Emit(ctx, core.Compacted{Turn: t.ID(), Summary: rest, Before: 900, After: 20})
+	case "ask": // a question, then what can be chosen, divided by bars
+		parts := strings.Split(rest, "|")
+		a := core.Ask{Text: parts[0], Freeform: len(parts)%2 == 1, Secret: strings.HasPrefix(parts[0], "key")}
+		for i, label := range parts[1:] {
+			a.Options = append(a.Options, core.Option{ID: fmt.Sprintf("o%d", i+1), Label: label})
+		}
+		r, err := t.Ask(ctx, a)
+		if err != nil {
+			return "", err
+		}
+		return "", t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: fmt.Sprintf("%s option=%s text=%s", r.Outcome, r.Option, r.Text)})
+	case "choose": // the same, by a call
+		return call(ctx, t, "choose", coretest.Args(map[string]string{"question": rest}))
+	case "look", "find", "uses":
+		return call(ctx, t, verb, coretest.Args(map[string]string{"path": rest}))
 	case "move":
 		return "", t.Emit(ctx, core.Moved{To: core.SessionID(rest), Title: "Elsewhere"})
 	}

@@ -1,0 +1,202 @@
+package eca
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/core"
+)
+
+const (
+	// editorWait is how long the editor may take for an answer: some never give one.
+	editorWait = 15 * time.Second
+	// serverWait is how long a language server may take to start, and askAgain how
+	// often it is asked meanwhile.
+	serverWait = 20 * time.Second
+	askAgain   = time.Second
+	// maxProblems is how many diagnostics are taken.
+	maxProblems = 2000
+)
+
+// editor is the client as a provider of what its language servers know.
+type editor struct {
+	srv  *Server
+	caps core.EditorCaps
+	base int // what the first line of a diagnostic is called
+}
+
+var _ core.Editor = (*editor)(nil)
+
+// editor returns the client's; nil: it has none.
+func (s *Server) editor() core.Editor {
+	p := s.peerNow()
+	if p.caps.Editor == nil {
+		return nil
+	}
+	e := &editor{srv: s, caps: core.EditorCaps{Diagnostics: p.caps.Editor.Diagnostics}}
+	switch p.dialect {
+	case Now:
+		e.caps.Definition, e.caps.References = p.caps.Editor.Definition, p.caps.Editor.References
+	case Doc000:
+		e.base = 1
+	case Doc001: // it knows nothing of editors
+		return nil
+	}
+	if e.caps == (core.EditorCaps{}) {
+		return nil
+	}
+	return e
+}
+
+// Caps implements core.Editor.
+func (e *editor) Caps() core.EditorCaps { return e.caps }
+
+// Do implements core.Editor. It waits no longer than the constants above say.
+func (e *editor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply, error) {
+	switch c := call.(type) {
+	case core.Diagnose:
+		return e.diagnose(ctx, c)
+	case core.Locate:
+		return e.locate(ctx, c)
+	case core.ReadFile, core.WriteFile, core.StatFile, core.GlobFiles, core.ReadBytes, core.OpenTerminal, core.AwaitTerminal, core.PeekTerminal, core.CloseTerminal:
+	}
+	return nil, fmt.Errorf("the editor has no answer to %T", call)
+}
+
+var errShape = errors.New("the answer has another form than the protocol says")
+
+// request asks the editor. The answer must be an object: what a client does not know
+// it answers with a text, or not at all.
+func (e *editor) request(ctx context.Context, method string, params, result any) error {
+	ctx, stop := context.WithTimeoutCause(ctx, editorWait, fmt.Errorf("no answer within %s", editorWait))
+	defer stop()
+	var raw json.RawMessage
+	if err := e.srv.conn.Ask(ctx, method, params, &raw); err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	var failed struct {
+		Status  string `json:"status"`
+		Message string `json:"message"`
+	}
+	if !strings.HasPrefix(strings.TrimLeft(string(raw), " \t\r\n"), "{") || json.Unmarshal(raw, &failed) != nil {
+		return fmt.Errorf("%s: %w", method, errShape)
+	}
+	if failed.Status == string(eca.LocateFailed) {
+		return fmt.Errorf("%s: %s", method, cmp.Or(failed.Message, "the editor failed"))
+	}
+	if err := json.Unmarshal(raw, result); err != nil {
+		return fmt.Errorf("%s: %w: %v", method, errShape, err)
+	}
+	return nil
+}
+
+func (e *editor) diagnose(ctx context.Context, c core.Diagnose) (core.EditorReply, error) {
+	var p eca.DiagnosticsParams
+	if c.Path != "" {
+		p.URI = uriOf(c.Path, [2]int{})
+	}
+	var res struct {
+		Diagnostics []json.RawMessage `json:"diagnostics"`
+	}
+	if err := e.request(ctx, eca.MethodGetDiagnostics, p, &res); err != nil {
+		return nil, err
+	}
+	out := core.Diagnostics{}
+	for _, raw := range res.Diagnostics[:min(len(res.Diagnostics), maxProblems)] {
+		var d eca.Diagnostic
+		if json.Unmarshal(raw, &d) == nil {
+			if item, ok := diagnostic(d, e.base); ok {
+				out.Items = append(out.Items, item)
+			}
+		}
+	}
+	return out, nil
+}
+
+// diagnostic is one as the core counts: from 1. base is where the client begins. What
+// is in no file has no place.
+func diagnostic(d eca.Diagnostic, base int) (core.Diagnostic, bool) {
+	item := core.Diagnostic{Path: pathOf(d.URI), Source: d.Source, Message: d.Message}
+	if item.Path == "" || d.Message == "" {
+		return item, false
+	}
+	switch d.Severity {
+	case "error", "warning", "hint":
+		item.Severity = d.Severity
+	default: // info, information, or what a checker calls it
+		item.Severity = "information"
+	}
+	if len(d.Code) > 0 && json.Unmarshal(d.Code, &item.Code) != nil && d.Code[0] != '{' && d.Code[0] != '[' {
+		item.Code = string(d.Code) // a number
+	}
+	if r := d.Range; r != nil {
+		item.Line, item.Column, item.EndLine, item.EndCol = fromBase(*r, base)
+	}
+	return item, true
+}
+
+// fromBase is a range that counts from base, counted from 1.
+func fromBase(r eca.Span, base int) (line, column, endLine, endColumn int) {
+	up := 1 - base
+	line, column = max(r.Start.Line+up, 1), max(r.Start.Character+up, 1)
+	endLine, endColumn = max(r.End.Line+up, line), max(r.End.Character+up, 1)
+	if endLine == line {
+		endColumn = max(endColumn, column)
+	}
+	return line, column, endLine, endColumn
+}
+
+func (e *editor) locate(ctx context.Context, c core.Locate) (core.EditorReply, error) {
+	method := eca.MethodGetDefinition
+	if c.References {
+		method = eca.MethodGetReferences
+	}
+	p := eca.LocateParams{URI: uriOf(c.Path, [2]int{}), Position: eca.Place{Line: c.Line, Character: c.Column}}
+	for end := time.Now().Add(serverWait); ; {
+		var res eca.LocateResult
+		if err := e.request(ctx, method, p, &res); err != nil {
+			return nil, err
+		}
+		switch res.Status {
+		case eca.LocateFound:
+			return places(res.Locations), nil
+		case eca.LocateNone:
+			return core.Places{Why: cmp.Or(res.Message, "the editor has no language server for this file")}, nil
+		case eca.LocateStarting:
+		case eca.LocateFailed:
+			return nil, fmt.Errorf("%s: %s", method, cmp.Or(res.Message, "the editor failed"))
+		default:
+			return nil, fmt.Errorf("%s: %w", method, errShape)
+		}
+		if !time.Now().Add(askAgain).Before(end) {
+			return core.Places{Why: "the language server is still starting; try again later"}, nil
+		}
+		again := time.NewTimer(askAgain)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// places are locations in files; others are left out.
+func places(list []eca.Location) core.Places {
+	out := core.Places{}
+	for _, l := range list {
+		p := core.Place{Path: pathOf(l.URI)}
+		if p.Path == "" || l.Range == nil {
+			continue
+		}
+		p.Line, p.Column, p.EndLine, p.EndCol = fromBase(*l.Range, 1)
+		out.Items = append(out.Items, p)
+	}
+	return out
+}

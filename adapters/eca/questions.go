@@ -1,0 +1,118 @@
+package eca
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// ask puts to the client what waits for an answer, and takes back what does not wait
+// any more. It looks at what is, not at what has happened, so nothing is asked twice
+// and nothing that was settled elsewhere stays open. The protocol has no word for
+// taking back: an answer that comes late is dropped. It belongs to the pump.
+func (f *feed) ask() {
+	if len(f.view.asks) == 0 && len(f.questions) == 0 || !f.chat.srv.peerNow().asks() {
+		return
+	}
+	waits := map[core.AskID]bool{}
+	for _, a := range f.att.Pending() {
+		// What the view has not seen stands behind what the client was told.
+		if _, seen := f.view.asks[a.ID]; seen && a.Kind == core.AskQuestion {
+			waits[a.ID] = true
+		}
+	}
+	for _, id := range slices.Collect(maps.Keys(f.questions)) {
+		if !waits[id] {
+			f.questions[id].Withdraw()
+			delete(f.questions, id)
+		}
+	}
+	for _, a := range f.att.Pending() {
+		if waits[a.ID] && f.questions[a.ID] == nil {
+			f.question(a)
+		}
+	}
+}
+
+// question asks the client one thing.
+func (f *feed) question(a core.Ask) {
+	s := f.chat.srv
+	p := eca.QuestionParams{ChatID: f.view.chat, Question: a.Text, AllowFreeform: a.Freeform || len(a.Options) == 0}
+	for _, o := range a.Options {
+		p.Options = append(p.Options, eca.QuestionOption{Label: o.Label, Description: o.Description})
+	}
+	// Clients show the question in the place of the call: they must have it.
+	if c := f.view.calls[a.Call]; c != nil && c.prepared && !c.task {
+		p.ToolCallID = string(a.Call)
+	}
+	asked, err := s.conn.Start(eca.MethodAskQuestion, p, func(result json.RawMessage, err error) {
+		if errors.Is(err, wire.ErrClosed) {
+			return // whoever else is there may answer
+		}
+		r := replyTo(a, result, err)
+		s.within(func(ctx context.Context) {
+			f.chat.queue.Go(func() {
+				if err := f.att.Answer(ctx, a.ID, r); err != nil && !errors.Is(err, core.ErrNotAsked) {
+					s.log.Warn("an answer was not stored", zap.String("session", string(f.chat.id)), zap.Error(err))
+				}
+			})
+		})
+	})
+	if err != nil {
+		return // the connection has ended
+	}
+	if f.questions == nil {
+		f.questions = map[core.AskID]*wire.Asked{}
+	}
+	f.questions[a.ID] = asked
+}
+
+// unask takes all questions back: what is read anew asks them anew.
+func (f *feed) unask() {
+	for _, asked := range f.questions {
+		asked.Withdraw()
+	}
+	f.questions = nil
+}
+
+// replyTo reads the client's answer. One that has another form, as clients give it to
+// what they do not know, means that nobody was asked.
+func replyTo(a core.Ask, result json.RawMessage, err error) core.Reply {
+	var r struct {
+		Answer    json.RawMessage `json:"answer"`
+		Cancelled bool            `json:"cancelled"`
+	}
+	if err != nil || !strings.HasPrefix(strings.TrimLeft(string(result), " \t\r\n"), "{") || json.Unmarshal(result, &r) != nil {
+		return core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not show the question"}
+	}
+	if r.Cancelled || len(r.Answer) == 0 || string(r.Answer) == "null" {
+		return core.Reply{Outcome: core.OutcomeDeclined}
+	}
+	text := string(r.Answer)
+	if s := ""; json.Unmarshal(r.Answer, &s) == nil {
+		text = s
+	}
+	text = strings.TrimSpace(text)
+	for _, same := range []func(o core.Option) bool{
+		func(o core.Option) bool { return text == o.Label },
+		func(o core.Option) bool { return text == o.ID },
+		func(o core.Option) bool { return strings.EqualFold(text, strings.TrimSpace(o.Label)) },
+	} {
+		if i := slices.IndexFunc(a.Options, same); i >= 0 && text != "" {
+			return core.Reply{Outcome: core.OutcomeAnswered, Option: a.Options[i].ID}
+		}
+	}
+	if text == "" {
+		return core.Reply{Outcome: core.OutcomeDeclined}
+	}
+	return core.Reply{Outcome: core.OutcomeAnswered, Text: text}
+}
