@@ -1,10 +1,14 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
+	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/creachadair/jrpc2"
@@ -18,14 +22,14 @@ import (
 const page = 100
 
 // listSessions is session/list: those with a conversation in them, last used
-// first.
+// first. A page begins behind the last session of the one before, wherever sessions
+// that were used meanwhile have gone: none is listed twice.
 func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRequest) error {
-	skip, err := cursor(p.Cursor)
+	after, err := parseRank(p.Cursor)
 	if err != nil {
 		return err
 	}
-	res := acp.ListResponse{Sessions: []acp.SessionInfo{}}
-	n := 0
+	var list []core.Summary
 	for sum, err := range s.opts.Gateway.List(ctx, core.Local) {
 		if err != nil {
 			return err
@@ -33,17 +37,52 @@ func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRe
 		if sum.Parent != "" || sum.Messages == 0 || p.Cwd != nil && filepath.Clean(*p.Cwd) != filepath.Clean(sum.Cwd) {
 			continue
 		}
-		if n++; n <= skip {
-			continue
+		if after.before(rankOf(sum)) {
+			list = append(list, sum)
 		}
-		if len(res.Sessions) == page {
-			res.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(skip + page)))
-			break
-		}
+	}
+	slices.SortFunc(list, func(a, b core.Summary) int { return rankOf(a).compare(rankOf(b)) })
+	res := acp.ListResponse{Sessions: []acp.SessionInfo{}}
+	for _, sum := range list[:min(len(list), page)] {
 		res.Sessions = append(res.Sessions, infoOf(sum))
+	}
+	if len(list) > page {
+		res.NextCursor = rankOf(list[page-1]).String()
 	}
 	call.Reply(res, nil)
 	return nil
+}
+
+// rank is where a session stands in the list.
+type rank struct {
+	updated int64 // nanoseconds
+	id      core.SessionID
+}
+
+func rankOf(sum core.Summary) rank { return rank{sum.Updated.UnixNano(), sum.ID} }
+
+func (r rank) compare(other rank) int {
+	return cmp.Or(-cmp.Compare(r.updated, other.updated), cmp.Compare(r.id, other.id))
+}
+
+func (r rank) before(other rank) bool { return r.compare(other) < 0 }
+
+// String is the cursor of a page behind r.
+func (r rank) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(r.updated, 36) + " " + string(r.id)))
+}
+
+func parseRank(c *string) (r rank, err error) {
+	if c == nil || *c == "" {
+		return rank{updated: math.MaxInt64}, nil // in front of all
+	}
+	b, err := base64.RawURLEncoding.DecodeString(*c)
+	updated, id, ok := strings.Cut(string(b), " ")
+	n, numErr := strconv.ParseInt(updated, 36, 64)
+	if err != nil || !ok || numErr != nil {
+		return r, jrpc2.Errorf(jrpc2.InvalidParams, "cursor: %.60q is not one that session/list gave out", *c)
+	}
+	return rank{n, core.SessionID(id)}, nil
 }
 
 func infoOf(sum core.Summary) acp.SessionInfo {
@@ -62,16 +101,4 @@ func stamp(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339)
-}
-
-func cursor(c *string) (int, error) {
-	if c == nil || *c == "" {
-		return 0, nil
-	}
-	b, err := base64.RawURLEncoding.DecodeString(*c)
-	n, numErr := strconv.Atoi(string(b))
-	if err != nil || numErr != nil || n < 0 {
-		return 0, jrpc2.Errorf(jrpc2.InvalidParams, "cursor: %.60q is not one that session/list gave out", *c)
-	}
-	return n, nil
 }

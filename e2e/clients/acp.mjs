@@ -14,11 +14,9 @@
 //   --cancel-on TEXT       cancel all running prompts once, when an incoming message holds TEXT
 // Kinds printed besides those of driver.mjs: initialized, session, loaded, list, result, prompt, update, permission, withdrawn, cancel, and
 // stop (sessionId, stopReason, text: the agent's message, result).
-import { createRequire } from 'node:module';
-import { readFileSync } from 'node:fs';
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { client, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
+import { checker } from './acpcheck.mjs';
 import { emit, ended, failed, flags, invalid, lines, meddle, message, run, start, when } from './driver.mjs';
 
 const options = flags({ prompt: 1, new: 0, load: 1, list: 0, request: 2, parallel: 0, permission: 1, 'cancel-after-ms': 1, 'cancel-on': 1 });
@@ -30,7 +28,7 @@ run(options, async () => {
   const input = new PassThrough();
   const take = lines((bytes) => {
     const incoming = message(bytes);
-    if (incoming) invalid(incoming.line, ...check.incoming(incoming.value));
+    if (incoming) invalid(incoming.line, ...check.incoming(incoming.value, incoming.line));
   });
   child.stdout.on('data', (chunk) => {
     take(chunk);
@@ -154,83 +152,4 @@ function face() {
     }
   }
   return { app, steps };
-}
-
-/** Checks each incoming message against the protocol's JSON schema, and the order that real editors rely on. */
-function checker() {
-  const sdk = import.meta.resolve('@agentclientprotocol/sdk/schema/v1/schema.json');
-  const schema = JSON.parse(readFileSync(fileURLToPath(sdk), 'utf8'));
-  // The MCP SDK brings ajv along.
-  const require = createRequire(import.meta.resolve('@modelcontextprotocol/sdk/validation/ajv'));
-  const Ajv = require('ajv/dist/2020').default;
-  const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
-  ajv.addSchema(schema, 'acp');
-  const find = (suffix, side, method) =>
-    Object.entries(schema.$defs).find(([name, def]) => name.endsWith(suffix) && def['x-side'] === side && def['x-method'] === method)?.[0];
-  const against = (name, value) => {
-    const check = ajv.getSchema(`acp#/$defs/${name}`);
-    if (check(value)) return [];
-    // A union reports every branch. The update's tag says which is meant; elsewhere what it says of other tags is noise, and of the rest the
-    // deepest places say most.
-    const branch = schema.$defs.SessionUpdate.oneOf.findIndex(({ properties }) => properties.sessionUpdate.const === value.update?.sessionUpdate);
-    if (name === 'SessionNotification' && value.update) {
-      return branch < 0 ? [`${value.update.sessionUpdate} is no kind of update`] : against(`SessionUpdate/oneOf/${branch}`, value.update);
-    }
-    const mine = check.errors.filter(({ keyword, instancePath }) => !(keyword === 'const' && /\/(type|mode)$/.test(instancePath)));
-    const errors = mine.some(({ keyword }) => keyword !== 'oneOf' && keyword !== 'anyOf') ? mine : check.errors;
-    const deepest = Math.max(...errors.map(({ instancePath }) => instancePath.split('/').length));
-    const said = errors.filter(({ instancePath }) => instancePath.split('/').length === deepest);
-    return [...new Set(said.map(({ instancePath, message: text }) => `${name.split('/')[0]}${instancePath} ${text}`))];
-  };
-
-  const asked = new Map(); // id → {method, params}
-  const known = new Set(); // session ids whose updates an editor takes
-  const calls = new Map(); // session id → Map(tool call id → status)
-  const callsOf = (id) => calls.get(id) ?? calls.set(id, new Map()).get(id);
-
-  function request({ method, params }) {
-    if (method.startsWith('_') || method.startsWith('$/')) return [];
-    const name = find('Request', 'client', method) ?? find('Notification', 'client', method);
-    if (!name) return [`${method} is no method of an editor`];
-    return [...against(name, params ?? {}), ...order(method, params ?? {})];
-  }
-
-  function order(method, { sessionId, update, toolCall }) {
-    const problems = [];
-    if (sessionId !== undefined && !known.has(sessionId)) problems.push(`${method} for a session the editor does not know yet`);
-    const id = update?.toolCallId ?? toolCall?.toolCallId;
-    if (id === undefined) return problems;
-    const open = callsOf(sessionId);
-    if (update?.sessionUpdate === 'tool_call') open.set(id, 'pending');
-    else if (!open.has(id)) problems.push(`${method} for tool call ${id} before its tool_call`);
-    const status = update?.status ?? toolCall?.status;
-    if (status) open.set(id, status);
-    return problems;
-  }
-
-  function answer({ id, result, error }) {
-    const question = asked.get(id);
-    if (!question) return error && id === null ? [] : ['an answer to no question'];
-    asked.delete(id);
-    const { method, params } = question;
-    if (error) return against('Error', error);
-    if (method === 'session/new' && result?.sessionId) known.add(result.sessionId);
-    const problems = [];
-    if (method === 'session/prompt') {
-      for (const [call, status] of callsOf(params.sessionId)) {
-        if (status !== 'completed' && status !== 'failed') problems.push(`the turn ended while tool call ${call} was ${status}`);
-      }
-    }
-    const name = find('Response', 'agent', method);
-    return name ? [...problems, ...against(name, result)] : problems;
-  }
-
-  return {
-    outgoing(sent) {
-      if (sent.method === undefined || sent.id === undefined) return;
-      asked.set(sent.id, sent);
-      if (sent.method === 'session/load' || sent.method === 'session/resume') known.add(sent.params.sessionId);
-    },
-    incoming: (got) => (typeof got.method === 'string' ? request(got) : answer(got)),
-  };
 }
