@@ -38,6 +38,11 @@ func (l *link) answer(r *jsonrpc.Response) error {
 		l.negotiated(result)
 	case c.lane == l.modern && c.method == "tools/call":
 		result = withoutContent(result)
+	case c.method == "subscriptions/listen":
+		var r, meta map[string]json.RawMessage
+		if json.Unmarshal(result, &r) == nil && json.Unmarshal(r["_meta"], &meta) == nil && meta != nil {
+			result = withSubscription(r, meta, c.raw)
+		}
 	}
 	b := append(appendHead(nil, c.raw), `,"result":`...)
 	return l.put(c.in, c.slot, append(wire.AppendRaw(b, result), '}'))

@@ -95,8 +95,24 @@ func (h *host) readTools(ctx context.Context, _ *mcp.ReadResourceRequest) (any, 
 	return map[string]any{"tools": list}, err
 }
 
-// tellEvery is the least time between two notifications that a resource, or the list of them, has changed.
-const tellEvery = time.Second
+const (
+	// tellEvery is the least time between two notifications that a resource, or the list of them, has changed.
+	tellEvery = time.Second
+	// tellAfter is how long a change waits for others that come with it.
+	tellAfter = 100 * time.Millisecond
+)
+
+// pause blocks for a while; false: ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
 
 // start begins to follow the board.
 func (h *host) start() {
@@ -113,11 +129,14 @@ func (h *host) follow(ctx context.Context) {
 	titles := map[string]string{}
 	var rev uint64
 	for {
-		var posted []core.Posting
-		var err error
-		if posted, rev, err = h.server.opts.Gateway.Board().Next(ctx, rev); err != nil {
+		if _, _, err := h.server.opts.Gateway.Board().Next(ctx, rev); err != nil || !pause(ctx, tellAfter) {
 			return
 		}
+		posted, now, err := h.server.opts.Gateway.Board().Next(ctx, rev)
+		if err != nil {
+			return
+		}
+		rev = now
 		var listed, sessions, servers bool
 		for _, p := range posted {
 			if p.Topic.Principal != "" && p.Topic.Principal != h.principal {
@@ -140,9 +159,7 @@ func (h *host) follow(ctx context.Context) {
 			}
 		}
 		h.tell(ctx, listed, sessions, servers)
-		select {
-		case <-time.After(tellEvery):
-		case <-ctx.Done():
+		if !pause(ctx, tellEvery-tellAfter) {
 			return
 		}
 	}

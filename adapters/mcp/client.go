@@ -26,11 +26,11 @@ type client struct {
 
 	mu      sync.Mutex // guards the fields below
 	held    map[core.SessionID]*held
-	level   mcp.LoggingLevel // as it was set; "": nothing is logged
-	listed  bool             // it has listed resources, and hears of changes
-	watched map[string]bool  // what it has subscribed to: the SDK's session and the resource
-	calls   int              // that it waits for
-	leaving bool             // gone is closed
+	level   string          // of log messages, as it was set; "": none are wanted
+	listed  bool            // it has listed resources, and hears of changes
+	watched map[string]bool // what it has subscribed to: the SDK's session and the resource
+	calls   int             // that it waits for
+	leaving bool            // gone is closed
 	left    bool
 
 	used time.Time // when something came from it last, over HTTP at 2026-07-28; its door's lock guards it

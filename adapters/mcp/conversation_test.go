@@ -180,6 +180,12 @@ func newGateway(store core.Store, last int64, broken error) *core.Gateway {
 	prof := &core.Profile{
 		Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}, {Name: "plan", Backend: &coretest.Backend{Run: act}}},
 		Models: []core.ModelInfo{{ID: "offline/demo"}}, Toolboxes: []core.Toolbox{coretest.Tools{writeFile}}, Policy: asks,
+		Commands: func(context.Context, []string) []core.Command {
+			return []core.Command{
+				{Kind: core.CommandCustom, Name: "review", Description: "Review a file", Arguments: []core.Argument{{Name: "path", Description: "Which file", Required: true}, {Name: "focus"}}},
+				{Kind: core.CommandBuiltin, Name: "costs", Description: "Show what was used"},
+			}
+		},
 	}
 	return core.New(core.Config{
 		Store: store, Node: "test",
@@ -208,8 +214,8 @@ func serve(t *testing.T, o mcp.Options) (peer *wiretest.Peer, stop func()) {
 
 // Each file holds one conversation: lines to the server (->), those that follow each other in one write, and everything
 // that it said (<-), once nothing moves any more. "== 50s" lets that time pass, and "== close" ends the input. DIR stands
-// for the workspace, STATE for the last requestState. A file's comment may hold "flags:" and then roots, home, auto, or
-// broken (a configuration that is wrong). The files of an archive are connections to one store after each other.
+// for the workspace, STATE for the last requestState. A file's comment may hold "flags:" and then roots, home, auto, codex,
+// or broken (a configuration that is wrong). The files of an archive are connections to one store after each other.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -256,6 +262,13 @@ func converse(t *testing.T, store core.Store, sessions int64, dir, comment, scri
 	}
 	g := newGateway(store, sessions, broken)
 	o := mcp.Options{Gateway: g, Cwd: dir, Home: "/home/ada", Settings: func() mcp.Settings { return mcp.Settings{AllowAuto: has("auto")} }}
+	o.CodexTools = has("codex")
+	o.Expand = func(_ context.Context, _ []string, name string, args map[string]string) (string, bool, error) {
+		if args["focus"] == "nothing" {
+			return "", true, errors.New("focus on something")
+		}
+		return "Review " + args["path"] + ".", name == "review", nil
+	}
 	if has("home") {
 		o.Home = dir
 	}
@@ -330,9 +343,9 @@ func (p *player) send(group *[]string) {
 }
 
 // drain writes down what came: what is not an answer, then the answers by their ids, since calls run beside each other,
-// then the questions that are taken back, which the SDK does on goroutines of its own.
+// then news of resources, and the questions that are taken back, which the SDK does on goroutines of its own.
 func (p *player) drain() {
-	var lines, answers, last []string
+	var lines, answers, news, last []string
 	for synctest.Wait(); p.peer.Pending(); synctest.Wait() {
 		msg, err := p.peer.Next()
 		if err != nil {
@@ -346,6 +359,8 @@ func (p *player) drain() {
 		switch {
 		case strings.Contains(msg, `"method":"notifications/cancelled"`):
 			last = append(last, msg)
+		case strings.Contains(msg, `"method":"notifications/resources/`):
+			news = append(news, msg)
 		case strings.Contains(msg, `"method":`):
 			lines = append(lines, msg)
 		default:
@@ -353,7 +368,8 @@ func (p *player) drain() {
 		}
 	}
 	slices.Sort(answers)
-	for _, msg := range slices.Concat(lines, answers, last) {
+	slices.Sort(news)
+	for _, msg := range slices.Concat(lines, answers, news, last) {
 		p.out.WriteString(msg)
 	}
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,8 @@ const (
 	// drainTime is how long open calls may still be answered when the client has sent its last: a shell's pipe.
 	drainTime = time.Second
 
-	cancelledMethod = "notifications/cancelled"
+	cancelledMethod   = "notifications/cancelled"
+	listChangedMethod = "notifications/resources/list_changed"
 )
 
 // link is a client's pipe. run reads it and hands each message to the lane that it belongs to; answers go the other way.
@@ -182,10 +184,23 @@ type peek struct {
 	Name string `json:"name"`
 	Args struct {
 		Session string `json:"session_id"`
+		Thread  string `json:"threadId"`
+		Older   string `json:"conversationId"`
 	} `json:"arguments"`
 	Meta struct {
 		Version string `json:"io.modelcontextprotocol/protocolVersion"`
 	} `json:"_meta"`
+}
+
+// session is the session whose calls keep their order, or "".
+func (p peek) session() core.SessionID {
+	switch {
+	case isTool(p.Name):
+		return core.SessionID(p.Args.Session)
+	case p.Name == toolCodexReply:
+		return core.SessionID(cmp.Or(p.Args.Thread, p.Args.Older))
+	}
+	return ""
 }
 
 // request gives a request its place among those that are open and hands it on.
@@ -204,8 +219,8 @@ func (l *link) request(ctx context.Context, m wire.Message, in *batch) error {
 	if err := l.enter(c); err != nil {
 		return l.put(in, c.slot, appendError(nil, m.ID, err, l.dialect() != nil))
 	}
-	if m.Method == "tools/call" && p.Args.Session != "" && isTool(p.Name) {
-		c.place = l.order.enter(core.SessionID(p.Args.Session))
+	if id := p.session(); m.Method == "tools/call" && id != "" {
+		c.place = l.order.enter(id)
 	}
 	params := m.Params
 	if m.Method == "initialize" && to == l.legacy {
@@ -297,6 +312,37 @@ func (l *link) drain(ctx context.Context) {
 	}
 }
 
+// subscription puts the client's own id of a subscriptions/listen in the place of the SDK's, in what belongs to it.
+func (l *link) subscription(params json.RawMessage) json.RawMessage {
+	if !bytes.Contains(params, []byte(mcp.MetaKeySubscriptionID)) {
+		return params
+	}
+	var p, meta map[string]json.RawMessage
+	var n int64
+	if json.Unmarshal(params, &p) != nil || json.Unmarshal(p["_meta"], &meta) != nil || json.Unmarshal(meta[mcp.MetaKeySubscriptionID], &n) != nil {
+		return params
+	}
+	id, err := jsonrpc.MakeID(float64(n))
+	if err != nil {
+		return params
+	}
+	l.mu.Lock()
+	c := l.calls[id]
+	l.mu.Unlock()
+	if c == nil {
+		return params
+	}
+	return withSubscription(p, meta, c.raw)
+}
+
+// withSubscription puts an id into a message's parameters, or result.
+func withSubscription(p, meta map[string]json.RawMessage, id json.RawMessage) json.RawMessage {
+	meta[mcp.MetaKeySubscriptionID] = id
+	p["_meta"], _ = json.Marshal(meta) // it was read from JSON
+	b, _ := json.Marshal(p)            // as above
+	return b
+}
+
 // dialect is the number that the early dialect has for a version, or nil.
 func (l *link) dialect() json.RawMessage {
 	l.mu.Lock()
@@ -362,6 +408,12 @@ func (n *lane) Write(_ context.Context, m jsonrpc.Message) error {
 	}
 	if r, ok := m.(*jsonrpc.Request); ok && n.link.dialect() != nil && !r.IsCall() && !earlyNotification(r.Method) {
 		return nil
+	}
+	if r, ok := m.(*jsonrpc.Request); ok && n == n.link.modern {
+		if r.Method == listChangedMethod && !bytes.Contains(r.Params, []byte(mcp.MetaKeySubscriptionID)) {
+			return nil // the SDK takes a lane that nobody has used for one of the other life cycle
+		}
+		r.Params = n.link.subscription(r.Params)
 	}
 	b, err := jsonrpc.EncodeMessage(m)
 	if err != nil {

@@ -12,6 +12,9 @@ import (
 // logLevelKey is where a request of 2026-07-28 says which log messages it wants.
 const logLevelKey = "io.modelcontextprotocol/logLevel"
 
+// levels are those that a log message can have.
+var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
 // logger is who log messages are from, to the client.
 const logger = "dragoman"
 
@@ -63,7 +66,7 @@ func (l *logs) tell(ctx context.Context, session core.SessionID, t *turn, recs [
 		}
 		last = nil
 		// A connection that ended has nobody to tell, and ends ctx as well.
-		_ = l.req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: levelOf(e), Logger: logger, Data: logged{session, t.id, e}}) //nolint:staticcheck // deprecated from 2026-07-28 on, and still there
+		_ = l.req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(levelOf(e)), Logger: logger, Data: logged{session, t.id, e}}) //nolint:staticcheck // deprecated from 2026-07-28 on, and still there
 	}
 	for _, rec := range recs {
 		e, ok := happened(t, rec.Event)
@@ -83,7 +86,7 @@ func (l *logs) tell(ctx context.Context, session core.SessionID, t *turn, recs [
 }
 
 // levelOf is the level of what has happened.
-func levelOf(e event) mcp.LoggingLevel {
+func levelOf(e event) string {
 	switch {
 	case e.Type == eventText || e.Type == eventThought:
 		return "debug"

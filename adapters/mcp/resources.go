@@ -198,7 +198,7 @@ func (h *host) readSession(ctx context.Context, req *mcp.ReadResourceRequest) (*
 		if err != nil {
 			return nil, err
 		}
-		return contents(uri, mimeDiff, text)
+		return contents(uri, mimeDiff, cmp.Or(text, "This turn has changed no files.\n"))
 	case "":
 		return jsonContents(uri, s.about())
 	}
@@ -292,7 +292,7 @@ func appendPatch(b *strings.Builder, cwd string, d core.Diff) {
 		return
 	}
 	if !strings.HasPrefix(d.Patch, "--- ") {
-		name := filepath.ToSlash(d.Path)
+		name := strings.TrimPrefix(filepath.ToSlash(d.Path), "/")
 		if rel, err := filepath.Rel(cwd, d.Path); err == nil && filepath.IsLocal(rel) {
 			name = filepath.ToSlash(rel)
 		}

@@ -2,7 +2,11 @@ package mcp
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -79,20 +83,42 @@ func (h *host) lists(next mcp.MethodHandler) mcp.MethodHandler {
 			return h.getPrompt(ctx, r, next)
 		case *mcp.ListResourcesRequest:
 			return h.listResources(ctx, r, next)
+		case *mcp.ReadResourceRequest:
+			res, err := next(ctx, method, req)
+			return res, notFound(r.ProtocolVersion(), err)
+		case *mcp.SubscribeRequest:
+			res, err := next(ctx, method, req)
+			return res, notFound(r.ProtocolVersion(), err)
 		case *mcp.CallToolRequest:
 			return h.callTool(ctx, r, next)
 		case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]: //nolint:staticcheck // as above
+			if !slices.Contains(levels, string(r.Params.Level)) {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("there is no level %q; there are %s", r.Params.Level, strings.Join(levels, ", "))}
+			}
 			res, err := next(ctx, method, req)
 			if err == nil {
 				c := h.client(req)
 				c.mu.Lock()
-				c.level = r.Params.Level
+				c.level = string(r.Params.Level)
 				c.mu.Unlock()
 			}
 			return res, err
 		}
 		return next(ctx, method, req)
 	}
+}
+
+// notFound gives the error of a resource that is not there the code that it had up to 2025-11-25 (Resources, Error
+// Handling); the SDK has that of 2026-07-28 alone.
+func notFound(version string, err error) error {
+	const code = -32002
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || version >= modernVersion || !strings.EqualFold(e.Message, "resource not found") {
+		return err
+	}
+	older := *e
+	older.Code = code
+	return &older
 }
 
 // withoutExtensions keeps from the versions that begin with initialize what only 2026-07-28 has.
@@ -109,7 +135,7 @@ func withoutExtensions(res mcp.Result, err error) (mcp.Result, error) {
 // never looked at.
 func (h *host) unasked(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if method == "notifications/resources/list_changed" && !subscribed(req) && !h.client(req).hasListed() {
+		if method == listChangedMethod && !subscribed(req) && !h.client(req).hasListed() {
 			return nil, nil
 		}
 		return next(ctx, method, req)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -141,7 +140,7 @@ func (w *watches) follow(ctx context.Context, s *core.Session, of *watch) {
 	a := s.Attach(core.Client{Name: "a subscription over MCP", Principal: w.host.principal, Role: core.Observe})
 	defer a.Close()
 	for from := a.Head(); ; {
-		if err := changes(ctx, a, from); err != nil {
+		if changes(ctx, a, from) != nil || !pause(ctx, tellAfter) {
 			return
 		}
 		from = a.Head()
@@ -154,9 +153,7 @@ func (w *watches) follow(ctx context.Context, s *core.Session, of *watch) {
 		for _, uri := range uris {
 			w.host.updated(ctx, uri)
 		}
-		select {
-		case <-time.After(tellEvery):
-		case <-ctx.Done():
+		if !pause(ctx, tellEvery-tellAfter) {
 			return
 		}
 	}
