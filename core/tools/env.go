@@ -11,7 +11,7 @@ import (
 // without what would change the meaning of the command's text, and without
 // pagers that wait for a key.
 func childEnv(env, keep []string) []string {
-	set := []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GIT_TERMINAL_PROMPT=0"}
+	set := quietly()
 	var out []string
 	for _, kv := range env {
 		name, value, ok := strings.Cut(kv, "=")
@@ -32,6 +32,11 @@ func childEnv(env, keep []string) []string {
 		out = append(out, kv)
 	}
 	return append(out, set...)
+}
+
+// quietly keeps programs from colours, pagers and questions.
+func quietly() []string {
+	return []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GIT_TERMINAL_PROMPT=0"}
 }
 
 func sameName(a, b string) bool {

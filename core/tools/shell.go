@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -177,6 +176,14 @@ func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p place, c 
 	if err := s.ready(p, &c); err != nil {
 		return core.Result{}, err
 	}
+	var remark string
+	if e := s.terminal(); e != nil {
+		res, ran, why, err := s.runTerminal(ctx, e, inv, c)
+		if ran || err != nil {
+			return res, err
+		}
+		remark = "[the editor could not open a terminal, so the command ran without one: " + visible(why) + "]"
+	}
 	out := newCapture(s.host.Meta().Spill, s.most)
 	start := time.Now()
 	end, err := c.run(ctx, func(r *os.File) { stream(r, out.write, inv.Output) })
@@ -189,11 +196,10 @@ func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p place, c 
 	if err != nil {
 		printed += "\n[the whole output could not be kept: " + cause(err).Error() + "]"
 	}
-	res := text(printed, end.words(took, c.limit))
-	res.Failed = end.code != 0 || end.why != ended
-	res.Structured, _ = json.Marshal(ending{ //nolint:errchkjson // plain fields
-		ExitCode: end.code, Signal: end.signal, TimedOut: end.why == overtime, DurationMS: took.Milliseconds(),
-	})
+	res := s.shellResult(printed, end, took, c.limit)
+	if remark != "" {
+		res.Blocks = append(res.Blocks, core.Text{Text: remark})
+	}
 	return res, nil
 }
 
@@ -228,8 +234,11 @@ func (o outcome) words(took, limit time.Duration) string {
 		return fmt.Sprintf("canceled after %v and stopped", took.Round(time.Millisecond))
 	case ended:
 	}
-	if o.signal != "" {
+	switch {
+	case o.signal != "":
 		return "ended by signal: " + o.signal
+	case o.code < 0:
+		return "ended without an exit status"
 	}
 	return fmt.Sprintf("exit status %d", o.code)
 }

@@ -21,6 +21,10 @@ type Options struct {
 	// Keep names variables that commands get although their names or values look
 	// like secrets.
 	Keep []string
+	// Subagents lists the agents that the agent of a session can hand tasks to; nil,
+	// or none: it cannot. It is asked at every turn. A session that was handed a
+	// task itself is not asked for.
+	Subagents func(core.Meta) []Subagent
 }
 
 // New returns the native tools. It does nothing else.
@@ -36,11 +40,13 @@ type toolbox struct {
 }
 
 // Open implements core.Toolbox. It touches no file: roots are opened when a call
-// needs them, and need not exist before.
+// needs them, and need not exist before. host may be nil for somebody who only
+// wants to list the tools.
 func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
 	s := &toolset{
 		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace, most: b.most, net: b.net,
-		roots: map[string]*root{}, steps: map[stepKey]*step{},
+		changed: make(chan struct{}, 1), // what is to be said is said by one
+		roots:   map[string]*root{}, steps: map[stepKey]*step{},
 	}
 	s.jobs = &jobs{host: host}
 	for _, t := range []struct {
@@ -61,6 +67,11 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 	} {
 		s.tools = append(s.tools, &tool{set: s, spec: t.spec, prep: t.prep})
 	}
+	s.optional = []optional{
+		{&tool{set: s, spec: diagnoseSpec, prep: s.prepareDiagnose}, diagnoses},
+		{&tool{set: s, spec: definitionSpec, prep: s.prepareDefinition}, defines},
+		{&tool{set: s, spec: referencesSpec, prep: s.prepareReferences}, refers},
+	}
 	return s, nil
 }
 
@@ -73,21 +84,18 @@ type toolset struct {
 	most  int64
 	net   fetcher
 	jobs  *jobs
-	tools []core.Tool // in the order in which Tools lists them
+	tools []core.Tool // that are always there
+
+	optional []optional    // that are there while the editor makes them possible
+	changed  chan struct{} // see Changed
 
 	mu    sync.Mutex // guards the fields below
 	shut  bool
 	roots map[string]*root // by path as in Meta.Roots
 	steps map[stepKey]*step
+	// listed is what Tools listed last, to tell whether it still holds.
+	listed string
 }
-
-// Tools lists the tools, always the same in the same order.
-func (s *toolset) Tools(context.Context) ([]core.Tool, error) {
-	return append([]core.Tool(nil), s.tools...), nil
-}
-
-// Changed implements core.Toolset: the list never changes.
-func (s *toolset) Changed() <-chan struct{} { return nil }
 
 // Close ends the jobs, and blocks until they have ended; then it gives the
 // workspace roots back. Calls that still run fail.
@@ -163,6 +171,9 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 	}
 	if inv.Output == nil {
 		inv.Output = func(string) {}
+	}
+	if inv.Show == nil {
+		inv.Show = func(core.Showing) {}
 	}
 	res, err := st.run(ctx, inv)
 	if err != nil {

@@ -1,0 +1,324 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"dragoman/core"
+)
+
+const (
+	maxItems   = 200 // of what an editor found
+	maxShown   = 50  // files out of which the lines of places are shown
+	maxMessage = 500 // characters of a diagnostic
+)
+
+// errLeft says that the editor can be asked no more.
+var errLeft = errors.New("the editor that offered this has left: go on without it")
+
+var diagnoseSpec = core.Spec{
+	Server: core.Native,
+	Name:   "editor_diagnostics",
+	Title:  "Ask the editor what is wrong",
+	Description: "Returns the errors and warnings that the user's editor and its language servers report for a file, or for all that they know " +
+		"of. They may lag a little behind a change, and files that were never open may be missing.",
+	Schema: schema(`{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The file. Default: all."}
+  },
+  "additionalProperties": false
+}`),
+	Kind: core.KindRead, ReadOnly: true, Idempotent: true,
+}
+
+const placeSchema = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The file in which the symbol stands."},
+    "line": {"type": "integer", "minimum": 1, "description": "Its line, counted from 1."},
+    "symbol": {"type": "string", "description": "The symbol as it is written in that line."},
+    "column": {"type": "integer", "minimum": 1, "description": "Instead of symbol: its column, counted from 1."}
+  },
+  "required": ["path", "line"],
+  "additionalProperties": false
+}`
+
+var definitionSpec = core.Spec{
+	Server:      core.Native,
+	Name:        "editor_definition",
+	Title:       "Find a definition",
+	Description: "Asks the language servers of the user's editor where the symbol at a place in a file is defined.",
+	Schema:      schema(placeSchema),
+	Kind:        core.KindSearch, ReadOnly: true, Idempotent: true,
+}
+
+var referencesSpec = core.Spec{
+	Server:      core.Native,
+	Name:        "editor_references",
+	Title:       "Find references",
+	Description: "Asks the language servers of the user's editor where the symbol at a place in a file is used. Returns at most 200 places.",
+	Schema:      schema(placeSchema),
+	Kind:        core.KindSearch, ReadOnly: true, Idempotent: true,
+}
+
+// ask asks the editor, for as long as one waits for editors: some never answer.
+func (s *toolset) ask(ctx context.Context, able func(core.EditorCaps) bool, call core.EditorCall) (core.EditorReply, error) {
+	e := s.host.Editor()
+	if e == nil || !able(e.Caps()) {
+		return nil, errLeft
+	}
+	wait, stop := context.WithTimeout(ctx, editorWait)
+	defer stop()
+	reply, err := e.Do(wait, call)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil && wait.Err() != nil:
+		return nil, fmt.Errorf("the editor did not answer within %v: go on without it", editorWait)
+	case err != nil:
+		return nil, fmt.Errorf("ask the editor: %w", err)
+	}
+	return reply, nil
+}
+
+// inside locates a file that must lie in the workspace.
+func (s *toolset) inside(path string) (place, error) {
+	p, err := s.locate(path)
+	if err == nil && p.root == nil {
+		err = fmt.Errorf("%s is outside of the workspace: the editor is asked about what is inside only", visible(p.show))
+	}
+	return p, err
+}
+
+func diagnoses(c core.EditorCaps) bool { return c.Diagnostics }
+func defines(c core.EditorCaps) bool   { return c.Definition }
+func refers(c core.EditorCaps) bool    { return c.References }
+
+func (s *toolset) prepareDiagnose(_ context.Context, a *args) (*step, error) {
+	path := a.optText("path", "")
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	st := &step{Preview: core.Preview{Title: "Ask the editor what is wrong"}}
+	call := core.Diagnose{Session: s.host.Meta().ID}
+	about := "in the workspace"
+	if path != "" {
+		p, err := s.inside(path)
+		if err == nil {
+			err = s.readable(p)
+		}
+		if err != nil {
+			return nil, err
+		}
+		call.Path, about = p.name, "in "+visible(p.show)
+		st.Title += " in " + label(p.show)
+		st.Locations, st.Access = []core.Location{{Path: p.name}}, []core.Access{p.access(core.OpRead)}
+	}
+	st.run = func(ctx context.Context, _ core.Invocation) (core.Result, error) {
+		reply, err := s.ask(ctx, diagnoses, call)
+		if err != nil {
+			return core.Result{}, err
+		}
+		found, _ := reply.(core.Diagnostics)
+		return s.diagnostics(found.Items, about), nil
+	}
+	return st, nil
+}
+
+// diagnostics words what is wrong, file by file.
+func (s *toolset) diagnostics(items []core.Diagnostic, about string) core.Result {
+	type item struct {
+		core.Diagnostic
+		at place
+	}
+	var list []item
+	outside := 0
+	for _, d := range items {
+		p, err := s.locate(d.Path)
+		if err != nil || p.root == nil {
+			outside++
+			continue
+		}
+		list = append(list, item{d, p})
+	}
+	slices.SortStableFunc(list, func(a, b item) int {
+		return cmp.Or(cmp.Compare(a.at.name, b.at.name), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	var out strings.Builder
+	res := core.Result{}
+	shown := 0
+	for _, d := range list {
+		if shown == maxItems || out.Len() > maxBytes {
+			break
+		}
+		message, _ := clip(visible(d.Message), maxMessage)
+		fmt.Fprintf(&out, "%s:%d:%d: %s: %s", visible(d.at.show), d.Line, d.Column, visible(d.Severity), message)
+		if from := strings.TrimSpace(d.Source + " " + d.Code); from != "" {
+			from, _ = clip(visible(from), maxMessage)
+			fmt.Fprintf(&out, " [%s]", from)
+		}
+		out.WriteByte('\n')
+		if shown++; len(res.Locations) < maxShown {
+			res.Locations = append(res.Locations, core.Location{Path: d.at.name, Line: max(d.Line, 0)})
+		}
+	}
+	if shown == 0 {
+		out.WriteString("the editor reports nothing " + about)
+	}
+	res.Blocks = text(out.String(), notes(
+		note(len(list) > shown, fmt.Sprintf("%d more", len(list)-shown)),
+		note(outside > 0, fmt.Sprintf("%d outside of the workspace are not shown", outside)))).Blocks
+	return res
+}
+
+func (s *toolset) prepareDefinition(ctx context.Context, a *args) (*step, error) {
+	return s.prepareLocate(ctx, a, "definition", defines)
+}
+
+func (s *toolset) prepareReferences(ctx context.Context, a *args) (*step, error) {
+	return s.prepareLocate(ctx, a, "references", refers)
+}
+
+func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able func(core.EditorCaps) bool) (*step, error) {
+	path, symbol := a.text("path"), a.optText("symbol", "")
+	if !a.given("line") {
+		a.fail("argument %q is missing", "line")
+	}
+	line, column := a.integer("line", 1, 1, 0), a.integer("column", 0, 1, 0)
+	if a.given("column") == (symbol != "") {
+		a.fail("one of the arguments %q and %q is needed", "symbol", "column")
+	}
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	p, err := s.inside(path)
+	if err == nil {
+		err = s.readable(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	named, _ := clip(symbol, titleMax/2)
+	if named = code(named); symbol == "" {
+		named = fmt.Sprintf("column %d", column)
+	}
+	return &step{
+		Preview: core.Preview{
+			Title:     fmt.Sprintf("Find the %s of %s in %s line %d", what, named, label(p.show), line),
+			Locations: []core.Location{{Path: p.name, Line: line}}, Access: []core.Access{p.access(core.OpRead)},
+		},
+		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
+			call := core.Locate{Session: s.host.Meta().ID, Path: p.name, Line: line, Column: column, References: what == "references"}
+			if symbol != "" {
+				if call.Column, err = s.columnOf(ctx, p, line, symbol); err != nil {
+					return core.Result{}, err
+				}
+			}
+			reply, err := s.ask(ctx, able, call)
+			if err != nil {
+				return core.Result{}, err
+			}
+			found, _ := reply.(core.Places)
+			return s.places(found), nil
+		},
+	}, nil
+}
+
+// columnOf finds a symbol in a line, as a whole word where it is one. Columns are
+// counted as editors do, in UTF-16 units.
+func (s *toolset) columnOf(ctx context.Context, p place, line int, symbol string) (int, error) {
+	c, err := s.current(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	row, ok := lineOf(c.text, line)
+	if !ok {
+		return 0, fmt.Errorf("%s has no line %d", visible(p.show), line)
+	}
+	at := wordIndex(row, symbol)
+	if at < 0 {
+		return 0, fmt.Errorf("%s line %d has no %q: it is %q", visible(p.show), line, symbol, cutLine([]byte(row), 0))
+	}
+	return len(utf16.Encode([]rune(row[:at]))) + 1, nil
+}
+
+// lineOf is a line of a text, counted from 1, without its end.
+func lineOf(text string, n int) (string, bool) {
+	for ; n > 1; n-- {
+		_, rest, ok := strings.Cut(text, "\n")
+		if !ok {
+			return "", false
+		}
+		text = rest
+	}
+	row, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSuffix(row, "\r"), true
+}
+
+// wordIndex is where a word stands in a line, else where its letters do; -1:
+// nowhere.
+func wordIndex(line, word string) int {
+	part := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for from := 0; ; {
+		i := strings.Index(line[from:], word)
+		if i < 0 {
+			return strings.Index(line, word)
+		}
+		i += from
+		before, _ := utf8.DecodeLastRuneInString(line[:i])
+		after, _ := utf8.DecodeRuneInString(line[i+len(word):])
+		if !part(before) && !part(after) {
+			return i
+		}
+		_, n := utf8.DecodeRuneInString(line[i:])
+		from = i + n
+	}
+}
+
+// places words where something is, with the lines of what lies in the workspace.
+func (s *toolset) places(found core.Places) core.Result {
+	if len(found.Items) == 0 {
+		if found.Why != "" {
+			return text("the editor found nothing: " + visible(found.Why))
+		}
+		return text("the editor found nothing")
+	}
+	var out strings.Builder
+	var res core.Result
+	files := map[string]string{}
+	shown := 0
+	for _, it := range found.Items {
+		if shown == maxItems || out.Len() > maxBytes {
+			break
+		}
+		shown++
+		p, err := s.locate(it.Path)
+		if err != nil || p.root == nil {
+			path, _ := clip(visible(it.Path), maxMessage)
+			fmt.Fprintf(&out, "%s:%d:%d (outside of the workspace)\n", path, it.Line, it.Column)
+			continue
+		}
+		if _, known := files[p.real]; !known && len(files) < maxShown {
+			c, err := s.onDisk(p)
+			if err != nil {
+				c.text = "" // then without its lines
+			}
+			files[p.real] = c.text
+		}
+		row, _ := lineOf(files[p.real], it.Line)
+		fmt.Fprintf(&out, "%s:%d:%d: %s\n", visible(p.show), it.Line, it.Column, cutLine([]byte(strings.TrimSpace(row)), 0))
+		if len(res.Locations) < maxShown {
+			res.Locations = append(res.Locations, core.Location{Path: p.name, Line: max(it.Line, 0)})
+		}
+	}
+	res.Blocks = text(out.String(), notes(note(len(found.Items) > shown, fmt.Sprintf("%d more", len(found.Items)-shown)))).Blocks
+	return res
+}

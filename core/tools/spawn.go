@@ -1,0 +1,180 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dragoman/core"
+)
+
+// Subagent is an agent that can be handed tasks.
+type Subagent struct {
+	Name        string // as in the profile
+	Description string // for the model that chooses among them
+	MaxSteps    int    // calls that it may make, to be shown; 0: no bound is shown
+}
+
+// spawnMeta is the key of what clients may show of a task that runs.
+const spawnMeta = "dragoman/subagent"
+
+// spawning is the progress of a task.
+type spawning struct {
+	Agent    string `json:"agent"`
+	Model    string `json:"model,omitempty"`
+	Step     int    `json:"step"`
+	MaxSteps int    `json:"max_steps,omitempty"`
+}
+
+// spawnTool is the tool that hands tasks to other agents; nil: there are none, or
+// this session was itself handed one.
+func (s *toolset) spawnTool() *tool {
+	m := s.host.Meta()
+	if s.opts.Subagents == nil || m.Parent != "" {
+		return nil
+	}
+	agents := s.opts.Subagents(m)
+	if len(agents) == 0 {
+		return nil
+	}
+	return &tool{set: s, spec: spawnSpec(agents), prep: func(_ context.Context, a *args) (*step, error) { return s.prepareSpawn(a, agents) }}
+}
+
+// spawnSpec says ReadOnly: the call itself has no effect. What the agent does
+// there it does by calls of its own, which are judged like any others.
+func spawnSpec(agents []Subagent) core.Spec {
+	var list strings.Builder
+	names := make([]string, len(agents))
+	for i, a := range agents {
+		names[i] = a.Name
+		fmt.Fprintf(&list, "\n- %s: %s", a.Name, strings.TrimSpace(a.Description))
+	}
+	enum, err := json.Marshal(names)
+	if err != nil {
+		enum = []byte("[]")
+	}
+	return core.Spec{
+		Server: core.Native,
+		Name:   "spawn_agent",
+		Title:  "Hand over a task",
+		Description: "Hands a task to another agent, which works on it in a session of its own and returns its last words. It knows nothing of this " +
+			"conversation: the task must say all that it needs, and what it is to return. Several calls at once run side by side. The agents:" + list.String(),
+		Schema: schema(`{
+  "type": "object",
+  "properties": {
+    "agent": {"type": "string", "enum": ` + string(enum) + `, "description": "Who is to do it."},
+    "task": {"type": "string", "description": "The task, whole."},
+    "model": {"type": "string", "description": "The model to use, as PROVIDER/MODEL. Default: the agent's."}
+  },
+  "required": ["agent", "task"],
+  "additionalProperties": false
+}`),
+		Kind: core.KindThink, ReadOnly: true,
+	}
+}
+
+func (s *toolset) prepareSpawn(a *args, agents []Subagent) (*step, error) {
+	name, task, model := a.text("agent"), a.text("task"), a.optText("model", "")
+	if strings.TrimSpace(task) == "" {
+		a.fail("argument %q is empty", "task")
+	}
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(agents, func(a Subagent) bool { return a.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no agent %q to hand tasks to", name)
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(task), "\n")
+	short, left := clip(visible(first), titleMax/2)
+	if left > 0 {
+		short += "…"
+	}
+	sp := &spawn{set: s, agent: agents[i], model: model, task: task, short: short, seen: map[core.CallID]bool{}}
+	return &step{
+		bound:   true, // who may take tasks is what it was when this was looked at
+		Preview: core.Preview{Title: sp.title(), Content: []core.Block{core.Text{Text: codeBlock(task, "")}}},
+		run:     sp.run,
+	}, nil
+}
+
+// spawn is a task that is handed over. Its fields are used by one goroutine at a
+// time.
+type spawn struct {
+	set   *toolset
+	agent Subagent
+	model string
+	task  string
+	short string
+
+	steps int
+	seen  map[core.CallID]bool
+}
+
+func (sp *spawn) title() string {
+	title := sp.agent.Name + ": " + sp.short
+	switch {
+	case sp.steps > 0 && sp.agent.MaxSteps >= sp.steps:
+		title += fmt.Sprintf(" (step %d of %d)", sp.steps, sp.agent.MaxSteps)
+	case sp.steps > 0:
+		title += fmt.Sprintf(" (step %d)", sp.steps)
+	}
+	return title
+}
+
+func (sp *spawn) meta() json.RawMessage {
+	raw, err := json.Marshal(map[string]spawning{spawnMeta: {sp.agent.Name, sp.model, sp.steps, sp.agent.MaxSteps}})
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+func (sp *spawn) run(ctx context.Context, inv core.Invocation) (core.Result, error) {
+	d, err := sp.set.host.Delegate(ctx, core.Task{
+		Agent: sp.agent.Name, Model: sp.model, Title: sp.short, Prompt: []core.Block{core.Text{Text: sp.task}}, Origin: inv.Origin,
+		Started: func(id core.SessionID) { inv.Show(core.Showing{Child: id, Meta: sp.meta()}) },
+		Follow: func(r core.Record) {
+			// Shown once for each call that begins there: not for all that is said.
+			if c, ok := r.Event.(core.CallChanged); ok && !sp.seen[c.Call.ID] {
+				sp.seen[c.Call.ID] = true
+				sp.steps++
+				inv.Show(core.Showing{Title: sp.title(), Meta: sp.meta()})
+			}
+		},
+	})
+	if err != nil {
+		return core.Result{}, fmt.Errorf("hand the task to %s: %w", sp.agent.Name, err)
+	}
+	return sp.result(d), nil
+}
+
+// result words what came of the task.
+func (sp *spawn) result(d core.Delegated) core.Result {
+	said := sp.set.bounded(d.Text)
+	if strings.TrimSpace(said) == "" {
+		said = fmt.Sprintf("[%s said nothing]", sp.agent.Name)
+	}
+	var how string
+	switch d.Stop {
+	case core.StopEnd:
+	case core.StopTokens:
+		how = "its answer was cut: it became too long"
+	case core.StopRequests:
+		how = "it was stopped after as many steps as it may take"
+	case core.StopRefusal:
+		how = "its model refused to go on"
+	case core.StopCanceled:
+		how = "it was stopped"
+	case core.StopError:
+		how = "it failed: " + d.Err
+	case core.StopInterrupted:
+		how = "it was interrupted"
+	}
+	if how == "" {
+		return core.Result{Blocks: text(said).Blocks, Meta: sp.meta()}
+	}
+	return core.Result{Blocks: text(said, "["+how+"]").Blocks, Failed: true, Meta: sp.meta()}
+}

@@ -1,0 +1,157 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"dragoman/core"
+)
+
+const (
+	terminalKeeps = 1 << 20         // bytes of output that an editor's terminal is asked to keep
+	lateOpen      = 1 * time.Second // for which the turn's end waits for a terminal that is being opened
+	partingWait   = 5 * time.Second // for an editor to close a terminal
+)
+
+// terminal is the editor that runs commands; nil: they run here.
+func (s *toolset) terminal() core.Editor {
+	if e := s.host.Editor(); e != nil && e.Caps().Terminal {
+		return e
+	}
+	return nil
+}
+
+// visit is a command in a terminal of an editor's.
+type visit struct {
+	editor  core.Editor
+	session core.SessionID
+	id      string
+}
+
+// runTerminal runs a command in a terminal of the editor's. ran is false when it
+// surely did not: then it may run here, and why says so. The environment is the
+// editor's; of ours it gets nothing.
+func (s *toolset) runTerminal(ctx context.Context, e core.Editor, inv core.Invocation, c command) (res core.Result, ran bool, why string, err error) {
+	v := visit{editor: e, session: s.host.Meta().ID}
+	ran, err = v.open(ctx, c)
+	if err != nil && !ran {
+		return core.Result{}, false, err.Error(), nil
+	}
+	if err != nil {
+		return core.Result{}, true, "", err
+	}
+	inv.Show(core.Showing{Content: []core.Block{core.Terminal{ID: v.id}}})
+	start := time.Now()
+	out, end, err := v.await(ctx, c.limit)
+	v.close(ctx)
+	if ctx.Err() != nil {
+		return core.Result{}, true, "", context.Cause(ctx)
+	}
+	took := time.Since(start)
+	printed := s.bounded(plainOutput(out.Text))
+	if out.Truncated {
+		printed = "[the beginning is missing]\n" + printed
+	}
+	if err != nil {
+		res = text(printed, "the editor's terminal failed: "+err.Error()+"; the command may have gone on")
+		res.Failed = true
+		return res, true, "", nil
+	}
+	return s.shellResult(printed, end, took, c.limit), true, "", nil
+}
+
+// open opens the terminal. A turn that is stopped meanwhile waits a moment for the
+// answer, so that the terminal can be closed. started says that the command runs,
+// or may.
+func (v *visit) open(ctx context.Context, c command) (started bool, err error) {
+	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), editorWait)
+	defer stop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lateOpen, stop) })()
+	env := map[string]string{}
+	for _, kv := range quietly() {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
+	reply, err := v.editor.Do(wait, core.OpenTerminal{
+		Session: v.session, Command: c.argv[0], Args: c.argv[1:], Env: env, Cwd: c.dir, Limit: terminalKeeps,
+	})
+	opened, ok := reply.(core.TerminalOpened)
+	switch {
+	case err == nil && ok && opened.ID != "":
+		v.id = opened.ID
+		if ctx.Err() != nil {
+			v.close(ctx)
+			return true, context.Cause(ctx)
+		}
+		return true, nil
+	case ctx.Err() != nil:
+		return true, context.Cause(ctx)
+	case wait.Err() != nil:
+		return true, fmt.Errorf("the editor did not say within %v whether it opened a terminal, so the command was not run a second time here; look before you try again", editorWait)
+	case err != nil:
+		return false, err
+	}
+	return false, fmt.Errorf("it answered with no terminal")
+}
+
+// await waits for the command's end, and at the limit for what it printed so far.
+func (v *visit) await(ctx context.Context, limit time.Duration) (core.TerminalOutput, outcome, error) {
+	wait, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	reply, err := v.editor.Do(wait, core.AwaitTerminal{Session: v.session, ID: v.id})
+	if err == nil {
+		out, _ := reply.(core.TerminalOutput)
+		end := outcome{why: ended, code: -1, signal: out.Signal}
+		if out.Exit != nil {
+			end.code = *out.Exit
+		}
+		return out, end, nil
+	}
+	if ctx.Err() != nil {
+		return core.TerminalOutput{}, outcome{}, context.Cause(ctx)
+	}
+	late := wait.Err() != nil
+	look, stop := context.WithTimeout(ctx, partingWait)
+	defer stop()
+	reply, perr := v.editor.Do(look, core.PeekTerminal{Session: v.session, ID: v.id})
+	out, _ := reply.(core.TerminalOutput)
+	if perr != nil {
+		out = core.TerminalOutput{}
+	}
+	if late {
+		return out, outcome{why: overtime, code: -1}, nil
+	}
+	return out, outcome{}, err
+}
+
+// close ends what runs there and gives the terminal back, whatever has become of
+// the turn.
+func (v *visit) close(ctx context.Context) {
+	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), partingWait)
+	defer stop()
+	// An editor that does not want to close it keeps it; there is nobody to tell.
+	_, _ = v.editor.Do(wait, core.CloseTerminal{Session: v.session, ID: v.id})
+}
+
+// plainOutput is what a terminal shows without what colours it and moves in it.
+func plainOutput(s string) string {
+	if strings.ContainsRune(s, '\x1b') {
+		s = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])`).ReplaceAllString(s, "")
+	}
+	var d decoder
+	return strings.ReplaceAll(d.text([]byte(s), true), "\r\n", "\n")
+}
+
+// shellResult is a command's result, wherever it ran.
+func (s *toolset) shellResult(printed string, end outcome, took, limit time.Duration) core.Result {
+	res := text(printed, end.words(took, limit))
+	res.Failed = end.code != 0 || end.why != ended
+	res.Structured, _ = json.Marshal(ending{ //nolint:errchkjson // plain fields
+		ExitCode: end.code, Signal: end.signal, TimedOut: end.why == overtime, DurationMS: took.Milliseconds(),
+	})
+	return res
+}
