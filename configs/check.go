@@ -2,6 +2,7 @@ package configs
 
 import (
 	"cmp"
+	"fmt"
 	"net"
 	"net/url"
 	"path"
@@ -25,6 +26,9 @@ func checkValues(c *Config) []Problem {
 func checkWhole(c *Config) (problems, warnings []Problem) {
 	ck := &checker{c: c}
 	ck.model("model", c.Model)
+	for i, spec := range c.Fallback {
+		ck.model(fmt.Sprintf("fallback[%d]", i), spec)
+	}
 	for name, a := range c.Agents {
 		ck.model(join(join("agents", name), "model"), a.Model)
 	}

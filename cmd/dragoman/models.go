@@ -17,13 +17,14 @@ import (
 type models struct {
 	registry *llm.Registry
 	choice   configs.Choice   // when nobody asks for another
+	fallback []string         // asked when one cannot answer
 	broken   map[string]error // by provider: its settings cannot be used
 }
 
 // newModels looks at variables and at files that settings refer to, never at the
 // network.
 func newModels(c *configs.Config, env configs.Env, given configs.Logins, keyFile string) *models {
-	m := &models{choice: c.ChooseModel(env, given), broken: map[string]error{}}
+	m := &models{choice: c.ChooseModel(env, given), fallback: c.Fallback, broken: map[string]error{}}
 	known := knownModels(c, m.choice, env, given)
 	demo := llm.DemoConfig{KeyFile: keyFile}
 	var providers []llm.Provider
@@ -151,10 +152,25 @@ func (m *models) of(own string) func(context.Context, string) (core.Model, error
 		default:
 			id = m.choice.String()
 		}
-		provider, _, _ := strings.Cut(id, "/")
-		if err := m.broken[provider]; err != nil {
-			return nil, fmt.Errorf("model %q: %w", id, err)
+		first, err := m.named(id)
+		if err != nil {
+			return nil, err
 		}
-		return m.registry.Model(id)
+		var others []core.Model
+		for _, spec := range m.fallback {
+			if other, err := m.named(spec); err == nil && spec != id {
+				others = append(others, other)
+			}
+		}
+		return llm.Fallback(first, others...), nil
 	}
+}
+
+// named finds a model by PROVIDER/MODEL.
+func (m *models) named(id string) (core.Model, error) {
+	provider, _, _ := strings.Cut(id, "/")
+	if err := m.broken[provider]; err != nil {
+		return nil, fmt.Errorf("model %q: %w", id, err)
+	}
+	return m.registry.Model(id)
 }
