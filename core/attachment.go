@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -250,7 +251,15 @@ func (a *Attachment) Truncate(ctx context.Context, after Pos) error {
 	if err != nil {
 		return err
 	}
-	if err := a.changes(ctx, func(*State) []Event { return append([]Event{Truncated{After: after, By: a.client.Name}}, marks...) }); err != nil {
+	var began error
+	err = a.changes(ctx, func(st *State) []Event {
+		if st.Turn != "" { // since we looked
+			began = &BusyError{st.Turn}
+			return nil
+		}
+		return append([]Event{Truncated{After: after, By: a.client.Name}}, marks...)
+	})
+	if err := cmp.Or(err, began); err != nil {
 		return err
 	}
 	return s.refold(ctx)

@@ -50,10 +50,11 @@ func (f *flusher) kick() {
 	}
 }
 
-// startFlushLocked sees to it that somebody writes what was appended.
+// startFlushLocked sees to it that somebody writes what was appended. A session
+// that has closed starts nothing more: somebody waits for its goroutines.
 func (s *Session) startFlushLocked() {
 	f := &s.flush
-	if s.storeErr != nil || s.epoch == 0 {
+	if s.storeErr != nil || s.epoch == 0 || s.closed && !f.active {
 		return
 	}
 	if f.active {
@@ -76,6 +77,10 @@ func (s *Session) durable(ctx context.Context, pos Pos) error {
 	if !s.flush.synced.Before(pos) {
 		s.mu.Unlock()
 		return nil
+	}
+	if s.closed && !s.flush.active {
+		s.mu.Unlock()
+		return ErrClosed
 	}
 	w := waiter{pos, make(chan error, 1)} // one answer, never waited for
 	s.flush.waiting = append(s.flush.waiting, w)

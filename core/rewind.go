@@ -53,14 +53,27 @@ func messageOf(ev Event) MessageID {
 // (files). It is refused while a turn runs, and blocks until it is durable. What
 // became of each file is returned, and recorded as Reverted.
 func (a *Attachment) Rollback(ctx context.Context, after Pos, messages, files bool) ([]RevertedFile, error) {
+	if err := a.command(ctx); err != nil {
+		return nil, err
+	}
 	if id := a.State().Turn; id != "" {
 		return nil, &BusyError{id}
 	}
 	var changes []Diff
+	var workspace Files
 	if files {
 		var err error
 		if changes, err = a.s.changesBehind(ctx, after); err != nil {
 			return nil, err
+		}
+	}
+	if len(changes) > 0 { // before anything is hidden
+		prof, err := a.s.g.Profile(ctx, a.s.meta.Roots)
+		if err != nil {
+			return nil, err
+		}
+		if workspace = prof.Files; workspace == nil {
+			return nil, errors.New("undo changes of files: there are no tools for files here")
 		}
 	}
 	if messages {
@@ -71,17 +84,7 @@ func (a *Attachment) Rollback(ctx context.Context, after Pos, messages, files bo
 	if len(changes) == 0 {
 		return nil, nil
 	}
-	if err := a.command(ctx); err != nil {
-		return nil, err
-	}
-	prof, err := a.s.g.Profile(ctx, a.s.meta.Roots)
-	if err != nil {
-		return nil, err
-	}
-	if prof.Files == nil {
-		return nil, errors.New("undo changes of files: there are no tools for files here")
-	}
-	done := prof.Files.Undo(ctx, a.s.meta, host{a.s}.Editor(), changes)
+	done := workspace.Undo(ctx, a.s.meta, host{a.s}.Editor(), changes)
 	return done, a.change(context.WithoutCancel(ctx), func(*State) Event { return Reverted{Files: done, By: a.client.Name} })
 }
 

@@ -87,32 +87,62 @@ func (s *Session) load(ctx context.Context) error {
 	return nil
 }
 
-// refold makes the state anew from the effective log, after a truncation.
+// refold makes the state anew from the effective log, after a truncation. What is
+// appended meanwhile is in it.
 func (s *Session) refold(ctx context.Context) error {
-	st := newState()
-	s.mu.Lock()
-	upto, hidden := s.log.written, slices.Clone(s.log.hidden)
-	s.mu.Unlock()
-	for r, err := range s.journal.Read(ctx, Pos{}) {
-		if err != nil {
-			return fmt.Errorf("fold session %s: %w", s.meta.ID, err)
+	st, next := newState(), uint64(1) // next is the first record that st lacks
+	var hidden []span
+	for {
+		s.mu.Lock()
+		if next > 1 && !slices.Equal(hidden, s.log.hidden) { // another truncation came
+			st, next = newState(), 1
 		}
-		if r.Seq >= upto {
-			break
+		if next >= s.log.first {
+			s.refoldLocked(st, next)
+			s.mu.Unlock()
+			return nil
 		}
-		if !slices.ContainsFunc(hidden, func(h span) bool { return h.from <= r.Seq && r.Seq < h.to }) {
-			st.apply(r.Event, r.Time)
+		upto := s.log.written
+		hidden = slices.Clone(s.log.hidden)
+		s.mu.Unlock()
+		for r, err := range s.journal.Read(ctx, Pos{Seq: next}) {
+			if err != nil {
+				return fmt.Errorf("fold session %s: %w", s.meta.ID, err)
+			}
+			if r.Seq >= upto {
+				break
+			}
+			if !covers(hidden, r.Seq) {
+				st.apply(r.Event, r.Time)
+			}
 		}
+		next = upto
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	remembered := s.state.remembered // what a person has decided stays decided
+}
+
+// refoldLocked makes st, which lacks the records from next on, the state.
+func (s *Session) refoldLocked(st State, next uint64) {
+	for i := next - s.log.first; i < uint64(len(s.log.entries)); i++ {
+		e := &s.log.entries[i]
+		if covers(s.log.hidden, s.log.first+i) {
+			continue
+		}
+		ev := e.event
+		if e.run.kind != 0 {
+			ev = e.run.delta(string(e.text))
+		}
+		st.apply(ev, e.at)
+	}
+	st.Meta = s.meta
+	for k, d := range s.state.remembered { // what a person has decided stays decided
+		st.remembered[k] = d
+	}
 	s.state = st
-	s.state.Meta = s.meta
-	for k, d := range remembered {
-		s.state.remembered[k] = d
-	}
-	return nil
+}
+
+// covers reports whether a record is in one of the spans.
+func covers(spans []span, seq uint64) bool {
+	return slices.ContainsFunc(spans, func(h span) bool { return h.from <= seq && seq < h.to })
 }
 
 func (s *Session) skip(p Pos) Pos {
@@ -284,8 +314,18 @@ func (s *Session) wake(readers []*Reader) {
 
 // publish appends events and blocks while every client is far behind.
 func (s *Session) publish(ctx context.Context, events ...Event) error {
+	return s.publishIf(ctx, func() error { return nil }, events...)
+}
+
+// publishIf is publish of what fits behind what is there: the lock is held while
+// that is looked at.
+func (s *Session) publishIf(ctx context.Context, fitLocked func() error, events ...Event) error {
 	s.mu.Lock()
-	if err := s.refusalLocked(); err != nil {
+	err := s.refusalLocked()
+	if err == nil {
+		err = fitLocked()
+	}
+	if err != nil {
 		s.mu.Unlock()
 		return err
 	}

@@ -124,21 +124,29 @@ func (t *Turn) Emit(ctx context.Context, events ...Event) error {
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}
-	return t.s.publish(ctx, events...)
+	return t.s.publishIf(ctx, func() error { return t.fitLocked(events) }, events...)
+}
+
+var errOver = errors.New("the turn is over")
+
+// fitLocked refuses what comes too late: behind the turn's end, or a call's.
+func (t *Turn) fitLocked(events []Event) error {
+	if t.over {
+		return errOver
+	}
+	for _, ev := range events {
+		e, ok := ev.(CallChanged)
+		if was := t.s.state.calls[e.Call.ID].State; ok && !was.To(e.Call.State) {
+			return fmt.Errorf("call %s: it cannot go from %q to %q", e.Call.ID, was, e.Call.State)
+		}
+	}
+	return nil
 }
 
 // may refuses events that are not a back end's to make.
 func (t *Turn) may(ev Event) error {
-	switch e := ev.(type) {
-	case TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, PlanChanged, UsageChanged, TitleChanged, Bound, Notice, Expanded, Compacted, Cited, Moved, Phase:
-		return nil
-	case CallChanged:
-		t.s.mu.Lock()
-		was := t.s.state.calls[e.Call.ID].State
-		t.s.mu.Unlock()
-		if !was.To(e.Call.State) {
-			return fmt.Errorf("call %s: it cannot go from %q to %q", e.Call.ID, was, e.Call.State)
-		}
+	switch ev.(type) {
+	case TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, PlanChanged, UsageChanged, TitleChanged, Bound, Notice, Expanded, Compacted, Cited, Moved, Phase:
 		return nil
 	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Asked, Answered, SettingsChanged, Flagged, Reverted, Truncated, TurnEnded, Unknown:
 	}

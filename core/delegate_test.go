@@ -1,0 +1,738 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// family is a session whose agent hands tasks over, and the sessions that do them.
+type family struct {
+	t      *testing.T
+	g      *core.Gateway
+	store  *coretest.Memory
+	parent *core.Attachment
+
+	mu       sync.Mutex // guards the fields below
+	children []core.SessionID
+	came     []core.Delegated
+	failed   []error
+	followed []string
+}
+
+// kin is what a family is made of. Its children run work; what they call is asked
+// about, with a decision that can be remembered.
+type kin struct {
+	work   runFunc
+	client core.Client
+	task   core.Task // its Agent and Prompt are filled in
+	tasks  int       // that the parent hands over, beside each other; 0: one
+	store  func(core.SessionID, string) error
+	within time.Duration                        // of AskTimeout
+	use    func(context.Context, core.ToolHost) // the tool of that name
+}
+
+// box opens toolsets that keep their host.
+type box func(core.ToolHost) coretest.Tools
+
+func (b box) Open(_ context.Context, h core.ToolHost) (core.Toolset, error) { return b(h), nil }
+
+var asking = core.Client{Name: "tester", Asks: true, Questions: true}
+
+func raise(t *testing.T, k kin) *family {
+	t.Helper()
+	f := &family{t: t, store: coretest.NewMemory()}
+	if k.store != nil {
+		f.store.Before = func(_ context.Context, op string, id core.SessionID) error { return k.store(id, op) }
+	}
+	spawn := func(h core.ToolHost) coretest.Tools {
+		is := core.Spec{Server: core.Native, Name: "spawn", Kind: core.KindOther}
+		use := coretest.Tool{Is: core.Spec{Server: core.Native, Name: "use"}, Runs: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
+			k.use(ctx, h)
+			return core.Result{}, nil
+		}}
+		return coretest.Tools{touch, use, coretest.Tool{Is: is, Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
+			return f.spawn(ctx, h, inv, k.task)
+		}}}
+	}
+	prof := &core.Profile{
+		Agents:     []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: f.hand(max(1, k.tasks))}}},
+		Subagents:  []core.Agent{{Name: "explorer", Backend: &coretest.Backend{Run: k.work}}},
+		Toolboxes:  []core.Toolbox{box(spawn)},
+		AskTimeout: k.within,
+		Policy: coretest.Policy(func(c core.Check) core.Verdict {
+			if _, known := c.Remembered["touch"]; known || c.Call.Tool != "touch" {
+				return core.Verdict{Effect: core.Allow, Why: "allowed by a rule"}
+			}
+			return core.Verdict{Effect: core.MustAsk, Why: "it writes", Remember: "touch", RememberText: "touching"}
+		}),
+	}
+	f.g = core.New(core.Config{Store: f.store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+	s, err := f.g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w", Roots: []string{"/w", "/v"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.client.Name == "" {
+		k.client = asking
+	}
+	f.parent = s.Attach(k.client)
+	return f
+}
+
+// spawn hands the task over.
+func (f *family) spawn(ctx context.Context, h core.ToolHost, inv core.Invocation, task core.Task) (core.Result, error) {
+	task.Agent, task.Origin = "explorer", inv.Origin
+	task.Prompt = say("look around").Blocks
+	task.Started = func(id core.SessionID) {
+		f.mu.Lock()
+		f.children = append(f.children, id)
+		f.mu.Unlock()
+		inv.Show(core.Showing{Child: id})
+	}
+	task.Follow = func(r core.Record) {
+		f.mu.Lock()
+		f.followed = append(f.followed, line(r.Event))
+		f.mu.Unlock()
+	}
+	d, err := h.Delegate(ctx, task)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.came, f.failed = append(f.came, d), append(f.failed, err)
+	return core.Result{Blocks: say(d.Text).Blocks, Failed: d.Stop != core.StopEnd}, err
+}
+
+// hand is the parent's turn: n tasks beside each other.
+func (f *family) hand(n int) runFunc {
+	return func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+		errs := make([]error, n)
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() {
+				_, errs[i] = turn.Invoke(ctx, core.Call{ID: turn.NewCall(), Server: core.Native, Tool: "spawn"})
+			})
+		}
+		wg.Wait()
+		return core.StopEnd, errors.Join(errs...)
+	}
+}
+
+// child attaches to the n-th child.
+func (f *family) child(n int, c core.Client) *core.Attachment {
+	f.t.Helper()
+	synctest.Wait()
+	f.mu.Lock()
+	if len(f.children) <= n {
+		f.mu.Unlock()
+		f.t.Fatalf("there are %d children", len(f.children))
+	}
+	id := f.children[n]
+	f.mu.Unlock()
+	s, err := f.g.Open(f.t.Context(), core.Local, id)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return s.Attach(c)
+}
+
+// logOf is all that a session holds now, a line for each record.
+func logOf(t *testing.T, a *core.Attachment) (lines []string) {
+	t.Helper()
+	for _, r := range effective(t, a, a.Head()) {
+		lines = append(lines, line(r.Event))
+	}
+	return lines
+}
+
+// over waits for everything to have ended, and tells how the parent's turn did.
+func (f *family) over() core.TurnEnded {
+	f.t.Helper()
+	synctest.Wait()
+	if st := f.parent.State(); st.Turn != "" || len(st.Asks) > 0 {
+		f.t.Fatalf("the turn has not ended: %+v", st)
+	}
+	var end core.TurnEnded
+	for _, r := range effective(f.t, f.parent, f.parent.Head()) {
+		if e, ok := r.Event.(core.TurnEnded); ok {
+			end = e
+		}
+	}
+	return end
+}
+
+// touches is a child's turn: it calls a tool and says what became of that.
+func touches(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+	res, err := turn.Invoke(ctx, core.Call{ID: turn.NewCall(), Server: core.Native, Tool: "touch"})
+	if err != nil {
+		return "", err
+	}
+	return core.StopEnd, turn.Emit(ctx, core.TextDelta{Message: turn.NewMessage(), Text: res.Blocks[0].(core.Text).Text})
+}
+
+// A task is done in a session of its own, under its parent's settings; what its agent
+// says last comes back.
+func TestDelegate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{
+			task: core.Task{Title: "look", Model: "offline/other"},
+			work: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+				if o := turn.Origin(); o.Client != "session s" || o.Hops != 2 || o.Approvals != core.ApprovalsReadOnly {
+					t.Errorf("origin %+v", o)
+				}
+				if set := turn.Settings(); set != (core.Settings{Agent: "explorer", Model: "offline/other", Effort: "high", Trust: true}) {
+					t.Errorf("settings %+v", set)
+				}
+				m := turn.NewMessage()
+				return core.StopEnd, turn.Emit(ctx, core.TextDelta{Message: m, Text: "first"}, core.TextDelta{Message: turn.NewMessage(), Text: "se"}, core.TextDelta{Message: m, Text: ""})
+			},
+		})
+		defer closeGateway(t, f.g)
+		p := say("go")
+		p.Hops, p.Approvals, p.Settings = 2, core.ApprovalsReadOnly, &core.Settings{Model: "offline/demo", Effort: "high", Trust: true}
+		prompt(t, f.parent, p)
+		if end := f.over(); end.Stop != core.StopEnd {
+			t.Errorf("%+v", end)
+		}
+		c := f.child(0, asking)
+		defer c.Close()
+		if m := c.Session().Meta(); m.Parent != "s" || m.Cwd != "/w" || !slices.Equal(m.Roots, []string{"/w", "/v"}) || m.Principal != core.Local {
+			t.Errorf("%+v", m)
+		}
+		if d := f.came[0]; d.Text != "se" || d.Stop != core.StopEnd || d.Session != c.Session().Meta().ID || f.failed[0] != nil {
+			t.Errorf("%+v, %v", d, f.failed[0])
+		}
+		if st := c.State(); st.Title != "look" {
+			t.Errorf("title %q", st.Title)
+		}
+		wantLines(t, f.followed, logOf(t, c)...)
+		var shown core.SessionID
+		for _, r := range effective(t, f.parent, f.parent.Head()) {
+			if e, ok := r.Event.(core.CallChanged); ok && e.Call.State == core.Succeeded {
+				shown = e.Call.Child
+			}
+		}
+		if shown != c.Session().Meta().ID {
+			t.Errorf("the call shows session %q", shown)
+		}
+	})
+}
+
+// What a child asks is put to its parent's user, about the child's call; the decision
+// is theirs, and holds in the child.
+func TestDelegateApproval(t *testing.T) {
+	for _, test := range []struct {
+		decision core.Decision
+		note     string
+		want     string // that the child's model hears
+		second   bool   // the second call is asked about
+	}{
+		{core.AllowOnce, "", "done", true},
+		{core.AllowSession, "", "done", false},
+		{core.RejectOnce, "not there", "rejected by tester: not there", true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := raise(t, kin{work: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+				if _, err := touches(ctx, turn); err != nil {
+					return "", err
+				}
+				return touches(ctx, turn)
+			}})
+			defer closeGateway(t, f.g)
+			prompt(t, f.parent, say("go"))
+			c := f.child(0, core.Client{Name: "viewer", Role: core.Observe})
+			defer c.Close()
+			pending, inner := f.parent.Pending(), c.Pending()
+			if len(pending) != 1 || len(inner) != 1 {
+				t.Fatalf("pending: %+v, in the child %+v", pending, inner)
+			}
+			q, about := pending[0], pending[0].About
+			if q.Kind != core.AskApproval || q.Text != "it writes" || q.Remember != "touching" || q.Turn == "" || !q.Deadline.Equal(inner[0].Deadline) || about == nil {
+				t.Fatalf("%+v", q)
+			}
+			id := c.Session().Meta().ID
+			if about.ID != q.Call || about.ID != core.CallID(string(id)+"/"+string(inner[0].Call)) || about.Child != id || about.Tool != "touch" || about.State != core.Awaiting {
+				t.Errorf("about %+v", about)
+			}
+			if !strings.HasPrefix(about.Title, "explorer: ") {
+				t.Errorf("title %q", about.Title)
+			}
+			if err := f.parent.Decide(t.Context(), q.ID, test.decision, test.note); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if again := f.parent.Pending(); len(again) > 0 != test.second {
+				t.Fatalf("the second call: %+v", again)
+			} else if test.second {
+				if err := f.parent.Decide(t.Context(), again[0].ID, test.decision, test.note); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.over()
+			if d := f.came[0]; d.Text != test.want {
+				t.Errorf("the child's model heard %q", d.Text)
+			}
+			for _, r := range effective(t, c, c.Head()) {
+				if e, ok := r.Event.(core.Answered); ok && (e.Reply.By != "tester" || e.Reply.Decision != test.decision) {
+					t.Errorf("in the child: %+v", e.Reply)
+				}
+			}
+		})
+	}
+}
+
+// The child's question is withdrawn at the parent when somebody settles it in the
+// child's own session, and the other way round.
+func TestDelegateDecidedInTheChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{work: touches})
+		defer closeGateway(t, f.g)
+		prompt(t, f.parent, say("go"))
+		c := f.child(0, core.Client{Name: "another", Asks: true})
+		defer c.Close()
+		q := f.parent.Pending()[0]
+		if err := c.Decide(t.Context(), c.Pending()[0].ID, core.AllowOnce, ""); err != nil {
+			t.Fatal(err)
+		}
+		f.over()
+		if err := f.parent.Decide(t.Context(), q.ID, core.RejectOnce, ""); !errors.Is(err, core.ErrNotAsked) {
+			t.Errorf("a decision that comes too late: %v", err)
+		}
+		if d := f.came[0]; d.Text != "done" {
+			t.Errorf("%+v", d)
+		}
+		got := logOf(t, f.parent)
+		if !slices.Contains(got, "Answered canceled") {
+			t.Errorf("the parent's log:\n%s", strings.Join(got, "\n"))
+		}
+	})
+}
+
+// Where the parent has nobody who could be asked, the child's call is rejected and
+// says why: at once, and when the last one leaves.
+func TestDelegateAlone(t *testing.T) {
+	for _, leaves := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := raise(t, kin{work: touches, client: core.Client{Name: "tester", Asks: leaves}})
+			defer closeGateway(t, f.g)
+			prompt(t, f.parent, say("go"))
+			want := "rejected: it writes, and nobody is attached who could be asked"
+			if leaves {
+				synctest.Wait()
+				f.parent.Close()
+				want = "rejected: it writes, and the client that could decide has left"
+			}
+			f.over()
+			if d := f.came[0]; d.Text != want {
+				t.Errorf("%+v", d)
+			}
+		})
+	}
+}
+
+// What nobody answers expires in both.
+func TestDelegateExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{work: touches, within: time.Minute})
+		defer closeGateway(t, f.g)
+		prompt(t, f.parent, say("go"))
+		<-time.After(time.Minute + time.Second)
+		f.over()
+		if d := f.came[0]; d.Text != "rejected: nobody answered within 1m0s" {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+// A question is put to the parent's user as it is.
+func TestDelegateQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{work: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+			r, err := turn.Ask(ctx, core.Ask{Text: "which one?", Options: []core.Option{{ID: "a", Label: "A"}}, Freeform: true})
+			if err != nil {
+				return "", err
+			}
+			return core.StopEnd, turn.Emit(ctx, core.TextDelta{Message: turn.NewMessage(), Text: fmt.Sprint(r.Outcome, r.Option, r.By)})
+		}})
+		defer closeGateway(t, f.g)
+		prompt(t, f.parent, say("go"))
+		synctest.Wait()
+		pending := f.parent.Pending()
+		if len(pending) != 1 || pending[0].Kind != core.AskQuestion || pending[0].Text != "which one?" || len(pending[0].Options) != 1 || !pending[0].Freeform || pending[0].About != nil {
+			t.Fatalf("%+v", pending)
+		}
+		if err := f.parent.Answer(t.Context(), pending[0].ID, core.Reply{Outcome: core.OutcomeAnswered, Option: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		f.over()
+		if d := f.came[0]; d.Text != "answeredatester" {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+// hangs is a child's turn that waits to be stopped, at a call that is asked about.
+func hangs(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = touches(ctx, turn) })
+	defer wg.Wait()
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// A cancel of the parent's turn ends the child's as cancelled, and leaves nothing
+// that waits or runs.
+func TestDelegateCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{work: hangs})
+		defer closeGateway(t, f.g)
+		prompt(t, f.parent, say("go"))
+		c := f.child(0, core.Client{Name: "viewer"})
+		defer c.Close()
+		if len(f.parent.Pending()) != 1 {
+			t.Fatal("nothing waits")
+		}
+		if err := f.parent.Cancel(t.Context(), "", nil); err != nil {
+			t.Fatal(err)
+		}
+		if end := f.over(); end.Stop != core.StopCanceled {
+			t.Errorf("%+v", end)
+		}
+		got := logOf(t, c)
+		if last := got[len(got)-1]; last != "TurnEnded cancelled" {
+			t.Errorf("the child:\n%s", strings.Join(got, "\n"))
+		}
+		if st := c.State(); st.Turn != "" || len(st.Asks) > 0 {
+			t.Errorf("the child: %+v", st)
+		}
+		if !errors.Is(f.failed[0], core.ErrCanceled) {
+			t.Errorf("%v", f.failed[0])
+		}
+		if _, err := c.Prompt(t.Context(), say("another one")); err != nil { // it goes on to be a session
+			t.Error(err)
+		}
+	})
+}
+
+// A cancel of the child's own turn ends the task, and not the parent's turn.
+func TestDelegateCanceledInTheChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{work: hangs})
+		defer closeGateway(t, f.g)
+		prompt(t, f.parent, say("go"))
+		c := f.child(0, core.Client{Name: "another"})
+		defer c.Close()
+		if err := c.Cancel(t.Context(), "", nil); err != nil {
+			t.Fatal(err)
+		}
+		if end := f.over(); end.Stop != core.StopEnd || f.came[0].Stop != core.StopCanceled || f.failed[0] != nil {
+			t.Errorf("%+v; %+v, %v", end, f.came[0], f.failed[0])
+		}
+	})
+}
+
+// A child that is deleted while it works ends its task.
+func TestDelegateDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{work: hangs})
+		defer closeGateway(t, f.g)
+		prompt(t, f.parent, say("go"))
+		c := f.child(0, core.Client{Name: "another"})
+		c.Close()
+		if err := f.g.Delete(t.Context(), core.Local, c.Session().Meta().ID); err != nil {
+			t.Fatal(err)
+		}
+		if end := f.over(); end.Stop != core.StopEnd {
+			t.Errorf("%+v", end)
+		}
+		if d, err := f.came[0], f.failed[0]; d.Stop != core.StopCanceled && err == nil {
+			t.Errorf("%+v, %v", d, err)
+		}
+	})
+}
+
+// A gateway that closes while a task is on its way ends both turns, and waits for
+// everything.
+func TestDelegateWhileClosing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{work: hangs, tasks: 3})
+		prompt(t, f.parent, say("go"))
+		synctest.Wait()
+		closeGateway(t, f.g)
+		if len(f.came) != 3 {
+			t.Fatalf("%d tasks have ended", len(f.came))
+		}
+		for i, err := range f.failed { // whichever of the two sessions was closed first
+			if !errors.Is(err, core.ErrShutdown) && !errors.Is(err, core.ErrClosed) && !strings.Contains(f.came[i].Err, core.ErrShutdown.Error()) {
+				t.Errorf("%+v, %v", f.came[i], err)
+			}
+		}
+		again := core.New(core.Config{Store: f.store, Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
+		defer closeGateway(t, again)
+		for _, id := range append(f.children, "s") {
+			s, err := again.Open(t.Context(), core.Local, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := s.Attach(core.Client{Name: "later"})
+			got := logOf(t, a)
+			if last := got[len(got)-1]; !strings.HasPrefix(last, "TurnEnded ") || strings.Contains(last, "interrupted") {
+				t.Errorf("session %s:\n%s", id, strings.Join(got, "\n"))
+			}
+			a.Close()
+		}
+	})
+}
+
+// Tasks beside each other have their own sessions and questions.
+func TestDelegateTwo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{work: touches, tasks: 2})
+		defer closeGateway(t, f.g)
+		prompt(t, f.parent, say("go"))
+		synctest.Wait()
+		pending := f.parent.Pending()
+		if len(pending) != 2 || pending[0].Call == pending[1].Call {
+			t.Fatalf("%+v", pending)
+		}
+		for i, d := range []core.Decision{core.AllowOnce, core.RejectOnce} {
+			if err := f.parent.Decide(t.Context(), pending[i].ID, d, ""); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if n := len(f.parent.Pending()); n != 1-i {
+				t.Errorf("%d questions are left", n)
+			}
+		}
+		f.over()
+		got := []string{f.came[0].Text, f.came[1].Text}
+		if !slices.Equal(got, []string{"done", "rejected by tester"}) || f.came[0].Session == f.came[1].Session {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// A task that was handed over hands over none.
+func TestDelegateDeeper(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{work: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+			res, err := turn.Invoke(ctx, core.Call{ID: turn.NewCall(), Server: core.Native, Tool: "spawn"})
+			if err != nil {
+				return "", err
+			}
+			return core.StopEnd, turn.Emit(ctx, core.TextDelta{Message: turn.NewMessage(), Text: res.Blocks[0].(core.Text).Text})
+		}})
+		defer closeGateway(t, f.g)
+		prompt(t, f.parent, say("go"))
+		f.over()
+		if d := f.came[1]; !strings.Contains(d.Text, "cannot hand over more") || len(f.children) != 1 {
+			t.Errorf("%+v", f.came)
+		}
+	})
+}
+
+// The child's editor is the parent's, and is asked in the parent's name.
+func TestDelegateEditor(t *testing.T) {
+	calls := map[string]core.EditorCall{
+		"ReadFile": core.ReadFile{}, "WriteFile": core.WriteFile{}, "StatFile": core.StatFile{}, "GlobFiles": core.GlobFiles{}, "ReadBytes": core.ReadBytes{},
+		"Diagnose": core.Diagnose{}, "Locate": core.Locate{}, "OpenTerminal": core.OpenTerminal{}, "AwaitTerminal": core.AwaitTerminal{},
+		"PeekTerminal": core.PeekTerminal{}, "CloseTerminal": core.CloseTerminal{},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		e := &recorder{}
+		f := raise(t, kin{
+			client: core.Client{Name: "tester", Editor: e},
+			use: func(ctx context.Context, h core.ToolHost) {
+				lent := h.Editor()
+				if !lent.Caps().ReadFile || lent.Caps().WriteFile {
+					t.Errorf("caps %+v", lent.Caps())
+				}
+				for name, c := range calls {
+					if reply, err := lent.Do(ctx, c); err != nil || reply != (core.FileText{Text: "text"}) {
+						t.Errorf("%s: %v, %v", name, reply, err)
+					}
+				}
+			},
+			work: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+				_, err := turn.Invoke(ctx, core.Call{ID: turn.NewCall(), Server: core.Native, Tool: "use"})
+				return core.StopEnd, err
+			},
+		})
+		defer closeGateway(t, f.g)
+		prompt(t, f.parent, say("go"))
+		f.over()
+		if len(e.got) != len(calls) {
+			t.Errorf("%d calls reached the editor", len(e.got))
+		}
+		for _, c := range e.got {
+			if id := sessionOf(c); id != "s" {
+				t.Errorf("%T is asked for session %q", c, id)
+			}
+		}
+	})
+}
+
+// recorder is an editor that keeps what it is asked.
+type recorder struct{ got []core.EditorCall }
+
+func (*recorder) Caps() core.EditorCaps { return core.EditorCaps{ReadFile: true} }
+
+func (r *recorder) Do(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
+	r.got = append(r.got, c)
+	return core.FileText{Text: "text"}, nil
+}
+
+func sessionOf(c core.EditorCall) core.SessionID {
+	switch c := c.(type) {
+	case core.ReadFile:
+		return c.Session
+	case core.WriteFile:
+		return c.Session
+	case core.StatFile:
+		return c.Session
+	case core.GlobFiles:
+		return c.Session
+	case core.ReadBytes:
+		return c.Session
+	case core.Diagnose:
+		return c.Session
+	case core.Locate:
+		return c.Session
+	case core.OpenTerminal:
+		return c.Session
+	case core.AwaitTerminal:
+		return c.Session
+	case core.PeekTerminal:
+		return c.Session
+	case core.CloseTerminal:
+		return c.Session
+	}
+	return ""
+}
+
+// A child that cannot be stored fails its task; a parent that cannot be stored ends
+// the child's work before its next effect.
+func TestDelegateStoreFails(t *testing.T) {
+	full := errors.New("no space left on device")
+	for _, parent := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			broken := false
+			f := raise(t, kin{work: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+				stop, err := touches(ctx, turn)
+				select {
+				case <-time.After(time.Second): // what is written has been
+				case <-ctx.Done():
+				}
+				return stop, err
+			}, store: func(id core.SessionID, op string) error {
+				if broken && op == "write" && (id == "s") == parent {
+					return full
+				}
+				return nil
+			}})
+			prompt(t, f.parent, say("go"))
+			synctest.Wait()
+			broken = true
+			if err := f.parent.Decide(t.Context(), f.parent.Pending()[0].ID, core.AllowOnce, ""); err != nil != parent {
+				t.Errorf("the decision: %v", err)
+			}
+			<-time.After(2 * time.Second)
+			end := f.over()
+			if parent && (end.Stop != core.StopError || !strings.Contains(end.Err, "no space left")) {
+				t.Errorf("%+v", end)
+			}
+			if d, err := f.came[0], f.failed[0]; parent && err == nil || !parent && (d.Stop != core.StopError || !strings.Contains(d.Err, "no space left") || err != nil) {
+				t.Errorf("%+v, %v", d, err)
+			}
+			if !parent && end.Stop != core.StopEnd {
+				t.Errorf("%+v", end)
+			}
+			broken = false
+			_ = f.g.Close(t.Context())
+		})
+	}
+}
+
+// A child that cannot be made is an error of the call, and the turn goes on.
+func TestDelegateNoChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{store: func(id core.SessionID, op string) error {
+			if op == "create" && id != "s" {
+				return errors.New("no space left on device")
+			}
+			return nil
+		}})
+		defer closeGateway(t, f.g)
+		prompt(t, f.parent, say("go"))
+		if end := f.over(); end.Stop != core.StopEnd || f.failed[0] == nil || !strings.Contains(f.failed[0].Error(), "no space left") {
+			t.Errorf("%+v, %v", end, f.failed)
+		}
+	})
+}
+
+// What a tool shows while it runs is told; what comes when its call has ended is not,
+// however close the two are.
+func TestShow(t *testing.T) {
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			var late sync.WaitGroup
+			shows := coretest.Tool{Is: core.Spec{Server: core.Native, Name: "touch", Title: "Touch"}, Runs: func(_ context.Context, inv core.Invocation) (core.Result, error) {
+				inv.Show(core.Showing{Title: "half", Content: []core.Block{core.Text{Text: "50 %"}}})
+				inv.Show(core.Showing{Child: "child", Meta: []byte(`{"n":1}`)})
+				for range 4 {
+					late.Go(func() {
+						for range 10 {
+							inv.Show(core.Showing{Title: "late"})
+						}
+					})
+				}
+				return core.Result{Blocks: say("ok").Blocks}, nil
+			}}
+			g, a := open(t, call, coretest.Always(core.Verdict{Effect: core.Allow}), shows)
+			defer closeGateway(t, g)
+			id := prompt(t, a, say("go"))
+			r := a.Read(core.Pos{})
+			defer r.Close()
+			var calls []core.Call
+			for over := false; !over; {
+				records, err := r.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, rec := range records {
+					if e, ok := rec.Event.(core.CallChanged); ok {
+						calls = append(calls, e.Call)
+					}
+					e, ok := rec.Event.(core.TurnEnded)
+					over = over || ok && e.Turn == id
+				}
+			}
+			late.Wait()
+			synctest.Wait()
+			if more := effective(t, a, a.Head()); len(calls) < 5 || !isEnd(more[len(more)-1]) {
+				t.Fatalf("%d changes; last %+v", len(calls), more[len(more)-1])
+			}
+			half, child, last := calls[3], calls[4], calls[len(calls)-1]
+			if half.Title != "half" || half.State != core.Running || len(half.Content) != 1 || child.Child != "child" || child.Title != "half" || len(child.Content) != 1 {
+				t.Errorf("%+v\n%+v", half, child)
+			}
+			if last.State != core.Succeeded || last.Child != "child" || string(last.Meta) != `{"n":1}` || !slices.Equal(last.Content, say("ok").Blocks) {
+				t.Errorf("%+v", last)
+			}
+			for _, c := range calls[:len(calls)-1] {
+				if c.State.Ended() {
+					t.Errorf("something came behind the end: %+v", calls)
+				}
+			}
+		})
+	}
+}
+
+func isEnd(r core.Record) bool { _, ok := r.Event.(core.TurnEnded); return ok }
