@@ -400,11 +400,15 @@ func TestOverflow(t *testing.T) {
 			[]string{"compacted by itself: I looked.", "text Seen.", "ended end_turn"},
 		},
 		{
-			"it does not help", coretest.Answer{Err: long}, coretest.Answer{}.Say("I looked."),
+			"it does not help",
+			coretest.Answer{Err: long},
+			coretest.Answer{}.Say("I looked."),
 			[]string{"compacted by itself: I looked.", "ended error " + long.Error()},
 		},
 		{
-			"there is no summary", coretest.Answer{}, coretest.Answer{Err: errors.New("no power")},
+			"there is no summary",
+			coretest.Answer{},
+			coretest.Answer{Err: errors.New("no power")},
 			[]string{"warning: The conversation nearly fills the model's window, and could not be summed up to make room: no power", "ended error " + long.Error()},
 		},
 	} {

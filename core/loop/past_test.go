@@ -38,7 +38,8 @@ func TestPast(t *testing.T) {
 		},
 		"between calls": {
 			[]core.Event{
-				started("1", "hi"), call("c1", core.Proposed, args("{}")), call("c1", core.Running), call("c1", core.Succeeded), core.Steered{Turn: "1", Prompt: words("faster")},
+				started("1", "hi"), call("c1", core.Proposed, args("{}")), call("c1", core.Running), call("c1", core.Succeeded),
+				core.Steered{Turn: "1", Prompt: words("faster")},
 				compacted("1", true), call("c2", core.Proposed, args("{}")), call("c2", core.Running), call("c2", core.Succeeded, content(core.Text{Text: "ok"})),
 			},
 			[]string{quoted(work, "hi", "faster"), `assistant: c2=look({})`, `tool: c2=look "ok"`},
@@ -61,7 +62,9 @@ func TestPast(t *testing.T) {
 		"refused": {
 			[]core.Event{
 				started("1", "hi"), text("m1", "hello"), ended("1", core.StopEnd),
-				started("2", "bad"), call("c1", core.Proposed, args("{}")), call("c1", core.Succeeded), core.Steered{Turn: "2", Prompt: words("please")}, text("m2", "I will not"), ended("2", core.StopRefusal),
+				started("2", "bad"), call("c1", core.Proposed, args("{}")), call("c1", core.Succeeded),
+				core.Steered{Turn: "2", Prompt: words("please")},
+				text("m2", "I will not"), ended("2", core.StopRefusal),
 				started("3", "good"),
 			},
 			[]string{`user: "hi"`, `assistant: "hello"`, `user: "good"`},
@@ -74,8 +77,11 @@ func TestPast(t *testing.T) {
 		},
 		"taken back": {
 			[]core.Event{
-				started("1", "hi"), text("m1", "hello"), ended("1", core.StopEnd), core.Reverted{Files: []core.RevertedFile{{Path: "/w/a"}, {Path: "/w/b"}}}, core.Moved{To: "x"},
-				core.Cited{Link: core.Link{URI: "http://x"}}, started("2", "and?"),
+				started("1", "hi"), text("m1", "hello"), ended("1", core.StopEnd),
+				core.Reverted{Files: []core.RevertedFile{{Path: "/w/a"}, {Path: "/w/b"}}},
+				core.Moved{To: "x"},
+				core.Cited{Link: core.Link{URI: "http://x"}},
+				started("2", "and?"),
 			},
 			[]string{`user: "hi"`, `assistant: "hello"`, quoted(took, "and?")},
 		},
@@ -85,7 +91,8 @@ func TestPast(t *testing.T) {
 		},
 		"taken back while a call runs": {
 			[]core.Event{
-				started("1", "hi"), call("c1", core.Proposed, args("{}")), core.Reverted{Files: []core.RevertedFile{{Path: "/w/a"}, {Path: "/w/b"}}},
+				started("1", "hi"), call("c1", core.Proposed, args("{}")),
+				core.Reverted{Files: []core.RevertedFile{{Path: "/w/a"}, {Path: "/w/b"}}},
 				call("c1", core.Succeeded, content(core.Text{Text: "ok"})), text("m1", "so"),
 			},
 			[]string{`user: "hi"`, `assistant: c1=look({})`, `tool: c1=look "ok"`, quoted(took), `assistant: "so"`},
