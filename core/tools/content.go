@@ -32,7 +32,8 @@ type content struct {
 	exists bool
 	text   string
 	mode   fs.FileMode
-	buffer bool // it is what the editor has, which may not be on the disk yet
+	buffer bool   // it is what the editor has, which may not be on the disk yet
+	count  uint64 // of the editor's, which changes with the text; 0: it counts none
 }
 
 // same reports whether two looks at a file saw the same.
@@ -47,11 +48,11 @@ func (s *toolset) current(ctx context.Context, p place) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	if text, ok := s.buffer(ctx, p, 0, 0); ok && (c.exists || text != "") {
-		if len(text) > maxText {
+	if b, ok := s.buffer(ctx, p, 0, 0); ok && (c.exists || b.Text != "") {
+		if len(b.Text) > maxText {
 			return content{}, explain(p, errTooLarge)
 		}
-		return content{exists: true, text: text, mode: c.mode, buffer: true}, nil
+		return content{exists: true, text: b.Text, mode: c.mode, buffer: true, count: b.Version}, nil
 	}
 	return c, context.Cause(ctx)
 }
@@ -98,23 +99,6 @@ func isBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), sniffed)], 0) >= 0
 }
 
-// buffer asks the editor for a file's text; ok is false when there is no editor
-// for that, or it does not have the file.
-func (s *toolset) buffer(ctx context.Context, p place, line, limit int) (text string, ok bool) {
-	e := s.host.Editor()
-	if e == nil || p.spill || !e.Caps().ReadFile {
-		return "", false
-	}
-	ctx, stop := context.WithTimeout(ctx, editorWait)
-	defer stop()
-	reply, err := e.Do(ctx, core.ReadFile{Session: s.host.Meta().ID, Path: p.name, Line: line, Limit: limit})
-	if err != nil {
-		return "", false
-	}
-	t, ok := reply.(core.FileText)
-	return t.Text, ok
-}
-
 // errChanged says that what was approved no longer fits.
 var errChanged = errors.New("it has changed since this call was previewed, so nothing was written: read it again")
 
@@ -132,6 +116,7 @@ func (s *toolset) replace(ctx context.Context, p place, seen content, text strin
 		return explain(p, err)
 	}
 	defer h.close()
+	s.saw(p, 0) // what comes of it in the editor is another version
 	if done, err := s.throughEditor(ctx, p, text); done || err != nil {
 		return err
 	}

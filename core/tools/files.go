@@ -54,7 +54,7 @@ func (b borrowed) Editor() core.Editor { return b.editor }
 
 // desk is a toolset for one call; close gives its roots back.
 func desk(m core.Meta, e core.Editor) *toolset {
-	return &toolset{host: borrowed{meta: m, editor: e}, roots: map[string]*root{}, steps: map[stepKey]*step{}}
+	return &toolset{host: borrowed{meta: m, editor: e}, roots: map[string]*root{}, steps: map[stepKey]*step{}, versions: map[string]uint64{}}
 }
 
 func deskOf(roots []string) *toolset {

@@ -89,6 +89,9 @@ func checkGlob(name, pattern string) (string, error) {
 }
 
 func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Result, error) {
+	if found, ok := s.globbed(ctx, p, pattern); ok {
+		return globResult(found, p, pattern), nil
+	}
 	w, done, err := s.walkFrom(p)
 	if err != nil {
 		return core.Result{}, err
@@ -116,6 +119,18 @@ func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Resul
 		return text("no files match "+visible(pattern)+visibleIn(p), notes(closed)), nil
 	}
 	return text(out.String(), notes(note(found > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", found-maxFound)), closed)), nil
+}
+
+// globResult shows what an editor found.
+func globResult(found []string, p place, pattern string) core.Result {
+	if len(found) == 0 {
+		return text("no files match " + visible(pattern) + visibleIn(p))
+	}
+	var out strings.Builder
+	for _, name := range found[:min(len(found), maxFound)] {
+		out.WriteString(visible(name) + "\n")
+	}
+	return text(out.String(), notes(note(len(found) > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", len(found)-maxFound))))
 }
 
 // below tells which folders can hold something that a pattern matches.

@@ -110,10 +110,15 @@ func explain(p place, err error) error {
 }
 
 func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, error) {
+	st, asked := s.stat(ctx, p)
+	if asked && st.Exists && st.Dir {
+		return core.Result{}, explain(p, errFolder)
+	}
+	gone := asked && !st.Exists
 	h, err := s.reach(p, false)
 	if err != nil {
 		if missing(err) {
-			return s.readUnsaved(ctx, p, lines)
+			return s.readUnsaved(ctx, p, lines, gone)
 		}
 		return core.Result{}, explain(p, err)
 	}
@@ -121,7 +126,7 @@ func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, e
 	f, info, err := h.regular()
 	if err != nil {
 		if missing(err) {
-			return s.readUnsaved(ctx, p, lines)
+			return s.readUnsaved(ctx, p, lines, gone)
 		}
 		return core.Result{}, explain(p, err)
 	}
@@ -134,6 +139,9 @@ func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, e
 	}
 	head = head[:n]
 	if mime := imageType(head); mime != "" {
+		if data, ok := s.picture(ctx, p); ok {
+			return core.Result{Blocks: []core.Block{data}}, nil
+		}
 		return readImage(p, f, head, mime)
 	}
 	if isBinary(head) {
@@ -145,8 +153,16 @@ func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, e
 	return newExcerptor(io.MultiReader(bytes.NewReader(head), f), lines).excerpt(ctx, p)
 }
 
-// readUnsaved reads what exists only in the editor.
-func (s *toolset) readUnsaved(ctx context.Context, p place, lines span) (core.Result, error) {
+// readUnsaved reads what exists only in the editor; gone says that it does not.
+func (s *toolset) readUnsaved(ctx context.Context, p place, lines span, gone bool) (core.Result, error) {
+	if gone {
+		return core.Result{}, explain(p, fs.ErrNotExist)
+	}
+	if namedPicture(p.name) {
+		if data, ok := s.picture(ctx, p); ok {
+			return core.Result{Blocks: []core.Block{data}}, nil
+		}
+	}
 	if e, ok := s.readBuffer(ctx, p, lines, 0); ok {
 		return e.excerpt(ctx, p)
 	}
@@ -157,12 +173,14 @@ func (s *toolset) readUnsaved(ctx context.Context, p place, lines span) (core.Re
 // are wanted; else for all, since not every editor heeds a range.
 func (s *toolset) readBuffer(ctx context.Context, p place, lines span, size int64) (*excerptor, bool) {
 	if size <= maxBuffer {
-		text, ok := s.buffer(ctx, p, 0, 0)
-		return newExcerptor(strings.NewReader(text), lines), ok
+		b, ok := s.buffer(ctx, p, 0, 0)
+		s.saw(p, b.Version)
+		return newExcerptor(strings.NewReader(b.Text), lines), ok
 	}
-	text, ok := s.buffer(ctx, p, lines.first, lines.count+1)
-	e := newExcerptor(strings.NewReader(text), lines)
-	if strings.Count(text, "\n") <= lines.count+1 { // else it sent everything
+	b, ok := s.buffer(ctx, p, lines.first, lines.count+1)
+	s.saw(p, b.Version)
+	e := newExcerptor(strings.NewReader(b.Text), lines)
+	if strings.Count(b.Text, "\n") <= lines.count+1 { // else it sent everything
 		e.total, e.part = lines.first-1, true
 	}
 	return e, ok

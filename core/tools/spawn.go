@@ -17,10 +17,7 @@ type Subagent struct {
 	MaxSteps    int    // calls that it may make, to be shown; 0: no bound is shown
 }
 
-// spawnMeta is the key of what clients may show of a task that runs.
-const spawnMeta = "dragoman/subagent"
-
-// spawning is the progress of a task.
+// spawning is the progress of a task, for clients that show it: the call's Meta.
 type spawning struct {
 	Agent    string `json:"agent"`
 	Model    string `json:"model,omitempty"`
@@ -125,7 +122,7 @@ func (sp *spawn) title() string {
 }
 
 func (sp *spawn) meta() json.RawMessage {
-	raw, err := json.Marshal(map[string]spawning{spawnMeta: {sp.agent.Name, sp.model, sp.steps, sp.agent.MaxSteps}})
+	raw, err := json.Marshal(spawning{sp.agent.Name, sp.model, sp.steps, sp.agent.MaxSteps})
 	if err != nil {
 		return nil
 	}

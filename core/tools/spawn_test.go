@@ -61,7 +61,7 @@ func TestSpawn(t *testing.T) {
 		if sh.Child != "" {
 			child = sh.Child
 		}
-		if !strings.Contains(string(sh.Meta), `"dragoman/subagent":{"agent":"explorer","model":"p/m","step":`) {
+		if !strings.Contains(string(sh.Meta), `{"agent":"explorer","model":"p/m","step":`) {
 			t.Errorf("meta %s", sh.Meta)
 		}
 	}

@@ -46,7 +46,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 	s := &toolset{
 		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace, most: b.most, net: b.net,
 		changed: make(chan struct{}, 1), // what is to be said is said by one
-		roots:   map[string]*root{}, steps: map[stepKey]*step{},
+		roots:   map[string]*root{}, steps: map[stepKey]*step{}, versions: map[string]uint64{},
 	}
 	s.jobs = &jobs{host: host}
 	for _, t := range []struct {
@@ -93,6 +93,9 @@ type toolset struct {
 	shut  bool
 	roots map[string]*root // by path as in Meta.Roots
 	steps map[stepKey]*step
+	// versions are the editor's numbers of the texts that read_file saw last, by real
+	// path.
+	versions map[string]uint64
 	// listed is what Tools listed last, to tell whether it still holds.
 	listed string
 }

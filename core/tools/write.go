@@ -40,6 +40,9 @@ func (s *toolset) prepareWrite(ctx context.Context, a *args) (*step, error) {
 		return nil, err
 	}
 	was, err := s.current(ctx, p)
+	if err == nil {
+		err = s.fresh(p, was)
+	}
 	if err != nil && !p.outside(core.OpWrite) {
 		return nil, err
 	}
@@ -156,6 +159,9 @@ func (s *toolset) edited(ctx context.Context, p place, e edit) (was content, now
 	}
 	if !was.exists {
 		return was, "", fmt.Errorf("there is no %s: use write_file to create it", visible(p.show))
+	}
+	if err := s.fresh(p, was); err != nil {
+		return was, "", err
 	}
 	now, err = e.apply(was.text)
 	if err == nil && len(now) > maxText {

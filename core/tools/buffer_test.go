@@ -1,0 +1,124 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/core"
+)
+
+// An editor that counts versions has what changed since the read refused.
+func TestVersions(t *testing.T) {
+	b := newBed(t)
+	path := b.put("a.txt", "one\n")
+	text := core.FileText{Text: "one\n", Version: 3}
+	w := &window{caps: core.EditorCaps{ReadFile: true}}
+	w.do = func(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
+		if c, ok := c.(core.ReadFile); ok && c.Path != path {
+			return nil, errors.New("not open")
+		}
+		return text, nil
+	}
+	b.editor = w
+	// What was never read is not held against anybody.
+	b.ok("edit_file", m{"path": "a.txt", "old": "one", "new": "two"})
+	text = core.FileText{Text: "two\n", Version: 4}
+	b.ok("read_file", m{"path": "a.txt"})
+	text = core.FileText{Text: "two, typed on\n", Version: 5}
+	b.fails("edit_file", m{"path": "a.txt", "old": "two", "new": "three"}, "changed since it was read")
+	b.fails("write_file", m{"path": "a.txt", "content": "three"}, "changed since it was read")
+	b.ok("read_file", m{"path": "a.txt"})
+	b.ok("edit_file", m{"path": "a.txt", "old": "two", "new": "three"})
+	// After a change of ours the editor has another version, and rightly so.
+	text = core.FileText{Text: b.get("a.txt"), Version: 6}
+	b.ok("edit_file", m{"path": "a.txt", "old": "three", "new": "four"})
+	// Editors that count none, and files that they do not have, are as before.
+	text = core.FileText{Text: "five\n", Version: 7}
+	b.ok("read_file", m{"path": "a.txt"})
+	text.Version = 0
+	b.ok("edit_file", m{"path": "a.txt", "old": "five", "new": "six"})
+}
+
+// What an editor knows of files wins over the disk; whatever it fails at is done
+// here.
+func TestEditorFiles(t *testing.T) {
+	b := newBed(t)
+	pic := "\x89PNG\r\n\x1a\n"
+	disk := b.put("disk.png", pic+"disk")
+	b.put("a.txt", "on the disk\n")
+	b.put("sub/b.txt", "b\n")
+	b.put("sub[1]/c.txt", "c\n")
+	out := b.put(filepath.Join(b.away, "b.txt"), "")
+	all := core.EditorCaps{ReadFile: true, Stat: true, Glob: true, ReadBytes: true}
+	w := &window{caps: all}
+	var fail error
+	stats := map[string]core.FileStat{}
+	w.do = func(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
+		if fail != nil {
+			return nil, fail
+		}
+		switch c := c.(type) {
+		case core.StatFile:
+			return stats[c.Path], nil
+		case core.ReadBytes:
+			return core.FileBytes{Data: []byte(pic + "editor")}, nil
+		case core.GlobFiles:
+			return core.FilePaths{Paths: []string{out, filepath.Join(b.dir, "sub", "new.txt"), "sub/b.txt", "a.txt", "../app-evil/b.txt", "/etc/passwd", "sub/b.txt", "\x00"}}, nil
+		case core.ReadFile:
+			return core.FileText{Text: "in the editor\n"}, nil
+		}
+		return core.Done{}, nil
+	}
+	b.editor = w
+	image := func(path string) string {
+		t.Helper()
+		inv, _, err := b.preview("read_file", m{"path": path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := b.tool("read_file").Run(t.Context(), inv)
+		if err != nil || res.Failed {
+			return "failed: " + said(res)
+		}
+		img, _ := res.Blocks[0].(core.Image)
+		return strings.TrimPrefix(string(img.Data), pic)
+	}
+	if got := image("disk.png"); got != "editor" {
+		t.Errorf("picture of %s", got)
+	}
+	stats[filepath.Join(b.dir, "new.png")] = core.FileStat{Exists: true}
+	if got := image("new.png"); got != "editor" {
+		t.Errorf("picture of %s", got)
+	}
+	b.fails("read_file", m{"path": "absent.txt"}, "there is no absent.txt")
+	stats[filepath.Join(b.dir, "a.txt")] = core.FileStat{Exists: true}
+	if got := b.ok("read_file", m{"path": "a.txt"}); got != "in the editor\n" {
+		t.Errorf("got %q", got)
+	}
+	stats[filepath.Join(b.dir, "a.txt")] = core.FileStat{Exists: true, Dir: true}
+	b.fails("read_file", m{"path": "a.txt"}, "is a folder")
+	if got := b.ok("glob", m{"pattern": "**/*.txt", "path": "sub"}); got != "sub/b.txt\nsub/new.txt\n" {
+		t.Errorf("glob %q", got)
+	}
+	if c := w.calls[len(w.calls)-1]; c != (core.GlobFiles{Session: "s1", Pattern: "sub/**/*.txt"}) {
+		t.Errorf("asked %+v", c)
+	}
+	b.ok("glob", m{"pattern": "*", "path": "sub[1]"})
+	if c := w.calls[len(w.calls)-1]; c != (core.GlobFiles{Session: "s1", Pattern: `sub\[1\]/*`}) {
+		t.Errorf("asked %+v", c)
+	}
+	for _, fail = range []error{errors.New("method not found"), context.DeadlineExceeded} {
+		if got := image("disk.png"); got != "disk" {
+			t.Errorf("picture of %s (%s)", got, disk)
+		}
+		if got := b.ok("read_file", m{"path": "a.txt"}); got != "on the disk\n" {
+			t.Errorf("got %q", got)
+		}
+		if got := b.ok("glob", m{"pattern": "**/*.txt", "path": "sub"}); got != "sub/b.txt\n" {
+			t.Errorf("glob %q", got)
+		}
+	}
+}
