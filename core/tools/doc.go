@@ -1,5 +1,7 @@
-// Package tools is the native tools: files, search, the shell, the plan and
-// questions to the user, as a core.Toolbox.
+// Package tools is the native tools: files, search, the shell and what it runs in
+// the background, pages of the web, what an editor knows, the plan, questions to
+// the user and tasks for other agents, as a core.Toolbox; and the workspace as
+// prompts refer to it, as core.Files.
 //
 // # Vocabulary
 //
@@ -9,6 +11,8 @@
 // A step is what one call is going to do, worked out by Preview and carried out
 // by Run: what was approved is what runs, and nothing is worked out twice.
 // A shelf is a folder, held open, in which one call reads or replaces a file.
+// A job is a command that runs behind its session, on the board. A visit is a
+// command in a terminal of the editor's.
 //
 // # Invariants
 //
@@ -27,16 +31,27 @@
 //   - Text for approval shows every character that could hide: see visible.go.
 //   - A command runs in a session of its own without a terminal; when Run
 //     returns, or soon after we are killed, no process of that session is left.
+//   - A command runs once. Where an editor may have run it in its terminal, it is
+//     not run here as well, whatever became of it there.
+//   - A job belongs to one toolset: no other one lists, reads or ends it, and when
+//     Close returns it has ended.
+//   - A page is fetched from public addresses only. They are checked when the
+//     connection is made, so that neither names nor redirects lead elsewhere.
+//   - What a user refers to is read without asking, so it is judged more strictly:
+//     what a rule denies is not read, nor is a place outside of the roots where
+//     programs keep keys.
 //   - A command's guard outlives neither Run nor us. On Linux the program is
 //     waited for only after its guard was dismissed: while anybody may send a
 //     signal to the group, its number cannot mean another one.
 //
 // # Locks and goroutines
 //
-// A toolset has one mutex, for its maps of roots and of steps; it is not held
-// across any call. Goroutines live within one Run: grep's workers, and for a
-// command the one that starts and waits, the one that reads and the one that
-// hands out; Run waits for them all.
+// A toolset has one mutex, for its maps of roots, steps and versions; it is not
+// held across any call. Goroutines live within one Run: grep's workers, and for a
+// command the one that starts and waits, those that read and those that hand out;
+// Run waits for them all. A job has one of its own, around those of its command;
+// Close waits for it. The list of jobs has a mutex, and each job has one; the
+// second may be taken while the first is held, never the other way round.
 //
 // # Why
 //
@@ -52,6 +67,17 @@
 // An editor's unsaved text wins over the disk for read_file, write_file and
 // edit_file; searching looks at the disk alone, since no protocol lets us
 // search an editor's buffers.
+//
+// A page is reached without the proxies of the environment: a proxy resolves names
+// where nobody can look at what they mean. Who can reach the network through a
+// proxy alone has shell_command.
+//
+// The environment of an editor's terminal is the editor's: secrets in it are the
+// user's own business there. Ours is not passed on.
+//
+// Undo does not ask whether it may: a person has asked for it. It is handed
+// changes that a log tells of, so it keeps to the roots, and to files that are
+// exactly what the last change left.
 //
 // When we are killed we can do nothing any more, so something else must end what
 // our commands started. On Windows the job object ends with our handle on it. On

@@ -120,6 +120,10 @@ func TestGuardedParent(t *testing.T) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for _, line := range strings.Split(commands, "\x1f") {
+		if job, ok := strings.CutPrefix(line, "job:"); ok {
+			all.Go(func() { <-b.begin(m{"command": job}).done })
+			continue
+		}
 		all.Go(func() { b.shellRun(context.Background(), m{"command": line, "timeout_seconds": 60}, nil) })
 	}
 }
@@ -147,6 +151,7 @@ func TestKilled(t *testing.T) {
 		{name: "deep, output closed", commands: []string{`sh -c "sh -c 'sleep %[1]s; true' & sleep %[1]s; true" >/dev/null 2>&1; true`}, sleeps: 2},
 		{name: "ignores signals", commands: []string{`trap "" HUP INT TERM; sleep %[1]s & while :; do sleep %[1]s; done`}, sleeps: 2},
 		{name: "two commands", commands: []string{"sleep %[1]s & sleep %[1]s; true", "sleep %[1]s; true"}, sleeps: 3},
+		{name: "a job", commands: []string{"job:sleep %[1]s & sleep %[1]s; true"}, sleeps: 2},
 		{name: "job control", commands: []string{"set -m; (sleep %[1]s; true) & sleep %[1]s | cat; true"}, linux: true, sleeps: 2},
 		{name: "timeout", commands: []string{`timeout 1000 sh -c "sleep %[1]s & sleep %[1]s; true"; true`}, needs: "timeout", linux: true, sleeps: 2},
 	} {
