@@ -198,7 +198,7 @@ func (p *profile) findModel(want string) (id string, unsure bool, wrong string) 
 		}
 	}
 	if _, err := p.config.FindModel(want); err != nil {
-		return "", false, there + ": " + strings.TrimPrefix(err.Error(), "model ") + ". /model lists those that are known."
+		return "", false, there + ": " + strings.TrimPrefix(err.Error(), "model ") + "\n\n/model lists those that are known."
 	}
 	return want, true, ""
 }
@@ -259,11 +259,28 @@ func (p *profiles) fork(ctx context.Context, t *core.Turn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	id := copied.Meta().ID
-	if err := t.Emit(ctx, core.Moved{To: id, Title: st.Title}); err != nil {
+	id, title := copied.Meta().ID, forkTitle(st.Title, copied.Meta().Forks)
+	there := copied.Attach(core.Client{Name: t.Origin().Client, Principal: t.Meta().Principal})
+	defer there.Close()
+	if err := errors.Join(there.Rename(ctx, title), t.Emit(ctx, core.Moved{To: id, Title: title})); err != nil {
 		return "", err
 	}
 	return "A copy of this session, as it was before this command, is `" + string(id) + "`. " + p.goOn(id) + "\n", nil
+}
+
+// forkTitle is what a copy is called: as its session, and that it is the first,
+// second … copy on its way.
+func forkTitle(title string, forks int) string {
+	suffix := func(n int) string {
+		if n == 1 {
+			return " (fork)"
+		}
+		return fmt.Sprintf(" (fork %d)", n)
+	}
+	if forks > 1 {
+		title = strings.TrimSuffix(title, suffix(forks-1))
+	}
+	return strings.TrimSpace(title + suffix(forks))
 }
 
 // goOn says how to go on in another session where the client does not go there.

@@ -161,11 +161,13 @@ func (p *profiles) load() (*profile, error) {
 		return made, nil
 	}
 	p.loading <- struct{}{}
-	defer func() { <-p.loading }()
-	if made := p.current(); made != nil { // somebody was quicker
-		return made, nil
+	made, tell, err := p.current(), func() {}, error(nil)
+	if made == nil { // else somebody was quicker
+		made, tell, err = p.reload()
 	}
-	return p.reload()
+	<-p.loading
+	tell() // those who hear of it may ask for the profile
+	return made, err
 }
 
 // current is the profile that was made, unless it must be made anew.
@@ -179,8 +181,9 @@ func (p *profiles) current() *profile {
 	return made
 }
 
-// reload reads everything anew. It is called with the loading token.
-func (p *profiles) reload() (*profile, error) {
+// reload reads everything anew. It is called with the loading token; tell is to be
+// called without it.
+func (p *profiles) reload() (made *profile, tell func(), err error) {
 	p.mu.Lock()
 	editor, old, tried := p.editor, p.made, p.tried
 	p.stale, p.tried = false, true
@@ -190,45 +193,43 @@ func (p *profiles) reload() (*profile, error) {
 	for _, f := range config.Files(p.app.env) {
 		seen[f] = seenOf(f)
 	}
-	var made *profile
 	if err == nil {
 		made, err = p.make(config)
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.seen = seen
 	if err != nil {
-		text := err.Error()
-		news := text != p.fault
-		p.fault = text
-		p.mu.Unlock()
-		if old == nil {
-			return nil, err
-		}
-		if !news {
-			return old, nil
-		}
-		p.logs.logger.Error("the configuration is wrong; the one before goes on", zap.String("problem", text))
-		return p.goesOn(old, text), nil
+		return p.goesOnLocked(err)
 	}
 	p.made, p.fault = made, ""
-	p.mu.Unlock()
-	p.took(made, old == nil, tried)
-	if old != nil {
-		old.registry.Close()
-	}
-	return made, nil
+	return made, func() {
+		p.took(made, old == nil, tried)
+		if old != nil {
+			old.registry.Close()
+		}
+	}, nil
 }
 
-// goesOn puts a profile in the place of one that could not be made. What is wrong
-// goes with it.
-func (p *profiles) goesOn(old *profile, fault string) *profile {
-	same := *old
-	same.Fault = fault
-	p.mu.Lock()
+// goesOnLocked is what comes of a mistake: the profile before it goes on, and says
+// so; while there is none, the mistake is the answer.
+func (p *profiles) goesOnLocked(mistake error) (made *profile, tell func(), err error) {
+	text := mistake.Error()
+	news := text != p.fault
+	p.fault = text
+	if p.made == nil {
+		return nil, func() {}, mistake
+	}
+	if !news {
+		return p.made, func() {}, nil
+	}
+	same := *p.made
+	same.Fault = text
 	p.made = &same
-	p.mu.Unlock()
-	p.post(&same)
-	return &same
+	return &same, func() {
+		p.logs.logger.Error("the configuration is wrong; the one before goes on", zap.String("problem", text))
+		p.post(&same)
+	}, nil
 }
 
 // took tells of a profile that is in use from now on: the first one, and whether
@@ -256,7 +257,7 @@ func (p *profiles) post(made *profile) {
 // nativeServer lists our own tools for clients that show what there is.
 func nativeServer(box core.Toolbox) core.ServerItem {
 	item := core.ServerItem{Name: core.Native, Status: "running"}
-	set, err := box.Open(context.Background(), nil) // it touches nothing before a call
+	set, err := box.Open(context.Background(), nobody{}) // it touches nothing before a call
 	if err != nil {
 		item.Status, item.Why = "failed", err.Error()
 		return item
@@ -270,6 +271,12 @@ func nativeServer(box core.Toolbox) core.ServerItem {
 	}
 	return item
 }
+
+// nobody is the host of tools that are only looked at.
+type nobody struct{ core.ToolHost }
+
+// Meta implements core.ToolHost.
+func (nobody) Meta() core.Meta { return core.Meta{} }
 
 // configure takes what an editor sets when it connects, as the lowest layer. Its
 // error says what was left out of it.
@@ -348,7 +355,7 @@ func (p *profiles) close() {
 // make translates a configuration. It opens nothing but the files that agents'
 // instructions refer to.
 func (p *profiles) make(c *configs.Config) (*profile, error) {
-	rules, strict, err := newPolicies(c, p.app.env)
+	rules, strict, err := newPolicies(c, p.app.env, p.logins.path)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"dragoman/configs"
@@ -102,22 +103,26 @@ func (p rights) handsOver(from role, args json.RawMessage) string {
 	return ""
 }
 
-// spawned is the agent that a call of spawn_agent names.
+// spawned is the agent that a call of spawn_agent names, under that very name.
 func spawned(args json.RawMessage) string {
-	var in struct {
-		Agent string `json:"agent"`
-	}
-	if json.Unmarshal(args, &in) != nil || in.Agent == "" {
+	var in map[string]json.RawMessage
+	var name string
+	if json.Unmarshal(args, &in) != nil || json.Unmarshal(in["agent"], &name) != nil || name == "" {
 		return "?" // no agent's name
 	}
-	return in.Agent
+	return name
 }
 
 // newPolicies makes the policy of the configuration's rules, and the same without
-// what allows anything. An error points at the rule in the file.
-func newPolicies(c *configs.Config, env configs.Env) (rules, strict *policy.Policy, err error) {
+// what allows anything. An error points at the rule in the file. Nobody touches the
+// file of the keys that were given (empty: there is none).
+func newPolicies(c *configs.Config, env configs.Env, keys string) (rules, strict *policy.Policy, err error) {
 	var all, others []policy.Rule
 	home := homeOf(env)
+	ours := policy.Rule{Effect: core.Deny, Path: filepath.ToSlash(keys)}
+	if _, err := policy.New(policy.Options{Rules: []policy.Rule{ours}, Home: home}); keys != "" && err == nil {
+		all, others = append(all, ours), append(others, ours)
+	}
 	for _, list := range []struct {
 		effect core.Effect
 		name   string

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dragoman/core"
+)
+
+func (r *room) configure(text string) {
+	r.t.Helper()
+	(&place{}).write(r.t, filepath.Join(r.profiles.app.getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml"), text)
+}
+
+// posted lists the kinds of topics that were posted since.
+func (r *room) posted(since *uint64) []string {
+	r.t.Helper()
+	r.gateway.Board().Put(core.Topic{Kind: "mark"}, core.GoneItem{}) // Next waits for something
+	list, rev, err := r.gateway.Board().Next(r.t.Context(), *since)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	*since = rev
+	var kinds []string
+	for _, p := range list {
+		if p.Topic.Kind != "mark" && !slices.Contains(kinds, p.Topic.Kind) {
+			kinds = append(kinds, p.Topic.Kind)
+		}
+	}
+	return kinds
+}
+
+// A change of the file is taken up by itself and told; a mistake keeps the one
+// before, and is told once; what is as it was stays the same value.
+func TestConfigurationIsReloaded(t *testing.T) {
+	r := newRoom(t, nil, nil)
+	var since uint64
+	roots := []string{r.dir}
+	get := func() *core.Profile {
+		t.Helper()
+		p, err := r.gateway.Profile(t.Context(), roots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	r.configure("agents: {one: {description: the first}}\n")
+	first := get()
+	r.posted(&since)
+	if get() != first {
+		t.Error("nothing changed, and the profile is another one")
+	}
+	r.profiles.look(t.Context())
+	if kinds := r.posted(&since); len(kinds) > 0 {
+		t.Errorf("nothing changed, and %v were posted", kinds)
+	}
+	r.configure("agents: {one: {description: the first}, two: {description: the second}}\n")
+	r.profiles.look(t.Context())
+	if kinds := r.posted(&since); !slices.Contains(kinds, "models") || !slices.Contains(kinds, "agents") {
+		t.Errorf("a change posted %v", kinds)
+	}
+	second := get()
+	if got := agentNames(second.Agents); got != "code, plan, one, two" || second.Fault != "" {
+		t.Errorf("agents: %s, fault %q", got, second.Fault)
+	}
+	if !slices.Equal(first.Toolboxes, second.Toolboxes) {
+		t.Error("the tools are others, and what runs behind the sessions ends")
+	}
+	r.configure("agents: {one: {descriptoin: the first}}\n")
+	r.profiles.look(t.Context())
+	if kinds := r.posted(&since); !slices.Contains(kinds, "models") {
+		t.Errorf("a mistake posted %v", kinds)
+	}
+	wrong := get()
+	if got := agentNames(wrong.Agents); got != "code, plan, one, two" || !strings.Contains(wrong.Fault, `did you mean "description"`) {
+		t.Errorf("with a mistake: %s, fault %q", got, wrong.Fault)
+	}
+	r.profiles.look(t.Context())
+	if kinds := r.posted(&since); len(kinds) > 0 {
+		t.Errorf("the mistake is told again: %v", kinds)
+	}
+	notices := func() (n int) {
+		for _, ev := range r.events {
+			if e, ok := ev.(core.Notice); ok && strings.Contains(e.Text, "descriptoin") {
+				n++
+			}
+		}
+		return n
+	}
+	if r.say("hello"); notices() != 1 {
+		t.Errorf("the turn's notices: %d", notices())
+	}
+	if r.say("hello"); notices() != 0 {
+		t.Error("the same mistake was told to the same session again")
+	}
+	r.configure("agents: {three: {}}\n")
+	r.profiles.look(t.Context())
+	if got := get(); agentNames(got.Agents) != "code, plan, three" || got.Fault != "" {
+		t.Errorf("mended: %s, %q", agentNames(got.Agents), got.Fault)
+	}
+	if err := os.Remove(r.profiles.app.configFile()); err != nil {
+		t.Fatal(err)
+	}
+	if got := agentNames(get().Agents); got != "code, plan" {
+		t.Errorf("without a file: %s", got)
+	}
+}
+
+// What is wrong from the start is told to everybody, and told again when it is
+// mended, although nobody asks.
+func TestConfigurationIsMended(t *testing.T) {
+	r := newRoom(t, nil, nil)
+	r.configure("modle: x\n")
+	if _, err := r.gateway.Profile(t.Context(), nil); err == nil {
+		t.Fatal("no error")
+	}
+	var since uint64
+	r.posted(&since)
+	r.profiles.look(t.Context())
+	if kinds := r.posted(&since); len(kinds) > 0 {
+		t.Errorf("nothing changed, and %v were posted", kinds)
+	}
+	r.configure("model: offline/demo\n")
+	r.profiles.look(t.Context())
+	if kinds := r.posted(&since); !slices.Contains(kinds, "models") || !slices.Contains(kinds, "server") {
+		t.Errorf("mended: %v", kinds)
+	}
+}
+
+// A file that the configuration refers to, and what the workspace's files say,
+// count like the configuration itself.
+func TestOtherFilesAreFollowed(t *testing.T) {
+	r := newRoom(t, nil, map[string]string{"AGENTS.md": "Be kind."})
+	(&place{}).write(t, filepath.Join(r.dir, "..", "prompt.md"), "Be short.")
+	r.configure("agents: {one: {instructions: \"${file:" + filepath.ToSlash(filepath.Join(r.dir, "..", "prompt.md")) + "}\"}}\n")
+	system := func(name string) string {
+		made, err := r.profiles.in(t.Context(), []string{r.dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		role, _ := made.rights.role(name)
+		return systemOf(role, r.profiles.guides)(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, "")
+	}
+	if s := system("one"); !strings.Contains(s, "Be short.") || !strings.Contains(s, "Be kind.") {
+		t.Errorf("%s", s)
+	}
+	(&place{}).write(t, filepath.Join(r.dir, "..", "prompt.md"), "Be very short.")
+	if s := system("one"); !strings.Contains(s, "Be very short.") {
+		t.Errorf("%s", s)
+	}
+	var since uint64
+	r.posted(&since)
+	(&place{}).write(t, filepath.Join(r.dir, ".dragoman", "agents", "scout.md"), "---\ndescription: Looks around\nmode: primary\n---\nLook.")
+	(&place{}).write(t, filepath.Join(r.dir, ".dragoman", "commands", "go.md"), "read x")
+	r.profiles.look(t.Context())
+	if kinds := r.posted(&since); !slices.Equal(kinds, []string{"agents"}) {
+		t.Errorf("an agent's file posted %v", kinds)
+	}
+	made, err := r.gateway.Profile(t.Context(), []string{r.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := agentNames(made.Agents); got != "code, plan, one, scout" {
+		t.Errorf("agents: %s", got)
+	}
+	elsewhere, err := r.gateway.Profile(t.Context(), []string{t.TempDir()})
+	if err != nil || agentNames(elsewhere.Agents) != "code, plan, one" {
+		t.Errorf("elsewhere: %v, %v", agentNames(elsewhere.Agents), err)
+	}
+}
+
+func TestEditorsOptions(t *testing.T) {
+	r := newRoom(t, nil, nil)
+	r.configure("limits: {max_turn_requests: 5}\n")
+	err := r.profiles.configure(json.RawMessage(`{"chatAgent":"plan","whatever":1,"model":"nowhere/x","agents":{"mine":{"description":"From the editor"}},"limits":{"max_turn_requests":9,"compact_at":33}}`))
+	if err == nil || !strings.Contains(err.Error(), `model: provider "nowhere"`) {
+		t.Errorf("said: %v", err)
+	}
+	made, err := r.profiles.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := agentNames(made.Agents); got != "code, plan, mine" || made.config.Limits.MaxTurnRequests != 5 || made.config.Limits.CompactAt != 33 {
+		t.Errorf("%s, %+v", got, made.config.Limits)
+	}
+	r.configure("agents: {mine: {description: Mine}}\n")
+	if made, err = r.profiles.load(); err != nil || made.config.Agents["mine"].Description != "Mine" || made.config.Limits.CompactAt != 33 {
+		t.Errorf("%+v, %v", made.config.Agents, err)
+	}
+}

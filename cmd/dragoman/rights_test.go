@@ -1,0 +1,235 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+	"dragoman/core/guide"
+)
+
+// spawn is a call that hands a task to an agent.
+func spawn(from, to string) core.Check {
+	return core.Check{
+		Call: core.Call{Server: core.Native, Tool: spawnTool, Args: coretest.Args(map[string]string{"agent": to, "task": "x"})},
+		Spec: core.Spec{Server: core.Native, Name: spawnTool, Kind: core.KindThink, ReadOnly: true}, Settings: core.Settings{Agent: from},
+		Meta: core.Meta{Cwd: "/src", Roots: []string{"/src"}},
+	}
+}
+
+// write is a call that changes a file, run one that runs a command.
+func write(agent string, set core.Settings) core.Check {
+	set.Agent = agent
+	return core.Check{
+		Call: core.Call{Server: core.Native, Tool: "write_file", Kind: core.KindEdit}, Spec: core.Spec{Server: core.Native, Name: "write_file", Kind: core.KindEdit},
+		Access: []core.Access{{Op: core.OpWrite, Path: "/src/a.go"}}, Settings: set, Meta: core.Meta{Cwd: "/src", Roots: []string{"/src"}},
+	}
+}
+
+func run(agent string, command string) core.Check {
+	c := write(agent, core.Settings{})
+	c.Call.Tool, c.Spec.Name, c.Call.Kind, c.Spec.Kind = "shell_command", "shell_command", core.KindExecute, core.KindExecute
+	c.Access = []core.Access{{Op: core.OpRun, Path: "/src", Command: command}}
+	return c
+}
+
+const manyAgents = `---
+description: %s
+mode: [primary, subagent]
+%s
+---
+Do it.`
+
+// agentsRoom has agents of every sort: ours, the configuration's, the workspace's and
+// the user's own files'.
+func agentsRoom(t *testing.T) (*room, *profile) {
+	t.Helper()
+	r := newRoom(t, nil, map[string]string{
+		".dragoman/agents/guest.md":    fmt.Sprintf(manyAgents, "of the workspace", ""),
+		".dragoman/agents/peeker.md":   fmt.Sprintf(manyAgents, "looks", "inherit: plan"),
+		".dragoman/agents/code.md":     fmt.Sprintf(manyAgents, "takes over", ""),
+		".dragoman/agents/explorer.md": fmt.Sprintf(manyAgents, "takes over", ""),
+		".dragoman/agents/reviewer.md": fmt.Sprintf(manyAgents, "takes over", ""),
+		".eca/agents/narrow.md":        fmt.Sprintf(manyAgents, "narrow", "tools:\n  byDefault: deny\n  allow: [Read, eca__grep]\nmodel: groq/else\nmaxSteps: 3"),
+	})
+	home := r.profiles.app.getenv("XDG_CONFIG_HOME")
+	for name, front := range map[string]string{"own": "", "careful": "tools: [Read, Bash]", "shy": "spawnableBy: [own]\nmode: subagent"} {
+		(&place{}).write(t, filepath.Join(home, "dragoman", "agents", name+".md"), fmt.Sprintf(strings.Replace(manyAgents, "mode: [primary, subagent]\n", "", 1), name, front))
+	}
+	r.configure(`
+policy: {allow: [{command: "go test *"}, {tool: write_file, path: "**"}], deny: [{path: "**/.env"}]}
+agents:
+  reviewer: {description: Reads, tools: [read_file, grep, "tracker/list_*"], max_steps: 7}
+  writer: {mode: all, disabled_tools: [shell_command, tracker]}
+  plan: {description: Mine, instructions: Plan well.}
+`)
+	made, err := r.profiles.in(t.Context(), []string{r.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, made
+}
+
+func TestAgentsOfFilesAreOffered(t *testing.T) {
+	_, made := agentsRoom(t)
+	if got := agentNames(made.Agents); got != "code, plan, reviewer, writer, guest, peeker, narrow, careful, own" {
+		t.Errorf("agents: %s", got)
+	}
+	if got := agentNames(made.Subagents); got != "explorer, general, writer, guest, peeker, narrow, careful, own, shy" {
+		t.Errorf("subagents: %s", got)
+	}
+	for _, a := range slices.Concat(made.Agents, made.Subagents) {
+		if a.Description == "takes over" {
+			t.Errorf("a file took the place of %s", a.Name)
+		}
+	}
+	if p, _ := made.Agent("plan"); p.Description != "Mine" {
+		t.Errorf("plan: %+v", p)
+	}
+	if r, _ := made.rights.role("narrow"); r.model != "" || r.steps != 3 {
+		t.Errorf("a file of the workspace chose its model: %+v", r)
+	}
+}
+
+// Whatever an agent is told, it is not more than the policy allows; who only looks
+// changes nothing.
+func TestRights(t *testing.T) {
+	_, made := agentsRoom(t)
+	trusted := core.Settings{Trust: true}
+	auto := func(c core.Check) core.Check { c.Origin.Approvals = core.ApprovalsAuto; return c }
+	for _, c := range []struct {
+		what  string
+		check core.Check
+		want  core.Effect
+	}{
+		{"code writes by rule", write("code", core.Settings{}), core.Allow},
+		{"the empty name is code", write("", core.Settings{}), core.Allow},
+		{"own writes by rule", write("own", core.Settings{}), core.Allow},
+		{"general writes by rule", write("general", core.Settings{}), core.Allow},
+		{"plan writes", write("plan", core.Settings{}), core.Deny},
+		{"plan writes, trusted", write("plan", trusted), core.Deny},
+		{"plan writes, auto", auto(write("plan", trusted)), core.Deny},
+		{"explorer writes", write("explorer", trusted), core.Deny},
+		{"peeker writes", write("peeker", trusted), core.Deny},
+		{"plan runs what a rule allows", run("plan", "go test ./..."), core.Deny},
+		{"explorer runs", run("explorer", "go test ./..."), core.Deny},
+		{"guest writes what a rule allows", write("guest", core.Settings{}), core.MustAsk},
+		{"guest writes, trusted", write("guest", trusted), core.MustAsk},
+		{"guest writes, auto", auto(write("guest", core.Settings{})), core.MustAsk},
+		{"guest runs what a rule allows", run("guest", "go test ./..."), core.MustAsk},
+		{"narrow writes", write("narrow", trusted), core.Deny},
+		{"careful writes, which is not on its list", write("careful", trusted), core.MustAsk},
+		{"careful runs, which is on its list", run("careful", "go test ./..."), core.Allow},
+		{"careful's list allows nothing", run("careful", "make"), core.MustAsk},
+		{"reviewer writes", write("reviewer", trusted), core.Deny},
+		{"writer writes", write("writer", core.Settings{}), core.Allow},
+		{"writer runs", run("writer", "go test ./..."), core.Deny},
+	} {
+		if v := made.Policy.Decide(c.check); v.Effect != c.want {
+			t.Errorf("%s: %+v, want %s", c.what, v, c.want)
+		}
+	}
+}
+
+// Handing a task over is no way round what binds an agent.
+func TestTasksAreNoWayRound(t *testing.T) {
+	_, made := agentsRoom(t)
+	for from, to := range map[string]map[string]core.Effect{
+		"":         {"general": core.Allow, "explorer": core.Allow, "guest": core.Allow, "code": core.Deny, "shy": core.Deny},
+		"plan":     {"explorer": core.Allow, "peeker": core.Allow, "general": core.Deny, "writer": core.Deny, "guest": core.Deny, "plan": core.Deny, "code": core.Deny},
+		"explorer": {"general": core.Deny},
+		"guest":    {"general": core.Deny, "writer": core.Deny, "explorer": core.Allow, "narrow": core.Allow},
+		"own":      {"shy": core.Allow},
+		"reviewer": {"explorer": core.Deny}, // it is not offered the tool
+	} {
+		for name, want := range to {
+			if v := made.Policy.Decide(spawn(from, name)); v.Effect != want {
+				t.Errorf("%q hands a task to %s: %+v, want %s", from, name, v, want)
+			}
+		}
+	}
+	c := spawn("plan", "x")
+	for _, args := range []string{`{}`, `{"agent":""}`, `[]`, `{"agent":7}`, `{"Agent":"general"}`, `{"agent":"general","Agent":"explorer"}`} {
+		c.Call.Args = []byte(args)
+		v := made.Policy.Decide(c)
+		if strings.Contains(args, `"agent":"general"`) && v.Effect != core.Deny {
+			t.Errorf("plan hands a task over with %s: %+v", args, v)
+		}
+	}
+}
+
+// Looking may be asked for by those that only look; what changes anything may not.
+func TestPlanMayAskToLook(t *testing.T) {
+	_, made := agentsRoom(t)
+	read := core.Check{
+		Call: core.Call{Server: core.Native, Tool: "read_file", Kind: core.KindRead}, Spec: core.Spec{Server: core.Native, Name: "read_file", Kind: core.KindRead, ReadOnly: true},
+		Access: []core.Access{{Op: core.OpRead, Path: "/etc/hosts", Outside: true}}, Settings: core.Settings{Agent: "plan"}, Meta: core.Meta{Roots: []string{"/src"}},
+	}
+	if v := made.Policy.Decide(read); v.Effect != core.MustAsk {
+		t.Errorf("reading outside: %+v", v)
+	}
+	read.Access[0].Path = "/src/.env"
+	if v := made.Policy.Decide(read); v.Effect != core.Deny {
+		t.Errorf("what a rule forbids: %+v", v)
+	}
+	read.Access = []core.Access{{Op: core.OpRead, Path: "/etc/hosts", Outside: true}}
+	read.Origin.Approvals = core.ApprovalsDeny
+	if v := made.Policy.Decide(read); v.Effect != core.Deny {
+		t.Errorf("where nobody may be asked: %+v", v)
+	}
+}
+
+// The keys that were given are nobody's to read or change.
+func TestKeysAreOutOfReach(t *testing.T) {
+	r, made := agentsRoom(t)
+	path := r.profiles.logins.path
+	for _, op := range []core.AccessOp{core.OpRead, core.OpWrite} {
+		c := write("code", core.Settings{Trust: true})
+		c.Access = []core.Access{{Op: op, Path: path, Outside: true}}
+		if v := made.Policy.Decide(c); v.Effect != core.Deny {
+			t.Errorf("%s: %+v", op, v)
+		}
+	}
+	if v := made.Policy.Decide(run("code", "cat "+path)); v.Effect == core.Allow {
+		t.Errorf("a command: %+v", v)
+	}
+}
+
+func TestToolsAreNamed(t *testing.T) {
+	read := core.Spec{Server: core.Native, Name: "read_file"}
+	sh := core.Spec{Server: core.Native, Name: "shell_command"}
+	list := core.Spec{Server: "tracker", Name: "list_issues"}
+	for _, c := range []struct {
+		entry string
+		spec  core.Spec
+		want  bool
+	}{
+		{"read_file", read, true}, {"READ_FILE", read, true}, {"read_*", read, true}, {"*", read, true}, {"*", list, true}, {"write_file", read, false},
+		{"native/read_file", read, true}, {"eca__read_file", read, true}, {"eca/*", read, true}, {"eca/*", list, false}, {"native", read, false},
+		{"Read", read, true}, {"Bash(git *)", sh, true}, {"Bash", read, false}, {"Read", core.Spec{Server: "other", Name: "read_file"}, false},
+		{"tracker", list, true}, {"tracker/list_*", list, true}, {"tracker__list_issues", list, true}, {"mcp__tracker__list_issues", list, true},
+		{"other/list_issues", list, false}, {"list_issues", list, true}, {"[", read, false}, {"", read, false},
+	} {
+		if got := names(c.entry, c.spec); got != c.want {
+			t.Errorf("%q names %s/%s: %v", c.entry, c.spec.Server, c.spec.Name, got)
+		}
+	}
+	explorer := builtinRoles()[2]
+	for spec, want := range map[*core.Spec]bool{
+		{Server: core.Native, Name: "read_file", Kind: core.KindRead, ReadOnly: true}:     true,
+		{Server: core.Native, Name: "web_fetch", Kind: core.KindFetch}:                    true,
+		{Server: core.Native, Name: "write_file", Kind: core.KindEdit}:                    false,
+		{Server: core.Native, Name: "shell_command", Kind: core.KindExecute}:              false,
+		{Server: "tracker", Name: "list", Kind: core.KindOther, ReadOnly: true}:           true,
+		{Server: "tracker", Name: "close", Kind: core.KindRead}:                           false,
+		{Server: core.Native, Name: guide.SkillTool, Kind: core.KindRead, ReadOnly: true}: true,
+	} {
+		if got := explorer.offers(*spec); got != want {
+			t.Errorf("explorer and %s/%s: %v", spec.Server, spec.Name, got)
+		}
+	}
+}
