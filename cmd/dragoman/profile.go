@@ -77,7 +77,7 @@ func newProfiles(a *app, l *logs) *profiles {
 		app: a, logs: l, board: core.NewBoard(), logins: a.openLogins(), guides: newGuides(a.env),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
 	}
-	p.boxes = []core.Toolbox{tools.New(tools.Options{}), p.guides}
+	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents}), p.guides}
 	return p
 }
 
@@ -138,6 +138,21 @@ func (p *profiles) place(ctx context.Context, base *profile, roots []string) *pl
 	}
 	pl.profile = &made
 	return pl
+}
+
+// subagents lists the agents that tasks can be handed to in a session.
+func (p *profiles) subagents(m core.Meta) []tools.Subagent {
+	made, err := p.in(context.Background(), m.Roots)
+	if err != nil {
+		return nil // a turn says so
+	}
+	var list []tools.Subagent
+	for _, r := range made.rights.roles {
+		if r.sub {
+			list = append(list, tools.Subagent{Name: r.name, Description: r.description, MaxSteps: r.steps})
+		}
+	}
+	return list
 }
 
 // offers reports whether a model is among those that can be chosen.
@@ -277,6 +292,9 @@ type nobody struct{ core.ToolHost }
 
 // Meta implements core.ToolHost.
 func (nobody) Meta() core.Meta { return core.Meta{} }
+
+// Editor implements core.ToolHost.
+func (nobody) Editor() core.Editor { return nil }
 
 // configure takes what an editor sets when it connects, as the lowest layer. Its
 // error says what was left out of it.
