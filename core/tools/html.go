@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"errors"
 	"io"
 	"net/url"
 	"strings"
@@ -18,7 +19,7 @@ func htmlText(page string, base *url.URL) string {
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
-			if z.Err() != io.EOF { //nolint:errorlint // the tokenizer's own
+			if !errors.Is(z.Err(), io.EOF) {
 				p.text("[the page cannot be read any further]")
 			}
 			return p.done()
