@@ -2,7 +2,59 @@
 // instead of in front of it. MCP servers become toolboxes, agents that speak ACP or
 // ECA become back ends, and every child process has one owner.
 //
-// Nothing is bridged yet: tools are the gateway's own and turns are run by its own
-// loop (core/loop). The package has its place because the import rule names it: an
-// adapter never imports it, nor it an adapter; cmd joins them.
+// # Vocabulary
+//
+// A [Server] is an upstream MCP server as it is configured, an [Endpoint] where it
+// is. A [Box] is all of them as a core.Toolbox. An upstream is one session's
+// connection to one server: it starts it, follows it, and starts it again. A link
+// carries messages to a server and back, one a line, over a pipe to a child
+// (link.go), Streamable HTTP (http.go) or HTTP with SSE (http_sse.go). A peer is a
+// server that is spoken to over a link by a wire.Conn (peer.go). A process is a
+// child with one owner.
+//
+// # Invariants
+//
+//   - A session has connections of its own: what a server asks or tells does not say
+//     which of its callers it is for.
+//   - No server keeps another, or a session's opening, waiting. Listing the tools
+//     waits a little, for all together, where nothing is known of a server yet.
+//   - A tool has the name that its server gave it, in Spec.Name beside Spec.Server;
+//     whoever joins the two to one name keeps an index to find them again.
+//   - A call that broke off is repeated only where the tool says that this does no
+//     harm. A server that does not run says why: the end of its standard error.
+//   - A question of a server's reaches the user while one of its tools is called, and
+//     says whose it is. No answer is never taken for a yes.
+//   - Children get a safe part of our environment and what they are given. They end
+//     with the session, and soon after us when we are killed.
+//   - What a server prints beside the protocol ends no connection and is not answered.
+//
+// # Locks and goroutines
+//
+// Every mutex is a leaf. A toolset owns a goroutine for each server, which owns the
+// peer's and those of the questions that are with the user; Close waits for them all.
+// A peer's handler runs on the goroutine that reads and never blocks, so that
+// progress and log messages keep their place before the answer.
+//
+// # Why
+//
+// Servers are spoken to by adapters/wire and not by the SDK's client. Over the
+// SDK's, the first line that is no message ends a stdio connection; notifications go
+// through a queue that the answer overtakes, so that the last ones are lost; forms
+// that the protocol allows are refused; and results are decoded and encoded again,
+// numbers through float64. A wrapper around its HTTP transport mends none of that,
+// because it hides methods by which the SDK tells it the version. The servers of the
+// tests are the SDK's, over every transport and in both eras.
+//
+// The last version with a handshake is offered first, and 2026-07-28 where a server
+// knows no handshake: on the older one a server tells of changed lists and asks
+// questions without being polled, and nearly all speak it. A server that refuses a
+// date is offered the early dialect's number.
+//
+// A child's process is a small sh until its guard runs, as in core/tools: without
+// that, what a program starts in its first moments was seen to outlive us. A server
+// on a pipe mostly ends by itself when its input does, but what it has started often
+// does not.
+//
+// What this does not cover: a process that leaves its session by setsid is not
+// followed. Where there is no sh, only the pipe's end tells a child that we are gone.
 package bridge

@@ -1,0 +1,190 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// maxAsking is how many questions of one server may be with the user at a time.
+const maxAsking = 8
+
+// capabilities is what we offer to a server: the session's folders, its user for
+// questions, and a model where one is given.
+func (u *upstream) capabilities() json.RawMessage {
+	if u.box.opts.Model != nil {
+		return json.RawMessage(`{"roots":{},"elicitation":{"form":{},"url":{}},"sampling":{}}`)
+	}
+	return json.RawMessage(`{"roots":{},"elicitation":{"form":{},"url":{}}}`)
+}
+
+// receive hears what the server says unasked. It runs on the reading goroutine:
+// what waits for a person gets one of its own.
+func (u *upstream) receive(c *wire.Call) {
+	switch c.Method {
+	case "notifications/message":
+		u.logged(c.Params)
+	case "notifications/tools/list_changed":
+		poke(u.stale)
+	case "roots/list", "elicitation/create", "sampling/createMessage":
+		if !u.mayAsk() {
+			c.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s: nothing is called that this could belong to", c.Method))
+			return
+		}
+		u.asks.Go(func() {
+			defer u.asked()
+			c.Reply(u.answer(c.Context(), c.Method, c.Params))
+		})
+	default:
+		if !c.IsNotification() {
+			c.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "%s is not offered", c.Method))
+		}
+	}
+}
+
+// mayAsk takes a place among the questions of the server. Unasked, while none of
+// its tools is called, it gets none, except while it starts.
+func (u *upstream) mayAsk() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.asking >= maxAsking || u.calls == 0 && u.status == statusRunning {
+		return false
+	}
+	u.asking++
+	return true
+}
+
+func (u *upstream) asked() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.asking--
+}
+
+// logged hands on a log message (Utilities, Logging).
+func (u *upstream) logged(params json.RawMessage) {
+	var m struct {
+		Level  string          `json:"level"`
+		Logger string          `json:"logger"`
+		Data   json.RawMessage `json:"data"`
+	}
+	if wire.Unmarshal(params, &m) != nil {
+		return
+	}
+	text := string(m.Data)
+	var s string
+	if json.Unmarshal(m.Data, &s) == nil {
+		text = s
+	}
+	if m.Logger != "" {
+		text = m.Logger + ": " + text
+	}
+	u.box.opts.Log(u.server.Name, level(m.Level), plain(text[:min(len(text), maxJunk)]))
+}
+
+// level is one of four words for the eight of the protocol.
+func level(s string) string {
+	switch s {
+	case "debug":
+		return "debug"
+	case "warning":
+		return "warn"
+	case "error", "critical", "alert", "emergency":
+		return "error"
+	}
+	return "info"
+}
+
+// answer answers a request of the server's, whichever way it came.
+func (u *upstream) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	switch method {
+	case "roots/list":
+		return rootsOf(u.host.Meta()), nil
+	case "elicitation/create":
+		return u.elicit(ctx, params)
+	case "sampling/createMessage":
+		return u.sample(ctx, params)
+	}
+	return nil, jrpc2.Errorf(jrpc2.MethodNotFound, "%s is not offered", method)
+}
+
+// rootsOf lists the session's folders (Client, Roots).
+func rootsOf(m core.Meta) json.RawMessage {
+	type root struct {
+		URI  string `json:"uri"`
+		Name string `json:"name"`
+	}
+	list := make([]root, 0, len(m.Roots)+1)
+	roots := m.Roots
+	if len(roots) == 0 && m.Cwd != "" {
+		roots = []string{m.Cwd}
+	}
+	for _, path := range roots {
+		p := filepath.ToSlash(path)
+		if !strings.HasPrefix(p, "/") { // C:/…
+			p = "/" + p
+		}
+		list = append(list, root{(&url.URL{Scheme: "file", Path: p}).String(), filepath.Base(path)})
+	}
+	return raw(map[string]any{"roots": list})
+}
+
+// answers looks whether a result wants to know something first (2026-07-28, Multi
+// Round-Trip Requests), finds that out, and returns what the call has to say when it
+// is made again; false: the result is the result.
+func (u *upstream) answers(ctx context.Context, p *peer, res json.RawMessage) ([]member, bool, error) {
+	if !p.modern() {
+		return nil, false, nil
+	}
+	var r struct {
+		Type     string `json:"resultType"`
+		Requests map[string]struct {
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+		} `json:"inputRequests"`
+		State json.RawMessage `json:"requestState"`
+	}
+	if err := json.Unmarshal(res, &r); err != nil || r.Type != "input_required" {
+		return nil, false, nil
+	}
+	replies := map[string]json.RawMessage{}
+	for name, q := range r.Requests {
+		if !u.mayAsk() {
+			return nil, false, fmt.Errorf("the MCP server %s asks too many questions at once", u.server.Name)
+		}
+		reply, err := u.answer(ctx, q.Method, q.Params)
+		u.asked()
+		if err != nil {
+			return nil, false, fmt.Errorf("the MCP server %s asks for %s: %v", u.server.Name, q.Method, err)
+		}
+		replies[name] = reply
+	}
+	var more []member
+	if len(replies) > 0 {
+		more = append(more, member{"inputResponses", raw(replies)})
+	}
+	if r.State != nil {
+		more = append(more, member{"requestState", r.State})
+	}
+	return more, true, nil
+}
+
+// subscribe asks a modern server to tell of changed lists (2026-07-28,
+// subscriptions/listen); others do so unasked. The function ends that.
+func (u *upstream) subscribe(_ context.Context, p *peer) (stop func()) {
+	if !p.modern() || p.caps.Tools == nil || !p.caps.Tools.ListChanged {
+		return func() {}
+	}
+	a, err := p.conn.Start("subscriptions/listen", p.with(nil, member{"notifications", json.RawMessage(`{"toolsListChanged":true}`)}), func(json.RawMessage, error) {})
+	if err != nil {
+		return func() {}
+	}
+	return func() { a.Withdraw() }
+}

@@ -1,0 +1,139 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"dragoman/adapters/wire"
+)
+
+// paramHeader is an argument of a tool that also travels as a header
+// (2026-07-28, Streamable HTTP, x-mcp-header).
+type paramHeader struct {
+	path []string
+	name string
+}
+
+// headModern sets the headers that repeat what a request of 2026-07-28 says.
+func (h *httpLink) headModern(req *http.Request, m wire.Message) {
+	req.Header.Set("Mcp-Method", m.Method)
+	var p struct {
+		Name string                     `json:"name"`
+		URI  string                     `json:"uri"`
+		Args map[string]json.RawMessage `json:"arguments"`
+	}
+	_ = json.Unmarshal(m.Params, &p) // what is not there has no header
+	switch m.Method {
+	case "tools/call", "prompts/get":
+		req.Header.Set("Mcp-Name", headerText(p.Name))
+	case "resources/read":
+		req.Header.Set("Mcp-Name", headerText(p.URI))
+	}
+	if m.Method != "tools/call" {
+		return
+	}
+	h.mu.Lock()
+	list := h.params[p.Name]
+	h.mu.Unlock()
+	for _, ph := range list {
+		if value, ok := headerValue(p.Args, ph.path); ok {
+			req.Header.Set("Mcp-Param-"+ph.name, headerText(value))
+		}
+	}
+}
+
+// note looks at what the server says for the arguments that are to be headers.
+func (h *httpLink) note(line []byte) {
+	if !bytes.Contains(line, []byte(`"x-mcp-header"`)) {
+		return
+	}
+	var r struct {
+		Result struct {
+			Tools []struct {
+				Name   string         `json:"name"`
+				Schema headerProperty `json:"inputSchema"`
+			} `json:"tools"`
+		} `json:"result"`
+	}
+	if json.Unmarshal(line, &r) != nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.params == nil {
+		h.params = map[string][]paramHeader{}
+	}
+	for _, t := range r.Result.Tools {
+		h.params[t.Name] = t.Schema.headers(nil, nil)
+	}
+}
+
+// headerProperty is what a schema says of headers.
+type headerProperty struct {
+	Header     any                       `json:"x-mcp-header"`
+	Properties map[string]headerProperty `json:"properties"`
+}
+
+func (p headerProperty) headers(path []string, list []paramHeader) []paramHeader {
+	for name, sub := range p.Properties {
+		at := append(path[:len(path):len(path)], name)
+		if header, ok := sub.Header.(string); ok && isToken(header) {
+			list = append(list, paramHeader{at, header})
+		}
+		list = sub.headers(at, list)
+	}
+	return list
+}
+
+// isToken reports whether a name can be that of a header (RFC 9110, 5.6.2).
+func isToken(s string) bool {
+	return s != "" && strings.Trim(s, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// headerValue is an argument as a header says it: texts, booleans and whole
+// numbers that every reader of JSON reads alike; others have no header.
+func headerValue(args map[string]json.RawMessage, path []string) (string, bool) {
+	raw, ok := args[path[0]]
+	for _, name := range path[1:] {
+		var inner map[string]json.RawMessage
+		if !ok || json.Unmarshal(raw, &inner) != nil {
+			return "", false
+		}
+		raw, ok = inner[name]
+	}
+	if !ok {
+		return "", false
+	}
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return "", false
+	}
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return strconv.FormatInt(int64(v), 10), true
+		}
+	}
+	return "", false
+}
+
+// headerText encodes what a header cannot hold as it is.
+func headerText(s string) string {
+	plain := s == strings.Trim(s, " \t") && !(strings.HasPrefix(s, "=?base64?") && strings.HasSuffix(s, "?="))
+	for i := 0; plain && i < len(s); i++ {
+		plain = s[i] >= ' ' && s[i] < 0x7f
+	}
+	if plain {
+		return s
+	}
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+}

@@ -1,0 +1,114 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"sync"
+
+	"dragoman/adapters/wire"
+)
+
+// sseLink speaks the transport of 2024-11-05 (HTTP with SSE): one stream brings all
+// messages; its first event names the address that ours are posted to.
+type sseLink struct {
+	*httpLink
+	stream *url.URL
+	known  chan struct{} // closed when post is known, or never will be
+	once   sync.Once
+	err    error // why the stream could not be had; set before known is closed
+}
+
+func (d dialer) dialSSE(e Endpoint) (*link, error) {
+	if err := checkURL(e.URL); err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return nil, errors.New("the address is no http or https URL")
+	}
+	r, w := io.Pipe()
+	h := &httpLink{url: e.URL, headers: e.Headers, client: d.client, limit: d.limit, lines: w, posts: map[string]*posted{}}
+	h.ctx, h.end = context.WithCancelCause(context.Background())
+	s := &sseLink{httpLink: h, stream: u, known: make(chan struct{})}
+	h.send = s.send
+	h.owned.Go(s.read)
+	return &link{
+		in: r, out: h, close: s.shut, why: h.why,
+		settled: func(version string) {
+			h.mu.Lock()
+			h.version = version
+			h.mu.Unlock()
+		},
+	}, nil
+}
+
+// read delivers the stream until it ends; the link ends with it.
+func (s *sseLink) read() {
+	defer s.once.Do(func() { close(s.known) })
+	resp, err := s.get(s.ctx, "")
+	if err != nil {
+		s.err = err
+		s.fail(err)
+		return
+	}
+	defer resp.Body.Close()
+	stream := newEvents(resp.Body, s.limit)
+	for {
+		e, err := stream.next()
+		if err != nil {
+			s.fail(errors.New("the server ended the stream"))
+			return
+		}
+		switch e.name {
+		case "endpoint":
+			to, err := s.stream.Parse(string(e.data))
+			if err != nil || to.Host != s.stream.Host || to.Scheme != s.stream.Scheme {
+				s.err = errors.New("the server wants our messages at another address, which they are not sent to")
+				s.fail(s.err)
+				return
+			}
+			s.once.Do(func() {
+				s.url = to.String()
+				close(s.known)
+			})
+		case "", "message":
+			if s.deliver(e.data) != nil && s.ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+// send posts a message once it is known where to; the answer comes by the stream.
+func (s *sseLink) send(line []byte) {
+	m, err := wire.Parse(line)
+	if err != nil {
+		return // ours are
+	}
+	select {
+	case <-s.known:
+	case <-s.ctx.Done():
+		return
+	}
+	if s.err != nil {
+		if m.Kind() == wire.Request {
+			s.refuse(m, codeUnreached, s.err.Error())
+		}
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, notifyFor)
+	defer cancel()
+	resp, err := s.post(ctx, line, m)
+	switch {
+	case err != nil && m.Kind() == wire.Request:
+		s.refuse(m, codeUnreached, unwrapURL(err).Error())
+	case err != nil:
+	default:
+		if resp.StatusCode >= 300 && m.Kind() == wire.Request {
+			s.failed(resp, "", m)
+		}
+		resp.Body.Close()
+	}
+}

@@ -1,0 +1,375 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// ways are the transports and eras that the SDK's server is reached by.
+func ways(t *testing.T) map[string]Server {
+	t.Helper()
+	serve := func(h http.Handler) func() (Endpoint, error) {
+		s := httptest.NewServer(h)
+		t.Cleanup(func() {
+			s.CloseClientConnections()
+			s.Close()
+		})
+		return func() (Endpoint, error) { return Endpoint{URL: s.URL, Headers: map[string]string{"X-Key": "k"}}, nil }
+	}
+	get := func(*http.Request) *mcp.Server { return sdkServer() }
+	sse := serve(mcp.NewSSEHandler(get, nil))
+	return map[string]Server{
+		"stdio":    {Name: "up", Endpoint: plays("sdk")},
+		"http":     {Name: "up", Endpoint: serve(mcp.NewStreamableHTTPHandler(get, nil))},
+		"httpJSON": {Name: "up", Endpoint: serve(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{JSONResponse: true}))},
+		"http2026": {Name: "up", Endpoint: serve(modernOnly(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})))},
+		"sse": {Name: "up", Endpoint: func() (Endpoint, error) {
+			e, err := sse()
+			e.SSE = true
+			return e, err
+		}},
+	}
+}
+
+// modernOnly knows no handshake.
+func modernOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Method") == "" && r.Method == http.MethodPost {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusNotFound)
+			w.Write([]byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no initialize here"}}`))
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func TestCallsOverEveryTransport(t *testing.T) {
+	for name, server := range ways(t) {
+		t.Run(name, func(t *testing.T) {
+			h := &host{}
+			_, s := open(t, h, Options{Servers: []Server{server}})
+			tool := toolOf(t, s, "echo")
+			spec := tool.Spec()
+			if spec.Server != "up" || spec.Title != "Echo" || spec.Description != "says it again" || !spec.ReadOnly || !json.Valid(spec.Schema) {
+				t.Errorf("spec: %+v", spec)
+			}
+			res, err := call(t, tool, `{"text":"né"}`)
+			if err != nil || res.Failed || text(res) != `{"text":"nénné"}` && text(res) != `{"text":"néné"}` || string(res.Structured) != `{"text":"néné"}` {
+				t.Errorf("echo: %+v, %v", res, err)
+			}
+			if !strings.Contains(string(res.Raw), `"structuredContent"`) {
+				t.Errorf("raw: %s", res.Raw)
+			}
+			res, err = call(t, toolOf(t, s, "fail"), `{}`)
+			if err != nil || !res.Failed || text(res) != "it does not work" {
+				t.Errorf("fail: %+v, %v", res, err)
+			}
+			if name == "httpJSON" { // such a server cannot ask or tell anything in between
+				return
+			}
+			var shown sync.Mutex
+			var out strings.Builder
+			_, err = toolOf(t, s, "steps").Run(within(t), core.Invocation{Args: json.RawMessage(`{}`), Output: func(s string) {
+				shown.Lock()
+				defer shown.Unlock()
+				out.WriteString(s)
+			}})
+			if err != nil || !strings.HasSuffix(out.String(), "3/3 step\n") {
+				t.Errorf("steps: %q, %v", out.String(), err)
+			}
+		})
+	}
+}
+
+// What a server wants to know of the session reaches the session, and what is said
+// there the server.
+func TestServersAskTheSession(t *testing.T) {
+	for name, server := range ways(t) {
+		if name == "httpJSON" || name == "http2026" {
+			continue // there a server has no way to ask, or other words for it
+		}
+		t.Run(name, func(t *testing.T) {
+			var asked []core.Ask
+			answers := []core.Reply{
+				{Outcome: core.OutcomeAnswered, Option: "choice-1"},
+				{Outcome: core.OutcomeAnswered, Text: "12"},
+				{Outcome: core.OutcomeAnswered, Text: " 42 "},
+				{Outcome: core.OutcomeAnswered, Option: optionDefault},
+			}
+			h := &host{meta: core.Meta{Cwd: t.TempDir(), Roots: []string{"/a b", "/c"}}, ask: func(a core.Ask) core.Reply {
+				asked = append(asked, a)
+				if len(asked) > len(answers) {
+					return core.Reply{Outcome: core.OutcomeDeclined}
+				}
+				return answers[len(asked)-1]
+			}}
+			_, s := open(t, h, Options{Servers: []Server{server}})
+			res, err := call(t, toolOf(t, s, "roots"), `{}`)
+			if err != nil || !strings.Contains(text(res), `"uri":"file:///a%20b"`) || !strings.Contains(text(res), `"uri":"file:///c"`) {
+				t.Errorf("roots: %+v, %v", res, err)
+			}
+			res, err = call(t, toolOf(t, s, "ask"), `{}`)
+			if err != nil || !strings.Contains(text(res), `"action":"accept"`) {
+				t.Fatalf("ask: %+v, %v", res, err)
+			}
+			for _, part := range []string{`"name":"bob"`, `"age":42`, `"sure":true`} {
+				if !strings.Contains(text(res), part) {
+					t.Errorf("ask: %s, want %s", text(res), part)
+				}
+			}
+			if len(asked) != 4 || !strings.HasPrefix(asked[0].Text, "The MCP server up asks: Who?") || !strings.Contains(asked[2].Text, "at least 18") {
+				t.Errorf("asked: %+v", asked)
+			}
+			if res, err = call(t, toolOf(t, s, "ask"), `{}`); err != nil || !strings.Contains(text(res), `"action":"decline"`) {
+				t.Errorf("declined: %+v, %v", res, err)
+			}
+			h.ask = nil
+			if res, err = call(t, toolOf(t, s, "ask"), `{}`); err != nil || !strings.Contains(text(res), `"action":"cancel"`) {
+				t.Errorf("nobody there: %+v, %v", res, err)
+			}
+			if res, err = call(t, toolOf(t, s, "sample"), `{}`); err != nil || !res.Failed {
+				t.Errorf("sampling without a model: %+v, %v", res, err)
+			}
+		})
+	}
+}
+
+// A canceled call is taken back, and the connection goes on.
+func TestCancelReachesTheServer(t *testing.T) {
+	for name, server := range ways(t) {
+		t.Run(name, func(t *testing.T) {
+			_, s := open(t, &host{}, Options{Servers: []Server{server}})
+			tool := toolOf(t, s, "wait")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			done := make(chan error)
+			go func() {
+				_, err := tool.Run(ctx, core.Invocation{Args: json.RawMessage(`{}`)})
+				done <- err
+			}()
+			cancel(core.ErrCanceled)
+			if err := <-done; !errors.Is(err, core.ErrCanceled) {
+				t.Errorf("wait: %v", err)
+			}
+			if res, err := call(t, toolOf(t, s, "echo"), `{"text":"x"}`); err != nil || res.Failed {
+				t.Errorf("after: %+v, %v", res, err)
+			}
+		})
+	}
+}
+
+func TestListIsReadAgainWhenItChanges(t *testing.T) {
+	for _, name := range []string{"stdio", "http", "sse"} {
+		t.Run(name, func(t *testing.T) {
+			_, s := open(t, &host{}, Options{Servers: []Server{ways(t)[name]}})
+			before, err := s.Tools(within(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-s.Changed() // it has been started
+			if _, err := call(t, toolOf(t, s, "grow"), `{}`); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-s.Changed():
+			case <-within(t).Done():
+				t.Fatal("the change was not told")
+			}
+			after, err := s.Tools(within(t))
+			if err != nil || len(after) != len(before)+20 {
+				t.Errorf("%d tools, then %d, %v", len(before), len(after), err)
+			}
+		})
+	}
+}
+
+func TestServerGetsNoSecrets(t *testing.T) {
+	_, s := open(t, &host{}, Options{
+		Environ: []string{"PATH=" + lookup(environ(), "PATH"), "HOME=/h", "OPENAI_API_KEY=canary", "SSH_AUTH_SOCK=/canary", "LC_ALL=C"},
+		Servers: []Server{{Name: "up", Endpoint: plays("sdk", "GIVEN=yes")}},
+	})
+	res, err := call(t, toolOf(t, s, "env"), `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := strings.Split(text(res), "\n")
+	for _, want := range []string{"HOME=/h", "GIVEN=yes", "LC_ALL=C"} {
+		if !slices.Contains(env, want) {
+			t.Errorf("%s is missing in %q", want, env)
+		}
+	}
+	if strings.Contains(text(res), "canary") {
+		t.Errorf("a secret was handed on: %q", env)
+	}
+}
+
+// One server that does not start, or never answers, keeps nobody waiting.
+func TestOneBadServerHoldsUpNobody(t *testing.T) {
+	h := &host{board: core.NewBoard()}
+	b, s := open(t, h, Options{Grace: 20e9, Servers: []Server{
+		{Name: "dies", Endpoint: plays("dies")},
+		{Name: "none", Endpoint: func() (Endpoint, error) { return Endpoint{Command: "no-such-program"}, nil }},
+		{Name: "off", Disabled: true, Endpoint: plays("sdk")},
+		{Name: "misset", Endpoint: func() (Endpoint, error) { return Endpoint{}, errors.New("config.yaml:3:4: TOKEN is not set") }},
+		{Name: "up", Endpoint: plays("sdk")},
+	}})
+	_ = b
+	toolOf(t, s, "echo")
+	for _, want := range []struct{ name, status, why string }{
+		{"dies", "failed", "exit code 3; it said: cannot find the license file"},
+		{"none", "failed", "there is no such program in PATH"},
+		{"off", "disabled", ""},
+		{"misset", "failed", "config.yaml:3:4: TOKEN is not set"},
+		{"up", "running", ""},
+	} {
+		item := awaitStatus(t, h.board, want.name, want.status)
+		if !strings.Contains(item.Why, want.why) {
+			t.Errorf("%s: why %q, want %q", want.name, item.Why, want.why)
+		}
+		if (want.name == "up") != (len(item.Tools) > 0) {
+			t.Errorf("%s has %d tools", want.name, len(item.Tools))
+		}
+	}
+}
+
+// awaitStatus waits until the board says so of a server.
+func awaitStatus(t *testing.T, b *core.Board, server, status string) core.ServerItem {
+	t.Helper()
+	ctx := within(t)
+	var last core.ServerItem
+	for since := uint64(0); ; {
+		posts, rev, err := b.Next(ctx, since)
+		if err != nil {
+			t.Fatalf("%s never was %s, but %s: %s", server, status, last.Status, last.Why)
+		}
+		since = rev
+		for _, p := range posts {
+			if item, ok := p.Item.(core.ServerItem); ok && item.Name == server {
+				if last = item; item.Status == status {
+					return item
+				}
+			}
+		}
+	}
+}
+
+func TestServerIsStartedAgain(t *testing.T) {
+	h := &host{board: core.NewBoard()}
+	_, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
+	_, err := call(t, toolOf(t, s, "die"), `{}`)
+	if err == nil || !strings.Contains(err.Error(), "in the middle of the call, which may have had its effect") || !strings.Contains(err.Error(), "out of cheese") {
+		t.Errorf("die: %v", err)
+	}
+	awaitStatus(t, h.board, "up", "running")
+	for {
+		res, err := call(t, toolOf(t, s, "echo"), `{"text":"x"}`)
+		if _, down := errors.AsType[*downError](err); down {
+			continue // the pause is not over
+		}
+		if err != nil || res.Failed {
+			t.Errorf("after: %+v, %v", res, err)
+		}
+		break
+	}
+}
+
+func TestOnlyHarmlessCallsAreRepeated(t *testing.T) {
+	for annotations, want := range map[string]string{
+		``:                      "which may have had its effect",
+		`"readOnlyHint":true`:   "in the middle of the call, twice",
+		`"idempotentHint":true`: "in the middle of the call, twice",
+	} {
+		_, s := open(t, &host{}, Options{Servers: []Server{{Name: "x", Endpoint: plays("script", "SCRIPT="+greeting+oneTool(annotations)+"tools/call exit")}}})
+		_, err := call(t, toolOf(t, s, "t"), `{}`)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "told to exit") {
+			t.Errorf("{%s}: %v, want %q", annotations, err, want)
+		}
+	}
+}
+
+func TestListsAreKnownInLaterSessions(t *testing.T) {
+	h := &host{board: core.NewBoard(), meta: core.Meta{Cwd: t.TempDir()}}
+	b, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
+	first, err := s.Tools(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := b.Open(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	list, err := second.Tools(within(t))
+	if err != nil || len(list) != len(first) {
+		t.Fatalf("%d tools, %v", len(list), err)
+	}
+	if status, _, _ := second.(*set).ups[0].state(); status != statusStopped {
+		t.Errorf("the second session's server is %s before anybody called it", status)
+	}
+	if res, err := call(t, toolOf(t, second, "echo"), `{"text":"x"}`); err != nil || res.Failed {
+		t.Errorf("echo: %+v, %v", res, err)
+	}
+}
+
+func TestClientsServersAreAskedAbout(t *testing.T) {
+	asked := 0
+	h := &host{meta: core.Meta{Cwd: t.TempDir()}}
+	h.ask = func(a core.Ask) core.Reply {
+		if asked++; !strings.Contains(a.Text, "wants to start the MCP server mine") {
+			t.Errorf("asked: %s", a.Text)
+		}
+		return core.Reply{Outcome: core.OutcomeAnswered, Option: "no"}
+	}
+	b, s := open(t, h, Options{Session: func(core.Meta) []Server { return []Server{{Name: "mine", Confirm: true, Endpoint: plays("sdk")}} }})
+	if list, err := s.Tools(within(t)); err != nil || len(list) > 0 {
+		t.Errorf("%d tools of a server that was refused, %v", len(list), err)
+	}
+	again, err := b.Open(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if list, err := again.Tools(within(t)); err != nil || len(list) > 0 || asked != 1 {
+		t.Errorf("%d tools, asked %d times, %v", len(list), asked, err)
+	}
+}
+
+func TestFilter(t *testing.T) {
+	for _, c := range []struct {
+		allow, deny string
+		tool        string
+		want        bool
+	}{
+		{"", "", "x", true},
+		{"a*", "", "abc", true},
+		{"a*", "", "xabc", false},
+		{"", "*_delete", "file_delete", false},
+		{"*", "get", "get", false},
+		{"a*c*e", "", "abcde", true},
+		{"a*c*e", "", "abde", false},
+		{"*", "", "", true},
+		{"ab", "", "abc", false},
+	} {
+		s := Server{}
+		if c.allow != "" {
+			s.Allow = []string{c.allow}
+		}
+		if c.deny != "" {
+			s.Deny = []string{c.deny}
+		}
+		if got := s.offers(c.tool); got != c.want {
+			t.Errorf("allow %q, deny %q: %q %v", c.allow, c.deny, c.tool, got)
+		}
+	}
+}

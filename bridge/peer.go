@@ -1,0 +1,336 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+)
+
+// The versions of the protocol that differ for us.
+const (
+	earlyVersion  = "1"          // the early dialect, which has a number for a version
+	legacyVersion = "2025-11-25" // the last that begins with initialize
+	modernVersion = "2026-07-28" // the first without: each request says its version
+
+	metaVersion = "io.modelcontextprotocol/protocolVersion"
+	metaClient  = "io.modelcontextprotocol/clientInfo"
+	metaCaps    = "io.modelcontextprotocol/clientCapabilities"
+
+	cancelledMethod = "notifications/cancelled"
+
+	codeUnsupportedVersion jrpc2.Code = -32022
+)
+
+// legacyVersions are those that a server may answer initialize with.
+var legacyVersions = []string{"2024-11-05", "2025-03-26", "2025-06-18", legacyVersion}
+
+// peer is a server that is spoken to.
+type peer struct {
+	conn *wire.Conn
+	link *link
+	says hello
+
+	version      string // as agreed
+	name         string // as it calls itself, with its version
+	instructions string
+	caps         serverCaps
+
+	done chan struct{} // closed when the connection and all that carried it have ended
+
+	mu     sync.Mutex // guards the fields below
+	tokens int64
+	notes  map[string]func(progress) // by progress token
+}
+
+// hello is what we say of ourselves, and who hears what the server says unasked.
+type hello struct {
+	client json.RawMessage // Implementation
+	caps   json.RawMessage // ClientCapabilities
+	// handle is called for each request and notification of the server's, in the
+	// order of the stream, and must not block. Progress does not come here.
+	handle func(*wire.Call)
+}
+
+// serverCaps is what a server says it can do.
+type serverCaps struct {
+	Tools       *listCaps `json:"tools"`
+	Prompts     *listCaps `json:"prompts"`
+	Resources   *listCaps `json:"resources"`
+	Completions *struct{} `json:"completions"`
+	Logging     *struct{} `json:"logging"`
+}
+
+type listCaps struct {
+	ListChanged bool `json:"listChanged"`
+	Subscribe   bool `json:"subscribe"`
+}
+
+// progress is a notification of how far a request is.
+type progress struct {
+	Token    json.RawMessage `json:"progressToken"`
+	Progress float64         `json:"progress"`
+	Total    float64         `json:"total"`
+	Message  string          `json:"message"`
+}
+
+// meet begins to speak over a link and agrees on a version. It blocks until that
+// is done or ctx ends. The peer lasts until close, or until the server leaves; the
+// link is closed in any case.
+func meet(ctx context.Context, l *link, says hello) (*peer, error) {
+	p := &peer{link: l, says: says, done: make(chan struct{}), notes: map[string]func(progress){}}
+	p.conn = wire.NewConn(l.in, l.out, wire.Options{
+		MaxBatch: 100, Withdraw: wire.Withdrawal{Method: cancelledMethod, Member: "requestId"},
+	})
+	go func() { // close waits for it
+		defer close(p.done)
+		_ = p.conn.Serve(context.Background(), p.receive) // however it ends: the link says why
+		l.close()
+	}()
+	err := p.agree(ctx)
+	if err == nil {
+		l.settled(p.version)
+		return p, nil
+	}
+	if p.ended() && ctx.Err() == nil {
+		err = errors.New(l.why())
+	}
+	p.close()
+	return nil, err
+}
+
+// ended reports whether the connection has ended; it waits for the reason, if the
+// end has begun.
+func (p *peer) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return awaited(p.done, politeFor/4)
+	}
+}
+
+// close ends the connection and what carries it, and waits for that.
+func (p *peer) close() {
+	p.link.in.Close()
+	p.link.out.Close()
+	<-p.done
+}
+
+// agree finds a version that both speak (Basic, Lifecycle). Nearly every server
+// knows the last one with a handshake, which lets the server ask and tell us things
+// on its own; so that is offered first, then the modern one, then the early dialect.
+func (p *peer) agree(ctx context.Context) error {
+	err := p.initialize(ctx, `"`+legacyVersion+`"`)
+	var refused *jrpc2.Error
+	if !errors.As(err, &refused) || refused.Code == codeUnreached {
+		return err
+	}
+	if refused.Code == codeUnsupportedVersion || refused.Code == jrpc2.MethodNotFound {
+		return p.discover(ctx)
+	}
+	if p.initialize(ctx, earlyVersion) == nil {
+		return nil
+	}
+	return err
+}
+
+// initialize offers a version, which is JSON.
+func (p *peer) initialize(ctx context.Context, version string) error {
+	var r struct {
+		Version      json.RawMessage `json:"protocolVersion"`
+		Caps         serverCaps      `json:"capabilities"`
+		Info         implementation  `json:"serverInfo"`
+		Instructions string          `json:"instructions"`
+	}
+	params := json.RawMessage(`{"protocolVersion":` + version + `,"capabilities":` + string(p.says.caps) + `,"clientInfo":` + string(p.says.client) + `}`)
+	if err := p.conn.Ask(ctx, "initialize", params, &r); err != nil {
+		return err
+	}
+	if len(r.Version) > 0 && strings.IndexByte("0123456789", r.Version[0]) >= 0 {
+		p.version = earlyVersion
+	} else if json.Unmarshal(r.Version, &p.version) != nil || !slices.Contains(legacyVersions, p.version) {
+		return fmt.Errorf("the server speaks version %.40s of the protocol, which we do not", r.Version)
+	}
+	p.name, p.caps, p.instructions = r.Info.String(), r.Caps, r.Instructions
+	return p.conn.Notify("notifications/initialized", json.RawMessage(`{}`))
+}
+
+// discover begins at 2026-07-28, where there is no handshake.
+func (p *peer) discover(ctx context.Context) error {
+	p.version = modernVersion
+	var r struct {
+		Versions     []string   `json:"supportedVersions"`
+		Caps         serverCaps `json:"capabilities"`
+		Instructions string     `json:"instructions"`
+		Meta         struct {
+			Info implementation `json:"io.modelcontextprotocol/serverInfo"`
+		} `json:"_meta"`
+	}
+	raw, err := p.ask(ctx, "server/discover", nil)
+	if err == nil {
+		err = wire.Unmarshal(raw, &r)
+	}
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(r.Versions, modernVersion) {
+		return fmt.Errorf("the server speaks versions %.200q of the protocol, which we do not", r.Versions)
+	}
+	p.name, p.caps, p.instructions = r.Meta.Info.String(), r.Caps, r.Instructions
+	return nil
+}
+
+// implementation is how programs introduce themselves.
+type implementation struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+func (i implementation) String() string { return strings.TrimSpace(i.Name + " " + i.Version) }
+
+// modern reports whether every request says its version.
+func (p *peer) modern() bool { return p.version == modernVersion }
+
+// member is a member of an object of parameters.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// with puts parameters together; token is that for progress, or nil.
+func (p *peer) with(token json.RawMessage, members ...member) json.RawMessage {
+	b := []byte{'{'}
+	add := func(name string, value json.RawMessage) {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(append(b, '"'), name...), `":`...), value...)
+	}
+	for _, m := range members {
+		add(m.name, m.value)
+	}
+	var meta []byte
+	if token != nil {
+		meta = append(append(meta, `"progressToken":`...), token...)
+	}
+	if p.modern() {
+		if meta != nil {
+			meta = append(meta, ',')
+		}
+		meta = append(meta, `"`+metaVersion+`":"`+modernVersion+`","`+metaClient+`":`+string(p.says.client)+`,"`+metaCaps+`":`+string(p.says.caps)...)
+	}
+	if meta != nil {
+		add("_meta", append(append([]byte{'{'}, meta...), '}'))
+	}
+	return append(b, '}')
+}
+
+// ask sends a request and waits for its result.
+func (p *peer) ask(ctx context.Context, method string, token json.RawMessage, members ...member) (json.RawMessage, error) {
+	var raw json.RawMessage
+	err := p.conn.Ask(ctx, method, p.with(token, members...), &raw)
+	return raw, err
+}
+
+// receive hands on what the server says; it runs on the reading goroutine.
+func (p *peer) receive(c *wire.Call) {
+	switch c.Method {
+	case "ping":
+		c.Reply(json.RawMessage(`{}`), nil)
+	case "notifications/progress":
+		var n progress
+		if wire.Unmarshal(c.Params, &n) != nil {
+			return
+		}
+		p.mu.Lock()
+		note := p.notes[string(n.Token)]
+		p.mu.Unlock()
+		if note != nil {
+			note(n)
+		}
+	case cancelledMethod:
+		var n struct {
+			ID json.RawMessage `json:"requestId"`
+		}
+		if wire.Unmarshal(c.Params, &n) == nil && n.ID != nil {
+			p.conn.CancelRequest(n.ID)
+		}
+	default:
+		p.says.handle(c)
+	}
+}
+
+// track has note called with the progress of a request that is sent with the
+// token; forget ends that. note runs on the reading goroutine and must not block.
+func (p *peer) track(note func(progress)) (token json.RawMessage, forget func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tokens++
+	token = fmt.Appendf(nil, "%d", p.tokens)
+	p.notes[string(token)] = note
+	return token, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.notes, string(token))
+	}
+}
+
+// The bounds of a list.
+const (
+	maxPages = 1000
+	maxItems = 20000
+)
+
+// list asks for all pages of a list (Utilities, Pagination). A cursor that comes
+// again ends it.
+func (p *peer) list(ctx context.Context, method, field string) ([]json.RawMessage, error) {
+	var all []json.RawMessage
+	var cursor *string
+	seen := map[string]bool{}
+	for range maxPages {
+		var members []member
+		if cursor != nil {
+			value, err := json.Marshal(*cursor)
+			if err != nil {
+				return nil, err
+			}
+			members = []member{{"cursor", value}}
+		}
+		raw, err := p.ask(ctx, method, nil, members...)
+		if err != nil {
+			return nil, err
+		}
+		var page map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &page); err != nil {
+			return nil, fmt.Errorf("the answer to %s: %v", method, err)
+		}
+		var items []json.RawMessage
+		if list := page[field]; list != nil {
+			if err := json.Unmarshal(list, &items); err != nil {
+				return nil, fmt.Errorf("the answer to %s: %v", method, err)
+			}
+		}
+		if all = append(all, items...); len(all) >= maxItems {
+			return all[:maxItems], nil
+		}
+		cursor = nil
+		if raw := page["nextCursor"]; raw != nil {
+			if err := json.Unmarshal(raw, &cursor); err != nil {
+				return nil, fmt.Errorf("the answer to %s: the cursor: %v", method, err)
+			}
+		}
+		if cursor == nil || *cursor == "" || seen[*cursor] {
+			return all, nil
+		}
+		seen[*cursor] = true
+	}
+	return all, nil
+}

@@ -1,0 +1,127 @@
+//go:build unix
+
+package bridge
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startStubborn starts a server that does not want to end, and returns its pid and
+// its child's.
+func startStubborn(t *testing.T) (*process, []int) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := command{path: self, env: childEnv(os.Environ(), map[string]string{playVar: "stubborn"})}.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, readPids(t, bufio.NewReader(p.stdout))
+}
+
+func readPids(t *testing.T, r *bufio.Reader) (pids []int) {
+	t.Helper()
+	for range 2 {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+func awaitGone(t *testing.T, pids []int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		var left []int
+		for _, pid := range pids {
+			if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !zombie(pid) {
+				left = append(left, pid)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("processes %v live", left)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// zombie reports whether a process has ended and only waits to be asked about.
+func zombie(pid int) bool {
+	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && strings.HasPrefix(string(out), "Z")
+}
+
+func TestCloseEndsTheWholeGroup(t *testing.T) {
+	p, pids := startStubborn(t)
+	p.close()
+	p.close()
+	awaitGone(t, pids)
+	if !strings.Contains(p.why(), "killed") {
+		t.Errorf("why: %s", p.why())
+	}
+}
+
+// Whoever is killed takes his servers with him.
+func TestNoOrphanAfterSIGKILL(t *testing.T) {
+	if os.Getenv("BRIDGE_TEST_OWNER") != "" { // the owner, in a process of its own
+		p, pids := startStubborn(t)
+		for _, pid := range pids {
+			os.Stdout.WriteString(strconv.Itoa(pid) + "\n")
+		}
+		<-p.done
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestNoOrphanAfterSIGKILL$")
+	cmd.Env = append(os.Environ(), "BRIDGE_TEST_OWNER=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pids := readPids(t, bufio.NewReader(out))
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	awaitGone(t, pids)
+}
+
+func TestProgramOfAnEmptyFolderInPATH(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/prog", []byte("#!/bin/sh\nexit 0\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (command{path: "prog", env: []string{"PATH=:."}, dir: dir}).start(); err == nil {
+		t.Error("a program of the session's folder was started by its name alone")
+	}
+	p, err := command{path: "./prog", env: []string{"PATH="}, dir: dir}.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	p.close()
+	if p.why() != "the program ended with exit code 0" {
+		t.Errorf("why: %s", p.why())
+	}
+}

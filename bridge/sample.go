@@ -1,0 +1,132 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// maxSampled bounds the answer that a server may ask a model for, in tokens.
+const maxSampled = 8192
+
+// sampling is a server's request to our model (Client, Sampling).
+type sampling struct {
+	Messages []struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"` // one block, or since 2025-11-25 a list
+	} `json:"messages"`
+	System    string            `json:"systemPrompt"`
+	MaxTokens int               `json:"maxTokens"`
+	Tools     []json.RawMessage `json:"tools"`
+}
+
+// sample asks the model on a server's behalf, each time with the user's consent: it
+// costs money, and the server reads the answer.
+func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	if u.box.opts.Model == nil {
+		return nil, jrpc2.Errorf(jrpc2.MethodNotFound, "sampling is not offered")
+	}
+	var s sampling
+	if err := wire.Unmarshal(params, &s); err != nil {
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "sampling/createMessage: %v", err)
+	}
+	if len(s.Tools) > 0 {
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "sampling with tools is not offered")
+	}
+	req := s.request(u.host.Meta())
+	model, err := u.box.opts.Model(ctx, "")
+	if err != nil {
+		return nil, jrpc2.Errorf(jrpc2.InternalError, "there is no model: %v", err)
+	}
+	if err := u.agreed(ctx, model.Info().ID, s); err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	stop := core.StopEnd
+	for d, err := range model.Stream(ctx, req) {
+		if err != nil {
+			return nil, jrpc2.Errorf(jrpc2.InternalError, "%v", err)
+		}
+		switch d.Kind {
+		case core.DeltaText:
+			text.WriteString(d.Text)
+		case core.DeltaStop:
+			stop = d.Stop
+		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry:
+		}
+	}
+	reason := "endTurn"
+	if stop != core.StopEnd {
+		reason = string(stop)
+	}
+	return raw(map[string]any{
+		"role": "assistant", "content": map[string]string{"type": "text", "text": text.String()}, "model": model.Info().ID, "stopReason": reason,
+	}), nil
+}
+
+// agreed asks the user.
+func (u *upstream) agreed(ctx context.Context, model string, s sampling) error {
+	var last string
+	if n := len(s.Messages); n > 0 {
+		last = textsOf(s.Messages[n-1].Content)
+	}
+	if len(last) > 2000 {
+		last = strings.ToValidUTF8(last[:2000], "") + " …"
+	}
+	r, err := u.host.Ask(ctx, core.Ask{
+		Kind:    core.AskQuestion,
+		Text:    fmt.Sprintf("The MCP server %s wants to ask the model %s, and to read the answer:\n%s", u.server.Name, model, seen(last)),
+		Options: []core.Option{{ID: optionYes, Label: "Let it ask"}, {ID: optionNo, Label: "Do not"}},
+	})
+	if err != nil {
+		return err
+	}
+	if r.Outcome != core.OutcomeAnswered || r.Option != optionYes {
+		return &jrpc2.Error{Code: -1, Message: "the user rejected the sampling request"}
+	}
+	return nil
+}
+
+func (s sampling) request(m core.Meta) *core.Request {
+	r := &core.Request{Session: m.ID, System: s.System, MaxOut: maxSampled}
+	if s.MaxTokens > 0 {
+		r.MaxOut = min(s.MaxTokens, maxSampled)
+	}
+	for _, msg := range s.Messages {
+		if msg.Role == "assistant" {
+			r.Messages = append(r.Messages, core.Message{Role: core.RoleAssistant, Text: textsOf(msg.Content)})
+			continue
+		}
+		var blocks []core.Block
+		for _, item := range itemsOf(msg.Content) {
+			blocks = append(blocks, parseContent(item))
+		}
+		r.Messages = append(r.Messages, core.Message{Role: core.RoleUser, Blocks: blocks})
+	}
+	return r
+}
+
+// itemsOf is a list of blocks, or one alone.
+func itemsOf(content json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if json.Unmarshal(content, &list) != nil && present(content) != nil {
+		list = []json.RawMessage{content}
+	}
+	return list
+}
+
+func textsOf(content json.RawMessage) string {
+	var texts []string
+	for _, item := range itemsOf(content) {
+		if t := textOf(parseContent(item)); t != "" {
+			texts = append(texts, t)
+		}
+	}
+	return strings.Join(texts, "\n")
+}

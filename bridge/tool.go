@@ -1,0 +1,355 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+const (
+	// maxName is how long a tool's name may be at a server, in bytes; a longer one is
+	// left out.
+	maxName = 256
+	// maxDescription is how much of a description is handed on, in bytes.
+	maxDescription = 16 << 10
+	// maxRounds is how often a call may come back for answers (2026-07-28, Multi
+	// Round-Trip Requests).
+	maxRounds = 10
+	// showEvery is how often the progress of a call is shown at most.
+	showEvery = 200 * time.Millisecond
+)
+
+// listed is a tool as a server lists it.
+type listed struct {
+	spec core.Spec
+	raw  json.RawMessage // the server's own words
+}
+
+// tools lists the server's tools. What cannot be used is left out, and told.
+func (u *upstream) tools(ctx context.Context, p *peer) ([]*listed, error) {
+	if p.caps.Tools == nil {
+		return nil, nil
+	}
+	items, err := p.list(ctx, "tools/list", "tools")
+	var refused *jrpc2.Error
+	if p.version == earlyVersion && errors.As(err, &refused) {
+		return nil, nil // the early dialect knows tools/call alone
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []*listed
+	taken := map[string]bool{}
+	for _, item := range items {
+		l, err := parseTool(u.server.Name, item)
+		switch {
+		case err != nil:
+			u.box.opts.Log(u.server.Name, "warn", "a tool is left out: "+plain(err.Error()))
+			continue
+		case taken[l.spec.Name]:
+			u.box.opts.Log(u.server.Name, "warn", fmt.Sprintf("a tool is left out: there are two of the name %q", l.spec.Name))
+			continue
+		case !u.server.offers(l.spec.Name):
+			continue
+		}
+		taken[l.spec.Name] = true
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// parseTool reads a tool of a list. A schema that is none is replaced by one that
+// allows every object: the server judges the arguments anyway.
+func parseTool(server string, item json.RawMessage) (*listed, error) {
+	var t struct {
+		Name        string          `json:"name"`
+		Title       string          `json:"title"`
+		Description string          `json:"description"`
+		Schema      json.RawMessage `json:"inputSchema"`
+		Annotations struct {
+			Title      string `json:"title"`
+			ReadOnly   bool   `json:"readOnlyHint"`
+			Idempotent bool   `json:"idempotentHint"`
+		} `json:"annotations"`
+	}
+	if err := wire.Unmarshal(item, &t); err != nil {
+		return nil, err
+	}
+	if t.Name == "" || len(t.Name) > maxName {
+		return nil, fmt.Errorf("its name %.40q has %d bytes", t.Name, len(t.Name))
+	}
+	if t.Title == "" {
+		t.Title = t.Annotations.Title
+	}
+	var schema struct {
+		Type any `json:"type"`
+	}
+	if json.Unmarshal(t.Schema, &schema) != nil || schema.Type != "object" {
+		t.Schema = json.RawMessage(`{"type":"object"}`)
+	}
+	if len(t.Description) > maxDescription {
+		t.Description = strings.ToValidUTF8(t.Description[:maxDescription], "") + " …"
+	}
+	return &listed{raw: item, spec: core.Spec{
+		Server: server, Name: t.Name, Title: plain(t.Title), Description: seen(t.Description), Schema: t.Schema,
+		Kind: core.KindOther, ReadOnly: t.Annotations.ReadOnly, Idempotent: t.Annotations.Idempotent || t.Annotations.ReadOnly,
+	}}, nil
+}
+
+// seen is a text without the characters that nobody sees: what a person approves
+// is what a model reads.
+func seen(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r >= 0x200b && r <= 0x200f, r == 0x2060, r == 0xfeff, r >= 0xe0000 && r <= 0xe007f:
+			return -1
+		case plain(string(r)) == "":
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// offers reports whether the configuration lets a tool through.
+func (s Server) offers(tool string) bool {
+	for _, pattern := range s.Deny {
+		if wild(pattern, tool) {
+			return false
+		}
+	}
+	for _, pattern := range s.Allow {
+		if wild(pattern, tool) {
+			return true
+		}
+	}
+	return len(s.Allow) == 0
+}
+
+// wild matches a pattern in which * is any text.
+func wild(pattern, s string) bool {
+	head, rest, more := strings.Cut(pattern, "*")
+	s, ok := strings.CutPrefix(s, head)
+	for ok && more {
+		var part string
+		if part, rest, more = strings.Cut(rest, "*"); !more {
+			return strings.HasSuffix(s, part)
+		}
+		_, s, ok = strings.Cut(s, part)
+	}
+	return ok && s == ""
+}
+
+// tool is a server's tool in one session.
+type tool struct {
+	up *upstream
+	*listed
+}
+
+var _ core.Tool = (*tool)(nil)
+
+// Spec implements core.Tool.
+func (t *tool) Spec() core.Spec { return t.spec }
+
+// Preview implements core.Tool.
+func (t *tool) Preview(_ context.Context, inv core.Invocation) (core.Preview, error) {
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(inv.Args, &args); err != nil {
+		return core.Preview{}, errors.New("the arguments are no JSON object")
+	}
+	name := t.spec.Title
+	if name == "" {
+		name = plain(t.spec.Name)
+	}
+	return core.Preview{Title: t.spec.Server + ": " + name, Kind: t.spec.Kind}, nil
+}
+
+// Run implements core.Tool. A call whose server ends in the middle is repeated once
+// where the tool says that this does no harm, and else not.
+func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error) {
+	p, err := t.up.acquire(ctx, false)
+	if err != nil {
+		return core.Result{}, err
+	}
+	res, err := t.call(ctx, p, inv)
+	if !errors.Is(err, wire.ErrClosed) {
+		return res, err
+	}
+	<-p.done
+	why := p.link.why()
+	if !t.spec.Idempotent {
+		return core.Result{}, fmt.Errorf("the MCP server %s ended in the middle of the call, which may have had its effect: %s", t.spec.Server, why)
+	}
+	if p, err = t.up.acquire(ctx, true); err != nil {
+		return core.Result{}, err
+	}
+	if res, err = t.call(ctx, p, inv); errors.Is(err, wire.ErrClosed) {
+		err = fmt.Errorf("the MCP server %s ended in the middle of the call, twice: %s", t.spec.Server, why)
+	}
+	return res, err
+}
+
+// call makes one call. wire.ErrClosed: the connection ended before the answer.
+func (t *tool) call(ctx context.Context, p *peer, inv core.Invocation) (core.Result, error) {
+	defer t.up.calling()()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	sign := make(chan progress, 1)
+	token, forget := p.track(func(n progress) {
+		select { // only the newest one counts
+		case <-sign:
+		default:
+		}
+		sign <- n
+	})
+	defer forget()
+	members := []member{{"name", raw(t.spec.Name)}, {"arguments", inv.Args}}
+	for range maxRounds {
+		res, err := t.await(ctx, p, token, members, sign, inv)
+		if err != nil {
+			return t.refused(err)
+		}
+		more, ok, err := t.up.answers(ctx, p, res)
+		if err != nil {
+			return core.Result{}, err
+		}
+		if !ok {
+			return parseResult(res, t.up.host.Meta().Spill)
+		}
+		members = append(members[:2:2], more...)
+	}
+	return core.Result{}, fmt.Errorf("the MCP server %s came back for answers %d times, and has no result yet", t.spec.Server, maxRounds)
+}
+
+// refused is what a failed call comes to: an error that the server answers with is
+// for the model to read.
+func (t *tool) refused(err error) (core.Result, error) {
+	var e *jrpc2.Error
+	if !errors.As(err, &e) {
+		return core.Result{}, err
+	}
+	if e.Code == codeUnreached {
+		return core.Result{}, fmt.Errorf("the MCP server %s could not be reached: %s", t.spec.Server, e.Message)
+	}
+	text := fmt.Sprintf("the MCP server %s refused the call: %s (%d)", t.spec.Server, plain(e.Message), e.Code)
+	if len(e.Data) > 0 {
+		text += " " + string(e.Data[:min(len(e.Data), 2000)])
+	}
+	return core.Result{Blocks: []core.Block{core.Text{Text: text}}, Failed: true}, nil
+}
+
+// await sends the call and waits for its answer; meanwhile it shows how far it is.
+func (t *tool) await(ctx context.Context, p *peer, token json.RawMessage, members []member, sign <-chan progress, inv core.Invocation) (json.RawMessage, error) {
+	type answer struct {
+		result json.RawMessage
+		err    error
+	}
+	answers := make(chan answer, 1)
+	asked, err := p.conn.Start("tools/call", p.with(token, members...), func(r json.RawMessage, err error) { answers <- answer{r, err} })
+	if err != nil {
+		return nil, err
+	}
+	limit := t.up.server.CallTimeout
+	silence := newClock(limit)
+	defer silence.Stop()
+	pause := newClock(0)
+	defer pause.Stop()
+	shown := sign
+	for {
+		select {
+		case a := <-answers:
+			select { // the last one came before the answer
+			case n := <-sign:
+				n.show(inv)
+			default:
+			}
+			return a.result, a.err
+		case n := <-shown:
+			n.show(inv)
+			silence.Reset(limit)
+			pause.Reset(showEvery)
+			shown = nil
+		case <-pause.c:
+			shown = sign
+		case <-silence.c:
+			if t.up.isAsking() {
+				silence.Reset(limit)
+				continue
+			}
+			if asked.Withdraw() {
+				return nil, fmt.Errorf("the MCP server %s gave no sign of life for %v; the call was given up", t.spec.Server, limit)
+			}
+		case <-ctx.Done():
+			if asked.Withdraw() {
+				return nil, context.Cause(ctx)
+			}
+			a := <-answers // it came first
+			return a.result, a.err
+		}
+	}
+}
+
+// show puts what a call says of its progress into its output.
+func (n progress) show(inv core.Invocation) {
+	text := seen(n.Message)
+	if n.Total > 0 {
+		text = strings.TrimSpace(fmt.Sprintf("%g/%g %s", n.Progress, n.Total, text))
+	}
+	if text != "" && inv.Output != nil {
+		inv.Output(text + "\n")
+	}
+}
+
+// clock is a timer that need not run.
+type clock struct {
+	t *time.Timer
+	c <-chan time.Time // nil: it does not run
+}
+
+func newClock(d time.Duration) *clock {
+	k := &clock{}
+	k.Reset(d)
+	return k
+}
+
+// Reset starts it; 0: it does not run.
+func (k *clock) Reset(d time.Duration) {
+	k.Stop()
+	if k.t, k.c = nil, nil; d > 0 {
+		k.t = time.NewTimer(d)
+		k.c = k.t.C
+	}
+}
+
+func (k *clock) Stop() {
+	if k.t != nil {
+		k.t.Stop()
+	}
+}
+
+// calling notes a call that is under way; the function ends that.
+func (u *upstream) calling() func() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.calls++
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.calls--
+	}
+}
+
+func (u *upstream) isAsking() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.asking > 0
+}

@@ -1,0 +1,379 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/core"
+)
+
+const (
+	// maxTries is how often in a row a server is started again by itself. After that a
+	// call starts it.
+	maxTries = 5
+	// maxPause is the longest pause between two starts.
+	maxPause = time.Minute
+	// steadyFor is how long a server must have run for its earlier ends to be forgotten.
+	steadyFor = 30 * time.Second
+)
+
+// upstream is a session's connection to one server: run makes it, and makes it
+// again when it breaks.
+type upstream struct {
+	box    *Box
+	server Server
+	host   core.ToolHost
+	wake   func()        // the list has changed
+	want   chan struct{} // somebody needs it
+	stale  chan struct{} // the server says that its list has changed
+	asks   sync.WaitGroup
+
+	mu     sync.Mutex // guards the fields below
+	status string
+	why    string
+	moved  chan struct{} // closed at the next change of the fields above
+	list   []*listed
+	peer   *peer // nil: it does not run
+	fails  int
+	after  time.Time // no new start before
+	calls  int       // under way
+	asking int       // questions that are with the user
+}
+
+func newUpstream(b *Box, s Server, host core.ToolHost, wake func()) *upstream {
+	u := &upstream{
+		box: b, server: s, host: host, wake: wake, status: statusStopped,
+		want: make(chan struct{}, 1), stale: make(chan struct{}, 1), moved: make(chan struct{}),
+	}
+	list, known := b.recall(s)
+	if u.list = list; !known || s.Eager {
+		u.status = statusStarting // said at once, so that the first listing waits for it
+		u.nudge()
+	}
+	return u
+}
+
+func (u *upstream) nudge() { poke(u.want) }
+
+func poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// run keeps the connection until ctx ends.
+func (u *upstream) run(ctx context.Context) {
+	u.box.enter(u)
+	u.post()
+	for u.awaitWant(ctx) {
+		u.move(statusStarting, "")
+		p, list, err := u.begin(ctx)
+		if ctx.Err() != nil {
+			if p != nil {
+				p.close()
+			}
+			break
+		}
+		if err != nil {
+			u.failed(err)
+			continue
+		}
+		u.started(p, list)
+		since := time.Now()
+		why := u.keep(ctx, p)
+		p.close()
+		u.asks.Wait()
+		if ctx.Err() != nil {
+			break
+		}
+		if time.Since(since) >= steadyFor {
+			u.mu.Lock()
+			u.fails = 0
+			u.mu.Unlock()
+		}
+		u.failed(errors.New(why))
+	}
+	u.asks.Wait()
+	u.box.leave(u)
+	u.move(statusStopped, "")
+}
+
+// awaitWant waits until the server is to be started: somebody needs it, or it has
+// failed and its pause is over. false: ctx has ended.
+func (u *upstream) awaitWant(ctx context.Context) bool {
+	u.mu.Lock()
+	again := u.status == statusFailed && u.fails <= maxTries
+	left := time.Until(u.after)
+	u.mu.Unlock()
+	var pause <-chan time.Time
+	if again {
+		t := time.NewTimer(max(left, 0))
+		defer t.Stop()
+		pause = t.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-pause:
+			return true
+		case <-u.want:
+			u.mu.Lock()
+			early := time.Now().Before(u.after)
+			u.mu.Unlock()
+			if !early {
+				return ctx.Err() == nil
+			}
+		}
+	}
+}
+
+// begin starts the server and lists its tools.
+func (u *upstream) begin(ctx context.Context) (*peer, []*listed, error) {
+	e, err := u.server.Endpoint()
+	if err != nil {
+		return nil, nil, err
+	}
+	if e.Dir == "" {
+		e.Dir = u.host.Meta().Cwd
+	}
+	if err := u.confirm(ctx, e); err != nil {
+		return nil, nil, err
+	}
+	within := u.server.StartTimeout
+	if within <= 0 {
+		within = defaultStartTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, within, timeoutOf{fmt.Sprintf("it did not answer within %v of its start", within)})
+	defer cancel()
+	l, err := u.box.dialer(u.server.Name).dial(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := meet(ctx, l, hello{client: u.box.hello, caps: u.capabilities(), handle: u.receive})
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := u.tools(ctx, p)
+	if err != nil {
+		if p.ended() && ctx.Err() == nil {
+			err = errors.New(l.why())
+		}
+		p.close()
+		return nil, nil, err
+	}
+	return p, list, nil
+}
+
+var errRefused = errors.New("you did not agree to starting it")
+
+// confirm asks the user once for what would be started, if the user's own
+// configuration does not name it.
+func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
+	if !u.server.Confirm {
+		return nil
+	}
+	what := e.URL
+	text := "The client of this session wants to use the MCP server %s at %s. Connect to it?"
+	if !e.remote() {
+		what = strings.Join(append([]string{e.Command}, e.Args...), " ")
+		text = "The client of this session wants to start the MCP server %s, which is the program: %s. Start it?"
+	}
+	key := fmt.Sprintf("%q %q %q %q", e.URL, e.Command, e.Args, e.Env)
+	u.box.mu.Lock()
+	agreed, known := u.box.confirmed[key]
+	u.box.mu.Unlock()
+	if !known {
+		u.move(statusStarting, "waits for your answer")
+		r, err := u.host.Ask(ctx, core.Ask{
+			Kind: core.AskQuestion, Text: fmt.Sprintf(text, u.server.Name, plain(what)),
+			Options: []core.Option{{ID: "start", Label: "Start it"}, {ID: "no", Label: "Do not start it"}},
+		})
+		if err != nil {
+			return err
+		}
+		if r.Outcome != core.OutcomeAnswered && r.Outcome != core.OutcomeDeclined {
+			return errors.New("nobody has agreed to starting it yet")
+		}
+		agreed = r.Outcome == core.OutcomeAnswered && r.Option == "start"
+		u.box.mu.Lock()
+		u.box.confirmed[key] = agreed
+		u.box.mu.Unlock()
+	}
+	if !agreed {
+		return errRefused
+	}
+	return nil
+}
+
+func (u *upstream) started(p *peer, list []*listed) {
+	u.mu.Lock()
+	u.peer, u.list = p, list
+	u.mu.Unlock()
+	u.box.remember(u.server, list)
+	u.box.opts.Log(u.server.Name, "info", fmt.Sprintf("runs: %s, protocol %s, %d tools", p.name, p.version, len(list)))
+	u.move(statusRunning, "")
+	u.wake()
+}
+
+// keep follows the server until it or ctx ends, and says why it did.
+func (u *upstream) keep(ctx context.Context, p *peer) string {
+	stop := u.subscribe(ctx, p)
+	defer stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ""
+		case <-p.done:
+			return p.link.why()
+		case <-u.stale:
+			u.relist(ctx, p)
+		}
+	}
+}
+
+// relist reads a list again once it has stopped changing.
+func (u *upstream) relist(ctx context.Context, p *peer) {
+	for quiet := false; !quiet; {
+		t := time.NewTimer(settleFor)
+		select {
+		case <-ctx.Done():
+		case <-p.done:
+		case <-u.stale:
+			t.Stop()
+			continue
+		case <-t.C:
+		}
+		t.Stop()
+		quiet = true
+	}
+	within, cancel := context.WithTimeout(ctx, defaultStartTimeout)
+	defer cancel()
+	list, err := u.tools(within, p)
+	if err != nil {
+		u.box.opts.Log(u.server.Name, "warn", "its changed tools could not be listed: "+err.Error())
+		return
+	}
+	u.mu.Lock()
+	same := slices.EqualFunc(u.list, list, func(a, b *listed) bool { return string(a.raw) == string(b.raw) })
+	u.list = list
+	u.mu.Unlock()
+	if same {
+		return
+	}
+	u.box.remember(u.server, list)
+	u.post()
+	u.wake()
+}
+
+// failed notes why the server does not run, and when it may be started again.
+func (u *upstream) failed(err error) {
+	u.mu.Lock()
+	u.peer = nil
+	u.fails++
+	u.after = time.Now().Add(min(u.box.opts.firstPause<<min(u.fails-1, 10), maxPause))
+	if errors.Is(err, errRefused) {
+		u.fails = maxTries + 1
+	}
+	u.mu.Unlock()
+	why := plain(err.Error())
+	u.box.opts.Log(u.server.Name, "warn", "does not run: "+why)
+	u.move(statusFailed, why)
+	u.wake()
+}
+
+// move changes the state, for everybody who waits for that.
+func (u *upstream) move(status, why string) {
+	u.mu.Lock()
+	if status != statusRunning {
+		u.peer = nil
+	}
+	u.status, u.why = status, why
+	close(u.moved)
+	u.moved = make(chan struct{})
+	u.mu.Unlock()
+	u.post()
+}
+
+func (u *upstream) post() { u.box.post(u.host.Board(), u.server) }
+
+func (u *upstream) state() (status, why string, list []*listed) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.status, u.why, u.list
+}
+
+// listed is the server's tools: those of now, or, while it starts, those that are
+// known. It waits for a start that nothing is known of until grace ends, and for as
+// long as the user is being asked about it.
+func (u *upstream) listed(ctx, grace context.Context) []*listed {
+	for {
+		u.mu.Lock()
+		status, why, list, moved := u.status, u.why, u.list, u.moved
+		u.mu.Unlock()
+		if status != statusStarting || len(list) > 0 {
+			return list
+		}
+		until := grace
+		if why != "" {
+			until = ctx
+		}
+		select {
+		case <-moved:
+		case <-until.Done():
+			return list
+		}
+	}
+}
+
+// downError says that a server does not run, and why.
+type downError struct {
+	server, why string
+	again       time.Duration // until it may be started again
+}
+
+func (e *downError) Error() string {
+	s := fmt.Sprintf("the MCP server %s does not run: %s", e.server, e.why)
+	if e.again > 0 {
+		s += fmt.Sprintf("; it can be started again in %v", e.again.Round(time.Second))
+	}
+	return s
+}
+
+// acquire returns the connection, and has it made where there is none. It waits
+// for a start that is under way; a pause it waits out only if patient.
+func (u *upstream) acquire(ctx context.Context, patient bool) (*peer, error) {
+	for nudged := false; ; {
+		u.mu.Lock()
+		p, status, why, moved, left := u.peer, u.status, u.why, u.moved, time.Until(u.after)
+		u.mu.Unlock()
+		if p != nil {
+			return p, nil
+		}
+		if status != statusStarting {
+			if nudged && status == statusFailed || left > 0 && !patient {
+				return nil, &downError{u.server.Name, why, left}
+			}
+			if left > 0 {
+				if !sleep(ctx, left) {
+					return nil, context.Cause(ctx)
+				}
+				continue
+			}
+			u.nudge()
+		} else {
+			nudged = true
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
