@@ -227,14 +227,17 @@ func (a *Attachment) Rename(ctx context.Context, title string) error {
 // client brings along. It is refused while a turn runs, and blocks until it is
 // durable.
 func (a *Attachment) Say(ctx context.Context, text string) (MessageID, error) {
-	if id := a.State().Turn; id != "" {
-		return "", &BusyError{id}
-	}
-	if err := a.command(ctx); err != nil {
-		return "", err
-	}
-	id := MessageID(a.s.newID("m"))
-	return id, a.change(ctx, func(*State) Event { return TextDelta{Message: id, Text: text} })
+	var id MessageID
+	var busy error
+	err := a.change(ctx, func(st *State) Event {
+		if st.Turn != "" {
+			busy = &BusyError{st.Turn}
+			return nil
+		}
+		id = MessageID(a.s.newIDLocked("m"))
+		return TextDelta{Message: id, Text: text}
+	})
+	return id, cmp.Or(err, busy)
 }
 
 // Truncate hides what is behind a position. It is refused while a turn runs, and

@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -181,6 +182,32 @@ func TestDelegateNoChild(t *testing.T) {
 		prompt(t, f.parent, say("go"))
 		if end := f.over(); end.Stop != core.StopEnd || f.failed[0] == nil || !strings.Contains(f.failed[0].Error(), "no space left") {
 			t.Errorf("%+v, %v", end, f.failed)
+		}
+	})
+}
+
+// A session that is deleted takes its sub-sessions along, and no others.
+func TestDeleteWithChildren(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{work: func(context.Context, *core.Turn) (core.StopReason, error) { return core.StopEnd, nil }})
+		defer closeGateway(t, f.g)
+		prompt(t, f.parent, say("go"))
+		f.over()
+		if _, err := f.g.Create(t.Context(), core.Meta{ID: "other", Cwd: "/w"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.g.Delete(t.Context(), core.Local, f.parent.Session().Meta().ID); err != nil {
+			t.Fatal(err)
+		}
+		var left []core.SessionID
+		for sum, err := range f.g.List(t.Context(), core.Local) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			left = append(left, sum.ID)
+		}
+		if !slices.Equal(left, []core.SessionID{"other"}) {
+			t.Errorf("left: %q", left)
 		}
 	})
 }

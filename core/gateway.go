@@ -209,10 +209,33 @@ func (g *Gateway) live(key sessionKey) *Session {
 	}
 }
 
-// Delete stops what runs in a session and removes it; no error if there is none.
-// A session that another process owns is not removed: *OwnedError.
+// Delete stops what runs in a session and removes it, and its sub-sessions with it;
+// no error if there is none. A session that another process owns is not removed:
+// *OwnedError.
 func (g *Gateway) Delete(ctx context.Context, p Principal, id SessionID) error {
-	key := sessionKey{cmp.Or(p, Local), id}
+	p = cmp.Or(p, Local)
+	var children []SessionID
+	for sum, err := range g.cfg.Store.List(ctx, p) {
+		if err != nil {
+			return fmt.Errorf("delete session %s: %w", id, err)
+		}
+		if sum.Parent == id && id != "" {
+			children = append(children, sum.ID)
+		}
+	}
+	if err := g.remove(ctx, sessionKey{p, id}); err != nil { // first: it starts no more of them then
+		return err
+	}
+	for _, child := range children {
+		if err := g.remove(ctx, sessionKey{p, child}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove is Delete of one session alone.
+func (g *Gateway) remove(ctx context.Context, key sessionKey) error {
 	if s := g.live(key); s != nil {
 		if err := s.close(ctx, ErrCanceled); err != nil {
 			return err
@@ -221,10 +244,10 @@ func (g *Gateway) Delete(ctx context.Context, p Principal, id SessionID) error {
 		delete(g.sessions, key)
 		g.mu.Unlock()
 	}
-	if err := g.cfg.Store.Delete(ctx, key.principal, id); err != nil {
+	if err := g.cfg.Store.Delete(ctx, key.principal, key.id); err != nil {
 		return err
 	}
-	g.board.Drop(Topic{Kind: "session", Name: string(id), Principal: key.principal})
+	g.board.Drop(Topic{Kind: "session", Name: string(key.id), Principal: key.principal})
 	return nil
 }
 
