@@ -8,6 +8,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/creachadair/jrpc2"
 	"go.uber.org/zap"
@@ -70,6 +71,10 @@ const (
 	phaseDown // shutdown was asked for
 )
 
+// pace is how long the client hears nothing more of a text after a part of it: the
+// Emacs client takes a millisecond for each message, be it ever so short.
+const pace = 20 * time.Millisecond
+
 // Why a connection is ended from this side.
 var (
 	errExit  = errors.New("the client asked to exit")
@@ -107,6 +112,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		},
 	})
 	s.pump = pump.New(s.conn.Writer())
+	s.pump.Pace = pace
 	ctx, left := context.WithCancelCause(ctx)
 	s.within = func(do func(context.Context)) { do(ctx) }
 	reading, end := context.WithCancelCause(ctx)

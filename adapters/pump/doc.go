@@ -10,6 +10,9 @@
 // [Prompts] knows the prompts that were read and have not ended, so that a cancel
 // reaches exactly those that were read before it.
 //
+// Text that is being written may have a pace: then it comes in few messages, whatever
+// pace the model has. Nothing else waits for it, and nothing overtakes it.
+//
 // Goroutines: Run belongs to whoever calls it; a Queue's goroutine lives while it
 // has something to do and belongs to the WaitGroup it was given.
 //
@@ -18,4 +21,7 @@
 // Answers that are released by other goroutines overtake updates. And a cancel
 // that is handled beside its prompt is lost when both come in one read; here it
 // ends contexts on the reading goroutine, whatever the prompt is waiting for.
+//
+// Text is held back by a clock and not until the client has read what was written: what
+// lies in the system's pipe, unread, cannot be seen.
 package pump

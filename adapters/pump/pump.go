@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"dragoman/core"
 )
@@ -34,9 +35,15 @@ type Feed interface {
 
 // Pump reads the sessions of one connection.
 type Pump struct {
+	// Pace is how long nothing is written of a text that is being written since the
+	// last of it: what comes meanwhile is one message. What is no text, and every job,
+	// takes along what was held back. Zero: nothing is. It is set before Run.
+	Pace time.Duration
+
 	out   Output
 	mux   *core.Mux
-	feeds map[*core.Reader]Feed // of the pump's goroutine alone
+	feeds map[*core.Reader]Feed  // of the pump's goroutine alone
+	texts map[*core.Reader]*text // the same
 
 	mu   sync.Mutex // guards the field below
 	jobs []func()
@@ -44,7 +51,7 @@ type Pump struct {
 
 // New returns a pump that writes to out. Run makes it go.
 func New(out Output) *Pump {
-	return &Pump{out: out, mux: core.NewMux(), feeds: map[*core.Reader]Feed{}}
+	return &Pump{out: out, mux: core.NewMux(), feeds: map[*core.Reader]Feed{}, texts: map[*core.Reader]*text{}}
 }
 
 // Add begins to serve a session behind a position. first, if not nil, is done
@@ -65,8 +72,7 @@ func (p *Pump) Remove(f Feed) {
 	p.Do(func() {
 		for r, have := range p.feeds {
 			if have == f {
-				delete(p.feeds, r)
-				r.Close()
+				p.drop(r)
 			}
 		}
 	})
@@ -86,7 +92,10 @@ func (p *Pump) Run(ctx context.Context) error {
 	defer p.closeAll()
 	var buf []byte
 	for {
-		p.work()
+		var err error
+		if buf, err = p.work(buf); err != nil {
+			return err
+		}
 		if err := p.out.Room(ctx, room); err != nil {
 			return err
 		}
@@ -99,19 +108,44 @@ func (p *Pump) Run(ctx context.Context) error {
 		case r == nil || feed == nil:
 			continue
 		case err != nil:
-			delete(p.feeds, r)
-			r.Close()
-			feed.Lost(err)
+			lost := err
+			if buf, err = p.serve(buf, r, p.take(r)); err != nil {
+				return err
+			}
+			p.drop(r)
+			feed.Lost(lost)
+			continue
+		case p.hold(r, recs):
 			continue
 		}
-		if buf, err = p.batch(buf[:0], feed, recs); err != nil {
+		if buf, err = p.serve(buf, r, append(p.take(r), recs...)); err != nil {
 			return err
 		}
-		feed.Caught(r.Pos())
 		if cap(buf) > 4*room {
 			buf = nil
 		}
 	}
+}
+
+// serve encodes what a reader has read and tells its feed how far it has come.
+func (p *Pump) serve(buf []byte, r *core.Reader, recs []core.Record) ([]byte, error) {
+	if len(recs) == 0 {
+		return buf, nil
+	}
+	feed := p.feeds[r]
+	buf, err := p.batch(buf[:0], feed, recs)
+	if err == nil {
+		feed.Caught(r.Pos())
+	}
+	return buf, err
+}
+
+// drop ends the serving of a reader.
+func (p *Pump) drop(r *core.Reader) {
+	p.take(r)
+	delete(p.feeds, r)
+	delete(p.texts, r)
+	r.Close()
 }
 
 // batch encodes records and writes them, in as few pieces as what has to be done
@@ -141,21 +175,29 @@ func (p *Pump) put(lines []byte) error {
 	return nil
 }
 
-func (p *Pump) work() {
+// work does the jobs, behind all that was read before, and writes the text whose time
+// has come.
+func (p *Pump) work(buf []byte) ([]byte, error) {
 	p.mu.Lock()
 	jobs := p.jobs
 	p.jobs = nil
 	p.mu.Unlock()
+	for _, r := range p.due(len(jobs) > 0) {
+		var err error
+		if buf, err = p.serve(buf, r, p.take(r)); err != nil {
+			return buf, err
+		}
+	}
 	for _, job := range jobs {
 		job()
 	}
+	return buf, nil
 }
 
 // closeAll gives the readers back.
 func (p *Pump) closeAll() {
-	p.work()
+	_, _ = p.work(nil) // what cannot be written any more has nobody to read it
 	for r := range p.feeds {
-		r.Close()
+		p.drop(r)
 	}
-	clear(p.feeds)
 }

@@ -1,0 +1,134 @@
+package pump
+
+import (
+	"time"
+
+	"dragoman/core"
+)
+
+// most is how much text is held back at most, in bytes.
+const most = 32 << 10
+
+// text is what is known of a reader whose session is being written: when the last of
+// its text was given out, and what was read since.
+type text struct {
+	at    time.Time
+	held  []piece
+	size  int
+	timer *time.Timer // wakes the pump; nil: nothing is held
+}
+
+// piece is a record of text, and all that follows it of the same run.
+type piece struct {
+	rec  core.Record
+	run  core.Event // the delta without its text
+	with func(string) core.Event
+	text []byte
+}
+
+// pieceOf is a record as a piece; ok is false for what is no text.
+func pieceOf(rec core.Record) (p piece, ok bool) {
+	text := ""
+	switch e := rec.Event.(type) {
+	case core.TextDelta:
+		text, p.with = e.Text, func(s string) core.Event { return core.TextDelta{Message: e.Message, Text: s} }
+	case core.ThoughtDelta:
+		text, p.with = e.Text, func(s string) core.Event { return core.ThoughtDelta{Thought: e.Thought, Text: s} }
+	case core.CallArgs:
+		text, p.with = e.Text, func(s string) core.Event { return core.CallArgs{Call: e.Call, Text: s} }
+	case core.CallOutput:
+		text, p.with = e.Text, func(s string) core.Event { return core.CallOutput{Call: e.Call, Text: s} }
+	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Expanded, core.Steered, core.Phase, core.ThoughtStarted,
+		core.ThoughtEnded, core.CallChanged, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged,
+		core.SettingsChanged, core.Bound, core.Notice, core.Flagged, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated,
+		core.TurnEnded, core.Unknown:
+		return p, false
+	}
+	p.rec, p.run, p.text = rec, p.with(""), []byte(text)
+	return p, true
+}
+
+// pieces are those records that are text, and whether all are.
+func pieces(recs []core.Record) (list []piece, all bool) {
+	for _, r := range recs {
+		if p, ok := pieceOf(r); ok {
+			list = append(list, p)
+		}
+	}
+	return list, len(list) == len(recs)
+}
+
+// hold keeps text back that comes soon behind other text. Where it reports false, what
+// is held has to be given out now, and recs behind it.
+func (p *Pump) hold(r *core.Reader, recs []core.Record) bool {
+	if p.Pace <= 0 {
+		return false
+	}
+	t := p.texts[r]
+	if t == nil {
+		t = &text{}
+		p.texts[r] = t
+	}
+	list, all := pieces(recs)
+	now := time.Now()
+	if !all || t.timer == nil && now.Sub(t.at) >= p.Pace {
+		if len(list) > 0 {
+			t.at = now
+		}
+		return false
+	}
+	for _, piece := range list {
+		t.add(piece)
+	}
+	if t.size >= most {
+		t.at = now
+		return true // and it is due
+	}
+	if t.timer == nil {
+		t.timer = time.AfterFunc(t.at.Add(p.Pace).Sub(now), p.mux.Poke)
+	}
+	return true
+}
+
+func (t *text) add(p piece) {
+	t.size += len(p.text)
+	if n := len(t.held); n > 0 {
+		if last := &t.held[n-1]; last.run == p.run && last.rec.Seq == p.rec.Seq && last.rec.Epoch == p.rec.Epoch {
+			last.text = append(last.text, p.text...)
+			return
+		}
+	}
+	t.held = append(t.held, p)
+}
+
+// due lists the readers whose text is to be given out: all that hold any, or those
+// whose time has come.
+func (p *Pump) due(all bool) (list []*core.Reader) {
+	now := time.Now()
+	for r, t := range p.texts {
+		if len(t.held) > 0 && (all || t.size >= most || now.Sub(t.at) >= p.Pace) {
+			t.at = now
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// take takes what is held of a reader.
+func (p *Pump) take(r *core.Reader) []core.Record {
+	t := p.texts[r]
+	if t == nil {
+		return nil
+	}
+	if t.timer != nil {
+		t.timer.Stop()
+		t.timer = nil
+	}
+	recs := make([]core.Record, len(t.held))
+	for i, h := range t.held {
+		h.rec.Event = h.with(string(h.text))
+		recs[i] = h.rec
+	}
+	t.held, t.size = nil, 0
+	return recs
+}
