@@ -195,22 +195,24 @@ func newGateway(store core.Store, last int64, broken error) *core.Gateway {
 }
 
 // serve starts a server; stop hangs up and reports what is left behind.
-func serve(t *testing.T, o mcp.Options) (peer *wiretest.Peer, stop func()) {
+func serve(t *testing.T, o mcp.Options) (p *wiretest.Peer, stop func()) {
 	t.Helper()
-	in, out, peer := wiretest.New(wire.Newline)
+	in, out, p := wiretest.New(wire.Newline)
 	served := make(chan error, 1)
 	o.Version = "1.2.3"
 	if o.Instructions == "" {
 		o.Instructions = "be nice"
 	}
 	go func() { served <- mcp.New(o).Serve(t.Context(), in, out) }()
-	return peer, func() {
-		peer.Hangup()
+	return p, func() {
+		p.Hangup()
 		if err := <-served; err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	}
 }
+
+func servePipe(t *testing.T, o mcp.Options) (peer, func()) { return serve(t, o) }
 
 // Each file holds one conversation: lines to the server (->), those that follow each other in one write, and everything
 // that it said (<-), once nothing moves any more. "== 50s" lets that time pass, and "== close" ends the input. DIR stands
@@ -237,7 +239,9 @@ func TestConversations(t *testing.T) {
 			store := coretest.NewMemory()
 			for i, f := range ar.Files {
 				var got string
-				synctest.Test(t, func(t *testing.T) { got = converse(t, store, 10*int64(i), dir, string(ar.Comment), string(f.Data)) })
+				synctest.Test(t, func(t *testing.T) {
+					got = converse(t, servePipe, store, 10*int64(i), dir, string(ar.Comment), string(f.Data))
+				})
 				if *updateGolden {
 					ar.Files[i].Data = []byte(got)
 				} else if got != string(f.Data) {
@@ -253,7 +257,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-func converse(t *testing.T, store core.Store, sessions int64, dir, comment, script string) string {
+func converse(t *testing.T, serve func(*testing.T, mcp.Options) (peer, func()), store core.Store, sessions int64, dir, comment, script string) string {
 	_, flags, _ := strings.Cut(comment, "flags:")
 	has := func(flag string) bool { return strings.Contains(flags, flag) }
 	var broken error
@@ -286,10 +290,18 @@ func converse(t *testing.T, store core.Store, sessions int64, dir, comment, scri
 	return p.play(script)
 }
 
+// peer is the other side of a connection.
+type peer interface {
+	Send(messages ...string) error
+	Pending() bool
+	Next() (string, error)
+	Hangup()
+}
+
 // player plays a script.
 type player struct {
 	t     *testing.T
-	peer  *wiretest.Peer
+	peer  peer
 	dir   string
 	state string
 	out   strings.Builder

@@ -100,6 +100,8 @@ func earlyResult(method string, version, result json.RawMessage) json.RawMessage
 		delete(r, "instructions")
 	case "resources/list":
 		r["resourceTemplates"], _ = json.Marshal(templates) // our own structures always encode
+	case "prompts/list":
+		r["prompts"] = described(r["prompts"])
 	case "prompts/get":
 		r["prompt"] = joined(r["messages"])
 	case "tools/call":
@@ -132,6 +134,32 @@ func joined(list json.RawMessage) json.RawMessage {
 	}
 	text, _ := json.Marshal(strings.Join(texts, "\n")) // a string always encodes
 	return text
+}
+
+// described fills in what the early dialect shows of every prompt and each of its arguments.
+func described(list json.RawMessage) json.RawMessage {
+	var prompts []map[string]json.RawMessage
+	if json.Unmarshal(list, &prompts) != nil {
+		return list
+	}
+	for _, p := range prompts {
+		args := []map[string]json.RawMessage{}
+		_ = json.Unmarshal(p["arguments"], &args) // without any there are none
+		for _, a := range args {
+			if a["description"] == nil {
+				a["description"] = json.RawMessage(`""`)
+			}
+			if a["required"] == nil {
+				a["required"] = json.RawMessage("false")
+			}
+		}
+		p["arguments"], _ = json.Marshal(args) // it was read from JSON
+	}
+	changed, err := json.Marshal(prompts)
+	if err != nil {
+		return list
+	}
+	return changed
 }
 
 // typed adds a contentType to each of a list of contents.

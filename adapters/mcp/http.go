@@ -2,13 +2,11 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -55,6 +53,7 @@ func (s *Server) HTTP(principal func(*http.Request) core.Principal) *HTTP {
 type door struct {
 	*host
 	legacy, modern *mcp.StreamableHTTPHandler
+	known          map[string]bool // the methods that there are
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]*client
@@ -79,7 +78,11 @@ func (h *HTTP) door(p core.Principal) *door {
 }
 
 func (s *Server) newDoor(p core.Principal) *door {
-	d := &door{sessions: map[string]*client{}, names: map[string]*client{}, early: map[string]json.RawMessage{}}
+	known := map[string]bool{}
+	for _, m := range methods {
+		known[m] = true
+	}
+	d := &door{known: known, sessions: map[string]*client{}, names: map[string]*client{}, early: map[string]json.RawMessage{}}
 	d.host = s.newHost(p, d.from)
 	replay := mcp.NewMemoryEventStore(nil)
 	replay.SetMaxBytes(replayBytes)
@@ -268,7 +271,7 @@ func (d *door) other(w http.ResponseWriter, r *http.Request) {
 		c.leave() // the SDK waits for calls
 	}
 	if early != nil {
-		w = &earlyWriter{ResponseWriter: w, version: early}
+		w = &answerWriter{ResponseWriter: w, early: early}
 	}
 	d.legacy.ServeHTTP(w, r)
 }
@@ -292,6 +295,18 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	var s seen
 	_ = json.Unmarshal(body, &s) // what does not fit is the SDK's to refuse
 	modern = modern || s.Params.Meta.Version != "" || s.Method == "server/discover"
+	d.mu.Lock()
+	answers := &answerWriter{ResponseWriter: w, method: s.Method, early: d.early[id]}
+	d.mu.Unlock()
+	w = answers
+	if s.ID != nil && s.Method != "" && !d.known[s.Method] {
+		status := http.StatusOK
+		if modern {
+			status = http.StatusNotFound // 2026-07-28, Streamable HTTP
+		}
+		refuseHTTP(w, status, s.ID, jrpc2.MethodNotFound, fmt.Sprintf("method not found: %q", s.Method))
+		return
+	}
 	if modern {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if namesTask(s.Method) && s.Params.Task != "" && r.Header.Get(nameHeader) != s.Params.Task {
@@ -301,9 +316,6 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		d.modern.ServeHTTP(w, r)
 		return
 	}
-	d.mu.Lock()
-	early := d.early[id]
-	d.mu.Unlock()
 	switch {
 	case s.Method == "initialize" && id == "":
 		if d.full() {
@@ -312,17 +324,22 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		}
 		var number json.RawMessage
 		if body, number = beginsHTTP(body); number != nil {
-			w = &earlyWriter{ResponseWriter: w, version: number, method: s.Method, begins: d.beginsEarly}
+			answers.early, answers.begins = number, d.beginsEarly
 		}
-	case early != nil:
-		w = &earlyWriter{ResponseWriter: w, version: early, method: s.Method}
-		if s.ID == nil && s.Method == "initialized" {
-			body = []byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`)
-		}
+	case answers.early != nil && s.ID == nil && s.Method == "initialized":
+		body = []byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	d.legacy.ServeHTTP(w, r)
+}
+
+// methods are those of all versions, and of the extension Tasks. The SDK refuses others in a way that tells clients of the
+// older life cycle nothing.
+var methods = []string{
+	"completion/complete", "initialize", "logging/setLevel", "ping", "prompts/get", "prompts/list", "resources/list", "resources/read",
+	"resources/subscribe", "resources/templates/list", "resources/unsubscribe", "server/discover", "subscriptions/listen",
+	"tasks/cancel", "tasks/get", "tasks/update", "tools/call", "tools/list",
 }
 
 // namesTask reports whether a method's Mcp-Name header names a task (extension Tasks, Routing Headers).
@@ -379,80 +396,4 @@ func refuseHTTP(w http.ResponseWriter, status int, id json.RawMessage, code jrpc
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write(appendError(nil, id, &jsonrpc.Error{Code: int64(code), Message: message}, false)) //nolint:errcheck // a client that left has nobody to tell
-}
-
-// earlyWriter makes answers suit the early dialect. The SDK writes a whole event, or a whole body, at once.
-type earlyWriter struct {
-	http.ResponseWriter
-	version json.RawMessage
-	method  string                                   // of the request; "": it is no call
-	begins  func(id string, version json.RawMessage) // of initialize: notes the session, before the client knows of it
-}
-
-// Unwrap is for http.ResponseController.
-func (e *earlyWriter) Unwrap() http.ResponseWriter { return e.ResponseWriter }
-
-// Write implements io.Writer.
-func (e *earlyWriter) Write(b []byte) (int, error) {
-	if id := e.Header().Get(sessionHeader); id != "" && e.begins != nil {
-		e.begins(id, e.version)
-		e.begins = nil
-	}
-	var out []byte
-	switch kind := e.Header().Get("Content-Type"); {
-	case strings.HasPrefix(kind, "text/event-stream"):
-		out = e.events(b)
-	case strings.HasPrefix(kind, "application/json"):
-		out = e.message(b)
-	default:
-		out = b
-	}
-	if len(out) > 0 {
-		if _, err := e.ResponseWriter.Write(out); err != nil {
-			return 0, err
-		}
-	}
-	return len(b), nil
-}
-
-// events changes the messages of an event stream; an event that the dialect does not know is left out.
-func (e *earlyWriter) events(b []byte) []byte {
-	var out []byte
-	for line := range bytes.Lines(b) {
-		data, ok := bytes.CutPrefix(line, []byte("data: "))
-		if data = bytes.TrimSpace(data); ok && len(data) > 0 {
-			m := e.message(data)
-			if m == nil {
-				return nil
-			}
-			line = append(append([]byte("data: "), m...), '\n')
-		}
-		out = append(out, line...)
-	}
-	return out
-}
-
-// message changes one message; nil: the dialect does not know it.
-func (e *earlyWriter) message(b []byte) []byte {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(b, &m) != nil {
-		return b
-	}
-	var method string
-	if raw, ok := m["method"]; ok {
-		if json.Unmarshal(raw, &method) == nil && m["id"] == nil && !earlyNotification(method) {
-			return nil
-		}
-		return b
-	}
-	id := cmp.Or(string(m["id"]), "null")
-	if raw, ok := m["error"]; ok {
-		var err jsonrpc.Error
-		if json.Unmarshal(raw, &err) != nil {
-			return b
-		}
-		return appendError(nil, json.RawMessage(id), &err, true)
-	}
-	head := append(appendHead(nil, json.RawMessage(id)), `,"result":`...)
-	return append(append(head, earlyResult(e.method, e.version, m["result"])...), '}')
 }

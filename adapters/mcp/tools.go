@@ -114,8 +114,12 @@ func add[In any](h *host, s *mcp.Server, t *mcp.Tool, handle handler[In]) {
 			return refusal("Wrong arguments: %v.", err), nil
 		}
 		res, out, err := handle(c, ctx, by, req, in)
-		if _, protocol := errors.AsType[*jsonrpc.Error](err); err != nil && !protocol && ctx.Err() == nil {
+		_, protocol := errors.AsType[*jsonrpc.Error](err)
+		if err != nil && !protocol && ctx.Err() == nil {
 			return refusal("%v", err), nil
+		}
+		if err != nil && !protocol {
+			return nil, &jsonrpc.Error{Code: codeEnded, Message: "the call has ended: it was taken back, or the connection is closing"}
 		}
 		if err != nil {
 			return nil, err
