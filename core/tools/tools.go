@@ -59,6 +59,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 		{grepSpec, s.prepareGrep},
 		{writeSpec, s.prepareWrite},
 		{editSpec, s.prepareEdit},
+		{moveSpec, s.prepareMove},
 		{s.shell.spec(), s.prepareShell},
 		{jobsSpec, s.prepareJobs},
 		{fetchSpec, s.prepareFetch},

@@ -240,7 +240,7 @@ func TestToolsAreListedInOrder(t *testing.T) {
 			}
 		}
 	}
-	want := "read_file directory_tree glob grep write_file edit_file shell_command background_jobs web_fetch update_plan ask_user"
+	want := "read_file directory_tree glob grep write_file edit_file move_file shell_command background_jobs web_fetch update_plan ask_user"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("tools: %s, want %s", got, want)
 	}

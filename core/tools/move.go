@@ -1,0 +1,155 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"dragoman/core"
+)
+
+var moveSpec = core.Spec{
+	Server: core.Native,
+	Name:   "move_file",
+	Title:  "Move a file",
+	Description: "Moves or renames a file within a workspace folder, and creates the folders above its new place. It replaces nothing: the new " +
+		"place must be free. For folders use shell_command.",
+	Schema: schema(`{
+  "type": "object",
+  "properties": {
+    "from": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
+    "to": {"type": "string", "description": "Its new path, with its new name."}
+  },
+  "required": ["from", "to"],
+  "additionalProperties": false
+}`),
+	Kind: core.KindMove,
+}
+
+var errTaken = errors.New("there is something already: nothing was moved")
+
+func (s *toolset) prepareMove(ctx context.Context, a *args) (*step, error) {
+	from, to := a.text("from"), a.text("to")
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	p, err := s.locate(from)
+	if err != nil {
+		return nil, err
+	}
+	q, err := s.locate(to)
+	if err != nil {
+		return nil, err
+	}
+	if p.root == nil || p.root != q.root {
+		return nil, errors.New("both paths must lie in the same workspace folder: use shell_command for others")
+	}
+	was, err := s.movable(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.free(q); err != nil {
+		return nil, err
+	}
+	return &step{
+		bound: true,
+		Preview: core.Preview{
+			Title:     "Move " + label(p.show) + " to " + label(q.show),
+			Locations: []core.Location{{Path: p.name}, {Path: q.name}},
+			// What is moved can be read under its new name.
+			Access: []core.Access{p.access(core.OpRead), p.access(core.OpWrite), q.access(core.OpWrite)},
+		},
+		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
+			now, err := s.movable(ctx, p)
+			if err == nil && (!os.SameFile(now, was) || !now.ModTime().Equal(was.ModTime()) || now.Size() != was.Size()) {
+				err = explain(p, errors.New("it has changed since this call was previewed, so it was not moved"))
+			}
+			if err == nil {
+				err = s.move(p, q)
+			}
+			if err != nil {
+				return core.Result{}, err
+			}
+			res := text(fmt.Sprintf("moved %s to %s", visible(p.show), visible(q.show)))
+			res.Locations = []core.Location{{Path: q.name}}
+			return res, nil
+		},
+	}, nil
+}
+
+// movable looks at a file that is to be moved. One with text that only the editor
+// has stays: the editor would save it at its old place.
+func (s *toolset) movable(ctx context.Context, p place) (fs.FileInfo, error) {
+	h, err := s.reach(p, false)
+	if err != nil {
+		return nil, explain(p, err)
+	}
+	defer h.close()
+	info, err := h.stat()
+	switch {
+	case err != nil:
+		return nil, explain(p, err)
+	case info.IsDir():
+		return nil, explain(p, errors.New("it is a folder: use shell_command"))
+	}
+	if err := wantRegular(info); err != nil {
+		return nil, explain(p, err)
+	}
+	if b, ok := s.buffer(ctx, p, 0, 0); ok {
+		if disk, err := h.read(); err == nil && disk.exists && unixLines(disk.text) != unixLines(b.Text) {
+			return nil, explain(p, errors.New("the editor has changes of it that are not saved: save them first"))
+		}
+	}
+	return info, context.Cause(ctx)
+}
+
+// unixLines is a text without the ends of lines that some editors leave out.
+func unixLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+
+// free makes sure that nothing is at a place.
+func (s *toolset) free(q place) error {
+	h, err := s.reach(q, false)
+	if err != nil && missing(err) {
+		return nil
+	}
+	if err != nil {
+		return explain(q, err)
+	}
+	defer h.close()
+	if _, err = h.stat(); err == nil {
+		err = errTaken
+	} else if missing(err) {
+		err = nil
+	}
+	return explain(q, err)
+}
+
+// move gives a file its new name. Linking it fails where something has appeared
+// meanwhile; renaming, for file systems that know no links, would replace it.
+func (s *toolset) move(p, q place) error {
+	h, err := s.reach(q, true) // with the folders above it
+	if err != nil {
+		return explain(q, err)
+	}
+	h.close()
+	if err := s.free(q); err != nil {
+		return err
+	}
+	top, err := s.open(p.root)
+	if err != nil {
+		return err
+	}
+	from, _ := within(p.root.real, p.real)
+	to, _ := within(p.root.real, q.real)
+	err = top.Link(from, to)
+	switch {
+	case err == nil:
+		return explain(p, top.Remove(from))
+	case errors.Is(err, fs.ErrExist):
+		return explain(q, errTaken)
+	}
+	return explain(p, top.Rename(from, to))
+}
