@@ -24,6 +24,7 @@ func (s *session) tellAtStart(ctx context.Context) {
 		case <-timer.C:
 			s.tellCommands(ctx)
 			s.tellServers()
+			s.tellFault(s.offer.Load().profile.Fault)
 		case <-ctx.Done():
 		}
 	})
@@ -41,23 +42,7 @@ func (s *session) tellCommands(ctx context.Context) {
 	if len(list.AvailableCommands) == 0 {
 		return
 	}
-	s.later(func(*View) {
-		// A connection that has ended has nobody to tell.
-		_ = s.srv.conn.Notify("session/update", acp.SessionNotification{SessionID: string(s.id), Update: list})
-	})
-}
-
-// later does something in the pump, behind a replay that is on its way, if the
-// client has the session then.
-func (s *session) later(do func(*View)) {
-	f := s.srv.current(s).feed
-	s.srv.pump.Do(func() {
-		f.when(f.view.Head, func() {
-			if !f.over {
-				do(f.view)
-			}
-		})
-	})
+	s.tell(func(v *View) []byte { return update(nil, v, list) })
 }
 
 func commandsOf(list []core.Command) acp.CommandsUpdate {

@@ -3,6 +3,8 @@ package acp
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
@@ -60,13 +62,70 @@ func (s *session) refresh(ctx context.Context) *Offer {
 	if err != nil || prof == o.profile {
 		return o // what is wrong with it is told when a turn needs it
 	}
+	fault := ""
+	if prof.Fault != o.profile.Fault {
+		fault = prof.Fault
+	}
 	o = NewOffer(prof, o.boolean)
 	s.offer.Store(o)
+	s.tell(func(v *View) []byte {
+		v.Offer = o
+		return update(nil, v, optionsUpdate(v))
+	})
+	s.tellFault(fault)
+	s.tellCommands(ctx)
+	return o
+}
+
+// tellFault says what has been wrong in the configuration since the last time.
+func (s *session) tellFault(fault string) {
+	if fault != "" {
+		s.tell(func(v *View) []byte { return notice(nil, v, core.Notice{Severity: core.Warning, Text: fault}) })
+	}
+}
+
+// tell writes updates that no record has brought, behind a replay that is on its
+// way, if the client has the session then.
+func (s *session) tell(updates func(*View) []byte) {
 	f := s.srv.current(s).feed
 	s.srv.pump.Do(func() {
-		f.view.Offer = o
-		// A connection that has ended has nobody to tell.
-		_ = s.srv.conn.Notify("session/update", acp.SessionNotification{SessionID: string(s.id), Update: optionsUpdate(f.view)})
+		f.when(f.view.Head, func() {
+			if f.over {
+				return
+			}
+			f.view.replay = false
+			// A connection that has ended has nobody to tell.
+			_ = s.srv.conn.Writer().PutLines(updates(f.view))
+		})
 	})
-	return o
+}
+
+// watch refreshes the sessions when the board says that there is something else to
+// choose, until ctx ends.
+func (s *Server) watch(ctx context.Context) {
+	for since := uint64(0); ; {
+		posted, rev, err := s.opts.Gateway.Board().Next(ctx, since)
+		if err != nil {
+			return
+		}
+		since = rev
+		for _, p := range posted {
+			switch p.Item.(type) {
+			case core.ModelsItem, core.AgentsItem:
+				s.refreshAll(ctx, p.Topic.Workspace)
+			case core.ServerItem, core.SessionItem, core.JobItem, core.AccountsItem, core.GoneItem:
+			}
+		}
+	}
+}
+
+func (s *Server) refreshAll(ctx context.Context, workspace string) {
+	s.mu.Lock()
+	list := slices.Collect(maps.Values(s.sessions))
+	s.mu.Unlock()
+	for _, sess := range list {
+		if workspace == "" || slices.Contains(sess.att.Session().Meta().Roots, workspace) {
+			sess.queue.Go(func() { sess.refresh(ctx) })
+		}
+	}
 }

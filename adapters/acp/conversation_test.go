@@ -137,7 +137,9 @@ func read(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Re
 	text := "the disk's\n"
 	var log []string
 	for _, call := range []core.EditorCall{
-		core.StatFile{Session: id, Path: path}, core.GlobFiles{Session: id, Pattern: "*.txt"}, core.ReadBytes{Session: id, Path: path, Offset: 1, Limit: 2},
+		core.StatFile{Session: id, Path: path},
+		core.GlobFiles{Session: id, Pattern: "*.txt"},
+		core.ReadBytes{Session: id, Path: path, Offset: 1, Limit: 2},
 		core.ReadFile{Session: id, Path: path, Line: 3, Limit: 2},
 	} {
 		caps := e.Caps()
@@ -175,7 +177,7 @@ func run(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Res
 		return core.Result{}, err
 	}
 	term := opened.(core.TerminalOpened)
-	inv.Show(core.Showing{Content: []core.Block{core.Terminal{ID: term.ID}}})
+	inv.Show(core.Showing{Content: []core.Block{core.Terminal(term)}})
 	shown()
 	out, err := e.Do(ctx, core.AwaitTerminal{Session: id, ID: term.ID})
 	if err != nil {

@@ -79,6 +79,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 			s.log.Warn("stopped writing to the client", zap.Error(err))
 		}
 	})
+	s.wg.Go(func() { s.watch(ctx) })
 	methods := s.methods(ctx)
 	err := s.conn.Serve(ctx, func(call *wire.Call) { s.handle(methods, call) })
 	s.leave()

@@ -50,9 +50,5 @@ func (s *session) tellServers() {
 		names[i] = m.Name
 	}
 	n := core.Notice{Severity: core.Warning, Text: "The tool servers of this client are not connected yet: " + strings.Join(names, ", ")}
-	s.later(func(v *View) {
-		v.replay = false
-		// A connection that has ended has nobody to tell.
-		_ = s.srv.conn.Writer().PutLines(notice(nil, v, n))
-	})
+	s.tell(func(v *View) []byte { return notice(nil, v, n) })
 }

@@ -1,0 +1,51 @@
+package acp_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// When the configuration changes, the sessions that are open are told what can be
+// chosen now, and what is wrong with it.
+func TestAChangedConfigurationIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		backend := &coretest.Backend{Run: act}
+		var prof atomic.Pointer[core.Profile]
+		prof.Store(&core.Profile{Agents: []core.Agent{{Name: "code", Backend: backend}}, Policy: asks})
+		g := core.New(core.Config{
+			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
+			Profile: func(context.Context, []string) (*core.Profile, error) { return prof.Load(), nil },
+		})
+		peer, stop := serve(t, g)
+		newSession(t, peer)
+		prof.Store(&core.Profile{
+			Agents: []core.Agent{{Name: "code", Backend: backend}, {Name: "review", Backend: backend}}, Policy: asks, Fault: "config.yaml:3: no such key",
+			Commands: func(context.Context, []string) []core.Command {
+				return []core.Command{{Name: "costs", Description: "Tells the costs"}}
+			},
+		})
+		g.Board().Put(core.Topic{Kind: "agents"}, core.AgentsItem{Agents: prof.Load().Agents})
+		if msg := until(t, peer, "config_option_update"); !strings.Contains(msg, `"value":"review"`) {
+			t.Errorf("got %s", msg)
+		}
+		if msg := until(t, peer, "agent_message_chunk"); !strings.Contains(msg, "config.yaml:3: no such key") {
+			t.Errorf("got %s", msg)
+		}
+		until(t, peer, "available_commands_update")
+		if err := peer.Send(`{"jsonrpc":"2.0","id":2,"method":"session/set_mode","params":{"sessionId":"s1","modeId":"review"}}`); err != nil {
+			t.Fatal(err)
+		}
+		until(t, peer, `"currentModeId":"review"`)
+		until(t, peer, `"id":2,"result":{}`)
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
