@@ -88,7 +88,7 @@ func babble(ctx context.Context, t *core.Turn, rnd *rand.Rand, n int) error {
 			m = t.NewMessage()
 			fallthrough
 		case 1, 2:
-			ev = core.TextDelta{Message: m, Text: strings.Repeat(fmt.Sprint(i, " é\n\""), 1+rnd.IntN(9)*rnd.IntN(90))}
+			ev = core.TextDelta{Message: m, Text: strings.Repeat(fmt.Sprint(i, " é\n\""), 1+rnd.IntN(9)*rnd.IntN(9))}
 		case 3:
 			h = t.NewThought()
 			if err := t.Emit(ctx, core.ThoughtStarted{Thought: h}); err != nil {
@@ -138,7 +138,7 @@ func next(t *core.Turn, rnd *rand.Rand, open map[core.CallID]core.Call) core.Cal
 	case core.Running:
 		if rnd.IntN(3) > 0 {
 			c.State = []core.CallState{core.Succeeded, core.Errored}[rnd.IntN(2)]
-			c.Content = []core.Block{core.Text{Text: strings.Repeat("out ", rnd.IntN(9000))}, core.Diff{Path: "/w/a", New: "new", Created: rnd.IntN(2) == 0}}
+			c.Content = []core.Block{core.Text{Text: strings.Repeat("out ", rnd.IntN(600))}, core.Diff{Path: "/w/a", New: "new", Created: rnd.IntN(2) == 0}}
 			c.Output = []byte(`{"exit_code":1}`)
 		}
 	case core.Awaiting, core.Succeeded, core.Errored, core.Rejected, core.Canceled:
@@ -150,7 +150,7 @@ func next(t *core.Turn, rnd *rand.Rand, open map[core.CallID]core.Call) core.Cal
 // that watched, all of it; in the same order.
 func TestLoadShowsWhatWasLive(t *testing.T) {
 	const turns, each, last = 10, 1000, "this was the end"
-	for seed := range uint64(2) {
+	for seed := range uint64(1) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
 		g := coretest.Gateway(coretest.NewMemory(), func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
 			if said, _ := turn.Prompt()[0].(core.Text); said.Text == last {
