@@ -52,7 +52,6 @@ func newChain(p *provider, base *url.URL, model string, l link) *chain {
 	if base != nil {
 		m.base = base.String()
 	}
-	m.info.Tools, m.info.Images, m.info.Thinks, m.info.Efforts = false, false, false, nil
 	return m
 }
 

@@ -201,6 +201,9 @@ func (p *provider) info(model string) core.ModelInfo {
 			info = configured(info, m, found)
 		}
 	}
+	if strings.HasPrefix(p.Kind, KindChain) { // what the library can do of it
+		info.Tools, info.Images, info.Thinks, info.Efforts = false, false, false, nil
+	}
 	info.ID, info.Provider = p.Name+"/"+model, p.Name
 	info.Name = cmp.Or(info.Name, model)
 	return info
