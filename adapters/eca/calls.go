@@ -18,10 +18,12 @@ type call struct {
 	now      core.Call
 	head     []byte // a toolCallPrepare, up to its text
 	prepared bool
-	sent     bool // something of its arguments
-	ran      bool // toolCallRun was sent
-	running  bool // toolCallRunning was sent
-	task     bool // it is shown as the plan
+	sent     bool          // something of its arguments
+	ran      bool          // toolCallRun was sent
+	running  bool          // toolCallRunning was sent
+	task     bool          // it is shown as the plan
+	about    bool          // it is a child's, and shown for its approval alone
+	child    *eca.Subagent // of a call that hands a task over: what was told of its child
 	outcome  core.Outcome
 }
 
@@ -35,7 +37,7 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 		v.calls[now.ID] = c
 	}
 	c.now = now
-	if isPlan(now) {
+	if v.plans(now) {
 		ordinary := false
 		if dst, ordinary = v.planCall(dst, c); !ordinary {
 			return v.over(dst, c)
@@ -55,7 +57,7 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 	case core.Running:
 		dst = v.prepare(dst, c)
 		dst = v.run(dst, c, false)
-		if !c.running && v.dialect != Doc001 {
+		if goesOn := v.goesOn(c); (!c.running || goesOn) && v.dialect != Doc001 {
 			c.running = true
 			dst = v.content(dst, eca.RoleAssistant, eca.ToolCallRunning{
 				ToolCall: toolCall(eca.TypeToolCallRunning, c), Arguments: object(now.Args), Summary: now.Title, Details: v.details(c),
@@ -123,7 +125,7 @@ func whole(text string, one bool) func(func(string) bool) {
 // the call is further on is in the call itself.
 func (v *View) callArgs(dst []byte, e core.CallArgs) []byte {
 	c := v.calls[e.Call]
-	if c == nil || c.now.State != core.Proposed || v.dialect == Doc001 || e.Text == "" || isPlan(c.now) {
+	if c == nil || c.now.State != core.Proposed || v.dialect == Doc001 || e.Text == "" || v.plans(c.now) {
 		return dst
 	}
 	c.sent = true
@@ -202,10 +204,15 @@ func (v *View) rejected(dst []byte, c *call, why refusal) []byte {
 
 // answered notes who decided on a call; the call's own record shows what.
 func (v *View) answered(dst []byte, e core.Answered) []byte {
-	if c := v.calls[v.asks[e.Ask].Call]; c != nil {
+	c := v.calls[v.asks[e.Ask].Call]
+	delete(v.asks, e.Ask)
+	switch {
+	case c == nil:
+	case c.about:
+		return v.decided(dst, c, e.Reply)
+	default:
 		c.outcome = e.Reply.Outcome
 	}
-	delete(v.asks, e.Ask)
 	return dst
 }
 
@@ -240,6 +247,9 @@ func object(args json.RawMessage) json.RawMessage {
 func (v *View) details(c *call) any {
 	if c.task {
 		return v.taskDetails()
+	}
+	if d := v.subagent(c.now); d != nil {
+		return d
 	}
 	return changes(c.now.Content)
 }

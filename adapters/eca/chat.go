@@ -27,6 +27,7 @@ type chat struct {
 	// The queue's goroutine has the fields below.
 	chosen  choice // before there is a session
 	plan    bool   // the default agent stands for a plan agent
+	child   bool   // it is shown within another one; written before anybody knows it
 	trusted bool   // a prompt of this connection said so, and the last one still did
 
 	// The pump's goroutine has the fields below.
@@ -60,6 +61,7 @@ type feed struct {
 	busy   bool     // the client believes that a turn runs which ended within the history
 
 	questions map[core.AskID]*wire.Asked // that the client was asked
+	children  map[core.CallID]*chat      // of calls that run
 }
 
 var _ pump.Feed = (*feed)(nil)
@@ -68,6 +70,9 @@ var _ pump.Feed = (*feed)(nil)
 func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	if f.gone {
 		return dst, nil
+	}
+	if e, ok := r.Event.(core.CallChanged); ok && e.Call.State.Ended() {
+		dst = f.weave(dst, e.Call.ID)
 	}
 	live, flags, start := f.view.live, f.view.flags, len(dst)
 	dst = encode(dst, f.view, r)
@@ -99,7 +104,13 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		if e.Kind == core.PhaseGenerating {
 			return dst, f.chat.held[e.Turn]
 		}
-	case core.TextDelta, core.ThoughtStarted, core.CallChanged:
+	case core.CallChanged:
+		then := f.chat.held[f.view.turn]
+		if live && e.Call.State == core.Running && e.Call.Child != "" && f.children[e.Call.ID] == nil {
+			then = both(then, func() { f.adopt(e.Call.ID, e.Call.Child) })
+		}
+		return dst, then
+	case core.TextDelta, core.ThoughtStarted:
 		return dst, f.chat.held[f.view.turn]
 	case core.Moved:
 		if turn := f.view.turn; live {
@@ -131,6 +142,7 @@ func (f *feed) Caught(pos core.Pos) {
 			return
 		}
 		f.put(f.view.settle(nil))
+		f.adoptAll()
 		if f.busy && f.view.turn == "" { // the history does not say so
 			f.put(f.view.finished(nil))
 		}
@@ -149,7 +161,7 @@ func (f *feed) Lost(err error) {
 		return
 	}
 	f.gone = true
-	f.unask()
+	f.leave()
 	c := f.chat
 	if !errors.Is(err, core.ErrClosed) {
 		c.srv.log.Error("chat can no longer be read", zap.String("session", string(c.id)), zap.Error(err))
@@ -177,7 +189,7 @@ func (f *feed) put(lines []byte) { f.chat.srv.put(lines) }
 // given: what follows is shown anew.
 func (f *feed) retire() {
 	f.gone = true
-	f.unask()
+	f.leave()
 	f.chat.srv.pump.Remove(f)
 	if f.opened != nil {
 		f.opened()
@@ -190,7 +202,7 @@ func (f *feed) retire() {
 func (f *feed) replay(part *page) {
 	c := f.chat
 	f.gone = true
-	f.unask()
+	f.leave()
 	c.srv.pump.Remove(f)
 	head := f.att.Head()
 	next := c.newFeed(f.att, f.view.offer, f.view.plan)

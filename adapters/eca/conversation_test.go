@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -259,16 +260,19 @@ func profile() *core.Profile {
 }
 
 func newGateway(store core.Store, broken error) *core.Gateway {
-	prof := equip(profile())
-	return core.New(core.Config{
+	offers, made := newOffers(), 0
+	g := core.New(core.Config{
 		Store: store, Node: "test",
+		NewID: func() string { made++; return fmt.Sprintf("made-%d", made) },
 		Profile: func(context.Context, []string) (*core.Profile, error) {
 			if broken != nil {
 				return nil, broken
 			}
-			return prof, nil
+			return offers.profile(), nil
 		},
 	})
+	offers.keys.board = g.Board()
+	return g
 }
 
 // serve starts a server; stop hangs up, and reports what is wrong with its end.

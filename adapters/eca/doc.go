@@ -18,10 +18,10 @@
 // references.go and mentions.go (what a prompt refers to), find.go (what it can refer
 // to), sessions.go (list, open, delete, update, clear), history.go (paging), rewind.go
 // (marks, rollback, fork), select.go (choices and config/updated), query.go
-// (commands, providers, jobs), mcp.go, view.go, encode.go, calls.go and aside.go
-// (records to notifications), task.go (the plan), questions.go and editor.go (what the
-// client is asked), early.go (the two early documents),
-// params.go and roots.go (what clients send), errors.go.
+// (commands), accounts.go (providers), jobs.go, mcp.go, view.go, encode.go, calls.go
+// and aside.go (records to notifications), task.go (the plan), subagent.go (tasks that
+// are handed over), questions.go and editor.go (what the client is asked), early.go
+// (the two early documents), params.go and roots.go (what clients send), errors.go.
 //
 // # What always holds
 //
@@ -56,6 +56,9 @@
 // A fork holds the content that it was made at, as the protocol's document says: what
 // the user asked stands there without its answer. A page is counted in items and not
 // in messages of a model, for the parts of a call must not be torn apart.
+//
+// A task that was handed over is woven into the chat in front of its call's end: the
+// Emacs client lets go of it there, and drops what comes later.
 //
 // A model or an agent that nobody offers is not refused, for clients send what
 // they remember from another server: the agent falls back to the default one. But

@@ -224,6 +224,10 @@ func (d *document) deviate(t *testing.T, text string) {
 	}
 	to := (&docParser{t: t, tokens: docTokens(as)}).shape(where)
 	if field == "" { // the type itself may be more
+		if s.union == nil {
+			was := *s
+			*s = shape{name: s.name, union: []*shape{&was}}
+		}
 		s.union = append(s.union, to)
 		return
 	}

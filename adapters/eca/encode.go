@@ -60,8 +60,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Phase:
 		return v.phase(dst, e)
 	case core.Asked:
-		v.asks[e.Ask.ID] = e.Ask // the call's own record shows it, or a request of ours
-		return dst
+		return v.asked(dst, e.Ask)
 	case core.Answered:
 		return v.answered(dst, e)
 	case core.UsageChanged:
@@ -198,7 +197,7 @@ func (v *View) turnEnded(dst []byte, e core.TurnEnded, at time.Time) []byte {
 	if text := endText(e); text != "" {
 		dst = v.systemText(dst, text)
 	}
-	if v.turn != "" || !v.live {
+	if v.turn != "" || !v.live || v.parent != "" {
 		return dst
 	}
 	return v.finished(dst)
@@ -253,7 +252,7 @@ func (v *View) phase(dst []byte, e core.Phase) []byte {
 
 // running says what the turn does, unless that was said already.
 func (v *View) running(dst []byte, text string) []byte {
-	if v.busy == text {
+	if v.busy == text || v.parent != "" {
 		return dst
 	}
 	v.busy = text
@@ -261,7 +260,7 @@ func (v *View) running(dst []byte, text string) []byte {
 }
 
 func (v *View) status(dst []byte, st eca.ChatStatus) []byte {
-	if v.dialect.early() {
+	if v.dialect.early() || v.parent != "" {
 		return dst
 	}
 	return notification(dst, eca.MethodStatusChanged, eca.StatusChangedParams{ChatID: v.chat, Status: st})
@@ -294,7 +293,7 @@ func flagID(id core.MessageID) string { return flagsID + string(id) }
 // flagged empties the chat, for a mark stands right behind its message: the feed
 // replays all of it. A replay knows from its beginning what is marked.
 func (v *View) flagged(dst []byte, e core.Flagged) []byte {
-	if !v.live || v.dialect.early() || v.flags[e.Message] == e.Text {
+	if !v.live || v.parent != "" || v.dialect.early() || v.flags[e.Message] == e.Text {
 		return dst
 	}
 	return v.cleared(dst)
@@ -328,7 +327,7 @@ func (v *View) systemText(dst []byte, text string) []byte {
 
 // title says what the chat is called, if it is called anything.
 func (v *View) title(dst []byte) []byte {
-	if v.dialect == Doc001 || v.named == "" {
+	if v.dialect == Doc001 || v.parent != "" || v.named == "" {
 		return dst
 	}
 	return v.content(dst, eca.RoleSystem, eca.MetadataContent{Type: eca.TypeMetadata, Title: v.named})
@@ -337,6 +336,9 @@ func (v *View) title(dst []byte) []byte {
 // config says what the chat has chosen.
 func (v *View) config(dst []byte) []byte {
 	v.told = v.settings
+	if v.parent != "" {
+		return dst
+	}
 	if p, ok := configParams(v.dialect, core.SessionID(v.chat), v.offer.config(v.settings, v.plan)); ok {
 		return notification(dst, eca.MethodConfigUpdated, p)
 	}
@@ -360,7 +362,7 @@ func configParams(d Dialect, id core.SessionID, c *eca.ChatConfig) (p eca.Config
 // truncated empties the chat; its feed replays what is left. The early documents
 // cannot say so, and their clients keep what they show.
 func (v *View) truncated(dst []byte) []byte {
-	if !v.live {
+	if !v.live || v.parent != "" {
 		return dst
 	}
 	if v.dialect.early() {

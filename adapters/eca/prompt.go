@@ -237,6 +237,9 @@ func sentence(err error) string {
 }
 
 func (s *Server) answerPrompt(pr *prompting, id core.SessionID, model string, st eca.PromptStatus) {
+	if o := s.offered(); st == eca.StatusPrompting && logsIn(pr.params) && o.profile != nil && o.profile.Accounts != nil {
+		st = eca.StatusLogin
+	}
 	pr.call.Reply(eca.PromptResult{ChatID: string(id), Model: model, Status: st}, nil)
 }
 

@@ -48,15 +48,3 @@ func commandsOf(list []core.Command, query string, d Dialect) []eca.Command {
 	}
 	return out
 }
-
-// providersList is providers/list.
-func (s *Server) providersList(ctx context.Context, call *wire.Call, _ none) error {
-	s.reply(ctx, call, eca.ProvidersListResult{Providers: s.reload(ctx).providers()}, nil)
-	return nil
-}
-
-// jobsList is jobs/list. No program runs beside the chats.
-func (s *Server) jobsList(ctx context.Context, call *wire.Call, _ none) error {
-	s.reply(ctx, call, eca.JobsListResult{Jobs: []eca.Job{}}, nil)
-	return nil
-}

@@ -20,6 +20,9 @@ import (
 // and nothing that was settled elsewhere stays open. The protocol has no word for
 // taking back: an answer that comes late is dropped. It belongs to the pump.
 func (f *feed) ask() {
+	if f.chat.child { // its parent's session asks
+		return
+	}
 	if len(f.view.asks) == 0 && len(f.questions) == 0 || !f.chat.srv.peerNow().asks() {
 		return
 	}

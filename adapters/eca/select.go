@@ -56,6 +56,7 @@ func (s *Server) tellChoices(o *offer) {
 	slices.SortFunc(chats, func(a, b *chat) int { return strings.Compare(string(a.id), string(b.id)) })
 	for _, c := range chats {
 		switch {
+		case c.child:
 		case c.feed != nil:
 			s.configUpdated(c.id, o.config(c.feed.view.settings, c.feed.view.plan))
 		case c.wish != nil:

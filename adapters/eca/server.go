@@ -60,6 +60,8 @@ type Server struct {
 	offer   *offer
 	chosen  choice // for chats that have none of their own
 	chats   map[core.SessionID]*chat
+	logins  map[string]string // by provider: the way to log in that was chosen last
+	board   watched
 }
 
 // phase is where a connection stands.
@@ -181,6 +183,12 @@ func (s *Server) methods(ctx context.Context) wire.Methods {
 		eca.MethodProvidersList: wire.Async(with(ctx, s.providersList)),
 		eca.MethodJobsList:      wire.Async(with(ctx, s.jobsList)),
 
+		eca.MethodProvidersLogin:  wire.Async(with(ctx, s.providersLogin)),
+		eca.MethodProvidersInput:  wire.Async(with(ctx, s.providersInput)),
+		eca.MethodProvidersLogout: wire.Async(with(ctx, s.providersLogout)),
+		eca.MethodJobsKill:        wire.Async(with(ctx, s.jobsKill)),
+		eca.MethodJobsReadOutput:  wire.Async(with(ctx, s.jobsReadOutput)),
+
 		eca.MethodServerStart:   wire.Async(with(ctx, s.server("started"))),
 		eca.MethodServerStop:    wire.Async(with(ctx, s.server("stopped"))),
 		eca.MethodServerConnect: wire.Async(with(ctx, s.server("connected"))),
@@ -235,11 +243,11 @@ func (s *Server) chatOf(id string) *chat {
 	defer s.mu.Unlock()
 	c := s.chats[core.SessionID(id)]
 	if c == nil {
-		c = &chat{
-			srv: s, id: core.SessionID(id), queue: pump.NewQueue(&s.wg),
-			answers: map[core.TurnID]func(){}, held: map[core.TurnID]func(){}, running: map[*prompting]struct{}{},
-		}
+		c = s.newChat(core.SessionID(id))
 		s.chats[c.id] = c
+	}
+	if c.child { // nothing but its approvals is the client's
+		return s.newChat(c.id)
 	}
 	return c
 }

@@ -181,8 +181,6 @@ var unsaid = map[string]map[string]string{
 		"MessageType=warning":                "messages are said where something went wrong",
 		"ServerTool.disabled":                "a tool that is not to be used is not listed",
 		"ChatToolCallPrepareContent.details": "what a call is about is known when it runs",
-		"ChatPromptResponse.status=login":    "the gateway asks for no login by itself",
-		"Editor*":                            "", "editor/*": "",
 	},
 	"now": {"*": ""},
 }

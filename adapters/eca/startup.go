@@ -53,6 +53,9 @@ func (s *Server) announce(posted []core.Posting) {
 	if o.fault != "" {
 		s.showMessage(eca.MessageError, o.fault)
 	}
+	if len(s.jobs()) > 0 {
+		s.tellJobs()
+	}
 	s.progress(eca.ProgressFinish)
 }
 
@@ -66,9 +69,48 @@ func (s *Server) progress(t eca.ProgressType) {
 	}
 }
 
+// watched is how far the board has been passed on, and what waits for that.
+type watched struct {
+	on    bool // somebody watches it
+	seen  uint64
+	later []func()
+	revs  []uint64 // that those wait for
+}
+
+// behindBoard does something once the client has been told what is on the board now.
+func (s *Server) behindBoard(do func()) {
+	_, rev := s.postings()
+	s.mu.Lock()
+	wait := s.board.on && s.board.seen < rev
+	if wait {
+		s.board.later, s.board.revs = append(s.board.later, do), append(s.board.revs, rev)
+	}
+	s.mu.Unlock()
+	if !wait {
+		do()
+	}
+}
+
+// passedOn notes how far the board was passed on, and does what waited for that.
+func (s *Server) passedOn(rev uint64) {
+	s.mu.Lock()
+	s.board.on, s.board.seen = true, rev
+	n := 0
+	for n < len(s.board.revs) && s.board.revs[n] <= rev {
+		n++
+	}
+	ready := s.board.later[:n]
+	s.board.later, s.board.revs = s.board.later[n:], s.board.revs[n:]
+	s.mu.Unlock()
+	for _, do := range ready {
+		do()
+	}
+}
+
 // watchBoard passes on what changes outside of the chats.
 func (s *Server) watchBoard(ctx context.Context, since uint64) {
 	for {
+		s.passedOn(since)
 		posted, rev, err := s.opts.Gateway.Board().Next(ctx, since)
 		if err != nil {
 			return
@@ -78,6 +120,9 @@ func (s *Server) watchBoard(ctx context.Context, since uint64) {
 			if s.concerns(p.Topic) {
 				s.posted(ctx, p)
 			}
+		}
+		if slices.ContainsFunc(posted, func(p core.Posting) bool { return p.Topic.Kind == jobTopic && s.concerns(p.Topic) }) {
+			s.tellJobs()
 		}
 	}
 }
@@ -95,6 +140,9 @@ func (s *Server) posted(ctx context.Context, p core.Posting) {
 		case "server":
 			s.pump.Do(func() { s.untellServer(p.Topic) })
 		}
+	case core.AccountsItem:
+		s.tellAccount(ctx, item.Account)
+	case core.JobItem: // all jobs are told at once
 	case core.SessionItem: // clients ask for the list when they show it
 	}
 }

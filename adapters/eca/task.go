@@ -23,10 +23,13 @@ const planTool = "update_plan"
 // isPlan says whether a call changes the plan.
 func isPlan(now core.Call) bool { return now.Server == core.Native && now.Tool == planTool }
 
+// plans is isPlan where there is a panel: a child has none of its own.
+func (v *View) plans(now core.Call) bool { return v.parent == "" && isPlan(now) }
+
 // planChanged keeps the plan for the call that changes it, or shows it by itself.
 func (v *View) planChanged(dst []byte, r core.Record, e core.PlanChanged) []byte {
 	v.steps = e.Entries
-	if v.planners > 0 {
+	if v.planners > 0 || v.parent != "" {
 		return dst
 	}
 	return v.shown(dst, core.Call{

@@ -14,6 +14,7 @@ import (
 // belongs to one goroutine.
 type View struct {
 	chat    string
+	parent  string // the chat that shows it, within a call; "": it stands by itself
 	dialect Dialect
 	client  string // clientInfo.name, for what only one client reads
 	live    bool   // false: what is encoded is history
@@ -43,11 +44,19 @@ func newView(chat core.SessionID, d Dialect, client string, o *offer) *View {
 		chat: string(chat), dialect: d, client: client, offer: o,
 		calls: map[core.CallID]*call{}, asks: map[core.AskID]core.Ask{}, thoughts: map[core.ThoughtID]time.Time{}, queued: map[core.TurnID][]core.Block{},
 	}
-	v.head = append(v.head, `{"jsonrpc":"2.0","method":"`+eca.MethodContentReceived+`","params":{"chatId":`...)
+	v.heads()
+	return v
+}
+
+// heads writes what the view's contents begin with.
+func (v *View) heads() {
+	v.head = append(v.head[:0], `{"jsonrpc":"2.0","method":"`+eca.MethodContentReceived+`","params":{"chatId":`...)
 	v.head = wire.AppendString(v.head, v.chat)
+	if v.parent != "" {
+		v.head = wire.AppendString(append(v.head, `,"parentChatId":`...), v.parent)
+	}
 	v.head = append(v.head, `,"role":"`...)
 	v.text = append(slices.Clone(v.head), string(eca.RoleAssistant)+`","content":{"type":"`+eca.TypeText+`","text":`...)
-	return v
 }
 
 // settle ends the history: from here on what is encoded is live. It appends what

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"dragoman/core"
@@ -113,9 +114,41 @@ func (f files) Undo(_ context.Context, _ core.Meta, _ core.Editor, changes []cor
 	return list
 }
 
-// equip gives a profile what the workspace, the user's accounts and models are.
+// offers gives out the profile, which changes when somebody logs in.
+type offers struct {
+	keys keys
+
+	mu   sync.Mutex // guards the field below
+	prof *core.Profile
+}
+
+func newOffers() *offers {
+	o := &offers{prof: equip(profile())}
+	o.keys.have = map[string]bool{}
+	o.keys.changed = func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		next := *o.prof
+		next.Models = slices.DeleteFunc(slices.Clone(next.Models), func(m core.ModelInfo) bool { return m.Provider == "globex" })
+		if o.keys.of("globex").Configured {
+			next.Models = append(next.Models, core.ModelInfo{ID: "globex/small", Provider: "globex", Tools: true})
+		}
+		o.prof = &next
+	}
+	o.prof.Accounts = &o.keys
+	return o
+}
+
+func (o *offers) profile() *core.Profile {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.prof
+}
+
+// equip gives a profile what the workspace and its tools are.
 func equip(prof *core.Profile) *core.Profile {
 	prof.Files = workspace
+	prof.Subagents = []core.Agent{{Name: "explorer", Backend: &coretest.Backend{Run: act}}}
 	prof.Toolboxes = append(prof.Toolboxes, editing{})
 	return prof
 }
@@ -151,11 +184,50 @@ func (editing) Open(_ context.Context, host core.ToolHost) (core.Toolset, error)
 		}
 	}
 	return coretest.Tools{
+		tool("start", func(_ context.Context, _ core.Invocation, command string) (core.Result, error) {
+			id, summary, _ := strings.Cut(command, " for ")
+			j := &job{board: host.Board(), info: core.JobInfo{ID: "job-" + id, Session: host.Meta().ID, Summary: summary, Command: id, Status: core.JobRunning, Started: time.Now()}}
+			if id == "true" {
+				zero := 0
+				j.info.Status, j.info.Exit, j.info.Ended = core.JobDone, &zero, time.Now()
+			}
+			<-time.After(time.Millisecond) // the call is shown first
+			j.post()
+			<-time.After(time.Millisecond) // and then the job
+			return text("started"), nil
+		}),
 		tool("look", asks(func(path string) core.EditorCall { return core.Diagnose{Path: path} })),
 		tool("find", asks(func(path string) core.EditorCall { return core.Locate{Path: path, Line: 3, Column: 7} })),
 		tool("uses", asks(func(path string) core.EditorCall {
 			return core.Locate{Path: path, Line: 3, Column: 7, References: true}
 		})),
+		coretest.Tool{
+			Is: core.Spec{Server: core.Native, Name: "spawn_agent", Kind: core.KindOther, ReadOnly: true},
+			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
+				var args struct{ Agent, Task string }
+				if err := json.Unmarshal(inv.Args, &args); err != nil {
+					return core.Result{}, err
+				}
+				step := 0
+				done, err := host.Delegate(ctx, core.Task{
+					Agent: args.Agent, Title: "A task", Prompt: []core.Block{core.Text{Text: args.Task}}, Origin: inv.Origin,
+					Started: func(id core.SessionID) {
+						inv.Show(core.Showing{Child: id, Meta: coretest.Args(map[string]int{"step": 0, "max_steps": 9})})
+					},
+					Follow: func(r core.Record) {
+						if c, ok := r.Event.(core.CallChanged); ok && c.Call.State == core.Proposed {
+							step++
+							<-time.After(time.Millisecond) // what the child does is shown first
+							inv.Show(core.Showing{Meta: coretest.Args(map[string]int{"step": step, "max_steps": 9})})
+						}
+					},
+				})
+				if err != nil {
+					return core.Result{}, err
+				}
+				return text(string(done.Stop) + ": " + done.Text), nil
+			},
+		},
 		tool("choose", func(ctx context.Context, inv core.Invocation, question string) (core.Result, error) {
 			r, err := host.Ask(ctx, core.Ask{Text: question, Turn: inv.Turn, Call: inv.Call, Freeform: true, Options: []core.Option{{ID: "o1", Label: "Yes", Description: "do it"}}})
 			if err != nil {
@@ -186,6 +258,10 @@ func doMore(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReas
 		return "", t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: fmt.Sprintf("%s option=%s text=%s", r.Outcome, r.Option, r.Text)})
 	case "choose": // the same, by a call
 		return call(ctx, t, "choose", coretest.Args(map[string]string{"question": rest}))
+	case "spawn": // what is to be done there has semicolons in the place of "then"
+		return call(ctx, t, "spawn_agent", coretest.Args(map[string]string{"agent": "explorer", "task": strings.ReplaceAll(rest, "; ", " then ")}))
+	case "start": // a command that goes on
+		return call(ctx, t, "start", coretest.Args(map[string]string{"path": rest}))
 	case "look", "find", "uses":
 		return call(ctx, t, verb, coretest.Args(map[string]string{"path": rest}))
 	case "move":

@@ -146,11 +146,10 @@ type JobsKillResult struct {
 	Killed bool `json:"killed"`
 }
 
-// JobOutputResult answers jobs/readOutput. Status is null for a job that is not
-// there.
+// JobOutputResult answers jobs/readOutput.
 type JobOutputResult struct {
 	Lines    []JobLine `json:"lines"`
-	Status   *string   `json:"status"`
+	Status   string    `json:"status"`
 	ExitCode *int      `json:"exitCode"`
 }
 

@@ -1,0 +1,185 @@
+package eca
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// loginCommand begins a prompt that is answered as a login.
+const loginCommand = "/login"
+
+// logsIn says whether a prompt begins a login.
+func logsIn(p eca.PromptParams) bool {
+	words := strings.Fields(p.Message)
+	return len(words) > 0 && words[0] == loginCommand
+}
+
+// statuses lists the providers: those that have an account, each with its models, and
+// those of models that have none.
+func (o *offer) statuses(accounts []core.Account) []eca.ProviderStatus {
+	models := o.providers()
+	list := []eca.ProviderStatus{}
+	for _, a := range accounts {
+		list = append(list, o.status(a))
+	}
+	for _, p := range models {
+		if !slices.ContainsFunc(list, func(have eca.ProviderStatus) bool { return have.ID == p.ID }) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// status is one provider with the models that it has now. No key is a part of it.
+func (o *offer) status(a core.Account) eca.ProviderStatus {
+	p := eca.ProviderStatus{ID: a.Provider, Label: a.Label, Configured: a.Configured || a.Local, Models: []eca.ProviderModel{}}
+	switch {
+	case a.Local:
+		p.Auth.Status = eca.AuthLocal
+	case a.Configured:
+		p.Auth = eca.ProviderAuth{Status: eca.AuthAuthenticated, Type: eca.AuthKey, Source: a.Source}
+	default:
+		p.Auth.Status = eca.AuthUnauthenticated
+	}
+	if !a.Local {
+		p.Auth.EnvVar = a.EnvVar
+	}
+	if len(a.Methods) > 0 {
+		p.Login = &eca.ProviderLogin{Methods: waysOf(a)}
+	}
+	for _, have := range o.providers() {
+		if have.ID == a.Provider {
+			p.Models = have.Models
+		}
+	}
+	return p
+}
+
+func waysOf(a core.Account) []eca.LoginMethod {
+	list := []eca.LoginMethod{}
+	for _, m := range a.Methods {
+		list = append(list, eca.LoginMethod{Key: m.Key, Label: cmp.Or(m.Label, m.Key)})
+	}
+	return list
+}
+
+// providersList is providers/list.
+func (s *Server) providersList(ctx context.Context, call *wire.Call, _ none) error {
+	s.wg.Go(func() {
+		o := s.reload(ctx)
+		list := o.providers()
+		if o.profile != nil && o.profile.Accounts != nil {
+			list = o.statuses(o.profile.Accounts.List(ctx))
+		}
+		s.reply(ctx, call, eca.ProvidersListResult{Providers: list}, nil)
+	})
+	return nil
+}
+
+var errNoAccounts = errors.New("nobody can log in here; keys are given in the configuration")
+
+// account does something with the accounts, and answers with what comes of it. What
+// is wrong is in the result, and is shown: some clients look at neither.
+func (s *Server) account(ctx context.Context, call *wire.Call, do func(core.Accounts) (eca.LoginResult, error)) {
+	s.wg.Go(func() {
+		var res eca.LoginResult
+		o := s.reload(ctx)
+		err := errNoAccounts
+		if o.profile != nil && o.profile.Accounts != nil {
+			res, err = do(o.profile.Accounts)
+		}
+		if err != nil {
+			res = eca.LoginResult{Error: &eca.Fault{Type: eca.MessageError, Message: plain(err)}}
+			s.pump.Do(func() { s.showMessage(eca.MessageError, plain(err)) })
+		} else {
+			s.refresh(ctx) // other models may be there
+		}
+		s.behindBoard(func() { s.reply(ctx, call, res, nil) })
+	})
+}
+
+// providersLogin is providers/login: the first step of a login. Where there are
+// several ways, the client names one first.
+func (s *Server) providersLogin(ctx context.Context, call *wire.Call, p eca.LoginParams) error {
+	s.account(ctx, call, func(accounts core.Accounts) (eca.LoginResult, error) {
+		method := said(p.Method)
+		if method == "" {
+			for _, a := range accounts.List(ctx) {
+				if a.Provider == p.Provider && len(a.Methods) > 1 {
+					return eca.LoginResult{Action: eca.LoginChoose, Methods: waysOf(a)}, nil
+				}
+			}
+		}
+		step, err := accounts.Login(ctx, p.Provider, method, nil)
+		if err != nil {
+			return eca.LoginResult{}, err
+		}
+		s.mu.Lock()
+		if s.logins == nil {
+			s.logins = map[string]string{}
+		}
+		s.logins[p.Provider] = method
+		s.mu.Unlock()
+		return stepOf(step), nil
+	})
+	return nil
+}
+
+// providersInput is providers/loginInput: what the user typed, for the way that was
+// chosen last.
+func (s *Server) providersInput(ctx context.Context, call *wire.Call, p eca.LoginInputParams) error {
+	s.mu.Lock()
+	method := s.logins[p.Provider]
+	s.mu.Unlock()
+	s.account(ctx, call, func(accounts core.Accounts) (eca.LoginResult, error) {
+		if len(p.Data) == 0 {
+			return eca.LoginResult{}, errors.New("nothing was typed")
+		}
+		step, err := accounts.Login(ctx, p.Provider, method, p.Data)
+		return stepOf(step), err
+	})
+	return nil
+}
+
+// providersLogout is providers/logout.
+func (s *Server) providersLogout(ctx context.Context, call *wire.Call, p eca.LogoutParams) error {
+	s.account(ctx, call, func(accounts core.Accounts) (eca.LoginResult, error) {
+		return eca.LoginResult{}, accounts.Logout(ctx, p.Provider)
+	})
+	return nil
+}
+
+// stepOf is a step of a login as the protocol has it.
+func stepOf(step core.LoginStep) eca.LoginResult {
+	r := eca.LoginResult{Action: eca.LoginDone}
+	for _, f := range step.Fields {
+		field := eca.InputField{Key: f.Key, Label: cmp.Or(f.Label, f.Key), Type: eca.InputText}
+		if f.Secret {
+			field.Type = eca.InputSecret
+		}
+		r.Fields = append(r.Fields, field)
+	}
+	switch {
+	case step.URL != "":
+		r.Action, r.URL, r.Message = eca.LoginAuthorize, step.URL, step.Message
+	case len(r.Fields) > 0:
+		r.Action, r.Message = eca.LoginInput, step.Message
+	}
+	return r
+}
+
+// tellAccount is providers/updated. The models that it brings or takes are told, too.
+func (s *Server) tellAccount(ctx context.Context, a core.Account) {
+	o := s.refresh(ctx)
+	if s.peerNow().dialect.early() {
+		return
+	}
+	s.pump.Do(func() { s.notify(eca.MethodProvidersUpdated, o.status(a)) })
+}

@@ -1,0 +1,133 @@
+package eca
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+const (
+	jobTopic    = "job"
+	maxJobLines = 2000             // of one answer, the newest
+	killWait    = 10 * time.Second // for a job and all that it started to end
+)
+
+// jobs lists what runs, or ran, behind the sessions, the oldest first.
+func (s *Server) jobs() (list []core.JobItem) {
+	posted, _ := s.postings()
+	for _, p := range posted {
+		if item, ok := p.Item.(core.JobItem); ok && s.concerns(p.Topic) {
+			list = append(list, item)
+		}
+	}
+	slices.SortFunc(list, func(a, b core.JobItem) int {
+		return cmp.Or(a.Info.Started.Compare(b.Info.Started), strings.Compare(a.Info.ID, b.Info.ID))
+	})
+	return list
+}
+
+// jobSummaries lists them as clients show them: in the chats that the user knows.
+func (s *Server) jobSummaries() eca.JobsListResult {
+	posted, _ := s.postings()
+	sessions := map[core.SessionID]core.Summary{}
+	for _, p := range posted {
+		if item, ok := p.Item.(core.SessionItem); ok && s.concerns(p.Topic) {
+			sessions[item.Summary.ID] = item.Summary
+		}
+	}
+	list := []eca.Job{}
+	for _, j := range s.jobs() {
+		chat := cmp.Or(sessions[j.Info.Session].Parent, j.Info.Session)
+		list = append(list, jobOf(j.Info, chat, sessions[chat].Title, time.Now()))
+	}
+	return eca.JobsListResult{Jobs: list}
+}
+
+// jobOf is a job at a time.
+func jobOf(info core.JobInfo, chat core.SessionID, title string, now time.Time) eca.Job {
+	j := eca.Job{
+		ID: info.ID, Type: "shell", Status: string(info.Status), Label: info.Command, StartedAt: info.Started.UTC().Format(time.RFC3339),
+		ExitCode: info.Exit, ChatID: string(chat), ChatLabel: cmp.Or(title, string(chat)),
+	}
+	if info.Summary != "" {
+		j.Summary = &info.Summary
+	}
+	if !info.Ended.IsZero() {
+		now = info.Ended
+	}
+	j.Elapsed = max(now.Sub(info.Started), 0).Truncate(time.Second).String()
+	return j
+}
+
+// jobsList is jobs/list.
+func (s *Server) jobsList(ctx context.Context, call *wire.Call, _ none) error {
+	s.reply(ctx, call, s.jobSummaries(), nil)
+	return nil
+}
+
+// job finds one by its id.
+func (s *Server) job(id string) (core.JobItem, bool) {
+	jobs := s.jobs()
+	i := slices.IndexFunc(jobs, func(j core.JobItem) bool { return j.Info.ID == id })
+	if i < 0 {
+		return core.JobItem{}, false
+	}
+	return jobs[i], true
+}
+
+// jobsKill is jobs/kill. What is not there, or has ended, is not killed.
+func (s *Server) jobsKill(ctx context.Context, call *wire.Call, p eca.JobParams) error {
+	j, ok := s.job(p.JobID)
+	if !ok || j.Job == nil {
+		s.reply(ctx, call, eca.JobsKillResult{}, nil)
+		return nil
+	}
+	s.wg.Go(func() {
+		ctx, stop := context.WithTimeout(ctx, killWait)
+		defer stop()
+		killed, err := j.Job.Kill(ctx)
+		if err != nil {
+			s.log.Warn("a job was not ended", zap.String("job", p.JobID), zap.Error(err))
+		}
+		s.behindBoard(func() { s.reply(ctx, call, eca.JobsKillResult{Killed: killed}, nil) })
+	})
+	return nil
+}
+
+// jobsReadOutput is jobs/readOutput.
+func (s *Server) jobsReadOutput(ctx context.Context, call *wire.Call, p eca.JobParams) error {
+	j, ok := s.job(p.JobID)
+	if !ok {
+		s.reply(ctx, call, nil, wrong("jobId: there is no job %.100q", p.JobID))
+		return nil
+	}
+	res := eca.JobOutputResult{Lines: []eca.JobLine{}, Status: string(j.Info.Status), ExitCode: j.Info.Exit}
+	if j.Job != nil {
+		lines := j.Job.Output()
+		for _, l := range lines[max(0, len(lines)-maxJobLines):] {
+			stream := eca.StreamOut
+			if l.Stderr {
+				stream = eca.StreamErr
+			}
+			res.Lines = append(res.Lines, eca.JobLine{Text: l.Text, Stream: stream})
+		}
+	}
+	s.reply(ctx, call, res, nil)
+	return nil
+}
+
+// tellJobs is jobs/updated: all of them, each time.
+func (s *Server) tellJobs() {
+	if s.peerNow().dialect.early() {
+		return
+	}
+	s.pump.Do(func() { s.notify(eca.MethodJobsUpdated, s.jobSummaries()) })
+}

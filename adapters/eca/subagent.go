@@ -1,0 +1,227 @@
+package eca
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/pump"
+	"dragoman/core"
+)
+
+// A task that is handed to another agent is done in a session of its own, the child.
+// Clients show what happens there within the call that handed the task over: under the
+// child's chat id, which that call's details name first. So a running call's child is
+// read beside its chat, and what it wants approved is decided there. The early
+// documents know no such thing: what the child wants approved is a call there.
+
+// spawnTool is the tool of ours that hands a task over.
+const spawnTool = "spawn_agent"
+
+// childChat is what clients call the chat of a child.
+func childChat(id core.SessionID) core.SessionID {
+	if strings.HasPrefix(string(id), subagents) {
+		return id
+	}
+	return subagents + id
+}
+
+// under makes the view that of a child of a chat.
+func (v *View) under(parent core.SessionID) {
+	v.parent = string(parent)
+	v.heads()
+}
+
+// subagent is the details of a call that hands a task over; nil: it does not.
+func (v *View) subagent(now core.Call) *eca.Subagent {
+	if v.dialect.early() || now.Child == "" && (now.Server != core.Native || now.Tool != spawnTool) {
+		return nil
+	}
+	var args struct {
+		Agent     string `json:"agent"`
+		AgentName string `json:"agent_name"`
+		Name      string `json:"name"`
+	}
+	var meta struct {
+		Step     int    `json:"step"`
+		MaxSteps int    `json:"max_steps"`
+		Model    string `json:"model"`
+	}
+	_ = json.Unmarshal(now.Args, &args) // a model wrote them: what is missing is empty
+	_ = json.Unmarshal(now.Meta, &meta)
+	d := &eca.Subagent{
+		Type: eca.TypeSubagent, AgentName: cmp.Or(args.Agent, args.AgentName, args.Name, "subagent"), Model: cmp.Or(meta.Model, v.offer.modelIn(v.settings)),
+		Variant: v.settings.Effort, MaxSteps: max(meta.MaxSteps, 0), Step: max(meta.Step, 0),
+	}
+	if now.Child != "" {
+		d.SubagentChatID = string(childChat(now.Child))
+	}
+	return d
+}
+
+// goesOn says whether a call that runs is to be shown again: its child is there, or
+// has come further.
+func (v *View) goesOn(c *call) bool {
+	d := v.subagent(c.now)
+	if d == nil || d.SubagentChatID == "" || c.child != nil && (*c.child == *d || !v.live) {
+		return false // a history names the child once
+	}
+	c.child = d
+	return true
+}
+
+// asked shows what waits for a person, where nothing else does: the approval of a
+// child's call that the client has no chat for.
+func (v *View) asked(dst []byte, a core.Ask) []byte {
+	v.asks[a.ID] = a
+	if a.Kind != core.AskApproval || a.About == nil || v.shows(a.About.Child) {
+		return dst // the call's own record shows it, or the child's, or a request of ours
+	}
+	now := *a.About
+	now.ID, now.State, now.Child = a.Call, core.Awaiting, ""
+	c := &call{n: v.began, now: now, about: true}
+	v.began++
+	v.calls[now.ID] = c
+	dst = v.prepare(dst, c)
+	if v.live {
+		dst = v.run(dst, c, true)
+	}
+	return dst
+}
+
+// shows says whether the client has been told of a child, whose content it gets.
+func (v *View) shows(child core.SessionID) bool {
+	if v.dialect.early() {
+		return false
+	}
+	for _, c := range v.calls {
+		if c.now.Child == child && c.child != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// decided ends a child's call that was shown for its approval alone.
+func (v *View) decided(dst []byte, c *call, r core.Reply) []byte {
+	delete(v.calls, c.now.ID)
+	if r.Outcome == core.OutcomeDecided && r.Decision.Allows() {
+		c.now.State, c.now.Content = core.Succeeded, []core.Block{core.Text{Text: "It may run. The agent that asked goes on with it."}}
+		return v.called(dst, c)
+	}
+	c.now.State = core.Rejected
+	switch r.Outcome {
+	case core.OutcomeDecided:
+		return v.rejected(dst, c, byUser)
+	case core.OutcomeCanceled:
+		return v.rejected(dst, c, byStop)
+	case core.OutcomeAnswered, core.OutcomeDeclined, core.OutcomeExpired, core.OutcomeAlone:
+	}
+	return v.rejected(dst, c, byRule)
+}
+
+// adopt begins to serve the child of a call that runs, from its beginning on. It
+// belongs to the pump.
+func (f *feed) adopt(id core.CallID, child core.SessionID) {
+	s := f.chat.srv
+	if f.gone || f.children[id] != nil || child == "" || f.view.dialect.early() {
+		return
+	}
+	s.within(func(ctx context.Context) {
+		sess, err := s.opts.Gateway.Open(ctx, core.Local, child)
+		if err != nil || sess.Meta().Parent != f.chat.id {
+			s.log.Warn("the session of a task cannot be shown", zap.String("session", string(child)), zap.Error(err))
+			return
+		}
+		c := s.newChat(childChat(child))
+		c.child = true
+		who := s.client()
+		who.Questions, who.Editor = false, nil // its parent's session asks, and lends its editor
+		att := sess.Attach(who)
+		c.att.Store(att)
+		next := c.newFeed(att, f.view.offer, false)
+		next.view.under(f.chat.id)
+		next.view.live, next.view.settings = true, att.State().Settings
+		c.feed = next
+		if f.children == nil {
+			f.children = map[core.CallID]*chat{}
+		}
+		f.children[id] = c
+		s.mu.Lock()
+		s.chats[c.id] = c // what it wants approved is decided by that name
+		s.mu.Unlock()
+		s.pump.Add(att, core.Pos{}, next, nil)
+	})
+}
+
+// adoptAll adopts the children of all calls that run: behind a history.
+func (f *feed) adoptAll() {
+	for id, c := range f.view.calls {
+		if c.now.State == core.Running {
+			f.adopt(id, c.now.Child)
+		}
+	}
+}
+
+// weave appends what is left of a call's child in front of the call's end, for clients
+// let go of a child there, and so do we.
+func (f *feed) weave(dst []byte, id core.CallID) []byte {
+	c := f.children[id]
+	if c == nil {
+		return dst
+	}
+	if child := c.feed; child != nil && !child.gone {
+		f.chat.srv.within(func(ctx context.Context) {
+			r := child.att.Read(child.pos)
+			defer r.Close()
+			for head := child.att.Head(); ; {
+				recs, err := r.Until(ctx, head)
+				if err != nil || len(recs) == 0 {
+					return
+				}
+				for _, rec := range recs {
+					dst = encode(dst, child.view, rec)
+				}
+			}
+		})
+	}
+	f.release(id)
+	return dst
+}
+
+// release lets a call's child go.
+func (f *feed) release(id core.CallID) {
+	c, s := f.children[id], f.chat.srv
+	delete(f.children, id)
+	if c.feed != nil {
+		c.feed.retire()
+		c.feed = nil
+	}
+	s.mu.Lock()
+	delete(s.chats, c.id)
+	s.mu.Unlock()
+	if att := c.att.Swap(nil); att != nil {
+		att.Close()
+	}
+}
+
+// leave takes back what a feed that ends has open at the client: what takes its place
+// begins anew.
+func (f *feed) leave() {
+	f.unask()
+	for id := range f.children {
+		f.release(id)
+	}
+}
+
+// newChat makes a chat that nobody knows yet.
+func (s *Server) newChat(id core.SessionID) *chat {
+	return &chat{
+		srv: s, id: id, queue: pump.NewQueue(&s.wg),
+		answers: map[core.TurnID]func(){}, held: map[core.TurnID]func(){}, running: map[*prompting]struct{}{},
+	}
+}

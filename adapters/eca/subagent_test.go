@@ -1,0 +1,57 @@
+package eca
+
+import (
+	"strings"
+	"testing"
+
+	"dragoman/core"
+)
+
+// The approval of a child's call is shown where the child is: in its parent only if the
+// client was not told of it.
+func TestChildsApproval(t *testing.T) {
+	about := core.Call{ID: "s2/c9", Server: core.Native, Tool: "write_file", Title: "explorer: Write", State: core.Awaiting, Child: "s2"}
+	asked := core.Asked{Ask: core.Ask{ID: "q1", Kind: core.AskApproval, Call: "s2/c9", About: &about}}
+	spawn := core.Call{ID: "c1", Server: core.Native, Tool: "spawn_agent", Args: []byte(`{"agent":"explorer"}`), State: core.Running, Child: "s2"}
+	for _, d := range dialects {
+		for _, told := range []bool{false, true} {
+			v := newView("c", d, "", newOffer(nil))
+			v.live = true
+			if told {
+				encode(nil, v, core.Record{Event: core.CallChanged{Call: spawn}})
+			}
+			got := string(encode(nil, v, core.Record{Event: asked}))
+			if want := d.early() || !told; strings.Contains(got, `"manualApproval":true,"summary"`) != want {
+				t.Errorf("%s, told=%t: %s", d, told, got)
+			}
+			end := string(encode(nil, v, core.Record{Event: core.Answered{Ask: "q1", Reply: core.Reply{Outcome: core.OutcomeExpired}}}))
+			if strings.Contains(end, "toolCallRejected") != (got != "") {
+				t.Errorf("%s, told=%t: it ends with %s", d, told, end)
+			}
+		}
+	}
+}
+
+// A child's contents name the chat that they are shown in, and nothing but contents is
+// said of it.
+func TestChildsContents(t *testing.T) {
+	v := newView(childChat("s2"), Now, "", newOffer(nil))
+	v.under("c1")
+	v.live = true
+	var lines []byte
+	for _, ev := range []core.Event{
+		core.TurnStarted{Turn: "t", Message: "m", Prompt: []core.Block{core.Text{Text: "go"}}}, core.Phase{Turn: "t", Kind: core.PhaseGenerating},
+		core.TitleChanged{Title: "x"}, core.SettingsChanged{Settings: core.Settings{Model: "a/b"}}, core.TextDelta{Message: "m2", Text: "hi"},
+		core.PlanChanged{Entries: []core.PlanEntry{{Text: "x"}}}, core.Flagged{Message: "m", Text: "y"}, core.TurnEnded{Turn: "t", Stop: core.StopEnd}, core.Truncated{},
+	} {
+		lines = encode(lines, v, core.Record{Event: ev})
+	}
+	for line := range strings.Lines(string(lines)) {
+		if !strings.HasPrefix(line, `{"jsonrpc":"2.0","method":"chat/contentReceived","params":{"chatId":"subagent-s2","parentChatId":"c1","role":`) {
+			t.Errorf("got %s", line)
+		}
+	}
+	if n := strings.Count(string(lines), "\n"); n != 2 {
+		t.Errorf("%d messages, want the user's text and the agent's:\n%s", n, lines)
+	}
+}
