@@ -96,7 +96,7 @@ func fold(t *testing.T, out []byte) string {
 
 // However a run is cut into deltas, a client ends with the same.
 func TestDeltasConcatenate(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		var whole, cut []core.Event
 		begin := core.CallChanged{Call: core.Call{ID: "c", Tool: "run", Kind: core.KindExecute, State: core.Proposed}}

@@ -1,0 +1,143 @@
+package acp_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+const resumeLine = `{"jsonrpc":"2.0","id":1,"method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`
+
+// What one client asks, another one may answer: the first one's request is taken
+// back, and its late answer means nothing.
+func TestASecondClientAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGateway(coretest.NewMemory(), nil, true)
+		first, stop1 := serve(t, g)
+		second, stop2 := serve(t, g)
+		newSession(t, first)
+		if err := second.Send(hello, resumeLine); err != nil {
+			t.Fatal(err)
+		}
+		until(t, second, `"id":1`)
+		if err := first.Send(promptLine(2, "write a.txt")); err != nil {
+			t.Fatal(err)
+		}
+		until(t, first, "session/request_permission")
+		until(t, second, `"text":"write a.txt"`)
+		asked := until(t, second, "session/request_permission")
+		_, id, _ := strings.Cut(asked, `"id":`)
+		id, _, _ = strings.Cut(id, ",")
+		if err := second.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":"allow_once"}}}`, id)); err != nil {
+			t.Fatal(err)
+		}
+		until(t, first, `"method":"$/cancel_request","params":{"requestId":1}`)
+		if err := first.Send(`{"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"selected","optionId":"reject_once"}}}`); err != nil {
+			t.Fatal(err)
+		}
+		until(t, first, `"status":"completed"`)
+		until(t, first, `"id":2,"result":{"stopReason":"end_turn"}`)
+		until(t, second, "Written.")
+
+		// A choice of one is told to the other, in all forms.
+		if err := second.Send(`{"jsonrpc":"2.0","id":3,"method":"session/set_mode","params":{"sessionId":"s1","modeId":"plan"}}`); err != nil {
+			t.Fatal(err)
+		}
+		until(t, first, `"current_mode_update","currentModeId":"plan"`)
+		until(t, first, "config_option_update")
+
+		// What the other prompts is cancelled as well.
+		if err := second.Send(promptLine(4, "hang")); err != nil {
+			t.Fatal(err)
+		}
+		until(t, first, "one moment")
+		if err := first.Send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`); err != nil {
+			t.Fatal(err)
+		}
+		until(t, second, `"id":4,"result":{"stopReason":"cancelled"}`)
+		stop1()
+		stop2()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A permission that nobody gives is rejected when its time is over, and taken back.
+func TestAnAnswerThatNeverComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		prof := &core.Profile{
+			Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}}, Toolboxes: []core.Toolbox{coretest.Tools{writeFile}},
+			Policy: asks, AskTimeout: time.Minute,
+		}
+		g := core.New(core.Config{
+			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
+			Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+		})
+		peer, stop := serve(t, g)
+		newSession(t, peer)
+		if err := peer.Send(promptLine(2, "write a.txt")); err != nil {
+			t.Fatal(err)
+		}
+		until(t, peer, "session/request_permission")
+		until(t, peer, "$/cancel_request")
+		until(t, peer, `"status":"failed"`)
+		until(t, peer, `"id":2,"result":{"stopReason":"end_turn"}`)
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What an agent behind this one's agent wants to do is put to the user as a call of
+// its own, which has ended when that is decided.
+func TestACallOfASubSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		about := core.Call{ID: "sub/c1", Tool: "write_file", Title: "helper: Write /w/b.txt", Kind: core.KindEdit, State: core.Awaiting}
+		prof := &core.Profile{Policy: asks, Toolboxes: []core.Toolbox{asking{core.Ask{Text: "it changes a file", Call: about.ID, About: &about, Remember: "all"}}}}
+		prof.Agents = []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+			return core.StopEnd, invoke(ctx, turn, "task", "")
+		}}}}
+		g := core.New(core.Config{
+			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
+			Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+		})
+		peer, stop := serve(t, g)
+		newSession(t, peer)
+		if err := peer.Send(promptLine(2, "go")); err != nil {
+			t.Fatal(err)
+		}
+		until(t, peer, `"sessionUpdate":"tool_call","toolCallId":"sub/c1","name":"write_file","title":"helper: Write /w/b.txt","kind":"edit","status":"pending"`)
+		until(t, peer, `"toolCall":{"toolCallId":"sub/c1","name":"write_file","title":"helper: Write /w/b.txt","kind":"edit","status":"pending"`)
+		if err := peer.Send(`{"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"selected","optionId":"allow_session"}}}`); err != nil {
+			t.Fatal(err)
+		}
+		until(t, peer, `"toolCallId":"sub/c1","status":"completed"`)
+		until(t, peer, "decided allow_session")
+		until(t, peer, `"id":2,"result":{"stopReason":"end_turn"}`)
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// asking is a tool that puts something to the user, as a task does.
+type asking struct{ ask core.Ask }
+
+func (a asking) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
+	return coretest.Tools{coretest.Tool{
+		Is: core.Spec{Server: core.Native, Name: "task", Kind: core.KindThink},
+		Runs: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
+			r, err := host.Ask(ctx, a.ask)
+			return core.Result{Blocks: []core.Block{core.Text{Text: string(r.Outcome) + " " + string(r.Decision)}}}, err
+		},
+	}}, nil
+}
