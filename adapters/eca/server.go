@@ -131,6 +131,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 			call.Reply(nil, err)
 		} else {
 			methods.Handle(call)
+			s.heard(ctx, call)
 		}
 	})
 	if errors.Is(err, errExit) || errors.Is(err, errAlone) {
@@ -228,6 +229,20 @@ func (s *Server) admits(call *wire.Call) error {
 		}
 	}
 	return nil
+}
+
+// heard answers a request that should have been a notification: whoever sends an id
+// waits for an answer. One that was wrong has its answer.
+func (s *Server) heard(ctx context.Context, call *wire.Call) {
+	if call.IsNotification() {
+		return
+	}
+	switch call.Method {
+	case eca.MethodInitialized, eca.MethodExit, eca.MethodFoldersChanged, eca.MethodPromptStop, eca.MethodApprove, eca.MethodReject,
+		eca.MethodPromptSteer, eca.MethodSteerRemove, eca.MethodModelSelected, eca.MethodAgentSelected, eca.MethodBehaviorSelected,
+		eca.MethodServerStart, eca.MethodServerStop, eca.MethodServerConnect, eca.MethodServerLogout, eca.MethodServerDisable, eca.MethodServerEnable:
+		s.reply(ctx, call, nil, nil)
+	}
 }
 
 // chat finds a chat of this connection; nil if the client has not named it yet.
