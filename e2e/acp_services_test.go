@@ -66,11 +66,13 @@ type thread struct {
 	said    string
 	asked   []string
 	files   map[string]string // what its readTextFile has; nil: it has no such method
+	version int               // of all of them
+	typing  bool              // every look at a file finds it changed
 }
 
-func (p *place) thread(t *testing.T) *thread {
+func (p *place) thread(t *testing.T, flags ...string) *thread {
 	t.Helper()
-	return &thread{peer: p.start(t, launch{}, false, "acp"), answers: map[string]message{}}
+	return &thread{peer: p.start(t, launch{}, false, append(flags, "acp")...), answers: map[string]message{}, version: 1}
 }
 
 func (c *thread) ask(method string, params any) json.RawMessage {
@@ -115,7 +117,10 @@ func (c *thread) take(m message) {
 		c.said += p.Chunk.Chunk
 		c.send(object{"id": m.ID, "result": nil})
 	case m.Method == "readTextFile" && here:
-		c.send(object{"id": m.ID, "result": object{"version": 1, "content": text}})
+		if c.typing {
+			c.version++
+		}
+		c.send(object{"id": m.ID, "result": object{"version": c.version, "content": text}})
 	case m.Method == "stat" && here:
 		c.send(object{"id": m.ID, "result": object{"exists": true, "isDirectory": false}})
 	default:
@@ -177,4 +182,27 @@ func TestACPThread(t *testing.T) {
 		t.Errorf("sendMessage answers %s after %q; asked %q", got, c.said, c.asked)
 	}
 	c.leave()
+}
+
+// An edit is refused when the peer's file is another one than that which was read.
+func TestACPThreadVersions(t *testing.T) {
+	p := newPlace(t)
+	config := p.config(t, "policy:\n  default: allow\n")
+	for _, typing := range []bool{false, true} {
+		c := p.thread(t, "--config", config)
+		c.files, c.typing = map[string]string{filepath.Join(p.work, "notes.txt"): "first note\nsecond note\n"}, typing
+		id := field[string](t, c.ask("createThread", nil), "threadId")
+		if got := c.tell(id, "user", "read notes.txt then replace first with last in notes.txt"); got != "null" {
+			t.Errorf("sendMessage: %s", got)
+		}
+		text, err := os.ReadFile(filepath.Join(p.work, "notes.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed := strings.HasPrefix(string(text), "last"); changed == typing {
+			t.Errorf("typing %v: the file is %q, the agent says %q", typing, text, c.said)
+		}
+		c.leave()
+		p.write(t, "notes.txt", "first note\nsecond note\n")
+	}
 }
