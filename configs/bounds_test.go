@@ -162,7 +162,7 @@ func FuzzStrings(f *testing.F) {
 		c := Defaults()
 		c.Agents = map[string]Agent{"a": {Description: s, Instructions: NewValue(s), Mode: "all"}}
 		c.Policy.Deny = []Rule{{Tool: s}}
-		c.MCPServers = map[string]MCPServer{"m": {Command: NewValue(s), Args: []Value{NewValue(s)}}}
+		c.MCPServers = map[string]MCPServer{"m": {Command: NewValue(s), Args: []Value{NewValue(s)}, Start: "auto", StartTimeout: time.Minute, CallTimeout: time.Minute}}
 		shown := Marshal(c)
 		again, err := Parse("again.yaml", shown)
 		if err != nil {

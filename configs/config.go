@@ -46,6 +46,15 @@ type MCPServer struct {
 	Env     map[string]Secret `yaml:"env" aka:"environment" names:"variable" doc:"Environment variables of the program, by name, added to a small safe set."`
 	URL     URL               `yaml:"url" aka:"base_url,endpoint" doc:"Address of a server reached over HTTP."`
 	Headers map[string]Secret `yaml:"headers" names:"header" doc:"HTTP headers sent with every request, by name."`
+
+	Dir          Value         `yaml:"dir" aka:"cwd" doc:"Folder that the program is started in; ~/ is your home, a relative path starts at this file's folder. Left out: the session's folder."`
+	Transport    string        `yaml:"transport" aka:"type" enum:"http,sse" default:"http" doc:"How a url is spoken to: http is Streamable HTTP, sse the older HTTP with SSE."`
+	Disabled     bool          `yaml:"disabled" default:"false" doc:"Whether the server is left alone."`
+	Start        string        `yaml:"start" enum:"auto,session" default:"auto" doc:"When the server is started: auto waits for the first call once its tools are known, session starts it with every session."`
+	Tools        []string      `yaml:"tools" aka:"allow_tools,include_tools" doc:"Names of the tools that are offered; * is any text. Left out: all of them."`
+	WithoutTools []string      `yaml:"without_tools" aka:"deny_tools,exclude_tools,disabled_tools" doc:"Names of tools that are not offered, whatever tools says; * is any text."`
+	StartTimeout time.Duration `yaml:"start_timeout" default:"1m" min:"1s" doc:"How long the server may take until its tools are known."`
+	CallTimeout  time.Duration `yaml:"call_timeout" aka:"timeout" default:"10m" min:"1s" doc:"How long a call may go on without a sign of life before it is given up. Progress is one, and so is a question that waits for you."`
 }
 
 // Agent is a persona of the built-in loop.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -39,7 +40,8 @@ type profiles struct {
 	logins  *logins
 	guides  *guides
 	boxes   []core.Toolbox // of every profile
-	people  bool           // it is they who write the prompts, and not other agents
+	servers *servers
+	people  bool // it is they who write the prompts, and not other agents
 
 	loading chan struct{} // holds the one token of whoever loads
 
@@ -76,6 +78,7 @@ func newProfiles(a *app, l *logs) *profiles {
 	p := &profiles{
 		app: a, logs: l, board: core.NewBoard(), logins: a.openLogins(), guides: newGuides(a.env),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
+		servers: &servers{env: a.env, environ: os.Environ(), log: l.logger},
 	}
 	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents}), p.guides}
 	return p
@@ -255,6 +258,7 @@ func (p *profiles) took(made *profile, first, again bool) {
 		p.logs.logger.Warn("configuration", zap.String("warning", w.String()))
 	}
 	p.logs.logger.Info("configuration read", zap.String("file", made.config.Source), zap.Stringer("model", made.choice), zap.String("because", made.choice.Reason))
+	p.servers.announce(p.board)
 	if first {
 		p.board.Put(core.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
 	}
@@ -384,7 +388,7 @@ func (p *profiles) make(c *configs.Config) (*profile, error) {
 	m := newModels(c, p.app.env, p.logins.key, p.app.configFile())
 	made := &profile{config: c, choice: m.choice, registry: m.registry, models: m, rights: rights{rules, strict, roles}}
 	made.Profile = core.Profile{
-		Models: m.infos(), DefaultModel: m.choice.String(), Toolboxes: p.boxes, Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
+		Models: m.infos(), DefaultModel: m.choice.String(), Toolboxes: slices.Concat(p.boxes, p.servers.boxes(c)), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
 		Commands: p.guides.commands, Expand: p.expand, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.of(""), Accounts: accounts{p},
 	}
 	for _, r := range roles {

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"dragoman/bridge"
+	"dragoman/configs"
+	"dragoman/core"
+)
+
+// servers is the upstream MCP servers of the configuration. While it says the same
+// of them they are the same toolbox, so that a change elsewhere ends none.
+type servers struct {
+	env     configs.Env
+	environ []string
+	log     *zap.Logger
+
+	mu  sync.Mutex // guards the fields below
+	of  map[string]configs.MCPServer
+	box *bridge.Box // nil: there are none
+	old []string    // that were taken out of the configuration, and are still on the board
+}
+
+// boxes is the toolbox of a configuration's servers, or nothing.
+func (s *servers) boxes(c *configs.Config) []core.Toolbox {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !reflect.DeepEqual(s.of, c.MCPServers) {
+		for name := range s.of {
+			if _, stays := c.MCPServers[name]; !stays {
+				s.old = append(s.old, name)
+			}
+		}
+		s.of, s.box = c.MCPServers, nil
+		if len(c.MCPServers) > 0 {
+			s.box = newServers(c, s.env, s.environ, s.told)
+		}
+	}
+	if s.box == nil {
+		return nil
+	}
+	return []core.Toolbox{s.box}
+}
+
+// announce puts them on the board, before any is started.
+func (s *servers) announce(board *core.Board) {
+	s.mu.Lock()
+	box, old := s.box, s.old
+	s.old = nil
+	s.mu.Unlock()
+	for _, name := range old {
+		board.Drop(core.Topic{Kind: "server", Name: name})
+	}
+	if box != nil {
+		box.Announce(board)
+	}
+}
+
+// told logs what servers say, and what becomes of them.
+func (s *servers) told(server, level, text string) {
+	l, err := parseLevel(level)
+	if err != nil {
+		l = zap.InfoLevel
+	}
+	s.log.Log(l, text, zap.String("server", server))
+}
+
+// newServers translates the servers of a configuration.
+func newServers(c *configs.Config, env configs.Env, environ []string, log func(server, level, text string)) *bridge.Box {
+	var list []bridge.Server
+	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
+		m := c.MCPServers[name]
+		list = append(list, bridge.Server{
+			Name: name, Endpoint: func() (bridge.Endpoint, error) { return endpointOf(m, env) },
+			Disabled: m.Disabled, Eager: m.Start == "session", Allow: m.Tools, Deny: m.WithoutTools,
+			StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout,
+		})
+	}
+	return bridge.New(bridge.Options{Servers: list, Environ: environ, Version: version, Log: log})
+}
+
+// endpointOf looks the references up, so that a key may change between two starts.
+// The error says where in the file something is wrong.
+func endpointOf(m configs.MCPServer, env configs.Env) (e bridge.Endpoint, err error) {
+	e.SSE = m.Transport == "sse"
+	if e.Command, err = m.Command.Resolve(env); err != nil {
+		return e, err
+	}
+	if home, ok := strings.CutPrefix(e.Command, "~/"); ok {
+		e.Command = homeOf(env) + "/" + home
+	}
+	if e.URL, err = m.URL.Resolve(env); err != nil {
+		return e, err
+	}
+	if e.Dir, err = m.Dir.ResolvePath(env); err != nil {
+		return e, err
+	}
+	for _, arg := range m.Args {
+		s, err := arg.Resolve(env)
+		if err != nil {
+			return e, err
+		}
+		e.Args = append(e.Args, s)
+	}
+	if e.Env, err = resolved(m.Env, env); err != nil {
+		return e, err
+	}
+	e.Headers, err = resolved(m.Headers, env)
+	return e, err
+}
+
+func resolved(of map[string]configs.Secret, env configs.Env) (map[string]string, error) {
+	values := make(map[string]string, len(of))
+	for name, secret := range of {
+		value, err := secret.Resolve(env)
+		if err != nil {
+			return nil, err
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+func (a *app) mcpServers() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mcp-servers",
+		Short: "See the MCP servers whose tools the agent may use",
+		Long: `See the MCP servers whose tools the agent may use. They stand in the configuration, below
+mcp_servers; "dragoman config path" says where that is.`,
+		Example: `  dragoman mcp-servers list`,
+		Args:    cobra.NoArgs,
+	}
+	cmd.AddCommand(a.mcpServersList())
+	return cmd
+}
+
+// tryFor is how long the servers have to show how they are.
+const tryFor = 30 * time.Second
+
+func (a *app) mcpServersList() *cobra.Command {
+	var tools bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Start each server, say how it is, and end it again",
+		Long: `Start each server in the folder that you are in, say how it is and how many tools it has,
+and end it again. Of one that fails the end of what it printed is told.`,
+		Example: `  dragoman mcp-servers list
+  dragoman mcp-servers list --tools`,
+		Args: cobra.NoArgs,
+		RunE: a.begin(func(ctx context.Context, _ []string) error {
+			config, err := a.loadConfig(nil)
+			if err != nil {
+				return err
+			}
+			if len(config.MCPServers) == 0 {
+				fmt.Fprintf(a.out, "There are no MCP servers. They are written below mcp_servers in %s.\n", a.configFile())
+				return nil
+			}
+			cwd, err := os.Getwd()
+			if err != nil {
+				return fmt.Errorf("find the working folder: %w", err)
+			}
+			ctx, stop := untilSignal(ctx, true)
+			defer stop()
+			ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("the servers were not all up within %v", tryFor))
+			defer cancel()
+			box := newServers(config, a.env, os.Environ(), nil)
+			items, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
+			a.showServers(config, items, tools)
+			return err
+		}),
+	}
+	cmd.Flags().BoolVar(&tools, "tools", false, "name the tools as well")
+	return cmd
+}
+
+func (a *app) showServers(c *configs.Config, items []core.ServerItem, tools bool) {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, item := range items {
+		m := c.MCPServers[item.Name]
+		said := fmt.Sprintf("%d tools", len(item.Tools))
+		if item.Status != "running" {
+			said = oneLine(item.Why, 200)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", item.Name, item.Status, oneLine(cmp.Or(m.URL.String(), m.Command.String()), 60), said)
+		if tools {
+			for _, t := range item.Tools {
+				fmt.Fprintf(w, "  %s\t\t\t%s\n", oneLine(t.Name, 64), oneLine(t.Description, 80))
+			}
+		}
+	}
+	w.Flush()
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"dragoman/configs"
+	"dragoman/core"
+)
+
+// The program is a server itself, so it can be its own upstream.
+func TestServersAreTried(t *testing.T) {
+	p := newPlace(t)
+	if out := p.well(t, "", "mcp-servers", "list"); !strings.Contains(out, "There are no MCP servers") {
+		t.Errorf("without any: %s", out)
+	}
+	p.config(t, `mcp_servers:
+  self: {command: `+strconv.Quote(binary)+`, args: [mcp], without_tools: [session_close], env: {DRAGOMAN_DATA: `+strconv.Quote(p.data)+`}}
+  nowhere: {command: no-such-program}
+  keyless: {url: "https://mcp.example.com/mcp", headers: {Authorization: "Bearer ${env:NO_SUCH_TOKEN}"}}
+  off: {command: no-such-program, disabled: true}
+`)
+	out := p.well(t, "", "mcp-servers", "list", "--tools")
+	for _, want := range []string{
+		"agent_prompt", " running ", "start no-such-program: there is no such program in PATH",
+		"config.yaml:4:", "NO_SUCH_TOKEN", "disabled",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "session_close") {
+		t.Errorf("a tool that was taken out is listed:\n%s", out)
+	}
+}
+
+func parsed(t *testing.T, text string) *configs.Config {
+	t.Helper()
+	layer, err := configs.Parse("config.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := configs.Resolve(layer, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
+	s := &servers{env: func(string) (string, bool) { return "", false }, log: zap.NewNop()}
+	const one = "mcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n"
+	first := s.boxes(parsed(t, one))
+	if len(first) != 1 || !slices.Equal(first, s.boxes(parsed(t, one+"model: groq/x\n"))) {
+		t.Error("the servers are others after a change elsewhere")
+	}
+	board := core.NewBoard()
+	s.announce(board)
+	if got := statuses(t, board); got != "a stopped, b disabled" {
+		t.Errorf("announced: %s", got)
+	}
+	if second := s.boxes(parsed(t, "mcp_servers: {b: {command: y}}\n")); len(second) != 1 || slices.Equal(first, second) {
+		t.Error("the servers are the same after a change")
+	}
+	s.announce(board)
+	if got := statuses(t, board); got != "b stopped, a gone" && got != "a gone, b stopped" {
+		t.Errorf("announced: %s", got)
+	}
+	if s.boxes(parsed(t, "")) != nil {
+		t.Error("there are servers without any")
+	}
+}
+
+func statuses(t *testing.T, b *core.Board) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	list, _, err := b.Next(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range list {
+		status := "gone"
+		if item, ok := p.Item.(core.ServerItem); ok {
+			status = item.Status
+		}
+		got = append(got, p.Topic.Name+" "+status)
+	}
+	return strings.Join(got, ", ")
+}
+
+func TestEndpointIsResolved(t *testing.T) {
+	c := parsed(t, `mcp_servers:
+  a: {command: ~/bin/x, args: ["--root", "${env:ROOT}"], env: {KEY: "${env:KEY}"}, dir: ~/src}
+  b: {url: "https://x.example.com/${env:ROOT}", transport: sse, headers: {A: "Bearer ${env:KEY}"}}
+`)
+	env := func(name string) (string, bool) {
+		v, ok := map[string]string{"HOME": "/home/u", "USERPROFILE": "/home/u", "ROOT": "r", "KEY": "k"}[name]
+		return v, ok
+	}
+	a, err := endpointOf(c.MCPServers["a"], env)
+	if err != nil || a.Command != "/home/u/bin/x" || !slices.Equal(a.Args, []string{"--root", "r"}) || a.Env["KEY"] != "k" || !strings.HasSuffix(a.Dir, "src") {
+		t.Errorf("a: %+v, %v", a, err)
+	}
+	b, err := endpointOf(c.MCPServers["b"], env)
+	if err != nil || b.URL != "https://x.example.com/r" || b.Headers["A"] != "Bearer k" || !b.SSE {
+		t.Errorf("b: %+v, %v", b, err)
+	}
+	if _, err := endpointOf(c.MCPServers["a"], func(string) (string, bool) { return "", false }); err == nil {
+		t.Error("a variable that is not set passes")
+	}
+}
