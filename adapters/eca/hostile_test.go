@@ -17,7 +17,7 @@ import (
 var hostile = []string{
 	``, `null`, `[]`, `[1]`, `"x"`, `5`, `true`, `{}`,
 	`{"chatId":null}`, `{"chatId":5}`, `{"chatId":{}}`, `{"chatId":[]}`, `{"chatId":""}`, `{"chatId":" \t"}`, `{"chatId":"nobody"}`, `{"chatId":"\u0000"}`,
-	`{"chatId":"subagent-1"}`, `{"chatId":"../../etc/passwd"}`, `{"chatId":"` + strings.Repeat("x", 300) + `"}`, `{"chatId":"` + strings.Repeat("\u00e4", 100_000) + `"}`,
+	`{"chatId":"subagent-1"}`, `{"chatId":"../../etc/passwd"}`, `{"chatId":"` + strings.Repeat("x", 300) + `"}`, `{"chatId":"` + strings.Repeat("\u00e4", 5_000) + `"}`,
 	`{"chat-id":null,"tool-call-id":5}`, `{"chatId":"nobody","chat-id":"nobody"}`, `{"chatId":"nobody","chatId":"c"}`,
 	`{"chatId":"nobody","toolCallId":null}`, `{"chatId":"nobody","toolCallId":"CALL","save":"session"}`, `{"chatId":"c","toolCallId":null}`,
 	`{"chatId":"c","toolCallId":5}`, `{"chatId":"c","toolCallId":""}`, `{"chatId":"c","toolCallId":"call-x","save":5}`, `{"chatId":"c","toolCallId":["CALL"]}`,
@@ -27,7 +27,7 @@ var hostile = []string{
 	`{"limit":-1,"sortBy":"nothing"}`, `{"limit":1e300}`, `{"sortBy":5}`, `{"event":null}`, `{"event":{"added":null,"removed":[{"uri":5}]}}`,
 	`{"event":{"added":[{"uri":"http://x"},{"uri":""}],"removed":[]}}`, `{"before":{},"chatId":"nobody"}`, `{"jobId":5}`, `{"job-id":null}`, `{"provider":5}`, `{"provider":"nobody","data":null}`,
 	`{"id":5,"text":null,"prompt":{},"range":[]}`, `{"docText":5}`, `{"doc-text":"x","doc-version":"y","position":null}`, `{"model":5}`, `{"model":null,"agent":{}}`, `{"agent":5}`,
-	strings.Repeat(`{"a":`, 5000) + `1` + strings.Repeat(`}`, 5000), `{"x":` + strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000) + `}`,
+	strings.Repeat(`{"a":`, 500) + `1` + strings.Repeat(`}`, 500), `{"x":` + strings.Repeat(`[`, 500) + strings.Repeat(`]`, 500) + `}`,
 }
 
 // Whatever a client sends with whatever method, each request is answered once, each

@@ -209,6 +209,8 @@ func TestCancelWhileNobodyReads(t *testing.T) {
 		b.out.mu.Lock()
 		b.out.shut = make(chan struct{})
 		b.out.mu.Unlock()
+		b.pump.Do(func() {}) // it waits for room from now on
+		synctest.Wait()
 		b.prompt(a, d, q, "hang")
 		b.prompt(a, d, q, "behind")
 		none := 0
