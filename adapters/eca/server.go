@@ -53,15 +53,17 @@ type Server struct {
 	state atomic.Int32  // a phase
 	down  chan struct{} // closed when shutdown has been answered
 
-	mu      sync.Mutex // guards the fields below
-	peer    peer
-	folders []string // that the client names
-	roots   []string // the same, or the process's folder; never empty behind initialize
-	offer   *offer
-	chosen  choice // for chats that have none of their own
-	chats   map[core.SessionID]*chat
-	logins  map[string]string // by provider: the way to log in that was chosen last
-	board   watched
+	mu         sync.Mutex // guards the fields below
+	peer       peer
+	folders    []string // that the client names
+	roots      []string // the same, or the process's folder; never empty behind initialize
+	offer      *offer
+	chosen     choice // for chats that have none of their own
+	chats      map[core.SessionID]*chat
+	logins     map[string]string // by provider: the way to log in that was chosen last
+	board      watched
+	completing *completing // that was asked for last; nil: none was
+	rewrites   int         // under way
 }
 
 // phase is where a connection stands.
@@ -189,6 +191,9 @@ func (s *Server) methods(ctx context.Context) wire.Methods {
 		eca.MethodProvidersLogout: wire.Async(with(ctx, s.providersLogout)),
 		eca.MethodJobsKill:        wire.Async(with(ctx, s.jobsKill)),
 		eca.MethodJobsReadOutput:  wire.Async(with(ctx, s.jobsReadOutput)),
+
+		eca.MethodCompletion: wire.Async(with(ctx, s.completion)),
+		eca.MethodRewrite:    wire.Async(with(ctx, s.rewrite)),
 
 		eca.MethodServerStart:   wire.Async(with(ctx, s.server("started"))),
 		eca.MethodServerStop:    wire.Async(with(ctx, s.server("stopped"))),

@@ -3,6 +3,7 @@ package eca_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -135,8 +136,37 @@ func newOffers() *offers {
 		}
 		o.prof = &next
 	}
-	o.prof.Accounts = &o.keys
+	o.prof.Accounts, o.prof.Model = &o.keys, pen
 	return o
+}
+
+// pen is a model that answers by what it is asked.
+func pen(_ context.Context, id string) (core.Model, error) {
+	switch id {
+	case "":
+		return &coretest.Script{Is: core.ModelInfo{ID: "offline/demo", Offline: true}}, nil
+	case "acme/large":
+		return &coretest.Script{Is: core.ModelInfo{ID: id, MaxOut: 1000, Efforts: []string{"low", "high"}}, Reply: func(_ int, r *core.Request) coretest.Answer {
+			said := r.Messages[0].Blocks[0].(core.Text).Text
+			has := func(word string) bool { return strings.Contains(said, word) }
+			switch {
+			case has("hang"):
+				return coretest.Answer{Hang: true}
+			case has("refuse"):
+				return coretest.Answer{Stop: core.StopRefusal}
+			case has("fail"):
+				return coretest.Answer{Err: errModel}.Say("half")
+			case has("nothing"):
+				return coretest.Answer{}.Say(" \n")
+			case has("fence"):
+				return coretest.Answer{}.Think("Hm", "Hm").Say("```go\n", "func b() {}\n```")
+			case has("show"):
+				return coretest.Answer{}.Say(fmt.Sprintf("%q effort=%s out=%d", said, r.Effort, r.MaxOut))
+			}
+			return coretest.Answer{}.Say("retu", "rn a + b\n")
+		}}, nil
+	}
+	return nil, errors.New("there is no model " + id)
 }
 
 func (o *offers) profile() *core.Profile {

@@ -1,0 +1,312 @@
+package eca
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// What a client wants written outside of any chat: models are asked directly, and
+// nothing of it is kept.
+
+const (
+	completionTime   = 20 * time.Second
+	completionTokens = 400
+	rewriteTime      = 3 * time.Minute
+	rewriteTokens    = 8192
+	maxRewrites      = 4       // at once, of one connection
+	maxWritten       = 1 << 20 // bytes of a document or of an answer
+)
+
+var (
+	errNewer   = errors.New("a newer completion was asked for")
+	errTooLong = fmt.Errorf("the text is longer than %d KiB", maxWritten>>10)
+)
+
+// writer is the model for what is written outside of chats: the one that the user has
+// chosen for new ones. The fault is for the user.
+func (s *Server) writer(ctx context.Context) (core.Model, *eca.Fault) {
+	o := s.reload(ctx)
+	switch {
+	case o.profile == nil:
+		return nil, &eca.Fault{Type: eca.MessageError, Message: o.fault}
+	case o.profile.Model == nil:
+		return nil, &eca.Fault{Type: eca.MessageWarning, Message: "No model is configured."}
+	}
+	set, _ := s.defaults(o)
+	m, err := o.profile.Model(ctx, set.Model)
+	if err != nil {
+		return nil, &eca.Fault{Type: eca.MessageWarning, Message: err.Error()}
+	}
+	if m.Info().Offline {
+		return nil, &eca.Fault{Type: eca.MessageWarning, Message: "No language model is configured: " + m.Info().ID + " can only be talked to."}
+	}
+	return m, nil
+}
+
+// write asks a model and hands on what it says. It returns all of the text. The request
+// is bounded by tokens and by time.
+func write(ctx context.Context, m core.Model, r core.Request, tokens int, most time.Duration, each func(core.Delta)) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error in model %s: %v", m.Info().ID, p)
+		}
+	}()
+	ctx, stop := context.WithTimeoutCause(ctx, most, fmt.Errorf("the model was not done within %s", most))
+	defer stop()
+	if r.MaxOut = tokens; m.Info().MaxOut > 0 {
+		r.MaxOut = min(tokens, m.Info().MaxOut)
+	}
+	var b strings.Builder
+	for d, err := range m.Stream(ctx, &r) {
+		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return b.String(), err
+		}
+		switch d.Kind {
+		case core.DeltaText:
+			b.WriteString(d.Text)
+		case core.DeltaStop:
+			if d.Stop == core.StopRefusal {
+				return b.String(), errors.New("the model declined to answer")
+			}
+		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry:
+		}
+		if b.Len() > maxWritten {
+			return b.String(), errTooLong
+		}
+		each(d)
+	}
+	return b.String(), nil
+}
+
+// completion is completion/inline. The newest one counts: what was asked for before is
+// given up, for the user has typed on.
+func (s *Server) completion(ctx context.Context, call *wire.Call, p eca.CompletionParams) error {
+	life, cancel := context.WithCancelCause(ctx)
+	mine := &completing{give: cancel, done: make(chan struct{})}
+	s.mu.Lock()
+	old := s.completing
+	s.completing = mine
+	s.mu.Unlock()
+	if old != nil {
+		old.give(errNewer)
+	}
+	s.wg.Go(func() {
+		defer cancel(nil)
+		defer close(mine.done)
+		if old != nil { // it ends soon, and is answered first
+			<-old.done
+		}
+		s.reply(ctx, call, s.complete(life, p), nil)
+	})
+	return nil
+}
+
+// completing is one completion under way.
+type completing struct {
+	give context.CancelCauseFunc // it up
+	done chan struct{}           // closed when it is answered
+}
+
+func (s *Server) complete(ctx context.Context, p eca.CompletionParams) eca.CompletionResult {
+	m, fault := s.writer(ctx)
+	if fault != nil {
+		return eca.CompletionResult{Error: fault}
+	}
+	if len(p.DocText) > maxWritten {
+		return eca.CompletionResult{Error: &eca.Fault{Type: eca.MessageWarning, Message: errTooLong.Error()}}
+	}
+	r, line := completionRequest(p.DocText, p.Position)
+	if efforts := m.Info().Efforts; len(efforts) > 0 {
+		r.Effort = efforts[0] // nobody waits for a long thought here
+	}
+	answer, err := write(ctx, m, r, completionTokens, completionTime, func(core.Delta) {})
+	none := eca.CompletionResult{Items: []eca.CompletionItem{}}
+	switch {
+	case errors.Is(err, errNewer):
+		return none
+	case err != nil:
+		return eca.CompletionResult{Error: &eca.Fault{Type: eca.MessageWarning, Message: err.Error()}}
+	}
+	text := continuation(answer, line)
+	if strings.TrimSpace(text) == "" {
+		return none
+	}
+	none.Items = append(none.Items, eca.CompletionItem{Text: text, DocVersion: p.DocVersion, Range: eca.Span{Start: p.Position, End: p.Position}})
+	return none
+}
+
+// rewrite is rewrite/prompt. It is answered when the model is about to be asked; the
+// text follows in parts.
+func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewriteParams) error {
+	if p.ID == "" {
+		return wrong("id is empty")
+	}
+	failed := func(text string) {
+		s.reply(ctx, call, eca.RewriteResult{Error: &eca.Fault{Type: eca.MessageWarning, Message: text}}, nil)
+	}
+	if raw := bytes.TrimSpace(s.peerNow().caps.Rewrite); len(raw) == 0 || string(raw) == "false" || string(raw) == "null" {
+		failed("The client has not said that it can show a rewrite.")
+		return nil
+	}
+	if len(p.Text)+len(p.Prompt) > maxWritten {
+		failed(errTooLong.Error())
+		return nil
+	}
+	s.mu.Lock()
+	full := s.rewrites >= maxRewrites
+	if !full {
+		s.rewrites++
+	}
+	s.mu.Unlock()
+	if full {
+		failed(fmt.Sprintf("%d texts are being rewritten already; wait for one of them.", maxRewrites))
+		return nil
+	}
+	s.wg.Go(func() {
+		defer func() {
+			s.mu.Lock()
+			s.rewrites--
+			s.mu.Unlock()
+		}()
+		m, fault := s.writer(ctx)
+		if fault != nil {
+			s.reply(ctx, call, eca.RewriteResult{Error: fault}, nil)
+			return
+		}
+		s.reply(ctx, call, eca.RewriteResult{Status: eca.StatusPrompting, Model: m.Info().ID}, nil)
+		s.rewriting(ctx, m, p)
+	})
+	return nil
+}
+
+// rewriting asks the model and tells what it writes, as it comes.
+func (s *Server) rewriting(ctx context.Context, m core.Model, p eca.RewriteParams) {
+	began, out := time.Now(), &rewriting{srv: s, id: p.ID}
+	answer, err := write(ctx, m, rewriteRequest(p, s.surroundings(ctx, p)), rewriteTokens, rewriteTime, out.delta)
+	out.tell(func() {
+		if err != nil {
+			text := err.Error()
+			out.say(eca.RewriteContent{Type: eca.RewriteError, Message: &text})
+			return
+		}
+		out.begin()
+		end := ""
+		if strings.HasSuffix(p.Text, "\n") && !strings.HasSuffix(bare(answer), "\n") {
+			end = "\n" // models leave it out
+		}
+		if text := bare(answer) + end; text != answer+end {
+			out.say(eca.RewriteContent{Type: eca.RewriteReplace, Text: &text})
+		} else if end != "" {
+			out.say(eca.RewriteContent{Type: eca.RewriteText, Text: &end})
+		}
+		ms := time.Since(began).Milliseconds()
+		out.say(eca.RewriteContent{Type: eca.RewriteFinished, TotalTimeMs: &ms})
+	})
+}
+
+// surroundings is what stands around a selection, if it may be read.
+func (s *Server) surroundings(ctx context.Context, p eca.RewriteParams) string {
+	path := pathOf(said(p.Path))
+	s.mu.Lock()
+	d := deskIn(s.offer.profile, s.roots)
+	s.mu.Unlock()
+	if path == "" || d.files == nil {
+		return ""
+	}
+	r := core.Reference{Path: path}
+	if p.Range.Start.Line > 0 {
+		first := min(p.Range.Start.Line, 1<<30)
+		r.Lines = [2]int{max(1, first-around), min(max(first, p.Range.End.Line), 1<<30) + around}
+	}
+	if d.forbidden(r) != "" {
+		return ""
+	}
+	if res, ok := d.files.Read(ctx, d.roots, r).(core.Resource); ok {
+		return head(res.Text, 4*beforeCursor)
+	}
+	return ""
+}
+
+// rewriting tells a client of one rewrite. Parts that come while the client takes none
+// are joined.
+type rewriting struct {
+	srv   *Server
+	id    string
+	began bool // of the pump's goroutine
+
+	mu      sync.Mutex // guards the fields below
+	text    strings.Builder
+	waiting bool // the pump is about to tell
+	thought bool // that was told
+}
+
+func (w *rewriting) delta(d core.Delta) {
+	switch d.Kind {
+	case core.DeltaText:
+		w.mu.Lock()
+		w.text.WriteString(d.Text)
+		waiting := w.waiting
+		w.waiting = true
+		w.mu.Unlock()
+		if !waiting {
+			w.tell(func() {})
+		}
+	case core.DeltaThought:
+		w.mu.Lock()
+		again := w.thought
+		w.thought = true
+		w.mu.Unlock()
+		if !again {
+			w.srv.pump.Do(w.reason)
+		}
+	case core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry, core.DeltaStop:
+	}
+}
+
+// tell has the pump tell what was written so far, and then something else.
+func (w *rewriting) tell(then func()) {
+	w.srv.pump.Do(func() {
+		w.mu.Lock()
+		text := w.text.String()
+		w.text.Reset()
+		w.waiting = false
+		w.mu.Unlock()
+		if text != "" {
+			w.begin()
+			w.say(eca.RewriteContent{Type: eca.RewriteText, Text: &text})
+		}
+		then()
+	})
+}
+
+// begin says once that the model has begun.
+func (w *rewriting) begin() {
+	if !w.began {
+		w.began = true
+		w.say(eca.RewriteContent{Type: eca.RewriteStarted})
+	}
+}
+
+// reason says that it thinks, unless it writes already.
+func (w *rewriting) reason() {
+	if !w.began {
+		w.begin()
+		w.say(eca.RewriteContent{Type: eca.RewriteReasoning})
+	}
+}
+
+func (w *rewriting) say(c eca.RewriteContent) {
+	w.srv.notify(eca.MethodRewriteContent, eca.RewriteContentParams{RewriteID: w.id, Content: c})
+}
