@@ -44,12 +44,17 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	s.peer = is
 	s.mu.Unlock()
 	title := "dragoman"
+	var directs *acp.Marker
+	if s.opts.Providers != nil {
+		directs = &acp.Marker{}
+	}
 	call.Reply(acp.InitializeResponse{
 		ProtocolVersion: acp.Version,
 		AgentInfo:       acp.Implementation{Name: "dragoman", Title: &title, Version: s.opts.Version},
 		AuthMethods:     []struct{}{},
 		AgentCapabilities: acp.AgentCapabilities{
 			LoadSession:        true,
+			Providers:          directs,
 			PromptCapabilities: acp.PromptCapabilities{Image: true, EmbeddedContext: true},
 			SessionCapabilities: acp.SessionCapabilities{
 				List: &acp.Marker{}, Resume: &acp.Marker{}, Close: &acp.Marker{}, Delete: &acp.Marker{},

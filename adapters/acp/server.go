@@ -23,6 +23,8 @@ type Options struct {
 	Log     *zap.Logger // nil: nothing is logged
 	Version string      // of the gateway
 	Cwd     string      // the folder of threads; "": the process's
+	// Providers are those that clients may direct; nil: none, and that is not offered.
+	Providers Providers
 	// Panicked, Recorder: see wire.Options.
 	Recorder *wire.Recorder
 }
@@ -106,6 +108,7 @@ func (s *Server) methods(ctx context.Context) wire.Methods {
 		"session/set_config_option": wire.Async(s.setOption),
 		"$/cancel_request":          wire.Async(s.cancelRequest),
 	}
+	maps.Copy(m, s.providerMethods(ctx))
 	maps.Copy(m, s.threadMethods(ctx))
 	return m
 }

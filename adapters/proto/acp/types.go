@@ -103,6 +103,7 @@ type AgentCapabilities struct {
 	PromptCapabilities  PromptCapabilities  `json:"promptCapabilities"`
 	MCPCapabilities     MCPCapabilities     `json:"mcpCapabilities"`
 	SessionCapabilities SessionCapabilities `json:"sessionCapabilities"`
+	Providers           *Marker             `json:"providers,omitempty"` // unstable
 }
 
 // PromptCapabilities is which content a prompt may hold beside text and links.
