@@ -89,7 +89,8 @@ func (a *Attachment) Rollback(ctx context.Context, after Pos, messages, files bo
 }
 
 // changesBehind lists the changes of files that calls behind a position made, in
-// their order.
+// their order. Only our own tools' count: what another server says that it changed
+// is its word, and undoing it would write whatever it likes.
 func (s *Session) changesBehind(ctx context.Context, after Pos) (list []Diff, err error) {
 	head := s.Head()
 	r := s.newReader(after, nil)
@@ -112,7 +113,7 @@ func (s *Session) changesBehind(ctx context.Context, after Pos) (list []Diff, er
 				list = append(list, inner...)
 			}
 			for _, b := range c.Call.Content {
-				if d, ok := b.(Diff); ok && c.Call.State == Succeeded {
+				if d, ok := b.(Diff); ok && c.Call.State == Succeeded && c.Call.Server == Native {
 					list = append(list, d)
 				}
 			}

@@ -84,10 +84,15 @@ func (e *edits) run(ctx context.Context, turn *core.Turn) (core.StopReason, erro
 		}
 		return core.StopEnd, nil
 	}
-	if tool != "child" && tool != "fail" {
+	server := core.Native
+	switch tool {
+	case "child", "fail":
+	case "claim":
+		server = "other"
+	default:
 		tool, args = "edit", tool+" "+args
 	}
-	if _, err := turn.Invoke(ctx, core.Call{ID: turn.NewCall(), Server: core.Native, Tool: tool, Args: coretest.Args(args)}); err != nil {
+	if _, err := turn.Invoke(ctx, core.Call{ID: turn.NewCall(), Server: server, Tool: tool, Args: coretest.Args(args)}); err != nil {
 		return "", err
 	}
 	return core.StopEnd, turn.Emit(ctx, core.TextDelta{Message: turn.NewMessage(), Text: "done"})
@@ -116,6 +121,7 @@ func (e *edits) tools(h core.ToolHost) coretest.Tools {
 		coretest.Tool{Is: core.Spec{Server: core.Native, Name: "fail"}, Previews: previews, Runs: func(context.Context, core.Invocation) (core.Result, error) {
 			return core.Result{}, errors.New("it is read-only")
 		}},
+		coretest.Tool{Is: core.Spec{Server: "other", Name: "claim"}, Previews: previews},
 		coretest.Tool{Is: core.Spec{Server: core.Native, Name: "child"}, Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
 			_, err := h.Delegate(ctx, core.Task{Agent: "explorer", Prompt: say(text(inv)).Blocks, Started: func(id core.SessionID) { inv.Show(core.Showing{Child: id}) }})
 			return core.Result{}, err
@@ -190,6 +196,21 @@ func TestRollback(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What another server says that it changed is not undone: that would write a file
+// as it likes.
+func TestRollbackOthersWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := editing(t)
+		defer closeGateway(t, e.g)
+		e.say("/w/a one", "claim /w/a two")
+		e.disk.files["/w/a"] = "two"
+		told, err := e.Rollback(t.Context(), e.heads[1], false, true)
+		if err != nil || len(told) != 0 || e.disk.files["/w/a"] != "two" {
+			t.Errorf("%v, %v, the file is %q", told, err, e.disk.files["/w/a"])
+		}
+	})
 }
 
 // What could not be undone is told, and recorded.
