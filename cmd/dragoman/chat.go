@@ -30,6 +30,8 @@ func (a *app) chat() *cobra.Command {
 		Long: `Talk to the agent in this terminal, line by line, about the folder that you are in. Each
 line is a prompt. When something needs your approval, answer y (yes, once), s (yes, for this
 session) or n (no). Ctrl-C stops what runs; at the prompt it leaves, and so does Ctrl-D.
+A line that begins with a slash may be a command: /model, /login, /fork, /resume, /compact,
+/export, /doctor, /costs, and what the workspace and you add.
 
 Standard input may be a pipe: each line is a prompt, the line behind a question is its
 answer, and at the end of the input every answer is no.`,
@@ -73,7 +75,7 @@ func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core
 	}
 	defer out.Close()
 	c := &chat{
-		session: session, profile: profile, set: set, tty: isTerminal(a.in), in: a.in, lines: make(chan string), over: make(chan struct{}),
+		gateway: h.gateway, session: session, profile: profile, set: set, tty: isTerminal(a.in), in: a.in, lines: make(chan string), over: make(chan struct{}),
 		screen: &screen{w: bufio.NewWriter(out), palette: colours(a.out, a.env)},
 	}
 	// The reader ends with its input, which is closed behind the conversation.
@@ -107,6 +109,7 @@ func (h *house) chatSession(ctx context.Context, id, cwd string) (*core.Session,
 
 // chat is a conversation in a terminal, or over a pipe.
 type chat struct {
+	gateway *core.Gateway
 	session *core.Session
 	profile *profile
 	set     core.Settings
@@ -139,10 +142,8 @@ var errLeft = errors.New("left")
 
 // talk takes prompts until the input ends, the user leaves or ctx ends.
 func (c *chat) talk(ctx context.Context) error {
-	c.att = c.session.Attach(core.Client{Name: "dragoman chat", Asks: true, Questions: true})
-	defer c.att.Close()
-	c.reader = c.att.Read(c.att.Head())
-	defer c.reader.Close()
+	c.enter(c.session)
+	defer func() { c.reader.Close(); c.att.Close() }() // those that are open by then
 	if err := c.settle(ctx); err != nil {
 		return err
 	}
@@ -171,6 +172,27 @@ func (c *chat) talk(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// enter attaches to a session.
+func (c *chat) enter(s *core.Session) {
+	c.session = s
+	c.att = s.Attach(core.Client{Name: "dragoman chat", Asks: true, Questions: true})
+	c.reader = c.att.Read(c.att.Head())
+}
+
+// move goes on in another session.
+func (c *chat) move(ctx context.Context, to core.Moved) error {
+	s, err := c.gateway.Open(ctx, core.Local, to.To)
+	if err != nil {
+		c.screen.line(c.screen.bad("The session cannot be opened: " + oneLine(err.Error(), 1000)))
+		return c.screen.flush()
+	}
+	c.reader.Close()
+	c.att.Close()
+	c.enter(s)
+	c.screen.line(c.screen.faint("now in: " + oneLine(to.Title, 60) + " (" + string(to.To) + ")"))
+	return c.screen.flush()
 }
 
 // settle makes the choices of the flags the session's.
@@ -253,6 +275,7 @@ func (c *chat) turn(ctx context.Context, line string, interrupts <-chan os.Signa
 		c.screen.line(c.screen.bad("The prompt was not taken: " + oneLine(err.Error(), 1000)))
 		return c.screen.flush()
 	}
+	var moved core.Moved
 	for {
 		recs, err := c.reader.Next(ctx)
 		if err != nil {
@@ -264,8 +287,14 @@ func (c *chat) turn(ctx context.Context, line string, interrupts <-chan os.Signa
 			if e, ok := r.Event.(core.Asked); ok {
 				asks = append(asks, e.Ask)
 			}
+			if e, ok := r.Event.(core.Moved); ok {
+				moved = e
+			}
 			if e, ok := r.Event.(core.TurnEnded); ok && e.Turn == id {
-				return c.screen.flush()
+				if err := c.screen.flush(); err != nil || moved.To == "" {
+					return err
+				}
+				return c.move(ctx, moved)
 			}
 		}
 		if err := c.screen.flush(); err != nil {

@@ -5,8 +5,11 @@
 // # What is where
 //
 // app.go is one run of the program, root.go its command line; each command has a
-// file of its own. run.go puts the gateway together and takes it apart again,
-// profile.go and models.go translate the configuration into the core's terms,
+// file of its own. run.go puts the gateway together and takes it apart again.
+// profile.go makes profiles of the configuration, and anew when a file has changed;
+// models.go, agents.go and rights.go are its parts: models, agents, and what each
+// agent may do. guides.go reads what workspaces say, commands.go and export.go do
+// what a prompt behind a slash asks for, accounts.go and logins.go keep keys.
 // logs.go and logwriter.go keep the program's own log, signals.go listens to the
 // system.
 //
@@ -18,9 +21,17 @@
 //     configuration is read at the first session or prompt, the data folder is
 //     made with the first session, a key is looked up with each request.
 //   - A configuration that is wrong does not keep the program from answering: each
-//     protocol says it in its own words, and mending the file is enough.
-//   - Keys of the environment are used by the commands that talk to a model for a
-//     person: eca, acp, mcp and chat. The demo runs in a clean environment.
+//     protocol says it in its own words, and mending the file is enough. One that
+//     becomes wrong is told once, and the one before goes on.
+//   - An agent has at most the rights that the policy gives. One that only looks
+//     hands tasks only to others that only look; one that the workspace proposes
+//     asks for all that has an effect, and takes no name that is there already.
+//   - A key that was given stands in one file, for its owner's eyes; no message, log
+//     or list shows it, and no agent's call reads the file.
+//   - What a model writes is never a command: in the session of a task a slash is
+//     text. Where other agents prompt, a command writes only what a rule allows.
+//   - Keys of the environment, and those that were given, are used by the commands
+//     that talk to a model for a person: eca, acp, mcp and chat. The demo runs in a clean environment.
 //   - The end comes in order: adapters, sessions (five seconds), the log (a quarter
 //     of a second, since nobody may be reading it). A second signal ends the
 //     process at once.
