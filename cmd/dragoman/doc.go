@@ -31,7 +31,8 @@
 //   - What a model writes is never a command: in the session of a task a slash is
 //     text. Where other agents prompt, a command writes only what a rule allows.
 //   - Keys of the environment, and those that were given, are used by the commands
-//     that talk to a model for a person: eca, acp, mcp and chat. The demo runs in a clean environment.
+//     that talk to a model for a person: eca, acp, mcp and chat. The demo runs in a
+//     clean environment.
 //   - The end comes in order: adapters, sessions (five seconds), the log (a quarter
 //     of a second, since nobody may be reading it). A second signal ends the
 //     process at once.
