@@ -13,15 +13,16 @@
 // [Doc000], [Doc001]); it is found out once, at initialize. The offer is what can
 // be chosen: models, agents, variants.
 //
-// Files: lifecycle.go (initialize to exit), startup.go (what the client is told
-// by itself), chat.go (a chat and its feed), prompt.go, steer.go, approve.go,
+// Files: lifecycle.go (initialize to exit), configure.go, startup.go (what the client
+// is told by itself), chat.go (a chat and its feed), prompt.go, steer.go, approve.go,
 // references.go and mentions.go (what a prompt refers to), find.go (what it can refer
 // to), sessions.go (list, open, delete, update, clear), history.go (paging), rewind.go
 // (marks, rollback, fork), select.go (choices and config/updated), query.go
 // (commands), accounts.go (providers), jobs.go, mcp.go, view.go, encode.go, calls.go
 // and aside.go (records to notifications), task.go (the plan), subagent.go (tasks that
 // are handed over), questions.go and editor.go (what the client is asked), writing.go
-// and wording.go (completions and rewrites), early.go (the two early documents), params.go and roots.go (what clients send), errors.go.
+// and wording.go (completions and rewrites), early.go (the two early documents),
+// params.go and roots.go (what clients send), errors.go.
 //
 // # What always holds
 //

@@ -36,6 +36,7 @@ func (s *Server) initialize(ctx context.Context, call *wire.Call, p eca.Initiali
 	s.peer, s.folders, s.roots = peer, folders, roots
 	s.chosen.selectAgent(peer.agent)
 	s.mu.Unlock()
+	s.configure(p.InitializationOptions)
 	o := s.reload(ctx)
 	s.watchProcess(ctx, p.ProcessID)
 	s.state.Store(phaseReady)

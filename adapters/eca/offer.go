@@ -78,6 +78,15 @@ func (o *offer) info(id string) (info core.ModelInfo, ok bool) {
 // lists says whether a client can choose a model from what it is told.
 func (o *offer) lists(id string) bool { return o.profile == nil || slices.Contains(o.models, id) }
 
+// agent finds one that a chat has chosen; nothing is known where the configuration is
+// wrong.
+func (o *offer) agent(name string) (core.Agent, bool) {
+	if o.profile == nil {
+		return core.Agent{}, true
+	}
+	return o.profile.Agent(name)
+}
+
 // agentOf is the agent that a client's word stands for; "" is the default one. plan
 // says that it is the default one in the place of a plan agent that is not there: it
 // must not change anything.
@@ -105,7 +114,7 @@ func (o *offer) agentIn(set core.Settings, plan bool) string {
 	switch {
 	case plan:
 		return eca.BehaviorPlan
-	case set.Agent != "":
+	case set.Agent != "" && (o.profile == nil || slices.Contains(o.agents, set.Agent)):
 		return set.Agent
 	}
 	return o.agents[0]

@@ -95,7 +95,7 @@ func (c *chat) folders() []string {
 
 // tellAll says what the user must hear of a prompt that was taken.
 func (c *chat) tellAll(pr *prompting) {
-	for _, text := range pr.told {
+	for _, text := range append(c.srv.takeHint(), pr.told...) {
 		c.remark(text)
 	}
 }
@@ -108,6 +108,9 @@ func (c *chat) settings(o *offer, set core.Settings, p eca.PromptParams) core.Se
 		c.srv.mu.Lock()
 		chosen = chosen.over(c.srv.chosen)
 		c.srv.mu.Unlock()
+	}
+	if _, ok := o.agent(set.Agent); !ok { // the configuration has lost it
+		set.Agent, c.plan = o.agentOf(set.Agent)
 	}
 	chosen.selectModel(said(p.Model), said(p.Variant))
 	chosen.selectAgent(said(p.Behavior))

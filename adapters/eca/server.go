@@ -3,6 +3,7 @@ package eca
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,10 @@ type Options struct {
 	NewID    func() string      // of chats that have no id of the client's; nil: a random UUID
 	Alive    func(pid int) bool // whether a process lives; nil: the system is asked
 	Recorder *wire.Recorder     // takes down both directions; nil: none
+	// Configure takes the client's initialization options, as the lowest layer of the
+	// configuration, before the profile is asked for the first time. It must be quick.
+	// Its error is for the user and fails nothing; nil: they are not looked at.
+	Configure func(json.RawMessage) error
 	// Shutdown ends all that runs behind the connection and stores it, when the
 	// client asks for that; Serve waits for it. nil: only the turns of the connection
 	// are ended.
@@ -62,6 +67,7 @@ type Server struct {
 	chats      map[core.SessionID]*chat
 	logins     map[string]string // by provider: the way to log in that was chosen last
 	board      watched
+	hint       string      // what the user must hear once in a chat; "": nothing
 	completing *completing // that was asked for last; nil: none was
 	rewrites   int         // under way
 }

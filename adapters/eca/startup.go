@@ -50,8 +50,10 @@ func (s *Server) announce(posted []core.Posting) {
 			s.tellServer(posting.Topic, item)
 		}
 	}
-	if o.fault != "" {
-		s.showMessage(eca.MessageError, o.fault)
+	for _, text := range []string{s.hintNow(), o.fault} {
+		if text != "" {
+			s.showMessage(eca.MessageError, text)
+		}
 	}
 	if len(s.jobs()) > 0 {
 		s.tellJobs()
@@ -192,6 +194,9 @@ func (s *Server) refresh(ctx context.Context) *offer {
 			}
 		}
 		s.tellChoices(o)
+		if o.fault != "" && o.fault != old.fault {
+			s.showMessage(eca.MessageError, o.fault)
+		}
 	})
 	return o
 }

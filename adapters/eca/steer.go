@@ -24,7 +24,9 @@ func (s *Server) promptSteer(ctx context.Context, _ *wire.Call, p eca.SteerParam
 		if !att.Steer(d.blocks(ctx, eca.PromptParams{Message: p.Message})) {
 			s.log.Debug("nothing runs that could be steered")
 		}
-		s.pump.Do(func() { c.tellAll(&prompting{told: d.told}) })
+		if len(d.told) > 0 {
+			s.pump.Do(func() { c.tellAll(&prompting{told: d.told}) })
+		}
 	})
 	return nil
 }

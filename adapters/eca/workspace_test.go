@@ -131,7 +131,9 @@ func newOffers() *offers {
 		defer o.mu.Unlock()
 		next := *o.prof
 		next.Models = slices.DeleteFunc(slices.Clone(next.Models), func(m core.ModelInfo) bool { return m.Provider == "globex" })
+		next.Agents = profile().Agents
 		if o.keys.of("globex").Configured {
+			next.Agents = next.Agents[:1] // and no reviewer
 			next.Models = append(next.Models, core.ModelInfo{ID: "globex/small", Provider: "globex", Tools: true})
 		}
 		o.prof = &next
