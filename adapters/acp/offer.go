@@ -132,7 +132,7 @@ func (o *Offer) options(set core.Settings) []acp.ConfigOption {
 // trust is a switch, or where the client cannot show one a choice of two.
 func (o *Offer) trust(on bool) acp.ConfigOption {
 	opt := acp.ConfigOption{
-		ID: optionTrust, Name: "Trust", Description: "Allow what would be asked for; what is forbidden stays so", Category: "_trust",
+		ID: optionTrust, Name: "Trust", Description: "Allow what would be asked for; what is forbidden stays so",
 		Type: "boolean", CurrentValue: on,
 	}
 	if o.boolean {
