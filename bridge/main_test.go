@@ -200,6 +200,8 @@ type host struct {
 func (h *host) Meta() core.Meta     { return h.meta }
 func (h *host) Editor() core.Editor { return nil }
 func (h *host) Board() *core.Board  { return h.board }
+
+func (h *host) Servers() []core.ServerSpec { return nil }
 func (h *host) Delegate(context.Context, core.Task) (core.Delegated, error) {
 	return core.Delegated{}, fmt.Errorf("no")
 }

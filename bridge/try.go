@@ -46,6 +46,8 @@ func (a alone) Meta() core.Meta     { return a.meta }
 func (a alone) Editor() core.Editor { return nil }
 func (a alone) Board() *core.Board  { return a.board }
 
+func (a alone) Servers() []core.ServerSpec { return nil }
+
 func (a alone) Delegate(context.Context, core.Task) (core.Delegated, error) {
 	return core.Delegated{}, errors.New("nobody is here")
 }

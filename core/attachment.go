@@ -23,6 +23,20 @@ type Client struct {
 	Asks      bool   // approvals can be put to it
 	Questions bool   // questions can be put to it
 	Editor    Editor // nil: none
+	// Servers are MCP servers that the client brings along for the session, for as
+	// long as it is attached. They are not stored: they may hold secrets.
+	Servers []ServerSpec
+}
+
+// ServerSpec is an MCP server: a program, or an address.
+type ServerSpec struct {
+	Name    string
+	Command string // absolute, or found on the PATH; empty: URL is used
+	Args    []string
+	Env     []string // NAME=VALUE, beside a small safe set
+	URL     string
+	Headers map[string]string
+	SSE     bool // the older transport over HTTP
 }
 
 // Attachment is one client on one session. What it does is recorded under its

@@ -1,10 +1,12 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -50,8 +52,13 @@ func (s *Session) prepare(ctx context.Context, t *Turn) (Conversation, error) {
 
 func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 	d := &s.desk
+	servers := host{s}.Servers()
 	if d.tools != nil && sameBoxes(d.tools.profile.Toolboxes, prof.Toolboxes) {
 		d.tools.profile = prof // its policy; what runs behind the session goes on
+		if !slices.EqualFunc(d.tools.servers, servers, ServerSpec.equal) {
+			d.tools.servers = servers
+			return d.tools.list(ctx)
+		}
 		return d.tools.refresh(ctx)
 	}
 	b, err := openBench(ctx, prof, host{s})
@@ -62,7 +69,13 @@ func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 		err = d.tools.close()
 	}
 	d.tools = b
+	d.tools.servers = servers
 	return err
+}
+
+func (s ServerSpec) equal(t ServerSpec) bool {
+	return s.Name == t.Name && s.Command == t.Command && s.URL == t.URL && s.SSE == t.SSE &&
+		slices.Equal(s.Args, t.Args) && slices.Equal(s.Env, t.Env) && maps.Equal(s.Headers, t.Headers)
 }
 
 // sameBoxes reports whether two profiles have the very same toolboxes.
@@ -125,6 +138,23 @@ var (
 func (h host) Meta() Meta { return h.s.meta }
 
 func (h host) Board() *Board { return h.s.g.board }
+
+// Servers is what the clients bring along; of several of one name that of the client
+// whose name comes first counts.
+func (h host) Servers() (list []ServerSpec) {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	clients := slices.SortedFunc(maps.Keys(h.s.clients), func(a, b *Attachment) int { return cmp.Compare(a.client.Name, b.client.Name) })
+	for _, a := range clients {
+		for _, spec := range a.client.Servers {
+			if a.client.Role == Decide && !slices.ContainsFunc(list, func(s ServerSpec) bool { return s.Name == spec.Name }) {
+				list = append(list, spec)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b ServerSpec) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
 
 // Editor is the one of the client that prompted the turn; when that has left,
 // or has none, that of another client.

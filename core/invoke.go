@@ -197,6 +197,7 @@ type toolName struct{ server, tool string }
 // bench is the tools that a session has opened, for one profile.
 type bench struct {
 	profile *Profile
+	servers []ServerSpec // that the clients brought along when the tools were listed
 	sets    []Toolset
 	specs   []Spec
 	byName  map[toolName]Tool

@@ -45,6 +45,8 @@ type Profile struct {
 	// Model finds a model by PROVIDER/MODEL, the empty id the default one, for what
 	// is asked outside of sessions; nil: there is none. Its error is for the user.
 	Model func(ctx context.Context, id string) (Model, error)
+	// Resources are those of MCP servers; nil: there are none.
+	Resources Resources
 	// Accounts are the providers' keys; nil: they are not to be seen here.
 	Accounts Accounts
 }
@@ -62,6 +64,15 @@ type Files interface {
 	// Undo takes changes back, the last one first: a file that is what a change
 	// left becomes what it was before. editor may be nil.
 	Undo(ctx context.Context, m Meta, e Editor, changes []Diff) []RevertedFile
+}
+
+// Resources are what MCP servers offer to read. Methods may block on them.
+type Resources interface {
+	// List names at most most of those that fit what was typed.
+	List(ctx context.Context, roots []string, query string, most int) []Link
+	// Read is what one holds, as a part of a prompt. It never fails: what cannot be
+	// read says so.
+	Read(ctx context.Context, roots []string, uri string) Block
 }
 
 // FileName is a file or a folder.
@@ -93,6 +104,7 @@ const (
 	CommandBuiltin CommandKind = "builtin"
 	CommandCustom  CommandKind = "custom" // a text of the workspace's or the user's
 	CommandSkill   CommandKind = "skill"
+	CommandMCP     CommandKind = "mcp" // a prompt of an MCP server
 )
 
 // Argument is one argument of a command.

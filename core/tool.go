@@ -37,6 +37,8 @@ type ToolHost interface {
 	Meta() Meta
 	// Editor is the editor that prompted the turn which runs, or nil.
 	Editor() Editor
+	// Servers lists the MCP servers that the attached clients bring along, by name.
+	Servers() []ServerSpec
 	// Board holds what is nobody's session: the jobs that run behind it.
 	Board() *Board
 	// Delegate runs a task in a session of its own, and blocks until its turn has

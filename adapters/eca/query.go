@@ -32,14 +32,19 @@ func commandsOf(list []core.Command, query string, d Dialect) []eca.Command {
 			continue
 		}
 		cmd := eca.Command{Name: c.Name, Description: c.Description, Type: "native", Arguments: []eca.Argument{}}
-		if !d.early() { // the early documents know no other kind of ours
-			switch c.Kind {
-			case core.CommandCustom:
-				cmd.Type = "customPrompt"
-			case core.CommandSkill:
-				cmd.Type = "skill"
-			case core.CommandBuiltin:
+		switch c.Kind {
+		case core.CommandCustom:
+			cmd.Type = "customPrompt"
+		case core.CommandSkill:
+			cmd.Type = "skill"
+		case core.CommandMCP:
+			if cmd.Type = "mcpPrompt"; d.early() {
+				cmd.Type = "mcp-prompt"
 			}
+		case core.CommandBuiltin:
+		}
+		if d.early() && c.Kind != core.CommandMCP { // the early documents know no other kind of ours
+			cmd.Type = "native"
 		}
 		for _, a := range c.Arguments {
 			cmd.Arguments = append(cmd.Arguments, eca.Argument{Name: a.Name, Description: a.Description, Required: a.Required})

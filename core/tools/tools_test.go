@@ -36,6 +36,8 @@ type bed struct {
 
 func (b *bed) Meta() core.Meta    { return b.meta }
 func (b *bed) Board() *core.Board { return b.board }
+
+func (b *bed) Servers() []core.ServerSpec { return nil }
 func (b *bed) Delegate(_ context.Context, t core.Task) (core.Delegated, error) {
 	b.tasks = append(b.tasks, t)
 	return b.delegated, nil
