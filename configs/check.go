@@ -95,7 +95,7 @@ func (ck *checker) stringValue(key string, is field, s string) {
 		ck.fail(key, "must not be empty; remove the key to leave it out")
 	case is.enum != nil && !slices.Contains(is.enum, s):
 		ck.fail(key, "must be "+oneOf(is.enum)+", got "+quote(s)+didYouMean(s, is.enum))
-	case strings.Contains(s, "${env:") || strings.Contains(s, "${file:"):
+	case strings.Contains(s, "${env:") || strings.Contains(s, "${file:") || strings.Contains(s, "${cmd:"):
 		ck.fail(key, "references are not expanded in this setting")
 	case is.glob && badGlob(s) != "":
 		ck.fail(key, badGlob(s))
@@ -118,6 +118,16 @@ func (ck *checker) text(key string, is field, v any) {
 	if err != nil {
 		ck.fail(key, err.Error())
 		return
+	}
+	if slices.ContainsFunc(parts, func(p part) bool { return p.kind == "cmd" }) {
+		_, isSecret := v.(Secret)
+		from := v.(interface{ from() *origin }).from()
+		switch {
+		case !isSecret || strings.Contains(key, ".options."):
+			ck.fail(key, notASecret)
+		case from == nil || !from.own:
+			ck.fail(key, notOwn)
+		}
 	}
 	if _, isURL := v.(URL); isURL && !slices.ContainsFunc(parts, func(p part) bool { return p.kind != "" }) {
 		if message := badURL(raw); message != "" {

@@ -88,7 +88,7 @@ func (c *Config) look(env Env, logins Logins) []Looked {
 		}
 		if !c.Providers[k.Name].APIKey.IsZero() {
 			l := Looked{Provider: k.Name, Variable: join(join("providers", k.Name), "api_key")}
-			_, err := c.Key(k.Name, env, logins)
+			err := c.CheckKey(k.Name, env, logins)
 			var wrong *Error
 			if errors.As(err, &wrong) {
 				l.Note = wrong.Problems[0].Message

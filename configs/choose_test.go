@@ -105,7 +105,7 @@ providers:
 	}
 	env := environment("MINE", " mine\n", "OPENAI_API_KEY", "other", "GEMINI_API_KEY", "", "GOOGLE_API_KEY", "google", "EMPTY", "")
 	for provider, want := range map[string]string{"local": "", "ollama": "", "openai": "mine", "gemini": "google"} {
-		if got, err := c.Key(provider, env, nil); err != nil || got != want {
+		if got, err := c.Key(t.Context(), provider, env, nil, nil); err != nil || got != want {
 			t.Errorf("%s: %q, %v", provider, got, err)
 		}
 	}
@@ -113,7 +113,7 @@ providers:
 		"groq":    "config.yaml:6:19: providers.groq.api_key: ${env:EMPTY} is empty",
 		"mistral": "config.yaml:3:1: providers.mistral.api_key: there is no key for mistral: run \"dragoman login mistral\", set MISTRAL_API_KEY where",
 	} {
-		if got, err := c.Key(provider, env, nil); err == nil || got != "" || !strings.HasPrefix(err.Error(), want) {
+		if got, err := c.Key(t.Context(), provider, env, nil, nil); err == nil || got != "" || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %q, %v; want %s", provider, got, err, want)
 		}
 	}
@@ -132,13 +132,13 @@ func TestLogins(t *testing.T) {
 	for provider, want := range map[string][3]string{
 		"groq": {"configured", "config", ""}, "openai": {"env", "env", "OPENAI_API_KEY"}, "mistral": {"given", "login", ""}, "ollama": {"", "", ""},
 	} {
-		key, err := c.Key(provider, env, given)
+		key, err := c.Key(t.Context(), provider, env, given, nil)
 		source, variable := c.KeySource(provider, env, given)
 		if got := [3]string{key, string(source), variable}; got != want || err != nil {
 			t.Errorf("%s: %q, %v; want %q", provider, got, err, want)
 		}
 	}
-	if _, err := c.Key("gemini", env, given); err == nil {
+	if _, err := c.Key(t.Context(), "gemini", env, given, nil); err == nil || c.CheckKey("gemini", env, given) == nil {
 		t.Error("an empty key was taken")
 	}
 	choice := Defaults().ChooseModel(environment(), given)

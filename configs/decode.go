@@ -16,6 +16,7 @@ import (
 // document decides nothing about depth.
 type decoder struct {
 	file, dir string
+	own       bool
 	fields    fieldCache
 	where     map[string]Position
 	bad       map[string]bool
@@ -354,7 +355,7 @@ func (d *decoder) scalar(n ast.Node, v reflect.Value, key string, is field) {
 func (d *decoder) setText(n ast.Node, v reflect.Value, key, s string) {
 	at := place(d.file, start(n))
 	if t, ok := v.Addr().Interface().(interface{ set(string, *origin) }); ok {
-		t.set(s, &origin{Position: at, key: key, dir: d.dir})
+		t.set(s, &origin{Position: at, key: key, dir: d.dir, own: d.own})
 		return
 	}
 	v.SetString(s)

@@ -13,22 +13,30 @@
 // policy.deny[2].path. A Position says where a key was written, a Problem what
 // is wrong with it. A file's problems are reported together, in an *Error.
 //
-// A reference is ${env:NAME} or ${file:PATH} within a Value, Secret or URL.
+// A reference is ${env:NAME} or ${file:PATH} within a Value, Secret or URL, or
+// ${cmd:PROGRAM ARGUMENTS} within a Secret of the user's own file.
 // Its form is checked when the file is read; it is looked up by Resolve, when
 // the value is needed. "$${" stands for a plain "${".
 //
 // # Layers
 //
 //   - A mapping merges key by key, at every depth.
+//
 //   - A scalar replaces the lower layer's scalar.
+//
 //   - A list replaces the lower layer's list.
+//
 //   - A workspace's layer sets only keys tagged workspace:"yes", and its lists
 //     are added to those of the user, so that a repository can tighten the
 //     policy and never loosen it. Its values hold no references, because
 //     a reference would carry a variable or a file into a prompt. What it may
 //     not set is left out, with a warning.
+//
 //   - The editor's layer is the lowest. What is wrong in it is left out and said,
 //     for its user cannot mend it before the editor has started.
+//
+//   - Only the user's own file has programs run: editors take settings from
+//     folders that they open.
 //
 // # Invariants
 //

@@ -67,7 +67,7 @@ func (c *Config) withKey(key string, value json.RawMessage) (*Config, []Problem)
 	if err != nil {
 		return nil, []Problem{{Position: Position{File: EditorSource}, Key: key, Message: err.Error()}}
 	}
-	one, problems := decodeFile(EditorSource, text)
+	one, problems := decodeFile(EditorSource, text, false)
 	one.unplace()
 	_, err = resolve(c, one, nil, nil)
 	var whole *Error

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ const maxReferenced = 1 << 20
 
 // part is a piece of a text: text as it is, or a reference.
 type part struct {
-	kind string // "env", "file", or "" for plain text
+	kind string // "env", "file", "cmd", or "" for plain text
 	text string // the plain text, or the reference's name
 }
 
@@ -54,7 +55,7 @@ func split(raw string) ([]part, error) {
 		plain(before)
 		inner, rest, closed := strings.Cut(after, "}")
 		if !closed {
-			return nil, errors.New(`a reference is not closed: write ${env:NAME} or ${file:PATH}, and $${ for a plain ${`)
+			return nil, errors.New(`a reference is not closed: write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${`)
 		}
 		ref, err := reference(inner)
 		if err != nil {
@@ -68,12 +69,17 @@ func split(raw string) ([]part, error) {
 func reference(inner string) (part, error) {
 	kind, name, _ := strings.Cut(inner, ":")
 	switch {
-	case kind != "env" && kind != "file":
-		return part{}, errors.New("unknown reference: write ${env:NAME} or ${file:PATH}, and $${ for a plain ${")
+	case kind != "env" && kind != "file" && kind != "cmd":
+		return part{}, errors.New("unknown reference: write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${")
 	case name == "":
-		return part{}, fmt.Errorf("${%s:} names nothing: write ${env:NAME} or ${file:PATH}", kind)
+		return part{}, fmt.Errorf("${%s:} names nothing: write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}", kind)
 	case kind == "env" && strings.ContainsAny(name, "= \t\r\n\x00"), strings.ContainsAny(name, "\r\n\x00"):
 		return part{}, fmt.Errorf("%s is no name for ${%s:…}", quote(name), kind)
+	}
+	if kind == "cmd" {
+		if _, err := words(name); err != nil {
+			return part{}, err
+		}
 	}
 	return part{kind: kind, text: name}, nil
 }
@@ -121,8 +127,9 @@ func (c *Config) Files(env Env) []string {
 	return files
 }
 
-// expand replaces the references of a text.
-func expand(t text, env Env) (string, error) {
+// expand replaces the references of a text. run, which may be nil, is for its
+// commands.
+func expand(ctx context.Context, t text, env Env, run Run) (string, error) {
 	parts, err := split(t.raw())
 	if err != nil {
 		return "", t.problem(err.Error())
@@ -140,6 +147,12 @@ func expand(t text, env Env) (string, error) {
 			value, err := readReferenced(t, p.text, env)
 			if err != nil {
 				return "", t.problem(p.String() + ": " + err.Error())
+			}
+			b.WriteString(value)
+		case "cmd":
+			value, err := runReferenced(ctx, t, p.text, env, run)
+			if err != nil {
+				return "", t.problem(shortCommand(p.text) + ": " + err.Error())
 			}
 			b.WriteString(value)
 		case "":

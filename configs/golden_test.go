@@ -53,7 +53,7 @@ func golden(t *testing.T, pattern string, render func(t *testing.T, name string,
 
 // read is Load without a disk.
 func read(name string, data []byte) (*Config, error) {
-	layer, problems := decodeFile(name, data)
+	layer, problems := decodeFile(name, data, false)
 	c, err := Resolve(layer, nil, nil)
 	if err != nil {
 		problems = append(problems, err.(*Error).Problems...) //nolint:errorlint // never wrapped
@@ -88,7 +88,7 @@ func TestGoodFiles(t *testing.T) {
 		if bytes.Contains(shown, []byte("hunter2")) || bytes.Contains(shown, []byte("sk-1234")) {
 			t.Errorf("%s: a secret is shown:\n%s", name, shown)
 		}
-		again, problems := decodeFile("again", shown)
+		again, problems := decodeFile("again", shown, false)
 		if len(problems) > 0 {
 			t.Errorf("%s: what Marshal wrote cannot be read: %v\n%s", name, problems, shown)
 		}

@@ -97,7 +97,7 @@ func readLayer(path string) (*Config, []Problem) {
 	if err != nil {
 		return failed(err)
 	}
-	c, problems := decodeFile(path, data)
+	c, problems := decodeFile(path, data, true)
 	if runtime.GOOS != "windows" && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		c.shared = map[string]bool{path: true}
 	}

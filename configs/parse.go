@@ -27,12 +27,12 @@ const (
 // the text says, without defaults; Resolve completes it. The error is an
 // *Error with all of the text's problems.
 func Parse(name string, data []byte) (*Config, error) {
-	c, problems := decodeFile(name, data)
+	c, problems := decodeFile(name, data, false)
 	return c, asError(append(problems, checkValues(c)...))
 }
 
-// decodeFile never returns a nil layer.
-func decodeFile(name string, data []byte) (*Config, []Problem) {
+// decodeFile never returns a nil layer. own says that the file is the user's.
+func decodeFile(name string, data []byte, own bool) (*Config, []Problem) {
 	c := &Config{Source: name, where: map[string]Position{}, bad: map[string]bool{}}
 	body, problem := parseYAML(name, data)
 	if problem != nil {
@@ -42,7 +42,7 @@ func decodeFile(name string, data []byte) (*Config, []Problem) {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	d := &decoder{file: name, dir: dir, where: c.where, bad: c.bad, fields: fieldCache{}, left: maxValues}
+	d := &decoder{file: name, dir: dir, own: own, where: c.where, bad: c.bad, fields: fieldCache{}, left: maxValues}
 	d.document(body, c)
 	return c, d.problems
 }

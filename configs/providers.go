@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -140,8 +141,8 @@ func (c *Config) KeySource(provider string, env Env, logins Logins) (source KeyS
 // Key returns the key of a provider: its api_key, else the first variable of a
 // known name that is set and not empty, else the one that a person has given. It
 // is empty for a provider that needs none. The error is an *Error that says what
-// to set.
-func (c *Config) Key(provider string, env Env, logins Logins) (string, error) {
+// to set. It blocks while a program runs that prints the key; run runs it.
+func (c *Config) Key(ctx context.Context, provider string, env Env, logins Logins, run Run) (string, error) {
 	missing := func(key, message string) error {
 		return &Error{Problems: []Problem{{Position: c.near(key), Key: key, Message: message}}}
 	}
@@ -149,7 +150,7 @@ func (c *Config) Key(provider string, env Env, logins Logins) (string, error) {
 	switch source {
 	case KeyConfigured:
 		p := c.Providers[provider]
-		secret, err := p.APIKey.Resolve(env)
+		secret, err := p.APIKey.ResolveWith(ctx, env, run)
 		if err == nil && strings.TrimSpace(secret) == "" {
 			err = missing(join(join("providers", provider), "api_key"), p.APIKey.String()+" is empty")
 		}
@@ -166,6 +167,16 @@ func (c *Config) Key(provider string, env Env, logins Logins) (string, error) {
 	}
 	return "", missing(join(join("providers", provider), "api_key"), "there is no key for "+provider+": run \"dragoman login "+provider+"\", set "+oneOf(k.Keys)+
 		" where dragoman is started, or write this setting in the configuration file (programs started from a desktop do not see the shell's variables)")
+}
+
+// CheckKey returns the error that Key would return, as far as that can be told
+// without running a program.
+func (c *Config) CheckKey(provider string, env Env, logins Logins) error {
+	if c.Providers[provider].APIKey.RunsProgram() {
+		return nil
+	}
+	_, err := c.Key(context.Background(), provider, env, logins, nil)
+	return err
 }
 
 // splitModel takes PROVIDER/MODEL apart. The model may hold further slashes.

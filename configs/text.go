@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -32,6 +33,7 @@ type origin struct {
 	Position
 	key string
 	dir string // what relative file references start at
+	own bool   // it stands in the user's own file
 }
 
 func newText(raw string, from *origin) text { return text{&content{raw, from}} }
@@ -53,10 +55,12 @@ func (t text) from() *origin {
 	return t.in.from
 }
 
-func (t text) written() string                 { return t.raw() }
-func (t *text) set(raw string, from *origin)   { *t = newText(raw, from) }
-func (t text) problem(message string) error    { return &Error{Problems: []Problem{t.at(message)}} }
-func (t text) resolve(env Env) (string, error) { return expand(t, env) }
+func (t text) written() string               { return t.raw() }
+func (t *text) set(raw string, from *origin) { *t = newText(raw, from) }
+func (t text) problem(message string) error  { return &Error{Problems: []Problem{t.at(message)}} }
+func (t text) resolve(env Env) (string, error) {
+	return expand(context.Background(), t, env, nil)
+}
 
 func (t text) at(message string) Problem {
 	p := Problem{Message: message}
@@ -109,6 +113,16 @@ func NewSecret(raw string) Secret { return Secret{newText(raw, nil)} }
 // Resolve expands the references and returns the secret itself. It reads the
 // files they name. The error is an *Error that names the key and what to do.
 func (s Secret) Resolve(env Env) (string, error) { return s.resolve(env) }
+
+// ResolveWith is Resolve with run for the programs that the secret wants; it blocks
+// while one runs.
+func (s Secret) ResolveWith(ctx context.Context, env Env, run Run) (string, error) {
+	return expand(ctx, s.text, env, run)
+}
+
+// RunsProgram reports whether a program must be run for the secret: Resolve alone
+// fails then.
+func (s Secret) RunsProgram() bool { return hasCommand(s.raw()) }
 
 // String returns the secret with *** in place of what was written out.
 func (s Secret) String() string { return mask(s.raw()) }

@@ -47,8 +47,7 @@ func (a accounts) of(c *configs.Config, name string) core.Account {
 	if acc.Source = string(source); variable != "" {
 		acc.EnvVar = variable
 	}
-	_, err := c.Key(name, env, a.p.logins.key)
-	acc.Configured = err == nil
+	acc.Configured = c.CheckKey(name, env, a.p.logins.key) == nil
 	return acc
 }
 

@@ -341,7 +341,7 @@ func TestLoginCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := made.config.Key("groq", r.profiles.app.env, r.profiles.logins.key); got != key || err != nil {
+	if got, err := made.config.Key(t.Context(), "groq", r.profiles.app.env, r.profiles.logins.key, nil); got != key || err != nil {
 		t.Errorf("the key in use: %q, %v", got, err)
 	}
 	for _, text := range []string{fmt.Sprintf("%+v %v", made.config, made.choice), r.say("/config"), r.say("/doctor"), r.say("/login")} {

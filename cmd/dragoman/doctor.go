@@ -187,7 +187,7 @@ func (a *app) examineModel(c *configs.Config, configErr error) section {
 		s.add(look, "%s, because %s", choice, choice.Reason).hint = "it is no language model: set one of the keys below, or \"model\" in the configuration"
 	default:
 		s.add(fine, "%s, because %s", choice, choice.Reason)
-		if _, err := c.Key(choice.Provider, a.env, given.key); err != nil {
+		if err := c.CheckKey(choice.Provider, a.env, given.key); err != nil {
 			s.add(wrong, "%v", err)
 		}
 		if address, err := choice.Settings.BaseURL.Resolve(a.env); err != nil {

@@ -28,8 +28,9 @@ func newModels(c *configs.Config, env configs.Env, given configs.Logins, keyFile
 	known := knownModels(c, m.choice, env, given)
 	demo := llm.DemoConfig{KeyFile: keyFile}
 	var providers []llm.Provider
+	run := newKeyPrograms().run
 	for _, name := range c.ProviderNames() {
-		p, err := newProvider(c, env, given, name, keyFile)
+		p, err := newProvider(c, env, given, run, name, keyFile)
 		if err != nil {
 			m.broken[name] = err
 			continue
@@ -47,15 +48,19 @@ func newModels(c *configs.Config, env configs.Env, given configs.Logins, keyFile
 }
 
 // newProvider fills in a provider's address and headers. Its key is looked up at
-// each request.
-func newProvider(c *configs.Config, env configs.Env, given configs.Logins, name, keyFile string) (llm.Provider, error) {
+// each request, and so is a header that a program prints: run runs it.
+func newProvider(c *configs.Config, env configs.Env, given configs.Logins, run configs.Run, name, keyFile string) (llm.Provider, error) {
 	p, _ := c.Provider(name)
 	address, err := p.BaseURL.Resolve(env)
 	if err != nil {
 		return llm.Provider{}, err
 	}
-	headers := map[string]string{}
+	headers, late := map[string]string{}, map[string]configs.Secret{}
 	for header, secret := range p.Headers {
+		if secret.RunsProgram() {
+			late[header] = secret
+			continue
+		}
 		if headers[header], err = secret.Resolve(env); err != nil {
 			return llm.Provider{}, err
 		}
@@ -66,9 +71,23 @@ func newProvider(c *configs.Config, env configs.Env, given configs.Logins, name,
 			return llm.Provider{}, err
 		}
 	}
+	var lateHeaders func(context.Context) (map[string]string, error)
+	if len(late) > 0 {
+		lateHeaders = func(ctx context.Context) (map[string]string, error) {
+			values := map[string]string{}
+			for header, secret := range late {
+				value, err := secret.ResolveWith(ctx, env, run)
+				if err != nil {
+					return nil, err
+				}
+				values[header] = value
+			}
+			return values, nil
+		}
+	}
 	return llm.Provider{
 		Name: name, Kind: p.Kind, BaseURL: address, Headers: headers, Options: options, KeyHint: keyHint(c, env, given, name, keyFile),
-		Key: func() (string, error) { return c.Key(name, env, given) },
+		Key: func(ctx context.Context) (string, error) { return c.Key(ctx, name, env, given, run) }, LateHeaders: lateHeaders,
 	}, nil
 }
 

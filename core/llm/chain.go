@@ -63,11 +63,16 @@ func (m *chain) Info() core.ModelInfo { return m.info }
 func (m *chain) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
 	return func(yield func(core.Delta, error) bool) {
 		seen := &seenAnswer{inner: m.p.client().Transport}
-		res, sent, err := m.ask(ctx, r, seen)
+		cred, err := m.p.credentials(ctx)
+		var res *llms.ContentResponse
+		sent := 0
+		if err == nil {
+			res, sent, err = m.ask(ctx, r, cred.key, seen)
+		}
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		} else if err != nil {
-			err = m.failed(err, seen)
+			err = m.failed(err, cred, seen)
 		}
 		if err != nil {
 			yield(core.Delta{}, err)
@@ -87,19 +92,13 @@ func (m *chain) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delt
 }
 
 // ask calls the library, whose panics are errors here. sent counts characters.
-func (m *chain) ask(ctx context.Context, r *core.Request, seen *seenAnswer) (res *llms.ContentResponse, sent int, err error) {
+func (m *chain) ask(ctx context.Context, r *core.Request, key string, seen *seenAnswer) (res *llms.ContentResponse, sent int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error of the library: %v", p)
 		}
 	}()
-	key := ""
-	if m.p.Key != nil {
-		if key, err = m.p.Key(); err != nil {
-			return nil, 0, err
-		}
-	}
-	if key = strings.TrimSpace(key); key == "" {
+	if key == "" {
 		return nil, 0, errNoKey
 	}
 	model, err := m.link.open(ctx, chainSettings{m.model, key, m.base, m.p.Options, &http.Client{Transport: seen, CheckRedirect: m.p.client().CheckRedirect}})
@@ -193,11 +192,7 @@ func (s *seenAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 var statusIn = regexp.MustCompile(`(?i)status(?: code)?:? *([45]\d\d)`)
 
 // failed sorts an error of the library.
-func (m *chain) failed(err error, seen *seenAnswer) error {
-	key := ""
-	if m.p.Key != nil {
-		key, _ = m.p.Key() //nolint:errcheck // it was asked for before
-	}
+func (m *chain) failed(err error, cred credentials, seen *seenAnswer) error {
 	r := &remote{p: m.p, base: &url.URL{}, model: m.model, info: m.info}
 	if errors.Is(err, errNoEnd) {
 		return r.failure(core.ErrTruncated, err.Error(), nil)
@@ -210,9 +205,9 @@ func (m *chain) failed(err error, seen *seenAnswer) error {
 		status = http.StatusUnauthorized
 	}
 	if status < 400 {
-		return r.failure(core.ErrServer, r.redact(shorten(err.Error(), maxMessage), strings.TrimSpace(key)), nil)
+		return r.failure(core.ErrServer, cred.redact(shorten(err.Error(), maxMessage)), nil)
 	}
-	e, _ := r.complained(complaint{message: err.Error()}, status, strings.TrimSpace(key))
+	e, _ := r.complained(complaint{message: err.Error()}, status, cred)
 	if seen.header != nil {
 		e.RequestID, e.RetryAfter = requestID(seen.header), retryAfter(seen.header, status)
 	}

@@ -35,7 +35,7 @@ func chainTo(t *testing.T, name, key string, h http.HandlerFunc) core.Model {
 	})
 	reg := New(Config{Transport: there, Providers: []Provider{{
 		Name: "svc", Kind: KindChain + name, BaseURL: srv.URL, KeyHint: "Set SVC_KEY", Options: map[string]string{"account_id": "acc"},
-		Key: func() (string, error) { return key, nil },
+		Key: func(context.Context) (string, error) { return key, nil },
 	}}})
 	t.Cleanup(reg.Close)
 	return model(t, reg)

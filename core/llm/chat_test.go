@@ -87,7 +87,7 @@ func (m answered) Stream(ctx context.Context, r *core.Request) seq {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		if err := read(ctx, guard(m.body, idleTimeout, cancel), m.wire, a); err != nil {
-			_, err = m.broken(err, a, "")
+			_, err = m.broken(err, a, credentials{})
 			yield(core.Delta{}, err)
 		}
 	}

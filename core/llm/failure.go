@@ -166,7 +166,7 @@ func (c complaint) sort(status int) (kind core.ModelErrorKind, again bool) {
 }
 
 // refused makes an error of an answer whose status is not one of success.
-func (m *remote) refused(resp *http.Response, body io.Reader, key string) (again bool, err error) {
+func (m *remote) refused(resp *http.Response, body io.Reader, cred credentials) (again bool, err error) {
 	b, readErr := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	c := parseComplaint(b)
 	if c.message == "" && readErr != nil {
@@ -178,11 +178,11 @@ func (m *remote) refused(resp *http.Response, body io.Reader, key string) (again
 	if c.message == "" {
 		c.message = http.StatusText(resp.StatusCode)
 	}
-	e, again := m.complained(c, resp.StatusCode, key)
+	e, again := m.complained(c, resp.StatusCode, cred)
 	e.RequestID = requestID(resp.Header)
 	e.RetryAfter = retryAfter(resp.Header, resp.StatusCode)
 	if resp.StatusCode/100 == 3 {
-		e.Message = "the service redirects to " + m.redact(resp.Header.Get("Location"), key)
+		e.Message = "the service redirects to " + cred.redact(resp.Header.Get("Location"))
 		e.Hint = fmt.Sprintf("Set base_url of the provider %s to where the service is", m.p.Name)
 	}
 	return again, e
@@ -190,25 +190,25 @@ func (m *remote) refused(resp *http.Response, body io.Reader, key string) (again
 
 // complained makes an error of a complaint. status is the answer's, or 0 when
 // it came within one.
-func (m *remote) complained(c complaint, status int, key string) (e *core.ModelError, again bool) {
+func (m *remote) complained(c complaint, status int, cred credentials) (e *core.ModelError, again bool) {
 	if status == 0 {
 		status = c.status
 	}
 	kind, again := c.sort(status)
-	message := strings.TrimRight(shorten(m.redact(c.message, key), maxMessage), ". \n")
+	message := strings.TrimRight(shorten(cred.redact(c.message), maxMessage), ". \n")
 	e = &core.ModelError{Kind: kind, Model: m.info.ID, Status: status, Message: message}
-	e.Hint = m.hint(kind, status, key)
+	e.Hint = m.hint(kind, status, cred)
 	return e, again
 }
 
 // hint tells the user what to do, where we know it.
-func (m *remote) hint(kind core.ModelErrorKind, status int, key string) string {
+func (m *remote) hint(kind core.ModelErrorKind, status int, cred credentials) string {
 	switch kind {
 	case core.ErrAuth:
 		switch {
 		case status == 402 || status == 429:
 			return fmt.Sprintf("The account at %s may be out of credit", m.p.Name)
-		case key == "" && m.p.KeyHint != "":
+		case cred.key == "" && m.p.KeyHint != "":
 			return "No key was sent. " + m.p.KeyHint
 		case m.p.KeyHint != "":
 			return m.p.KeyHint
@@ -254,12 +254,12 @@ func (m *remote) unreachable(err error) (again bool, _ error) {
 }
 
 // broken makes an error of an answer that began well and did not end so.
-func (m *remote) broken(err error, a *answer, key string) (again bool, _ error) {
+func (m *remote) broken(err error, a *answer, cred credentials) (again bool, _ error) {
 	var told *reportedError
 	var unreadable *unreadableError
 	switch {
 	case errors.As(err, &told):
-		e, again := m.complained(parseComplaint(told.data), 0, key)
+		e, again := m.complained(parseComplaint(told.data), 0, cred)
 		e.RequestID = a.requestID
 		return again, e
 	case errors.Is(err, errWebPage):
@@ -267,7 +267,7 @@ func (m *remote) broken(err error, a *answer, key string) (again bool, _ error) 
 		e.Hint = fmt.Sprintf("Check base_url of the provider %s (%s); most end in /v1", m.p.Name, m.address())
 		return false, e
 	case errors.As(err, &unreadable):
-		e := m.failure(core.ErrServer, m.redact(err.Error(), key), nil)
+		e := m.failure(core.ErrServer, cred.redact(err.Error()), nil)
 		e.RequestID = a.requestID
 		return false, e
 	}
@@ -286,19 +286,6 @@ func (m *remote) broken(err error, a *answer, key string) (again bool, _ error) 
 // address is the base URL without what may be secret in it.
 func (m *remote) address() string {
 	return m.base.Scheme + "://" + m.base.Host + m.base.Path
-}
-
-// redact takes the key and the values of the configured headers out of a text.
-func (m *remote) redact(s, key string) string {
-	if len(key) >= 4 {
-		s = strings.ReplaceAll(s, key, "[key]")
-	}
-	for name, value := range m.p.Headers {
-		if len(value) >= 8 {
-			s = strings.ReplaceAll(s, value, "["+name+"]")
-		}
-	}
-	return s
 }
 
 // shorten makes a text of at most about n bytes to be shown to people.

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -97,7 +98,7 @@ func TestChatFailures(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tries := 0
 				p := Provider{
-					Key:     func() (string, error) { return "canary-key\n", nil },
+					Key:     func(context.Context) (string, error) { return "canary-key\n", nil },
 					KeyHint: "Set SVC_KEY or providers.svc.api_key", Headers: map[string]string{"X-Secret": "canary-header"},
 				}
 				m := model(t, serve(t, p, func(w http.ResponseWriter, r *http.Request) {
@@ -160,7 +161,7 @@ func TestChatStreamOptions(t *testing.T) {
 // sent.
 func TestChatKeyFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		key := func() (string, error) { return "", errors.New("the variable SVC_KEY is empty") }
+		key := func(context.Context) (string, error) { return "", errors.New("the variable SVC_KEY is empty") }
 		m := model(t, serve(t, Provider{Key: key, KeyHint: "Set it"}, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") }))
 		h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), nil)
 		if want := "model svc/m: auth: the key could not be read: the variable SVC_KEY is empty. Set it"; h.Err == nil || h.Err.Error() != want {
@@ -276,7 +277,7 @@ func FuzzComplaint(f *testing.F) {
 		f.Add([]byte(s), 0)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, status int) {
-		e, _ := chatFor("http://svc.test/v1").complained(parseComplaint(body), status, "canary-key")
+		e, _ := chatFor("http://svc.test/v1").complained(parseComplaint(body), status, credentials{key: "canary-key"})
 		if e.Kind == "" || strings.Contains(e.Error(), "canary-key") || len(e.Message) > maxMessage+10 {
 			t.Errorf("%+v", e)
 		}

@@ -6,10 +6,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"dragoman/core"
@@ -118,22 +120,29 @@ func TestNetworkCancel(t *testing.T) {
 	eventually(t, "goroutines are left", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// TestNetworkReuse: whole answers share one connection.
+// TestNetworkReuse: whole answers share one connection, also where the end of the
+// body comes a little later than [DONE].
 func TestNetworkReuse(t *testing.T) {
-	seen := map[string]bool{} // by one request at a time
-	m, open := listen(t, func(w http.ResponseWriter, r *http.Request) {
-		seen[r.RemoteAddr] = true
-		s := newStream(w)
-		s.text("fine")
-		s.end("stop", usage12and3)
-		_ = sleep(r.Context(), drainTimeout/10) // the end of the body comes later than [DONE]
-	})
-	for range 10 {
-		if h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), nil); h.Err != nil {
-			t.Fatal(h.Err)
+	synctest.Test(t, func(t *testing.T) {
+		m := model(t, serve(t, Provider{}, func(w http.ResponseWriter, r *http.Request) {
+			s := newStream(w)
+			s.text("fine")
+			s.end("stop", usage12and3)
+			_ = sleep(r.Context(), drainTimeout/10)
+		}))
+		fresh := 0
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+			if !c.Reused {
+				fresh++
+			}
+		}})
+		for range 10 {
+			if h := coretest.Hear(ctx, t, m, coretest.ModelRequest(), nil); h.Err != nil {
+				t.Fatal(h.Err)
+			}
 		}
-	}
-	if len(seen) != 1 || open.Load() != 1 {
-		t.Errorf("%d connections for 10 answers, %d open", len(seen), open.Load())
-	}
+		if fresh != 1 {
+			t.Errorf("%d connections for 10 answers", fresh)
+		}
+	})
 }

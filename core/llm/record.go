@@ -54,11 +54,12 @@ func (m *recorded) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.D
 				return
 			}
 		}
-		if whole {
+		cred, err := m.p.credentials(ctx) // without them they cannot be taken out
+		if whole && err == nil {
 			f.Response.Content, f.Response.Reasoning = text.String(), thought.String()
 			f.Match = matchOf(m.Info().ID[len(m.p.Name)+1:], r)
 			// Nobody waits for the file: an answer is worth more than its copy.
-			_ = m.write(f)
+			_ = m.write(f, cred)
 		}
 	}
 }
@@ -80,7 +81,7 @@ func matchOf(model string, r *core.Request) fixtureMatch {
 }
 
 // write adds a turn to the file, which is whole at any time.
-func (m *recorded) write(f fixture) error {
+func (m *recorded) write(f fixture, cred credentials) error {
 	name := m.p.Options["record"]
 	m.p.recording.mu.Lock()
 	defer m.p.recording.mu.Unlock()
@@ -95,16 +96,8 @@ func (m *recorded) write(f fixture) error {
 		return err
 	}
 	tmp := name + ".tmp"
-	if err := os.WriteFile(tmp, append([]byte(m.withoutSecrets(string(b))), '\n'), 0o600); err != nil {
+	if err := os.WriteFile(tmp, append([]byte(cred.redact(string(b))), '\n'), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(tmp, name)
-}
-
-func (m *recorded) withoutSecrets(s string) string {
-	key := ""
-	if m.p.Key != nil {
-		key, _ = m.p.Key() //nolint:errcheck // the model has asked for it
-	}
-	return (&remote{p: m.p}).redact(s, strings.TrimSpace(key))
 }

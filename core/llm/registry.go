@@ -2,6 +2,7 @@ package llm
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -48,12 +49,14 @@ type Provider struct {
 	BaseURL string // with the version, e.g. https://api.openai.com/v1
 	// Key returns the key. It is called at each request, not before; nil or an
 	// empty key: the service wants none. Its error is for the user.
-	Key func() (string, error)
+	Key func(context.Context) (string, error)
 	// KeyHint tells the user in a sentence where the key comes from: which
 	// variable, which file. It is shown when the service refuses the key.
 	KeyHint string
 	Options map[string]string // what kinds behind langchaingo want besides, such as account_id
 	Headers map[string]string // sent with each request, instead of ours of that name
+	// LateHeaders returns further ones. It is called when Key is; nil: there are none.
+	LateHeaders func(context.Context) (map[string]string, error)
 	// Models describes those models that something is known about. ID is
 	// PROVIDER/MODEL or only MODEL. Others can be used all the same.
 	Models []core.ModelInfo

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ func TestRegistry(t *testing.T) {
 		{Name: "svc", Kind: "later replaced"},
 		{
 			Name: "svc", Kind: KindOpenAIChat, BaseURL: "https://svc.test/v1", Models: []core.ModelInfo{known, {ID: "short"}},
-			Key: func() (string, error) { keys++; return "", nil },
+			Key: func(context.Context) (string, error) { keys++; return "", nil },
 		},
 		{Name: "old", Kind: "soap", BaseURL: "https://old.test"},
 		{Name: "odd", Kind: KindOpenAIChat, BaseURL: "svc.test/v1"},

@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"dragoman/core"
@@ -92,7 +91,7 @@ func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	key, err := m.key()
+	cred, err := m.credentials(ctx)
 	if err != nil {
 		return err
 	}
@@ -102,7 +101,7 @@ func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
 			return m.failure(core.ErrBadRequest, "the request could not be encoded", err)
 		}
 		a.sent = text
-		again, err := m.try(ctx, key, body, a)
+		again, err := m.try(ctx, cred, body, a)
 		if a.gone || err == nil {
 			return nil
 		}
@@ -131,10 +130,10 @@ func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
 
 // try sends the request once and yields what comes. again reports whether the
 // failure may pass.
-func (m *remote) try(ctx context.Context, key string, body []byte, a *answer) (again bool, err error) {
+func (m *remote) try(ctx context.Context, cred credentials, body []byte, a *answer) (again bool, err error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	req, err := m.newRequest(inner, key, body)
+	req, err := m.newRequest(inner, cred, body)
 	if err != nil {
 		return false, m.failure(core.ErrBadRequest, "the request could not be made", err)
 	}
@@ -145,11 +144,11 @@ func (m *remote) try(ctx context.Context, key string, body []byte, a *answer) (a
 	defer resp.Body.Close()
 	in := guard(resp.Body, idleTimeout, cancel)
 	if resp.StatusCode/100 != 2 {
-		return m.refused(resp, in, key)
+		return m.refused(resp, in, cred)
 	}
 	a.requestID = requestID(resp.Header)
 	if err := read(ctx, in, m.wire, a); err != nil {
-		return m.broken(err, a, key)
+		return m.broken(err, a, cred)
 	}
 	if a.done {
 		in.drain()
@@ -157,7 +156,7 @@ func (m *remote) try(ctx context.Context, key string, body []byte, a *answer) (a
 	return false, nil
 }
 
-func (m *remote) newRequest(ctx context.Context, key string, body []byte) (*http.Request, error) {
+func (m *remote) newRequest(ctx context.Context, cred credentials, body []byte) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.wire.endpoint(m.base).String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -165,8 +164,8 @@ func (m *remote) newRequest(ctx context.Context, key string, body []byte) (*http
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("User-Agent", "dragoman")
-	m.wire.sign(req.Header, key)
-	for name, value := range m.p.Headers {
+	m.wire.sign(req.Header, cred.key)
+	for name, value := range cred.headers {
 		req.Header.Set(name, value)
 	}
 	return req, nil
@@ -252,17 +251,6 @@ func readWhole(ctx context.Context, in io.Reader, l listener, a *answer) error {
 		return errNoEnd
 	}
 	return a.complete(ctx)
-}
-
-func (m *remote) key() (string, error) {
-	if m.p.Key == nil {
-		return "", nil
-	}
-	key, err := m.p.Key()
-	if err != nil {
-		return "", &core.ModelError{Kind: core.ErrAuth, Model: m.info.ID, Message: "the key could not be read: " + err.Error(), Hint: m.p.KeyHint, Err: err}
-	}
-	return strings.TrimSpace(key), nil
 }
 
 // pause is how long to wait before the next try: as long as the service asks

@@ -99,7 +99,7 @@ func (m *replay) fails(kind core.ModelErrorKind, message string) error {
 func (m *replay) refuse(f fixture) error {
 	r := &remote{p: m.p, base: &url.URL{}, model: m.model, info: m.info}
 	c := complaint{message: f.Response.Error.Message, kind: f.Response.Error.Type, code: f.Response.Error.Code}
-	e, _ := r.complained(c, cmp.Or(f.Response.Status, 500), "")
+	e, _ := r.complained(c, cmp.Or(f.Response.Status, 500), credentials{})
 	e.RetryAfter = time.Duration(f.Response.RetryAfter) * time.Second
 	return e
 }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -105,7 +106,7 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := model(t, New(Config{Providers: []Provider{{
-		Name: "svc", Kind: KindReplay, Options: map[string]string{"file": source, "record": file}, Key: func() (string, error) { return key, nil },
+		Name: "svc", Kind: KindReplay, Options: map[string]string{"file": source, "record": file}, Key: func(context.Context) (string, error) { return key, nil },
 	}}}))
 	asked := []string{"plain", "reason", "tools", "limit", "length"}
 	var first []*coretest.Heard

@@ -188,7 +188,7 @@ func TestChatSuite(t *testing.T) {
 
 func openCase(t *testing.T, c coretest.ModelCase) core.Model {
 	var n atomic.Int32 // requests; a new one may overlap the end of one that was given up
-	key := func() (string, error) { return coretest.ModelSecret, nil }
+	key := func(context.Context) (string, error) { return coretest.ModelSecret, nil }
 	return model(t, serve(t, Provider{Key: key, KeyHint: "Set SVC_KEY"}, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		act := cases[c]

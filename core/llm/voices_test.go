@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -133,7 +134,7 @@ func TestSuite(t *testing.T) {
 					t.Skip(why)
 				}
 				var n atomic.Int32
-				key := func() (string, error) { return coretest.ModelSecret, nil }
+				key := func(context.Context) (string, error) { return coretest.ModelSecret, nil }
 				return model(t, serve(t, Provider{Kind: k.kind, Key: key, KeyHint: "Set SVC_KEY"}, func(w http.ResponseWriter, r *http.Request) {
 					body, _ := io.ReadAll(r.Body)
 					say := c

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	keyProgramTime = 30 * time.Second // a person may have to lay a finger on something
+	keyProgramText = 64 << 10         // bytes that are taken of what it prints
+	keyKept        = 5 * time.Minute  // some programs ask their user each time
+)
+
+// keyPrograms runs the programs that the user's configuration takes keys from, and
+// keeps what they print for a while: a key is looked up at each request.
+type keyPrograms struct {
+	mu   sync.Mutex // guards the fields below
+	runs map[string]*keyRun
+}
+
+// keyRun is a program's run. Its other fields are there once done is closed.
+type keyRun struct {
+	done chan struct{}
+	text string
+	err  error
+	at   time.Time
+}
+
+func newKeyPrograms() *keyPrograms { return &keyPrograms{runs: map[string]*keyRun{}} }
+
+// run is a configs.Run. Of several callers one runs the program and the others wait;
+// what failed is not kept.
+func (k *keyPrograms) run(ctx context.Context, dir string, args []string) (string, error) {
+	name := dir + "\x00" + strings.Join(args, "\x00")
+	for {
+		k.mu.Lock()
+		r := k.runs[name]
+		if r == nil || r.stale() {
+			r = &keyRun{done: make(chan struct{})}
+			k.runs[name] = r
+			k.mu.Unlock()
+			r.text, r.err = runForKey(ctx, dir, args)
+			r.at = time.Now()
+			close(r.done)
+			return r.text, r.err
+		}
+		k.mu.Unlock()
+		select {
+		case <-r.done:
+			if r.err == nil {
+				return r.text, nil
+			}
+			// Its caller may have left; the next run is this one's own.
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// stale reports whether the run is over and not worth anything any more.
+func (r *keyRun) stale() bool {
+	select {
+	case <-r.done:
+		return r.err != nil || time.Since(r.at) > keyKept
+	default:
+		return false
+	}
+}
+
+// runForKey runs a program without a shell and without input, and returns what it
+// prints. What it says on its error output may hold anything, so nobody is shown it.
+func runForKey(ctx context.Context, dir string, args []string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, keyProgramTime, errKeyTime)
+	defer cancel()
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		return "", errors.New("there is no such program, or it cannot be run")
+	}
+	cmd := exec.CommandContext(ctx, path, args[1:]...)
+	out := &keyText{cancel: cancel}
+	cmd.Dir, cmd.Stdout, cmd.WaitDelay = dir, out, time.Second
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case out.much:
+		return "", fmt.Errorf("the program printed more than %d KiB", keyProgramText>>10)
+	case errors.Is(context.Cause(ctx), errKeyTime):
+		return "", errKeyTime
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.As(err, &exit):
+		return "", fmt.Errorf("the program failed (%s); run it in a terminal to see why", exit.ProcessState)
+	case err != nil:
+		return "", errors.New("the program could not be run")
+	}
+	return out.text.String(), nil
+}
+
+var errKeyTime = fmt.Errorf("the program did not end within %v", keyProgramTime)
+
+// keyText takes what a program prints, and ends one that prints too much.
+type keyText struct {
+	text   bytes.Buffer // not embedded: its ReadFrom would take any amount
+	cancel context.CancelFunc
+	much   bool
+}
+
+// Write implements io.Writer.
+func (t *keyText) Write(p []byte) (int, error) {
+	if t.text.Len()+len(p) > keyProgramText {
+		t.much = true
+		t.cancel()
+		return 0, errors.New("too much was printed")
+	}
+	return t.text.Write(p)
+}
