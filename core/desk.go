@@ -53,7 +53,7 @@ func (s *Session) prepare(ctx context.Context, t *Turn) (Conversation, error) {
 func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 	d := &s.desk
 	servers := host{s}.Servers()
-	if d.tools != nil && sameBoxes(d.tools.profile.Toolboxes, prof.Toolboxes) {
+	if d.tools != nil && (d.tools.profile == prof || sameBoxes(d.tools.profile.Toolboxes, prof.Toolboxes)) {
 		d.tools.profile = prof // its policy; what runs behind the session goes on
 		if !slices.EqualFunc(d.tools.servers, servers, ServerSpec.equal) {
 			d.tools.servers = servers
