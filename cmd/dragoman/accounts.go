@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -99,7 +100,7 @@ func (a accounts) Login(ctx context.Context, provider, method string, fields map
 	if changed {
 		a.changed(provider)
 	}
-	return core.LoginStep{Message: a.done(acc)}, nil
+	return core.LoginStep{Message: "The key of " + acc.Label + " is kept." + a.wins(acc)}, nil
 }
 
 // begin says what is asked for, and where it is kept.
@@ -108,20 +109,20 @@ func (a accounts) begin(acc core.Account) string {
 	if k, ok := knownProvider(acc.Provider); ok && k.Page != "" {
 		s += " Keys are made at " + k.Page + " ."
 	}
-	return s + " It is kept in " + a.p.logins.path + ", which only you can read."
+	s += " It is kept in " + a.p.logins.path + ", which only you can read."
+	return s + a.wins(acc)
 }
 
-// done says what holds now.
-func (a accounts) done(was core.Account) string {
-	s := "The key of " + was.Label + " is kept."
-	switch configs.KeySource(was.Source) {
+// wins says which key wins over one that is given.
+func (a accounts) wins(acc core.Account) string {
+	switch configs.KeySource(acc.Source) {
 	case configs.KeyConfigured:
-		s += " It is not used: the configuration names another one, which wins over it."
+		return " The configuration names another key, which wins over it."
 	case configs.KeyInEnv:
-		s += " It is not used: " + was.EnvVar + " is set, which wins over it."
+		return " " + acc.EnvVar + " is set, which wins over it."
 	case configs.KeyGiven, "":
 	}
-	return s
+	return ""
 }
 
 // Logout implements core.Accounts.
@@ -133,16 +134,36 @@ func (a accounts) Logout(_ context.Context, provider string) error {
 	return err
 }
 
-// changed tells whoever shows providers and models.
+// changed tells whoever shows providers and models. The file of keys is one of
+// those that a profile comes from, so a new one is made, and that tells of both.
 func (a accounts) changed(provider string) {
-	_, err := a.p.load() // it posts the models
-	if a.p.board == nil {
-		return
+	if _, err := a.p.load(); err != nil { // there is no profile, because the configuration is wrong
+		a.p.postAccounts([]core.Account{a.of(a.p.config(), provider)})
 	}
-	acc := a.of(a.p.config(), provider)
-	a.p.board.Put(core.Topic{Kind: "account", Name: provider}, core.AccountsItem{Account: acc})
-	var wrong *configs.Error
-	if err != nil && !errors.As(err, &wrong) {
-		a.p.logs.logger.Warn("a key was kept or forgotten, and the models could not be listed anew")
+}
+
+// postAccounts tells of accounts.
+func (p *profiles) postAccounts(list []core.Account) {
+	for _, acc := range list {
+		p.board.Put(core.Topic{Kind: "account", Name: acc.Provider}, core.AccountsItem{Account: acc})
 	}
+}
+
+// newAccounts lists the accounts that differ from what was listed before; at the
+// first time none.
+func (p *profiles) newAccounts() (changed []core.Account) {
+	now := map[string]core.Account{}
+	for _, acc := range (accounts{p}).List(context.Background()) {
+		now[acc.Provider] = acc
+	}
+	p.mu.Lock()
+	was := p.listed
+	p.listed = now
+	p.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if was != nil && !reflect.DeepEqual(was[name], now[name]) {
+			changed = append(changed, now[name])
+		}
+	}
+	return changed
 }

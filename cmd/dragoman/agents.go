@@ -22,6 +22,9 @@ const (
 	generalAgent  = "general"
 )
 
+// defaultAgent is what some editors call the first agent.
+const defaultAgent = "agent"
+
 // spawnTool is the name of the tool that hands a task to another agent.
 const spawnTool = "spawn_agent"
 
@@ -101,13 +104,14 @@ func newRoles(c *configs.Config, env configs.Env) ([]role, error) {
 // cannot choose who else is sent its text.
 func fileRoles(have []role, files []guide.Agent, known func(model string) bool) (roles []role, warnings []string) {
 	for _, f := range files {
-		if slices.ContainsFunc(have, func(r role) bool { return r.name == f.Name }) {
+		taken := func(r role) bool { return strings.EqualFold(r.name, f.Name) }
+		if f.Name == defaultAgent || slices.ContainsFunc(have, taken) {
 			warnings = append(warnings, f.File+": was left out: the agent "+f.Name+" is there already")
 			continue
 		}
 		r := role{name: f.Name, file: f.File, description: f.Description}
 		if f.Inherit != "" {
-			i := slices.IndexFunc(have, func(r role) bool { return r.name == strings.ToLower(f.Inherit) })
+			i := slices.IndexFunc(have, func(r role) bool { return strings.EqualFold(r.name, f.Inherit) })
 			if i < 0 {
 				warnings = append(warnings, f.File+": there is no agent "+oneLine(f.Inherit, 60)+" to inherit from")
 			} else {

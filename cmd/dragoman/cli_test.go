@@ -32,6 +32,12 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"sessions show", 2, "", "accepts 1 arg(s)"},
 		{"sessions show nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
 		{"sessions rm nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
+		{"login groq", 1, "", "log in to groq: the key is empty"},
+		{"login grok", 1, "", `there is no provider "grok"; did you mean "groq"?`},
+		{"login ollama", 1, "", "needs no key"},
+		{"login a b", 2, "", "accepts at most 1 arg(s)"},
+		{"logout", 2, "", "accepts 1 arg(s)"},
+		{"logout groq", 0, "No key of groq is kept.\n", ""},
 		{"acp --log-level loud", 1, "", `log level "loud": want debug, info, warn or error`},
 		{"acp --log-file .", 1, "", "open the log file"},
 		{"mcp --root no-such-folder", 1, "", "no-such-folder"},
@@ -54,7 +60,7 @@ func holds(have, want string) bool {
 // Looking at help, versions and paths must not leave anything behind.
 func TestLookingMakesNothing(t *testing.T) {
 	p := newPlace(t)
-	for _, args := range []string{"--help", "version", "doctor", "sessions list", "config path", "config show", "eca", "acp", "mcp", "chat"} {
+	for _, args := range []string{"--help", "version", "doctor", "sessions list", "config path", "config show", "login", "logout groq", "eca", "acp", "mcp", "chat"} {
 		p.run(t, "", strings.Fields(args)...)
 	}
 	if entries, err := os.ReadDir(p.home); err != nil || len(entries) > 0 {

@@ -53,6 +53,7 @@ type profiles struct {
 	tried  bool
 	fault  string // why the newest configuration is not in use; "": it is
 	places map[string]*placed
+	listed map[string]core.Account // as they were told; nil: nobody was told yet
 }
 
 // profile is a core.Profile and what stands behind it.
@@ -262,6 +263,7 @@ func (p *profiles) took(made *profile, first, again bool) {
 	if first {
 		p.board.Put(core.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
 	}
+	p.postAccounts(p.newAccounts())
 	if again {
 		p.post(made)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"dragoman/configs"
 	"dragoman/core"
@@ -97,7 +98,7 @@ func (p rights) handsOver(from role, args json.RawMessage) string {
 		return fmt.Sprintf("the agent %s changes nothing, also not through others: it can hand tasks only to agents that look, such as %s", from.name, explorerAgent)
 	case from.foreign && !to.foreign && !to.looks:
 		return fmt.Sprintf("the agent %s comes from the workspace: it can hand tasks only to agents that look, such as %s, or that come from there as well", from.name, explorerAgent)
-	case len(to.spawners) > 0 && !slices.Contains(to.spawners, from.name):
+	case len(to.spawners) > 0 && !slices.ContainsFunc(to.spawners, func(s string) bool { return strings.EqualFold(s, from.name) }):
 		return "the agent " + to.name + " takes no tasks from " + from.name
 	}
 	return ""

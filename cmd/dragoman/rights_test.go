@@ -53,6 +53,7 @@ func agentsRoom(t *testing.T) (*room, *profile) {
 		".dragoman/agents/peeker.md":   fmt.Sprintf(manyAgents, "looks", "inherit: plan"),
 		".dragoman/agents/code.md":     fmt.Sprintf(manyAgents, "takes over", ""),
 		".dragoman/agents/explorer.md": fmt.Sprintf(manyAgents, "takes over", ""),
+		".dragoman/agents/agent.md":    fmt.Sprintf(manyAgents, "takes over", ""),
 		".dragoman/agents/reviewer.md": fmt.Sprintf(manyAgents, "takes over", ""),
 		".eca/agents/narrow.md":        fmt.Sprintf(manyAgents, "narrow", "tools:\n  byDefault: deny\n  allow: [Read, eca__grep]\nmodel: groq/else\nmaxSteps: 3"),
 	})

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"dragoman/core"
+)
+
+func loginsIn(dir string) *logins {
+	return &logins{path: filepath.Join(dir, "data", loginFile), writing: make(chan struct{}, 1)}
+}
+
+// What one process is given, another one sees; what is written is whole and its
+// owner's alone.
+func TestLoginsAreShared(t *testing.T) {
+	dir := t.TempDir()
+	one, two := loginsIn(dir), loginsIn(dir)
+	if got := two.key("groq"); got != "" {
+		t.Errorf("at first: %q", got)
+	}
+	if changed, err := one.set("groq", "a"); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	if changed, err := one.set("groq", "a"); changed || err != nil {
+		t.Errorf("the same again: %v, %v", changed, err)
+	}
+	if one.key("groq") != "a" || two.key("groq") != "a" {
+		t.Errorf("%q, %q", one.key("groq"), two.key("groq"))
+	}
+	if _, err := two.set("openai", "b"); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(one.names(), " "); got != "groq openai" {
+		t.Errorf("names: %s", got)
+	}
+	if changed, err := one.set("groq", ""); !changed || err != nil || two.key("groq") != "" || two.key("openai") != "b" {
+		t.Errorf("forgotten: %v, %v, %q", changed, err, two.key("groq"))
+	}
+	info, err := os.Stat(one.path)
+	if err != nil || info.Mode().Perm()&0o077 != 0 || one.shared() {
+		t.Errorf("%v, %v", info, err)
+	}
+	left, err := os.ReadDir(filepath.Dir(one.path))
+	if err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	var none *logins
+	if none.key("groq") != "" {
+		t.Error("none has a key")
+	}
+}
+
+// A file that cannot be understood is left as it is, and its text is not told.
+func TestLoginsThatCannotBeRead(t *testing.T) {
+	for _, text := range []string{`{"version":1,"providers":{"groq":"sk-hunter2"}}`, "sk-hunter2", `{"version":9,"providers":{"groq":{"key":"sk-hunter2"}}}`, "[]"} {
+		l := loginsIn(t.TempDir())
+		if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(l.path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := l.all()
+		if err == nil || strings.Contains(err.Error(), "hunter") || !strings.Contains(err.Error(), "mend the file or remove it") {
+			t.Errorf("%s: %v", text, err)
+		}
+		if _, err := l.set("openai", "b"); err == nil || strings.Contains(err.Error(), "hunter") {
+			t.Errorf("%s: it was written over: %v", text, err)
+		}
+		if now, err := os.ReadFile(l.path); err != nil || string(now) != text {
+			t.Errorf("%s became %s, %v", text, now, err)
+		}
+	}
+	if _, err := (&logins{writing: make(chan struct{}, 1)}).set("groq", "k"); err == nil {
+		t.Error("kept nowhere")
+	}
+}
+
+func TestLoginsAtOnce(t *testing.T) {
+	l := loginsIn(t.TempDir())
+	var all sync.WaitGroup
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		all.Go(func() {
+			if _, err := l.set(name, "k"+name); err != nil {
+				t.Error(err)
+			}
+			_ = l.key(name)
+		})
+	}
+	all.Wait()
+	if got := len(l.names()); got != 6 {
+		t.Errorf("%d keys are left of 6", got)
+	}
+}
+
+func TestKeysAreChecked(t *testing.T) {
+	for key, ok := range map[string]bool{
+		"sk-1": true, "AIza_x-y.z": true, "": false, "a b": false, "a\nb": false, "schlüssel": false, "a\x00": false, strings.Repeat("k", maxKey): true, strings.Repeat("k", maxKey+1): false,
+	} {
+		if err := checkKey(key); (err == nil) != ok || err != nil && len(key) > 3 && strings.Contains(err.Error(), key) {
+			t.Errorf("%.20q: %v", key, err)
+		}
+	}
+}
+
+func TestAccountsAreListed(t *testing.T) {
+	p := profilesOf(t, map[string]string{"OPENAI_API_KEY": "k"})
+	p.app.flags.config = filepath.Join(t.TempDir(), "c.yaml")
+	(&place{}).write(t, p.app.flags.config, "providers: {mine: {base_url: \"http://localhost:1/v1\"}, groq: {api_key: \"${env:NOWHERE}\"}, mistral: {api_key: x}}\nmodel: mine/x\n")
+	if _, err := p.logins.set("gemini", "k"); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]core.Account{}
+	for _, a := range (accounts{p}).List(t.Context()) {
+		got[a.Provider] = a
+	}
+	for name, want := range map[string]core.Account{
+		"openai":    {Provider: "openai", Label: "OpenAI", Configured: true, Source: "env", EnvVar: "OPENAI_API_KEY"},
+		"mine":      {Provider: "mine", Label: "mine", Configured: true},
+		"groq":      {Provider: "groq", Label: "Groq", Source: "config", EnvVar: "GROQ_API_KEY"},
+		"mistral":   {Provider: "mistral", Label: "Mistral", Configured: true, Source: "config", EnvVar: "MISTRAL_API_KEY"},
+		"gemini":    {Provider: "gemini", Label: "Google Gemini", Configured: true, Source: "login", EnvVar: "GEMINI_API_KEY"},
+		"anthropic": {Provider: "anthropic", Label: "Anthropic", EnvVar: "ANTHROPIC_API_KEY"},
+		"ollama":    {Provider: "ollama", Label: "Ollama", Configured: true, Local: true},
+	} {
+		a := got[name]
+		if methods := len(a.Methods); (methods == 0) != want.Local {
+			t.Errorf("%s has %d methods", name, methods)
+		}
+		a.Methods = nil
+		if have, _ := json.Marshal(a); string(have) != string(mustJSON(t, want)) {
+			t.Errorf("%s: %s, want %+v", name, have, want)
+		}
+	}
+	step, err := (accounts{p}).Login(t.Context(), "openai", "", nil)
+	if err != nil || len(step.Fields) != 1 || !step.Fields[0].Secret || !strings.Contains(step.Message, "OPENAI_API_KEY is set, which wins over it") {
+		t.Errorf("%+v, %v", step, err)
+	}
+	if _, err := (accounts{p}).Login(t.Context(), "openai", "oauth", nil); err == nil || !strings.Contains(err.Error(), `no method "oauth"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
