@@ -78,10 +78,19 @@ func (h *host) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, next mc
 	if !ok {
 		text = fmt.Sprintf("Call the tool %s with this prompt and pass on what it answers:\n\n%s", toolPrompt, commandLine(cmd, req.Params.Arguments))
 	}
-	return &mcp.GetPromptResult{
-		Description: cmd.Description,
-		Messages:    []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}},
-	}, nil
+	res := &promptResult{Description: cmd.Description, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}
+	if req.ProtocolVersion() >= modernVersion {
+		res.ResultType = "complete"
+	}
+	return res, nil
+}
+
+// promptResult is GetPromptResult, whose resultType the SDK sets for prompts that are registered with it alone.
+type promptResult struct {
+	mcp.ResultBase
+	Description string               `json:"description,omitempty"`
+	Messages    []*mcp.PromptMessage `json:"messages"`
+	ResultType  string               `json:"resultType,omitempty"`
 }
 
 // commandLine is a command as a user types it.
