@@ -191,7 +191,7 @@ func TestACPLargePrompt(t *testing.T) {
 	p := newPlace(t)
 	c := p.acpClient(t, object{}, true)
 	id := c.session()
-	text := "No instruction: " + strings.Repeat("é\"\n😀 x", 11<<20/12)
+	text := "No instruction: " + strings.Repeat("twelve bytes", 11<<20/12) + " é\"\n😀"
 	if end := c.prompt(id, text); end != "end_turn" {
 		t.Errorf("stop reason %q", end)
 	}

@@ -30,7 +30,7 @@ type settler = func(core.Ask, json.RawMessage, error)
 func (f *feed) question(a core.Ask) (method string, params any, settle settler) {
 	switch {
 	case a.Secret: // a form must not ask for one
-	case bool(f.sess.srv.told().caps.Elicitation.Form):
+	case bool(f.sess.srv.who().caps.Elicitation.Form):
 		return "elicitation/create", Elicitation(f.view, a), f.sess.answerForm
 	case len(a.Options) > 0:
 		return "session/request_permission", Choice(f.view, a), f.sess.answerChoice

@@ -71,6 +71,6 @@ var anybody = core.Client{Name: "an ACP client", Asks: true, Questions: true}
 
 // authenticate succeeds at once: there is nobody to log in to.
 func (s *Server) authenticate(call *wire.Call, _ struct{}) error {
-	call.Reply(s.told().empty(), nil)
+	call.Reply(s.who().empty(), nil)
 	return nil
 }

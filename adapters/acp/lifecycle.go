@@ -40,7 +40,7 @@ func (s *Server) opened(ctx context.Context, p acp.SessionRequest) (roots []stri
 	if err != nil {
 		return nil, nil, err
 	}
-	return roots, NewOffer(prof, bool(s.told().caps.Session.ConfigOptions.Boolean)), nil
+	return roots, NewOffer(prof, bool(s.who().caps.Session.ConfigOptions.Boolean)), nil
 }
 
 // loadSession is session/load: the whole replay goes before the answer.
@@ -62,7 +62,7 @@ func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionReque
 	if err != nil {
 		return err
 	}
-	early := s.told().early
+	early := s.who().early
 	e := entrance{after: sess.Head(), replay: replay, servers: p.MCPServers, offer: offer, answer: func(r acp.SessionResponse) {
 		if r.SessionID = ""; early && replay {
 			call.Reply(nil, nil)

@@ -191,8 +191,8 @@ func (s *Server) hasLeft() bool {
 	return s.left
 }
 
-// told is what the client has said of itself.
-func (s *Server) told() peer {
+// who is what the client has said of itself.
+func (s *Server) who() peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peer

@@ -166,8 +166,8 @@ func (s *Server) view(sess *session, is peer, e entrance) *View {
 	v.Cwd = sess.att.Session().Meta().Cwd
 	v.Offer = e.offer
 	v.Shows = Shows{
-		Notices: bool(is.caps.Session.Notices), Compaction: bool(is.caps.Session.Compaction), Output: bool(is.caps.Meta.TerminalOutput),
-		Terminals: s.terminals,
+		Notices: bool(is.caps.Session.Notices), Compaction: bool(is.caps.Session.Compaction), Terminals: s.terminals,
+		Output: bool(is.caps.Meta.TerminalOutput && !is.caps.Terminal), // else commands run in terminals of its own
 	}
 	return v
 }

@@ -106,7 +106,7 @@ func (s *Server) thread(ctx context.Context, id core.SessionID) (*thread, error)
 func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
 	id := sess.Meta().ID
 	t := &thread{srv: s, id: id, prompts: &pump.Prompts{}}
-	t.att = sess.Attach(core.Client{Name: s.told().client.Name, Editor: &threadEditor{conn: s.conn, thread: id}})
+	t.att = sess.Attach(core.Client{Name: s.who().client.Name, Editor: &threadEditor{conn: s.conn, thread: id}})
 	t.feed = &threadFeed{thread: t, prefix: t.prompts.Prefix(), gone: ctx.Done()}
 	s.mu.Lock()
 	left := s.left
