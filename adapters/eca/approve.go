@@ -40,7 +40,11 @@ func (s *Server) decide(ctx context.Context, p eca.ApproveParams, d core.Decisio
 			return
 		}
 		for _, ask := range att.Pending() {
-			if ask.Kind != core.AskApproval || string(ask.Call) != p.ToolCallID {
+			id := string(ask.Call)
+			if c.child {
+				id = within(c.id, id)
+			}
+			if ask.Kind != core.AskApproval || id != p.ToolCallID {
 				continue
 			}
 			if err := att.Decide(ctx, ask.ID, d, ""); err != nil && !errors.Is(err, core.ErrNotAsked) {

@@ -28,6 +28,9 @@ const (
 // encode appends what a record becomes for the client, each message ended by a
 // line feed. It looks at the view and the record and at nothing else.
 func encode(dst []byte, v *View, r core.Record) []byte {
+	if v.parent != "" {
+		r.Event = v.renamed(r.Event)
+	}
 	switch e := r.Event.(type) {
 	case core.TextDelta:
 		for part := range parts(e.Text) {

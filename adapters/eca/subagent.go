@@ -36,6 +36,49 @@ func (v *View) under(parent core.SessionID) {
 	v.heads()
 }
 
+// within is the id of a call or a thought as clients know it. They keep those of all
+// that a chat shows in one place, and each session counts its own from the beginning.
+func within(chat core.SessionID, id string) string {
+	return strings.TrimPrefix(string(chat), subagents) + "/" + id
+}
+
+// renamed is an event of a child with the ids that clients know.
+func (v *View) renamed(ev core.Event) core.Event {
+	chat := core.SessionID(v.chat)
+	switch e := ev.(type) {
+	case core.CallChanged:
+		e.Call.ID = core.CallID(within(chat, string(e.Call.ID)))
+		return e
+	case core.CallArgs:
+		e.Call = core.CallID(within(chat, string(e.Call)))
+		return e
+	case core.Asked:
+		if e.Ask.Call != "" {
+			e.Ask.Call = core.CallID(within(chat, string(e.Ask.Call)))
+		}
+		return e
+	case core.ThoughtStarted:
+		e.Thought = core.ThoughtID(within(chat, string(e.Thought)))
+		return e
+	case core.ThoughtDelta:
+		e.Thought = core.ThoughtID(within(chat, string(e.Thought)))
+		return e
+	case core.ThoughtEnded:
+		e.Thought = core.ThoughtID(within(chat, string(e.Thought)))
+		return e
+	case core.TurnStarted:
+		e.Message = "" // nobody can go back to it
+		return e
+	case core.Steered:
+		e.Message = ""
+		return e
+	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.TextDelta, core.CallOutput, core.Answered, core.PlanChanged,
+		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Flagged, core.Truncated, core.TurnEnded,
+		core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
+	}
+	return ev
+}
+
 // subagent is the details of a call that hands a task over; nil: it does not.
 func (v *View) subagent(now core.Call) *eca.Subagent {
 	if v.dialect.early() || now.Child == "" && (now.Server != core.Native || now.Tool != spawnTool) {

@@ -41,6 +41,7 @@ func TestChildsContents(t *testing.T) {
 	var lines []byte
 	for _, ev := range []core.Event{
 		core.TurnStarted{Turn: "t", Message: "m", Prompt: []core.Block{core.Text{Text: "go"}}}, core.Phase{Turn: "t", Kind: core.PhaseGenerating},
+		core.ThoughtStarted{Thought: "h1"}, core.CallChanged{Call: core.Call{ID: "c1", Server: core.Native, Tool: "x", State: core.Proposed}}, core.CallArgs{Call: "c1", Text: "{"},
 		core.TitleChanged{Title: "x"}, core.SettingsChanged{Settings: core.Settings{Model: "a/b"}}, core.TextDelta{Message: "m2", Text: "hi"},
 		core.PlanChanged{Entries: []core.PlanEntry{{Text: "x"}}}, core.Flagged{Message: "m", Text: "y"}, core.TurnEnded{Turn: "t", Stop: core.StopEnd}, core.Truncated{},
 	} {
@@ -51,7 +52,11 @@ func TestChildsContents(t *testing.T) {
 			t.Errorf("got %s", line)
 		}
 	}
-	if n := strings.Count(string(lines), "\n"); n != 2 {
-		t.Errorf("%d messages, want the user's text and the agent's:\n%s", n, lines)
+	if n := strings.Count(string(lines), "\n"); n != 5+1 {
+		t.Errorf("%d messages, want the user's text, the agent's, the thought's beginning and its end, and two of a call:\n%s", n, lines)
+	}
+	// Clients keep the calls and thoughts of all that a chat shows by their ids.
+	if got := string(lines); strings.Count(got, `"id":"s2/h1"`) != 2 || strings.Count(got, `"id":"s2/c1"`) != 2 || strings.Contains(got, "contentId") {
+		t.Errorf("got %s", got)
 	}
 }

@@ -156,8 +156,9 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 	failed := func(text string) {
 		s.reply(ctx, call, eca.RewriteResult{Error: &eca.Fault{Type: eca.MessageWarning, Message: text}}, nil)
 	}
-	if raw := bytes.TrimSpace(s.peerNow().caps.Rewrite); len(raw) == 0 || string(raw) == "false" || string(raw) == "null" {
-		failed("The client has not said that it can show a rewrite.")
+	// The Emacs client rewrites without having said that it can.
+	if peer := s.peerNow(); peer.dialect.early() || string(bytes.TrimSpace(peer.caps.Rewrite)) == "false" {
+		failed("The client has said that it cannot show a rewrite.")
 		return nil
 	}
 	if len(p.Text)+len(p.Prompt) > maxWritten {
