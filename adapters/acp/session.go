@@ -105,59 +105,65 @@ type entrance struct {
 
 // add attaches this connection to a session and begins to serve it.
 func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
-	s.mu.Lock()
-	is := s.peer
-	s.mu.Unlock()
-	sess := &session{
+	sess, old := s.enter(cs, e)
+	if sess == nil {
+		return // the client has left
+	}
+	state := sess.att.State().Settings
+	first := func() { e.answer(e.offer.response(sess.id, state)) }
+	if sess == old { // resumed again: there is nothing to do
+		s.pump.Do(first)
+		return
+	}
+	if old != nil {
+		s.pump.Remove(old.feed)
+		s.pump.Do(old.feed.retire)
+	}
+	f := sess.feed
+	if e.replay {
+		first = func() { f.when(e.head, func() { e.answer(f.view.Offer.response(sess.id, f.view.Settings)) }) }
+	} else {
+		f.view.Settings = state
+	}
+	s.pump.Add(sess.att, e.after, f, first)
+	s.pump.Do(func() { sess.tellAtStart(ctx) })
+}
+
+// enter gives a session its place on the connection, and returns what stood there.
+// What runs in one that is loaded again goes on, and the client sees all of it anew;
+// one that is resumed again stays as it is.
+func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
+	is := s.who()
+	sess = &session{
 		srv: s, id: cs.Meta().ID, att: cs.Attach(is.client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{},
 		offer: &atomic.Pointer[Offer]{}, servers: e.servers,
 	}
 	spare := sess.att // the attachment that is not needed
 	s.mu.Lock()
-	if s.left {
-		s.mu.Unlock()
-		spare.Close()
-		return
-	}
-	old := s.sessions[sess.id]
-	again := old != nil && !e.replay && old.att.Session() == cs
-	if old != nil { // loaded again: what runs goes on, the client sees everything anew
+	old = s.sessions[sess.id]
+	switch {
+	case s.left:
+		sess = nil
+	case old == nil:
+		spare = nil
+	case old.att.Session() != cs: // it could not be stored, or was closed
+		spare = old.att
 		sess.queue, sess.prompts, sess.offer = old.queue, old.prompts, old.offer
-		if old.att.Session() == cs {
-			sess.att = old.att
-		} else { // the old one could not be stored, or was closed
-			spare = old.att
-		}
+	case !e.replay:
+		sess = old
+	default:
+		sess.att, sess.queue, sess.prompts, sess.offer = old.att, old.queue, old.prompts, old.offer
 	}
-	sess.offer.Store(e.offer)
-	sess.feed = &feed{sess: sess, view: s.view(sess, is, e), asked: map[core.AskID]*wire.Asked{}}
-	if !again {
+	if sess != nil && sess != old {
+		sess.offer.Store(e.offer)
+		sess.feed = &feed{sess: sess, view: s.view(sess, is, e), asked: map[core.AskID]*wire.Asked{}}
 		s.sessions[sess.id] = sess
 	}
 	s.mu.Unlock()
-	if old != nil {
+	if spare != nil {
 		spare.Close()
 	}
-	state := sess.att.State().Settings
-	switch {
-	case again: // resumed again: there is nothing to do
-		s.pump.Do(func() { e.answer(e.offer.response(sess.id, state)) })
-		return
-	case old != nil:
-		s.pump.Remove(old.feed)
-		s.pump.Do(old.feed.retire)
-	}
-	first := func() { e.answer(e.offer.response(sess.id, state)) }
-	if e.replay {
-		first = func() {
-			f := sess.feed
-			f.when(e.head, func() { e.answer(f.view.Offer.response(sess.id, f.view.Settings)) })
-		}
-	} else {
-		sess.feed.view.Settings = state
-	}
-	s.pump.Add(sess.att, e.after, sess.feed, first)
-	s.pump.Do(func() { sess.tellAtStart(ctx) })
+	return sess, old
 }
 
 // view is what the encoder knows of a session that comes onto the connection.
