@@ -34,6 +34,10 @@ type Provider struct {
 	BaseURL URL               `yaml:"base_url" aka:"url,endpoint,api_base" doc:"Address that /chat/completions is appended to, for example http://localhost:8080/v1. Needed for a name that is not known."`
 	APIKey  Secret            `yaml:"api_key" aka:"key,token" doc:"The key, best as a reference: ${env:NAME} takes it from an environment variable, ${file:PATH} from a file, ${cmd:PROGRAM ARGUMENTS} from the first line that a program prints, such as ${cmd:pass show openrouter}; it is run when a model is asked, without a shell, for at most 30 seconds. Left out: the variable of the known provider. Written out here, keep this file readable by you alone (chmod 600)."`
 	Headers map[string]Secret `yaml:"headers" names:"header" doc:"HTTP headers sent with every request, by name."`
+
+	MaxConcurrent     int `yaml:"max_concurrent" aka:"concurrency,max_parallel" min:"0" max:"10000" doc:"How many requests to this provider may be on their way at once; further ones wait, which can be seen and cancelled. 0: any number."`
+	RequestsPerMinute int `yaml:"requests_per_minute" aka:"rpm,rate_limit" min:"0" max:"100000" doc:"How many requests to this provider may be sent within a minute; further ones wait. 0: any number. What the provider itself says of its limits is heeded in any case."`
+
 	Options map[string]Secret `yaml:"options" names:"option" doc:"What some kinds want besides: account_id (langchain/cloudflare), secret_key (langchain/ernie), inference_provider (langchain/huggingface), file (replay: the file to play). With record, a file, each answer of the provider is written down there as replay plays it, without keys."`
 }
 

@@ -88,6 +88,7 @@ func newProvider(c *configs.Config, env configs.Env, given configs.Logins, run c
 	return llm.Provider{
 		Name: name, Kind: p.Kind, BaseURL: address, Headers: headers, Options: options, KeyHint: keyHint(c, env, given, name, keyFile),
 		Key: func(ctx context.Context) (string, error) { return c.Key(ctx, name, env, given, run) }, LateHeaders: lateHeaders,
+		Concurrent: p.MaxConcurrent, PerMinute: p.RequestsPerMinute,
 	}, nil
 }
 

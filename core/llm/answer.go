@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"dragoman/core"
@@ -77,6 +78,14 @@ func (a *answer) emit(d core.Delta) bool {
 	a.gone = !a.yield(d, nil)
 	return !a.gone
 }
+
+// waits yields that a request waits to be sent; it reports whether to go on.
+func (a *answer) waits(d time.Duration) bool {
+	return a.emit(core.Delta{Kind: core.DeltaRetry, After: d})
+}
+
+// errLeft: the consumer has left while a request was waiting.
+var errLeft = errors.New("nobody listens any more")
 
 // say yields a piece of a part that its service numbers itself.
 func (a *answer) say(block int, kind core.DeltaKind, s string) {

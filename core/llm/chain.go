@@ -66,8 +66,20 @@ func (m *chain) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delt
 		cred, err := m.p.credentials(ctx)
 		var res *llms.ContentResponse
 		sent := 0
+		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield, stop: core.StopEnd, finish: "stop", whole: true}
+		leave := func() {}
+		if err == nil {
+			leave, err = m.p.gate.enter(ctx, m.model, a.waits)
+		}
+		if a.gone {
+			return
+		}
 		if err == nil {
 			res, sent, err = m.ask(ctx, r, cred.key, seen)
+			leave()
+			if seen.header != nil {
+				m.p.gate.heed(m.model, seen.header, seen.status)
+			}
 		}
 		if ctx.Err() != nil {
 			err = ctx.Err()
@@ -78,7 +90,7 @@ func (m *chain) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delt
 			yield(core.Delta{}, err)
 			return
 		}
-		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield, sent: sent, stop: core.StopEnd, finish: "stop", whole: true}
+		a.sent = sent
 		for _, c := range res.Choices {
 			a.text(c.Content)
 			if c.StopReason == "length" || c.StopReason == "max_tokens" {

@@ -72,7 +72,7 @@ func remoteFor(base, kind string) *remote {
 	if err != nil {
 		panic(err)
 	}
-	return newRemote(&provider{Provider: Provider{Name: "svc", Kind: kind, BaseURL: base, KeyHint: "Set SVC_KEY"}}, u, "m", wireOf(kind))
+	return newRemote(&provider{Provider: Provider{Name: "svc", Kind: kind, BaseURL: base, KeyHint: "Set SVC_KEY"}, gate: newGate(0, 0)}, u, "m", wireOf(kind))
 }
 
 // answered lets a chat model read a body.

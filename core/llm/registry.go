@@ -53,6 +53,11 @@ type Provider struct {
 	// KeyHint tells the user in a sentence where the key comes from: which
 	// variable, which file. It is shown when the service refuses the key.
 	KeyHint string
+	// Concurrent is how many requests may be on their way at once, and PerMinute how
+	// many may be sent within a minute; 0: any number. What has to wait says so with
+	// a DeltaRetry, whose After is 0 where nobody knows how long.
+	Concurrent, PerMinute int
+
 	Options map[string]string // what kinds behind langchaingo want besides, such as account_id
 	Headers map[string]string // sent with each request, instead of ours of that name
 	// LateHeaders returns further ones. It is called when Key is; nil: there are none.
@@ -81,6 +86,7 @@ type Registry struct {
 type provider struct {
 	Provider
 	client func() *http.Client
+	gate   *gate
 
 	// noStreamOptions is set once the service has refused stream_options.
 	noStreamOptions atomic.Bool
@@ -101,7 +107,7 @@ func New(c Config) *Registry {
 	})
 	for _, p := range c.Providers {
 		r.providers = slices.DeleteFunc(r.providers, func(q *provider) bool { return q.Name == p.Name })
-		np := &provider{Provider: p, client: r.client}
+		np := &provider{Provider: p, client: r.client, gate: newGate(p.Concurrent, p.PerMinute)}
 		r.providers = append(r.providers, np)
 	}
 	return r

@@ -101,7 +101,12 @@ func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
 			return m.failure(core.ErrBadRequest, "the request could not be encoded", err)
 		}
 		a.sent = text
+		leave, err := m.p.gate.enter(ctx, m.model, a.waits)
+		if err != nil {
+			return err
+		}
 		again, err := m.try(ctx, cred, body, a)
+		leave()
 		if a.gone || err == nil {
 			return nil
 		}
@@ -142,6 +147,7 @@ func (m *remote) try(ctx context.Context, cred credentials, body []byte, a *answ
 		return m.unreachable(err)
 	}
 	defer resp.Body.Close()
+	m.p.gate.heed(m.model, resp.Header, resp.StatusCode)
 	in := guard(resp.Body, idleTimeout, cancel)
 	if resp.StatusCode/100 != 2 {
 		return m.refused(resp, in, cred)

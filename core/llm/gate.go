@@ -1,0 +1,183 @@
+package llm
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// gate lets requests to a provider through: so many at once, so many a minute, and
+// none of a model before the time that the service has named. Those who wait are let
+// in in the order in which they came.
+type gate struct {
+	slots chan struct{} // holds one token for each request that is on its way; nil: no bound
+	turn  chan struct{} // holds the token of the one who waits for the time
+
+	mu    sync.Mutex           // guards the fields below
+	sent  []time.Time          // within the window, in turns
+	next  int                  // the oldest of sent
+	until map[string]time.Time // by model
+}
+
+const (
+	window  = time.Minute // that PerMinute is about
+	maxHeld = 256         // models whose times are remembered
+)
+
+func newGate(concurrent, perMinute int) *gate {
+	g := &gate{turn: make(chan struct{}, 1), sent: make([]time.Time, max(perMinute, 0)), until: map[string]time.Time{}}
+	if concurrent > 0 {
+		g.slots = make(chan struct{}, concurrent)
+	}
+	return g
+}
+
+// enter waits until a request for a model may be sent. leave is to be called when
+// its answer has ended. Where it has to wait, wait is told first, and for how long
+// at most, as far as that is known (0: it is not); it reports whether to go on.
+func (g *gate) enter(ctx context.Context, model string, wait func(time.Duration) bool) (leave func(), err error) {
+	leave = func() {}
+	if g.slots != nil {
+		select {
+		case g.slots <- struct{}{}:
+		default:
+			if err := g.queue(ctx, g.slots, wait); err != nil {
+				return nil, err
+			}
+		}
+		leave = func() { <-g.slots }
+	}
+	if err := g.pass(ctx, model, wait); err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
+}
+
+// queue waits for room in a channel.
+func (g *gate) queue(ctx context.Context, room chan struct{}, wait func(time.Duration) bool) error {
+	if !wait(0) {
+		return errLeft
+	}
+	select {
+	case room <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pass waits for the time. Only what is let through counts: who gives up while
+// waiting has used nothing.
+func (g *gate) pass(ctx context.Context, model string, wait func(time.Duration) bool) error {
+	for left := g.held(model); left > 0; left = g.held(model) {
+		if err := rest(ctx, left, wait); err != nil {
+			return err
+		}
+	}
+	if g.claim(len(g.turn) > 0) <= 0 {
+		return nil
+	}
+	select {
+	case g.turn <- struct{}{}:
+	default:
+		if err := g.queue(ctx, g.turn, wait); err != nil {
+			return err
+		}
+	}
+	defer func() { <-g.turn }()
+	for left := g.claim(false); left > 0; left = g.claim(false) {
+		if err := rest(ctx, left, wait); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rest waits for a time that is known.
+func rest(ctx context.Context, d time.Duration, wait func(time.Duration) bool) error {
+	if !wait(d) {
+		return errLeft
+	}
+	return sleep(ctx, d)
+}
+
+// held is how long the service takes nothing for a model.
+func (g *gate) held(model string) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	left := time.Until(g.until[model])
+	if left <= 0 {
+		delete(g.until, model)
+	}
+	return left
+}
+
+// claim takes a place in the window, unless there is none; then it returns how long
+// to wait. others says that somebody waits already.
+func (g *gate) claim(others bool) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.sent) == 0 {
+		return 0
+	}
+	now := time.Now()
+	if oldest := g.sent[g.next]; !oldest.IsZero() && oldest.Add(window).After(now) {
+		return oldest.Add(window).Sub(now)
+	}
+	if others {
+		return 1 // behind them
+	}
+	g.sent[g.next] = now
+	g.next = (g.next + 1) % len(g.sent)
+	return 0
+}
+
+// heed takes what a service's answer says of its limits: when it has nothing left
+// for a model, the next request waits until there is something again. A time that is
+// too long to wait for is left to the service, which will say what is the matter.
+func (g *gate) heed(model string, h http.Header, status int) {
+	d := usedUp(h)
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == statusOverloaded {
+		d = max(d, retryAfter(h, status))
+	}
+	if d <= 0 || d > maxWait {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	if len(g.until) >= maxHeld {
+		for m, at := range g.until {
+			if at.Before(now) {
+				delete(g.until, m)
+			}
+		}
+	}
+	if at := now.Add(d); len(g.until) < maxHeld && at.After(g.until[model]) {
+		g.until[model] = at
+	}
+}
+
+// statusOverloaded is Anthropic's own.
+const statusOverloaded = 529
+
+// usedUp reads from an answer's headers in how long there is something left again;
+// 0: something is left, or nothing is said.
+func usedUp(h http.Header) time.Duration {
+	var d time.Duration
+	for _, what := range []string{"-Requests", "-Tokens", ""} {
+		if h.Get("X-Ratelimit-Remaining"+what) == "0" {
+			d = max(d, resetTime(h.Get("X-Ratelimit-Reset"+what)))
+		}
+	}
+	for _, what := range []string{"Requests", "Tokens", "Input-Tokens", "Output-Tokens"} {
+		if h.Get("Anthropic-Ratelimit-"+what+"-Remaining") == "0" {
+			if at, err := time.Parse(time.RFC3339, h.Get("Anthropic-Ratelimit-"+what+"-Reset")); err == nil {
+				d = max(d, time.Until(at))
+			}
+		}
+	}
+	return d
+}
