@@ -13,13 +13,13 @@ import (
 
 // setMode is session/set_mode.
 func (s *Server) setMode(call *wire.Call, p acp.SetModeRequest) error {
-	return s.choose(call, p.SessionID, optionAgent, text2json(p.ModeID), func(*Offer, core.Settings) any { return acp.Marker{} })
+	return s.choose(call, p.SessionID, optionAgent, quoted(p.ModeID), func(*Offer, core.Settings) any { return acp.Marker{} })
 }
 
 // setModel is session/set_model, which the schema no longer has and clients still
 // send.
 func (s *Server) setModel(call *wire.Call, p acp.SetModelRequest) error {
-	return s.choose(call, p.SessionID, optionModel, text2json(p.ModelID), func(*Offer, core.Settings) any { return acp.Marker{} })
+	return s.choose(call, p.SessionID, optionModel, quoted(p.ModelID), func(*Offer, core.Settings) any { return acp.Marker{} })
 }
 
 // setOption is session/set_config_option.
@@ -29,7 +29,7 @@ func (s *Server) setOption(call *wire.Call, p acp.SetConfigOptionRequest) error 
 	})
 }
 
-func text2json(s string) json.RawMessage { return wire.AppendString(nil, s) }
+func quoted(s string) json.RawMessage { return wire.AppendString(nil, s) }
 
 // choose changes one option of a session. The other forms of the choice are told
 // by the encoder, from the log, before the answer; so are changes by others.

@@ -87,7 +87,7 @@ func (t *thread) readable(ctx context.Context, abs string) error {
 		return errors.New("no policy is configured")
 	}
 	v := prof.Policy.Decide(core.Check{
-		Call:   core.Call{Server: core.Native, Tool: "read_file", Kind: core.KindRead, Args: path2args(abs)},
+		Call:   core.Call{Server: core.Native, Tool: "read_file", Kind: core.KindRead, Args: argsOf(abs)},
 		Spec:   core.Spec{Server: core.Native, Name: "read_file", Kind: core.KindRead, ReadOnly: true},
 		Access: []core.Access{{Op: core.OpRead, Path: abs}}, Meta: meta, Settings: t.att.State().Settings,
 	})
@@ -99,7 +99,7 @@ func (t *thread) readable(ctx context.Context, abs string) error {
 	return jrpc2.Errorf(jrpc2.InvalidParams, "path: %.200s may not be read: %s", abs, v.Why)
 }
 
-func path2args(abs string) []byte { return append(wire.AppendString([]byte(`{"path":`), abs), '}') }
+func argsOf(abs string) []byte { return append(wire.AppendString([]byte(`{"path":`), abs), '}') }
 
 // open opens the file, which must be a regular one.
 func (p place) open() (*os.File, fs.FileInfo, error) {
