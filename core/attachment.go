@@ -324,6 +324,9 @@ func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (turn *Tur
 	if err := s.refusalLocked(); err != nil {
 		return nil, Pos{}, nil, err
 	}
+	if s.closing != nil { // its turns have been ended: this one would be left over
+		return nil, Pos{}, nil, ErrClosed
+	}
 	if id, ok := s.state.keys[p.Key]; ok && p.Key != "" {
 		return &Turn{s: s, id: id, cancel: func(error) {}}, s.log.head(), nil, nil
 	}

@@ -58,13 +58,23 @@ func (s *Session) giveBack(n int) {
 }
 
 // close ends the session in a fixed order: its turns, the conversation and the
-// tools, the log, the claim. It blocks until that is done or ctx ends.
+// tools, the log, the claim. It blocks until that is done or ctx ends; then it has
+// not ended, and another one may try again.
 func (s *Session) close(ctx context.Context, cause error) error {
 	s.mu.Lock()
-	if done := s.closing; done != nil {
+	for s.closing != nil {
+		done := s.closing
 		s.mu.Unlock()
-		<-done
-		return nil
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return fmt.Errorf("close session %s: %w", s.meta.ID, context.Cause(ctx))
+		}
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return nil
+		}
 	}
 	done := make(chan struct{})
 	defer close(done)
@@ -76,7 +86,11 @@ func (s *Session) close(ctx context.Context, cause error) error {
 		s.endBegun(begun)
 	}
 	s.endTurns(cause)
+	s.work() // a turn that has begun, and waits for the disk, ends like one that runs
 	if err := s.quiet(ctx); err != nil {
+		s.mu.Lock()
+		s.closing = nil
+		s.mu.Unlock()
 		return fmt.Errorf("close session %s: %w", s.meta.ID, err)
 	}
 	err := s.desk.close(ctx)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,16 +133,16 @@ func TestShutdownDoesNotHang(t *testing.T) {
 func TestShutdownTellsOfAFailedStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := begin(t, same(profile()), "/w")
-		full := false
+		var full atomic.Bool
 		s.store.Before = func(_ context.Context, op string, _ core.SessionID) error {
-			if full && op == "write" {
+			if full.Load() && op == "write" {
 				return errors.New("no space left on device")
 			}
 			return nil
 		}
 		s.send(s.request("chat/prompt", promptOf("a", "say x then hang")))
 		s.until(func(m message) bool { return m.is("text", `"text":"x"`) })
-		full = true
+		full.Store(true)
 		m := s.ask("shutdown", "null")
 		if m.Error == nil || !strings.Contains(m.Error.Message, "no space left on device") {
 			t.Errorf("the answer: %s", m.raw)

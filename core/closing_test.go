@@ -1,0 +1,114 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// stuck is a gateway whose store does not come to an end with syncing, until open is
+// closed.
+func stuck(t *testing.T, run func(context.Context, *core.Turn) (core.StopReason, error)) (g *core.Gateway, store *coretest.Memory, a *core.Attachment, open chan struct{}) {
+	t.Helper()
+	var begun atomic.Bool
+	store, open = coretest.NewMemory(), make(chan struct{})
+	store.Before = func(_ context.Context, op string, _ core.SessionID) error {
+		if op == "sync" && begun.Load() {
+			<-open
+		}
+		return nil
+	}
+	prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: run}}}, Policy: coretest.Always(core.Verdict{Effect: core.Allow})}
+	g = core.New(core.Config{Store: store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+	s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a = s.Attach(asking)
+	if err := a.Rename(t.Context(), "stuck"); err != nil {
+		t.Fatal(err)
+	}
+	begun.Store(true)
+	return g, store, a, open
+}
+
+// ends lists how the turns of a stored session ended.
+func ends(t *testing.T, store core.Store) (list []core.StopReason) {
+	t.Helper()
+	j, err := store.Open(t.Context(), core.Local, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, err := range j.Read(t.Context(), core.Pos{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := r.Event.(core.TurnEnded); ok {
+			list = append(list, e.Stop)
+		}
+	}
+	return list
+}
+
+// A turn that was admitted and waits for the disk ends like any other when the
+// session is closed: its log has an end.
+func TestCloseBeforeATurnRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := false
+		g, store, a, open := stuck(t, func(context.Context, *core.Turn) (core.StopReason, error) { ran = true; return core.StopEnd, nil })
+		prompted := make(chan error, 1)
+		go func() {
+			_, err := a.Prompt(t.Context(), say("go"))
+			prompted <- err
+		}()
+		synctest.Wait()
+		if st := a.State(); st.Turn == "" {
+			t.Fatal("the turn was not admitted")
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- g.Close(t.Context()) }()
+		synctest.Wait()
+		if _, err := a.Prompt(t.Context(), say("more")); !errors.Is(err, core.ErrClosed) {
+			t.Errorf("a prompt while the session is being closed: %v", err)
+		}
+		close(open)
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		<-prompted
+		if got := ends(t, store); len(got) != 1 || got[0] != core.StopError || ran {
+			t.Errorf("the turn ended as %v, it ran: %t", got, ran)
+		}
+	})
+}
+
+// A close that was given up has closed nothing for good: the next one does.
+func TestCloseAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stubborn := make(chan struct{})
+		g, store, a, open := stuck(t, func(context.Context, *core.Turn) (core.StopReason, error) { <-stubborn; return core.StopEnd, nil })
+		close(open)
+		prompt(t, a, say("go"))
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := g.Close(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("given up: %v", err)
+		}
+		close(stubborn)
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := ends(t, store); len(got) != 1 {
+			t.Errorf("the turn ended as %v", got)
+		}
+		if _, err := a.Prompt(t.Context(), say("more")); !errors.Is(err, core.ErrClosed) {
+			t.Errorf("a prompt behind the end: %v", err)
+		}
+	})
+}
