@@ -143,3 +143,34 @@ func TestLogin(t *testing.T) {
 	}
 	e.leave()
 }
+
+// What an editor sets lies below the file; what is wrong in it is said and costs
+// nothing else, and the command line is the one that ECA's clients use.
+func TestEditorsOptions(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := p.config(t, "agents: {filed: {description: of the file}, both: {description: the file's}}\n")
+	d := ecaDialect()
+	plain := d.hello
+	d.hello = func(e *editor) []any {
+		list := plain(e)
+		list[0].(object)["params"].(object)["initializationOptions"] = object{
+			"chatAgent": "plan", "unheardOf": true, "limits": object{"max_turn_requests": 0},
+			"agents": object{"edited": object{"description": "of the editor"}, "both": object{"description": "the editor's"}},
+		}
+		return list
+	}
+	d.name = "server"
+	e := p.edit(t, d, launch{}, "--log-level", "warn", "--config", file)
+	e.told("the agents of both", func(c chosen) bool {
+		return slices.Contains(c.Agents, "edited") && slices.Contains(c.Agents, "filed") && slices.Contains(c.Agents, "both")
+	})
+	if end := e.run(e.begin(), "read notes.txt"); end != endOK {
+		t.Errorf("the turn: %s", end)
+	}
+	e.leave()
+	wantText(t, "the log", e.stderr(), "unheardOf")
+	if strings.Contains(e.stderr(), "chatAgent") {
+		t.Errorf("an option of every client is warned of:\n%s", e.stderr())
+	}
+}

@@ -234,7 +234,7 @@ func (p *profiles) agentOf(r role, m *models, c *configs.Config) core.Agent {
 	if c.Limits.CompactAt == 100 {
 		o.CompactAt = 2 // never
 	}
-	return core.Agent{Name: r.name, Description: r.description, Backend: &telling{loop.New(o), p.faultNow}}
+	return core.Agent{Name: r.name, Description: r.description, Backend: &telling{loop.New(o), p.toTell}}
 }
 
 // systemOf is an agent's system prompt: what every agent is told about its

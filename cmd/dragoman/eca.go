@@ -36,7 +36,9 @@ The exit code is 0 if the editor has asked to shut down before it left, else 1.`
 				a.flags.logLevel = "debug"
 			}
 			return a.serveStdio(ctx, "eca", func(h *house) server {
-				return overECA{eca.New(eca.Options{Gateway: h.gateway, Log: h.log, Version: version, Welcome: h.welcome, Shutdown: h.close})}
+				return overECA{eca.New(eca.Options{
+					Gateway: h.gateway, Log: h.log, Version: version, Welcome: h.welcome, Configure: h.profiles.configure, Shutdown: h.close,
+				})}
 			})
 		}),
 	}

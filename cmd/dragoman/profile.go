@@ -42,6 +42,7 @@ type profiles struct {
 	boxes   []core.Toolbox // of every profile
 	servers *servers
 	people  bool // it is they who write the prompts, and not other agents
+	quiet   bool // the adapter tells by itself what is wrong with the configuration
 
 	loading chan struct{} // holds the one token of whoever loads
 
@@ -356,6 +357,14 @@ func (p *profiles) faultNow() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.fault
+}
+
+// toTell is the same where the agent's turns have to say it.
+func (p *profiles) toTell() string {
+	if p.quiet {
+		return ""
+	}
+	return p.faultNow()
 }
 
 // config is the configuration in use; the defaults where there is none.
