@@ -454,8 +454,7 @@ func (h *httpLink) deliver(text []byte) error {
 	return err
 }
 
-// The code of errors that we make in the place of a server which cannot be reached. It
-// leaves the process in no message.
+// The code of errors that we make in the place of a server which cannot be reached.
 const codeUnreached = -32097
 
 // refuse answers a request in the server's place.

@@ -45,6 +45,8 @@ type dialer struct {
 	environ []string
 	client  *http.Client
 	limit   int // bytes of one message
+	// whole: what cannot be understood is not mended, for it is handed on.
+	whole bool
 	// junk is told what a server says outside of the protocol: on standard error, or
 	// between the messages.
 	junk func(line string)
@@ -66,7 +68,7 @@ func (d dialer) dialStdio(e Endpoint) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sieve{in: p.stdout, frames: wire.Lines(p.stdout, d.limit), junk: d.junk, open: true}
+	s := &sieve{in: p.stdout, frames: wire.Lines(p.stdout, d.limit), junk: d.junk, open: !d.whole, whole: d.whole}
 	return &link{
 		in: s, out: &numbering{p.stdin, s}, close: p.close,
 		settled: s.settled,
@@ -82,6 +84,7 @@ type sieve struct {
 	in     io.ReadCloser
 	frames wire.Framer
 	junk   func(string)
+	whole  bool
 	line   []byte // what of the current line was not read yet
 
 	mu     sync.Mutex // guards the fields below
@@ -124,6 +127,9 @@ func (s *sieve) pass(line []byte) []byte {
 		return nil
 	}
 	m, err := wire.Parse(line)
+	if m.Kind() == wire.Response && s.whole {
+		return line
+	}
 	if m.Kind() == wire.Response && m.ID == nil && m.Error != nil {
 		return s.addressed(m)
 	}

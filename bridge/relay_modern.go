@@ -1,0 +1,142 @@
+package bridge
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+)
+
+// postModern takes a request of 2026-07-28, which belongs to no session.
+func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message) {
+	if m.Kind() != wire.Request {
+		w.WriteHeader(http.StatusAccepted) // there is nothing that one could be about
+		return
+	}
+	if err := mismatch(r, m); err != nil {
+		fail(w, http.StatusBadRequest, m.ID, err)
+		return
+	}
+	p := h.principal(r)
+	h.mu.Lock()
+	s, closed := h.modern[p], h.closed
+	h.mu.Unlock()
+	if s == nil {
+		if closed {
+			http.Error(w, "shutting down", http.StatusServiceUnavailable)
+			return
+		}
+		started, err := h.start(p)
+		if err != nil {
+			fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
+			return
+		}
+		h.mu.Lock()
+		if s = h.modern[p]; s == nil && !h.closed {
+			s, h.modern[p] = started, started
+		}
+		h.mu.Unlock()
+		if s != started { // somebody was quicker
+			started.close()
+			if s == nil {
+				http.Error(w, "shutting down", http.StatusServiceUnavailable)
+				return
+			}
+		}
+	}
+	s.exchange(w, r, line, m, true)
+}
+
+// mismatch says where the headers of a request say something else than its body
+// (2026-07-28, Streamable HTTP).
+func mismatch(r *http.Request, m wire.Message) error {
+	var p struct {
+		Name string `json:"name"`
+		URI  string `json:"uri"`
+	}
+	_ = json.Unmarshal(m.Params, &p) // what is not there has no header
+	name := ""
+	switch m.Method {
+	case "tools/call", "prompts/get":
+		name = p.Name
+	case "resources/read":
+		name = p.URI
+	}
+	switch got := r.Header.Get("Mcp-Name"); {
+	case r.Header.Get(versionHeader) != versionOf(m) && versionOf(m) != "":
+		return jrpc2.Errorf(codeHeaderMismatch, "the header %s is not the version in _meta", versionHeader)
+	case r.Header.Get("Mcp-Method") != m.Method:
+		return jrpc2.Errorf(codeHeaderMismatch, "the header Mcp-Method is not the method")
+	case got != name && got != headerText(name):
+		return jrpc2.Errorf(codeHeaderMismatch, "the header Mcp-Name is not the name")
+	}
+	return nil
+}
+
+// statusOf is the status that goes with an answer at 2026-07-28.
+func statusOf(m wire.Message) int {
+	if m.Error == nil {
+		return http.StatusOK
+	}
+	var e struct {
+		Code jrpc2.Code `json:"code"`
+	}
+	_ = json.Unmarshal(m.Error, &e) // no number is none of these
+	switch e.Code {
+	case jrpc2.MethodNotFound:
+		return http.StatusNotFound
+	case codeHeaderMismatch, -32021, codeUnsupportedVersion, jrpc2.InvalidRequest, jrpc2.InvalidParams, jrpc2.ParseError:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// readdressed gives a message another id. All else in it stays as it was written.
+func readdressed(line []byte, id json.RawMessage) []byte {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(line, &m) != nil {
+		return line
+	}
+	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	for _, name := range []string{"method", "params", "result", "error"} {
+		if v, ok := m[name]; ok {
+			b = append(append(append(append(b, `,"`...), name...), `":`...), v...)
+		}
+	}
+	return append(b, '}')
+}
+
+// retokened gives a request another progress token.
+func retokened(line []byte, token json.RawMessage) []byte {
+	m, err := wire.Parse(line)
+	if err != nil {
+		return line
+	}
+	params := object(m.Params)
+	meta := object(params["_meta"])
+	meta["progressToken"] = token
+	params["_meta"] = raw(meta)
+	return append(append(append(append([]byte(`{"jsonrpc":"2.0","id":`), m.ID...), `,"method":`+string(raw(m.Method))+`,"params":`...), raw(params)...), '}')
+}
+
+// renamed replaces a member of a notification's parameters.
+func renamed(line []byte, m wire.Message, name string, value json.RawMessage) []byte {
+	params := object(m.Params)
+	if params == nil {
+		return line
+	}
+	params[name] = value
+	return append(append([]byte(`{"jsonrpc":"2.0","method":`+string(raw(m.Method))+`,"params":`), raw(params)...), '}')
+}
+
+// object takes an object apart; what is none is empty.
+func object(b json.RawMessage) map[string]json.RawMessage {
+	m := map[string]json.RawMessage{}
+	if strings.HasPrefix(string(b), "{") {
+		_ = json.Unmarshal(b, &m) // it is part of a message that was parsed
+	}
+	return m
+}
