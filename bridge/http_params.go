@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -49,8 +50,23 @@ func (h *httpLink) headModern(req *http.Request, m wire.Message) {
 
 // note looks at what the server says for the arguments that are to be headers.
 func (h *httpLink) note(line []byte) {
-	if !bytes.Contains(line, []byte(`"x-mcp-header"`)) {
+	found := paramHeaders(line)
+	if len(found) == 0 {
 		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.params == nil {
+		h.params = map[string][]paramHeader{}
+	}
+	maps.Copy(h.params, found)
+}
+
+// paramHeaders finds in an answer to tools/list which arguments are to be headers,
+// by tool.
+func paramHeaders(line []byte) map[string][]paramHeader {
+	if !bytes.Contains(line, []byte(`"x-mcp-header"`)) {
+		return nil
 	}
 	var r struct {
 		Result struct {
@@ -61,16 +77,13 @@ func (h *httpLink) note(line []byte) {
 		} `json:"result"`
 	}
 	if json.Unmarshal(line, &r) != nil {
-		return
+		return nil
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.params == nil {
-		h.params = map[string][]paramHeader{}
-	}
+	found := map[string][]paramHeader{}
 	for _, t := range r.Result.Tools {
-		h.params[t.Name] = t.Schema.headers(nil, nil)
+		found[t.Name] = t.Schema.headers(nil, nil)
 	}
+	return found
 }
 
 // headerProperty is what a schema says of headers.
@@ -136,4 +149,17 @@ func headerText(s string) string {
 		return s
 	}
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+}
+
+// headerMeans decodes what headerText encoded; false: nobody encoded that.
+func headerMeans(s string) (string, bool) {
+	inner, ok := strings.CutPrefix(s, "=?base64?")
+	if !ok {
+		return s, true
+	}
+	if inner, ok = strings.CutSuffix(inner, "?="); !ok {
+		return s, true
+	}
+	b, err := base64.StdEncoding.DecodeString(inner)
+	return string(b), err == nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -23,6 +24,8 @@ const (
 	relayIdle = time.Hour
 	// maxKept is how many messages wait for a client that has no stream open.
 	maxKept = 1000
+
+	listenMethod = "subscriptions/listen"
 
 	codeHeaderMismatch jrpc2.Code = -32020
 )
@@ -266,8 +269,11 @@ type httpSession struct {
 	order  []*exchange // those that are open, oldest first
 	tokens map[string]*exchange
 	stream *exchange // what the client has open for messages that belong to nothing
-	kept   [][]byte  // for that
-	ended  bool
+	// headers are the arguments of tools that are headers too, by tool.
+	headers map[string][]paramHeader
+	asked   bool     // whether the server has been asked for them
+	kept    [][]byte // for that
+	ended   bool
 }
 
 // exchange is a request and the stream of what belongs to it.
@@ -326,10 +332,13 @@ func (s *httpSession) route(line []byte, m wire.Message) {
 		}
 	case strings.HasSuffix(m.Method, "/list_changed") || m.Method == "notifications/resources/updated" || strings.HasPrefix(m.Method, "notifications/subscriptions/"):
 		to = s.subscribedLocked(m)
-	case len(s.order) > 0: // what else it says, it says because of what it is doing
-		to = s.order[len(s.order)-1]
-	default:
+	default: // what else it says, it says because of what it is doing
 		to = s.stream
+		for _, x := range s.order {
+			if x.method != listenMethod {
+				to = x
+			}
+		}
 	}
 	if to == nil && !answer && s.id != "" && len(s.kept) < maxKept {
 		s.kept = append(s.kept, line)
@@ -342,6 +351,8 @@ func (s *httpSession) route(line []byte, m wire.Message) {
 		line = s.answered(to, line, m)
 	} else if to.token != nil && m.Method == "notifications/progress" {
 		line = renamed(line, m, "progressToken", to.token)
+	} else if to.method == listenMethod {
+		line = labelled(line, m, to.id)
 	}
 	select {
 	case to.lines <- line:
@@ -369,7 +380,7 @@ func (s *httpSession) subscribedLocked(m wire.Message) *exchange {
 		}
 	}
 	for _, x := range s.order {
-		if x.method == "subscriptions/listen" {
+		if x.method == listenMethod {
 			return x
 		}
 	}
@@ -397,9 +408,17 @@ func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte 
 	case "initialize":
 		s.link.settled(legacyVersion) // a program does not need to know
 	case "tools/list":
+		if found := paramHeaders(line); len(found) > 0 {
+			s.mu.Lock()
+			if s.headers == nil {
+				s.headers = map[string][]paramHeader{}
+			}
+			maps.Copy(s.headers, found)
+			s.mu.Unlock()
+		}
 		line = s.relay.filtered(line, m)
 	}
-	if s.id == "" {
+	if s.id == "" && x.id != nil {
 		line = readdressed(line, x.id)
 	}
 	return line
@@ -429,51 +448,75 @@ func (s *httpSession) lost() {
 func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, hangUp bool) {
 	x := &exchange{id: m.ID, method: m.Method, lines: make(chan []byte), gone: make(chan struct{})}
 	defer close(x.gone)
-	id, token := string(m.ID), tokenOf(m)
-	s.mu.Lock()
-	if s.id == "" { // ids and tokens of many clients
-		s.last++
-		id = string(raw(s.last))
-		line = readdressed(line, json.RawMessage(id))
-		if token != nil {
-			x.token = token
-			line = retokened(line, json.RawMessage(id))
-			token = json.RawMessage(id)
-		}
-	}
-	taken := s.open[id] != nil
-	if ended := s.ended; ended || taken {
-		s.mu.Unlock()
+	token := tokenOf(m)
+	id, ok := s.begin(x, token)
+	if !ok {
 		text := "a request of this id is still open"
-		if ended {
+		if s.hasEnded() {
 			text = "the MCP server " + s.relay.server.Name + " has ended: " + s.link.why()
 		}
 		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%s", text))
 		return
+	}
+	if s.id == "" {
+		line = readdressed(line, json.RawMessage(id))
+		if token != nil {
+			line = retokened(line, json.RawMessage(id))
+		}
+	}
+	s.send(line)
+	if !s.write(w, r, x) && s.forget(x, id) && hangUp {
+		s.send([]byte(`{"jsonrpc":"2.0","method":"` + cancelledMethod + `","params":{"requestId":` + id + `,"reason":"the client hung up"}}`))
+	}
+}
+
+// begin gives a request its place among those that are open, and the id under which
+// the server knows it: of a session its own; else one of ours, which is its progress
+// token as well. false: the id is taken, or the connection has ended.
+func (s *httpSession) begin(x *exchange, token json.RawMessage) (id string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id = string(x.id)
+	if s.id == "" {
+		s.last++
+		id = string(raw(s.last))
+		if token != nil {
+			x.token, token = token, json.RawMessage(id)
+		}
+	}
+	if s.ended || s.open[id] != nil {
+		return "", false
 	}
 	s.open[id] = x
 	s.order = append(s.order, x)
 	if token != nil {
 		s.tokens[string(token)] = x
 	}
-	s.mu.Unlock()
-	s.send(line)
-	if !s.write(w, r, x) {
-		s.mu.Lock()
-		_, open := s.open[id]
+	return id, true
+}
+
+// forget takes a request out of those that are open, and reports whether it was.
+func (s *httpSession) forget(x *exchange, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := s.open[id] == x
+	if open {
 		s.forgetLocked(x, id)
-		s.mu.Unlock()
-		if open && hangUp {
-			s.send([]byte(`{"jsonrpc":"2.0","method":"` + cancelledMethod + `","params":{"requestId":` + id + `,"reason":"the client hung up"}}`))
-		}
 	}
+	return open
+}
+
+func (s *httpSession) hasEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
 }
 
 // write writes the lines of a stream: one alone as JSON, else as events. false: the
 // client left before the end.
 func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange) bool {
 	out := http.NewResponseController(w)
-	streams := x.id == nil || x.method == "subscriptions/listen"
+	streams := x.id == nil || x.method == listenMethod
 	if streams {
 		begin(w)
 		_ = out.Flush() // a client that has left is noticed below

@@ -1,8 +1,10 @@
 package bridge
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/creachadair/jrpc2"
@@ -47,33 +49,110 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 			}
 		}
 	}
+	if m.Method == "tools/call" {
+		if err := s.mismatch(r, m); err != nil {
+			fail(w, http.StatusBadRequest, m.ID, err)
+			return
+		}
+	}
 	s.exchange(w, r, line, m, true)
 }
 
 // mismatch says where the headers of a request say something else than its body
-// (2026-07-28, Streamable HTTP).
+// (2026-07-28, Streamable HTTP), or what its body lacks.
 func mismatch(r *http.Request, m wire.Message) error {
 	var p struct {
-		Name string `json:"name"`
-		URI  string `json:"uri"`
+		Name string                     `json:"name"`
+		URI  string                     `json:"uri"`
+		Task string                     `json:"taskId"`
+		Meta map[string]json.RawMessage `json:"_meta"`
 	}
 	_ = json.Unmarshal(m.Params, &p) // what is not there has no header
-	name := ""
+	got := r.Header.Get("Mcp-Name")
+	name := got
 	switch m.Method {
 	case "tools/call", "prompts/get":
 		name = p.Name
 	case "resources/read":
 		name = p.URI
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		name = p.Task
 	}
-	switch got := r.Header.Get("Mcp-Name"); {
-	case r.Header.Get(versionHeader) != versionOf(m) && versionOf(m) != "":
+	means, ok := headerMeans(got)
+	switch version := versionOf(m); {
+	case version == "" && m.Method != "initialize":
+		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", metaVersion)
+	case p.Meta[metaCaps] == nil && m.Method != "initialize":
+		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", metaCaps)
+	case version != "" && r.Header.Get(versionHeader) != version:
 		return jrpc2.Errorf(codeHeaderMismatch, "the header %s is not the version in _meta", versionHeader)
 	case r.Header.Get("Mcp-Method") != m.Method:
 		return jrpc2.Errorf(codeHeaderMismatch, "the header Mcp-Method is not the method")
-	case got != name && got != headerText(name):
+	case got != name && (means != name || !ok):
 		return jrpc2.Errorf(codeHeaderMismatch, "the header Mcp-Name is not the name")
 	}
 	return nil
+}
+
+// mismatch says where an argument's header says something else than the argument.
+func (s *httpSession) mismatch(r *http.Request, m wire.Message) error {
+	var p struct {
+		Name string                     `json:"name"`
+		Args map[string]json.RawMessage `json:"arguments"`
+		Meta json.RawMessage            `json:"_meta"`
+	}
+	if json.Unmarshal(m.Params, &p) != nil {
+		return nil // the server says so
+	}
+	for _, ph := range s.params(r.Context(), p.Name, p.Meta) {
+		value, there := headerValue(p.Args, ph.path)
+		got := r.Header.Get("Mcp-Param-" + ph.name)
+		means, ok := headerMeans(got)
+		switch {
+		case !there && got == "":
+		case !there:
+			return jrpc2.Errorf(codeHeaderMismatch, "the header Mcp-Param-%s belongs to an argument that is not there", ph.name)
+		case !ok || means != value && !sameNumber(means, value):
+			return jrpc2.Errorf(codeHeaderMismatch, "the header Mcp-Param-%s is not the argument", ph.name)
+		}
+	}
+	return nil
+}
+
+// sameNumber compares two whole numbers as they are written in different ways.
+func sameNumber(a, b string) bool {
+	n, err := strconv.ParseInt(b, 10, 64)
+	f, err2 := strconv.ParseFloat(a, 64)
+	return err == nil && err2 == nil && f == float64(n)
+}
+
+// params lists the arguments of a tool that are headers too. What the server lists
+// is asked for once, if no client did.
+func (s *httpSession) params(ctx context.Context, tool string, meta json.RawMessage) []paramHeader {
+	s.mu.Lock()
+	list, asked := s.headers[tool], s.asked
+	s.asked = true
+	s.mu.Unlock()
+	if list != nil || asked {
+		return list
+	}
+	ctx, cancel := context.WithTimeout(ctx, notifyFor)
+	defer cancel()
+	x := &exchange{method: "tools/list", lines: make(chan []byte), gone: make(chan struct{})}
+	defer close(x.gone)
+	id, ok := s.begin(x, nil)
+	if !ok {
+		return nil
+	}
+	s.send([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{"_meta":` + string(meta) + `}}`))
+	select {
+	case <-x.lines: // its way here has noted it
+	case <-ctx.Done():
+		s.forget(x, id)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.headers[tool]
 }
 
 // statusOf is the status that goes with an answer at 2026-07-28.
@@ -139,4 +218,13 @@ func object(b json.RawMessage) map[string]json.RawMessage {
 		_ = json.Unmarshal(b, &m) // it is part of a message that was parsed
 	}
 	return m
+}
+
+// labelled puts into a notification which subscription it belongs to.
+func labelled(line []byte, m wire.Message, id json.RawMessage) []byte {
+	params := object(m.Params)
+	meta := object(params["_meta"])
+	meta["io.modelcontextprotocol/subscriptionId"] = id
+	params["_meta"] = raw(meta)
+	return append(append([]byte(`{"jsonrpc":"2.0","method":`+string(raw(m.Method))+`,"params":`), raw(params)...), '}')
 }
