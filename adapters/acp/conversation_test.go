@@ -63,7 +63,7 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		return core.StopRefusal, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: rest})
 	case "rounds":
 		return core.StopRequests, nil
-	case "ask", "choose", "run", "read":
+	case "ask", "choose", "run", "read", "servers":
 		return core.StopEnd, invoke(ctx, t, verb, rest)
 	case "switch":
 		c := core.Call{ID: t.NewCall(), Server: "agent", Tool: "switch", Kind: "switch_mode", State: core.Proposed}
@@ -117,6 +117,12 @@ func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 		coretest.Tool{
 			Is:   core.Spec{Server: core.Native, Name: "run", Kind: core.KindExecute},
 			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) { return run(ctx, host, inv) },
+		},
+		coretest.Tool{
+			Is: core.Spec{Server: core.Native, Name: "servers", Kind: core.KindThink, ReadOnly: true},
+			Runs: func(context.Context, core.Invocation) (core.Result, error) {
+				return core.Result{Blocks: []core.Block{core.Text{Text: fmt.Sprintf("%+v", host.Servers())}}}, nil
+			},
 		},
 		coretest.Tool{
 			Is:   core.Spec{Server: core.Native, Name: "read", Kind: core.KindRead, ReadOnly: true},

@@ -56,6 +56,7 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 			LoadSession:        true,
 			Providers:          directs,
 			PromptCapabilities: acp.PromptCapabilities{Image: true, EmbeddedContext: true},
+			MCPCapabilities:    acp.MCPCapabilities{HTTP: s.opts.Servers, SSE: s.opts.Servers},
 			SessionCapabilities: acp.SessionCapabilities{
 				List: &acp.Marker{}, Resume: &acp.Marker{}, Close: &acp.Marker{}, Delete: &acp.Marker{},
 				AdditionalDirectories: &acp.Marker{}, Fork: &acp.Marker{},

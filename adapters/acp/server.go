@@ -23,6 +23,9 @@ type Options struct {
 	Log     *zap.Logger // nil: nothing is logged
 	Version string      // of the gateway
 	Cwd     string      // the folder of threads; "": the process's
+	// Servers says that the gateway connects the tool servers that a client gives to a
+	// session. Without it they are kept, and the client is told once.
+	Servers bool
 	// Providers are those that clients may direct; nil: none, and that is not offered.
 	Providers Providers
 	// Panicked, Recorder: see wire.Options.

@@ -32,10 +32,29 @@ func checkServers(list []acp.MCPServer) error {
 	return nil
 }
 
+// specsOf is the tool servers as the core knows them.
+func specsOf(list []acp.MCPServer) []core.ServerSpec {
+	var specs []core.ServerSpec
+	for _, m := range list {
+		spec := core.ServerSpec{Name: m.Name, Command: m.Command, Args: m.Args, URL: m.URL, SSE: m.Type == "sse"}
+		for _, e := range m.Env {
+			spec.Env = append(spec.Env, e.Name+"="+e.Value)
+		}
+		if len(m.Headers) > 0 {
+			spec.Headers = map[string]string{}
+		}
+		for _, h := range m.Headers {
+			spec.Headers[h.Name] = h.Value
+		}
+		specs = append(specs, spec)
+	}
+	return specs
+}
+
 // tellServers says, once on a connection, that the client's tool servers are not
 // used.
 func (s *session) tellServers() {
-	if len(s.servers) == 0 {
+	if len(s.servers) == 0 || s.srv.opts.Servers {
 		return
 	}
 	s.srv.mu.Lock()

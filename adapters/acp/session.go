@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"reflect"
 	"sync/atomic"
 
 	"dragoman/adapters/proto/acp"
@@ -134,6 +135,7 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 // one that is resumed again stays as it is.
 func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	is := s.who()
+	is.client.Servers = specsOf(e.servers)
 	sess = &session{
 		srv: s, id: cs.Meta().ID, att: cs.Attach(is.client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{},
 		offer: &atomic.Pointer[Offer]{}, servers: e.servers,
@@ -151,6 +153,9 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 		sess.queue, sess.prompts, sess.offer = old.queue, old.prompts, old.offer
 	case !e.replay:
 		sess = old
+	case !reflect.DeepEqual(specsOf(old.servers), specsOf(e.servers)): // the core knows them by the attachment
+		spare = old.att
+		sess.queue, sess.prompts, sess.offer = old.queue, old.prompts, old.offer
 	default:
 		sess.att, sess.queue, sess.prompts, sess.offer = old.att, old.queue, old.prompts, old.offer
 	}
