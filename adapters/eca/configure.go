@@ -13,9 +13,19 @@ func (s *Server) configure(options json.RawMessage) {
 		return
 	}
 	if err := s.configured(options); err != nil {
-		s.mu.Lock()
-		s.hint = "The initialization options of the editor are wrong, and were not taken:\n" + err.Error()
-		s.mu.Unlock()
+		s.hintAt("The initialization options of the editor are wrong, and were not taken:\n" + err.Error())
+	}
+}
+
+// hintAt has the user hear something in the chat, once.
+func (s *Server) hintAt(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hint != "" && text != "" {
+		text = s.hint + "\n\n" + text
+	}
+	if text != "" {
+		s.hint = text
 	}
 }
 

@@ -11,7 +11,9 @@
 // A chat is what a client calls a session; the client chooses its id. A dialect
 // is one of the three documents of the protocol that clients speak ([Now],
 // [Doc000], [Doc001]); it is found out once, at initialize. The offer is what can
-// be chosen: models, agents, variants.
+// be chosen: models, agents, variants. A child is the session of a task that was
+// handed over, and its chat stands within a call of its parent's. A hint is what the
+// user must hear in the chat, once.
 //
 // Files: lifecycle.go (initialize to exit), configure.go, startup.go (what the client
 // is told by itself), chat.go (a chat and its feed), prompt.go, steer.go, approve.go,
@@ -39,8 +41,10 @@
 // # Goroutines
 //
 // The Server's WaitGroup owns them all: the pump, the queues, one that watches the
-// board, one that watches the client's process, and one for each list and for a
-// shutdown. Serve returns after they have ended. The fields of a chat are divided
+// board, one that watches the client's process, and one for what a request waits for
+// outside of chats: a list, a search, a login, the end of a job, a completion, a
+// rewrite, a shutdown. Children are looked up by the pump itself, for the client must
+// have them in front of their calls' ends. Serve returns after they have ended. The fields of a chat are divided
 // between its queue and the pump; each says whose it is.
 //
 // # Why

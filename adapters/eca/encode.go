@@ -200,7 +200,7 @@ func (v *View) turnEnded(dst []byte, e core.TurnEnded, at time.Time) []byte {
 	if text := endText(e); text != "" {
 		dst = v.systemText(dst, text)
 	}
-	if v.turn != "" || !v.live || v.parent != "" {
+	if v.turn != "" || !v.live {
 		return dst
 	}
 	return v.finished(dst)
@@ -208,6 +208,9 @@ func (v *View) turnEnded(dst []byte, e core.TurnEnded, at time.Time) []byte {
 
 // finished says that the chat is idle.
 func (v *View) finished(dst []byte) []byte {
+	if v.parent != "" { // the call that shows it ends
+		return dst
+	}
 	dst = v.status(dst, eca.ChatIdle)
 	return v.content(dst, eca.RoleSystem, eca.ProgressContent{Type: eca.TypeProgress, State: eca.ProgressFinished})
 }

@@ -1,6 +1,7 @@
 package eca
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"path/filepath"
@@ -18,13 +19,20 @@ const maxFound = 100
 // queryContext is chat/queryContext: what a prompt may refer to that fits what was
 // typed, without what it refers to already. A blank query fits all.
 func (s *Server) queryContext(ctx context.Context, call *wire.Call, p eca.QueryContextParams) error {
-	s.finding(ctx, call, p.ChatID, p.Query, func(roots []string, found []core.FileName) any {
+	s.finding(ctx, call, p.ChatID, p.Query, func(prof *core.Profile, roots []string, found []core.FileName) any {
 		list := offered(s.peerNow().dialect, roots, strings.TrimSpace(p.Query))
 		res := eca.QueryContextResult{ChatID: p.ChatID, Contexts: []any{}}
-		for _, c := range without(append(list, contextsOf(found)...), given(p.Contexts)) {
-			if c.Type == eca.ContextCursor {
+		list = append(list, contextsOf(found)...)
+		if prof != nil && prof.Resources != nil {
+			list = append(list, resourcesOf(prof.Resources.List(ctx, roots, strings.TrimSpace(p.Query), maxFound))...)
+		}
+		for _, c := range without(list, given(p.Contexts)) {
+			switch c.Type {
+			case eca.ContextCursor:
 				res.Contexts = append(res.Contexts, eca.CursorContext{Type: c.Type})
-			} else {
+			case eca.ContextMCPResource:
+				res.Contexts = append(res.Contexts, eca.ResourceContext{Type: c.Type, URI: c.URI, Name: c.Name, Description: c.Description, MIMEType: c.MIMEType, Server: c.Server})
+			default:
 				res.Contexts = append(res.Contexts, c)
 			}
 		}
@@ -35,7 +43,7 @@ func (s *Server) queryContext(ctx context.Context, call *wire.Call, p eca.QueryC
 
 // queryFiles is chat/queryFiles: the files and folders that fit.
 func (s *Server) queryFiles(ctx context.Context, call *wire.Call, p eca.QueryParams) error {
-	s.finding(ctx, call, p.ChatID, p.Query, func(_ []string, found []core.FileName) any {
+	s.finding(ctx, call, p.ChatID, p.Query, func(_ *core.Profile, _ []string, found []core.FileName) any {
 		return eca.QueryFilesResult{ChatID: p.ChatID, Files: contextsOf(found)}
 	})
 	return nil
@@ -43,7 +51,7 @@ func (s *Server) queryFiles(ctx context.Context, call *wire.Call, p eca.QueryPar
 
 // finding answers with what becomes of the paths that fit a query. The search is in
 // nobody's way.
-func (s *Server) finding(ctx context.Context, call *wire.Call, chatID *string, query string, result func(roots []string, found []core.FileName) any) {
+func (s *Server) finding(ctx context.Context, call *wire.Call, chatID *string, query string, result func(prof *core.Profile, roots []string, found []core.FileName) any) {
 	s.mu.Lock()
 	roots := s.roots
 	s.mu.Unlock()
@@ -54,10 +62,14 @@ func (s *Server) finding(ctx context.Context, call *wire.Call, chatID *string, q
 	}
 	s.wg.Go(func() {
 		var found []core.FileName
-		if prof, err := s.opts.Gateway.Profile(ctx, roots); err == nil && prof.Files != nil {
+		prof, err := s.opts.Gateway.Profile(ctx, roots)
+		if err != nil { // it is told where it matters more
+			prof = nil
+		}
+		if prof != nil && prof.Files != nil {
 			found = prof.Files.Find(ctx, roots, strings.TrimSpace(query), maxFound)
 		}
-		s.reply(ctx, call, result(roots, found[:min(len(found), maxFound)]), nil)
+		s.reply(ctx, call, result(prof, roots, found[:min(len(found), maxFound)]), nil)
 	})
 }
 
@@ -86,6 +98,15 @@ func contextsOf(found []core.FileName) []eca.Context {
 		if n.Folder {
 			list[i].Type = eca.ContextDirectory
 		}
+	}
+	return list
+}
+
+// resourcesOf are resources of MCP servers. A link's title names the server.
+func resourcesOf(links []core.Link) []eca.Context {
+	list := make([]eca.Context, len(links))
+	for i, l := range links {
+		list[i] = eca.Context{Type: eca.ContextMCPResource, URI: l.URI, Name: cmp.Or(l.Name, l.URI), Description: l.Description, MIMEType: l.MIME, Server: l.Title}
 	}
 	return list
 }

@@ -20,6 +20,7 @@ const (
 type offer struct {
 	profile   *core.Profile // nil: the configuration is wrong
 	fault     string        // what is wrong with it, for people; "": nothing
+	mistake   string        // what is wrong with a newer one, so that this one goes on
 	models    []string      // never empty
 	model     string        // the default
 	agents    []string      // never empty; the first is the default
@@ -30,6 +31,9 @@ type offer struct {
 func newOffer(prof *core.Profile) *offer {
 	o := &offer{profile: prof}
 	if prof != nil {
+		if prof.Fault != "" {
+			o.mistake = "The configuration has a mistake, so the one before it goes on:\n" + prof.Fault
+		}
 		o.model = prof.DefaultModel
 		for _, m := range prof.Models {
 			o.models = append(o.models, m.ID)

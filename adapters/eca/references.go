@@ -24,6 +24,7 @@ const (
 // references, for the agent to follow.
 type desk struct {
 	files  core.Files
+	served core.Resources // of MCP servers; nil: none
 	policy core.Policy
 	roots  []string
 	exists func(path string) bool // for what may be a path in a text
@@ -36,7 +37,7 @@ type desk struct {
 func deskIn(prof *core.Profile, roots []string) *desk {
 	d := &desk{roots: roots, exists: onDisk, seen: map[core.Reference]bool{}}
 	if prof != nil {
-		d.files, d.policy = prof.Files, prof.Policy
+		d.files, d.served, d.policy = prof.Files, prof.Resources, prof.Policy
 	}
 	return d
 }
@@ -96,7 +97,7 @@ func (d *desk) context(ctx context.Context, c eca.Context) []core.Block {
 	case eca.ContextWeb:
 		return d.read(ctx, core.Reference{URL: c.URL}, core.Link{URI: c.URL})
 	case eca.ContextMCPResource:
-		return []core.Block{core.Link{URI: c.URI, Name: c.Name, Description: c.Description, MIME: c.MIMEType}}
+		return d.resource(ctx, c)
 	case eca.ContextImage:
 		kind, text := c.MediaType, c.Base64
 		if head, rest, ok := strings.Cut(text, ";base64,"); ok && strings.HasPrefix(head, "data:") {
@@ -113,6 +114,20 @@ func (d *desk) context(ctx context.Context, c eca.Context) []core.Block {
 		return d.repoMap(ctx)
 	}
 	return []core.Block{unread(fmt.Sprintf("a context of the unknown type %.40q", c.Type))}
+}
+
+// resource is what an MCP server's resource holds, once for each prompt; without
+// servers it stays a link.
+func (d *desk) resource(ctx context.Context, c eca.Context) []core.Block {
+	r := core.Reference{URL: "mcp " + c.URI} // no page is called so
+	if c.URI == "" || d.seen[r] {
+		return nil
+	}
+	d.seen[r] = true
+	if d.served == nil {
+		return []core.Block{core.Link{URI: c.URI, Name: c.Name, Description: c.Description, MIME: c.MIMEType}}
+	}
+	return []core.Block{d.served.Read(ctx, d.roots, c.URI)}
 }
 
 // read looks up a reference, once for each prompt. link stands for it where nothing

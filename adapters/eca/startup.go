@@ -197,6 +197,10 @@ func (s *Server) refresh(ctx context.Context) *offer {
 		if o.fault != "" && o.fault != old.fault {
 			s.showMessage(eca.MessageError, o.fault)
 		}
+		if o.mistake != "" && o.mistake != old.mistake {
+			s.showMessage(eca.MessageWarning, o.mistake)
+			s.hintAt(o.mistake)
+		}
 	})
 	return o
 }

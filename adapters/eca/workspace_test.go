@@ -136,6 +136,9 @@ func newOffers() *offers {
 			next.Agents = next.Agents[:1] // and no reviewer
 			next.Models = append(next.Models, core.ModelInfo{ID: "globex/small", Provider: "globex", Tools: true})
 		}
+		if next.Fault = ""; o.keys.of("acme").Configured {
+			next.Fault = "config.yaml:9:1: nothing like it is known"
+		}
 		o.prof = &next
 	}
 	o.prof.Accounts, o.prof.Model = &o.keys, pen
@@ -177,9 +180,23 @@ func (o *offers) profile() *core.Profile {
 	return o.prof
 }
 
+// tables are the resources of an MCP server.
+type tables struct{}
+
+func (tables) List(_ context.Context, _ []string, query string, _ int) []core.Link {
+	if !strings.Contains("users", query) {
+		return nil
+	}
+	return []core.Link{{URI: "db://users", Name: "users", Title: "db", Description: "a table", MIME: "text/csv"}}
+}
+
+func (tables) Read(_ context.Context, _ []string, uri string) core.Block {
+	return core.Resource{URI: uri, MIME: "text/csv", Text: "ada,1815"}
+}
+
 // equip gives a profile what the workspace and its tools are.
 func equip(prof *core.Profile) *core.Profile {
-	prof.Files = workspace
+	prof.Files, prof.Resources = workspace, tables{}
 	prof.Subagents = []core.Agent{{Name: "explorer", Backend: &coretest.Backend{Run: act}}}
 	prof.Toolboxes = append(prof.Toolboxes, editing{})
 	return prof

@@ -63,7 +63,7 @@ type QueryContextParams struct {
 // QueryContextResult answers queryContext.
 type QueryContextResult struct {
 	ChatID   *string `json:"chatId,omitempty"`
-	Contexts []any   `json:"contexts"` // Context, or CursorContext
+	Contexts []any   `json:"contexts"` // Context, CursorContext or ResourceContext
 }
 
 // QueryFilesResult answers queryFiles.

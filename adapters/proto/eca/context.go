@@ -39,6 +39,17 @@ type CursorContext struct {
 	Position Span   `json:"position"`
 }
 
+// ResourceContext is a Context of the kind ContextMCPResource as it is offered, with
+// all of its fields.
+type ResourceContext struct {
+	Type        string `json:"type"`
+	URI         string `json:"uri"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	MIMEType    string `json:"mimeType"`
+	Server      string `json:"server"`
+}
+
 // LinesRange is a part of a file, 1-based and inclusive.
 type LinesRange struct {
 	Start int `json:"start"`
