@@ -32,10 +32,15 @@ it is stopped. They need a bearer token, which is made at the first start and ke
 data folder; --show-token shows it. --no-auth does without, on an address that this machine
 alone can reach: then every program on it can use the agent.
 
---codex-tools adds the tools "codex" and "codex-reply", as Codex's own MCP server had them.`,
+--codex-tools adds the tools "codex" and "codex-reply", as Codex's own MCP server had them.
+
+--only hands on one of the MCP servers of the configuration instead, as it is: its own tools,
+prompts and resources under their own names. With --http each of them is also at
+/mcp/SERVER. Deny rules hold there; nothing else is asked, since the caller's program has.`,
 		Example: `  dragoman mcp
   dragoman mcp --root ~/src/app --root ~/src/lib
-  dragoman mcp --http 127.0.0.1:7717 --root ~/src/app`,
+  dragoman mcp --http 127.0.0.1:7717 --root ~/src/app
+  dragoman mcp --only files`,
 		Args: cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			if f.showToken {
@@ -50,14 +55,16 @@ alone can reach: then every program on it can use the agent.
 	flags.BoolVar(&f.noAuth, "no-auth", false, "with --http on loopback: let every program on this machine in")
 	flags.BoolVar(&f.showToken, "show-token", false, "print the bearer token of --http, and end")
 	flags.BoolVar(&f.codexTools, "codex-tools", false, "add the tools codex and codex-reply")
+	flags.StringVar(&f.only, "only", "", "hand on the MCP `SERVER` of the configuration, and nothing else")
 	cmd.MarkFlagsMutuallyExclusive("no-auth", "show-token")
+	cmd.MarkFlagsMutuallyExclusive("only", "codex-tools")
 	return cmd
 }
 
 // mcpFlags are the flags of dragoman mcp.
 type mcpFlags struct {
 	roots                         []string
-	http                          string
+	http, only                    string
 	noAuth, showToken, codexTools bool
 }
 
@@ -78,7 +85,10 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 	}
 	make := func(h *house) *mcp.Server { return a.mcpServer(h, f, cwd) }
 	if f.http != "" {
-		return a.serveHTTP(ctx, f, make)
+		return a.serveHTTP(ctx, f, cwd, make)
+	}
+	if f.only != "" {
+		return a.serveStdio(ctx, "mcp", func(h *house) server { return only{newRelays(h, cwd), f.only} })
 	}
 	return a.serveStdio(ctx, "mcp", func(h *house) server { return make(h) })
 }

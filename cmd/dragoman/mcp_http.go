@@ -37,7 +37,7 @@ func (a *app) showToken() error {
 }
 
 // serveHTTP serves MCP clients over HTTP until a signal comes. What a person must know stands on standard error.
-func (a *app) serveHTTP(ctx context.Context, f mcpFlags, make func(*house) *mcp.Server) error {
+func (a *app) serveHTTP(ctx context.Context, f mcpFlags, cwd string, make func(*house) *mcp.Server) error {
 	loopback := gate.Loopback(f.http)
 	if f.noAuth && !loopback {
 		return fmt.Errorf("--no-auth is for addresses that this machine alone can reach, such as 127.0.0.1:7717; %s is none", f.http)
@@ -68,11 +68,22 @@ func (a *app) serveHTTP(ctx context.Context, f mcpFlags, make func(*house) *mcp.
 			o.Hosts = []string{host}
 		}
 		g := gate.New(o)
-		handler := make(h).HTTP(gate.Principal)
-		g.Mount("/mcp", handler)
+		servers := newRelays(h, cwd)
+		leave := servers.Close
+		if f.only != "" {
+			g.Mount("/mcp", only{servers, f.only})
+		} else {
+			handler := make(h).HTTP(gate.Principal)
+			g.Mount("/mcp", handler)
+			g.Mount("/mcp/", servers)
+			leave = func() {
+				handler.Close()
+				servers.Close()
+			}
+		}
 		fmt.Fprintf(a.errs, "dragoman: MCP at http://%s/mcp. %s\n", l.Addr(), say)
 		h.log.Info("speaking", zap.String("version", version), zap.Stringer("address", l.Addr()))
-		err = g.Serve(ctx, l, handler.Close)
+		err = g.Serve(ctx, l, leave)
 		h.log.Info("ended", zap.Error(err))
 		if errors.Is(err, http.ErrServerClosed) {
 			err = nil

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"dragoman/adapters/gate"
+	"dragoman/bridge"
+	"dragoman/core"
+)
+
+// relays hands single MCP servers of the configuration on to clients, as they are:
+// at /mcp/SERVER, or one alone (dragoman mcp --only).
+type relays struct {
+	house *house
+	cwd   string // where programs are started
+
+	mu     sync.Mutex // guards the fields below
+	open   map[string]*relayHTTP
+	closed bool
+}
+
+// relayHTTP is a server's face, and the servers that it was made of.
+type relayHTTP struct {
+	*bridge.RelayHTTP
+	of *bridge.Box
+}
+
+func newRelays(h *house, cwd string) *relays {
+	return &relays{house: h, cwd: cwd, open: map[string]*relayHTTP{}}
+}
+
+// find is the relay to a server, as the configuration has it now.
+func (r *relays) find(name string) (*bridge.Relay, *bridge.Box, error) {
+	made, err := r.house.profiles.load()
+	if err != nil {
+		return nil, nil, err
+	}
+	box := r.house.profiles.servers.current()
+	if box != nil {
+		if relay, ok := box.Relay(name, denied(made.rights.rules, name, r.cwd)); ok {
+			return relay, box, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("there is no MCP server %q in the configuration, or it is disabled", name)
+}
+
+// current is the toolbox of the servers, or nil.
+func (s *servers) current() *bridge.Box {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.box
+}
+
+// denied refuses what the rules deny. Nothing else is asked: the host of the caller
+// has asked.
+func denied(rules core.Policy, server, cwd string) func(string, json.RawMessage) error {
+	return func(tool string, args json.RawMessage) error {
+		v := rules.Decide(core.Check{
+			Call: core.Call{Server: server, Tool: tool, Kind: core.KindOther, Args: args},
+			Spec: core.Spec{Server: server, Name: tool, Kind: core.KindOther},
+			Meta: core.Meta{Principal: core.Local, Cwd: cwd, Roots: []string{cwd}},
+		})
+		if v.Effect == core.Deny {
+			return fmt.Errorf("%s", v.Why)
+		}
+		return nil
+	}
+}
+
+// face is a server's face over HTTP.
+func (r *relays) face(name string) (*relayHTTP, error) {
+	relay, box, err := r.find(name)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	have := r.open[name]
+	if have != nil && have.of == box {
+		r.mu.Unlock()
+		return have, nil
+	}
+	if r.closed {
+		r.mu.Unlock()
+		return nil, errors.New("shutting down")
+	}
+	next := &relayHTTP{relay.HTTP(r.cwd, gate.Principal), box}
+	r.open[name] = next
+	r.mu.Unlock()
+	if have != nil {
+		have.Close() // its servers are not those of the configuration any more
+	}
+	return next, nil
+}
+
+// ServeHTTP implements http.Handler for /mcp/SERVER.
+func (r *relays) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.serve(w, req, strings.TrimPrefix(req.URL.Path, "/mcp/"))
+}
+
+func (r *relays) serve(w http.ResponseWriter, req *http.Request, name string) {
+	face, err := r.face(name)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	face.ServeHTTP(w, req)
+}
+
+// Close ends all sessions of clients, and what they have started.
+func (r *relays) Close() {
+	r.mu.Lock()
+	open := r.open
+	r.open, r.closed = map[string]*relayHTTP{}, true
+	r.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, face := range open {
+		wg.Go(face.Close)
+	}
+	wg.Wait()
+}
+
+// only is one server as the whole face.
+type only struct {
+	*relays
+	name string
+}
+
+// Serve implements server: one client over a pipe.
+func (o only) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	relay, _, err := o.find(o.name)
+	if err != nil {
+		return errors.Join(err, in.Close(), out.Close())
+	}
+	return relay.Serve(ctx, o.cwd, in, out)
+}
+
+// ServeHTTP implements http.Handler for /mcp.
+func (o only) ServeHTTP(w http.ResponseWriter, req *http.Request) { o.serve(w, req, o.name) }

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	relayHello  = `{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+	relayReady  = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	relayList   = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	relayDenied = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"session_list","arguments":{}}}`
+)
+
+// relaying is a place whose configuration has the program itself as a server.
+func relaying(t *testing.T) *place {
+	p := newPlace(t)
+	p.config(t, `mcp_servers:
+  self: {command: `+strconv.Quote(binary)+`, args: [mcp], env: {DRAGOMAN_DATA: `+strconv.Quote(p.data)+`}}
+  off: {command: x, disabled: true}
+policy:
+  deny: [{server: self, tool: session_list}]
+`)
+	return p
+}
+
+// What a server says directly it says through us, byte for byte; a deny rule holds.
+func TestOnlyOneServer(t *testing.T) {
+	p := relaying(t)
+	said := strings.Join([]string{relayHello, relayReady, relayList}, "\n") + "\n"
+	direct, relayed := p.well(t, said, "mcp"), p.well(t, said, "mcp", "--only", "self")
+	if direct != relayed || !strings.Contains(direct, "agent_prompt") {
+		t.Errorf("directly:\n%s\nrelayed:\n%s", direct, relayed)
+	}
+	if out := p.well(t, strings.Join([]string{relayHello, relayReady, relayDenied}, "\n")+"\n", "mcp", "--only", "self"); !strings.Contains(out, `"error"`) {
+		t.Errorf("a denied call: %s", out)
+	}
+	for _, name := range []string{"off", "nobody"} {
+		if o := p.run(t, said, "mcp", "--only", name); o.code != exitFailed || !strings.Contains(o.errs, `there is no MCP server "`+name+`"`) {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
+func TestServersHaveAddressesOfTheirOwn(t *testing.T) {
+	p := relaying(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := p.command(ctx, "mcp", "--http", "127.0.0.1:0", "--no-auth")
+	errs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		cancel()
+		_ = cmd.Wait() // it was killed
+	}()
+	line, err := bufio.NewReader(errs).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := regexp.MustCompile(`http://[^ ]+/mcp`).FindString(line)
+	post := func(path, session, body string) (int, string, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, address+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			req.Header.Set("Mcp-Session-Id", session)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, resp.Header.Get("Mcp-Session-Id"), string(text)
+	}
+	status, session, text := post("/self", "", relayHello)
+	if status != http.StatusOK || session == "" || !strings.Contains(text, `"id":"a"`) {
+		t.Fatalf("initialize: %d, %q, %s", status, session, text)
+	}
+	if status, _, text := post("/self", session, relayReady); status != http.StatusAccepted {
+		t.Errorf("initialized: %d %s", status, text)
+	}
+	if status, _, text := post("/self", session, relayList); status != http.StatusOK || !strings.Contains(text, "agent_prompt") {
+		t.Errorf("tools/list: %d %s", status, text)
+	}
+	if status, _, text := post("/self", "guessed", relayList); status != http.StatusNotFound {
+		t.Errorf("another session: %d %s", status, text)
+	}
+	if status, _, text := post("/self", session, relayDenied); status != http.StatusOK || !strings.Contains(text, `"error"`) {
+		t.Errorf("a denied call: %d %s", status, text)
+	}
+	for _, name := range []string{"/off", "/nobody", "/"} {
+		if status, _, text := post(name, "", relayHello); status != http.StatusNotFound {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+	}
+}
