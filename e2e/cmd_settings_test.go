@@ -174,3 +174,26 @@ func TestEditorsOptions(t *testing.T) {
 		t.Errorf("an option of every client is warned of:\n%s", e.stderr())
 	}
 }
+
+// The same in the editor's own way.
+func TestLoginInAnEditor(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	e := p.edit(t, ecaDialect(), launch{}, "--log-level", "debug")
+	wantText(t, "providers/list", string(e.ask("providers/list", object{}).Result), `"id":"groq"`, `"unauthenticated"`)
+	step := e.ask("providers/login", object{"provider": "groq"})
+	wantText(t, "providers/login", string(step.Result), `"action":"input"`, `"key":"key"`)
+	id, req := e.request("providers/loginInput", object{"provider": "groq", "data": object{"key": "sk-hunter2"}})
+	e.send(req)
+	e.told("the models of the provider", func(c chosen) bool { return c.SelectModel == "groq/openai/gpt-oss-120b" })
+	wantText(t, "providers/loginInput", string(e.await(id).Result), `"done"`)
+	list := string(e.ask("providers/list", object{}).Result)
+	wantText(t, "providers/list", list, `"authenticated"`)
+	if strings.Contains(list+e.stderr(), "hunter2") {
+		t.Error("the key shows")
+	}
+	_, req = e.request("providers/logout", object{"provider": "groq"})
+	e.send(req)
+	e.told("that the key is gone", func(c chosen) bool { return c.SelectModel == "offline/demo" })
+	e.leave()
+}
