@@ -54,7 +54,9 @@ type Server struct {
 	end    context.CancelCauseFunc // ends the reading, and so the connection
 	wg     sync.WaitGroup          // every goroutine of the server
 
-	told  servers       // of the pump's goroutine
+	told      servers // of the pump's goroutine
+	mentioned string  // the last message of its kind that was shown; of the pump's goroutine
+
 	state atomic.Int32  // a phase
 	down  chan struct{} // closed when shutdown has been answered
 

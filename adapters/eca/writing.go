@@ -108,9 +108,25 @@ func (s *Server) completion(ctx context.Context, call *wire.Call, p eca.Completi
 		if old != nil { // it ends soon, and is answered first
 			<-old.done
 		}
-		s.reply(ctx, call, s.complete(life, p), nil)
+		res := s.complete(life, p)
+		if res.Error != nil && s.peerNow().name == "emacs" { // it has nobody who would take the error
+			s.mention(res.Error.Message)
+			res = eca.CompletionResult{Items: []eca.CompletionItem{}}
+		}
+		s.reply(ctx, call, res, nil)
 	})
 	return nil
+}
+
+// mention shows a message, unless it was the last one that was shown so: completions
+// are asked for with every word that is typed.
+func (s *Server) mention(text string) {
+	s.pump.Do(func() {
+		if s.mentioned != text {
+			s.mentioned = text
+			s.showMessage(eca.MessageWarning, text)
+		}
+	})
 }
 
 // completing is one completion under way.
@@ -153,17 +169,26 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 	if p.ID == "" {
 		return wrong("id is empty")
 	}
-	failed := func(text string) {
-		s.reply(ctx, call, eca.RewriteResult{Error: &eca.Fault{Type: eca.MessageWarning, Message: text}}, nil)
+	// Clients look at no result of a rewrite: what they have begun to show ends with a
+	// content.
+	failed := func(f eca.Fault) {
+		s.pump.Do(func() {
+			s.answer(ctx, call, eca.RewriteResult{Error: &f}, nil)
+			if !call.IsNotification() && !s.peerNow().dialect.early() {
+				s.notify(eca.MethodRewriteContent, eca.RewriteContentParams{RewriteID: p.ID, Content: eca.RewriteContent{Type: eca.RewriteError, Message: &f.Message}})
+			}
+		})
+	}
+	warned := func(text string) error {
+		failed(eca.Fault{Type: eca.MessageWarning, Message: text})
+		return nil
 	}
 	// The Emacs client rewrites without having said that it can.
 	if peer := s.peerNow(); peer.dialect.early() || string(bytes.TrimSpace(peer.caps.Rewrite)) == "false" {
-		failed("The client has said that it cannot show a rewrite.")
-		return nil
+		return warned("The client has said that it cannot show a rewrite.")
 	}
 	if len(p.Text)+len(p.Prompt) > maxWritten {
-		failed(errTooLong.Error())
-		return nil
+		return warned(errTooLong.Error())
 	}
 	s.mu.Lock()
 	full := s.rewrites >= maxRewrites
@@ -172,8 +197,7 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 	}
 	s.mu.Unlock()
 	if full {
-		failed(fmt.Sprintf("%d texts are being rewritten already; wait for one of them.", maxRewrites))
-		return nil
+		return warned(fmt.Sprintf("%d texts are being rewritten already; wait for one of them.", maxRewrites))
 	}
 	s.wg.Go(func() {
 		defer func() {
@@ -183,7 +207,7 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 		}()
 		m, fault := s.writer(ctx)
 		if fault != nil {
-			s.reply(ctx, call, eca.RewriteResult{Error: fault}, nil)
+			failed(*fault)
 			return
 		}
 		s.reply(ctx, call, eca.RewriteResult{Status: eca.StatusPrompting, Model: m.Info().ID}, nil)
