@@ -81,6 +81,20 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 			}
 		}
 		return core.StopEnd, say("Done.")
+	case "many":
+		n, err := strconv.Atoi(rest)
+		if err != nil {
+			return "", err
+		}
+		for i := range n {
+			if err := t.Emit(ctx, core.Notice{Severity: core.Info, Text: "one of many"}); err != nil {
+				return "", err
+			}
+			if i%100 == 99 {
+				synctestWait()
+			}
+		}
+		return core.StopEnd, say("Done.")
 	case "hang":
 		if err := say("one moment"); err != nil {
 			return "", err

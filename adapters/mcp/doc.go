@@ -1,13 +1,24 @@
 // Package mcp offers the gateway's agent to other agents: a Model Context Protocol server over standard input and
-// output, protocol versions 2024-11-05 to 2026-07-28 and an early dialect with a number for a version.
+// output and over Streamable HTTP, protocol versions 2024-11-05 to 2026-07-28 and an early dialect with a number for a
+// version.
 //
 // # Vocabulary
 //
-// A [Server] serves connections. A client is one connection; it holds a core.Attachment for each session it has named.
-// A link is the connection's pipe, and a lane is one life cycle on it: the legacy lane begins with initialize, on the
-// modern lane (2026-07-28) every request stands alone. Each lane is an mcp.Transport with an SDK session of its own, so
-// that both can be spoken on one pipe. A call is a request of the client's that is not answered yet. A turn is the fold
-// of a core turn's records: what a tool's result says is derived from it and from nothing else.
+// A [Server] serves connections. A host is what the clients of one principal are served from: the SDK's server with the
+// tools, prompts and resources. A client is who sends requests: a pipe, a session of the protocol over HTTP, or at
+// 2026-07-28 over HTTP, where no request knows of another, all requests under one name. It holds a core.Attachment for
+// each session that it has named. A call is a request of the client's that is not answered yet. A turn is the fold of a
+// core turn's records: what a tool's result says is derived from it and from nothing else; the client keeps the folds of
+// turns that somebody may poll.
+//
+// A link is a connection's pipe, and a lane is one life cycle on it: the legacy lane begins with initialize, on the modern
+// lane (2026-07-28) every request stands alone. Each lane is an mcp.Transport with an SDK session of its own, so that both
+// can be spoken on one pipe. A door is what one principal comes in by over HTTP: the SDK's two handlers over one host, and
+// each request is handed to one of them by what it says (http.go).
+//
+// What is no tool: resources are read from the log or the board (resources.go, board.go), and a goroutine for each session
+// that somebody has subscribed to follows it (watch.go); prompts are the core's commands (prompts.go); a turn that
+// outlives its call can be a task, whose state is read from the log as well, so that it outlives the process (tasks.go).
 //
 // # Order
 //
@@ -28,8 +39,9 @@
 // # Locks and goroutines
 //
 // Every mutex is a leaf: nothing is called, sent or written while one is held. [Server.Serve] reads on its own goroutine
-// and ends after the writer, the SDK's sessions, every tool and every question have ended. The SDK starts a goroutine
-// for each call; a tool starts one for each question that it puts to the client.
+// and ends after the writer, the SDK's sessions, every tool and every question have ended. [HTTP.Close] does the same for
+// what is served over HTTP. The SDK starts a goroutine for each call; a tool starts one for each question that it puts to
+// the client, and over HTTP one that ends it with its client. A host has one that follows the board.
 //
 // # Why
 //
@@ -37,6 +49,17 @@
 // answers a repeated one; hence the link. Its session has one state, so that a client which asks server/discover first
 // and then says initialize is refused as a duplicate; hence the lanes. The protocol version that a client invents is
 // replaced by the one that will be negotiated, since the SDK compares the client's own text with later versions.
+//
+// Over HTTP the SDK's own handlers are used: its transport alone can tell to which call a notification belongs. What it
+// writes is looked at on the way out (http_answer.go), because it leaves content as null where there is none, gives plain
+// errors the code 0, and knows nothing of the early dialect. One handler serves the older life cycle and another the newer
+// one, since the SDK's handlers each refuse the other's requests.
+//
+// Clients of 2026-07-28 over HTTP share what is held under their name: an approval must outlive the request that it was
+// returned to, and nothing else says that two requests are from one client. What has been idle is given up.
+//
+// A notification that the list of resources has changed goes to those alone who have looked at the list, or have asked
+// for it: sessions come and go with every prompt.
 //
 // A prompt to a busy session is refused, with the turn that runs in the error, rather than queued: the caller is a
 // program that can wait or cancel, and a second answer under one session would be read as the first one's.

@@ -249,7 +249,7 @@ func TestTwoClientsAtOnce(t *testing.T) {
 					ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 						h.add("progress of %v", r.Params.ProgressToken)
 					},
-					LoggingMessageHandler: func(_ context.Context, r *sdk.LoggingMessageRequest) {
+					LoggingMessageHandler: func(_ context.Context, r *sdk.LoggingMessageRequest) { //nolint:staticcheck // deprecated later
 						b, err := json.Marshal(r.Params.Data)
 						h.add("log %s %v", b, err)
 					},

@@ -84,7 +84,6 @@ type httpPeer struct {
 	mu      sync.Mutex // guards the fields below
 	session string
 	queue   []string
-	calls   map[string]context.CancelFunc // of 2026-07-28
 }
 
 func (p *httpPeer) request(ctx context.Context, method, body string, headers ...string) *taken {

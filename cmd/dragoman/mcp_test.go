@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// The token is made once, printed alone, and readable by its owner alone.
+func TestMCPToken(t *testing.T) {
+	p := newPlace(t)
+	first := p.run(t, "", "mcp", "--show-token")
+	again := p.run(t, "", "mcp", "--show-token")
+	if first.code != 0 || first.out != again.out || len(strings.TrimSpace(first.out)) < 40 || strings.Count(first.out, "\n") != 1 {
+		t.Errorf("%+v, %+v", first, again)
+	}
+	if runtime.GOOS == "windows" {
+		return // which has no such modes
+	}
+	file := filepath.Join(p.data, tokenFile)
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if o := p.run(t, "", "mcp", "--show-token"); o.code != 1 || !strings.Contains(o.errs, "can be read by others") || o.out != "" {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestMCPFlagsThatDoNotFit(t *testing.T) {
+	p := newPlace(t)
+	for args, want := range map[string]string{
+		"mcp --no-auth":                           "--no-auth is for --http",
+		"mcp --http 0.0.0.0:0 --no-auth":          "0.0.0.0:0 is none",
+		"mcp --http example.com:0 --no-auth":      "is none",
+		"mcp --http nonsense":                     "nonsense",
+		"mcp --http 127.0.0.1:0 --root nowhere":   "nowhere",
+		"mcp --show-token --no-auth --http :0":    "none of the others can be",
+		"mcp --http 127.0.0.1:99999999 --no-auth": "port",
+	} {
+		if o := p.run(t, "", strings.Fields(args)...); o.code == 0 || !strings.Contains(o.errs, want) {
+			t.Errorf("%s: exit %d, %s", args, o.code, o.errs)
+		}
+	}
+}
+
+// The text that a workspace's command stands for is the prompt's.
+func TestMCPExpand(t *testing.T) {
+	p := newPlace(t)
+	dir := filepath.Join(p.work, ".dragoman", "commands")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "greet.md"), []byte("---\narguments:\n  - name: name\n    required: true\n---\nSay hello to $1.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expand := expander(newGuides(func(string) (string, bool) { return "", false }))
+	text, ok, err := expand(context.Background(), []string{p.work}, "greet", map[string]string{"name": "Ada"})
+	if err != nil || !ok || strings.TrimSpace(text) != "Say hello to Ada." {
+		t.Errorf("%q, %v, %v", text, ok, err)
+	}
+	for _, name := range []string{"costs", "nothing"} {
+		if _, ok, err := expand(context.Background(), []string{p.work}, name, nil); ok || err != nil {
+			t.Errorf("%s: %v, %v", name, ok, err)
+		}
+	}
+}
