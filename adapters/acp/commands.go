@@ -24,7 +24,10 @@ func (s *session) tellAtStart(ctx context.Context) {
 		case <-timer.C:
 			s.tellCommands(ctx)
 			s.tellServers()
-			s.tellFault(s.offer.Load().profile.Fault)
+			s.warn(s.offer.Load().profile.Fault)
+			if len(s.foreign) > 0 {
+				s.warn("This session keeps the folders that it was made with; it does not have " + strings.Join(s.foreign, ", "))
+			}
 		case <-ctx.Done():
 		}
 	})

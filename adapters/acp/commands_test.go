@@ -95,3 +95,23 @@ func TestServersAreMentionedOnce(t *testing.T) {
 		}
 	})
 }
+
+// A session that is loaded with other folders keeps its own, and the client is told.
+func TestFoldersThatASessionDoesNotHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGateway(coretest.NewMemory(), nil, false)
+		peer, stop := serve(t, g)
+		newSession(t, peer)
+		if err := peer.Send(`{"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"s1","cwd":"/w","additionalDirectories":["/v","/w"],"mcpServers":[]}}`); err != nil {
+			t.Fatal(err)
+		}
+		until(t, peer, `"id":2`)
+		if msg := until(t, peer, "session/update"); !strings.Contains(msg, "it does not have /v]") {
+			t.Errorf("got %s", msg)
+		}
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -72,15 +72,16 @@ func (s *session) refresh(ctx context.Context) *Offer {
 		v.Offer = o
 		return update(nil, v, optionsUpdate(v))
 	})
-	s.tellFault(fault)
+	s.warn(fault)
 	s.tellCommands(ctx)
 	return o
 }
 
-// tellFault says what has been wrong in the configuration since the last time.
-func (s *session) tellFault(fault string) {
-	if fault != "" {
-		s.tell(func(v *View) []byte { return notice(nil, v, core.Notice{Severity: core.Warning, Text: fault}) })
+// warn tells the user something that is no part of the log; the empty text is
+// nothing.
+func (s *session) warn(text string) {
+	if text != "" {
+		s.tell(func(v *View) []byte { return notice(nil, v, core.Notice{Severity: core.Warning, Text: text}) })
 	}
 }
 

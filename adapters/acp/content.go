@@ -20,6 +20,10 @@ const (
 	maxTail = 4 << 10
 	// maxResult is how much of a call's text is shown.
 	maxResult = 10 << 10
+	// maxDiff is how much text a change has before only what differs is shown, with
+	// contextLines around it.
+	maxDiff      = 40 << 10
+	contextLines = 3
 	// maxLocations is how many places of a call are told.
 	maxLocations = 100
 )

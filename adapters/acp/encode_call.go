@@ -84,9 +84,13 @@ func shown(v *View, c core.Call) (list []acp.ToolContent) {
 	for _, b := range c.Content {
 		switch b := b.(type) {
 		case core.Diff:
-			t := acp.ToolContent{Type: "diff", Path: b.Path, NewText: &b.New}
+			was, now := b.Old, b.New
+			if len(was)+len(now) > maxDiff {
+				was, now = trimmed(was, now)
+			}
+			t := acp.ToolContent{Type: "diff", Path: b.Path, NewText: &now}
 			if !b.Created {
-				t.OldText = &b.Old
+				t.OldText = &was
 			}
 			list = append(list, t)
 		case core.Terminal:
@@ -107,6 +111,36 @@ func shown(v *View, c core.Call) (list []acp.ToolContent) {
 		list = append(list, acp.ToolContent{Type: "content", Content: &block})
 	}
 	return list
+}
+
+// trimmed is what differs in two texts, in whole lines, with a few around it: what
+// clients show of a change to a large file. Of a new file it is all.
+func trimmed(was, now string) (string, string) {
+	n := 0 // bytes that both begin with
+	for n < min(len(was), len(now)) && was[n] == now[n] {
+		n++
+	}
+	from := n
+	for range contextLines + 1 { // the first takes the line that differs
+		from = strings.LastIndexByte(was[:max(from-1, 0)], '\n') + 1
+	}
+	n = min(len(was), len(now)) - n // what may be left of both
+	m := 0                          // bytes that both end with
+	for m < n && was[len(was)-1-m] == now[len(now)-1-m] {
+		m++
+	}
+	rest := was[len(was)-m:]
+	keep := 0
+	for range contextLines + 1 {
+		i := strings.IndexByte(rest[keep:], '\n')
+		if i < 0 {
+			keep = len(rest)
+			break
+		}
+		keep += i + 1
+	}
+	m -= keep
+	return was[from : len(was)-m], now[from : len(now)-m]
 }
 
 // output appends what a running call has printed: to the terminal that shows it,

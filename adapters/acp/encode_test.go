@@ -135,6 +135,49 @@ func TestDeltasConcatenate(t *testing.T) {
 	}
 }
 
+// Of a change to a large file only what differs is shown; put back into the file it
+// is the same change.
+func TestLargeDiff(t *testing.T) {
+	for seed := range uint64(500) {
+		rnd := rand.New(rand.NewPCG(seed, 9))
+		text := func(n int) string {
+			var b strings.Builder
+			for range n {
+				fmt.Fprintf(&b, "line %d\n", rnd.IntN(5))
+			}
+			return b.String()
+		}
+		head, tail := text(rnd.IntN(40)), text(rnd.IntN(40))
+		if rnd.IntN(3) == 0 {
+			tail += "no end"
+		}
+		was, now := head+text(rnd.IntN(3))+tail, head+text(rnd.IntN(3))+"new\n"+tail
+		o, n := trimmed(was, now)
+		at := strings.Index(was, o)
+		for at >= 0 && was[:at]+n+was[at+len(o):] != now {
+			next := strings.Index(was[at+1:], o)
+			if next < 0 {
+				at = -1
+				break
+			}
+			at += 1 + next
+		}
+		if at < 0 {
+			t.Fatalf("seed %d: %q → %q is not %q → %q", seed, o, n, was, now)
+		}
+		if strings.Count(o, "\n") > 2+3+2*contextLines+2 {
+			t.Errorf("seed %d: %d lines are left: %q", seed, strings.Count(o, "\n"), o)
+		}
+		if at > 0 && was[at-1] != '\n' {
+			t.Errorf("seed %d: it begins within a line: %q", seed, o)
+		}
+	}
+	v := NewView("s", "", core.Pos{})
+	big := strings.Repeat("a line of a large file\n", 10_000)
+	c := core.Call{ID: "c", Tool: "edit_file", Kind: core.KindEdit, State: core.Proposed, Content: []core.Block{core.Diff{Path: "/w/a", Old: big + "end\n", New: big + "END\n"}}}
+	checkLines(t, Encode(nil, v, core.Record{Seq: 1, Event: core.CallChanged{Call: c}}))
+}
+
 func FuzzEncode(f *testing.F) {
 	f.Add("text", "m", "title", []byte(`{"a":1}`), uint8(0))
 	f.Add("\xff\x00\u2028", "", "\x1b[31m", []byte(`not json`), uint8(5))

@@ -54,7 +54,7 @@ func (s *Server) resumeSession(ctx context.Context, call *wire.Call, p acp.Sessi
 }
 
 func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionRequest, replay bool) error {
-	_, offer, err := s.opened(ctx, p)
+	roots, offer, err := s.opened(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionReque
 		return err
 	}
 	early := s.who().early
-	e := entrance{after: sess.Head(), replay: replay, servers: p.MCPServers, offer: offer, answer: func(r acp.SessionResponse) {
+	e := entrance{after: sess.Head(), replay: replay, servers: p.MCPServers, offer: offer, foreign: beyond(sess.Meta().Roots, roots), answer: func(r acp.SessionResponse) {
 		if r.SessionID = ""; early && replay {
 			call.Reply(nil, nil)
 			return
@@ -93,6 +93,17 @@ func (s *Server) open(ctx context.Context, id string, replay bool) (*core.Sessio
 		return nil, notFound(id)
 	}
 	return sess, err
+}
+
+// beyond lists the folders that a session does not have: it keeps those that it was
+// made with.
+func beyond(has, wants []string) (list []string) {
+	for _, dir := range wants {
+		if !slices.Contains(has, dir) {
+			list = append(list, dir)
+		}
+	}
+	return list
 }
 
 // forkSession is session/fork: a copy of all that was said so far, in which the

@@ -68,6 +68,5 @@ func (s *session) tellServers() {
 	for i, m := range s.servers {
 		names[i] = m.Name
 	}
-	n := core.Notice{Severity: core.Warning, Text: "The tool servers of this client are not connected yet: " + strings.Join(names, ", ")}
-	s.tell(func(v *View) []byte { return notice(nil, v, n) })
+	s.warn("The tool servers of this client are not connected yet: " + strings.Join(names, ", "))
 }

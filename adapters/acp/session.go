@@ -20,6 +20,7 @@ type session struct {
 	prompts *pump.Prompts
 	offer   *atomic.Pointer[Offer]
 	servers []acp.MCPServer // those that the client gave to it
+	foreign []string        // folders that it would have liked
 	feed    *feed
 	told    bool // the commands, with a prompt; of the reading goroutine alone
 }
@@ -100,6 +101,7 @@ type entrance struct {
 	after, head core.Pos
 	replay      bool
 	servers     []acp.MCPServer
+	foreign     []string // folders that the client wants and the session does not have
 	offer       *Offer
 	answer      func(acp.SessionResponse) // before the first record, or with replay behind the last
 }
@@ -138,7 +140,7 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	is.client.Servers = specsOf(e.servers)
 	sess = &session{
 		srv: s, id: cs.Meta().ID, att: cs.Attach(is.client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{},
-		offer: &atomic.Pointer[Offer]{}, servers: e.servers,
+		offer: &atomic.Pointer[Offer]{}, servers: e.servers, foreign: e.foreign,
 	}
 	spare := sess.att // the attachment that is not needed
 	s.mu.Lock()
