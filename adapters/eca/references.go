@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	maxContexts = 100  // of one prompt
-	maxMapped   = 1000 // paths of a map of the workspace
+	maxContexts = 100     // of one prompt
+	maxAttached = 2 << 20 // bytes that they come to; what is beyond that stays a reference
+	maxMapped   = 1000    // paths of a map of the workspace
 )
 
 // desk is where the references of one prompt are looked up. Without files they stay
@@ -30,7 +31,8 @@ type desk struct {
 	exists func(path string) bool // for what may be a path in a text
 
 	seen map[core.Reference]bool
-	told []string // what the user must hear: what a rule forbids
+	size int      // bytes that were read
+	told []string // what the user must hear: what a rule forbids, and what was too much
 }
 
 // deskIn is the desk of a workspace. The profile may be nil.
@@ -145,7 +147,31 @@ func (d *desk) read(ctx context.Context, r core.Reference, link core.Block) []co
 		d.told = append(d.told, name+" was not given to the agent: "+why+".")
 		return []core.Block{core.Resource{URI: "text:context", MIME: "text/plain", Text: "(The user attached " + name + ", which may not be read: " + why + ".)"}}
 	}
-	return []core.Block{d.files.Read(ctx, d.roots, r)}
+	if d.size >= maxAttached {
+		d.told = append(d.told, fmt.Sprintf("%s was only named to the agent: the prompt holds more than %d MiB already.", name, maxAttached>>20))
+		return []core.Block{link}
+	}
+	b := d.files.Read(ctx, d.roots, r)
+	d.size += sizeOf(b)
+	return []core.Block{b}
+}
+
+// sizeOf is how much a block holds, in bytes.
+func sizeOf(b core.Block) int {
+	switch b := b.(type) {
+	case core.Text:
+		return len(b.Text)
+	case core.Image:
+		return len(b.Data)
+	case core.Audio:
+		return len(b.Data)
+	case core.Resource:
+		return len(b.Text) + len(b.Blob)
+	case core.Diff:
+		return len(b.Old) + len(b.New) + len(b.Patch)
+	case core.Link, core.Terminal:
+	}
+	return 0
 }
 
 // forbidden says which rule keeps a reference from being read; "": none. That a rule

@@ -3,6 +3,7 @@ package eca
 import (
 	"context"
 	"reflect"
+	"strings"
 	"testing"
 
 	"dragoman/adapters/proto/eca"
@@ -90,18 +91,34 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
+// A prompt holds only so much: what is beyond that stays a reference.
+func TestTooMuchAttached(t *testing.T) {
+	read := reader{size: maxAttached / 2}
+	d := deskIn(&core.Profile{Files: &read}, []string{"/w"})
+	blocks := d.blocks(t.Context(), eca.PromptParams{Message: "@/w/a @/w/b @/w/c @/w/d"})
+	if len(read.paths) != 2 || len(blocks) != 5 || len(d.told) != 2 {
+		t.Errorf("read %q, %d blocks, told %q", read.paths, len(blocks), d.told)
+	}
+	if l, ok := blocks[4].(core.Link); !ok || l.URI != "file:///w/d" {
+		t.Errorf("got %v", blocks[4])
+	}
+}
+
 type verdicts func(core.Check) core.Verdict
 
 func (f verdicts) Decide(c core.Check) core.Verdict { return f(c) }
 
 // reader notes what is read.
-type reader struct{ paths []string }
+type reader struct {
+	paths []string
+	size  int // of what is read
+}
 
 func (r *reader) Find(context.Context, []string, string, int) []core.FileName { return nil }
 
 func (r *reader) Read(_ context.Context, _ []string, ref core.Reference) core.Block {
 	r.paths = append(r.paths, ref.Path)
-	return core.Resource{Text: ref.Path}
+	return core.Resource{Text: ref.Path + strings.Repeat("x", r.size)}
 }
 
 func (r *reader) Undo(context.Context, core.Meta, core.Editor, []core.Diff) []core.RevertedFile {
