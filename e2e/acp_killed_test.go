@@ -50,8 +50,10 @@ func TestACPKilledFiftyTimes(t *testing.T) {
 		c.left(patience)
 		told := c.told(id)
 		for n, mark := range marks {
-			if _, ok := c.answers[n]; ok {
+			if m, ok := c.answers[n]; ok && m.Error == nil {
 				answered = append(answered, mark)
+			} else if ok {
+				t.Errorf("%s: %v", mark, m.Error)
 			}
 			if strings.Contains(told, mark) {
 				begun = append(begun, mark)
