@@ -246,8 +246,16 @@ func TestExportCommand(t *testing.T) {
 func TestExportIsBoundByThePolicy(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{"a.txt": "x\n"})
 	conf := filepath.Join(r.profiles.app.getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml")
-	(&place{}).write(t, conf, "policy: {deny: [{path: secret.md}], allow: [{tool: write_file, path: \"out/**\"}]}\n")
+	(&place{}).write(t, conf, "policy: {deny: [{path: secret.md}, {path: \"**/kept/**\"}], allow: [{tool: write_file, path: \"out/**\"}]}\n")
 	r.wants("/export secret.md", "was not written", "denied by")
+	for _, dir := range []string{"kept", "seen"} {
+		if err := os.Mkdir(filepath.Join(r.dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../kept", filepath.Join(r.dir, "seen", "link")); err == nil {
+		r.wants("/export seen/link/x.md", "was not written", "denied by")
+	}
 	r.profiles.people = false
 	r.wants("/export mine.md", "was not written", "a program cannot give it")
 	if err := os.Mkdir(filepath.Join(r.dir, "out"), 0o700); err != nil {

@@ -40,7 +40,11 @@ func (p *profiles) export(ctx context.Context, t *core.Turn, name string) (strin
 		return "The session was not written: " + err.Error() + ".\n", nil
 	}
 	path := filepath.Join(root, rel)
-	if why := p.forbidden(ctx, t, path); why != "" {
+	resolved := path // as rules see it
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		resolved = filepath.Join(dir, filepath.Base(path))
+	}
+	if why := p.forbidden(ctx, t, resolved); why != "" {
 		return "The session was not written: " + why + ".\n", nil
 	}
 	write := writeMarkdown
@@ -86,9 +90,9 @@ func exportPlace(m core.Meta, name string) (root, rel string, err error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(m.Cwd, path)
 	}
-	for _, root := range append([]string{m.Cwd}, m.Roots...) {
+	for _, root := range m.Roots {
 		rel, err := filepath.Rel(root, path)
-		if err != nil || !filepath.IsLocal(rel) || !slices.Contains(m.Roots, root) && len(m.Roots) > 0 && root != m.Cwd {
+		if err != nil || !filepath.IsLocal(rel) {
 			continue
 		}
 		for _, part := range strings.Split(filepath.ToSlash(rel), "/") {
@@ -114,7 +118,7 @@ func (p *profiles) forbidden(ctx context.Context, t *core.Turn, path string) str
 	v := made.rights.rules.Decide(core.Check{
 		Call: core.Call{Server: core.Native, Tool: "write_file", Kind: core.KindEdit, Args: json.RawMessage("{}")},
 		Spec: core.Spec{Server: core.Native, Name: "write_file", Kind: core.KindEdit},
-		// The path is the one that is opened through the root, which follows no link out of it.
+		// The file is opened through its root, which follows no link that leads out of it.
 		Access: []core.Access{{Op: core.OpWrite, Path: path}}, Meta: t.Meta(), Origin: t.Origin(),
 	})
 	switch v.Effect {
