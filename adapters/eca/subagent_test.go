@@ -40,10 +40,18 @@ func TestChildsContents(t *testing.T) {
 	v.live = true
 	var lines []byte
 	for _, ev := range []core.Event{
-		core.TurnStarted{Turn: "t", Message: "m", Prompt: []core.Block{core.Text{Text: "go"}}}, core.Phase{Turn: "t", Kind: core.PhaseGenerating},
-		core.ThoughtStarted{Thought: "h1"}, core.CallChanged{Call: core.Call{ID: "c1", Server: core.Native, Tool: "x", State: core.Proposed}}, core.CallArgs{Call: "c1", Text: "{"},
-		core.TitleChanged{Title: "x"}, core.SettingsChanged{Settings: core.Settings{Model: "a/b"}}, core.TextDelta{Message: "m2", Text: "hi"},
-		core.PlanChanged{Entries: []core.PlanEntry{{Text: "x"}}}, core.Flagged{Message: "m", Text: "y"}, core.TurnEnded{Turn: "t", Stop: core.StopEnd}, core.Truncated{},
+		core.TurnStarted{Turn: "t", Message: "m", Prompt: []core.Block{core.Text{Text: "go"}}},
+		core.Phase{Turn: "t", Kind: core.PhaseGenerating},
+		core.ThoughtStarted{Thought: "h1"},
+		core.CallChanged{Call: core.Call{ID: "c1", Server: core.Native, Tool: "x", State: core.Proposed}},
+		core.CallArgs{Call: "c1", Text: "{"},
+		core.TitleChanged{Title: "x"},
+		core.SettingsChanged{Settings: core.Settings{Model: "a/b"}},
+		core.TextDelta{Message: "m2", Text: "hi"},
+		core.PlanChanged{Entries: []core.PlanEntry{{Text: "x"}}},
+		core.Flagged{Message: "m", Text: "y"},
+		core.TurnEnded{Turn: "t", Stop: core.StopEnd},
+		core.Truncated{},
 	} {
 		lines = encode(lines, v, core.Record{Event: ev})
 	}
