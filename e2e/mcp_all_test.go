@@ -6,13 +6,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,11 +24,9 @@ import (
 // facts are what a client has found out.
 type facts map[string]json.RawMessage
 
-// story lets a client go through all that there is, or go on with a session.
-func (p *place) story(t *testing.T, args ...string) facts {
-	t.Helper()
-	dir := needClients(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+// story lets a client go through all that there is, or go on with a session. It may run beside others.
+func (p *place) story(ctx context.Context, dir string, args ...string) (facts, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", append([]string{filepath.Join(dir, "mcp_all.mjs"), "--cwd", p.work}, args...)...)
 	cmd.Env, cmd.Dir = p.nodeEnv(), p.work
@@ -41,7 +42,7 @@ func (p *place) story(t *testing.T, args ...string) facts {
 			OK    bool            `json:"ok"`
 		}
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			t.Fatalf("%s: %v", line, err)
+			return nil, fmt.Errorf("%s: %w", line, err)
 		}
 		if l.Fact != "" {
 			found[l.Fact] = l.Value
@@ -49,9 +50,9 @@ func (p *place) story(t *testing.T, args ...string) facts {
 		ok = ok || l.OK
 	}
 	if err != nil || !ok {
-		t.Fatalf("%v: %v\n%.3000s\n%.3000s", args, err, out.String(), errs.String())
+		return nil, fmt.Errorf("%v: %w\n%.3000s\n%.3000s", args, err, out.String(), errs.String())
 	}
-	return found
+	return found, nil
 }
 
 // is compares a fact.
@@ -77,16 +78,15 @@ type site struct {
 }
 
 // serve starts the binary and waits until it says where it is.
-func (p *place) serve(t *testing.T, args ...string) *site {
-	t.Helper()
-	cmd := exec.Command(binary, append(args, "mcp", "--http", "127.0.0.1:0", "--root", p.work)...)
+func (p *place) serve(ctx context.Context, args ...string) (*site, error) {
+	cmd := exec.CommandContext(ctx, binary, append(args, "mcp", "--http", "127.0.0.1:0", "--root", p.work)...)
 	cmd.Env, cmd.Dir = p.env, p.work
 	errs, err := cmd.StderrPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	s := &site{cmd: cmd, ended: make(chan error, 1)}
 	told := make(chan string, 1)
@@ -99,129 +99,170 @@ func (p *place) serve(t *testing.T, args ...string) *site {
 		}
 		s.ended <- cmd.Wait()
 	}()
-	t.Cleanup(s.kill)
 	select {
 	case s.url = <-told:
 	case err := <-s.ended:
-		t.Fatalf("it has ended: %v", err)
+		return nil, fmt.Errorf("it has ended: %w", err)
 	case <-time.After(patience):
-		t.Fatal("it does not say where it is")
+		return nil, errors.New("it does not say where it is")
 	}
-	token, _, code := p.run(t, "mcp", "--show-token")
-	if s.token = strings.TrimSpace(token); code != 0 || s.token == "" {
-		t.Fatalf("--show-token: %q, exit %d", token, code)
-	}
-	return s
-}
-
-func (s *site) kill() {
-	s.cmd.Process.Kill() //nolint:errcheck // it may have ended
+	show := exec.CommandContext(ctx, binary, "mcp", "--show-token")
+	show.Env, show.Dir = p.env, p.work
+	token, err := show.Output()
+	s.token = strings.TrimSpace(string(token))
+	return s, err
 }
 
 // stop ends it as a user does.
-func (s *site) stop(t *testing.T) {
-	t.Helper()
-	if runtime.GOOS == "windows" {
-		s.kill()
-		<-s.ended
-		return
+func (s *site) stop() error {
+	end := s.cmd.Process.Kill
+	if runtime.GOOS != "windows" {
+		end = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 	}
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+	if err := end(); err != nil {
+		return err
 	}
 	select {
 	case err := <-s.ended:
-		if err != nil {
-			t.Errorf("it ends with %v", err)
+		if runtime.GOOS == "windows" {
+			return nil
 		}
+		return err
 	case <-time.After(patience):
-		t.Error("it does not end")
+		return errors.New("it does not end")
 	}
 }
 
-// All that there is, with both SDKs, over both transports, then again in another process.
+// telling is one client's way through: what it has found out, and what another process after it.
+type telling struct {
+	name, version string
+	client        []string
+	http          bool
+
+	p            *place
+	first, again facts
+	err          error
+}
+
+// tell runs both stories. It may run beside others.
+func (c *telling) tell(ctx context.Context, dir, config string) error {
+	serve := []string{"--", binary, "--config", config, "mcp", "--root", c.p.work}
+	var s *site
+	var err error
+	start := func() error {
+		if !c.http {
+			return nil
+		}
+		if s, err = c.p.serve(ctx, "--config", config); err == nil {
+			serve = []string{"--url", s.url, "--token", s.token}
+		}
+		return err
+	}
+	stop := func() error {
+		if s == nil {
+			return nil
+		}
+		return s.stop()
+	}
+	if err := start(); err != nil {
+		return err
+	}
+	if c.first, err = c.p.story(ctx, dir, slices.Concat(c.client, serve)...); err != nil {
+		return err
+	}
+	var session string
+	if err := errors.Join(json.Unmarshal(c.first["session"], &session), stop(), start()); err != nil {
+		return err
+	}
+	if c.again, err = c.p.story(ctx, dir, slices.Concat(c.client, []string{"--resume", session}, serve)...); err != nil {
+		return err
+	}
+	return stop()
+}
+
+// All that there is, with both SDKs, over both transports, then again in another process. They run beside each other,
+// since each waits for a while until nobody has answered an approval.
 func TestMCPAll(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		version string
-		args    []string
-	}{
-		{"sdk", "2025-11-25", []string{"--sdk", "1"}},
-		{"client auto", "2026-07-28", []string{"--sdk", "2", "--mode", "auto"}},
-		{"client pinned", "2026-07-28", []string{"--sdk", "2", "--mode", "pin"}},
+	dir := needClients(t)
+	var all []*telling
+	var wg sync.WaitGroup
+	for _, c := range []telling{
+		{name: "sdk", version: "2025-11-25", client: []string{"--sdk", "1"}},
+		{name: "client auto", version: "2026-07-28", client: []string{"--sdk", "2", "--mode", "auto"}},
+		{name: "client pinned", version: "2026-07-28", client: []string{"--sdk", "2", "--mode", "pin"}},
 	} {
-		for _, over := range []string{"stdio", "HTTP"} {
-			t.Run(c.name+" "+over, func(t *testing.T) {
-				t.Parallel()
-				p := newPlace(t)
-				if err := os.MkdirAll(filepath.Join(p.work, ".dragoman", "commands"), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				p.write(t, ".dragoman/commands/greet.md", "---\ndescription: Greets somebody\narguments:\n  - name: name\n    description: Whom\n    required: true\n---\nSay hello to $1.\n")
-				cfg := p.config(t, "mcp:\n  elicitation_timeout: 3s\n")
-				tell := func(more ...string) facts {
-					return p.story(t, append(append(c.args[:len(c.args):len(c.args)], more...), "--", binary, "--config", cfg, "mcp", "--root", p.work)...)
-				}
-				restart := func() {}
-				if over == "HTTP" {
-					s := p.serve(t, "--config", cfg)
-					tell = func(more ...string) facts {
-						return p.story(t, append(append(c.args[:len(c.args):len(c.args)], "--url", s.url, "--token", s.token), more...)...)
-					}
-					restart = func() {
-						s.stop(t)
-						s = p.serve(t, "--config", cfg)
-					}
-				}
-				f := tell()
-				f.is(t, "version", `"`+c.version+`"`)
-				f.is(t, "tools", `["agent_approve","agent_cancel","agent_prompt","agent_wait","session_close","session_get","session_list"]`)
-				f.says(t, "prompt", `"status":"completed"`, "first note")
-				f.is(t, "progress", `{"some":true,"grows":true}`)
-				f.says(t, "accepted", `"status":"completed"`, "approved", "shell_command completed")
-				f.says(t, "declined", `"status":"completed"`, "shell_command rejected")
-				f.says(t, "cancelled by the user", `"status":"cancelled"`)
-				f.says(t, "never answered", `"status":"completed"`, "shell_command rejected", "nobody answered in time")
-				f.is(t, "questions", `["Allow the agent to use shell_command?","Allow the agent to use shell_command?","Allow the agent to use shell_command?"]`)
-				if _, err := os.Stat(filepath.Join(p.work, "notes.txt")); err != nil {
-					t.Errorf("a command that nobody allowed ran: %v", err)
-				}
-				f.is(t, "cancel", `"cancelled"`)
-				f.is(t, "after the cancel", `"cancelled"`)
-				f.is(t, "begun", `"running"`)
-				f.is(t, "agent_cancel", `"cancelled"`)
-				f.is(t, "wait", `"completed"`)
-				for _, name := range []string{"resources", "transcript", "updated", "completion", "logged"} {
-					f.is(t, name, "true")
-				}
-				f.says(t, "templates", "dragoman://session/{id}/turn/{turn}/diff")
-				f.says(t, "prompts", `"greet"`)
-				f.says(t, "a prompt", "Say hello to Ada.")
-				if over == "HTTP" {
-					f.says(t, "the other", `"status":"completed"`, "other")
-					f.is(t, "the other heard", `{"questions":1,"logs":true,"progress":true}`)
-					f.is(t, "we heard", `{"questions":0,"logs":0,"progress":0}`)
-					f.is(t, "both see it", "true")
-				}
-				var session string
-				if err := json.Unmarshal(f["session"], &session); err != nil {
-					t.Fatal(err)
-				}
-				restart()
-				f = tell("--resume", session)
-				f.is(t, "listed", "true")
-				f.is(t, "kept", "true")
-				f.says(t, "resumed", `"status":"completed"`, "first note")
-				f.is(t, "the newest turn", `"completed"`)
-			})
+		for _, http := range []bool{false, true} {
+			c.http, c.p = http, newPlace(t)
+			if err := os.MkdirAll(filepath.Join(c.p.work, ".dragoman", "commands"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			c.p.write(t, ".dragoman/commands/greet.md", "---\ndescription: Greets somebody\narguments:\n  - name: name\n    description: Whom\n    required: true\n---\nSay hello to $1.\n")
+			config := c.p.config(t, "mcp:\n  elicitation_timeout: 15s\n")
+			one := c
+			all = append(all, &one)
+			wg.Go(func() { one.err = one.tell(t.Context(), dir, config) })
 		}
 	}
+	wg.Wait()
+	for _, c := range all {
+		over := "stdio"
+		if c.http {
+			over = "HTTP"
+		}
+		t.Run(c.name+" "+over, func(t *testing.T) {
+			if c.err != nil {
+				t.Fatal(c.err)
+			}
+			c.check(t)
+		})
+	}
+}
+
+func (c *telling) check(t *testing.T) {
+	f := c.first
+	f.is(t, "version", `"`+c.version+`"`)
+	f.is(t, "tools", `["agent_approve","agent_cancel","agent_prompt","agent_wait","session_close","session_get","session_list"]`)
+	f.says(t, "prompt", `"status":"completed"`, "first note")
+	f.is(t, "progress", `{"some":true,"grows":true}`)
+	f.says(t, "accepted", `"status":"completed"`, "approved", "shell_command completed")
+	f.says(t, "declined", `"status":"completed"`, "shell_command rejected")
+	f.says(t, "cancelled by the user", `"status":"cancelled"`)
+	f.says(t, "never answered", `"status":"completed"`, "shell_command rejected", "nobody answered in time")
+	f.is(t, "questions", `["Allow the agent to use shell_command?","Allow the agent to use shell_command?","Allow the agent to use shell_command?"]`)
+	if _, err := os.Stat(filepath.Join(c.p.work, "notes.txt")); err != nil {
+		t.Errorf("a command that nobody allowed ran: %v", err)
+	}
+	f.is(t, "cancel", `"cancelled"`)
+	f.is(t, "after the cancel", `"cancelled"`)
+	f.is(t, "begun", `"running"`)
+	f.is(t, "agent_cancel", `"cancelled"`)
+	f.is(t, "wait", `"completed"`)
+	for _, name := range []string{"resources", "transcript", "updated", "completion", "logged"} {
+		f.is(t, name, "true")
+	}
+	f.says(t, "templates", "dragoman://session/{id}/turn/{turn}/diff")
+	f.says(t, "prompts", `"greet"`)
+	f.says(t, "a prompt", "Say hello to Ada.")
+	if c.http {
+		f.says(t, "the other", `"status":"completed"`, "other")
+		f.is(t, "the other heard", `{"questions":1,"logs":true,"progress":true}`)
+		f.is(t, "we heard", `{"questions":0,"logs":0,"progress":0}`)
+		f.is(t, "both see it", "true")
+	}
+	f = c.again
+	f.is(t, "listed", "true")
+	f.is(t, "kept", "true")
+	f.says(t, "resumed", `"status":"completed"`, "first note")
+	f.is(t, "the newest turn", `"completed"`)
 }
 
 // Who may come in over HTTP, and where the token is.
 func TestMCPDoor(t *testing.T) {
 	p := newPlace(t)
-	s := p.serve(t)
+	s, err := p.serve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	post := func(url, token string, headers ...string) int {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`))
@@ -263,7 +304,9 @@ func TestMCPDoor(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	s.stop(t)
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
 	for _, args := range [][]string{{"mcp", "--no-auth"}, {"mcp", "--http", "0.0.0.0:0", "--no-auth"}, {"mcp", "--http", ":0", "--no-auth"}} {
 		if _, errs, code := p.run(t, args...); code != 1 || !strings.Contains(errs, "--no-auth") {
 			t.Errorf("%v: exit %d, %s", args, code, errs)

@@ -38,6 +38,7 @@ async function connect(name) {
   const heard = { questions: [], updates: [], logs: [], progress: 0, version: undefined };
   const me = { client, heard, user: () => ({ action: 'accept', content: { decision: 'allow_once' } }) };
   const ask = async ({ params }) => {
+    if (params.message.includes('silent')) return new Promise((answer) => me.silent(answer));
     heard.questions.push(params.message);
     return me.user(params);
   };
@@ -60,9 +61,9 @@ async function connect(name) {
   return me;
 }
 
-/** Looks again and again, for at most 30 seconds. */
+/** Looks again and again, for at most a minute. */
 async function eventually(look) {
-  for (const end = Date.now() + 30000; Date.now() < end; await new Promise((done) => setTimeout(done, 50))) {
+  for (const end = Date.now() + 60000; Date.now() < end; await new Promise((done) => setTimeout(done, 50))) {
     const found = await look();
     if (found) return found;
   }
@@ -82,6 +83,12 @@ async function story() {
   const session_id = first.session_id;
   fact('session', session_id);
 
+  // Nobody answers this one: the server says no by itself, while the rest goes on.
+  let late;
+  me.silent = (answer) => (late = answer);
+  const silent = me.prompt('run rm silent.txt').then(brief, (error) => ({ gaveUp: String(error) }));
+  await eventually(() => late);
+
   let last = 0;
   let grows = true;
   await me.prompt('stream 1500000 of 7', { session_id }, { onprogress: ({ progress }) => ((grows &&= progress > last), (last = progress), heard.progress++) });
@@ -92,24 +99,7 @@ async function story() {
   fact('declined', brief(await me.prompt('run rm notes.txt', { session_id })));
   me.user = () => ({ action: 'cancel' });
   fact('cancelled by the user', brief(await me.prompt('run rm notes.txt', { session_id })));
-  const asked = heard.questions.length;
   fact('questions', heard.questions.map((q) => q.split('\n')[0]));
-
-  // Nobody answers: the call is given up in the end, and the server has said no by itself.
-  let late;
-  me.user = () => new Promise((answer) => (late = answer));
-  const giveUp = new AbortController();
-  const open = me.prompt('run rm notes.txt', { session_id }, { signal: giveUp.signal }).then(brief, (error) => ({ gaveUp: String(error) }));
-  await eventually(() => heard.questions.length > asked);
-  const over = async () => {
-    const found = await me.wait({ session_id, wait_seconds: 0 }); // which asks nobody
-    return found.status === 'completed' && found;
-  };
-  fact('never answered', brief(await eventually(over)));
-  giveUp.abort('enough');
-  late({ action: 'accept', content: { decision: 'allow_once' } }); // too late
-  await open;
-  me.user = () => ({ action: 'decline' });
 
   const stop = new AbortController();
   const other = (await me.prompt('hello')).session_id;
@@ -145,6 +135,15 @@ async function story() {
   fact('logged', heard.logs.some(({ data }) => data?.name === 'read_file'));
 
   if (flag.url) await two(me, session_id);
+
+  const unheard = (await me.call('session_list', {})).structuredContent.sessions.find(({ title }) => title.includes('silent')).session_id;
+  const settled = async () => {
+    const found = await me.wait({ session_id: unheard, wait_seconds: 0 }); // which asks nobody
+    return found.status === 'completed' && found;
+  };
+  fact('never answered', brief(await eventually(settled)));
+  late({ action: 'accept', content: { decision: 'allow_once' } }); // too late
+  await silent;
   await me.over.terminateSession?.();
   await client.close();
 }
@@ -178,7 +177,7 @@ async function again() {
 const limit = setTimeout(() => {
   print({ end: 'timeout', ok: false });
   process.exit(1);
-}, 60000);
+}, 110000);
 try {
   await (flag.resume ? again() : story());
   print({ end: 'done', ok: true });
