@@ -22,6 +22,7 @@ const (
 	generatingText = "Generating"
 	callingText    = "Calling tool"
 	compactingText = "Summing the conversation up"
+	queueingText   = "Waiting until the model's service may be asked"
 	stoppedText    = "Prompt stopped"
 )
 
@@ -251,6 +252,9 @@ func (v *View) phase(dst []byte, e core.Phase) []byte {
 	case core.PhaseCompacting:
 		return v.running(dst, compactingText)
 	case core.PhaseRetrying:
+		if e.After == 0 { // nobody knows how long
+			return v.running(dst, queueingText)
+		}
 		return v.running(dst, fmt.Sprintf("Waiting for the model's service, next try in %s", e.After.Round(time.Second)))
 	}
 	return dst

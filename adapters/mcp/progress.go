@@ -46,6 +46,9 @@ func phaseLine(p core.Phase) string {
 	case core.PhaseCompacting:
 		return "summing the conversation up"
 	case core.PhaseRetrying:
+		if p.After == 0 { // nobody knows how long
+			return "waiting until the model's service may be asked"
+		}
 		return fmt.Sprintf("the model's service is busy; next try in %s", p.After.Round(time.Second))
 	case core.PhaseGenerating, core.PhaseCalling: // what is generated and called has lines of its own
 	}

@@ -72,7 +72,7 @@ func (s *screen) record(r core.Record) {
 	case core.Notice:
 		s.line(s.warm(string(e.Severity) + ": " + oneLine(e.Text, 1000)))
 	case core.Phase:
-		if e.Kind == core.PhaseRetrying {
+		if e.Kind == core.PhaseRetrying && e.After > 0 {
 			s.line(s.faint(fmt.Sprintf("the model's service asked to wait %v", e.After)))
 		}
 	case core.TurnEnded:
