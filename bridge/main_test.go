@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -113,13 +114,13 @@ func oneTool(annotations string) string {
 }
 
 // plays is where a server of this file is.
-func plays(what string, env ...string) func() (Endpoint, error) {
+func plays(what string, env ...string) func(context.Context) (Endpoint, error) {
 	given := map[string]string{playVar: what}
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		given[name] = value
 	}
-	return func() (Endpoint, error) {
+	return func(context.Context) (Endpoint, error) {
 		self, err := os.Executable()
 		return Endpoint{Command: self, Env: given}, err
 	}
@@ -195,13 +196,15 @@ type host struct {
 	meta  core.Meta
 	board *core.Board
 	ask   func(core.Ask) core.Reply // nil: nobody is there
+
+	servers []core.ServerSpec
 }
 
 func (h *host) Meta() core.Meta     { return h.meta }
 func (h *host) Editor() core.Editor { return nil }
 func (h *host) Board() *core.Board  { return h.board }
 
-func (h *host) Servers() []core.ServerSpec { return nil }
+func (h *host) Servers() []core.ServerSpec { return slices.Clone(h.servers) }
 func (h *host) Delegate(context.Context, core.Task) (core.Delegated, error) {
 	return core.Delegated{}, fmt.Errorf("no")
 }

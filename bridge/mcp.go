@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +20,7 @@ type Server struct {
 	Name string
 	// Endpoint looks up where it is, each time it is started; its error says what is
 	// wrong in the configuration.
-	Endpoint func() (Endpoint, error)
+	Endpoint func(context.Context) (Endpoint, error)
 	Disabled bool
 	// Eager: every session starts one of its own as it opens its tools. Without it that
 	// waits for the first call, once the process knows from another session which tools
@@ -34,13 +36,13 @@ type Server struct {
 	// Confirm: it is started only after a person has agreed, because somebody else
 	// than the user's own configuration names it.
 	Confirm bool
+
+	brought bool // by a session's client
 }
 
 // Options say which servers there are, and what a Box does for them.
 type Options struct {
 	Servers []Server
-	// Session lists the servers that a session brings itself; nil: none does.
-	Session func(core.Meta) []Server
 	Environ []string // ours; the safe part of it is handed on
 	Version string   // ours, for servers
 	// Log is told what servers say beside the protocol, and what becomes of them. It must
@@ -106,38 +108,89 @@ func (b *Box) Announce(board *core.Board) {
 
 // Open implements core.Toolbox. It waits for no server.
 func (b *Box) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
-	s := &set{box: b, changed: make(chan struct{}, 1)}
-	if host == nil { // somebody only wants to see what we have ourselves
-		s.end = func() {}
-		return s, nil
-	}
 	ctx, end := context.WithCancel(context.Background())
-	s.end = end
-	servers := b.opts.Servers
-	if b.opts.Session != nil {
-		servers = slices.Concat(servers, b.opts.Session(host.Meta()))
+	s := &set{box: b, host: host, changed: make(chan struct{}, 1), end: end}
+	s.run = func(u *upstream) {
+		own, stop := context.WithCancel(ctx)
+		u.stop = stop
+		s.owned.Go(func() { u.run(own) })
 	}
-	taken := map[string]bool{core.Native: true}
-	for _, server := range servers {
-		if server.Disabled || taken[server.Name] {
+	for _, server := range b.opts.Servers {
+		if server.Disabled || server.Name == core.Native {
 			b.post(host.Board(), server)
 			continue
 		}
-		taken[server.Name] = true
-		u := newUpstream(b, server, host, s.wake)
-		s.ups = append(s.ups, u)
-		s.owned.Go(func() { u.run(ctx) })
+		s.start(server)
 	}
 	return s, nil
 }
 
-// set is what one session has of a box.
+// set is what one session has of a box. Its methods are called by one goroutine at
+// a time.
 type set struct {
 	box     *Box
+	host    core.ToolHost
 	ups     []*upstream
+	brought []core.ServerSpec // by the session's clients; what is started of them is among ups
 	changed chan struct{}
+	run     func(*upstream)
 	end     context.CancelFunc
 	owned   sync.WaitGroup
+}
+
+func (s *set) start(server Server) {
+	u := newUpstream(s.box, server, s.host, s.wake)
+	s.ups = append(s.ups, u)
+	s.run(u)
+}
+
+// bring starts the servers that the session's clients bring along, and ends those of
+// clients that have left. A name that the user's own configuration has means that.
+func (s *set) bring() {
+	specs := s.host.Servers()
+	if slices.EqualFunc(specs, s.brought, sameSpec) {
+		return
+	}
+	for _, old := range s.brought {
+		if !slices.ContainsFunc(specs, func(n core.ServerSpec) bool { return sameSpec(n, old) }) {
+			s.ups = slices.DeleteFunc(s.ups, func(u *upstream) bool {
+				if !u.server.brought || u.server.Name != old.Name {
+					return false
+				}
+				u.stop()
+				return true
+			})
+		}
+	}
+	for _, spec := range specs {
+		taken := spec.Name == core.Native || slices.ContainsFunc(s.box.opts.Servers, func(o Server) bool { return o.Name == spec.Name })
+		if taken || slices.ContainsFunc(s.ups, func(u *upstream) bool { return u.server.Name == spec.Name }) {
+			continue
+		}
+		s.start(broughtServer(spec))
+	}
+	s.brought = specs
+}
+
+func sameSpec(a, b core.ServerSpec) bool {
+	return a.Name == b.Name && a.Command == b.Command && a.URL == b.URL && a.SSE == b.SSE &&
+		slices.Equal(a.Args, b.Args) && slices.Equal(a.Env, b.Env) && maps.Equal(a.Headers, b.Headers)
+}
+
+// broughtServer is a server that a client brings along. A program is asked about: to
+// name one is to run it.
+func broughtServer(spec core.ServerSpec) Server {
+	e := Endpoint{Command: spec.Command, Args: spec.Args, Env: map[string]string{}, URL: spec.URL, Headers: spec.Headers, SSE: spec.SSE}
+	if e.Command != "" {
+		e.URL = ""
+	}
+	for _, kv := range spec.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		e.Env[name] = value
+	}
+	return Server{
+		Name: spec.Name, Endpoint: func(context.Context) (Endpoint, error) { return e, nil }, Confirm: !e.remote(), brought: true, CallTimeout: 10 * time.Minute,
+	}
 }
 
 func (s *set) wake() {
@@ -151,6 +204,7 @@ func (s *set) wake() {
 // that another session knows. It waits a little for those that are starting, all of
 // them together, and never for one that has failed.
 func (s *set) Tools(ctx context.Context) ([]core.Tool, error) {
+	s.bring()
 	grace, cancel := context.WithTimeout(ctx, s.box.opts.Grace)
 	defer cancel()
 	var list []core.Tool
@@ -195,7 +249,7 @@ func (b *Box) recall(s Server) (list []*listed, ok bool) {
 
 // configured reports whether a server is everybody's, rather than a session's own.
 func (b *Box) configured(s Server) bool {
-	return !s.Confirm && slices.ContainsFunc(b.opts.Servers, func(o Server) bool { return o.Name == s.Name })
+	return !s.brought && slices.ContainsFunc(b.opts.Servers, func(o Server) bool { return o.Name == s.Name })
 }
 
 // enter and leave note who has a connection to a server, for the board.

@@ -19,13 +19,15 @@ import (
 // ways are the transports and eras that the SDK's server is reached by.
 func ways(t *testing.T) map[string]Server {
 	t.Helper()
-	serve := func(h http.Handler) func() (Endpoint, error) {
+	serve := func(h http.Handler) func(context.Context) (Endpoint, error) {
 		s := httptest.NewServer(h)
 		t.Cleanup(func() {
 			s.CloseClientConnections()
 			s.Close()
 		})
-		return func() (Endpoint, error) { return Endpoint{URL: s.URL, Headers: map[string]string{"X-Key": "k"}}, nil }
+		return func(context.Context) (Endpoint, error) {
+			return Endpoint{URL: s.URL, Headers: map[string]string{"X-Key": "k"}}, nil
+		}
 	}
 	get := func(*http.Request) *mcp.Server { return sdkServer() }
 	sse := serve(mcp.NewSSEHandler(get, nil))
@@ -34,8 +36,8 @@ func ways(t *testing.T) map[string]Server {
 		"http":     {Name: "up", Endpoint: serve(mcp.NewStreamableHTTPHandler(get, nil))},
 		"httpJSON": {Name: "up", Endpoint: serve(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{JSONResponse: true}))},
 		"http2026": {Name: "up", Endpoint: serve(modernOnly(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})))},
-		"sse": {Name: "up", Endpoint: func() (Endpoint, error) {
-			e, err := sse()
+		"sse": {Name: "up", Endpoint: func(ctx context.Context) (Endpoint, error) {
+			e, err := sse(ctx)
 			e.SSE = true
 			return e, err
 		}},
@@ -219,9 +221,11 @@ func TestOneBadServerHoldsUpNobody(t *testing.T) {
 	h := &host{board: core.NewBoard()}
 	b, s := open(t, h, Options{Grace: 20e9, Servers: []Server{
 		{Name: "dies", Endpoint: plays("dies")},
-		{Name: "none", Endpoint: func() (Endpoint, error) { return Endpoint{Command: "no-such-program"}, nil }},
+		{Name: "none", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{Command: "no-such-program"}, nil }},
 		{Name: "off", Disabled: true, Endpoint: plays("sdk")},
-		{Name: "misset", Endpoint: func() (Endpoint, error) { return Endpoint{}, errors.New("config.yaml:3:4: TOKEN is not set") }},
+		{Name: "misset", Endpoint: func(context.Context) (Endpoint, error) {
+			return Endpoint{}, errors.New("config.yaml:3:4: TOKEN is not set")
+		}},
 		{Name: "up", Endpoint: plays("sdk")},
 	}})
 	_ = b
@@ -322,26 +326,54 @@ func TestListsAreKnownInLaterSessions(t *testing.T) {
 	}
 }
 
-func TestClientsServersAreAskedAbout(t *testing.T) {
-	asked := 0
-	h := &host{meta: core.Meta{Cwd: t.TempDir()}}
+// What a client brings along is started after somebody has agreed, once; it ends
+// when the client leaves.
+func TestClientsBringServers(t *testing.T) {
+	e, err := plays("sdk")(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := core.ServerSpec{Name: "mine", Command: e.Command, Env: []string{playVar + "=sdk"}}
+	asked, answer := 0, "no"
+	h := &host{meta: core.Meta{Cwd: t.TempDir()}, servers: []core.ServerSpec{spec, {Name: "up", Command: "no-such-program"}}}
 	h.ask = func(a core.Ask) core.Reply {
-		if asked++; !strings.Contains(a.Text, "wants to start the MCP server mine") {
+		if asked++; !strings.Contains(a.Text, "wants to start the MCP server mine, which is the program: "+e.Command) {
 			t.Errorf("asked: %s", a.Text)
 		}
-		return core.Reply{Outcome: core.OutcomeAnswered, Option: "no"}
+		return core.Reply{Outcome: core.OutcomeAnswered, Option: answer}
 	}
-	b, s := open(t, h, Options{Session: func(core.Meta) []Server { return []Server{{Name: "mine", Confirm: true, Endpoint: plays("sdk")}} }})
-	if list, err := s.Tools(within(t)); err != nil || len(list) > 0 {
-		t.Errorf("%d tools of a server that was refused, %v", len(list), err)
+	b, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
+	count := func(s core.Toolset) (n int) {
+		t.Helper()
+		list, err := s.Tools(within(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range list {
+			if tool.Spec().Server == "mine" {
+				n++
+			}
+		}
+		if len(list) == n {
+			t.Error("the user's own server is gone")
+		}
+		return n
 	}
 	again, err := b.Open(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if list, err := again.Tools(within(t)); err != nil || len(list) > 0 || asked != 1 {
-		t.Errorf("%d tools, asked %d times, %v", len(list), asked, err)
+	if n := count(s) + count(again); n > 0 || asked != 1 {
+		t.Errorf("%d tools of a server that was refused, asked %d times", n, asked)
+	}
+	h.servers[0].Args, answer = []string{"-other"}, "start"
+	if count(s) == 0 || count(again) == 0 || asked != 2 {
+		t.Errorf("another command line: asked %d times", asked)
+	}
+	h.servers = nil
+	if n := count(s); n > 0 {
+		t.Errorf("%d tools of a server whose client has left", n)
 	}
 }
 

@@ -41,8 +41,8 @@ func (b *Box) Relay(name string, check func(tool string, args json.RawMessage) e
 const drainFor = 5 * time.Second
 
 // dial makes a connection to the server in the folder dir.
-func (r *Relay) dial(dir string) (*link, Endpoint, error) {
-	e, err := r.server.Endpoint()
+func (r *Relay) dial(ctx context.Context, dir string) (*link, Endpoint, error) {
+	e, err := r.server.Endpoint(ctx)
 	if err != nil {
 		return nil, e, err
 	}
@@ -58,7 +58,7 @@ func (r *Relay) dial(dir string) (*link, Endpoint, error) {
 // Serve relays one client that speaks over a pipe, whose server is started in dir.
 // It blocks until the client or the server leaves, or ctx ends, and closes both.
 func (r *Relay) Serve(ctx context.Context, dir string, in io.ReadCloser, out io.WriteCloser) error {
-	l, _, err := r.dial(dir)
+	l, _, err := r.dial(ctx, dir)
 	if err != nil {
 		in.Close()
 		out.Close()

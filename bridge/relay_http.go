@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"maps"
@@ -75,7 +76,7 @@ func (h *RelayHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPost:
 		h.post(w, r)
 	case http.MethodGet, http.MethodDelete:
-		e, err := h.relay.server.Endpoint()
+		e, err := h.relay.server.Endpoint(r.Context())
 		if err == nil && e.remote() && !e.SSE {
 			h.proxy(w, r, e, nil, wire.Message{})
 			return
@@ -117,7 +118,7 @@ func (h *RelayHTTP) post(w http.ResponseWriter, r *http.Request) {
 		fail(w, status, m.ID, err)
 		return
 	}
-	e, err := h.relay.server.Endpoint()
+	e, err := h.relay.server.Endpoint(r.Context())
 	if err != nil {
 		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 		return
@@ -187,7 +188,7 @@ func (h *RelayHTTP) find(r *http.Request) *httpSession {
 
 // enter makes a session.
 func (h *RelayHTTP) enter(r *http.Request) (*httpSession, error) {
-	s, err := h.start(h.principal(r))
+	s, err := h.start(r.Context(), h.principal(r))
 	if err != nil {
 		return nil, err
 	}
@@ -225,8 +226,8 @@ func (h *RelayHTTP) drop(s *httpSession) {
 	s.close()
 }
 
-func (h *RelayHTTP) start(p core.Principal) (*httpSession, error) {
-	l, _, err := h.relay.dial(h.dir)
+func (h *RelayHTTP) start(ctx context.Context, p core.Principal) (*httpSession, error) {
+	l, _, err := h.relay.dial(ctx, h.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -512,14 +513,17 @@ func (s *httpSession) hasEnded() bool {
 	return s.ended
 }
 
-// write writes the lines of a stream: one alone as JSON, else as events. false: the
-// client left before the end.
-func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange) bool {
+// write writes the lines of a stream, those of first before them: one alone as JSON,
+// else as events. false: the client left before the end.
+func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange, first ...[]byte) bool {
 	out := http.NewResponseController(w)
 	streams := x.id == nil || x.method == listenMethod
 	if streams {
 		begin(w)
-		_ = out.Flush() // a client that has left is noticed below
+		for _, line := range first {
+			_, _ = w.Write(eventOf(line)) // a client that has left is noticed below
+		}
+		_ = out.Flush()
 	}
 	for {
 		select {
@@ -539,7 +543,7 @@ func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange)
 				streams = true
 				begin(w)
 			}
-			if _, err := w.Write(append(append([]byte("event: message\ndata: "), line...), "\n\n"...)); err != nil {
+			if _, err := w.Write(eventOf(line)); err != nil {
 				return false
 			}
 			_ = out.Flush()
@@ -547,6 +551,10 @@ func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange)
 			return false
 		}
 	}
+}
+
+func eventOf(line []byte) []byte {
+	return append(append([]byte("event: message\ndata: "), line...), "\n\n"...)
 }
 
 func begin(w http.ResponseWriter) {
@@ -569,11 +577,7 @@ func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	kept := s.kept
 	s.kept = nil
 	s.mu.Unlock()
-	begin(w)
-	for _, line := range kept {
-		_, _ = w.Write(append(append([]byte("event: message\ndata: "), line...), "\n\n"...))
-	}
-	s.write(w, r, x)
+	s.write(w, r, x, kept...)
 	s.mu.Lock()
 	if s.stream == x {
 		s.stream = nil

@@ -31,7 +31,7 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 			http.Error(w, "shutting down", http.StatusServiceUnavailable)
 			return
 		}
-		started, err := h.start(p)
+		started, err := h.start(r.Context(), p)
 		if err != nil {
 			fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 			return

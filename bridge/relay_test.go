@@ -181,7 +181,7 @@ func TestProxySendsNoKeyOn(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
 	defer s.Close()
-	r := relayTo(t, Server{Name: "up", Endpoint: func() (Endpoint, error) {
+	r := relayTo(t, Server{Name: "up", Endpoint: func(context.Context) (Endpoint, error) {
 		return Endpoint{URL: s.URL, Headers: map[string]string{"Authorization": "Bearer ours"}}, nil
 	}}, nil)
 	h := r.HTTP("", func(*http.Request) core.Principal { return "p" })

@@ -28,9 +28,10 @@ type upstream struct {
 	box    *Box
 	server Server
 	host   core.ToolHost
-	wake   func()        // the list has changed
-	want   chan struct{} // somebody needs it
-	stale  chan struct{} // the server says that its list has changed
+	wake   func()             // the list has changed
+	want   chan struct{}      // somebody needs it
+	stale  chan struct{}      // the server says that its list has changed
+	stop   context.CancelFunc // ends run; set before it begins
 	asks   sync.WaitGroup
 
 	mu     sync.Mutex // guards the fields below
@@ -136,7 +137,7 @@ func (u *upstream) awaitWant(ctx context.Context) bool {
 
 // begin starts the server and lists its tools.
 func (u *upstream) begin(ctx context.Context) (*peer, []*listed, error) {
-	e, err := u.server.Endpoint()
+	e, err := u.server.Endpoint(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

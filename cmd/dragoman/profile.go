@@ -80,7 +80,7 @@ func newProfiles(a *app, l *logs) *profiles {
 	p := &profiles{
 		app: a, logs: l, board: core.NewBoard(), logins: a.openLogins(), guides: newGuides(a.env),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
-		servers: &servers{env: a.env, environ: os.Environ(), log: l.logger},
+		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: os.Environ(), log: l.logger},
 	}
 	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents}), p.guides}
 	return p
@@ -399,7 +399,7 @@ func (p *profiles) make(c *configs.Config) (*profile, error) {
 	m := newModels(c, p.app.env, p.logins.key, p.app.configFile())
 	made := &profile{config: c, choice: m.choice, registry: m.registry, models: m, rights: rights{rules, strict, roles}}
 	made.Profile = core.Profile{
-		Models: m.infos(), DefaultModel: m.choice.String(), Toolboxes: slices.Concat(p.boxes, p.servers.boxes(c)), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
+		Models: m.infos(), DefaultModel: m.choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], p.servers.toolbox(c)), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
 		Commands: p.guides.commands, Expand: p.expand, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.of(""), Accounts: accounts{p},
 	}
 	for _, r := range roles {

@@ -54,7 +54,7 @@ func TestProfileWithoutAnything(t *testing.T) {
 	if got := agentNames(p.Agents); got != "code, plan" {
 		t.Errorf("agents: %s", got)
 	}
-	if p.DefaultModel != "offline/demo" || len(p.Models) != 1 || !p.Models[0].Offline || p.AskTimeout != time.Hour || len(p.Toolboxes) != 2 {
+	if p.DefaultModel != "offline/demo" || len(p.Models) != 1 || !p.Models[0].Offline || p.AskTimeout != time.Hour || len(p.Toolboxes) != 3 {
 		t.Errorf("%+v", p.Profile)
 	}
 }

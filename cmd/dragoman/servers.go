@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -25,34 +24,35 @@ import (
 // of them they are the same toolbox, so that a change elsewhere ends none.
 type servers struct {
 	env     configs.Env
+	run     configs.Run // of programs that give keys
 	environ []string
 	log     *zap.Logger
 
 	mu  sync.Mutex // guards the fields below
 	of  map[string]configs.MCPServer
-	box *bridge.Box // nil: there are none
+	box *bridge.Box // also without any: clients bring their own; nil: nothing was read yet
 	old []string    // that were taken out of the configuration, and are still on the board
 }
 
-// boxes is the toolbox of a configuration's servers, or nothing.
-func (s *servers) boxes(c *configs.Config) []core.Toolbox {
+// toolbox is that of a configuration's servers, and of those that clients bring.
+func (s *servers) toolbox(c *configs.Config) core.Toolbox {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !reflect.DeepEqual(s.of, c.MCPServers) {
+	if s.box == nil || !sameServers(s.of, c.MCPServers) {
 		for name := range s.of {
 			if _, stays := c.MCPServers[name]; !stays {
 				s.old = append(s.old, name)
 			}
 		}
-		s.of, s.box = c.MCPServers, nil
-		if len(c.MCPServers) > 0 {
-			s.box = newServers(c, s.env, s.environ, s.told)
-		}
+		s.of, s.box = c.MCPServers, newServers(c, s.env, s.run, s.environ, s.told)
 	}
-	if s.box == nil {
-		return nil
-	}
-	return []core.Toolbox{s.box}
+	return s.box
+}
+
+// sameServers reports whether two configurations say the same of their servers,
+// wherever they do.
+func sameServers(a, b map[string]configs.MCPServer) bool {
+	return maps.EqualFunc(a, b, configs.MCPServer.Same)
 }
 
 // announce puts them on the board, before any is started.
@@ -79,12 +79,12 @@ func (s *servers) told(server, level, text string) {
 }
 
 // newServers translates the servers of a configuration.
-func newServers(c *configs.Config, env configs.Env, environ []string, log func(server, level, text string)) *bridge.Box {
+func newServers(c *configs.Config, env configs.Env, run configs.Run, environ []string, log func(server, level, text string)) *bridge.Box {
 	var list []bridge.Server
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		m := c.MCPServers[name]
 		list = append(list, bridge.Server{
-			Name: name, Endpoint: func() (bridge.Endpoint, error) { return endpointOf(m, env) },
+			Name: name, Endpoint: func(ctx context.Context) (bridge.Endpoint, error) { return endpointOf(ctx, m, env, run) },
 			Disabled: m.Disabled, Eager: m.Start == "session", Allow: m.Tools, Deny: m.WithoutTools,
 			StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout,
 		})
@@ -94,7 +94,7 @@ func newServers(c *configs.Config, env configs.Env, environ []string, log func(s
 
 // endpointOf looks the references up, so that a key may change between two starts.
 // The error says where in the file something is wrong.
-func endpointOf(m configs.MCPServer, env configs.Env) (e bridge.Endpoint, err error) {
+func endpointOf(ctx context.Context, m configs.MCPServer, env configs.Env, run configs.Run) (e bridge.Endpoint, err error) {
 	e.SSE = m.Transport == "sse"
 	if e.Command, err = m.Command.Resolve(env); err != nil {
 		return e, err
@@ -115,17 +115,17 @@ func endpointOf(m configs.MCPServer, env configs.Env) (e bridge.Endpoint, err er
 		}
 		e.Args = append(e.Args, s)
 	}
-	if e.Env, err = resolved(m.Env, env); err != nil {
+	if e.Env, err = resolved(ctx, m.Env, env, run); err != nil {
 		return e, err
 	}
-	e.Headers, err = resolved(m.Headers, env)
+	e.Headers, err = resolved(ctx, m.Headers, env, run)
 	return e, err
 }
 
-func resolved(of map[string]configs.Secret, env configs.Env) (map[string]string, error) {
+func resolved(ctx context.Context, of map[string]configs.Secret, env configs.Env, run configs.Run) (map[string]string, error) {
 	values := make(map[string]string, len(of))
 	for name, secret := range of {
-		value, err := secret.Resolve(env)
+		value, err := secret.ResolveWith(ctx, env, run)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ and end it again. Of one that fails the end of what it printed is told.`,
 			defer stop()
 			ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("the servers were not all up within %v", tryFor))
 			defer cancel()
-			box := newServers(config, a.env, os.Environ(), nil)
+			box := newServers(config, a.env, newKeyPrograms().run, os.Environ(), nil)
 			items, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
 			a.showServers(config, items, tools)
 			return err

@@ -56,8 +56,8 @@ func parsed(t *testing.T, text string) *configs.Config {
 func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
 	s := &servers{env: func(string) (string, bool) { return "", false }, log: zap.NewNop()}
 	const one = "mcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n"
-	first := s.boxes(parsed(t, one))
-	if len(first) != 1 || !slices.Equal(first, s.boxes(parsed(t, one+"model: groq/x\n"))) {
+	first := s.toolbox(parsed(t, one))
+	if first != s.toolbox(parsed(t, "# a comment\nmodel: groq/x\n"+one)) {
 		t.Error("the servers are others after a change elsewhere")
 	}
 	board := core.NewBoard()
@@ -65,15 +65,16 @@ func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
 	if got := statuses(t, board); got != "a stopped, b disabled" {
 		t.Errorf("announced: %s", got)
 	}
-	if second := s.boxes(parsed(t, "mcp_servers: {b: {command: y}}\n")); len(second) != 1 || slices.Equal(first, second) {
+	if first == s.toolbox(parsed(t, "mcp_servers: {b: {command: y}}\n")) {
 		t.Error("the servers are the same after a change")
 	}
 	s.announce(board)
 	if got := statuses(t, board); got != "b stopped, a gone" && got != "a gone, b stopped" {
 		t.Errorf("announced: %s", got)
 	}
-	if s.boxes(parsed(t, "")) != nil {
-		t.Error("there are servers without any")
+	secret := "mcp_servers: {b: {command: y, env: {KEY: one}}}\n"
+	if third := s.toolbox(parsed(t, secret)); third == s.toolbox(parsed(t, strings.ReplaceAll(secret, "one", "two"))) {
+		t.Error("the servers are the same after a key has changed")
 	}
 }
 
@@ -105,15 +106,15 @@ func TestEndpointIsResolved(t *testing.T) {
 		v, ok := map[string]string{"HOME": "/home/u", "USERPROFILE": "/home/u", "ROOT": "r", "KEY": "k"}[name]
 		return v, ok
 	}
-	a, err := endpointOf(c.MCPServers["a"], env)
+	a, err := endpointOf(t.Context(), c.MCPServers["a"], env, nil)
 	if err != nil || a.Command != "/home/u/bin/x" || !slices.Equal(a.Args, []string{"--root", "r"}) || a.Env["KEY"] != "k" || !strings.HasSuffix(a.Dir, "src") {
 		t.Errorf("a: %+v, %v", a, err)
 	}
-	b, err := endpointOf(c.MCPServers["b"], env)
+	b, err := endpointOf(t.Context(), c.MCPServers["b"], env, nil)
 	if err != nil || b.URL != "https://x.example.com/r" || b.Headers["A"] != "Bearer k" || !b.SSE {
 		t.Errorf("b: %+v, %v", b, err)
 	}
-	if _, err := endpointOf(c.MCPServers["a"], func(string) (string, bool) { return "", false }); err == nil {
+	if _, err := endpointOf(t.Context(), c.MCPServers["a"], func(string) (string, bool) { return "", false }, nil); err == nil {
 		t.Error("a variable that is not set passes")
 	}
 }

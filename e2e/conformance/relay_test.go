@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 func relayed(t *testing.T, e bridge.Endpoint) string {
 	t.Helper()
 	box := bridge.New(bridge.Options{
-		Servers: []bridge.Server{{Name: "up", Endpoint: func() (bridge.Endpoint, error) { return e, nil }}}, Environ: os.Environ(),
+		Servers: []bridge.Server{{Name: "up", Endpoint: func(context.Context) (bridge.Endpoint, error) { return e, nil }}}, Environ: os.Environ(),
 	})
 	r, ok := box.Relay("up", nil)
 	if !ok {

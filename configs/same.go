@@ -1,0 +1,26 @@
+package configs
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+)
+
+// Same reports whether two servers are configured alike, wherever that is written.
+func (s MCPServer) Same(o MCPServer) bool { return maps.Equal(writtenIn(s), writtenIn(o)) }
+
+// writtenIn lists what a setting and those below it say, by key, references and
+// secrets as they are written.
+func writtenIn(v any) map[string]string {
+	all := map[string]string{}
+	visit(fieldCache{}, reflect.ValueOf(v), "", field{}, func(key string, _ field, v reflect.Value) {
+		switch shapeOf(v.Type()) {
+		case shapeText:
+			all[key] = v.Interface().(readable).written()
+		case shapeString, shapeBool, shapeInt, shapeDuration:
+			all[key] = fmt.Sprint(v.Interface())
+		case shapeStruct, shapeMap, shapeList:
+		}
+	})
+	return all
+}
