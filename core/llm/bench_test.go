@@ -2,12 +2,10 @@ package llm
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net/http"
 	"testing"
 
-	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
@@ -86,28 +84,4 @@ type roundTrip func(*http.Request) io.Reader
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(f(r)), Request: r}, nil
-}
-
-// BenchmarkRequest encodes a session of some length.
-func BenchmarkRequest(b *testing.B) {
-	for _, n := range []int{10, 1000} {
-		b.Run(fmt.Sprintf("%d calls", n), func(b *testing.B) {
-			r := coretest.ModelRequest()
-			for i := range n {
-				id := core.CallID(fmt.Sprintf("c%d", i))
-				r.Messages = append(r.Messages,
-					core.Message{Role: core.RoleAssistant, Text: "I look.", Calls: []core.ToolUse{{ID: id, Name: "get_time", Args: []byte(`{"tz":"CET"}`)}}},
-					core.Message{Role: core.RoleTool, Result: core.ToolReturn{ID: id, Blocks: []core.Block{core.Text{Text: wireDelta}}}})
-			}
-			m := chatFor("http://svc.test/v1")
-			b.ReportAllocs()
-			for b.Loop() {
-				body, _, err := m.wire.encode(m, r)
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.SetBytes(int64(len(body)))
-			}
-		})
-	}
 }

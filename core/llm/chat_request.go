@@ -1,14 +1,12 @@
 package llm
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"dragoman/core"
 )
@@ -17,10 +15,14 @@ import (
 // keeps equal what two requests of a session have in common: tools and messages
 // first, as they came.
 
-type sentRequest struct {
-	Model               string         `json:"model"`
-	Tools               []sentTool     `json:"tools,omitempty"`
-	Messages            []sentMessage  `json:"messages"`
+type sentHead struct {
+	Model string     `json:"model"`
+	Tools []sentTool `json:"tools,omitempty"`
+}
+
+// The messages stand between the two.
+
+type sentTail struct {
 	Stream              bool           `json:"stream"`
 	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
 	MaxTokens           int            `json:"max_tokens,omitempty"`
@@ -75,58 +77,57 @@ type sentCallee struct {
 	Arguments string `json:"arguments"`
 }
 
-func (chatWire) encode(m *remote, r *core.Request) (body []byte, chars int, err error) {
+func (w chatWire) encode(m *remote, r *core.Request) (payload, error) {
 	q := m.quirks()
-	s := sentRequest{Model: m.model, Stream: true, ReasoningEffort: r.Effort, MaxTokens: r.MaxOut}
+	tail := sentTail{Stream: true, ReasoningEffort: r.Effort, MaxTokens: r.MaxOut}
 	if q.completionLimit {
-		s.MaxTokens, s.MaxCompletionTokens = 0, r.MaxOut
+		tail.MaxTokens, tail.MaxCompletionTokens = 0, r.MaxOut
 	}
 	if q.cacheKey && r.Session != "" {
 		sum := sha256.Sum256([]byte(r.Session))
-		s.PromptCacheKey = hex.EncodeToString(sum[:16])
+		tail.PromptCacheKey = hex.EncodeToString(sum[:16])
 	}
 	if !q.noStreamOptions && !m.p.noStreamOptions.Load() {
-		s.StreamOptions = &streamOptions{IncludeUsage: true}
+		tail.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
-	for _, t := range r.Tools {
+	head := sentHead{Model: m.model, Tools: sentTools(r.Tools)}
+	var first []any
+	if r.System != "" {
+		first = []any{sentMessage{Role: "system", Content: r.System}}
+	}
+	past, messages, err := m.past(r, w)
+	if err != nil {
+		return payload{}, err
+	}
+	rest, pictures := w.elements(m, messages)
+	return compose(head, tail, "messages", first, past, rest, pictures)
+}
+
+// sentTools are the tools, in the order in which they come: it stays the same for
+// as long as the session does.
+func sentTools(specs []core.ToolSpec) (tools []sentTool) {
+	for _, t := range specs {
 		params := t.Schema
 		if len(params) == 0 {
 			params = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
-		s.Tools = append(s.Tools, sentTool{Type: "function", Function: sentFunction{t.Name, t.Description, params}})
+		tools = append(tools, sentTool{Type: "function", Function: sentFunction{t.Name, t.Description, params}})
 	}
-	pictures := 0
-	s.Messages, pictures = m.messages(r)
-	return encoded(s, pictures)
+	return tools
 }
 
-// encoded is a request as JSON. pictures is how many bytes of it are no text.
-func encoded(request any, pictures int) (body []byte, chars int, err error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(request); err != nil {
-		return nil, 0, err
-	}
-	return b.Bytes(), utf8.RuneCount(b.Bytes()) - pictures, nil
-}
-
-// messages encodes the history, one message after the other: nothing in one
-// depends on what follows, so a session's earlier messages stay as they are.
-// pictures counts the bytes of those, as sent.
-func (m *remote) messages(r *core.Request) (sent []sentMessage, pictures int) {
-	if r.System != "" {
-		sent = append(sent, sentMessage{Role: "system", Content: r.System})
-	}
-	var shown []sentPart // pictures in tool results: they follow the last of them
+// elements implements stretch. Pictures in tool results follow the last of them.
+func (chatWire) elements(m *remote, messages []core.Message) (list []any, pictures int) {
+	var sent []sentMessage
+	var shown []sentPart
 	flush := func() {
 		if shown != nil {
 			sent = append(sent, sentMessage{Role: "user", Content: shown})
 			shown = nil
 		}
 	}
-	for i := range r.Messages {
-		msg := &r.Messages[i]
+	for i := range messages {
+		msg := &messages[i]
 		if msg.Role != core.RoleTool {
 			flush()
 		}
@@ -147,7 +148,22 @@ func (m *remote) messages(r *core.Request) (sent []sentMessage, pictures int) {
 		}
 	}
 	flush()
-	return sent, pictures
+	return listOf(sent), pictures
+}
+
+// parts implements stretch: results that follow each other belong together, because
+// of their pictures.
+func (chatWire) parts(_ *remote, messages []core.Message, k int) bool {
+	return k == 0 || messages[k-1].Role != core.RoleTool || k < len(messages) && messages[k].Role != core.RoleTool
+}
+
+// cut implements stretch.
+func (w chatWire) cut(m *remote, messages []core.Message) int {
+	k := len(messages)
+	for k > 0 && !w.parts(m, messages, k) {
+		k--
+	}
+	return k
 }
 
 // userContent is a plain string wherever it can be: not every service takes

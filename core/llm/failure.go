@@ -245,7 +245,7 @@ func (m *remote) unreachable(err error) (again bool, _ error) {
 		e.Hint = "Check the proxy that the environment names"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		e.Hint = "Try again later, or use another model"
-	case errors.As(err, &op), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(err.Error(), "http2:"):
+	case errors.As(err, &op), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe), strings.Contains(err.Error(), "http2:"):
 		return true, e // the connection was there, and was lost
 	default:
 		e.Hint = "Check base_url of the provider " + m.p.Name

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -45,14 +46,16 @@ func (messagesWire) listen(a *answer) listener { return &messagesAnswer{answer: 
 // What is sent. Tools, system and messages stand in the order in which the service
 // caches them.
 type (
-	messagesRequest struct {
-		Model     string            `json:"model"`
-		MaxTokens int               `json:"max_tokens"`
-		Tools     []messagesTool    `json:"tools,omitempty"`
-		System    []messagesBlock   `json:"system,omitempty"`
-		Messages  []messagesMessage `json:"messages"`
-		Thinking  *messagesThinking `json:"thinking,omitempty"`
-		Stream    bool              `json:"stream"`
+	messagesHead struct {
+		Model     string          `json:"model"`
+		MaxTokens int             `json:"max_tokens"`
+		Tools     []messagesTool  `json:"tools,omitempty"`
+		System    []messagesBlock `json:"system,omitempty"`
+	}
+	// The messages stand between the two.
+	messagesTail struct {
+		Thinking *messagesThinking `json:"thinking,omitempty"`
+		Stream   bool              `json:"stream"`
 	}
 	messagesThinking struct {
 		Type   string `json:"type"`
@@ -94,29 +97,26 @@ type (
 	}
 )
 
-func (messagesWire) encode(m *remote, r *core.Request) (body []byte, chars int, err error) {
-	s := messagesRequest{Model: m.model, Stream: true, MaxTokens: r.MaxOut}
-	if s.MaxTokens <= 0 {
-		s.MaxTokens = m.info.MaxOut
+func (w messagesWire) encode(m *remote, r *core.Request) (payload, error) {
+	head := messagesHead{Model: m.model, MaxTokens: cmp.Or(max(r.MaxOut, 0), max(m.info.MaxOut, 0), defaultOut)}
+	tail := messagesTail{Stream: true}
+	tail.Thinking = head.think(r.Effort)
+	for _, t := range sentTools(r.Tools) {
+		head.Tools = append(head.Tools, messagesTool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters})
 	}
-	if s.MaxTokens <= 0 {
-		s.MaxTokens = defaultOut
-	}
-	s.think(r.Effort)
-	for _, t := range r.Tools {
-		schema := t.Schema
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		s.Tools = append(s.Tools, messagesTool{Name: t.Name, Description: t.Description, Schema: schema})
+	if n := len(head.Tools); n > 0 {
+		head.Tools[n-1].Cache = cacheMark()
 	}
 	if r.System != "" {
-		s.System = []messagesBlock{{Type: "text", Text: r.System}}
+		head.System = []messagesBlock{{Type: "text", Text: r.System, Cache: cacheMark()}}
 	}
-	pictures := 0
-	s.Messages, pictures = m.turns(r)
-	s.cache()
-	return encoded(s, pictures)
+	past, messages, err := m.past(r, w)
+	if err != nil {
+		return payload{}, err
+	}
+	rest, pictures := m.turns(messages)
+	markNewest(rest)
+	return compose(head, tail, "messages", nil, past, listOf(rest), pictures)
 }
 
 // budgets are the tokens that a model may think for, by effort.
@@ -124,40 +124,94 @@ var budgets = map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high
 
 // think lets the model think. What it may think for is a part of what it may say,
 // so that becomes more.
-func (s *messagesRequest) think(effort string) {
+func (s *messagesHead) think(effort string) *messagesThinking {
 	budget, ok := budgets[effort]
 	if !ok {
-		return
+		return nil
 	}
-	s.Thinking = &messagesThinking{"enabled", budget}
 	if s.MaxTokens <= budget {
 		s.MaxTokens = budget + defaultOut/2
 	}
+	return &messagesThinking{"enabled", budget}
 }
 
-// cache marks where the service keeps what it has read: behind the tools, behind
-// the system prompt, and behind the last two messages of the user, so that the
+// cacheMark tells where the service keeps what it has read: behind the tools,
+// behind the system prompt, and behind the last two messages of the user, so that the
 // next request finds the one before. Four marks are allowed.
-func (s *messagesRequest) cache() {
-	mark := &messagesCache{"ephemeral"}
-	if n := len(s.Tools); n > 0 {
-		s.Tools[n-1].Cache = mark
-	}
-	if n := len(s.System); n > 0 {
-		s.System[n-1].Cache = mark
-	}
-	left := 2
-	for i := len(s.Messages) - 1; i >= 0 && left > 0; i-- {
-		if m := s.Messages[i]; m.Role == "user" && len(m.Content) > 0 {
-			m.Content[len(m.Content)-1].Cache = mark
+func cacheMark() *messagesCache { return &messagesCache{"ephemeral"} }
+
+// marked is how many messages of the user are marked.
+const marked = 2
+
+func markNewest(sent []messagesMessage) {
+	left := marked
+	for i := len(sent) - 1; i >= 0 && left > 0; i-- {
+		if m := sent[i]; m.Role == "user" && len(m.Content) > 0 {
+			m.Content[len(m.Content)-1].Cache = cacheMark()
 			left--
 		}
 	}
 }
 
-// turns encodes the history. Messages of one side that follow each other are one:
-// the results of an answer's calls, and what the user says behind them.
-func (m *remote) turns(r *core.Request) (sent []messagesMessage, pictures int) {
+// elements implements stretch.
+func (messagesWire) elements(m *remote, messages []core.Message) (list []any, pictures int) {
+	sent, pictures := m.turns(messages)
+	return listOf(sent), pictures
+}
+
+// parts implements stretch: messages of one side that follow each other are one.
+func (messagesWire) parts(m *remote, messages []core.Message, k int) bool {
+	if k == 0 {
+		return true
+	}
+	before, after := "", ""
+	for i := k - 1; i >= 0 && before == ""; i-- {
+		before = m.side(&messages[i])
+	}
+	for i := k; i < len(messages) && after == ""; i++ {
+		after = m.side(&messages[i])
+	}
+	return before == "assistant" && after == "user"
+}
+
+// cut implements stretch: the marks move, so the messages that have one stay out.
+func (messagesWire) cut(m *remote, messages []core.Message) int {
+	turns, begin, last := 0, 0, "" // of the user, seen from the end; where the newest seen begins
+	for i := len(messages) - 1; i >= 0; i-- {
+		side := m.side(&messages[i])
+		if side == "" {
+			continue
+		}
+		if side == "assistant" && last == "user" {
+			if turns++; turns == marked {
+				return begin
+			}
+		}
+		begin, last = i, side
+	}
+	return 0
+}
+
+// side is whose message it becomes; empty: none.
+func (m *remote) side(msg *core.Message) string {
+	switch msg.Role {
+	case core.RoleUser:
+		if blocks, _ := messagesContent(msg.Blocks); len(blocks) > 0 {
+			return "user"
+		}
+	case core.RoleAssistant:
+		if len(m.said(msg)) > 0 {
+			return "assistant"
+		}
+	case core.RoleTool:
+		return "user"
+	}
+	return ""
+}
+
+// turns encodes a history. Messages of one side that follow each other are one: the
+// results of an answer's calls, and what the user says behind them.
+func (m *remote) turns(messages []core.Message) (sent []messagesMessage, pictures int) {
 	add := func(role string, blocks ...messagesBlock) {
 		if len(blocks) == 0 {
 			return
@@ -168,8 +222,8 @@ func (m *remote) turns(r *core.Request) (sent []messagesMessage, pictures int) {
 		}
 		sent = append(sent, messagesMessage{role, blocks})
 	}
-	for i := range r.Messages {
-		msg := &r.Messages[i]
+	for i := range messages {
+		msg := &messages[i]
 		switch msg.Role {
 		case core.RoleUser:
 			blocks, n := messagesContent(msg.Blocks)

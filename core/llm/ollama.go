@@ -70,13 +70,15 @@ func (r *lineReader) cut() bool { return r.unended }
 
 // What is sent.
 type (
-	ollamaRequest struct {
-		Model    string          `json:"model"`
-		Messages []ollamaMessage `json:"messages"`
-		Tools    []sentTool      `json:"tools,omitempty"`
-		Stream   bool            `json:"stream"`
-		Think    any             `json:"think,omitempty"` // true, or an effort
-		Options  map[string]int  `json:"options,omitempty"`
+	ollamaHead struct {
+		Model string `json:"model"`
+	}
+	// The messages stand between the two.
+	ollamaTail struct {
+		Tools   []sentTool     `json:"tools,omitempty"`
+		Stream  bool           `json:"stream"`
+		Think   any            `json:"think,omitempty"` // true, or an effort
+		Options map[string]int `json:"options,omitempty"`
 	}
 	ollamaMessage struct {
 		Role     string       `json:"role"`
@@ -94,54 +96,63 @@ type (
 	}
 )
 
-func (ollamaWire) encode(m *remote, r *core.Request) (body []byte, chars int, err error) {
-	s := ollamaRequest{Model: m.model, Stream: true}
+func (w ollamaWire) encode(m *remote, r *core.Request) (payload, error) {
+	tail := ollamaTail{Stream: true, Tools: sentTools(r.Tools)}
 	switch {
 	case slices.Contains([]string{"low", "medium", "high"}, r.Effort):
-		s.Think = r.Effort
+		tail.Think = r.Effort
 	case m.info.Thinks || r.Effort != "":
-		s.Think = true
+		tail.Think = true
 	}
 	if r.MaxOut > 0 {
-		s.Options = map[string]int{"num_predict": r.MaxOut}
+		tail.Options = map[string]int{"num_predict": r.MaxOut}
 	}
 	if m.info.Window > 0 {
-		if s.Options == nil {
-			s.Options = map[string]int{}
+		if tail.Options == nil {
+			tail.Options = map[string]int{}
 		}
-		s.Options["num_ctx"] = m.info.Window
+		tail.Options["num_ctx"] = m.info.Window
 	}
-	for _, t := range r.Tools {
-		params := t.Schema
-		if len(params) == 0 {
-			params = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		s.Tools = append(s.Tools, sentTool{Type: "function", Function: sentFunction{t.Name, t.Description, params}})
-	}
+	var first []any
 	if r.System != "" {
-		s.Messages = append(s.Messages, ollamaMessage{Role: "system", Content: r.System})
+		first = []any{ollamaMessage{Role: "system", Content: r.System}}
 	}
-	pictures := 0
-	for i := range r.Messages {
-		msg := &r.Messages[i]
+	past, messages, err := m.past(r, w)
+	if err != nil {
+		return payload{}, err
+	}
+	rest, pictures := w.elements(m, messages)
+	return compose(ollamaHead{m.model}, tail, "messages", first, past, rest, pictures)
+}
+
+// elements implements stretch.
+func (ollamaWire) elements(m *remote, messages []core.Message) (list []any, pictures int) {
+	for i := range messages {
+		msg := &messages[i]
 		switch msg.Role {
 		case core.RoleUser:
 			one, n := ollamaContent("user", msg.Blocks)
 			pictures += n
-			s.Messages = append(s.Messages, one)
+			list = append(list, one)
 		case core.RoleAssistant:
 			if one := m.uttered(msg); one.Content != "" || one.Calls != nil {
-				s.Messages = append(s.Messages, one)
+				list = append(list, one)
 			}
 		case core.RoleTool:
 			one, n := ollamaContent("tool", resultBlocks(&msg.Result))
 			one.ToolName = msg.Result.Name
 			pictures += n
-			s.Messages = append(s.Messages, one)
+			list = append(list, one)
 		}
 	}
-	return encoded(s, pictures)
+	return list, pictures
 }
+
+// parts implements stretch: every message stands for itself.
+func (ollamaWire) parts(*remote, []core.Message, int) bool { return true }
+
+// cut implements stretch.
+func (ollamaWire) cut(_ *remote, messages []core.Message) int { return len(messages) }
 
 func ollamaContent(role string, list []core.Block) (m ollamaMessage, pictures int) {
 	parts, pictures := contentParts(list)

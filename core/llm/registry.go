@@ -87,6 +87,7 @@ type provider struct {
 	Provider
 	client func() *http.Client
 	gate   *gate
+	pasts  *pasts
 
 	// noStreamOptions is set once the service has refused stream_options.
 	noStreamOptions atomic.Bool
@@ -105,9 +106,10 @@ func New(c Config) *Registry {
 		}
 		return newClient(rt)
 	})
+	kept := newPasts()
 	for _, p := range c.Providers {
 		r.providers = slices.DeleteFunc(r.providers, func(q *provider) bool { return q.Name == p.Name })
-		np := &provider{Provider: p, client: r.client, gate: newGate(p.Concurrent, p.PerMinute)}
+		np := &provider{Provider: p, client: r.client, gate: newGate(p.Concurrent, p.PerMinute), pasts: kept}
 		r.providers = append(r.providers, np)
 	}
 	return r

@@ -45,9 +45,8 @@ type wire interface {
 	endpoint(base *url.URL) *url.URL
 	// sign puts the key into a request, and what else the format wants there.
 	sign(h http.Header, key string)
-	// encode makes a request's body. chars is how many characters it has, pictures
-	// aside.
-	encode(m *remote, r *core.Request) (body []byte, chars int, err error)
+	// encode makes a request's body.
+	encode(m *remote, r *core.Request) (payload, error)
 	// adapt reports whether a request that was refused is put otherwise from now on.
 	adapt(m *remote, err error) bool
 	// frames takes a stream apart.
@@ -96,11 +95,11 @@ func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
 		return err
 	}
 	for try := 1; ; {
-		body, text, err := m.wire.encode(m, r)
+		body, err := m.wire.encode(m, r)
 		if err != nil {
 			return m.failure(core.ErrBadRequest, "the request could not be encoded", err)
 		}
-		a.sent = text
+		a.sent = body.chars
 		leave, err := m.p.gate.enter(ctx, m.model, a.waits)
 		if err != nil {
 			return err
@@ -135,7 +134,7 @@ func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
 
 // try sends the request once and yields what comes. again reports whether the
 // failure may pass.
-func (m *remote) try(ctx context.Context, cred credentials, body []byte, a *answer) (again bool, err error) {
+func (m *remote) try(ctx context.Context, cred credentials, body payload, a *answer) (again bool, err error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	req, err := m.newRequest(inner, cred, body)
@@ -162,11 +161,13 @@ func (m *remote) try(ctx context.Context, cred credentials, body []byte, a *answ
 	return false, nil
 }
 
-func (m *remote) newRequest(ctx context.Context, cred credentials, body []byte) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.wire.endpoint(m.base).String(), bytes.NewReader(body))
+func (m *remote) newRequest(ctx context.Context, cred credentials, body payload) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.wire.endpoint(m.base).String(), body.reader())
 	if err != nil {
 		return nil, err
 	}
+	req.ContentLength = body.len()
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(body.reader()), nil }
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("User-Agent", "dragoman")

@@ -34,17 +34,19 @@ func (responsesWire) listen(a *answer) listener { return &responsesAnswer{answer
 
 // What is sent.
 type (
-	responsesRequest struct {
-		Model        string              `json:"model"`
-		Tools        []responsesTool     `json:"tools,omitempty"`
-		Instructions string              `json:"instructions,omitempty"`
-		Input        []any               `json:"input"`
-		Stream       bool                `json:"stream"`
-		Store        bool                `json:"store"`
-		Include      []string            `json:"include,omitempty"`
-		Reasoning    *responsesReasoning `json:"reasoning,omitempty"`
-		MaxOut       int                 `json:"max_output_tokens,omitempty"`
-		CacheKey     string              `json:"prompt_cache_key,omitempty"`
+	responsesHead struct {
+		Model        string          `json:"model"`
+		Tools        []responsesTool `json:"tools,omitempty"`
+		Instructions string          `json:"instructions,omitempty"`
+	}
+	// The input stands between the two.
+	responsesTail struct {
+		Stream    bool                `json:"stream"`
+		Store     bool                `json:"store"`
+		Include   []string            `json:"include,omitempty"`
+		Reasoning *responsesReasoning `json:"reasoning,omitempty"`
+		MaxOut    int                 `json:"max_output_tokens,omitempty"`
+		CacheKey  string              `json:"prompt_cache_key,omitempty"`
 	}
 	responsesReasoning struct {
 		Effort  string `json:"effort,omitempty"`
@@ -80,41 +82,53 @@ type (
 	}
 )
 
-func (responsesWire) encode(m *remote, r *core.Request) (body []byte, chars int, err error) {
-	s := responsesRequest{Model: m.model, Stream: true, Instructions: r.System, MaxOut: r.MaxOut, Input: []any{}}
+func (w responsesWire) encode(m *remote, r *core.Request) (payload, error) {
+	head := responsesHead{Model: m.model, Instructions: r.System}
+	tail := responsesTail{Stream: true, MaxOut: r.MaxOut}
 	if m.info.Thinks || r.Effort != "" {
-		s.Reasoning = &responsesReasoning{r.Effort, "auto"}
-		s.Include = []string{"reasoning.encrypted_content"}
+		tail.Reasoning = &responsesReasoning{r.Effort, "auto"}
+		tail.Include = []string{"reasoning.encrypted_content"}
 	}
 	if r.Session != "" {
 		sum := sha256.Sum256([]byte(r.Session))
-		s.CacheKey = hex.EncodeToString(sum[:16])
+		tail.CacheKey = hex.EncodeToString(sum[:16])
 	}
-	for _, t := range r.Tools {
-		params := t.Schema
-		if len(params) == 0 {
-			params = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		s.Tools = append(s.Tools, responsesTool{"function", t.Name, t.Description, params, false})
+	for _, t := range sentTools(r.Tools) {
+		head.Tools = append(head.Tools, responsesTool{"function", t.Function.Name, t.Function.Description, t.Function.Parameters, false})
 	}
-	pictures := 0
-	for i := range r.Messages {
-		msg := &r.Messages[i]
+	past, messages, err := m.past(r, w)
+	if err != nil {
+		return payload{}, err
+	}
+	rest, pictures := w.elements(m, messages)
+	return compose(head, tail, "input", nil, past, rest, pictures)
+}
+
+// elements implements stretch.
+func (responsesWire) elements(m *remote, messages []core.Message) (list []any, pictures int) {
+	for i := range messages {
+		msg := &messages[i]
 		switch msg.Role {
 		case core.RoleUser:
 			parts, n := responsesContent(msg.Blocks)
 			pictures += n
-			s.Input = append(s.Input, responsesMessage{"message", "user", parts})
+			list = append(list, responsesMessage{"message", "user", parts})
 		case core.RoleAssistant:
-			s.Input = append(s.Input, m.items(msg)...)
+			list = append(list, m.items(msg)...)
 		case core.RoleTool:
 			parts, n := responsesContent(resultBlocks(&msg.Result))
 			pictures += n
-			s.Input = append(s.Input, responsesOutput{"function_call_output", string(msg.Result.ID), parts})
+			list = append(list, responsesOutput{"function_call_output", string(msg.Result.ID), parts})
 		}
 	}
-	return encoded(s, pictures)
+	return list, pictures
 }
+
+// parts implements stretch: every message stands for itself.
+func (responsesWire) parts(*remote, []core.Message, int) bool { return true }
+
+// cut implements stretch.
+func (responsesWire) cut(_ *remote, messages []core.Message) int { return len(messages) }
 
 // items is what the model said: its reasoning as it came, its text, its calls.
 func (m *remote) items(msg *core.Message) (items []any) {

@@ -229,7 +229,7 @@ func (v *messagesVoice) fail(w http.ResponseWriter, status int, message, kind st
 func (v *messagesVoice) key(r *http.Request) string { return r.Header.Get("X-Api-Key") }
 
 func (v *messagesVoice) image(body []byte) string {
-	var req messagesRequest
+	var req struct{ Messages []messagesMessage }
 	if json.Unmarshal(body, &req) != nil || len(req.Messages) != 1 || len(req.Messages[0].Content) != 2 {
 		return "not as expected: " + string(body)
 	}
@@ -375,7 +375,7 @@ func (ollamaVoice) fail(w http.ResponseWriter, status int, message, _ string) {
 func (ollamaVoice) key(r *http.Request) string { return r.Header.Get("Authorization") }
 
 func (ollamaVoice) image(body []byte) string {
-	var req ollamaRequest
+	var req struct{ Messages []ollamaMessage }
 	if json.Unmarshal(body, &req) != nil || len(req.Messages) != 2 || len(req.Messages[1].Images) != 1 {
 		return "not as expected: " + string(body)
 	}

@@ -1,0 +1,177 @@
+package llm
+
+import (
+	"bytes"
+	"reflect"
+	"sync"
+	"unicode/utf8"
+	"unsafe"
+
+	"dragoman/core"
+)
+
+const (
+	maxPasts     = 64       // sessions whose encoded history is kept
+	maxPastBytes = 64 << 20 // of all of them together
+)
+
+// encoded is a piece of a history as it is sent. It is not changed any more: what
+// is added stands behind it.
+type encoded struct {
+	json  []byte
+	chars int // pictures aside
+}
+
+// pasts keeps what was encoded of sessions, so that a request encodes only what is
+// new. It is safe for concurrent use. A nil pasts keeps nothing.
+type pasts struct {
+	mu    sync.Mutex // guards the fields below
+	kept  map[pastKey]*past
+	bytes int
+	clock uint64
+}
+
+// pastKey names a session and the model that sees it.
+type pastKey struct {
+	model   string
+	session core.SessionID
+}
+
+// past is the encoded beginning of a history. While somebody works on it, it is in
+// nobody else's hands.
+type past struct {
+	encoded
+	messages []core.Message // that it is made of
+	used     uint64
+}
+
+func newPasts() *pasts { return &pasts{kept: map[pastKey]*past{}} }
+
+// take removes what is kept of a session; nil: nothing is, or somebody else works
+// on it.
+func (p *pasts) take(k pastKey) *past {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.kept[k]
+	if one != nil {
+		delete(p.kept, k)
+		p.bytes -= cap(one.json)
+	}
+	return one
+}
+
+// put keeps what was encoded of a session, and gives up what was not used for
+// longest where that is too much.
+func (p *pasts) put(k pastKey, one *past) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if old := p.kept[k]; old != nil { // two have worked on it
+		p.bytes -= cap(old.json)
+	}
+	p.clock++
+	one.used = p.clock
+	p.kept[k] = one
+	p.bytes += cap(one.json)
+	for len(p.kept) > maxPasts || p.bytes > maxPastBytes {
+		var oldest pastKey
+		var least *past
+		for k, one := range p.kept {
+			if least == nil || one.used < least.used {
+				oldest, least = k, one
+			}
+		}
+		delete(p.kept, oldest)
+		p.bytes -= cap(least.json)
+	}
+}
+
+// past encodes what is new in a history and will not be encoded otherwise later. It
+// returns all that is encoded, and the messages that follow it.
+func (m *remote) past(r *core.Request, w stretch) (encoded, []core.Message, error) {
+	if m.p.pasts == nil || r.Session == "" {
+		return encoded{}, r.Messages, nil
+	}
+	key := pastKey{m.info.ID, r.Session}
+	one := m.p.pasts.take(key)
+	to := w.cut(m, r.Messages)
+	if one == nil || len(one.messages) > to || !begins(r.Messages, one.messages) || !w.parts(m, r.Messages, len(one.messages)) {
+		one = &past{}
+	}
+	if err := one.add(m, r.Messages[len(one.messages):to], w); err != nil {
+		return encoded{}, nil, err
+	}
+	now := one.encoded
+	m.p.pasts.put(key, one)
+	return now, r.Messages[to:], nil
+}
+
+// add encodes messages behind those that there are.
+func (p *past) add(m *remote, messages []core.Message, w stretch) (err error) {
+	list, pictures := w.elements(m, messages)
+	at := len(p.json)
+	if at > 0 && len(list) > 0 {
+		p.json = append(p.json, ',')
+	}
+	if p.json, err = encodeList(p.json, list); err != nil {
+		return err
+	}
+	p.chars += utf8.RuneCount(p.json[at:]) - pictures
+	p.messages = append(p.messages, messages...)
+	return nil
+}
+
+// begins reports whether a history begins with these messages.
+func begins(messages, with []core.Message) bool {
+	if len(messages) < len(with) {
+		return false
+	}
+	for i := range with {
+		if !sameMessage(&messages[i], &with[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameMessage compares by content. What is the very same in memory, as most of a
+// history is from request to request, takes next to no time.
+func sameMessage(a, b *core.Message) bool {
+	return a.Role == b.Role && a.Text == b.Text && sameBlocks(a.Blocks, b.Blocks) &&
+		same(a.Thoughts, b.Thoughts, func(a, b *core.Thought) bool { return a.Text == b.Text && bytes.Equal(a.Sealed, b.Sealed) }) &&
+		same(a.Calls, b.Calls, func(a, b *core.ToolUse) bool {
+			return a.ID == b.ID && a.Name == b.Name && bytes.Equal(a.Args, b.Args)
+		}) &&
+		a.Result.ID == b.Result.ID && a.Result.Name == b.Result.Name && a.Result.Failed == b.Result.Failed && sameBlocks(a.Result.Blocks, b.Result.Blocks)
+}
+
+// same compares lists, of which nobody changes an element.
+func same[T any](a, b []T, equal func(a, b *T) bool) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	if unsafe.SliceData(a) == unsafe.SliceData(b) {
+		return true
+	}
+	for i := range a {
+		if !equal(&a[i], &b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameBlocks(a, b []core.Block) bool {
+	return same(a, b, func(a, b *core.Block) bool {
+		switch x := (*a).(type) {
+		case core.Text:
+			y, ok := (*b).(core.Text)
+			return ok && x == y
+		case core.Image:
+			y, ok := (*b).(core.Image)
+			return ok && x.MIME == y.MIME && x.URI == y.URI && bytes.Equal(x.Data, y.Data)
+		case core.Audio, core.Link, core.Resource, core.Diff, core.Terminal:
+			return reflect.DeepEqual(*a, *b)
+		}
+		return false
+	})
+}

@@ -1,0 +1,103 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"unicode/utf8"
+
+	"dragoman/core"
+)
+
+// payload is a request's body, in three pieces: what stands before the history and
+// its newest messages, the past as it was encoded with an earlier request, and the
+// rest. The pieces are not changed any more.
+type payload struct {
+	head, past, rest []byte
+	chars            int // characters, pictures aside
+}
+
+func (p payload) len() int64 { return int64(len(p.head) + len(p.past) + len(p.rest)) }
+
+func (p payload) reader() io.Reader {
+	return io.MultiReader(bytes.NewReader(p.head), bytes.NewReader(p.past), bytes.NewReader(p.rest))
+}
+
+// compose makes a body of an object: the members of head, then the list called name
+// that holds first, the past and rest, then the members of tail. Both objects have
+// a member. pictures counts the bytes in rest that are no text.
+func compose(head, tail any, name string, first []any, past encoded, rest []any, pictures int) (payload, error) {
+	var p payload
+	h, err := encodeJSON(nil, head)
+	if err != nil {
+		return p, err
+	}
+	h = append(h[:len(h)-1], `,"`+name+`":[`...)
+	if h, err = encodeList(h, first); err != nil {
+		return p, err
+	}
+	if len(first) > 0 && len(past.json)+len(rest) > 0 {
+		h = append(h, ',')
+	}
+	var t []byte
+	if len(past.json) > 0 && len(rest) > 0 {
+		t = append(t, ',')
+	}
+	if t, err = encodeList(t, rest); err != nil {
+		return p, err
+	}
+	t = append(t, `],`...)
+	at := len(t)
+	if t, err = encodeJSON(t, tail); err != nil {
+		return p, err
+	}
+	t = append(t[:at], t[at+1:]...) // without its brace
+	return payload{h, past.json, t, utf8.RuneCount(h) + past.chars + utf8.RuneCount(t) - pictures}, nil
+}
+
+// encodeList appends the elements of a list, with commas between them.
+func encodeList(dst []byte, list []any) ([]byte, error) {
+	var err error
+	for i, one := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = encodeJSON(dst, one); err != nil {
+			return nil, err
+		}
+	}
+	return dst, nil
+}
+
+// encodeJSON appends a value as JSON, without what HTML needs.
+func encodeJSON(dst []byte, v any) ([]byte, error) {
+	b := bytes.NewBuffer(dst)
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
+}
+
+// listOf is a list as compose wants it.
+func listOf[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
+}
+
+// stretch is how a wire format encodes a piece of a history.
+type stretch interface {
+	// elements encodes messages as elements of the format's list. pictures counts
+	// the bytes in them that are no text.
+	elements(m *remote, messages []core.Message) (list []any, pictures int)
+	// parts reports whether what stands before messages[k] is encoded in the same
+	// way whatever follows, and what follows whatever stands before.
+	parts(m *remote, messages []core.Message, k int) bool
+	// cut returns the last place where the history parts and before which the next
+	// request changes nothing; 0: there is none.
+	cut(m *remote, messages []core.Message) int
+}
