@@ -135,7 +135,7 @@ func (d *delegation) relay(ctx context.Context) {
 
 // settle asks the parent's user and settles the child's question with the answer.
 func (d *delegation) settle(ctx context.Context, a Ask) {
-	q := Ask{Text: a.Text, Options: a.Options, Freeform: a.Freeform, Deadline: a.Deadline, Remember: a.Remember, Secret: a.Secret}
+	q := Ask{Text: a.Text, Options: a.Options, Freeform: a.Freeform, Deadline: a.Deadline, Remember: a.Remember, Secret: a.Secret, URL: a.URL}
 	if a.Kind == AskApproval {
 		c := d.child.call(a.Call)
 		c.ID = CallID(string(d.child.meta.ID) + "/" + string(a.Call))
