@@ -46,12 +46,19 @@ func (f *feed) ask() {
 	}
 }
 
+// openedLabel is the answer to a question that is a page to open.
+const openedLabel = "Done"
+
 // question asks the client one thing.
 func (f *feed) question(a core.Ask) {
 	s := f.chat.srv
 	p := eca.QuestionParams{ChatID: f.view.chat, Question: a.Text, AllowFreeform: a.Freeform || len(a.Options) == 0}
 	for _, o := range a.Options {
 		p.Options = append(p.Options, eca.QuestionOption{Label: o.Label, Description: o.Description})
+	}
+	if a.URL != "" { // the user opens it, and says so
+		p.Question, p.AllowFreeform = strings.TrimSpace(a.Text+"\n"+a.URL), false
+		p.Options = []eca.QuestionOption{{Label: openedLabel, Description: "The page was opened, and all is done there."}}
 	}
 	// Clients show the question in the place of the call: they must have it.
 	if c := f.view.calls[a.Call]; c != nil && c.prepared && !c.task {
@@ -99,6 +106,9 @@ func replyTo(a core.Ask, result json.RawMessage, err error) core.Reply {
 	}
 	if r.Cancelled || len(r.Answer) == 0 || string(r.Answer) == "null" {
 		return core.Reply{Outcome: core.OutcomeDeclined}
+	}
+	if a.URL != "" {
+		return core.Reply{Outcome: core.OutcomeAnswered}
 	}
 	text := string(r.Answer)
 	if s := ""; json.Unmarshal(r.Answer, &s) == nil {

@@ -297,6 +297,9 @@ func doMore(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReas
 	case "ask": // a question, then what can be chosen, divided by bars
 		parts := strings.Split(rest, "|")
 		a := core.Ask{Text: parts[0], Freeform: len(parts)%2 == 1, Secret: strings.HasPrefix(parts[0], "key")}
+		if strings.HasPrefix(parts[0], "open") {
+			a.URL = "https://acme.example/consent"
+		}
 		for i, label := range parts[1:] {
 			a.Options = append(a.Options, core.Option{ID: fmt.Sprintf("o%d", i+1), Label: label})
 		}
