@@ -87,7 +87,7 @@ func (h *heard) line(side, text string) {
 		return
 	}
 	_, id := raw["id"]
-	unread := bytes.Equal(raw["id"], []byte("null")) && strings.Contains(text, `"code":-32700`) // JSON-RPC wants it so
+	unread := bytes.Equal(raw["id"], []byte("null")) && (strings.Contains(text, `"code":-32700`) || strings.Contains(text, `"code":-32600`)) // JSON-RPC wants it so
 	_, method := raw["method"]
 	_, result := raw["result"]
 	_, failed := raw["error"]
