@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -27,12 +26,14 @@ func (chatWire) frames(src io.Reader) frames { return newEventReader(src) }
 
 func (chatWire) listen(a *answer) listener { return &chatAnswer{answer: a} }
 
-// adapt leaves stream_options out from now on where they were refused.
-func (chatWire) adapt(m *remote, err error) bool {
-	if m.quirks().noStreamOptions || !refusesStreamOptions(err) {
-		return false
-	}
-	return m.p.noStreamOptions.CompareAndSwap(false, true)
+// adapt implements wire.
+func (chatWire) adapt(m *remote, r *core.Request, err error) bool {
+	q := m.quirks()
+	sent := map[trait]bool{traitStreamOptions: !q.noStreamOptions, traitMaxTokens: r.MaxOut > 0 && !q.completionLimit, traitEffort: r.Effort != ""}
+	return m.gives(err, func(t trait) bool { return sent[t] },
+		refusal{of: traitStreamOptions, any: []string{"stream_options"}},
+		refusal{of: traitMaxTokens, any: []string{"max_completion_tokens"}},
+		refusal{of: traitEffort, any: []string{"reasoning_effort", "reasoning effort"}})
 }
 
 // bearer is how most services want their key.
@@ -57,11 +58,4 @@ func (m *remote) quirks() quirk {
 		return quirk{noStreamOptions: true}
 	}
 	return quirk{}
-}
-
-// refusesStreamOptions reports whether a service has refused the request for
-// that field.
-func refusesStreamOptions(err error) bool {
-	var e *core.ModelError
-	return errors.As(err, &e) && e.Kind == core.ErrBadRequest && strings.Contains(e.Message, "stream_options")
 }

@@ -79,15 +79,18 @@ type sentCallee struct {
 
 func (w chatWire) encode(m *remote, r *core.Request) (payload, error) {
 	q := m.quirks()
-	tail := sentTail{Stream: true, ReasoningEffort: r.Effort, MaxTokens: r.MaxOut}
-	if q.completionLimit {
+	tail := sentTail{Stream: true, MaxTokens: r.MaxOut}
+	if m.takes(traitEffort) {
+		tail.ReasoningEffort = r.Effort
+	}
+	if q.completionLimit || !m.takes(traitMaxTokens) {
 		tail.MaxTokens, tail.MaxCompletionTokens = 0, r.MaxOut
 	}
 	if q.cacheKey && r.Session != "" {
 		sum := sha256.Sum256([]byte(r.Session))
 		tail.PromptCacheKey = hex.EncodeToString(sum[:16])
 	}
-	if !q.noStreamOptions && !m.p.noStreamOptions.Load() {
+	if !q.noStreamOptions && m.takes(traitStreamOptions) {
 		tail.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	head := sentHead{Model: m.model, Tools: sentTools(r.Tools)}

@@ -39,7 +39,15 @@ func (messagesWire) sign(h http.Header, key string) {
 
 func (messagesWire) frames(src io.Reader) frames { return newEventReader(src) }
 
-func (messagesWire) adapt(*remote, error) bool { return false }
+// adapt implements wire. Newer models want to decide themselves for how long they
+// think, and are told an effort; others do not know that, or do not think.
+func (messagesWire) adapt(m *remote, r *core.Request, err error) bool {
+	thinks := budgets[r.Effort] > 0
+	return m.gives(err, func(t trait) bool { return thinks && (t != traitEffort || !m.takes(traitBudget)) },
+		refusal{of: traitBudget, any: []string{"budget_tokens", "thinking.type", "adaptive"}},
+		refusal{of: traitEffort, any: []string{"output_config", "effort"}},
+		refusal{of: traitThinking, any: []string{"adaptive", "thinking.type", "not support"}, all: []string{"thinking"}})
+}
 
 func (messagesWire) listen(a *answer) listener { return &messagesAnswer{answer: a} }
 
@@ -55,11 +63,15 @@ type (
 	// The messages stand between the two.
 	messagesTail struct {
 		Thinking *messagesThinking `json:"thinking,omitempty"`
+		Output   *messagesOutput   `json:"output_config,omitempty"`
 		Stream   bool              `json:"stream"`
+	}
+	messagesOutput struct {
+		Effort string `json:"effort"`
 	}
 	messagesThinking struct {
 		Type   string `json:"type"`
-		Budget int    `json:"budget_tokens"`
+		Budget int    `json:"budget_tokens,omitempty"`
 	}
 	messagesTool struct {
 		Name        string          `json:"name"`
@@ -100,7 +112,10 @@ type (
 func (w messagesWire) encode(m *remote, r *core.Request) (payload, error) {
 	head := messagesHead{Model: m.model, MaxTokens: cmp.Or(max(r.MaxOut, 0), max(m.info.MaxOut, 0), defaultOut)}
 	tail := messagesTail{Stream: true}
-	tail.Thinking = head.think(r.Effort)
+	tail.Thinking = head.think(m, r.Effort)
+	if tail.Thinking != nil && tail.Thinking.Type == "adaptive" && m.takes(traitEffort) {
+		tail.Output = &messagesOutput{strings.Replace(r.Effort, "minimal", "low", 1)}
+	}
 	for _, t := range sentTools(r.Tools) {
 		head.Tools = append(head.Tools, messagesTool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters})
 	}
@@ -124,13 +139,16 @@ var budgets = map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high
 
 // think lets the model think. What it may think for is a part of what it may say,
 // so that becomes more.
-func (s *messagesHead) think(effort string) *messagesThinking {
+func (s *messagesHead) think(m *remote, effort string) *messagesThinking {
 	budget, ok := budgets[effort]
-	if !ok {
+	if !ok || !m.takes(traitThinking) {
 		return nil
 	}
 	if s.MaxTokens <= budget {
 		s.MaxTokens = budget + defaultOut/2
+	}
+	if !m.takes(traitBudget) {
+		return &messagesThinking{Type: "adaptive"}
 	}
 	return &messagesThinking{"enabled", budget}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"dragoman/core"
@@ -35,7 +34,19 @@ func (ollamaWire) sign(h http.Header, key string) {
 	bearer(h, key)
 }
 
-func (ollamaWire) adapt(*remote, error) bool { return false }
+// adapt implements wire.
+func (ollamaWire) adapt(m *remote, r *core.Request, err error) bool {
+	return m.gives(err, func(t trait) bool {
+		if t == traitThinkLevel {
+			return levels[r.Effort]
+		}
+		return m.info.Thinks || r.Effort != ""
+	}, refusal{of: traitThinkLevel, any: []string{"think value", "invalid think"}},
+		refusal{of: traitThinking, any: []string{"does not support thinking", "think"}})
+}
+
+// levels are the efforts that some models tell apart.
+var levels = map[string]bool{"low": true, "medium": true, "high": true}
 
 func (ollamaWire) frames(src io.Reader) frames {
 	return &lineReader{src: bufio.NewReaderSize(src, 64<<10)}
@@ -99,7 +110,8 @@ type (
 func (w ollamaWire) encode(m *remote, r *core.Request) (payload, error) {
 	tail := ollamaTail{Stream: true, Tools: sentTools(r.Tools)}
 	switch {
-	case slices.Contains([]string{"low", "medium", "high"}, r.Effort):
+	case !m.takes(traitThinking):
+	case levels[r.Effort] && m.takes(traitThinkLevel):
 		tail.Think = r.Effort
 	case m.info.Thinks || r.Effort != "":
 		tail.Think = true

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"dragoman/core"
 )
@@ -89,10 +88,9 @@ type provider struct {
 	gate   *gate
 	pasts  *pasts
 
-	// noStreamOptions is set once the service has refused stream_options.
-	noStreamOptions atomic.Bool
-	played          replaySeen // of the kind replay
-	recording       recording  // of the option record
+	traits    traits     // that were refused
+	played    replaySeen // of the kind replay
+	recording recording  // of the option record
 }
 
 // New makes a Registry. Nothing is checked, resolved or opened before a model is

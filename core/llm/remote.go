@@ -48,7 +48,7 @@ type wire interface {
 	// encode makes a request's body.
 	encode(m *remote, r *core.Request) (payload, error)
 	// adapt reports whether a request that was refused is put otherwise from now on.
-	adapt(m *remote, err error) bool
+	adapt(m *remote, r *core.Request, err error) bool
 	// frames takes a stream apart.
 	frames(src io.Reader) frames
 	// listen returns what takes in the events of one answer.
@@ -115,7 +115,7 @@ func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
 		if a.begun {
 			return err
 		}
-		if m.wire.adapt(m, err) {
+		if m.wire.adapt(m, r, err) {
 			continue
 		}
 		wait := pause(err, try)

@@ -28,7 +28,15 @@ func (responsesWire) sign(h http.Header, key string) { bearer(h, key) }
 
 func (responsesWire) frames(src io.Reader) frames { return newEventReader(src) }
 
-func (responsesWire) adapt(*remote, error) bool { return false }
+// adapt implements wire.
+func (responsesWire) adapt(m *remote, r *core.Request, err error) bool {
+	thinks := m.info.Thinks || r.Effort != ""
+	return m.gives(err, func(t trait) bool { return thinks && (t != traitEffort || r.Effort != "") },
+		refusal{of: traitSummary, any: []string{"reasoning.summary", "reasoning summar"}},
+		refusal{of: traitEncrypted, any: []string{"reasoning.encrypted_content", "encrypted content is not supported"}},
+		refusal{of: traitEffort, any: []string{"reasoning.effort"}},
+		refusal{of: traitThinking, any: []string{"'reasoning'", "\"reasoning\"", "reasoning is not"}})
+}
 
 func (responsesWire) listen(a *answer) listener { return &responsesAnswer{answer: a} }
 
@@ -50,7 +58,7 @@ type (
 	}
 	responsesReasoning struct {
 		Effort  string `json:"effort,omitempty"`
-		Summary string `json:"summary"`
+		Summary string `json:"summary,omitempty"`
 	}
 	responsesTool struct {
 		Type        string          `json:"type"`
@@ -85,9 +93,11 @@ type (
 func (w responsesWire) encode(m *remote, r *core.Request) (payload, error) {
 	head := responsesHead{Model: m.model, Instructions: r.System}
 	tail := responsesTail{Stream: true, MaxOut: r.MaxOut}
-	if m.info.Thinks || r.Effort != "" {
-		tail.Reasoning = &responsesReasoning{r.Effort, "auto"}
-		tail.Include = []string{"reasoning.encrypted_content"}
+	if (m.info.Thinks || r.Effort != "") && m.takes(traitThinking) {
+		tail.Reasoning = m.reasoning(r.Effort)
+		if m.takes(traitEncrypted) {
+			tail.Include = []string{"reasoning.encrypted_content"}
+		}
 	}
 	if r.Session != "" {
 		sum := sha256.Sum256([]byte(r.Session))
@@ -102,6 +112,21 @@ func (w responsesWire) encode(m *remote, r *core.Request) (payload, error) {
 	}
 	rest, pictures := w.elements(m, messages)
 	return compose(head, tail, "input", nil, past, rest, pictures)
+}
+
+// reasoning is what a model that thinks is told about it.
+func (m *remote) reasoning(effort string) *responsesReasoning {
+	r := &responsesReasoning{effort, "auto"}
+	if !m.takes(traitEffort) {
+		r.Effort = ""
+	}
+	if !m.takes(traitSummary) {
+		r.Summary = ""
+	}
+	if *r == (responsesReasoning{}) {
+		return nil
+	}
+	return r
 }
 
 // elements implements stretch.
