@@ -29,10 +29,8 @@ type heard struct {
 	running map[string]bool // chats that the client believes to run
 }
 
-type heardCall struct {
-	text string // of its arguments
-	last string // the content that came last
-}
+// heardCall is what was said of a call: the text of its arguments.
+type heardCall struct{ text string }
 
 // fact notes that a fact was met, and whether it holds.
 func (h *heard) fact(name string, holds bool, line string) {

@@ -16,7 +16,6 @@ type wireMessage struct {
 	Params any             `json:"params"`
 	Result any             `json:"result"`
 	Error  any             `json:"error"`
-	params json.RawMessage
 }
 
 // documents are those that the clients of the recorded conversations speak, with what
@@ -210,7 +209,6 @@ var unsaid = map[string]map[string]string{
 		"ChatUsageContent.contextBreakdown*":              "the command /context says it",
 		"DeviceCodeAction.*":                              "no provider is logged in to like that",
 		"EditorGetReferencesParams.includeDeclaration":    "the client's default is wanted",
-		"Error.error":                                     "an error has none within",
 		"ErrorType=info":                                  "messages are said where something went wrong",
 		"JobsReadOutputResult.status=*":                   "the words are those of JobSummary",
 		"JobSummary.status=failed":                        "the words are the core's",
