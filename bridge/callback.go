@@ -32,7 +32,7 @@ func (u *upstream) receive(c *wire.Call) {
 	switch c.Method {
 	case "notifications/message":
 		u.logged(c.Params)
-	case "notifications/tools/list_changed":
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
 		poke(u.stale)
 	case "roots/list", "elicitation/create", "sampling/createMessage":
 		if !u.mayAsk() {
@@ -179,10 +179,16 @@ func (u *upstream) answers(ctx context.Context, p *peer, res json.RawMessage) ([
 // subscribe asks a modern server to tell of changed lists (2026-07-28,
 // subscriptions/listen); others do so unasked. The function ends that.
 func (u *upstream) subscribe(_ context.Context, p *peer) (stop func()) {
-	if !p.modern() || p.caps.Tools == nil || !p.caps.Tools.ListChanged {
+	changes := map[string]bool{}
+	for name, caps := range map[string]*listCaps{"toolsListChanged": p.caps.Tools, "promptsListChanged": p.caps.Prompts, "resourcesListChanged": p.caps.Resources} {
+		if caps != nil && caps.ListChanged {
+			changes[name] = true
+		}
+	}
+	if !p.modern() || len(changes) == 0 {
 		return func() {}
 	}
-	a, err := p.conn.Start("subscriptions/listen", p.with(nil, member{"notifications", json.RawMessage(`{"toolsListChanged":true}`)}), func(json.RawMessage, error) {})
+	a, err := p.conn.Start("subscriptions/listen", p.with(nil, member{"notifications", raw(changes)}), func(json.RawMessage, error) {})
 	if err != nil {
 		return func() {}
 	}

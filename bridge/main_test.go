@@ -129,6 +129,18 @@ func plays(what string, env ...string) func(context.Context) (Endpoint, error) {
 // sdkServer is a server as the SDK makes them.
 func sdkServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1.2"}, nil)
+	s.AddPrompt(&mcp.Prompt{Name: "greet", Description: "says hello", Arguments: []*mcp.PromptArgument{{Name: "who", Required: true}, {Name: "how"}}},
+		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
+				{Role: "user", Content: &mcp.TextContent{Text: "Greet " + r.Params.Arguments["who"]}},
+				{Role: "user", Content: &mcp.TextContent{Text: "so: " + r.Params.Arguments["how"]}},
+			}}, nil
+		})
+	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "text/plain", Text: "of " + r.Params.URI}}}, nil
+	}
+	s.AddResource(&mcp.Resource{URI: "up://one", Name: "The One"}, read)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "up://item/{id}", Name: "items"}, read)
 	type text struct {
 		Text string `json:"text"`
 	}

@@ -78,6 +78,11 @@ type Box struct {
 	known     map[string][]*listed
 	live      map[string][]*upstream // by server, of all sessions
 	confirmed map[string]bool        // by what would be started
+	offers    map[string]offer
+	sides     map[string]*upstream // that belong to no session
+	closed    bool
+
+	owned sync.WaitGroup // of sides
 }
 
 var _ core.Toolbox = (*Box)(nil)
@@ -96,6 +101,7 @@ func New(o Options) *Box {
 	return &Box{
 		opts: o, hello: hello, client: newHTTPClient(),
 		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[string]bool{},
+		offers: map[string]offer{}, sides: map[string]*upstream{},
 	}
 }
 

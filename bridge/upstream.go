@@ -227,6 +227,9 @@ func (u *upstream) started(p *peer, list []*listed) {
 func (u *upstream) keep(ctx context.Context, p *peer) string {
 	stop := u.subscribe(ctx, p)
 	defer stop()
+	within, cancel := context.WithTimeout(ctx, defaultStartTimeout)
+	u.offered(within, p)
+	cancel()
 	for {
 		select {
 		case <-ctx.Done():
@@ -261,6 +264,7 @@ func (u *upstream) relist(ctx context.Context, p *peer) {
 		u.box.opts.Log(u.server.Name, "warn", "its changed tools could not be listed: "+err.Error())
 		return
 	}
+	u.offered(within, p)
 	u.mu.Lock()
 	same := slices.EqualFunc(u.list, list, func(a, b *listed) bool { return string(a.raw) == string(b.raw) })
 	u.list = list

@@ -1,0 +1,323 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// offer is what a server has beside tools, as it was when it was last started.
+type offer struct {
+	prompts   []prompt
+	resources []core.Link
+	templates []string // of URIs: what stands before the first variable
+}
+
+// prompt is a prompt as a server lists it (Server, Prompts).
+type prompt struct {
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	Arguments   []struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Required    bool   `json:"required"`
+	} `json:"arguments"`
+}
+
+// offered lists what the server has beside tools. What cannot be listed is left out.
+func (u *upstream) offered(ctx context.Context, p *peer) {
+	var o offer
+	if p.caps.Prompts != nil {
+		o.prompts = itemsAs[prompt](u, ctx, p, "prompts/list", "prompts")
+	}
+	if p.caps.Resources != nil {
+		type resource struct {
+			URI         string `json:"uri"`
+			Name        string `json:"name"`
+			Description string `json:"description"`
+			MIME        string `json:"mimeType"`
+			Size        int64  `json:"size"`
+		}
+		for _, r := range itemsAs[resource](u, ctx, p, "resources/list", "resources") {
+			o.resources = append(o.resources, core.Link{
+				URI: r.URI, Name: seen(r.Name), Title: u.server.Name, Description: seen(r.Description), MIME: r.MIME, Size: r.Size,
+			})
+		}
+		type template struct {
+			URI string `json:"uriTemplate"`
+		}
+		for _, t := range itemsAs[template](u, ctx, p, "resources/templates/list", "resourceTemplates") {
+			head, _, _ := strings.Cut(t.URI, "{")
+			o.templates = append(o.templates, head)
+		}
+	}
+	if !u.box.configured(u.server) {
+		return // a session's own servers are nobody else's
+	}
+	u.box.mu.Lock()
+	defer u.box.mu.Unlock()
+	u.box.offers[u.server.Name] = o
+}
+
+// itemsAs lists what can be decoded.
+func itemsAs[T any](u *upstream, ctx context.Context, p *peer, method, field string) (list []T) {
+	items, err := p.list(ctx, method, field)
+	if err != nil && p.version != earlyVersion { // which has fewer methods
+		u.box.opts.Log(u.server.Name, "warn", method+": "+plain(err.Error()))
+	}
+	for _, item := range items {
+		var v T
+		if wire.Unmarshal(item, &v) == nil {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// commandOf is the name under which a prompt is a command.
+func commandOf(server, prompt string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || plain(string(r)) == "" {
+			return '_'
+		}
+		return r
+	}, server+":"+prompt)
+}
+
+// Commands lists the prompts of the servers that have been started, as commands
+// named SERVER:PROMPT.
+func (b *Box) Commands() []core.Command {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []core.Command
+	for _, s := range b.opts.Servers {
+		for _, p := range b.offers[s.Name].prompts {
+			c := core.Command{Kind: core.CommandMCP, Name: commandOf(s.Name, p.Name), Description: seen(orElse(p.Description, p.Title))}
+			for _, a := range p.Arguments {
+				c.Arguments = append(c.Arguments, core.Argument{Name: a.Name, Description: seen(a.Description), Required: a.Required})
+			}
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// Expand asks the server for the text that a command of Commands stands for; false:
+// it is none of them. The arguments are words in the prompt's order; the last one has
+// the rest.
+func (b *Box) Expand(ctx context.Context, roots []string, command, args string) (text string, ok bool, err error) {
+	server, p, ok := b.prompt(command)
+	if !ok {
+		return "", false, nil
+	}
+	values := map[string]string{}
+	rest := strings.TrimSpace(args)
+	for i, a := range p.Arguments {
+		word := rest
+		if i < len(p.Arguments)-1 {
+			word, rest, _ = strings.Cut(rest, " ")
+			rest = strings.TrimSpace(rest)
+		}
+		switch {
+		case word != "":
+			values[a.Name] = word
+		case a.Required:
+			return "", true, fmt.Errorf("/%s needs the argument %s", command, a.Name)
+		}
+	}
+	res, err := b.read(ctx, roots, server, "prompts/get", member{"name", raw(p.Name)}, member{"arguments", raw(values)})
+	if err != nil {
+		return "", true, err
+	}
+	var r struct {
+		Prompt   string `json:"prompt"` // of the early dialect
+		Messages []struct {
+			Role    string          `json:"role"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+	}
+	if err := wire.Unmarshal(res, &r); err != nil {
+		return "", true, fmt.Errorf("the answer to prompts/get: %v", err)
+	}
+	texts := []string{}
+	for _, m := range r.Messages {
+		s := textsOf(m.Content)
+		if m.Role == "assistant" {
+			s = "(as the assistant's answer) " + s
+		}
+		texts = append(texts, s)
+	}
+	return orElse(strings.Join(texts, "\n\n"), r.Prompt), true, nil
+}
+
+func (b *Box) prompt(command string) (server Server, p prompt, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.opts.Servers {
+		for _, p := range b.offers[s.Name].prompts {
+			if commandOf(s.Name, p.Name) == command {
+				return s, p, true
+			}
+		}
+	}
+	return Server{}, prompt{}, false
+}
+
+var _ core.Resources = (*Box)(nil)
+
+// List implements core.Resources: the resources of the servers that have been
+// started whose name or address holds the query. A Link's title is its server.
+func (b *Box) List(_ context.Context, _ []string, query string, most int) []core.Link {
+	query = strings.ToLower(query)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []core.Link
+	for _, s := range b.opts.Servers {
+		for _, l := range b.offers[s.Name].resources {
+			if len(list) < most && (strings.Contains(strings.ToLower(l.Name), query) || strings.Contains(strings.ToLower(l.URI), query)) {
+				list = append(list, l)
+			}
+		}
+	}
+	return list
+}
+
+// Read implements core.Resources.
+func (b *Box) Read(ctx context.Context, roots []string, uri string) core.Block {
+	block, err := b.resource(ctx, roots, uri)
+	if err != nil {
+		return core.Resource{URI: uri, Text: "(this resource could not be read: " + plain(err.Error()) + ")"}
+	}
+	return block
+}
+
+func (b *Box) resource(ctx context.Context, roots []string, uri string) (core.Block, error) {
+	server, ok := b.owner(uri)
+	if !ok {
+		return nil, errors.New("no MCP server that has been started offers it")
+	}
+	res, err := b.read(ctx, roots, server, "resources/read", member{"uri", raw(uri)})
+	if err != nil {
+		return nil, err
+	}
+	var r struct {
+		Contents []struct {
+			MIME string `json:"mimeType"`
+			Text string `json:"text"`
+			Blob []byte `json:"blob"`
+		} `json:"contents"`
+	}
+	if err := wire.Unmarshal(res, &r); err != nil {
+		return nil, fmt.Errorf("the answer to resources/read: %v", err)
+	}
+	out := core.Resource{URI: uri}
+	for _, c := range r.Contents {
+		switch {
+		case strings.HasPrefix(c.MIME, "image/") && len(c.Blob) > 0:
+			return core.Image{MIME: c.MIME, Data: c.Blob, URI: uri}, nil
+		case len(c.Blob) > 0:
+			out.Blob, out.MIME = c.Blob, c.MIME
+		default:
+			out.Text, out.MIME = out.Text+c.Text, c.MIME
+		}
+	}
+	if out.Text != "" {
+		out.Blob = nil
+	}
+	return shorten([]core.Block{out}, "")[0], nil
+}
+
+// owner finds the server of a resource: by the lists, then by the beginning of what
+// it says addresses of its own look like.
+func (b *Box) owner(uri string) (Server, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.opts.Servers {
+		if slices.ContainsFunc(b.offers[s.Name].resources, func(l core.Link) bool { return l.URI == uri }) {
+			return s, true
+		}
+	}
+	var best Server
+	length := 0
+	for _, s := range b.opts.Servers {
+		for _, head := range b.offers[s.Name].templates {
+			if len(head) > length && strings.HasPrefix(uri, head) {
+				best, length = s, len(head)
+			}
+		}
+	}
+	return best, length > 0
+}
+
+// read asks a server for something outside of sessions, over a connection that is
+// nobody's session: what it would ask a person there is answered by nobody.
+func (b *Box) read(ctx context.Context, roots []string, server Server, method string, members ...member) (json.RawMessage, error) {
+	u := b.side(roots, server)
+	if u == nil {
+		return nil, errors.New("the servers are being ended")
+	}
+	p, err := u.acquire(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	base := len(members)
+	for range maxRounds {
+		res, err := p.ask(ctx, method, nil, members...)
+		if err != nil {
+			return nil, err
+		}
+		more, again, err := u.answers(ctx, p, res)
+		if err != nil || !again {
+			return res, err
+		}
+		members = append(members[:base:base], more...)
+	}
+	return nil, fmt.Errorf("the MCP server %s came back for answers too often", server.Name)
+}
+
+// side is the connection to a server in a workspace that is nobody's session. It is
+// made when it is first needed, and lasts until Close.
+func (b *Box) side(roots []string, server Server) *upstream {
+	key := server.Name + "\x00" + strings.Join(roots, "\x00")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil
+	}
+	u := b.sides[key]
+	if u == nil {
+		m := core.Meta{Roots: roots}
+		if len(roots) > 0 {
+			m.Cwd = roots[0]
+		}
+		u = &upstream{
+			box: b, server: server, host: alone{m, nil}, wake: func() {}, status: statusStopped,
+			want: make(chan struct{}, 1), stale: make(chan struct{}, 1), moved: make(chan struct{}),
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		u.stop = stop
+		b.sides[key] = u
+		b.owned.Go(func() { u.run(ctx) })
+	}
+	return u
+}
+
+// Close ends the connections that belong to no session. Those of sessions end with
+// their toolsets.
+func (b *Box) Close() {
+	b.mu.Lock()
+	b.closed = true
+	for _, u := range b.sides {
+		u.stop()
+	}
+	b.mu.Unlock()
+	b.owned.Wait()
+}

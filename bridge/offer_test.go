@@ -1,0 +1,59 @@
+package bridge
+
+import (
+	"strings"
+	"testing"
+
+	"dragoman/core"
+)
+
+// Prompts are commands and resources can be referred to, once a session has started
+// their server.
+func TestPromptsAndResources(t *testing.T) {
+	for _, way := range []string{"stdio", "http", "http2026"} {
+		t.Run(way, func(t *testing.T) {
+			h := &host{board: core.NewBoard()}
+			b, s := open(t, h, Options{Servers: []Server{ways(t)[way]}})
+			t.Cleanup(b.Close)
+			roots := []string{t.TempDir()}
+			if len(b.Commands()) > 0 {
+				t.Error("there are commands before anything was started")
+			}
+			toolOf(t, s, "echo")
+			for ctx := within(t); len(b.Commands()) == 0; { // they are listed behind the tools
+				if ctx.Err() != nil {
+					t.Fatal("no prompt was listed")
+				}
+				if _, err := call(t, toolOf(t, s, "echo"), `{"text":""}`); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := b.Commands()[0]
+			if c.Kind != core.CommandMCP || c.Name != "up:greet" || c.Description != "says hello" || len(c.Arguments) != 2 || !c.Arguments[0].Required {
+				t.Errorf("command %+v", c)
+			}
+			text, ok, err := b.Expand(within(t), roots, "up:greet", " ann with all  my heart ")
+			if err != nil || !ok || text != "Greet ann\n\nso: with all  my heart" {
+				t.Errorf("expanded: %q, %v, %v", text, ok, err)
+			}
+			if _, ok, err := b.Expand(within(t), roots, "up:greet", ""); !ok || err == nil || !strings.Contains(err.Error(), "needs the argument who") {
+				t.Errorf("without its argument: %v, %v", ok, err)
+			}
+			if _, ok, err := b.Expand(within(t), roots, "other", ""); ok || err != nil {
+				t.Errorf("another command: %v, %v", ok, err)
+			}
+			links := b.List(within(t), roots, "one", 10)
+			if len(links) != 1 || links[0] != (core.Link{URI: "up://one", Name: "The One", Title: "up"}) {
+				t.Errorf("links %+v", links)
+			}
+			for _, uri := range []string{"up://one", "up://item/7"} {
+				if got := b.Read(within(t), roots, uri); textOf(got) != "of "+uri {
+					t.Errorf("%s: %+v", uri, got)
+				}
+			}
+			if got := textOf(b.Read(within(t), roots, "file:///etc/passwd")); !strings.Contains(got, "could not be read") {
+				t.Errorf("somebody else's: %s", got)
+			}
+		})
+	}
+}
