@@ -31,6 +31,11 @@ func (p *profiles) command(ctx context.Context, t *core.Turn, text string) (loop
 		return loop.Command{}, false, nil
 	}
 	c, ok := have.Command(name)
+	if box := p.servers.current(); !ok && box != nil {
+		if prompt, ok, err := box.Expand(ctx, m.Roots, name, args); ok {
+			return loop.Command{Prompt: prompt}, true, err
+		}
+	}
 	if !ok {
 		answer := nearCommand(name, have)
 		return loop.Command{Answer: answer}, answer != "", nil
@@ -55,6 +60,9 @@ func (p *profiles) expand(ctx context.Context, roots []string, name, args string
 		return "", false, nil
 	}
 	if c, ok := have.Command(name); !ok || c.Does != guide.Prompts {
+		if box := p.servers.current(); !ok && box != nil {
+			return box.Expand(ctx, roots, name, args)
+		}
 		return "", false, nil
 	}
 	text, err = have.Expand(name, args)

@@ -383,6 +383,7 @@ func (p *profiles) close() {
 	if made != nil {
 		made.registry.Close()
 	}
+	p.servers.close()
 }
 
 // make translates a configuration. It opens nothing but the files that agents'
@@ -398,9 +399,10 @@ func (p *profiles) make(c *configs.Config) (*profile, error) {
 	}
 	m := newModels(c, p.app.env, p.logins.key, p.app.configFile())
 	made := &profile{config: c, choice: m.choice, registry: m.registry, models: m, rights: rights{rules, strict, roles}}
+	box := p.servers.toolbox(c)
 	made.Profile = core.Profile{
-		Models: m.infos(), DefaultModel: m.choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], p.servers.toolbox(c)), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
-		Commands: p.guides.commands, Expand: p.expand, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.of(""), Accounts: accounts{p},
+		Models: m.infos(), DefaultModel: m.choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
+		Commands: p.commands(box), Expand: p.expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.of(""), Accounts: accounts{p},
 	}
 	for _, r := range roles {
 		made.add(r, p.agentOf(r, m, c))

@@ -28,14 +28,15 @@ type servers struct {
 	environ []string
 	log     *zap.Logger
 
-	mu  sync.Mutex // guards the fields below
-	of  map[string]configs.MCPServer
-	box *bridge.Box // also without any: clients bring their own; nil: nothing was read yet
-	old []string    // that were taken out of the configuration, and are still on the board
+	mu   sync.Mutex // guards the fields below
+	of   map[string]configs.MCPServer
+	box  *bridge.Box   // also without any: clients bring their own; nil: nothing was read yet
+	past []*bridge.Box // of earlier configurations; sessions may still hold them
+	old  []string      // that were taken out of the configuration, and are still on the board
 }
 
 // toolbox is that of a configuration's servers, and of those that clients bring.
-func (s *servers) toolbox(c *configs.Config) core.Toolbox {
+func (s *servers) toolbox(c *configs.Config) *bridge.Box {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.box == nil || !sameServers(s.of, c.MCPServers) {
@@ -43,6 +44,9 @@ func (s *servers) toolbox(c *configs.Config) core.Toolbox {
 			if _, stays := c.MCPServers[name]; !stays {
 				s.old = append(s.old, name)
 			}
+		}
+		if s.box != nil {
+			s.past = append(s.past, s.box)
 		}
 		s.of, s.box = c.MCPServers, newServers(c, s.env, s.run, s.environ, s.told)
 	}
@@ -66,6 +70,26 @@ func (s *servers) announce(board *core.Board) {
 	}
 	if box != nil {
 		box.Announce(board)
+	}
+}
+
+// close ends what belongs to no session.
+func (s *servers) close() {
+	s.mu.Lock()
+	boxes := slices.Clone(s.past)
+	if s.box != nil {
+		boxes = append(boxes, s.box)
+	}
+	s.mu.Unlock()
+	for _, box := range boxes {
+		box.Close()
+	}
+}
+
+// commands lists what is known of a workspace's, with the prompts of the servers.
+func (p *profiles) commands(box *bridge.Box) func(context.Context, []string) []core.Command {
+	return func(ctx context.Context, roots []string) []core.Command {
+		return slices.Concat(p.guides.commands(ctx, roots), box.Commands())
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,5 +117,34 @@ func TestEndpointIsResolved(t *testing.T) {
 	}
 	if _, err := endpointOf(t.Context(), c.MCPServers["a"], func(string) (string, bool) { return "", false }, nil); err == nil {
 		t.Error("a variable that is not set passes")
+	}
+}
+
+// A server's prompt is a command, once a turn has started the server.
+func TestPromptsOfServersAreCommands(t *testing.T) {
+	r := newRoom(t, map[string]string{"PATH": os.Getenv("PATH")}, nil)
+	r.configure("mcp_servers: {self: {command: " + strconv.Quote(binary) + ", args: [mcp], env: {DRAGOMAN_DATA: " + strconv.Quote(t.TempDir()) + "}}}\n")
+	t.Cleanup(r.profiles.close)
+	r.say("hello")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var command core.Command
+	for command.Name == "" {
+		p, err := r.gateway.Profile(ctx, []string{r.dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := p.Commands(ctx, []string{r.dir})
+		if i := slices.IndexFunc(list, func(c core.Command) bool { return c.Kind == core.CommandMCP }); i >= 0 {
+			command = list[i]
+		}
+	}
+	p, err := r.gateway.Profile(ctx, []string{r.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, ok, err := p.Expand(ctx, []string{r.dir}, command.Name, "a b c d")
+	if !ok || err != nil || text == "" {
+		t.Errorf("%s: %q, %v, %v", command.Name, text, ok, err)
 	}
 }
