@@ -14,11 +14,12 @@ import (
 // comeback is what a client of 2026-07-28 brings back with its user's answers: sealed, so that it can neither read nor
 // change it, and nothing that another process has sealed opens.
 type comeback struct {
-	Tool     string         `json:"tool"`
-	Session  core.SessionID `json:"session"`
-	Turn     core.TurnID    `json:"turn"`
-	Progress int            `json:"progress"` // said so far; a client may use its token again
-	Until    time.Time      `json:"until"`
+	Principal core.Principal `json:"principal"`
+	Tool      string         `json:"tool"`
+	Session   core.SessionID `json:"session"`
+	Turn      core.TurnID    `json:"turn"`
+	Progress  int            `json:"progress"` // said so far; a client may use its token again
+	Until     time.Time      `json:"until"`
 }
 
 // comebackTime is how long a client may take to come back. What it was asked is rejected long before.
@@ -33,16 +34,16 @@ func (s *Server) seal(b comeback) (string, error) {
 }
 
 // unseal reads what a call brings back; a call that brings nothing back begins anew, and gets nil.
-func (s *Server) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
+func (c *client) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
 	if p.RequestState == "" && p.InputResponses == nil {
 		return nil, nil
 	}
 	sealed, err := base64.RawURLEncoding.DecodeString(p.RequestState)
 	if err == nil {
-		sealed, err = s.key.Open(nil, nil, sealed, nil)
+		sealed, err = c.server.key.Open(nil, nil, sealed, nil)
 	}
 	b := new(comeback)
-	if err != nil || json.Unmarshal(sealed, b) != nil || b.Tool != p.Name || time.Now().After(b.Until) {
+	if err != nil || json.Unmarshal(sealed, b) != nil || b.Principal != c.host.principal || b.Tool != p.Name || time.Now().After(b.Until) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "requestState is not one that this gateway gave out, or it is too old"}
 	}
 	return b, nil
@@ -51,7 +52,7 @@ func (s *Server) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
 // askAgain answers a call with what its user must be asked. The turn goes on waiting; the client calls again.
 func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 	state, err := c.server.seal(comeback{
-		Tool: f.req.Params.Name, Session: f.h.id, Turn: f.turn.id, Progress: f.progress.n, Until: time.Now().Add(comebackTime),
+		Principal: c.host.principal, Tool: f.req.Params.Name, Session: f.h.id, Turn: f.turn.id, Progress: f.progress.n, Until: time.Now().Add(comebackTime),
 	})
 	if err != nil {
 		return nil, nil, err

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,12 +113,12 @@ func (h *HTTP) Close() {
 func (d *door) shut() {
 	d.leave()
 	d.mu.Lock()
-	for _, c := range d.sessions {
-		c.leave()
-	}
-	names := d.names
+	sessions, names := slices.Collect(maps.Values(d.sessions)), d.names
 	d.names = map[string]*client{}
 	d.mu.Unlock()
+	for _, c := range sessions {
+		c.leave()
+	}
 	var wg sync.WaitGroup
 	for ss := range d.sdk.Sessions() {
 		wg.Go(func() {
@@ -202,7 +204,7 @@ func (d *door) named(name string) *client {
 	}
 	d.mu.Unlock()
 	for name, o := range old {
-		if o.sweep(now.Add(-heldIdle)) && d.forget(name, o) {
+		if o.sweep(now.Add(-heldIdle)) && !o.waits() && d.forget(name, o, now.Add(-heldIdle)) {
 			o.close()
 		}
 	}
@@ -220,11 +222,11 @@ func (d *door) silentLocked(since time.Time) map[string]*client {
 	return old
 }
 
-// forget takes a client off the list, unless something has come from it, or it waits for something.
-func (d *door) forget(name string, c *client) bool {
+// forget takes a client off the list, unless something has come from it since. What comes later is another client's.
+func (d *door) forget(name string, c *client, since time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.names[name] != c || c.used.After(time.Now().Add(-heldIdle)) || c.waits() {
+	if d.names[name] != c || c.used.After(since) {
 		return false
 	}
 	delete(d.names, name)

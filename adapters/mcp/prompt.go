@@ -41,7 +41,7 @@ type promptArgs struct {
 // prompt is agent_prompt: it begins a turn and follows it. When the call is taken back before it was answered the turn
 // is cancelled; a turn that was answered as running goes on.
 func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest, in promptArgs) (*mcp.CallToolResult, any, error) {
-	back, err := c.server.unseal(req.Params)
+	back, err := c.unseal(req.Params)
 	if err != nil {
 		return nil, nil, err
 	}
