@@ -59,6 +59,9 @@ func (c *Config) ChooseModel(env Env, logins Logins) Choice {
 			choice.Provider, choice.Model, choice.Reason = k.Name, k.Model, l.Variable+" is set"
 			if l.Variable == "" {
 				choice.Reason = "a key was given for " + k.Name
+				if c.Directed(k.Name) {
+					choice.Reason = "the editor says where " + k.Name + " is reached"
+				}
 			}
 			choice.Settings, _ = c.Provider(k.Name)
 			return choice
@@ -83,7 +86,11 @@ func (c *Config) FindModel(spec string) (Choice, error) {
 func (c *Config) look(env Env, logins Logins) []Looked {
 	var all []Looked
 	for _, k := range KnownProviders() {
-		if k.Local() {
+		if k.Local() || c.Disabled(k.Name) {
+			continue
+		}
+		if c.Directed(k.Name) {
+			all = append(all, Looked{Provider: k.Name, Found: true})
 			continue
 		}
 		if !c.Providers[k.Name].APIKey.IsZero() {

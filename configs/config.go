@@ -39,6 +39,8 @@ type Provider struct {
 	RequestsPerMinute int `yaml:"requests_per_minute" aka:"rpm,rate_limit" min:"0" max:"100000" doc:"How many requests to this provider may be sent within a minute; further ones wait. 0: any number. What the provider itself says of its limits is heeded in any case."`
 
 	Options map[string]Secret `yaml:"options" names:"option" doc:"What some kinds want besides: account_id (langchain/cloudflare), secret_key (langchain/ernie), inference_provider (langchain/huggingface), file (replay: the file to play). With record, a file, each answer of the provider is written down there as replay plays it, without keys."`
+
+	place placement // of Direct and Without
 }
 
 // MCPServer is an upstream MCP server: a program or an address.

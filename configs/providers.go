@@ -123,6 +123,9 @@ const (
 // variable. It is empty where there is none. A key that is configured counts also
 // where it cannot be had: Key says why.
 func (c *Config) KeySource(provider string, env Env, logins Logins) (source KeySource, variable string) {
+	if c.Providers[provider].place != placeConfigured {
+		return "", "" // it is not ours to send a key there
+	}
 	if !c.Providers[provider].APIKey.IsZero() {
 		return KeyConfigured, ""
 	}
@@ -162,7 +165,7 @@ func (c *Config) Key(ctx context.Context, provider string, env Env, logins Login
 		return logins.lookup(provider), nil
 	}
 	k, _ := known(provider)
-	if k.Local() {
+	if k.Local() || c.Directed(provider) {
 		return "", nil
 	}
 	return "", missing(join(join("providers", provider), "api_key"), "there is no key for "+provider+": run \"dragoman login "+provider+"\", set "+oneOf(k.Keys)+

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +31,10 @@ func newModels(c *configs.Config, env configs.Env, given configs.Logins, keyFile
 	var providers []llm.Provider
 	run := newKeyPrograms().run
 	for _, name := range c.ProviderNames() {
+		if c.Disabled(name) {
+			m.broken[name] = errors.New("the editor has taken the provider out of use")
+			continue
+		}
 		p, err := newProvider(c, env, given, run, name, keyFile)
 		if err != nil {
 			m.broken[name] = err
@@ -118,7 +123,7 @@ func knownModels(c *configs.Config, choice configs.Choice, env configs.Env, give
 	add := func(provider, model string) {
 		info := core.ModelInfo{ID: provider + "/" + model, Tools: true, Images: true}
 		same := func(have core.ModelInfo) bool { return have.ID == info.ID }
-		if provider != configs.OfflineProvider && !slices.ContainsFunc(known[provider], same) {
+		if provider != configs.OfflineProvider && !c.Disabled(provider) && !slices.ContainsFunc(known[provider], same) {
 			known[provider] = append(known[provider], info)
 		}
 	}
@@ -136,7 +141,7 @@ func knownModels(c *configs.Config, choice configs.Choice, env configs.Env, give
 		}
 	}
 	for _, name := range c.ProviderNames() {
-		if source, _ := c.KeySource(name, env, given); source == "" {
+		if source, _ := c.KeySource(name, env, given); source == "" && !c.Directed(name) {
 			continue
 		}
 		for _, info := range llm.Catalogue(name) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -48,9 +49,10 @@ type profiles struct {
 
 	mu     sync.Mutex // guards the fields below
 	editor *configs.Config
-	made   *profile  // nil: there is none yet
-	seen   sightings // of the files that it comes from
-	stale  bool      // it must be made anew, whatever the files say
+	routes map[string]route // where a client has providers reached
+	made   *profile         // nil: there is none yet
+	seen   sightings        // of the files that it comes from
+	stale  bool             // it must be made anew, whatever the files say
 	tried  bool
 	fault  string // why the newest configuration is not in use; "": it is
 	places map[string]*placed
@@ -205,11 +207,12 @@ func (p *profiles) current() *profile {
 // called without it.
 func (p *profiles) reload() (made *profile, tell func(), err error) {
 	p.mu.Lock()
-	editor, old, tried := p.editor, p.made, p.tried
+	editor, routes, old, tried := p.editor, maps.Clone(p.routes), p.made, p.tried
 	p.stale, p.tried = false, true
 	p.mu.Unlock()
 	seen := allSeen(p.app.configFile(), p.logins.path)
 	config, err := p.app.loadConfig(editor)
+	config = directed(config, routes)
 	for _, f := range config.Files(p.app.env) {
 		seen[f] = seenOf(f)
 	}

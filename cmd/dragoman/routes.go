@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dragoman/adapters/acp"
+	"dragoman/configs"
+)
+
+// route is where a client has a provider reached; the zero value: nowhere. It holds
+// for as long as the process lives and is written nowhere.
+type route struct {
+	kind, url string
+	headers   map[string]string
+}
+
+// directed lays routes over a configuration. They were checked when they were set.
+func directed(c *configs.Config, routes map[string]route) *configs.Config {
+	for _, name := range slices.Sorted(maps.Keys(routes)) {
+		r := routes[name]
+		if r.kind == "" {
+			c = c.Without(name)
+		} else if other, err := c.Direct(name, r.kind, r.url, r.headers); err == nil {
+			c = other
+		}
+	}
+	return c
+}
+
+// routing is acp.Providers.
+type routing struct{ p *profiles }
+
+var _ acp.Providers = routing{}
+
+// typeOf is what the protocol calls a wire format.
+func typeOf(kind string) string {
+	switch kind {
+	case configs.KindOpenAIChat:
+		return "openai"
+	case configs.KindAnthropic:
+		return kind
+	}
+	return "_" + kind
+}
+
+// List implements acp.Providers.
+func (r routing) List(context.Context) []acp.Provider {
+	made, err := r.p.load()
+	if err != nil {
+		return nil
+	}
+	var types []string
+	for _, kind := range configs.Kinds() {
+		types = append(types, typeOf(kind))
+	}
+	var list []acp.Provider
+	for _, name := range made.config.ProviderNames() {
+		is := acp.Provider{ID: name, Types: types, Required: made.choice.Provider == name}
+		settings, _ := made.config.Provider(name)
+		if !made.config.Disabled(name) && made.config.CheckKey(name, r.p.app.env, r.p.logins.key) == nil {
+			is.Type, is.BaseURL = typeOf(settings.Kind), settings.BaseURL.String()
+		}
+		list = append(list, is)
+	}
+	return list
+}
+
+// Set implements acp.Providers.
+func (r routing) Set(_ context.Context, id, apiType, baseURL string, headers map[string]string) error {
+	made, err := r.p.load()
+	if err != nil {
+		return err
+	}
+	if _, ok := made.config.Provider(id); !ok {
+		return errors.New("there is no such provider; there are " + strings.Join(made.config.ProviderNames(), ", "))
+	}
+	kinds := configs.Kinds()
+	i := slices.IndexFunc(kinds, func(kind string) bool { return typeOf(kind) == apiType })
+	if i < 0 {
+		return fmt.Errorf("it cannot be spoken to as %q", oneLine(apiType, 60))
+	}
+	if _, err := made.config.Direct(id, kinds[i], baseURL, headers); err != nil {
+		return err
+	}
+	return r.set(id, route{kinds[i], baseURL, maps.Clone(headers)})
+}
+
+// Disable implements acp.Providers.
+func (r routing) Disable(_ context.Context, id string) error {
+	made, err := r.p.load()
+	if err != nil {
+		return err
+	}
+	if _, ok := made.config.Provider(id); !ok {
+		return nil
+	}
+	if made.choice.Provider == id {
+		return fmt.Errorf("the model in use, %s, is one of its models; choose another one first", made.choice)
+	}
+	return r.set(id, route{})
+}
+
+// set takes a route up at once.
+func (r routing) set(id string, to route) error {
+	p := r.p
+	p.mu.Lock()
+	if p.routes == nil {
+		p.routes = map[string]route{}
+	}
+	p.routes[id], p.stale = to, true
+	p.mu.Unlock()
+	_, err := p.load()
+	return err
+}

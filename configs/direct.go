@@ -1,0 +1,72 @@
+package configs
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Kinds lists the wire formats that a provider can be directed to.
+func Kinds() []string {
+	return []string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama}
+}
+
+// Direct returns the configuration with a provider reached elsewhere, in another
+// wire format and with other headers. It gets no key of ours there. What the texts
+// hold is taken as it is and refers to nothing.
+func (c *Config) Direct(provider, kind, baseURL string, headers map[string]string) (*Config, error) {
+	if !slices.Contains(Kinds(), kind) {
+		return nil, errors.New("the wire format must be " + oneOf(Kinds()) + ", got " + quote(kind))
+	}
+	if wrong := badURL(baseURL); wrong != "" {
+		return nil, errors.New("the address " + wrong)
+	}
+	p := c.Providers[provider]
+	p.Kind, p.BaseURL, p.APIKey = kind, NewURL(unreferring(baseURL)), Secret{}
+	p.Headers, p.place = map[string]Secret{}, placeDirected
+	for name, value := range headers {
+		if wrong := badName("header", name); wrong != "" || strings.ContainsAny(value, "\r\n\x00") {
+			return nil, errors.New("the header " + quote(name) + " cannot be sent")
+		}
+		p.Headers[name] = NewSecret(unreferring(value))
+	}
+	return c.with(provider, p), nil
+}
+
+// Without returns the configuration with a provider that is not to be used.
+func (c *Config) Without(provider string) *Config {
+	p := c.Providers[provider]
+	p.place = placeNone
+	return c.with(provider, p)
+}
+
+// Directed reports whether a provider is one of Direct, and Disabled whether it is
+// one of Without.
+func (c *Config) Directed(provider string) bool { return c.Providers[provider].place == placeDirected }
+
+// Disabled is the opposite of use; see Directed.
+func (c *Config) Disabled(provider string) bool { return c.Providers[provider].place == placeNone }
+
+// with is a copy with another provider of a name.
+func (c *Config) with(name string, p Provider) *Config {
+	other := *c
+	other.Providers = maps.Clone(c.Providers)
+	if other.Providers == nil {
+		other.Providers = map[string]Provider{}
+	}
+	other.Providers[name] = p
+	return &other
+}
+
+// placement says who decides where a provider is reached.
+type placement byte
+
+const (
+	placeConfigured placement = iota
+	placeDirected             // somebody who is connected
+	placeNone                 // it is not to be used
+)
+
+// unreferring keeps a text from referring to anything.
+func unreferring(s string) string { return strings.ReplaceAll(s, "${", "$${") }
