@@ -43,7 +43,7 @@ func TestHostileMessages(t *testing.T) {
 	slices.Sort(methods)
 	for _, method := range slices.Compact(methods) {
 		synctest.Test(t, func(t *testing.T) {
-			s := begin(t, same(profile()), "/w")
+			s := begin(t, same(everything()), "/w")
 			s.send(s.request("chat/prompt", promptOf("c", "write a.txt")))
 			waits := s.until(func(m message) bool { return m.is("toolCallRun", `"manualApproval":true`) })
 			call := waits.Params.Content["id"].(string)
