@@ -264,7 +264,7 @@ func (ck *checker) provider(name string, p Provider) {
 	switch {
 	case name == OfflineProvider:
 		ck.fail(key, "the name is taken by the built-in demo model")
-	case !known && p.BaseURL.IsZero() && !strings.HasPrefix(p.Kind, "langchain/") && p.Kind != "replay" && !ck.written(join(key, "base_url")) && !ck.failed(key):
+	case !known && p.BaseURL.IsZero() && !strings.HasPrefix(p.Kind, "langchain/") && p.Kind != "replay" && p.Kind != "mcp-sampling" && !ck.written(join(key, "base_url")) && !ck.failed(key):
 		ck.fail(key, "needs base_url, for it is not a known name ("+strings.Join(knownNames(), ", ")+")"+didYouMean(name, knownNames()))
 	}
 	if known || ck.c.Model != "" {

@@ -23,7 +23,7 @@ const (
 
 // Kinds lists the kinds that are known.
 func Kinds() []string {
-	return append([]string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama, KindReplay}, chainKinds()...)
+	return append([]string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama, KindReplay, KindSampling}, chainKinds()...)
 }
 
 // wireOf is the wire format of a kind; nil: it is not known.
@@ -70,6 +70,8 @@ type Provider struct {
 type Config struct {
 	Providers []Provider
 	Demo      DemoConfig
+	// Sampler is for the kind mcp-sampling; nil: no session is driven by an MCP client.
+	Sampler Sampler
 	// Transport carries the requests; nil: one of our own, made at the first.
 	Transport http.RoundTripper
 }
@@ -78,6 +80,7 @@ type Config struct {
 type Registry struct {
 	providers []*provider
 	demo      *Demo
+	sampler   Sampler
 	client    func() *http.Client
 }
 
@@ -96,7 +99,7 @@ type provider struct {
 // New makes a Registry. Nothing is checked, resolved or opened before a model is
 // asked for. Of several providers of one name the last counts.
 func New(c Config) *Registry {
-	r := &Registry{demo: NewDemo(c.Demo)}
+	r := &Registry{demo: NewDemo(c.Demo), sampler: c.Sampler}
 	r.client = sync.OnceValue(func() *http.Client {
 		rt := c.Transport
 		if rt == nil {
@@ -140,6 +143,9 @@ func (r *Registry) model(p *provider, model string) (core.Model, error) {
 	id := p.Name + "/" + model
 	if p.Kind == KindReplay {
 		return newReplay(p, model), nil
+	}
+	if p.Kind == KindSampling {
+		return newSampling(r.sampler, p, model), nil
 	}
 	if name, ok := strings.CutPrefix(p.Kind, KindChain); ok {
 		return r.chain(p, name, model)

@@ -1,0 +1,295 @@
+package llm
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"unicode/utf8"
+
+	"dragoman/core"
+)
+
+// KindSampling asks the MCP client that drives a session for answers, so that its
+// model is used and no key is needed. The model's name is a hint to the client;
+// "any" is none. The protocol has deprecated this since 2026-07-28.
+const KindSampling = "mcp-sampling"
+
+// Sampler reaches the MCP client that drives a session. It is safe for concurrent
+// use.
+type Sampler interface {
+	// Offers reports whether the client offers sampling, and whether with tools.
+	// Neither is the case for a session that no MCP client drives.
+	Offers(session core.SessionID) (sampling, tools bool)
+	// CreateMessage sends sampling/createMessage with these params and returns its
+	// result, both as the protocol's version 2025-11-25 has them. It blocks until
+	// the client answers, and ends when ctx does.
+	CreateMessage(ctx context.Context, session core.SessionID, params json.RawMessage) (result json.RawMessage, err error)
+}
+
+// sampling is a model of an MCP client.
+type sampling struct {
+	sampler Sampler // nil: there is none
+	p       *provider
+	model   string
+	info    core.ModelInfo
+}
+
+var _ core.Model = (*sampling)(nil)
+
+func newSampling(s Sampler, p *provider, model string) *sampling {
+	info := p.info(model)
+	info.Thinks, info.Efforts = false, nil
+	return &sampling{s, p, model, info}
+}
+
+// anyModel is the name that hints at nothing.
+const anyModel = "any"
+
+// Info describes the model, of which little is known. Whether it takes tools depends
+// on the session: where the client's does not, it is not told of them.
+func (m *sampling) Info() core.ModelInfo { return m.info }
+
+// Stream asks the client once. The answer comes in one piece, and its usage is an
+// estimate. What the client refuses, or its user, is not asked again.
+func (m *sampling) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
+	return func(yield func(core.Delta, error) bool) {
+		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield}
+		err := m.ask(ctx, r, a)
+		if err != nil && ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		if err != nil && !a.gone {
+			yield(core.Delta{}, err)
+		}
+	}
+}
+
+func (m *sampling) ask(ctx context.Context, r *core.Request, a *answer) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	offered, tools := false, false
+	if m.sampler != nil {
+		offered, tools = m.sampler.Offers(r.Session)
+	}
+	if !offered {
+		return m.failure(core.ErrServer, "this session is not driven by an MCP client that offers sampling", "Choose another model, or use it from an MCP client that does")
+	}
+	params, sent, err := m.params(r, tools)
+	if err != nil {
+		return m.failure(core.ErrBadRequest, "the request could not be encoded: "+err.Error(), "")
+	}
+	leave, err := m.p.gate.enter(ctx, m.model, a.waits)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	result, err := m.sampler.CreateMessage(ctx, r.Session, params)
+	switch {
+	case err != nil:
+		return m.failure(core.ErrBadRequest, "the MCP client did not answer: "+shorten(err.Error(), maxMessage), "Its user may have refused; another model can be chosen")
+	case len(result) > maxEvent:
+		return m.failure(core.ErrServer, fmt.Sprintf("the MCP client's answer is longer than %d MiB", maxEvent>>20), "")
+	}
+	a.sent = sent
+	if err := a.sampled(result); err != nil {
+		return m.failure(core.ErrServer, "the MCP client's answer is not what the protocol says: "+shorten(err.Error(), maxMessage), "")
+	}
+	return a.complete(ctx)
+}
+
+func (m *sampling) failure(kind core.ModelErrorKind, message, hint string) error {
+	return &core.ModelError{Kind: kind, Model: m.info.ID, Message: message, Hint: hint}
+}
+
+// What is sent and what comes. The protocol takes a block where there is only one,
+// and older clients nothing else.
+type (
+	samplingParams struct {
+		Messages    []samplingMessage `json:"messages"`
+		System      string            `json:"systemPrompt,omitempty"`
+		MaxTokens   int               `json:"maxTokens"`
+		Preferences *samplingHints    `json:"modelPreferences,omitempty"`
+		Tools       []samplingTool    `json:"tools,omitempty"`
+		Choice      *samplingChoice   `json:"toolChoice,omitempty"`
+	}
+	samplingMessage struct {
+		Role    string         `json:"role"`
+		Content samplingBlocks `json:"content"`
+	}
+	samplingBlocks []samplingBlock
+	samplingBlock  struct {
+		Type    string          `json:"type"`
+		Text    *string         `json:"text,omitempty"`
+		Data    string          `json:"data,omitempty"`
+		MIME    string          `json:"mimeType,omitempty"`
+		ID      string          `json:"id,omitempty"`
+		Name    string          `json:"name,omitempty"`
+		Input   json.RawMessage `json:"input,omitempty"`
+		UseID   string          `json:"toolUseId,omitempty"`
+		Content []samplingBlock `json:"content,omitempty"`
+		Failed  bool            `json:"isError,omitempty"`
+	}
+	samplingHints struct {
+		Hints []samplingHint `json:"hints"`
+	}
+	samplingHint struct {
+		Name string `json:"name"`
+	}
+	samplingTool struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Schema      json.RawMessage `json:"inputSchema"`
+	}
+	samplingChoice struct {
+		Mode string `json:"mode"`
+	}
+	samplingResult struct {
+		Role       string         `json:"role"`
+		Content    samplingBlocks `json:"content"`
+		StopReason string         `json:"stopReason"`
+	}
+)
+
+// MarshalJSON implements json.Marshaler.
+func (b samplingBlocks) MarshalJSON() ([]byte, error) {
+	if len(b) == 1 {
+		return json.Marshal(b[0])
+	}
+	return json.Marshal([]samplingBlock(b))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *samplingBlocks) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte{'['}) {
+		return json.Unmarshal(data, (*[]samplingBlock)(b))
+	}
+	*b = make(samplingBlocks, 1)
+	return json.Unmarshal(data, &(*b)[0])
+}
+
+// params encodes a request. sent counts characters, pictures aside.
+func (m *sampling) params(r *core.Request, tools bool) (params json.RawMessage, sent int, err error) {
+	p := samplingParams{System: r.System, MaxTokens: cmp.Or(max(r.MaxOut, 0), max(m.info.MaxOut, 0), defaultOut)}
+	if m.model != anyModel {
+		p.Preferences = &samplingHints{[]samplingHint{{m.model}}}
+	}
+	if tools && len(r.Tools) > 0 {
+		for _, t := range sentTools(r.Tools) {
+			p.Tools = append(p.Tools, samplingTool{t.Function.Name, t.Function.Description, t.Function.Parameters})
+		}
+		p.Choice = &samplingChoice{"auto"}
+	}
+	pictures := 0
+	for i := range r.Messages {
+		pictures += p.add(&r.Messages[i], tools)
+	}
+	b, err := encodeJSON(nil, p)
+	return b, utf8.RuneCount(b) - pictures, err
+}
+
+// add puts a message behind the others. Without tools their calls and results are
+// put into words, and a message has one block. pictures counts their bytes.
+func (p *samplingParams) add(msg *core.Message, tools bool) (pictures int) {
+	var blocks samplingBlocks
+	role := "user"
+	switch msg.Role {
+	case core.RoleUser:
+		blocks, pictures = samplingContent(msg.Blocks)
+	case core.RoleAssistant:
+		role = "assistant"
+		if msg.Text != "" {
+			blocks = samplingBlocks{{Type: "text", Text: &msg.Text}}
+		}
+		for _, c := range msg.Calls {
+			args := json.RawMessage("{}")
+			if isObject(c.Args) == nil {
+				args = c.Args
+			}
+			if tools {
+				blocks = append(blocks, samplingBlock{Type: "tool_use", ID: string(c.ID), Name: c.Name, Input: args})
+			}
+		}
+	case core.RoleTool:
+		content, n := samplingContent(resultBlocks(&msg.Result))
+		pictures = n
+		if !tools {
+			text := "The tool " + msg.Result.Name + " returned:"
+			blocks = append(samplingBlocks{{Type: "text", Text: &text}}, content...)
+			break
+		}
+		one := samplingBlock{Type: "tool_result", UseID: string(msg.Result.ID), Content: content, Failed: msg.Result.Failed}
+		if n := len(p.Messages); n > 0 && p.Messages[n-1].Content[0].Type == "tool_result" { // with nothing else beside them
+			p.Messages[n-1].Content = append(p.Messages[n-1].Content, one)
+			return pictures
+		}
+		blocks = samplingBlocks{one}
+	}
+	switch {
+	case len(blocks) == 0:
+	case tools:
+		p.Messages = append(p.Messages, samplingMessage{role, blocks})
+	default:
+		for _, b := range blocks {
+			p.Messages = append(p.Messages, samplingMessage{role, samplingBlocks{b}})
+		}
+	}
+	return pictures
+}
+
+// samplingContent turns blocks into content; pictures counts the bytes of those.
+func samplingContent(list []core.Block) (blocks samplingBlocks, pictures int) {
+	parts, pictures := contentParts(list)
+	for _, p := range parts {
+		if p.ImageURL == nil {
+			blocks = append(blocks, samplingBlock{Type: "text", Text: &p.Text})
+		} else if mime, data, ok := splitData(p.ImageURL.URL); ok {
+			blocks = append(blocks, samplingBlock{Type: "image", Data: data, MIME: mime})
+		} else {
+			text := "(A picture that is not included: " + p.ImageURL.URL + ")"
+			blocks = append(blocks, samplingBlock{Type: "text", Text: &text})
+		}
+	}
+	return blocks, pictures
+}
+
+// sampled takes a client's answer.
+func (a *answer) sampled(result json.RawMessage) error {
+	var r samplingResult
+	if err := json.Unmarshal(result, &r); err != nil {
+		return errors.New(jsonProblem(err))
+	}
+	if r.Role != "assistant" {
+		return errors.New("its role is not the assistant's")
+	}
+	for _, b := range r.Content {
+		switch b.Type {
+		case "text":
+			if b.Text != nil {
+				a.text(*b.Text)
+			}
+		case "tool_use":
+			if len(a.calls) == maxCalls {
+				return fmt.Errorf("the answer holds more than %d calls", maxCalls)
+			}
+			a.openPart(partNone)
+			c := &toolCall{index: -1, wireID: b.ID, name: b.Name, block: a.newBlock()}
+			a.calls = append(a.calls, c)
+			a.start(c)
+			if err := a.more(c, string(b.Input)); err != nil {
+				return err
+			}
+		case "image", "audio":
+			a.text(fmt.Sprintf("(The model answered with %s, which cannot be shown.)", map[string]string{"image": "a picture", "audio": "a sound"}[b.Type]))
+		}
+	}
+	if a.stop = core.StopEnd; r.StopReason == "maxTokens" {
+		a.stop = core.StopTokens
+	}
+	a.finish, a.whole = cmp.Or(r.StopReason, "endTurn"), true
+	return nil
+}
