@@ -63,6 +63,25 @@ func TestContinuation(t *testing.T) {
 	}
 }
 
+// What a model sees of a long document is what stands near the cursor, in whole runes.
+func TestLongDocument(t *testing.T) {
+	doc := strings.Repeat("ä", beforeCursor) + "\n" + strings.Repeat("ö", behindCursor)
+	r, line := completionRequest(doc, eca.Place{Line: 2, Character: 1})
+	said := r.Messages[0].Blocks[0].(core.Text).Text
+	before, behind, _ := strings.Cut(said, "<|cursor|>")
+	if line != "" || !utf8.ValidString(said) || len(before) > beforeCursor || len(behind) > behindCursor || len(before)+len(behind) < beforeCursor+behindCursor-4 {
+		t.Errorf("%d bytes in front of the cursor and %d behind it, in the line %q", len(before), len(behind), line)
+	}
+}
+
+func TestFenced(t *testing.T) {
+	for text, want := range map[string]string{"x\n": "```\nx\n```", "a\n````\nb": "`````\na\n````\nb\n`````"} {
+		if got := fenced(text); got != want || bare(got) != strings.TrimSuffix(text, "\n") {
+			t.Errorf("%q: got %q, want %q, and back: %q", text, got, want, bare(got))
+		}
+	}
+}
+
 // The mark stands once, at the cursor, and nothing of a document that fits is lost.
 func FuzzCompletionRequest(f *testing.F) {
 	f.Add("a\nb<|cursor|>c", 2, 3)

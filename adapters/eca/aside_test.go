@@ -1,0 +1,46 @@
+package eca
+
+import (
+	"strings"
+	"testing"
+
+	"dragoman/core"
+)
+
+// Views make links of sources: only pages and files become some. A title is never
+// empty, for the Emacs client fails on one that is not there.
+func TestCited(t *testing.T) {
+	for _, c := range []struct {
+		link core.Link
+		want string
+	}{
+		{core.Link{URI: "https://x.example/a", Title: "A"}, `"content":{"type":"url","title":"A","url":"https://x.example/a"}`},
+		{core.Link{URI: "file:///w/a.go", Name: "a.go"}, `"content":{"type":"url","title":"a.go","url":"file:///w/a.go"}`},
+		{core.Link{URI: "http://x.example"}, `"content":{"type":"url","title":"http://x.example","url":"http://x.example"}`},
+		{core.Link{URI: "command:rm", Title: "Click `here`"}, "\"content\":{\"type\":\"text\",\"text\":\"\\n`Click 'here' (command:rm)`\\n\"}"},
+		{core.Link{URI: "javascript:alert(1)"}, "\"content\":{\"type\":\"text\",\"text\":\"\\n`javascript:alert(1)`\\n\"}"},
+		{core.Link{URI: "http://%zz"}, "\"content\":{\"type\":\"text\",\"text\":\"\\n`http://%zz`\\n\"}"},
+	} {
+		v := newView("c", Now, "", newOffer(nil))
+		if got := string(v.cited(nil, c.link)); !strings.Contains(got, c.want) {
+			t.Errorf("%+v: got %s, want %s", c.link, got, c.want)
+		}
+	}
+}
+
+func TestAsideTexts(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{compactedText(core.Compacted{}), "The conversation was compacted. The agent goes on with a summary of what stands above."},
+		{
+			compactedText(core.Compacted{Auto: true, Before: 9, After: 3}),
+			"The conversation was compacted, for the model's window was nearly full: from 9 to 3 tokens. The agent goes on with a summary of what stands above.",
+		},
+		{revertedText(core.Reverted{}), "There were no file changes to undo."},
+		{revertedText(core.Reverted{Files: []core.RevertedFile{{Path: "/a"}}}), "File changes that were undone:\n- /a"},
+		{revertedText(core.Reverted{Files: []core.RevertedFile{{Path: "/a", Why: "it changed"}}}), "Files that were left as they are:\n- /a: it changed"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
