@@ -63,7 +63,7 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		return core.StopRefusal, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: rest})
 	case "rounds":
 		return core.StopRequests, nil
-	case "ask", "choose", "run", "read", "servers":
+	case "ask", "choose", "run", "read", "servers", "open":
 		return core.StopEnd, invoke(ctx, t, verb, rest)
 	case "switch":
 		c := core.Call{ID: t.NewCall(), Server: "agent", Tool: "switch", Kind: "switch_mode", State: core.Proposed}
@@ -102,6 +102,9 @@ func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 		if len(a.Options) > 0 {
 			name = "choose"
 		}
+		if a.URL != "" {
+			name = "open"
+		}
 		return coretest.Tool{
 			Is: core.Spec{Server: core.Native, Name: name, Kind: core.KindOther, ReadOnly: true},
 			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
@@ -112,6 +115,7 @@ func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 		}
 	}
 	return coretest.Tools{
+		question(core.Ask{Text: "Please log in.", URL: "https://example.org/login"}),
 		question(core.Ask{Text: "What is it called?", Freeform: true}),
 		question(core.Ask{Text: "Which one?", Options: []core.Option{{ID: "1", Label: "This", Description: "the first"}, {ID: "2", Label: "That"}}}),
 		coretest.Tool{

@@ -15,7 +15,7 @@ import (
 
 // A question is put to the user by elicitation/create where the client shows forms,
 // else as a choice like that of a permission. A form has a field for a choice, a
-// field for any text, or both.
+// field for any text, or both. A page to open is put otherwise: see page.go.
 const (
 	fieldChoice = "choice"
 	fieldText   = "text"
@@ -29,6 +29,8 @@ type settler = func(core.Ask, json.RawMessage, error)
 // the question stays without an answer.
 func (f *feed) question(a core.Ask) (method string, params any, settle settler) {
 	switch {
+	case a.URL != "":
+		return f.page(a)
 	case a.Secret: // a form must not ask for one
 	case bool(f.sess.srv.who().caps.Elicitation.Form):
 		return "elicitation/create", Elicitation(f.view, a), f.sess.answerForm
@@ -147,6 +149,8 @@ func (s *session) answerChoice(a core.Ask, result json.RawMessage, err error) {
 		s.reply(a, core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not ask: " + err.Error()})
 	case res.Outcome.Outcome == "cancelled":
 		s.cancelTurn(a.Turn)
+	case res.Outcome.Outcome == "selected" && a.URL != "" && res.Outcome.OptionID == opened:
+		s.reply(a, core.Reply{Outcome: core.OutcomeAnswered})
 	case res.Outcome.Outcome == "selected" && optionOf(a, res.Outcome.OptionID):
 		s.reply(a, core.Reply{Outcome: core.OutcomeAnswered, Option: res.Outcome.OptionID})
 	default:

@@ -114,8 +114,16 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 	}
 	state := sess.att.State().Settings
 	first := func() { e.answer(e.offer.response(sess.id, state)) }
-	if sess == old { // resumed again: there is nothing to do
+	switch {
+	case sess == old: // resumed again: there is nothing to do
 		s.pump.Do(first)
+		return
+	case old != nil && sess.feed == old.feed: // but with other servers
+		s.pump.Do(func() {
+			sess.feed.sess, sess.feed.view.Offer = sess, e.offer
+			first()
+			sess.tellAtStart(ctx)
+		})
 		return
 	}
 	if old != nil {
@@ -134,7 +142,8 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 
 // enter gives a session its place on the connection, and returns what stood there.
 // What runs in one that is loaded again goes on, and the client sees all of it anew;
-// one that is resumed again stays as it is.
+// one that is resumed again stays as it is. The core knows a client's tool servers
+// by the attachment, so that others take a new one.
 func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	is := s.who()
 	is.client.Servers = specsOf(e.servers)
@@ -145,6 +154,7 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	spare := sess.att // the attachment that is not needed
 	s.mu.Lock()
 	old = s.sessions[sess.id]
+	others := old != nil && !reflect.DeepEqual(specsOf(old.servers), is.client.Servers)
 	switch {
 	case s.left:
 		sess = nil
@@ -153,9 +163,12 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	case old.att.Session() != cs: // it could not be stored, or was closed
 		spare = old.att
 		sess.queue, sess.prompts, sess.offer = old.queue, old.prompts, old.offer
-	case !e.replay:
+	case !e.replay && !others:
 		sess = old
-	case !reflect.DeepEqual(specsOf(old.servers), specsOf(e.servers)): // the core knows them by the attachment
+	case !e.replay:
+		spare = old.att
+		sess.queue, sess.prompts, sess.offer, sess.feed = old.queue, old.prompts, old.offer, old.feed
+	case others:
 		spare = old.att
 		sess.queue, sess.prompts, sess.offer = old.queue, old.prompts, old.offer
 	default:
@@ -163,7 +176,11 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	}
 	if sess != nil && sess != old {
 		sess.offer.Store(e.offer)
+	}
+	if sess != nil && sess.feed == nil {
 		sess.feed = &feed{sess: sess, view: s.view(sess, is, e), asked: map[core.AskID]*wire.Asked{}}
+	}
+	if sess != nil {
 		s.sessions[sess.id] = sess
 	}
 	s.mu.Unlock()

@@ -263,6 +263,17 @@ type ElicitationRequest struct {
 	RequestedSchema ElicitationSchema `json:"requestedSchema"`
 }
 
+// PageRequest is `elicitation/create` of the mode "url". Whoever accepts it has
+// agreed to open the page, and no more.
+type PageRequest struct {
+	Mode          string `json:"mode"`
+	SessionID     string `json:"sessionId"`
+	ToolCallID    string `json:"toolCallId,omitempty"`
+	Message       string `json:"message"`
+	ElicitationID string `json:"elicitationId"`
+	URL           string `json:"url"`
+}
+
 // ElicitationSchema is the form: an object of plain properties.
 type ElicitationSchema struct {
 	Type       string              `json:"type"`

@@ -1,0 +1,54 @@
+package acp
+
+import (
+	"encoding/json"
+	"strings"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// page is the request that puts a question to the client that is a page to open. A
+// client that can opens it after the user's consent; with others it is a choice like
+// that of a permission, which shows the address.
+func (f *feed) page(a core.Ask) (method string, params any, settle settler) {
+	if f.sess.srv.who().caps.Elicitation.URL {
+		return "elicitation/create", Page(f.view, a), f.sess.answerPage
+	}
+	return "session/request_permission", Choice(f.view, visit(a)), f.sess.answerChoice
+}
+
+// Page is the elicitation/create for a page to open.
+func Page(v *View, a core.Ask) acp.PageRequest {
+	req := acp.PageRequest{Mode: "url", SessionID: string(v.Session), Message: a.Text, ElicitationID: string(v.Session) + "/" + string(a.ID), URL: a.URL}
+	if v.calls[a.Call] != nil { // a call that the client has been told of
+		req.ToolCallID = string(a.Call)
+	}
+	return req
+}
+
+// opened is the option of those who have opened the page.
+const opened = "opened"
+
+// visit is the same question in words.
+func visit(a core.Ask) core.Ask {
+	a.Text = strings.TrimSpace(a.Text + "\n" + a.URL)
+	a.Options = []core.Option{{ID: opened, Label: "I have opened it"}}
+	return a
+}
+
+// answerPage takes the client's answer to a page. Whatever is no consent declines.
+func (s *session) answerPage(a core.Ask, result json.RawMessage, err error) {
+	var res acp.ElicitationResponse
+	if err == nil {
+		err = wire.Unmarshal(result, &res)
+	}
+	r := core.Reply{Outcome: core.OutcomeDeclined}
+	if err != nil {
+		r = core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not ask: " + err.Error()}
+	} else if res.Action == "accept" {
+		r.Outcome = core.OutcomeAnswered
+	}
+	s.reply(a, r)
+}
