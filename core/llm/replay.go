@@ -41,7 +41,6 @@ var _ core.Model = (*replay)(nil)
 
 func newReplay(p *provider, model string) *replay {
 	info := p.info(model)
-	info.Offline = true
 	return &replay{p: p, model: model, info: info, seen: &p.played}
 }
 
