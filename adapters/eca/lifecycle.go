@@ -38,6 +38,7 @@ func (s *Server) initialize(ctx context.Context, call *wire.Call, p eca.Initiali
 	s.mu.Unlock()
 	s.configure(p.InitializationOptions)
 	o := s.reload(ctx)
+	s.pump.Do(func() { s.announced = o })
 	s.hintAt(o.mistake)
 	s.watchProcess(ctx, p.ProcessID)
 	s.state.Store(phaseReady)

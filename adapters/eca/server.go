@@ -57,8 +57,9 @@ type Server struct {
 	told      servers // of the pump's goroutine
 	mentioned string  // the last message of its kind that was shown; of the pump's goroutine
 
-	state atomic.Int32  // a phase
-	down  chan struct{} // closed when shutdown has been answered
+	announced *offer        // what the client was told last; of the pump's goroutine
+	state     atomic.Int32  // a phase
+	down      chan struct{} // closed when shutdown has been answered
 
 	mu         sync.Mutex // guards the fields below
 	peer       peer

@@ -41,6 +41,7 @@ func (s *Server) postings() (posted []core.Posting, since uint64) {
 func (s *Server) announce(posted []core.Posting) {
 	s.progress(eca.ProgressStart)
 	o := s.offered()
+	s.announced = o
 	s.configUpdated("", o.config(s.defaults(o)))
 	if !slices.ContainsFunc(posted, func(p core.Posting) bool { return p.Topic.Kind == "server" && p.Topic.Name == core.Native }) {
 		posted = append(posted, core.Posting{Topic: core.Topic{Kind: "server", Name: core.Native}, Item: core.ServerItem{Name: core.Native, Status: "running"}})
@@ -156,53 +157,67 @@ func (s *Server) concerns(t core.Topic) bool {
 	return (t.Principal == "" || t.Principal == core.Local) && (t.Workspace == "" || slices.Contains(s.roots, t.Workspace))
 }
 
-// reload makes the offer anew where the profile has changed, and returns it.
+// reload makes the offer anew where the profile has changed, and returns it. The client
+// is not told.
 func (s *Server) reload(ctx context.Context) *offer {
-	s.mu.Lock()
-	roots, old := s.roots, s.offer
-	s.mu.Unlock()
-	prof, err := s.opts.Gateway.Profile(ctx, roots)
-	if err == nil && prof == old.profile {
-		return old
+	for range 3 { // somebody else may find another profile meanwhile
+		s.mu.Lock()
+		roots, old := s.roots, s.offer
+		s.mu.Unlock()
+		o := s.offerIn(ctx, roots, old)
+		s.mu.Lock()
+		if s.offer == old {
+			s.offer = o
+			s.mu.Unlock()
+			return o
+		}
+		s.mu.Unlock()
 	}
+	return s.offered()
+}
+
+// offerIn is what is offered in a workspace: the old offer, if it is that.
+func (s *Server) offerIn(ctx context.Context, roots []string, old *offer) *offer {
+	prof, err := s.opts.Gateway.Profile(ctx, roots)
 	fault := ""
 	if err != nil {
 		prof, fault = nil, "The configuration is wrong, and nothing can be prompted before it is mended:\n"+err.Error()
-		if fault == old.fault {
-			return old
-		}
+	}
+	if prof == old.profile && fault == old.fault {
+		return old
 	}
 	o := newOffer(prof)
 	o.fault, o.welcome = fault, s.welcome(prof, fault)
-	s.mu.Lock()
-	s.offer = o
-	s.mu.Unlock()
 	return o
 }
 
-// refresh reloads, and tells the client of a change.
+// refresh reloads, and tells the client of a change that it was not told of.
 func (s *Server) refresh(ctx context.Context) *offer {
-	old := s.offered()
 	o := s.reload(ctx)
-	if o == old {
-		return o
-	}
-	s.pump.Do(func() {
-		for _, c := range s.allChats() {
-			if c.feed != nil {
-				c.feed.view.offer = o
-			}
-		}
-		s.tellChoices(o)
-		if o.fault != "" && o.fault != old.fault {
-			s.showMessage(eca.MessageError, o.fault)
-		}
-		if o.mistake != "" && o.mistake != old.mistake {
-			s.showMessage(eca.MessageWarning, o.mistake)
-			s.hintAt(o.mistake)
-		}
-	})
+	s.pump.Do(s.tellOffer)
 	return o
+}
+
+// tellOffer tells of the offer, unless the client knows it. It belongs to the pump.
+func (s *Server) tellOffer() {
+	o, old := s.offered(), s.announced
+	if o.profile == old.profile && o.fault == old.fault {
+		return
+	}
+	s.announced = o
+	for _, c := range s.allChats() {
+		if c.feed != nil {
+			c.feed.view.offer = o
+		}
+	}
+	s.tellChoices(o)
+	if o.fault != "" && o.fault != old.fault {
+		s.showMessage(eca.MessageError, o.fault)
+	}
+	if o.mistake != "" && o.mistake != old.mistake {
+		s.showMessage(eca.MessageWarning, o.mistake)
+		s.hintAt(o.mistake)
+	}
 }
 
 // welcome is the text of an empty chat. It is never empty: the Emacs client needs

@@ -264,8 +264,7 @@ func (s *Server) surroundings(ctx context.Context, p eca.RewriteParams) string {
 	return ""
 }
 
-// rewriting tells a client of one rewrite. Parts that come while the client takes none
-// are joined.
+// rewriting tells a client of one rewrite. Parts that come within the pace are joined.
 type rewriting struct {
 	srv   *Server
 	id    string
@@ -273,8 +272,8 @@ type rewriting struct {
 
 	mu      sync.Mutex // guards the fields below
 	text    strings.Builder
-	waiting bool // the pump is about to tell
-	thought bool // that was told
+	timer   *time.Timer // until it is told; nil: nothing is there
+	thought bool        // that was told
 }
 
 func (w *rewriting) delta(d core.Delta) {
@@ -282,12 +281,10 @@ func (w *rewriting) delta(d core.Delta) {
 	case core.DeltaText:
 		w.mu.Lock()
 		w.text.WriteString(d.Text)
-		waiting := w.waiting
-		w.waiting = true
-		w.mu.Unlock()
-		if !waiting {
-			w.tell(func() {})
+		if w.timer == nil {
+			w.timer = time.AfterFunc(pace, func() { w.tell(func() {}) })
 		}
+		w.mu.Unlock()
 	case core.DeltaThought:
 		w.mu.Lock()
 		again := w.thought
@@ -306,7 +303,10 @@ func (w *rewriting) tell(then func()) {
 		w.mu.Lock()
 		text := w.text.String()
 		w.text.Reset()
-		w.waiting = false
+		if w.timer != nil {
+			w.timer.Stop()
+			w.timer = nil
+		}
 		w.mu.Unlock()
 		if text != "" {
 			w.begin()
