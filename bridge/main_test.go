@@ -160,7 +160,7 @@ func sdkServer() *mcp.Server {
 		return nil, nil, ctx.Err()
 	})
 	mcp.AddTool(s, &mcp.Tool{Name: "roots"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		res, err := r.Session.ListRoots(ctx, nil)
+		res, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // servers that ask for them live on
 		if err != nil {
 			return nil, nil, err
 		}
@@ -175,7 +175,9 @@ func sdkServer() *mcp.Server {
 		return nil, res, nil
 	})
 	mcp.AddTool(s, &mcp.Tool{Name: "sample"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		res, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}})
+		res, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{ //nolint:staticcheck // servers that do so live on
+			MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}},
+		})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -12,17 +12,15 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/wire"
-	"dragoman/core"
 )
 
 // Relay hands one server on to clients, message by message and session to session:
 // each connection of a client has one of its own to the server, and what both say
 // passes as it was written, whatever version they speak. Nothing is renamed.
 type Relay struct {
-	box       *Box
-	server    Server
-	check     func(tool string, args json.RawMessage) error
-	principal core.Principal
+	box    *Box
+	server Server
+	check  func(tool string, args json.RawMessage) error
 }
 
 // Relay returns the relay to a configured server; false: there is none of that

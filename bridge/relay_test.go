@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
-
-	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -71,7 +70,7 @@ func TestRelayIsNotNoticed(t *testing.T) {
 						ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { lists <- struct{}{} },
 						ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { told <- r.Params.Message },
 					})
-					c.AddRoots(&mcp.Root{URI: "file:///r"})
+					c.AddRoots(&mcp.Root{URI: "file:///r"}) //nolint:staticcheck // clients that have them live on
 					cs, err := c.Connect(within(t), connect(t, relayTo(t, server, nil)), &mcp.ClientSessionOptions{ProtocolVersion: version})
 					if err != nil {
 						t.Fatal(err)
