@@ -297,9 +297,8 @@ func (h *held) from(turn core.TurnID) core.Pos {
 	return core.Pos{}
 }
 
-// newest finds the turn that began last, and where. It looks behind the last one
-// that this connection began or has found; at the whole log only the first time,
-// and where a truncation hides that.
+// newest finds the turn that began last, and where. It looks behind the last one that this connection began or has found,
+// from the end backwards, by steps that grow: a long session is not read for it.
 func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err error) {
 	h.mu.Lock()
 	last := h.seen.from
@@ -307,9 +306,16 @@ func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err
 		last = h.begun[n-1].from
 	}
 	h.mu.Unlock()
-	turn, from, err = h.newestBehind(ctx, last)
-	if turn == "" && err == nil && last != (core.Pos{}) {
-		turn, from, err = h.newestBehind(ctx, core.Pos{})
+	head := h.a.Head()
+	for step := uint64(firstStep); turn == "" && err == nil; step *= 8 {
+		after := core.Pos{Epoch: head.Epoch, Seq: head.Seq - min(head.Seq, step)}
+		if after.Before(last) {
+			after, last = last, core.Pos{} // a truncation may hide what it found
+		}
+		turn, from, err = h.newestBehind(ctx, after, head)
+		if after.Seq <= 1 {
+			break
+		}
 	}
 	if turn == "" && err == nil {
 		err = errNoTurn
@@ -322,8 +328,11 @@ func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err
 	return turn, from, err
 }
 
-func (h *held) newestBehind(ctx context.Context, after core.Pos) (turn core.TurnID, from core.Pos, err error) {
-	head := h.a.Head()
+// firstStep is how many records newest looks at first.
+const firstStep = 128
+
+// newestBehind finds the turn that began last between two positions.
+func (h *held) newestBehind(ctx context.Context, after, head core.Pos) (turn core.TurnID, from core.Pos, err error) {
 	r := h.a.Read(after)
 	defer r.Close()
 	for r.Pos().Before(head) {

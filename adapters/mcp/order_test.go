@@ -431,7 +431,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 // fallTo waits until there are no more goroutines than that.
 func fallTo(t *testing.T, n int) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > n; runtime.Gosched() {
+	for end := time.Now().Add(30 * time.Second); runtime.NumGoroutine() > n; runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatalf("%d goroutines are left, want %d", runtime.NumGoroutine(), n)
 		}

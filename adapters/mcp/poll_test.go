@@ -83,6 +83,28 @@ func TestPollsReadOn(t *testing.T) {
 	})
 }
 
+// The newest turn is found wherever it is, and its session is not read for it.
+func TestNewestTurn(t *testing.T) {
+	for _, many := range []int{0, 100, 150, 5000} {
+		t.Run(fmt.Sprint(many), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGateway(coretest.NewMemory(), 0, nil)
+				c := converseAt(t, "2025-11-25", mcp.Options{Gateway: g})
+				session := c.call(0, "agent_prompt", `"prompt":"many 2000"`).Result.Struct.Session
+				last := c.call(1, "agent_prompt", fmt.Sprintf(`"prompt":"many %d","session_id":%q`, many, session)).Result.Struct.Turn
+				c.stop()
+				c = converseAt(t, "2025-11-25", mcp.Options{Gateway: g})
+				for i := range 2 {
+					if a := c.call(i, "agent_wait", fmt.Sprintf(`"session_id":%q`, session)).Result.Struct; a.Turn != last || a.Status != "completed" {
+						t.Errorf("%s %s, want %s", a.Turn, a.Status, last)
+					}
+				}
+				c.end()
+			})
+		})
+	}
+}
+
 // After many turns over HTTP there are as many goroutines as before.
 func TestHTTPLeavesNothingBehind(t *testing.T) {
 	g := newGateway(coretest.NewMemory(), 0, nil)
