@@ -10,14 +10,15 @@ import (
 	"dragoman/core"
 )
 
-// summaries lists the sessions that work in a directory, or all of them.
+// summaries lists the sessions that work in a directory, or all of them. What an
+// agent has handed over is a part of its own session, and not listed.
 func (h *host) summaries(ctx context.Context, cwd string) ([]core.Summary, error) {
 	var all []core.Summary
 	for sum, err := range h.server.opts.Gateway.List(ctx, h.principal) {
 		if err != nil {
 			return nil, err
 		}
-		if cwd == "" || samePath(cwd, sum.Cwd) {
+		if sum.Parent == "" && (cwd == "" || samePath(cwd, sum.Cwd)) {
 			all = append(all, sum)
 		}
 	}

@@ -1,0 +1,29 @@
+package mcp
+
+import (
+	"context"
+	"testing"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// What an agent has handed over is no session of its own in a list.
+func TestSubSessionsAreNotListed(t *testing.T) {
+	g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
+	for _, m := range []core.Meta{{ID: "own", Cwd: "/w"}, {ID: "handed-over", Cwd: "/w", Parent: "own"}} {
+		if _, err := g.Create(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := &host{server: &Server{opts: Options{Gateway: g}}, principal: core.Local}
+	for _, cwd := range []string{"", "/w"} {
+		list, err := h.summaries(t.Context(), cwd)
+		if err != nil || len(list) != 1 || list[0].ID != "own" {
+			t.Errorf("in %q: %v, %v", cwd, list, err)
+		}
+	}
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
