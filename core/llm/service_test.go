@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"dragoman/core"
 	"dragoman/core/coretest"
@@ -26,6 +27,19 @@ type pipes struct {
 	conns chan net.Conn
 	once  sync.Once
 	done  chan struct{}
+	open  atomic.Int32 // at the client's end
+}
+
+// held is a connection that is counted.
+type held struct {
+	net.Conn
+	once sync.Once
+	open *atomic.Int32
+}
+
+func (h *held) Close() error {
+	h.once.Do(func() { h.open.Add(-1) })
+	return h.Conn.Close()
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
@@ -45,7 +59,8 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
 	case p.conns <- server:
-		return client, nil
+		p.open.Add(1)
+		return &held{Conn: client, open: &p.open}, nil
 	case <-p.done:
 		return nil, errors.New("the service is gone")
 	case <-ctx.Done():
@@ -55,6 +70,26 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // serve makes a registry with one provider "svc" that h serves in memory.
 func serve(t *testing.T, p Provider, h http.HandlerFunc) *Registry {
+	t.Helper()
+	r, _ := serveCounted(t, p, h)
+	return r
+}
+
+// serveAll is serve for a case of the suite: at its end no connection may be left.
+func serveAll(t *testing.T, p Provider, h http.HandlerFunc) *Registry {
+	t.Helper()
+	r, open := serveCounted(t, p, h)
+	t.Cleanup(func() {
+		r.Close()
+		synctest.Wait()
+		if n := open.Load(); n != 0 {
+			t.Errorf("%d connections are left", n)
+		}
+	})
+	return r
+}
+
+func serveCounted(t *testing.T, p Provider, h http.HandlerFunc) (*Registry, *atomic.Int32) {
 	t.Helper()
 	l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
 	srv := &http.Server{Handler: h}
@@ -76,7 +111,7 @@ func serve(t *testing.T, p Provider, h http.HandlerFunc) *Registry {
 		_ = srv.Close()
 		<-ended
 	})
-	return r
+	return r, &l.open
 }
 
 func model(t *testing.T, r *Registry) core.Model {
@@ -189,7 +224,7 @@ func TestChatSuite(t *testing.T) {
 func openCase(t *testing.T, c coretest.ModelCase) core.Model {
 	var n atomic.Int32 // requests; a new one may overlap the end of one that was given up
 	key := func(context.Context) (string, error) { return coretest.ModelSecret, nil }
-	return model(t, serve(t, Provider{Key: key, KeyHint: "Set SVC_KEY"}, func(w http.ResponseWriter, r *http.Request) {
+	return model(t, serveAll(t, Provider{Key: key, KeyHint: "Set SVC_KEY"}, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		act := cases[c]
 		if n.Add(1) > 1 && c != coretest.ModelEndless && c != coretest.ModelMute && c != coretest.ModelDown && c != coretest.ModelCall {

@@ -135,7 +135,7 @@ func TestSuite(t *testing.T) {
 				}
 				var n atomic.Int32
 				key := func(context.Context) (string, error) { return coretest.ModelSecret, nil }
-				return model(t, serve(t, Provider{Kind: k.kind, Key: key, KeyHint: "Set SVC_KEY"}, func(w http.ResponseWriter, r *http.Request) {
+				return model(t, serveAll(t, Provider{Kind: k.kind, Key: key, KeyHint: "Set SVC_KEY"}, func(w http.ResponseWriter, r *http.Request) {
 					body, _ := io.ReadAll(r.Body)
 					say := c
 					if n.Add(1) > 1 && c != coretest.ModelEndless && c != coretest.ModelMute && c != coretest.ModelDown && c != coretest.ModelCall {
