@@ -37,6 +37,14 @@
 //   - A tool call begins with toolCallPrepare, its arguments are an object, and
 //     what is sent of their text is never sent again.
 //   - Nothing is said of a chat that the client has not named.
+//   - What can be chosen is told with what is selected now, and then what each chat
+//     has chosen: an update never undoes the user's choice.
+//   - The tool "task" of the server "eca" is the plan and nothing else, and nobody is
+//     asked about it by that name.
+//
+// testdata/documents holds the shapes of all messages as the three documents say
+// them. Every recorded conversation is checked against the one of its client, field
+// by field, and each method, field and word is in one or on a list that says why not.
 //
 // # Goroutines
 //
@@ -44,8 +52,8 @@
 // board, one that watches the client's process, and one for what a request waits for
 // outside of chats: a list, a search, a login, the end of a job, a completion, a
 // rewrite, a shutdown. Children are looked up by the pump itself, for the client must
-// have them in front of their calls' ends. Serve returns after they have ended. The fields of a chat are divided
-// between its queue and the pump; each says whose it is.
+// have them in front of their calls' ends. Serve returns after they have ended. The
+// fields of a chat are divided between its queue and the pump; each says whose it is.
 //
 // # Why
 //
@@ -65,8 +73,13 @@
 // A task that was handed over is woven into the chat in front of its call's end: the
 // Emacs client lets go of it there, and drops what comes later.
 //
+// A shutdown is answered when everything is stored, and what runs has ended, for the
+// Emacs client kills the process with the answer in its hands.
+//
 // A model or an agent that nobody offers is not refused, for clients send what
-// they remember from another server: the agent falls back to the default one. But
+// they remember from another server: the agent falls back to the default one, and
+// whether there is such a model shows when it is asked; until then the prompt is not
+// answered, for today's answer says if it failed. But
 // "plan", the agent that must not change anything, is never widened: where the
 // configuration has none of that name, the default one runs with approvals that
 // let it only read.
