@@ -96,7 +96,7 @@ func (a *app) serveStdio(ctx context.Context, protocol string, make func(*house)
 		}
 		h.log = h.log.With(zap.String("protocol", protocol))
 		h.log.Info("speaking", zap.String("version", version))
-		h.profiles.people, h.profiles.quiet = protocol != "mcp", protocol == "acp"
+		h.profiles.people, h.profiles.quiet = protocol != "mcp", protocol == "acp" || protocol == "eca"
 		err = make(h).Serve(ctx, in, out)
 		h.log.Info("ended", zap.Error(err))
 		return err
