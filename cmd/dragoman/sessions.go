@@ -159,6 +159,7 @@ type listedSession struct {
 	Model    string         `json:"model,omitempty"`
 	Agent    string         `json:"agent,omitempty"`
 	Messages int            `json:"messages"`
+	Parent   core.SessionID `json:"parent,omitempty"` // that has handed it over
 }
 
 func listJSON(ctx context.Context, out io.Writer, g *core.Gateway) error {
@@ -170,7 +171,7 @@ func listJSON(ctx context.Context, out io.Writer, g *core.Gateway) error {
 			errs = append(errs, err)
 			continue
 		}
-		if err := enc.Encode(listedSession{s.ID, s.Title, s.Cwd, s.Roots, s.Created, s.Updated, s.Model, s.Agent, s.Messages}); err != nil {
+		if err := enc.Encode(listedSession{s.ID, s.Title, s.Cwd, s.Roots, s.Created, s.Updated, s.Model, s.Agent, s.Messages, s.Parent}); err != nil {
 			return err
 		}
 	}
@@ -184,6 +185,9 @@ func listTable(ctx context.Context, out io.Writer, g *core.Gateway, now time.Tim
 	for s, err := range g.List(ctx, core.Local) {
 		if err != nil {
 			errs = append(errs, err)
+			continue
+		}
+		if s.Parent != "" { // handed over: a part of its parent
 			continue
 		}
 		if n++; n == 1 {
