@@ -13,8 +13,8 @@ func editorSettings(self string, c palette) string {
 		b.WriteString("  " + c.strong(e.editor) + c.faint("  "+e.where) + "\n")
 		b.WriteString(indented(e.text, "    ") + "\n\n")
 	}
-	b.WriteString("  A real model: set OPENAI_API_KEY, OPENROUTER_API_KEY, ANTHROPIC_API_KEY or another key, or run\n" +
-		"  \"dragoman config init\". Then \"dragoman doctor\" says what was found, here and in your editors.\n")
+	b.WriteString("  A real model: set OPENAI_API_KEY, OPENROUTER_API_KEY, ANTHROPIC_API_KEY or another key, or give\n" +
+		"  one with \"dragoman login PROVIDER\". \"dragoman doctor\" says what was found, here and in editors.\n")
 	return b.String()
 }
 

@@ -16,9 +16,9 @@ same agent with the same tools, and nothing that writes or runs happens before s
 approved it.
 
 No configuration is needed. With a key in the environment (OPENAI_API_KEY,
-OPENROUTER_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …) its provider is used; without one
-an offline demo model, which is no language model, shows everything else. "dragoman doctor"
-says what was found.`
+OPENROUTER_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …) its provider is used, and "dragoman
+login" takes one for editors that do not see the environment; without any an offline demo
+model, which is no language model, shows everything else. "dragoman doctor" says what was found.`
 
 const rootExample = `  dragoman demo              play all three protocols, without key, network or editor
   dragoman doctor            say what was found on this machine and what is wrong
