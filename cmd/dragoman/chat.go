@@ -148,8 +148,9 @@ func (c *chat) talk(ctx context.Context) error {
 		return err
 	}
 	interrupts := make(chan os.Signal, 1) // one is enough to know
+	// Until the process ends: who presses the key once too often while the sessions
+	// are stored must not lose them. That takes a bounded time.
 	signal.Notify(interrupts, syscall.SIGINT)
-	defer signal.Stop(interrupts)
 	c.greet()
 	for {
 		c.ask("> ")
