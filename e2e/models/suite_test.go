@@ -1,4 +1,4 @@
-package e2e
+package models
 
 import (
 	"context"
@@ -39,7 +39,6 @@ var suiteSays = map[coretest.ModelCase]string{
 // Every wire format passes what aimock can play of the suite of models: a second
 // opinion of how its service speaks.
 func TestModelSuite(t *testing.T) {
-	p := newPlace(t)
 	kinds := []struct {
 		kind, path string
 		not        map[coretest.ModelCase]string
@@ -66,7 +65,7 @@ func TestModelSuite(t *testing.T) {
 	if !json.Valid([]byte(all)) {
 		t.Fatal("the fixtures are not JSON")
 	}
-	url := p.aimock(t, all)
+	url := aimock(t, all)
 	for _, k := range kinds {
 		t.Run(k.kind, func(t *testing.T) {
 			coretest.ModelLive(t, func(t *testing.T, c coretest.ModelCase) core.Model {
