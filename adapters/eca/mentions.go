@@ -17,7 +17,7 @@ type mention struct {
 }
 
 // mentions finds what may be paths in a text: words that begin with an at sign,
-// without the punctuation behind them.
+// without the punctuation behind them; each once, and no more than a prompt may have.
 func mentions(text string) (list []mention) {
 	for word := range strings.FieldsSeq(text) {
 		word, ok := strings.CutPrefix(strings.TrimLeft(word, "("), "@")
@@ -32,6 +32,9 @@ func mentions(text string) (list []mention) {
 		}
 		if m.path != "" && !strings.ContainsRune(m.path, 0) && !slices.Contains(list, m) {
 			list = append(list, m)
+		}
+		if len(list) == maxContexts {
+			break
 		}
 	}
 	return list

@@ -73,12 +73,8 @@ func (d *desk) blocks(ctx context.Context, p eca.PromptParams) []core.Block {
 		}
 		blocks = append(blocks, d.context(ctx, c)...)
 	}
-	for i, m := range mentions(p.Message) {
-		path, ok := d.mentioned(m.path)
-		if i == maxContexts {
-			break
-		}
-		if ok {
+	for _, m := range mentions(p.Message) {
+		if path, ok := d.mentioned(m.path); ok {
 			blocks = append(blocks, d.read(ctx, core.Reference{Path: path, Lines: m.lines}, fileLink(path, m.lines))...)
 		}
 	}

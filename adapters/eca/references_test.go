@@ -2,6 +2,7 @@ package eca
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -26,6 +27,17 @@ func TestMentions(t *testing.T) {
 		if got := mentions(c.text); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%q: got %v, want %v", c.text, got, c.want)
 		}
+	}
+}
+
+// A pasted text may hold any number of words with an at sign.
+func TestManyMentions(t *testing.T) {
+	var b strings.Builder
+	for i := range 200_000 {
+		fmt.Fprintf(&b, "@user%d ", i)
+	}
+	if n := len(mentions(b.String())); n != maxContexts {
+		t.Errorf("%d mentions, want %d", n, maxContexts)
 	}
 }
 
