@@ -77,7 +77,8 @@ func (r *Reader) take(ctx context.Context) ([]Record, error) {
 		if !behind {
 			return recs, nil
 		}
-		r.pull, r.stop = iter.Pull2(r.s.journal.Read(ctx, r.pos))
+		// The walk outlives this call, and the context of a call that waited no longer.
+		r.pull, r.stop = iter.Pull2(r.s.journal.Read(context.WithoutCancel(ctx), r.pos))
 	}
 }
 
