@@ -254,6 +254,7 @@ func profile() *core.Profile {
 				{Kind: core.CommandBuiltin, Name: "compact", Description: "Sums up the conversation"},
 				{Kind: core.CommandCustom, Name: "review", Description: "Reviews a change", Arguments: []core.Argument{{Name: "file", Description: "The file", Required: true}, {Name: "depth"}}},
 				{Kind: core.CommandSkill, Name: "release", Description: "How to release"},
+				{Kind: core.CommandMCP, Name: "db:explain", Description: "Explains a query", Arguments: []core.Argument{{Name: "query", Required: true}}},
 			}
 		},
 	}
@@ -297,7 +298,7 @@ func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 }
 
 // play plays a script. Besides the lines of wiretest it knows "@ 2s": that much
-// time passes, "@ server NAME STATUS": a server of tools is in that state, and
+// time passes, "@ server NAME STATUS WHY": a server of tools is in that state, and
 // "@ dropped NAME": it is gone.
 func play(peer *wiretest.Peer, board *core.Board, script string) (string, error) {
 	var out, part strings.Builder
@@ -338,7 +339,7 @@ func passes(board *core.Board, words []string) error {
 	case "server":
 		schema := json.RawMessage(`{"type":"object","properties":{"sql":{"type":"string"}}}`)
 		tools := []core.Spec{{Name: "query", Description: "Asks the database", Schema: schema}}
-		board.Put(core.Topic{Kind: "server", Name: words[1]}, core.ServerItem{Name: words[1], Status: words[2], Tools: tools})
+		board.Put(core.Topic{Kind: "server", Name: words[1]}, core.ServerItem{Name: words[1], Status: words[2], Why: strings.Join(words[3:], " "), Tools: tools})
 		return nil
 	case "dropped":
 		board.Drop(core.Topic{Kind: "server", Name: words[1]})

@@ -101,7 +101,7 @@ func (s *Server) concerned(posted []core.Posting) {
 		}
 	}
 	for _, p := range posted {
-		if item, ok := p.Item.(core.ServerItem); ok && s.concerns(p.Topic) && s.told[p.Topic] == "" {
+		if item, ok := p.Item.(core.ServerItem); ok && s.concerns(p.Topic) && s.told[p.Topic].Name == "" {
 			s.tellServer(p.Topic, item)
 		}
 	}

@@ -10,12 +10,13 @@ import (
 	"dragoman/core"
 )
 
-// No MCP server runs behind the gateway. What a user asks of one is answered in the
-// place where it was asked: a notification by a message and by the state of the
-// server, a request by a fault in its result.
+// MCP servers run with the chats that use them, and are set up in the configuration:
+// a client can do neither. What a user asks of one is answered in the place where it was
+// asked: a notification by a message and by the state of the server, a request by a
+// refusal in its result.
 
-// noServers says so.
-const noServers = "this gateway does not run MCP servers"
+// setUp says where they are set up.
+const setUp = "servers are set up in the configuration, under mcp_servers, and run with the chats that use them"
 
 // maxName is how long the name of a server may be, in bytes.
 const maxName = 256
@@ -42,18 +43,30 @@ func (s *Server) server(verb string) func(context.Context, *wire.Call, eca.Serve
 		if err := checkName(p.Name); err != nil {
 			return err
 		}
-		text := fmt.Sprintf("The MCP server %s cannot be %s: %s.", p.Name, verb, noServers)
+		text := fmt.Sprintf("The MCP server %s cannot be %s here: %s.", p.Name, verb, setUp)
 		if ours(p.Name) {
 			text = fmt.Sprintf("%s cannot be %s: these are the gateway's own tools.", eca.NativeServerTitle, verb)
 		}
+		posted, _ := s.postings()
 		s.pump.Do(func() {
 			s.showMessage(eca.MessageError, text)
 			if !ours(p.Name) {
-				s.notify(eca.MethodServerUpdated, serverUpdated(core.ServerItem{Name: p.Name, Status: "failed"}, s.peerNow().dialect))
+				s.stateOf(p.Name, posted)
 			}
 		})
 		return nil
 	}
+}
+
+// stateOf tells again how a server is; one that is not there has failed.
+func (s *Server) stateOf(name string, posted []core.Posting) {
+	item := core.ServerItem{Name: name, Status: "failed"}
+	for _, p := range posted {
+		if have, ok := p.Item.(core.ServerItem); ok && have.Name == name && s.concerns(p.Topic) {
+			item = have
+		}
+	}
+	s.notify(eca.MethodServerUpdated, serverUpdated(item, s.peerNow().dialect))
 }
 
 // serverRefusal is why a request about an MCP server is not granted.
@@ -61,7 +74,7 @@ func serverRefusal(name string) *eca.Refusal {
 	if err := checkName(name); err != nil {
 		return &eca.Refusal{Code: eca.RefusedRequest, Message: plain(err)}
 	}
-	return &eca.Refusal{Code: eca.RefusedRequest, Message: "The configuration of " + name + " was not changed: " + noServers + "."}
+	return &eca.Refusal{Code: eca.RefusedRequest, Message: "The MCP server " + name + " was not changed: " + setUp + "."}
 }
 
 // serverUpdate is mcp/updateServer.
@@ -84,24 +97,29 @@ func (s *Server) serverRemove(ctx context.Context, call *wire.Call, p eca.Server
 
 // servers is what the client was told of the servers of tools, by their topics. It
 // belongs to the pump.
-type servers map[core.Topic]string
+type servers map[core.Topic]core.ServerItem
 
-// tellServer tells of a server's state.
+// tellServer tells of a server's state, and why it has failed.
 func (s *Server) tellServer(t core.Topic, item core.ServerItem) {
-	s.told[t] = item.Name
+	old := s.told[t]
+	s.told[t] = item
 	s.notify(eca.MethodServerUpdated, serverUpdated(item, s.peerNow().dialect))
+	if item.Status == "failed" && item.Why != "" && item.Why != old.Why {
+		s.showMessage(eca.MessageWarning, "The MCP server "+item.Name+" has failed: "+item.Why)
+	}
 }
 
 // untellServer tells that a server is no longer there, if the client believes that it
 // is. The early documents cannot say so; there it is stopped.
 func (s *Server) untellServer(t core.Topic) {
-	name, told := s.told[t]
+	gone, told := s.told[t]
 	if !told {
 		return
 	}
+	name := gone.Name
 	delete(s.told, t)
 	for _, same := range s.told { // another workspace has it, too
-		if same == name {
+		if same.Name == name {
 			return
 		}
 	}
