@@ -52,10 +52,11 @@ var importRules = []rule{
 
 	{from: "dragoman/configs", forbidden: "dragoman/...", why: "the configuration is data; cmd translates it"},
 	{from: "dragoman/e2e", forbidden: "dragoman/...", why: "the end-to-end tests see the binary from outside"},
+	{from: "dragoman/e2e/models", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/coretest", "dragoman/core/llm"}, why: "the suite of models looks at models alone, against a service that others wrote"},
 	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: []string{"dragoman/adapters/mcp", "dragoman/adapters/gate", "dragoman/adapters/wire", "dragoman/bridge", "dragoman/core", "dragoman/core/coretest"}, why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
 
 	{from: "dragoman/...", forbidden: "dragoman/cmd/...", why: "nothing imports cmd"},
-	{from: "dragoman/...", forbidden: "dragoman/core/coretest", except: []string{"dragoman/e2e/conformance"}, why: "scripted models and memory stores are for tests"},
+	{from: "dragoman/...", forbidden: "dragoman/core/coretest", except: []string{"dragoman/e2e/conformance", "dragoman/e2e/models"}, why: "scripted models and memory stores are for tests"},
 	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/goccy/go-yaml/...", "the form of the configuration is configs' own affair", "dragoman/configs"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/...", "one protocol, one adapter", "dragoman/adapters/mcp", "dragoman/e2e/conformance"),
