@@ -53,8 +53,13 @@ func (u acpUpdate) text() string {
 // client of August 2025.
 func (p *place) acpClient(t *testing.T, caps object, info bool, flags ...string) *acpClient {
 	t.Helper()
+	return p.acpClientOf(t, launch{}, caps, info, flags...)
+}
+
+func (p *place) acpClientOf(t *testing.T, l launch, caps object, info bool, flags ...string) *acpClient {
+	t.Helper()
 	c := &acpClient{
-		peer: p.start(t, launch{}, false, append(flags, "acp")...), work: p.work, answers: map[string]message{}, permission: "allow_once",
+		peer: p.start(t, l, false, append(flags, "acp")...), work: p.work, answers: map[string]message{}, permission: "allow_once",
 		files: map[string]string{}, written: map[string]string{}, terminals: map[string]*bytes.Buffer{},
 	}
 	hello := object{"protocolVersion": 1, "clientCapabilities": caps}

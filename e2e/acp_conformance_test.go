@@ -189,7 +189,7 @@ func TestACPLargePrompt(t *testing.T) {
 	needClients(t)
 	t.Parallel()
 	p := newPlace(t)
-	c := p.acpClient(t, object{}, true)
+	c := p.acpClientOf(t, quickly(t), object{}, true)
 	id := c.session()
 	text := "No instruction: " + strings.Repeat("twelve bytes", 11<<20/12) + " é\"\n😀"
 	if end := c.prompt(id, text); end != "end_turn" {
@@ -215,7 +215,7 @@ func TestACPThousandSessions(t *testing.T) {
 	t.Parallel()
 	const many = 1000
 	p := newPlace(t)
-	c := p.acpClient(t, object{}, true)
+	c := p.acpClientOf(t, quickly(t), object{}, true)
 	ids := map[string]bool{}
 	var open []string
 	for range many {

@@ -8,15 +8,25 @@ import (
 	"time"
 )
 
-// One session, through fifty processes that are all killed at some moment: what was
+// Sessions, through fifty processes in all that are killed at some moment: what was
 // answered is there for good, whatever else was under way, and nothing is left open.
 func TestACPKilledFiftyTimes(t *testing.T) {
 	t.Parallel()
+	for i := range 5 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			killedAgain(t, 10)
+		})
+	}
+}
+
+// killedAgain takes one session through so many processes.
+func killedAgain(t *testing.T, times int) {
 	p := newPlace(t)
 	var id string
 	var answered, begun []string // the prompts that were, by their marks
-	for i := range 50 {
-		c := p.acpClient(t, object{}, true)
+	for i := range times {
+		c := p.acpClientOf(t, quickly(t), object{}, true)
 		if id == "" {
 			id = c.session()
 		} else {
@@ -61,7 +71,7 @@ func TestACPKilledFiftyTimes(t *testing.T) {
 		}
 	}
 	t.Logf("%d prompts were answered, %d had begun", len(answered), len(begun))
-	c := p.acpClient(t, object{}, true)
+	c := p.acpClientOf(t, quickly(t), object{}, true)
 	survived(t, c, id, answered, begun)
 	if end := c.prompt(id, "read notes.txt"); end != "end_turn" {
 		t.Errorf("stop reason %q", end)

@@ -58,6 +58,29 @@ func build(dir string) (string, error) {
 	return out, nil
 }
 
+// quick is the binary without the race detector, for tests that are about sizes and
+// numbers: the detector makes them many times as long and has its eyes on the rest.
+var quick = sync.OnceValues(func() (string, error) {
+	if given := os.Getenv("DRAGOMAN_E2E_BINARY"); given != "" {
+		return given, nil
+	}
+	out := filepath.Join(filepath.Dir(binary), "quick-"+filepath.Base(binary))
+	if text, err := exec.Command("go", "build", "-buildvcs=false", "-o", out, "../cmd/dragoman").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %v\n%s", err, text)
+	}
+	return out, nil
+})
+
+// quickly has the binary of a launch be quick.
+func quickly(t testing.TB) launch {
+	t.Helper()
+	path, err := quick()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return launch{binary: path}
+}
+
 // raceWorks: the race detector needs a C compiler that works; only trying tells.
 func raceWorks() bool { return exec.Command("go", "build", "-race", "runtime/cgo").Run() == nil }
 
