@@ -192,8 +192,8 @@ func TestClientThatDoesNotRead(t *testing.T) {
 				e.view(id).marks = make([]mark, 0, 1<<16)
 			}
 			e.view(c).keep = false
-			e.prompt(a, "stream 400000 of 40")
-			e.prompt(b, "stream 100000 of 40")
+			e.prompt(a, "stream 200000 of 40")
+			e.prompt(b, "stream 50000 of 40")
 			e.prompt(c, endless)
 			e.read("text of all", func() bool {
 				return e.view(a).length > 0 && e.view(b).length > 0 && e.view(c).length > 0
@@ -209,8 +209,8 @@ func TestClientThatDoesNotRead(t *testing.T) {
 					t.Errorf("a session that was not cancelled ended as %q", got)
 				}
 			}
-			wantStream(t, "the first session's text", e.view(a).text, 400_000*40)
-			wantStream(t, "the second session's text", e.view(b).text, 100_000*40)
+			wantStream(t, "the first session's text", e.view(a).text, 200_000*40)
+			wantStream(t, "the second session's text", e.view(b).text, 50_000*40)
 			t.Logf("%s: while nobody read, memory was %.0f to %.0f MiB; the cancel was answered %v after reading began, behind %d bytes of its session",
 				d.name, least, most, took.Round(time.Millisecond), e.view(c).length)
 			if most > mostMiB {
