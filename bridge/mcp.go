@@ -48,6 +48,9 @@ type Options struct {
 	// Log is told what servers say beside the protocol, and what becomes of them. It must
 	// not block; nil: nobody is.
 	Log func(server, level, text string)
+	// PinFile keeps what tools said of themselves when they were first seen; empty: a
+	// tool that changes is not noticed.
+	PinFile string
 	// Grace is how long the listing of tools waits for servers that are still being
 	// started; 0: five seconds. The tools of later ones are there at the next turn.
 	Grace time.Duration
@@ -73,6 +76,7 @@ type Box struct {
 	opts   Options
 	hello  json.RawMessage
 	client *http.Client
+	pins   pins
 
 	mu        sync.Mutex // guards the fields below
 	known     map[string][]*listed
@@ -99,7 +103,7 @@ func New(o Options) *Box {
 		hello = json.RawMessage(`{"name":"dragoman","version":"0"}`)
 	}
 	return &Box{
-		opts: o, hello: hello, client: newHTTPClient(),
+		opts: o, hello: hello, client: newHTTPClient(), pins: pins{path: o.PinFile},
 		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[string]bool{},
 		offers: map[string]offer{}, sides: map[string]*upstream{},
 	}

@@ -109,11 +109,16 @@ func meet(ctx context.Context, l *link, says hello) (*peer, error) {
 // ended reports whether the connection has ended; it waits for the reason, if the
 // end has begun.
 func (p *peer) ended() bool {
+	return p.over() || awaited(p.done, politeFor/4)
+}
+
+// over reports whether the connection has ended.
+func (p *peer) over() bool {
 	select {
 	case <-p.done:
 		return true
 	default:
-		return awaited(p.done, politeFor/4)
+		return false
 	}
 }
 

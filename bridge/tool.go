@@ -31,6 +31,8 @@ const (
 type listed struct {
 	spec core.Spec
 	raw  json.RawMessage // the server's own words
+	// change says how they differ from those that were pinned; "": they do not.
+	change string
 }
 
 // tools lists the server's tools. What cannot be used is left out, and told.
@@ -63,7 +65,10 @@ func (u *upstream) tools(ctx context.Context, p *peer) ([]*listed, error) {
 		taken[l.spec.Name] = true
 		list = append(list, l)
 	}
-	return list, nil
+	if u.server.brought {
+		return list, nil // a person agreed to the program, for as long as the client stays
+	}
+	return list, u.box.pins.look(u.server.Name, list)
 }
 
 // parseTool reads a tool of a list. A schema that is none is replaced by one that
@@ -176,6 +181,9 @@ func (t *tool) Preview(_ context.Context, inv core.Invocation) (core.Preview, er
 // Run implements core.Tool. A call whose server ends in the middle is repeated once
 // where the tool says that this does no harm, and else not.
 func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error) {
+	if ok, err := t.changed(ctx); err != nil || !ok {
+		return core.Result{Failed: true, Blocks: []core.Block{core.Text{Text: "the tool has changed since it was first used, and the user has not agreed to its new form"}}}, err
+	}
 	p, err := t.up.acquire(ctx, false)
 	if err != nil {
 		return core.Result{}, err
@@ -186,7 +194,7 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 	}
 	<-p.done
 	why := p.link.why()
-	if !t.spec.Idempotent {
+	if !t.spec.Idempotent && !errors.Is(err, errUnsent) {
 		return core.Result{}, fmt.Errorf("the MCP server %s ended in the middle of the call, which may have had its effect: %s", t.spec.Server, why)
 	}
 	if p, err = t.up.acquire(ctx, true); err != nil {
@@ -197,6 +205,9 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 	}
 	return res, err
 }
+
+// errUnsent: the connection had ended before the call was sent.
+var errUnsent = errors.New("it was not sent")
 
 // call makes one call. wire.ErrClosed: the connection ended before the answer.
 func (t *tool) call(ctx context.Context, p *peer, inv core.Invocation) (core.Result, error) {
@@ -256,7 +267,7 @@ func (t *tool) await(ctx context.Context, p *peer, token json.RawMessage, member
 	answers := make(chan answer, 1)
 	asked, err := p.conn.Start("tools/call", p.with(token, members...), func(r json.RawMessage, err error) { answers <- answer{r, err} })
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, errUnsent)
 	}
 	limit := t.up.server.CallTimeout
 	silence := newClock(limit)

@@ -266,7 +266,7 @@ func (u *upstream) relist(ctx context.Context, p *peer) {
 	}
 	u.offered(within, p)
 	u.mu.Lock()
-	same := slices.EqualFunc(u.list, list, func(a, b *listed) bool { return string(a.raw) == string(b.raw) })
+	same := slices.EqualFunc(u.list, list, func(a, b *listed) bool { return string(a.raw) == string(b.raw) && a.change == b.change })
 	u.list = list
 	u.mu.Unlock()
 	if same {
@@ -358,10 +358,10 @@ func (u *upstream) acquire(ctx context.Context, patient bool) (*peer, error) {
 		u.mu.Lock()
 		p, status, why, moved, left := u.peer, u.status, u.why, u.moved, time.Until(u.after)
 		u.mu.Unlock()
-		if p != nil {
+		if p != nil && !p.over() {
 			return p, nil
 		}
-		if status != statusStarting {
+		if p == nil && status != statusStarting {
 			if nudged && status == statusFailed || left > 0 && !patient {
 				return nil, &downError{u.server.Name, why, left}
 			}
@@ -372,7 +372,7 @@ func (u *upstream) acquire(ctx context.Context, patient bool) (*peer, error) {
 				continue
 			}
 			u.nudge()
-		} else {
+		} else if status == statusStarting {
 			nudged = true
 		}
 		select {

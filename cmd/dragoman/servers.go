@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +27,7 @@ type servers struct {
 	env     configs.Env
 	run     configs.Run // of programs that give keys
 	environ []string
+	pins    string // the file that keeps what tools said at first; "": none does
 	log     *zap.Logger
 
 	mu   sync.Mutex // guards the fields below
@@ -33,6 +35,17 @@ type servers struct {
 	box  *bridge.Box   // also without any: clients bring their own; nil: nothing was read yet
 	past []*bridge.Box // of earlier configurations; sessions may still hold them
 	old  []string      // that were taken out of the configuration, and are still on the board
+}
+
+// pinFile is what keeps what tools of servers said at first, in the data folder.
+const pinFile = "mcp-tools.json"
+
+func (a *app) pinFile() string {
+	dir, err := a.dataDir()
+	if err != nil {
+		return "" // nothing is kept then
+	}
+	return filepath.Join(dir, pinFile)
 }
 
 // toolbox is that of a configuration's servers, and of those that clients bring.
@@ -48,7 +61,7 @@ func (s *servers) toolbox(c *configs.Config) *bridge.Box {
 		if s.box != nil {
 			s.past = append(s.past, s.box)
 		}
-		s.of, s.box = c.MCPServers, newServers(c, s.env, s.run, s.environ, s.told)
+		s.of, s.box = c.MCPServers, newServers(c, s.env, s.run, s.environ, s.pins, s.told)
 	}
 	return s.box
 }
@@ -103,7 +116,7 @@ func (s *servers) told(server, level, text string) {
 }
 
 // newServers translates the servers of a configuration.
-func newServers(c *configs.Config, env configs.Env, run configs.Run, environ []string, log func(server, level, text string)) *bridge.Box {
+func newServers(c *configs.Config, env configs.Env, run configs.Run, environ []string, pins string, log func(server, level, text string)) *bridge.Box {
 	var list []bridge.Server
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		m := c.MCPServers[name]
@@ -113,7 +126,7 @@ func newServers(c *configs.Config, env configs.Env, run configs.Run, environ []s
 			StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout,
 		})
 	}
-	return bridge.New(bridge.Options{Servers: list, Environ: environ, Version: version, Log: log})
+	return bridge.New(bridge.Options{Servers: list, Environ: environ, Version: version, PinFile: pins, Log: log})
 }
 
 // endpointOf looks the references up, so that a key may change between two starts.
@@ -201,7 +214,7 @@ and end it again. Of one that fails the end of what it printed is told.`,
 			defer stop()
 			ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("the servers were not all up within %v", tryFor))
 			defer cancel()
-			box := newServers(config, a.env, newKeyPrograms().run, os.Environ(), nil)
+			box := newServers(config, a.env, newKeyPrograms().run, os.Environ(), "", nil)
 			items, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
 			a.showServers(config, items, tools)
 			return err

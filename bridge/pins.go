@@ -1,0 +1,227 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"dragoman/core"
+)
+
+// pins is what the tools of servers said of themselves when they were first seen,
+// or last agreed to. A server that is trusted for what its tools say can change what
+// they say later; so a tool that has changed, or that a known server has not had
+// before, is asked about before it is used, and until then a model is told what it
+// said before.
+type pins struct {
+	path string // "": nothing is pinned
+
+	mu     sync.Mutex // guards the field below
+	pinned map[string]map[string]string
+}
+
+// pinnedFields are what of a tool is pinned: all that a model reads, or that says
+// what it may do.
+var pinnedFields = []string{"title", "description", "inputSchema", "outputSchema", "annotations"}
+
+// canonical is what a tool says of itself, with its members in one order.
+func canonical(item json.RawMessage) string {
+	var all, some map[string]any
+	if json.Unmarshal(item, &all) != nil {
+		return ""
+	}
+	some = map[string]any{}
+	for _, name := range pinnedFields {
+		if v, ok := all[name]; ok && v != nil {
+			some[name] = v
+		}
+	}
+	return string(raw(some)) // in the order of their names
+}
+
+// load reads the file once. A file that is not there pins nothing; one that cannot
+// be read is an error, for to go on without it would be to agree to everything.
+func (p *pins) loadLocked() error {
+	if p.pinned != nil {
+		return nil
+	}
+	b, err := os.ReadFile(p.path)
+	found := map[string]map[string]string{}
+	if err == nil {
+		err = json.Unmarshal(b, &found)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("what is known of the tools of MCP servers cannot be read: %v; mend or remove %s", err, p.path)
+	}
+	p.pinned = found
+	return nil
+}
+
+// look compares a server's tools with what is pinned, and pins them all at first
+// sight. The tools that have changed say so.
+func (p *pins) look(server string, list []*listed) error {
+	if p.path == "" {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.loadLocked(); err != nil {
+		return err
+	}
+	known := p.pinned[server]
+	if known == nil {
+		known = map[string]string{}
+		for _, l := range list {
+			known[l.spec.Name] = canonical(l.raw)
+		}
+		return p.keepLocked(server, known)
+	}
+	for _, l := range list {
+		was, ok := known[l.spec.Name]
+		is := canonical(l.raw)
+		switch {
+		case !ok:
+			l.change = "It is new.\n" + differences("{}", is)
+			l.spec.Title, l.spec.Description = "", "(a tool that is new; the user has not seen it yet)"
+		case was != is:
+			l.change = differences(was, is)
+			if old, err := parseTool(server, withName(was, l.spec.Name)); err == nil {
+				l.spec.Title, l.spec.Description, l.spec.Schema = old.spec.Title, old.spec.Description, old.spec.Schema
+			}
+			l.spec.ReadOnly, l.spec.Idempotent = false, false
+		}
+	}
+	return nil
+}
+
+func withName(tool, name string) json.RawMessage {
+	m := object(json.RawMessage(tool))
+	m["name"] = raw(name)
+	return raw(m)
+}
+
+// agree pins a tool as it is now.
+func (p *pins) agree(server string, l *listed) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.loadLocked(); err != nil {
+		return err
+	}
+	known := maps.Clone(p.pinned[server])
+	if known == nil {
+		known = map[string]string{}
+	}
+	known[l.spec.Name] = canonical(l.raw)
+	return p.keepLocked(server, known)
+}
+
+func (p *pins) agreed(server string, l *listed) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pinned[server][l.spec.Name] == canonical(l.raw)
+}
+
+// keepLocked writes the file anew. The lock is held: it is short, and rare.
+func (p *pins) keepLocked(server string, known map[string]string) error {
+	next := maps.Clone(p.pinned)
+	next[server] = known
+	b, err := json.MarshalIndent(next, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(p.path), ".mcp-pins-*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), p.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it has no use
+		return err
+	}
+	p.pinned = next
+	return nil
+}
+
+// maxDiff is how much of a field a difference shows, in bytes.
+const maxDiff = 1500
+
+// differences says in words what has changed.
+func differences(was, is string) string {
+	old, now := object(json.RawMessage(was)), object(json.RawMessage(is))
+	var s strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(merged(old, now))) {
+		if string(old[name]) == string(now[name]) {
+			continue
+		}
+		fmt.Fprintf(&s, "%s\n", name)
+		if old[name] != nil {
+			fmt.Fprintf(&s, "- %s\n", shownField(old[name]))
+		}
+		if now[name] != nil {
+			fmt.Fprintf(&s, "+ %s\n", shownField(now[name]))
+		}
+	}
+	return s.String()
+}
+
+func merged(a, b map[string]json.RawMessage) map[string]json.RawMessage {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// shownField shows every character, also those that nobody would see.
+func shownField(v json.RawMessage) string {
+	var text string
+	if json.Unmarshal(v, &text) != nil {
+		text = string(v)
+	}
+	shown := []rune{}
+	for _, r := range text {
+		if r != '\n' && seen(string(r)) == "" {
+			shown = append(shown, []rune(fmt.Sprintf("\\u%04x", r))...)
+			continue
+		}
+		shown = append(shown, r)
+	}
+	if text = string(shown); len(text) > maxDiff {
+		text = strings.ToValidUTF8(text[:maxDiff], "") + fmt.Sprintf(" … (%d bytes more)", len(text)-maxDiff)
+	}
+	return text
+}
+
+// changed asks about a tool that has changed, and reports whether it may be used.
+func (t *tool) changed(ctx context.Context) (bool, error) {
+	pins := &t.up.box.pins
+	if t.change == "" || pins.agreed(t.spec.Server, t.listed) {
+		return true, nil
+	}
+	r, err := t.up.host.Ask(ctx, core.Ask{
+		Kind: core.AskQuestion,
+		Text: fmt.Sprintf("The MCP server %s has changed what it says of its tool %s since you first used it. It may do something else now.\n%s\nUse it as it is now?",
+			t.spec.Server, plain(t.spec.Name), t.change),
+		Options: []core.Option{{ID: optionYes, Label: "Use it"}, {ID: optionNo, Label: "Do not"}},
+	})
+	if err != nil || r.Outcome != core.OutcomeAnswered || r.Option != optionYes {
+		return false, err
+	}
+	if err := pins.agree(t.spec.Server, t.listed); err != nil {
+		t.up.box.opts.Log(t.spec.Server, "error", err.Error())
+	}
+	poke(t.up.stale) // the list has its new words from now on
+	return true, nil
+}
