@@ -10,7 +10,9 @@
 // carries messages to a server and back, one a line, over a pipe to a child
 // (link.go), Streamable HTTP (http.go) or HTTP with SSE (http_sse.go). A peer is a
 // server that is spoken to over a link by a wire.Conn (peer.go). A process is a
-// child with one owner.
+// child with one owner. An offer is what a server has beside tools: prompts, which
+// become commands, and resources (offer.go). A pin is what a tool said of itself
+// when it was first seen (pins.go). A [Relay] hands one server on to clients.
 //
 // # Invariants
 //
@@ -24,6 +26,14 @@
 //     harm. A server that does not run says why: the end of its standard error.
 //   - A question of a server's reaches the user while one of its tools is called, and
 //     says whose it is. No answer is never taken for a yes.
+//   - A tool that is not what was pinned is used only after the user has agreed, and
+//     until then a model reads what it said before.
+//   - What a client brings along is started after the user has agreed, and ends when
+//     the client leaves. A name of the user's own configuration means that.
+//   - A relay passes messages as they were written, session to session. The exception
+//     is a program's one connection for all requests of 2026-07-28 of a principal,
+//     where ids and progress tokens are exchanged and put back. A client's key is
+//     never sent on.
 //   - Children get a safe part of our environment and what they are given. They end
 //     with the session, and soon after us when we are killed.
 //   - What a server prints beside the protocol ends no connection and is not answered.
@@ -55,6 +65,11 @@
 // on a pipe mostly ends by itself when its input does, but what it has started often
 // does not.
 //
-// What this does not cover: a process that leaves its session by setsid is not
+// A relay to a server that is an address is a proxy: its streams say what belongs
+// to what, and any taking apart loses that. To a program a relay has to guess where
+// a message belongs that names no request (a log message, a question): to the newest
+// request that is open, as the protocol's suites expect.
+//
+// What this does not cover: pins do not hold in a relay. A process that leaves its session by setsid is not
 // followed. Where there is no sh, only the pipe's end tells a child that we are gone.
 package bridge
