@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 
 	"dragoman/core"
 )
@@ -46,6 +47,10 @@ type wireToolCall struct {
 type wireContent struct{ text, thought string }
 
 func (c *wireContent) UnmarshalJSON(b []byte) error {
+	if s, ok := plainString(b); ok {
+		c.text = s
+		return nil
+	}
 	if b[0] != '[' {
 		return json.Unmarshal(b, &c.text)
 	}
@@ -71,13 +76,25 @@ func (c *wireContent) UnmarshalJSON(b []byte) error {
 type wireArgs string
 
 func (a *wireArgs) UnmarshalJSON(b []byte) error {
+	s, ok := plainString(b)
 	switch {
+	case ok:
+		*a = wireArgs(s)
 	case b[0] == '"':
 		return json.Unmarshal(b, (*string)(a))
 	case string(b) != "null":
 		*a = wireArgs(b)
 	}
 	return nil
+}
+
+// plainString reads a JSON string in which nothing stands for something else, as most
+// pieces are: a decoder for each of them would cost more than all the rest.
+func plainString(b []byte) (string, bool) {
+	if len(b) < 2 || b[0] != '"' || bytes.IndexByte(b, '\\') >= 0 || !utf8.Valid(b) {
+		return "", false
+	}
+	return string(b[1 : len(b)-1]), true
 }
 
 type wireUsage struct {

@@ -36,6 +36,7 @@ func aimock(t *testing.T, fixtures string) (url string) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 16<<20)
 	drained := make(chan struct{})
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
