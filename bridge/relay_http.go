@@ -175,20 +175,24 @@ func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []by
 	s.exchange(w, r, line, m, false)
 }
 
+// find is the session that a request names; nil: there is none, or its program has
+// ended: then a client begins anew.
 func (h *RelayHTTP) find(r *http.Request) *httpSession {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	s := h.sessions[r.Header.Get(sessionHeader)]
-	if s == nil || s.principal != h.principal(r) {
+	if s != nil {
+		s.used = time.Now()
+	}
+	h.mu.Unlock()
+	if s == nil || s.principal != h.principal(r) || s.hasEnded() {
 		return nil
 	}
-	s.used = time.Now()
 	return s
 }
 
 // enter makes a session.
 func (h *RelayHTTP) enter(r *http.Request) (*httpSession, error) {
-	s, err := h.start(r.Context(), h.principal(r))
+	s, err := h.start(r.Context(), h.principal(r), rand.Text())
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +205,6 @@ func (h *RelayHTTP) enter(r *http.Request) (*httpSession, error) {
 	}
 	full := len(h.sessions)-len(old) >= maxRelayed || h.closed
 	if !full {
-		s.id = rand.Text()
 		h.sessions[s.id] = s
 	}
 	h.mu.Unlock()
@@ -226,13 +229,13 @@ func (h *RelayHTTP) drop(s *httpSession) {
 	s.close()
 }
 
-func (h *RelayHTTP) start(ctx context.Context, p core.Principal) (*httpSession, error) {
+func (h *RelayHTTP) start(ctx context.Context, p core.Principal, id string) (*httpSession, error) {
 	l, _, err := h.relay.dial(ctx, h.dir)
 	if err != nil {
 		return nil, err
 	}
 	s := &httpSession{
-		relay: h.relay, principal: p, link: l, used: time.Now(), done: make(chan struct{}),
+		relay: h.relay, id: id, principal: p, link: l, used: time.Now(), done: make(chan struct{}),
 		open: map[string]*exchange{}, tokens: map[string]*exchange{},
 	}
 	go func() { // close waits for it
@@ -241,13 +244,12 @@ func (h *RelayHTTP) start(ctx context.Context, p core.Principal) (*httpSession, 
 		l.in.Close()
 		l.close()
 		s.lost()
-		if s.id == "" {
-			h.mu.Lock()
-			if h.modern[p] == s {
-				delete(h.modern, p)
-			}
-			h.mu.Unlock()
+		h.mu.Lock()
+		delete(h.sessions, s.id)
+		if h.modern[p] == s {
+			delete(h.modern, p)
 		}
+		h.mu.Unlock()
 	}()
 	return s, nil
 }

@@ -26,12 +26,16 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 	h.mu.Lock()
 	s, closed := h.modern[p], h.closed
 	h.mu.Unlock()
+	if s != nil && s.hasEnded() {
+		h.drop(s)
+		s = nil
+	}
 	if s == nil {
 		if closed {
 			http.Error(w, "shutting down", http.StatusServiceUnavailable)
 			return
 		}
-		started, err := h.start(r.Context(), p)
+		started, err := h.start(r.Context(), p, "")
 		if err != nil {
 			fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 			return

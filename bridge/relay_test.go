@@ -229,3 +229,27 @@ tools/call {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}
 		t.Error(err)
 	}
 }
+
+// A session whose program has ended is gone, so that clients begin anew.
+func TestRelayForgetsWhatHasEnded(t *testing.T) {
+	r := relayTo(t, Server{Name: "up", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+"tools/call exit")}, nil)
+	h := r.HTTP(t.TempDir(), func(*http.Request) core.Principal { return "p" })
+	defer h.Close()
+	post := func(session, body string) *httptest.ResponseRecorder {
+		req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(body))
+		req.Header.Set(sessionHeader, session)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, req.WithContext(within(t)))
+		return w
+	}
+	session := post("", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`).Header().Get(sessionHeader)
+	if w := post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}`); !strings.Contains(w.Body.String(), "exit code 4; it said: fatal: told to exit") {
+		t.Errorf("in the middle: %d %s", w.Code, w.Body)
+	}
+	if w := post(session, `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`); w.Code != http.StatusNotFound {
+		t.Errorf("after: %d %s", w.Code, w.Body)
+	}
+	if w := post("", `{"jsonrpc":"2.0","id":4,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`); w.Code != http.StatusOK || w.Header().Get(sessionHeader) == session {
+		t.Errorf("anew: %d %s", w.Code, w.Body)
+	}
+}
