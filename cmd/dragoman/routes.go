@@ -60,7 +60,7 @@ func (r routing) List(context.Context) []acp.Provider {
 	}
 	var list []acp.Provider
 	for _, name := range made.config.ProviderNames() {
-		is := acp.Provider{ID: name, Types: types, Required: made.choice.Provider == name}
+		is := acp.Provider{ID: name, Types: types, Required: r.required(made, name)}
 		settings, _ := made.config.Provider(name)
 		if !made.config.Disabled(name) && made.config.CheckKey(name, r.p.app.env, r.p.logins.key) == nil {
 			is.Type, is.BaseURL = typeOf(settings.Kind), settings.BaseURL.String()
@@ -68,6 +68,15 @@ func (r routing) List(context.Context) []acp.Provider {
 		list = append(list, is)
 	}
 	return list
+}
+
+// required reports whether a provider is that of the model in use, and not only
+// because the client has directed it.
+func (r routing) required(made *profile, name string) bool {
+	if made.choice.Provider != name || !made.config.Directed(name) {
+		return made.choice.Provider == name
+	}
+	return made.config.Without(name).ChooseModel(r.p.app.env, r.p.logins.key).Provider == name
 }
 
 // Set implements acp.Providers.
@@ -99,7 +108,7 @@ func (r routing) Disable(_ context.Context, id string) error {
 	if _, ok := made.config.Provider(id); !ok {
 		return nil
 	}
-	if made.choice.Provider == id {
+	if r.required(made, id) {
 		return fmt.Errorf("the model in use, %s, is one of its models; choose another one first", made.choice)
 	}
 	return r.set(id, route{})

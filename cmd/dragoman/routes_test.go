@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dragoman/adapters/acp"
+	"dragoman/configs"
 )
 
 func TestRoutes(t *testing.T) {
@@ -61,5 +62,24 @@ func TestRoutes(t *testing.T) {
 	}
 	if _, err := made.Model(t.Context(), "mistral/x"); err == nil || !strings.Contains(err.Error(), "out of use") {
 		t.Errorf("its model: %v", err)
+	}
+}
+
+// What a client has brought into use it can take out again, though it is the only one.
+func TestRouteThatIsTheOnlyOne(t *testing.T) {
+	p := profilesOf(t, nil)
+	r := routing{p}
+	if err := r.Set(t.Context(), "mistral", "openai", "http://localhost:1/v1", nil); err != nil {
+		t.Fatal(err)
+	}
+	made, err := p.load()
+	if err != nil || made.choice.Provider != "mistral" {
+		t.Fatalf("chosen: %v, %v", made.choice, err)
+	}
+	if err := r.Disable(t.Context(), "mistral"); err != nil {
+		t.Error(err)
+	}
+	if made, err = p.load(); err != nil || made.choice.Provider != configs.OfflineProvider {
+		t.Errorf("chosen afterwards: %v, %v", made.choice, err)
 	}
 }
