@@ -65,6 +65,12 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		return core.StopRequests, nil
 	case "ask", "choose", "run", "read", "servers", "open":
 		return core.StopEnd, invoke(ctx, t, verb, rest)
+	case "wonder": // beside any call
+		r, err := t.Ask(ctx, core.Ask{Text: "Shall I?", Options: []core.Option{{ID: "y", Label: "Yes"}}})
+		if err != nil {
+			return "", err
+		}
+		return core.StopEnd, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: string(r.Outcome) + " " + r.Option})
 	case "switch":
 		c := core.Call{ID: t.NewCall(), Server: "agent", Tool: "switch", Kind: "switch_mode", State: core.Proposed}
 		if err := t.Emit(ctx, core.CallChanged{Call: c}); err != nil {

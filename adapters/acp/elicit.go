@@ -32,7 +32,7 @@ func (f *feed) question(a core.Ask) (method string, params any, settle settler) 
 	case a.URL != "":
 		return f.page(a)
 	case a.Secret: // a form must not ask for one
-	case bool(f.sess.srv.who().caps.Elicitation.Form):
+	case f.view.Shows.Forms:
 		return "elicitation/create", Elicitation(f.view, a), f.sess.answerForm
 	case len(a.Options) > 0:
 		return "session/request_permission", Choice(f.view, a), f.sess.answerChoice
@@ -115,17 +115,32 @@ func optionOf(a core.Ask, id string) bool {
 // noAnswer is the option of a choice that answers nothing.
 const noAnswer = "no-answer"
 
+// asChoice reports whether a question is put as a choice.
+func (v *View) asChoice(a core.Ask) bool {
+	switch {
+	case a.Kind != core.AskQuestion:
+		return false
+	case a.URL != "":
+		return !v.Shows.Pages
+	}
+	return !v.Shows.Forms && !a.Secret && len(a.Options) > 0
+}
+
+// choiceCall is the call that a choice belongs to: one that the client has been told
+// of, else one that is made up for it, since no permission can be asked for without.
+func choiceCall(v *View, a core.Ask) acp.ToolCall {
+	if t := v.calls[a.Call]; t != nil {
+		return acp.ToolCall{ToolCallID: string(a.Call), Name: t.call.Tool, Title: a.Text, Kind: kind(t.call.Kind), Status: status(t.call.State)}
+	}
+	return acp.ToolCall{ToolCallID: string(a.ID), Title: a.Text, Kind: kind(core.KindOther), Status: acp.StatusPending}
+}
+
 // Choice is a question as a session/request_permission, for clients without forms.
 func Choice(v *View, a core.Ask) acp.PermissionRequest {
-	req := acp.PermissionRequest{
-		SessionID: string(v.Session),
-		ToolCall:  acp.ToolCall{ToolCallID: string(a.Call), Title: a.Text, Kind: kind(core.KindOther), Status: acp.StatusPending},
+	if a.URL != "" {
+		a = visit(a)
 	}
-	if t := v.calls[a.Call]; t != nil {
-		req.ToolCall.Name, req.ToolCall.Kind, req.ToolCall.Status = t.call.Tool, kind(t.call.Kind), status(t.call.State)
-	} else if a.Call == "" {
-		req.ToolCall.ToolCallID = string(a.ID)
-	}
+	req := acp.PermissionRequest{SessionID: string(v.Session), ToolCall: choiceCall(v, a)}
 	for _, o := range a.Options {
 		name := o.Label
 		if o.Description != "" {

@@ -21,8 +21,6 @@ var ignored = map[string]string{
 	"ThoughtStarted": "a thought's chunks carry its id",
 	"ThoughtEnded":   "a thought's chunks carry its id",
 	"CallArgs":       "the arguments come whole with the call",
-	"Asked":          "asked by session/request_permission",
-	"Answered":       "shows in the call",
 	"Flagged":        "version 1 has no marks",
 	"Bound":          "a back end's own",
 	"Expanded":       "the user goes on to see what was typed",

@@ -13,10 +13,10 @@ import (
 // client that can opens it after the user's consent; with others it is a choice like
 // that of a permission, which shows the address.
 func (f *feed) page(a core.Ask) (method string, params any, settle settler) {
-	if f.sess.srv.who().caps.Elicitation.URL {
+	if f.view.Shows.Pages {
 		return "elicitation/create", Page(f.view, a), f.sess.answerPage
 	}
-	return "session/request_permission", Choice(f.view, visit(a)), f.sess.answerChoice
+	return "session/request_permission", Choice(f.view, a), f.sess.answerChoice
 }
 
 // Page is the elicitation/create for a page to open.

@@ -105,29 +105,45 @@ func Permission(v *View, a core.Ask) acp.PermissionRequest {
 	return req
 }
 
-// asked appends the call of a sub-session that somebody is asked about; the
-// session's own calls have been told.
+// asked appends the call of a sub-session that somebody is asked about, or one that
+// is made up for a choice; the session's own calls have been told.
 func asked(dst []byte, v *View, a core.Ask) []byte {
 	v.asks[a.ID] = a
-	if a.About == nil {
+	if a.About != nil {
+		c := *a.About
+		return update(dst, v, acp.ToolCall{
+			SessionUpdate: acp.ToolCallNew, ToolCallID: string(a.Call), Name: c.Tool, Title: title(c), Kind: kind(c.Kind), Status: acp.StatusPending,
+			Locations: locations(c.Locations), RawInput: rawOf(c.Args),
+		})
+	}
+	if v.calls[a.Call] != nil || !v.asChoice(a) {
 		return dst
 	}
-	c := *a.About
-	return update(dst, v, acp.ToolCall{
-		SessionUpdate: acp.ToolCallNew, ToolCallID: string(a.Call), Name: c.Tool, Title: title(c), Kind: kind(c.Kind), Status: acp.StatusPending,
-		Locations: locations(c.Locations), RawInput: rawOf(c.Args),
-	})
+	v.choices[a.ID] = struct{}{}
+	if a.URL != "" {
+		a = visit(a)
+	}
+	u := choiceCall(v, a)
+	u.SessionUpdate = acp.ToolCallNew
+	return update(dst, v, u)
 }
 
 // answered appends how that was settled: the call itself goes on in its own
 // session.
 func answered(dst []byte, v *View, e core.Answered) []byte {
 	a := v.asks[e.Ask]
-	if delete(v.asks, e.Ask); a.About == nil {
-		return dst
-	}
+	_, choice := v.choices[e.Ask]
+	delete(v.asks, e.Ask)
+	delete(v.choices, e.Ask)
 	u := acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: string(a.Call), Status: acp.StatusFailed}
-	if e.Reply.Decision.Allows() {
+	switch {
+	case choice:
+		if u.ToolCallID = string(e.Ask); e.Reply.Outcome == core.OutcomeAnswered {
+			u.Status = acp.StatusCompleted
+		}
+	case a.About == nil:
+		return dst
+	case e.Reply.Decision.Allows():
 		u.Status = acp.StatusCompleted
 	}
 	return update(dst, v, u)

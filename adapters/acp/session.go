@@ -198,6 +198,7 @@ func (s *Server) view(sess *session, is peer, e entrance) *View {
 	v.Shows = Shows{
 		Notices: bool(is.caps.Session.Notices), Compaction: bool(is.caps.Session.Compaction), Terminals: s.terminals,
 		Output: bool(is.caps.Meta.TerminalOutput && !is.caps.Terminal), // else commands run in terminals of its own
+		Forms:  bool(is.caps.Elicitation.Form), Pages: bool(is.caps.Elicitation.URL),
 	}
 	return v
 }

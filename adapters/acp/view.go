@@ -23,6 +23,7 @@ type View struct {
 
 	replay  bool // of the record that is being encoded
 	calls   map[core.CallID]*told
+	choices map[core.AskID]struct{}  // those of asks that were told as a call of their own
 	asks    map[core.AskID]core.Ask  // asked and not settled, as far as the client has come
 	mine    map[core.TurnID]core.Pos // turns of this connection that have not ended, and where they began
 	refused refusal
@@ -33,6 +34,8 @@ type Shows struct {
 	Notices    bool
 	Compaction bool
 	Output     bool // what a command prints, as in a terminal
+	Forms      bool // questions as forms
+	Pages      bool // questions that are pages to open
 	// Terminals begins the ids of the terminals that are the client's own.
 	Terminals string
 }
@@ -53,7 +56,7 @@ type told struct {
 func NewView(id core.SessionID, prefix string, head core.Pos) *View {
 	return &View{
 		Session: id, Prefix: prefix, Head: head,
-		calls: map[core.CallID]*told{}, asks: map[core.AskID]core.Ask{}, mine: map[core.TurnID]core.Pos{},
+		calls: map[core.CallID]*told{}, asks: map[core.AskID]core.Ask{}, choices: map[core.AskID]struct{}{}, mine: map[core.TurnID]core.Pos{},
 	}
 }
 
