@@ -12,6 +12,7 @@ import (
 type chatAnswer struct {
 	*answer
 	refused bool
+	like    likeness
 }
 
 // event takes one event in. The error is what the service reported, or that
@@ -24,6 +25,10 @@ func (a *chatAnswer) event(name string, data []byte) error {
 		a.whole = true
 		return nil
 	}
+	if text, ok := a.like.text(data); ok && name == "" {
+		a.text(text)
+		return nil
+	}
 	var c wireChunk
 	if err := json.Unmarshal(data, &c); err != nil {
 		if !json.Valid(data) {
@@ -34,6 +39,7 @@ func (a *chatAnswer) event(name string, data []byte) error {
 	if reported(c.Error) || name == "error" {
 		return &reportedError{data: bytes.Clone(data)}
 	}
+	a.like.learn(data, &c)
 	if c.Usage != nil && c.Usage.counts() {
 		u := c.Usage.core()
 		a.usage = &u
