@@ -84,9 +84,13 @@ type form struct {
 // put asks the user. The text says who wants to know, since the rest is the
 // server's own words.
 func (f form) put(ctx context.Context, text string, freeform bool, options ...core.Option) (core.Reply, string, error) {
-	r, err := f.u.host.Ask(ctx, core.Ask{
-		Kind: core.AskQuestion, Text: "The MCP server " + f.u.server.Name + " asks: " + text, Options: options, Freeform: freeform,
-	})
+	return f.send(ctx, core.Ask{Text: text, Options: options, Freeform: freeform})
+}
+
+// send is put for any question.
+func (f form) send(ctx context.Context, a core.Ask) (core.Reply, string, error) {
+	a.Kind, a.Text = core.AskQuestion, "The MCP server "+f.u.server.Name+" asks: "+a.Text
+	r, err := f.u.host.Ask(ctx, a)
 	if err != nil {
 		return r, actionCancel, err
 	}
@@ -126,9 +130,11 @@ func (f form) visit(ctx context.Context, address string) (json.RawMessage, error
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || plain(address) != address {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "elicitation/create: the address is no http or https URL")
 	}
-	text := fmt.Sprintf("%s\nIt wants you to open this address, at %s:\n%s", f.message, u.Host, address)
-	r, action, err := f.put(ctx, text, false, core.Option{ID: optionYes, Label: "I have opened it"}, core.Option{ID: optionNo, Label: "Decline"})
-	if action == actionAccept && r.Option != optionYes {
+	r, action, err := f.send(ctx, core.Ask{
+		Text: fmt.Sprintf("%s\nIt wants you to open a page at %s.", f.message, u.Host), URL: address,
+		Options: []core.Option{{ID: optionYes, Label: "I have opened it"}, {ID: optionNo, Label: "Decline"}},
+	})
+	if action == actionAccept && r.Option == optionNo {
 		action = actionDecline
 	}
 	return acted(action), err

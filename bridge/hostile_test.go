@@ -121,6 +121,37 @@ func TestUnaskedQuestionIsRefused(t *testing.T) {
 	}
 }
 
+// A page is put to the user with its address, and only its opening or refusal comes
+// back.
+func TestPage(t *testing.T) {
+	var got core.Ask
+	var reply core.Reply
+	h := &host{ask: func(a core.Ask) core.Reply { got = a; return reply }}
+	u := scripted(t, h, greeting+oneTool("")).(*set).ups[0]
+	for _, c := range []struct {
+		reply core.Reply
+		want  string
+	}{
+		{core.Reply{Outcome: core.OutcomeAnswered}, "accept"},
+		{core.Reply{Outcome: core.OutcomeAnswered, Option: optionYes}, "accept"},
+		{core.Reply{Outcome: core.OutcomeAnswered, Option: optionNo}, "decline"},
+		{core.Reply{Outcome: core.OutcomeDeclined}, "decline"},
+		{core.Reply{Outcome: core.OutcomeExpired}, "cancel"},
+	} {
+		reply = c.reply
+		res, err := u.elicit(t.Context(), json.RawMessage(`{"mode":"url","message":"Log in.","url":"https://example.org/in?a=b","elicitationId":"1"}`))
+		if err != nil || string(res) != `{"action":"`+c.want+`"}` {
+			t.Errorf("%+v: %s, %v", c.reply, res, err)
+		}
+		if got.URL != "https://example.org/in?a=b" || !strings.Contains(got.Text, "Log in.\nIt wants you to open a page at example.org.") {
+			t.Errorf("asked: %+v", got)
+		}
+	}
+	if _, err := u.elicit(t.Context(), json.RawMessage(`{"mode":"url","message":"Log in.","url":"file:///etc/passwd"}`)); err == nil {
+		t.Error("a file is put to the user as a page")
+	}
+}
+
 // The early dialect: a number for a version, errors without an id, text for output.
 func TestEarlyDialect(t *testing.T) {
 	s := scripted(t, &host{}, `initialize"2025-11-25" {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"bad version"}}

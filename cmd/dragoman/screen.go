@@ -165,10 +165,15 @@ func (s *screen) question(a core.Ask) {
 	if a.Kind == core.AskApproval {
 		return
 	}
-	s.line(s.strong("? ") + printable(a.Text))
+	s.line(s.strong("? ") + printable(asked(a)))
 	for i, o := range a.Options {
 		s.line(fmt.Sprintf("  %d. %s", i+1, oneLine(strings.TrimSuffix(o.Label+": "+o.Description, ": "), 200)))
 	}
+}
+
+// asked is a question with the page that it wants to be opened.
+func asked(a core.Ask) string {
+	return strings.TrimSpace(a.Text + "\n" + a.URL)
 }
 
 // choices are the answers that are possible.

@@ -104,7 +104,7 @@ func (t *transcript) record(r core.Record) {
 		t.block(planText(e.Entries))
 	case core.Asked:
 		if e.Ask.Kind == core.AskQuestion {
-			t.block("**Question:** " + printable(e.Ask.Text))
+			t.block("**Question:** " + printable(asked(e.Ask)))
 		}
 	case core.Answered:
 		t.answered(e)
