@@ -19,7 +19,7 @@ type Ask struct {
 	Call     CallID    `json:"call,omitempty"` // of an approval: always
 	Text     string    `json:"text"`           // the question, in words; why an approval is asked for
 	Options  []Option  `json:"options,omitempty"`
-	URL      string    `json:"url,omitempty"` // of a question: a page that the user opens; the answer says only that they did, or would not
+	URL      string    `json:"url,omitempty"`      // of a question: a page that the user opens; the answer says only that they did, or would not
 	Freeform bool      `json:"freeform,omitempty"` // of a question: any text may be the answer
 	Deadline time.Time `json:"deadline"`
 	// Remember says in words what DecideSession would allow from then on;

@@ -120,7 +120,7 @@ func (r *Reader) fromStore() ([]Record, error) {
 		if !ok || err != nil {
 			r.stop()
 			r.pull, r.stop = nil, nil
-			if err != nil {
+			if err != nil && len(r.buf) == 0 { // else the next walk meets it, behind what there is
 				return nil, fmt.Errorf("read session %s behind %s: %w", r.s.meta.ID, r.pos, err)
 			}
 			break
@@ -134,6 +134,11 @@ func (r *Reader) fromStore() ([]Record, error) {
 		}
 		next, rest, ok, err := r.pos.Splice(rec)
 		if err != nil {
+			r.stop()
+			r.pull, r.stop = nil, nil
+			if len(r.buf) > 0 {
+				break
+			}
 			return nil, fmt.Errorf("read session %s: %w", r.s.meta.ID, err)
 		}
 		if r.pos = next; ok {
