@@ -192,7 +192,7 @@ func (a *app) examineModel(c *configs.Config, configErr error) section {
 		}
 		if address, err := choice.Settings.BaseURL.Resolve(a.env); err != nil {
 			s.add(wrong, "%v", err)
-		} else {
+		} else if address != "" {
 			s.add(plain, "reached at %s (not tried)", address)
 		}
 	}
