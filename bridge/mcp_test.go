@@ -371,6 +371,15 @@ func TestClientsBringServers(t *testing.T) {
 	if count(s) == 0 || count(again) == 0 || asked != 2 {
 		t.Errorf("another command line: asked %d times", asked)
 	}
+	elsewhere := &host{meta: core.Meta{Cwd: t.TempDir()}, servers: h.servers, ask: h.ask}
+	other, err := b.Open(t.Context(), elsewhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if count(other) == 0 || asked != 3 {
+		t.Errorf("in another folder, where the words may mean another program: asked %d times", asked)
+	}
 	h.servers = nil
 	if n := count(s); n > 0 {
 		t.Errorf("%d tools of a server whose client has left", n)

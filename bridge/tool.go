@@ -1,10 +1,13 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,6 +103,7 @@ func parseTool(server string, item json.RawMessage) (*listed, error) {
 	if json.Unmarshal(t.Schema, &schema) != nil || schema.Type != "object" {
 		t.Schema = json.RawMessage(`{"type":"object"}`)
 	}
+	t.Schema = seenSchema(t.Schema)
 	if len(t.Description) > maxDescription {
 		t.Description = strings.ToValidUTF8(t.Description[:maxDescription], "") + " …"
 	}
@@ -107,6 +111,47 @@ func parseTool(server string, item json.RawMessage) (*listed, error) {
 		Server: server, Name: t.Name, Title: plain(t.Title), Description: seen(t.Description), Schema: t.Schema,
 		Kind: core.KindOther, ReadOnly: t.Annotations.ReadOnly, Idempotent: t.Annotations.Idempotent || t.Annotations.ReadOnly,
 	}}, nil
+}
+
+// seenSchema is a schema whose texts are as seen makes them. One without hidden
+// characters stays as it came.
+func seenSchema(raw json.RawMessage) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return raw
+	}
+	changed := false
+	clean := func(s string) string {
+		out := seen(s)
+		changed = changed || out != s
+		return out
+	}
+	var walk func(any) any
+	walk = func(v any) any {
+		switch v := v.(type) {
+		case string:
+			return clean(v)
+		case []any:
+			for i := range v {
+				v[i] = walk(v[i])
+			}
+		case map[string]any:
+			for _, k := range slices.Collect(maps.Keys(v)) {
+				one := walk(v[k])
+				delete(v, k)
+				v[clean(k)] = one
+			}
+		}
+		return v
+	}
+	v = walk(v)
+	out, err := json.Marshal(v)
+	if err != nil || !changed {
+		return raw
+	}
+	return out
 }
 
 // seen is a text without the characters that nobody sees: what a person approves

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -180,20 +182,21 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 	if !u.server.Confirm {
 		return nil
 	}
-	what := e.URL
+	what := shown(e.URL)
 	text := "The client of this session wants to use the MCP server %s at %s. Connect to it?"
 	if !e.remote() {
-		what = strings.Join(append([]string{e.Command}, e.Args...), " ")
+		what = e.program()
 		text = "The client of this session wants to start the MCP server %s, which is the program: %s. Start it?"
 	}
-	key := fmt.Sprintf("%q %q %q %q", e.URL, e.Command, e.Args, e.Env)
+	// The folder counts: what ./server is depends on it.
+	key := fmt.Sprintf("%q %q %q %q %q", e.URL, e.Command, e.Args, e.Env, e.Dir)
 	u.box.mu.Lock()
 	agreed, known := u.box.confirmed[key]
 	u.box.mu.Unlock()
 	if !known {
 		u.move(statusStarting, "waits for your answer")
 		r, err := u.host.Ask(ctx, core.Ask{
-			Kind: core.AskQuestion, Text: fmt.Sprintf(text, u.server.Name, plain(what)),
+			Kind: core.AskQuestion, Text: fmt.Sprintf(text, shown(u.server.Name), what),
 			Options: []core.Option{{ID: "start", Label: "Start it"}, {ID: "no", Label: "Do not start it"}},
 		})
 		if err != nil {
@@ -211,6 +214,53 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 		return errRefused
 	}
 	return nil
+}
+
+// program says what would be started, so that it can be judged: each argument apart,
+// the folder, and the names of the variables, of those that load code also what they
+// are set to.
+func (e Endpoint) program() string {
+	words := []string{shown(e.Command)}
+	for _, a := range e.Args {
+		words = append(words, shown(a))
+	}
+	text := strings.Join(words, " ") + " in " + shown(e.Dir)
+	var set []string
+	for _, name := range slices.Sorted(maps.Keys(e.Env)) {
+		if loadsCode(name) {
+			set = append(set, shown(name)+"="+shown(e.Env[name]))
+		} else {
+			set = append(set, shown(name))
+		}
+	}
+	if len(set) > 0 {
+		text += " with " + strings.Join(set, ", ") + " in its environment"
+	}
+	return text
+}
+
+// loadsCode reports whether a variable can make a program run other code than its
+// own.
+func loadsCode(name string) bool {
+	name = strings.ToUpper(name)
+	for _, begin := range []string{"LD_", "DYLD_", "NODE_OPTIONS", "NODE_PATH", "PYTHON", "PERL5", "RUBY", "JAVA_TOOL", "_JAVA", "BASH_ENV", "ENV", "PATH", "GIT_", "NPM_CONFIG"} {
+		if strings.HasPrefix(name, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// shown is a word as it can be told from others: in quotes where it holds anything
+// but plain characters, with those spelled out that nobody sees.
+func shown(s string) string {
+	odd := func(r rune) bool {
+		return r <= ' ' || r == '"' || r == '\\' || r == '\'' || !strconv.IsGraphic(r) || seen(string(r)) == ""
+	}
+	if s != "" && !strings.ContainsFunc(s, odd) {
+		return s
+	}
+	return strconv.QuoteToASCII(s)
 }
 
 func (u *upstream) started(p *peer, list []*listed) {

@@ -110,12 +110,15 @@ func TestGatePerMinute(t *testing.T) {
 			cancel()
 		}
 		var all sync.WaitGroup
+		var mu sync.Mutex // guards order
 		var order []int
 		for i := range 4 {
 			all.Go(func() {
 				h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), func(d core.Delta) bool {
 					if d.Kind == core.DeltaText {
-						order = append(order, i) // one answer at a time: the window lets them through apart
+						mu.Lock()
+						order = append(order, i)
+						mu.Unlock()
 					}
 					return true
 				})
