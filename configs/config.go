@@ -98,6 +98,7 @@ type Rule struct {
 // MCP holds the settings of our own MCP server.
 type MCP struct {
 	AllowAuto          bool          `yaml:"allow_auto" default:"false" doc:"Whether an MCP client may ask for a turn whose tool calls are approved by themselves (approvals: auto)."`
+	Workspaces         []Value       `yaml:"workspaces" aka:"roots" doc:"Folders in which sessions of MCP clients may work; ~/ is your home, a relative path starts at this file's folder. Flags (--root) win. Left out: what the client names, else the folder that dragoman was started in."`
 	ElicitationTimeout time.Duration `yaml:"elicitation_timeout" default:"10m" min:"1s" doc:"How long a question put to the MCP client's user waits before the answer is no."`
 }
 

@@ -60,7 +60,7 @@ func TestExample(t *testing.T) {
 	// What the example shows as defaults are the defaults.
 	c, _ := read("example.yaml", []byte(switchedOn(ExampleYAML())))
 	d := Defaults()
-	if c.MCP != d.MCP || c.Limits != d.Limits || c.Log.Level != d.Log.Level || c.Policy.Default != d.Policy.Default || c.Policy.AskTimeout != d.Policy.AskTimeout {
+	if c.MCP.AllowAuto != d.MCP.AllowAuto || c.MCP.ElicitationTimeout != d.MCP.ElicitationTimeout || c.Limits != d.Limits || c.Log.Level != d.Log.Level || c.Policy.Default != d.Policy.Default || c.Policy.AskTimeout != d.Policy.AskTimeout {
 		t.Errorf("the example shows other defaults than hold")
 	}
 }

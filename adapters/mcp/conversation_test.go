@@ -230,7 +230,7 @@ func servePipe(t *testing.T, o mcp.Options) (peer, func()) { return serve(t, o) 
 
 // Each file holds one conversation: lines to the server (->), those that follow each other in one write, and everything
 // that it said (<-), once nothing moves any more. "== 50s" lets that time pass, and "== close" ends the input. DIR stands
-// for the workspace, STATE for the last requestState. A file's comment may hold "flags:" and then roots, home, auto, codex,
+// for the workspace, STATE for the last requestState. A file's comment may hold "flags:" and then roots, workspaces, home, auto, codex,
 // or broken (a configuration that is wrong). The files of an archive are connections to one store after each other.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -279,7 +279,13 @@ func converse(t *testing.T, serve func(*testing.T, mcp.Options) (peer, func()), 
 		broken = errors.New(`config.yaml:3:5: modle: unknown key; did you mean "model"?`)
 	}
 	g := newGateway(store, sessions, broken)
-	o := mcp.Options{Gateway: g, Cwd: dir, Home: "/home/ada", Settings: func() mcp.Settings { return mcp.Settings{AllowAuto: has("auto")} }}
+	o := mcp.Options{Gateway: g, Cwd: dir, Home: "/home/ada", Settings: func() mcp.Settings {
+		set := mcp.Settings{AllowAuto: has("auto")}
+		if has("workspaces") {
+			set.Workspaces = []string{filepath.Join(dir, "sub")}
+		}
+		return set
+	}}
 	o.CodexTools = has("codex")
 	o.Expand = func(_ context.Context, _ []string, name string, args map[string]string) (string, bool, error) {
 		if args["focus"] == "nothing" {

@@ -42,6 +42,9 @@ func (c *client) roots(ctx context.Context, req asking) ([]string, error) {
 	o := c.server.opts
 	list, whose := o.Roots, "--root"
 	if len(list) == 0 {
+		list, whose = o.Settings().Workspaces, "mcp.workspaces"
+	}
+	if len(list) == 0 {
 		var err error
 		if list, err = clientRoots(ctx, req); err != nil {
 			return nil, err

@@ -29,6 +29,9 @@ type Settings struct {
 	// ElicitationTimeout is how long a client's user has for an approval; then it is rejected. 0:
 	// DefaultElicitationTimeout.
 	ElicitationTimeout time.Duration
+	// Workspaces are the folders that sessions may work in where Options.Roots names none,
+	// absolute. None: what the client says.
+	Workspaces []string
 }
 
 // asking is how long a client's user has for an approval.

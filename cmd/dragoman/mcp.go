@@ -24,8 +24,8 @@ answers its approvals and reads its sessions. It ends when the client closes our
 input.
 
 --root names a folder in which sessions may work, and may be given several times. Without
-one the folders are the client's, where it tells them, else the one that this command was
-started in.
+one the folders are those of mcp.workspaces in the configuration, else the client's, where
+it tells them, else the one that this command was started in.
 
 --http serves many clients over Streamable HTTP instead, at /mcp of the address given, until
 it is stopped. They need a bearer token, which is made at the first start and kept in the
@@ -103,7 +103,15 @@ func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
 			if err != nil {
 				return mcp.Settings{} // the tools say what is wrong
 			}
-			return mcp.Settings{AllowAuto: made.config.MCP.AllowAuto, ElicitationTimeout: made.config.MCP.ElicitationTimeout}
+			s := mcp.Settings{AllowAuto: made.config.MCP.AllowAuto, ElicitationTimeout: made.config.MCP.ElicitationTimeout}
+			for _, w := range made.config.MCP.Workspaces {
+				path, err := w.ResolvePath(a.env)
+				if err != nil {
+					path = w.String() // it is no folder, and that is said when somebody prompts
+				}
+				s.Workspaces = append(s.Workspaces, path)
+			}
+			return s
 		},
 	})
 }
