@@ -156,7 +156,10 @@ func (p *player) say() error {
 // pieces says a text as it would stream: in pieces, with pauses, and perhaps not
 // to its end.
 func (p *player) pieces(text string, say func(string) error) error {
-	size := cmp.Or(p.f.ChunkSize, 20)
+	size := p.f.ChunkSize
+	if size <= 0 {
+		size = 20
+	}
 	for text != "" && !p.a.gone {
 		if err := p.pause(); err != nil {
 			return err
@@ -165,7 +168,7 @@ func (p *player) pieces(text string, say func(string) error) error {
 			return &core.ModelError{Kind: core.ErrTruncated, Model: p.a.model, Message: errNoEnd.Error()}
 		}
 		n := 0
-		for range size {
+		for i := 0; i < size && n < len(text); i++ {
 			_, width := utf8.DecodeRuneInString(text[n:])
 			n += width
 		}
