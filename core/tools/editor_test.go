@@ -337,7 +337,7 @@ func TestTerminalFails(t *testing.T) {
 		b.fails("read_file", m{"path": "f"}, "there is no f")
 		// It opened one after all, but the turn was stopped meanwhile.
 		s.log, s.open = nil, func(ctx context.Context) (core.EditorReply, error) {
-			time.Sleep(2 * time.Second)
+			<-time.After(2 * time.Second) // of the test's own clock
 			return core.TerminalOpened{ID: "late"}, nil
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
