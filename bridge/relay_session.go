@@ -1,0 +1,197 @@
+package bridge
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// httpSession is a client's session, or all requests of 2026-07-28 of a principal,
+// and the connection to the server that is theirs.
+type httpSession struct {
+	relay     *Relay
+	id        string // "": of no session
+	principal core.Principal
+	link      *link
+	done      chan struct{} // closed when the connection has ended
+	put       sync.Mutex    // held while something is written to the server
+
+	used time.Time // guarded by the RelayHTTP's mutex
+
+	mu     sync.Mutex // guards the fields below
+	last   int64      // the id of the newest request of 2026-07-28
+	open   map[string]*exchange
+	order  []*exchange // those that are open, oldest first
+	tokens map[string]*exchange
+	stream *exchange // what the client has open for messages that belong to nothing
+	// headers are the arguments of tools that are headers too, by tool.
+	headers map[string][]paramHeader
+	asked   bool     // whether the server has been asked for them
+	kept    [][]byte // for that
+	ended   bool
+}
+
+func (s *httpSession) send(line []byte) {
+	s.put.Lock()
+	defer s.put.Unlock()
+	_, _ = s.link.out.Write(append(line, '\n')) // the reading end notices
+}
+
+// close ends the session and waits for that.
+func (s *httpSession) close() {
+	s.link.in.Close()
+	s.link.out.Close()
+	<-s.done
+}
+
+// read routes what the server says until it ends.
+func (s *httpSession) read() {
+	frames := wire.Lines(s.link.in, maxMessage)
+	for {
+		line, err := frames.Next()
+		if err != nil {
+			if _, ok := err.(*wire.FrameError); ok { //nolint:errorlint // as it is returned
+				continue
+			}
+			return
+		}
+		if m, err := wire.Parse(line); err == nil {
+			s.route(line, m)
+		}
+	}
+}
+
+// route finds the stream that a message belongs to.
+func (s *httpSession) route(line []byte, m wire.Message) {
+	s.mu.Lock()
+	var to *exchange
+	answer := m.Kind() == wire.Response
+	switch {
+	case answer:
+		if to = s.open[string(m.ID)]; to != nil {
+			s.forgetLocked(to, string(m.ID))
+		}
+	case m.Method == "notifications/progress":
+		var n progress
+		if wire.Unmarshal(m.Params, &n) == nil {
+			to = s.tokens[string(n.Token)]
+		}
+	case strings.HasSuffix(m.Method, "/list_changed") || m.Method == "notifications/resources/updated" || strings.HasPrefix(m.Method, "notifications/subscriptions/"):
+		to = s.subscribedLocked(m)
+	default: // what else it says, it says because of what it is doing
+		to = s.stream
+		for _, x := range s.order {
+			if x.method != listenMethod {
+				to = x
+			}
+		}
+	}
+	if to == nil && !answer && s.id != "" && len(s.kept) < maxKept {
+		s.kept = append(s.kept, line)
+	}
+	s.mu.Unlock()
+	if to == nil {
+		return
+	}
+	if answer {
+		line = s.answered(to, line, m)
+	} else if to.token != nil && m.Method == "notifications/progress" {
+		line = renamed(line, m, "progressToken", to.token)
+	} else if to.method == listenMethod {
+		line = labelled(line, m, to.id)
+	}
+	select {
+	case to.lines <- line:
+	case <-to.gone:
+	}
+	if answer {
+		close(to.lines)
+	}
+}
+
+// subscribedLocked finds the stream of what changes in a server: that of the
+// subscription it names, else the one that is open for such things.
+func (s *httpSession) subscribedLocked(m wire.Message) *exchange {
+	if s.id != "" {
+		return s.stream
+	}
+	var n struct {
+		Meta struct {
+			ID json.RawMessage `json:"io.modelcontextprotocol/subscriptionId"`
+		} `json:"_meta"`
+	}
+	if json.Unmarshal(m.Params, &n) == nil && n.Meta.ID != nil {
+		if x := s.open[string(n.Meta.ID)]; x != nil {
+			return x
+		}
+	}
+	for _, x := range s.order {
+		if x.method == listenMethod {
+			return x
+		}
+	}
+	return nil
+}
+
+func (s *httpSession) forgetLocked(x *exchange, id string) {
+	delete(s.open, id)
+	for token, o := range s.tokens {
+		if o == x {
+			delete(s.tokens, token)
+		}
+	}
+	for i, o := range s.order {
+		if o == x {
+			s.order = append(s.order[:i:i], s.order[i+1:]...)
+			return
+		}
+	}
+}
+
+// answered is the answer as the client gets it.
+func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte {
+	switch x.method {
+	case "initialize":
+		s.link.settled(legacyVersion) // a program does not need to know
+	case "tools/list":
+		if found := paramHeaders(line); len(found) > 0 {
+			s.mu.Lock()
+			if s.headers == nil {
+				s.headers = map[string][]paramHeader{}
+			}
+			maps.Copy(s.headers, found)
+			s.mu.Unlock()
+		}
+		line = s.relay.filtered(line, m)
+	}
+	if s.id == "" && x.id != nil {
+		line = readdressed(line, x.id)
+	}
+	return line
+}
+
+// lost ends what is open when the server has ended.
+func (s *httpSession) lost() {
+	s.mu.Lock()
+	open, stream := s.open, s.stream
+	s.open, s.order, s.tokens, s.stream, s.ended = map[string]*exchange{}, nil, map[string]*exchange{}, nil, true
+	s.mu.Unlock()
+	why := "the MCP server " + s.relay.server.Name + ": " + s.link.why()
+	for _, x := range open {
+		select {
+		case x.lines <- wire.AppendAnswer(nil, x.id, nil, jrpc2.Errorf(jrpc2.InternalError, "%s", why)):
+		case <-x.gone:
+		}
+		close(x.lines)
+	}
+	if stream != nil {
+		close(stream.lines)
+	}
+}

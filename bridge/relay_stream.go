@@ -1,0 +1,173 @@
+package bridge
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+)
+
+// exchange is a request and the stream of what belongs to it.
+type exchange struct {
+	id     json.RawMessage // as the client wrote it; nil: no request
+	method string
+	token  json.RawMessage
+	lines  chan []byte   // what to write, in order; the answer ends it
+	gone   chan struct{} // closed when nobody writes any more
+}
+
+// exchange sends a request and writes what belongs to it. With hangUp the end of
+// the client's request takes it back.
+func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, hangUp bool) {
+	x := &exchange{id: m.ID, method: m.Method, lines: make(chan []byte), gone: make(chan struct{})}
+	defer close(x.gone)
+	token := tokenOf(m)
+	id, ok := s.begin(x, token)
+	if !ok {
+		text := "a request of this id is still open"
+		if s.hasEnded() {
+			text = "the MCP server " + s.relay.server.Name + " has ended: " + s.link.why()
+		}
+		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%s", text))
+		return
+	}
+	if s.id == "" {
+		line = readdressed(line, json.RawMessage(id))
+		if token != nil {
+			line = retokened(line, json.RawMessage(id))
+		}
+	}
+	s.send(line)
+	if !s.write(w, r, x) && s.forget(x, id) && hangUp {
+		s.send([]byte(`{"jsonrpc":"2.0","method":"` + cancelledMethod + `","params":{"requestId":` + id + `,"reason":"the client hung up"}}`))
+	}
+}
+
+// begin gives a request its place among those that are open, and the id under which
+// the server knows it: of a session its own; else one of ours, which is its progress
+// token as well. false: the id is taken, or the connection has ended.
+func (s *httpSession) begin(x *exchange, token json.RawMessage) (id string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id = string(x.id)
+	if s.id == "" {
+		s.last++
+		id = string(raw(s.last))
+		if token != nil {
+			x.token, token = token, json.RawMessage(id)
+		}
+	}
+	if s.ended || s.open[id] != nil {
+		return "", false
+	}
+	s.open[id] = x
+	s.order = append(s.order, x)
+	if token != nil {
+		s.tokens[string(token)] = x
+	}
+	return id, true
+}
+
+// forget takes a request out of those that are open, and reports whether it was.
+func (s *httpSession) forget(x *exchange, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := s.open[id] == x
+	if open {
+		s.forgetLocked(x, id)
+	}
+	return open
+}
+
+func (s *httpSession) hasEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+// write writes the lines of a stream, those of first before them: one alone as JSON,
+// else as events. false: the client left before the end.
+func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange, first ...[]byte) bool {
+	out := http.NewResponseController(w)
+	streams := x.id == nil || x.method == listenMethod
+	if streams {
+		begin(w)
+		for _, line := range first {
+			_, _ = w.Write(eventOf(line)) // a client that has left is noticed below
+		}
+		_ = out.Flush()
+	}
+	for {
+		select {
+		case line, ok := <-x.lines:
+			if !ok {
+				return true
+			}
+			if m, err := wire.Parse(line); !streams && err == nil && m.Kind() == wire.Response {
+				w.Header().Set("Content-Type", "application/json")
+				if s.id == "" {
+					w.WriteHeader(statusOf(m))
+				}
+				_, _ = w.Write(line)
+				continue
+			}
+			if !streams {
+				streams = true
+				begin(w)
+			}
+			if _, err := w.Write(eventOf(line)); err != nil {
+				return false
+			}
+			_ = out.Flush()
+		case <-r.Context().Done():
+			return false
+		}
+	}
+}
+
+func eventOf(line []byte) []byte {
+	return append(append([]byte("event: message\ndata: "), line...), "\n\n"...)
+}
+
+func begin(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+}
+
+// listen gives a client the stream of what belongs to no request.
+func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{lines: make(chan []byte), gone: make(chan struct{})}
+	defer close(x.gone)
+	s.mu.Lock()
+	if s.stream != nil || s.ended {
+		s.mu.Unlock()
+		http.Error(w, "such a stream is open already", http.StatusConflict)
+		return
+	}
+	s.stream = x
+	kept := s.kept
+	s.kept = nil
+	s.mu.Unlock()
+	s.write(w, r, x, kept...)
+	s.mu.Lock()
+	if s.stream == x {
+		s.stream = nil
+	}
+	s.mu.Unlock()
+}
+
+// tokenOf is the token under which a request wants to hear of progress.
+func tokenOf(m wire.Message) json.RawMessage {
+	var p struct {
+		Meta struct {
+			Token json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	}
+	if json.Unmarshal(m.Params, &p) != nil {
+		return nil
+	}
+	return present(p.Meta.Token)
+}
