@@ -105,6 +105,7 @@ type MCP struct {
 // Limits bound a turn, and what of the conversation a model is shown.
 type Limits struct {
 	MaxTurnRequests int `yaml:"max_turn_requests" default:"200" min:"1" max:"100000" doc:"How many times a turn may call the model before it is stopped."`
+	Tools           int `yaml:"tools" aka:"max_tools,tool_limit" default:"100" min:"0" max:"100000" doc:"How many tools a model is shown at once. Where there are more, it is shown dragoman's own and two with which it finds (tool_search) and calls (call_tool) those of MCP servers; 0: all are shown, however many."`
 	CompactAt       int `yaml:"compact_at" aka:"compaction,auto_compact" default:"75" min:"10" max:"100" doc:"How full the model's context window may get, in percent, before the conversation so far is replaced by a summary, for the model only; 100: never without /compact."`
 }
 

@@ -229,7 +229,7 @@ func (p *profiles) agentOf(r role, m *models, c *configs.Config) core.Agent {
 	}
 	o := loop.Options{
 		Model: model, System: systemOf(r, p.guides), Command: p.command, MaxRequests: steps, Offer: r.offers,
-		CompactAt: float64(c.Limits.CompactAt) / 100,
+		MaxTools: c.Limits.Tools, CompactAt: float64(c.Limits.CompactAt) / 100,
 	}
 	if c.Limits.CompactAt == 100 {
 		o.CompactAt = 2 // never

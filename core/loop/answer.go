@@ -15,7 +15,7 @@ import (
 // kept here.
 type answer struct {
 	t      *core.Turn
-	tools  index
+	tools  *index
 	isUsed func(core.CallID) bool
 
 	begun   bool // the model has said something since it was waited for
@@ -37,10 +37,11 @@ type heard struct {
 	offered bool
 	args    json.RawMessage
 	bad     error
+	found   string // by searchTool
 }
 
 // listen streams one answer into the log. What came before an error stays there.
-func (c *conversation) listen(ctx context.Context, t *core.Turn, model core.Model, req *core.Request, tools index) (*answer, error) {
+func (c *conversation) listen(ctx context.Context, t *core.Turn, model core.Model, req *core.Request, tools *index) (*answer, error) {
 	a := &answer{t: t, tools: tools, isUsed: func(id core.CallID) bool { return c.history.used[id] }}
 	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseWaiting}); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (a *answer) take(d core.Delta) ([]core.Event, error) {
 		return a.start(d), nil
 	case core.DeltaToolArgs:
 		h, err := a.call(d)
-		if err != nil {
+		if err != nil || h.isOwn(callTool) {
 			return nil, err
 		}
 		return []core.Event{core.CallArgs{Call: h.id, Text: d.Text}}, nil
@@ -103,8 +104,7 @@ func (a *answer) take(d core.Delta) ([]core.Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		h.args, h.bad = arguments(d)
-		return nil, nil
+		return a.whole(h, d), nil
 	case core.DeltaUsage:
 		a.usage = &d.Usage
 		return nil, nil
@@ -192,7 +192,23 @@ func (a *answer) start(d core.Delta) []core.Event {
 		h.id = a.t.NewCall()
 	}
 	a.calls = append(a.calls, h)
+	if h.isOwn(callTool) { // which tool it is stands in the arguments
+		return events
+	}
 	return append(events, core.CallChanged{Call: h.proposed(a.t.ID())})
+}
+
+// whole takes a call's arguments.
+func (a *answer) whole(h *heard, d core.Delta) []core.Event {
+	h.args, h.bad = arguments(d)
+	switch {
+	case h.isOwn(callTool):
+		h.throughCall(a.tools)
+		return []core.Event{core.CallChanged{Call: h.proposed(a.t.ID())}}
+	case h.isOwn(searchTool) && h.bad == nil:
+		h.found = a.tools.search(h.args)
+	}
+	return nil
 }
 
 // fresh reports whether a call's id can serve as its id in the session: it is

@@ -80,6 +80,8 @@ func (h *heard) run(ctx context.Context, t *core.Turn) error {
 		return h.refuse(ctx, t, fmt.Sprintf("the call did not run: %v; make it again with a JSON object that fits the tool's schema", h.bad))
 	case !h.offered: // also one that is there, for others
 		return h.refuse(ctx, t, fmt.Sprintf("there is no tool %q here", h.spec.Name))
+	case h.found != "":
+		return h.tell(ctx, t)
 	}
 	_, err := t.Invoke(ctx, core.Call{ID: h.id, Server: h.spec.Server, Tool: h.spec.Name, Args: h.args})
 	return err

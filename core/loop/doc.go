@@ -32,6 +32,10 @@
 //   - A tool that was not offered is not run, also if it is there for others.
 //   - A tool's name for the model is looked up to find the tool, never taken
 //     apart.
+//   - With more tools than a model is to be shown it searches for those of servers.
+//     What it calls then is, for the log, for policy and for people, the tool
+//     itself. A conversation that searches goes on to: the tools that a model is
+//     shown are the beginning of what services cache.
 //
 // # Locks and goroutines
 //
@@ -57,6 +61,11 @@
 // is offered some makes calls instead of the summary. What is undone in files is
 // told to the model where it happened, since a history that still shows the changes
 // would be believed.
+//
+// A call through call_tool is proposed when its arguments are whole, since only they
+// say which tool it is; and in the history it is a call of that tool by its name. A
+// model that calls it by name the next time is right, and one that goes on through
+// call_tool as well.
 //
 // How much a request fills is what the provider counted for the last one, and a
 // quarter of the bytes that came since: a result can be larger than the room that

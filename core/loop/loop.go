@@ -31,6 +31,10 @@ type Options struct {
 	// Offer says which tools the agent is offered; nil: all. It must say the same of
 	// the same tool whenever it is asked. What is not offered is not run either.
 	Offer func(core.Spec) bool
+	// MaxTools is how many tools a model is shown. Where there are more, it finds
+	// those of other servers with one tool and calls them through another; 0: it is
+	// shown all, however many.
+	MaxTools int
 }
 
 // Command is what a prompt that names a command comes to: a text for the model in
@@ -89,6 +93,9 @@ type conversation struct {
 	b       *Backend
 	history *history
 	gaveUp  core.TurnID // the turn in which a summary failed
+	// searches: there were too many tools once. It stays so, for what services cache
+	// begins with the tools.
+	searches bool
 }
 
 // Set does nothing: a turn brings its settings.
@@ -211,16 +218,30 @@ func (c *conversation) catchUp(ctx context.Context, t *core.Turn) error {
 }
 
 // request is what the model is asked, without the messages.
-func (c *conversation) request(t *core.Turn, info core.ModelInfo, specs []core.Spec) (*core.Request, index) {
+func (c *conversation) request(t *core.Turn, info core.ModelInfo, specs []core.Spec) (*core.Request, *index) {
 	req := &core.Request{Session: t.Meta().ID, System: c.b.o.System(t.Meta(), info.ID)}
 	if effort := t.Settings().Effort; slices.Contains(info.Efforts, effort) {
 		req.Effort = effort
 	}
-	var tools index
+	var tools *index
 	if info.Tools {
-		req.Tools, tools = offer(specs)
+		req.Tools, tools = c.offer(specs)
 	}
 	return req, tools
+}
+
+// offer lists the tools for the model, which may have to look for some of them.
+func (c *conversation) offer(specs []core.Spec) ([]core.ToolSpec, *index) {
+	list, tools := offer(specs)
+	most := c.b.o.MaxTools
+	foreign := func(s core.Spec) bool { return s.Server != core.Native }
+	if most > 0 && len(specs) > most && slices.ContainsFunc(specs, foreign) {
+		c.searches = true
+	}
+	if c.searches {
+		list = tools.behindSearch(list)
+	}
+	return list, tools
 }
 
 // messages are the history as the model can take it.

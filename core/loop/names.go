@@ -38,11 +38,14 @@ func legalRune(r rune) rune {
 }
 
 // index finds the tool that a model means.
-type index map[string]core.Spec
+type index struct {
+	byName map[string]core.Spec
+	hidden []core.ToolSpec // that the model is shown only when it looks for them
+}
 
 // offer lists tools for a model, in their order, and indexes them.
-func offer(specs []core.Spec) ([]core.ToolSpec, index) {
-	byName := make(index, len(specs))
+func offer(specs []core.Spec) ([]core.ToolSpec, *index) {
+	byName := make(map[string]core.Spec, len(specs))
 	list := make([]core.ToolSpec, 0, len(specs))
 	for _, s := range specs {
 		name := toolName(s.Server, s.Name)
@@ -60,14 +63,16 @@ func offer(specs []core.Spec) ([]core.ToolSpec, index) {
 		}
 		list = append(list, core.ToolSpec{Name: name, Description: s.Description, Schema: schema})
 	}
-	return list, byName
+	return list, &index{byName: byName}
 }
 
 // find is the tool of that name. Of a name that was not offered it makes a tool
 // that does not exist, for people to see.
-func (x index) find(name string) (s core.Spec, ok bool) {
-	if s, ok := x[name]; ok {
-		return s, true
+func (x *index) find(name string) (s core.Spec, ok bool) {
+	if x != nil {
+		if s, ok := x.byName[name]; ok {
+			return s, true
+		}
 	}
 	const most = 200
 	if len(name) > most {
