@@ -17,7 +17,7 @@
 // page.go (what is put to the user), services.go (the editor's files and terminals),
 // servers.go, commands.go, view.go, encode.go, encode_call.go and content.go
 // (session/update), errors.go; and thread.go, thread_feed.go, thread_entries.go,
-// thread_files.go and thread_editor.go, the thread protocol of June 2025 on the
+// thread_files.go, thread_disk.go and thread_editor.go, the thread protocol of June 2025 on the
 // same stream.
 //
 // # Why

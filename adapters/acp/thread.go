@@ -32,6 +32,7 @@ type thread struct {
 	att     *core.Attachment
 	prompts *pump.Prompts
 	feed    *threadFeed
+	disk    disk
 
 	mu       sync.Mutex // guards the field below
 	streamed string     // what came by streamMessageChunk, for the next message
@@ -115,6 +116,7 @@ func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
 	}
 	s.mu.Unlock()
 	if left {
+		t.disk.close()
 		t.att.Close()
 		return t
 	}
@@ -125,6 +127,7 @@ func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
 func (t *thread) leave() {
 	t.srv.pump.Remove(t.feed)
 	t.prompts.Stop(core.ErrClientGone)
+	t.disk.close()
 	t.att.Close()
 }
 

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -17,7 +15,6 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
-	"dragoman/core"
 )
 
 const (
@@ -27,101 +24,15 @@ const (
 	maxMatches = 10000
 )
 
-// place is a file of a thread's workspace that policy lets be read: a name within
-// an open root. Whoever has one closes it.
-type place struct {
-	root *os.Root
-	name string // within root, with slashes
-}
-
-// place finds what a path means. It must lie within a folder of the thread, links
-// resolved, and policy must allow to read it without asking, for nobody can be
-// asked here.
-func (t *thread) place(ctx context.Context, name string) (place, error) {
-	meta := t.att.Session().Meta()
-	if name == "" || strings.ContainsRune(name, 0) {
-		return place{}, jrpc2.Errorf(jrpc2.InvalidParams, "path: expected the path of a file")
-	}
-	abs := filepath.FromSlash(name)
-	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(meta.Cwd, abs)
-	}
-	abs = resolved(filepath.Clean(abs))
-	for _, dir := range meta.Roots {
-		real := resolved(dir)
-		rel, err := filepath.Rel(real, abs)
-		if err != nil || !filepath.IsLocal(rel) {
-			continue
-		}
-		if err := t.readable(ctx, abs); err != nil {
-			return place{}, err
-		}
-		root, err := os.OpenRoot(real)
-		if err != nil {
-			return place{}, fmt.Errorf("open the folder %s: %w", dir, err)
-		}
-		return place{root, filepath.ToSlash(rel)}, nil
-	}
-	return place{}, jrpc2.Errorf(jrpc2.InvalidParams, "path: %.200q is outside of the thread's folder", name)
-}
-
-// resolved follows links as far as a path exists.
-func resolved(abs string) string {
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		return real
-	}
-	if dir := filepath.Dir(abs); dir != abs {
-		return filepath.Join(resolved(dir), filepath.Base(abs))
-	}
-	return abs
-}
-
-// readable asks policy.
-func (t *thread) readable(ctx context.Context, abs string) error {
-	meta := t.att.Session().Meta()
-	prof, err := t.srv.opts.Gateway.Profile(ctx, meta.Roots)
-	if err != nil {
-		return err
-	}
-	if prof.Policy == nil {
-		return errors.New("no policy is configured")
-	}
-	v := prof.Policy.Decide(core.Check{
-		Call:   core.Call{Server: core.Native, Tool: "read_file", Kind: core.KindRead, Args: argsOf(abs)},
-		Spec:   core.Spec{Server: core.Native, Name: "read_file", Kind: core.KindRead, ReadOnly: true},
-		Access: []core.Access{{Op: core.OpRead, Path: abs}}, Meta: meta, Settings: t.att.State().Settings,
-	})
-	switch v.Effect {
-	case core.Allow:
-		return nil
-	case core.Deny, core.MustAsk:
-	}
-	return jrpc2.Errorf(jrpc2.InvalidParams, "path: %.200s may not be read: %s", abs, v.Why)
-}
-
-func argsOf(abs string) []byte { return append(wire.AppendString([]byte(`{"path":`), abs), '}') }
-
-// open opens the file, which must be a regular one.
-func (p place) open() (*os.File, fs.FileInfo, error) {
-	info, err := p.root.Stat(p.name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New("it is not a regular file")
-	}
-	f, err := p.root.Open(p.name)
-	if err != nil {
-		return nil, nil, err
-	}
-	return f, info, nil
-}
-
 // version tells one state of a file from another: when it was changed last, in
 // microseconds, which every number of JavaScript can hold.
 func version(info fs.FileInfo) uint64 { return uint64(max(info.ModTime().UnixMicro(), 1)) }
 
 func fileError(name string, err error) error {
+	var coded *jrpc2.Error
+	if errors.As(err, &coded) {
+		return coded
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return jrpc2.Errorf(acp.CodeNotFound, "there is no file %.200q", name)
 	}
@@ -136,9 +47,9 @@ func fileError(name string, err error) error {
 func (t *thread) read(ctx context.Context, name string, offset int64, limit *int64) ([]byte, uint64, error) {
 	p, err := t.place(ctx, name)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, fileError(name, err)
 	}
-	defer p.root.Close()
+	defer p.close()
 	f, info, err := p.open()
 	if err != nil {
 		return nil, 0, fileError(name, err)
@@ -220,17 +131,22 @@ func (s *Server) readBinaryFile(ctx context.Context, t *thread, call *wire.Call,
 // stat answers what a path is.
 func (s *Server) stat(ctx context.Context, t *thread, call *wire.Call, p acp.ThreadFile) error {
 	at, err := t.place(ctx, p.Path)
-	if err != nil {
-		return err
+	if errors.Is(err, fs.ErrNotExist) { // a folder on the way
+		call.Reply(acp.ThreadStat{}, nil)
+		return nil
 	}
-	defer at.root.Close()
-	info, err := at.root.Stat(at.name)
+	if err != nil {
+		return fileError(p.Path, err)
+	}
+	defer at.close()
+	info, err := at.stat()
 	call.Reply(acp.ThreadStat{Exists: err == nil, IsDirectory: err == nil && info.IsDir()}, nil)
 	return nil
 }
 
 // globSearch lists the files whose path within the thread's folder fits a pattern:
-// * and ? within a name, ** for any number of folders.
+// * and ? within a name, ** for any number of folders. What may not be read is not
+// listed either.
 func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p acp.GlobSearch) error {
 	cwd := t.att.Session().Meta().Cwd
 	pattern := strings.TrimPrefix(filepath.ToSlash(p.Pattern), filepath.ToSlash(cwd)+"/")
@@ -242,11 +158,20 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 	}
 	at, err := t.place(ctx, cwd)
 	if err != nil {
+		return fileError(cwd, err)
+	}
+	defer at.close()
+	dir, err := at.folder()
+	if err != nil {
+		return fileError(cwd, err)
+	}
+	defer dir.Close()
+	may, err := t.reader(ctx)
+	if err != nil {
 		return err
 	}
-	defer at.root.Close()
 	res := acp.GlobSearchResponse{Matches: []string{}}
-	err = fs.WalkDir(at.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -254,9 +179,9 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 			return fs.SkipDir
 		case err != nil:
 			return nil
-		case d.IsDir() && d.Name() == ".git":
+		case d.IsDir() && (d.Name() == ".git" || may(filepath.Join(at.path, filepath.FromSlash(name))) != nil):
 			return fs.SkipDir
-		case d.IsDir() || !fits(want, strings.Split(name, "/")):
+		case d.IsDir() || !fits(want, strings.Split(name, "/")) || may(filepath.Join(at.path, filepath.FromSlash(name))) != nil:
 			return nil
 		case len(res.Matches) == maxMatches:
 			return fs.SkipAll

@@ -43,7 +43,7 @@ func serveIn(t *testing.T, dir string) (peer *wiretest.Peer, stop func()) {
 func TestThreadFiles(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{
-		"a.txt": "one\ntwo\nthree", "sub/deep/b.txt": "b\n", "sub/c.go": "c", "x.key": "secret", ".git/config.txt": "", "bin": "\xff\x00\x01",
+		"a.txt": "one\ntwo\nthree", "sub/deep/b.txt": "b\n", "sub/c.go": "c", "x.key": "secret", "sub/y.key": "", "keys.key/in.txt": "", ".git/config.txt": "", "bin": "\xff\x00\x01",
 	} {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
 			t.Fatal(err)
@@ -94,10 +94,14 @@ func TestThreadFiles(t *testing.T) {
 		{"stat", `"path":"sub"`, `{"exists":true,"isDirectory":true}`},
 		{"stat", `"path":"a.txt"`, `{"exists":true,"isDirectory":false}`},
 		{"stat", `"path":"none/at/all"`, `{"exists":false,"isDirectory":false}`},
+		{"stat", `"path":"a.txt/below"`, `{"exists":false,"isDirectory":false}`},
+		{"stat", `"path":"x.key"`, `may not be read`},
 		{"stat", `"path":"/etc/passwd"`, `outside of the thread's folder`},
 		{"globSearch", `"pattern":"**/*.txt"`, `"matches":[` + path("a.txt") + `,` + path("sub/deep/b.txt") + `]`},
 		{"globSearch", `"pattern":"sub/*"`, `"matches":[` + path("sub/c.go") + `]`},
 		{"globSearch", `"pattern":"sub/**"`, `"matches":[` + path("sub/c.go") + `,` + path("sub/deep/b.txt") + `]`},
+		{"globSearch", `"pattern":"**/*.key"`, `"matches":[]`},
+		{"globSearch", `"pattern":"keys.key/*"`, `"matches":[]`},
 		{"globSearch", `"pattern":"../*"`, `-32602`},
 		{"globSearch", `"pattern":"[a"`, `-32602`},
 	} {
