@@ -5,7 +5,7 @@ PKG     ?= ./...
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BINARY   = bin/dragoman$(shell $(GO) env GOEXE)
 # The version comes from here, so a tree without git, or one that git distrusts, builds as well.
-BUILD    = $(GO) build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)'
+BUILD    = $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 TOOL     = $(GO) tool -modfile=.ci/tools.mod
 # The race detector needs cgo and a C compiler that works; only trying tells.
 RACE     = $(shell $(GO) build -race runtime/cgo >/dev/null 2>&1 && echo -race)
