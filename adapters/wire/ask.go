@@ -64,6 +64,9 @@ func (c *Conn) nextLocked() int64 {
 	}
 }
 
+// ID is the id under which the peer knows the request.
+func (a *Asked) ID() int64 { return a.id }
+
 func (a *Asked) forget() bool {
 	a.conn.mu.Lock()
 	defer a.conn.mu.Unlock()

@@ -56,20 +56,37 @@ func (c *Call) IsNotification() bool { return c.ID == nil }
 // An error that wraps a *jrpc2.Error is sent as that, with its data. Others have the code that jrpc2.ErrorCode finds, or
 // jrpc2.InternalError, and their own text.
 func (c *Call) Reply(result any, err error) {
-	if c.ID == nil {
-		return
-	}
-	c.mu.Lock()
-	again := c.replied
-	c.replied = true
-	c.mu.Unlock()
-	if again {
+	if c.ID == nil || c.answered() {
 		return
 	}
 	c.conn.leave(c) // the id is free again before the peer can see the answer
 	c.conn.put(c.in, c.ID, result, err)
 	c.conn.left()
 	c.end(nil)
+}
+
+// Drop ends the call without an answer, as protocols want it of one that the peer has taken back. It counts as its Reply.
+func (c *Call) Drop() {
+	if c.ID == nil || c.answered() {
+		return
+	}
+	c.conn.leave(c)
+	if c.in != nil {
+		if whole := c.in.end(nil); whole != nil {
+			c.conn.out.put(whole, true) //nolint:errcheck // a connection that ended has nobody to tell
+		}
+	}
+	c.conn.left()
+	c.end(nil)
+}
+
+// answered notes an answer, and reports whether there was one before.
+func (c *Call) answered() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	again := c.replied
+	c.replied = true
+	return again
 }
 
 // end ends the call's context.

@@ -256,6 +256,47 @@ func TestCancelRequest(t *testing.T) {
 	})
 }
 
+// What the peer has taken back may stay without an answer, alone and in a batch; its id is free then.
+func TestDrop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, p, stop := serve(t, wire.Options{}, func(_ *wire.Conn, c *wire.Call) {
+			if c.Method == "drop" {
+				ctx := c.Context()
+				c.Drop()
+				if ctx.Err() == nil {
+					t.Error("the context goes on")
+				}
+			}
+			c.Reply("late", nil)
+		})
+		play(t, p, `-> {"jsonrpc":"2.0","id":1,"method":"drop"}
+-> {"jsonrpc":"2.0","id":1,"method":"echo"}
+<- {"jsonrpc":"2.0","id":1,"result":"late"}
+-> [{"jsonrpc":"2.0","id":1,"method":"drop"},{"jsonrpc":"2.0","id":2,"method":"echo"}]
+<- [{"jsonrpc":"2.0","id":2,"result":"late"}]
+-> [{"jsonrpc":"2.0","id":1,"method":"echo"},{"jsonrpc":"2.0","id":2,"method":"drop"}]
+<- [{"jsonrpc":"2.0","id":1,"result":"late"}]
+-> [{"jsonrpc":"2.0","id":1,"method":"drop"}]
+`)
+		stop()
+	})
+}
+
+func TestMembers(t *testing.T) {
+	for object, want := range map[string]string{
+		` {"a" : 1, "\u0062":[{"x":"}"}],"a":"\"" } `: `a=1 b=[{"x":"}"}] a="\"" `,
+		`{}`: "", `[1]`: "", `"{"`: "", ``: "",
+	} {
+		got := ""
+		for name, value := range wire.Members([]byte(object)) {
+			got += string(name) + "=" + string(value) + " "
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", object, got, want)
+		}
+	}
+}
+
 func TestContextEndsWithTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, p, stop := serve(t, wire.Options{}, func(_ *wire.Conn, call *wire.Call) {

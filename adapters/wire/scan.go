@@ -31,6 +31,22 @@ func members(b []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// Members yields the members of an object that is known to be JSON, in their order: each name as it is meant, and its
+// value as it is written. What is no object has none, and what is nested too deeply ends it.
+func Members(object []byte) iter.Seq2[[]byte, json.RawMessage] {
+	return func(yield func(name []byte, value json.RawMessage) bool) {
+		object = bytes.Trim(object, space)
+		if len(object) == 0 || object[0] != '{' {
+			return
+		}
+		for key, val := range members(object) {
+			if val == nil || !yield(unescaped(key), val) {
+				return
+			}
+		}
+	}
+}
+
 // elements yields the elements of the array b; one that is nested too deeply as nil, as the last.
 func elements(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {

@@ -309,7 +309,7 @@ func addAnswer(list []core.Message, e *entry, uses []*use) []core.Message {
 		if args == nil {
 			args = json.RawMessage("{}")
 		}
-		m.Calls = append(m.Calls, core.ToolUse{ID: u.id, Name: toolName(u.server, u.tool), Args: args})
+		m.Calls = append(m.Calls, core.ToolUse{ID: u.id, Name: core.ToolName(u.server, u.tool), Args: args})
 	}
 	n := len(list)
 	if n == 0 || list[n-1].Role != core.RoleAssistant {

@@ -359,11 +359,11 @@ func TestCallsThatAreWrong(t *testing.T) {
 			t.Errorf("%s", strings.Join(got, "\n"))
 		}
 		again := "; make it again with a JSON object that fits the tool's schema"
-		wantMessages(t, script, `user: "hi"`, `assistant: x1=look({}) x2=look({}) x3=look({}) x4=`+toolName(core.Native, "no such/tool")+`({}) x5=broken({}) x6=look({})`,
+		wantMessages(t, script, `user: "hi"`, `assistant: x1=look({}) x2=look({}) x3=look({}) x4=`+core.ToolName(core.Native, "no such/tool")+`({}) x5=broken({}) x6=look({})`,
 			`tool: x1=look failed "the call did not run: unexpected end of JSON`+again+`"`,
 			`tool: x2=look failed "the call did not run: the arguments stopped in the middle`+again+`"`,
 			`tool: x3=look failed "the call did not run: the arguments are not a JSON object`+again+`"`,
-			`tool: x4=`+toolName(core.Native, "no such/tool")+` failed "there is no tool \"no such/tool\" here"`,
+			`tool: x4=`+core.ToolName(core.Native, "no such/tool")+` failed "there is no tool \"no such/tool\" here"`,
 			`tool: x5=broken failed "path is missing"`,
 			`tool: x6=look "look got {}"`)
 	})

@@ -38,7 +38,7 @@ func orWords(s, instead string) string {
 
 // message is the result as the model sees it.
 func (u *use) message() core.ToolReturn {
-	r := core.ToolReturn{ID: u.id, Name: toolName(u.server, u.tool), Blocks: u.result, Failed: u.failed}
+	r := core.ToolReturn{ID: u.id, Name: core.ToolName(u.server, u.tool), Blocks: u.result, Failed: u.failed}
 	switch {
 	case !u.ended:
 		r.Blocks, r.Failed = []core.Block{core.Text{Text: "(There is no result yet.)"}}, true
