@@ -84,7 +84,7 @@ func newProfiles(a *app, l *logs) *profiles {
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
 		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: os.Environ(), pins: a.pinFile(), log: l.logger},
 	}
-	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents}), p.guides}
+	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids}), p.guides}
 	return p
 }
 
@@ -160,6 +160,16 @@ func (p *profiles) subagents(m core.Meta) []tools.Subagent {
 		}
 	}
 	return list
+}
+
+// forbids is what reports, in a session, whether a rule forbids to read a file or a
+// folder.
+func (p *profiles) forbids(m core.Meta) (func(real string) bool, error) {
+	made, err := p.in(context.Background(), m.Roots)
+	if err != nil {
+		return nil, err
+	}
+	return func(real string) bool { return made.rights.forbids(m, real) }, nil
 }
 
 // offers reports whether a model is among those that can be chosen.

@@ -17,8 +17,8 @@ import (
 // rights is the configuration's policy, narrowed for each agent. It never allows
 // what the policy does not.
 type rights struct {
-	rules  core.Policy // the configuration's
-	strict core.Policy // the same without what allows anything
+	rules  *policy.Policy // the configuration's
+	strict *policy.Policy // the same without what allows anything
 	roles  []role
 }
 
@@ -47,6 +47,15 @@ func (p rights) Decide(c core.Check) core.Verdict {
 		return rules.Decide(c)
 	}
 	return lookOnly(rules, c)
+}
+
+// forbids reports whether a rule forbids to read what is at a real path.
+func (p rights) forbids(m core.Meta, real string) bool {
+	return p.rules.Forbids(core.Check{
+		Call:   core.Call{Server: core.Native, Tool: "read_file", Kind: core.KindRead},
+		Spec:   core.Spec{Server: core.Native, Name: "read_file", Kind: core.KindRead, ReadOnly: true},
+		Access: []core.Access{{Op: core.OpRead, Path: real}}, Meta: m,
+	})
 }
 
 // lookOnly holds a call to looking. What only looks may be asked for, where the

@@ -184,6 +184,20 @@ func TestPlanMayAskToLook(t *testing.T) {
 	}
 }
 
+// What the rules forbid to read is not listed or searched either.
+func TestForbiddenIsLeftOutOfListings(t *testing.T) {
+	r, _ := agentsRoom(t)
+	forbids, err := r.profiles.forbids(core.Meta{Cwd: r.dir, Roots: []string{r.dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{".env": true, "a/.ENV": true, "a/b.go": false, "a/.env.go": false} {
+		if got := forbids(filepath.Join(r.dir, filepath.FromSlash(name))); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // The keys that were given are nobody's to read or change.
 func TestKeysAreOutOfReach(t *testing.T) {
 	r, made := agentsRoom(t)

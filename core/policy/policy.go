@@ -56,10 +56,8 @@ func New(o Options) (*Policy, error) {
 // set only where it says that a person must be asked.
 func (p *Policy) Decide(c core.Check) core.Verdict {
 	f := look(c)
-	for _, r := range p.deny {
-		if r.touches(f) {
-			return core.Verdict{Effect: core.Deny, Why: "denied by " + r.name()}
-		}
+	if r, ok := p.denies(f); ok {
+		return core.Verdict{Effect: core.Deny, Why: "denied by " + r.name()}
 	}
 	approvals := c.Origin.Approvals
 	if approvals == core.ApprovalsReadOnly && f.changes() {
@@ -71,6 +69,26 @@ func (p *Policy) Decide(c core.Check) core.Verdict {
 	}
 	v, hard := p.grant(f, s)
 	return narrow(approvals, v, hard)
+}
+
+// Forbids reports whether a deny rule applies to a call, whatever else holds for
+// it. It is quick enough to be asked about every file of a folder.
+func (p *Policy) Forbids(c core.Check) bool {
+	if len(p.deny) == 0 {
+		return false
+	}
+	_, ok := p.denies(look(c))
+	return ok
+}
+
+// denies finds a deny rule that applies.
+func (p *Policy) denies(f facts) (rule, bool) {
+	for _, r := range p.deny {
+		if r.touches(f) {
+			return r, true
+		}
+	}
+	return rule{}, false
 }
 
 // grant is what holds before the turn's origin narrows it.
@@ -225,13 +243,17 @@ func narrow(a core.Approvals, v core.Verdict, hard bool) core.Verdict {
 
 // facts are a check with its command lines read.
 type facts struct {
-	check core.Check
-	lines []*line // by access; nil where it runs nothing
+	check  core.Check
+	folded []string // the paths, by access; see foldPath
+	lines  []*line  // by access; nil where it runs nothing
 }
 
 func look(c core.Check) facts {
-	f := facts{check: c, lines: make([]*line, len(c.Access))}
+	f := facts{check: c, folded: make([]string, len(c.Access)), lines: make([]*line, len(c.Access))}
 	for i, a := range c.Access {
+		if a.Path != "" {
+			f.folded[i] = foldPath(a.Path)
+		}
 		if a.Op == core.OpRun {
 			f.lines[i] = readLine(a.Command)
 			f.lines[i].locate(f.dir(a))
@@ -325,7 +347,7 @@ func (f facts) spilled(a core.Access) bool {
 // line mentions; "" if there is none.
 func (f facts) control() string {
 	for i, a := range f.check.Access {
-		if a.Op == core.OpWrite && controlFile(foldPath(a.Path)) {
+		if a.Op == core.OpWrite && controlFile(f.folded[i]) {
 			return a.Path
 		}
 		if f.lines[i] == nil {

@@ -142,8 +142,7 @@ func (r rule) touches(f facts) bool {
 }
 
 func (r rule) touchesPath(f facts, i int) bool {
-	a := f.check.Access[i]
-	if a.Path != "" && matchUp(r.loose, foldPath(a.Path)) {
+	if f.check.Access[i].Path != "" && matchUp(r.loose, f.folded[i]) {
 		return true
 	}
 	if f.lines[i] == nil {

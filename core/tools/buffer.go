@@ -65,15 +65,16 @@ func namedPicture(name string) bool {
 
 // globbed asks the editor for the files of a folder that a pattern fits. Patterns
 // are counted from the session's folder there; paths that come back from elsewhere
-// are left out.
-func (s *toolset) globbed(ctx context.Context, p place, pattern string) (found []string, ok bool) {
-	if p.root == nil || filepath.IsAbs(p.show) {
-		return nil, false
+// are left out, and those of files that must not be read are counted.
+func (s *toolset) globbed(ctx context.Context, p place, pattern string) (found []string, barred int, ok bool) {
+	bar, err := s.bar()
+	if err != nil || p.root == nil || filepath.IsAbs(p.show) {
+		return nil, 0, false
 	}
 	reply, ok := s.request(ctx, p, func(c core.EditorCaps) bool { return c.Glob },
 		core.GlobFiles{Session: s.host.Meta().ID, Pattern: join(escapeGlob(p.show), pattern)})
 	if !ok {
-		return nil, false
+		return nil, 0, false
 	}
 	paths, ok := reply.(core.FilePaths)
 	for _, path := range paths.Paths {
@@ -81,12 +82,14 @@ func (s *toolset) globbed(ctx context.Context, p place, pattern string) (found [
 		if err != nil || q.root == nil {
 			continue
 		}
-		if _, in := within(p.real, q.real); in {
+		if bar(q.real) {
+			barred++
+		} else if _, in := within(p.real, q.real); in {
 			found = append(found, q.show)
 		}
 	}
 	slices.Sort(found)
-	return slices.Compact(found), ok
+	return slices.Compact(found), barred, ok
 }
 
 // escapeGlob is a pattern that fits a path alone.

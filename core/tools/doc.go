@@ -37,6 +37,7 @@
 //     Close returns it has ended.
 //   - A page is fetched from public addresses only. They are checked when the
 //     connection is made, so that neither names nor redirects lead elsewhere.
+//   - What a rule forbids to read is left out of every search and listing.
 //   - What a user refers to is read without asking, so it is judged more strictly:
 //     what a rule denies is not read, nor is a place outside of the roots where
 //     programs keep keys.

@@ -128,23 +128,31 @@ func (s *toolset) prepareDiagnose(_ context.Context, a *args) (*step, error) {
 			return core.Result{}, err
 		}
 		found, _ := reply.(core.Diagnostics)
-		return s.diagnostics(found.Items, about), nil
+		return s.diagnostics(found.Items, about)
 	}
 	return st, nil
 }
 
 // diagnostics words what is wrong, file by file.
-func (s *toolset) diagnostics(items []core.Diagnostic, about string) core.Result {
+func (s *toolset) diagnostics(items []core.Diagnostic, about string) (core.Result, error) {
+	bar, err := s.bar()
+	if err != nil {
+		return core.Result{}, err
+	}
 	type item struct {
 		core.Diagnostic
 		at place
 	}
 	var list []item
-	outside := 0
+	outside, barred := 0, 0
 	for _, d := range items {
 		p, err := s.locate(d.Path)
 		if err != nil || p.root == nil {
 			outside++
+			continue
+		}
+		if bar(p.real) {
+			barred++
 			continue
 		}
 		list = append(list, item{d, p})
@@ -175,8 +183,9 @@ func (s *toolset) diagnostics(items []core.Diagnostic, about string) core.Result
 	}
 	res.Blocks = text(out.String(), notes(
 		note(len(list) > shown, fmt.Sprintf("%d more", len(list)-shown)),
-		note(outside > 0, fmt.Sprintf("%d outside of the workspace are not shown", outside)))).Blocks
-	return res
+		note(outside > 0, fmt.Sprintf("%d outside of the workspace are not shown", outside)),
+		barredNote(barred))).Blocks
+	return res, nil
 }
 
 func (s *toolset) prepareDefinition(ctx context.Context, a *args) (*step, error) {
@@ -227,7 +236,7 @@ func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able fu
 				return core.Result{}, err
 			}
 			found, _ := reply.(core.Places)
-			return s.places(found), nil
+			return s.places(found)
 		},
 	}, nil
 }
@@ -284,12 +293,16 @@ func wordIndex(line, word string) int {
 }
 
 // places words where something is, with the lines of what lies in the workspace.
-func (s *toolset) places(found core.Places) core.Result {
+func (s *toolset) places(found core.Places) (core.Result, error) {
 	if len(found.Items) == 0 {
 		if found.Why != "" {
-			return text("the editor found nothing: " + visible(found.Why))
+			return text("the editor found nothing: " + visible(found.Why)), nil
 		}
-		return text("the editor found nothing")
+		return text("the editor found nothing"), nil
+	}
+	bar, err := s.bar()
+	if err != nil {
+		return core.Result{}, err
 	}
 	var out strings.Builder
 	var res core.Result
@@ -306,6 +319,10 @@ func (s *toolset) places(found core.Places) core.Result {
 			fmt.Fprintf(&out, "%s:%d:%d (outside of the workspace)\n", path, it.Line, it.Column)
 			continue
 		}
+		if bar(p.real) {
+			fmt.Fprintf(&out, "%s:%d:%d (a rule forbids to read it)\n", visible(p.show), it.Line, it.Column)
+			continue
+		}
 		if _, known := files[p.real]; !known && len(files) < maxShown {
 			c, err := s.onDisk(p)
 			if err != nil {
@@ -320,5 +337,5 @@ func (s *toolset) places(found core.Places) core.Result {
 		}
 	}
 	res.Blocks = text(out.String(), notes(note(len(found.Items) > shown, fmt.Sprintf("%d more", len(found.Items)-shown)))).Blocks
-	return res
+	return res, nil
 }

@@ -57,27 +57,36 @@ func desk(m core.Meta, e core.Editor) *toolset {
 	return &toolset{host: borrowed{meta: m, editor: e}, roots: map[string]*root{}, steps: map[stepKey]*step{}, versions: map[string]uint64{}}
 }
 
-func deskOf(roots []string) *toolset {
+func (f *Files) deskOf(roots []string) *toolset {
 	m := core.Meta{Roots: roots}
 	if len(roots) > 0 {
 		m.Cwd = roots[0]
 	}
-	return desk(m, nil)
+	s := desk(m, nil)
+	s.opts.Forbids = func(m core.Meta) (func(string) bool, error) {
+		roots := s.rootsOf(m)
+		return func(real string) bool {
+			inside := slices.ContainsFunc(roots, func(r *root) bool { _, in := within(r.real, real); return in })
+			return f.forbids(readSpec, m, core.Access{Op: core.OpRead, Path: real, Outside: !inside}) != nil
+		}, nil
+	}
+	return s
 }
 
 // Find implements core.Files. It looks at no more than 50,000 entries and for no
 // longer than two seconds, nearer ones first; what it has found by then it
 // returns.
+// What a rule forbids to read is not found.
 func (f *Files) Find(ctx context.Context, roots []string, query string, most int) []core.FileName {
 	if most = min(most, maxResults); most <= 0 {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, findTime)
 	defer stop()
-	s := deskOf(roots)
+	s := f.deskOf(roots)
 	defer s.Close()
 	if dir, name, ok := listing(s.host.Meta().Cwd, query); ok {
-		return listFolder(dir, name, most)
+		return s.listFolder(dir, name, most)
 	}
 	r := ranking{query: strings.ToLower(filepath.ToSlash(query)), most: most}
 	tops := s.outermost()
@@ -122,9 +131,13 @@ func listing(cwd, query string) (dir, name string, ok bool) {
 
 // listFolder lists what in a folder begins with a name: folders first. Names that
 // begin with a dot are left out unless they are asked for.
-func listFolder(dir, name string, most int) []core.FileName {
+func (s *toolset) listFolder(dir, name string, most int) []core.FileName {
 	real, err := resolve(dir)
 	if err != nil || refusePseudo(real) != nil {
+		return nil
+	}
+	bar, err := s.bar()
+	if err != nil || bar(real) {
 		return nil
 	}
 	f, err := os.OpenFile(real, os.O_RDONLY|nonblock, 0)
@@ -136,7 +149,7 @@ func listFolder(dir, name string, most int) []core.FileName {
 	var list []core.FileName
 	for _, e := range entries {
 		n := e.Name()
-		if len(n) < len(name) || !strings.EqualFold(n[:len(name)], name) || n[0] == '.' && !strings.HasPrefix(name, ".") {
+		if len(n) < len(name) || !strings.EqualFold(n[:len(name)], name) || n[0] == '.' && !strings.HasPrefix(name, ".") || bar(filepath.Join(real, n)) {
 			continue
 		}
 		if kind := targetOf(e.Type(), func() (fs.FileInfo, error) { return os.Stat(filepath.Join(real, n)) }); kind.IsRegular() || kind.IsDir() {

@@ -89,8 +89,8 @@ func checkGlob(name, pattern string) (string, error) {
 }
 
 func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Result, error) {
-	if found, ok := s.globbed(ctx, p, pattern); ok {
-		return globResult(found, p, pattern), nil
+	if found, barred, ok := s.globbed(ctx, p, pattern); ok {
+		return globResult(found, p, pattern, barred), nil
 	}
 	w, done, err := s.walkFrom(p)
 	if err != nil {
@@ -114,23 +114,23 @@ func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Resul
 	if err != nil {
 		return core.Result{}, explain(p, err)
 	}
-	closed := note(w.closed, "some folders could not be read")
+	closed, barred := note(w.closed, "some folders could not be read"), barredNote(w.barred)
 	if found == 0 {
-		return text("no files match "+visible(pattern)+visibleIn(p), notes(closed)), nil
+		return text("no files match "+visible(pattern)+visibleIn(p), notes(closed, barred)), nil
 	}
-	return text(out.String(), notes(note(found > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", found-maxFound)), closed)), nil
+	return text(out.String(), notes(note(found > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", found-maxFound)), closed, barred)), nil
 }
 
 // globResult shows what an editor found.
-func globResult(found []string, p place, pattern string) core.Result {
+func globResult(found []string, p place, pattern string, barred int) core.Result {
 	if len(found) == 0 {
-		return text("no files match " + visible(pattern) + visibleIn(p))
+		return text("no files match "+visible(pattern)+visibleIn(p), notes(barredNote(barred)))
 	}
 	var out strings.Builder
 	for _, name := range found[:min(len(found), maxFound)] {
 		out.WriteString(visible(name) + "\n")
 	}
-	return text(out.String(), notes(note(len(found) > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", len(found)-maxFound))))
+	return text(out.String(), notes(note(len(found) > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", len(found)-maxFound)), barredNote(barred)))
 }
 
 // below tells which folders can hold something that a pattern matches.

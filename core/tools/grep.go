@@ -99,6 +99,13 @@ func (s *toolset) searchable(p place) error {
 }
 
 func (s *toolset) grep(ctx context.Context, p place, q search) (core.Result, error) {
+	bar, err := s.bar()
+	if err == nil && bar(p.real) {
+		err = errBarred
+	}
+	if err != nil {
+		return core.Result{}, explain(p, err)
+	}
 	h, err := s.reach(p, false)
 	if err != nil {
 		return core.Result{}, explain(p, err)
@@ -124,6 +131,9 @@ func (s *toolset) grep(ctx context.Context, p place, q search) (core.Result, err
 	return text(out.text.String(), notes(
 		note(out.full, fmt.Sprintf("stopped after %d matching lines: narrow the search for the rest", out.matches)), more)), nil
 }
+
+// errBarred says that a rule is against it.
+var errBarred = errors.New("a rule forbids to read it")
 
 func grepFile(h shelf, p place, q search, out *report) error {
 	f, info, err := h.regular()
@@ -188,7 +198,8 @@ func (s *toolset) grepFolder(ctx context.Context, p place, q search, out *report
 	}
 	return strings.Trim(notes(
 		note(large > 0, fmt.Sprintf("%d files above %d MB were left out", large, maxSearched>>20)),
-		note(w.closed, "some folders could not be read")), "[]"), nil
+		note(w.closed, "some folders could not be read"),
+		barredNote(w.barred)), "[]"), nil
 }
 
 // files sends the files to look into.

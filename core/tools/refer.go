@@ -35,7 +35,7 @@ func (f *Files) Read(ctx context.Context, roots []string, r core.Reference) core
 	if !filepath.IsAbs(r.Path) {
 		return unread(r.Path, errors.New("its path is not absolute"))
 	}
-	s := deskOf(roots)
+	s := f.deskOf(roots)
 	defer s.Close()
 	p, err := s.locate(filepath.Clean(r.Path))
 	if err != nil {
@@ -234,7 +234,7 @@ func (f *Files) readFolder(ctx context.Context, s *toolset, p place) core.Block 
 	}
 	defer done()
 	w.most = maxListed
-	b := bundle{files: f, set: s, at: p, dir: w.dir}
+	b := bundle{dir: w.dir}
 	looked := 0
 	err = w.each(ctx, func(e entry) (into, on bool) {
 		if looked++; looked > maxEntries {
@@ -246,19 +246,16 @@ func (f *Files) readFolder(ctx context.Context, s *toolset, p place) core.Block 
 	if err != nil {
 		return unread(uri, explain(p, err))
 	}
-	return core.Resource{URI: uri, MIME: "text/plain", Text: b.text(looked > maxEntries, w.closed)}
+	return core.Resource{URI: uri, MIME: "text/plain", Text: b.text(looked > maxEntries, w)}
 }
 
 // bundle is the text of many files.
 type bundle struct {
-	files *Files
-	set   *toolset
-	at    place
-	dir   *os.Root
-	out   strings.Builder
-	rest  []string // what is named only
-	more  int      // and not even that
-	buf   []byte
+	dir  *os.Root
+	out  strings.Builder
+	rest []string // what is named only
+	more int      // and not even that
+	buf  []byte
 }
 
 func (b *bundle) add(e entry) {
@@ -283,10 +280,6 @@ func (b *bundle) take(e entry) string {
 		return "not a file"
 	case keyFile(e.name):
 		return "may hold keys"
-	}
-	q := place{name: filepath.Join(b.at.name, filepath.FromSlash(e.rel)), real: filepath.Join(b.at.real, filepath.FromSlash(e.rel)), root: b.at.root}
-	if b.files.forbids(readSpec, b.set.host.Meta(), q.access(core.OpRead)) != nil {
-		return "forbidden by a rule"
 	}
 	head := "=== " + visible(e.rel) + " ===\n"
 	info, err := b.dir.Lstat(e.rel)
@@ -313,7 +306,7 @@ func (b *bundle) take(e entry) string {
 }
 
 // text is the bundle as it is attached.
-func (b *bundle) text(stopped, closed bool) string {
+func (b *bundle) text(stopped bool, w *walk) string {
 	if len(b.rest) > 0 {
 		b.out.WriteString("Not shown:\n")
 		for _, name := range b.rest {
@@ -323,7 +316,8 @@ func (b *bundle) text(stopped, closed bool) string {
 	b.out.WriteString(notes(
 		note(b.more > 0, fmt.Sprintf("%d more are not shown", b.more)),
 		note(stopped, fmt.Sprintf("only the first %d entries were looked at", maxEntries)),
-		note(closed, "some folders could not be read"),
+		note(w.closed, "some folders could not be read"),
+		barredNote(w.barred),
 	))
 	if b.out.Len() == 0 {
 		return "[The folder is empty.]"

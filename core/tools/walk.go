@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -22,19 +23,26 @@ type entry struct {
 }
 
 // walk goes through a folder and what is below it, folder by folder in the order
-// of names, without following symbolic links and without what is ignored.
+// of names, without following symbolic links and without what is ignored or must not
+// be read.
 type walk struct {
 	dir    *os.Root // where it begins
 	top    string   // the way to it from where ignore rules are counted, with slashes; "": here
 	rules  *ignores // that hold in dir
 	closed bool     // folders that could not be read were met
-	most   int      // entries of one folder that are looked at; 0: all
+	bar    func(rel string) bool
+	barred int // how many it left out
+	most   int // entries of one folder that are looked at; 0: all
 }
 
 // walkFrom prepares a walk through a place that must be a folder. The ignore
 // files of the folders above it, up to its root, hold as well, unless they
 // ignore the place itself: who names it wants to see it. close ends the walk.
 func (s *toolset) walkFrom(p place) (w *walk, close func(), err error) {
+	bar, err := s.bar()
+	if err != nil {
+		return nil, nil, err
+	}
 	h, err := s.reach(p, false)
 	if err != nil {
 		return nil, nil, explain(p, err)
@@ -47,7 +55,7 @@ func (s *toolset) walkFrom(p place) (w *walk, close func(), err error) {
 	if err != nil {
 		return nil, nil, explain(p, err)
 	}
-	w = &walk{dir: dir}
+	w = &walk{dir: dir, bar: func(rel string) bool { return bar(filepath.Join(p.real, filepath.FromSlash(rel))) }}
 	if p.root != nil {
 		if top, err := s.open(p.root); err == nil {
 			rel, _ := within(p.root.real, p.real)
@@ -107,7 +115,7 @@ func (w *walk) list(ctx context.Context, rel string, depth int, rules *ignores, 
 	rules = w.rulesOf(rel, list, rules)
 	for _, d := range list {
 		e := entry{rel: path.Join(rel, d.Name()), name: d.Name(), kind: d.Type(), depth: depth}
-		if vcs(e.name) || rules.match(path.Join(w.top, e.rel), d.IsDir()) {
+		if !w.shows(e, rules) {
 			continue
 		}
 		into, on := visit(e)
@@ -119,6 +127,31 @@ func (w *walk) list(ctx context.Context, rel string, depth int, rules *ignores, 
 		}
 	}
 	return true, nil
+}
+
+// shows reports whether an entry is to be seen.
+func (w *walk) shows(e entry, rules *ignores) bool {
+	if vcs(e.name) || rules.match(path.Join(w.top, e.rel), e.kind.IsDir()) {
+		return false
+	}
+	if w.bar(e.rel) {
+		w.barred++
+		return false
+	}
+	return true
+}
+
+// barredNote says how much was left out because it must not be read.
+func barredNote(n int) string {
+	return note(n > 0, fmt.Sprintf("%d left out that rules forbid to read", n))
+}
+
+// bar reports whether the session must not read what is at a real path.
+func (s *toolset) bar() (func(real string) bool, error) {
+	if s.opts.Forbids == nil {
+		return func(string) bool { return false }, nil
+	}
+	return s.opts.Forbids(s.host.Meta())
 }
 
 // rulesOf adds the rules of a folder's own ignore file to those from above it.

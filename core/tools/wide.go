@@ -25,7 +25,7 @@ func (w *walk) wide(ctx context.Context, visit func(entry) (into, on bool)) {
 		rules := w.rulesOf(f.rel, list, f.rules)
 		for _, d := range list {
 			e := entry{rel: path.Join(f.rel, d.Name()), name: d.Name(), kind: d.Type(), depth: f.depth}
-			if vcs(e.name) || rules.match(path.Join(w.top, e.rel), d.IsDir()) {
+			if !w.shows(e, rules) {
 				continue
 			}
 			into, on := visit(e)
