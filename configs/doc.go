@@ -1,6 +1,6 @@
 // Package configs is the configuration as data: the structs, where the file
-// is, how layers merge, what is wrong with a file and where, and which model
-// follows from it. It starts nothing and asks nothing of the network.
+// is, how layers merge, what is wrong with a file and where, how it is changed, and
+// which model follows from it. It starts nothing and asks nothing of the network.
 //
 // # Vocabulary
 //
@@ -17,6 +17,14 @@
 // ${cmd:PROGRAM ARGUMENTS} within a Secret of the user's own file.
 // Its form is checked when the file is read; it is looked up by Resolve, when
 // the value is needed. "$${" stands for a plain "${".
+//
+// # Editing
+//
+// An [Edit] changes one entry below mcp_servers in the text of a file. A setting is
+// looked for in the syntax tree, and a piece of the text is replaced there; the tree
+// is never printed, for that would form the whole file anew. Afterwards the text is
+// read again: unless all other settings say what they said before, and the entry what
+// was wanted, the edit is refused. EditFile writes only what Load would take.
 //
 // # Layers
 //
@@ -43,7 +51,8 @@
 // The environment arrives as an Env and is never read from the process. A
 // Secret prints as *** in every form, except for its references. A Config that
 // Load or Resolve returned is not changed afterwards and may be shared by
-// goroutines. The package has no goroutines, no locks and no state of its own.
+// goroutines. The package has no goroutines, no mutexes and no state of its own; who
+// changes a file holds a lock file beside it.
 //
 // # Why
 //

@@ -67,6 +67,8 @@ func parseYAML(name string, data []byte) (ast.Node, *Problem) {
 		// are others, and a space keeps the columns.
 		data = bytes.ReplaceAll(data, []byte("\t"), []byte(" "))
 	}
+	// The library counts the line of a comment twice that ends with both.
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	file, err := parseBounded(string(data))
 	if err != nil {
 		p := whole(err.Error())
