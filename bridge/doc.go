@@ -20,6 +20,8 @@
 //     which of its callers it is for.
 //   - No server keeps another, or a session's opening, waiting. Listing the tools
 //     waits a little, for all together, where nothing is known of a server yet.
+//   - A change of the configuration ends connections to what has changed, and no
+//     others. A server that somebody has stopped is started by nobody else.
 //   - A tool has the name that its server gave it, in Spec.Name beside Spec.Server;
 //     whoever joins the two to one name keeps an index to find them again.
 //   - A call that broke off is repeated only where the tool says that this does no

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -151,6 +152,9 @@ func sdkServer() *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "env"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Join(os.Environ(), "\n")}}}, nil, nil
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "pid"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strconv.Itoa(os.Getpid())}}}, nil, nil
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return nil, nil, fmt.Errorf("it does not work")
 	})
@@ -260,7 +264,9 @@ func open(t *testing.T, h *host, o Options) (*Box, core.Toolset) {
 	if o.Log == nil {
 		o.Log = func(server, level, text string) { t.Logf("%s %s: %.500s", server, level, text) }
 	}
+	o.Board = h.board
 	b := New(o)
+	b.Announce()
 	s, err := b.Open(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,11 @@ import (
 // Server is an upstream MCP server, as it is configured.
 type Server struct {
 	Name string
+	// Rev tells apart what the configuration has said of it: while that stays, so do
+	// its connections (Box.Set).
+	Rev int
+	// Shown is what people are told of where it is.
+	Shown Shown
 	// Endpoint looks up where it is, each time it is started; its error says what is
 	// wrong in the configuration.
 	Endpoint func(context.Context) (Endpoint, error)
@@ -40,9 +45,18 @@ type Server struct {
 	brought bool // by a session's client
 }
 
+// Shown is where a server is, in words that hold no secret.
+type Shown struct {
+	Command string // of a program
+	Args    []string
+	URL     string
+}
+
 // Options say which servers there are, and what a Box does for them.
 type Options struct {
-	Servers []Server
+	Servers []Server // at first; Set changes them
+	// Board is told how they are; nil: nobody is.
+	Board   *core.Board
 	Environ []string // ours; the safe part of it is handed on
 	Version string   // ours, for servers
 	// Log is told what servers say beside the protocol, and what becomes of them. It must
@@ -79,6 +93,9 @@ type Box struct {
 	pins   pins
 
 	mu        sync.Mutex // guards the fields below
+	servers   []Server
+	stopped   map[string]bool // until they are started again
+	sets      map[*set]bool   // that are open
 	known     map[string][]*listed
 	live      map[string][]*upstream // by server, of all sessions
 	confirmed map[string]bool        // by what would be started
@@ -104,15 +121,9 @@ func New(o Options) *Box {
 	}
 	return &Box{
 		opts: o, hello: hello, client: newHTTPClient(), pins: pins{path: o.PinFile},
+		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, sets: map[*set]bool{},
 		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[string]bool{},
 		offers: map[string]offer{}, sides: map[string]*upstream{},
-	}
-}
-
-// Announce puts the servers on the board before anything has started one.
-func (b *Box) Announce(board *core.Board) {
-	for _, s := range b.opts.Servers {
-		b.post(board, s)
 	}
 }
 
@@ -125,13 +136,10 @@ func (b *Box) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 		u.stop = stop
 		s.owned.Go(func() { u.run(own) })
 	}
-	for _, server := range b.opts.Servers {
-		if server.Disabled || server.Name == core.Native {
-			b.post(host.Board(), server)
-			continue
-		}
-		s.start(server)
-	}
+	b.mu.Lock()
+	b.sets[s] = true
+	b.mu.Unlock()
+	s.follow()
 	return s, nil
 }
 
@@ -148,10 +156,36 @@ type set struct {
 	owned   sync.WaitGroup
 }
 
-func (s *set) start(server Server) {
+func (s *set) start(server Server) *upstream {
 	u := newUpstream(s.box, server, s.host, s.wake)
-	s.ups = append(s.ups, u)
 	s.run(u)
+	return u
+}
+
+// follow starts what is new in the configuration, and lets go of what is not there
+// any more. What stays is left alone, and the order is that of the configuration.
+func (s *set) follow() {
+	old := s.ups
+	s.ups = nil
+	for _, server := range s.box.list() {
+		if server.Disabled || server.Name == core.Native {
+			continue
+		}
+		i := slices.IndexFunc(old, func(u *upstream) bool { return u.server.is(server) })
+		if i < 0 {
+			s.ups = append(s.ups, s.start(server))
+			continue
+		}
+		s.ups = append(s.ups, old[i])
+		old = slices.Delete(old, i, i+1)
+	}
+	for _, u := range old {
+		if u.server.brought {
+			s.ups = append(s.ups, u)
+		} else {
+			u.retire()
+		}
+	}
 }
 
 // bring starts the servers that the session's clients bring along, and ends those of
@@ -173,11 +207,11 @@ func (s *set) bring() {
 		}
 	}
 	for _, spec := range specs {
-		taken := spec.Name == core.Native || slices.ContainsFunc(s.box.opts.Servers, func(o Server) bool { return o.Name == spec.Name })
-		if taken || slices.ContainsFunc(s.ups, func(u *upstream) bool { return u.server.Name == spec.Name }) {
+		_, taken := s.box.find(spec.Name)
+		if taken || spec.Name == core.Native || slices.ContainsFunc(s.ups, func(u *upstream) bool { return u.server.Name == spec.Name }) {
 			continue
 		}
-		s.start(broughtServer(spec))
+		s.ups = append(s.ups, s.start(broughtServer(spec)))
 	}
 	s.brought = specs
 }
@@ -214,6 +248,7 @@ func (s *set) wake() {
 // that another session knows. It waits a little for those that are starting, all of
 // them together, and never for one that has failed.
 func (s *set) Tools(ctx context.Context) ([]core.Tool, error) {
+	s.follow()
 	s.bring()
 	grace, cancel := context.WithTimeout(ctx, s.box.opts.Grace)
 	defer cancel()
@@ -232,88 +267,13 @@ func (s *set) Changed() <-chan struct{} { return s.changed }
 // Close implements core.Toolset: it ends the session's connections and programs,
 // all together, and waits for that.
 func (s *set) Close() error {
+	s.box.mu.Lock()
+	delete(s.box.sets, s)
+	s.box.mu.Unlock()
 	s.end()
 	s.owned.Wait()
 	return nil
 }
-
-// remember keeps a server's list for sessions that have not started it.
-func (b *Box) remember(s Server, list []*listed) {
-	if !b.configured(s) {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.known[s.Name] = list
-}
-
-func (b *Box) recall(s Server) (list []*listed, ok bool) {
-	if !b.configured(s) {
-		return nil, false
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	list, ok = b.known[s.Name]
-	return list, ok
-}
-
-// configured reports whether a server is everybody's, rather than a session's own.
-func (b *Box) configured(s Server) bool {
-	return !s.brought && slices.ContainsFunc(b.opts.Servers, func(o Server) bool { return o.Name == s.Name })
-}
-
-// enter and leave note who has a connection to a server, for the board.
-func (b *Box) enter(u *upstream) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.live[u.server.Name] = append(b.live[u.server.Name], u)
-}
-
-func (b *Box) leave(u *upstream) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.live[u.server.Name] = slices.DeleteFunc(b.live[u.server.Name], func(o *upstream) bool { return o == u })
-}
-
-// post says on the board how a server is: as well as the best of its connections.
-func (b *Box) post(board *core.Board, s Server) {
-	if board == nil {
-		return
-	}
-	item := core.ServerItem{Name: s.Name, Status: statusStopped}
-	if s.Disabled {
-		item.Status = statusDisabled
-	}
-	b.mu.Lock()
-	live, known := slices.Clone(b.live[s.Name]), b.known[s.Name]
-	b.mu.Unlock()
-	best := -1
-	for _, u := range live {
-		status, why, list := u.state()
-		if at := slices.Index(statusOrder, status); at > best {
-			best, item.Status, item.Why = at, status, why
-			if len(list) > 0 {
-				known = list
-			}
-		}
-	}
-	for _, l := range known {
-		item.Tools = append(item.Tools, l.spec)
-	}
-	board.Put(core.Topic{Kind: "server", Name: s.Name}, item)
-}
-
-// The words for how a server is (core.ServerItem).
-const (
-	statusStopped  = "stopped"
-	statusStarting = "starting"
-	statusRunning  = "running"
-	statusFailed   = "failed"
-	statusDisabled = "disabled"
-)
-
-// statusOrder ranks them: of several connections the best one counts.
-var statusOrder = []string{statusStopped, statusFailed, statusStarting, statusRunning}
 
 // dialer is how a server's links are made.
 func (b *Box) dialer(name string) dialer {

@@ -59,7 +59,7 @@ func (u *upstream) offered(ctx context.Context, p *peer) {
 			o.templates = append(o.templates, head)
 		}
 	}
-	if !u.box.configured(u.server) {
+	if errors.Is(ctx.Err(), context.Canceled) || !u.box.configured(u.server) {
 		return // a session's own servers are nobody else's
 	}
 	u.box.mu.Lock()
@@ -70,7 +70,7 @@ func (u *upstream) offered(ctx context.Context, p *peer) {
 // itemsAs lists what can be decoded.
 func itemsAs[T any](u *upstream, ctx context.Context, p *peer, method, field string) (list []T) {
 	items, err := p.list(ctx, method, field)
-	if err != nil && p.version != earlyVersion { // which has fewer methods
+	if err != nil && ctx.Err() == nil && p.version != earlyVersion { // which has fewer methods
 		u.box.opts.Log(u.server.Name, "warn", method+": "+plain(err.Error()))
 	}
 	for _, item := range items {
@@ -80,6 +80,15 @@ func itemsAs[T any](u *upstream, ctx context.Context, p *peer, method, field str
 		}
 	}
 	return list
+}
+
+// command is a prompt as a command of that name.
+func (p prompt) command(name string) core.Command {
+	c := core.Command{Kind: core.CommandMCP, Name: name, Description: seen(orElse(p.Description, p.Title))}
+	for _, a := range p.Arguments {
+		c.Arguments = append(c.Arguments, core.Argument{Name: a.Name, Description: seen(a.Description), Required: a.Required})
+	}
+	return c
 }
 
 // commandOf is the name under which a prompt is a command.
@@ -98,13 +107,12 @@ func (b *Box) Commands() []core.Command {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var list []core.Command
-	for _, s := range b.opts.Servers {
+	for _, s := range b.servers {
+		if b.stopped[s.Name] {
+			continue
+		}
 		for _, p := range b.offers[s.Name].prompts {
-			c := core.Command{Kind: core.CommandMCP, Name: commandOf(s.Name, p.Name), Description: seen(orElse(p.Description, p.Title))}
-			for _, a := range p.Arguments {
-				c.Arguments = append(c.Arguments, core.Argument{Name: a.Name, Description: seen(a.Description), Required: a.Required})
-			}
-			list = append(list, c)
+			list = append(list, p.command(commandOf(s.Name, p.Name)))
 		}
 	}
 	return list
@@ -161,7 +169,7 @@ func (b *Box) Expand(ctx context.Context, roots []string, command, args string) 
 func (b *Box) prompt(command string) (server Server, p prompt, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.opts.Servers {
+	for _, s := range b.servers {
 		for _, p := range b.offers[s.Name].prompts {
 			if commandOf(s.Name, p.Name) == command {
 				return s, p, true
@@ -180,7 +188,10 @@ func (b *Box) List(_ context.Context, _ []string, query string, most int) []core
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var list []core.Link
-	for _, s := range b.opts.Servers {
+	for _, s := range b.servers {
+		if b.stopped[s.Name] {
+			continue
+		}
 		for _, l := range b.offers[s.Name].resources {
 			if len(list) < most && (strings.Contains(strings.ToLower(l.Name), query) || strings.Contains(strings.ToLower(l.URI), query)) {
 				list = append(list, l)
@@ -240,14 +251,14 @@ func (b *Box) resource(ctx context.Context, roots []string, uri string) (core.Bl
 func (b *Box) owner(uri string) (Server, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.opts.Servers {
+	for _, s := range b.servers {
 		if slices.ContainsFunc(b.offers[s.Name].resources, func(l core.Link) bool { return l.URI == uri }) {
 			return s, true
 		}
 	}
 	var best Server
 	length := 0
-	for _, s := range b.opts.Servers {
+	for _, s := range b.servers {
 		for _, head := range b.offers[s.Name].templates {
 			if len(head) > length && strings.HasPrefix(uri, head) {
 				best, length = s, len(head)
@@ -262,7 +273,7 @@ func (b *Box) owner(uri string) (Server, bool) {
 func (b *Box) read(ctx context.Context, roots []string, server Server, method string, members ...member) (json.RawMessage, error) {
 	u := b.side(roots, server)
 	if u == nil {
-		return nil, errors.New("the servers are being ended")
+		return nil, errClosing
 	}
 	p, err := u.acquire(ctx, false)
 	if err != nil {
@@ -299,12 +310,13 @@ func (b *Box) side(roots []string, server Server) *upstream {
 			m.Cwd = roots[0]
 		}
 		u = &upstream{
-			box: b, server: server, host: alone{m, nil}, wake: func() {}, status: statusStopped,
+			box: b, server: server, host: alone{m}, wake: func() {}, status: statusStopped,
 			want: make(chan struct{}, 1), stale: make(chan struct{}, 1), moved: make(chan struct{}),
 		}
 		ctx, stop := context.WithCancel(context.Background())
 		u.stop = stop
 		b.sides[key] = u
+		b.enterLocked(u)
 		b.owned.Go(func() { u.run(ctx) })
 	}
 	return u

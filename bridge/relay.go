@@ -27,13 +27,15 @@ type Relay struct {
 // name, or it is disabled. check is asked before each tools/call, whose error refuses
 // it; nil: nothing is refused beyond what the server's own lists take out.
 func (b *Box) Relay(name string, check func(tool string, args json.RawMessage) error) (*Relay, bool) {
-	for _, s := range b.opts.Servers {
-		if s.Name == name && !s.Disabled {
-			return &Relay{box: b, server: s, check: check}, true
-		}
+	s, ok := b.find(name)
+	if !ok || s.Disabled {
+		return nil, false
 	}
-	return nil, false
+	return &Relay{box: b, server: s, check: check}, true
 }
+
+// Current reports whether the configuration still has the server as it was.
+func (r *Relay) Current() bool { return r.box.configured(r.server) }
 
 // drainFor is how long a server may still answer when the client has sent its last.
 const drainFor = 5 * time.Second

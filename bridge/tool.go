@@ -238,7 +238,7 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 		return res, err
 	}
 	<-p.done
-	why := p.link.why()
+	why := t.up.endOf(p)
 	if !t.spec.Idempotent && !errors.Is(err, errUnsent) {
 		return core.Result{}, fmt.Errorf("the MCP server %s ended in the middle of the call, which may have had its effect: %s", t.spec.Server, why)
 	}

@@ -10,8 +10,7 @@ import (
 // Try starts every server once, beside each other, says how they are, in their
 // order, and ends them again. It blocks until each runs or has failed, or ctx ends.
 func (b *Box) Try(ctx context.Context, m core.Meta) ([]core.ServerItem, error) {
-	h := alone{m, core.NewBoard()}
-	opened, err := b.Open(ctx, h)
+	opened, err := b.Open(ctx, alone{m})
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +21,7 @@ func (b *Box) Try(ctx context.Context, m core.Meta) ([]core.ServerItem, error) {
 		ups[u.server.Name] = u
 	}
 	var items []core.ServerItem
-	for _, s := range b.opts.Servers {
+	for _, s := range b.list() {
 		item := core.ServerItem{Name: s.Name, Status: statusDisabled}
 		if u := ups[s.Name]; u != nil {
 			var list []*listed
@@ -37,14 +36,11 @@ func (b *Box) Try(ctx context.Context, m core.Meta) ([]core.ServerItem, error) {
 }
 
 // alone is a session with nobody in it.
-type alone struct {
-	meta  core.Meta
-	board *core.Board
-}
+type alone struct{ meta core.Meta }
 
 func (a alone) Meta() core.Meta     { return a.meta }
 func (a alone) Editor() core.Editor { return nil }
-func (a alone) Board() *core.Board  { return a.board }
+func (a alone) Board() *core.Board  { return nil }
 
 func (a alone) Servers() []core.ServerSpec { return nil }
 

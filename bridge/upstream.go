@@ -43,22 +43,74 @@ type upstream struct {
 	list   []*listed
 	peer   *peer // nil: it does not run
 	fails  int
-	after  time.Time // no new start before
-	calls  int       // under way
-	asking int       // questions that are with the user
+	after  time.Time          // no new start before
+	calls  int                // under way
+	asking int                // questions that are with the user
+	held   string             // why it is kept from running; "": it is not
+	cut    context.CancelFunc // ends the connection that is there or being made; nil: none is
 }
+
+// Why a connection is kept from running.
+const (
+	whyStopped = "it was stopped, and stays so until somebody starts it again"
+	whyOver    = "the configuration has changed, and no longer has it as it was"
+)
+
+var errClosing = errors.New("the servers are being ended")
 
 func newUpstream(b *Box, s Server, host core.ToolHost, wake func()) *upstream {
 	u := &upstream{
 		box: b, server: s, host: host, wake: wake, status: statusStopped,
 		want: make(chan struct{}, 1), stale: make(chan struct{}, 1), moved: make(chan struct{}),
 	}
-	list, known := b.recall(s)
-	if u.list = list; !known || s.Eager {
+	b.enter(u)
+	u.ready()
+	return u
+}
+
+// ready has it started unless its tools are known already.
+func (u *upstream) ready() {
+	list, known := u.box.recall(u.server)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if known {
+		u.list = list
+	}
+	if u.held == "" && (!known || u.server.Eager) {
 		u.status = statusStarting // said at once, so that the first listing waits for it
 		u.nudge()
 	}
-	return u
+}
+
+// hold ends the connection, and keeps it from being made again until release.
+func (u *upstream) hold(why string) {
+	u.mu.Lock()
+	u.held = why
+	cut := u.cut
+	u.mu.Unlock()
+	if cut != nil {
+		cut()
+	}
+	u.move(statusStopped, "")
+}
+
+// release takes back a hold.
+func (u *upstream) release() {
+	u.mu.Lock()
+	held := u.held == whyStopped
+	if held {
+		u.held, u.fails, u.after = "", 0, time.Time{}
+	}
+	u.mu.Unlock()
+	if held {
+		u.ready()
+	}
+}
+
+// retire ends it for good.
+func (u *upstream) retire() {
+	u.hold(whyOver)
+	u.stop()
 }
 
 func (u *upstream) nudge() { poke(u.want) }
@@ -72,46 +124,69 @@ func poke(c chan<- struct{}) {
 
 // run keeps the connection until ctx ends.
 func (u *upstream) run(ctx context.Context) {
-	u.box.enter(u)
 	u.post()
 	for u.awaitWant(ctx) {
-		u.move(statusStarting, "")
-		p, list, err := u.begin(ctx)
+		err := u.once(ctx)
 		if ctx.Err() != nil {
-			if p != nil {
-				p.close()
-			}
 			break
 		}
-		if err != nil {
+		if errors.Is(err, errCut) {
+			u.move(statusStopped, "")
+		} else {
 			u.failed(err)
-			continue
 		}
-		u.started(p, list)
-		since := time.Now()
-		why := u.keep(ctx, p)
-		p.close()
-		u.asks.Wait()
-		if ctx.Err() != nil {
-			break
-		}
-		if time.Since(since) >= steadyFor {
-			u.mu.Lock()
-			u.fails = 0
-			u.mu.Unlock()
-		}
-		u.failed(errors.New(why))
 	}
 	u.asks.Wait()
 	u.box.leave(u)
 	u.move(statusStopped, "")
 }
 
+// errCut: the connection was ended from this side.
+var errCut = errors.New("it was ended")
+
+// once makes the connection and keeps it until it breaks or is cut, and says why.
+func (u *upstream) once(ctx context.Context) error {
+	ctx, cut := context.WithCancel(ctx)
+	defer cut()
+	u.mu.Lock()
+	u.cut = cut
+	held := u.held != ""
+	u.mu.Unlock()
+	if held {
+		return errCut
+	}
+	u.move(statusStarting, "")
+	p, list, err := u.begin(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = errCut
+		}
+		return err
+	}
+	defer u.asks.Wait()
+	defer p.close()
+	if ctx.Err() != nil {
+		return errCut
+	}
+	u.started(p, list)
+	since := time.Now()
+	why := u.keep(ctx, p)
+	if ctx.Err() != nil {
+		return errCut
+	}
+	if time.Since(since) >= steadyFor {
+		u.mu.Lock()
+		u.fails = 0
+		u.mu.Unlock()
+	}
+	return errors.New(why)
+}
+
 // awaitWant waits until the server is to be started: somebody needs it, or it has
 // failed and its pause is over. false: ctx has ended.
 func (u *upstream) awaitWant(ctx context.Context) bool {
 	u.mu.Lock()
-	again := u.status == statusFailed && u.fails <= maxTries
+	again := u.status == statusFailed && u.fails <= maxTries && u.held == ""
 	left := time.Until(u.after)
 	u.mu.Unlock()
 	var pause <-chan time.Time
@@ -128,7 +203,7 @@ func (u *upstream) awaitWant(ctx context.Context) bool {
 			return true
 		case <-u.want:
 			u.mu.Lock()
-			early := time.Now().Before(u.after)
+			early := time.Now().Before(u.after) || u.held != ""
 			u.mu.Unlock()
 			if !early {
 				return ctx.Err() == nil
@@ -280,6 +355,7 @@ func (u *upstream) keep(ctx context.Context, p *peer) string {
 	within, cancel := context.WithTimeout(ctx, defaultStartTimeout)
 	u.offered(within, p)
 	cancel()
+	u.post()
 	for {
 		select {
 		case <-ctx.Done():
@@ -315,6 +391,7 @@ func (u *upstream) relist(ctx context.Context, p *peer) {
 		return
 	}
 	u.offered(within, p)
+	defer u.post()
 	u.mu.Lock()
 	same := slices.EqualFunc(u.list, list, func(a, b *listed) bool { return string(a.raw) == string(b.raw) && a.change == b.change })
 	u.list = list
@@ -323,7 +400,6 @@ func (u *upstream) relist(ctx context.Context, p *peer) {
 		return
 	}
 	u.box.remember(u.server, list)
-	u.post()
 	u.wake()
 }
 
@@ -356,7 +432,18 @@ func (u *upstream) move(status, why string) {
 	u.post()
 }
 
-func (u *upstream) post() { u.box.post(u.host.Board(), u.server) }
+func (u *upstream) post() { u.box.post(u.server.Name) }
+
+// endOf says why a connection has ended.
+func (u *upstream) endOf(p *peer) string {
+	u.mu.Lock()
+	held := u.held
+	u.mu.Unlock()
+	if held != "" {
+		return held
+	}
+	return p.link.why()
+}
 
 func (u *upstream) state() (status, why string, list []*listed) {
 	u.mu.Lock()
@@ -370,8 +457,11 @@ func (u *upstream) state() (status, why string, list []*listed) {
 func (u *upstream) listed(ctx, grace context.Context) []*listed {
 	for {
 		u.mu.Lock()
-		status, why, list, moved := u.status, u.why, u.list, u.moved
+		status, why, list, moved, held := u.status, u.why, u.list, u.moved, u.held
 		u.mu.Unlock()
+		if held != "" {
+			return nil
+		}
 		if status != statusStarting || len(list) > 0 {
 			return list
 		}
@@ -406,8 +496,11 @@ func (e *downError) Error() string {
 func (u *upstream) acquire(ctx context.Context, patient bool) (*peer, error) {
 	for nudged := false; ; {
 		u.mu.Lock()
-		p, status, why, moved, left := u.peer, u.status, u.why, u.moved, time.Until(u.after)
+		p, status, why, moved, left, held := u.peer, u.status, u.why, u.moved, time.Until(u.after), u.held
 		u.mu.Unlock()
+		if held != "" {
+			return nil, &downError{server: u.server.Name, why: held}
+		}
 		if p != nil && !p.over() {
 			return p, nil
 		}

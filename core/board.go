@@ -34,9 +34,18 @@ type AgentsItem struct{ Agents []Agent }
 // ServerItem tells of a tool server.
 type ServerItem struct {
 	Name   string
-	Status string // running, starting, stopped, failed, disabled
+	Status string // running, starting, stopped, failed, disabled, requires-auth
 	Why    string
 	Tools  []Spec
+	// Command and Args are a program's, URL an address, as the configuration writes
+	// them: what refers to a secret is not looked up.
+	Command string
+	Args    []string
+	URL     string
+	// LoggedIn: somebody has logged in to it, and that is kept.
+	LoggedIn  bool
+	Prompts   []Command // named as the server names them
+	Resources []Link
 }
 
 // SessionItem tells of a session in the list.

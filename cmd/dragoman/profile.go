@@ -273,7 +273,6 @@ func (p *profiles) took(made *profile, first, again bool) {
 		p.logs.logger.Warn("configuration", zap.String("warning", w.String()))
 	}
 	p.logs.logger.Info("configuration read", zap.String("file", made.config.Source), zap.Stringer("model", made.choice), zap.String("because", made.choice.Reason))
-	p.servers.announce(p.board)
 	if first {
 		p.board.Put(core.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
 	}
@@ -412,7 +411,7 @@ func (p *profiles) make(c *configs.Config) (*profile, error) {
 	}
 	m := newModels(c, p.app.env, p.logins.key, p.app.configFile())
 	made := &profile{config: c, choice: m.choice, registry: m.registry, models: m, rights: rights{rules, strict, roles}}
-	box := p.servers.toolbox(c)
+	box := p.servers.toolbox(c, p.board)
 	made.Profile = core.Profile{
 		Models: m.infos(), DefaultModel: m.choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
 		Commands: p.commands(box), Expand: p.expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.of(""), Accounts: accounts{p},

@@ -26,10 +26,10 @@ type relays struct {
 	closed bool
 }
 
-// relayHTTP is a server's face, and the servers that it was made of.
+// relayHTTP is a server's face, and what it is a face of.
 type relayHTTP struct {
 	*bridge.RelayHTTP
-	of *bridge.Box
+	of *bridge.Relay
 }
 
 func newRelays(h *house, cwd string) *relays {
@@ -37,18 +37,18 @@ func newRelays(h *house, cwd string) *relays {
 }
 
 // find is the relay to a server, as the configuration has it now.
-func (r *relays) find(name string) (*bridge.Relay, *bridge.Box, error) {
+func (r *relays) find(name string) (*bridge.Relay, error) {
 	made, err := r.house.profiles.load()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	box := r.house.profiles.servers.current()
 	if box != nil {
 		if relay, ok := box.Relay(name, denied(made.rights.rules, name, r.cwd)); ok {
-			return relay, box, nil
+			return relay, nil
 		}
 	}
-	return nil, nil, fmt.Errorf("there is no MCP server %q in the configuration, or it is disabled", name)
+	return nil, fmt.Errorf("there is no MCP server %q in the configuration, or it is disabled", name)
 }
 
 // current is the toolbox of the servers, or nil.
@@ -76,13 +76,13 @@ func denied(rules core.Policy, server, cwd string) func(string, json.RawMessage)
 
 // face is a server's face over HTTP.
 func (r *relays) face(name string) (*relayHTTP, error) {
-	relay, box, err := r.find(name)
+	relay, err := r.find(name)
 	if err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	have := r.open[name]
-	if have != nil && have.of == box {
+	if have != nil && have.of.Current() {
 		r.mu.Unlock()
 		return have, nil
 	}
@@ -90,7 +90,7 @@ func (r *relays) face(name string) (*relayHTTP, error) {
 		r.mu.Unlock()
 		return nil, errors.New("shutting down")
 	}
-	next := &relayHTTP{relay.HTTP(r.cwd, gate.Principal), box}
+	next := &relayHTTP{relay.HTTP(r.cwd, gate.Principal), relay}
 	r.open[name] = next
 	r.mu.Unlock()
 	if have != nil {
@@ -134,7 +134,7 @@ type only struct {
 
 // Serve implements server: one client over a pipe.
 func (o only) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	relay, _, err := o.find(o.name)
+	relay, err := o.find(o.name)
 	if err != nil {
 		return errors.Join(err, in.Close(), out.Close())
 	}

@@ -21,8 +21,9 @@ import (
 	"dragoman/core"
 )
 
-// servers is the upstream MCP servers of the configuration. While it says the same
-// of them they are the same toolbox, so that a change elsewhere ends none.
+// servers is the upstream MCP servers of the configuration: one toolbox for as long
+// as the process lives, whose servers change with the configuration. One of which it
+// says the same as before goes on.
 type servers struct {
 	env     configs.Env
 	run     configs.Run // of programs that give keys
@@ -30,11 +31,10 @@ type servers struct {
 	pins    string // the file that keeps what tools said at first; "": none does
 	log     *zap.Logger
 
-	mu   sync.Mutex // guards the fields below
-	of   map[string]configs.MCPServer
-	box  *bridge.Box   // also without any: clients bring their own; nil: nothing was read yet
-	past []*bridge.Box // of earlier configurations; sessions may still hold them
-	old  []string      // that were taken out of the configuration, and are still on the board
+	mu  sync.Mutex // guards the fields below
+	of  map[string]configs.MCPServer
+	rev map[string]int // how often each has changed
+	box *bridge.Box    // also without any: clients bring their own; nil: nothing was read yet
 }
 
 // pinFile is what keeps what tools of servers said at first, in the data folder.
@@ -48,53 +48,37 @@ func (a *app) pinFile() string {
 	return filepath.Join(dir, pinFile)
 }
 
-// toolbox is that of a configuration's servers, and of those that clients bring.
-func (s *servers) toolbox(c *configs.Config) *bridge.Box {
+// toolbox has the servers be those of a configuration, and the board tell of them. It
+// is called by one goroutine at a time.
+func (s *servers) toolbox(c *configs.Config, board *core.Board) *bridge.Box {
+	s.mu.Lock()
+	old, box, rev := s.of, s.box, maps.Clone(s.rev)
+	s.mu.Unlock()
+	if rev == nil {
+		rev = map[string]int{}
+	}
+	for name, m := range c.MCPServers {
+		if was, ok := old[name]; !ok || !was.Same(m) {
+			rev[name]++
+		}
+	}
+	list := serversOf(c, rev, s.env, s.run)
+	switch {
+	case box == nil:
+		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: version, PinFile: s.pins, Log: s.told})
+		box.Announce()
+	case !maps.EqualFunc(old, c.MCPServers, configs.MCPServer.Same):
+		box.Set(list)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.box == nil || !sameServers(s.of, c.MCPServers) {
-		for name := range s.of {
-			if _, stays := c.MCPServers[name]; !stays {
-				s.old = append(s.old, name)
-			}
-		}
-		if s.box != nil {
-			s.past = append(s.past, s.box)
-		}
-		s.of, s.box = c.MCPServers, newServers(c, s.env, s.run, s.environ, s.pins, s.told)
-	}
-	return s.box
-}
-
-// sameServers reports whether two configurations say the same of their servers,
-// wherever they do.
-func sameServers(a, b map[string]configs.MCPServer) bool {
-	return maps.EqualFunc(a, b, configs.MCPServer.Same)
-}
-
-// announce puts them on the board, before any is started.
-func (s *servers) announce(board *core.Board) {
-	s.mu.Lock()
-	box, old := s.box, s.old
-	s.old = nil
-	s.mu.Unlock()
-	for _, name := range old {
-		board.Drop(core.Topic{Kind: "server", Name: name})
-	}
-	if box != nil {
-		box.Announce(board)
-	}
+	s.of, s.rev, s.box = c.MCPServers, rev, box
+	return box
 }
 
 // close ends what belongs to no session.
 func (s *servers) close() {
-	s.mu.Lock()
-	boxes := slices.Clone(s.past)
-	if s.box != nil {
-		boxes = append(boxes, s.box)
-	}
-	s.mu.Unlock()
-	for _, box := range boxes {
+	if box := s.current(); box != nil {
 		box.Close()
 	}
 }
@@ -115,18 +99,22 @@ func (s *servers) told(server, level, text string) {
 	s.log.Log(l, text, zap.String("server", server))
 }
 
-// newServers translates the servers of a configuration.
-func newServers(c *configs.Config, env configs.Env, run configs.Run, environ []string, pins string, log func(server, level, text string)) *bridge.Box {
+// serversOf translates the servers of a configuration.
+func serversOf(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run) []bridge.Server {
 	var list []bridge.Server
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		m := c.MCPServers[name]
-		list = append(list, bridge.Server{
-			Name: name, Endpoint: func(ctx context.Context) (bridge.Endpoint, error) { return endpointOf(ctx, m, env, run) },
+		s := bridge.Server{
+			Name: name, Rev: rev[name], Endpoint: func(ctx context.Context) (bridge.Endpoint, error) { return endpointOf(ctx, m, env, run) },
 			Disabled: m.Disabled, Eager: m.Start == "session", Allow: m.Tools, Deny: m.WithoutTools,
-			StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout,
-		})
+			StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout, Shown: bridge.Shown{Command: m.Command.String(), URL: m.URL.String()},
+		}
+		for _, arg := range m.Args {
+			s.Shown.Args = append(s.Shown.Args, arg.String())
+		}
+		list = append(list, s)
 	}
-	return bridge.New(bridge.Options{Servers: list, Environ: environ, Version: version, PinFile: pins, Log: log})
+	return list
 }
 
 // endpointOf looks the references up, so that a key may change between two starts.
@@ -214,7 +202,7 @@ and end it again. Of one that fails the end of what it printed is told.`,
 			defer stop()
 			ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("the servers were not all up within %v", tryFor))
 			defer cancel()
-			box := newServers(config, a.env, newKeyPrograms().run, os.Environ(), "", nil)
+			box := bridge.New(bridge.Options{Servers: serversOf(config, nil, a.env, newKeyPrograms().run), Environ: os.Environ(), Version: version})
 			items, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
 			a.showServers(config, items, tools)
 			return err

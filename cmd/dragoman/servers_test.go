@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"maps"
 	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,28 +59,80 @@ func parsed(t *testing.T, text string) *configs.Config {
 }
 
 func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
-	s := &servers{env: func(string) (string, bool) { return "", false }, log: zap.NewNop()}
-	const one = "mcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n"
-	first := s.toolbox(parsed(t, one))
-	if first != s.toolbox(parsed(t, "# a comment\nmodel: groq/x\n"+one)) {
-		t.Error("the servers are others after a change elsewhere")
-	}
 	board := core.NewBoard()
-	s.announce(board)
-	if got := statuses(t, board); got != "a stopped, b disabled" {
-		t.Errorf("announced: %s", got)
+	s := &servers{env: func(string) (string, bool) { return "", false }, log: zap.NewNop()}
+	t.Cleanup(s.close)
+	steps := []struct{ config, board, rev string }{
+		{"mcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n", "a stopped, b disabled", "a1 b1"},
+		{"# a comment\nmodel: groq/x\nmcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n", "a stopped, b disabled", "a1 b1"},
+		{"mcp_servers: {b: {command: y}, c: {command: z}}\n", "a gone, b stopped, c stopped", "b2 c1"},
+		{"mcp_servers: {b: {command: y, env: {KEY: one}}, c: {command: z}}\n", "a gone, b stopped, c stopped", "b3 c1"},
+		{"mcp_servers: {b: {command: y, env: {KEY: two}}, c: {command: z}}\n", "a gone, b stopped, c stopped", "b4 c1"},
+		{"mcp_servers: {a: {command: x}}\n", "a stopped, b gone, c gone", "a2"},
 	}
-	if first == s.toolbox(parsed(t, "mcp_servers: {b: {command: y}}\n")) {
-		t.Error("the servers are the same after a change")
+	for i, step := range steps {
+		box := s.toolbox(parsed(t, step.config), board)
+		if box != s.current() || i > 0 && box != s.box {
+			t.Errorf("step %d: another toolbox", i)
+		}
+		rev := []string{}
+		for _, name := range slices.Sorted(maps.Keys(s.of)) {
+			rev = append(rev, name+strconv.Itoa(s.rev[name]))
+		}
+		if got := strings.Join(rev, " "); got != step.rev {
+			t.Errorf("step %d: revisions %s, want %s", i, got, step.rev)
+		}
+		if got := statuses(t, board); got != step.board {
+			t.Errorf("step %d: on the board %s, want %s", i, got, step.board)
+		}
 	}
-	s.announce(board)
-	if got := statuses(t, board); got != "b stopped, a gone" && got != "a gone, b stopped" {
-		t.Errorf("announced: %s", got)
+}
+
+// A change of one server leaves the process of another alone, in a session that is
+// open.
+func TestChangeOfOneServerLeavesTheOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it needs a shell")
 	}
-	secret := "mcp_servers: {b: {command: y, env: {KEY: one}}}\n"
-	if third := s.toolbox(parsed(t, secret)); third == s.toolbox(parsed(t, strings.ReplaceAll(secret, "one", "two"))) {
-		t.Error("the servers are the same after a key has changed")
+	r := newRoom(t, map[string]string{"PATH": os.Getenv("PATH")}, nil)
+	t.Cleanup(r.profiles.close)
+	dir := t.TempDir()
+	server := func(name, more string) string {
+		script := "echo $$ >>" + filepath.Join(dir, name) + "; exec " + binary + " mcp"
+		return name + ": {command: sh, args: [-c, " + strconv.Quote(script) + "], env: {DRAGOMAN_DATA: " + strconv.Quote(t.TempDir()) + more + "}}"
 	}
+	starts := func(name string) []string {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(string(b))
+	}
+	stays := server("stays", "")
+	r.configure("mcp_servers: {" + stays + ", " + server("changes", "") + "}\n")
+	r.say("hello")
+	r.configure("mcp_servers: {" + stays + ", " + server("changes", ", MORE: x") + "}\n")
+	r.say("hello")
+	if got := starts("stays"); len(got) != 1 || !lives(t, got[0]) {
+		t.Errorf("the one that stays was started as %q", got)
+	}
+	got := starts("changes")
+	if len(got) != 2 || !lives(t, got[1]) {
+		t.Fatalf("the one that changes was started as %q", got)
+	}
+	for ctx := t.Context(); lives(t, got[0]) && ctx.Err() == nil; { // it ends in its own time
+		runtime.Gosched()
+	}
+}
+
+func lives(t *testing.T, pid string) bool {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.FindProcess(n)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil
 }
 
 func statuses(t *testing.T, b *core.Board) string {
@@ -95,6 +151,7 @@ func statuses(t *testing.T, b *core.Board) string {
 		}
 		got = append(got, p.Topic.Name+" "+status)
 	}
+	slices.Sort(got)
 	return strings.Join(got, ", ")
 }
 

@@ -1,0 +1,284 @@
+package bridge
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"dragoman/core"
+)
+
+// The words for how a server is (core.ServerItem).
+const (
+	statusStopped  = "stopped"
+	statusStarting = "starting"
+	statusRunning  = "running"
+	statusFailed   = "failed"
+	statusDisabled = "disabled"
+)
+
+// statusOrder ranks them: of several connections the best one counts.
+var statusOrder = []string{statusStopped, statusFailed, statusStarting, statusRunning}
+
+// is reports whether two servers of the configuration are the same one.
+func (s Server) is(o Server) bool {
+	return s.Name == o.Name && s.Rev == o.Rev && !s.brought && !o.brought
+}
+
+// list is the servers of the configuration.
+func (b *Box) list() []Server {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.servers // it is replaced, never changed
+}
+
+// find is a server of the configuration.
+func (b *Box) find(name string) (Server, bool) {
+	for _, s := range b.list() {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Server{}, false
+}
+
+// configured reports whether a server is everybody's, rather than a session's own,
+// and still what the configuration says.
+func (b *Box) configured(s Server) bool {
+	now, ok := b.find(s.Name)
+	return ok && now.is(s)
+}
+
+// Announce puts the servers on the board before anything has started one.
+func (b *Box) Announce() {
+	for _, s := range b.list() {
+		b.post(s.Name)
+	}
+}
+
+// Set replaces the servers of the configuration. Those whose Rev is what it was go
+// on; connections to the others end at once, and calls that are under way there fail.
+// Sessions take up what is new when they list their tools next.
+func (b *Box) Set(servers []Server) {
+	servers = slices.Clone(servers)
+	var over []*upstream
+	touched := map[string]bool{}
+	b.mu.Lock()
+	for _, now := range servers {
+		touched[now.Name] = !slices.ContainsFunc(b.servers, now.is)
+	}
+	for _, old := range b.servers {
+		if slices.ContainsFunc(servers, old.is) {
+			continue
+		}
+		touched[old.Name] = true
+		over = append(over, b.connectionsLocked(old)...)
+		delete(b.stopped, old.Name)
+		delete(b.known, old.Name)
+		delete(b.offers, old.Name)
+	}
+	b.servers = servers
+	for key, u := range b.sides {
+		if slices.Contains(over, u) {
+			delete(b.sides, key)
+		}
+	}
+	b.mu.Unlock()
+	for _, u := range over {
+		u.retire()
+	}
+	for name := range touched {
+		if touched[name] {
+			b.post(name)
+		}
+	}
+	b.wake()
+}
+
+// wake has every session list its tools again.
+func (b *Box) wake() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for s := range b.sets {
+		s.wake()
+	}
+}
+
+// connectionsLocked are those to a server of the configuration.
+func (b *Box) connectionsLocked(s Server) (list []*upstream) {
+	for _, u := range b.live[s.Name] {
+		if u.server.is(s) {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// named is a server that a person means.
+func (b *Box) named(name string) (Server, error) {
+	s, ok := b.find(name)
+	switch {
+	case !ok:
+		return s, fmt.Errorf("there is no MCP server %q in the configuration", name)
+	case s.Disabled:
+		return s, fmt.Errorf("the MCP server %s is disabled; enable it first", name)
+	}
+	return s, nil
+}
+
+// Start has a server run: in a session that is open in the workspace, or over a
+// connection that belongs to none. It does not wait for that: the board tells what
+// becomes of it. Where it runs already nothing happens.
+func (b *Box) Start(roots []string, name string) error {
+	s, err := b.named(name)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	delete(b.stopped, name)
+	live := b.connectionsLocked(s)
+	b.mu.Unlock()
+	var here *upstream
+	for _, u := range live {
+		u.release()
+		status, _, _ := u.state()
+		if here == nil || status == statusRunning {
+			if slices.Equal(u.host.Meta().Roots, roots) {
+				here = u
+			}
+		}
+	}
+	if here == nil {
+		here = b.side(roots, s)
+	}
+	if here == nil {
+		return errClosing
+	}
+	here.nudge()
+	b.wake()
+	return nil
+}
+
+// Stop ends every connection to a server, and keeps it from being started until
+// Start. Calls that are under way fail.
+func (b *Box) Stop(name string) error {
+	s, err := b.named(name)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.stopped[name] = true
+	live := b.connectionsLocked(s)
+	b.mu.Unlock()
+	for _, u := range live {
+		u.hold(whyStopped)
+	}
+	b.post(name)
+	b.wake()
+	return nil
+}
+
+// remember keeps a server's list for sessions that have not started it.
+func (b *Box) remember(s Server, list []*listed) {
+	if !b.configured(s) {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.known[s.Name] = list
+}
+
+func (b *Box) recall(s Server) (list []*listed, ok bool) {
+	if !b.configured(s) {
+		return nil, false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list, ok = b.known[s.Name]
+	return list, ok
+}
+
+// enter and leave note who has a connection to a server, for the board. One that is
+// stopped is held from the beginning.
+func (b *Box) enter(u *upstream) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.enterLocked(u)
+}
+
+func (b *Box) enterLocked(u *upstream) {
+	b.live[u.server.Name] = append(b.live[u.server.Name], u)
+	if b.stopped[u.server.Name] && !u.server.brought {
+		u.held = whyStopped // nobody else has it yet
+	}
+}
+
+func (b *Box) leave(u *upstream) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.live[u.server.Name] = slices.DeleteFunc(b.live[u.server.Name], func(o *upstream) bool { return o == u })
+}
+
+// post says on the board how a server is: as well as the best of its connections.
+// Of one that has gone nothing is said any more.
+func (b *Box) post(name string) {
+	if b.opts.Board == nil {
+		return
+	}
+	topic := core.Topic{Kind: "server", Name: name}
+	for {
+		item, ok := b.item(name)
+		if ok {
+			b.opts.Board.Put(topic, item)
+		} else {
+			b.opts.Board.Drop(topic)
+		}
+		// Whoever has put something older over something newer puts it right.
+		if now, still := b.item(name); still == ok && reflect.DeepEqual(now, item) {
+			return
+		}
+	}
+}
+
+// item is how a server is; false: there is none of that name.
+func (b *Box) item(name string) (core.ServerItem, bool) {
+	s, ok := b.find(name)
+	b.mu.Lock()
+	live, known, offer := b.connectionsLocked(s), b.known[name], b.offers[name]
+	if !ok {
+		live = slices.Clone(b.live[name])
+	}
+	b.mu.Unlock()
+	if !ok {
+		live = slices.DeleteFunc(live, func(u *upstream) bool { return !u.server.brought })
+		if len(live) == 0 {
+			return core.ServerItem{}, false
+		}
+		s = live[0].server
+	}
+	item := core.ServerItem{Name: s.Name, Status: statusStopped, Command: s.Shown.Command, Args: s.Shown.Args, URL: s.Shown.URL}
+	if s.Disabled {
+		item.Status = statusDisabled
+	}
+	best := -1
+	for _, u := range live {
+		status, why, list := u.state()
+		if at := slices.Index(statusOrder, status); at > best {
+			best, item.Status, item.Why = at, status, why
+			if len(list) > 0 {
+				known = list
+			}
+		}
+	}
+	for _, l := range known {
+		item.Tools = append(item.Tools, l.spec)
+	}
+	if s.brought {
+		return item, true
+	}
+	for _, p := range offer.prompts {
+		item.Prompts = append(item.Prompts, p.command(p.Name))
+	}
+	item.Resources = offer.resources
+	return item, true
+}

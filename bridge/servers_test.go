@@ -1,0 +1,219 @@
+package bridge
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"dragoman/core"
+)
+
+// serversOf names the servers whose tools a session has.
+func serversOf(t *testing.T, s core.Toolset) string {
+	t.Helper()
+	list, err := s.Tools(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list {
+		if name := tool.Spec().Server; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// of finds a tool of a server.
+func of(t *testing.T, s core.Toolset, server, name string) core.Tool {
+	t.Helper()
+	list, err := s.Tools(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range list {
+		if spec := tool.Spec(); spec.Server == server && spec.Name == name {
+			return tool
+		}
+	}
+	t.Fatalf("%s has no tool %s", server, name)
+	return nil
+}
+
+// pid is the process that a session has of a server.
+func pid(t *testing.T, s core.Toolset, server string) string {
+	t.Helper()
+	res, err := call(t, of(t, s, server, "pid"), "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text(res)
+}
+
+// breaks runs a call that waits for ever, does something once it is under way, and
+// returns the call's error.
+func breaks(t *testing.T, waits core.Tool, do func()) error {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := waits.Run(t.Context(), core.Invocation{Args: []byte("{}")})
+		ended <- err
+	}()
+	for u := waits.(*tool).up; ; runtime.Gosched() {
+		u.mu.Lock()
+		calls := u.calls
+		u.mu.Unlock()
+		if calls > 0 {
+			break
+		}
+	}
+	do()
+	select {
+	case err := <-ended:
+		return err
+	case <-within(t).Done():
+		t.Fatal("the call goes on")
+		return nil
+	}
+}
+
+// A server that is configured as before keeps its process over a change, one that is
+// not ends at once, and open sessions get the new ones.
+func TestChangedConfigurationEndsOnlyWhatChanged(t *testing.T) {
+	server := func(name string, rev int) Server { return Server{Name: name, Rev: rev, Endpoint: plays("sdk")} }
+	h := &host{}
+	b, s := open(t, h, Options{Servers: []Server{server("same", 1), server("other", 1), server("gone", 1)}})
+	same, other := pid(t, s, "same"), pid(t, s, "other")
+	late := of(t, s, "gone", "pid")
+	err := breaks(t, of(t, s, "other", "wait"), func() {
+		b.Set([]Server{server("new", 1), server("same", 1), server("other", 2)})
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "the MCP server other ") || !strings.Contains(err.Error(), whyOver) {
+		t.Errorf("a call of a server that has changed: %v", err)
+	}
+	if _, err := call(t, late, "{}"); err == nil || !strings.Contains(err.Error(), whyOver) {
+		t.Errorf("a tool of a server that is gone: %v", err)
+	}
+	select {
+	case <-s.Changed():
+	case <-within(t).Done():
+		t.Fatal("the session was not told")
+	}
+	if got := serversOf(t, s); got != "new same other" {
+		t.Errorf("the session has %s", got)
+	}
+	if now := pid(t, s, "same"); now != same {
+		t.Errorf("process %s, then %s", same, now)
+	}
+	if now := pid(t, s, "other"); now == other {
+		t.Error("a server that has changed goes on")
+	}
+	awaitStatus(t, h.board, "new", statusRunning)
+	if got := statusNow(t, h.board, "gone"); got != "gone" {
+		t.Errorf("what is not configured any more is %s", got)
+	}
+	b.Set([]Server{server("new", 1), {Name: "same", Rev: 2, Disabled: true, Endpoint: plays("sdk")}})
+	awaitStatus(t, h.board, "same", statusDisabled)
+	if got := serversOf(t, s); got != "new" {
+		t.Errorf("with one disabled the session has %s", got)
+	}
+}
+
+// Of a server that was stopped nothing runs until it is started again; calls say so.
+func TestStopAndStart(t *testing.T) {
+	h := &host{}
+	b, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}, {Name: "off", Disabled: true}}})
+	t.Cleanup(b.Close)
+	for _, bad := range []func() error{
+		func() error { return b.Start(nil, "nowhere") }, func() error { return b.Stop("nowhere") }, func() error { return b.Start(nil, "off") },
+	} {
+		if err := bad(); err == nil {
+			t.Error("no error")
+		}
+	}
+	before, echo := pid(t, s, "up"), of(t, s, "up", "echo")
+	err := breaks(t, of(t, s, "up", "wait"), func() {
+		if err := b.Stop("up"); err != nil {
+			t.Error(err)
+		}
+	})
+	if err == nil || !strings.Contains(err.Error(), whyStopped) {
+		t.Errorf("a call: %v", err)
+	}
+	if _, err := call(t, echo, `{"text":"x"}`); err == nil || !strings.Contains(err.Error(), "the MCP server up does not run: "+whyStopped) {
+		t.Errorf("a call that may be repeated: %v", err)
+	}
+	awaitStatus(t, h.board, "up", statusStopped)
+	if got := serversOf(t, s); got != "" {
+		t.Errorf("the session still has %s", got)
+	}
+	next, err := b.Open(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	if got := serversOf(t, next); got != "" {
+		t.Errorf("a new session has %s", got)
+	}
+	if len(b.Commands()) > 0 || len(b.List(t.Context(), nil, "", 10)) > 0 {
+		t.Error("its prompts and resources are offered")
+	}
+	if err := b.Start(h.meta.Roots, "up"); err != nil {
+		t.Fatal(err)
+	}
+	awaitStatus(t, h.board, "up", statusRunning)
+	if now := pid(t, s, "up"); now == before {
+		t.Error("it is the same process")
+	}
+	if pid(t, next, "up") == "" {
+		t.Error("the other session does not have it")
+	}
+}
+
+// A server can be started before there is any session, and shows what it has.
+func TestStartWithoutASession(t *testing.T) {
+	board := core.NewBoard()
+	b := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk"), Shown: Shown{Command: "up-mcp", Args: []string{"-x"}}}}, Environ: environ(), Board: board})
+	defer b.Close()
+	b.Announce()
+	if got := statusNow(t, board, "up"); got != statusStopped {
+		t.Errorf("before: %s", got)
+	}
+	if err := b.Start([]string{t.TempDir()}, "up"); err != nil {
+		t.Fatal(err)
+	}
+	var item core.ServerItem
+	for item = awaitStatus(t, board, "up", statusRunning); len(item.Resources) == 0; item = awaitStatus(t, board, "up", statusRunning) {
+		if t.Context().Err() != nil {
+			t.Fatal("what it offers is not told")
+		}
+	}
+	if len(item.Tools) == 0 || len(item.Prompts) != 1 || item.Prompts[0].Name != "greet" || item.Resources[0].URI != "up://one" {
+		t.Errorf("it has %+v", item)
+	}
+	if item.Command != "up-mcp" || len(item.Args) != 1 {
+		t.Errorf("it is %q %q", item.Command, item.Args)
+	}
+	if err := b.Stop("up"); err != nil {
+		t.Fatal(err)
+	}
+	awaitStatus(t, board, "up", statusStopped)
+}
+
+// statusNow is what the board says now.
+func statusNow(t *testing.T, b *core.Board, server string) string {
+	t.Helper()
+	posted, _, err := b.Next(within(t), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range posted {
+		if p.Topic.Name == server {
+			if item, ok := p.Item.(core.ServerItem); ok {
+				return item.Status
+			}
+		}
+	}
+	return "gone"
+}
