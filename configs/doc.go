@@ -43,8 +43,11 @@
 //   - The editor's layer is the lowest. What is wrong in it is left out and said,
 //     for its user cannot mend it before the editor has started.
 //
-//   - Only the user's own file has programs run: editors take settings from
-//     folders that they open.
+//   - Editors take settings from folders that they open. So only the user's own
+//     file has programs run for keys; the editor's layer holds no references, says
+//     neither where a known provider is reached, for that is where the user's key
+//     is sent, nor which files are written; and its MCP servers are started after
+//     the user has agreed (FromEditor).
 //
 // # Invariants
 //

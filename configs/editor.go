@@ -15,7 +15,9 @@ import (
 const EditorSource = "the editor's options"
 
 // ParseEditor reads what an editor sets when it connects, a JSON object, as the
-// lowest layer. Editors send keys of their own beside ours: those that we do not
+// lowest layer. Editors take settings from folders that they open, so it cannot say
+// where a key of the user's is sent, nor what is read or written on the disk: see
+// beyondEditor. Editors send keys of their own beside ours: those that we do not
 // know, at the top, are left out and listed. A setting that is wrong is left out
 // with the whole of its top key, and the error, an *Error, says so; the layer
 // holds the others all the same and is not nil.
@@ -69,6 +71,7 @@ func (c *Config) withKey(key string, value json.RawMessage) (*Config, []Problem)
 	}
 	one, problems := decodeFile(EditorSource, text, false)
 	one.unplace()
+	problems = append(problems, one.beyondEditor()...)
 	_, err = resolve(c, one, nil, nil)
 	var whole *Error
 	if errors.As(err, &whole) {
@@ -84,6 +87,47 @@ func (c *Config) withKey(key string, value json.RawMessage) (*Config, []Problem)
 	next.lay(c, false) // without the defaults, which a layer must not hold
 	next.lay(one, false)
 	return next, nil
+}
+
+// beyondEditor lists what is not the editor's to set: references, which carry a
+// variable or a file to wherever the other settings lead; the address of a known
+// provider, which is sent the user's key; and files that are written.
+func (c *Config) beyondEditor() (problems []Problem) {
+	const own = "; write it in your own configuration file"
+	wrong := func(key, message string) {
+		problems = append(problems, Problem{Position: Position{File: EditorSource}, Key: key, Message: message})
+	}
+	visit(fieldCache{}, reflect.ValueOf(c).Elem(), "", field{}, func(key string, _ field, v reflect.Value) {
+		if r, ok := v.Interface().(readable); ok && hasReference(r.written()) {
+			wrong(key, "an editor's options hold no references"+own)
+		}
+	})
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		p, key := c.Providers[name], join("providers", name)
+		if k, ok := known(name); ok && !k.Local() && !p.BaseURL.IsZero() {
+			wrong(join(key, "base_url"), "your key for "+k.Label+" would be sent there; give the provider another name, or"+own[1:])
+		}
+		for _, option := range []string{"file", "record"} {
+			if _, ok := p.Options[option]; ok {
+				wrong(join(join(key, "options"), option), "an editor's options name no file of a provider's"+own)
+			}
+		}
+	}
+	if !c.Log.File.IsZero() {
+		wrong("log.file", "an editor's options do not say where is written"+own)
+	}
+	return problems
+}
+
+// FromEditor reports whether anything of a setting, or below it, is what an editor
+// set. key is as in Where.
+func (c *Config) FromEditor(key string) bool {
+	for k, at := range c.where {
+		if rest, ok := strings.CutPrefix(k, key); ok && at.File == EditorSource && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			return true
+		}
+	}
+	return false
 }
 
 // unplace forgets the lines of a text that nobody has seen.

@@ -107,7 +107,7 @@ func serversOf(c *configs.Config, rev map[string]int, env configs.Env, run confi
 		s := bridge.Server{
 			Name: name, Rev: rev[name], Endpoint: func(ctx context.Context) (bridge.Endpoint, error) { return endpointOf(ctx, m, env, run) },
 			Disabled: m.Disabled, Eager: m.Start == "session", Allow: m.Tools, Deny: m.WithoutTools,
-			StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout, Shown: bridge.Shown{Command: m.Command.String(), URL: m.URL.String()},
+			Confirm: c.FromEditor("mcp_servers." + name), StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout, Shown: bridge.Shown{Command: m.Command.String(), URL: m.URL.String()},
 		}
 		for _, arg := range m.Args {
 			s.Shown.Args = append(s.Shown.Args, arg.String())

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"dragoman/bridge"
 	"dragoman/configs"
 	"dragoman/core"
 )
@@ -56,6 +57,31 @@ func parsed(t *testing.T, text string) *configs.Config {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// What an editor's options would have started is asked about: they may come from a
+// folder that was just opened.
+func TestEditorsServersAreAskedAbout(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "started")
+	layer, _, err := configs.ParseEditor([]byte(`{"mcp_servers":{"x":{"command":"touch","args":[` + strconv.Quote(mark) + `],"start":"session"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := func(string) (string, bool) { return "", false }
+	c, err := configs.Load(configs.Options{Env: none, Editor: layer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, none, nil), Environ: os.Environ()})
+	defer box.Close()
+	dir := t.TempDir()
+	items, err := box.Try(t.Context(), core.Meta{Cwd: dir, Roots: []string{dir}})
+	if err != nil || len(items) != 1 || !strings.Contains(items[0].Why, "nobody has agreed") {
+		t.Errorf("%+v, %v", items, err)
+	}
+	if _, err := os.Lstat(mark); err == nil {
+		t.Error("it was started, and nobody was asked")
+	}
 }
 
 func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
