@@ -56,6 +56,13 @@ func (g *guides) of(ctx context.Context, roots []string) *guide.Guide {
 	return made
 }
 
+// forget has the guides loaded anew: what they must not include may be another.
+func (g *guides) forget() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(g.made)
+}
+
 // system is what the guide adds to an agent's system prompt.
 func (g *guides) system(m core.Meta, agent, model string) string {
 	if have := g.of(context.Background(), m.Roots); have != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -84,6 +85,7 @@ func newProfiles(a *app, l *logs) *profiles {
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
 		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: os.Environ(), pins: a.pinFile(), log: l.logger},
 	}
+	p.guides.options.Refuse = p.refuses
 	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids}), p.guides}
 	return p
 }
@@ -172,6 +174,19 @@ func (p *profiles) forbids(m core.Meta) (func(real string) bool, error) {
 	return func(real string) bool { return made.rights.forbids(m, real) }, nil
 }
 
+// refuses reports whether a rule forbids to read a file, so that no guide includes
+// it. What cannot be told is refused.
+func (p *profiles) refuses(path string) bool {
+	made, err := p.load()
+	if err != nil {
+		return true
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return made.rights.forbids(core.Meta{}, path)
+}
+
 // offers reports whether a model is among those that can be chosen.
 func (p *profile) offers(model string) bool {
 	return slices.ContainsFunc(p.Models, func(i core.ModelInfo) bool { return i.ID == model })
@@ -236,6 +251,7 @@ func (p *profiles) reload() (made *profile, tell func(), err error) {
 		return p.goesOnLocked(err)
 	}
 	p.made, p.fault = made, ""
+	p.guides.forget()
 	return made, func() {
 		p.took(made, old == nil, tried)
 		if old != nil {

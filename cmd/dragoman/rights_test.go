@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -195,6 +196,31 @@ func TestForbiddenIsLeftOutOfListings(t *testing.T) {
 		if got := forbids(filepath.Join(r.dir, filepath.FromSlash(name))); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// Nor does a guide of the workspace carry it into the system prompt.
+func TestForbiddenIsNotIncluded(t *testing.T) {
+	r := newRoom(t, nil, map[string]string{
+		"AGENTS.md": "See @notes.txt and @secrets/notes.txt and @also.txt.", "notes.txt": "These are notes.", "secrets/notes.txt": "canary one",
+	})
+	if err := os.Symlink(filepath.Join("secrets", "notes.txt"), filepath.Join(r.dir, "also.txt")); err != nil {
+		t.Skip(err)
+	}
+	said := func() string {
+		t.Helper()
+		if _, err := r.profiles.load(); err != nil {
+			t.Fatal(err)
+		}
+		return r.profiles.guides.system(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, codeAgent, "")
+	}
+	r.configure("policy: {deny: [{path: \"secrets/**\"}]}\n")
+	if got := said(); !strings.Contains(got, "These are notes") || strings.Contains(got, "canary") {
+		t.Errorf("the system prompt: %s", got)
+	}
+	r.configure("policy: {deny: [{path: notes.txt}, {command: \"*\"}]}\n") // the files are as they were
+	if got := said(); strings.Contains(got, "These are notes") || strings.Contains(got, "canary") {
+		t.Errorf("after another rule: %s", got)
 	}
 }
 
