@@ -16,7 +16,9 @@ func (h host) Delegate(ctx context.Context, t Task) (Delegated, error) {
 	if s.meta.Parent != "" {
 		return Delegated{}, errors.New("hand over a task: an agent that was handed one cannot hand over more")
 	}
-	child, err := s.g.Create(ctx, Meta{Principal: s.meta.Principal, Cwd: s.meta.Cwd, Roots: s.meta.Roots, Parent: s.meta.ID})
+	child, err := s.g.Create(ctx, Meta{
+		Principal: s.meta.Principal, Cwd: s.meta.Cwd, Roots: s.meta.Roots, Parent: s.meta.ID, ParentAgent: s.State().Settings.Agent,
+	})
 	if err != nil {
 		return Delegated{}, fmt.Errorf("hand over a task: %w", err)
 	}

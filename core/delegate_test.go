@@ -196,14 +196,14 @@ func TestDelegate(t *testing.T) {
 		})
 		defer closeGateway(t, f.g)
 		p := say("go")
-		p.Hops, p.Approvals, p.Settings = 2, core.ApprovalsReadOnly, &core.Settings{Model: "offline/demo", Effort: "high", Trust: true}
+		p.Hops, p.Approvals, p.Settings = 2, core.ApprovalsReadOnly, &core.Settings{Agent: "code", Model: "offline/demo", Effort: "high", Trust: true}
 		prompt(t, f.parent, p)
 		if end := f.over(); end.Stop != core.StopEnd {
 			t.Errorf("%+v", end)
 		}
 		c := f.child(0, asking)
 		defer c.Close()
-		if m := c.Session().Meta(); m.Parent != "s" || m.Cwd != "/w" || !slices.Equal(m.Roots, []string{"/w", "/v"}) || m.Principal != core.Local {
+		if m := c.Session().Meta(); m.Parent != "s" || m.ParentAgent != "code" || m.Cwd != "/w" || !slices.Equal(m.Roots, []string{"/w", "/v"}) || m.Principal != core.Local {
 			t.Errorf("%+v", m)
 		}
 		if d := f.came[0]; d.Text != "se" || d.Stop != core.StopEnd || d.Session != c.Session().Meta().ID || f.failed[0] != nil {

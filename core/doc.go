@@ -40,7 +40,8 @@
 //     and the call's Why says so.
 //   - What a sub-session asks is asked of its parent's user too, and settled once,
 //     wherever it is answered first. Its turn ends with the call that started it, and
-//     what it may do is narrowed as that call's turn is.
+//     what it may do is narrowed as that call's turn is, and by what the agent may do
+//     that handed the task over (Meta.ParentAgent).
 //   - An answer to a question that is Secret is never in a log.
 //   - A turn ends in a fixed order: the model has stopped, every call has ended,
 //     what was asked is withdrawn, TurnEnded. The turn of a process that died is

@@ -170,7 +170,7 @@ func (a *Attachment) flagsBefore(ctx context.Context, upto Pos) (events []Event,
 // in the copy. It blocks until the copy is durable.
 func (g *Gateway) Fork(ctx context.Context, from *Session, upto Pos, id SessionID) (*Session, error) {
 	m := from.meta
-	m.ID, m.Parent, m.Spill = id, "", "" // it is the user's own, whatever it was made of
+	m.ID, m.Parent, m.ParentAgent, m.Spill = id, "", "", "" // it is the user's own, whatever it was made of
 	m.Forks++
 	to, err := g.Create(ctx, m)
 	if err != nil {

@@ -13,8 +13,11 @@ type Meta struct {
 	Cwd       string    `json:"cwd"`             // absolute
 	Roots     []string  `json:"roots,omitempty"` // absolute; Cwd is the first
 	Parent    SessionID `json:"parent,omitempty"`
-	Forks     int       `json:"forks,omitempty"` // how many forks lie between it and a session that began empty
-	Created   time.Time `json:"created"`
+	// ParentAgent is the agent of the parent that handed over the task: the policy sees
+	// to it that nothing is done here which that agent may not do. Empty: the default.
+	ParentAgent string    `json:"parent_agent,omitempty"`
+	Forks       int       `json:"forks,omitempty"` // how many forks lie between it and a session that began empty
+	Created     time.Time `json:"created"`
 	// Spill is the folder for tool output that was cut, which read_file may
 	// read. Set by the store when the session is opened, never stored.
 	Spill string `json:"-"`

@@ -22,8 +22,26 @@ type rights struct {
 	roles  []role
 }
 
-// Decide implements core.Policy.
+// Decide implements core.Policy. A task is no way round what binds the agent that
+// handed it over: what that one may not do is not done for it either.
 func (p rights) Decide(c core.Check) core.Verdict {
+	v := p.decide(c)
+	if c.Meta.Parent == "" || v.Effect == core.Deny {
+		return v
+	}
+	c.Settings.Agent = c.Meta.ParentAgent
+	w := p.decide(c)
+	if w.Effect == core.Deny {
+		w.Why += ", and it handed over this task"
+	}
+	if w.Effect == core.Deny || v.Effect == core.Allow {
+		return w
+	}
+	return v
+}
+
+// decide judges a call of the session's own agent.
+func (p rights) decide(c core.Check) core.Verdict {
 	r, ok := p.role(c.Settings.Agent)
 	if !ok {
 		return p.rules.Decide(c) // the agent of another back end

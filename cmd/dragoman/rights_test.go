@@ -164,6 +164,43 @@ func TestTasksAreNoWayRound(t *testing.T) {
 	}
 }
 
+// A task is done with what the agent that handed it over may do, and no more.
+func TestTasksAreDoneWithTheRightsOfBoth(t *testing.T) {
+	_, made := agentsRoom(t)
+	under := func(agent string, c core.Check) core.Check {
+		c.Meta.Parent, c.Meta.ParentAgent = "s0", agent
+		return c
+	}
+	read := write("general", core.Settings{})
+	read.Call.Tool, read.Spec.Name, read.Call.Kind, read.Spec.Kind = "read_file", "read_file", core.KindRead, core.KindRead
+	read.Access = []core.Access{{Op: core.OpRead, Path: "/src/a.go"}}
+	for _, c := range []struct {
+		what  string
+		check core.Check
+		want  core.Effect
+	}{
+		{"code has general run by rule", under("", run("general", "go test ./...")), core.Allow},
+		{"code has general run something else", under("code", run("general", "make")), core.MustAsk},
+		{"writer, which has no shell, has general run by rule", under("writer", run("general", "go test ./...")), core.Deny},
+		{"writer has general write", under("writer", write("general", core.Settings{})), core.Allow},
+		{"code has writer run", under("code", run("writer", "go test ./...")), core.Deny},
+		{"reviewer, which has two tools, has general write", under("reviewer", write("general", core.Settings{Trust: true})), core.Deny},
+		{"reviewer has general read", under("reviewer", read), core.Allow},
+		{"plan has general write", under("plan", write("general", core.Settings{Trust: true})), core.Deny},
+		{"guest, of the workspace, has own write by rule", under("guest", write("own", core.Settings{Trust: true})), core.MustAsk},
+		{"careful has general write, which is not on its list", under("careful", write("general", core.Settings{Trust: true})), core.MustAsk},
+	} {
+		v := made.Policy.Decide(c.check)
+		if v.Effect != c.want {
+			t.Errorf("%s: %+v, want %s", c.what, v, c.want)
+		}
+	}
+	v := made.Policy.Decide(under("writer", run("general", "make")))
+	if want := "the agent writer is not offered the tool shell_command, and it handed over this task"; v.Why != want {
+		t.Errorf("why: %q, want %q", v.Why, want)
+	}
+}
+
 // Looking may be asked for by those that only look; what changes anything may not.
 func TestPlanMayAskToLook(t *testing.T) {
 	_, made := agentsRoom(t)

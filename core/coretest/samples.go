@@ -29,7 +29,7 @@ func Samples() []core.Event {
 	return []core.Event{
 		core.Opened{Meta: core.Meta{
 			ID: "s1 " + Awkward, Principal: core.Local, Cwd: "/home/ada/app", Roots: []string{"/home/ada/app", "/srv/\"odd\" dir"},
-			Parent: "s0", Forks: 1, Created: epoch0,
+			Parent: "s0", ParentAgent: "code", Forks: 1, Created: epoch0,
 		}},
 		core.Claimed{Epoch: 3, Node: "laptop, process 4711", After: core.Pos{Epoch: 2, Seq: 1, Off: 0}},
 		core.TitleChanged{Title: "Rename the \"thing\"", Auto: true},
