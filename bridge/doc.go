@@ -12,7 +12,9 @@
 // server that is spoken to over a link by a wire.Conn (peer.go). A process is a
 // child with one owner. An offer is what a server has beside tools: prompts, which
 // become commands, and resources (offer.go). A pin is what a tool said of itself
-// when it was first seen (pins.go). A [Relay] hands one server on to clients.
+// when it was first seen (pins.go). A login lets us in at a server that wants one; a
+// bearer gives the requests its token (oauth.go). A [Relay] hands one server on to
+// clients.
 //
 // # Invariants
 //
@@ -35,7 +37,10 @@
 //   - A relay passes messages as they were written, session to session. The exception
 //     is a program's one connection for all requests of 2026-07-28 of a principal,
 //     where ids and progress tokens are exchanged and put back. A client's key is
-//     never sent on.
+//     never sent on, nor is ours told to it.
+//   - A token goes to the address that it was made for and nowhere else. What a server
+//     names for its login is no nearer to us than the server, and encrypted. No token,
+//     code or secret is in an error or a log.
 //   - Children get a safe part of our environment and what they are given. They end
 //     with the session, and soon after us when we are killed.
 //   - What a server prints beside the protocol ends no connection and is not answered.
@@ -61,6 +66,12 @@
 // knows no handshake: on the older one a server tells of changed lists and asks
 // questions without being polled, and nearly all speak it. A server that refuses a
 // date is offered the early dialect's number.
+//
+// Of the SDK's packages auth and oauthex we use the forms and the discovery, and not
+// its AuthorizationCodeHandler: that neither tells the issuer, which a login is bound to,
+// nor where tokens are revoked; its renewals (golang.org/x/oauth2) leave the
+// resource out, cannot be kept, and fail with the text of the answer. It takes a
+// server's metadata only under the server's very address, where many name their host.
 //
 // A child's process is a small sh until its guard runs, as in core/tools: without
 // that, what a program starts in its first moments was seen to outlive us. A server

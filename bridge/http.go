@@ -38,15 +38,14 @@ const (
 func newHTTPClient() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 64
-	return &http.Client{
-		Transport: t,
-		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			if len(via) > 5 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
-				return fmt.Errorf("the server redirects to %s, which is not followed", r.URL.Redacted())
-			}
-			return nil
-		},
+	return &http.Client{Transport: t, CheckRedirect: sameServer}
+}
+
+func sameServer(r *http.Request, via []*http.Request) error {
+	if len(via) > 5 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
+		return fmt.Errorf("the server redirects to %s, which is not followed", r.URL.Redacted())
 	}
+	return nil
 }
 
 // httpLink speaks Streamable HTTP (Basic, Transports): each message is posted, and
@@ -79,7 +78,7 @@ func (d dialer) dialHTTP(e Endpoint) (*link, error) {
 		return nil, err
 	}
 	r, w := io.Pipe()
-	h := &httpLink{url: e.URL, headers: e.Headers, client: d.client, limit: d.limit, lines: w, posts: map[string]*posted{}}
+	h := &httpLink{url: e.URL, headers: e.Headers, client: d.client(e), limit: d.limit, lines: w, posts: map[string]*posted{}}
 	h.ctx, h.end = context.WithCancelCause(context.Background())
 	h.send = h.posting
 	return &link{in: r, out: h, settled: h.settled, close: h.shut, why: h.why}, nil
@@ -197,6 +196,10 @@ func (h *httpLink) request(ctx context.Context, line []byte, m wire.Message) {
 	resp, err := h.post(ctx, line, m)
 	if err != nil {
 		h.refuse(m, codeUnreached, unwrapURL(err).Error())
+		var wants *loginError
+		if errors.As(err, &wants) && !wants.more {
+			h.fail(wants)
+		}
 		return
 	}
 	defer resp.Body.Close()
@@ -343,7 +346,8 @@ func (h *httpLink) listen() {
 	for tries := 0; tries < maxResumed; tries++ {
 		resp, err := h.get(h.ctx, c.id)
 		var refused statusError
-		if errors.As(err, &refused) && refused.code < 500 {
+		var wants *loginError
+		if errors.As(err, &refused) && refused.code < 500 || errors.As(err, &wants) {
 			return // there is none
 		}
 		if err == nil {

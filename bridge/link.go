@@ -22,6 +22,7 @@ type Endpoint struct {
 	URL     string
 	Headers map[string]string // sent with every request
 	SSE     bool              // the transport of 2024-11-05: a stream, and an address to post to
+	OAuth   OAuth             // for a login; a header Authorization turns that off
 }
 
 // remote reports whether the server is an address.
@@ -43,7 +44,7 @@ type link struct {
 // dialer makes links.
 type dialer struct {
 	environ []string
-	client  *http.Client
+	client  func(Endpoint) *http.Client
 	limit   int // bytes of one message
 	// whole: what cannot be understood is not mended, for it is handed on.
 	whole bool

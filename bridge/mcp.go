@@ -65,6 +65,8 @@ type Options struct {
 	// PinFile keeps what tools said of themselves when they were first seen; empty: a
 	// tool that changes is not noticed.
 	PinFile string
+	// Tokens keeps the logins to servers that want one; nil: nobody can log in.
+	Tokens TokenStore
 	// Grace is how long the listing of tools waits for servers that are still being
 	// started; 0: five seconds. The tools of later ones are there at the next turn.
 	Grace time.Duration
@@ -101,6 +103,7 @@ type Box struct {
 	confirmed map[string]bool        // by what would be started
 	offers    map[string]offer
 	sides     map[string]*upstream // that belong to no session
+	bearers   map[string]*bearer   // the logins of servers
 	closed    bool
 
 	owned sync.WaitGroup // of sides
@@ -123,7 +126,7 @@ func New(o Options) *Box {
 		opts: o, hello: hello, client: newHTTPClient(), pins: pins{path: o.PinFile},
 		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, sets: map[*set]bool{},
 		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[string]bool{},
-		offers: map[string]offer{}, sides: map[string]*upstream{},
+		offers: map[string]offer{}, sides: map[string]*upstream{}, bearers: map[string]*bearer{},
 	}
 }
 
@@ -254,6 +257,7 @@ func (s *set) Tools(ctx context.Context) ([]core.Tool, error) {
 	defer cancel()
 	var list []core.Tool
 	for _, u := range s.ups {
+		u.recheck(ctx)
 		for _, l := range u.listed(ctx, grace) {
 			list = append(list, &tool{up: u, listed: l})
 		}
@@ -276,8 +280,11 @@ func (s *set) Close() error {
 }
 
 // dialer is how a server's links are made.
-func (b *Box) dialer(name string) dialer {
-	return dialer{environ: b.opts.Environ, client: b.client, limit: maxMessage, junk: func(line string) { b.opts.Log(name, "info", plain(line)) }}
+func (b *Box) dialer(s Server) dialer {
+	return dialer{
+		environ: b.opts.Environ, client: func(e Endpoint) *http.Client { return b.clientFor(s, e) }, limit: maxMessage,
+		junk: func(line string) { b.opts.Log(s.Name, "info", plain(line)) },
+	}
 }
 
 // raw encodes what always encodes.

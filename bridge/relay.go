@@ -49,7 +49,7 @@ func (r *Relay) dial(ctx context.Context, dir string) (*link, Endpoint, error) {
 	if e.Dir == "" {
 		e.Dir = dir
 	}
-	d := r.box.dialer(r.server.Name)
+	d := r.box.dialer(r.server)
 	d.whole = true
 	l, err := d.dial(e)
 	return l, e, err

@@ -2,9 +2,12 @@ package bridge
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
+
+	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/wire"
 )
@@ -34,7 +37,12 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 	for name, value := range e.Headers {
 		req.Header.Set(name, value)
 	}
-	resp, err := h.relay.box.client.Do(req)
+	resp, err := h.relay.box.clientFor(h.relay.server, e).Do(req)
+	var wants *loginError
+	if errors.As(err, &wants) && m.Kind() == wire.Request {
+		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s: %v", h.relay.server.Name, wants))
+		return
+	}
 	if err != nil {
 		if r.Context().Err() == nil {
 			http.Error(w, "the MCP server "+h.relay.server.Name+" cannot be reached: "+plain(unwrapURL(err).Error()), http.StatusBadGateway)
@@ -42,13 +50,17 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 		return
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusUnauthorized { // it is about us, and the client is not told more of that
+		http.Error(w, "the MCP server "+h.relay.server.Name+" wants a login, or another key than the one that is configured", http.StatusBadGateway)
+		return
+	}
 	for _, name := range []string{"Content-Type", sessionHeader, versionHeader, "Cache-Control", "Retry-After"} {
 		if v := resp.Header.Values(name); len(v) > 0 {
 			w.Header()[http.CanonicalHeaderKey(name)] = v
 		}
 	}
 	status := resp.StatusCode
-	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+	if status == http.StatusForbidden {
 		status = http.StatusBadGateway // it is our key that does not fit, and not the client's
 	}
 	w.WriteHeader(status)

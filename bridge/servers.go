@@ -15,10 +15,11 @@ const (
 	statusRunning  = "running"
 	statusFailed   = "failed"
 	statusDisabled = "disabled"
+	statusLogin    = "requires-auth"
 )
 
 // statusOrder ranks them: of several connections the best one counts.
-var statusOrder = []string{statusStopped, statusFailed, statusStarting, statusRunning}
+var statusOrder = []string{statusStopped, statusFailed, statusLogin, statusStarting, statusRunning}
 
 // is reports whether two servers of the configuration are the same one.
 func (s Server) is(o Server) bool {
@@ -244,7 +245,7 @@ func (b *Box) post(name string) {
 func (b *Box) item(name string) (core.ServerItem, bool) {
 	s, ok := b.find(name)
 	b.mu.Lock()
-	live, known, offer := b.connectionsLocked(s), b.known[name], b.offers[name]
+	live, known, offer, stopped := b.connectionsLocked(s), b.known[name], b.offers[name], b.stopped[name]
 	if !ok {
 		live = slices.Clone(b.live[name])
 	}
@@ -275,6 +276,10 @@ func (b *Box) item(name string) (core.ServerItem, bool) {
 	}
 	if s.brought {
 		return item, true
+	}
+	loggedIn, wants := b.standing(name)
+	if item.LoggedIn = loggedIn; wants != nil && item.Status == statusStopped && !stopped {
+		item.Status, item.Why = statusLogin, wants.Error()
 	}
 	for _, p := range offer.prompts {
 		item.Prompts = append(item.Prompts, p.command(p.Name))

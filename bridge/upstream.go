@@ -230,7 +230,7 @@ func (u *upstream) begin(ctx context.Context) (*peer, []*listed, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, within, timeoutOf{fmt.Sprintf("it did not answer within %v of its start", within)})
 	defer cancel()
-	l, err := u.box.dialer(u.server.Name).dial(e)
+	l, err := u.box.dialer(u.server).dial(e)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -405,6 +405,10 @@ func (u *upstream) relist(ctx context.Context, p *peer) {
 
 // failed notes why the server does not run, and when it may be started again.
 func (u *upstream) failed(err error) {
+	status, why := statusFailed, plain(err.Error())
+	if _, wants := u.box.standing(u.server.Name); wants != nil && !u.server.brought {
+		status, why = statusLogin, wants.Error()
+	}
 	u.mu.Lock()
 	u.peer = nil
 	u.fails++
@@ -412,24 +416,67 @@ func (u *upstream) failed(err error) {
 	if errors.Is(err, errRefused) {
 		u.fails = maxTries + 1
 	}
+	if status == statusLogin {
+		u.after = time.Time{} // a login may come at any time
+	}
 	u.mu.Unlock()
-	why := plain(err.Error())
 	u.box.opts.Log(u.server.Name, "warn", "does not run: "+why)
-	u.move(statusFailed, why)
+	u.move(status, why)
 	u.wake()
+}
+
+// recheck starts a server that has waited for a login, if one has come by another
+// process.
+func (u *upstream) recheck(ctx context.Context) {
+	if status, _, _ := u.state(); status != statusLogin {
+		return
+	}
+	if u.box.gained(ctx, u.server.Name) {
+		u.admitted()
+	}
+}
+
+// admitted starts a server that has waited for a login.
+func (u *upstream) admitted() {
+	u.mu.Lock()
+	waited := u.status == statusLogin && u.held == ""
+	if waited {
+		u.fails = 0
+		u.moveLocked(statusStarting, "")
+	}
+	u.mu.Unlock()
+	u.post()
+	if waited {
+		u.nudge()
+	}
+}
+
+// dismissed ends the connection, whose login is over.
+func (u *upstream) dismissed() {
+	u.mu.Lock()
+	p := u.peer
+	u.mu.Unlock()
+	if p != nil {
+		p.link.in.Close() // run sees to the rest
+	}
+	u.post()
 }
 
 // move changes the state, for everybody who waits for that.
 func (u *upstream) move(status, why string) {
 	u.mu.Lock()
+	u.moveLocked(status, why)
+	u.mu.Unlock()
+	u.post()
+}
+
+func (u *upstream) moveLocked(status, why string) {
 	if status != statusRunning {
 		u.peer = nil
 	}
 	u.status, u.why = status, why
 	close(u.moved)
 	u.moved = make(chan struct{})
-	u.mu.Unlock()
-	u.post()
 }
 
 func (u *upstream) post() { u.box.post(u.server.Name) }
@@ -505,7 +552,7 @@ func (u *upstream) acquire(ctx context.Context, patient bool) (*peer, error) {
 			return p, nil
 		}
 		if p == nil && status != statusStarting {
-			if nudged && status == statusFailed || left > 0 && !patient {
+			if nudged && (status == statusFailed || status == statusLogin) || left > 0 && !patient {
 				return nil, &downError{u.server.Name, why, left}
 			}
 			if left > 0 {

@@ -103,8 +103,9 @@ type servers map[core.Topic]core.ServerItem
 func (s *Server) tellServer(t core.Topic, item core.ServerItem) {
 	old := s.told[t]
 	s.told[t] = item
-	s.notify(eca.MethodServerUpdated, serverUpdated(item, s.peerNow().dialect))
-	if item.Status == "failed" && item.Why != "" && item.Why != old.Why {
+	p := serverUpdated(item, s.peerNow().dialect)
+	s.notify(eca.MethodServerUpdated, p)
+	if p.Status == "failed" && item.Why != "" && item.Why != old.Why {
 		s.showMessage(eca.MessageWarning, "The MCP server "+item.Name+" has failed: "+item.Why)
 	}
 }

@@ -285,9 +285,12 @@ func serverUpdated(item core.ServerItem, d Dialect) eca.ServerUpdatedParams {
 	} else if d.early() {
 		command := ""
 		p.Command, p.Args = &command, []string{}
+		if item.Status == "requires-auth" { // a word of later documents
+			p.Status = "failed"
+		}
 	} else {
-		no, disabled := false, item.Status == "disabled"
-		p.Disabled, p.HasAuth = &disabled, &no
+		disabled := item.Status == "disabled"
+		p.Disabled, p.HasAuth = &disabled, &item.LoggedIn
 	}
 	for _, t := range item.Tools {
 		schema := t.Schema

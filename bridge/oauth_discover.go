@@ -1,0 +1,160 @@
+package bridge
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+)
+
+// place is where one logs in to a server, as the server says.
+type place struct {
+	resource string   // as the server calls itself
+	scopes   []string // that it wants, or has
+	meta     *oauthex.AuthServerMeta
+}
+
+// discover finds out where one logs in (Authorization, Server Discovery): the server
+// says who gives its tokens, and that one where and how.
+func discover(ctx context.Context, c *http.Client, server *url.URL, challenge map[string]string) (place, error) {
+	p, issuer, err := resourceOf(ctx, c, server, challenge["resource_metadata"])
+	if err != nil {
+		return place{}, err
+	}
+	if asked := strings.Fields(challenge["scope"]); len(asked) > 0 {
+		p.scopes = asked
+	}
+	issuer = strings.TrimSuffix(issuer, "/") // a lone slash at the end leads to addresses that nobody serves
+	if p.meta, err = auth.GetAuthServerMetadata(ctx, issuer, c); err != nil {
+		return place{}, fmt.Errorf("the authorization server %s does not say how to log in: %s", clip(plain(issuer), 100), clip(plain(unwrapURL(err).Error()), 300))
+	}
+	if p.meta == nil { // what servers of 2025-03-26 leave unsaid
+		p.meta = &oauthex.AuthServerMeta{Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register"}
+	}
+	if p.meta.AuthorizationEndpoint == "" || p.meta.TokenEndpoint == "" {
+		return place{}, fmt.Errorf("the authorization server %s names no address to log in at", clip(plain(issuer), 100))
+	}
+	return p, nil
+}
+
+// resourceOf reads what the server says of itself (RFC 9728), where its refusal
+// points to or at the places for that. A server of 2025-03-26 says nothing: it is
+// its own authorization server.
+func resourceOf(ctx context.Context, c *http.Client, server *url.URL, pointed string) (place, string, error) {
+	root := url.URL{Scheme: server.Scheme, Host: server.Host}
+	const wellKnown = "/.well-known/oauth-protected-resource"
+	at := []string{root.String() + wellKnown}
+	if path := strings.Trim(server.EscapedPath(), "/"); path != "" {
+		at = []string{root.String() + wellKnown + "/" + path, at[0]}
+	}
+	if pointed != "" {
+		at = append([]string{pointed}, at...)
+	}
+	for _, address := range slices.Compact(at) {
+		meta, err := readResource(ctx, c, address)
+		var status statusError
+		if errors.As(err, &status) && status.code < 500 {
+			continue // it says nothing there
+		}
+		if err == nil && !covers(meta.Resource, server) {
+			err = fmt.Errorf("it is about %s, and not about this server", clip(plain(meta.Resource), 100))
+		}
+		if err == nil && len(meta.AuthorizationServers) == 0 {
+			err = errors.New("it names no authorization server")
+		}
+		if err != nil {
+			return place{}, "", fmt.Errorf("what the server says of its login at %s cannot be used: %w", clip(plain(address), 200), err)
+		}
+		return place{resource: meta.Resource, scopes: meta.ScopesSupported}, meta.AuthorizationServers[0], nil
+	}
+	return place{resource: server.String()}, root.String(), nil
+}
+
+// readResource reads metadata of a resource. The SDK's own reader takes it only under the
+// very address of the server; many servers name what is above it.
+func readResource(ctx context.Context, c *http.Client, address string) (*oauthex.ProtectedResourceMetadata, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, errors.New("the address is none")
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := c.Do(req)
+	if err != nil {
+		return nil, unwrapURL(err)
+	}
+	defer resp.Body.Close()
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if resp.StatusCode != http.StatusOK || kind == "text/html" { // a page for everything that is not there
+		return nil, statusError{min(resp.StatusCode, http.StatusInternalServerError), resp.Status}
+	}
+	body, err := readAll(resp.Body, maxOAuth)
+	if err != nil {
+		return nil, err
+	}
+	var meta oauthex.ProtectedResourceMetadata
+	if err := json.Unmarshal(body, &meta); err != nil {
+		return nil, errors.New("it is no JSON object")
+	}
+	return &meta, nil
+}
+
+// covers reports whether a resource is the server, or what is above it on the same
+// host.
+func covers(resource string, server *url.URL) bool {
+	r, err := url.Parse(resource)
+	if err != nil || r.Scheme != server.Scheme || !strings.EqualFold(r.Host, server.Host) || r.RawQuery != "" && r.RawQuery != server.RawQuery || r.User != nil {
+		return false
+	}
+	above, below := strings.TrimSuffix(r.Path, "/")+"/", strings.TrimSuffix(server.Path, "/")+"/"
+	return strings.HasPrefix(below, above) && !strings.Contains(above, "..")
+}
+
+// client is what we are at the authorization server: as configured, or registered
+// for this one login.
+func (p place) client(ctx context.Context, c *http.Client, o OAuth, back string, scopes []string) (client, error) {
+	known := p.meta.TokenEndpointAuthMethodsSupported
+	if o.ClientID != "" {
+		return client{o.ClientID, o.ClientSecret, chooseAuth(o.ClientSecret, known)}, nil
+	}
+	if p.meta.RegistrationEndpoint == "" {
+		return client{}, fmt.Errorf("the authorization server %s lets nobody register by themselves: register a client there with the redirect address %s, and give its client_id (and redirect_port) below oauth in the configuration of the server", clip(plain(p.meta.Issuer), 100), back)
+	}
+	want := authNone
+	if len(known) > 0 && !slices.Contains(known, authNone) {
+		want = chooseAuth("some", known)
+	}
+	r, err := oauthex.RegisterClient(ctx, p.meta.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
+		RedirectURIs: []string{back}, TokenEndpointAuthMethod: want, GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		ClientName: "dragoman", ApplicationType: "native", Scope: strings.Join(scopes, " "),
+	}, c)
+	if err != nil {
+		// The SDK's errors quote the answer, in which a secret may be.
+		text := "the answer cannot be used"
+		var said *oauthex.ClientRegistrationError
+		var failed *url.Error
+		switch {
+		case errors.As(err, &said):
+			text = clip(plain(said.ErrorCode+" "+said.ErrorDescription), 200)
+		case errors.As(err, &failed):
+			text = failed.Err.Error()
+		}
+		return client{}, fmt.Errorf("register at the authorization server %s: %s", clip(plain(p.meta.Issuer), 100), text)
+	}
+	if r.ClientSecret == "" {
+		return client{ID: r.ClientID, Auth: authNone}, nil
+	}
+	way := cmp.Or(r.TokenEndpointAuthMethod, authBasic)
+	if way != authPost && way != authBasic {
+		way = chooseAuth(r.ClientSecret, known)
+	}
+	return client{r.ClientID, r.ClientSecret, way}, nil
+}

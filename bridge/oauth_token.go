@@ -1,0 +1,182 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// client is what an authorization server knows us as.
+type client struct {
+	ID     string `json:"id"`
+	Secret string `json:"secret,omitempty"`
+	Auth   string `json:"auth,omitempty"` // how the secret is sent
+}
+
+// The ways to send a client's secret (RFC 7591, 2).
+const (
+	authNone  = "none"
+	authPost  = "client_secret_post"
+	authBasic = "client_secret_basic"
+)
+
+// chooseAuth is how to send a secret to a server that knows these ways.
+func chooseAuth(secret string, known []string) string {
+	switch {
+	case secret == "":
+		return authNone
+	case slices.Contains(known, authBasic), !slices.Contains(known, authPost):
+		return authBasic // the default (RFC 8414, 2)
+	}
+	return authPost
+}
+
+// oauthError is what an authorization server says no with (RFC 6749, 5.2).
+type oauthError struct {
+	Code        string `json:"error"`
+	Description string `json:"error_description"`
+}
+
+func (e *oauthError) Error() string {
+	s := clip(plain(e.Code), 60)
+	if e.Description != "" {
+		s += ": " + clip(plain(e.Description), 200)
+	}
+	return "the authorization server says " + s
+}
+
+// clip shortens a text of somebody else's, and makes it one line.
+func clip(s string, most int) string {
+	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "\uFFFD")
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// final reports whether asking again cannot help: only a new login does.
+func (e *oauthError) final() bool {
+	return slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope"}, e.Code)
+}
+
+// granted is what a token endpoint answers (RFC 6749, 5.1).
+type granted struct {
+	Access  string          `json:"access_token"`
+	Type    string          `json:"token_type"`
+	Expires json.RawMessage `json:"expires_in"` // a number; some write it as text
+	Refresh string          `json:"refresh_token"`
+	Scope   *string         `json:"scope"`
+}
+
+// with is a login with what was granted.
+func (l login) with(g granted, now time.Time) login {
+	l.Access, l.Expires = g.Access, time.Time{}
+	if g.Refresh != "" {
+		l.Refresh = g.Refresh // it replaces the last one
+	}
+	if g.Scope != nil {
+		l.Scopes = strings.Fields(*g.Scope)
+	}
+	const most = 10 * 365 * 24 * 3600
+	if in, err := json.Number(strings.Trim(string(g.Expires), `"`)).Float64(); err == nil && in > 0 {
+		l.Expires = now.Add(time.Duration(min(in, most) * float64(time.Second))).Round(0)
+	}
+	return l
+}
+
+// refresh gets a new token for one that has run out.
+func (l login) refresh(ctx context.Context, server *url.URL) (login, error) {
+	now := time.Now()
+	g, err := l.grant(ctx, newOAuthClient(ctx, server), url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.Refresh}})
+	if err != nil {
+		return login{}, err
+	}
+	return l.with(g, now), nil
+}
+
+// grant asks a token endpoint for a token for the server alone (RFC 8707).
+func (l login) grant(ctx context.Context, c *http.Client, form url.Values) (g granted, err error) {
+	form.Set("resource", l.Resource)
+	body, err := l.Client.post(ctx, c, l.TokenURL, form)
+	if err != nil {
+		return g, err
+	}
+	if json.Unmarshal(body, &g) != nil || g.Access == "" { // the error could quote the token
+		return g, errors.New("the authorization server's answer holds no token")
+	}
+	if !strings.EqualFold(g.Type, "bearer") {
+		return g, fmt.Errorf("the authorization server gives tokens of the kind %q, which we cannot use; Bearer is wanted", clip(plain(g.Type), 40))
+	}
+	if strings.ContainsFunc(g.Access, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return g, errors.New("the authorization server's token holds characters that no token has")
+	}
+	return g, nil
+}
+
+// revoke tells the authorization server that the login is over (RFC 7009). With the
+// refresh token most servers forget all that came of it.
+func (l login) revoke(ctx context.Context, server *url.URL) error {
+	if l.RevokeURL == "" {
+		return nil
+	}
+	c := newOAuthClient(ctx, server)
+	for hint, token := range map[string]string{"refresh_token": l.Refresh, "access_token": l.Access} {
+		if token == "" {
+			continue
+		}
+		if _, err := l.Client.post(ctx, c, l.RevokeURL, url.Values{"token": {token}, "token_type_hint": {hint}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// post sends a form as the client. No error holds what was sent.
+func (c client) post(ctx context.Context, h *http.Client, to string, form url.Values) ([]byte, error) {
+	if c.Auth != authBasic {
+		form.Set("client_id", c.ID)
+	}
+	if c.Auth == authPost {
+		form.Set("client_secret", c.Secret)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, errors.New("the authorization server names an address that is none")
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	if c.Auth == authBasic {
+		req.SetBasicAuth(url.QueryEscape(c.ID), url.QueryEscape(c.Secret)) // escaped: RFC 6749, 2.3.1
+	}
+	resp, err := h.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the authorization server: %w", unwrapURL(err))
+	}
+	defer resp.Body.Close()
+	body, err := readAll(resp.Body, maxOAuth)
+	if err != nil {
+		return nil, fmt.Errorf("read the authorization server's answer: %w", err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return body, nil
+	}
+	var said oauthError
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "application/json" && json.Unmarshal(body, &said) == nil && said.Code != "" {
+		for _, values := range form { // some quote what they do not like
+			for _, v := range values {
+				if len(v) >= 8 {
+					said.Description = strings.ReplaceAll(said.Description, v, "***")
+				}
+			}
+		}
+		return nil, &said
+	}
+	return nil, fmt.Errorf("the authorization server answered %s", clip(plain(resp.Status), 60))
+}
