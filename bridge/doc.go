@@ -31,7 +31,7 @@
 //   - A question of a server's reaches the user while one of its tools is called, and
 //     says whose it is. No answer is never taken for a yes.
 //   - A tool that is not what was pinned is used only after the user has agreed, and
-//     until then a model reads what it said before.
+//     until then a model reads what it said before. All processes share the pins.
 //   - What a client brings along is started after the user has agreed, and ends when
 //     the client leaves. A name of the user's own configuration means that.
 //   - A relay passes messages as they were written, session to session. The exception

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"dragoman/core"
 )
@@ -24,8 +25,10 @@ import (
 type pins struct {
 	path string // "": nothing is pinned
 
-	mu     sync.Mutex // guards the field below
-	pinned map[string]map[string]string
+	mu      sync.Mutex // guards the fields below
+	looking bool       // nothing is pinned at first sight
+	seen    fs.FileInfo
+	pinned  map[string]map[string]string
 }
 
 // pinnedFields are what of a tool is pinned: all that a model reads, or that says
@@ -47,21 +50,25 @@ func canonical(item json.RawMessage) string {
 	return string(raw(some)) // in the order of their names
 }
 
-// load reads the file once. A file that is not there pins nothing; one that cannot
-// be read is an error, for to go on without it would be to agree to everything.
+// loadLocked reads the file, and again when another process has written it. A file that
+// is not there pins nothing; one that cannot be read is an error, for to go on without
+// it would be to agree to everything.
 func (p *pins) loadLocked() error {
-	if p.pinned != nil {
+	info, err := os.Stat(p.path)
+	if err == nil && p.seen != nil && os.SameFile(info, p.seen) && info.ModTime().Equal(p.seen.ModTime()) && info.Size() == p.seen.Size() {
 		return nil
 	}
-	b, err := os.ReadFile(p.path)
 	found := map[string]map[string]string{}
 	if err == nil {
-		err = json.Unmarshal(b, &found)
+		var b []byte
+		if b, err = os.ReadFile(p.path); err == nil {
+			err = json.Unmarshal(b, &found)
+		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("what is known of the tools of MCP servers cannot be read: %v; mend or remove %s", err, p.path)
 	}
-	p.pinned = found
+	p.pinned, p.seen = found, info
 	return nil
 }
 
@@ -76,14 +83,26 @@ func (p *pins) look(server string, list []*listed) error {
 	if err := p.loadLocked(); err != nil {
 		return err
 	}
-	known := p.pinned[server]
-	if known == nil {
-		known = map[string]string{}
-		for _, l := range list {
-			known[l.spec.Name] = canonical(l.raw)
-		}
-		return p.keepLocked(server, known)
+	if p.pinned[server] == nil && p.looking {
+		return nil
 	}
+	if p.pinned[server] == nil {
+		// Another process may see it for the first time just now.
+		err := p.changeLocked(server, func(known map[string]string) map[string]string {
+			if known != nil {
+				return known
+			}
+			known = map[string]string{}
+			for _, l := range list {
+				known[l.spec.Name] = canonical(l.raw)
+			}
+			return known
+		})
+		if err != nil {
+			return err
+		}
+	}
+	known := p.pinned[server]
 	for _, l := range list {
 		was, ok := known[l.spec.Name]
 		is := canonical(l.raw)
@@ -102,6 +121,13 @@ func (p *pins) look(server string, list []*listed) error {
 	return nil
 }
 
+// onlyLook keeps what is seen for the first time from being pinned.
+func (p *pins) onlyLook() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.looking = true
+}
+
 func withName(tool, name string) json.RawMessage {
 	m := object(json.RawMessage(tool))
 	m["name"] = raw(name)
@@ -109,35 +135,49 @@ func withName(tool, name string) json.RawMessage {
 }
 
 // agree pins a tool as it is now.
-func (p *pins) agree(server string, l *listed) error {
+func (p *pins) agree(server, tool string, item json.RawMessage) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.loadLocked(); err != nil {
-		return err
-	}
-	known := maps.Clone(p.pinned[server])
-	if known == nil {
-		known = map[string]string{}
-	}
-	known[l.spec.Name] = canonical(l.raw)
-	return p.keepLocked(server, known)
+	return p.changeLocked(server, func(known map[string]string) map[string]string {
+		if known == nil {
+			known = map[string]string{}
+		}
+		known[tool] = canonical(item)
+		return known
+	})
 }
 
 func (p *pins) agreed(server string, l *listed) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.pinned[server][l.spec.Name] == canonical(l.raw)
+	return p.loadLocked() == nil && p.pinned[server][l.spec.Name] == canonical(l.raw)
 }
 
-// keepLocked writes the file anew. The lock is held: it is short, and rare.
-func (p *pins) keepLocked(server string, known map[string]string) error {
-	next := maps.Clone(p.pinned)
-	next[server] = known
-	b, err := json.MarshalIndent(next, "", " ")
+// changeLocked writes the file anew, with what change makes of a server's pins; nil:
+// none. Processes do so one after the other, so that none takes back what another one
+// has pinned. The mutex is held: it is short, and rare.
+func (p *pins) changeLocked(server string, change func(known map[string]string) map[string]string) error {
+	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
+		return err
+	}
+	lock, err := lockFile(p.path + ".lock")
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
+	defer lock.Close() // which unlocks it; the file stays
+	if err := p.loadLocked(); err != nil {
+		return err
+	}
+	next := maps.Clone(p.pinned)
+	known := change(maps.Clone(next[server]))
+	if next[server] = known; known == nil {
+		delete(next, server)
+	}
+	if maps.EqualFunc(next, p.pinned, maps.Equal[map[string]string]) {
+		return nil
+	}
+	b, err := json.MarshalIndent(next, "", " ")
+	if err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(p.path), ".mcp-pins-*") // 0600
@@ -153,7 +193,33 @@ func (p *pins) keepLocked(server string, known map[string]string) error {
 		return err
 	}
 	p.pinned = next
+	p.seen, _ = os.Stat(p.path) // without it the file is read again
 	return nil
+}
+
+// lockFor is how long one process waits for another one that changes the pins.
+const lockFor = 10 * time.Second
+
+// lockFile opens a file that one process at a time has. It is freed when it is closed,
+// also by the end of the process.
+func lockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(lockFor); ; time.Sleep(5 * time.Millisecond) {
+		ok, err := tryLock(f)
+		if err == nil && ok {
+			return f, nil
+		}
+		if err == nil && time.Now().Before(end) {
+			continue
+		}
+		if err == nil {
+			err = errors.New("another process has it")
+		}
+		return nil, errors.Join(fmt.Errorf("lock %s: %v", path, err), f.Close())
+	}
 }
 
 // maxDiff is how much of a field a difference shows, in bytes.
@@ -207,7 +273,11 @@ func shownField(v json.RawMessage) string {
 // changed asks about a tool that has changed, and reports whether it may be used.
 func (t *tool) changed(ctx context.Context) (bool, error) {
 	pins := &t.up.box.pins
-	if t.change == "" || pins.agreed(t.spec.Server, t.listed) {
+	if t.change == "" {
+		return true, nil
+	}
+	if pins.agreed(t.spec.Server, t.listed) {
+		poke(t.up.stale) // somebody has agreed elsewhere, and the list has its old words yet
 		return true, nil
 	}
 	r, err := t.up.host.Ask(ctx, core.Ask{
@@ -219,7 +289,7 @@ func (t *tool) changed(ctx context.Context) (bool, error) {
 	if err != nil || r.Outcome != core.OutcomeAnswered || r.Option != optionYes {
 		return false, err
 	}
-	if err := pins.agree(t.spec.Server, t.listed); err != nil {
+	if err := pins.agree(t.spec.Server, t.spec.Name, t.raw); err != nil {
 		t.up.box.opts.Log(t.spec.Server, "error", err.Error())
 	}
 	poke(t.up.stale) // the list has its new words from now on

@@ -1,9 +1,11 @@
 package bridge
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"dragoman/core"
@@ -84,5 +86,83 @@ func TestDamagedPins(t *testing.T) {
 	}
 	if b, err := os.ReadFile(file); err != nil || string(b) != "{" {
 		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// Who tries a server sees what has changed, and may agree to just that.
+func TestChangesAreTried(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pins.json")
+	try := func(list string) (*Box, Tried) {
+		t.Helper()
+		b := New(Options{PinFile: file, Environ: os.Environ(), Servers: []Server{{Name: "x", Endpoint: plays("script", "SCRIPT="+greeting+list+done)}, {Name: "off", Disabled: true}}})
+		t.Cleanup(b.Close)
+		tried, err := b.Try(t.Context(), core.Meta{Cwd: t.TempDir()})
+		if err != nil || len(tried) != 2 || tried[0].Status != "running" || tried[1].Status != "disabled" {
+			t.Fatalf("%+v, %v", tried, err)
+		}
+		return b, tried[0]
+	}
+	changes := func(want int, list string) (*Box, []Change) {
+		t.Helper()
+		b, tried := try(list)
+		if len(tried.Changes) != want {
+			t.Fatalf("%d changes, want %d: %+v", len(tried.Changes), want, tried.Changes)
+		}
+		return b, tried.Changes
+	}
+	h := &host{meta: core.Meta{Cwd: t.TempDir()}, ask: func(core.Ask) core.Reply { return core.Reply{Outcome: core.OutcomeAlone} }}
+	session := func(list string) core.Toolset {
+		_, s := open(t, h, Options{PinFile: file, Servers: []Server{{Name: "x", Endpoint: plays("script", "SCRIPT="+greeting+list+done)}}})
+		return s
+	}
+	changes(0, describedTool("t", "one"))
+	changes(0, describedTool("t", "two")) // to try pins nothing
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a try was kept")
+	}
+	toolOf(t, session(describedTool("t", "one")), "t")
+	running := session(describedTool("t", "two"))
+	if res, err := call(t, toolOf(t, running, "t"), `{}`); err != nil || !res.Failed {
+		t.Errorf("a changed tool runs: %+v, %v", res, err)
+	}
+	b, two := changes(1, describedTool("t", "two"))
+	if two[0].Tool != "t" || two[0].Text != "description\n- one\n+ two\n" {
+		t.Errorf("%+v", two)
+	}
+	if err := b.Agree("x", two); err != nil {
+		t.Fatal(err)
+	}
+	changes(0, describedTool("t", "two"))
+	changes(1, describedTool("t", "three"))
+	if res, err := call(t, toolOf(t, running, "t"), `{}`); err != nil || res.Failed {
+		t.Errorf("what was agreed to in another process does not count here: %+v, %v", res, err)
+	}
+	if err := Forget(file, "y"); err != nil {
+		t.Error(err)
+	}
+	changes(1, describedTool("t", "three"))
+	if err := Forget(file, "x"); err != nil {
+		t.Error(err)
+	}
+	changes(0, describedTool("t", "three"))
+}
+
+// What several processes pin at once is all kept.
+func TestPinsOfManyProcesses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pins.json")
+	const many = 20
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() {
+			p := &pins{path: file}
+			if err := p.look(fmt.Sprintf("s%d", i), []*listed{{spec: core.Spec{Name: "t"}, raw: []byte(`{"description":"x"}`)}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	p := &pins{path: file}
+	if err := p.loadLocked(); err != nil || len(p.pinned) != many {
+		t.Errorf("%d are left, %v", len(p.pinned), err)
 	}
 }

@@ -3,13 +3,31 @@ package bridge
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"dragoman/core"
 )
 
+// Tried is how a server was when it was started once.
+type Tried struct {
+	core.ServerItem
+	Changes []Change
+}
+
+// Change is a tool that is not what was pinned: until the user agrees, it is used by
+// nobody, and a model reads what it said before.
+type Change struct {
+	Tool string
+	Text string // what differs, line by line, every character to be seen
+
+	item []byte
+}
+
 // Try starts every server once, beside each other, says how they are, in their
-// order, and ends them again. It blocks until each runs or has failed, or ctx ends.
-func (b *Box) Try(ctx context.Context, m core.Meta) ([]core.ServerItem, error) {
+// order, and ends them again. It pins nothing. It blocks until each runs or has
+// failed, or ctx ends.
+func (b *Box) Try(ctx context.Context, m core.Meta) ([]Tried, error) {
+	b.pins.onlyLook()
 	opened, err := b.Open(ctx, alone{m})
 	if err != nil {
 		return nil, err
@@ -20,19 +38,45 @@ func (b *Box) Try(ctx context.Context, m core.Meta) ([]core.ServerItem, error) {
 		u.listed(ctx, ctx)
 		ups[u.server.Name] = u
 	}
-	var items []core.ServerItem
+	var all []Tried
 	for _, s := range b.list() {
-		item := core.ServerItem{Name: s.Name, Status: statusDisabled}
+		t := Tried{ServerItem: core.ServerItem{Name: s.Name, Status: statusDisabled}}
 		if u := ups[s.Name]; u != nil {
 			var list []*listed
-			item.Status, item.Why, list = u.state()
+			t.Status, t.Why, list = u.state()
 			for _, l := range list {
-				item.Tools = append(item.Tools, l.spec)
+				t.Tools = append(t.Tools, l.spec)
+				if l.change != "" {
+					t.Changes = append(t.Changes, Change{Tool: l.spec.Name, Text: l.change, item: l.raw})
+				}
 			}
 		}
-		items = append(items, item)
+		all = append(all, t)
 	}
-	return items, errors.Join(opened.Close(), context.Cause(ctx))
+	return all, errors.Join(opened.Close(), context.Cause(ctx))
+}
+
+// Agree pins tools as they were when they were tried: what has changed since then is
+// asked about again.
+func (b *Box) Agree(server string, changes []Change) error {
+	for _, c := range changes {
+		if err := b.pins.agree(server, c.Tool, c.item); err != nil {
+			return fmt.Errorf("keep what you have agreed to: %w", err)
+		}
+	}
+	return nil
+}
+
+// Forget unpins what a server's tools said when they were first seen. file is that of
+// Options.PinFile.
+func Forget(file, server string) error {
+	p := &pins{path: file}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.loadLocked(); err != nil || p.pinned[server] == nil {
+		return err
+	}
+	return p.changeLocked(server, func(map[string]string) map[string]string { return nil })
 }
 
 // alone is a session with nobody in it.

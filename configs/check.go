@@ -284,6 +284,9 @@ func (ck *checker) agentModels() []string {
 }
 
 func (ck *checker) server(key string, s MCPServer) {
+	if key == serverKey(nativeServer) {
+		ck.fail(key, "the name is taken by dragoman's own tools")
+	}
 	if s.Command.IsZero() && !s.URL.IsZero() {
 		for name, set := range map[string]bool{"args": len(s.Args) > 0, "env": len(s.Env) > 0} {
 			if set {
@@ -334,20 +337,48 @@ func (ck *checker) literalKeys() {
 	}
 }
 
+// nativeServer is what a rule calls dragoman's own tools.
+const nativeServer = "native"
+
+// PlainSecrets lists what of a server's settings looks like a secret and is written
+// out: keys below its entry, such as env.TOKEN, and args[1].
+func (s MCPServer) PlainSecrets() []string {
+	keys := slices.Concat(secretKeys("env", s.Env), secretKeys("headers", s.Headers))
+	slices.Sort(keys)
+	flag := false // the argument before names a secret
+	for i, arg := range s.Args {
+		name, value, both := strings.Cut(arg.String(), "=")
+		names := strings.HasPrefix(name, "-") && namesSecret(name)
+		switch {
+		case names && both && value != "" && !hasReference(value), flag && !strings.HasPrefix(name, "-") && !hasReference(arg.String()):
+			keys = append(keys, index("args", i))
+		}
+		flag = names && !both
+	}
+	if _, query, ok := strings.Cut(s.URL.raw(), "?"); ok && namesSecret(query) && !hasReference(query) {
+		keys = append(keys, "url")
+	}
+	return keys
+}
+
 // secretKeys returns the keys of a mapping's entries that write a secret out,
 // going by their names.
 func secretKeys(key string, values map[string]Secret) []string {
 	var keys []string
 	for name, s := range values {
-		low := strings.ToLower(name)
-		if isLiteral(s) && slices.ContainsFunc(
-			[]string{"key", "token", "secret", "auth", "password", "cookie", "credential"},
-			func(word string) bool { return strings.Contains(low, word) },
-		) {
+		if isLiteral(s) && namesSecret(name) {
 			keys = append(keys, join(key, name))
 		}
 	}
 	return keys
+}
+
+func namesSecret(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(
+		[]string{"key", "token", "secret", "auth", "password", "cookie", "credential"},
+		func(word string) bool { return strings.Contains(name, word) },
+	)
 }
 
 // isLiteral reports whether a secret is written out rather than referred to.

@@ -119,6 +119,7 @@ func TestRefusedEdits(t *testing.T) {
 		{"", AddServer("a", MCPServer{}), "config.yaml: mcp_servers.a: needs command or url"},
 		{"", AddServer("a", MCPServer{URL: NewURL("x")}), "config.yaml: mcp_servers.a.url: must be an absolute http or https URL"},
 		{"", AddServer("a", npx("\xff")), "mcp_servers.a: cannot be written as it is wanted"},
+		{"", AddServer("native", npx()), "config.yaml: mcp_servers.native: the name is taken by dragoman's own tools"},
 		{"a: [\n", AddServer("a", npx()), "config.yaml:1:4: "},
 		{"# c\r\n\r\nmodle: groq/x\r\n", AddServer("a", npx()), `config.yaml:3:1: modle: unknown key; did you mean "model"?`},
 		{"model: x/y\nmcp_servers: {a: {command: z}}", DropServer("a"), "config.yaml:1:8: model: provider \"x\" is neither"},
@@ -133,6 +134,25 @@ func TestRefusedEdits(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || got != nil {
 			t.Errorf("%q: %v, want %s\n%s", c.in, err, c.want, got)
 		}
+	}
+}
+
+func TestPlainSecrets(t *testing.T) {
+	s := npx("--api-key", "abc", "--token=def", "--token=${env:T}", "--auth", "${env:A}", "--auth", "-x", "--key-file=", "keys.txt")
+	s.Env = map[string]Secret{"GITHUB_TOKEN": NewSecret("ghp_x"), "LEVEL": NewSecret("warn"), "MY_KEY": NewSecret("${env:K}")}
+	s.Headers = map[string]Secret{"Authorization": NewSecret("Bearer xyz"), "X-Api-Key": NewSecret("Bearer ${env:K}")}
+	s.URL = NewURL("https://x.example.com/mcp?apikey=1")
+	if got, want := strings.Join(s.PlainSecrets(), " "), "env.GITHUB_TOKEN headers.Authorization args[1] args[2] url"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	shown := ShowServer("a", s)
+	for _, secret := range []string{"ghp_x", "xyz", "apikey=1"} {
+		if strings.Contains(shown, secret) {
+			t.Errorf("%s is shown in\n%s", secret, shown)
+		}
+	}
+	if !strings.HasPrefix(shown, "mcp_servers:\n  a:\n    command: npx\n") || !strings.Contains(shown, `MY_KEY: "${env:K}"`) {
+		t.Errorf("shown as\n%s", shown)
 	}
 }
 

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -30,13 +31,26 @@ func (t tree) get(key string) (any, bool) {
 	return t[i].value, true
 }
 
+// ShowServer writes a server's entry as AddServer does, with secrets hidden.
+func ShowServer(name string, s MCPServer) string {
+	f := form{eol: "\n", step: "  "}
+	return f.block(tree{{serversKey, tree{{name, shownTree(s)}}}}, "")
+}
+
+// shownTree is treeOf with secrets hidden.
+func shownTree(s MCPServer) tree {
+	return treeBy(s, func(t readable) string { return t.(fmt.Stringer).String() })
+}
+
 // treeOf lists what a server's entry says, without what holds by default.
-func treeOf(s MCPServer) tree {
+func treeOf(s MCPServer) tree { return treeBy(s, readable.written) }
+
+func treeBy(s MCPServer, spell func(readable) string) tree {
 	v := reflect.ValueOf(s)
 	var t tree
 	for _, f := range (fieldCache{}).of(v.Type()) {
 		sub := v.Field(f.index)
-		if value := valueOf(sub); value != nil && !(f.def != "" && isDefault(sub, f.def)) {
+		if value := valueOf(sub, spell); value != nil && !(f.def != "" && isDefault(sub, f.def)) {
 			t = append(t, setting{f.name, value})
 		}
 	}
@@ -50,10 +64,10 @@ func isDefault(v reflect.Value, def string) bool {
 }
 
 // valueOf is a setting as it is written; nil: it is not.
-func valueOf(v reflect.Value) any {
+func valueOf(v reflect.Value, spell func(readable) string) any {
 	switch shapeOf(v.Type()) {
 	case shapeText:
-		if s := v.Interface().(readable).written(); s != "" {
+		if s := spell(v.Interface().(readable)); s != "" {
 			return scalar{s, true}
 		}
 	case shapeString:
@@ -75,7 +89,7 @@ func valueOf(v reflect.Value) any {
 	case shapeList:
 		var list []scalar
 		for i := range v.Len() {
-			elem, ok := valueOf(v.Index(i)).(scalar)
+			elem, ok := valueOf(v.Index(i), spell).(scalar)
 			if !ok {
 				elem = scalar{quoted: true}
 			}
@@ -85,13 +99,13 @@ func valueOf(v reflect.Value) any {
 			return list
 		}
 	case shapeMap:
-		return mapOf(v)
+		return mapOf(v, spell)
 	case shapeStruct:
 	}
 	return nil
 }
 
-func mapOf(v reflect.Value) any {
+func mapOf(v reflect.Value, spell func(readable) string) any {
 	var names []string
 	for _, name := range v.MapKeys() {
 		names = append(names, name.String())
@@ -99,7 +113,7 @@ func mapOf(v reflect.Value) any {
 	slices.Sort(names)
 	var t tree
 	for _, name := range names {
-		value := valueOf(v.MapIndex(reflect.ValueOf(name)))
+		value := valueOf(v.MapIndex(reflect.ValueOf(name)), spell)
 		if value == nil {
 			value = scalar{quoted: true}
 		}

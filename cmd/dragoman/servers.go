@@ -3,9 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -162,13 +162,18 @@ func resolved(ctx context.Context, of map[string]configs.Secret, env configs.Env
 func (a *app) mcpServers() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp-servers",
-		Short: "See the MCP servers whose tools the agent may use",
-		Long: `See the MCP servers whose tools the agent may use. They stand in the configuration, below
-mcp_servers; "dragoman config path" says where that is.`,
-		Example: `  dragoman mcp-servers list`,
-		Args:    cobra.NoArgs,
+		Short: "See and change the MCP servers whose tools the agent may use",
+		Long: `See and change the MCP servers whose tools the agent may use. They stand in the configuration,
+below mcp_servers; "dragoman config path" says where that is. Editors that are connected follow
+what changes there.`,
+		Example: `  dragoman mcp-servers add files -- npx -y @modelcontextprotocol/server-filesystem .
+  dragoman mcp-servers list`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("say what to do: list, add, remove, enable, disable or approve")
+		},
 	}
-	cmd.AddCommand(a.mcpServersList())
+	cmd.AddCommand(a.mcpServersList(), a.mcpServersAdd(), a.mcpServersRemove(), a.mcpServersDisable(false), a.mcpServersDisable(true), a.mcpServersApprove())
 	return cmd
 }
 
@@ -191,19 +196,13 @@ and end it again. Of one that fails the end of what it printed is told.`,
 				return err
 			}
 			if len(config.MCPServers) == 0 {
-				fmt.Fprintf(a.out, "There are no MCP servers. They are written below mcp_servers in %s.\n", a.configFile())
+				fmt.Fprintf(a.out, "There are no MCP servers. \"dragoman mcp-servers add\" writes one into %s.\n", a.configFile())
 				return nil
 			}
-			cwd, err := os.Getwd()
-			if err != nil {
-				return fmt.Errorf("find the working folder: %w", err)
+			box, items, err := a.tryServers(ctx, config)
+			if box != nil {
+				defer box.Close()
 			}
-			ctx, stop := untilSignal(ctx, true)
-			defer stop()
-			ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("the servers were not all up within %v", tryFor))
-			defer cancel()
-			box := bridge.New(bridge.Options{Servers: serversOf(config, nil, a.env, newKeyPrograms().run), Environ: os.Environ(), Version: version})
-			items, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
 			a.showServers(config, items, tools)
 			return err
 		}),
@@ -212,11 +211,14 @@ and end it again. Of one that fails the end of what it printed is told.`,
 	return cmd
 }
 
-func (a *app) showServers(c *configs.Config, items []core.ServerItem, tools bool) {
+func (a *app) showServers(c *configs.Config, items []bridge.Tried, tools bool) {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, item := range items {
 		m := c.MCPServers[item.Name]
-		said := fmt.Sprintf("%d tools", len(item.Tools))
+		said := counted(len(item.Tools), "tool")
+		if n := len(item.Changes); n > 0 {
+			said += fmt.Sprintf(", %d of them changed or new and held back: dragoman mcp-servers approve %s", n, item.Name)
+		}
 		if item.Status != "running" {
 			said = oneLine(item.Why, 200)
 		}

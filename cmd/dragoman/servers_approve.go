@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dragoman/bridge"
+	"dragoman/configs"
+	"dragoman/core"
+)
+
+func (a *app) mcpServersApprove() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "approve SERVER [TOOL…]",
+		Short: "See what has changed of a server's tools, and agree to it",
+		Long: `Start a server, show what its tools say of themselves now and what they said when you first
+used them, and ask whether that is all right. A tool that has changed, or that is new, is used
+only after you have agreed to it, here or when a session asks.
+
+Without TOOL all of them are meant. With --yes nothing is asked, for scripts: read what is
+printed all the same. The exit code is 1 if something stays as it is.`,
+		Example: `  dragoman mcp-servers approve files
+  dragoman mcp-servers approve files read_file --yes`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeOneServer,
+		RunE: a.begin(func(ctx context.Context, args []string) error {
+			return a.approve(ctx, args[0], args[1:], yes)
+		}),
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "agree without being asked")
+	return cmd
+}
+
+// approve shows what has changed of a server's tools, and keeps what is agreed to.
+func (a *app) approve(ctx context.Context, server string, tools []string, yes bool) error {
+	c, s, err := a.knownServer(server)
+	switch {
+	case err != nil:
+		return err
+	case s.Disabled:
+		return fmt.Errorf("the MCP server %s is disabled; \"dragoman mcp-servers enable %s\" has it used", server, server)
+	case a.pinFile() == "":
+		_, err := a.dataDir()
+		return err
+	}
+	only := *c
+	only.MCPServers = map[string]configs.MCPServer{server: s}
+	box, tried, err := a.tryServers(ctx, &only)
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	if tried[0].Status != "running" {
+		return fmt.Errorf("the MCP server %s does not run: %s", server, tried[0].Why)
+	}
+	changes, err := chosen(tried[0], tools)
+	if err != nil {
+		return err
+	}
+	if len(changes) == 0 {
+		fmt.Fprintf(a.out, "Nothing has changed: %s\n", counted(len(tried[0].Tools), "tool"))
+		return nil
+	}
+	col := colours(a.out, a.env)
+	for _, ch := range changes {
+		fmt.Fprintf(a.out, "%s\n%s\n", col.strong(server+": "+oneLine(ch.Tool, 100)), indented(printable(ch.Text), "  "))
+	}
+	if !yes {
+		agreed, err := a.askYes(fmt.Sprintf("Use %s of %s as shown?", counted(len(changes), "tool"), server))
+		if err != nil {
+			return err
+		}
+		if !agreed {
+			fmt.Fprintln(a.out, "Nothing was changed.")
+			return quietError{}
+		}
+	}
+	if err := box.Agree(server, changes); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "agreed to %s of %s\n", counted(len(changes), "tool"), server)
+	return nil
+}
+
+// chosen is those of a server's changes that are meant.
+func chosen(t bridge.Tried, tools []string) ([]bridge.Change, error) {
+	if len(tools) == 0 {
+		return t.Changes, nil
+	}
+	for _, name := range tools {
+		if slices.ContainsFunc(t.Tools, func(s core.Spec) bool { return s.Name == name }) {
+			continue
+		}
+		var names []string
+		for _, s := range t.Tools {
+			names = append(names, s.Name)
+		}
+		msg := fmt.Sprintf("the MCP server %s has no tool %q", t.Name, name)
+		if near := configs.Suggest(name, names); near != "" {
+			msg += fmt.Sprintf("; did you mean %q?", near)
+		}
+		return nil, errors.New(msg)
+	}
+	return slices.DeleteFunc(slices.Clone(t.Changes), func(c bridge.Change) bool { return !slices.Contains(tools, c.Tool) }), nil
+}
+
+// askYes puts a question to a person at the terminal. Nobody there is not a yes.
+func (a *app) askYes(question string) (bool, error) {
+	if !isTerminal(a.in) {
+		return false, errors.New("nobody is at the terminal to be asked; --yes agrees without being asked")
+	}
+	fmt.Fprintf(a.out, "%s [y/N] ", question)
+	line, err := bufio.NewReader(a.in).ReadString('\n')
+	if err != nil && line == "" {
+		fmt.Fprintln(a.out)
+		return false, nil
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", nil
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// tryServers starts the servers of a configuration once. The box must be closed.
+func (a *app) tryServers(ctx context.Context, c *configs.Config) (*bridge.Box, []bridge.Tried, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, nil, fmt.Errorf("find the working folder: %w", err)
+	}
+	ctx, stop := untilSignal(ctx, true)
+	defer stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("the servers were not all up within %v", tryFor))
+	defer cancel()
+	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.env, newKeyPrograms().run), Environ: os.Environ(), Version: version, PinFile: a.pinFile()})
+	tried, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
+	return box, tried, err
+}
+
+// completeOneServer offers the servers for the first argument.
+func (a *app) completeOneServer(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.completeServers(nil)(cmd, args, begun)
+}
