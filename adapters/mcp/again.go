@@ -19,6 +19,7 @@ type comeback struct {
 	Session   core.SessionID `json:"session"`
 	Turn      core.TurnID    `json:"turn"`
 	Progress  int            `json:"progress"` // said so far; a client may use its token again
+	Rounds    int            `json:"rounds"`   // how often it will have come back
 	Until     time.Time      `json:"until"`
 }
 
@@ -49,18 +50,29 @@ func (c *client) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
 	return b, nil
 }
 
-// askAgain answers a call with what its user must be asked. The turn goes on waiting; the client calls again.
+// maxRounds is how often a client is sent to come back with something for one call: several give a call up at the tenth.
+// Then the call is answered as one that goes on.
+const maxRounds = 8
+
+// askAgain answers a call with what its user, or its model, must be asked. The turn goes on waiting; the client calls again.
 func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 	state, err := c.server.seal(comeback{
-		Principal: c.host.principal, Tool: f.req.Params.Name, Session: f.h.id, Turn: f.turn.id, Progress: f.progress.n, Until: time.Now().Add(comebackTime),
+		Principal: c.host.principal, Tool: f.req.Params.Name, Session: f.h.id, Turn: f.turn.id, Progress: f.progress.n, Rounds: f.rounds + 1, Until: time.Now().Add(comebackTime),
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	requests := mcp.InputRequestMap{}
-	for _, a := range f.pending() {
-		requests[string(a.ID)] = elicitation(modernVersion, f.h.meta, a, f.turn.called(a.Call))
-		c.limit(f.h, a)
+	if f.asker == asksAgain {
+		for _, a := range f.pending() {
+			requests[string(a.ID)] = elicitation(modernVersion, f.h.meta, a, f.turn.called(a.Call))
+			c.limit(f.h, a)
+		}
+	}
+	if f.lends == asksAgain {
+		for _, m := range f.samples() {
+			requests[string(m.id)] = m.params
+		}
 	}
 	if len(requests) == 0 { // settled meanwhile
 		return f.answer()
@@ -70,6 +82,7 @@ func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 
 // resume settles what a client has come back with.
 func (c *client) resume(h *held, b *comeback, answers mcp.InputResponseMap) {
+	h.lending(c.server, b.Turn).sampledAgain(answers)
 	for _, a := range h.a.Pending() {
 		answer, ok := answers[string(a.ID)]
 		if !ok || a.Turn != b.Turn || a.Kind != core.AskApproval {

@@ -195,6 +195,7 @@ func (c *client) drop(h *held) {
 		delete(c.held, h.id)
 	}
 	c.mu.Unlock()
+	c.server.takenBack(h)
 	h.close()
 }
 
@@ -209,6 +210,7 @@ func (c *client) close() {
 		c.host.watches.drop(uri)
 	}
 	for _, h := range all {
+		c.server.takenBack(h)
 		h.close()
 	}
 	c.timers.Wait()
@@ -382,11 +384,13 @@ func (h *held) gone(ctx context.Context, turn core.TurnID) error {
 
 // admit begins a turn, which the call's own context can cancel. A prompt behind a cancel waits for the turn that was
 // cancelled; one for a session that is busy otherwise fails with a *core.BusyError.
-func (h *held) admit(ctx context.Context, by *call, p core.Prompt) (core.TurnID, core.Pos, error) {
+func (c *client) admit(ctx context.Context, req asking, h *held, by *call, p core.Prompt) (core.TurnID, core.Pos, error) {
 	p.Busy = core.BusyRefuse
 	for {
 		from := h.a.Head()
+		lends := c.lend(req, h)
 		turn, err := h.a.Prompt(by.ctx, p)
+		c.server.settled(lends, turn)
 		if busy, ok := errors.AsType[*core.BusyError](err); ok && h.ending(busy.Turn) {
 			if err := h.gone(ctx, busy.Turn); err != nil {
 				return "", from, err

@@ -36,6 +36,10 @@
 // the client, at 2025-06-18 and 2025-11-25 as requests (elicit.go), at 2026-07-28 as a result that the client answers by
 // calling again (again.go). No answer, and no understandable one, is ever taken for a yes.
 //
+// A client that declares sampling lends its model to the turns that it prompts (sample.go). What such a turn asks the model
+// waits in the same way for a call that follows the turn, since a request of ours belongs to one of the client's; it is
+// put and answered by the same two means, and given up with the client, with the turn, or in the end with the clock.
+//
 // # Locks and goroutines
 //
 // Every mutex is a leaf: nothing is called, sent or written while one is held. [Server.Serve] reads on its own goroutine

@@ -57,12 +57,34 @@ func (q *questions) open() int { return len(q.now) }
 // wait ends what is open. Their contexts have ended.
 func (q *questions) wait() { q.wg.Wait() }
 
+// asked is something that is put to the client, and how.
+type asked struct {
+	id  core.AskID
+	put func(context.Context)
+}
+
+// requests are what waits and is put to the client by requests of ours.
+func (f *follower) requests(samples []*sample) (list []asked) {
+	if f.asker == asksNow {
+		for _, a := range f.pending() {
+			call := f.turn.called(a.Call)
+			list = append(list, asked{a.ID, func(ctx context.Context) { f.c.elicit(ctx, f.req, f.h, a, call) }})
+		}
+	}
+	if f.lends == asksNow {
+		for _, m := range samples {
+			list = append(list, asked{m.id, func(ctx context.Context) { f.lent.sample(ctx, f.req, m) }})
+		}
+	}
+	return list
+}
+
 // ask compares what waits with what is open: it asks what is missing and takes back what is gone.
-func (f *follower) ask(ctx context.Context) {
-	pending := f.pending()
+func (f *follower) ask(ctx context.Context, samples []*sample) {
+	pending := f.requests(samples)
 	waits := make(map[core.AskID]bool, len(pending))
 	for _, a := range pending {
-		waits[a.ID] = true
+		waits[a.id] = true
 	}
 	q := &f.asked
 	for id, cancel := range q.now {
@@ -72,19 +94,18 @@ func (f *follower) ask(ctx context.Context) {
 		}
 	}
 	for _, a := range pending {
-		if q.now[a.ID] != nil || !f.h.claim(a.ID) {
+		if q.now[a.id] != nil || !f.h.claim(a.id) {
 			continue
 		}
 		asking, cancel := context.WithCancelCause(ctx)
 		if q.now == nil {
 			q.now = map[core.AskID]context.CancelCauseFunc{}
 		}
-		q.now[a.ID] = cancel
-		call := f.turn.called(a.Call)
+		q.now[a.id] = cancel
 		q.wg.Go(func() {
-			defer f.h.unclaim(a.ID)
+			defer f.h.unclaim(a.id)
 			defer cancel(nil)
-			f.c.elicit(asking, f.req, f.h, a, call)
+			a.put(asking)
 		})
 	}
 }

@@ -26,8 +26,12 @@ type follower struct {
 	again    bool          // what is there already was told in an earlier call
 	wait     time.Duration // that are left
 	progress progress
-	events   *events // nil: not wanted
-	asker    asker   // how the client's user can be asked
+	events   *events         // nil: not wanted
+	asker    asker           // how the client's user can be asked
+	lends    asker           // and its model
+	lent     *lending        // nil: nothing is
+	news     <-chan struct{} // of what the model is to be asked
+	rounds   int             // how often the client has come back
 	asked    questions
 	logs     logs
 	task     bool // a turn that goes on is to be a task
@@ -84,13 +88,13 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 		if !f.turn.begun && !slices.Contains(f.h.a.State().Queued, f.turn.id) {
 			return timeUp, errNoTurn
 		}
+		samples := f.samples()
 		switch {
 		case f.h.ending(f.turn.id): // what waits will be taken back
-		case f.asker == asksNow && f.wait > 0:
-			f.ask(asking)
-		case f.asker == asksNow:
-		case len(f.pending()) > 0 && (f.asker == asksNobody || f.wait > 0):
+		case f.mustAsk(samples):
 			return mustAsk, nil
+		case f.wait > 0:
+			f.ask(asking, samples)
 		}
 		if f.wait <= 0 && f.asked.open() == 0 {
 			return timeUp, nil
@@ -151,14 +155,20 @@ func (f *follower) take(ctx context.Context, recs []core.Record, replay bool) {
 // next waits for records: no longer than is left, while nobody is being asked, and than the next progress is due.
 func (f *follower) next(ctx context.Context, r *core.Reader) ([]core.Record, error) {
 	begin := time.Now()
-	until := f.progress.due()
+	due := f.progress.due()
 	counts := f.asked.open() == 0
-	if end := begin.Add(f.wait); counts && (until.IsZero() || end.Before(until)) {
-		until = end
+	if end := begin.Add(f.wait); counts && (due.IsZero() || end.Before(due)) {
+		due = end
 	}
 	waiting, stop := ctx, context.CancelFunc(func() {})
-	if !until.IsZero() {
-		waiting, stop = context.WithDeadlineCause(ctx, until, errLook)
+	if !due.IsZero() {
+		waiting, stop = context.WithDeadlineCause(ctx, due, errLook)
+	}
+	if f.news != nil {
+		end := stop
+		var over func()
+		waiting, over = until(waiting, f.news, errLook)
+		stop = func() { over(); end() }
 	}
 	recs, err := r.Next(waiting)
 	stop()
@@ -179,6 +189,18 @@ func (f *follower) pending() []core.Ask {
 	return f.turn.waiting(f.h.a.Pending())
 }
 
+// samples are what the turn wants to ask the client's model.
+func (f *follower) samples() (list []*sample) {
+	list, f.news = f.lent.waiting()
+	return list
+}
+
+// mustAsk reports whether something waits that only the call's result can tell.
+func (f *follower) mustAsk(samples []*sample) bool {
+	approvals := len(f.pending()) > 0
+	return approvals && f.asker == asksNobody || f.wait > 0 && (approvals && f.asker == asksAgain || len(samples) > 0 && f.lends == asksAgain)
+}
+
 // answer is the call's result, whatever follow came to.
 func (f *follower) answer() (*mcp.CallToolResult, any, error) {
 	r := f.turn.result(f.h.id, f.pending())
@@ -192,16 +214,19 @@ func (f *follower) answer() (*mcp.CallToolResult, any, error) {
 func (f *follower) run(ctx context.Context, from core.Pos) (*mcp.CallToolResult, any, error) {
 	f.turn = f.h.borrow(f.turn.id)
 	f.logs = f.c.logsOf(f.req)
+	if f.lends != asksNobody {
+		f.lent = f.h.lending(f.c.server, f.turn.id)
+	}
 	defer func() { f.h.giveBack(f.turn) }()
 	why, err := f.follow(ctx, from)
 	if err != nil {
 		return failed(f.h.id, err)
 	}
-	if why == mustAsk && f.asker == asksAgain {
+	if why == mustAsk && (f.asker == asksAgain || f.lends == asksAgain) && f.rounds < maxRounds {
 		return f.c.askAgain(f)
 	}
 	if why == timeUp && f.task {
-		BeginTask(ctx, &turnTask{c: f.c, h: f.h, turn: f.turn.id, asks: f.asker == asksAgain})
+		BeginTask(ctx, &turnTask{c: f.c, h: f.h, turn: f.turn.id, asks: f.asker == asksAgain, lends: f.lends == asksAgain})
 	}
 	return f.answer()
 }

@@ -59,12 +59,12 @@ func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest,
 	if p.Settings, err = c.settings(ctx, h.meta.Roots, h.a.State().Settings, in); err != nil {
 		return failed(h.id, err)
 	}
-	turn, from, err := h.admit(ctx, by, p)
+	turn, from, err := c.admit(ctx, req, h, by, p)
 	if _, broken := errors.AsType[*core.StoreError](err); broken || errors.Is(err, core.ErrClosed) {
 		var next *held
 		if next, err = c.again(ctx, req, h); err == nil {
 			h = next
-			turn, from, err = h.admit(ctx, by, p)
+			turn, from, err = c.admit(ctx, req, h, by, p)
 		}
 	}
 	by.place.leave() // what comes behind finds the turn begun
@@ -84,7 +84,7 @@ func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolReq
 	}
 	c.resume(h, back, req.Params.InputResponses)
 	f := c.follower(req, h, back.Turn, wait)
-	f.again, f.progress.n, f.task = true, back.Progress, canBeTask(ctx)
+	f.again, f.progress.n, f.rounds, f.task = true, back.Progress, back.Rounds, canBeTask(ctx)
 	res, out, err := f.run(ctx, h.from(back.Turn))
 	if by.canceled() {
 		h.stop(back.Turn)
@@ -95,7 +95,7 @@ func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolReq
 
 func (c *client) follower(req *mcp.CallToolRequest, h *held, id core.TurnID, wait *int) *follower {
 	f := &follower{
-		c: c, req: req, h: h, turn: &turn{id: id}, wait: defaultWait, asker: askerOf(req),
+		c: c, req: req, h: h, turn: &turn{id: id}, wait: defaultWait, asker: askerOf(req), lends: lendsOf(req),
 		progress: progress{req: req, token: req.Params.GetProgressToken(), stalled: c.stalled},
 	}
 	if wait != nil {

@@ -26,15 +26,15 @@ const DefaultElicitationTimeout = 10 * time.Minute
 type Settings struct {
 	// AllowAuto admits approvals:"auto": what would be asked is allowed.
 	AllowAuto bool
-	// ElicitationTimeout is how long a client's user has for an approval; then it is rejected. 0:
-	// DefaultElicitationTimeout.
+	// ElicitationTimeout is how long a client's user has for an approval; then it is rejected. The
+	// client's model has as long for an answer. 0: DefaultElicitationTimeout.
 	ElicitationTimeout time.Duration
 	// Workspaces are the folders that sessions may work in where Options.Roots names none,
 	// absolute. None: what the client says.
 	Workspaces []string
 }
 
-// asking is how long a client's user has for an approval.
+// asking is how long a client's user has for an approval, and its model for an answer.
 func (s *Server) asking() time.Duration {
 	return cmp.Or(s.opts.Settings().ElicitationTimeout, DefaultElicitationTimeout)
 }
@@ -91,6 +91,9 @@ type Server struct {
 	opts Options
 	log  *zap.Logger
 	key  cipher.AEAD // of what a client of 2026-07-28 brings back
+
+	mu   sync.Mutex // guards the field below
+	lent map[core.SessionID][]*lending
 }
 
 // New returns a server. Serve makes it go.
@@ -102,7 +105,7 @@ func New(o Options) *Server {
 	if o.Settings == nil {
 		o.Settings = func() Settings { return Settings{} }
 	}
-	return &Server{opts: o, log: o.Log, key: newKey()}
+	return &Server{opts: o, log: o.Log, key: newKey(), lent: map[core.SessionID][]*lending{}}
 }
 
 // newKey makes the process's own key: what it seals means nothing to any other process.

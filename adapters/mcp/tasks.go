@@ -211,7 +211,7 @@ func (h *host) task(ctx context.Context, req asking, id string) (Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &turnTask{c: c, h: s, turn: core.TurnID(id[at+1:]), asks: askerOf(req) == asksAgain}
+	t := &turnTask{c: c, h: s, turn: core.TurnID(id[at+1:]), asks: askerOf(req) == asksAgain, lends: lendsOf(req) == asksAgain}
 	if _, err := t.fold(ctx); errors.Is(err, errNoTurn) {
 		return nil, unknown
 	}
@@ -239,10 +239,11 @@ func lookAtTask(ctx context.Context, t Task, _ *taskParams) (mcp.Result, error) 
 // turnTask is a turn as a task. Nothing is kept for it: what it says is read from the session's log, so it outlives the
 // process.
 type turnTask struct {
-	c    *client
-	h    *held
-	turn core.TurnID
-	asks bool // the client can ask its user
+	c     *client
+	h     *held
+	turn  core.TurnID
+	asks  bool // the client can ask its user
+	lends bool // and its model
 }
 
 // ID implements Task.
@@ -268,6 +269,10 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 		st.Begun, st.Updated = now, now
 	}
 	asks := f.waiting(t.h.a.Pending())
+	var samples []*sample
+	if t.lends {
+		samples, _ = t.h.lending(t.c.server, t.turn).waiting()
+	}
 	switch {
 	case f.ended && f.stop == core.StopCanceled:
 		st.Status, st.Message = TaskCancelled, ""
@@ -276,9 +281,16 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 		r := f.result(t.h.id, nil)
 		st.Result = r.toolResult(modernVersion)
 		st.Result.StructuredContent = r
-	case len(asks) > 0 && t.asks:
-		st.Status, st.Message, st.Questions = TaskAsks, "waiting for approval", mcp.InputRequestMap{}
+	case len(asks) > 0 && t.asks || len(samples) > 0:
+		st.Status, st.Message, st.Questions = TaskAsks, "waiting for the client's model", mcp.InputRequestMap{}
+		for _, m := range samples {
+			st.Questions[string(m.id)] = m.params
+		}
+		if !t.asks {
+			break
+		}
 		for _, a := range asks {
+			st.Message = "waiting for approval"
 			st.Questions[string(a.ID)] = elicitation(modernVersion, t.h.meta, a, f.called(a.Call))
 			t.c.limit(t.h, a)
 		}

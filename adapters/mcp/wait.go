@@ -44,7 +44,7 @@ func (c *client) wait(ctx context.Context, by *call, req *mcp.CallToolRequest, i
 	f := c.follower(req, h, turn, in.Wait)
 	f.again, f.events = true, &events{after: after}
 	if back != nil {
-		f.progress.n = back.Progress
+		f.progress.n, f.rounds = back.Progress, back.Rounds
 	}
 	return f.run(ctx, from)
 }

@@ -95,7 +95,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 
 // mcpServer is the adapter, as the flags and the configuration want it.
 func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
-	return mcp.New(mcp.Options{
+	s := mcp.New(mcp.Options{
 		Gateway: h.gateway, Log: h.log, Version: version, Roots: f.roots, Cwd: cwd, Home: homeOf(a.env),
 		CodexTools: f.codexTools, Expand: expander(newGuides(a.env)),
 		Settings: func() mcp.Settings {
@@ -114,6 +114,8 @@ func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
 			return s
 		},
 	})
+	h.profiles.lends = s
+	return s
 }
 
 // expander makes the texts that commands stand for, with arguments given by name.

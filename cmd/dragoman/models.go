@@ -23,8 +23,8 @@ type models struct {
 }
 
 // newModels looks at variables and at files that settings refer to, never at the
-// network.
-func newModels(c *configs.Config, env configs.Env, given configs.Logins, keyFile string) *models {
+// network. lends is where clients' own models are; nil: no client lends any.
+func newModels(c *configs.Config, env configs.Env, given configs.Logins, keyFile string, lends llm.Sampler) *models {
 	m := &models{choice: c.ChooseModel(env, given), fallback: c.Fallback, broken: map[string]error{}}
 	known := knownModels(c, m.choice, env, given)
 	demo := llm.DemoConfig{KeyFile: keyFile}
@@ -48,7 +48,7 @@ func newModels(c *configs.Config, env configs.Env, given configs.Logins, keyFile
 			demo.Wanted = append(demo.Wanted, llm.Wanted{Provider: k.Name, Variables: k.Keys})
 		}
 	}
-	m.registry = llm.New(llm.Config{Providers: providers, Demo: demo})
+	m.registry = llm.New(llm.Config{Providers: providers, Demo: demo, Sampler: lends})
 	return m
 }
 

@@ -43,8 +43,9 @@ type profiles struct {
 	guides  *guides
 	boxes   []core.Toolbox // of every profile
 	servers *servers
-	people  bool // it is they who write the prompts, and not other agents
-	quiet   bool // the adapter tells by itself what is wrong with the configuration
+	people  bool        // it is they who write the prompts, and not other agents
+	lends   llm.Sampler // the clients that lend their models; nil: none do
+	quiet   bool        // the adapter tells by itself what is wrong with the configuration
 
 	loading chan struct{} // holds the one token of whoever loads
 
@@ -425,7 +426,7 @@ func (p *profiles) make(c *configs.Config) (*profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newModels(c, p.app.env, p.logins.key, p.app.configFile())
+	m := newModels(c, p.app.env, p.logins.key, p.app.configFile(), p.lends)
 	made := &profile{config: c, choice: m.choice, registry: m.registry, models: m, rights: rights{rules, strict, roles}}
 	box := p.servers.toolbox(c, p.board)
 	made.Profile = core.Profile{

@@ -110,7 +110,7 @@ providers:
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newModels(c, func(string) (string, bool) { return "", false }, nil, "config.yaml")
+	m := newModels(c, func(string) (string, bool) { return "", false }, nil, "config.yaml", nil)
 	for _, want := range []struct{ own, asked, id, err string }{
 		{"", "", "groq/big", ""},
 		{"openai/own", "", "openai/own", ""},

@@ -23,10 +23,11 @@ const KindSampling = "mcp-sampling"
 type Sampler interface {
 	// Offers reports whether the client offers sampling, and whether with tools.
 	// Neither is the case for a session that no MCP client drives.
-	Offers(session core.SessionID) (sampling, tools bool)
+	Offers(ctx context.Context, session core.SessionID) (sampling, tools bool)
 	// CreateMessage sends sampling/createMessage with these params and returns its
 	// result, both as the protocol's version 2025-11-25 has them. It blocks until
-	// the client answers, and ends when ctx does.
+	// the client answers, and ends when ctx does. An error that is a
+	// *core.ModelError says what kind of failure it is; the model's name is put in.
 	CreateMessage(ctx context.Context, session core.SessionID, params json.RawMessage) (result json.RawMessage, err error)
 }
 
@@ -74,7 +75,7 @@ func (m *sampling) ask(ctx context.Context, r *core.Request, a *answer) error {
 	}
 	offered, tools := false, false
 	if m.sampler != nil {
-		offered, tools = m.sampler.Offers(r.Session)
+		offered, tools = m.sampler.Offers(ctx, r.Session)
 	}
 	if !offered {
 		return m.failure(core.ErrServer, "this session is not driven by an MCP client that offers sampling", "Choose another model, or use it from an MCP client that does")
@@ -89,7 +90,11 @@ func (m *sampling) ask(ctx context.Context, r *core.Request, a *answer) error {
 	}
 	defer leave()
 	result, err := m.sampler.CreateMessage(ctx, r.Session, params)
-	switch {
+	switch known, ok := errors.AsType[*core.ModelError](err); {
+	case ok:
+		named := *known
+		named.Model = m.info.ID
+		return &named
 	case err != nil:
 		return m.failure(core.ErrBadRequest, "the MCP client did not answer: "+shorten(err.Error(), maxMessage), "Its user may have refused; another model can be chosen")
 	case len(result) > maxEvent:

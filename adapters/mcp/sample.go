@@ -1,0 +1,309 @@
+//nolint:staticcheck // sampling is deprecated from 2026-07-28 on, and clients have it
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// lending is what a client lends to one turn that it has prompted: its model (Client, Sampling). What the turn asks the
+// model waits here until a call of the client's follows the turn and puts it.
+type lending struct {
+	h     *held
+	tools bool          // the model takes tools
+	ready chan struct{} // closed when turn stands
+	turn  core.TurnID   // "": nothing came of the prompt
+
+	mu   sync.Mutex // guards the fields below
+	last int
+	open []*sample
+	news chan struct{} // closed when open has changed
+	gone bool          // the client has left
+}
+
+// sample is one thing that a turn asks its client's model.
+type sample struct {
+	id     core.AskID // as questions have them, beside which it is put
+	params *mcp.CreateMessageWithToolsParams
+	answer chan sampled // holds the one answer
+}
+
+type sampled struct {
+	res *mcp.CreateMessageWithToolsResult
+	err error
+}
+
+// lendsOf tells by a request how its client's model can be asked.
+func lendsOf(req asking) asker {
+	caps := req.ClientCapabilities()
+	switch {
+	case caps == nil || caps.Sampling == nil:
+		return asksNobody
+	case req.ProtocolVersion() >= modernVersion:
+		return asksAgain
+	}
+	return asksNow
+}
+
+// lend notes, before a client's prompt is handed on, that its model answers in the turn that comes of it; nil: it offers
+// none. settled says which turn that is.
+func (c *client) lend(req asking, h *held) *lending {
+	if lendsOf(req) == asksNobody {
+		return nil
+	}
+	tools := req.ClientCapabilities().Sampling.Tools != nil && req.ProtocolVersion() >= titledVersion
+	l := &lending{h: h, tools: tools, ready: make(chan struct{}), news: make(chan struct{})}
+	s := c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lent[h.id] = append(s.lent[h.id], l)
+	return l
+}
+
+// settled says which turn came of the prompt, or none. What was lent to turns that are over is off the list from here on.
+func (s *Server) settled(l *lending, turn core.TurnID) {
+	if l == nil {
+		return
+	}
+	l.turn = turn
+	close(l.ready)
+	runs := l.h.a.State().Turn
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lentLocked(l.h.id, func(o *lending) bool {
+		select {
+		case <-o.ready:
+			return o.turn == "" || o.turn != runs
+		default: // of a prompt that has not come to anything yet
+			return false
+		}
+	})
+}
+
+// lentLocked takes what is over off the list.
+func (s *Server) lentLocked(id core.SessionID, over func(*lending) bool) {
+	if s.lent[id] = slices.DeleteFunc(s.lent[id], over); len(s.lent[id]) == 0 {
+		delete(s.lent, id)
+	}
+}
+
+// takenBack ends what a client that has left has lent.
+func (s *Server) takenBack(h *held) {
+	var all []*lending
+	s.mu.Lock()
+	s.lentLocked(h.id, func(l *lending) bool {
+		if l.h == h {
+			all = append(all, l)
+		}
+		return l.h == h
+	})
+	s.mu.Unlock()
+	for _, l := range all {
+		l.mu.Lock()
+		open := l.open
+		l.gone, l.open = true, nil
+		l.mu.Unlock()
+		for _, m := range open {
+			m.answer <- sampled{err: errLeft}
+		}
+	}
+}
+
+// lending is what the client has lent to a turn, or nil.
+func (h *held) lending(s *Server, turn core.TurnID) *lending {
+	s.mu.Lock()
+	list := slices.Clone(s.lent[h.id])
+	s.mu.Unlock()
+	for _, l := range list {
+		select {
+		case <-l.ready:
+			if l.h == h && l.turn == turn {
+				return l
+			}
+		default: // of a prompt that has not come to anything yet
+		}
+	}
+	return nil
+}
+
+// lender finds the client whose model answers in a session: the one that prompted the turn which runs there, or in the
+// session that has handed over the task of this one. It is nil where that one offers no model, or is no client of ours.
+func (s *Server) lender(ctx context.Context, id core.SessionID) *lending {
+	s.mu.Lock()
+	list := slices.Clone(s.lent[id])
+	s.mu.Unlock()
+	for _, l := range list {
+		select {
+		case <-l.ready:
+		case <-ctx.Done():
+			return nil
+		}
+		if l.turn != "" && l.h.a.State().Turn == l.turn {
+			return l
+		}
+	}
+	if parent := s.parent(ctx, id); parent != "" {
+		return s.lender(ctx, parent)
+	}
+	return nil
+}
+
+// parent is the session that has handed over a session's task, as one of those who lend something may see it; "": none.
+func (s *Server) parent(ctx context.Context, id core.SessionID) core.SessionID {
+	seen := map[core.Principal]bool{}
+	s.mu.Lock()
+	for _, list := range s.lent {
+		for _, l := range list {
+			seen[l.h.meta.Principal] = true
+		}
+	}
+	s.mu.Unlock()
+	for p := range seen {
+		if child, err := s.opts.Gateway.Open(ctx, p, id); err == nil && child.Meta().Parent != "" {
+			return child.Meta().Parent
+		}
+	}
+	return ""
+}
+
+// Offers reports whether the client that prompted a session's turn lends its model, and whether that takes tools.
+func (s *Server) Offers(ctx context.Context, session core.SessionID) (sampling, tools bool) {
+	l := s.lender(ctx, session)
+	return l != nil, l != nil && l.tools
+}
+
+// CreateMessage asks the model of the client that prompted a session's turn, with the parameters of
+// sampling/createMessage as 2025-11-25 has them, and returns its result. It blocks until the client has answered: a call of
+// the client's must follow the turn for that. An error that the client is to blame for is a *core.ModelError.
+func (s *Server) CreateMessage(ctx context.Context, session core.SessionID, params json.RawMessage) (json.RawMessage, error) {
+	l := s.lender(ctx, session)
+	if l == nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, errLeft
+	}
+	p := new(mcp.CreateMessageWithToolsParams)
+	if err := json.Unmarshal(params, p); err != nil {
+		return nil, fmt.Errorf("sampling/createMessage: %w", err)
+	}
+	res, err := l.ask(ctx, p, s.asking())
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(res)
+}
+
+// ask leaves something to be asked and waits for the answer.
+func (l *lending) ask(ctx context.Context, params *mcp.CreateMessageWithToolsParams, limit time.Duration) (*mcp.CreateMessageWithToolsResult, error) {
+	l.mu.Lock()
+	if l.gone {
+		l.mu.Unlock()
+		return nil, errLeft
+	}
+	l.last++
+	m := &sample{id: core.AskID("sample-" + strconv.Itoa(l.last)), params: params, answer: make(chan sampled, 1)}
+	l.open = append(l.open, m)
+	l.changedLocked()
+	l.mu.Unlock()
+	limited, stop := context.WithTimeoutCause(ctx, limit, &core.ModelError{
+		Kind: core.ErrServer, Message: "the MCP client's model has not answered within " + limit.String(),
+		Hint: "The client has to wait for the turn, with agent_wait, so that its model can be asked",
+	})
+	defer stop()
+	select {
+	case a := <-m.answer:
+		return a.res, a.err
+	case <-limited.Done():
+		l.settle(m.id, sampled{})
+		return nil, context.Cause(limited)
+	}
+}
+
+// settle takes an answer; one for what is no longer asked is nobody's.
+func (l *lending) settle(id core.AskID, a sampled) {
+	l.mu.Lock()
+	i := slices.IndexFunc(l.open, func(m *sample) bool { return m.id == id })
+	var m *sample
+	if i >= 0 {
+		m = l.open[i]
+		l.open = slices.Delete(slices.Clone(l.open), i, i+1)
+		l.changedLocked()
+	}
+	l.mu.Unlock()
+	if m != nil {
+		m.answer <- a
+	}
+}
+
+// changedLocked wakes whoever follows the turn.
+func (l *lending) changedLocked() {
+	close(l.news)
+	l.news = make(chan struct{})
+}
+
+// waiting are the things to be asked; the channel is closed when there are others.
+func (l *lending) waiting() ([]*sample, <-chan struct{}) {
+	if l == nil {
+		return nil, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open, l.news
+}
+
+// sample asks the client's model by a request. What is no longer wanted is taken back by the SDK.
+func (l *lending) sample(ctx context.Context, req *mcp.CallToolRequest, m *sample) {
+	res, err := req.Session.CreateMessageWithTools(ctx, m.params)
+	if ctx.Err() != nil { // withdrawn, or the call has ended: whoever follows the turn next asks again
+		return
+	}
+	if err != nil {
+		err = refused(err)
+	}
+	l.settle(m.id, sampled{res, err})
+}
+
+// sampledAgain takes what a client of 2026-07-28 has come back with.
+func (l *lending) sampledAgain(answers mcp.InputResponseMap) {
+	open, _ := l.waiting()
+	for _, m := range open {
+		answer, ok := answers[string(m.id)]
+		if !ok {
+			continue
+		}
+		if r, ok := answer.(*mcp.CreateMessageWithToolsResult); ok && r != nil {
+			l.settle(m.id, sampled{res: r})
+			continue
+		}
+		l.settle(m.id, sampled{err: &core.ModelError{Kind: core.ErrServer, Message: "the MCP client answered sampling/createMessage with something else"}})
+	}
+}
+
+// errLeft is the answer of a model whose client has left.
+var errLeft = &core.ModelError{
+	Kind: core.ErrNetwork, Message: "the MCP client that prompted has left, or lends no model",
+	Hint: "Choose another model, or prompt again from a client that offers sampling",
+}
+
+// refused is what a client's error means. Whatever its user may have said is not put to another model.
+func refused(err error) error {
+	e := &core.ModelError{Kind: core.ErrBadRequest, Message: "the MCP client did not let its model answer: " + line(err.Error(), maxSummary), Hint: "Its user may have refused; another model can be chosen", Err: err}
+	if answer, ok := errors.AsType[*jsonrpc.Error](err); ok && answer.Code == jsonrpc.CodeMethodNotFound {
+		e.Kind, e.Hint = core.ErrServer, "It declares sampling and does not have it; choose another model"
+	} else if errors.Is(err, mcp.ErrConnectionClosed) {
+		return errLeft
+	}
+	return e
+}
