@@ -26,6 +26,7 @@ func (h *httpLink) headModern(req *http.Request, m wire.Message) {
 	var p struct {
 		Name string                     `json:"name"`
 		URI  string                     `json:"uri"`
+		Task string                     `json:"taskId"`
 		Args map[string]json.RawMessage `json:"arguments"`
 	}
 	_ = json.Unmarshal(m.Params, &p) // what is not there has no header
@@ -34,6 +35,8 @@ func (h *httpLink) headModern(req *http.Request, m wire.Message) {
 		req.Header.Set("Mcp-Name", headerText(p.Name))
 	case "resources/read":
 		req.Header.Set("Mcp-Name", headerText(p.URI))
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		req.Header.Set("Mcp-Name", headerText(p.Task))
 	}
 	if m.Method != "tools/call" {
 		return

@@ -104,7 +104,9 @@ type Box struct {
 	offers    map[string]offer
 	sides     map[string]*upstream // that belong to no session
 	bearers   map[string]*bearer   // the logins of servers
-	closed    bool
+	// introduced is what servers said of themselves to clients of an aggregate.
+	introduced map[string]introduction
+	closed     bool
 
 	owned sync.WaitGroup // of sides
 }

@@ -1,13 +1,16 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/creachadair/jrpc2"
 
@@ -23,6 +26,9 @@ const (
 	metaVersion = "io.modelcontextprotocol/protocolVersion"
 	metaClient  = "io.modelcontextprotocol/clientInfo"
 	metaCaps    = "io.modelcontextprotocol/clientCapabilities"
+	metaLevel   = "io.modelcontextprotocol/logLevel"
+	// metaHops is how many gateways a request has passed.
+	metaHops = "dragoman/hops"
 
 	cancelledMethod = "notifications/cancelled"
 
@@ -54,6 +60,9 @@ type peer struct {
 type hello struct {
 	client json.RawMessage // Implementation
 	caps   json.RawMessage // ClientCapabilities
+	// version is the one to offer first; "": the last with a handshake.
+	version string
+	hops    int // how many gateways are in front of the server; 0: that is not said
 	// handle is called for each request and notification of the server's, in the
 	// order of the stream, and must not block. Progress does not come here.
 	handle func(*wire.Call)
@@ -66,6 +75,10 @@ type serverCaps struct {
 	Resources   *listCaps `json:"resources"`
 	Completions *struct{} `json:"completions"`
 	Logging     *struct{} `json:"logging"`
+	Tasks       *struct{} `json:"tasks"` // those of 2025-11-25
+	Extensions  struct {
+		Tasks *struct{} `json:"io.modelcontextprotocol/tasks"`
+	} `json:"extensions"`
 }
 
 type listCaps struct {
@@ -79,21 +92,15 @@ type progress struct {
 	Progress float64         `json:"progress"`
 	Total    float64         `json:"total"`
 	Message  string          `json:"message"`
+
+	raw json.RawMessage // all of it, as it was written
 }
 
 // meet begins to speak over a link and agrees on a version. It blocks until that
 // is done or ctx ends. The peer lasts until close, or until the server leaves; the
 // link is closed in any case.
 func meet(ctx context.Context, l *link, says hello) (*peer, error) {
-	p := &peer{link: l, says: says, done: make(chan struct{}), notes: map[string]func(progress){}}
-	p.conn = wire.NewConn(l.in, l.out, wire.Options{
-		MaxBatch: 100, Withdraw: wire.Withdrawal{Method: cancelledMethod, Member: "requestId"},
-	})
-	go func() { // close waits for it
-		defer close(p.done)
-		_ = p.conn.Serve(context.Background(), p.receive) // however it ends: the link says why
-		l.close()
-	}()
+	p := newPeer(l, says)
 	err := p.agree(ctx)
 	if err == nil {
 		l.settled(p.version)
@@ -104,6 +111,20 @@ func meet(ctx context.Context, l *link, says hello) (*peer, error) {
 	}
 	p.close()
 	return nil, err
+}
+
+// newPeer begins to read from a link, without a word.
+func newPeer(l *link, says hello) *peer {
+	p := &peer{link: l, says: says, done: make(chan struct{}), notes: map[string]func(progress){}}
+	p.conn = wire.NewConn(l.in, l.out, wire.Options{
+		MaxBatch: 100, Withdraw: wire.Withdrawal{Method: cancelledMethod, Member: "requestId"},
+	})
+	go func() { // close waits for it
+		defer close(p.done)
+		_ = p.conn.Serve(context.Background(), p.receive) // however it ends: the link says why
+		l.close()
+	}()
+	return p
 }
 
 // ended reports whether the connection has ended; it waits for the reason, if the
@@ -132,8 +153,17 @@ func (p *peer) close() {
 // agree finds a version that both speak (Basic, Lifecycle). Nearly every server
 // knows the last one with a handshake, which lets the server ask and tell us things
 // on its own; so that is offered first, then the modern one, then the early dialect.
+// Who is to speak the modern one begins with that.
 func (p *peer) agree(ctx context.Context) error {
-	err := p.initialize(ctx, `"`+legacyVersion+`"`)
+	version := cmp.Or(p.says.version, legacyVersion)
+	if version == modernVersion {
+		modern := p.probe(ctx)
+		if modern == nil || p.over() || ctx.Err() != nil {
+			return modern
+		}
+		version = legacyVersion
+	}
+	err := p.initialize(ctx, `"`+version+`"`)
 	var refused *jrpc2.Error
 	if !errors.As(err, &refused) || refused.Code == codeUnreached {
 		return err
@@ -147,6 +177,17 @@ func (p *peer) agree(ctx context.Context) error {
 	return err
 }
 
+// probeFor is how long a server may take to say that it speaks the modern version,
+// before it is offered another: some say nothing to what they do not know.
+const probeFor = 10 * time.Second
+
+// probe looks whether the server speaks the modern version.
+func (p *peer) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeFor)
+	defer cancel()
+	return p.discover(ctx)
+}
+
 // initialize offers a version, which is JSON.
 func (p *peer) initialize(ctx context.Context, version string) error {
 	var r struct {
@@ -155,7 +196,11 @@ func (p *peer) initialize(ctx context.Context, version string) error {
 		Info         implementation  `json:"serverInfo"`
 		Instructions string          `json:"instructions"`
 	}
-	params := json.RawMessage(`{"protocolVersion":` + version + `,"capabilities":` + string(p.says.caps) + `,"clientInfo":` + string(p.says.client) + `}`)
+	params := json.RawMessage(`{"protocolVersion":` + version + `,"capabilities":` + string(p.says.caps) + `,"clientInfo":` + string(p.says.client))
+	if p.says.hops > 0 {
+		params = append(params, `,"_meta":{"`+metaHops+`":`+strconv.Itoa(p.says.hops)+`}`...)
+	}
+	params = append(params, '}')
 	if err := p.conn.Ask(ctx, "initialize", params, &r); err != nil {
 		return err
 	}
@@ -232,6 +277,9 @@ func (p *peer) with(token json.RawMessage, members ...member) json.RawMessage {
 		}
 		meta = append(meta, `"`+metaVersion+`":"`+modernVersion+`","`+metaClient+`":`+string(p.says.client)+`,"`+metaCaps+`":`+string(p.says.caps)...)
 	}
+	if p.modern() && p.says.hops > 0 {
+		meta = append(meta, `,"`+metaHops+`":`+strconv.Itoa(p.says.hops)...)
+	}
 	if meta != nil {
 		add("_meta", append(append([]byte{'{'}, meta...), '}'))
 	}
@@ -259,6 +307,7 @@ func (p *peer) receive(c *wire.Call) {
 		note := p.notes[string(n.Token)]
 		p.mu.Unlock()
 		if note != nil {
+			n.raw = c.Params
 			note(n)
 		}
 	case cancelledMethod:

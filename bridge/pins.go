@@ -134,6 +134,19 @@ func withName(tool, name string) json.RawMessage {
 	return raw(m)
 }
 
+// names lists the tools of a server that are pinned.
+func (p *pins) names(server string) []string {
+	if p.path == "" {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.loadLocked() != nil {
+		return nil // whoever wants to use one hears of it
+	}
+	return slices.Collect(maps.Keys(p.pinned[server]))
+}
+
 // agree pins a tool as it is now.
 func (p *pins) agree(server, tool string, item json.RawMessage) error {
 	p.mu.Lock()

@@ -179,6 +179,12 @@ func (b *Box) Stop(name string) error {
 	return nil
 }
 
+func (b *Box) isStopped(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stopped[name]
+}
+
 // remember keeps a server's list for sessions that have not started it.
 func (b *Box) remember(s Server, list []*listed) {
 	if !b.configured(s) {

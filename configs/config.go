@@ -100,6 +100,8 @@ type MCP struct {
 	AllowAuto          bool          `yaml:"allow_auto" default:"false" doc:"Whether an MCP client may ask for a turn whose tool calls are approved by themselves (approvals: auto)."`
 	Workspaces         []Value       `yaml:"workspaces" aka:"roots" doc:"Folders in which sessions of MCP clients may work; ~/ is your home, a relative path starts at this file's folder. Flags (--root) win. Left out: what the client names, else the folder that dragoman was started in."`
 	ElicitationTimeout time.Duration `yaml:"elicitation_timeout" default:"10m" min:"1s" doc:"How long a question put to the MCP client's user waits before the answer is no."`
+	Servers            []string      `yaml:"servers" doc:"Names of the MCP servers whose own tools, prompts and resources MCP clients get beside the agent; * is any text, an empty list none. Left out: all of them."`
+	Prefix             string        `yaml:"prefix" enum:"collision,never,always" default:"collision" doc:"When the names of these tools and prompts begin with their server's, as SERVER__NAME: collision where several have the same name, always, or never: then the first server counts, by name, and others' tools of that name are left out."`
 }
 
 // Limits bound a turn, and what of the conversation a model is shown.

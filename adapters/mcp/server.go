@@ -128,6 +128,11 @@ func newKey() cipher.AEAD {
 //
 // It returns nil when the client left, in whatever way, the cause of ctx when that ended, else what failed.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	return s.ServeFor(ctx, core.Local, in, out)
+}
+
+// ServeFor is Serve for a client that somebody else has let in, under a name of its own.
+func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser) error {
 	frames := wire.Lines(in, wire.MaxMessage)
 	if r := s.opts.Recorder; r != nil {
 		frames, out = r.Framer(frames), r.Writer(out, wire.Newline)
@@ -135,7 +140,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	writer := wire.NewWriter(out, wire.Newline)
 	l := newLink(frames, writer)
 	c := &client{server: s, link: l, held: map[core.SessionID]*held{}}
-	h := s.newHost(core.Local, func(mcp.Request) *client { return c })
+	h := s.newHost(p, func(mcp.Request) *client { return c })
 	c.host = h
 
 	serving, end := context.WithCancelCause(ctx)

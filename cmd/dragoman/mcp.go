@@ -23,6 +23,13 @@ standard input and output: it gets tools with which it prompts this agent, waits
 answers its approvals and reads its sessions. It ends when the client closes our standard
 input.
 
+The MCP servers of the configuration are handed on beside the agent: their tools, prompts and
+resources, and what they ask and tell, in both directions. Each client has servers of its own,
+which start when it first lists or calls something. Where several have a tool of the same name
+it begins with its server's: SERVER__TOOL. What is handed on, and how it is named, is said by
+mcp.servers and mcp.prefix. Deny rules hold for these tools; nothing else is asked, since the
+caller's program has.
+
 --root names a folder in which sessions may work, and may be given several times. Without
 one the folders are those of mcp.workspaces in the configuration, else the client's, where
 it tells them, else the one that this command was started in.
@@ -36,7 +43,7 @@ alone can reach: then every program on it can use the agent.
 
 --only hands on one of the MCP servers of the configuration instead, as it is: its own tools,
 prompts and resources under their own names. With --http each of them is also at
-/mcp/SERVER. Deny rules hold there; nothing else is asked, since the caller's program has.`,
+/mcp/SERVER.`,
 		Example: `  dragoman mcp
   dragoman mcp --root ~/src/app --root ~/src/lib
   dragoman mcp --http 127.0.0.1:7717 --root ~/src/app
@@ -90,7 +97,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 	if f.only != "" {
 		return a.serveStdio(ctx, "mcp", func(h *house) server { return only{newRelays(h, cwd), f.only} })
 	}
-	return a.serveStdio(ctx, "mcp", func(h *house) server { return make(h) })
+	return a.serveStdio(ctx, "mcp", func(h *house) server { return aggregated{h, make(h), cwd} })
 }
 
 // mcpServer is the adapter, as the flags and the configuration want it.

@@ -1,0 +1,264 @@
+package bridge
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+)
+
+const (
+	// parkedFor is how long a client of 2026-07-28 may take to come back with answers.
+	parkedFor = 15 * time.Minute
+	// maxParked is how many calls of one side may wait for that.
+	maxParked = 64
+)
+
+// parked is what a pass has while a server of an older version asks in the middle of
+// it, and the client is of 2026-07-28, where nobody asks: the call is answered with
+// the questions, and the client makes it again with the answers.
+type parked struct {
+	questions []*question
+	numbered  int
+	handle    string
+	result    *outcome // came in the meantime
+	expiry    *time.Timer
+}
+
+// question is a request of the server's that waits for the client.
+type question struct {
+	id   string
+	call *wire.Call
+}
+
+// outcome is a server's answer.
+type outcome struct {
+	res json.RawMessage
+	err error
+}
+
+// park hands a question on with the call that it belongs to.
+func (p *part) park(c *wire.Call) {
+	p.mu.Lock()
+	open := slices.Clone(p.open)
+	p.mu.Unlock()
+	var x *pass
+	if len(open) > 0 {
+		x = open[len(open)-1]
+	}
+	switch {
+	case x == nil:
+		c.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s: nothing is called that this could belong to", c.Method))
+	case p.side.caller.shared && len(open) > 1:
+		c.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s: %d calls are open, and nothing says to which of them this belongs", c.Method, len(open)))
+	default:
+		x.wonder(c)
+	}
+}
+
+// wonder takes a question in, and puts it to the client if the call is not with it
+// already.
+func (x *pass) wonder(c *wire.Call) {
+	x.mu.Lock()
+	if x.over || len(x.questions) >= maxAskingClient {
+		x.mu.Unlock()
+		c.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%d questions are with the client already", maxAskingClient))
+		return
+	}
+	x.numbered++
+	x.questions = append(x.questions, &question{strconv.Itoa(x.numbered), c})
+	x.mu.Unlock()
+	context.AfterFunc(c.Context(), func() { x.forgetQuestion(c) })
+	x.hand()
+}
+
+// forgetQuestion: the server has taken it back, or has its answer.
+func (x *pass) forgetQuestion(c *wire.Call) {
+	x.mu.Lock()
+	n := len(x.questions)
+	x.questions = slices.DeleteFunc(x.questions, func(q *question) bool { return q.call == c })
+	was := len(x.questions) < n
+	x.mu.Unlock()
+	if was {
+		c.Drop()
+	}
+}
+
+// hand answers the client's call with the questions that are open.
+func (x *pass) hand() {
+	s := x.part.side
+	handle := rand.Text()
+	x.mu.Lock()
+	call, stop := x.call, x.stop
+	if call == nil || x.over || len(x.questions) == 0 {
+		x.mu.Unlock()
+		return // it is with the client, who will see them when it comes back
+	}
+	requests := map[string]json.RawMessage{}
+	for _, q := range x.questions {
+		ask := []member{{"method", raw(q.call.Method)}}
+		if q.call.Params != nil {
+			ask = append(ask, member{"params", q.call.Params})
+		}
+		requests[q.id] = edited(nil, ask...)
+	}
+	x.call, x.stop, x.handle = nil, nil, handle
+	x.expiry = time.AfterFunc(parkedFor, func() {
+		if s.unpark(handle) != nil {
+			x.giveUp(func(*wire.Call) {})
+		}
+	})
+	x.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	s.mu.Lock()
+	full := len(s.parked) >= maxParked
+	if !full {
+		s.parked[handle] = x
+	}
+	s.mu.Unlock()
+	if full {
+		x.giveUp(func(*wire.Call) {})
+		call.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", maxParked))
+		return
+	}
+	call.Reply(edited(nil, member{"resultType", json.RawMessage(`"input_required"`)}, member{"inputRequests", raw(requests)}, member{"requestState", raw(handle)}), nil)
+}
+
+func (s *side) unpark(handle string) *pass {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.parked[handle]
+	delete(s.parked, handle)
+	return x
+}
+
+// resumes goes on with a call that the client makes again; false: it is a new one, or
+// the server's own affair.
+func (s *side) resumes(p *part, call *wire.Call, q request, own string) bool {
+	if !s.modern() || p.agent() || q.state == "" && q.answers == nil {
+		return false
+	}
+	if peer := p.running(); peer != nil && peer.modern() {
+		return false
+	}
+	s.mu.Lock()
+	x := s.parked[q.state]
+	if x != nil && (x.part != p || x.method != call.Method || x.own != own || x.q.uri != q.uri) {
+		x = nil
+	}
+	if x != nil {
+		delete(s.parked, q.state)
+	}
+	s.mu.Unlock()
+	if x == nil {
+		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "requestState is not one that this gateway gave out for the call, or it is too old"))
+		return true
+	}
+	answers := map[string]json.RawMessage{}
+	_ = json.Unmarshal(q.answers, &answers) // what is none answers nothing
+	x.resume(call, q, answers)
+	return true
+}
+
+// resume gives a server the answers to its questions, and the call that has brought
+// them in the place of the one before.
+func (x *pass) resume(call *wire.Call, q request, answers map[string]json.RawMessage) {
+	x.mu.Lock()
+	var told []*question
+	x.questions = slices.DeleteFunc(x.questions, func(q *question) bool {
+		_, ok := answers[q.id]
+		if ok {
+			told = append(told, q)
+		}
+		return ok
+	})
+	if x.expiry != nil {
+		x.expiry.Stop()
+	}
+	x.call, x.token, x.expiry = call, q.token, nil
+	x.stop = context.AfterFunc(call.Context(), x.canceled)
+	result := x.result
+	x.mu.Unlock()
+	for _, q := range told {
+		q.call.Reply(answers[q.id], nil)
+	}
+	if result != nil {
+		x.finish(result.res, result.err)
+		return
+	}
+	x.hand() // what is still open
+}
+
+// rounds asks a client of the older versions what a server of 2026-07-28 wants to
+// know, and makes the call again with the answers.
+func (x *pass) rounds(peer *peer, res json.RawMessage) {
+	p, s := x.part, x.part.side
+	x.mu.Lock()
+	call := x.call
+	x.mu.Unlock()
+	if call == nil {
+		return
+	}
+	ctx := call.Context()
+	for range maxRounds {
+		var r struct {
+			Type     string `json:"resultType"`
+			Requests map[string]struct {
+				Method string          `json:"method"`
+				Params json.RawMessage `json:"params"`
+			} `json:"inputRequests"`
+			State json.RawMessage `json:"requestState"`
+		}
+		if json.Unmarshal(res, &r) != nil || r.Type != "input_required" {
+			x.finish(x.fit(peer, res), nil)
+			return
+		}
+		replies := map[string]json.RawMessage{}
+		for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+			ask := r.Requests[name]
+			reply, err := s.askClient(ctx, p, ask.Method, ask.Params)
+			if err != nil {
+				x.finish(nil, fmt.Errorf("the MCP server %s asks for %.100s: %w", p.server.Name, ask.Method, err))
+				return
+			}
+			replies[name] = reply
+		}
+		params := x.params(peer, nil)
+		if len(replies) > 0 {
+			params = edited(params, member{"inputResponses", raw(replies)})
+		}
+		if r.State != nil {
+			params = edited(params, member{"requestState", r.State})
+		}
+		if err := peer.conn.Ask(ctx, x.method, params, &res); err != nil {
+			if ctx.Err() == nil {
+				x.finish(nil, x.wrong(err))
+			}
+			return
+		}
+	}
+	x.finish(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s came back for answers %d times, and has no result yet", p.server.Name, maxRounds))
+}
+
+// askClient asks the client something and waits for the answer.
+func (s *side) askClient(ctx context.Context, p *part, method string, params json.RawMessage) (reply json.RawMessage, err error) {
+	if !s.offersFor(method) {
+		return nil, jrpc2.Errorf(jrpc2.MethodNotFound, "the client does not offer it")
+	}
+	if !p.ask() {
+		return nil, jrpc2.Errorf(wire.CodeBusy, "%d questions are with the client already", maxAskingClient)
+	}
+	defer p.answered()
+	err = s.caller.conn.Ask(ctx, method, orNothing(params), &reply)
+	return reply, err
+}

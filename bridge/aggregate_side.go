@@ -1,0 +1,190 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// side is one way in which a client is on a connection: since its initialize, or, at
+// 2026-07-28, by the name and the capabilities that its requests say. Each has
+// connections of its own, made for that.
+type side struct {
+	caller       *caller
+	version      string
+	client, caps json.RawMessage
+	offers       clientCaps
+	parts        []*part // our agent, then the servers by name
+	end          context.CancelFunc
+	busy         atomic.Int64 // requests that are open, and calls that wait for answers
+	used         atomic.Int64 // when it was last heard of; of 2026-07-28
+
+	mu      sync.Mutex // guards the fields below
+	level   string     // that the client has set
+	names   [namedKinds]*names
+	lists   [allKinds]*snapshot
+	uris    map[string]*part
+	routes  []route
+	tasks   map[string]*part
+	parked  map[string]*pass
+	listens map[string]*listening // by the request's id
+	stirred [allKinds]bool        // a change of it is about to be told
+}
+
+// clientCaps is what a client says it can be asked.
+type clientCaps struct {
+	Roots       *struct{} `json:"roots"`
+	Sampling    *struct{} `json:"sampling"`
+	Elicitation *struct{} `json:"elicitation"`
+}
+
+// newSide makes a side and starts our agent for it. Nothing else is started yet.
+func (c *caller) newSide(ctx context.Context, version string, client, caps json.RawMessage, hops int) *side {
+	ctx, end := context.WithCancel(ctx)
+	s := &side{
+		caller: c, version: version, client: orObject(client), caps: orObject(caps), end: end,
+		uris: map[string]*part{}, tasks: map[string]*part{}, parked: map[string]*pass{}, listens: map[string]*listening{},
+	}
+	_ = json.Unmarshal(caps, &s.offers) // what is none of them is not offered
+	s.names[toolList] = newNames(c.agg.opts.Prefix, true)
+	s.names[promptList] = newNames(c.agg.opts.Prefix, false)
+	agent := newPart(s, Server{Name: core.Native}, hops)
+	s.parts = append(s.parts, agent)
+	agent.attach(ctx)
+	if hops >= maxHops {
+		c.agg.box.opts.Log(core.Native, "warn", fmt.Sprintf("a client that is %d gateways away is shown no servers: it may be one of them", hops))
+		return s
+	}
+	for _, server := range c.agg.servers {
+		p := newPart(s, server, hops)
+		s.parts = append(s.parts, p)
+		c.owned.Go(func() { p.run(ctx) })
+	}
+	return s
+}
+
+func orObject(b json.RawMessage) json.RawMessage {
+	if b = bytes.TrimSpace(b); len(b) == 0 || b[0] != '{' {
+		return json.RawMessage(`{}`)
+	}
+	return b
+}
+
+func (s *side) modern() bool { return s.version == modernVersion }
+
+// partOf finds a server by its name.
+func (s *side) partOf(server string) *part {
+	for _, p := range s.parts {
+		if p.server.Name == server {
+			return p
+		}
+	}
+	return nil
+}
+
+// receive takes a request; it does not block.
+func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
+	agent := s.parts[0]
+	if s.modern() && (q.version != modernVersion || q.caps == nil) {
+		s.relay(ctx, agent, call, q) // which says what is wrong with that
+		return
+	}
+	switch call.Method {
+	case "server/discover":
+		s.discover(call, q)
+	case "tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list":
+		s.list(ctx, call, q)
+	case "tools/call", "prompts/get":
+		s.named(ctx, call, q)
+	case "resources/read":
+		s.located(ctx, call, q)
+	case "resources/subscribe", "resources/unsubscribe":
+		s.located(ctx, call, q)
+	case "completion/complete":
+		s.complete(ctx, call, q)
+	case "logging/setLevel":
+		s.setLevel(ctx, call, q)
+	case "subscriptions/listen":
+		s.listen(ctx, call, q)
+	case "tasks/get", "tasks/update", "tasks/cancel", "tasks/result":
+		s.task(ctx, call, q)
+	case "initialize", "ping": // not here, or not again
+		s.relay(ctx, agent, call, q)
+	default:
+		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "there is no method %.100q", call.Method))
+	}
+}
+
+// discover says what initialize says at the older versions.
+func (s *side) discover(call *wire.Call, q request) {
+	x := s.newPass(s.parts[0], call, q)
+	x.after = s.introduced
+	x.send()
+}
+
+// maxSaid is how much of a server's instructions is handed on, in bytes.
+const maxSaid = 4000
+
+// introduced is how our agent introduces itself, with what the servers add.
+func (s *side) introduced(res json.RawMessage) json.RawMessage {
+	var r struct {
+		Caps         map[string]json.RawMessage `json:"capabilities"`
+		Instructions string                     `json:"instructions"`
+	}
+	if json.Unmarshal(res, &r) != nil {
+		return res // it is ours
+	}
+	if r.Caps == nil {
+		r.Caps = map[string]json.RawMessage{}
+	}
+	for name, value := range map[string]string{
+		"tools": `{"listChanged":true}`, "prompts": `{"listChanged":true}`, "resources": `{"subscribe":true,"listChanged":true}`, "logging": `{}`, "completions": `{}`,
+	} {
+		r.Caps[name] = json.RawMessage(value)
+	}
+	text := r.Instructions
+	for _, p := range s.parts[1:] {
+		known := s.caller.agg.box.introduction(p.server.Name)
+		if said := strings.TrimSpace(seen(known.instructions)); said != "" {
+			if len(said) > maxSaid {
+				said = strings.ToValidUTF8(said[:maxSaid], "") + " …"
+			}
+			text += "\n\nThe MCP server " + p.server.Name + " says of itself:\n" + said
+		}
+		if known.tasks != nil && !s.modern() {
+			r.Caps["tasks"] = known.tasks
+		}
+	}
+	return edited(res, member{"capabilities", raw(r.Caps)}, member{"instructions", raw(text)})
+}
+
+// introduction is what a server said of itself when it was last started.
+type introduction struct {
+	instructions string
+	tasks        json.RawMessage // its capability; those of 2025-11-25
+	version      string
+}
+
+func (b *Box) introduction(server string) introduction {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.introduced[server]
+}
+
+func (b *Box) introduce(server string, i introduction) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.introduced == nil {
+		b.introduced = map[string]introduction{}
+	}
+	b.introduced[server] = i
+}

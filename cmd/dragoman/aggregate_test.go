@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The servers of the configuration stand beside the agent, whose tools keep their
+// names; a deny rule holds, and the configuration says which of them are shown.
+func TestMCPShowsServersToo(t *testing.T) {
+	p := newPlace(t)
+	config := func(more string) {
+		p.config(t, `mcp_servers:
+  self: {command: `+strconv.Quote(binary)+`, args: [mcp], env: {DRAGOMAN_DATA: `+strconv.Quote(p.data)+`, HOME: `+strconv.Quote(p.work)+`, XDG_CONFIG_HOME: `+strconv.Quote(p.work)+`}}
+  broken: {command: `+strconv.Quote(p.work+"/nothing")+`}
+policy:
+  deny: [{server: self, tool: session_list}]
+`+more)
+	}
+	lines := func(said ...string) string {
+		return strings.Join(append([]string{relayHello, relayReady}, said...), "\n") + "\n"
+	}
+	const denied = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"self__session_list","arguments":{}}}`
+	const allowed = `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"session_list","arguments":{}}}`
+
+	config("")
+	out := p.well(t, lines(relayList, denied, allowed), "mcp")
+	for _, want := range []string{`"name":"agent_prompt"`, `"name":"self__agent_prompt"`, `"listChanged":true`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is missing in:\n%s", want, out)
+		}
+	}
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, `"id":3,`) && !strings.Contains(line, `"error"`) || strings.Contains(line, `"id":4,`) && !strings.Contains(line, `"result"`) {
+			t.Errorf("a call was answered with %s", line)
+		}
+	}
+	config("mcp: {servers: []}\n")
+	if out := p.well(t, lines(relayList), "mcp"); !strings.Contains(out, `"name":"agent_prompt"`) || strings.Contains(out, "self__") {
+		t.Errorf("without servers:\n%s", out)
+	}
+	config("mcp: {servers: [s*], prefix: never}\n")
+	if out := p.well(t, lines(relayList, denied), "mcp"); strings.Contains(out, `"name":"self__`) || !strings.Contains(out, "there is no tool") {
+		t.Errorf("without prefixes:\n%s", out)
+	}
+}
