@@ -172,7 +172,7 @@ func (p *part) begin(ctx context.Context) (*peer, error) {
 }
 
 func (p *part) meet(ctx context.Context, e Endpoint, version string) (*peer, error) {
-	l, err := p.box().dialer(p.server.Name).dial(e)
+	l, err := p.box().dialer(p.server).dial(e)
 	if err != nil {
 		return nil, err
 	}
@@ -211,14 +211,19 @@ func (p *part) started(peer *peer) {
 	}
 }
 
-// failed notes why the server does not run, and when it may be started again.
+// failed notes why the server does not run, and when it may be started again. One
+// that waits for a login is tried whenever it is needed.
 func (p *part) failed(err error) {
+	why := plain(err.Error())
+	_, login := p.box().standing(p.server.Name)
 	p.mu.Lock()
 	p.fails++
 	p.after = time.Now().Add(min(p.box().opts.firstPause<<min(p.fails-1, 10), maxPause))
+	if login != nil {
+		why, p.fails, p.after = login.Error(), maxTries+1, time.Time{}
+	}
 	p.late = true
 	p.mu.Unlock()
-	why := plain(err.Error())
 	p.log("warn", "does not run for a client: "+why)
 	p.move(statusFailed, why, nil)
 }
