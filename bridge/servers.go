@@ -1,7 +1,7 @@
 package bridge
 
 import (
-	"fmt"
+	"errors"
 	"reflect"
 	"slices"
 
@@ -120,9 +120,9 @@ func (b *Box) named(name string) (Server, error) {
 	s, ok := b.find(name)
 	switch {
 	case !ok:
-		return s, fmt.Errorf("there is no MCP server %q in the configuration", name)
+		return s, errors.New("there is none of that name in the configuration")
 	case s.Disabled:
-		return s, fmt.Errorf("the MCP server %s is disabled; enable it first", name)
+		return s, errors.New("it is disabled; enable it first")
 	}
 	return s, nil
 }

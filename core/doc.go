@@ -15,7 +15,8 @@
 // A sub-session is a session whose Parent is another one: a [Task] that an agent has
 // handed over (ToolHost.Delegate). A [Reference] is something that a user attached
 // to a prompt by name, a [Job] a command that runs behind a session, an [Account]
-// where a provider's key stands.
+// where a provider's key stands, a [ServerAction] what a person has done with an MCP
+// server.
 //
 // Records of a log are numbered from 1 without gaps. Successive deltas of one
 // stream (a message's text, a thought, a call's arguments or output) are one

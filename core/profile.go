@@ -49,6 +49,9 @@ type Profile struct {
 	Resources Resources
 	// Accounts are the providers' keys; nil: they are not to be seen here.
 	Accounts Accounts
+	// Servers are the MCP servers of the configuration; nil: nobody can do anything
+	// with them here.
+	Servers Servers
 }
 
 // Files is the workspace, as prompts refer to it. Methods block on the disk, and

@@ -272,7 +272,7 @@ func newGateway(store core.Store, broken error) *core.Gateway {
 			return offers.profile(), nil
 		},
 	})
-	offers.keys.board = g.Board()
+	offers.keys.board, offers.fleet.board = g.Board(), g.Board()
 	return g
 }
 

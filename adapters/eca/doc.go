@@ -46,14 +46,20 @@
 // them. Every recorded conversation is checked against the one of its client, field
 // by field, and each method, field and word is in one or on a list that says why not.
 //
+// An MCP server that a client adds is written into the user's own configuration and
+// started, program or not, without a question: the client is the user's editor, who
+// has started us over a pipe of its own, and the user has typed what stands there.
+// Nobody else can: not over a network, and not by what a workspace's files say.
+//
 // # Goroutines
 //
 // The Server's WaitGroup owns them all: the pump, the queues, one that watches the
-// board, one that watches the client's process, and one for what a request waits for
-// outside of chats: a list, a search, a login, the end of a job, a completion, a
-// rewrite, a shutdown. Children are looked up by the pump itself, for the client must
-// have them in front of their calls' ends. Serve returns after they have ended. The
-// fields of a chat are divided between its queue and the pump; each says whose it is.
+// board, one that watches the client's process, one for what is done with MCP servers,
+// in its order, and one for what a request waits for outside of chats: a list, a
+// search, a login, the end of a job, a completion, a rewrite, a shutdown. Children are
+// looked up by the pump itself, for the client must have them in front of their calls'
+// ends. Serve returns after they have ended. The fields of a chat are divided between
+// its queue and the pump; each says whose it is.
 //
 // # Why
 //

@@ -1,8 +1,13 @@
 package eca
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
 	"dragoman/adapters/proto/eca"
@@ -10,13 +15,13 @@ import (
 	"dragoman/core"
 )
 
-// MCP servers run with the chats that use them, and are set up in the configuration:
-// a client can do neither. What a user asks of one is answered in the place where it was
-// asked: a notification by a message and by the state of the server, a request by a
-// refusal in its result.
-
-// setUp says where they are set up.
-const setUp = "servers are set up in the configuration, under mcp_servers, and run with the chats that use them"
+// The words for how a server is, of those that mean something here.
+const (
+	statusStopped  = "stopped"
+	statusFailed   = "failed"
+	statusDisabled = "disabled"
+	statusLogin    = "requires-auth"
+)
 
 // maxName is how long the name of a server may be, in bytes.
 const maxName = 256
@@ -37,62 +42,199 @@ func ours(name string) bool {
 	return name == eca.NativeServerTitle || name == eca.NativeServer || name == core.Native
 }
 
-// server answers a notification about an MCP server; verb is what was to be done.
-func (s *Server) server(verb string) func(context.Context, *wire.Call, eca.ServerParams) error {
-	return func(_ context.Context, _ *wire.Call, p eca.ServerParams) error {
+var errNoServers = errors.New("servers are set up in the configuration, under mcp_servers, and cannot be changed from here")
+
+// setUp has something done with an MCP server, and then is told what came of it, once
+// the client has heard of the consequences. Things are done in the order in which the
+// client asks for them; a login is not waited for by the others.
+func (s *Server) setUp(ctx context.Context, name string, what core.ServerAction, then func(error)) {
+	do := func() {
+		err := s.do(ctx, name, what)
+		s.behindBoard(func() { then(err) })
+	}
+	if _, waits := what.(core.LoginServer); waits {
+		s.wg.Go(do)
+	} else {
+		s.setups.Go(do)
+	}
+}
+
+func (s *Server) do(ctx context.Context, name string, what core.ServerAction) error {
+	if ours(name) {
+		return errors.New("these are the gateway's own tools")
+	}
+	s.mu.Lock()
+	roots := s.roots
+	s.mu.Unlock()
+	o := s.reload(ctx)
+	switch {
+	case o.profile == nil:
+		return errors.New(o.fault)
+	case o.profile.Servers == nil:
+		return errNoServers
+	}
+	return o.profile.Servers.Do(ctx, s.client(), roots, name, what)
+}
+
+// server is a notification about an MCP server; verb is what is to be done. What goes
+// wrong is told where it was asked for: by a message, and by the state of the server.
+func (s *Server) server(verb string, what core.ServerAction) func(context.Context, *wire.Call, eca.ServerParams) error {
+	return func(ctx context.Context, _ *wire.Call, p eca.ServerParams) error {
 		if err := checkName(p.Name); err != nil {
 			return err
 		}
-		text := fmt.Sprintf("The MCP server %s cannot be %s here: %s.", p.Name, verb, setUp)
-		if ours(p.Name) {
-			text = fmt.Sprintf("%s cannot be %s: these are the gateway's own tools.", eca.NativeServerTitle, verb)
-		}
-		posted, _ := s.postings()
-		s.pump.Do(func() {
-			s.showMessage(eca.MessageError, text)
-			if !ours(p.Name) {
-				s.stateOf(p.Name, posted)
-			}
-		})
+		s.notified(ctx, p.Name, verb, what)
 		return nil
 	}
 }
 
-// stateOf tells again how a server is; one that is not there has failed.
-func (s *Server) stateOf(name string, posted []core.Posting) {
-	item := core.ServerItem{Name: name, Status: "failed"}
+func (s *Server) notified(ctx context.Context, name, verb string, what core.ServerAction) {
+	s.setUp(ctx, name, what, func(err error) {
+		if err == nil {
+			return
+		}
+		posted, _ := s.postings()
+		s.pump.Do(func() {
+			s.showMessage(eca.MessageError, notDone(name, verb, err))
+			if !ours(name) {
+				s.notify(eca.MethodServerUpdated, serverUpdated(s.stateOf(name, posted), s.peerNow().dialect))
+			}
+		})
+	})
+}
+
+// serverConnect is mcp/connectServer. Whoever is on the other side opens the address;
+// the message is for those whom that does not reach.
+func (s *Server) serverConnect(ctx context.Context, _ *wire.Call, p eca.ServerParams) error {
+	if err := checkName(p.Name); err != nil {
+		return err
+	}
+	s.notified(ctx, p.Name, "logged in to", core.LoginServer{Show: func(address string) {
+		s.pump.Do(func() {
+			s.showMessage(eca.MessageInfo, "To log in to the MCP server "+p.Name+", open this in a browser on this machine: "+address)
+		})
+	}})
+	return nil
+}
+
+// stateOf is how a server is; one that is not there has failed.
+func (s *Server) stateOf(name string, posted []core.Posting) core.ServerItem {
 	for _, p := range posted {
-		if have, ok := p.Item.(core.ServerItem); ok && have.Name == name && s.concerns(p.Topic) {
-			item = have
+		if item, ok := p.Item.(core.ServerItem); ok && item.Name == name && s.concerns(p.Topic) {
+			return item
 		}
 	}
-	s.notify(eca.MethodServerUpdated, serverUpdated(item, s.peerNow().dialect))
+	return core.ServerItem{Name: name, Status: statusFailed}
+}
+
+// notDone says what was not done with a server, and why.
+func notDone(name, verb string, err error) string {
+	if checkName(name) != nil {
+		return plain(err)
+	}
+	return fmt.Sprintf("The MCP server %s was not %s: %s.", name, verb, strings.TrimSuffix(plain(err), "."))
 }
 
 // serverRefusal is why a request about an MCP server is not granted.
-func serverRefusal(name string) *eca.Refusal {
-	if err := checkName(name); err != nil {
-		return &eca.Refusal{Code: eca.RefusedRequest, Message: plain(err)}
-	}
-	return &eca.Refusal{Code: eca.RefusedRequest, Message: "The MCP server " + name + " was not changed: " + setUp + "."}
+func serverRefusal(name, verb string, err error) *eca.Refusal {
+	return &eca.Refusal{Code: eca.RefusedRequest, Message: notDone(name, verb, err)}
 }
 
 // serverUpdate is mcp/updateServer.
 func (s *Server) serverUpdate(ctx context.Context, call *wire.Call, p eca.UpdateServerParams) error {
-	s.reply(ctx, call, eca.UpdateServerResult{Error: serverRefusal(p.Name)}, nil)
+	if err := checkName(p.Name); err != nil {
+		s.reply(ctx, call, eca.UpdateServerResult{Error: serverRefusal(p.Name, "changed", err)}, nil)
+		return nil
+	}
+	s.setUp(ctx, p.Name, core.ChangeServer{Command: said(p.Command), Args: p.Args, URL: said(p.URL)}, func(err error) {
+		res := eca.UpdateServerResult{}
+		if err != nil {
+			res.Error = serverRefusal(p.Name, "changed", err)
+			s.pump.Do(func() { s.showMessage(eca.MessageError, res.Error.Message) }) // clients look for no error here
+		}
+		s.reply(ctx, call, res, nil)
+	})
 	return nil
 }
 
-// serverAdd is mcp/addServer.
+// serverAdd is mcp/addServer. The server is the user's, who sits at this client, and
+// starts as soon as it is there.
 func (s *Server) serverAdd(ctx context.Context, call *wire.Call, p eca.AddServerParams) error {
-	s.reply(ctx, call, eca.AddServerResult{Error: serverRefusal(p.Name)}, nil)
+	what, err := additionOf(p)
+	if err != nil {
+		s.reply(ctx, call, eca.AddServerResult{Error: serverRefusal(p.Name, "added", err)}, nil)
+		return nil
+	}
+	s.setUp(ctx, p.Name, what, func(err error) {
+		if err != nil {
+			s.reply(ctx, call, eca.AddServerResult{Error: serverRefusal(p.Name, "added", err)}, nil)
+			return
+		}
+		posted, _ := s.postings()
+		server := serverUpdated(s.stateOf(p.Name, posted), s.peerNow().dialect)
+		s.reply(ctx, call, eca.AddServerResult{Server: &server}, nil)
+	})
 	return nil
+}
+
+// additionOf is a new server as the core knows it.
+func additionOf(p eca.AddServerParams) (core.AddServer, error) {
+	add := core.AddServer{
+		Spec:     core.ServerSpec{Command: said(p.Command), Args: p.Args, URL: said(p.URL), Headers: p.Headers},
+		ClientID: said(p.ClientID), ClientSecret: said(p.ClientSecret), Disabled: p.Disabled != nil && *p.Disabled,
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
+		add.Spec.Env = append(add.Spec.Env, name+"="+p.Env[name])
+	}
+	if p.OAuthPort != nil {
+		add.Port = *p.OAuthPort
+	}
+	switch scope := said(p.Scope); {
+	case checkName(p.Name) != nil:
+		return add, checkName(p.Name)
+	case scope == eca.ScopeWorkspace:
+		return add, errors.New("servers are kept in the user's own configuration alone, for what a workspace's file names is not started; use the scope global")
+	case scope != "" && scope != eca.ScopeGlobal:
+		return add, fmt.Errorf("the scope must be global, not %.40q", scope)
+	case said(p.AuthScope) != "" && said(p.AuthScope) != eca.ScopeGlobal:
+		return add, errors.New("a login to a server is kept once, for every workspace; leave authScope out, or let it be global")
+	case (add.Spec.Command == "") == (add.Spec.URL == ""):
+		return add, errors.New("it needs a command or a url, and not both")
+	}
+	return add, nil
 }
 
 // serverRemove is mcp/removeServer.
 func (s *Server) serverRemove(ctx context.Context, call *wire.Call, p eca.ServerParams) error {
-	s.reply(ctx, call, eca.RemoveServerResult{Error: serverRefusal(p.Name)}, nil)
+	if err := checkName(p.Name); err != nil {
+		s.reply(ctx, call, eca.RemoveServerResult{Error: serverRefusal(p.Name, "removed", err)}, nil)
+		return nil
+	}
+	s.setUp(ctx, p.Name, core.RemoveServer{}, func(err error) {
+		res := eca.RemoveServerResult{Name: p.Name, Removed: true}
+		if err != nil {
+			res = eca.RemoveServerResult{Error: serverRefusal(p.Name, "removed", err)}
+		}
+		s.reply(ctx, call, res, nil)
+	})
 	return nil
+}
+
+// promptsOf and servedOf are what a server has besides tools.
+func promptsOf(list []core.Command) []eca.ServerPrompt {
+	out := []eca.ServerPrompt{}
+	for _, c := range list {
+		out = append(out, eca.ServerPrompt{Name: c.Name, Description: c.Description, Arguments: argumentsOf(c)})
+	}
+	return out
+}
+
+func servedOf(list []core.Link) []eca.ServerResource {
+	out := []eca.ServerResource{}
+	for _, l := range list {
+		out = append(out, eca.ServerResource{URI: l.URI, Name: cmp.Or(l.Name, l.URI), Description: l.Description, MIMEType: l.MIME})
+	}
+	return out
 }
 
 // servers is what the client was told of the servers of tools, by their topics. It
@@ -101,11 +243,14 @@ type servers map[core.Topic]core.ServerItem
 
 // tellServer tells of a server's state, and why it has failed.
 func (s *Server) tellServer(t core.Topic, item core.ServerItem) {
-	old := s.told[t]
+	old, known := s.told[t]
+	if known && reflect.DeepEqual(old, item) {
+		return
+	}
 	s.told[t] = item
 	p := serverUpdated(item, s.peerNow().dialect)
 	s.notify(eca.MethodServerUpdated, p)
-	if p.Status == "failed" && item.Why != "" && item.Why != old.Why {
+	if p.Status == statusFailed && item.Why != "" && item.Why != old.Why {
 		s.showMessage(eca.MessageWarning, "The MCP server "+item.Name+" has failed: "+item.Why)
 	}
 }
@@ -125,7 +270,7 @@ func (s *Server) untellServer(t core.Topic) {
 		}
 	}
 	if d := s.peerNow().dialect; d.early() {
-		s.notify(eca.MethodServerUpdated, serverUpdated(core.ServerItem{Name: name, Status: "stopped"}, d))
+		s.notify(eca.MethodServerUpdated, serverUpdated(core.ServerItem{Name: name, Status: statusStopped}, d))
 	} else {
 		s.notify(eca.MethodServerRemoved, eca.ServerParams{Name: name})
 	}

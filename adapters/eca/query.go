@@ -31,7 +31,7 @@ func commandsOf(list []core.Command, query string, d Dialect) []eca.Command {
 		if !strings.Contains(strings.ToLower(c.Name), strings.ToLower(query)) {
 			continue
 		}
-		cmd := eca.Command{Name: c.Name, Description: c.Description, Type: "native", Arguments: []eca.Argument{}}
+		cmd := eca.Command{Name: c.Name, Description: c.Description, Type: "native", Arguments: argumentsOf(c)}
 		switch c.Kind {
 		case core.CommandCustom:
 			cmd.Type = "customPrompt"
@@ -46,10 +46,15 @@ func commandsOf(list []core.Command, query string, d Dialect) []eca.Command {
 		if d.early() && c.Kind != core.CommandMCP { // the early documents know no other kind of ours
 			cmd.Type = "native"
 		}
-		for _, a := range c.Arguments {
-			cmd.Arguments = append(cmd.Arguments, eca.Argument{Name: a.Name, Description: a.Description, Required: a.Required})
-		}
 		out = append(out, cmd)
 	}
 	return out
+}
+
+func argumentsOf(c core.Command) []eca.Argument {
+	list := []eca.Argument{}
+	for _, a := range c.Arguments {
+		list = append(list, eca.Argument{Name: a.Name, Description: a.Description, Required: a.Required})
+	}
+	return list
 }

@@ -53,6 +53,7 @@ type Server struct {
 	within func(func(context.Context))
 	end    context.CancelCauseFunc // ends the reading, and so the connection
 	wg     sync.WaitGroup          // every goroutine of the server
+	setups *pump.Queue             // what is to be done with MCP servers
 
 	told      servers // of the pump's goroutine
 	mentioned string  // the last message of its kind that was shown; of the pump's goroutine
@@ -109,7 +110,9 @@ func New(o Options) *Server {
 	if o.Alive == nil {
 		o.Alive = alive
 	}
-	return &Server{opts: o, log: o.Log, down: make(chan struct{}), offer: newOffer(nil), told: servers{}, chats: map[core.SessionID]*chat{}}
+	s := &Server{opts: o, log: o.Log, down: make(chan struct{}), offer: newOffer(nil), told: servers{}, chats: map[core.SessionID]*chat{}}
+	s.setups = pump.NewQueue(&s.wg)
+	return s
 }
 
 // Serve speaks the protocol over in and out. It blocks until the client has left,
@@ -204,12 +207,12 @@ func (s *Server) methods(ctx context.Context) wire.Methods {
 		eca.MethodCompletion: wire.Async(with(ctx, s.completion)),
 		eca.MethodRewrite:    wire.Async(with(ctx, s.rewrite)),
 
-		eca.MethodServerStart:   wire.Async(with(ctx, s.server("started"))),
-		eca.MethodServerStop:    wire.Async(with(ctx, s.server("stopped"))),
-		eca.MethodServerConnect: wire.Async(with(ctx, s.server("connected"))),
-		eca.MethodServerLogout:  wire.Async(with(ctx, s.server("logged out of"))),
-		eca.MethodServerDisable: wire.Async(with(ctx, s.server("disabled"))),
-		eca.MethodServerEnable:  wire.Async(with(ctx, s.server("enabled"))),
+		eca.MethodServerStart:   wire.Async(with(ctx, s.server("started", core.StartServer{}))),
+		eca.MethodServerStop:    wire.Async(with(ctx, s.server("stopped", core.StopServer{}))),
+		eca.MethodServerConnect: wire.Async(with(ctx, s.serverConnect)),
+		eca.MethodServerLogout:  wire.Async(with(ctx, s.server("logged out of", core.LogoutServer{}))),
+		eca.MethodServerDisable: wire.Async(with(ctx, s.server("disabled", core.DisableServer{}))),
+		eca.MethodServerEnable:  wire.Async(with(ctx, s.server("enabled", core.EnableServer{}))),
 		eca.MethodServerUpdate:  wire.Async(with(ctx, s.serverUpdate)),
 		eca.MethodServerAdd:     wire.Async(with(ctx, s.serverAdd)),
 		eca.MethodServerRemove:  wire.Async(with(ctx, s.serverRemove)),

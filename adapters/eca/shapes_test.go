@@ -178,21 +178,9 @@ var unsaid = map[string]map[string]string{
 		"ChatToolCallPrepareContent.details": "what a call is about is known when it runs",
 	},
 	"now": {
-		"MCPAddServerResult.server":                       noServers,
-		"MCPAddServerParams.scope=global":                 "the same as none, which is recorded",
-		"MCP*.error.data":                                 "what went wrong is a text",
-		"MCPRemoveServerResult.name":                      noServers,
-		"MCPRemoveServerResult.removed":                   noServers,
-		"MCPServerUpdatedParams.args":                     noServers,
-		"MCPServerUpdatedParams.command":                  noServers,
-		"MCPServerUpdatedParams.prompts":                  noServers,
-		"MCPServerUpdatedParams.resources":                noServers,
-		"MCPServerUpdatedParams.url":                      noServers,
-		"PromptArgument.*":                                noServers,
-		"ServerPrompt.*":                                  noServers,
-		"ServerResource.*":                                noServers,
-		"ServerTool.disabled":                             "a tool that is not to be used is not listed",
-		"ChatHookAction*":                                 "no hooks run",
+		"MCP*.error.data":     "what went wrong is a text",
+		"ServerTool.disabled": "a tool that is not to be used is not listed",
+		"ChatHookAction*":     "no hooks run",
 		"ChatToolCallRejectedContent.reason=hookRejected": "no hooks run",
 		"ChatToolCallRejectedContent.reason=user":         "who rejects a call is known: a person, a rule, a stop",
 		"ChatToolCallRejectedContent.reason=userStop":     "it is userPromptStop",
@@ -204,7 +192,6 @@ var unsaid = map[string]map[string]string{
 		"ChatUsageContent.contextBreakdown*":              "the command /context says it",
 		"DeviceCodeAction.*":                              "no provider is logged in to like that",
 		"EditorGetReferencesParams.includeDeclaration":    "the client's default is wanted",
-		"ErrorType=info":                                  "messages are said where something went wrong",
 		"JobsReadOutputResult.status=*":                   "the words are those of JobSummary",
 		"JobSummary.status=failed":                        "the words are the core's",
 		"JsonOutputsDetails.*":                            "what a tool returns is shown as text",
@@ -226,9 +213,6 @@ var unsaid = map[string]map[string]string{
 		"ToolCallOrigin=unknown":                          "whose tool it is is known",
 	},
 }
-
-// noServers says why little is said of MCP servers.
-const noServers = "how a server is reached is the configuration's, and what it has besides tools is found elsewhere"
 
 // Each method, field and word of the documents is in a recorded conversation of a client
 // that speaks it, or on the list of what is not there yet.

@@ -280,17 +280,21 @@ func (s *Server) showMessage(t eca.MessageType, text string) {
 // serverUpdated is how the protocol describes a server of tools.
 func serverUpdated(item core.ServerItem, d Dialect) eca.ServerUpdatedParams {
 	p := eca.ServerUpdatedParams{Type: eca.ServerMCP, Name: item.Name, Status: item.Status, Tools: []eca.ServerTool{}}
-	if item.Name == core.Native {
+	if item.Command != "" {
+		p.Command, p.Args = &item.Command, append([]string{}, item.Args...)
+	}
+	switch {
+	case item.Name == core.Native:
 		p.Type, p.Name = eca.ServerNative, eca.NativeServerTitle
-	} else if d.early() {
-		command := ""
-		p.Command, p.Args = &command, []string{}
-		if item.Status == "requires-auth" { // a word of later documents
-			p.Status = "failed"
+	case d.early():
+		p.Command, p.Args = &item.Command, append([]string{}, item.Args...)
+		if p.Status == statusLogin {
+			p.Status = statusFailed // the early documents know no logins
 		}
-	} else {
-		disabled := item.Status == "disabled"
-		p.Disabled, p.HasAuth = &disabled, &item.LoggedIn
+	default:
+		disabled := item.Status == statusDisabled
+		p.Disabled, p.HasAuth, p.URL = &disabled, &item.LoggedIn, item.URL
+		p.Prompts, p.Resources = promptsOf(item.Prompts), servedOf(item.Resources)
 	}
 	for _, t := range item.Tools {
 		schema := t.Schema

@@ -117,14 +117,15 @@ func (f files) Undo(_ context.Context, _ core.Meta, _ core.Editor, changes []cor
 
 // offers gives out the profile, which changes when somebody logs in.
 type offers struct {
-	keys keys
+	keys  keys
+	fleet *fleet
 
 	mu   sync.Mutex // guards the field below
 	prof *core.Profile
 }
 
 func newOffers() *offers {
-	o := &offers{prof: equip(profile())}
+	o := &offers{prof: equip(profile()), fleet: newFleet()}
 	o.keys.have = map[string]bool{}
 	o.keys.changed = func() {
 		o.mu.Lock()
@@ -141,7 +142,7 @@ func newOffers() *offers {
 		}
 		o.prof = &next
 	}
-	o.prof.Accounts, o.prof.Model = &o.keys, pen
+	o.prof.Accounts, o.prof.Model, o.prof.Servers = &o.keys, pen, o.fleet
 	return o
 }
 

@@ -6,6 +6,12 @@ type ServerParams struct {
 	Name string `json:"name"`
 }
 
+// The words for where a new server is kept.
+const (
+	ScopeGlobal    = "global"
+	ScopeWorkspace = "workspace"
+)
+
 // UpdateServerParams changes how an MCP server is reached.
 type UpdateServerParams struct {
 	Name    string   `json:"name"`

@@ -17,10 +17,29 @@ type ServerUpdatedParams struct {
 	Name     string       `json:"name"`
 	Command  *string      `json:"command,omitempty"`
 	Args     []string     `json:"args,omitzero"`
+	URL      string       `json:"url,omitempty"`
 	Status   string       `json:"status"` // running, starting, stopped, failed, disabled; today also requires-auth
 	Disabled *bool        `json:"disabled,omitempty"`
 	HasAuth  *bool        `json:"hasAuth,omitempty"`
 	Tools    []ServerTool `json:"tools"`
+
+	Prompts   []ServerPrompt   `json:"prompts,omitzero"`   // not in 000 and 001
+	Resources []ServerResource `json:"resources,omitzero"` // not in 000 and 001
+}
+
+// ServerPrompt is a prompt of an MCP server.
+type ServerPrompt struct {
+	Name        string     `json:"name"`
+	Description string     `json:"description"`
+	Arguments   []Argument `json:"arguments"`
+}
+
+// ServerResource is something that an MCP server gives to read.
+type ServerResource struct {
+	URI         string `json:"uri"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	MIMEType    string `json:"mimeType"`
 }
 
 // ServerTool is a tool in the list of its server.

@@ -1,0 +1,125 @@
+package eca_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"dragoman/core"
+)
+
+// fleet is the MCP servers of a configuration, in memory: db, which is a program,
+// cloud, which wants a login, and what is added. They take a millisecond to start.
+type fleet struct {
+	board *core.Board
+
+	mu   sync.Mutex // guards the field below
+	have map[string]*core.ServerItem
+}
+
+var _ core.Servers = (*fleet)(nil)
+
+func newFleet() *fleet {
+	return &fleet{have: map[string]*core.ServerItem{
+		"db":    {Name: "db", Command: "db-mcp", Args: []string{"--stdio"}},
+		"cloud": {Name: "cloud", URL: "https://cloud.example/mcp", Status: "requires-auth"},
+	}}
+}
+
+// put changes a server and tells of it; false: there is none.
+func (f *fleet) put(name string, change func(*core.ServerItem)) bool {
+	f.mu.Lock()
+	item := f.have[name]
+	if item == nil {
+		f.mu.Unlock()
+		return false
+	}
+	change(item)
+	now := *item
+	f.mu.Unlock()
+	f.board.Put(core.Topic{Kind: "server", Name: name}, now)
+	return true
+}
+
+// start brings a server up, or says that it cannot.
+func (f *fleet) start(name string) {
+	f.put(name, func(i *core.ServerItem) { i.Status, i.Why = "starting", "" })
+	<-time.After(time.Millisecond)
+	f.put(name, func(i *core.ServerItem) {
+		switch {
+		case i.Command == "broken":
+			i.Status, i.Why = "failed", "the program ended with exit code 100%"
+		case i.URL != "" && !i.LoggedIn:
+			i.Status, i.Why = "requires-auth", "it wants a login"
+		default:
+			i.Status = "running"
+			i.Tools = []core.Spec{{Name: "query", Description: "Asks the database", Schema: json.RawMessage(`{"type":"object"}`)}}
+			i.Prompts = []core.Command{{Name: "explain", Description: "Explains a query", Arguments: []core.Argument{{Name: "query", Description: "The query", Required: true}}}}
+			i.Resources = []core.Link{{URI: "db://users", Name: "users", Description: "a table", MIME: "text/csv"}, {URI: "db://x"}}
+		}
+	})
+}
+
+// Do implements core.Servers.
+func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name string, what core.ServerAction) error {
+	if by.Role != core.Decide || by.Principal != core.Local || len(roots) == 0 {
+		return fmt.Errorf("not for %+v in %v", by, roots)
+	}
+	stops := func(i *core.ServerItem, status string) {
+		i.Status, i.Tools, i.Prompts, i.Resources = status, nil, nil, nil
+	}
+	there := f.put(name, func(i *core.ServerItem) {
+		switch w := what.(type) {
+		case core.StopServer:
+			stops(i, "stopped")
+		case core.DisableServer:
+			stops(i, "disabled")
+		case core.EnableServer:
+			i.Status = "stopped"
+		case core.LogoutServer:
+			i.LoggedIn = false
+		case core.ChangeServer:
+			i.Command, i.URL = cmp.Or(w.Command, i.Command), cmp.Or(w.URL, i.URL)
+			if w.Args != nil {
+				i.Args = w.Args
+			}
+		case core.LoginServer:
+			w.Show("https://cloud.example/login?state=100%25")
+			i.LoggedIn = true
+		case core.StartServer, core.AddServer, core.RemoveServer:
+		}
+	})
+	add, adds := what.(core.AddServer)
+	switch {
+	case adds && there:
+		return errors.New("there is one of that name already")
+	case !adds && !there:
+		return errors.New("there is none of that name in the configuration")
+	}
+	switch what.(type) {
+	case core.AddServer:
+		item := core.ServerItem{Name: name, Command: add.Spec.Command, Args: add.Spec.Args, URL: add.Spec.URL, Status: "stopped"}
+		if add.Disabled {
+			item.Status = "disabled"
+		}
+		f.mu.Lock()
+		f.have[name] = &item
+		f.mu.Unlock()
+		if f.put(name, func(*core.ServerItem) {}); !add.Disabled {
+			f.start(name)
+		}
+	case core.RemoveServer:
+		f.mu.Lock()
+		delete(f.have, name)
+		f.mu.Unlock()
+		f.board.Drop(core.Topic{Kind: "server", Name: name})
+	case core.StartServer, core.EnableServer, core.ChangeServer, core.LoginServer, core.LogoutServer:
+		f.start(name)
+	case core.StopServer, core.DisableServer:
+	}
+	return nil
+}
