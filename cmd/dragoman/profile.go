@@ -432,6 +432,7 @@ func (p *profiles) make(c *configs.Config) (*profile, error) {
 	made.Profile = core.Profile{
 		Models: m.infos(), DefaultModel: m.choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
 		Commands: p.commands(box), Expand: p.expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.of(""), Accounts: accounts{p},
+		Servers: doing{p},
 	}
 	for _, r := range roles {
 		made.add(r, p.agentOf(r, m, c))

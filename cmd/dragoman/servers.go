@@ -32,7 +32,7 @@ type servers struct {
 	log     *zap.Logger
 
 	mu  sync.Mutex // guards the fields below
-	of  map[string]configs.MCPServer
+	of  *configs.Config
 	rev map[string]int // how often each has changed
 	box *bridge.Box    // also without any: clients bring their own; nil: nothing was read yet
 }
@@ -57,9 +57,11 @@ func (s *servers) toolbox(c *configs.Config, board *core.Board) *bridge.Box {
 	if rev == nil {
 		rev = map[string]int{}
 	}
-	for name, m := range c.MCPServers {
-		if was, ok := old[name]; !ok || !was.Same(m) {
+	changed := old != nil && len(old.MCPServers) != len(c.MCPServers)
+	for name := range c.MCPServers {
+		if old == nil || !sameServer(old, c, name) {
 			rev[name]++
+			changed = true
 		}
 	}
 	list := serversOf(c, rev, s.env, s.run)
@@ -67,14 +69,23 @@ func (s *servers) toolbox(c *configs.Config, board *core.Board) *bridge.Box {
 	case box == nil:
 		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: version, PinFile: s.pins, Log: s.told})
 		box.Announce()
-	case !maps.EqualFunc(old, c.MCPServers, configs.MCPServer.Same):
+	case changed:
 		box.Set(list)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.of, s.rev, s.box = c.MCPServers, rev, box
+	s.of, s.rev, s.box = c, rev, box
 	return box
 }
+
+// sameServer reports whether two configurations say the same of a server, and whether
+// it is the user's in both.
+func sameServer(a, b *configs.Config, name string) bool {
+	was, ok := a.MCPServers[name]
+	return ok && was.Same(b.MCPServers[name]) && a.FromEditor(serverKey(name)) == b.FromEditor(serverKey(name))
+}
+
+func serverKey(name string) string { return "mcp_servers." + name }
 
 // close ends what belongs to no session.
 func (s *servers) close() {
@@ -107,7 +118,8 @@ func serversOf(c *configs.Config, rev map[string]int, env configs.Env, run confi
 		s := bridge.Server{
 			Name: name, Rev: rev[name], Endpoint: func(ctx context.Context) (bridge.Endpoint, error) { return endpointOf(ctx, m, env, run) },
 			Disabled: m.Disabled, Eager: m.Start == "session", Allow: m.Tools, Deny: m.WithoutTools,
-			Confirm: c.FromEditor("mcp_servers." + name), StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout, Shown: bridge.Shown{Command: m.Command.String(), URL: m.URL.String()},
+			Confirm: c.FromEditor(serverKey(name)), StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout,
+			Shown: bridge.Shown{Command: m.Command.String(), URL: m.URL.String()},
 		}
 		for _, arg := range m.Args {
 			s.Shown.Args = append(s.Shown.Args, arg.String())

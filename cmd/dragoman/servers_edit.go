@@ -74,7 +74,7 @@ func (a *app) addServer(ctx context.Context, name string, command []string, n ne
 	if n.replace {
 		edit = configs.PutServer
 	}
-	path, err := a.editConfig(ctx, edit(name, s))
+	path, err := a.editConfig(ctx, nil, edit(name, s))
 	if err != nil {
 		if _, taken := a.serverNames()[name]; taken && !n.replace {
 			err = fmt.Errorf("%w; --replace changes it, \"dragoman mcp-servers remove %s\" removes it", err, name)
@@ -208,7 +208,7 @@ when they were first seen, and its log. Comments around its entry stay.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeServers(nil),
 		RunE: a.begin(func(ctx context.Context, args []string) error {
-			path, err := a.editConfig(ctx, configs.DropServer(args[0]))
+			path, err := a.editConfig(ctx, nil, configs.DropServer(args[0]))
 			if err != nil {
 				return err
 			}
@@ -235,7 +235,7 @@ func (a *app) mcpServersDisable(disabled bool) *cobra.Command {
 			for _, name := range args {
 				edits = append(edits, configs.DisableServer(name, disabled))
 			}
-			path, err := a.editConfig(ctx, edits...)
+			path, err := a.editConfig(ctx, nil, edits...)
 			if err == nil {
 				fmt.Fprintf(a.out, "%s %s in %s\n", does.done, strings.Join(args, ", "), path)
 			}
@@ -252,12 +252,13 @@ func (a *app) forgetServer(name string) error {
 	return nil
 }
 
-// editConfig changes the user's configuration file.
-func (a *app) editConfig(ctx context.Context, edits ...configs.Edit) (path string, err error) {
+// editConfig changes the user's configuration file, which lies over what an editor
+// has set; editor may be nil.
+func (a *app) editConfig(ctx context.Context, editor *configs.Config, edits ...configs.Edit) (path string, err error) {
 	if a.configFile() == "" {
 		return "", errNoConfigPlace
 	}
-	return configs.EditFile(ctx, configs.Options{Path: a.flags.config, Env: a.env}, edits...)
+	return configs.EditFile(ctx, configs.Options{Path: a.flags.config, Env: a.env, Editor: editor}, edits...)
 }
 
 // serverNames lists the servers of the configuration; none where it is wrong.

@@ -102,7 +102,7 @@ func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
 			t.Errorf("step %d: another toolbox", i)
 		}
 		rev := []string{}
-		for _, name := range slices.Sorted(maps.Keys(s.of)) {
+		for _, name := range slices.Sorted(maps.Keys(s.of.MCPServers)) {
 			rev = append(rev, name+strconv.Itoa(s.rev[name]))
 		}
 		if got := strings.Join(rev, " "); got != step.rev {

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dragoman/bridge"
+	"dragoman/configs"
+	"dragoman/core"
+)
+
+// doing is what people do with the MCP servers of the configuration from their
+// editors. What lasts is written into their own file, with nothing else in it changed,
+// and holds at once.
+type doing struct{ p *profiles }
+
+var _ core.Servers = doing{}
+
+var errNotYours = errors.New("only the person whose configuration it is can do that")
+
+// Do implements core.Servers.
+func (d doing) Do(ctx context.Context, by core.Client, roots []string, name string, what core.ServerAction) error {
+	if by.Role != core.Decide || by.Principal != core.Local {
+		return errNotYours
+	}
+	made, err := d.p.load()
+	if err != nil {
+		return err
+	}
+	box, is, err := d.find(made.config, name)
+	if _, adds := what.(core.AddServer); err != nil && !adds {
+		return err
+	}
+	starts := true // once it stands in the file as it is wanted
+	switch w := what.(type) {
+	case core.StartServer:
+	case core.StopServer:
+		return box.Stop(name)
+	case core.EnableServer:
+		err = d.edit(ctx, configs.DisableServer(name, false))
+	case core.DisableServer:
+		return d.edit(ctx, configs.DisableServer(name, true))
+	case core.AddServer:
+		starts = !w.Disabled
+		err = d.edit(ctx, configs.AddServer(name, addition(w)))
+	case core.ChangeServer:
+		if made.config.FromEditor(serverKey(name)) { // it would be asked about no more
+			return errors.New("the options of your editor name it, and it is changed there")
+		}
+		starts = !is.Disabled
+		if is, err = changed(is, w); err == nil {
+			err = d.edit(ctx, configs.PutServer(name, is))
+		}
+	case core.RemoveServer:
+		if err := d.edit(ctx, configs.DropServer(name)); err != nil {
+			return err
+		}
+		return d.p.app.forgetServer(name)
+	case core.LoginServer:
+		err = box.Login(ctx, name, w.Show)
+	case core.LogoutServer:
+		return box.Logout(ctx, name)
+	}
+	if err != nil || !starts {
+		return err
+	}
+	return box.Start(roots, name)
+}
+
+// find is a server that a person named, and may have mistyped.
+func (d doing) find(c *configs.Config, name string) (*bridge.Box, configs.MCPServer, error) {
+	box, is := d.p.servers.current(), c.MCPServers[name]
+	if _, ok := c.MCPServers[name]; ok {
+		return box, is, nil
+	}
+	names := slices.Sorted(maps.Keys(c.MCPServers))
+	why := "there is none of that name in the configuration"
+	switch near := configs.Suggest(name, names); {
+	case near != "":
+		why += fmt.Sprintf("; did you mean %q?", near)
+	case len(names) > 0:
+		why += ", which has " + strings.Join(names, ", ")
+	}
+	return box, is, errors.New(why)
+}
+
+// edit changes the user's file and takes that up.
+func (d doing) edit(ctx context.Context, edit configs.Edit) error {
+	p := d.p
+	p.mu.Lock()
+	editor := p.editor
+	p.mu.Unlock()
+	if _, err := p.app.editConfig(ctx, editor, edit); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.stale = true
+	p.mu.Unlock()
+	if _, err := p.load(); err != nil {
+		return err
+	}
+	if fault := p.faultNow(); fault != "" {
+		return fmt.Errorf("it stands in the configuration, which is not used before it is mended:\n%s", fault)
+	}
+	return nil
+}
+
+// addition is a new server as the file has it.
+func addition(w core.AddServer) configs.MCPServer {
+	s := configs.MCPServer{Command: configs.NewValue(w.Spec.Command), Args: valuesOf(w.Spec.Args), URL: configs.NewURL(w.Spec.URL), Disabled: w.Disabled}
+	for _, kv := range w.Spec.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		if s.Env == nil {
+			s.Env = map[string]configs.Secret{}
+		}
+		s.Env[name] = configs.NewSecret(value)
+	}
+	for name, value := range w.Spec.Headers {
+		if s.Headers == nil {
+			s.Headers = map[string]configs.Secret{}
+		}
+		s.Headers[name] = configs.NewSecret(value)
+	}
+	if w.Spec.SSE {
+		s.Transport = "sse"
+	}
+	return s
+}
+
+func valuesOf(words []string) (list []configs.Value) {
+	for _, w := range words {
+		list = append(list, configs.NewValue(w))
+	}
+	return list
+}
+
+// changed is a server that is somewhere else. What belongs to the place where it was
+// goes with it.
+func changed(is configs.MCPServer, w core.ChangeServer) (configs.MCPServer, error) {
+	program := w.Command != "" || w.Args != nil
+	switch {
+	case program && w.URL != "":
+		return is, errors.New("it is a command or a url, and not both")
+	case !program && w.URL == "":
+		return is, errors.New("there is nothing to change: give a command, args or a url")
+	case program && w.Command == "" && is.Command.IsZero():
+		return is, errors.New("it is an address, and args are a program's: give a command, too")
+	case w.URL != "":
+		is.Command, is.Args, is.Env, is.Dir = configs.Value{}, nil, nil, configs.Value{}
+		if w.URL != is.URL.String() { // which hides what stands behind its ?
+			is.URL = configs.NewURL(w.URL)
+		}
+		return is, nil
+	}
+	is.URL, is.Headers, is.Transport = configs.URL{}, nil, ""
+	if w.Command != "" {
+		is.Command = configs.NewValue(w.Command)
+	}
+	if w.Args != nil {
+		is.Args = valuesOf(w.Args)
+	}
+	return is, nil
+}

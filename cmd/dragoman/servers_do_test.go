@@ -1,0 +1,224 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// What an editor does with MCP servers is done: real ones start and end, and the
+// user's file says what lasts, with every comment where it was.
+func TestEditorSeesToServers(t *testing.T) {
+	p := newPlace(t)
+	env := "{DRAGOMAN_DATA: " + strconv.Quote(p.data) + "}"
+	path := p.config(t, "# mine\nmcp_servers:\n  # ourselves\n  self: {command: "+strconv.Quote(binary)+", args: [mcp], env: "+env+"} # as it is\n")
+	reads := func(want ...string) {
+		t.Helper()
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range append(want, "# mine\n", "  # ourselves\n", " # as it is\n") {
+			no, w := strings.HasPrefix(w, "!"), strings.TrimPrefix(w, "!")
+			if strings.Contains(string(b), w) == no {
+				t.Errorf("%q (is missing: %v) in\n%s", w, !no, b)
+			}
+		}
+	}
+	ctx := t.Context()
+	c := p.started(t, "server")
+	s := make(seen, 1000)
+	conn := c.connect(ctx, wire.ContentLength, s.handle)
+	if err := conn.Ask(ctx, "initialize", obj{"capabilities": obj{"codeAssistant": obj{"chat": true}}, "workspaceFolders": []any{obj{"uri": "file://" + filepath.ToSlash(p.work), "name": "w"}}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	notify := func(method, name string) {
+		t.Helper()
+		if err := conn.Notify(method, obj{"name": name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := func(method string, params, result any) string {
+		t.Helper()
+		var raw json.RawMessage
+		if err := conn.Ask(ctx, method, params, &raw); err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		if result != nil {
+			if err := json.Unmarshal(raw, result); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return string(raw)
+	}
+	status := func(name, want string) string {
+		t.Helper()
+		return string(s.until(t, "tool/serverUpdated", `"name":"`+name+`",`+want).Params)
+	}
+	is := func(command, args, status string) string {
+		return `"command":` + strconv.Quote(command) + `,"args":` + args + `,"status":"` + status + `"`
+	}
+	if err := conn.Notify("initialized", obj{}); err != nil {
+		t.Fatal(err)
+	}
+	status("self", is(binary, `["mcp"]`, "stopped"))
+
+	notify("mcp/startServer", "self")
+	status("self", is(binary, `["mcp"]`, "starting"))
+	if got := s.until(t, "tool/serverUpdated", `"agent_prompt"`); !strings.Contains(string(got.Params), `"running"`) {
+		t.Errorf("with tools: %s", got.Params)
+	}
+	for !strings.Contains(status("self", is(binary, `["mcp"]`, "running")), `"prompts":[{`) {
+	}
+	if got := ask("chat/queryCommands", obj{"query": "self:"}, nil); !strings.Contains(got, `"type":"mcpPrompt"`) {
+		t.Errorf("its prompts: %s", got)
+	}
+	if got := ask("chat/queryContext", obj{"query": "", "contexts": []any{}}, nil); !strings.Contains(got, `"type":"mcpResource"`) {
+		t.Errorf("its resources: %s", got)
+	}
+	notify("mcp/stopServer", "self")
+	status("self", is(binary, `["mcp"]`, "stopped"))
+	if got := ask("chat/queryCommands", obj{"query": "self:"}, nil); strings.Contains(got, `"type":"mcpPrompt"`) {
+		t.Errorf("the prompts of a server that is stopped: %s", got)
+	}
+	notify("mcp/startServer", "self")
+	status("self", is(binary, `["mcp"]`, "running"))
+	reads("!disabled")
+
+	notify("mcp/disableServer", "self")
+	status("self", is(binary, `["mcp"]`, "disabled"))
+	reads("disabled: true")
+	notify("mcp/startServer", "self")
+	s.until(t, "$/showMessage", "The MCP server self was not started: it is disabled; enable it first.")
+	notify("mcp/enableServer", "self")
+	status("self", is(binary, `["mcp"]`, "running"))
+	reads("!disabled: true")
+	notify("mcp/startServer", "slef")
+	s.until(t, "$/showMessage", `did you mean \"self\"?`)
+
+	var added struct {
+		Server struct{ Name, Status string }
+		Error  *struct{ Code, Message string }
+	}
+	two := obj{"name": "two", "command": binary, "args": []string{"mcp"}, "env": obj{"DRAGOMAN_DATA": p.data}}
+	if got := ask("mcp/addServer", two, &added); added.Server.Name != "two" || added.Error != nil {
+		t.Errorf("added: %s", got)
+	}
+	status("two", is(binary, `["mcp"]`, "running"))
+	reads("two:", "DRAGOMAN_DATA: ")
+	if got := ask("mcp/addServer", two, &added); added.Error == nil || !strings.Contains(added.Error.Message, "is there already") {
+		t.Errorf("added again: %s", got)
+	}
+	if got := ask("mcp/addServer", obj{"name": "a b\n", "command": "x"}, &added); added.Error == nil || added.Error.Code != "invalid_request" {
+		t.Errorf("a bad name: %s", got)
+	}
+	if got := ask("mcp/addServer", obj{"name": "web", "url": "ftp://x", "disabled": true}, &added); added.Error == nil || !strings.Contains(added.Error.Message, "http") {
+		t.Errorf("a bad address: %s", got)
+	}
+	ask("mcp/updateServer", obj{"name": "two", "command": "no-such-program"}, nil)
+	status("two", is("no-such-program", `["mcp"]`, "failed"))
+	s.until(t, "$/showMessage", "there is no such program")
+	ask("mcp/updateServer", obj{"name": "two", "url": "http://127.0.0.1:9/mcp"}, nil)
+	status("two", `"url":"http://127.0.0.1:9/mcp","status":"`)
+	reads("!no-such-program", "127.0.0.1")
+	if got := ask("mcp/removeServer", obj{"name": "two"}, nil); got != `{"name":"two","removed":true}` {
+		t.Errorf("removed: %s", got)
+	}
+	s.until(t, "tool/serverRemoved", `"two"`)
+	reads("!two:")
+	if got := ask("mcp/removeServer", obj{"name": "two"}, nil); !strings.Contains(got, "none of that name") {
+		t.Errorf("removed again: %s", got)
+	}
+	if err := conn.Ask(ctx, "shutdown", nil, nil); err != nil {
+		t.Error(err)
+	}
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Only whose configuration it is may do anything with its servers.
+func TestOthersDoNothingWithServers(t *testing.T) {
+	r := newRoom(t, nil, nil)
+	r.configure("mcp_servers: {a: {command: x}}\n")
+	made, err := r.profiles.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []core.Client{
+		{Principal: core.Local, Role: core.Observe}, {Principal: "somebody", Role: core.Decide}, {Role: core.Decide}, {Principal: core.Local},
+	} {
+		for _, what := range []core.ServerAction{core.StartServer{}, core.StopServer{}, core.DisableServer{}, core.RemoveServer{}, core.AddServer{Spec: core.ServerSpec{Command: "y"}}} {
+			if err := made.Servers.Do(t.Context(), by, []string{r.dir}, "a", what); err == nil {
+				t.Errorf("%+v did %T", by, what)
+			}
+		}
+	}
+}
+
+// What an editor's options name is not made the user's own by the way.
+func TestServerOfTheEditorIsChangedThere(t *testing.T) {
+	r := newRoom(t, nil, nil)
+	if err := r.profiles.configure([]byte(`{"mcp_servers":{"a":{"command":"x","env":{"LD_PRELOAD":"/tmp/x.so"}}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	user := core.Client{Principal: core.Local, Role: core.Decide}
+	for _, what := range []core.ServerAction{core.ChangeServer{Command: "y"}, core.DisableServer{}, core.RemoveServer{}} {
+		if err := (doing{r.profiles}).Do(t.Context(), user, []string{r.dir}, "a", what); err == nil {
+			t.Errorf("%T was done", what)
+		}
+	}
+	if b, err := os.ReadFile(r.profiles.app.configFile()); err == nil && strings.Contains(string(b), "LD_PRELOAD") {
+		t.Errorf("it is the user's now:\n%s", b)
+	}
+}
+
+func TestChangedServer(t *testing.T) {
+	c := parsed(t, `mcp_servers:
+  prog: {command: p, args: [a], env: {K: v}, dir: /d, start: session}
+  addr: {url: "https://x.example/mcp?key=secret", headers: {H: v}, transport: sse}
+`)
+	for _, tt := range []struct {
+		name, server string
+		to           core.ChangeServer
+		want, wrong  string
+	}{
+		{"args", "prog", core.ChangeServer{Args: []string{}}, `p [] env 1 dir /d url "" headers 0 session`, ""},
+		{"command", "prog", core.ChangeServer{Command: "q"}, `q [a] env 1 dir /d url "" headers 0 session`, ""},
+		{"becomes an address", "prog", core.ChangeServer{URL: "https://y.example"}, ` [] env 0 dir  url "https://y.example" headers 0 session`, ""},
+		{"becomes a program", "addr", core.ChangeServer{Command: "q", Args: []string{"b"}}, `q [b] env 0 dir  url "" headers 0 `, ""},
+		{"the same address, as it is shown", "addr", core.ChangeServer{URL: c.MCPServers["addr"].URL.String()}, ` [] env 0 dir  url "https://x.example/mcp?key=secret" headers 1 `, ""},
+		{"both", "prog", core.ChangeServer{Command: "q", URL: "https://y.example"}, "", "not both"},
+		{"nothing", "prog", core.ChangeServer{}, "", "nothing to change"},
+		{"args of an address", "addr", core.ChangeServer{Args: []string{"x"}}, "", "give a command"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			is, err := changed(c.MCPServers[tt.server], tt.to)
+			if tt.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.wrong) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			address, urlErr := is.URL.Resolve(nil)
+			if err != nil || urlErr != nil && !is.URL.IsZero() {
+				t.Fatal(err, urlErr)
+			}
+			words := []string{}
+			for _, a := range is.Args {
+				words = append(words, a.String())
+			}
+			got := is.Command.String() + " [" + strings.Join(words, " ") + "] env " + strconv.Itoa(len(is.Env)) + " dir " + is.Dir.String() +
+				" url " + strconv.Quote(address) + " headers " + strconv.Itoa(len(is.Headers)) + " " + strings.TrimPrefix(is.Start, "auto")
+			if got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
