@@ -14,7 +14,9 @@
 // become commands, and resources (offer.go). A pin is what a tool said of itself
 // when it was first seen (pins.go). A login lets us in at a server that wants one; a
 // bearer gives the requests its token (oauth.go). A [Relay] hands one server on to
-// clients.
+// clients. A filter says what of a server's tools they get, and a sight is what the
+// server has said of its tools on one connection (filter.go). An [Audit] is the record
+// of one call.
 //
 // # Invariants
 //
@@ -31,7 +33,8 @@
 //   - A question of a server's reaches the user while one of its tools is called, and
 //     says whose it is. No answer is never taken for a yes.
 //   - A tool that is not what was pinned is used only after the user has agreed, and
-//     until then a model reads what it said before. All processes share the pins.
+//     until then a model reads what it said before. A relay's clients cannot get round
+//     that. All processes share the pins.
 //   - What a client brings along is started after the user has agreed, and ends when
 //     the client leaves. A name of the user's own configuration means that.
 //   - A relay passes messages as they were written, session to session. The exception
@@ -83,6 +86,15 @@
 // a message belongs that names no request (a log message, a question): to the newest
 // request that is open, as the protocol's suites expect.
 //
-// What this does not cover: pins do not hold in a relay. A process that leaves its session by setsid is not
-// followed. Where there is no sh, only the pipe's end tells a child that we are gone.
+// In a relay there is no user of ours to ask about a tool that has changed. It is
+// listed as it was pinned, so that a call of it tells the user what to do, in words
+// that none of the server's are among; a new one is not listed. A client need not
+// have listed the tools: before its first call, and after the server says that they
+// have changed, the relay lists them itself, all pages, over the client's own
+// connection; where that is a proxy's, over one that is nobody's session.
+//
+// What this does not cover: an HTTP server may list other tools to a session than it
+// does to us, and calls of those that no list through us has shown are refused. A
+// process that leaves its session by setsid is not followed. Where there is no sh, only
+// the pipe's end tells a child that we are gone.
 package bridge

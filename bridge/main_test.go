@@ -32,6 +32,12 @@ func TestMain(m *testing.M) {
 		if err := sdkServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
+	case "described":
+		var tools map[string]string
+		if err := json.Unmarshal([]byte(os.Getenv("TOOLS")), &tools); err != nil {
+			panic(err)
+		}
+		describedServer(tools).Run(context.Background(), &mcp.StdioTransport{}) //nolint:errcheck // it ends with its input
 	case "silent":
 		bufio.NewReader(os.Stdin).WriteTo(os.Stderr)
 	case "dies":
@@ -61,18 +67,23 @@ func stubborn() {
 
 // script answers each method with what the variable SCRIPT says: lines of METHOD,
 // a space, and one line to print, in which $ID is the request's id and $TOKEN its
-// progress token. "exit" ends the program.
+// progress token. "exit" ends the program. METHOD@CURSOR is the page behind a cursor,
+// METHOD#2 the second request of that method. An answer of ours has the METHOD answer;
+// $BEFORE is the id of the message before.
 func script() {
 	var replies [][2]string
 	for line := range strings.Lines(os.Getenv("SCRIPT")) {
 		method, text, _ := strings.Cut(strings.TrimSpace(line), " ")
 		replies = append(replies, [2]string{method, text})
 	}
+	times := map[string]int{}
+	var before json.RawMessage
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		var m struct {
 			ID     json.RawMessage
 			Method string
 			Params struct {
+				Cursor          string
 				ProtocolVersion json.RawMessage
 				Meta            struct{ ProgressToken json.RawMessage } `json:"_meta"`
 			}
@@ -80,9 +91,19 @@ func script() {
 		if json.Unmarshal(in.Bytes(), &m) != nil {
 			continue
 		}
+		if m.Method == "" {
+			m.Method = "answer"
+		}
+		times[m.Method]++
+		asked := m.Method
+		for _, name := range []string{m.Method + string(m.Params.ProtocolVersion), fmt.Sprintf("%s#%d", m.Method, times[m.Method]), m.Method + "@" + m.Params.Cursor} {
+			if slices.ContainsFunc(replies, func(r [2]string) bool { return r[0] == name }) {
+				asked = name
+			}
+		}
 		for _, r := range replies {
 			method, text := r[0], r[1]
-			if method != m.Method && method != m.Method+string(m.Params.ProtocolVersion) {
+			if method != asked {
 				continue
 			}
 			switch {
@@ -98,9 +119,10 @@ func script() {
 			case text == "big":
 				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s END"}]}}`+"\n", m.ID, strings.Repeat("0123456789", 2<<20))
 			default:
-				fmt.Println(strings.ReplaceAll(text, "$ID", string(m.ID)))
+				fmt.Println(strings.NewReplacer("$ID", string(m.ID), "$BEFORE", string(before)).Replace(text))
 			}
 		}
+		before = m.ID
 	}
 }
 

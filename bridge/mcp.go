@@ -67,6 +67,9 @@ type Options struct {
 	PinFile string
 	// Tokens keeps the logins to servers that want one; nil: nobody can log in.
 	Tokens TokenStore
+	// Audit is told of each call of a tool that a client has made through a Relay, when it
+	// ends. It must not block; nil: nobody is.
+	Audit func(Audit)
 	// Grace is how long the listing of tools waits for servers that are still being
 	// started; 0: five seconds. The tools of later ones are there at the next turn.
 	Grace time.Duration

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,15 +36,20 @@ type pins struct {
 // what it may do.
 var pinnedFields = []string{"title", "description", "inputSchema", "outputSchema", "annotations"}
 
-// canonical is what a tool says of itself, with its members in one order.
+// canonical is what a tool says of itself, with its members in one order; "": it is
+// no object. A member whose name differs from a pinned one in its case counts too,
+// for there are clients that take it for that.
 func canonical(item json.RawMessage) string {
-	var all, some map[string]any
-	if json.Unmarshal(item, &all) != nil {
+	var all map[string]any
+	d := json.NewDecoder(bytes.NewReader(item))
+	d.UseNumber()
+	if d.Decode(&all) != nil {
 		return ""
 	}
-	some = map[string]any{}
-	for _, name := range pinnedFields {
-		if v, ok := all[name]; ok && v != nil {
+	some := map[string]any{}
+	for name, v := range all {
+		pinned := slices.ContainsFunc(pinnedFields, func(f string) bool { return strings.EqualFold(f, name) })
+		if v != nil && pinned || name != "name" && strings.EqualFold(name, "name") {
 			some[name] = v
 		}
 	}
@@ -72,40 +78,58 @@ func (p *pins) loadLocked() error {
 	return nil
 }
 
+// known is what is pinned of a server's tools, by name; nil: it was never seen.
+// anew: as the file says now. It is not changed any more.
+func (p *pins) known(server string, anew bool) (map[string]string, error) {
+	if p.path == "" {
+		return nil, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if anew || p.pinned == nil {
+		if err := p.loadLocked(); err != nil {
+			return nil, err
+		}
+	}
+	return p.pinned[server], nil
+}
+
+// first pins the tools of a server that was never seen, but for those that contradict
+// themselves. It returns what is pinned; nil: nothing is, for only a look is taken.
+func (p *pins) first(server string, tools map[string]string) (map[string]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.loadLocked(); err != nil || p.pinned[server] != nil || p.looking {
+		return p.pinned[server], err
+	}
+	err := p.changeLocked(server, func(known map[string]string) map[string]string {
+		if known != nil {
+			return known // another process has just seen it
+		}
+		known = maps.Clone(tools)
+		maps.DeleteFunc(known, func(_, is string) bool { return is == "" })
+		return known
+	})
+	return p.pinned[server], err
+}
+
 // look compares a server's tools with what is pinned, and pins them all at first
 // sight. The tools that have changed say so.
 func (p *pins) look(server string, list []*listed) error {
 	if p.path == "" {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := p.loadLocked(); err != nil {
+	tools := map[string]string{}
+	for _, l := range list {
+		tools[l.spec.Name] = canonical(l.raw)
+	}
+	known, err := p.first(server, tools)
+	if err != nil || known == nil {
 		return err
 	}
-	if p.pinned[server] == nil && p.looking {
-		return nil
-	}
-	if p.pinned[server] == nil {
-		// Another process may see it for the first time just now.
-		err := p.changeLocked(server, func(known map[string]string) map[string]string {
-			if known != nil {
-				return known
-			}
-			known = map[string]string{}
-			for _, l := range list {
-				known[l.spec.Name] = canonical(l.raw)
-			}
-			return known
-		})
-		if err != nil {
-			return err
-		}
-	}
-	known := p.pinned[server]
 	for _, l := range list {
 		was, ok := known[l.spec.Name]
-		is := canonical(l.raw)
+		is := tools[l.spec.Name]
 		switch {
 		case !ok:
 			l.change = "It is new.\n" + differences("{}", is)
@@ -161,9 +185,8 @@ func (p *pins) agree(server, tool string, item json.RawMessage) error {
 }
 
 func (p *pins) agreed(server string, l *listed) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.loadLocked() == nil && p.pinned[server][l.spec.Name] == canonical(l.raw)
+	known, err := p.known(server, true)
+	return err == nil && known[l.spec.Name] == canonical(l.raw)
 }
 
 // changeLocked writes the file anew, with what change makes of a server's pins; nil:

@@ -36,17 +36,23 @@ type RelayHTTP struct {
 	relay     *Relay
 	dir       string
 	principal func(*http.Request) core.Principal
+	sight     *sight // of a server that is an address; a program has one for each session
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]*httpSession
 	modern   map[core.Principal]*httpSession
+	listed   []*listed         // what sight was told last
+	clients  map[string]string // of a server that is an address, by session
 	closed   bool
 }
 
 // HTTP returns a handler for clients that have been let in, whose bodies are
 // limited. Programs are started in dir. Close must follow when no more requests come.
 func (r *Relay) HTTP(dir string, principal func(*http.Request) core.Principal) *RelayHTTP {
-	return &RelayHTTP{relay: r, dir: dir, principal: principal, sessions: map[string]*httpSession{}, modern: map[core.Principal]*httpSession{}}
+	return &RelayHTTP{
+		relay: r, dir: dir, principal: principal, sight: r.sight(),
+		sessions: map[string]*httpSession{}, modern: map[core.Principal]*httpSession{}, clients: map[string]string{},
+	}
 }
 
 // Close ends all sessions and waits for that.
@@ -105,15 +111,8 @@ func (h *RelayHTTP) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m, err := wire.Parse(body)
-	if err == nil && m.Kind() == wire.Request {
-		err = h.relay.permits(m)
-	}
 	if err != nil {
-		status := http.StatusBadRequest
-		if m.Method == "tools/call" {
-			status = http.StatusOK
-		}
-		fail(w, status, m.ID, err)
+		fail(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
 	e, err := h.relay.server.Endpoint(r.Context())
@@ -157,6 +156,7 @@ func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []by
 			fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 			return
 		}
+		s.client = clientOf(m) // nobody else knows it yet
 		w.Header().Set(sessionHeader, s.id)
 	case r.Header.Get(sessionHeader) == "":
 		fail(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "this needs a session; begin with initialize"))
@@ -166,11 +166,17 @@ func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []by
 		return
 	}
 	if m.Kind() != wire.Request {
-		s.send(line)
+		s.notice(m)
+		s.send(r.Context(), line)
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	s.exchange(w, r, line, m, false)
+	call, err := s.permits(r.Context(), m, len(line))
+	if err != nil {
+		fail(w, http.StatusOK, m.ID, err)
+		return
+	}
+	s.exchange(w, r, line, m, call)
 }
 
 // find is the session that a request names; nil: there is none, or its program has
@@ -233,14 +239,18 @@ func (h *RelayHTTP) start(ctx context.Context, p core.Principal, id string) (*ht
 		return nil, err
 	}
 	s := &httpSession{
-		relay: h.relay, id: id, principal: p, link: l, used: time.Now(), done: make(chan struct{}),
-		open: map[string]*exchange{}, tokens: map[string]*exchange{},
+		relay: h.relay, id: id, principal: p, sight: h.relay.sight(), link: l, out: wire.NewWriter(l.out, wire.Newline),
+		secret: rand.Text(), used: time.Now(), done: make(chan struct{}), open: map[string]*exchange{}, tokens: map[string]*exchange{},
 	}
-	go func() { // close waits for it
+	var writing sync.WaitGroup
+	writing.Go(func() { _ = s.out.Run(context.Background()) }) // until it is closed; the reading end notices
+	go func() {                                                // close waits for it
 		defer close(s.done)
 		s.read()
 		l.in.Close()
+		s.out.Close()
 		l.close()
+		writing.Wait()
 		s.lost()
 		h.mu.Lock()
 		delete(h.sessions, s.id)

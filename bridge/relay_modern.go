@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -53,13 +52,19 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 			}
 		}
 	}
+	call, err := s.permits(r.Context(), m, len(line))
+	if err != nil {
+		fail(w, http.StatusOK, m.ID, err)
+		return
+	}
 	if m.Method == "tools/call" {
 		if err := s.mismatch(r, m); err != nil {
+			call.ends(OutcomeRefused, 0)
 			fail(w, http.StatusBadRequest, m.ID, err)
 			return
 		}
 	}
-	s.exchange(w, r, line, m, true)
+	s.exchange(w, r, line, m, call)
 }
 
 // mismatch says where the headers of a request say something else than its body
@@ -103,12 +108,14 @@ func (s *httpSession) mismatch(r *http.Request, m wire.Message) error {
 	var p struct {
 		Name string                     `json:"name"`
 		Args map[string]json.RawMessage `json:"arguments"`
-		Meta json.RawMessage            `json:"_meta"`
 	}
 	if json.Unmarshal(m.Params, &p) != nil {
 		return nil // the server says so
 	}
-	for _, ph := range s.params(r.Context(), p.Name, p.Meta) {
+	s.mu.Lock()
+	list := s.headers[p.Name]
+	s.mu.Unlock()
+	for _, ph := range list {
 		value, there := headerValue(p.Args, ph.path)
 		got := r.Header.Get("Mcp-Param-" + ph.name)
 		means, ok := headerMeans(got)
@@ -128,35 +135,6 @@ func sameNumber(a, b string) bool {
 	n, err := strconv.ParseInt(b, 10, 64)
 	f, err2 := strconv.ParseFloat(a, 64)
 	return err == nil && err2 == nil && f == float64(n)
-}
-
-// params lists the arguments of a tool that are headers too. What the server lists
-// is asked for once, if no client did.
-func (s *httpSession) params(ctx context.Context, tool string, meta json.RawMessage) []paramHeader {
-	s.mu.Lock()
-	list, asked := s.headers[tool], s.asked
-	s.asked = true
-	s.mu.Unlock()
-	if list != nil || asked {
-		return list
-	}
-	ctx, cancel := context.WithTimeout(ctx, notifyFor)
-	defer cancel()
-	x := &exchange{method: "tools/list", lines: make(chan []byte), gone: make(chan struct{})}
-	defer close(x.gone)
-	id, ok := s.begin(x, nil)
-	if !ok {
-		return nil
-	}
-	s.send([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{"_meta":` + string(meta) + `}}`))
-	select {
-	case <-x.lines: // its way here has noted it
-	case <-ctx.Done():
-		s.forget(x, id)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.headers[tool]
 }
 
 // statusOf is the status that goes with an answer at 2026-07-28.

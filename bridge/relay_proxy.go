@@ -2,6 +2,8 @@ package bridge
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -19,6 +21,21 @@ var passed = []string{"Accept", "Content-Type", "Last-Event-ID", sessionHeader, 
 // proxy hands a request on to a server that is an address, stream for stream. body
 // is nil where there is none.
 func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, body []byte, m wire.Message) {
+	var call *handed
+	if m.Method == "tools/call" && m.Kind() == wire.Request {
+		var err error
+		if call, err = h.permits(r, m, len(body)); err != nil {
+			call.ends(OutcomeRefused, 0)
+			fail(w, http.StatusOK, m.ID, err)
+			return
+		}
+		defer func() { // unless its answer came
+			if r.Context().Err() != nil {
+				call.ends(OutcomeCancelled, 0)
+			}
+			call.ends(OutcomeError, 0)
+		}()
+	}
 	req, err := http.NewRequestWithContext(r.Context(), r.Method, e.URL, bytes.NewReader(body))
 	if err != nil {
 		http.Error(w, "the server's address is wrong", http.StatusBadGateway)
@@ -64,10 +81,17 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 		status = http.StatusBadGateway // it is our key that does not fit, and not the client's
 	}
 	w.WriteHeader(status)
-	if m.Method == "tools/list" && len(h.relay.server.Allow)+len(h.relay.server.Deny) > 0 {
-		h.proxyList(w, resp)
-		return
+	switch m.Method {
+	case "initialize":
+		h.introduced(resp.Header.Get(sessionHeader), clientOf(m))
+	case "tools/list":
+		if h.sight.hides() {
+			h.proxyList(w, resp, cursorOf(m.Params))
+			return
+		}
 	}
+	watch := &answerWatch{call: call, id: m.ID, stream: isStream(resp)}
+	defer watch.end()
 	out := http.NewResponseController(w)
 	buf := make([]byte, 32<<10)
 	_ = out.Flush() // a stream may stay silent for long
@@ -78,6 +102,7 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 				return
 			}
 			_ = out.Flush() // the next Write notices
+			watch.saw(buf[:n])
 		}
 		if err != nil {
 			return
@@ -86,16 +111,18 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 }
 
 // proxyList hands on a list without what is not offered.
-func (h *RelayHTTP) proxyList(w io.Writer, resp *http.Response) {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+func (h *RelayHTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
 	filter := func(text []byte) []byte {
 		m, err := wire.Parse(text)
-		if err != nil {
+		if err != nil || m.Result == nil {
 			return text
 		}
-		return h.relay.filtered(text, m)
+		if result := h.sight.shown(cursor, m.Result); !sameBytes(result, m.Result) {
+			return wire.AppendAnswer(nil, m.ID, result, nil)
+		}
+		return text
 	}
-	if kind != "text/event-stream" {
+	if !isStream(resp) {
 		if body, err := readAll(resp.Body, maxMessage); err == nil {
 			_, _ = w.Write(filter(body)) // the client has left
 		}
@@ -120,5 +147,121 @@ func (h *RelayHTTP) proxyList(w io.Writer, resp *http.Response) {
 		if _, err := w.Write(append(b, '\n')); err != nil {
 			return
 		}
+	}
+}
+
+func isStream(resp *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return kind == "text/event-stream"
+}
+
+// permits judges a call. The tools are known by a connection of our own, which is
+// nobody's session.
+func (h *RelayHTTP) permits(r *http.Request, m wire.Message, size int) (*handed, error) {
+	name, args, err := callOf(m)
+	client := clientOf(m)
+	if client == "" {
+		client = h.clientOf(r.Header.Get(sessionHeader))
+	}
+	call := h.relay.begins(h.principal(r), client, name, size)
+	if err == nil && h.relay.pins() {
+		err = h.know(r.Context())
+	}
+	if err == nil {
+		err = h.sight.permits(name, args)
+	}
+	return call, err
+}
+
+// know learns the tools as that connection has them now.
+func (h *RelayHTTP) know(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, h.relay.listFor(), timeoutOf{"it took too long"})
+	defer cancel()
+	u := h.relay.box.side([]string{h.dir}, h.relay.server)
+	if u == nil {
+		return jrpc2.Errorf(jrpc2.InternalError, "the servers are being ended")
+	}
+	p, err := u.acquire(ctx, false)
+	if err != nil {
+		return jrpc2.Errorf(jrpc2.InternalError, "the tools of the MCP server %s cannot be listed: %v", h.relay.server.Name, err)
+	}
+	if p.version == earlyVersion {
+		return h.sight.refused("it speaks an early dialect that has no lists")
+	}
+	_, _, list := u.state()
+	h.mu.Lock()
+	same := len(list) == len(h.listed) && (len(list) == 0 || list[0] == h.listed[0])
+	h.listed = list
+	h.mu.Unlock()
+	if same && h.sight.known() {
+		return nil
+	}
+	return h.sight.took(list)
+}
+
+// maxClients is how many sessions' clients a relay remembers by their names.
+const maxClients = 1000
+
+// introduced notes who has begun a session.
+func (h *RelayHTTP) introduced(session, client string) {
+	if session == "" || client == "" {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for old := range h.clients {
+		if len(h.clients) < maxClients {
+			break
+		}
+		delete(h.clients, old)
+	}
+	h.clients[session] = client
+}
+
+func (h *RelayHTTP) clientOf(session string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.clients[session]
+}
+
+// answerWatch looks for the answer to a call in what passes.
+type answerWatch struct {
+	call   *handed
+	id     json.RawMessage
+	stream bool
+	text   []byte // of what has not ended
+}
+
+// saw looks at the next bytes of a body.
+func (a *answerWatch) saw(b []byte) {
+	if a.call == nil {
+		return
+	}
+	a.text = append(a.text, b...)
+	for a.stream {
+		line, rest, ok := bytes.Cut(a.text, []byte("\n"))
+		if !ok {
+			break
+		}
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			a.judge(data)
+		}
+		a.text = append(a.text[:0], rest...)
+	}
+	if len(a.text) > maxMessage {
+		a.call = nil
+	}
+}
+
+// end looks at what is left at the end of a body.
+func (a *answerWatch) end() {
+	if a.call != nil && !a.stream {
+		a.judge(a.text)
+	}
+}
+
+func (a *answerWatch) judge(text []byte) {
+	if m, err := wire.Parse(text); err == nil && m.Kind() == wire.Response && string(m.ID) == string(a.id) {
+		a.call.answered(m, len(text))
 	}
 }

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -19,35 +20,39 @@ type httpSession struct {
 	relay     *Relay
 	id        string // "": of no session
 	principal core.Principal
+	sight     *sight
 	link      *link
+	out       *wire.Writer  // to the server
+	secret    string        // begins the ids of our own requests, which no client can guess
 	done      chan struct{} // closed when the connection has ended
-	put       sync.Mutex    // held while something is written to the server
 
 	used time.Time // guarded by the RelayHTTP's mutex
 
 	mu     sync.Mutex // guards the fields below
-	last   int64      // the id of the newest request of 2026-07-28
+	last   int64      // the number of the newest request of 2026-07-28, or of our own
 	open   map[string]*exchange
 	order  []*exchange // those that are open, oldest first
 	tokens map[string]*exchange
 	stream *exchange // what the client has open for messages that belong to nothing
 	// headers are the arguments of tools that are headers too, by tool.
 	headers map[string][]paramHeader
-	asked   bool     // whether the server has been asked for them
-	kept    [][]byte // for that
+	client  string   // as it introduced itself
+	kept    [][]byte // for the stream that is not open
 	ended   bool
 }
 
-func (s *httpSession) send(line []byte) {
-	s.put.Lock()
-	defer s.put.Unlock()
-	_, _ = s.link.out.Write(append(line, '\n')) // the reading end notices
+// send hands a message to the server. A server that does not read keeps whoever
+// sends, and nobody else.
+func (s *httpSession) send(ctx context.Context, line []byte) {
+	if s.out.Room(ctx, wire.PumpRoom) == nil {
+		_ = s.out.Put(line) // the reading end notices
+	}
 }
 
 // close ends the session and waits for that.
 func (s *httpSession) close() {
 	s.link.in.Close()
-	s.link.out.Close()
+	s.out.Close()
 	<-s.done
 }
 
@@ -70,6 +75,9 @@ func (s *httpSession) read() {
 
 // route finds the stream that a message belongs to.
 func (s *httpSession) route(line []byte, m wire.Message) {
+	if m.Method == "notifications/tools/list_changed" {
+		s.sight.stale()
+	}
 	s.mu.Lock()
 	var to *exchange
 	answer := m.Kind() == wire.Response
@@ -159,6 +167,7 @@ func (s *httpSession) forgetLocked(x *exchange, id string) {
 func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte {
 	switch x.method {
 	case "initialize":
+		s.sight.settled(agreedVersion(m))
 		s.link.settled(legacyVersion) // a program does not need to know
 	case "tools/list":
 		if found := paramHeaders(line); len(found) > 0 {
@@ -169,7 +178,14 @@ func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte 
 			maps.Copy(s.headers, found)
 			s.mu.Unlock()
 		}
-		line = s.relay.filtered(line, m)
+		if x.own || m.Result == nil {
+			break
+		}
+		if result := s.sight.shown(x.cursor, m.Result); !sameBytes(result, m.Result) {
+			line = wire.AppendAnswer(nil, m.ID, result, nil)
+		}
+	case "tools/call":
+		x.call.answered(m, len(line))
 	}
 	if s.id == "" && x.id != nil {
 		line = readdressed(line, x.id)
@@ -185,6 +201,11 @@ func (s *httpSession) lost() {
 	s.mu.Unlock()
 	why := "the MCP server " + s.relay.server.Name + ": " + s.link.why()
 	for _, x := range open {
+		if x.own {
+			close(x.lines)
+			continue
+		}
+		x.call.ends(OutcomeError, 0)
 		select {
 		case x.lines <- wire.AppendAnswer(nil, x.id, nil, jrpc2.Errorf(jrpc2.InternalError, "%s", why)):
 		case <-x.gone:

@@ -1,8 +1,10 @@
 package bridge
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 
 	"github.com/creachadair/jrpc2"
 
@@ -11,18 +13,86 @@ import (
 
 // exchange is a request and the stream of what belongs to it.
 type exchange struct {
-	id     json.RawMessage // as the client wrote it; nil: no request
+	id     json.RawMessage // as the client wrote it; nil: no request of a client's
 	method string
+	own    bool // we ask, and no client
+	cursor string
 	token  json.RawMessage
+	call   *handed
 	lines  chan []byte   // what to write, in order; the answer ends it
 	gone   chan struct{} // closed when nobody writes any more
 }
 
-// exchange sends a request and writes what belongs to it. With hangUp the end of
-// the client's request takes it back.
-func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, hangUp bool) {
-	x := &exchange{id: m.ID, method: m.Method, lines: make(chan []byte), gone: make(chan struct{})}
+// permits judges a call, for which the tools have to be known: at 2026-07-28 also
+// for the headers that they want. nil is returned for all else.
+func (s *httpSession) permits(ctx context.Context, m wire.Message, size int) (*handed, error) {
+	if m.Method != "tools/call" {
+		return nil, nil
+	}
+	name, args, err := callOf(m)
+	client := clientOf(m)
+	if client == "" {
+		client = s.client
+	}
+	call := s.relay.begins(s.principal, client, name, size)
+	if err == nil && (s.id == "" || !s.sight.known()) {
+		err = s.know(ctx, metaOf([]wire.Message{m}))
+	}
+	if err == nil {
+		err = s.sight.permits(name, args)
+	}
+	if err != nil {
+		call.ends(OutcomeRefused, 0)
+	}
+	return call, err
+}
+
+// know has the tools listed, if they are not known.
+func (s *httpSession) know(ctx context.Context, meta json.RawMessage) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.relay.listFor(), timeoutOf{"it took too long"})
+	defer cancel()
+	err := s.sight.know(ctx, func(ctx context.Context, cursor string) (json.RawMessage, error) {
+		return s.ask(ctx, "tools/list", listParams(cursor, meta))
+	})
+	if err != nil && s.relay.pins() {
+		return jrpc2.Errorf(jrpc2.InternalError, "%v", err)
+	}
+	return nil
+}
+
+// ask sends the server a request of our own.
+func (s *httpSession) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	x := &exchange{method: method, own: true, lines: make(chan []byte), gone: make(chan struct{})}
 	defer close(x.gone)
+	id, ok := s.begin(x, nil)
+	if !ok {
+		return nil, wire.ErrClosed
+	}
+	s.send(ctx, []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":`+string(params)+`}`))
+	select {
+	case line, ok := <-x.lines:
+		if !ok {
+			return nil, wire.ErrClosed
+		}
+		m, err := wire.Parse(line)
+		if err != nil {
+			return nil, err
+		}
+		return resultOf(m)
+	case <-ctx.Done():
+		s.forget(x, id)
+		return nil, context.Cause(ctx)
+	}
+}
+
+// exchange sends a request and writes what belongs to it. At 2026-07-28 the end of
+// the client's request takes it back.
+func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, call *handed) {
+	x := &exchange{id: m.ID, method: m.Method, call: call, lines: make(chan []byte), gone: make(chan struct{})}
+	defer close(x.gone)
+	if m.Method == "tools/list" {
+		x.cursor = cursorOf(m.Params)
+	}
 	token := tokenOf(m)
 	id, ok := s.begin(x, token)
 	if !ok {
@@ -30,6 +100,7 @@ func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []by
 		if s.hasEnded() {
 			text = "the MCP server " + s.relay.server.Name + " has ended: " + s.link.why()
 		}
+		call.ends(OutcomeError, 0)
 		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%s", text))
 		return
 	}
@@ -39,9 +110,29 @@ func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []by
 			line = retokened(line, json.RawMessage(id))
 		}
 	}
-	s.send(line)
-	if !s.write(w, r, x) && s.forget(x, id) && hangUp {
-		s.send([]byte(`{"jsonrpc":"2.0","method":"` + cancelledMethod + `","params":{"requestId":` + id + `,"reason":"the client hung up"}}`))
+	s.send(r.Context(), line)
+	if !s.write(w, r, x) && s.forget(x, id) {
+		call.ends(OutcomeCancelled, 0)
+		if s.id == "" {
+			_ = s.out.Put([]byte(`{"jsonrpc":"2.0","method":"` + cancelledMethod + `","params":{"requestId":` + id + `,"reason":"the client hung up"}}`))
+		}
+	}
+}
+
+// notice looks at what a client says without asking: a call that it takes back has
+// ended for it.
+func (s *httpSession) notice(m wire.Message) {
+	var n struct {
+		ID json.RawMessage `json:"requestId"`
+	}
+	if m.Method != cancelledMethod || json.Unmarshal(m.Params, &n) != nil {
+		return
+	}
+	s.mu.Lock()
+	x := s.open[string(n.ID)]
+	s.mu.Unlock()
+	if x != nil {
+		x.call.ends(OutcomeCancelled, 0)
 	}
 }
 
@@ -52,7 +143,11 @@ func (s *httpSession) begin(x *exchange, token json.RawMessage) (id string, ok b
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id = string(x.id)
-	if s.id == "" {
+	switch {
+	case x.own:
+		s.last++
+		id = string(raw(s.secret + strconv.FormatInt(s.last, 10)))
+	case s.id == "":
 		s.last++
 		id = string(raw(s.last))
 		if token != nil {

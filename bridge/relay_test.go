@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -45,7 +46,11 @@ var faces = map[string]func(*testing.T, *Relay) mcp.Transport{
 
 func relayTo(t *testing.T, s Server, check func(string, json.RawMessage) error) *Relay {
 	t.Helper()
-	r, ok := New(Options{Servers: []Server{s}, Environ: os.Environ(), Log: func(_, level, text string) { t.Log(level, text) }}).Relay("up", check)
+	box := New(Options{
+		Servers: []Server{s}, Environ: os.Environ(), PinFile: filepath.Join(t.TempDir(), "pins.json"), Log: func(_, level, text string) { t.Log(level, text) },
+	})
+	t.Cleanup(box.Close)
+	r, ok := box.Relay("up", check)
 	if !ok {
 		t.Fatal("there is no relay")
 	}

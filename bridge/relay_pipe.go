@@ -1,0 +1,513 @@
+package bridge
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// relayed is one client over a pipe.
+//
+// Before its first call the server's tools have to be known. While they are asked
+// for, the call and what the client says behind it are held, but for answers: the
+// server may wait for one.
+type relayed struct {
+	relay     *Relay
+	principal core.Principal
+	sight     *sight
+	link      *link
+	up, down  *wire.Writer  // to the server, to the client
+	idle      chan struct{} // closed when the client has sent its last and nothing is open
+	secret    string        // begins the ids of our own requests, which no client can guess
+
+	owned sync.WaitGroup // of the listing of tools
+
+	mu     sync.Mutex // guards the fields below
+	open   map[string]*opened
+	last   bool
+	client string        // as it introduced itself
+	greets chan struct{} // closed when initialize is answered; nil: it was not sent
+	asked  int           // requests of our own
+	held   [][]byte
+	size   int           // of held, in bytes
+	freed  chan struct{} // closed when nothing is held any more; nil: nothing is
+}
+
+// opened is a request that is not answered: the client's, or with own one of ours.
+type opened struct {
+	id      json.RawMessage
+	method  string
+	cursor  string // of tools/list
+	call    *handed
+	own     chan wire.Message // closed when the server has left
+	greeted func()            // of initialize
+}
+
+func newRelayed(r *Relay, p core.Principal, l *link, out io.WriteCloser) *relayed {
+	return &relayed{
+		relay: r, principal: p, sight: r.sight(), link: l,
+		up: wire.NewWriter(l.out, wire.Newline), down: wire.NewWriter(out, wire.Newline),
+		idle: make(chan struct{}), secret: rand.Text(), open: map[string]*opened{},
+	}
+}
+
+// run writes what is queued, until both writers are closed or ctx ends; then the
+// channel is closed.
+func (c *relayed) run(ctx context.Context) <-chan struct{} {
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = c.up.Run(ctx) })   // the reading end notices
+	wg.Go(func() { _ = c.down.Run(ctx) }) // as above
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		wg.Wait()
+	}()
+	return written
+}
+
+// fromClient hands on what the client says, until it leaves.
+func (c *relayed) fromClient(ctx context.Context, frames wire.Framer) {
+	defer func() {
+		c.owned.Wait()
+		c.settle(nil)
+	}()
+	for {
+		line, err := frames.Next()
+		var fault *wire.FrameError
+		if errors.As(err, &fault) {
+			c.refuse(nil, jrpc2.Errorf(jrpc2.ParseError, "%s", fault.Msg))
+			continue
+		}
+		if err != nil {
+			return
+		}
+		messages, err := parts(line)
+		switch {
+		case err != nil && len(messages) == 1 && messages[0].Kind() == wire.Response:
+			continue
+		case err != nil && len(messages) == 1:
+			c.refuse(messages[0].ID, err)
+			continue
+		case err != nil:
+			c.refuse(nil, err)
+			continue
+		}
+		if wait := c.hold(ctx, line, messages); wait == nil {
+			c.forward(line, messages, nil)
+		} else if !until(ctx, wait) {
+			return
+		}
+		if c.up.Room(ctx, wire.PumpRoom) != nil {
+			return
+		}
+	}
+}
+
+// parts takes a line apart: a message, or those of a batch (2025-03-26).
+func parts(line []byte) ([]wire.Message, error) {
+	if line[0] != '[' {
+		m, err := wire.Parse(line)
+		return []wire.Message{m}, err
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(line, &list); err != nil {
+		return nil, jrpc2.Errorf(jrpc2.ParseError, "not valid JSON")
+	}
+	var messages []wire.Message
+	for _, item := range list {
+		m, err := wire.Parse(item)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, m)
+	}
+	return messages, nil
+}
+
+func until(ctx context.Context, wait <-chan struct{}) bool {
+	select {
+	case <-wait:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+var noWait = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// hold keeps a line back while the tools are not known; nil: it is not held. What it
+// returns is closed when the next line may be read.
+func (c *relayed) hold(ctx context.Context, line []byte, messages []wire.Message) <-chan struct{} {
+	calls, answers := false, true
+	for _, m := range messages {
+		calls = calls || m.Method == "tools/call"
+		answers = answers && m.Kind() == wire.Response
+	}
+	if answers {
+		return nil
+	}
+	begin := calls && !c.sight.known()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.freed == nil && !begin {
+		return nil
+	}
+	if c.held = append(c.held, line); c.freed == nil {
+		c.freed = make(chan struct{})
+		meta := metaOf(messages)
+		c.owned.Go(func() { c.learn(ctx, meta) })
+	}
+	if c.size += len(line); c.size > wire.PumpRoom {
+		return c.freed
+	}
+	return noWait
+}
+
+// metaOf is what the first call in messages says of its sender, for a request of our
+// own: at 2026-07-28 each says that.
+func metaOf(messages []wire.Message) json.RawMessage {
+	for _, m := range messages {
+		if m.Method == "tools/call" {
+			meta := object(object(m.Params)["_meta"])
+			delete(meta, "progressToken")
+			return raw(meta)
+		}
+	}
+	return json.RawMessage("{}")
+}
+
+// learn has the tools listed and hands on what was held meanwhile.
+func (c *relayed) learn(ctx context.Context, meta json.RawMessage) {
+	within, cancel := context.WithTimeoutCause(ctx, c.relay.listFor(), timeoutOf{"it took too long"})
+	c.mu.Lock()
+	greets := c.greets
+	c.mu.Unlock()
+	if greets != nil {
+		until(within, greets)
+	}
+	err := c.sight.know(within, func(ctx context.Context, cursor string) (json.RawMessage, error) {
+		return c.ask(ctx, listParams(cursor, meta))
+	})
+	cancel()
+	for {
+		c.mu.Lock()
+		held := c.held
+		c.held, c.size = nil, 0
+		if len(held) == 0 {
+			close(c.freed)
+			c.freed = nil
+			c.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+		for _, line := range held {
+			if messages, bad := parts(line); bad == nil {
+				c.forward(line, messages, err)
+			}
+		}
+	}
+}
+
+// listFor is how long a server may take to list its tools.
+func (f *filter) listFor() time.Duration {
+	if f.server.StartTimeout > 0 {
+		return f.server.StartTimeout
+	}
+	return defaultStartTimeout
+}
+
+// listParams asks for a page of the tools.
+func listParams(cursor string, meta json.RawMessage) json.RawMessage {
+	p := map[string]json.RawMessage{}
+	if cursor != "" {
+		p["cursor"] = raw(cursor)
+	}
+	if len(meta) > len("{}") {
+		p["_meta"] = meta
+	}
+	return raw(p)
+}
+
+// ask asks the server for a page of its tools.
+func (c *relayed) ask(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	o := &opened{method: "tools/list", own: make(chan wire.Message, 1)}
+	c.mu.Lock()
+	c.asked++
+	o.id = raw(c.secret + strconv.Itoa(c.asked))
+	c.open[string(o.id)] = o
+	c.mu.Unlock()
+	defer c.settle(o.id)
+	line := append(append(append(append([]byte(`{"jsonrpc":"2.0","id":`), o.id...), `,"method":"tools/list","params":`...), params...), '}')
+	if err := c.up.Put(line); err != nil {
+		return nil, err
+	}
+	select {
+	case m, ok := <-o.own:
+		if !ok {
+			return nil, wire.ErrClosed
+		}
+		return resultOf(m)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// resultOf is what an answer brings.
+func resultOf(m wire.Message) (json.RawMessage, error) {
+	if m.Error == nil {
+		return m.Result, nil
+	}
+	e := &jrpc2.Error{}
+	if json.Unmarshal(m.Error, e) != nil {
+		return nil, jrpc2.Errorf(jrpc2.InternalError, "an error without words")
+	}
+	return nil, e
+}
+
+// forward hands a line on, if the filter has nothing against it. unknown: why the
+// tools could not be listed.
+func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
+	var began []*opened
+	for _, m := range messages {
+		if m.Kind() != wire.Request {
+			c.notice(m)
+			continue
+		}
+		o := &opened{id: m.ID, method: m.Method}
+		switch m.Method {
+		case "initialize":
+			c.mu.Lock()
+			c.client = clientOf(m)
+			if c.greets == nil {
+				c.greets = make(chan struct{})
+				greets := c.greets
+				o.greeted = sync.OnceFunc(func() { close(greets) })
+			}
+			c.mu.Unlock()
+		case "tools/list":
+			o.cursor = cursorOf(m.Params)
+		case "tools/call":
+			var err error
+			if o.call, err = c.permits(m, len(line), unknown); err != nil {
+				o.call.ends(OutcomeRefused, 0)
+				for _, b := range began { // with it all of its batch is
+					b.call.ends(OutcomeRefused, 0)
+				}
+				id := m.ID
+				if line[0] == '[' {
+					id = nil
+				}
+				c.refuse(id, err)
+				return
+			}
+		}
+		began = append(began, o)
+	}
+	c.mu.Lock()
+	for _, o := range began {
+		c.open[string(o.id)] = o
+	}
+	c.mu.Unlock()
+	_ = c.up.Put(line) // a server that has left is noticed by its stream
+}
+
+// permits judges a call.
+func (c *relayed) permits(m wire.Message, size int, unknown error) (*handed, error) {
+	name, args, err := callOf(m)
+	client := clientOf(m)
+	if client == "" {
+		c.mu.Lock()
+		client = c.client
+		c.mu.Unlock()
+	}
+	call := c.relay.begins(c.principal, client, name, size)
+	switch {
+	case err != nil:
+		return call, err
+	case unknown != nil:
+		return call, jrpc2.Errorf(jrpc2.InternalError, "%v", unknown)
+	}
+	return call, c.sight.permits(name, args)
+}
+
+// callOf is what a call names.
+func callOf(m wire.Message) (name string, args json.RawMessage, err error) {
+	var p struct {
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"arguments"`
+	}
+	if err := wire.Unmarshal(m.Params, &p); err != nil {
+		return "", nil, jrpc2.Errorf(jrpc2.InvalidParams, "tools/call: %v", err)
+	}
+	return p.Name, p.Args, nil
+}
+
+// notice looks at what the client says without asking: a call that it takes back has
+// ended for it.
+func (c *relayed) notice(m wire.Message) {
+	if m.Method != cancelledMethod {
+		return
+	}
+	var n struct {
+		ID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(m.Params, &n) != nil {
+		return
+	}
+	c.mu.Lock()
+	o := c.open[string(n.ID)]
+	c.mu.Unlock()
+	if o != nil && o.own == nil {
+		o.call.ends(OutcomeCancelled, 0)
+	}
+}
+
+// fromServer hands on what the server says, until it leaves.
+func (c *relayed) fromServer(ctx context.Context) {
+	frames := wire.Lines(c.link.in, maxMessage)
+	for {
+		line, err := frames.Next()
+		var fault *wire.FrameError
+		if errors.As(err, &fault) {
+			continue
+		}
+		if err != nil {
+			return
+		}
+		messages, err := parts(line)
+		if err != nil {
+			messages = nil // it is the client's to judge
+		}
+		var answered []json.RawMessage
+		for i, m := range messages {
+			if m.Kind() != wire.Response {
+				if m.Method == "notifications/tools/list_changed" {
+					c.sight.stale()
+				}
+				continue
+			}
+			c.mu.Lock()
+			o := c.open[string(m.ID)]
+			c.mu.Unlock()
+			if o == nil {
+				continue
+			}
+			if o.own != nil {
+				o.own <- m // there is one answer: settle takes o out below
+				c.settle(m.ID)
+				line = nil
+				break
+			}
+			answered = append(answered, m.ID)
+			line = c.answered(line, messages, i, o)
+		}
+		if line == nil {
+			continue
+		}
+		if c.down.Room(ctx, wire.PumpRoom) != nil {
+			return
+		}
+		_ = c.down.Put(line) // a client that has left is noticed by its stream
+		for _, id := range answered {
+			c.settle(id)
+		}
+	}
+}
+
+// answered looks at the answer to o, the message at i of those of the line, which it
+// returns as the client gets it.
+func (c *relayed) answered(line []byte, messages []wire.Message, i int, o *opened) []byte {
+	m := messages[i]
+	switch o.method {
+	case "initialize":
+		if o.greeted != nil {
+			defer o.greeted()
+		}
+		version := agreedVersion(m)
+		c.sight.settled(version)
+		var date string
+		if json.Unmarshal(version, &date) == nil {
+			c.link.settled(date)
+		}
+	case "tools/call":
+		o.call.answered(m, len(line))
+	case "tools/list":
+		if m.Result == nil {
+			return line
+		}
+		result := c.sight.shown(o.cursor, m.Result)
+		if sameBytes(result, m.Result) {
+			return line
+		}
+		if line[0] != '[' {
+			return wire.AppendAnswer(nil, m.ID, result, nil)
+		}
+		var list []json.RawMessage
+		if json.Unmarshal(line, &list) == nil {
+			list[i] = wire.AppendAnswer(nil, m.ID, result, nil)
+			return raw(list)
+		}
+	}
+	return line
+}
+
+// agreedVersion is what an answer to initialize has for a version.
+func agreedVersion(m wire.Message) json.RawMessage {
+	var r struct {
+		Version json.RawMessage `json:"protocolVersion"`
+	}
+	_ = json.Unmarshal(m.Result, &r) // an error has none
+	return r.Version
+}
+
+// settle notes that a request is answered, or with nil that no more will come.
+func (c *relayed) settle(id json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.last && len(c.open) == 0
+	if id == nil {
+		c.last = true
+	} else {
+		delete(c.open, string(id))
+	}
+	if !was && c.last && len(c.open) == 0 {
+		close(c.idle)
+	}
+}
+
+// lost answers what the server did not, when it was the one to leave: err says how.
+func (c *relayed) lost(err error) {
+	c.mu.Lock()
+	open := c.open
+	c.open = map[string]*opened{}
+	c.mu.Unlock()
+	for _, o := range open {
+		switch {
+		case o.own != nil:
+			close(o.own)
+		case err != nil:
+			o.call.ends(OutcomeError, 0)
+			c.refuse(o.id, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
+		default:
+			o.call.ends(OutcomeCancelled, 0)
+		}
+		if o.greeted != nil {
+			o.greeted()
+		}
+	}
+}
+
+// refuse answers the client in the server's place.
+func (c *relayed) refuse(id json.RawMessage, err error) {
+	_ = c.down.Put(wire.AppendAnswer(nil, id, nil, err)) // a client that has left is noticed by its stream
+}
