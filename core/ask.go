@@ -65,7 +65,7 @@ const (
 	OutcomeAnswered Outcome = "answered" // a question: Option or Text is the answer
 	OutcomeDeclined Outcome = "declined" // a question that the user does not want to answer
 	OutcomeExpired  Outcome = "expired"  // the deadline passed
-	OutcomeAlone    Outcome = "alone"    // nobody is there who could be asked
+	OutcomeAlone    Outcome = "alone"    // nobody is there who could be asked, or the turn takes no approvals (ApprovalsDeny)
 	OutcomeCanceled Outcome = "canceled" // the turn was stopped
 )
 

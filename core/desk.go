@@ -178,11 +178,16 @@ func (h host) Ask(ctx context.Context, a Ask) (Reply, error) {
 	if a.Kind = AskQuestion; a.About != nil {
 		a.Kind = AskApproval
 	}
+	alone := false
 	h.s.mu.Lock()
-	if h.s.turn != nil && a.Turn == "" {
-		a.Turn = h.s.turn.id
+	if t := h.s.turn; t != nil {
+		a.Turn = cmp.Or(a.Turn, t.id)
+		alone = t.origin.Approvals == ApprovalsDeny
 	}
 	h.s.mu.Unlock()
+	if alone && a.Kind == AskQuestion { // whoever prompts so says that nobody is there
+		return Reply{Outcome: OutcomeAlone}, nil
+	}
 	prof, err := h.s.g.Profile(ctx, h.s.meta.Roots)
 	if err != nil {
 		return Reply{}, err

@@ -65,7 +65,7 @@ func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 	requests := mcp.InputRequestMap{}
 	if f.asker == asksAgain {
 		for _, a := range f.pending() {
-			requests[string(a.ID)] = elicitation(modernVersion, f.h.meta, a, f.turn.called(a.Call))
+			requests[string(a.ID)] = elicitation(modernVersion, f.h.meta, a, f.turn.callOf(a))
 			c.limit(f.h, a)
 		}
 	}
@@ -85,19 +85,19 @@ func (c *client) resume(h *held, b *comeback, answers mcp.InputResponseMap) {
 	h.lending(c.server, b.Turn).sampledAgain(answers)
 	for _, a := range h.a.Pending() {
 		answer, ok := answers[string(a.ID)]
-		if !ok || a.Turn != b.Turn || a.Kind != core.AskApproval {
+		if !ok || a.Turn != b.Turn || a.Secret {
 			continue
 		}
 		h.unlimit(a.ID)
 		if r, ok := answer.(*mcp.ElicitResult); ok && r != nil {
 			c.understand(h, a, r)
 		} else {
-			c.settle(h, a, core.RejectOnce, "the client answered something else")
+			c.unable(h, a, "the client answered something else")
 		}
 	}
 }
 
-// limit rejects an approval when the client has not come back in time.
+// limit rejects an approval, or leaves a question without an answer, when the client has not come back in time.
 func (c *client) limit(h *held, a core.Ask) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -129,7 +129,7 @@ func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held
 // hold attaches to a session. Of two calls that do so at once one attachment stays.
 func (c *client) hold(req asking, s *core.Session) *held {
 	h := &held{
-		id: s.Meta().ID, meta: s.Meta(), a: s.Attach(core.Client{Name: clientName(req), Principal: c.host.principal, Asks: true}),
+		id: s.Meta().ID, meta: s.Meta(), a: s.Attach(core.Client{Name: clientName(req), Principal: c.host.principal, Asks: true, Questions: true}),
 		asking: map[core.AskID]bool{}, limits: map[core.AskID]func(){}, used: time.Now(),
 	}
 	c.mu.Lock()

@@ -113,12 +113,27 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 			}
 		}
 		return core.StopTokens, nil
+	case "ask":
+		r, err := t.Ask(ctx, questions[rest])
+		if err != nil {
+			return "", err
+		}
+		return core.StopEnd, say(strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Outcome, r.Option, r.Text)))
 	case "refuse":
 		return core.StopRefusal, nil
 	case "loop":
 		return core.StopRequests, nil
 	}
 	return "", errors.New("the model is out of order; try another one")
+}
+
+// questions are what the agent can ask, by name.
+var questions = map[string]core.Ask{
+	"choice": {Text: "Which way?", Options: []core.Option{{ID: "1", Label: "Left", Description: "along the river"}, {ID: "2", Label: "Right"}}},
+	"text":   {Text: "What is it called?"},
+	"both":   {Text: "Which way?", Options: []core.Option{{ID: "1", Label: "Left"}, {ID: "2", Label: "Right"}}, Freeform: true},
+	"page":   {Text: "Sign in.", URL: "https://example.com/in"},
+	"secret": {Text: "The key?", Secret: true},
 }
 
 // write writes files, at once when there are several.

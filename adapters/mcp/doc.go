@@ -34,7 +34,9 @@
 // asked whom the client cannot ask, or wait_seconds are over (follow.go). While the client's user is being asked that
 // clock stands still. Questions are level-triggered: what the log says is waiting is compared with what has been put to
 // the client, at 2025-06-18 and 2025-11-25 as requests (elicit.go), at 2026-07-28 as a result that the client answers by
-// calling again (again.go). No answer, and no understandable one, is ever taken for a yes.
+// calling again (again.go). No answer, and no understandable one, is ever taken for a yes. The agent's own questions go
+// the same ways (question.go), but for secrets. The calling model decides and answers by agent_approve only where the
+// client cannot ask its user.
 //
 // A client that declares sampling lends its model to the turns that it prompts (sample.go). What such a turn asks the model
 // waits in the same way for a call that follows the turn, since a request of ours belongs to one of the client's; it is

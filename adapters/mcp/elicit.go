@@ -12,7 +12,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap"
 
-	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -67,7 +66,7 @@ type asked struct {
 func (f *follower) requests(samples []*sample) (list []asked) {
 	if f.asker == asksNow {
 		for _, a := range f.pending() {
-			call := f.turn.called(a.Call)
+			call := f.turn.callOf(a)
 			list = append(list, asked{a.ID, func(ctx context.Context) { f.c.elicit(ctx, f.req, f.h, a, call) }})
 		}
 	}
@@ -127,7 +126,7 @@ func (h *held) unclaim(id core.AskID) {
 	delete(h.asking, id)
 }
 
-// elicit puts one approval to the client's user and settles it by what comes back. What is no longer wanted is taken back
+// elicit puts one approval or question to the client's user and settles it by what comes back. What is no longer wanted is taken back
 // by the SDK.
 func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, a core.Ask, call core.Call) {
 	limited, stop := context.WithTimeoutCause(ctx, c.server.asking(), errUnasked)
@@ -140,16 +139,20 @@ func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, 
 	case limited.Err() != nil:
 		c.expire(h, a)
 	case err != nil:
-		c.settle(h, a, core.RejectOnce, "the client could not ask: "+line(err.Error(), maxSummary))
+		c.unable(h, a, "the client could not ask: "+line(err.Error(), maxSummary))
 	default:
 		raw.Action = cmp.Or(raw.Action, res.Action)
 		c.understand(h, a, &raw)
 	}
 }
 
-// understand settles an approval by a user's answer (§ Elicitation, Response Actions). An answer that is no decision
-// rejects.
+// understand settles an approval or a question by a user's answer (§ Elicitation, Response Actions). An answer that is no
+// decision rejects.
 func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) {
+	if a.Kind == core.AskQuestion {
+		c.answer(h, a, reply(a, r))
+		return
+	}
 	note, _ := r.Content["note"].(string)
 	switch r.Action {
 	case "accept":
@@ -178,6 +181,15 @@ func (c *client) settle(h *held, a core.Ask, d core.Decision, note string) {
 	c.answer(h, a, core.Reply{Outcome: core.OutcomeDecided, Decision: d, Text: note})
 }
 
+// unable settles what the client has not put to its user.
+func (c *client) unable(h *held, a core.Ask, why string) {
+	if a.Kind == core.AskQuestion {
+		c.answer(h, a, core.Reply{Outcome: core.OutcomeAlone, Text: why})
+		return
+	}
+	c.settle(h, a, core.RejectOnce, why)
+}
+
 // expire rejects what nobody has decided in time.
 func (c *client) expire(h *held, a core.Ask) {
 	c.answer(h, a, core.Reply{Outcome: core.OutcomeExpired, Text: errUnasked.Error()})
@@ -186,7 +198,7 @@ func (c *client) expire(h *held, a core.Ask) {
 func (c *client) answer(h *held, a core.Ask, r core.Reply) {
 	err := h.a.Answer(context.Background(), a.ID, r)
 	if err != nil && !errors.Is(err, core.ErrNotAsked) {
-		c.server.log.Warn("settle an approval", zap.String("session", string(h.id)), zap.Error(err))
+		c.server.log.Warn("settle what was asked", zap.String("session", string(h.id)), zap.Error(err))
 	}
 }
 
@@ -210,6 +222,9 @@ func keepAnswer(next mcp.MethodHandler) mcp.MethodHandler {
 
 // elicitation is the form that is put to the user.
 func elicitation(version string, m core.Meta, a core.Ask, c core.Call) *mcp.ElicitParams {
+	if a.Kind == core.AskQuestion {
+		return &mcp.ElicitParams{Mode: "form", Message: inWords(a), RequestedSchema: questionForm(version, a)}
+	}
 	return &mcp.ElicitParams{Mode: "form", Message: question(m, a, c), RequestedSchema: form(version, a)}
 }
 
@@ -235,23 +250,17 @@ func question(m core.Meta, a core.Ask, c core.Call) string {
 	return b.String()
 }
 
-// form is the schema of the answer. Choices have had titles in this way since 2025-11-25.
+// form is the schema of the answer to an approval.
 func form(version string, a core.Ask) json.RawMessage {
 	const once = "Allow once"
 	always := "Allow for this session: " + line(a.Remember, maxSummary)
+	options := []core.Option{{ID: string(core.AllowOnce), Label: once}}
+	if a.Remember != "" {
+		options = append(options, core.Option{ID: string(core.AllowSession), Label: always})
+	}
 	b := []byte(`{"type":"object","properties":{"decision":{"type":"string","title":"Decision",`)
-	if version >= titledVersion {
-		b = wire.AppendString(append(b, `"oneOf":[{"const":"allow_once","title":`...), once)
-		if a.Remember != "" {
-			b = wire.AppendString(append(b, `},{"const":"allow_session","title":`...), always)
-		}
-		b = append(b, `}],"default":"allow_once"`...)
-	} else {
-		values, names := `["allow_once"]`, wire.AppendString([]byte{'['}, once)
-		if a.Remember != "" {
-			values, names = `["allow_once","allow_session"]`, wire.AppendString(append(names, ','), always)
-		}
-		b = append(append(b, `"enum":`+values+`,"enumNames":`...), append(names, ']')...)
+	if b = appendOptions(b, version, options); version >= titledVersion {
+		b = append(b, `,"default":"allow_once"`...)
 	}
 	return append(b, `},"note":{"type":"string","title":"Note","description":"A word to the agent; may be left out."}}}`...)
 }

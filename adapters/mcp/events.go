@@ -26,6 +26,7 @@ const (
 	eventThought  = "thought"
 	eventTool     = "tool"
 	eventApproval = "approval"
+	eventQuestion = "question"
 	eventPlan     = "plan"
 	eventNotice   = "notice"
 	eventEnded    = "ended"
@@ -94,6 +95,7 @@ func happened(t *turn, ev core.Event) (event, bool) {
 			}
 			return event{Type: eventApproval, ID: string(a.ID), Name: a.Tool, Text: a.Summary}, true
 		}
+		return event{Type: eventQuestion, ID: string(e.Ask.ID), Text: inWords(e.Ask)}, true
 	case core.PlanChanged:
 		return event{Type: eventPlan, Text: planLine(e)}, true
 	case core.Notice:

@@ -89,6 +89,7 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 			return timeUp, errNoTurn
 		}
 		samples := f.samples()
+		f.passOver()
 		switch {
 		case f.h.ending(f.turn.id): // what waits will be taken back
 		case f.mustAsk(samples):
@@ -181,12 +182,21 @@ func (f *follower) next(ctx context.Context, r *core.Reader) ([]core.Record, err
 	return recs, err
 }
 
-// pending are the turn's approvals that wait.
+// pending are the turn's approvals and questions that wait.
 func (f *follower) pending() []core.Ask {
 	if len(f.turn.asks) == 0 {
 		return nil
 	}
 	return f.turn.waiting(f.h.a.Pending())
+}
+
+// passOver settles what an MCP client must not be asked.
+func (f *follower) passOver() {
+	for _, a := range f.h.a.Pending() {
+		if a.Secret && a.Turn == f.turn.id {
+			f.c.unable(f.h, a, "an MCP client is not asked for secrets")
+		}
+	}
 }
 
 // samples are what the turn wants to ask the client's model.

@@ -121,7 +121,7 @@ func (c *client) status(id core.SessionID, otherwise string) string {
 
 func stateStatus(st core.State) string {
 	switch {
-	case slices.ContainsFunc(st.Asks, func(a core.Ask) bool { return a.Kind == core.AskApproval }):
+	case len(st.Asks) > 0:
 		return statusAwaiting
 	case st.Turn != "":
 		return statusRunning

@@ -30,8 +30,8 @@ func Render(records []core.Record) []string {
 			lines++
 			out = append(out, progressMessage(lines, text))
 		}
-		if e, ok := r.Event.(core.Asked); ok && e.Ask.Kind == core.AskApproval {
-			out = append(out, questionMessage(len(out)+1, meta, e.Ask, t.called(e.Ask.Call)))
+		if e, ok := r.Event.(core.Asked); ok {
+			out = append(out, questionMessage(len(out)+1, meta, e.Ask, t.callOf(e.Ask)))
 		}
 		if t.ended {
 			break

@@ -12,16 +12,17 @@ import (
 
 // turnResult is the structured result of agent_prompt and, with events, of agent_wait.
 type turnResult struct {
-	Session   core.SessionID `json:"session_id"`
-	Turn      core.TurnID    `json:"turn_id"`
-	Status    string         `json:"status"`
-	Text      string         `json:"text"`
-	Stop      string         `json:"stop_reason,omitempty"`
-	Calls     []callResult   `json:"tool_calls,omitempty"`
-	Approvals []approval     `json:"pending_approvals,omitempty"`
-	Usage     *usageResult   `json:"usage,omitempty"`
-	Events    []event        `json:"events,omitempty"`
-	Cursor    string         `json:"cursor,omitempty"`
+	Session   core.SessionID    `json:"session_id"`
+	Turn      core.TurnID       `json:"turn_id"`
+	Status    string            `json:"status"`
+	Text      string            `json:"text"`
+	Stop      string            `json:"stop_reason,omitempty"`
+	Calls     []callResult      `json:"tool_calls,omitempty"`
+	Approvals []approval        `json:"pending_approvals,omitempty"`
+	Questions []pendingQuestion `json:"pending_questions,omitempty"`
+	Usage     *usageResult      `json:"usage,omitempty"`
+	Events    []event           `json:"events,omitempty"`
+	Cursor    string            `json:"cursor,omitempty"`
 }
 
 type callResult struct {
@@ -65,7 +66,11 @@ func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 	}
 	if !t.ended {
 		for _, a := range asks {
-			r.Approvals = append(r.Approvals, t.approval(a))
+			if a.Kind == core.AskQuestion {
+				r.Questions = append(r.Questions, pendingOf(a))
+			} else {
+				r.Approvals = append(r.Approvals, t.approval(a))
+			}
 		}
 	}
 	if t.usage != (core.Usage{}) {
@@ -76,7 +81,7 @@ func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 }
 
 func (t *turn) approval(a core.Ask) approval {
-	c := t.called(a.Call)
+	c := t.callOf(a)
 	text := summary(c)
 	if args := redacted(c.Args); args != "" {
 		text = strings.TrimPrefix(text+"; arguments: "+args, "; ")
@@ -116,9 +121,17 @@ func (r turnResult) say() string {
 		return fmt.Sprintf("The turn is still running. Call agent_wait with session_id %q and turn_id %q for its result.", r.Session, r.Turn)
 	case statusAwaiting:
 		var b strings.Builder
-		b.WriteString("The turn waits for a decision on:\n")
+		if len(r.Approvals) > 0 {
+			b.WriteString("The turn waits for a decision on:\n")
+		}
 		for _, a := range r.Approvals {
 			fmt.Fprintf(&b, "- %s (approval_id %q): %s\n", a.Tool, a.ID, a.Summary)
+		}
+		if len(r.Questions) > 0 {
+			b.WriteString("The agent asks the user:\n")
+		}
+		for _, q := range r.Questions {
+			fmt.Fprintf(&b, "- %s\n  (approval_id %q; answer: %s)\n", q.Question, q.ID, q.answers())
 		}
 		fmt.Fprintf(&b, "Ask the user, then call agent_approve with session_id %q, and agent_wait for the result.", r.Session)
 		return b.String()

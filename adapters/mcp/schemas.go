@@ -19,6 +19,7 @@ func turnOutput(more string) string {
 "text":{"type":"string"},"stop_reason":{"type":"string"},
 "tool_calls":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},"status":{"type":"string"},"summary":{"type":"string"}}}},
 "pending_approvals":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"tool":{"type":"string"},"summary":{"type":"string"},"options":{"type":"array","items":{"type":"string"}}}}},
+"pending_questions":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"question":{"type":"string"},"options":{"type":"array","items":{"type":"string"}},"freeform":{"type":"boolean"}}}},
 "usage":{"type":"object"}` + more + `}}`
 }
 
@@ -30,7 +31,7 @@ const waitInput = `{"type":"object","additionalProperties":false,"required":["se
 
 // waitMore are the members that agent_wait returns beside agent_prompt's.
 const waitMore = `,
-"events":{"type":"array","items":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["text","thought","tool","approval","plan","notice","ended"]},"text":{"type":"string"},"id":{"type":"string"},"name":{"type":"string"},"status":{"type":"string"}}}},
+"events":{"type":"array","items":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["text","thought","tool","approval","question","plan","notice","ended"]},"text":{"type":"string"},"id":{"type":"string"},"name":{"type":"string"},"status":{"type":"string"}}}},
 "cursor":{"type":"string","description":"Pass it as after to get what comes next."}`
 
 const cancelInput = `{"type":"object","additionalProperties":false,"required":["session_id"],"properties":{
@@ -40,13 +41,14 @@ const cancelInput = `{"type":"object","additionalProperties":false,"required":["
 const cancelOutput = `{"type":"object","required":["session_id","cancelled"],"properties":{
 "session_id":{"type":"string"},"cancelled":{"type":"boolean","description":"Whether there was something to stop."}}}`
 
-const approveInput = `{"type":"object","additionalProperties":false,"required":["session_id","approval_id","decision"],"properties":{
+const approveInput = `{"type":"object","additionalProperties":false,"required":["session_id","approval_id"],"properties":{
 "session_id":{"type":"string"},"approval_id":{"type":"string"},
-"decision":{"type":"string","enum":["allow_once","allow_always","reject_once","reject_always"],"description":"What the user said; always is for this session."},
+"decision":{"type":"string","enum":["allow_once","allow_always","reject_once","reject_always"],"description":"What the user said to an approval; always is for this session. To a question only reject_once: the user does not want to answer."},
+"answer":{"type":"string","description":"What the user said to a question: one of its options, or a text where it is freeform."},
 "note":{"type":"string","description":"A word of the user's to the agent."}}}`
 
-const approveOutput = `{"type":"object","required":["session_id","approval_id","decision"],"properties":{
-"session_id":{"type":"string"},"approval_id":{"type":"string"},"decision":{"type":"string"}}}`
+const approveOutput = `{"type":"object","required":["session_id","approval_id"],"properties":{
+"session_id":{"type":"string"},"approval_id":{"type":"string"},"decision":{"type":"string"},"answer":{"type":"string"}}}`
 
 const listInput = `{"type":"object","additionalProperties":false,"properties":{
 "cwd":{"type":"string"},

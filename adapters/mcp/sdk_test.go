@@ -75,6 +75,10 @@ type result struct {
 	Status  string
 	Text    string
 	Stop    string `json:"stop_reason"`
+
+	Questions []struct {
+		ID string `json:"approval_id"`
+	} `json:"pending_questions"`
 }
 
 func callTool(t *testing.T, cs *sdk.ClientSession, name string, args map[string]any) (*sdk.CallToolResult, result) {
@@ -168,6 +172,40 @@ func TestSDKClient(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// The agent's questions reach the user of the SDK's client, whose own checks the forms pass; of a client without
+// elicitation they reach the calling model.
+func TestSDKClientIsAsked(t *testing.T) {
+	for _, way := range both() {
+		t.Run(way[0]+" "+way[1], func(t *testing.T) {
+			cs := connect(t, way[0], way[1], &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+				switch req.Params.Message {
+				case "Which way?":
+					return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"choice": "2"}}, nil
+				case "What is it called?":
+					return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"text": "Ada"}}, nil
+				}
+				return &sdk.ElicitResult{Action: "decline"}, nil
+			}})
+			for question, want := range map[string]string{"choice": "answered 2", "both": "answered 2", "text": "answered  Ada", "page": "declined", "secret": "alone  an MCP client is not asked for secrets"} {
+				if _, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "ask " + question}); r.Text != want {
+					t.Errorf("%s: %+v", question, r)
+				}
+			}
+			mute := connect(t, way[0], way[1], nil)
+			_, r := callTool(t, mute, "agent_prompt", map[string]any{"prompt": "ask choice"})
+			if r.Status != "awaiting_approval" || len(r.Questions) != 1 {
+				t.Fatalf("without elicitation: %+v", r)
+			}
+			if res, _ := callTool(t, mute, "agent_approve", map[string]any{"session_id": r.Session, "approval_id": r.Questions[0].ID, "answer": "Left"}); res.IsError {
+				t.Errorf("agent_approve: %+v", res.Content[0])
+			}
+			if _, r := callTool(t, mute, "agent_wait", map[string]any{"session_id": r.Session}); r.Text != "answered 1" {
+				t.Errorf("agent_wait: %+v", r)
+			}
+		})
 	}
 }
 

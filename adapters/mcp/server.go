@@ -81,7 +81,7 @@ type More struct {
 const DefaultInstructions = `Each session is a conversation with a coding agent that works in one directory.
 agent_prompt starts a session, or continues one when given its session_id, and returns the agent's answer.
 When it returns status "running", call agent_wait with the same session_id and turn_id until the turn has ended.
-When it returns status "awaiting_approval", ask the user about each pending approval, then call agent_approve; never decide for the user.
+When it returns status "awaiting_approval", ask the user about each pending approval and question, then call agent_approve; never decide for the user.
 agent_cancel stops a turn. A session runs one turn at a time: a prompt to a busy one is refused.
 session_list and session_get find earlier sessions and what was said in them; session_close ends work with one.
 A session's transcript, and the changes of a turn, are resources too: dragoman://session/ID/transcript, dragoman://session/ID/turn/TURN/diff.`

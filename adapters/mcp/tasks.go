@@ -291,7 +291,7 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 		}
 		for _, a := range asks {
 			st.Message = "waiting for approval"
-			st.Questions[string(a.ID)] = elicitation(modernVersion, t.h.meta, a, f.called(a.Call))
+			st.Questions[string(a.ID)] = elicitation(modernVersion, t.h.meta, a, f.callOf(a))
 			t.c.limit(t.h, a)
 		}
 	case len(asks) > 0:

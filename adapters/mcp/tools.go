@@ -57,9 +57,10 @@ func (h *host) addTools(s *mcp.Server) {
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(false), IdempotentHint: true, OpenWorldHint: yes(false)},
 	}, (*client).cancel)
 	add(h, s, &mcp.Tool{
-		Name: toolApprove, Title: "Approve or reject a tool call",
-		Description: "Decide on something that the agent may not do unasked (a pending approval of agent_prompt or agent_wait). " +
-			"Ask the user first and pass on what the user said; never decide for the user.",
+		Name: toolApprove, Title: "Approve or reject a tool call, or answer a question",
+		Description: "Decide on something that the agent may not do unasked (a pending approval of agent_prompt or agent_wait), or answer " +
+			"what it asks (a pending question). Ask the user first and pass on what the user said; never decide for the user. A client " +
+			"that asks its user itself (elicitation) can only reject by this.",
 		InputSchema: raw(approveInput), OutputSchema: raw(approveOutput),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), OpenWorldHint: yes(true)},
 	}, (*client).approve)

@@ -88,8 +88,10 @@ func (t *turn) within(ev core.Event) {
 	case core.CallChanged:
 		t.call(e.Call)
 	case core.Asked:
-		if e.Ask.Kind == core.AskApproval {
+		if !e.Ask.Secret {
 			t.asks = append(t.asks, e.Ask)
+		}
+		if e.Ask.Kind == core.AskApproval {
 			t.remember(e.Ask)
 		}
 	case core.Answered:
@@ -152,6 +154,14 @@ func (t *turn) called(id core.CallID) core.Call {
 		}
 	}
 	return core.Call{ID: id, Tool: "unknown"}
+}
+
+// callOf is the call that an approval is for: the turn's own, or one of a session that was handed a task.
+func (t *turn) callOf(a core.Ask) core.Call {
+	if a.About != nil {
+		return *a.About
+	}
+	return t.called(a.Call)
 }
 
 // status is the turn's status in a result.

@@ -79,7 +79,8 @@ func TestTurn(t *testing.T) {
 		{"failed", []core.Event{begin, say("m1", "on"), core.TurnEnded{Turn: "t1", Stop: core.StopError, Err: "no net"}}, statusFailed, "on\n\nno net"},
 		{"asked", []core.Event{begin, ask}, statusAwaiting, ""},
 		{"answered", []core.Event{begin, ask, core.Answered{Ask: "q1"}}, statusRunning, ""},
-		{"a question", []core.Event{begin, core.Asked{Ask: core.Ask{ID: "q1", Kind: core.AskQuestion, Turn: "t1"}}}, statusRunning, ""},
+		{"a question", []core.Event{begin, core.Asked{Ask: core.Ask{ID: "q1", Kind: core.AskQuestion, Turn: "t1"}}}, statusAwaiting, ""},
+		{"a question for a secret", []core.Event{begin, core.Asked{Ask: core.Ask{ID: "q1", Kind: core.AskQuestion, Turn: "t1", Secret: true}}}, statusRunning, ""},
 		{"another turn's end", []core.Event{begin, core.TurnEnded{Turn: "t0"}}, statusRunning, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -89,13 +90,15 @@ type approveArgs struct {
 	Session  core.SessionID `json:"session_id"`
 	Approval core.AskID     `json:"approval_id"`
 	Decision string         `json:"decision"`
+	Answer   string         `json:"answer"`
 	Note     string         `json:"note"`
 }
 
 type approveResult struct {
 	Session  core.SessionID `json:"session_id"`
 	Approval core.AskID     `json:"approval_id"`
-	Decision string         `json:"decision"`
+	Decision string         `json:"decision,omitempty"`
+	Answer   string         `json:"answer,omitempty"`
 }
 
 // What agent_approve takes for a decision.
@@ -124,10 +127,37 @@ func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest,
 	if err != nil {
 		return failed(in.Session, err)
 	}
+	rejects := in.Answer == "" && (in.Decision == decisionReject || in.Decision == decisionRejectAlways)
+	if askerOf(req) != asksNobody && !rejects {
+		return refusal("The user is asked by the client itself: call agent_wait. By agent_approve it can only be rejected."), nil, nil
+	}
+	pending := h.a.Pending()
+	i := slices.IndexFunc(pending, func(a core.Ask) bool { return a.ID == in.Approval })
+	switch {
+	case i >= 0 && pending[i].Kind == core.AskQuestion:
+		return c.answered(ctx, h, pending[i], in)
+	case i >= 0 && in.Decision == "":
+		return refusal("Say what the user decided: decision. An answer is for a pending question."), nil, nil
+	}
 	if err := h.a.Decide(ctx, in.Approval, decisionOf(in.Decision), in.Note); err != nil {
 		return failed(h.id, err)
 	}
-	return said("The decision was passed on. Call agent_wait for the turn's result."), approveResult{h.id, in.Approval, in.Decision}, nil
+	return said("The decision was passed on. Call agent_wait for the turn's result."), approveResult{h.id, in.Approval, in.Decision, ""}, nil
+}
+
+// answered is agent_approve for a question.
+func (c *client) answered(ctx context.Context, h *held, a core.Ask, in approveArgs) (*mcp.CallToolResult, any, error) {
+	r, ok := core.Reply{Outcome: core.OutcomeDeclined}, in.Decision == decisionReject || in.Decision == decisionRejectAlways
+	if in.Answer != "" {
+		r, ok = replyInWords(a, in.Answer)
+	}
+	if !ok || a.Secret {
+		return refusal("This is a question: give what the user said as answer (%s), or the decision reject_once.", pendingOf(a).answers()), nil, nil
+	}
+	if err := h.a.Answer(ctx, a.ID, r); err != nil {
+		return failed(h.id, err)
+	}
+	return said("The answer was passed on. Call agent_wait for the turn's result."), approveResult{h.id, a.ID, in.Decision, in.Answer}, nil
 }
 
 // said is a result's text.
