@@ -47,6 +47,7 @@
 //   - Children get a safe part of our environment and what they are given. They end
 //     with the session, and soon after us when we are killed.
 //   - What a server prints beside the protocol ends no connection and is not answered.
+//     Where it is told, what the server was given as environment and headers is hidden.
 //
 // # Locks and goroutines
 //

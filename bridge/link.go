@@ -51,10 +51,15 @@ type dialer struct {
 	// junk is told what a server says outside of the protocol: on standard error, or
 	// between the messages.
 	junk func(line string)
+	// learn is told what a server is given, and hide takes the secret part of it out of
+	// what it says.
+	learn func(Endpoint)
+	hide  func(text string) string
 }
 
 // dial opens a link. It does not wait for the server to say anything.
 func (d dialer) dial(e Endpoint) (*link, error) {
+	d.learn(e)
 	switch {
 	case e.remote() && e.SSE:
 		return d.dialSSE(e)
@@ -65,7 +70,7 @@ func (d dialer) dial(e Endpoint) (*link, error) {
 }
 
 func (d dialer) dialStdio(e Endpoint) (*link, error) {
-	p, err := command{path: e.Command, args: e.Args, env: childEnv(d.environ, e.Env), dir: e.Dir, line: d.junk}.start()
+	p, err := command{path: e.Command, args: e.Args, env: childEnv(d.environ, e.Env), dir: e.Dir, line: d.junk, hide: d.hide}.start()
 	if err != nil {
 		return nil, err
 	}

@@ -96,6 +96,7 @@ type Box struct {
 	hello  json.RawMessage
 	client *http.Client
 	pins   pins
+	masks  *masks
 
 	mu        sync.Mutex // guards the fields below
 	servers   []Server
@@ -120,15 +121,18 @@ var _ core.Toolbox = (*Box)(nil)
 func New(o Options) *Box {
 	o.Grace = cmp.Or(o.Grace, defaultGrace)
 	o.firstPause = cmp.Or(o.firstPause, time.Second)
-	if o.Log == nil {
-		o.Log = func(string, string, string) {}
+	hides, log := &masks{}, o.Log
+	o.Log = func(server, level, text string) {
+		if log != nil {
+			log(server, level, hides.hide(server, text))
+		}
 	}
 	hello, err := json.Marshal(map[string]string{"name": "dragoman", "title": "dragoman", "version": cmp.Or(o.Version, "0")})
 	if err != nil {
 		hello = json.RawMessage(`{"name":"dragoman","version":"0"}`)
 	}
 	return &Box{
-		opts: o, hello: hello, client: newHTTPClient(), pins: pins{path: o.PinFile},
+		opts: o, hello: hello, client: newHTTPClient(), pins: pins{path: o.PinFile}, masks: hides,
 		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, sets: map[*set]bool{},
 		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[string]bool{},
 		offers: map[string]offer{}, sides: map[string]*upstream{}, bearers: map[string]*bearer{},
@@ -288,7 +292,8 @@ func (s *set) Close() error {
 func (b *Box) dialer(s Server) dialer {
 	return dialer{
 		environ: b.opts.Environ, client: func(e Endpoint) *http.Client { return b.clientFor(s, e) }, limit: maxMessage,
-		junk: func(line string) { b.opts.Log(s.Name, "info", plain(line)) },
+		junk:  func(line string) { b.opts.Log(s.Name, "info", plain(line)) },
+		learn: func(e Endpoint) { b.masks.learn(s.Name, e) }, hide: func(text string) string { return b.masks.hide(s.Name, text) },
 	}
 }
 

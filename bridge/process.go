@@ -27,8 +27,9 @@ type command struct {
 	path string // a path, or a name that is looked for in PATH of env
 	args []string
 	env  []string
-	dir  string       // "": the current folder
-	line func(string) // is told each line of standard error; nil: nobody is
+	dir  string              // "": the current folder
+	line func(string)        // is told each line of standard error; nil: nobody is
+	hide func(string) string // takes secrets out of what is said of its end; nil: nothing does
 }
 
 // process is a child with one owner, who calls close. It leads a process group of
@@ -66,7 +67,7 @@ func (c command) start() (*process, error) {
 		Stdin: ends[0], Stdout: ends[3], Stderr: ends[5],
 	}
 	p := &process{
-		cmd: cmd, group: newGroup(cmd), stdin: ends[1], stdout: ends[2], stderr: &tail{line: c.line},
+		cmd: cmd, group: newGroup(cmd), stdin: ends[1], stdout: ends[2], stderr: &tail{line: c.line, hide: c.hide},
 		stderrEnd: ends[4], done: make(chan struct{}), said: make(chan struct{}),
 	}
 	err = cmd.Start()
@@ -198,6 +199,7 @@ func (p *process) why() string {
 // tail keeps the end of what is written to it, and hands on whole lines.
 type tail struct {
 	line func(string)
+	hide func(string) string
 
 	mu   sync.Mutex // guards the fields below
 	text []byte
@@ -240,6 +242,9 @@ func (t *tail) last(n int) string {
 	t.mu.Lock()
 	text := strings.ToValidUTF8(string(t.text), "\uFFFD")
 	t.mu.Unlock()
+	if t.hide != nil {
+		text = t.hide(text)
+	}
 	var lines []string
 	for _, l := range strings.Split(text, "\n") {
 		if l = strings.TrimSpace(l); l != "" {

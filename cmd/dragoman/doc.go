@@ -10,8 +10,9 @@
 // models.go, agents.go and rights.go are its parts: models, agents, and what each
 // agent may do. guides.go reads what workspaces say, commands.go and export.go do
 // what a prompt behind a slash asks for, accounts.go and logins.go keep keys.
-// logs.go and logwriter.go keep the program's own log, signals.go listens to the
-// system.
+// logs.go and logwriter.go keep the program's own log, serverlogs.go those of MCP
+// servers, signals.go listens to the system. servers.go is the MCP servers themselves,
+// servers_*.go what a person does with them.
 //
 // # What always holds
 //

@@ -30,6 +30,7 @@ type servers struct {
 	environ []string
 	pins    string // the file that keeps what tools said at first; "": none does
 	log     *zap.Logger
+	logs    *serverLogs
 
 	mu  sync.Mutex // guards the fields below
 	of  *configs.Config
@@ -92,6 +93,7 @@ func (s *servers) close() {
 	if box := s.current(); box != nil {
 		box.Close()
 	}
+	s.logs.close()
 }
 
 // commands lists what is known of a workspace's, with the prompts of the servers.
@@ -103,6 +105,7 @@ func (p *profiles) commands(box *bridge.Box) func(context.Context, []string) []c
 
 // told logs what servers say, and what becomes of them.
 func (s *servers) told(server, level, text string) {
+	s.logs.add(server, level, text)
 	l, err := parseLevel(level)
 	if err != nil {
 		l = zap.InfoLevel
@@ -182,10 +185,10 @@ what changes there.`,
   dragoman mcp-servers list`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("say what to do: list, add, remove, enable, disable or approve")
+			return errors.New("say what to do: list, add, remove, enable, disable, approve or logs")
 		},
 	}
-	cmd.AddCommand(a.mcpServersList(), a.mcpServersAdd(), a.mcpServersRemove(), a.mcpServersDisable(false), a.mcpServersDisable(true), a.mcpServersApprove())
+	cmd.AddCommand(a.mcpServersList(), a.mcpServersAdd(), a.mcpServersRemove(), a.mcpServersDisable(false), a.mcpServersDisable(true), a.mcpServersApprove(), a.mcpServersLogs())
 	return cmd
 }
 

@@ -246,10 +246,11 @@ func (a *app) mcpServersDisable(disabled bool) *cobra.Command {
 
 // forgetServer removes what was kept of a server.
 func (a *app) forgetServer(name string) error {
+	err := a.removeServerLog(name)
 	if file := a.pinFile(); file != "" {
-		return bridge.Forget(file, name)
+		err = errors.Join(err, bridge.Forget(file, name))
 	}
-	return nil
+	return err
 }
 
 // editConfig changes the user's configuration file, which lies over what an editor
