@@ -18,12 +18,9 @@ import (
 const maxAsking = 8
 
 // capabilities is what we offer to a server: the session's folders, its user for
-// questions, and a model where one is given.
+// questions, and its model.
 func (u *upstream) capabilities() json.RawMessage {
-	if u.box.opts.Model != nil {
-		return json.RawMessage(`{"roots":{},"elicitation":{"form":{},"url":{}},"sampling":{}}`)
-	}
-	return json.RawMessage(`{"roots":{},"elicitation":{"form":{},"url":{}}}`)
+	return json.RawMessage(`{"roots":{},"elicitation":{"form":{},"url":{}},"sampling":{}}`)
 }
 
 // receive hears what the server says unasked. It runs on the reading goroutine:

@@ -209,6 +209,14 @@ func sdkServer() *mcp.Server {
 		}
 		return nil, res.Content, nil
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "sampleAgain"}, func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		if answer, ok := r.Params.InputResponses["m"].(*mcp.CreateMessageWithToolsResult); ok { //nolint:staticcheck // as above
+			return nil, answer.Content, nil
+		}
+		return &mcp.CallToolResult{RequestState: "s", InputRequests: mcp.InputRequestMap{"m": &mcp.CreateMessageParams{ //nolint:staticcheck // as above
+			SystemPrompt: "Be short.", MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}, //nolint:staticcheck // as above
+		}}}, nil, nil
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "steps"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 		for i := range 3 {
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3, Message: "step"})
@@ -236,6 +244,7 @@ type host struct {
 	meta  core.Meta
 	board *core.Board
 	ask   func(core.Ask) core.Reply // nil: nobody is there
+	model core.Model                // nil: there is none
 
 	servers []core.ServerSpec
 }
@@ -247,6 +256,13 @@ func (h *host) Board() *core.Board  { return h.board }
 func (h *host) Servers() []core.ServerSpec { return slices.Clone(h.servers) }
 func (h *host) Delegate(context.Context, core.Task) (core.Delegated, error) {
 	return core.Delegated{}, fmt.Errorf("no")
+}
+
+func (h *host) Model(context.Context) (core.Model, error) {
+	if h.model == nil {
+		return nil, fmt.Errorf("no model is configured")
+	}
+	return h.model, nil
 }
 
 func (h *host) Ask(_ context.Context, a core.Ask) (core.Reply, error) {

@@ -73,8 +73,6 @@ type Options struct {
 	// Grace is how long the listing of tools waits for servers that are still being
 	// started; 0: five seconds. The tools of later ones are there at the next turn.
 	Grace time.Duration
-	// Model finds the model that servers may ask with the user's consent; nil: they may not.
-	Model func(ctx context.Context, id string) (core.Model, error)
 
 	firstPause time.Duration // before the first new start; 0: one second
 }

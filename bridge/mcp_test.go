@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/core"
+	"dragoman/core/coretest"
 )
 
 // ways are the transports and eras that the SDK's server is reached by.
@@ -145,6 +146,78 @@ func TestServersAskTheSession(t *testing.T) {
 				t.Errorf("sampling without a model: %+v, %v", res, err)
 			}
 		})
+	}
+}
+
+// A server may ask the session's model, when the user agrees to the very request, and not otherwise.
+func TestServersAskTheModel(t *testing.T) {
+	for name, server := range ways(t) {
+		if name == "httpJSON" {
+			continue // there a server has no way to ask
+		}
+		tool := "sample"
+		if name == "http2026" {
+			tool = "sampleAgain"
+		}
+		t.Run(name, func(t *testing.T) {
+			var asked []core.Ask
+			reply := core.Reply{Outcome: core.OutcomeAnswered, Option: optionYes}
+			four := coretest.Answer{Stop: core.StopTokens}.Think("hm").Say("fo", "ur")
+			script := coretest.NewScript(four, coretest.Answer{Err: errors.New("no net")})
+			h := &host{meta: core.Meta{ID: "s1"}, model: script, ask: func(a core.Ask) core.Reply {
+				asked = append(asked, a)
+				return reply
+			}}
+			_, s := open(t, h, Options{Servers: []Server{server}})
+			res, err := call(t, toolOf(t, s, tool), `{}`)
+			if err != nil || res.Failed || !strings.Contains(text(res), "four") || strings.Contains(text(res), "hm") {
+				t.Fatalf("agreed: %+v, %v", res, err)
+			}
+			r := script.Requests()[0]
+			if r.Session != "s1" || r.MaxOut != 10 || len(r.Messages) != 1 || len(r.Tools) != 0 {
+				t.Errorf("the request: %+v", r)
+			}
+			if a := asked[0]; a.Kind != core.AskQuestion || !strings.Contains(a.Text, "server up wants to ask the model script/model") || !strings.HasSuffix(a.Text, "user: 2+2?") {
+				t.Errorf("asked: %+v", a)
+			}
+			if tool == "sampleAgain" && !strings.Contains(asked[0].Text, "instructions: Be short.") {
+				t.Errorf("asked: %+v", asked[0])
+			}
+			if res, err = call(t, toolOf(t, s, tool), `{}`); tool == "sample" && (err != nil || !res.Failed || !strings.Contains(text(res), "no net")) {
+				t.Errorf("a model that fails: %+v, %v", res, err)
+			}
+			for _, reply = range []core.Reply{
+				{Outcome: core.OutcomeAnswered, Option: optionNo},
+				{Outcome: core.OutcomeDeclined},
+				{Outcome: core.OutcomeAlone},
+				{Outcome: core.OutcomeExpired},
+				{Outcome: core.OutcomeAnswered, Text: "yes"},
+				{},
+			} {
+				n := len(script.Requests())
+				if res, err = call(t, toolOf(t, s, tool), `{}`); err == nil && !res.Failed || len(script.Requests()) != n {
+					t.Errorf("%+v: %+v, %v", reply, res, err)
+				}
+			}
+			h.model = &coretest.Script{Is: core.ModelInfo{ID: "offline/demo", Offline: true}}
+			n := len(asked)
+			if res, err = call(t, toolOf(t, s, tool), `{}`); err == nil && !res.Failed || len(asked) != n {
+				t.Errorf("no language model: %+v, %v", res, err)
+			}
+		})
+	}
+}
+
+// What the user is asked to agree to shows everything, in its order, and says what it leaves out.
+func TestSamplingIsShown(t *testing.T) {
+	var s sampling
+	err := json.Unmarshal([]byte(`{"systemPrompt":"Do\u200b this.","messages":[{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","data":"AA==","mimeType":"image/png"}]},{"role":"assistant","content":{"type":"text","text":"`+strings.Repeat("ä", maxShown)+`"}}]}`), &s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.shown()
+	if !strings.HasPrefix(got, "instructions: Do this.\nuser: look\nuser: (image)\nassistant: ää") || !strings.HasSuffix(got, "bytes more)") || len(got) > maxShown+100 {
+		t.Errorf("%.200s … %s", got, got[len(got)-40:])
 	}
 }
 

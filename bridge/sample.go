@@ -29,9 +29,6 @@ type sampling struct {
 // sample asks the model on a server's behalf, each time with the user's consent: it
 // costs money, and the server reads the answer.
 func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
-	if u.box.opts.Model == nil {
-		return nil, jrpc2.Errorf(jrpc2.MethodNotFound, "sampling is not offered")
-	}
 	var s sampling
 	if err := wire.Unmarshal(params, &s); err != nil {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "sampling/createMessage: %v", err)
@@ -40,9 +37,12 @@ func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.Raw
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "sampling with tools is not offered")
 	}
 	req := s.request(u.host.Meta())
-	model, err := u.box.opts.Model(ctx, "")
+	model, err := u.host.Model(ctx)
 	if err != nil {
 		return nil, jrpc2.Errorf(jrpc2.InternalError, "there is no model: %v", err)
+	}
+	if model.Info().Offline {
+		return nil, jrpc2.Errorf(jrpc2.InternalError, "%s is no language model; the user has configured none", model.Info().ID)
 	}
 	if err := u.agreed(ctx, model.Info().ID, s); err != nil {
 		return nil, err
@@ -61,36 +61,67 @@ func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.Raw
 		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry:
 		}
 	}
-	reason := "endTurn"
-	if stop != core.StopEnd {
-		reason = string(stop)
-	}
 	return raw(map[string]any{
-		"role": "assistant", "content": map[string]string{"type": "text", "text": text.String()}, "model": model.Info().ID, "stopReason": reason,
+		"role": "assistant", "content": map[string]string{"type": "text", "text": text.String()}, "model": model.Info().ID, "stopReason": stopReason(stop),
 	}), nil
+}
+
+// stopReason is why the model has stopped, in the protocol's words where it has one.
+func stopReason(s core.StopReason) string {
+	switch s {
+	case core.StopEnd:
+		return "endTurn"
+	case core.StopTokens:
+		return "maxTokens"
+	case core.StopRequests, core.StopRefusal, core.StopCanceled, core.StopError, core.StopInterrupted:
+	}
+	return string(s)
 }
 
 // agreed asks the user.
 func (u *upstream) agreed(ctx context.Context, model string, s sampling) error {
-	var last string
-	if n := len(s.Messages); n > 0 {
-		last = textsOf(s.Messages[n-1].Content)
-	}
-	if len(last) > 2000 {
-		last = strings.ToValidUTF8(last[:2000], "") + " …"
-	}
 	r, err := u.host.Ask(ctx, core.Ask{
 		Kind:    core.AskQuestion,
-		Text:    fmt.Sprintf("The MCP server %s wants to ask the model %s, and to read the answer:\n%s", u.server.Name, model, seen(last)),
+		Text:    fmt.Sprintf("The MCP server %s wants to ask the model %s, and to read the answer:\n%s", u.server.Name, model, s.shown()),
 		Options: []core.Option{{ID: optionYes, Label: "Let it ask"}, {ID: optionNo, Label: "Do not"}},
 	})
 	if err != nil {
 		return err
 	}
-	if r.Outcome != core.OutcomeAnswered || r.Option != optionYes {
-		return &jrpc2.Error{Code: -1, Message: "the user rejected the sampling request"}
+	switch {
+	case r.Outcome == core.OutcomeAnswered && r.Option == optionYes:
+		return nil
+	case r.Outcome == core.OutcomeAlone:
+		return &jrpc2.Error{Code: -1, Message: "nobody is here who could agree to the sampling request"}
 	}
-	return nil
+	return &jrpc2.Error{Code: -1, Message: "the user rejected the sampling request"}
+}
+
+// maxShown bounds what the user is shown of a request, in bytes.
+const maxShown = 4000
+
+// shown is all that the model would be told, as far as the user can be expected to
+// read it: a question is no consent to what it does not say.
+func (s sampling) shown() string {
+	var b strings.Builder
+	if s.System != "" {
+		fmt.Fprintf(&b, "instructions: %s\n", s.System)
+	}
+	for _, m := range s.Messages {
+		for _, item := range itemsOf(m.Content) {
+			block := parseContent(item)
+			text := textOf(block)
+			if text == "" {
+				text = fmt.Sprintf("(%s)", strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", block), "core.")))
+			}
+			fmt.Fprintf(&b, "%s: %s\n", m.Role, text)
+		}
+	}
+	text := strings.TrimSpace(seen(b.String()))
+	if more := len(text) - maxShown; more > 0 {
+		text = fmt.Sprintf("%s …\n(and %d bytes more)", strings.ToValidUTF8(text[:maxShown], ""), more)
+	}
+	return text
 }
 
 func (s sampling) request(m core.Meta) *core.Request {

@@ -92,6 +92,8 @@ func (a alone) Delegate(context.Context, core.Task) (core.Delegated, error) {
 	return core.Delegated{}, errors.New("nobody is here")
 }
 
+func (a alone) Model(context.Context) (core.Model, error) { return nil, errors.New("nobody is here") }
+
 func (a alone) Ask(context.Context, core.Ask) (core.Reply, error) {
 	return core.Reply{Outcome: core.OutcomeAlone}, nil
 }

@@ -174,6 +174,18 @@ func (h host) Editor() Editor {
 	return nil
 }
 
+// Model is the one that was chosen in the session, else the profile's default.
+func (h host) Model(ctx context.Context) (Model, error) {
+	prof, err := h.s.g.Profile(ctx, h.s.meta.Roots)
+	if err != nil {
+		return nil, err
+	}
+	if prof.Model == nil {
+		return nil, errors.New("no language model is configured")
+	}
+	return prof.Model(ctx, h.s.State().Settings.Model)
+}
+
 func (h host) Ask(ctx context.Context, a Ask) (Reply, error) {
 	if a.Kind = AskQuestion; a.About != nil {
 		a.Kind = AskApproval

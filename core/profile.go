@@ -43,7 +43,7 @@ type Profile struct {
 	// Files is the workspace, as prompts refer to it; nil: they cannot.
 	Files Files
 	// Model finds a model by PROVIDER/MODEL, the empty id the default one, for what
-	// is asked outside of sessions; nil: there is none. Its error is for the user.
+	// no agent asks: an editor, an MCP server; nil: there is none. Its error is for the user.
 	Model func(ctx context.Context, id string) (Model, error)
 	// Resources are those of MCP servers; nil: there are none.
 	Resources Resources

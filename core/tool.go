@@ -44,6 +44,9 @@ type ToolHost interface {
 	// Delegate runs a task in a session of its own, and blocks until its turn has
 	// ended; when ctx ends that is stopped. What it wants to ask is asked here.
 	Delegate(context.Context, Task) (Delegated, error)
+	// Model is the language model that the session has chosen, for a tool that wants to
+	// ask one. Its error is for the user.
+	Model(context.Context) (Model, error)
 	// Ask puts a question to the user; it blocks until it is settled, the
 	// deadline passes or ctx ends. Without anybody to ask it returns at once
 	// with OutcomeAlone.

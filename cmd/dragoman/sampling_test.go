@@ -7,12 +7,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/adapters/wire"
 )
 
 // reader is a client's model: it reads the notes with the first tool that reads files, then says what is there.
@@ -80,6 +85,99 @@ func TestMCPSamplingNotOffered(t *testing.T) {
 	}
 	if o := p.run(t, "hello\n", "chat"); !strings.Contains(o.out+o.errs, "an MCP client that offers sampling") {
 		t.Errorf("a terminal: %+v", o)
+	}
+}
+
+// samplingServers are MCP servers that ask the model of whoever calls them: the program itself, as a child, with the
+// client's model for its own; and one of the SDK's, over HTTP.
+func (p *place) samplingServers(t *testing.T) map[string]string {
+	t.Helper()
+	other := filepath.Join(p.home, "other")
+	p.write(t, filepath.Join(other, "dragoman", "config.yaml"), "model: client/any\nproviders:\n  client:\n    kind: mcp-sampling\n")
+	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
+	type args struct {
+		Prompt string `json:"prompt"`
+		Cwd    string `json:"cwd"`
+	}
+	mcp.AddTool(s, &mcp.Tool{Name: "agent_prompt"}, func(ctx context.Context, r *mcp.CallToolRequest, in args) (*mcp.CallToolResult, any, error) {
+		res, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: in.Prompt}}}})
+		if err != nil {
+			return nil, nil, err
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{res.Content}}, nil, nil
+	})
+	srv := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	t.Cleanup(func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return map[string]string{
+		"stdio": fmt.Sprintf("{command: %q, args: [mcp], env: {XDG_CONFIG_HOME: %q, DRAGOMAN_DATA: %q}}", binary, other, filepath.Join(p.home, "otherdata")),
+		"http":  fmt.Sprintf("{url: %q}", srv.URL),
+	}
+}
+
+// An MCP server asks the session's model: when the user agrees, in ECA and in ACP, it reads the answer, and else it does
+// not.
+func TestServersAskTheSessionsModel(t *testing.T) {
+	for _, way := range []string{"stdio", "http"} {
+		for _, agrees := range []bool{true, false} {
+			p := newPlace(t)
+			turns := filepath.Join(p.home, "turns.json")
+			p.write(t, turns, `{"fixtures":[
+				{"match":{"userMessage":"use it","hasToolResult":false},"response":{"toolCalls":[{"id":"c1","name":"up__agent_prompt","arguments":{"prompt":"2+2?","cwd":`+strconv.Quote(p.work)+`}}]}},
+				{"match":{"userMessage":"use it"},"response":{"content":"Done."}},
+				{"match":{"userMessage":"2+2"},"response":{"content":"the sum is four"}}]}`)
+			p.config(t, "model: played/x\nproviders:\n  played:\n    kind: replay\n    options: {file: "+strconv.Quote(turns)+"}\npolicy:\n  allow:\n    - {server: up}\nmcp_servers:\n  up: "+p.samplingServers(t)[way]+"\n")
+			says := func(t *testing.T, text string) {
+				t.Helper()
+				if strings.Contains(text, "the sum is four") != agrees || !agrees && !strings.Contains(text, "rejected") {
+					t.Errorf("agrees: %v, but the tool returned %s", agrees, text)
+				}
+			}
+			t.Run(fmt.Sprintf("acp %s %v", way, agrees), func(t *testing.T) {
+				c := p.started(t, "acp")
+				conn, s, id := acpSession(t, c, p)
+				ended := make(chan error, 1)
+				if _, err := conn.Start("session/prompt", obj{"sessionId": id, "prompt": []any{obj{"type": "text", "text": "use it"}}}, func(_ json.RawMessage, err error) { ended <- err }); err != nil {
+					t.Fatal(err)
+				}
+				option := map[bool]string{true: "yes", false: "no"}[agrees]
+				s.until(t, "session/request_permission", "2+2?").Reply(obj{"outcome": obj{"outcome": "selected", "optionId": option}}, nil)
+				says(t, string(s.until(t, "session/update", `"content":[{"type":"content"`).Params))
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+				if err := c.end(); err != nil {
+					t.Error(err)
+				}
+			})
+			t.Run(fmt.Sprintf("eca %s %v", way, agrees), func(t *testing.T) {
+				c := p.started(t, "eca")
+				s := make(seen, 1000)
+				conn := c.connect(t.Context(), wire.ContentLength, s.handle)
+				caps := obj{"codeAssistant": obj{"chat": true, "chatCapabilities": obj{"askQuestion": true}}}
+				if err := conn.Ask(t.Context(), "initialize", obj{"capabilities": caps, "workspaceFolders": []any{obj{"uri": "file://" + filepath.ToSlash(p.work), "name": "w"}}}, nil); err != nil {
+					t.Fatal(err)
+				}
+				if err := conn.Notify("initialized", obj{}); err != nil {
+					t.Fatal(err)
+				}
+				if err := conn.Ask(t.Context(), "chat/prompt", obj{"chatId": "c", "message": "use it"}, nil); err != nil {
+					t.Fatal(err)
+				}
+				label := map[bool]string{true: "Let it ask", false: "Do not"}[agrees]
+				s.until(t, "chat/askQuestion", "2+2?").Reply(obj{"answer": label, "cancelled": false}, nil)
+				says(t, string(s.until(t, "chat/contentReceived", `"type":"toolCalled"`).Params))
+				s.until(t, "chat/contentReceived", `"finished"`)
+				if err := conn.Ask(t.Context(), "shutdown", nil, nil); err != nil {
+					t.Error(err)
+				}
+				if err := c.end(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,7 +35,9 @@ type bed struct {
 	calls int
 }
 
-func (b *bed) Meta() core.Meta    { return b.meta }
+func (b *bed) Meta() core.Meta                           { return b.meta }
+func (b *bed) Model(context.Context) (core.Model, error) { return nil, errors.New("there is none") }
+
 func (b *bed) Board() *core.Board { return b.board }
 
 func (b *bed) Servers() []core.ServerSpec { return nil }
