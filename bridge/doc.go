@@ -77,10 +77,8 @@
 // resource out, cannot be kept, and fail with the text of the answer. It takes a
 // server's metadata only under the server's very address, where many name their host.
 //
-// A child's process is a small sh until its guard runs, as in core/tools: without
-// that, what a program starts in its first moments was seen to outlive us. A server
-// on a pipe mostly ends by itself when its input does, but what it has started often
-// does not.
+// A server on a pipe mostly ends by itself when its input does, but what it has
+// started often does not: it is a group of core/child's.
 //
 // A relay to a server that is an address is a proxy: its streams say what belongs
 // to what, and any taking apart loses that. To a program a relay has to guess where
@@ -95,7 +93,6 @@
 // connection; where that is a proxy's, over one that is nobody's session.
 //
 // What this does not cover: an HTTP server may list other tools to a session than it
-// does to us, and calls of those that no list through us has shown are refused. A
-// process that leaves its session by setsid is not followed. Where there is no sh, only
-// the pipe's end tells a child that we are gone.
+// does to us, and calls of those that no list through us has shown are refused; and
+// of processes what core/child does not.
 package bridge

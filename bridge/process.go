@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"dragoman/core/child"
 )
 
 const (
@@ -32,15 +34,15 @@ type command struct {
 	hide func(string) string // takes secrets out of what is said of its end; nil: nothing does
 }
 
-// process is a child with one owner, who calls close. It leads a process group of
-// its own; with it ends everything that it started there, also when we are killed.
+// process is a child with one owner, who calls close. With it ends its group, also
+// when we are killed.
 type process struct {
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	stderr *tail
 
 	cmd   *exec.Cmd
-	group *group
+	group *child.Group
 	done  chan struct{} // closed when the child has ended, and its group with it
 	said  chan struct{} // closed when its standard error has ended
 
@@ -66,22 +68,15 @@ func (c command) start() (*process, error) {
 		Path: path, Args: append([]string{c.path}, c.args...), Env: c.env, Dir: c.dir,
 		Stdin: ends[0], Stdout: ends[3], Stderr: ends[5],
 	}
-	p := &process{
-		cmd: cmd, group: newGroup(cmd), stdin: ends[1], stdout: ends[2], stderr: &tail{line: c.line, hide: c.hide},
-		stderrEnd: ends[4], done: make(chan struct{}), said: make(chan struct{}),
-	}
-	err = cmd.Start()
+	group, err := child.Start(cmd)
 	closeAll([]*os.File{ends[0], ends[3], ends[5]})
-	if err == nil {
-		if err = p.group.adopt(cmd.Process); err != nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-	}
 	if err != nil {
-		p.group.close()
 		closeAll([]*os.File{ends[1], ends[2], ends[4]})
-		return nil, fmt.Errorf("start %s: %v", c.path, unwrapped(err))
+		return nil, fmt.Errorf("start %s: %v", c.path, err)
+	}
+	p := &process{
+		cmd: cmd, group: group, stdin: ends[1], stdout: ends[2], stderr: &tail{line: c.line, hide: c.hide},
+		stderrEnd: ends[4], done: make(chan struct{}), said: make(chan struct{}),
 	}
 	p.owned.Go(p.wait)
 	p.owned.Go(func() {
@@ -97,16 +92,6 @@ func closeAll(files []*os.File) {
 			f.Close()
 		}
 	}
-}
-
-// unwrapped is the cause of an error of the system's, without the name of the
-// shell that we start programs by.
-func unwrapped(err error) error {
-	var at *os.PathError
-	if errors.As(err, &at) {
-		return at.Err
-	}
-	return err
 }
 
 // find looks the program up in the PATH that it will have itself.
@@ -138,11 +123,8 @@ func (c command) find() (string, error) {
 
 // wait waits for the child, and ends what it leaves behind in its group.
 func (p *process) wait() {
-	p.group.await(p.cmd)
-	p.group.kill()
-	p.group.leave()
-	_ = p.cmd.Wait() // how it ended stands in its ProcessState
-	p.group.close()
+	p.group.Await()
+	p.group.Close()
 	awaited(p.said, politeFor) // its last words; somebody who left the group may hold the pipe
 	close(p.done)
 }
@@ -155,9 +137,9 @@ func (p *process) close() {
 	p.once.Do(func() {
 		p.stdin.Close()
 		if !awaited(p.done, politeFor) {
-			p.group.terminate()
+			p.group.Terminate()
 			if !awaited(p.done, politeFor) {
-				p.group.kill()
+				p.group.Kill()
 			}
 		}
 		<-p.done
@@ -185,8 +167,8 @@ func (p *process) why() string {
 	switch state := p.cmd.ProcessState; {
 	case state == nil:
 		s.WriteString("the program ended")
-	case signalOf(state) != "":
-		fmt.Fprintf(&s, "the program was ended by signal: %s", signalOf(state))
+	case child.SignalOf(state) != "":
+		fmt.Fprintf(&s, "the program was ended by signal: %s", child.SignalOf(state))
 	default:
 		fmt.Fprintf(&s, "the program ended with exit code %d", state.ExitCode())
 	}

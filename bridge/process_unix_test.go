@@ -4,14 +4,15 @@ package bridge
 
 import (
 	"bufio"
-	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"dragoman/core/child/childtest"
 )
 
 // startStubborn starts a server that does not want to end, and returns its pid and
@@ -47,27 +48,7 @@ func readPids(t *testing.T, r *bufio.Reader) (pids []int) {
 
 func awaitGone(t *testing.T, pids []int) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; {
-		var left []int
-		for _, pid := range pids {
-			if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !zombie(pid) {
-				left = append(left, pid)
-			}
-		}
-		if len(left) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("processes %v live", left)
-		}
-		<-time.After(10 * time.Millisecond)
-	}
-}
-
-// zombie reports whether a process has ended and only waits to be asked about.
-func zombie(pid int) bool {
-	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
-	return err == nil && strings.HasPrefix(string(out), "Z")
+	childtest.Soon(t, fmt.Sprintf("processes %v are gone", pids), func() bool { return !slices.ContainsFunc(pids, childtest.Running) })
 }
 
 func TestCloseEndsTheWholeGroup(t *testing.T) {

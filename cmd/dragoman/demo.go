@@ -50,11 +50,11 @@ type act struct {
 	name    string // of the protocol
 	command string // of ours that speaks it
 	played  string // who usually speaks it
-	play    func(context.Context, *child, *cast) error
+	play    func(context.Context, *instance, *cast) error
 
-	child *child
-	cells cells
-	err   error
+	instance *instance
+	cells    cells
+	err      error
 }
 
 // cast is what every act works with.
@@ -100,7 +100,7 @@ func (a *app) playDemo(ctx context.Context) (err error) {
 		if act.err != nil {
 			failed = true
 			fmt.Fprintf(a.out, "%s\n", c.bad(fmt.Sprintf("%s failed: %v", act.name, act.err)))
-			if tail := act.child.complaints(); tail != "" {
+			if tail := act.instance.complaints(); tail != "" {
 				fmt.Fprintf(a.out, "%s\n", indented(printable(tail), "  stderr: "))
 			}
 		}
@@ -136,14 +136,14 @@ func (a *act) run(ctx context.Context, self, place string, env func(string) (str
 	}
 	ctx, done := context.WithTimeoutCause(ctx, actFor, fmt.Errorf("it was not over after %v", actFor))
 	defer done()
-	child, err := startChild(ctx, self, a.command, workspace, home, env)
+	inst, err := startInstance(ctx, self, a.command, workspace, home, env)
 	if err != nil {
 		return err
 	}
-	a.child = child
-	err = a.play(ctx, child, &cast{workspace, &a.cells})
+	a.instance = inst
+	err = a.play(ctx, inst, &cast{workspace, &a.cells})
 	if ctx.Err() != nil && err != nil {
 		err = context.Cause(ctx)
 	}
-	return errors.Join(err, child.end())
+	return errors.Join(err, inst.end())
 }

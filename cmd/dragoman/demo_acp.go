@@ -11,7 +11,7 @@ import (
 	"dragoman/adapters/wire"
 )
 
-func playACP(ctx context.Context, c *child, cast *cast) error {
+func playACP(ctx context.Context, c *instance, cast *cast) error {
 	seen := &acpScene{cast: cast, titles: map[string]string{}}
 	conn := c.connect(ctx, wire.Newline, seen.handle)
 	var hello struct {

@@ -14,7 +14,7 @@ import (
 
 const demoChat = "demo"
 
-func playECA(ctx context.Context, c *child, cast *cast) error {
+func playECA(ctx context.Context, c *instance, cast *cast) error {
 	scene := &ecaScene{cast: cast, over: make(chan struct{})}
 	scene.conn = c.connect(ctx, wire.ContentLength, scene.handle)
 	conn := scene.conn

@@ -10,7 +10,7 @@ import (
 	"dragoman/adapters/wire"
 )
 
-func playMCP(ctx context.Context, c *child, cast *cast) error {
+func playMCP(ctx context.Context, c *instance, cast *cast) error {
 	scene := &mcpScene{cast: cast}
 	conn := c.connect(ctx, wire.Newline, scene.handle)
 	var hello struct {

@@ -51,8 +51,8 @@ func (c *cells) add(s step, message string, texts ...string) {
 
 // started tells how the connection began, and how long after the process was
 // started; it is called when initialize has been answered.
-func (c *cells) started(child *child, messages, version string) {
-	took := time.Since(child.began).Round(100 * time.Microsecond)
+func (c *cells) started(i *instance, messages, version string) {
+	took := time.Since(i.began).Round(100 * time.Microsecond)
 	c.add(stepStart, "→ "+messages, "dragoman "+version, fmt.Sprintf("answered in %v", took))
 }
 

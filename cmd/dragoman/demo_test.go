@@ -58,7 +58,7 @@ func TestDemoSaysWhatFailed(t *testing.T) {
 	if err := a.run(t.Context(), liar, filepath.Join(p.home, "acp"), p.lookup); err == nil || !strings.Contains(err.Error(), "initialize: ") {
 		t.Errorf("%v", err)
 	}
-	if got := a.child.complaints(); got != "something is broken" {
+	if got := a.instance.complaints(); got != "something is broken" {
 		t.Errorf("%q", got)
 	}
 }

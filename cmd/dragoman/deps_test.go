@@ -17,7 +17,8 @@ import (
 
 // rule forbids packages to those that from names. Both are import paths; one that
 // ends in "/..." also means what is below it. What except names is allowed, and so
-// is the package of a folder above. Indirect imports count, unless direct is set.
+// is, where from ends in "/...", the package of a folder above. Indirect imports
+// count, unless direct is set.
 type rule struct {
 	from      string
 	forbidden string
@@ -31,7 +32,9 @@ const thirdParty = "third party" // everything that is neither ours nor the stan
 var importRules = []rule{
 	{from: "dragoman/core", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "core is the vocabulary and imports none of our packages"},
 	{from: "dragoman/core", forbidden: thirdParty, why: "core outlives protocols, libraries and loggers"},
-	{from: "dragoman/core/...", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "the parts of core know core alone; cmd joins them"},
+	{from: "dragoman/core/...", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/child"}, why: "the parts of core know core alone, and how programs are started and ended; cmd joins them"},
+	{from: "dragoman/core/child", forbidden: "dragoman/...", why: "programs are started and ended in the same way, whatever they are for"},
+	{from: "dragoman/core/child", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "programs are started and ended by the standard library and the system"},
 	{from: "dragoman/core/...", forbidden: "github.com/coder/acp-go-sdk", why: "no protocol SDK in core; adapters translate"},
 	{from: "dragoman/core/...", forbidden: "github.com/modelcontextprotocol/go-sdk/...", why: "no protocol SDK in core; adapters translate"},
 	{from: "dragoman/core/...", forbidden: "github.com/creachadair/jrpc2/...", why: "no protocol in core; adapters translate"},
@@ -48,7 +51,7 @@ var importRules = []rule{
 	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: adapterImports("mcp"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 
 	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},
-	{from: "dragoman/bridge", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/adapters/proto/..."}, why: "upstreams are tools and back ends, unaware of who asked"},
+	{from: "dragoman/bridge", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/child", "dragoman/adapters/wire", "dragoman/adapters/proto/..."}, why: "upstreams are tools and back ends, unaware of who asked"},
 
 	{from: "dragoman/configs", forbidden: "dragoman/...", why: "the configuration is data; cmd translates it"},
 	{from: "dragoman/e2e", forbidden: "dragoman/...", why: "the end-to-end tests see the binary from outside"},
@@ -57,6 +60,8 @@ var importRules = []rule{
 
 	{from: "dragoman/...", forbidden: "dragoman/cmd/...", why: "nothing imports cmd"},
 	{from: "dragoman/...", forbidden: "dragoman/core/coretest", except: []string{"dragoman/e2e/conformance", "dragoman/e2e/models"}, why: "scripted models and memory stores are for tests"},
+	{from: "dragoman/...", forbidden: "dragoman/core/child/childtest", why: "the machine's list of processes is for tests"},
+	onlyIn("dragoman/core/child", "what starts no programs does not know how", "dragoman/core/tools", "dragoman/bridge", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/goccy/go-yaml/...", "the form of the configuration is configs' own affair", "dragoman/configs"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/mcp", "one protocol, one adapter", "dragoman/adapters/mcp", "dragoman/e2e/conformance"),
@@ -135,7 +140,7 @@ func (r rule) check(t *testing.T, all map[string]listed, p listed) {
 		if importers {
 			who = p.ImportPath
 		}
-		above := !importers && covers(path+"/...", p.ImportPath) // a folder's package is there for those below it
+		above := strings.HasSuffix(r.from, "/...") && !importers && covers(path+"/...", p.ImportPath) // a folder's package is there for those below it
 		if forbidden && !above && !slices.ContainsFunc(r.except, func(e string) bool { return covers(e, who) }) {
 			t.Errorf("%s imports %s: %s", p.ImportPath, path, r.why)
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"dragoman/core/child"
 )
 
 const (
@@ -73,8 +75,9 @@ func (r *keyRun) stale() bool {
 	}
 }
 
-// runForKey runs a program without a shell and without input, and returns what it
-// prints. What it says on its error output may hold anything, so nobody is shown it.
+// runForKey runs a program without a shell, a terminal or input, and returns what it
+// prints; when it has ended, or has to, so does all that it started. What it says on
+// its error output may hold anything, so nobody is shown it.
 func runForKey(ctx context.Context, dir string, args []string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, keyProgramTime, errKeyTime)
 	defer cancel()
@@ -82,11 +85,17 @@ func runForKey(ctx context.Context, dir string, args []string) (string, error) {
 	if err != nil {
 		return "", errors.New("there is no such program, or it cannot be run")
 	}
-	cmd := exec.CommandContext(ctx, path, args[1:]...)
+	cmd := exec.Command(path, args[1:]...)
 	out := &keyText{cancel: cancel}
 	cmd.Dir, cmd.Stdout, cmd.WaitDelay = dir, out, time.Second
-	err = cmd.Run()
-	var exit *exec.ExitError
+	group, err := child.Start(cmd)
+	if err != nil {
+		return "", errors.New("the program could not be run")
+	}
+	stop := context.AfterFunc(ctx, group.Kill)
+	group.Await()
+	stop()
+	group.Close()
 	switch {
 	case out.much:
 		return "", fmt.Errorf("the program printed more than %d KiB", keyProgramText>>10)
@@ -94,10 +103,8 @@ func runForKey(ctx context.Context, dir string, args []string) (string, error) {
 		return "", errKeyTime
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case errors.As(err, &exit):
-		return "", fmt.Errorf("the program failed (%s); run it in a terminal to see why", exit.ProcessState)
-	case err != nil:
-		return "", errors.New("the program could not be run")
+	case !cmd.ProcessState.Success():
+		return "", fmt.Errorf("the program failed (%s); run it in a terminal to see why", cmd.ProcessState)
 	}
 	return out.text.String(), nil
 }

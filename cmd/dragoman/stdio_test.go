@@ -18,11 +18,11 @@ import (
 )
 
 // started is the program as an editor starts it.
-func (p *place) started(t *testing.T, command string) *child {
+func (p *place) started(t *testing.T, command string) *instance {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
-	c := &child{cmd: p.command(ctx, command)}
+	c := &instance{cmd: p.command(ctx, command)}
 	c.cmd.Stderr = c
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -40,7 +40,7 @@ func (p *place) started(t *testing.T, command string) *child {
 }
 
 // code waits for the end and returns the exit code.
-func (c *child) code() int {
+func (c *instance) code() int {
 	c.serving.Wait()
 	_ = c.cmd.Wait() // its code is looked at
 	return c.cmd.ProcessState.ExitCode()
@@ -159,7 +159,7 @@ func TestEndOfInputEndsTheProgram(t *testing.T) {
 }
 
 // acpSession begins a session over ACP.
-func acpSession(t *testing.T, c *child, p *place) (conn *wire.Conn, s seen, id string) {
+func acpSession(t *testing.T, c *instance, p *place) (conn *wire.Conn, s seen, id string) {
 	t.Helper()
 	s = make(seen, 1000)
 	conn = c.connect(t.Context(), wire.Newline, s.handle)
@@ -236,7 +236,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 // An editor that never reads our standard error holds up nothing.
 func TestUnreadStderrHoldsUpNothing(t *testing.T) {
 	p := newPlace(t)
-	c := &child{cmd: p.command(t.Context(), "acp", "--log-level", "debug")}
+	c := &instance{cmd: p.command(t.Context(), "acp", "--log-level", "debug")}
 	stderr, err := c.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

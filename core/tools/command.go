@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"dragoman/core/child"
 )
 
 const (
@@ -57,32 +59,26 @@ func (c command) run(ctx context.Context, read ...func(*os.File)) (outcome, erro
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Dir, cmd.Env = c.dir, c.env // stdin is the null device
 	cmd.Stdout, cmd.Stderr = pipes[0].w, pipes[len(pipes)-1].w
-	g := newGroup(cmd, c.argv)
-	defer g.close()
+	asLine(cmd)
+	child.DieWithThread(cmd)
 
 	var all sync.WaitGroup
 	defer all.Wait()
+	var g *child.Group
 	started, exited := make(chan error, 1), make(chan struct{})
 	all.Go(func() {
 		defer close(exited)
-		// The parent-death signal is that of the thread, so the thread must live
-		// as long as the child.
+		// Of the thread: it must live as long as the program.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		g, err = child.Start(cmd)
 		pipes.started()
 		started <- err
 		if err == nil {
-			g.await(cmd)
+			g.Await()
 		}
 	})
 	if err := <-started; err != nil {
-		return outcome{}, err
-	}
-	if err := g.adopt(cmd.Process); err != nil {
-		_ = cmd.Process.Kill()
-		<-exited
-		_ = cmd.Wait()
 		return outcome{}, err
 	}
 	drained := make(chan struct{})
@@ -96,8 +92,7 @@ func (c command) run(ctx context.Context, read ...func(*os.File)) (outcome, erro
 
 	why := c.watch(ctx, exited)
 	c.stop(g, exited)
-	g.leave()
-	_ = cmd.Wait() // it has ended; the outcome is in ProcessState
+	g.Close()
 	select {
 	case <-drained:
 	default:
@@ -105,7 +100,7 @@ func (c command) run(ctx context.Context, read ...func(*os.File)) (outcome, erro
 		pipes.hurry()
 	}
 	<-drained
-	o := outcome{why: why, code: cmd.ProcessState.ExitCode(), signal: signalOf(cmd.ProcessState)}
+	o := outcome{why: why, code: cmd.ProcessState.ExitCode(), signal: child.SignalOf(cmd.ProcessState)}
 	return o, nil
 }
 
@@ -179,18 +174,18 @@ func (c command) watch(ctx context.Context, exited <-chan struct{}) reason {
 
 // stop ends whatever is left of the group: politely, and after the grace by
 // force.
-func (c command) stop(g *group, exited <-chan struct{}) {
-	if !isClosed(exited) || g.alive() {
-		g.terminate()
+func (c command) stop(g *child.Group, exited <-chan struct{}) {
+	if !isClosed(exited) || g.Alive() {
+		g.Terminate()
 		if !c.gone(g, exited) {
-			g.kill()
+			g.Kill()
 		}
 	}
 	<-exited
 }
 
 // gone waits for the group to end, for the grace.
-func (c command) gone(g *group, exited <-chan struct{}) bool {
+func (c command) gone(g *child.Group, exited <-chan struct{}) bool {
 	timer := time.NewTimer(c.grace)
 	defer timer.Stop()
 	select {
@@ -200,7 +195,7 @@ func (c command) gone(g *group, exited <-chan struct{}) bool {
 	}
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for g.alive() {
+	for g.Alive() {
 		select {
 		case <-look.C:
 		case <-timer.C:

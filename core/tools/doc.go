@@ -41,9 +41,6 @@
 //   - What a user refers to is read without asking, so it is judged more strictly:
 //     what a rule denies is not read, nor is a place outside of the roots where
 //     programs keep keys.
-//   - A command's guard outlives neither Run nor us. On Linux the program is
-//     waited for only after its guard was dismissed: while anybody may send a
-//     signal to the group, its number cannot mean another one.
 //
 // # Locks and goroutines
 //
@@ -80,27 +77,6 @@
 // changes that a log tells of, so it keeps to the roots, and to files that are
 // exactly what the last change left.
 //
-// When we are killed we can do nothing any more, so something else must end what
-// our commands started. On Windows the job object ends with our handle on it. On
-// Linux the shell is killed with us by a parent-death signal, but what the shell
-// started is not. So on every Unix a command has a guard beside it: a small sh
-// that reads from a pipe whose other end only we hold, and that kills the
-// command's process group when the pipe ends. It sends SIGKILL at once: a polite
-// signal first would need a pause, in which the group's number may come to mean
-// another group. The command's process waits, as a small sh too, until its guard
-// runs, and only then becomes the shell: without that, what a shell starts in
-// its first moments was seen to outlive us on a busy machine. Of the two
-// milliseconds that all this adds to a command, most go into that wait.
-//
-// What this does not cover: a process that leaves its session by setsid is not
-// followed, here as at a command's normal end. Process groups that a command
-// makes in its session are found on Linux alone. Where no sh is found in PATH
-// (or no process can be started for it), commands run without a guard: then
-// only the shell itself dies with us, and outside of Linux not even that. The
-// same holds after a command has killed its guard. A command whose environment
-// has names that are none in the shell's language does not wait for its guard,
-// since some shells would lose them on the way. Outside of Linux the number
-// of a group that has ended is free for a moment before its guard is dismissed.
-// On Windows, what the shell starts in the instant before it is put into the
-// job object is not in it.
+// How a command is ended, also when we are killed, and what that does not cover, is
+// core/child's.
 package tools

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/child/childtest"
 )
 
 // begin starts a command in the background and returns its job.
@@ -77,7 +78,7 @@ func TestJob(t *testing.T) {
 		args["action"], args["id"] = "read_output", j.info.ID
 		return b.ok("background_jobs", args)
 	}
-	soon(t, 20*time.Second, "it has printed", func() bool { return len(j.Output()) == 3 })
+	childtest.Soon(t, "it has printed", func() bool { return len(j.Output()) == 3 })
 	for _, l := range j.Output() {
 		if l.Stderr != (l.Text == "bad") {
 			t.Errorf("line %+v", l)
@@ -208,11 +209,11 @@ func TestJobLeavesNothing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBed(t)
-			odd := oddSleep()
+			odd := childtest.OddSleep()
 			j := b.begin(m{"command": fmt.Sprintf(tree, odd)})
-			soon(t, 20*time.Second, "all of it runs", func() bool { return len(asleep(t, odd)) == 3 })
+			childtest.Soon(t, "all of it runs", func() bool { return len(childtest.Asleep(t, odd)) == 3 })
 			c.end(b, j)
-			if left := asleep(t, odd); len(left) > 0 {
+			if left := childtest.Asleep(t, odd); len(left) > 0 {
 				t.Errorf("left: %v", left)
 			}
 			if !isClosed(j.done) {

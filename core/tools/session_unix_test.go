@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/child/childtest"
 	"dragoman/core/coretest"
 )
 
@@ -157,7 +158,7 @@ func TestSessionTools(t *testing.T) {
 		t.Errorf("offered %s", got)
 	}
 	second.Close()
-	odd := oddSleep()
+	odd := childtest.OddSleep()
 	st.prompt(`shell_command {"command": "sleep ` + odd + `; true", "background": true}
 background_jobs {"action": "list"}`)
 	if got := strings.Join(st.offered, " "); strings.Contains(got, "editor_") {
@@ -180,11 +181,11 @@ background_jobs {"action": "list"}`)
 	if list := jobs(); len(list) != 1 || list[0].Info.Session != "s" || list[0].Info.Status != core.JobRunning {
 		t.Errorf("posted %+v", list)
 	}
-	soon(t, 20*time.Second, "the job runs", func() bool { return len(asleep(t, odd)) == 1 })
+	childtest.Soon(t, "the job runs", func() bool { return len(childtest.Asleep(t, odd)) == 1 })
 	if err := st.g.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if left := asleep(t, odd); len(left) > 0 || len(jobs()) > 0 {
+	if left := childtest.Asleep(t, odd); len(left) > 0 || len(jobs()) > 0 {
 		t.Errorf("left: %v, posted %+v", left, jobs())
 	}
 }

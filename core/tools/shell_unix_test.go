@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/child/childtest"
 )
 
 // shellRun runs a command and returns the whole result.
@@ -117,20 +118,6 @@ func TestShellEnvironment(t *testing.T) {
 	}
 }
 
-// running reports whether a process lives; one that has ended and that nobody
-// waited for does not.
-func running(pid int) bool {
-	if syscall.Kill(pid, 0) != nil {
-		return false
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return runtime.GOOS != "linux"
-	}
-	_, after, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
-}
-
 // pids collects the process ids that a command prints, and says when there are
 // enough of them.
 type pids struct {
@@ -193,7 +180,7 @@ func TestShellLeavesNothing(t *testing.T) {
 			<-p.ready
 			if c.cancel {
 				for _, pid := range p.found() {
-					if !running(pid) {
+					if !childtest.Running(pid) {
 						t.Errorf("process %d did not even run", pid)
 					}
 				}
@@ -204,7 +191,7 @@ func TestShellLeavesNothing(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 			for _, pid := range p.found() {
-				if running(pid) {
+				if childtest.Running(pid) {
 					t.Errorf("process %d is left", pid)
 				}
 			}
@@ -223,7 +210,7 @@ func TestShellEndsOtherGroups(t *testing.T) {
 	b := newBed(t)
 	p := newPids(1)
 	b.shellRun(t.Context(), m{"command": "set -m; sleep 600 & echo pid $!; exit 0"}, p.output)
-	if list := p.found(); len(list) != 1 || running(list[0]) {
+	if list := p.found(); len(list) != 1 || childtest.Running(list[0]) {
 		t.Errorf("left: %v", list)
 	}
 }
@@ -329,7 +316,7 @@ func TestShellBlockedOutput(t *testing.T) {
 		})
 	}()
 	pid := <-blocked
-	for running(pid) { // ends by the time-out, while the output is still blocked
+	for childtest.Running(pid) { // ends by the time-out, while the output is still blocked
 		runtime.Gosched()
 	}
 	close(release)

@@ -15,9 +15,9 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// child is this program, started again as an editor would start it: with nothing of
+// instance is this program, started again as an editor would start it: with nothing of
 // our environment but where programs are found.
-type child struct {
+type instance struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	out     io.ReadCloser
@@ -28,8 +28,8 @@ type child struct {
 	stderr []byte
 }
 
-func startChild(ctx context.Context, self, command, workspace, home string, env func(string) (string, bool)) (*child, error) {
-	c := &child{cmd: exec.CommandContext(ctx, self, command, "--data-dir", filepath.Join(home, "sessions"))}
+func startInstance(ctx context.Context, self, command, workspace, home string, env func(string) (string, bool)) (*instance, error) {
+	c := &instance{cmd: exec.CommandContext(ctx, self, command, "--data-dir", filepath.Join(home, "sessions"))}
 	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = workspace, cleanEnv(home, env), c
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -65,7 +65,7 @@ func cleanEnv(home string, env func(string) (string, bool)) []string {
 }
 
 // Write takes what the child says on standard error; the end of it is kept.
-func (c *child) Write(b []byte) (int, error) {
+func (c *instance) Write(b []byte) (int, error) {
 	const most = 4 << 10
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *child) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (c *child) complaints() string {
+func (c *instance) complaints() string {
 	if c == nil {
 		return ""
 	}
@@ -84,14 +84,14 @@ func (c *child) complaints() string {
 }
 
 // connect speaks to the child; handle gets what it sends by itself.
-func (c *child) connect(ctx context.Context, framing wire.Framing, handle func(*wire.Call)) *wire.Conn {
+func (c *instance) connect(ctx context.Context, framing wire.Framing, handle func(*wire.Call)) *wire.Conn {
 	conn := wire.NewConn(c.out, c.in, wire.Options{Framing: framing})
 	c.serving.Go(func() { _ = conn.Serve(ctx, handle) }) // what failed shows in the requests
 	return conn
 }
 
 // end closes the child's standard input and waits until it has ended by itself.
-func (c *child) end() error {
+func (c *instance) end() error {
 	_ = c.in.Close() // it may be closed already
 	c.serving.Wait()
 	if err := c.cmd.Wait(); err != nil {

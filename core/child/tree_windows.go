@@ -1,40 +1,41 @@
-package tools
+package child
 
 import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
 
-// group is the processes of one command: a job object. It ends with our handle
-// on it, so it does not outlive us.
-type group struct {
+// tree is a job object. It ends with our handle on it, so it does not outlive us.
+type tree struct {
 	job   windows.Handle
-	ended bool
+	ended atomic.Bool
 }
 
-func newGroup(cmd *exec.Cmd, argv []string) *group {
-	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
-	if len(argv) > 2 && argv[len(argv)-2] == "/c" {
-		// cmd takes the rest of the line as it stands; Go's quoting is for others.
-		cmd.SysProcAttr.CmdLine = `"` + argv[0] + `" ` + strings.Join(argv[1:len(argv)-1], " ") + ` "` + argv[len(argv)-1] + `"`
+// DieWithThread does nothing here: the job object does all of it.
+func DieWithThread(*exec.Cmd) {}
+
+func (t *tree) prepare(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	return &group{}
+	cmd.SysProcAttr.HideWindow = true
+	cmd.SysProcAttr.CreationFlags |= windows.CREATE_NEW_PROCESS_GROUP
 }
 
 // adopt puts the program into the job. What it started before that is not in it:
 // Go cannot start a program suspended.
-func (g *group) adopt(p *os.Process) error {
+func (t *tree) adopt(p *os.Process) error {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return fmt.Errorf("create a job object: %v", err)
 	}
-	g.job = job
+	t.job = job
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
 	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
@@ -52,31 +53,28 @@ func (g *group) adopt(p *os.Process) error {
 	return nil
 }
 
-// await returns when the program has ended.
-func (g *group) await(cmd *exec.Cmd) { _ = cmd.Wait() }
-
-// leave: a job is known by a handle, which cannot come to mean another.
-func (g *group) leave() {}
-
-func (g *group) close() {
-	if g.job != 0 {
-		_ = windows.CloseHandle(g.job)
-	}
-}
+func (t *tree) await(reap func()) { reap() }
 
 // alive: the job is always ended, which costs nothing when it is empty.
-func (g *group) alive() bool { return !g.ended }
+func (t *tree) alive() bool { return !t.ended.Load() }
 
 // terminate ends the job at once: Windows has no polite way for programs without
 // a window.
-func (g *group) terminate() { g.kill() }
+func (t *tree) terminate() { t.kill() }
 
-func (g *group) kill() {
-	g.ended = true
-	if g.job != 0 {
-		_ = windows.TerminateJobObject(g.job, 1)
+func (t *tree) kill() {
+	t.ended.Store(true)
+	_ = windows.TerminateJobObject(t.job, 1)
+}
+
+// leave: a job is known by a handle, which cannot come to mean another.
+func (t *tree) leave() {}
+
+func (t *tree) free() {
+	if t.job != 0 {
+		_ = windows.CloseHandle(t.job)
 	}
 }
 
-// signalOf: there are no signals.
-func signalOf(*os.ProcessState) string { return "" }
+// SignalOf names the signal that ended a process: there are none here.
+func SignalOf(*os.ProcessState) string { return "" }

@@ -1,10 +1,11 @@
 //go:build unix
 
-package tools
+package child
 
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +17,10 @@ const guardName = "dragoman-guard"
 
 // guardScript is what a guard does for the group $1. It reads until the pipe
 // ends: nothing is ever written, so that happens when we die. Nobody is left
-// then to wait for a polite end, and the shell itself was killed outright; so is
-// the rest, at once, before the group's number can mean another one. On Linux
-// the command may have made other groups in its session, as timeout(1) and job
-// control do: they are found in /proc until there is none. It is for any sh and
-// needs no other program.
+// then to wait for a polite end, so all is killed at once, before the group's
+// number can mean another one. On Linux the program may have made other groups in
+// its session, as timeout(1) and job control do: they are found in /proc until
+// there is none. It is for any sh and needs no other program.
 const guardScript = `trap "" HUP INT QUIT TERM
 read -r end && exit
 kill -s KILL -- "-$1"
@@ -38,30 +38,33 @@ for round in 1 2 3 4 5; do
 	set +f
 done`
 
-// gateScript is what a command's process does until it has a guard: it waits for
-// a line and becomes the command then. Without one, because we died, it ends.
-const gateScript = `read -r open && exec "$@" </dev/null`
+// gateScript is what a program's process does until it has a guard: it waits for
+// a line on descriptor 3 and becomes the program then. Without one, because we
+// died, it ends. Its input is not touched: that is the program's.
+const gateScript = `read -r open <&3 && exec 3<&- && exec "$@"`
 
-// guard is a process beside a command which ends the command's group when we
-// are killed. The zero guard does nothing: a command is not refused because it
-// cannot be guarded.
+// guard is a process beside a group which ends it when we are killed. The zero
+// guard does nothing: a program is not refused because it cannot be guarded.
 //
 // The guard's input is a pipe of which we alone have the other end, and nothing
 // that we start inherits that: so the guard does not outlive us either. It has a
-// session of its own, away from signals to our group and to the command's, and
-// it holds neither the command's output nor its folder.
+// session of its own, away from signals to our group and to the program's.
 type guard struct {
 	sh      string   // "": there is none
-	gate    *os.File // what the command waits for; nil: it does not
+	gate    *os.File // what the program waits for; nil: it does not
 	waiting *os.File // the other end
 	cmd     *exec.Cmd
 	pipe    *os.File
 }
 
-// hold has the command, which is about to be started, wait for start: so there
+// hold has the program, which is about to be started, wait for start: so there
 // is no moment at which it runs and nobody would end it. close must follow.
 func (g *guard) hold(cmd *exec.Cmd) {
-	if g.sh = findShell("sh").path; g.sh == "" || !keeps(cmd.Env) {
+	env := cmd.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	if g.sh == "" || !keeps(env) {
 		return // guarded, if at all, when it runs already
 	}
 	r, w, err := os.Pipe()
@@ -69,15 +72,15 @@ func (g *guard) hold(cmd *exec.Cmd) {
 		return
 	}
 	g.gate, g.waiting = w, r
-	cmd.Stdin = r
-	cmd.Args = append([]string{"sh", "-c", gateScript, "sh", cmd.Path}, cmd.Args[1:]...)
+	cmd.ExtraFiles = []*os.File{r}
+	cmd.Args = append([]string{"sh", "-c", gateScript, "sh", cmd.Path}, cmd.Args[min(1, len(cmd.Args)):]...)
 	cmd.Path = g.sh
 }
 
-// start starts the guard of a group and lets the command begin.
-func (g *guard) start(id int, env []string) {
+// start starts the guard of a group and lets the program begin.
+func (g *guard) start(id int) {
 	if g.sh != "" {
-		g.begin(id, env)
+		g.begin(id)
 	}
 	if g.gate != nil {
 		_, _ = g.gate.WriteString("\n") // does not block: the pipe is empty
@@ -85,14 +88,14 @@ func (g *guard) start(id int, env []string) {
 	g.open()
 }
 
-func (g *guard) begin(id int, env []string) {
+func (g *guard) begin(id int) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return
 	}
 	defer r.Close()
 	cmd := &exec.Cmd{
-		Path: g.sh, Args: []string{"sh", "-c", guardScript, guardName, strconv.Itoa(id)}, Env: env, Dir: "/", Stdin: r,
+		Path: g.sh, Args: []string{"sh", "-c", guardScript, guardName, strconv.Itoa(id)}, Env: []string{}, Dir: "/", Stdin: r,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := cmd.Start(); err != nil {
@@ -127,6 +130,17 @@ func (g *guard) close() {
 		_ = g.cmd.Wait() // it was killed
 		g.pipe.Close()   // after that: the end of the pipe is what it acts upon
 	}
+}
+
+// findShell finds an sh; "": there is none.
+func findShell() string {
+	for _, name := range []string{"/bin/sh", "sh"} {
+		// One of the current folder is not found: LookPath says ErrDot.
+		if path, err := exec.LookPath(name); err == nil && filepath.IsAbs(path) {
+			return path
+		}
+	}
+	return ""
 }
 
 // keeps reports whether every sh hands all of the environment on: dash loses

@@ -1,0 +1,81 @@
+//go:build unix
+
+package tools
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"dragoman/core/child/childtest"
+)
+
+const killedVar = "TOOLS_TEST_KILLED"
+
+// TestKilledParent is the process that is killed by TestKilled. It runs each of
+// the commands that it is given at the same time.
+func TestKilledParent(t *testing.T) {
+	commands := os.Getenv(killedVar)
+	if commands == "" {
+		t.Skip("not called by TestKilled")
+	}
+	b := newBed(t)
+	var all sync.WaitGroup
+	defer all.Wait()
+	for line := range strings.SplitSeq(commands, "\x1f") {
+		if job, ok := strings.CutPrefix(line, "job:"); ok {
+			all.Go(func() { <-b.begin(m{"command": job}).done })
+			continue
+		}
+		all.Go(func() { b.shellRun(context.Background(), m{"command": line, "timeout_seconds": 60}, nil) })
+	}
+}
+
+// However we are killed, nothing that a command or a job started outlives us.
+func TestKilled(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, kill := range map[string]func(pid int) error{
+		"killed":          func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) },
+		"terminated":      func(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) },
+		"the whole group": func(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			odd := childtest.OddSleep()
+			commands := fmt.Sprintf("sleep %[1]s & sleep %[1]s; true\x1fsleep %[1]s; true\x1fjob:sleep %[1]s & sleep %[1]s; true", odd)
+			cmd := exec.Command(exe, "-test.run=^TestKilledParent$")
+			cmd.Env = append(os.Environ(), killedVar+"="+commands, "TMPDIR="+t.TempDir())
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait()
+				childtest.Wake(t, odd)
+			})
+			childtest.Soon(t, "all of the commands runs", func() bool { return len(childtest.Asleep(t, odd)) == 5 })
+			watching := childtest.Guards(t, cmd.Process.Pid)
+			if len(watching) != 3 {
+				t.Fatalf("three commands have the guards %v", watching)
+			}
+			if err := kill(cmd.Process.Pid); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err == nil {
+				t.Error("it ended well")
+			}
+			childtest.Soon(t, "all is gone", func() bool {
+				return len(childtest.Asleep(t, odd)) == 0 && !slices.ContainsFunc(watching, childtest.Running)
+			})
+		})
+	}
+}
