@@ -40,7 +40,7 @@ func TestKeyPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newModels(c, p.lookup, nil, path, nil)
+	m := newModels(c, surroundings{env: p.lookup, keyFile: path})
 	defer m.registry.Close()
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("a program ran before a key was needed")

@@ -22,9 +22,19 @@ type models struct {
 	broken   map[string]error // by provider: its settings cannot be used
 }
 
+// surroundings are what models are made in, beside the configuration.
+type surroundings struct {
+	env     configs.Env
+	given   configs.Logins
+	keyFile string
+	lends   llm.Sampler   // the clients that lend their models; nil: none do
+	before  *llm.Registry // that is replaced; nil: there is none
+}
+
 // newModels looks at variables and at files that settings refer to, never at the
-// network. lends is where clients' own models are; nil: no client lends any.
-func newModels(c *configs.Config, env configs.Env, given configs.Logins, keyFile string, lends llm.Sampler) *models {
+// network.
+func newModels(c *configs.Config, in surroundings) *models {
+	env, given, keyFile := in.env, in.given, in.keyFile
 	m := &models{choice: c.ChooseModel(env, given), fallback: c.Fallback, broken: map[string]error{}}
 	known := knownModels(c, m.choice, env, given)
 	demo := llm.DemoConfig{KeyFile: keyFile}
@@ -48,7 +58,7 @@ func newModels(c *configs.Config, env configs.Env, given configs.Logins, keyFile
 			demo.Wanted = append(demo.Wanted, llm.Wanted{Provider: k.Name, Variables: k.Keys})
 		}
 	}
-	m.registry = llm.New(llm.Config{Providers: providers, Demo: demo, Sampler: lends})
+	m.registry = llm.New(llm.Config{Providers: providers, Demo: demo, Sampler: in.lends, Before: in.before})
 	return m
 }
 

@@ -119,7 +119,7 @@ func (a *app) withModels(f func(*knowledge) error) error {
 		return fmt.Errorf("the configuration is wrong:\n%w", err)
 	}
 	given := configs.Logins(a.openLogins().key)
-	k := &knowledge{c, a.env, given, newModels(c, a.env, given, a.configFile(), nil)}
+	k := &knowledge{c, a.env, given, newModels(c, surroundings{env: a.env, given: given, keyFile: a.configFile()})}
 	defer k.models.registry.Close()
 	return f(k)
 }

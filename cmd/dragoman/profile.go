@@ -243,7 +243,7 @@ func (p *profiles) reload() (made *profile, tell func(), err error) {
 		seen[f] = seenOf(f)
 	}
 	if err == nil {
-		made, err = p.make(config)
+		made, err = p.make(config, old)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -416,8 +416,8 @@ func (p *profiles) close() {
 }
 
 // make translates a configuration. It opens nothing but the files that agents'
-// instructions refer to.
-func (p *profiles) make(c *configs.Config) (*profile, error) {
+// instructions refer to. old is the profile that is replaced; nil: there is none.
+func (p *profiles) make(c *configs.Config, old *profile) (*profile, error) {
 	rules, strict, err := newPolicies(c, p.app.env, p.logins.path)
 	if err != nil {
 		return nil, err
@@ -426,7 +426,11 @@ func (p *profiles) make(c *configs.Config) (*profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newModels(c, p.app.env, p.logins.key, p.app.configFile(), p.lends)
+	in := surroundings{env: p.app.env, given: p.logins.key, keyFile: p.app.configFile(), lends: p.lends}
+	if old != nil {
+		in.before = old.registry
+	}
+	m := newModels(c, in)
 	made := &profile{config: c, choice: m.choice, registry: m.registry, models: m, rights: rights{rules, strict, roles}}
 	box := p.servers.toolbox(c, p.board)
 	made.Profile = core.Profile{

@@ -28,7 +28,7 @@ func profileOf(t *testing.T, text string, env map[string]string) (*profile, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	return profilesOf(t, env).make(c)
+	return profilesOf(t, env).make(c, nil)
 }
 
 // profilesOf makes profiles of an environment, with a data folder of their own.
@@ -110,7 +110,7 @@ providers:
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newModels(c, func(string) (string, bool) { return "", false }, nil, "config.yaml", nil)
+	m := newModels(c, surroundings{env: func(string) (string, bool) { return "", false }, keyFile: "config.yaml"})
 	for _, want := range []struct{ own, asked, id, err string }{
 		{"", "", "groq/big", ""},
 		{"openai/own", "", "openai/own", ""},

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/coretest"
 )
 
 func (r *room) configure(text string) {
@@ -190,5 +193,32 @@ func TestEditorsOptions(t *testing.T) {
 	r.configure("agents: {mine: {description: Mine}}\n")
 	if made, err = r.profiles.load(); err != nil || made.config.Agents["mine"].Description != "Mine" || made.config.Limits.CompactAt != 33 {
 		t.Errorf("%+v, %v", made.config.Agents, err)
+	}
+}
+
+// A configuration that is read anew does not begin anew with what was sent to a service within the minute.
+func TestLimitsOutliveAReload(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"fine\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"))
+	}))
+	defer srv.Close()
+	r := newRoom(t, nil, nil)
+	config := "model: house/m\nproviders:\n  house: {base_url: " + srv.URL + ", requests_per_minute: 1}\n"
+	r.configure(config)
+	if said := r.say("hello"); !strings.Contains(said, "fine") {
+		t.Fatalf("said %q", said)
+	}
+	r.configure(config + "agents: {one: {description: the first}}\n")
+	prof, err := r.gateway.Profile(t.Context(), []string{r.dir})
+	if err != nil || agentNames(prof.Agents) != "code, plan, one" {
+		t.Fatalf("%v, %v", prof, err)
+	}
+	model, err := prof.Model(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := coretest.Hear(t.Context(), t, model, coretest.ModelRequest(), func(d core.Delta) bool { return d.Kind != core.DeltaRetry })
+	if len(h.Retries) != 1 || h.Retries[0] <= 0 || h.Text != "" {
+		t.Errorf("%q after %v: %v", h.Text, h.Retries, h.Err)
 	}
 }

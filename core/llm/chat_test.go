@@ -72,7 +72,7 @@ func remoteFor(base, kind string) *remote {
 	if err != nil {
 		panic(err)
 	}
-	return newRemote(&provider{Provider: Provider{Name: "svc", Kind: kind, BaseURL: base, KeyHint: "Set SVC_KEY"}, gate: newGate(0, 0), pasts: newPasts()}, u, "m", wireOf(kind))
+	return newRemote(&provider{Provider: Provider{Name: "svc", Kind: kind, BaseURL: base, KeyHint: "Set SVC_KEY"}, experience: (*Registry)(nil).experience(Provider{}), pasts: newPasts()}, u, "m", wireOf(kind))
 }
 
 // encodeWhole is a request's body in one piece.

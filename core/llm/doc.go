@@ -49,7 +49,8 @@
 // A Registry and its models are immutable, apart from what a provider has learned:
 // a gate's window and the times that the service named, the traits that were refused,
 // what was encoded of sessions (each behind a lock of its own, which is held for
-// no more than that), and what replay and record have counted. While somebody encodes
+// no more than that), and what replay and record have counted. A Registry that replaces
+// another shares these with it, but for what was encoded. While somebody encodes
 // a session's history it is in nobody else's hands; who comes meanwhile begins anew.
 // Stream starts no goroutine; it reads in its caller's. A slot of the gate is held
 // for one try, never while waiting for the next.

@@ -204,3 +204,58 @@ func TestGateRefused(t *testing.T) {
 		}
 	})
 }
+
+// A registry that replaces another goes on with the limits of the providers that have
+// not changed: what was sent counts, what is on its way does, and what the service has
+// said. Others begin anew.
+func TestGateOutlivesRegistry(t *testing.T) {
+	again := func(t *testing.T, before *Registry, change func(*Provider)) core.Model {
+		t.Helper()
+		p := before.providers[0].Provider
+		p.Headers = map[string]string{"X-New": "1"} // is no other service
+		if change != nil {
+			change(&p)
+		}
+		r := New(Config{Providers: []Provider{{Name: "first", Kind: KindOllama}, p}, Transport: before.client().Transport, Before: before})
+		t.Cleanup(r.Close)
+		return model(t, r)
+	}
+	limits := map[string]struct {
+		p    Provider
+		head map[string]string
+		want time.Duration
+	}{
+		"per minute": {Provider{PerMinute: 1}, nil, time.Minute},
+		"named":      {Provider{}, map[string]string{"X-Ratelimit-Remaining-Requests": "0", "X-Ratelimit-Reset-Requests": "5s"}, 5 * time.Second},
+	}
+	for name, c := range limits {
+		for what, change := range map[string]func(*Provider){
+			"same": nil, "limits": func(p *Provider) { p.Concurrent = 9 }, "address": func(p *Provider) { p.BaseURL += "/x" }, "key": func(p *Provider) { p.KeyHint = "It comes from a file." },
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				s := &timed{began: time.Now(), head: func(_ int, h http.Header) {
+					for k, v := range c.head {
+						h.Set(k, v)
+					}
+				}}
+				first := serve(t, c.p, s.ServeHTTP)
+				coretest.Hear(t.Context(), t, model(t, first), coretest.ModelRequest(), nil)
+				h := coretest.Hear(t.Context(), t, again(t, first, change), coretest.ModelRequest(), nil)
+				if waited := s.came[1] != 0; h.Text != "fine" || waited != (change == nil) || waited && s.came[1] != c.want {
+					t.Errorf("%s, %s: %q, %v, came at %v", name, what, h.Text, h.Err, s.came)
+				}
+			})
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &timed{began: time.Now(), takes: 10 * time.Second}
+		first := serve(t, Provider{Concurrent: 1}, s.ServeHTTP)
+		var all sync.WaitGroup
+		all.Go(func() { coretest.Hear(t.Context(), t, model(t, first), coretest.ModelRequest(), nil) })
+		synctest.Wait()
+		h := coretest.Hear(t.Context(), t, again(t, first, nil), coretest.ModelRequest(), nil)
+		if all.Wait(); s.peak != 1 || len(h.Retries) != 1 || h.Text != "fine" {
+			t.Errorf("%d at once; %q after %v", s.peak, h.Text, h.Retries)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -74,6 +75,9 @@ type Config struct {
 	Sampler Sampler
 	// Transport carries the requests; nil: one of our own, made at the first.
 	Transport http.RoundTripper
+	// Before is the Registry that this one replaces: providers that have not changed
+	// keep their limits, and what was learned of them; nil: there is none.
+	Before *Registry
 }
 
 // Registry finds models by name. It is immutable and safe for concurrent use.
@@ -88,9 +92,13 @@ type Registry struct {
 type provider struct {
 	Provider
 	client func() *http.Client
-	gate   *gate
 	pasts  *pasts
+	*experience
+}
 
+// experience is what a provider's use has taught, which outlives a Registry.
+type experience struct {
+	gate      *gate
 	traits    traits     // that were refused
 	played    replaySeen // of the kind replay
 	recording recording  // of the option record
@@ -110,10 +118,24 @@ func New(c Config) *Registry {
 	kept := newPasts()
 	for _, p := range c.Providers {
 		r.providers = slices.DeleteFunc(r.providers, func(q *provider) bool { return q.Name == p.Name })
-		np := &provider{Provider: p, client: r.client, gate: newGate(p.Concurrent, p.PerMinute), pasts: kept}
+		np := &provider{Provider: p, client: r.client, pasts: kept, experience: c.Before.experience(p)}
 		r.providers = append(r.providers, np)
 	}
 	return r
+}
+
+// experience is that of the same provider; a new one where there was none. A key from
+// elsewhere may be that of another account.
+func (r *Registry) experience(p Provider) *experience {
+	if r != nil {
+		for _, q := range r.providers {
+			if q.Name == p.Name && q.Kind == p.Kind && q.BaseURL == p.BaseURL && q.KeyHint == p.KeyHint &&
+				q.Concurrent == p.Concurrent && q.PerMinute == p.PerMinute && maps.Equal(q.Options, p.Options) {
+				return q.experience
+			}
+		}
+	}
+	return &experience{gate: newGate(p.Concurrent, p.PerMinute)}
 }
 
 // Model finds a model by PROVIDER/MODEL. The model's name may hold slashes and
