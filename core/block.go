@@ -43,7 +43,8 @@ type Resource struct {
 	Lines [2]int `json:"lines,omitzero"`
 }
 
-// Diff is a change to one file, made or only proposed.
+// Diff is a change to one file, made or only proposed. One with From is a move: what
+// was there is at Path as it was, and Old and New mean nothing.
 type Diff struct {
 	Path    string `json:"path"` // absolute
 	Old     string `json:"old,omitempty"`
@@ -52,6 +53,8 @@ type Diff struct {
 	Patch   string `json:"patch,omitempty"`   // the same as a unified diff
 	Added   int    `json:"added,omitempty"`   // lines
 	Removed int    `json:"removed,omitempty"`
+	From    string `json:"from,omitempty"` // absolute; of a move: where the file was before
+	Sum     string `json:"sum,omitempty"`  // of a move: what was moved, by which it is known again; empty: it is not
 }
 
 // Terminal is a terminal that the editor shows, while a call runs in it. What it

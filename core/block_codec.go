@@ -65,6 +65,8 @@ func appendBlock(dst []byte, b Block) []byte {
 		if b.Created {
 			dst = append(appendKey(dst, "created"), "true"...)
 		}
+		dst = appendStringMember(dst, "from", b.From)
+		dst = appendStringMember(dst, "sum", b.Sum)
 		return append(dst, '}')
 	case Image:
 		kind = blockImage
@@ -159,6 +161,10 @@ func parseDiff(raw []byte) (b Diff, ok bool) {
 			text = &b.New
 		case "patch":
 			text = &b.Patch
+		case "from":
+			text = &b.From
+		case "sum":
+			text = &b.Sum
 		case "added":
 			number = &b.Added
 		case "removed":

@@ -65,7 +65,7 @@ type Files interface {
 	// what cannot be read says so.
 	Read(ctx context.Context, roots []string, r Reference) Block
 	// Undo takes changes back, the last one first: a file that is what a change
-	// left becomes what it was before. editor may be nil.
+	// left becomes what it was before, or is moved back. editor may be nil.
 	Undo(ctx context.Context, m Meta, e Editor, changes []Diff) []RevertedFile
 }
 

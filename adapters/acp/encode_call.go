@@ -84,6 +84,9 @@ func shown(v *View, c core.Call) (list []acp.ToolContent) {
 	for _, b := range c.Content {
 		switch b := b.(type) {
 		case core.Diff:
+			if b.From != "" { // the title and the locations say it
+				continue
+			}
 			was, now := b.Old, b.New
 			if len(was)+len(now) > maxDiff {
 				was, now = trimmed(was, now)

@@ -291,7 +291,7 @@ func appendPatch(b *strings.Builder, cwd string, d core.Diff) {
 	if d.Patch == "" {
 		return
 	}
-	if !strings.HasPrefix(d.Patch, "--- ") {
+	if !strings.HasPrefix(d.Patch, "--- ") && d.From == "" {
 		name := strings.TrimPrefix(filepath.ToSlash(d.Path), "/")
 		if rel, err := filepath.Rel(cwd, d.Path); err == nil && filepath.IsLocal(rel) {
 			name = filepath.ToSlash(rel)

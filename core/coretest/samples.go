@@ -103,6 +103,7 @@ func Blocks() []core.Block {
 		core.Resource{URI: "file:///home/ada/a.bin", Blob: []byte{0, 1, 2, 255}},
 		core.Diff{Path: "/home/ada/app/new.go", New: "package x\n", Created: true, Patch: "@@ -0,0 +1 @@\n+package x\n", Added: 1},
 		core.Diff{Path: "/home/ada/app/old.go", Old: "gone\n", Removed: 1},
+		core.Diff{Path: "/home/ada/app/to.go", From: "/home/ada/app/from.go", Sum: "9f86", Patch: "rename from from.go\n"},
 		core.Terminal{ID: "term-1"},
 	}
 }

@@ -75,7 +75,8 @@
 //
 // Undo does not ask whether it may: a person has asked for it. It is handed
 // changes that a log tells of, so it keeps to the roots, and to files that are
-// exactly what the last change left.
+// exactly what the last change left. What was moved is known again by its sum, for
+// a move leaves no text of it in the log.
 //
 // How a command is ended, also when we are killed, and what that does not cover, is
 // core/child's.

@@ -2,8 +2,11 @@ package tools
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -54,11 +57,16 @@ func (s *toolset) prepareMove(ctx context.Context, a *args) (*step, error) {
 	if err := s.free(q); err != nil {
 		return nil, err
 	}
+	sum, err := s.sum(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	return &step{
 		bound: true,
 		Preview: core.Preview{
 			Title:     "Move " + label(p.show) + " to " + label(q.show),
 			Locations: []core.Location{{Path: p.name}, {Path: q.name}},
+			Content:   []core.Block{moveOf(p, q, sum)},
 			// What is moved can be read under its new name.
 			Access: []core.Access{p.access(core.OpRead), p.access(core.OpWrite), q.access(core.OpWrite)},
 		},
@@ -78,6 +86,40 @@ func (s *toolset) prepareMove(ctx context.Context, a *args) (*step, error) {
 			return res, nil
 		},
 	}, nil
+}
+
+// moveOf describes a move, with the header that git writes for one.
+func moveOf(p, q place, sum string) core.Diff {
+	from, to := strings.TrimPrefix(visible(p.show), "/"), strings.TrimPrefix(visible(q.show), "/")
+	return core.Diff{
+		Path: q.name, From: p.name, Sum: sum,
+		Patch: fmt.Sprintf("diff --git a/%s b/%s\nsimilarity index 100%%\nrename from %s\nrename to %s\n", from, to, from, to),
+	}
+}
+
+// maxSummed is how large a file may be that is known again after a move, in bytes.
+const maxSummed = 64 << 20
+
+// sum tells what is in a file from anything else; "" for one that is too large.
+func (s *toolset) sum(ctx context.Context, p place) (string, error) {
+	h, err := s.reach(p, false)
+	if err != nil {
+		return "", explain(p, err)
+	}
+	defer h.close()
+	f, info, err := h.regular()
+	if err != nil {
+		return "", explain(p, err)
+	}
+	defer f.Close()
+	if info.Size() > maxSummed {
+		return "", nil
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.LimitReader(f, maxSummed+1)); err != nil {
+		return "", explain(p, err)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), context.Cause(ctx)
 }
 
 // movable looks at a file that is to be moved. One with text that only the editor

@@ -126,12 +126,14 @@ func TestSessionUndo(t *testing.T) {
 	st.prompt(`edit_file {"path": "a.txt", "old": "one", "new": "two"}`)
 	at := st.att.Head()
 	st.prompt(`edit_file {"path": "a.txt", "old": "two", "new": "three"}
+move_file {"from": "a.txt", "to": "c.txt"}
+move_file {"from": "c.txt", "to": "a.txt"}
 spawn_agent {"agent": "writer", "task": "write_file {\"path\": \"b.txt\", \"content\": \"b\"}\nedit_file {\"path\": \"a.txt\", \"old\": \"three\", \"new\": \"four\"}"}`)
 	if st.file("a.txt") != "four" || st.file("b.txt") != "b" || st.results[len(st.results)-1] != "edit_file is done" {
 		t.Fatalf("a %s, b %s, said %v", st.file("a.txt"), st.file("b.txt"), st.results)
 	}
 	list, err := st.att.Rollback(t.Context(), at, true, true)
-	if err != nil || len(list) != 2 || list[0].Why+list[1].Why != "" {
+	if err != nil || len(list) != 3 || list[0].Why+list[1].Why+list[2].Why != "" { // c.txt is where it was moved from, for a while
 		t.Errorf("%+v %v", list, err)
 	}
 	if st.file("a.txt") != "two" || st.file("b.txt") != "-" {

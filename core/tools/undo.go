@@ -3,7 +3,9 @@ package tools
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 
 	"dragoman/core"
 )
@@ -17,41 +19,107 @@ var (
 // Undo implements core.Files. Files are reached through the session's roots, as
 // by its tools, and through the editor where it has them; what lies outside of the
 // roots is left alone. There is one outcome for each file, in the order in which
-// the files were changed last.
+// the files were changed last; a file that was moved is where it was before.
 func (f *Files) Undo(ctx context.Context, m core.Meta, e core.Editor, changes []core.Diff) []core.RevertedFile {
 	s := desk(m, e)
 	defer s.Close()
+	var done outcomes
+	// A move parts what is behind it from what is in front of it: names mean other
+	// files there.
+	for end := len(changes); end > 0; {
+		begin := end
+		for begin > 0 && changes[begin-1].From == "" {
+			begin--
+		}
+		s.undoEdits(ctx, changes[begin:end], &done)
+		if begin > 0 {
+			begin--
+			done.add(changes[begin].From, s.undoMove(ctx, changes[begin]))
+		}
+		end = begin
+	}
+	return done.list
+}
+
+// outcomes is what became of each file. Of several the first failure counts.
+type outcomes struct{ list []core.RevertedFile }
+
+func (o *outcomes) add(path string, err error) {
+	i := slices.IndexFunc(o.list, func(r core.RevertedFile) bool { return r.Path == path })
+	if i < 0 {
+		i = len(o.list)
+		o.list = append(o.list, core.RevertedFile{Path: path})
+	}
+	if err != nil && o.list[i].Why == "" {
+		o.list[i].Why = err.Error()
+	}
+}
+
+// undoEdits takes changes back among which there is no move.
+func (s *toolset) undoEdits(ctx context.Context, changes []core.Diff, done *outcomes) {
 	var order []string
 	byPath := map[string][]core.Diff{} // the last change first
-	for i := len(changes) - 1; i >= 0; i-- {
-		d := changes[i]
+	for _, d := range slices.Backward(changes) {
 		if byPath[d.Path] == nil {
 			order = append(order, d.Path)
 		}
 		byPath[d.Path] = append(byPath[d.Path], d)
 	}
-	var list []core.RevertedFile
 	for _, path := range order {
-		r := core.RevertedFile{Path: path}
-		if err := s.undo(ctx, path, byPath[path]); err != nil {
-			r.Why = err.Error()
-		}
-		list = append(list, r)
+		done.add(path, s.undo(ctx, path, byPath[path]))
 	}
-	return list
+}
+
+// undoMove moves a file back, if it is the one that was moved, as it was then.
+func (s *toolset) undoMove(ctx context.Context, d core.Diff) error {
+	p, err := s.workspaceFile(d.Path)
+	if err != nil {
+		return err
+	}
+	q, err := s.workspaceFile(d.From)
+	if err != nil {
+		return err
+	}
+	if p.root != q.root {
+		return errOutside
+	}
+	if d.Sum == "" {
+		return fmt.Errorf("it is too large to tell whether it has changed since, so it was left at %s", visible(p.show))
+	}
+	if _, err := s.movable(ctx, p); err != nil {
+		return err
+	}
+	switch sum, err := s.sum(ctx, p); {
+	case err != nil:
+		return err
+	case sum != d.Sum:
+		return fmt.Errorf("%s has changed since, so it was left there", visible(p.show))
+	}
+	if err := s.free(q); err != nil {
+		return err
+	}
+	return s.move(p, q)
+}
+
+var errOutside = errors.New("it is outside of the workspace, so it was left as it is")
+
+// workspaceFile locates a file that must lie in the workspace.
+func (s *toolset) workspaceFile(path string) (place, error) {
+	if !filepath.IsAbs(path) {
+		return place{}, errors.New("its path is not absolute")
+	}
+	p, err := s.locate(path)
+	if err == nil && p.root == nil {
+		err = errOutside
+	}
+	return p, err
 }
 
 // undo takes the changes of one file back.
 func (s *toolset) undo(ctx context.Context, path string, changes []core.Diff) error {
-	if !filepath.IsAbs(path) {
-		return errors.New("its path is not absolute")
-	}
-	p, err := s.locate(path)
-	switch {
-	case err != nil:
+	p, err := s.workspaceFile(path)
+	if err != nil {
 		return err
-	case p.root == nil:
-		return errors.New("it is outside of the workspace, so it was left as it is")
 	}
 	now, err := s.current(ctx, p)
 	if err != nil {

@@ -96,6 +96,81 @@ func TestUndoCalls(t *testing.T) {
 	}
 }
 
+// Moves are undone among the other changes, the last first, and only while the file
+// is what was moved.
+func TestUndoMoves(t *testing.T) {
+	type call struct {
+		tool string
+		args m
+	}
+	move := func(from, to string) call { return call{"move_file", m{"from": from, "to": to}} }
+	write := func(path, text string) call { return call{"write_file", m{"path": path, "content": text}} }
+	edit := func(path, old, text string) call { return call{"edit_file", m{"path": path, "old": old, "new": text}} }
+	for _, c := range []struct {
+		name  string
+		calls []call
+		then  func(*bed)
+		want  string // the files, as "name=text"
+		why   string // of what could not be undone, as "name: why"
+	}{
+		{"a move", []call{move("a", "dir/x")}, nil, "a=1 b=2", ""},
+		{"changed, moved, changed", []call{edit("a", "1", "one"), move("a", "x"), edit("x", "one", "two")}, nil, "a=1 b=2", ""},
+		{"another one in its old place", []call{move("a", "x"), write("a", "new")}, nil, "a=1 b=2", ""},
+		{"made and moved", []call{write("c", "3"), move("c", "x")}, nil, "a=1 b=2", ""},
+		{"two that change places", []call{move("a", "t"), move("b", "a"), move("t", "b")}, nil, "a=1 b=2", ""},
+		{"moved on", []call{move("a", "x"), move("x", "y")}, nil, "a=1 b=2", ""},
+		{"changed since", []call{edit("a", "1", "one"), move("a", "x")}, func(b *bed) { b.put("x", "mine") }, "b=2 x=mine", "a: x has changed since, so it was left there"},
+		{"removed since", []call{move("a", "x")}, func(b *bed) { b.drop("x") }, "b=2", "a: there is no x"},
+		{"its place is taken", []call{move("a", "x")}, func(b *bed) { b.put("a", "mine") }, "a=mine b=2 x=1", "a: a: there is something already: nothing was moved"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBed(t)
+			b.put("a", "1")
+			b.put("b", "2")
+			var changes []core.Diff
+			for _, call := range c.calls {
+				inv, pv, err := b.preview(call.tool, call.args)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := b.finish(call.tool, inv); err != nil {
+					t.Fatal(err)
+				}
+				changes = append(changes, pv.Content[0].(core.Diff))
+			}
+			if c.then != nil {
+				c.then(b)
+			}
+			var why []string
+			for _, r := range NewFiles(FilesOptions{}).Undo(t.Context(), b.meta, nil, changes) {
+				if r.Why != "" {
+					why = append(why, filepath.Base(r.Path)+": "+r.Why)
+				}
+			}
+			if got := strings.Join(why, "; "); got != c.why {
+				t.Errorf("why: %q, want %q", got, c.why)
+			}
+			var have []string
+			for _, name := range []string{"a", "b", "c", "t", "x", "y", "dir/x"} {
+				if text, err := os.ReadFile(filepath.Join(b.dir, name)); err == nil {
+					have = append(have, name+"="+string(text))
+				}
+			}
+			if got := strings.Join(have, " "); got != c.want {
+				t.Errorf("files %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// drop removes a file of the workspace.
+func (b *bed) drop(name string) {
+	b.t.Helper()
+	if err := os.Remove(filepath.Join(b.dir, name)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 func TestUndoStaysInside(t *testing.T) {
 	b := newBed(t)
 	out := b.put(filepath.Join(b.away, "f"), "b")
