@@ -15,8 +15,11 @@ BENCH     ?= .
 COUNT     ?= 6
 BENCHTIME ?= 1s
 
+# make conformance: how often.
+RUNS ?= 20
+
 .DEFAULT_GOAL := build
-.PHONY: build run test check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
+.PHONY: build run test conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
 
 build: ## build bin/dragoman
 	$(BUILD) -o $(BINARY) ./cmd/dragoman
@@ -27,6 +30,10 @@ run: build ## build, then play the demo: every protocol, one prompt each, no key
 # -count=1: the end-to-end tests start the binary, whose sources Go's test cache does not see.
 test: ## run all tests, with the race detector where a C compiler is found
 	$(GO) test $(RACE) -count=1 -timeout 8m $(PKG)
+
+# npm's suites for MCP servers: against our own server, and through the relay and the aggregate. Nothing may fail once.
+conformance: ## run MCP's conformance suites RUNS=20 times
+	CONFORMANCE_TRIES=1 $(GO) test -count=$(RUNS) -timeout 120m ./e2e/conformance
 
 check: formatted vet lint imports golden cross ## all that is checked without running the tests
 
@@ -69,4 +76,4 @@ clean: ## remove what a build leaves
 	rm -rf bin
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -48,7 +48,9 @@ func relayed(t *testing.T, e bridge.Endpoint) string {
 	t.Helper()
 	box := bridge.New(bridge.Options{
 		Servers: []bridge.Server{{Name: "up", Endpoint: func(context.Context) (bridge.Endpoint, error) { return e, nil }}}, Environ: os.Environ(),
+		PinFile: filepath.Join(t.TempDir(), "pins.json"), Audit: func(bridge.Audit) {},
 	})
+	t.Cleanup(box.Close)
 	r, ok := box.Relay("up", nil)
 	if !ok {
 		t.Fatal("there is no relay")
@@ -109,6 +111,13 @@ func overHTTP(t *testing.T, path string, stateless bool) bridge.Endpoint {
 	}
 }
 
+// withoutFixtures are the scenarios that the SDK's server fails when it is asked directly: it has no tasks. The tenth
+// of them finds nothing to look at, and passes.
+var withoutFixtures = []string{
+	"tasks-capability-negotiation", "tasks-dispatch-and-envelope", "tasks-lifecycle", "tasks-mrtr-composition", "tasks-mrtr-input",
+	"tasks-request-headers", "tasks-request-state-removal", "tasks-required-task-error", "tasks-wire-fields",
+}
+
 // TestRelay runs the suites through the relay: what a server passes directly it
 // passes through us.
 func TestRelay(t *testing.T) {
@@ -122,9 +131,9 @@ func TestRelay(t *testing.T) {
 		return bridge.Endpoint{Command: self, Env: map[string]string{overPipe: "1"}}
 	}
 	stable := func(name string) suite {
-		return suite{name, "suite-old", []string{"--suite", "all"}, nil, 32, ""}
+		return suite{name, "suite-old", []string{"--suite", "all"}, nil, 32, nil}
 	}
-	spec := func(name, version string, scenarios int, without string) suite {
+	spec := func(name, version string, scenarios int, without ...string) suite {
 		return suite{name, "suite-new", []string{"--requirements", version}, []string{"--spec-version", version}, scenarios, without}
 	}
 	sdkOverPipe := func(*testing.T) bridge.Endpoint { return bridge.Endpoint{Command: server} }
@@ -138,15 +147,15 @@ func TestRelay(t *testing.T) {
 		up func(*testing.T) bridge.Endpoint
 	}{
 		{stable("sdk/pipe/stable"), sdkOverPipe},
-		{spec("sdk/pipe/"+early, early, 33, ""), sdkOverPipe},
-		{spec("sdk/pipe/"+late, late, 40, "tasks-"), sdkOverPipe}, // the SDK's server lacks their fixtures
+		{spec("sdk/pipe/"+early, early, 33), sdkOverPipe},
+		{spec("sdk/pipe/"+late, late, 41, withoutFixtures...), sdkOverPipe},
 		{stable("sdk/http/stable"), sdkOverHTTP(false)},
-		{spec("sdk/http/"+early, early, 33, ""), sdkOverHTTP(false)},
-		{spec("sdk/http/"+late, late, 40, "tasks-"), sdkOverHTTP(true)},
-		{spec("fixtures/pipe/"+early, early, 33, ""), fixturesOverPipe},
-		{spec("fixtures/pipe/"+late, late, 50, ""), fixturesOverPipe},
-		{spec("fixtures/http/"+early, early, 33, ""), fixturesOverHTTP},
-		{spec("fixtures/http/"+late, late, 50, ""), fixturesOverHTTP},
+		{spec("sdk/http/"+early, early, 33), sdkOverHTTP(false)},
+		{spec("sdk/http/"+late, late, 41, withoutFixtures...), sdkOverHTTP(true)},
+		{spec("fixtures/pipe/"+early, early, 33), fixturesOverPipe},
+		{spec("fixtures/pipe/"+late, late, 50), fixturesOverPipe},
+		{spec("fixtures/http/"+early, early, 33), fixturesOverHTTP},
+		{spec("fixtures/http/"+late, late, 50), fixturesOverHTTP},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.passes(t, dir, relayed(t, c.up(t))) })
 	}
