@@ -19,7 +19,7 @@ const (
 	// maxRelayed is how many sessions of clients a relay holds at a time, each with a
 	// program of its own.
 	maxRelayed = 64
-	// relayIdle is how long one may be silent.
+	// relayIdle is how long one may be silent, with nothing open.
 	relayIdle = time.Hour
 	// maxKept is how many messages wait for a client that has no stream open.
 	maxKept = 1000
@@ -184,9 +184,6 @@ func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []by
 func (h *RelayHTTP) find(r *http.Request) *httpSession {
 	h.mu.Lock()
 	s := h.sessions[r.Header.Get(sessionHeader)]
-	if s != nil {
-		s.used = time.Now()
-	}
 	h.mu.Unlock()
 	if s == nil || s.principal != h.principal(r) || s.hasEnded() {
 		return nil
@@ -200,21 +197,12 @@ func (h *RelayHTTP) enter(r *http.Request) (*httpSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	var old []*httpSession
 	h.mu.Lock()
-	for _, o := range h.sessions {
-		if time.Since(o.used) > relayIdle {
-			old = append(old, o)
-		}
-	}
-	full := len(h.sessions)-len(old) >= maxRelayed || h.closed
+	full := len(h.sessions) >= maxRelayed || h.closed
 	if !full {
 		h.sessions[s.id] = s
 	}
 	h.mu.Unlock()
-	for _, o := range old {
-		h.drop(o)
-	}
 	if full {
 		s.close()
 		return nil, jrpc2.Errorf(wire.CodeBusy, "there are %d sessions already", maxRelayed)
@@ -238,15 +226,24 @@ func (h *RelayHTTP) start(ctx context.Context, p core.Principal, id string) (*ht
 	if err != nil {
 		return nil, err
 	}
+	return h.adopt(l, p, id), nil
+}
+
+// adopt makes a session of a connection to the server.
+func (h *RelayHTTP) adopt(l *link, p core.Principal, id string) *httpSession {
 	s := &httpSession{
 		relay: h.relay, id: id, principal: p, sight: h.relay.sight(), link: l, out: wire.NewWriter(l.out, wire.Newline),
-		secret: rand.Text(), used: time.Now(), done: make(chan struct{}), open: map[string]*exchange{}, tokens: map[string]*exchange{},
+		secret: rand.Text(), done: make(chan struct{}), open: map[string]*exchange{}, tokens: map[string]*exchange{},
 	}
+	s.mu.Lock()
+	s.idle = time.AfterFunc(relayIdle, s.expire)
+	s.mu.Unlock()
 	var writing sync.WaitGroup
 	writing.Go(func() { _ = s.out.Run(context.Background()) }) // until it is closed; the reading end notices
 	go func() {                                                // close waits for it
 		defer close(s.done)
 		s.read()
+		s.idle.Stop()
 		l.in.Close()
 		s.out.Close()
 		l.close()
@@ -259,5 +256,5 @@ func (h *RelayHTTP) start(ctx context.Context, p core.Principal, id string) (*ht
 		}
 		h.mu.Unlock()
 	}()
-	return s, nil
+	return s
 }
