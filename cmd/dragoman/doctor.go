@@ -271,6 +271,9 @@ func (a *app) examineState(ctx context.Context) section {
 		s.add(look, "%v", err)
 	}
 	s.add(plain, "sessions kept: %d", count-damaged)
+	if path := filepath.Join(dir, auditFile); fileThere(path) {
+		s.add(plain, "what MCP clients have called through dragoman is recorded in %s", path)
+	}
 	return s
 }
 
@@ -314,6 +317,11 @@ func (a *app) examineTools() section {
 		s.add(fine, "git: %s", path)
 	}
 	return s
+}
+
+func fileThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func sameFile(a, b string) bool {

@@ -28,7 +28,9 @@ resources, and what they ask and tell, in both directions. Each client has serve
 which start when it first lists or calls something. Where several have a tool of the same name
 it begins with its server's: SERVER__TOOL. What is handed on, and how it is named, is said by
 mcp.servers and mcp.prefix. Deny rules hold for these tools; nothing else is asked, since the
-caller's program has.
+caller's program has. A tool that has changed since it was first seen is refused until you
+agree to it with "dragoman mcp-servers approve". Who called which tool is recorded in
+mcp-audit.jsonl in the data folder, and never what was said.
 
 --root names a folder in which sessions may work, and may be given several times. Without
 one the folders are those of mcp.workspaces in the configuration, else the client's, where

@@ -84,7 +84,7 @@ func newProfiles(a *app, l *logs) *profiles {
 	p := &profiles{
 		app: a, logs: l, board: core.NewBoard(), logins: a.openLogins(), guides: newGuides(a.env),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
-		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: os.Environ(), pins: a.pinFile(), log: l.logger, logs: a.openServerLogs()},
+		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: os.Environ(), pins: a.pinFile(), log: l.logger, logs: a.openServerLogs(), audit: a.openAudit()},
 	}
 	p.guides.options.Refuse = p.refuses
 	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids}), p.guides}

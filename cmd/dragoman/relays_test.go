@@ -5,7 +5,10 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,6 +32,32 @@ policy:
   deny: [{server: self, tool: session_list}]
 `)
 	return p
+}
+
+// Calls are recorded, and what they say is not; doctor says where.
+func TestCallsAreRecorded(t *testing.T) {
+	p := relaying(t)
+	call := strings.Replace(strings.Replace(relayDenied, "session_list", "session_get", 1), `"arguments":{}`, `"arguments":{"session_id":"secret"}`, 1)
+	call = strings.Replace(call, `"id":3`, `"id":4`, 1)
+	p.well(t, strings.Join([]string{relayHello, relayReady, relayDenied, call}, "\n")+"\n", "mcp", "--only", "self")
+	path := filepath.Join(p.data, auditFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile(`"time":"[^"]*","principal":"[^"]*"|"ms":[0-9.e-]*|"(in|out)":[1-9][0-9]*`).ReplaceAllString(string(b), "_")
+	want := `{_,"client":"c 1","server":"self","tool":"session_list","outcome":"refused",_,_,"out":0}
+{_,"client":"c 1","server":"self","tool":"session_get","outcome":"tool_error",_,_,_}
+`
+	if got != want {
+		t.Errorf("recorded\n%s\nwant\n%s", got, want)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if o := p.run(t, "", "doctor"); !strings.Contains(o.out, path) {
+		t.Errorf("doctor: %s", o.out)
+	}
 }
 
 // What a server says directly it says through us, byte for byte; a deny rule holds.

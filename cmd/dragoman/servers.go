@@ -31,6 +31,7 @@ type servers struct {
 	pins    string // the file that keeps what tools said at first; "": none does
 	log     *zap.Logger
 	logs    *serverLogs
+	audit   *audit
 
 	mu  sync.Mutex // guards the fields below
 	of  *configs.Config
@@ -68,7 +69,7 @@ func (s *servers) toolbox(c *configs.Config, board *core.Board) *bridge.Box {
 	list := serversOf(c, rev, s.env, s.run)
 	switch {
 	case box == nil:
-		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: version, PinFile: s.pins, Log: s.told})
+		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: version, PinFile: s.pins, Log: s.told, Audit: s.audit.add})
 		box.Announce()
 	case changed:
 		box.Set(list)
@@ -94,6 +95,7 @@ func (s *servers) close() {
 		box.Close()
 	}
 	s.logs.close()
+	s.audit.close()
 }
 
 // commands lists what is known of a workspace's, with the prompts of the servers.

@@ -86,7 +86,7 @@ func TestEditorsServersAreAskedAbout(t *testing.T) {
 
 func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
 	board := core.NewBoard()
-	s := &servers{env: func(string) (string, bool) { return "", false }, log: zap.NewNop(), logs: &serverLogs{}}
+	s := &servers{env: func(string) (string, bool) { return "", false }, log: zap.NewNop(), logs: &serverLogs{}, audit: &audit{}}
 	t.Cleanup(s.close)
 	steps := []struct{ config, board, rev string }{
 		{"mcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n", "a stopped, b disabled", "a1 b1"},
