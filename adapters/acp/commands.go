@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"time"
 
@@ -36,16 +37,39 @@ func (s *session) tellAtStart(ctx context.Context) {
 // tellCommands sends available_commands_update. It is sent again with the first
 // prompt, for clients that lost the first one; the list is whole each time.
 func (s *session) tellCommands(ctx context.Context) {
+	if list, ok := s.commands(ctx); ok {
+		s.tell(func(v *View) []byte {
+			if len(list.AvailableCommands) == 0 && len(v.listed.AvailableCommands) == 0 {
+				return nil
+			}
+			v.listed = list
+			return update(nil, v, list)
+		})
+	}
+}
+
+// retellCommands tells of them where they are others than were told.
+func (s *session) retellCommands(ctx context.Context) {
+	if list, ok := s.commands(ctx); ok {
+		s.tell(func(v *View) []byte {
+			if reflect.DeepEqual(list.AvailableCommands, v.listed.AvailableCommands) || len(list.AvailableCommands)+len(v.listed.AvailableCommands) == 0 {
+				return nil
+			}
+			v.listed = list
+			return update(nil, v, list)
+		})
+	}
+}
+
+// commands is what can be begun with; false: that is not known, and what is wrong with
+// the configuration is said elsewhere.
+func (s *session) commands(ctx context.Context) (list acp.CommandsUpdate, ok bool) {
 	roots := s.att.Session().Meta().Roots
 	prof, err := s.srv.opts.Gateway.Profile(ctx, roots)
 	if err != nil || prof.Commands == nil {
-		return // what is wrong with the configuration is said elsewhere
+		return list, false
 	}
-	list := commandsOf(prof.Commands(ctx, roots))
-	if len(list.AvailableCommands) == 0 {
-		return
-	}
-	s.tell(func(v *View) []byte { return update(nil, v, list) })
+	return commandsOf(prof.Commands(ctx, roots)), true
 }
 
 func commandsOf(list []core.Command) acp.CommandsUpdate {

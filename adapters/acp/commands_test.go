@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,6 +58,71 @@ func TestCommandsAreTold(t *testing.T) {
 		}
 		if told != 1 {
 			t.Errorf("with three prompts the commands were told %d times, want once", told)
+		}
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// When an MCP server comes to have other prompts, or goes, the commands are told anew;
+// what changes nothing there is not told.
+func TestCommandsOfServersAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var commands atomic.Pointer[[]core.Command]
+		commands.Store(new([]core.Command))
+		prof := &core.Profile{
+			Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}}, Policy: asks,
+			Commands: func(context.Context, []string) []core.Command { return *commands.Load() },
+		}
+		g := core.New(core.Config{
+			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
+			Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+		})
+		peer, stop := serve(t, g)
+		newSession(t, peer)
+		<-time.After(time.Second)
+		server := core.Topic{Kind: "server", Name: "db"}
+		steps := []struct {
+			item core.BoardItem
+			have string // the one command there is now; "": none
+			told bool
+		}{
+			{core.ServerItem{Name: "db", Status: "starting"}, "", false},
+			{core.ServerItem{Name: "db", Status: "running", Prompts: []core.Command{{Name: "explain"}}}, "db:explain", true},
+			{core.ServerItem{Name: "db", Status: "running", Why: "x", Prompts: []core.Command{{Name: "explain"}}}, "db:explain", false},
+			{core.ServerItem{Name: "db", Status: "running", Prompts: []core.Command{{Name: "show"}}}, "db:show", true},
+			{core.GoneItem{}, "", true},
+			{core.GoneItem{}, "", false},
+		}
+		for i, step := range steps {
+			var list []core.Command
+			if step.have != "" {
+				list = append(list, core.Command{Kind: core.CommandMCP, Name: step.have})
+			}
+			commands.Store(&list)
+			g.Board().Put(server, step.item)
+			synctest.Wait()
+			var said []string
+			for peer.Pending() {
+				msg, err := peer.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				said = append(said, msg)
+				synctest.Wait()
+			}
+			want := `"sessionUpdate":"available_commands_update","availableCommands":[]`
+			if step.have != "" {
+				want = `"sessionUpdate":"available_commands_update","availableCommands":[{"name":"` + step.have
+			}
+			switch {
+			case step.told && (len(said) != 1 || !strings.Contains(said[0], want)):
+				t.Errorf("step %d: got %q, want %s", i, said, want)
+			case !step.told && len(said) > 0:
+				t.Errorf("step %d: got %q, want nothing", i, said)
+			}
 		}
 		stop()
 		if err := g.Close(t.Context()); err != nil {

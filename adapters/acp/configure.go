@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 
 	"dragoman/adapters/proto/acp"
@@ -102,8 +103,9 @@ func (s *session) tell(updates func(*View) []byte) {
 }
 
 // watch refreshes the sessions when the board says that there is something else to
-// choose, until ctx ends.
+// choose, or that MCP servers have other prompts, until ctx ends.
 func (s *Server) watch(ctx context.Context) {
+	prompts := map[core.Topic][]core.Command{} // as the board had them last
 	for since := uint64(0); ; {
 		posted, rev, err := s.opts.Gateway.Board().Next(ctx, since)
 		if err != nil {
@@ -114,19 +116,32 @@ func (s *Server) watch(ctx context.Context) {
 			switch p.Item.(type) {
 			case core.ModelsItem, core.AgentsItem:
 				s.refreshAll(ctx, p.Topic.Workspace)
-			case core.ServerItem, core.SessionItem, core.JobItem, core.AccountsItem, core.GoneItem:
+			case core.ServerItem, core.GoneItem:
+				server, _ := p.Item.(core.ServerItem) // none: it has gone
+				if now := server.Prompts; !reflect.DeepEqual(prompts[p.Topic], now) {
+					prompts[p.Topic] = now
+					s.each(func(sess *session) { sess.retellCommands(ctx) })
+				}
+			case core.SessionItem, core.JobItem, core.AccountsItem:
 			}
 		}
 	}
 }
 
-func (s *Server) refreshAll(ctx context.Context, workspace string) {
+// each does something with every session, in the session's own queue.
+func (s *Server) each(do func(*session)) {
 	s.mu.Lock()
 	list := slices.Collect(maps.Values(s.sessions))
 	s.mu.Unlock()
 	for _, sess := range list {
-		if workspace == "" || slices.Contains(sess.att.Session().Meta().Roots, workspace) {
-			sess.queue.Go(func() { sess.refresh(ctx) })
-		}
+		sess.queue.Go(func() { do(sess) })
 	}
+}
+
+func (s *Server) refreshAll(ctx context.Context, workspace string) {
+	s.each(func(sess *session) {
+		if workspace == "" || slices.Contains(sess.att.Session().Meta().Roots, workspace) {
+			sess.refresh(ctx)
+		}
+	})
 }

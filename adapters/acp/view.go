@@ -3,6 +3,7 @@ package acp
 import (
 	"strings"
 
+	"dragoman/adapters/proto/acp"
 	"dragoman/core"
 )
 
@@ -27,6 +28,7 @@ type View struct {
 	asks    map[core.AskID]core.Ask  // asked and not settled, as far as the client has come
 	mine    map[core.TurnID]core.Pos // turns of this connection that have not ended, and where they began
 	refused refusal
+	listed  acp.CommandsUpdate // the commands as they were told last
 }
 
 // Shows is what the client can show beside what all of them can.
