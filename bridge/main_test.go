@@ -231,6 +231,13 @@ func sdkServer() *mcp.Server {
 		}
 		return nil, nil, nil
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "publish"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		s.AddPrompt(&mcp.Prompt{Name: "later"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{}, nil
+		})
+		s.AddResource(&mcp.Resource{URI: "up://later", Name: "Later"}, read)
+		return nil, nil, nil
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		fmt.Fprintln(os.Stderr, "panic: out of cheese")
 		os.Exit(9)

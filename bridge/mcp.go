@@ -99,6 +99,7 @@ type Box struct {
 	mu        sync.Mutex // guards the fields below
 	servers   []Server
 	stopped   map[string]bool // until they are started again
+	roused    map[string]bool // that run although they are disabled
 	sets      map[*set]bool   // that are open
 	known     map[string][]*listed
 	live      map[string][]*upstream // by server, of all sessions
@@ -131,7 +132,7 @@ func New(o Options) *Box {
 	}
 	return &Box{
 		opts: o, hello: hello, client: newHTTPClient(), pins: pins{path: o.PinFile}, masks: hides,
-		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, sets: map[*set]bool{},
+		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, roused: map[string]bool{}, sets: map[*set]bool{},
 		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[string]bool{},
 		offers: map[string]offer{}, sides: map[string]*upstream{}, bearers: map[string]*bearer{},
 	}
@@ -177,10 +178,7 @@ func (s *set) start(server Server) *upstream {
 func (s *set) follow() {
 	old := s.ups
 	s.ups = nil
-	for _, server := range s.box.list() {
-		if server.Disabled || server.Name == core.Native {
-			continue
-		}
+	for _, server := range s.box.used() {
 		i := slices.IndexFunc(old, func(u *upstream) bool { return u.server.is(server) })
 		if i < 0 {
 			s.ups = append(s.ups, s.start(server))

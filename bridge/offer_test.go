@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,38 @@ func TestPromptsAndResources(t *testing.T) {
 			}
 			if got := textOf(b.Read(within(t), roots, "file:///etc/passwd")); !strings.Contains(got, "could not be read") {
 				t.Errorf("somebody else's: %s", got)
+			}
+		})
+	}
+}
+
+// What a server comes to offer later is offered, and told.
+func TestPromptsAndResourcesFollowTheServer(t *testing.T) {
+	for _, way := range []string{"stdio", "http", "sse"} {
+		t.Run(way, func(t *testing.T) {
+			h := &host{board: core.NewBoard()}
+			b, s := open(t, h, Options{Servers: []Server{ways(t)[way]}})
+			t.Cleanup(b.Close)
+			if _, err := call(t, toolOf(t, s, "publish"), `{}`); err != nil {
+				t.Fatal(err)
+			}
+			ctx := within(t)
+			for since := uint64(0); ; {
+				posted, rev, err := h.board.Next(ctx, since)
+				if err != nil {
+					t.Fatalf("it is not told: %v", err)
+				}
+				since = rev
+				i := slices.IndexFunc(posted, func(p core.Posting) bool { return p.Topic.Name == "up" })
+				if item, ok := posted[max(i, 0)].Item.(core.ServerItem); ok && len(item.Prompts) == 2 && len(item.Resources) == 2 {
+					break
+				}
+			}
+			if list := b.Commands(); !slices.ContainsFunc(list, func(c core.Command) bool { return c.Name == "up:later" }) {
+				t.Errorf("commands %+v", list)
+			}
+			if links := b.List(ctx, nil, "later", 10); len(links) != 1 {
+				t.Errorf("resources %+v", links)
 			}
 		})
 	}

@@ -75,6 +75,7 @@ func (b *Box) Set(servers []Server) {
 		touched[old.Name] = true
 		over = append(over, b.connectionsLocked(old)...)
 		delete(b.stopped, old.Name)
+		delete(b.roused, old.Name)
 		delete(b.known, old.Name)
 		delete(b.offers, old.Name)
 	}
@@ -115,28 +116,33 @@ func (b *Box) connectionsLocked(s Server) (list []*upstream) {
 	return list
 }
 
-// named is a server that a person means.
-func (b *Box) named(name string) (Server, error) {
-	s, ok := b.find(name)
-	switch {
-	case !ok:
-		return s, errors.New("there is none of that name in the configuration")
-	case s.Disabled:
-		return s, errors.New("it is disabled; enable it first")
+// used are the servers of the configuration that sessions have: those that are not
+// disabled, and those that somebody has started all the same.
+func (b *Box) used() (list []Server) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.servers {
+		if s.Name != core.Native && (!s.Disabled || b.roused[s.Name]) {
+			list = append(list, s)
+		}
 	}
-	return s, nil
+	return list
 }
+
+var errUnknown = errors.New("there is none of that name in the configuration")
 
 // Start has a server run: in a session that is open in the workspace, or over a
 // connection that belongs to none. It does not wait for that: the board tells what
-// becomes of it. Where it runs already nothing happens.
+// becomes of it. Where it runs already nothing happens. One that is disabled runs, too,
+// until Stop.
 func (b *Box) Start(roots []string, name string) error {
-	s, err := b.named(name)
-	if err != nil {
-		return err
+	s, ok := b.find(name)
+	if !ok {
+		return errUnknown
 	}
 	b.mu.Lock()
 	delete(b.stopped, name)
+	b.roused[name] = s.Disabled
 	live := b.connectionsLocked(s)
 	b.mu.Unlock()
 	var here *upstream
@@ -163,12 +169,13 @@ func (b *Box) Start(roots []string, name string) error {
 // Stop ends every connection to a server, and keeps it from being started until
 // Start. Calls that are under way fail.
 func (b *Box) Stop(name string) error {
-	s, err := b.named(name)
-	if err != nil {
-		return err
+	s, ok := b.find(name)
+	if !ok {
+		return errUnknown
 	}
 	b.mu.Lock()
 	b.stopped[name] = true
+	delete(b.roused, name)
 	live := b.connectionsLocked(s)
 	b.mu.Unlock()
 	for _, u := range live {
@@ -263,10 +270,7 @@ func (b *Box) item(name string) (core.ServerItem, bool) {
 		}
 		s = live[0].server
 	}
-	item := core.ServerItem{Name: s.Name, Status: statusStopped, Command: s.Shown.Command, Args: s.Shown.Args, URL: s.Shown.URL}
-	if s.Disabled {
-		item.Status = statusDisabled
-	}
+	item := core.ServerItem{Name: s.Name, Status: statusStopped, Disabled: s.Disabled, Command: s.Shown.Command, Args: s.Shown.Args, URL: s.Shown.URL}
 	best := -1
 	for _, u := range live {
 		status, why, list := u.state()
@@ -276,6 +280,9 @@ func (b *Box) item(name string) (core.ServerItem, bool) {
 				known = list
 			}
 		}
+	}
+	if s.Disabled && item.Status == statusStopped {
+		item.Status = statusDisabled
 	}
 	for _, l := range known {
 		item.Tools = append(item.Tools, l.spec)

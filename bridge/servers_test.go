@@ -123,14 +123,10 @@ func TestChangedConfigurationEndsOnlyWhatChanged(t *testing.T) {
 // Of a server that was stopped nothing runs until it is started again; calls say so.
 func TestStopAndStart(t *testing.T) {
 	h := &host{}
-	b, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}, {Name: "off", Disabled: true}}})
+	b, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}, {Name: "off", Disabled: true, Endpoint: plays("sdk")}}})
 	t.Cleanup(b.Close)
-	for _, bad := range []func() error{
-		func() error { return b.Start(nil, "nowhere") }, func() error { return b.Stop("nowhere") }, func() error { return b.Start(nil, "off") },
-	} {
-		if err := bad(); err == nil {
-			t.Error("no error")
-		}
+	if b.Start(nil, "nowhere") == nil || b.Stop("nowhere") == nil {
+		t.Error("no error")
 	}
 	before, echo := pid(t, s, "up"), of(t, s, "up", "echo")
 	err := breaks(t, of(t, s, "up", "wait"), func() {
@@ -168,6 +164,19 @@ func TestStopAndStart(t *testing.T) {
 	}
 	if pid(t, next, "up") == "" {
 		t.Error("the other session does not have it")
+	}
+	// One that is disabled runs, too, for as long as somebody wants it to.
+	if err := b.Start(h.meta.Roots, "off"); err != nil {
+		t.Fatal(err)
+	}
+	if item := awaitStatus(t, h.board, "off", statusRunning); !item.Disabled || serversOf(t, s) != "up off" {
+		t.Errorf("it is %+v, and the session has %s", item, serversOf(t, s))
+	}
+	if err := b.Stop("off"); err != nil {
+		t.Fatal(err)
+	}
+	if awaitStatus(t, h.board, "off", statusDisabled); serversOf(t, s) != "up" {
+		t.Errorf("the session has %s", serversOf(t, s))
 	}
 }
 

@@ -37,6 +37,8 @@ type ServerItem struct {
 	Status string // running, starting, stopped, failed, disabled, requires-auth
 	Why    string
 	Tools  []Spec
+	// Disabled: the configuration says so. It may run all the same.
+	Disabled bool
 	// Command and Args are a program's, URL an address, as the configuration writes
 	// them: what refers to a secret is not looked up.
 	Command string

@@ -292,7 +292,7 @@ func serverUpdated(item core.ServerItem, d Dialect) eca.ServerUpdatedParams {
 			p.Status = statusFailed // the early documents know no logins
 		}
 	default:
-		disabled := item.Status == statusDisabled
+		disabled := item.Disabled || item.Status == statusDisabled
 		p.Disabled, p.HasAuth, p.URL = &disabled, &item.LoggedIn, item.URL
 		p.Prompts, p.Resources = promptsOf(item.Prompts), servedOf(item.Resources)
 	}
