@@ -182,8 +182,11 @@ func sameAs(is, want *MCPServer) bool {
 	if is == nil || want == nil {
 		return is == want
 	}
-	return withDefaults(*is).Same(withDefaults(*want))
+	return is.Means(*want)
 }
+
+// Means is Same, where a default that is left out is there.
+func (s MCPServer) Means(o MCPServer) bool { return withDefaults(s).Same(withDefaults(o)) }
 
 func withDefaults(s MCPServer) MCPServer {
 	setDefaults(fieldCache{}, reflect.ValueOf(&s).Elem())

@@ -145,7 +145,7 @@ func TestPlainSecrets(t *testing.T) {
 	if got, want := strings.Join(s.PlainSecrets(), " "), "env.GITHUB_TOKEN headers.Authorization args[1] args[2] url"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	shown := ShowServer("a", s)
+	shown := ShowServers(map[string]MCPServer{"a": s})
 	for _, secret := range []string{"ghp_x", "xyz", "apikey=1"} {
 		if strings.Contains(shown, secret) {
 			t.Errorf("%s is shown in\n%s", secret, shown)

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -31,10 +32,13 @@ func (t tree) get(key string) (any, bool) {
 	return t[i].value, true
 }
 
-// ShowServer writes a server's entry as AddServer does, with secrets hidden.
-func ShowServer(name string, s MCPServer) string {
-	f := form{eol: "\n", step: "  "}
-	return f.block(tree{{serversKey, tree{{name, shownTree(s)}}}}, "")
+// ShowServers writes entries as AddServer does, with secrets hidden.
+func ShowServers(servers map[string]MCPServer) string {
+	var all tree
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		all = append(all, setting{name, shownTree(servers[name])})
+	}
+	return form{eol: "\n", step: "  "}.block(tree{{serversKey, all}}, "")
 }
 
 // shownTree is treeOf with secrets hidden.

@@ -47,19 +47,7 @@ func (a *app) editorFiles() []editorFile {
 		return nil
 	}
 	in := func(parts ...string) string { return filepath.Join(append([]string{home}, parts...)...) }
-	config := in(".config")
-	if dir := a.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		config = dir
-	}
-	apps := config // where desktop programs keep settings
-	switch runtime.GOOS {
-	case "darwin":
-		apps = in("Library", "Application Support")
-	case "windows":
-		if dir := a.getenv("AppData"); dir != "" {
-			config, apps = dir, dir
-		}
-	}
+	config, apps := a.settingsFolders(home)
 	files := []editorFile{
 		{"Zed", filepath.Join(config, "zed", "settings.json"), agentServers},
 		{"JetBrains", in(".jetbrains", "acp.json"), agentServers},
@@ -78,6 +66,25 @@ func (a *app) editorFiles() []editorFile {
 		files = append(files, editorFile{"Neovim", path, nil})
 	}
 	return files
+}
+
+// settingsFolders are where programs keep settings on this system, and where desktop
+// programs do.
+func (a *app) settingsFolders(home string) (config, apps string) {
+	config = filepath.Join(home, ".config")
+	if dir := a.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		config = dir
+	}
+	apps = config
+	switch runtime.GOOS {
+	case "darwin":
+		apps = filepath.Join(home, "Library", "Application Support")
+	case "windows":
+		if dir := a.getenv("AppData"); dir != "" {
+			config, apps = dir, dir
+		}
+	}
+	return config, apps
 }
 
 // agentServers reads the settings of Zed and JetBrains.

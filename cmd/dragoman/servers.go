@@ -187,10 +187,10 @@ what changes there.`,
   dragoman mcp-servers list`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("say what to do: list, add, remove, enable, disable, approve or logs")
+			return errors.New("say what to do: list, add, remove, enable, disable, import, approve or logs")
 		},
 	}
-	cmd.AddCommand(a.mcpServersList(), a.mcpServersAdd(), a.mcpServersRemove(), a.mcpServersDisable(false), a.mcpServersDisable(true), a.mcpServersApprove(), a.mcpServersLogs())
+	cmd.AddCommand(a.mcpServersList(), a.mcpServersAdd(), a.mcpServersRemove(), a.mcpServersDisable(false), a.mcpServersDisable(true), a.mcpServersImport(), a.mcpServersApprove(), a.mcpServersLogs())
 	return cmd
 }
 

@@ -1,0 +1,342 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/configs"
+)
+
+// foreignFile is the settings of another program that starts MCP servers: Claude
+// Desktop and Code, Cursor and others (mcpServers), VS Code (servers, or mcp.servers),
+// Zed (context_servers) and ECA (mcpServers).
+type foreignFile struct {
+	path string
+	// project is the folder that the settings belong to; "": they are a user's.
+	project string
+	env     configs.Env
+	inputs  map[string]string // what VS Code asks for, by id
+}
+
+// foreignServer is a server of such settings, as it is here.
+type foreignServer struct {
+	name   string // here
+	server configs.MCPServer
+	notes  []string // what a person should know
+	err    error    // why it cannot be had
+}
+
+// readForeign reads the servers of another program's settings, in their order. path is
+// absolute.
+func readForeign(path string, text []byte, env configs.Env) ([]foreignServer, error) {
+	f := foreignFile{path: path, project: projectOf(path, homeOf(env)), env: env, inputs: map[string]string{}}
+	text = plainJSON(bytes.TrimPrefix(text, []byte("\ufeff")))
+	_, top, err := jsonMembers(text)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	f.learnInputs(top["inputs"])
+	sections := []json.RawMessage{top["mcpServers"], top["servers"], top["context_servers"]}
+	if _, mcp, err := jsonMembers(top["mcp"]); err == nil { // VS Code's settings.json
+		f.learnInputs(mcp["inputs"])
+		sections = append(sections, mcp["servers"])
+	}
+	var all []foreignServer
+	found := false
+	for _, section := range sections {
+		if section == nil {
+			continue
+		}
+		found = true
+		names, entries, err := jsonMembers(section)
+		if err != nil {
+			return nil, fmt.Errorf("read the servers in %s: %w", path, err)
+		}
+		for _, name := range names {
+			all = append(all, f.read(name, entries[name]))
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("%s holds no MCP servers: none of mcpServers, servers, mcp.servers and context_servers is in it", path)
+	}
+	return all, nil
+}
+
+// projectOf is the folder that a file of settings in it belongs to; "" for a user's.
+func projectOf(path, home string) string {
+	dir := filepath.Dir(path)
+	switch filepath.Base(dir) {
+	case ".vscode", ".cursor", ".zed", ".eca":
+		dir = filepath.Dir(dir)
+	default:
+		if filepath.Base(path) != ".mcp.json" {
+			return ""
+		}
+	}
+	if dir == home {
+		return ""
+	}
+	return dir
+}
+
+// jsonMembers takes a JSON object apart. names has the order of the text.
+func jsonMembers(text []byte) (names []string, values map[string]json.RawMessage, err error) {
+	if err := json.Unmarshal(text, &values); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) {
+			err = errors.New("it is no JSON object")
+		}
+		return nil, nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	for depth := 0; ; {
+		tok, err := d.Token()
+		if err != nil {
+			return names, values, nil //nolint:nilerr // the end: the whole was read above
+		}
+		switch tok := tok.(type) {
+		case json.Delim:
+			if tok == '{' || tok == '[' {
+				depth++
+			} else {
+				depth--
+			}
+		case string:
+			if depth == 1 {
+				if !slices.Contains(names, tok) {
+					names = append(names, tok)
+				}
+				var skipped json.RawMessage
+				_ = d.Decode(&skipped) // it was read above
+			}
+		}
+	}
+}
+
+// learnInputs notes what VS Code asks a person for.
+func (f *foreignFile) learnInputs(raw json.RawMessage) {
+	var list []struct{ ID, Description string }
+	if json.Unmarshal(raw, &list) == nil {
+		for _, in := range list {
+			f.inputs[in.ID] = in.Description
+		}
+	}
+}
+
+// foreignEntry is a server as any of these programs writes it.
+type foreignEntry struct {
+	Type, Transport                 string
+	Command                         json.RawMessage
+	Args                            []any
+	Env                             map[string]any
+	URL, ServerURL, HTTPURL         string
+	Headers                         map[string]any
+	Disabled                        bool
+	Enabled                         *bool
+	Cwd, EnvFile                    string
+	Timeout                         float64
+	SandboxEnabled                  bool
+	ClientID, ClientSecret          string
+	OAuthPort                       int
+	AutoApprove, AlwaysAllow, Trust json.RawMessage
+	Settings                        json.RawMessage
+}
+
+// known are the keys of an entry that are translated, or mean nothing here: shop
+// windows, and how an editor shows or debugs a server.
+var foreignKeys = []string{
+	"type", "transport", "command", "args", "env", "url", "serverurl", "httpurl", "headers", "disabled", "enabled", "cwd", "envfile", "timeout", "sandboxenabled", "settings", "autoapprove", "alwaysallow", "trust",
+	"clientid", "clientsecret", "oauthport", "source", "gallery", "version", "dev", "description", "icon", "sandbox",
+}
+
+// read translates one server.
+func (f foreignFile) read(name string, raw json.RawMessage) foreignServer {
+	s := foreignServer{name: name}
+	keys, _, err := jsonMembers(raw)
+	var e foreignEntry
+	if err == nil {
+		err = json.Unmarshal(raw, &e)
+	}
+	if err == nil {
+		err = f.oldZed(&e)
+	}
+	if err != nil {
+		s.err = fmt.Errorf("its entry is in a form that is not known: %w", err)
+		return s
+	}
+	if s.name = foreignName(name); s.name != name {
+		s.note("it is called %s here", s.name)
+	}
+	s.err = f.translate(e, &s)
+	for _, key := range keys {
+		if !slices.Contains(foreignKeys, strings.ToLower(key)) {
+			s.note("%s is not taken over", oneLine(key, 40))
+		}
+	}
+	return s
+}
+
+func (s *foreignServer) note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// oldZed reads {"command": {"path": …, "args": […], "env": {…}}}.
+func (f foreignFile) oldZed(e *foreignEntry) error {
+	var old struct {
+		Path string
+		Args []any
+		Env  map[string]any
+	}
+	if len(e.Command) == 0 || e.Command[0] != '{' {
+		return nil
+	}
+	if err := json.Unmarshal(e.Command, &old); err != nil {
+		return err
+	}
+	var err error
+	e.Command, err = json.Marshal(old.Path)
+	if e.Args == nil {
+		e.Args = old.Args
+	}
+	if e.Env == nil {
+		e.Env = old.Env
+	}
+	return err
+}
+
+// foreignName makes a name one that is possible here.
+func foreignName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' {
+			return r
+		}
+		return '-'
+	}, strings.TrimSpace(name))
+	name = cmp.Or(strings.Trim(name, "-"), "server")
+	if name == "native" {
+		name = "native-server"
+	}
+	return name[:min(len(name), 64)]
+}
+
+func (f foreignFile) translate(e foreignEntry, s *foreignServer) error {
+	var command string
+	if len(e.Command) > 0 && string(e.Command) != "null" {
+		if err := json.Unmarshal(e.Command, &command); err != nil {
+			return errors.New("its command is no string")
+		}
+	}
+	url := cmp.Or(e.URL, e.ServerURL, e.HTTPURL)
+	kind := strings.ToLower(cmp.Or(e.Type, e.Transport))
+	switch {
+	case command == "" && url == "" && e.Settings != nil:
+		return errors.New("it is an extension of its editor, which starts it in its own way; add the program that it starts")
+	case command == "" && url == "":
+		return errors.New("it has neither a command nor a url")
+	case (entry{command: command}).ours():
+		return errors.New("it is dragoman itself")
+	}
+	s.server.Disabled = e.Disabled || e.Enabled != nil && !*e.Enabled
+	if e.Timeout > 0 && strings.Contains(f.path, "zed") { // in milliseconds there; others differ
+		s.server.CallTimeout = max(time.Duration(e.Timeout)*time.Millisecond, time.Second)
+	} else if e.Timeout > 0 {
+		s.note("timeout is not taken over; write call_timeout")
+	}
+	t := &foreignText{foreignFile: f, notes: s, given: map[string]bool{}}
+	for name := range e.Env {
+		t.given[name] = true
+	}
+	var err error
+	if url != "" && (command == "" || kind == "http" || kind == "sse" || strings.HasPrefix(kind, "streamable")) {
+		err = t.address(url, kind, e)
+	} else {
+		err = t.program(command, e)
+	}
+	s.leftOut(e)
+	return err
+}
+
+// leftOut says what of an entry has no counterpart here.
+func (s *foreignServer) leftOut(e foreignEntry) {
+	if e.EnvFile != "" {
+		s.note("envFile (%s) is not taken over: write its variables below env", oneLine(e.EnvFile, 80))
+	}
+	if e.SandboxEnabled {
+		s.note("it ran in its editor's sandbox; here it runs with your rights")
+	}
+	if e.ClientID != "" || e.ClientSecret != "" || e.OAuthPort != 0 {
+		s.note("clientId, clientSecret and oauthPort are not taken over")
+	}
+	for _, raw := range []json.RawMessage{e.AutoApprove, e.AlwaysAllow, e.Trust} {
+		if len(raw) > 0 && string(raw) != "[]" && string(raw) != "false" && string(raw) != "null" {
+			s.note("what ran there without a question is asked about here; the policy can allow it")
+			break
+		}
+	}
+}
+
+// address translates a server that is reached over HTTP.
+func (t *foreignText) address(url, kind string, e foreignEntry) (err error) {
+	to := &t.notes.server
+	text, err := t.plain("url", url)
+	if err != nil {
+		return err
+	}
+	to.URL = configs.NewURL(text)
+	path, _, _ := strings.Cut(url, "?")
+	switch {
+	case kind == "sse":
+		to.Transport = "sse"
+	case kind == "" && strings.HasSuffix(strings.TrimRight(path, "/"), "/sse"):
+		to.Transport = "sse"
+		t.notes.note("it is spoken to as SSE, since its address says so")
+	}
+	to.Headers, err = t.secrets("headers", e.Headers)
+	return err
+}
+
+// program translates a server that is started.
+func (t *foreignText) program(command string, e foreignEntry) (err error) {
+	to := &t.notes.server
+	if err := t.folder(e.Cwd); err != nil {
+		return err
+	}
+	if command, err = t.command(command); err != nil {
+		return err
+	}
+	to.Command = configs.NewValue(command)
+	for i, arg := range e.Args {
+		word, err := t.plain(fmt.Sprintf("args[%d]", i), fmt.Sprint(arg))
+		if err != nil {
+			return err
+		}
+		to.Args = append(to.Args, configs.NewValue(word))
+	}
+	to.Env, err = t.secrets("env", e.Env)
+	return err
+}
+
+func (t *foreignText) secrets(kind string, of map[string]any) (map[string]configs.Secret, error) {
+	all := map[string]configs.Secret{}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		value := of[name]
+		if value == nil { // VS Code: the variable is taken away
+			t.notes.note("%s.%s is null, and is left out", kind, oneLine(name, 60))
+			continue
+		}
+		text, err := t.secret(kind, name, fmt.Sprint(value))
+		if err != nil {
+			return nil, err
+		}
+		all[name] = configs.NewSecret(text)
+	}
+	return all, nil
+}

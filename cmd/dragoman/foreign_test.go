@@ -1,0 +1,269 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/configs"
+)
+
+// rendered is what was read: entries, then notes and errors a line.
+func rendered(t *testing.T, path, text string, env map[string]string) string {
+	t.Helper()
+	list, err := readForeign(filepath.FromSlash(path), []byte(text), func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	if err != nil {
+		return "error: " + err.Error() + "\n"
+	}
+	var b strings.Builder
+	for _, s := range list {
+		if s.err == nil {
+			_, entry, _ := strings.Cut(configs.ShowServers(map[string]configs.MCPServer{s.name: s.server}), "\n")
+			b.WriteString(entry)
+		}
+		for _, n := range s.notes {
+			b.WriteString("note: " + s.name + ": " + n + "\n")
+		}
+		if s.err != nil {
+			b.WriteString("error: " + s.name + ": " + s.err.Error() + "\n")
+		}
+	}
+	return b.String()
+}
+
+func TestForeignSettings(t *testing.T) {
+	unixOnly(t) // paths
+	env := map[string]string{"HOME": "/home/u", "SET": "1"}
+	for _, c := range []struct{ name, path, text, want string }{
+		{"Claude Desktop", "/home/u/Library/Claude/claude_desktop_config.json", `{
+  "globalShortcut": "",
+  "mcpServers": {
+    "My Files": {"command": "npx", "args": ["-y", "server-filesystem", "/home/u/src"], "env": {"API_KEY": "abc", "N": 3}},
+    "remote": {"command": "npx", "args": ["mcp-remote", "${URL}", "--header", "Authorization:${AUTH}"], "env": {"AUTH": "Bearer x"}},
+    "dragoman": {"command": "/usr/bin/dragoman", "args": ["mcp"]},
+    "empty": {}, "odd": 3, "native": {"command": "x"}
+  }
+}`, `  My-Files:
+    command: npx
+    args: ["-y", "server-filesystem", "/home/u/src"]
+    env:
+      API_KEY: "***"
+      "N": "***"
+note: My-Files: it is called My-Files here
+  remote:
+    command: npx
+    args: ["mcp-remote", "$${URL}", "--header", "Authorization:$${AUTH}"]
+    env:
+      AUTH: "***"
+note: remote: args[1]: ${URL} is taken as it is written; if a variable is meant, write ${env:NAME}
+error: dragoman: it is dragoman itself
+error: empty: it has neither a command nor a url
+error: odd: its entry is in a form that is not known: it is no JSON object
+  native-server:
+    command: x
+note: native-server: it is called native-server here
+`},
+		{"Cursor", "/home/u/.cursor/mcp.json", `{"mcpServers": {
+  "a": {"type": "stdio", "command": "${userHome}/bin/a", "args": ["--root=${workspaceFolder}${/}src"], "env": {"TOKEN": "${env:TOKEN}"}, "envFile": "${workspaceFolder}/.env"},
+  "b": {"url": "https://example.com/sse?x=1", "headers": {"Authorization": "Bearer ${env:T}"}},
+  "c": {"url": "https://example.com/mcp", "auth": {"CLIENT_ID": "x"}, "disabled": true},
+  "d": {"command": "${workspaceFolder}/run.sh"}
+}}`, `  a:
+    command: "${env:HOME}/bin/a"
+    args: ["--root=./src"]
+    env:
+      TOKEN: "${env:TOKEN}"
+note: a: args[0]: the folder of the session stands for ${workspaceFolder}
+note: a: envFile (${workspaceFolder}/.env) is not taken over: write its variables below env
+  b:
+    url: "https://example.com/sse?***"
+    headers:
+      Authorization: "Bearer ${env:T}"
+    transport: sse
+note: b: it is spoken to as SSE, since its address says so
+  c:
+    url: "https://example.com/mcp"
+    disabled: true
+note: c: auth is not taken over
+error: d: command: ${workspaceFolder}/run.sh lies in whatever folder is open; add the server with the program's own path
+`},
+		{"VS Code", "/work/app/.vscode/mcp.json", `{
+  // what we ask for
+  "inputs": [{"type": "promptString", "id": "gh-token", "description": "GitHub token", "password": true,},],
+  "servers": {
+    "github": {"type": "http", "url": "https://api.githubcopilot.com/mcp/", "headers": {"Authorization": "Bearer ${input:gh-token}"}},
+    "local": {"command": "${workspaceFolder}/run.sh", "args": ["${workspaceFolder}", "${input:gh-token}", "${workspaceFolderBasename}"], "env": {"GH": "${input:gh-token}", "GONE": null}, "sandboxEnabled": true, "dev": {"watch": "x"}},
+    "there": {"command": "node", "cwd": "${workspaceFolder}/sub", "args": ["x.js", "${workspaceFolder}"], "gallery": true},
+    "config": {"command": "node", "args": ["${config:a.b}"]},
+    "socket": {"type": "http", "url": "unix:///tmp/x.sock"}, /* the end */
+  },
+}`, `  github:
+    url: "https://api.githubcopilot.com/mcp/"
+    headers:
+      Authorization: "Bearer ${env:GH_TOKEN}"
+note: github: headers.Authorization: its editor asks you for gh-token (GitHub token); here it is ${env:GH_TOKEN}: set that variable, or write the value in its place
+  local:
+    command: "/work/app/run.sh"
+    args: [".", "${env:GH_TOKEN}", "app"]
+    env:
+      GH: "${env:GH}"
+note: local: command: /work/app stands for ${workspaceFolder}
+note: local: args[0]: the folder of the session stands for ${workspaceFolder}
+note: local: args[1]: its editor asks you for gh-token (GitHub token); here it is ${env:GH_TOKEN}: set that variable, or write the value in its place
+note: local: env.GH: its editor asks you for gh-token (GitHub token); here it is ${env:GH}: set that variable, or write the value in its place
+note: local: env.GONE is null, and is left out
+note: local: it ran in its editor's sandbox; here it runs with your rights
+  there:
+    command: node
+    args: ["x.js", "/work/app"]
+    dir: "/work/app/sub"
+note: there: cwd: /work/app stands for ${workspaceFolder}
+note: there: args[1]: /work/app stands for ${workspaceFolder}
+error: config: args[0]: ${config:a.b} has no counterpart here
+  socket:
+    url: "unix:///tmp/x.sock"
+`},
+		{
+			"VS Code's settings", "/home/u/.config/Code/User/settings.json", "\ufeff" + `{"editor.fontSize": 12, "mcp": {"inputs": [], "servers": {"a": {"command": "x", "args": ["${workspaceFolder}"], "cwd": "/srv"}}}}`,
+			"error: a: args[0]: ${workspaceFolder} has no counterpart for a program that runs in a folder of its own\n",
+		},
+		{"Zed", "/home/u/.config/zed/settings.json", `{
+  "theme": "One", // mine
+  "context_servers": {
+    "old": {"command": {"path": "x", "args": ["a"], "env": {"K": "v"}}, "settings": {}},
+    "new": {"source": "custom", "command": "y", "args": [], "enabled": false, "timeout": 90000},
+    "far": {"url": "https://example.com/mcp", "headers": {"A": "b"}},
+    "ext": {"source": "extension", "settings": {"k": 1}},
+  },
+}`, `  old:
+    command: x
+    args: ["a"]
+    env:
+      K: "***"
+  new:
+    command: "y"
+    disabled: true
+    call_timeout: "1m30s"
+  far:
+    url: "https://example.com/mcp"
+    headers:
+      A: "***"
+error: ext: it is an extension of its editor, which starts it in its own way; add the program that it starts
+`},
+		{"ECA", "/home/u/.config/eca/config.json", `{"mcpServers": {
+  "a": {"command": "x", "args": ["${file:tokens/a}", "${env:SET:no}", "${env:UNSET:d${x}"], "env": {"K": "${cmd:pass show x}"}},
+  "b": {"command": "x", "args": ["${cmd:pass show x}"]},
+  "c": {"url": "https://example.com/mcp", "clientId": "x"},
+  "d": {"command": "x", "env": {"K": "${netrc:machine}"}}
+}}`, `  a:
+    command: x
+    args: ["${file:/home/u/.config/eca/tokens/a}", "${env:SET}", "d$${x"]
+    env:
+      K: "${cmd:pass show x}"
+note: a: args[1]: what stands for the variable SET where it is not set is left out
+note: a: args[2]: the variable UNSET is not set, so what stands for it is written out
+error: b: args[0]: ${cmd:pass show x} has no counterpart here
+  c:
+    url: "https://example.com/mcp"
+note: c: clientId, clientSecret and oauthPort are not taken over
+error: d: env.K: ${netrc:machine} has no counterpart here
+`},
+		{"Claude Code", "/work/app/.mcp.json", `{"mcpServers": {"a": {"command": "./bin/x", "args": ["${SET}", "${UNSET:-def}", "${OTHER}"]}}}`, `  a:
+    command: "/work/app/bin/x"
+    args: ["${env:SET}", "def", "${env:OTHER}"]
+note: a: args[1]: the variable UNSET is not set, so what stands for it is written out
+`},
+		{"nothing", "/x/y.json", `{"a": 1}`, "error: /x/y.json holds no MCP servers: none of mcpServers, servers, mcp.servers and context_servers is in it\n"},
+		{"a list", "/x/y.json", `[]`, "error: read /x/y.json: it is no JSON object\n"},
+		{"no JSON", "/x/y.json", `{"a": }`, "error: read /x/y.json: invalid character '}' looking for beginning of value\n"},
+	} {
+		if got := rendered(t, c.path, c.text, env); got != c.want {
+			t.Errorf("%s:\n%s-- want\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+// Whatever such a file holds, reading it ends well, and what comes of it can be
+// written or is refused.
+func FuzzForeign(f *testing.F) {
+	f.Add(`{"mcpServers": {"a": {"command": "${userHome}/x", "args": ["${env:A:b}", 3], "env": {"K": "${input:x}"}}}}`)
+	f.Add(`{"servers": {"a": {"url": "https://x/${workspaceFolder}", "headers": {"A": "${"}}}, "inputs": [{"id": "x"}]}`)
+	f.Add(`{"context_servers": {"a": {"command": {"path": "x"}, "settings": null}}, "mcp": {"servers": {"": {"cwd": "../x", "command": "./y"}}}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, path := range []string{"/home/u/x/.vscode/mcp.json", "/home/u/.mcp.json"} {
+			list, err := readForeign(path, []byte(text), func(string) (string, bool) { return "", false })
+			if err != nil {
+				continue
+			}
+			for _, s := range list {
+				if s.err != nil {
+					continue
+				}
+				out, err := configs.Apply("config.yaml", nil, nil, configs.AddServer(s.name, s.server))
+				if err == nil && len(out) == 0 {
+					t.Errorf("nothing was written of %q", text)
+				}
+			}
+		}
+	})
+}
+
+func TestJSONMembersKeepTheirOrder(t *testing.T) {
+	names, values, err := jsonMembers(json.RawMessage(`{"b": {"x": [1, {"y": 2}]}, "a": "c", "b": 3}`))
+	if err != nil || strings.Join(names, " ") != "b a" || string(values["b"]) != "3" {
+		t.Errorf("%v, %s, %v", names, values["b"], err)
+	}
+}
+
+func TestServersAreImported(t *testing.T) {
+	p := newPlace(t)
+	if got := p.well(t, "", "mcp-servers", "import"); !strings.Contains(got, "No settings with MCP servers were found") {
+		t.Errorf("without any: %s", got)
+	}
+	cursor, code := filepath.Join(p.home, ".cursor", "mcp.json"), filepath.Join(p.work, ".vscode", "mcp.json")
+	p.write(t, cursor, `{"mcpServers": {"a": {"command": "no-such-program", "env": {"TOKEN": "very-secret"}}, "b": {"url": "https://example.com/mcp"}, "c": {}}}`)
+	p.write(t, code, `{"servers": {"b": {"type": "http", "url": "https://example.com/other"}}}`)
+	got := p.well(t, "", "mcp-servers", "import")
+	for _, want := range []string{"Cursor   " + cursor, "3 servers: a b c", "VS Code  " + code, "1 server: b", "Nothing was changed."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "config.yaml")
+	o := p.run(t, "", "mcp-servers", "import", cursor, "--dry-run")
+	if o.code != exitFailed || !strings.Contains(o.out, "  a:\n    command: no-such-program\n    env:\n      TOKEN: \"***\"\n") || !strings.Contains(o.errs, "not imported: c: it has neither a command nor a url") {
+		t.Errorf("--dry-run: %+v", o)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("--dry-run has written")
+	}
+	o = p.run(t, "", "mcp-servers", "import", cursor)
+	for _, want := range []string{"imported a, b into " + path, "warning: env.TOKEN of a is written out", "no-such-program cannot be started now"} {
+		if o.code != exitFailed || !strings.Contains(o.out+o.errs, want) {
+			t.Errorf("%q is missing: %+v", want, o)
+		}
+	}
+	const both = "mcp_servers:\n  a:\n    command: no-such-program\n    env:\n      TOKEN: \"very-secret\"\n  b:\n    url: \"https://example.com/mcp\"\n"
+	if b, err := os.ReadFile(path); err != nil || string(b) != strings.Replace(both, `"very-secret"`, "very-secret", 1) {
+		t.Errorf("%v\n%s", err, b)
+	}
+	if got := p.well(t, "", "mcp-servers", "import", code); got != "b is in the configuration already, with other settings; --replace changes it\nNothing was changed.\n" {
+		t.Errorf("again: %s", got)
+	}
+	if got := p.well(t, "", "mcp-servers", "import", code, "--replace"); !strings.HasPrefix(got, "imported b into ") {
+		t.Errorf("--replace: %s", got)
+	}
+	if got := p.well(t, "", "mcp-servers", "import", code); got != "b is in the configuration already\nNothing was changed.\n" {
+		t.Errorf("the same: %s", got)
+	}
+	if o := p.run(t, "", "mcp-servers", "import", filepath.Join(p.home, "none.json")); o.code != exitFailed || !strings.Contains(o.errs, "none.json: no such file") {
+		t.Errorf("%+v", o)
+	}
+	other := filepath.Join(p.home, "other.yaml")
+	p.well(t, "", "mcp-servers", "import", code, "--config", other)
+	if b, err := os.ReadFile(other); err != nil || !strings.Contains(string(b), "example.com/other") {
+		t.Errorf("--config: %v\n%s", err, b)
+	}
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"dragoman/configs"
+)
+
+// foreignText translates what another program replaces in the texts of its settings:
+// ${env:NAME}, ${workspaceFolder} and the like.
+type foreignText struct {
+	foreignFile
+	notes *foreignServer
+	given map[string]bool // the variables that the program gets
+	fixed bool            // the program does not run in the session's folder
+}
+
+// folder translates the folder that a program is started in.
+func (t *foreignText) folder(cwd string) error {
+	switch {
+	case cwd == "" || cwd == "." || cwd == "${workspaceFolder}":
+		return nil // the session's
+	case strings.HasPrefix(cwd, "${workspaceFolder}") && t.project == "":
+		return fmt.Errorf("cwd: %s lies in whatever folder is open, which cannot be said here; write an absolute path as dir", cwd)
+	}
+	t.fixed = true
+	dir, err := t.expand("cwd", cwd, false)
+	if err != nil {
+		return err
+	}
+	if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~/") && !strings.HasPrefix(dir, "${") {
+		if t.project == "" {
+			return fmt.Errorf("cwd: %s is a relative path, and nothing says from where; write an absolute one as dir", oneLine(cwd, 80))
+		}
+		dir = filepath.Join(t.project, dir)
+	}
+	t.notes.server.Dir = configs.NewValue(dir)
+	return nil
+}
+
+// command translates the program. Which one runs must not depend on the folder that a
+// session is in.
+func (t *foreignText) command(command string) (string, error) {
+	relative := strings.HasPrefix(command, "./") || strings.HasPrefix(command, "../")
+	if (relative || strings.Contains(command, "${workspaceFolder")) && t.project == "" {
+		return "", fmt.Errorf("command: %s lies in whatever folder is open; add the server with the program's own path", oneLine(command, 80))
+	}
+	t.fixed, command = true, strings.TrimPrefix(command, "./")
+	if relative {
+		return filepath.Join(t.project, filepath.FromSlash(command)), nil
+	}
+	defer func(was bool) { t.fixed = was }(!t.notes.server.Dir.IsZero())
+	return t.expand("command", command, false)
+}
+
+// plain translates a text that is shown as it is.
+func (t *foreignText) plain(key, text string) (string, error) { return t.expand(key, text, false) }
+
+// secret translates a value of env or headers.
+func (t *foreignText) secret(kind, name, text string) (string, error) {
+	if id, ok := strings.CutPrefix(text, "${input:"); ok && kind == "env" && strings.HasSuffix(id, "}") && strings.Count(text, "}") == 1 {
+		t.asks(kind+"."+name, strings.TrimSuffix(id, "}"), name)
+		return "${env:" + name + "}", nil
+	}
+	return t.expand(kind+"."+name, text, true)
+}
+
+// asks tells of a value that its editor asks a person for.
+func (t *foreignText) asks(key, id, variable string) {
+	what := id
+	if d := t.inputs[id]; d != "" {
+		what = fmt.Sprintf("%s (%s)", id, oneLine(d, 80))
+	}
+	t.notes.note("%s: its editor asks you for %s; here it is ${env:%s}: set that variable, or write the value in its place", key, what, variable)
+}
+
+// expand translates the variables of a text. secret: it may hold ${cmd:…}.
+func (t *foreignText) expand(key, text string, secret bool) (string, error) {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "${")
+		b.WriteString(before)
+		if !found {
+			return b.String(), nil
+		}
+		inner, rest, closed := strings.Cut(after, "}")
+		if !closed {
+			b.WriteString("$${" + after)
+			return b.String(), nil
+		}
+		value, err := t.variable(key, inner, secret)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", key, err)
+		}
+		b.WriteString(value)
+		text = rest
+	}
+}
+
+// variable translates one ${…}, given what stands in it.
+func (t *foreignText) variable(key, inner string, secret bool) (string, error) {
+	kind, name, qualified := strings.Cut(inner, ":")
+	switch {
+	case kind == "env" && qualified:
+		variable, otherwise, has := strings.Cut(name, ":") // ECA
+		return t.variableOr(key, variable, otherwise, has), nil
+	case kind == "input" && qualified:
+		variable := strings.ToUpper(strings.Map(wordOrLine, name))
+		t.asks(key, name, variable)
+		return "${env:" + variable + "}", nil
+	case kind == "file" && qualified: // ECA
+		if !filepath.IsAbs(name) && !strings.HasPrefix(name, "~") {
+			name = filepath.Join(filepath.Dir(t.path), name)
+		}
+		return "${file:" + name + "}", nil
+	case kind == "cmd" && qualified && secret: // ECA
+		return "${cmd:" + name + "}", nil
+	case inner == "workspaceFolder", kind == "workspaceFolder" && qualified, inner == "workspaceRoot":
+		return t.workspace(key)
+	case inner == "workspaceFolderBasename" && t.project != "":
+		return filepath.Base(t.project), nil
+	case inner == "userHome":
+		if runtime.GOOS == "windows" {
+			return "${env:USERPROFILE}", nil
+		}
+		return "${env:HOME}", nil
+	case inner == "pathSeparator", inner == "/":
+		return string(filepath.Separator), nil
+	case slices.Contains([]string{"config", "command", "input", "env", "cmd", "classpath", "netrc", "extensionInstallFolder"}, kind),
+		slices.Contains([]string{"workspaceFolderBasename", "cwd", "execPath", "file", "fileDirname", "fileBasename", "relativeFile", "selectedText", "lineNumber", "defaultBuildTask"}, inner):
+		return "", errors.New("${" + oneLine(inner, 60) + "} has no counterpart here")
+	}
+	if t.ofClaudeCode() {
+		variable, otherwise, has := strings.Cut(inner, ":-")
+		return t.variableOr(key, variable, otherwise, has), nil
+	}
+	if t.given[inner] { // the program replaces it by itself
+		return "$${" + inner + "}", nil
+	}
+	t.notes.note("%s: ${%s} is taken as it is written; if a variable is meant, write ${env:NAME}", key, oneLine(inner, 60))
+	return "$${" + inner + "}", nil
+}
+
+// ofClaudeCode reports whether a plain ${NAME} is a variable of the environment.
+func (t *foreignText) ofClaudeCode() bool {
+	base := filepath.Base(t.path)
+	return base == ".mcp.json" || base == ".claude.json"
+}
+
+// variableOr is a reference to a variable, or what stands for one that is not set.
+func (t *foreignText) variableOr(key, variable, otherwise string, has bool) string {
+	if has {
+		if _, set := t.env(variable); !set {
+			t.notes.note("%s: the variable %s is not set, so what stands for it is written out", key, variable)
+			return strings.ReplaceAll(otherwise, "${", "$${")
+		}
+		t.notes.note("%s: what stands for the variable %s where it is not set is left out", key, variable)
+	}
+	return "${env:" + variable + "}"
+}
+
+// workspace is the folder that is open. A server is started in the session's folder,
+// which a point means.
+func (t *foreignText) workspace(key string) (string, error) {
+	switch {
+	case !t.fixed:
+		t.notes.note("%s: the folder of the session stands for ${workspaceFolder}", key)
+		return ".", nil
+	case t.project != "":
+		t.notes.note("%s: %s stands for ${workspaceFolder}", key, t.project)
+		return t.project, nil
+	}
+	return "", errors.New("${workspaceFolder} has no counterpart for a program that runs in a folder of its own")
+}
+
+func wordOrLine(r rune) rune {
+	if r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' {
+		return r
+	}
+	return '_'
+}
