@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -95,9 +96,18 @@ func (m *recorded) write(f fixture, cred credentials) error {
 	if err != nil {
 		return err
 	}
-	tmp := name + ".tmp"
-	if err := os.WriteFile(tmp, append([]byte(cred.redact(string(b))), '\n'), 0o600); err != nil {
+	// Of a name that nobody can know before, for its owner alone: the folder may be
+	// everybody's.
+	out, err := os.CreateTemp(filepath.Dir(name), ".recording-*")
+	if err != nil {
 		return err
 	}
-	return os.Rename(tmp, name)
+	_, err = out.WriteString(cred.redact(string(b)) + "\n")
+	if err = errors.Join(err, out.Close()); err == nil {
+		err = os.Rename(out.Name(), name)
+	}
+	if err != nil {
+		os.Remove(out.Name()) //nolint:errcheck // what failed is said
+	}
+	return err
 }

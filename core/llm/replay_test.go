@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -108,6 +109,10 @@ func TestRecord(t *testing.T) {
 	m := model(t, New(Config{Providers: []Provider{{
 		Name: "svc", Kind: KindReplay, Options: map[string]string{"file": source, "record": file}, Key: func(context.Context) (string, error) { return key, nil },
 	}}}))
+	bystander := filepath.Join(t.TempDir(), "bystander")
+	if err := os.Symlink(bystander, file+".tmp"); err != nil && runtime.GOOS != "windows" {
+		t.Fatal(err)
+	}
 	asked := []string{"plain", "reason", "tools", "limit", "length"}
 	var first []*coretest.Heard
 	for _, text := range asked {
@@ -116,6 +121,12 @@ func TestRecord(t *testing.T) {
 	b, err := os.ReadFile(file)
 	if err != nil || strings.Contains(string(b), key) || !json.Valid(b) {
 		t.Fatalf("%v: %s", err, b)
+	}
+	if _, err := os.Lstat(bystander); err == nil {
+		t.Error("it was written where a link led that others could put there")
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".recording-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 	again := playerOf(t, string(b), nil)
 	for i, text := range asked {
