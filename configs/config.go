@@ -89,7 +89,7 @@ type Rule struct {
 	_ struct{} `anyof:"tool,server,path,command,url"`
 
 	Tool    string `yaml:"tool" aka:"name" workspace:"yes" doc:"Name of the tool; * is any text. Left out: any tool."`
-	Server  string `yaml:"server" workspace:"yes" doc:"Where the tool comes from: native for dragoman's own, else the name of an MCP server; * is any text. Left out: anywhere."`
+	Server  string `yaml:"server" workspace:"yes" doc:"Where the tool comes from: native for dragoman's own, else the name of an MCP server; * is any text. Left out: anywhere; where allow names one of dragoman's own tools, that one alone."`
 	Path    string `yaml:"path" aka:"file,files,paths" glob:"yes" workspace:"yes" doc:"Glob over the paths that a call touches; ** is any number of folders. Without a slash it matches a name at any depth; ~/ is your home; what matches a folder covers what is in it."`
 	Command string `yaml:"command" aka:"cmd" workspace:"yes" doc:"Pattern for each command of a shell command line; * is any text, and \"git *\" matches git alone as well."`
 	URL     string `yaml:"url" aka:"host" workspace:"yes" doc:"Address a call reaches, as [SCHEME://]HOST[:PORT][/PATH]; the host may be * or begin with *."`

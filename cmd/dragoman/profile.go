@@ -166,13 +166,13 @@ func (p *profiles) subagents(m core.Meta) []tools.Subagent {
 }
 
 // forbids is what reports, in a session, whether a rule forbids to read a file or a
-// folder.
-func (p *profiles) forbids(m core.Meta) (func(real string) bool, error) {
+// folder, or to fetch a page.
+func (p *profiles) forbids(m core.Meta) (func(core.Access) bool, error) {
 	made, err := p.in(context.Background(), m.Roots)
 	if err != nil {
 		return nil, err
 	}
-	return func(real string) bool { return made.rights.forbids(m, real) }, nil
+	return func(a core.Access) bool { return made.rights.forbids(m, a) }, nil
 }
 
 // refuses reports whether a rule forbids to read a file, so that no guide includes
@@ -185,7 +185,7 @@ func (p *profiles) refuses(path string) bool {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	return made.rights.forbids(core.Meta{}, path)
+	return made.rights.forbids(core.Meta{}, core.Access{Op: core.OpRead, Path: path})
 }
 
 // offers reports whether a model is among those that can be chosen.

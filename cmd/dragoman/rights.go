@@ -12,6 +12,7 @@ import (
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/policy"
+	"dragoman/core/tools"
 )
 
 // rights is the configuration's policy, narrowed for each agent. It never allows
@@ -67,12 +68,17 @@ func (p rights) decide(c core.Check) core.Verdict {
 	return lookOnly(rules, c)
 }
 
-// forbids reports whether a rule forbids to read what is at a real path.
-func (p rights) forbids(m core.Meta, real string) bool {
+// forbids reports whether a rule forbids to read what is at a real path, or to fetch
+// a page.
+func (p rights) forbids(m core.Meta, a core.Access) bool {
+	tool, kind := "read_file", core.KindRead
+	if a.Op == core.OpNet {
+		tool, kind = "web_fetch", core.KindFetch
+	}
 	return p.rules.Forbids(core.Check{
-		Call:   core.Call{Server: core.Native, Tool: "read_file", Kind: core.KindRead},
-		Spec:   core.Spec{Server: core.Native, Name: "read_file", Kind: core.KindRead, ReadOnly: true},
-		Access: []core.Access{{Op: core.OpRead, Path: real}}, Meta: m,
+		Call:   core.Call{Server: core.Native, Tool: tool, Kind: kind},
+		Spec:   core.Spec{Server: core.Native, Name: tool, Kind: kind, ReadOnly: true},
+		Access: []core.Access{a}, Meta: m,
 	})
 }
 
@@ -158,6 +164,9 @@ func newPolicies(c *configs.Config, env configs.Env, keys string) (rules, strict
 	}{{core.Deny, "deny", c.Policy.Deny}, {core.MustAsk, "ask", c.Policy.Ask}, {core.Allow, "allow", c.Policy.Allow}} {
 		for i, r := range list.rules {
 			rule := policy.Rule{Effect: list.effect, Tool: r.Tool, Server: r.Server, Path: r.Path, Command: r.Command, URL: r.URL}
+			if list.effect == core.Allow && r.Server == "" && tools.Named(r.Tool) {
+				rule.Server = core.Native // an MCP server may call a tool of its own so
+			}
 			// One by one first, so that the message can say where.
 			if _, err := policy.New(policy.Options{Rules: []policy.Rule{rule}, Home: home}); err != nil {
 				key := fmt.Sprintf("policy.%s[%d]", list.name, i)

@@ -222,6 +222,28 @@ func TestPlanMayAskToLook(t *testing.T) {
 	}
 }
 
+// A rule that allows one of our tools allows no tool of that name of an MCP server's;
+// one that forbids it does.
+func TestRulesAreNotForNamesakes(t *testing.T) {
+	made, err := profileOf(t, "policy: {allow: [{tool: write_file}, {tool: search_issues}, {server: tracker, tool: edit_file}], deny: [{tool: read_file}]}\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]core.Effect{
+		"native/write_file": core.Allow, "evil/write_file": core.MustAsk, "evil/search_issues": core.Allow, "tracker/edit_file": core.Allow,
+		"native/edit_file": core.MustAsk, "evil/read_file": core.Deny, "native/read_file": core.Deny,
+	} {
+		server, tool, _ := strings.Cut(name, "/")
+		check := core.Check{Call: core.Call{Server: server, Tool: tool}, Spec: core.Spec{Server: server, Name: tool}, Meta: core.Meta{Cwd: "/src", Roots: []string{"/src"}}}
+		if server == core.Native {
+			check.Access = []core.Access{{Op: core.OpWrite, Path: "/src/a.go"}}
+		}
+		if v := made.Policy.Decide(check); v.Effect != want {
+			t.Errorf("%s: %+v, want %s", name, v, want)
+		}
+	}
+}
+
 // What the rules forbid to read is not listed or searched either.
 func TestForbiddenIsLeftOutOfListings(t *testing.T) {
 	r, _ := agentsRoom(t)
@@ -230,7 +252,7 @@ func TestForbiddenIsLeftOutOfListings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{".env": true, "a/.ENV": true, "a/b.go": false, "a/.env.go": false} {
-		if got := forbids(filepath.Join(r.dir, filepath.FromSlash(name))); got != want {
+		if got := forbids(core.Access{Op: core.OpRead, Path: filepath.Join(r.dir, filepath.FromSlash(name))}); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

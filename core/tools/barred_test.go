@@ -14,9 +14,9 @@ import (
 // only said how much that was.
 func TestForbiddenIsNotListed(t *testing.T) {
 	var fault error
-	b := newBed(t, Options{Forbids: func(m core.Meta) (func(string) bool, error) {
-		return func(real string) bool {
-			rel, ok := within(m.Cwd, real)
+	b := newBed(t, Options{Forbids: func(m core.Meta) (func(core.Access) bool, error) {
+		return func(a core.Access) bool {
+			rel, ok := within(m.Cwd, a.Path)
 			return ok && (filepath.Base(rel) == ".env" || rel == "private" || strings.HasPrefix(rel, "private"+string(filepath.Separator)))
 		}, fault
 	}})

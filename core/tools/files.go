@@ -63,11 +63,11 @@ func (f *Files) deskOf(roots []string) *toolset {
 		m.Cwd = roots[0]
 	}
 	s := desk(m, nil)
-	s.opts.Forbids = func(m core.Meta) (func(string) bool, error) {
+	s.opts.Forbids = func(m core.Meta) (func(core.Access) bool, error) {
 		roots := s.rootsOf(m)
-		return func(real string) bool {
-			inside := slices.ContainsFunc(roots, func(r *root) bool { _, in := within(r.real, real); return in })
-			return f.forbids(readSpec, m, core.Access{Op: core.OpRead, Path: real, Outside: !inside}) != nil
+		return func(a core.Access) bool { // to read a file: nothing else is asked of it
+			a.Outside = !slices.ContainsFunc(roots, func(r *root) bool { _, in := within(r.real, a.Path); return in })
+			return f.forbids(readSpec, m, a) != nil
 		}, nil
 	}
 	return s

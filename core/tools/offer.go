@@ -67,3 +67,13 @@ func signature(list []core.Tool) string {
 	}
 	return b.String()
 }
+
+// Named reports whether a tool of ours has that name, offered or not.
+func Named(name string) bool {
+	switch name {
+	case readSpec.Name, treeSpec.Name, globSpec.Name, grepSpec.Name, writeSpec.Name, editSpec.Name, moveSpec.Name, shellCommand, jobsSpec.Name,
+		fetchSpec.Name, planSpec.Name, askSpec.Name, spawnAgent, diagnoseSpec.Name, definitionSpec.Name, referencesSpec.Name:
+		return true
+	}
+	return false
+}

@@ -25,6 +25,9 @@ type spawning struct {
 	MaxSteps int    `json:"max_steps,omitempty"`
 }
 
+// spawnAgent is the name of the tool that hands tasks over.
+const spawnAgent = "spawn_agent"
+
 // spawnTool is the tool that hands tasks to other agents; nil: there are none, or
 // this session was itself handed one.
 func (s *toolset) spawnTool() *tool {
@@ -54,7 +57,7 @@ func spawnSpec(agents []Subagent) core.Spec {
 	}
 	return core.Spec{
 		Server: core.Native,
-		Name:   "spawn_agent",
+		Name:   spawnAgent,
 		Title:  "Hand over a task",
 		Description: "Hands a task to another agent, which works on it in a session of its own and returns its last words. It knows nothing of this " +
 			"conversation: the task must say all that it needs, and what it is to return. Several calls at once run side by side. The agents:" + list.String(),

@@ -25,10 +25,11 @@ type Options struct {
 	// or none: it cannot. It is asked at every turn. A session that was handed a
 	// task itself is not asked for.
 	Subagents func(core.Meta) []Subagent
-	// Forbids returns what reports whether a session must not read a file or a folder,
-	// by its real path. Listings and searches leave those out, and say how many they
-	// were. It is asked for every listing; nil: there are none.
-	Forbids func(core.Meta) (func(real string) bool, error)
+	// Forbids returns what reports whether a rule forbids a session to read a file or a
+	// folder, by its real path, or to fetch a URL. Listings and searches leave such
+	// files out, and say how many they were; a redirect there is not followed. It is
+	// called for every listing; nil: there are none.
+	Forbids func(core.Meta) (func(core.Access) bool, error)
 }
 
 // New returns the native tools. It does nothing else.

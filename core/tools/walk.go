@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"dragoman/core"
 )
 
 // entry is what a walk meets.
@@ -148,8 +150,14 @@ func barredNote(n int) string {
 
 // bar reports whether the session must not read what is at a real path.
 func (s *toolset) bar() (func(real string) bool, error) {
+	forbids, err := s.forbids()
+	return func(real string) bool { return forbids(core.Access{Op: core.OpRead, Path: real}) }, err
+}
+
+// forbids reports whether a rule forbids the session something.
+func (s *toolset) forbids() (func(core.Access) bool, error) {
 	if s.opts.Forbids == nil {
-		return func(string) bool { return false }, nil
+		return func(core.Access) bool { return false }, nil
 	}
 	return s.opts.Forbids(s.host.Meta())
 }

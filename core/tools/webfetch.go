@@ -2,7 +2,9 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 
 	"dragoman/core"
 )
@@ -43,8 +45,17 @@ func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {
 	return &step{
 		Preview: core.Preview{Title: title, Content: content, Access: []core.Access{{Op: core.OpNet, URL: u.String()}}},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
+			forbids, err := s.forbids()
+			if err != nil {
+				return core.Result{}, err
+			}
 			f := s.net
-			f.hop = sameHost
+			f.hop = func(from, to *url.URL) error {
+				if forbids(core.Access{Op: core.OpNet, URL: to.String()}) {
+					return errors.New("it is redirected to an address that a rule forbids")
+				}
+				return sameHost(from, to)
+			}
 			p, err := f.get(ctx, u.String())
 			if err != nil {
 				return core.Result{}, err
