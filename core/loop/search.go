@@ -118,6 +118,9 @@ func (x *index) search(args json.RawMessage) string {
 	if len(terms) == 0 {
 		return x.names()
 	}
+	if said := slices.DeleteFunc(slices.Clone(terms), isFiller); len(said) > 0 {
+		terms = said
+	}
 	n := min(int(cmp.Or(max(p.Limit, 0), usualFound)), mostFound)
 	found := rank(x.hidden, terms)
 	if len(found) == 0 {
@@ -160,6 +163,15 @@ func (x *index) names() string {
 		b.WriteString(t.Name + "\n")
 	}
 	return b.String()
+}
+
+// isFiller reports whether a word says nothing of what a tool does.
+func isFiller(word string) bool {
+	switch word {
+	case "a", "an", "the", "and", "or", "to", "of", "for", "in", "on", "at", "by", "with", "from", "is", "it", "that", "this", "all", "tool", "tools":
+		return true
+	}
+	return false
 }
 
 // What a word counts for by where it stands.

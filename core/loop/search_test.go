@@ -202,6 +202,16 @@ func TestRank(t *testing.T) {
 	}
 }
 
+// Words that say nothing find nothing, unless there are no others.
+func TestSearchWithFillers(t *testing.T) {
+	x := &index{byName: map[string]core.Spec{}, hidden: []core.ToolSpec{{Name: "up__send", Description: "Sends a letter to the address"}, {Name: "up__all", Description: "Lists"}}}
+	for query, want := range map[string]string{"a tool to send the": "1 of 2 tools fit", "the": "1 of 2 tools fit", "all": "up__all\nLists", "for it": "None of the 2 tools"} {
+		if got := x.search(json.RawMessage(`{"query":"` + query + `"}`)); !strings.Contains(got, want) {
+			t.Errorf("%q: %s", query, got)
+		}
+	}
+}
+
 // However much there is, what a search shows is bounded.
 func TestSearchIsBounded(t *testing.T) {
 	x := &index{byName: map[string]core.Spec{}}
