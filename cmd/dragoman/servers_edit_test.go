@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -103,7 +104,9 @@ func TestServersThatCannotBeChanged(t *testing.T) {
 // A server of which tools are new, or have changed, is held back until somebody agrees.
 func TestChangesAreApproved(t *testing.T) {
 	p := newPlace(t)
-	p.well(t, "", "mcp-servers", "add", "self", "--env", "DRAGOMAN_DATA="+filepath.Join(p.home, "other"), "--", binary, "mcp")
+	// It has a configuration of its own: with this one it would be a server of itself.
+	other := []string{"--env", "DRAGOMAN_DATA=" + filepath.Join(p.home, "other"), "--env", "XDG_CONFIG_HOME=" + filepath.Join(p.home, "other"), "--", binary, "mcp"}
+	p.well(t, "", slices.Concat([]string{"mcp-servers", "add", "self"}, other)...)
 	if got := p.well(t, "", "mcp-servers", "approve", "self"); !strings.HasPrefix(got, "Nothing has changed: ") {
 		t.Errorf("before it was used: %s", got)
 	}
@@ -112,7 +115,7 @@ func TestChangesAreApproved(t *testing.T) {
 	if _, err := os.Stat(pins); err != nil {
 		t.Fatalf("nothing was pinned: %v", err)
 	}
-	p.well(t, "", "mcp-servers", "add", "--replace", "self", "--env", "DRAGOMAN_DATA="+filepath.Join(p.home, "other"), "--", binary, "mcp", "--codex-tools")
+	p.well(t, "", slices.Concat([]string{"mcp-servers", "add", "--replace", "self"}, other, []string{"--codex-tools"})...)
 	if got := p.well(t, "", "mcp-servers", "list"); !strings.Contains(got, "2 of them changed or new and held back: dragoman mcp-servers approve self") {
 		t.Errorf("list says %s", got)
 	}
