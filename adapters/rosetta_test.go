@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,6 +14,7 @@ import (
 	"dragoman/adapters/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/coretest"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
@@ -24,38 +23,18 @@ var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 // stored, and what each dialect's client gets for them. Nothing runs: the encoders
 // are functions of the records.
 func TestRosetta(t *testing.T) {
-	files, err := filepath.Glob("testdata/rosetta/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(ar.Files) == 0 || ar.Files[0].Name != "events" {
-				t.Fatal("the first section must be events")
-			}
-			records := parse(t, ar.Files[0].Data)
-			got := &txtar.Archive{Comment: ar.Comment, Files: []txtar.File{
-				{Name: "events", Data: events(records)},
-				{Name: "eca", Data: lines(eca.Render(records, eca.RenderOptions{Chat: "s1"}))},
-				{Name: "acp", Data: lines(renderACP(t, records))},
-				{Name: "mcp", Data: lines(mcp.Render(records))},
-			}}
-			text := txtar.Format(got)
-			if *updateGolden {
-				if err := os.WriteFile(file, text, 0o600); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if want := txtar.Format(ar); !bytes.Equal(text, want) {
-				t.Errorf("got\n%s\nwant\n%s", text, want)
-			}
-		})
-	}
+	coretest.Golden(t, "testdata/rosetta/*.txtar", *updateGolden, func(t *testing.T, _ string, ar *txtar.Archive) {
+		if len(ar.Files) == 0 || ar.Files[0].Name != "events" {
+			t.Fatal("the first section must be events")
+		}
+		records := parse(t, ar.Files[0].Data)
+		ar.Files = []txtar.File{
+			{Name: "events", Data: events(records)},
+			{Name: "eca", Data: lines(eca.Render(records, eca.RenderOptions{Chat: "s1"}))},
+			{Name: "acp", Data: lines(renderACP(t, records))},
+			{Name: "mcp", Data: lines(mcp.Render(records))},
+		}
+	})
 }
 
 func parse(t *testing.T, data []byte) (records []core.Record) {

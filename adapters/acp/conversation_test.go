@@ -6,8 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -276,46 +274,26 @@ func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 // "config" has a configuration that is wrong, one with "choose" has agents and
 // models to choose.
 func TestConversations(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no conversations: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			store := coretest.NewMemory()
-			for i, f := range ar.Files { // one process after the other
-				got := ""
-				synctest.Test(t, func(t *testing.T) {
-					var broken error
-					if strings.HasPrefix(filepath.Base(file), "config") {
-						broken = errors.New(`config.yaml:3:5: modle: unknown key; did you mean "model"?`)
-					}
-					g := newGateway(store, broken, strings.HasPrefix(filepath.Base(file), "choose"))
-					peer, stop := serve(t, g)
-					var err error
-					if got, err = peer.Play(string(f.Data), synctest.Wait); err != nil {
-						t.Error(err)
-					}
-					stop()
-					if err := g.Close(t.Context()); err != nil {
-						t.Error(err)
-					}
-				})
-				if *updateGolden {
-					ar.Files[i].Data = []byte(got)
-				} else if got != string(f.Data) {
-					t.Errorf("%s: got\n%s\nwant\n%s", f.Name, got, f.Data)
+	coretest.Golden(t, "testdata/*.txtar", *updateGolden, func(t *testing.T, name string, ar *txtar.Archive) {
+		store := coretest.NewMemory()
+		for i, f := range ar.Files { // one process after the other
+			synctest.Test(t, func(t *testing.T) {
+				var broken error
+				if strings.HasPrefix(name, "config") {
+					broken = errors.New(`config.yaml:3:5: modle: unknown key; did you mean "model"?`)
 				}
-			}
-			if *updateGolden {
-				if err := os.WriteFile(file, txtar.Format(ar), 0o600); err != nil {
-					t.Fatal(err)
+				g := newGateway(store, broken, strings.HasPrefix(name, "choose"))
+				peer, stop := serve(t, g)
+				got, err := peer.Play(string(f.Data), synctest.Wait)
+				if err != nil {
+					t.Error(err)
 				}
-			}
-		})
-	}
+				ar.Files[i].Data = []byte(got)
+				stop()
+				if err := g.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
 }

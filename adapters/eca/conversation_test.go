@@ -6,8 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -357,32 +355,12 @@ func passes(board *core.Board, words []string) error {
 // as one process after the other would. In one whose name begins with "broken" the
 // configuration is wrong.
 func TestConversations(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no conversations: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			store := coretest.NewMemory()
-			for i, f := range ar.Files {
-				got := converse(t, store, f)
-				if *updateGolden {
-					ar.Files[i].Data = []byte(got)
-				} else if got != string(f.Data) {
-					t.Errorf("%s: got\n%s\nwant\n%s", f.Name, got, f.Data)
-				}
-			}
-			if *updateGolden {
-				if err := os.WriteFile(file, txtar.Format(ar), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
+	coretest.Golden(t, "testdata/*.txtar", *updateGolden, func(t *testing.T, _ string, ar *txtar.Archive) {
+		store := coretest.NewMemory()
+		for i, f := range ar.Files {
+			ar.Files[i].Data = []byte(converse(t, store, f))
+		}
+	})
 }
 
 func converse(t *testing.T, store core.Store, f txtar.File) (got string) {

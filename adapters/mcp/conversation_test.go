@@ -248,40 +248,23 @@ func servePipe(t *testing.T, o mcp.Options) (peer, func()) { return serve(t, o) 
 // for the workspace, STATE for the last requestState. A file's comment may hold "flags:" and then roots, workspaces, home, auto, codex,
 // or broken (a configuration that is wrong). The files of an archive are connections to one store after each other.
 func TestConversations(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no conversations: %v", err)
+	coretest.Golden(t, "testdata/*.txtar", *updateGolden, func(t *testing.T, _ string, ar *txtar.Archive) { converseAll(t, servePipe, ar) })
+}
+
+// converseAll plays the connections of an archive, one after the other, and puts down in it what was said.
+func converseAll(t *testing.T, serve func(*testing.T, mcp.Options) (peer, func()), ar *txtar.Archive) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir, err := filepath.EvalSymlinks(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			store := coretest.NewMemory()
-			for i, f := range ar.Files {
-				var got string
-				synctest.Test(t, func(t *testing.T) {
-					got = converse(t, servePipe, store, 10*int64(i), dir, string(ar.Comment), string(f.Data))
-				})
-				if *updateGolden {
-					ar.Files[i].Data = []byte(got)
-				} else if got != string(f.Data) {
-					t.Errorf("%s: got\n%s\nwant\n%s", f.Name, got, f.Data)
-				}
-			}
-			if *updateGolden {
-				if err := os.WriteFile(file, txtar.Format(ar), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	store := coretest.NewMemory()
+	for i, f := range ar.Files {
+		synctest.Test(t, func(t *testing.T) {
+			got := converse(t, serve, store, 10*int64(i), dir, string(ar.Comment), string(f.Data))
+			ar.Files[i].Data = []byte(got)
 		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -32,29 +31,7 @@ var overHTTPToo = []string{
 
 func TestConversationsOverHTTP(t *testing.T) {
 	for _, name := range overHTTPToo {
-		t.Run(name, func(t *testing.T) {
-			ar, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir, err := filepath.EvalSymlinks(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			store := coretest.NewMemory()
-			for i, f := range ar.Files {
-				var got string
-				synctest.Test(t, func(t *testing.T) {
-					got = converse(t, serveHTTP, store, 10*int64(i), dir, string(ar.Comment), string(f.Data))
-				})
-				if got != string(f.Data) {
-					t.Errorf("%s: got\n%s\nwant\n%s", f.Name, got, f.Data)
-				}
-			}
-		})
+		coretest.Golden(t, filepath.Join("testdata", name+".txtar"), false, func(t *testing.T, _ string, ar *txtar.Archive) { converseAll(t, serveHTTP, ar) })
 	}
 }
 

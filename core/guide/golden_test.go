@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"dragoman/core"
+	"dragoman/core/coretest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -69,54 +70,34 @@ func options(dir, roots string) Options {
 // An archive is a tree of files, the questions to ask of it, one a line, and the
 // answers. $T is the folder in which it is laid out.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no archives: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
+	coretest.Golden(t, "testdata/*.txtar", *update, func(t *testing.T, _ string, ar *txtar.Archive) {
+		var in []txtar.File
+		var ask, roots string
+		for _, f := range ar.Files {
+			switch f.Name {
+			case "ask":
+				ask = string(f.Data)
+			case "roots":
+				roots = string(f.Data)
+			case "answers":
+			default:
+				in = append(in, f)
 			}
-			var in []txtar.File
-			var ask, roots, want string
-			for _, f := range archive.Files {
-				switch f.Name {
-				case "ask":
-					ask = string(f.Data)
-				case "roots":
-					roots = string(f.Data)
-				case "answers":
-					want = string(f.Data)
-				default:
-					in = append(in, f)
-				}
-			}
-			dir := tree(t, in)
-			g, err := Load(t.Context(), options(dir, roots))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var b strings.Builder
-			for line := range strings.Lines(ask) {
-				line = strings.TrimSpace(line)
-				b.WriteString("> " + line + "\n" + strings.TrimRight(answer(t, g, dir, line), "\n") + "\n")
-			}
-			got := filepath.ToSlash(strings.ReplaceAll(b.String(), dir, "$T"))
-			if *update {
-				archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "answers" })
-				archive.Files = append(archive.Files, txtar.File{Name: "answers", Data: []byte(got)})
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if got != want {
-				t.Errorf("--- want\n%s--- got\n%s", want, got)
-			}
-		})
-	}
+		}
+		dir := tree(t, in)
+		g, err := Load(t.Context(), options(dir, roots))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		for line := range strings.Lines(ask) {
+			line = strings.TrimSpace(line)
+			b.WriteString("> " + line + "\n" + strings.TrimRight(answer(t, g, dir, line), "\n") + "\n")
+		}
+		got := filepath.ToSlash(strings.ReplaceAll(b.String(), dir, "$T"))
+		ar.Files = slices.DeleteFunc(ar.Files, func(f txtar.File) bool { return f.Name == "answers" })
+		ar.Files = append(ar.Files, txtar.File{Name: "answers", Data: []byte(got)})
+	})
 }
 
 // answer asks a guide one thing.

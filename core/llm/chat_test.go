@@ -26,39 +26,18 @@ var folders = map[string]string{"chat": KindOpenAIChat, "messages": KindAnthropi
 // and byte by byte. "(new)" stands for an id of our own.
 func TestAnswers(t *testing.T) {
 	for folder, kind := range folders {
-		t.Run(folder, func(t *testing.T) { answersOf(t, folder, kind) })
-	}
-}
-
-func answersOf(t *testing.T, folder, kind string) {
-	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no golden files: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			body := fileOf(ar, "answer")
-			for _, escape := range []struct{ in, out string }{{`\r\n`, "\r\n"}, {`\r`, "\r"}, {`\ufeff`, "\ufeff"}, {"(no newline)\n", ""}} {
-				body = strings.ReplaceAll(body, escape.in, escape.out)
-			}
-			got := readAnswer(t, kind, strings.NewReader(body))
-			if slow := readAnswer(t, kind, iotest.OneByteReader(strings.NewReader(body))); slow != got {
-				t.Errorf("byte by byte (-whole +bytes):\n%s", lineDiff(got, slow))
-			}
-			if *update {
-				setFile(ar, "deltas", got)
-				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
-					t.Fatal(err)
+		t.Run(folder, func(t *testing.T) {
+			coretest.Golden(t, filepath.Join("testdata", folder, "*.txtar"), *update, func(t *testing.T, _ string, ar *txtar.Archive) {
+				body := fileOf(ar, "answer")
+				for _, escape := range []struct{ in, out string }{{`\r\n`, "\r\n"}, {`\r`, "\r"}, {`\ufeff`, "\ufeff"}, {"(no newline)\n", ""}} {
+					body = strings.ReplaceAll(body, escape.in, escape.out)
 				}
-				return
-			}
-			if want := fileOf(ar, "deltas"); got != want {
-				t.Errorf("deltas (-want +got):\n%s", lineDiff(want, got))
-			}
+				got := readAnswer(t, kind, strings.NewReader(body))
+				if slow := readAnswer(t, kind, iotest.OneByteReader(strings.NewReader(body))); slow != got {
+					t.Errorf("byte by byte (-whole +bytes):\n%s", lineDiff(got, slow))
+				}
+				setFile(ar, "deltas", got)
+			})
 		})
 	}
 }

@@ -26,29 +26,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // and "answers" is what the demo yields, round by round. Each line of "attached"
 // is a link in the prompt.
 func TestDemo(t *testing.T) {
-	files, err := filepath.Glob("testdata/demo/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no golden files: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := playDemo(t, ar)
-			if *update {
-				setFile(ar, "answers", got)
-				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if want := fileOf(ar, "answers"); got != want {
-				t.Errorf("answers (-want +got):\n%s", lineDiff(want, got))
-			}
-		})
-	}
+	coretest.Golden(t, "testdata/demo/*.txtar", *update, func(t *testing.T, _ string, ar *txtar.Archive) { setFile(ar, "answers", playDemo(t, ar)) })
 }
 
 func demoForTests() *Demo {
