@@ -216,9 +216,11 @@ func TestSearchWithFillers(t *testing.T) {
 func TestSearchIsBounded(t *testing.T) {
 	x := &index{byName: map[string]core.Spec{}}
 	for i := range 5000 {
-		x.hidden = append(x.hidden, core.ToolSpec{
-			Name: fmt.Sprintf("up__thing_%d", i), Description: strings.Repeat("ä", maxShown), Schema: json.RawMessage(`"` + strings.Repeat("x", 2*maxShown) + `"`),
-		})
+		x.hidden = append(x.hidden, core.ToolSpec{Name: fmt.Sprintf("up__thing_%d", i)})
+	}
+	for i := range 20 {
+		x.hidden[i].Description = strings.Repeat("ä", maxShown)
+		x.hidden[i].Schema = json.RawMessage(`"` + strings.Repeat("x", 2*maxShown) + `"`)
 	}
 	for _, args := range []string{`{"query":"thing","limit":1000}`, `{"query":""}`, `{"query":"thing","limit":-3}`, `null`, `{"query":7}`} {
 		if got := x.search(json.RawMessage(args)); len(got) > 2*maxFound || !strings.Contains(got, "up__thing_0") || !strings.Contains(got, "5000 tools") {
