@@ -84,7 +84,7 @@ func (ck *checker) setting(key string, is field, v reflect.Value) {
 				ck.fail(join(key, name.String()), message)
 			}
 		}
-	case shapeBool, shapeList:
+	case shapeBool, shapeNumber, shapeList:
 	}
 }
 
@@ -215,6 +215,10 @@ func badName(kind, name string) string {
 		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == '=' || r == 0x7f }) {
 			return "is not the name of an environment variable"
 		}
+	case kind == "model":
+		if name == "" || strings.ContainsAny(name, " \t\r\n") {
+			return "is not the name of a model"
+		}
 	case kind == "name":
 		if name == "" || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return !word(r) }) {
 			return "a name is 1 to 64 letters, digits, - and _"
@@ -267,7 +271,7 @@ func (ck *checker) provider(name string, p Provider) {
 	case !known && p.BaseURL.IsZero() && !strings.HasPrefix(p.Kind, "langchain/") && p.Kind != "replay" && p.Kind != "mcp-sampling" && !ck.written(join(key, "base_url")) && !ck.failed(key):
 		ck.fail(key, "needs base_url, for it is not a known name ("+strings.Join(knownNames(), ", ")+")"+didYouMean(name, knownNames()))
 	}
-	if known || ck.c.Model != "" {
+	if known || ck.c.Model != "" || len(p.Models) > 0 {
 		return
 	}
 	if !slices.ContainsFunc(ck.agentModels(), func(m string) bool { return strings.HasPrefix(m, name+"/") }) {

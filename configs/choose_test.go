@@ -146,3 +146,17 @@ func TestLogins(t *testing.T) {
 		t.Errorf("%+v", choice)
 	}
 }
+
+// What is not said of a price follows from what is.
+func TestKnownPrice(t *testing.T) {
+	for e, want := range map[*ModelEntry]*Price{
+		{Price: Price{Input: 2, Output: 8}}:                  {2, 8, 2, 2},
+		{Price: Price{Input: 2, Output: 8, CacheRead: 0.25}}: {2, 8, 0.25, 2},
+		{Free: true}:   {},
+		{Name: "None"}: nil,
+	} {
+		if got := e.KnownPrice(); (got == nil) != (want == nil) || got != nil && *got != *want {
+			t.Errorf("%+v: %+v, want %+v", e, got, want)
+		}
+	}
+}

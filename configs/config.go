@@ -40,7 +40,28 @@ type Provider struct {
 
 	Options map[string]Secret `yaml:"options" names:"option" doc:"What some kinds want besides: account_id (langchain/cloudflare), secret_key (langchain/ernie), inference_provider (langchain/huggingface), file (replay: the file to play). With record, a file, each answer of the provider is written down there as replay plays it, without keys."`
 
+	Models map[string]ModelEntry `yaml:"models" aka:"model" names:"model" doc:"What is known of models of this provider, by the names that it has for them: of those that the catalogue (dragoman models list --all) does not have, or has wrongly. They are offered to choose from."`
+
 	place placement // of Direct and Without
+}
+
+// ModelEntry says what the catalogue does not know of a model, or knows wrongly.
+type ModelEntry struct {
+	Name          string   `yaml:"name" aka:"label,title" doc:"Its name as people write it."`
+	ContextWindow int      `yaml:"context_window" aka:"window,context,context_length,max_input_tokens" min:"0" max:"1000000000" doc:"How many tokens it can be shown; a conversation is summed up before it is full. 0, or left out: as the catalogue has it."`
+	MaxOutput     int      `yaml:"max_output" aka:"max_tokens,max_output_tokens,max_completion_tokens" min:"0" max:"1000000000" doc:"How many tokens an answer may have. 0, or left out: as the catalogue has it."`
+	Can           []string `yaml:"can" aka:"capabilities,abilities,modalities,supports" enum:"text,tools,images,thinks" doc:"What it can: call tools, look at images, think; text says that it can nothing else. Left out: as the catalogue has it, else tools and images."`
+	Efforts       []string `yaml:"efforts" aka:"effort,reasoning_efforts,variants" doc:"The names of how hard it can be told to think, such as low, medium and high. Left out: as the catalogue has it."`
+	Price         Price    `yaml:"price" aka:"cost,prices,pricing" doc:"What a million tokens cost, in US dollars. Left out: as the catalogue has it, else unknown."`
+	Free          bool     `yaml:"free" default:"false" doc:"Whether it costs nothing, as one on your own machine does."`
+}
+
+// Price is what a million tokens cost, in US dollars.
+type Price struct {
+	Input      float64 `yaml:"input" aka:"in,prompt" doc:"Of the tokens that it is shown."`
+	Output     float64 `yaml:"output" aka:"out,completion" doc:"Of the tokens that it answers."`
+	CacheRead  float64 `yaml:"cache_read" aka:"cached,cached_input" doc:"Of what it is shown and had kept. Left out, it costs what input says."`
+	CacheWrite float64 `yaml:"cache_write" doc:"Of what it is shown and keeps. Left out, it costs what input says."`
 }
 
 // MCPServer is an upstream MCP server: a program or an address.

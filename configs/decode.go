@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -140,7 +141,7 @@ func (d *decoder) value(raw ast.Node, v reflect.Value, key string, is field) {
 		d.mapping(n, v, key)
 	case shapeList:
 		d.sequence(n, v, key)
-	case shapeString, shapeText, shapeBool, shapeInt, shapeDuration:
+	case shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
 		if n.Type() == ast.NullType {
 			d.fail(n, key, "has no value; write one or remove the key")
 			return
@@ -341,6 +342,16 @@ func (d *decoder) scalar(n ast.Node, v reflect.Value, key string, is field) {
 			return
 		}
 		v.SetInt(i)
+	case shapeNumber:
+		f, ok := n.(ast.ScalarNode).GetValue().(float64)
+		if i, whole := integer(n); whole {
+			f, ok = float64(i), true
+		}
+		if !ok || f < 0 || f > math.MaxInt32 || f != f {
+			d.fail(n, key, "must be a number from 0 on, got "+shown)
+			return
+		}
+		v.SetFloat(f)
 	case shapeDuration:
 		duration, err := time.ParseDuration(s)
 		if !isString || err != nil {

@@ -25,7 +25,7 @@ func eachField(t *testing.T, f func(key string, is field, s shape)) {
 			case shapeMap, shapeList:
 				sub = sub.Elem()
 				at = join(at, "x")
-			case shapeString, shapeText, shapeBool, shapeInt, shapeDuration, shapeStruct:
+			case shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration, shapeStruct:
 			}
 			if shapeOf(sub) == shapeStruct {
 				structure(sub, at)
@@ -97,7 +97,7 @@ func TestTagsParse(t *testing.T) {
 				_, err = time.ParseDuration(n)
 			case shapeBool:
 				_, err = strconv.ParseBool(n)
-			case shapeString, shapeText, shapeStruct, shapeMap, shapeList:
+			case shapeString, shapeText, shapeNumber, shapeStruct, shapeMap, shapeList:
 			}
 			if err != nil {
 				t.Errorf("%s: %v", key, err)

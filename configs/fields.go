@@ -70,6 +70,7 @@ const (
 	shapeText                  // Value, Secret, URL
 	shapeBool                  // bool
 	shapeInt                   // int
+	shapeNumber                // float64, never negative
 	shapeDuration              // time.Duration
 	shapeStruct                // a mapping with known keys
 	shapeMap                   // a mapping with names of the user's choice
@@ -88,6 +89,8 @@ func shapeOf(t reflect.Type) shape {
 		return shapeBool
 	case reflect.Int:
 		return shapeInt
+	case reflect.Float64:
+		return shapeNumber
 	case reflect.Struct:
 		return shapeStruct
 	case reflect.Map:
@@ -114,11 +117,11 @@ func visit(fields fieldCache, v reflect.Value, key string, is field, f func(key 
 		for i := range v.Len() {
 			visit(fields, v.Index(i), index(key, i), element(is), f)
 		}
-	case shapeString, shapeText, shapeBool, shapeInt, shapeDuration:
+	case shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
 	}
 }
 
 // element describes an element of a mapping or a list.
 func element(of field) field {
-	return field{emptyOK: true, workspace: of.workspace}
+	return field{emptyOK: true, workspace: of.workspace, enum: of.enum}
 }

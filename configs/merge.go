@@ -77,7 +77,7 @@ func (m *merger) merge(dst, src reflect.Value, key string, is field) {
 			m.merge(dst.Field(f.index), src.Field(f.index), join(key, f.name), f)
 		}
 		return
-	case shapeMap, shapeList, shapeString, shapeText, shapeBool, shapeInt, shapeDuration:
+	case shapeMap, shapeList, shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
 	}
 	if !m.permitted(src, key, is) {
 		return
@@ -88,7 +88,7 @@ func (m *merger) merge(dst, src reflect.Value, key string, is field) {
 		m.mergeMap(dst, src, key, is)
 	case shapeList:
 		m.mergeList(dst, src, key)
-	case shapeStruct, shapeString, shapeText, shapeBool, shapeInt, shapeDuration:
+	case shapeStruct, shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
 		dst.Set(src)
 	}
 }
@@ -208,7 +208,7 @@ func setDefaults(fields fieldCache, v reflect.Value) {
 		for i := range v.Len() {
 			setDefaults(fields, v.Index(i))
 		}
-	case shapeString, shapeText, shapeBool, shapeInt, shapeDuration:
+	case shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
 	}
 }
 
@@ -220,6 +220,6 @@ func setDefault(v reflect.Value, s string) {
 		v.SetInt(number(v, s))
 	case shapeBool:
 		v.SetBool(s == "true")
-	case shapeText, shapeStruct, shapeMap, shapeList:
+	case shapeText, shapeNumber, shapeStruct, shapeMap, shapeList:
 	}
 }

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -97,6 +98,20 @@ func (c *Config) Provider(name string) (Provider, bool) {
 		p.BaseURL = NewURL(k.BaseURL)
 	}
 	return p, configured || isKnown
+}
+
+// KnownPrice is the price of a model; nil: it is not said. What a cache has to do with costs
+// what other tokens do, unless that is said.
+func (e ModelEntry) KnownPrice() *Price {
+	p := e.Price
+	switch {
+	case e.Free:
+		return &Price{}
+	case p == Price{}:
+		return nil
+	}
+	p.CacheRead, p.CacheWrite = cmp.Or(p.CacheRead, p.Input), cmp.Or(p.CacheWrite, p.Input)
+	return &p
 }
 
 // Logins tells the key that a person has given to the program for a provider, or

@@ -17,7 +17,7 @@ func writtenIn(v any) map[string]string {
 		switch shapeOf(v.Type()) {
 		case shapeText:
 			all[key] = v.Interface().(readable).written()
-		case shapeString, shapeBool, shapeInt, shapeDuration:
+		case shapeString, shapeBool, shapeInt, shapeNumber, shapeDuration:
 			all[key] = fmt.Sprint(v.Interface())
 		case shapeStruct, shapeMap, shapeList:
 		}

@@ -115,7 +115,7 @@ func (g *schemaWriter) typed(t reflect.Type, f field) object {
 		}
 		return append(s, member{"additionalProperties", g.typed(t.Elem(), field{emptyOK: true})})
 	case shapeList:
-		return object{{"type", []string{"array", "null"}}, {"items", g.typed(t.Elem(), field{emptyOK: true})}}
+		return object{{"type", []string{"array", "null"}}, {"items", g.typed(t.Elem(), field{emptyOK: true, enum: f.enum})}}
 	case shapeBool:
 		return object{{"type", "boolean"}}
 	case shapeInt:
@@ -127,6 +127,8 @@ func (g *schemaWriter) typed(t reflect.Type, f field) object {
 			s = append(s, member{"maximum", n})
 		}
 		return s
+	case shapeNumber:
+		return object{{"type", "number"}, {"minimum", 0}}
 	case shapeDuration:
 		return object{{"type", "string"}, {"pattern", `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`}}
 	case shapeString, shapeText:
@@ -158,6 +160,8 @@ func namePattern(kind string) string {
 		return `^[A-Za-z0-9_-]{1,64}$`
 	case "header":
 		return "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
+	case "model":
+		return `^[^ \t\r\n]+$`
 	case "variable":
 		return `^[^\u0000-\u0020=\u007f]+$`
 	}

@@ -64,7 +64,7 @@ func (w *writer) empty(v reflect.Value) bool {
 		return !slices.ContainsFunc(w.fields.of(v.Type()), func(f field) bool { return !w.empty(v.Field(f.index)) })
 	case shapeText:
 		return v.Interface().(readable).written() == ""
-	case shapeString:
+	case shapeString, shapeNumber:
 	}
 	return v.IsZero()
 }
@@ -100,6 +100,8 @@ func (w *writer) value(v reflect.Value, depth int, explain bool) {
 		w.WriteString(" " + formatDuration(time.Duration(v.Int())) + "\n")
 	case shapeInt, shapeBool:
 		fmt.Fprintf(w, " %v\n", v.Interface())
+	case shapeNumber:
+		w.WriteString(" " + strconv.FormatFloat(v.Float(), 'f', -1, 64) + "\n")
 	case shapeText:
 		w.scalar(v.Interface().(fmt.Stringer).String(), depth)
 	case shapeString:

@@ -86,6 +86,10 @@ func valueOf(v reflect.Value, spell func(readable) string) any {
 		if v.Int() != 0 {
 			return scalar{text: strconv.FormatInt(v.Int(), 10)}
 		}
+	case shapeNumber:
+		if v.Float() != 0 {
+			return scalar{text: strconv.FormatFloat(v.Float(), 'f', -1, 64)}
+		}
 	case shapeDuration:
 		if v.Int() != 0 {
 			return scalar{formatDuration(time.Duration(v.Int())), true}

@@ -31,7 +31,7 @@ func (h *host) complete(ctx context.Context, req *mcp.CompleteRequest) (*mcp.Com
 		values, err = h.sessionIDs(ctx)
 	case "turn", "turn_id":
 		values, err = h.turnIDs(ctx, req)
-	case "model", "agent", "mode":
+	case "model", "provider", "agent", "mode":
 		values, err = h.choices(ctx, req, req.Params.Argument.Name)
 	case "cwd", "path", "file", "dir", "directory", "folder":
 		return completed(h.paths(ctx, req, begin), begin), nil
@@ -99,9 +99,17 @@ func (h *host) choices(ctx context.Context, req *mcp.CompleteRequest, what strin
 	if err != nil {
 		return nil, nil // agent_prompt says what is wrong
 	}
-	if what == "model" {
+	switch what {
+	case "model":
 		for _, m := range prof.Models {
 			list = append(list, m.ID)
+		}
+		return list, nil
+	case "provider":
+		for _, m := range prof.Models {
+			if !slices.Contains(list, m.Provider) && m.Provider != "" {
+				list = append(list, m.Provider)
+			}
 		}
 		return list, nil
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func newModels(c *configs.Config, in surroundings) *models {
 			m.broken[name] = err
 			continue
 		}
-		p.Models = known[name]
+		p.Models, p.Own = known[name], ownModels(c, name)
 		providers = append(providers, p)
 	}
 	for _, k := range configs.KnownProviders() {
@@ -122,6 +123,33 @@ func keyHint(c *configs.Config, env configs.Env, given configs.Logins, name, key
 		}
 	}
 	return "A key would come from " + setting + "."
+}
+
+// ownModels are the models of a provider as the user describes them: what is not said
+// is as the catalogue has it.
+func ownModels(c *configs.Config, provider string) []core.ModelInfo {
+	var list []core.ModelInfo
+	entries := c.Providers[provider].Models
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		e, info := entries[name], llm.Known(provider, name)
+		info.Name, info.Window, info.MaxOut = cmp.Or(e.Name, info.Name), cmp.Or(e.ContextWindow, info.Window), cmp.Or(e.MaxOutput, info.MaxOut)
+		if len(e.Can) > 0 {
+			info.Tools, info.Images, info.Thinks = slices.Contains(e.Can, "tools"), slices.Contains(e.Can, "images"), slices.Contains(e.Can, "thinks")
+		}
+		switch {
+		case len(e.Efforts) > 0:
+			info.Efforts = e.Efforts
+		case !info.Thinks:
+			info.Efforts = nil
+		case info.Efforts == nil:
+			info.Efforts = []string{"low", "medium", "high"}
+		}
+		if p := e.KnownPrice(); p != nil {
+			info.Price = &core.Price{In: p.Input, Out: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+		}
+		list = append(list, info)
+	}
+	return list
 }
 
 // knownModels lists by provider the models that can be named beforehand: the

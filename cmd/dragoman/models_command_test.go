@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"dragoman/adapters/wire"
 )
 
 // What is known of models is printed without a word to anybody.
@@ -54,5 +57,82 @@ func TestModels(t *testing.T) {
 		if o := p.run(t, "", strings.Fields(args)...); o.code == exitOK || !strings.Contains(o.errs, want) {
 			t.Errorf("%s: %+v", args, o)
 		}
+	}
+}
+
+// What the user says of a model wins over the catalogue, and offers it in every protocol.
+func TestOwnModels(t *testing.T) {
+	p := newPlace(t)
+	p.config(t, `model: house/own-4.5
+providers:
+  house:
+    base_url: http://127.0.0.1:9/v1
+    models:
+      own-4.5: {name: Our Own, context_window: 5000, max_output: 300, can: [text, thinks], efforts: [a, b], price: {input: 1, output: 2}}
+      free: {free: true}
+  anthropic:
+    models:
+      claude-sonnet-4-6: {context_window: 77000, can: [tools]}
+`)
+	p.golden(t, "models_own.txt", p.well(t, "", "models", "list")+p.well(t, "", "models", "show", "house/own-4.5")+p.well(t, "", "models", "show", "anthropic/claude-sonnet-4-6")+p.well(t, "", "models", "show", "house/free"))
+
+	want := []string{"house/own-4.5", "house/free", "anthropic/claude-sonnet-4-6"}
+	c := p.started(t, "acp")
+	conn := c.connect(t.Context(), wire.Newline, make(seen, 100).handle)
+	if err := conn.Ask(t.Context(), "initialize", obj{"protocolVersion": 1, "clientCapabilities": obj{}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	offers := map[string]string{}
+	ask := func(conn *wire.Conn, protocol, method string, params any) {
+		t.Helper()
+		var raw json.RawMessage
+		if err := conn.Ask(t.Context(), method, params, &raw); err != nil {
+			t.Fatal(err)
+		}
+		offers[protocol] += string(raw)
+	}
+	ask(conn, "acp", "session/new", obj{"cwd": p.work, "mcpServers": []any{}})
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+	c = p.started(t, "eca")
+	s := make(seen, 1000)
+	conn = c.connect(t.Context(), wire.ContentLength, s.handle)
+	folders := []any{obj{"uri": "file://" + filepath.ToSlash(p.work), "name": "w"}}
+	ask(conn, "eca", "initialize", obj{"capabilities": obj{"codeAssistant": obj{"chat": true}}, "workspaceFolders": folders})
+	if err := conn.Notify("initialized", obj{}); err != nil {
+		t.Fatal(err)
+	}
+	ask(conn, "eca's providers", "providers/list", obj{})
+	ask(conn, "eca", "shutdown", nil)
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+	c = p.started(t, "mcp")
+	conn = c.connect(t.Context(), wire.Newline, make(seen, 100).handle)
+	if err := conn.Ask(t.Context(), "initialize", obj{"protocolVersion": "2025-11-25", "capabilities": obj{}, "clientInfo": obj{"name": "x", "version": "1"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for argument, begin := range map[string]string{"model": "", "provider": "ho", "agent": "pl"} {
+		ask(conn, "mcp", "completion/complete", obj{"ref": obj{"type": "ref/prompt", "name": "model"}, "argument": obj{"name": argument, "value": begin}})
+	}
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+	for protocol, got := range offers {
+		for _, id := range want {
+			if protocol == "eca's providers" {
+				_, id, _ = strings.Cut(id, "/")
+			}
+			if !strings.Contains(got, `"`+id+`"`) {
+				t.Errorf("%s: %s is missing in %s", protocol, id, got)
+			}
+		}
+	}
+	if got := offers["mcp"]; !strings.Contains(got, `["house"]`) || !strings.Contains(got, `["plan"]`) {
+		t.Errorf("mcp: %s", got)
+	}
+	if !strings.Contains(offers["acp"], "Our Own") {
+		t.Errorf("acp: the name is missing in %s", offers["acp"])
 	}
 }

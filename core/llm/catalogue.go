@@ -71,6 +71,19 @@ func Catalogue(provider string) []core.ModelInfo {
 	return slices.Clone(catalogue()[provider])
 }
 
+// unknown is what is supposed of a model that nobody knows.
+var unknown = core.ModelInfo{Tools: true, Images: true}
+
+// Known describes a model as the catalogue has it, else as one that nobody knows.
+func Known(provider, model string) core.ModelInfo {
+	info, found := known(provider, model)
+	if !found {
+		info = unknown
+	}
+	info.ID = provider + "/" + model
+	return info
+}
+
 // known finds a model in the catalogue.
 func known(provider, model string) (core.ModelInfo, bool) {
 	if name, other := catalogueNames[provider]; other {

@@ -45,7 +45,7 @@ func TestCatalogue(t *testing.T) {
 func TestInfo(t *testing.T) {
 	p := &provider{Provider: Provider{Name: "anthropic", Models: []core.ModelInfo{
 		{ID: "anthropic/claude-sonnet-4-6", Tools: true, Images: true, Window: 200_000}, {ID: "own", Tools: false, Window: 4096},
-	}}}
+	}, Own: []core.ModelInfo{{ID: "anthropic/claude-haiku-4-5", Window: 9, Images: true}}}}
 	for _, tt := range []struct {
 		model          string
 		window, maxOut int
@@ -56,6 +56,7 @@ func TestInfo(t *testing.T) {
 		{"claude-opus-4-5", 200_000, 64_000, true, true, "Claude Opus 4.5 (latest)"},
 		{"own", 4096, 0, false, false, "own"},
 		{"other", 0, 0, true, false, "other"},
+		{"claude-haiku-4-5", 9, 0, false, false, "claude-haiku-4-5"},
 	} {
 		got := p.info(tt.model)
 		if got.ID != "anthropic/"+tt.model || got.Window != tt.window || got.MaxOut != tt.maxOut || got.Tools != tt.tools || (got.Price != nil) != tt.priced || got.Name != tt.name {

@@ -65,6 +65,9 @@ type Provider struct {
 	// Models describes those models that something is known about. ID is
 	// PROVIDER/MODEL or only MODEL. Others can be used all the same.
 	Models []core.ModelInfo
+	// Own are those that the user describes, in the same way: nothing else counts
+	// for them.
+	Own []core.ModelInfo
 }
 
 // Config is what a Registry is made from.
@@ -206,8 +209,12 @@ func (r *Registry) chain(p *provider, name, model string) (core.Model, error) {
 func (r *Registry) Infos() []core.ModelInfo {
 	var infos []core.ModelInfo
 	for _, p := range r.providers {
-		for _, m := range p.Models {
-			infos = append(infos, p.info(strings.TrimPrefix(m.ID, p.Name+"/")))
+		seen := map[string]bool{}
+		for _, m := range slices.Concat(p.Own, p.Models) {
+			if name := p.short(m); !seen[name] {
+				seen[name] = true
+				infos = append(infos, p.info(name))
+			}
 		}
 	}
 	return append(infos, r.demo.Info())
@@ -231,11 +238,16 @@ func (r *Registry) names() string {
 func (p *provider) info(model string) core.ModelInfo {
 	info, found := known(p.Name, model)
 	if !found {
-		info = core.ModelInfo{Tools: true, Images: true}
+		info = unknown
 	}
 	for _, m := range p.Models {
-		if m.ID == model || m.ID == p.Name+"/"+model {
+		if p.short(m) == model {
 			info = configured(info, m, found)
+		}
+	}
+	for _, m := range p.Own {
+		if p.short(m) == model {
+			info = m
 		}
 	}
 	if strings.HasPrefix(p.Kind, KindChain) { // what the library can do of it
@@ -245,6 +257,9 @@ func (p *provider) info(model string) core.ModelInfo {
 	info.Name = cmp.Or(info.Name, model)
 	return info
 }
+
+// short is a model's name at its provider.
+func (p *provider) short(m core.ModelInfo) string { return strings.TrimPrefix(m.ID, p.Name+"/") }
 
 // configured puts what is configured over what was known before.
 func configured(info, m core.ModelInfo, found bool) core.ModelInfo {
