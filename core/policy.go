@@ -1,10 +1,11 @@
 package core
 
-// Approvals narrows what policy grants. It never widens it: see Approvals.Limit.
+// Approvals says for one turn what becomes of what would be asked. Empty: as the
+// session's settings say.
 type Approvals string
 
 const (
-	ApprovalsAsk      Approvals = "ask"       // the default, also when empty
+	ApprovalsAsk      Approvals = "ask"       // it is asked, however much the session is trusted
 	ApprovalsDeny     Approvals = "deny"      // what would be asked is rejected
 	ApprovalsReadOnly Approvals = "read-only" // and whatever writes or runs is rejected, asked or not
 	ApprovalsAuto     Approvals = "auto"      // what would be asked is allowed; adapters admit it only where the configuration does

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
@@ -25,5 +27,16 @@ func TestSubSessionsAreNotListed(t *testing.T) {
 	}
 	if err := g.Close(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// A session that somebody trusts in an editor is not trusted to a calling model.
+func TestTrustIsNotLent(t *testing.T) {
+	c := &client{server: &Server{opts: Options{Settings: func() Settings { return Settings{AllowAuto: true} }}}}
+	for given, want := range map[core.Approvals]core.Approvals{"": core.ApprovalsAsk, core.ApprovalsDeny: core.ApprovalsDeny, core.ApprovalsAuto: core.ApprovalsAuto} {
+		p, err := c.composed(&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}}, promptArgs{Prompt: "x", Approvals: given})
+		if err != nil || p.Approvals != want {
+			t.Errorf("approvals %q: %q, %v", given, p.Approvals, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,8 @@ func (c *client) follower(req *mcp.CallToolRequest, h *held, id core.TurnID, wai
 
 // composed is the prompt that the arguments make, without its settings.
 func (c *client) composed(req *mcp.CallToolRequest, in promptArgs) (core.Prompt, error) {
-	p := core.Prompt{Blocks: []core.Block{core.Text{Text: in.Prompt}}, Approvals: in.Approvals}
+	// A session that somebody trusts in an editor is not trusted to the models of others.
+	p := core.Prompt{Blocks: []core.Block{core.Text{Text: in.Prompt}}, Approvals: cmp.Or(in.Approvals, core.ApprovalsAsk)}
 	if in.Approvals == core.ApprovalsAuto && !c.server.opts.Settings().AllowAuto {
 		return p, errText(`approvals "auto" is not allowed here: the gateway's configuration must grant it (mcp.allow_auto). Use "ask".`)
 	}

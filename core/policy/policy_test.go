@@ -136,6 +136,7 @@ func TestOrder(t *testing.T) {
 		{"remembered", nil, core.ApprovalsDeny, core.AllowSession, false, core.Allow, "allowed for this session: `go test` commands"},
 		{"once is not remembered", nil, "", core.AllowOnce, false, core.MustAsk, "needs an approval"},
 		{"trust", nil, "", "", true, core.Allow, "trusted"},
+		{"no trust where the caller says ask", nil, core.ApprovalsAsk, "", true, core.MustAsk, "needs an approval"},
 		{"no trust where approvals are denied", nil, core.ApprovalsDeny, "", true, core.Deny, "takes no approvals"},
 		{"auto", nil, core.ApprovalsAuto, "", false, core.Allow, "automatically"},
 		{"denied approvals", nil, core.ApprovalsDeny, "", false, core.Deny, "running a command needs an approval, and this turn takes no approvals"},
