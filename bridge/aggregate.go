@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -63,8 +64,10 @@ func (a *Aggregate) shown() []Server {
 	return list
 }
 
-// Current reports whether the configuration still has the servers as they were.
-func (a *Aggregate) Current() bool { return slices.EqualFunc(a.servers, a.shown(), Server.is) }
+// Same reports whether another one shows the same.
+func (a *Aggregate) Same(o *Aggregate) bool {
+	return a.box == o.box && a.opts.Prefix == o.opts.Prefix && slices.EqualFunc(a.servers, o.servers, Server.is)
+}
 
 // Empty reports whether no server is shown beside the agent.
 func (a *Aggregate) Empty() bool { return len(a.servers) == 0 }
@@ -81,6 +84,38 @@ const (
 // ended; both streams are closed then.
 func (a *Aggregate) Serve(ctx context.Context, dir string, p core.Principal, in io.ReadCloser, out io.WriteCloser) error {
 	return a.serve(ctx, &caller{agg: a, dir: dir, principal: p}, in, out)
+}
+
+// HTTP returns a handler for clients that have been let in, whose bodies are limited.
+// Close must follow when no more requests come.
+func (a *Aggregate) HTTP(dir string, principal func(*http.Request) core.Principal) *RelayHTTP {
+	// What is to be refused and kept is decided where it is known whose a tool is.
+	r := &Relay{filter: filter{box: New(Options{Log: a.box.opts.Log}), server: Server{
+		Name: core.Native, Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{}, nil },
+	}}, from: a.dial}
+	return r.HTTP(dir, principal)
+}
+
+// dial is a connection to ourselves.
+func (a *Aggregate) dial(p core.Principal, dir string, shared bool) *link {
+	in, theirOut := io.Pipe()
+	theirIn, out := io.Pipe()
+	ctx, end := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { // close waits for it
+		defer close(ended)
+		_ = a.serve(ctx, &caller{agg: a, dir: dir, principal: p, shared: shared}, theirIn, theirOut) // however it ends
+	}()
+	return &link{
+		in: in, out: out, settled: func(string) {},
+		close: func() {
+			end()
+			in.Close()
+			out.Close()
+			<-ended
+		},
+		why: func() string { return "the connection has ended" },
+	}
 }
 
 func (a *Aggregate) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.WriteCloser) error {

@@ -36,6 +36,9 @@ func (p *part) receive(c *wire.Call) {
 func (p *part) notified(c *wire.Call) {
 	s := p.side
 	if name, ok := strings.CutSuffix(c.Method, "/list_changed"); ok {
+		if p.sight != nil && name == "notifications/tools" {
+			p.sight.stale()
+		}
 		for k, l := range kinds {
 			if l.changed != "" && strings.HasPrefix(l.changed, name+"/") {
 				s.changed(kind(k))

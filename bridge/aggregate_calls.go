@@ -22,6 +22,7 @@ type pass struct {
 	q      request
 	again  bool                                  // it may be repeated
 	after  func(json.RawMessage) json.RawMessage // what becomes of the result; nil: nothing
+	kept   *handed
 
 	mu     sync.Mutex // guards the fields below
 	call   *wire.Call // nil: the client has what was asked in its place, and will come back
@@ -255,8 +256,17 @@ func today(method string, res json.RawMessage) json.RawMessage {
 // finish answers the client; only the first time counts.
 func (x *pass) finish(res json.RawMessage, err error) {
 	if call, _, ok := x.end(&outcome{res, err}); ok {
+		x.kept.answered(wire.Message{Result: res, Error: faulty(err)}, len(res))
 		call.Reply(res, err)
 	}
+}
+
+// faulty is what an audit takes for an error.
+func faulty(err error) json.RawMessage {
+	if err == nil {
+		return nil
+	}
+	return json.RawMessage(`{}`)
 }
 
 // end ends the pass, and returns what there is to answer and to take back. false: it
@@ -308,6 +318,7 @@ func (x *pass) silent() {
 	}
 	x.mu.Unlock()
 	if !waits {
+		x.kept.ends(OutcomeError, 0)
 		x.giveUp(func(call *wire.Call) {
 			call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s gave no sign of life for %v; the call was given up", x.part.server.Name, limit))
 		})
@@ -320,6 +331,7 @@ func (x *pass) giveUp(then func(*wire.Call)) {
 	if !ok {
 		return
 	}
+	x.kept.ends(OutcomeCancelled, 0)
 	if asked != nil {
 		asked.Withdraw()
 	}
@@ -362,7 +374,7 @@ func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 		k = promptList
 	}
 	if r, ok := s.find(k, q.name); ok {
-		s.toNamed(call, q, k, r)
+		s.toNamed(ctx, call, q, k, r)
 		return
 	}
 	s.busy.Add(1)
@@ -379,7 +391,7 @@ func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 			call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "there is no %s %.100q", map[kind]string{toolList: "tool", promptList: "prompt"}[k], q.name))
 			return
 		}
-		s.toNamed(call, q, k, r)
+		s.toNamed(ctx, call, q, k, r)
 	})
 }
 
@@ -389,40 +401,59 @@ func (s *side) find(k kind, name string) (ref, bool) {
 	return s.names[k].find(name)
 }
 
-func (s *side) toNamed(call *wire.Call, q request, k kind, r ref) {
+func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, r ref) {
 	p := s.partOf(r.server)
 	if p == nil {
 		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "the MCP server %s is not there any more", r.server))
 		return
 	}
-	if k == toolList && !p.agent() {
-		if err := s.permits(p, r.name, q); err != nil {
+	if k == promptList || p.agent() {
+		s.toPart(p, call, q, r.name, nil)
+		return
+	}
+	kept := p.sight.begins(s.caller.principal, s.program, r.name, len(q.params))
+	judge := func() {
+		if err := p.permits(r.name, q); err != nil {
+			kept.ends(OutcomeRefused, 0)
 			call.Reply(nil, err)
 			return
 		}
+		s.toPart(p, call, q, r.name, kept)
 	}
-	if s.resumes(p, call, q, r.name) {
+	if p.sight.known() {
+		judge()
+		return
+	}
+	s.busy.Add(1)
+	s.caller.owned.Go(func() { // its list has changed
+		defer s.busy.Add(-1)
+		p.look(ctx, toolList)
+		if !p.sight.known() {
+			kept.ends(OutcomeRefused, 0)
+			call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s did not list its tools, so that nobody knows what %.100s is now", p.server.Name, r.name))
+			return
+		}
+		judge()
+	})
+}
+
+// toPart relays what has a name to whose it is, which knows it by its own.
+func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *handed) {
+	if s.resumes(p, call, q, own, kept) {
 		return
 	}
 	x := s.newPass(p, call, q)
-	x.own, x.again = r.name, k == promptList || p.mayRepeat(r.name)
+	x.own, x.kept, x.again = own, kept, call.Method == "prompts/get" || p.mayRepeat(own)
 	x.send()
 }
 
-// permits refuses what the user's rules take out, and what goes round in a circle.
-func (s *side) permits(p *part, tool string, q request) error {
+// permits refuses what the server's lists, the user's rules and the pins take out, and
+// what goes round in a circle.
+func (p *part) permits(tool string, q request) error {
 	if q.hops >= maxHops {
 		return jrpc2.Errorf(jrpc2.InvalidRequest, "the call has passed %d gateways; it is taken to go round in a circle", q.hops)
 	}
-	check := s.caller.agg.opts.Check
-	if check == nil {
-		return nil
-	}
-	if err := check(p.server.Name, tool, q.args); err != nil {
-		p.log("warn", "a call of "+plain(tool)+" was refused: "+err.Error())
-		return jrpc2.Errorf(jrpc2.InvalidRequest, "%v", err)
-	}
-	return nil
+	return p.sight.permits(tool, q.args)
 }
 
 // mayRepeat reports whether a tool says that its calls may be repeated.

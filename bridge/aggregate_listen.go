@@ -38,10 +38,6 @@ const (
 
 // listen acknowledges the request, and follows the servers from then on.
 func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
-	if !s.modern() {
-		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "there is no method %q", call.Method))
-		return
-	}
 	l := &listening{call: call, id: call.ID, uris: map[string]bool{}, asked: map[*part]*wire.Asked{}}
 	if q.changes == nil || json.Unmarshal(q.changes, &l.wants) != nil {
 		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "notifications must say what to listen to"))

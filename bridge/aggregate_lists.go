@@ -89,10 +89,6 @@ const (
 // list answers a request for a page of a list.
 func (s *side) list(ctx context.Context, call *wire.Call, q request) {
 	k := kindOf(call.Method)
-	if k == taskList && s.modern() {
-		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "there is no method %q", call.Method))
-		return
-	}
 	if q.cursor != "" {
 		s.mu.Lock()
 		have := s.lists[k]
@@ -231,7 +227,24 @@ func (p *part) look(ctx context.Context, k kind) {
 		}
 		break
 	}
+	if k == toolList && p.sight != nil {
+		list = p.sight.agreed(list)
+	}
 	p.keep(k, list)
+}
+
+// agreed is a whole list of tools as a client gets it.
+func (s *sight) agreed(list []json.RawMessage) []json.RawMessage {
+	if !s.hides() {
+		return list
+	}
+	var page struct {
+		Tools []json.RawMessage `json:"tools"`
+	}
+	if err := json.Unmarshal(s.shown("", edited(nil, member{"tools", raw(list)})), &page); err != nil {
+		return nil // a list is a list
+	}
+	return page.Tools
 }
 
 // keep takes a list in. What cannot be used is left out, and told.
@@ -262,8 +275,6 @@ func (p *part) keep(k kind, list []json.RawMessage) {
 			continue
 		case taken[id]:
 			out = append(out, fmt.Sprintf("there are two of the %s %.100q", kinds[k].id, id))
-			continue
-		case k == toolList && !p.agent() && !p.server.offers(id):
 			continue
 		}
 		taken[id] = true

@@ -21,6 +21,7 @@ import (
 type part struct {
 	side   *side
 	server Server // core.Native by name: our agent
+	sight  *sight // what of its tools may be used; nil: our agent's may
 	hops   int    // of the client's requests
 	want   chan struct{}
 
@@ -43,7 +44,16 @@ type part struct {
 }
 
 func newPart(s *side, server Server, hops int) *part {
-	return &part{side: s, server: server, hops: hops, status: statusStopped, want: make(chan struct{}, 1), moved: make(chan struct{}), subs: map[string]*wire.Asked{}, kept: map[string]bool{}}
+	p := &part{side: s, server: server, hops: hops, status: statusStopped, want: make(chan struct{}, 1), moved: make(chan struct{}), subs: map[string]*wire.Asked{}, kept: map[string]bool{}}
+	if p.agent() {
+		return p
+	}
+	f := &filter{box: p.box(), server: server}
+	if check := s.caller.agg.opts.Check; check != nil {
+		f.check = func(tool string, args json.RawMessage) error { return check(server.Name, tool, args) }
+	}
+	p.sight = f.sight()
+	return p
 }
 
 func (p *part) agent() bool { return p.server.Name == core.Native }
@@ -187,6 +197,7 @@ func (p *part) started(peer *peer) {
 		i.tasks = raw(peer.caps.Tasks)
 	}
 	p.box().introduce(p.server.Name, i)
+	p.sight.stale() // it may be another program by now
 	p.log("info", fmt.Sprintf("runs for a client: %s, protocol %s", peer.name, peer.version))
 	s.mu.Lock()
 	level := s.level

@@ -144,7 +144,7 @@ func (s *side) unpark(handle string) *pass {
 
 // resumes goes on with a call that the client makes again; false: it is a new one, or
 // the server's own affair.
-func (s *side) resumes(p *part, call *wire.Call, q request, own string) bool {
+func (s *side) resumes(p *part, call *wire.Call, q request, own string, kept *handed) bool {
 	if !s.modern() || p.agent() || q.state == "" && q.answers == nil {
 		return false
 	}
@@ -161,9 +161,11 @@ func (s *side) resumes(p *part, call *wire.Call, q request, own string) bool {
 	}
 	s.mu.Unlock()
 	if x == nil {
+		kept.ends(OutcomeRefused, 0)
 		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "requestState is not one that this gateway gave out for the call, or it is too old"))
 		return true
 	}
+	kept.ends(OutcomeOK, 0) // what comes of it is the first call's
 	answers := map[string]json.RawMessage{}
 	_ = json.Unmarshal(q.answers, &answers) // what is none answers nothing
 	x.resume(call, q, answers)

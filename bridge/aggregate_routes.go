@@ -152,7 +152,7 @@ func (s *side) toLocated(call *wire.Call, q request, p *part) {
 	case "resources/unsubscribe":
 		s.unsubscribe(call, q, p)
 	default:
-		if s.resumes(p, call, q, "") {
+		if s.resumes(p, call, q, "", nil) {
 			return
 		}
 		x := s.newPass(p, call, q)

@@ -22,6 +22,7 @@ type side struct {
 	caller       *caller
 	version      string
 	client, caps json.RawMessage
+	program      string // the client, as it says
 	offers       clientCaps
 	parts        []*part // our agent, then the servers by name
 	end          context.CancelFunc
@@ -54,6 +55,9 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 		caller: c, version: version, client: orObject(client), caps: orObject(caps), end: end,
 		uris: map[string]*part{}, tasks: map[string]*part{}, parked: map[string]*pass{}, listens: map[string]*listening{},
 	}
+	var who implementation
+	_ = json.Unmarshal(s.client, &who) // what is not there is not said
+	s.program = short(who.String())
 	_ = json.Unmarshal(caps, &s.offers) // what is none of them is not offered
 	s.names[toolList] = newNames(c.agg.opts.Prefix, true)
 	s.names[promptList] = newNames(c.agg.opts.Prefix, false)
@@ -98,6 +102,10 @@ func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
 		s.relay(ctx, agent, call, q) // which says what is wrong with that
 		return
 	}
+	if s.modern() && isOver(call.Method) || !s.modern() && call.Method == listenMethod {
+		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "there is no method %q at this version", call.Method))
+		return
+	}
 	switch call.Method {
 	case "server/discover":
 		s.discover(call, q)
@@ -105,9 +113,7 @@ func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
 		s.list(ctx, call, q)
 	case "tools/call", "prompts/get":
 		s.named(ctx, call, q)
-	case "resources/read":
-		s.located(ctx, call, q)
-	case "resources/subscribe", "resources/unsubscribe":
+	case "resources/read", "resources/subscribe", "resources/unsubscribe":
 		s.located(ctx, call, q)
 	case "completion/complete":
 		s.complete(ctx, call, q)
@@ -117,11 +123,20 @@ func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
 		s.listen(ctx, call, q)
 	case "tasks/get", "tasks/update", "tasks/cancel", "tasks/result":
 		s.task(ctx, call, q)
-	case "initialize", "ping": // not here, or not again
+	case "initialize": // for the second time
 		s.relay(ctx, agent, call, q)
 	default:
 		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "there is no method %.100q", call.Method))
 	}
+}
+
+// isOver reports whether a method is not any more at 2026-07-28.
+func isOver(method string) bool {
+	switch method {
+	case "initialize", "ping", "resources/subscribe", "resources/unsubscribe", "logging/setLevel", "tasks/list", "tasks/result":
+		return true
+	}
+	return false
 }
 
 // discover says what initialize says at the older versions.

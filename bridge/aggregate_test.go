@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -80,6 +82,18 @@ func piped(t *testing.T, a *Aggregate) mcp.Transport {
 	return &mcp.IOTransport{Reader: toDown, Writer: fromDown}
 }
 
+// overHTTP connects a client to an aggregate over HTTP.
+func overHTTP(t *testing.T, a *Aggregate) mcp.Transport {
+	h := a.HTTP(t.TempDir(), func(*http.Request) core.Principal { return core.Local })
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+		h.Close()
+	})
+	return &mcp.StreamableClientTransport{Endpoint: s.URL}
+}
+
 // eras are the versions that clients are tried at.
 var eras = []string{legacyVersion, modernVersion}
 
@@ -125,11 +139,17 @@ func said(t *testing.T, cs *mcp.ClientSession, name string, args any) string {
 // A client of the SDK's has the agent and a server of the SDK's in one, whatever lies
 // between, in both eras.
 func TestAggregateOfOneServer(t *testing.T) {
+	for name, connect := range map[string]func(*testing.T, *Aggregate) mcp.Transport{"pipe": piped, "http": overHTTP} {
+		t.Run(name, func(t *testing.T) { aggregateOfOne(t, connect) })
+	}
+}
+
+func aggregateOfOne(t *testing.T, connect func(*testing.T, *Aggregate) mcp.Transport) {
 	for way, server := range ways(t) {
 		for _, version := range eras {
 			t.Run(way+"/"+version, func(t *testing.T) {
 				told, lists := make(chan string, 100), make(chan struct{}, 100)
-				cs := connected(t, piped(t, aggregate(t, Options{Servers: []Server{server}}, AggregateOptions{})), version, &mcp.ClientOptions{
+				cs := connected(t, connect(t, aggregate(t, Options{Servers: []Server{server}}, AggregateOptions{})), version, &mcp.ClientOptions{
 					ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 						return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann", "age": 20}}, nil
 					},

@@ -18,6 +18,14 @@
 // server has said of its tools on one connection (filter.go). An [Audit] is the record
 // of one call.
 //
+// An [Aggregate] shows our own agent and all servers to clients as one. A caller is a
+// client's connection to it. A side is one way of being a client there: since its
+// initialize, or, at 2026-07-28, by the name and the capabilities that its requests
+// say. A part is a server behind a side, or our agent, which speaks MCP over a pipe
+// within the process; a pass is a request on its way to a part and back. What a part
+// lists goes into a snapshot, of which the client gets pages; names (aggregate_names.go)
+// and routes (aggregate_routes.go) find whose something is.
+//
 // # Invariants
 //
 //   - A session has connections of its own: what a server asks or tells does not say
@@ -49,12 +57,28 @@
 //   - What a server prints beside the protocol ends no connection and is not answered.
 //     Where it is told, what the server was given as environment and headers is hidden.
 //
+// In an aggregate:
+//
+//   - Each side has connections of its own, dialled at the client's version and with the
+//     client's own name and capabilities, no more and no less; a server that refuses the
+//     version is spoken to at another, and what the two have differently is translated.
+//   - What is said passes as raw JSON, session to session. Only what has to be is put in
+//     its place: another name, another progress token, the gateways that a call has
+//     passed, what the other version wants to be said.
+//   - A name that was given keeps its meaning while the client stays. What it means is
+//     looked up, never read from it. Our agent's tools keep theirs.
+//   - Nothing is answered later because of a server that does not answer, but a list,
+//     once, for as long as the grace is. What comes later is told of.
+//   - Which call a question of a server's belongs to must be clear, or it is refused;
+//     what the client does not offer is refused at once.
+//
 // # Locks and goroutines
 //
 // Every mutex is a leaf. A toolset owns a goroutine for each server, which owns the
 // peer's and those of the questions that are with the user; Close waits for them all.
 // A peer's handler runs on the goroutine that reads and never blocks, so that
-// progress and log messages keep their place before the answer.
+// progress and log messages keep their place before the answer. A caller owns the
+// goroutines of its parts and of what waits for them; Serve returns after them all.
 //
 // # Why
 //
@@ -91,6 +115,20 @@
 // have listed the tools: before its first call, and after the server says that they
 // have changed, the relay lists them itself, all pages, over the client's own
 // connection; where that is a proxy's, over one that is nobody's session.
+//
+// An aggregate speaks as a server itself, in place of relaying: its lists and names are
+// made of many, and at 2026-07-28 a question is a result, which at the older versions
+// is a request in the middle of a call. Such a call stays open at the server while the
+// client has the question, under a handle that nobody can guess; the client's second
+// call goes on where the first one was. What our agent says of itself is its own
+// answer to initialize, to which capabilities are added, so that it is written once.
+// Lists say that they change and resources that they can be subscribed to before it is
+// known whether a server has such: no client waits for servers to be greeted. A client
+// of the early dialect gets the agent alone.
+//
+// At 2026-07-28 over HTTP nothing says which requests are one client's: those of one
+// principal, name and set of capabilities share a side. With several calls open there
+// at an older server nothing says whose a question is, and it is refused.
 //
 // What this does not cover: an HTTP server may list other tools to a session than it
 // does to us, and calls of those that no list through us has shown are refused; and

@@ -15,7 +15,12 @@ import (
 // Relay hands one server on to clients, message by message and session to session:
 // each connection of a client has one of its own to the server, and what both say
 // passes as it was written, whatever version they speak. Nothing is renamed.
-type Relay struct{ filter }
+type Relay struct {
+	filter
+	// from makes the connection, where the server is one of this process; nil: it is
+	// started, or called.
+	from func(p core.Principal, dir string, shared bool) *link
+}
 
 // Relay returns the relay to a configured server; false: there is none of that
 // name, or it is disabled. check is asked before each tools/call, whose error refuses
@@ -25,7 +30,7 @@ func (b *Box) Relay(name string, check func(tool string, args json.RawMessage) e
 	if !ok || s.Disabled {
 		return nil, false
 	}
-	return &Relay{filter{box: b, server: s, check: check}}, true
+	return &Relay{filter: filter{box: b, server: s, check: check}}, true
 }
 
 // Current reports whether the configuration still has the server as it was.
@@ -34,8 +39,12 @@ func (r *Relay) Current() bool { return r.box.configured(r.server) }
 // drainFor is how long a server may still answer when the client has sent its last.
 const drainFor = 5 * time.Second
 
-// dial makes a connection to the server in the folder dir.
-func (r *Relay) dial(ctx context.Context, dir string) (*link, Endpoint, error) {
+// dial makes a connection to the server in the folder dir, for a principal. shared:
+// it is for all requests of 2026-07-28.
+func (r *Relay) dial(ctx context.Context, p core.Principal, dir string, shared bool) (*link, Endpoint, error) {
+	if r.from != nil {
+		return r.from(p, dir, shared), Endpoint{}, nil
+	}
 	e, err := r.server.Endpoint(ctx)
 	if err != nil {
 		return nil, e, err
@@ -52,7 +61,7 @@ func (r *Relay) dial(ctx context.Context, dir string) (*link, Endpoint, error) {
 // Serve relays one client that speaks over a pipe, whose server is started in dir.
 // It blocks until the client or the server leaves, or ctx ends, and closes both.
 func (r *Relay) Serve(ctx context.Context, dir string, in io.ReadCloser, out io.WriteCloser) error {
-	l, _, err := r.dial(ctx, dir)
+	l, _, err := r.dial(ctx, core.Local, dir, false)
 	if err != nil {
 		in.Close()
 		out.Close()

@@ -40,9 +40,9 @@ type RelayHTTP struct {
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]*httpSession
-	modern   map[core.Principal]*httpSession
-	listed   []*listed         // what sight was told last
-	clients  map[string]string // of a server that is an address, by session
+	modern   map[string]*httpSession // by whose requests they are
+	listed   []*listed               // what sight was told last
+	clients  map[string]string       // of a server that is an address, by session
 	closed   bool
 }
 
@@ -51,7 +51,7 @@ type RelayHTTP struct {
 func (r *Relay) HTTP(dir string, principal func(*http.Request) core.Principal) *RelayHTTP {
 	return &RelayHTTP{
 		relay: r, dir: dir, principal: principal, sight: r.sight(),
-		sessions: map[string]*httpSession{}, modern: map[core.Principal]*httpSession{}, clients: map[string]string{},
+		sessions: map[string]*httpSession{}, modern: map[string]*httpSession{}, clients: map[string]string{},
 	}
 }
 
@@ -193,7 +193,7 @@ func (h *RelayHTTP) find(r *http.Request) *httpSession {
 
 // enter makes a session.
 func (h *RelayHTTP) enter(r *http.Request) (*httpSession, error) {
-	s, err := h.start(r.Context(), h.principal(r), rand.Text())
+	s, err := h.start(r.Context(), h.principal(r), rand.Text(), "")
 	if err != nil {
 		return nil, err
 	}
@@ -214,26 +214,26 @@ func (h *RelayHTTP) enter(r *http.Request) (*httpSession, error) {
 func (h *RelayHTTP) drop(s *httpSession) {
 	h.mu.Lock()
 	delete(h.sessions, s.id)
-	if h.modern[s.principal] == s {
-		delete(h.modern, s.principal)
+	if h.modern[s.whose] == s {
+		delete(h.modern, s.whose)
 	}
 	h.mu.Unlock()
 	s.close()
 }
 
-func (h *RelayHTTP) start(ctx context.Context, p core.Principal, id string) (*httpSession, error) {
-	l, _, err := h.relay.dial(ctx, h.dir)
+func (h *RelayHTTP) start(ctx context.Context, p core.Principal, id, whose string) (*httpSession, error) {
+	l, _, err := h.relay.dial(ctx, p, h.dir, id == "")
 	if err != nil {
 		return nil, err
 	}
-	return h.adopt(l, p, id), nil
+	return h.adopt(l, p, id, whose), nil
 }
 
 // adopt makes a session of a connection to the server.
-func (h *RelayHTTP) adopt(l *link, p core.Principal, id string) *httpSession {
+func (h *RelayHTTP) adopt(l *link, p core.Principal, id, whose string) *httpSession {
 	s := &httpSession{
-		relay: h.relay, id: id, principal: p, sight: h.relay.sight(), link: l, out: wire.NewWriter(l.out, wire.Newline),
-		secret: rand.Text(), done: make(chan struct{}), open: map[string]*exchange{}, tokens: map[string]*exchange{},
+		relay: h.relay, id: id, whose: whose, principal: p, sight: h.relay.sight(), link: l, out: wire.NewWriter(l.out, wire.Newline),
+		secret: rand.Text(), used: time.Now(), done: make(chan struct{}), open: map[string]*exchange{}, tokens: map[string]*exchange{},
 	}
 	s.mu.Lock()
 	s.idle = time.AfterFunc(relayIdle, s.expire)
@@ -251,8 +251,8 @@ func (h *RelayHTTP) adopt(l *link, p core.Principal, id string) *httpSession {
 		s.lost()
 		h.mu.Lock()
 		delete(h.sessions, s.id)
-		if h.modern[p] == s {
-			delete(h.modern, p)
+		if h.modern[s.whose] == s {
+			delete(h.modern, s.whose)
 		}
 		h.mu.Unlock()
 	}()

@@ -57,7 +57,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
 		defer h.Close()
 		join := func(id string, l *link) *httpSession {
-			s := h.adopt(l, "p", id)
+			s := h.adopt(l, "p", id, "")
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.sessions[id] = s
@@ -112,7 +112,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		hear, toServer := io.Pipe()
 		relay, _ := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}).Relay("up", nil)
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
-		s := h.adopt(&link{in: fromServer, out: toServer, settled: func(string) {}, close: func() { say.Close() }, why: func() string { return "over" }}, "p", "s")
+		s := h.adopt(&link{in: fromServer, out: toServer, settled: func(string) {}, close: func() { say.Close() }, why: func() string { return "over" }}, "p", "s", "")
 		h.sessions["s"] = s
 		large := `{"jsonrpc":"2.0","method":"notifications/x","params":{"text":"` + strings.Repeat("x", wire.PumpRoom) + `"}}`
 		ctx, hangUp := context.WithCancel(t.Context())

@@ -2,13 +2,17 @@ package bridge
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/wire"
+	"dragoman/core"
 )
 
 // postModern takes a request of 2026-07-28, which belongs to no session.
@@ -22,8 +26,12 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 		return
 	}
 	p := h.principal(r)
+	whose := h.relay.whose(p, m)
 	h.mu.Lock()
-	s, closed := h.modern[p], h.closed
+	s, closed, n := h.modern[whose], h.closed, len(h.modern)
+	if s != nil {
+		s.used = time.Now()
+	}
 	h.mu.Unlock()
 	if s != nil && s.hasEnded() {
 		h.drop(s)
@@ -34,16 +42,23 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 			http.Error(w, "shutting down", http.StatusServiceUnavailable)
 			return
 		}
-		started, err := h.start(r.Context(), p, "")
+		if n >= maxRelayed {
+			fail(w, http.StatusOK, m.ID, jrpc2.Errorf(wire.CodeBusy, "there are %d different clients already", n))
+			return
+		}
+		started, err := h.start(r.Context(), p, "", whose)
 		if err != nil {
 			fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 			return
 		}
 		h.mu.Lock()
-		if s = h.modern[p]; s == nil && !h.closed {
-			s, h.modern[p] = started, started
+		if s = h.modern[whose]; s == nil && !h.closed {
+			s, h.modern[whose] = started, started
 		}
 		h.mu.Unlock()
+		if old := h.silent(); old != nil {
+			h.drop(old)
+		}
 		if s != started { // somebody was quicker
 			started.close()
 			if s == nil {
@@ -65,6 +80,41 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 		}
 	}
 	s.exchange(w, r, line, m, call)
+}
+
+// whose says which requests share a connection: those of a principal, and where we
+// are the server ourselves also of one kind of client, for whom we speak to servers
+// of older versions.
+func (r *Relay) whose(p core.Principal, m wire.Message) string {
+	if r.from == nil {
+		return string(p)
+	}
+	meta := object(object(m.Params)["_meta"])
+	return string(p) + "\x00" + string(meta[metaClient]) + "\x00" + string(meta[metaCaps])
+}
+
+// silent is the one that has been silent for longest, where there are more than there
+// may be; nil: there are not, or all wait for something.
+func (h *RelayHTTP) silent() *httpSession {
+	h.mu.Lock()
+	all := slices.SortedFunc(maps.Values(h.modern), func(a, b *httpSession) int { return a.used.Compare(b.used) })
+	h.mu.Unlock()
+	if len(all) <= maxSides {
+		return nil
+	}
+	for _, s := range all[:len(all)-1] {
+		if !s.waits() {
+			return s
+		}
+	}
+	return nil
+}
+
+// waits reports whether a request is open.
+func (s *httpSession) waits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open) > 0
 }
 
 // mismatch says where the headers of a request say something else than its body

@@ -19,6 +19,7 @@ import (
 type httpSession struct {
 	relay     *Relay
 	id        string // "": of no session
+	whose     string // of no session: which requests go here
 	principal core.Principal
 	sight     *sight
 	link      *link
@@ -26,12 +27,15 @@ type httpSession struct {
 	secret    string        // begins the ids of our own requests, which no client can guess
 	done      chan struct{} // closed when the connection has ended
 	idle      *time.Timer   // ends the session when nobody uses it
-	mu        sync.Mutex    // guards the fields below
-	last      int64         // the number of the newest request of 2026-07-28, or of our own
-	open      map[string]*exchange
-	order     []*exchange // those that are open, oldest first
-	tokens    map[string]*exchange
-	stream    *exchange // what the client has open for messages that belong to nothing
+
+	used time.Time // of no session: when it was last; guarded by the RelayHTTP's mutex
+
+	mu     sync.Mutex // guards the fields below
+	last   int64      // the number of the newest request of 2026-07-28, or of our own
+	open   map[string]*exchange
+	order  []*exchange // those that are open, oldest first
+	tokens map[string]*exchange
+	stream *exchange // what the client has open for messages that belong to nothing
 	// headers are the arguments of tools that are headers too, by tool.
 	headers map[string][]paramHeader
 	client  string   // as it introduced itself

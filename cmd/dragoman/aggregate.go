@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
+	"sync"
 
 	"go.uber.org/zap"
 
+	"dragoman/adapters/gate"
 	"dragoman/adapters/mcp"
 	"dragoman/bridge"
 	"dragoman/core"
@@ -30,6 +33,68 @@ func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteClo
 		return g.agent.Serve(ctx, in, out)
 	}
 	return all.Serve(ctx, g.cwd, core.Local, in, out)
+}
+
+// allHTTP is that over HTTP. While the configuration says the same of the servers they
+// are the same connections.
+type allHTTP struct {
+	aggregated
+	alone *mcp.HTTP // where there are no servers
+
+	mu     sync.Mutex // guards the fields below
+	face   *bridge.RelayHTTP
+	of     *bridge.Aggregate
+	closed bool
+}
+
+func (g aggregated) HTTP() *allHTTP {
+	return &allHTTP{aggregated: g, alone: g.agent.HTTP(gate.Principal)}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *allHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.current().ServeHTTP(w, r) }
+
+// current is what the configuration says now. While it is wrong what was there stays.
+func (h *allHTTP) current() http.Handler {
+	all, err := h.load()
+	if err != nil {
+		h.house.log.Warn("no other MCP servers are handed on", zap.Error(err))
+	}
+	h.mu.Lock()
+	old := h.face
+	switch {
+	case h.closed || err != nil && old == nil:
+		h.mu.Unlock()
+		return h.alone
+	case err != nil || old != nil && h.of.Same(all):
+		h.mu.Unlock()
+		return old
+	case all.Empty():
+		h.face, h.of = nil, nil
+	default:
+		h.face, h.of = all.HTTP(h.cwd, gate.Principal), all
+	}
+	next := h.face
+	h.mu.Unlock()
+	if old != nil {
+		old.Close() // its servers are not those of the configuration any more
+	}
+	if next == nil {
+		return h.alone
+	}
+	return next
+}
+
+// Close ends all sessions of clients, and what they have started.
+func (h *allHTTP) Close() {
+	h.mu.Lock()
+	face := h.face
+	h.closed = true
+	h.mu.Unlock()
+	if face != nil {
+		face.Close()
+	}
+	h.alone.Close()
 }
 
 // load is what the configuration says now.

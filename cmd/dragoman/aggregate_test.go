@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,4 +45,47 @@ policy:
 	if out := p.well(t, lines(relayList, denied), "mcp"); strings.Contains(out, `"name":"self__`) || !strings.Contains(out, "there is no tool") {
 		t.Errorf("without prefixes:\n%s", out)
 	}
+}
+
+// Over HTTP too; servers that come into the configuration are there for the sessions
+// that begin then.
+func TestMCPShowsServersOverHTTP(t *testing.T) {
+	p := newPlace(t)
+	config := func(servers string) {
+		p.config(t, `mcp_servers:
+  self: {command: `+strconv.Quote(binary)+`, args: [mcp], env: {DRAGOMAN_DATA: `+strconv.Quote(p.data)+`, HOME: `+strconv.Quote(p.work)+`, XDG_CONFIG_HOME: `+strconv.Quote(p.work)+`}}
+mcp: {servers: `+servers+`}
+`)
+	}
+	config("[]")
+	post := posting(t, p)
+	begin := func() string {
+		t.Helper()
+		status, session, text := post("", "", relayHello)
+		if status != http.StatusOK || session == "" {
+			t.Fatalf("initialize: %d %s", status, text)
+		}
+		post("", session, relayReady)
+		return session
+	}
+	alone := begin()
+	if _, _, text := post("", alone, relayList); !strings.Contains(text, "agent_prompt") || strings.Contains(text, "self__") {
+		t.Errorf("without servers: %s", text)
+	}
+	config(`["*"]`)
+	all := begin()
+	if _, _, text := post("", all, relayList); !strings.Contains(text, `"agent_prompt"`) || !strings.Contains(text, `"self__agent_prompt"`) {
+		t.Errorf("with servers: %s", text)
+	}
+	if status, _, text := post("", all, `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"self__session_list","arguments":{}}}`); status != http.StatusOK || !strings.Contains(text, "There are no sessions") {
+		t.Errorf("a call: %d %s", status, text)
+	}
+	if status, _, _ := post("", "guessed", relayList); status != http.StatusNotFound {
+		t.Errorf("another session: %d", status)
+	}
+	config("[]")
+	if status, _, _ := post("", all, relayList); status != http.StatusNotFound {
+		t.Errorf("a session of servers that have gone: %d", status)
+	}
+	begin()
 }

@@ -73,7 +73,7 @@ func (a *app) serveHTTP(ctx context.Context, f mcpFlags, cwd string, make func(*
 		if f.only != "" {
 			g.Mount("/mcp", only{servers, f.only})
 		} else {
-			handler := make(h).HTTP(gate.Principal)
+			handler := aggregated{h, make(h), cwd}.HTTP()
 			g.Mount("/mcp", handler)
 			g.Mount("/mcp/", servers)
 			leave = func() {

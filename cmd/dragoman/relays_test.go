@@ -30,6 +30,7 @@ func relaying(t *testing.T) *place {
   off: {command: x, disabled: true}
 policy:
   deny: [{server: self, tool: session_list}]
+mcp: {servers: []}
 `)
 	return p
 }
@@ -78,10 +79,10 @@ func TestOnlyOneServer(t *testing.T) {
 	}
 }
 
-func TestServersHaveAddressesOfTheirOwn(t *testing.T) {
-	p := relaying(t)
+// posting serves MCP over HTTP and returns what posts to it.
+func posting(t *testing.T, p *place) func(path, session, body string) (status int, opened, text string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	cmd := p.command(ctx, "mcp", "--http", "127.0.0.1:0", "--no-auth")
 	errs, err := cmd.StderrPipe()
 	if err != nil {
@@ -90,16 +91,18 @@ func TestServersHaveAddressesOfTheirOwn(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		cancel()
 		_ = cmd.Wait() // it was killed
-	}()
-	line, err := bufio.NewReader(errs).ReadString('\n')
+	})
+	said := bufio.NewReader(errs)
+	line, err := said.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
+	go io.Copy(io.Discard, said) //nolint:errcheck // it ends with the program
 	address := regexp.MustCompile(`http://[^ ]+/mcp`).FindString(line)
-	post := func(path, session, body string) (int, string, string) {
+	return func(path, session, body string) (int, string, string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, address+path, strings.NewReader(body))
 		if err != nil {
@@ -121,6 +124,10 @@ func TestServersHaveAddressesOfTheirOwn(t *testing.T) {
 		}
 		return resp.StatusCode, resp.Header.Get("Mcp-Session-Id"), string(text)
 	}
+}
+
+func TestServersHaveAddressesOfTheirOwn(t *testing.T) {
+	post := posting(t, relaying(t))
 	status, session, text := post("/self", "", relayHello)
 	if status != http.StatusOK || session == "" || !strings.Contains(text, `"id":"a"`) {
 		t.Fatalf("initialize: %d, %q, %s", status, session, text)

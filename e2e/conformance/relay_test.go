@@ -42,22 +42,46 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// relayed serves a relay to an upstream behind the gate, as dragoman does, and
-// returns its URL.
-func relayed(t *testing.T, e bridge.Endpoint) string {
+// boxed is an upstream alone in a configuration, with all that dragoman keeps of it.
+func boxed(t *testing.T, e bridge.Endpoint) *bridge.Box {
 	t.Helper()
 	box := bridge.New(bridge.Options{
 		Servers: []bridge.Server{{Name: "up", Endpoint: func(context.Context) (bridge.Endpoint, error) { return e, nil }}}, Environ: os.Environ(),
 		PinFile: filepath.Join(t.TempDir(), "pins.json"), Audit: func(bridge.Audit) {},
 	})
 	t.Cleanup(box.Close)
-	r, ok := box.Relay("up", nil)
+	return box
+}
+
+// relayed serves a relay to an upstream behind the gate, as dragoman does, and
+// returns its URL.
+func relayed(t *testing.T, e bridge.Endpoint) string {
+	t.Helper()
+	r, ok := boxed(t, e).Relay("up", nil)
 	if !ok {
 		t.Fatal("there is no relay")
 	}
-	h := r.HTTP(t.TempDir(), gate.Principal)
+	return gated(t, r.HTTP(t.TempDir(), gate.Principal))
+}
+
+// aggregated serves our agent with an upstream beside it.
+func aggregated(t *testing.T, e bridge.Endpoint) string {
+	t.Helper()
+	g := core.New(core.Config{Store: coretest.NewMemory(), Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
+	agent := mcp.New(mcp.Options{Gateway: g, Version: "1.0.0", Cwd: t.TempDir()})
+	t.Cleanup(func() {
+		if err := g.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	a := boxed(t, e).Aggregate(bridge.AggregateOptions{Agent: agent.ServeFor, Servers: []string{"*"}})
+	return gated(t, a.HTTP(t.TempDir(), gate.Principal))
+}
+
+func gated(t *testing.T, h *bridge.RelayHTTP) string {
+	t.Helper()
 	front := gate.New(gate.Options{})
-	front.Mount("/mcp/up", h)
+	front.Mount("/mcp", h)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +95,7 @@ func relayed(t *testing.T, e bridge.Endpoint) string {
 			t.Errorf("Serve: %v", err)
 		}
 	})
-	return "http://" + l.Addr().String() + "/mcp/up"
+	return "http://" + l.Addr().String() + "/mcp"
 }
 
 // everything builds the SDK's own server for the suites.
@@ -120,7 +144,12 @@ var withoutFixtures = []string{
 
 // TestRelay runs the suites through the relay: what a server passes directly it
 // passes through us.
-func TestRelay(t *testing.T) {
+func TestRelay(t *testing.T) { through(t, relayed) }
+
+// TestAggregate runs them through the aggregate of our agent and one server.
+func TestAggregate(t *testing.T) { through(t, aggregated) }
+
+func through(t *testing.T, face func(*testing.T, bridge.Endpoint) string) {
 	dir := suites(t)
 	self, err := os.Executable()
 	if err != nil {
@@ -157,6 +186,6 @@ func TestRelay(t *testing.T) {
 		{spec("fixtures/http/"+early, early, 33), fixturesOverHTTP},
 		{spec("fixtures/http/"+late, late, 50), fixturesOverHTTP},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.passes(t, dir, relayed(t, c.up(t))) })
+		t.Run(c.name, func(t *testing.T) { c.passes(t, dir, face(t, c.up(t))) })
 	}
 }
