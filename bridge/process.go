@@ -209,7 +209,7 @@ func (t *tail) lines(b []byte) {
 			t.rest = append(t.rest, c)
 			continue
 		}
-		if s := strings.TrimSpace(strings.ToValidUTF8(string(t.rest), "\uFFFD")); s != "" {
+		if s := strings.TrimRight(strings.ToValidUTF8(string(t.rest), "\uFFFD"), " \t\r"); s != "" {
 			t.line(s)
 		}
 		t.rest = t.rest[:0]

@@ -386,6 +386,9 @@ func (u *upstream) relist(ctx context.Context, p *peer) {
 	within, cancel := context.WithTimeout(ctx, defaultStartTimeout)
 	defer cancel()
 	list, err := u.tools(within, p)
+	if ctx.Err() != nil {
+		return // the session ends
+	}
 	if err != nil {
 		u.box.opts.Log(u.server.Name, "warn", "its changed tools could not be listed: "+err.Error())
 		return

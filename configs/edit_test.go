@@ -49,7 +49,9 @@ func TestEdits(t *testing.T) {
       LEVEL: "1"
       TOKEN: "${env:TOKEN}"
 `},
-		{"no such key yet", "model: groq/x # the model\n\n# the end\n", []Edit{AddServer("a", npx())}, "model: groq/x # the model\n\n# the end\nmcp_servers:\n  a:\n    command: npx\n"},
+		{"no such key yet", "model: groq/x # the model\n\n# the end\n", []Edit{AddServer("a", npx())}, "model: groq/x # the model\n\n# the end\n\nmcp_servers:\n  a:\n    command: npx\n"},
+		{"with sections apart", "# c\n\nmodel: groq/x\n", []Edit{AddServer("a", npx())}, "# c\n\nmodel: groq/x\n\nmcp_servers:\n  a:\n    command: npx\n"},
+		{"apart already", "# c\r\n\r\n# d\r\n\r\n", []Edit{AddServer("a", npx())}, "# c\r\n\r\n# d\r\n\r\nmcp_servers:\r\n  a:\r\n    command: npx\r\n"},
 		{"no line break at the end", "model: groq/x", []Edit{AddServer("a", npx())}, "model: groq/x\nmcp_servers:\n  a:\n    command: npx\n"},
 		{"a key without a value", "mcp_servers: # mine\n\n# policy\npolicy:\n  default: ask\n", []Edit{AddServer("a", npx())}, "mcp_servers: # mine\n  a:\n    command: npx\n\n# policy\npolicy:\n  default: ask\n"},
 		{"a key with nothing", "mcp_servers: ~ # mine\nmodel: groq/x\n", []Edit{AddServer("a", npx())}, "mcp_servers: # mine\n  a:\n    command: npx\nmodel: groq/x\n"},

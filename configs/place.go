@@ -13,10 +13,21 @@ func (t *source) begin(item setting) error {
 	if t.body != nil {
 		return errShape // a lone null
 	}
-	if t.text != "" && !strings.HasSuffix(t.text, "\n") {
-		text = f.eol + text
+	return t.splice(len(t.text), len(t.text), t.apart(len(t.text), f.eol)+text)
+}
+
+// apart is what comes in front of a new section: the end of the last line, and an
+// empty one where the file has such.
+func (t *source) apart(at int, eol string) string {
+	text := t.text[:at]
+	gap := ""
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		gap = eol
 	}
-	return t.splice(len(t.text), len(t.text), text)
+	if strings.Contains(strings.TrimRight(text, "\r\n"), eol+eol) && !strings.HasSuffix(text, eol+eol) {
+		gap += eol
+	}
+	return gap
 }
 
 // insert writes a setting behind the others of a mapping.
@@ -38,7 +49,10 @@ func (t *source) insert(way []step, item setting) error {
 	}
 	f := t.form()
 	text := f.block(tree{item}, t.text[t.lineStart(first):first])
-	if end > 0 && t.text[end-1] != '\n' {
+	switch {
+	case len(way) == 1:
+		text = t.apart(end, f.eol) + text
+	case end > 0 && t.text[end-1] != '\n':
 		text = f.eol + text
 	}
 	return t.splice(end, end, text)

@@ -163,7 +163,7 @@ func (a *app) examineConfig(c *configs.Config, err error) section {
 		s.add(look, "%s", w)
 	}
 	if n := len(c.MCPServers); n > 0 {
-		s.add(look, "mcp_servers (%d) are read and checked, but this version does not start them yet", n)
+		s.add(plain, "%s, started by the sessions that use them", counted(n, "MCP server")).hint = "\"dragoman mcp-servers list\" tries them"
 	}
 	if cwd, err := os.Getwd(); err == nil {
 		if path, there := configs.WorkspaceFile(cwd); there {

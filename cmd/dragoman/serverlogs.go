@@ -53,7 +53,7 @@ func (l *serverLogs) add(server, level, text string) {
 }
 
 func (l *serverLogs) line(level, text string) []byte {
-	text = strings.ReplaceAll(strings.TrimSpace(printable(text)), "\n", " ")
+	text = strings.ReplaceAll(strings.TrimRight(printable(text), " \t\n"), "\n", " ")
 	if len(text) > maxServerLine {
 		text = strings.ToValidUTF8(text[:maxServerLine], "") + "…"
 	}

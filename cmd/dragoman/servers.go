@@ -12,6 +12,7 @@ import (
 	"sync"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -241,8 +242,12 @@ func (a *app) showServers(c *configs.Config, items []bridge.Tried, tools bool) {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", item.Name, item.Status, oneLine(cmp.Or(m.URL.String(), m.Command.String()), 60), said)
 		if tools {
+			width := 0
 			for _, t := range item.Tools {
-				fmt.Fprintf(w, "  %s\t\t\t%s\n", oneLine(t.Name, 64), oneLine(t.Description, 80))
+				width = max(width, utf8.RuneCountInString(oneLine(t.Name, 64)))
+			}
+			for _, t := range item.Tools {
+				fmt.Fprintf(w, "  %-*s  %s\n", width, oneLine(t.Name, 64), oneLine(t.Description, 80))
 			}
 		}
 	}
