@@ -243,17 +243,6 @@ func object(args json.RawMessage) json.RawMessage {
 	return json.RawMessage("{}")
 }
 
-// details shows what a call is about; nil: nothing that the protocol has a form for.
-func (v *View) details(c *call) any {
-	if c.task {
-		return v.taskDetails()
-	}
-	if d := v.subagent(c.now); d != nil {
-		return d
-	}
-	return changes(c.now.Content)
-}
-
 // changes shows what a call changes; nil: nothing.
 func changes(content []core.Block) any {
 	var c *eca.FileChange

@@ -68,6 +68,10 @@ func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, 
 		return "", t.Emit(ctx, core.ThoughtStarted{Thought: h}, core.ThoughtDelta{Thought: h, Text: rest})
 	case "read", "write":
 		return call(ctx, t, map[string]string{"read": "read_file", "write": "write_file"}[verb], coretest.Args(map[string]string{"path": rest}))
+	case "run", "behind":
+		return call(ctx, t, "shell_command", coretest.Args(map[string]any{"command": rest, "background": verb == "behind"}))
+	case "rows":
+		return callOf(ctx, t, "db", "rows", coretest.Args(map[string]string{"of": rest}))
 	case "remote":
 		return callOf(ctx, t, "db", "query", coretest.Args(map[string]any{"sql": rest, "limit": 3, "tags": []string{"a"}, "deep": map[string]any{"x": nil}}))
 	case "steps": // look=completed, fix=in_progress
@@ -198,6 +202,17 @@ var tools = coretest.Tools{
 		},
 	},
 	coretest.Tool{Is: core.Spec{Server: "db", Name: "query", Title: "Query", Kind: core.KindOther, ReadOnly: true}},
+	coretest.Tool{
+		Is: core.Spec{Server: "db", Name: "rows", Kind: core.KindOther, ReadOnly: true},
+		Runs: func(_ context.Context, inv core.Invocation) (core.Result, error) {
+			res := core.Result{Blocks: []core.Block{core.Text{Text: " [{\"id\": 1}]\n"}, core.Text{Text: "one row"}, core.Text{Text: "7"}}}
+			if strings.Contains(string(inv.Args), "typed") {
+				res.Structured = []byte(`{"rows":[1]}`)
+			}
+			return res, nil
+		},
+	},
+	coretest.Tool{Is: core.Spec{Server: core.Native, Name: "shell_command", Kind: core.KindExecute}},
 	coretest.Tool{
 		Is: core.Spec{Server: core.Native, Name: "update_plan", Kind: core.KindThink, ReadOnly: true},
 		Previews: func(context.Context, core.Invocation) (core.Preview, error) {

@@ -214,6 +214,32 @@ type FileChange struct {
 	LinesRemoved int    `json:"linesRemoved"`
 }
 
+// TypeShellCommand is the type of ShellCommand.
+const TypeShellCommand = "shellCommand"
+
+// ShellCommand is the details of a call that runs a command line.
+type ShellCommand struct {
+	Type       string          `json:"type"`
+	Commands   []SimpleCommand `json:"commands"`
+	Background bool            `json:"background,omitempty"`
+}
+
+// SimpleCommand is one command of a line.
+type SimpleCommand struct {
+	Command     string   `json:"command"`
+	Args        []string `json:"args"`
+	ApprovalKey string   `json:"approvalKey,omitempty"` // what an answer would be remembered for
+}
+
+// TypeJSONOutputs is the type of JSONOutputs.
+const TypeJSONOutputs = "jsonOutputs"
+
+// JSONOutputs is the details of a call that returned JSON.
+type JSONOutputs struct {
+	Type  string   `json:"type"`
+	JSONs []string `json:"jsons"`
+}
+
 // TypeSubagent is the type of Subagent.
 const TypeSubagent = "subagent"
 
