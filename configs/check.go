@@ -301,9 +301,28 @@ func (ck *checker) server(key string, s MCPServer) {
 	if s.URL.IsZero() && !s.Command.IsZero() && len(s.Headers) > 0 {
 		ck.fail(join(key, "headers"), "belongs to a url; a command takes env")
 	}
+	ck.oauth(key, s)
 	first, _, several := strings.Cut(s.Command.raw(), " ")
 	if several && len(s.Args) == 0 && !strings.ContainsAny(first, `/\$`) {
 		ck.warn(join(key, "command"), "looks like a whole command line; only the program belongs here, the rest in args")
+	}
+}
+
+func (ck *checker) oauth(key string, s MCPServer) {
+	at := join(key, "oauth")
+	switch {
+	case s.OAuth.IsZero():
+		return
+	case s.URL.IsZero() && !s.Command.IsZero():
+		ck.fail(at, "belongs to a url; a command takes env")
+	}
+	if s.OAuth.ClientID.IsZero() && (!s.OAuth.ClientSecret.IsZero() || !s.OAuth.Issuer.IsZero()) {
+		ck.fail(at, "client_secret and issuer belong to a client_id, which is missing")
+	}
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			ck.warn(at, "is not used: the header Authorization is sent in the place of a login")
+		}
 	}
 }
 
@@ -325,6 +344,9 @@ func (ck *checker) literalKeys() {
 		key := join("mcp_servers", name)
 		written = append(written, secretKeys(join(key, "headers"), s.Headers)...)
 		written = append(written, secretKeys(join(key, "env"), s.Env)...)
+		if isLiteral(s.OAuth.ClientSecret) {
+			written = append(written, join(key, "oauth.client_secret"))
+		}
 		if len(s.Headers) > 0 && isPlainRemote(s.URL.raw()) {
 			ck.warn(join(key, "url"), "sends the headers over the network without encryption; use https")
 		}

@@ -72,7 +72,8 @@ type MCPServer struct {
 	Args    []Value           `yaml:"args" aka:"arguments" doc:"Arguments of the program. They are shown in full by config show; give secrets through env."`
 	Env     map[string]Secret `yaml:"env" aka:"environment" names:"variable" doc:"Environment variables of the program, by name, added to a small safe set."`
 	URL     URL               `yaml:"url" aka:"base_url,endpoint" doc:"Address of a server reached over HTTP."`
-	Headers map[string]Secret `yaml:"headers" names:"header" doc:"HTTP headers sent with every request, by name."`
+	Headers map[string]Secret `yaml:"headers" names:"header" doc:"HTTP headers sent with every request, by name. With an Authorization among them nobody logs in."`
+	OAuth   OAuth             `yaml:"oauth" aka:"auth,oauth2" doc:"How to log in to a url (dragoman mcp-servers login NAME). Mostly the server says all of it, and this is left out."`
 
 	Dir          Value         `yaml:"dir" aka:"cwd" doc:"Folder that the program is started in; ~/ is your home, a relative path starts at this file's folder. Left out: the session's folder."`
 	Transport    string        `yaml:"transport" aka:"type" enum:"http,sse" default:"http" doc:"How a url is spoken to: http is Streamable HTTP, sse the older HTTP with SSE."`
@@ -82,6 +83,20 @@ type MCPServer struct {
 	WithoutTools []string      `yaml:"without_tools" aka:"deny_tools,exclude_tools,disabled_tools" doc:"Names of tools that are not offered, whatever tools says; * is any text."`
 	StartTimeout time.Duration `yaml:"start_timeout" default:"1m" min:"1s" doc:"How long the server may take until its tools are known."`
 	CallTimeout  time.Duration `yaml:"call_timeout" aka:"timeout" default:"10m" min:"1s" doc:"How long a call may go on without a sign of life before it is given up. Progress is one, and so is a question that waits for you."`
+}
+
+// OAuth is what a login to a server wants that the server does not say.
+type OAuth struct {
+	ClientID     Value    `yaml:"client_id" doc:"The client that you have registered at the authorization server, for one that registers none by itself. Its redirect address is http://127.0.0.1:PORT/callback."`
+	ClientSecret Secret   `yaml:"client_secret" doc:"The secret of that client, where it has one."`
+	Issuer       URL      `yaml:"issuer" doc:"The authorization server that the client belongs to; another one is not shown the secret. Left out: the one that the server names at the first login."`
+	Scopes       []string `yaml:"scopes" aka:"scope" doc:"The rights to ask for. Left out: those that the server names."`
+	RedirectPort int      `yaml:"redirect_port" aka:"port,callback_port" min:"0" max:"65535" doc:"The port of this machine that the browser comes back to; 0: any that is free."`
+}
+
+// IsZero reports whether nothing is set.
+func (o OAuth) IsZero() bool {
+	return o.ClientID.IsZero() && o.ClientSecret.IsZero() && o.Issuer.IsZero() && len(o.Scopes) == 0 && o.RedirectPort == 0
 }
 
 // Agent is a persona of the built-in loop.

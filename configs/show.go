@@ -61,6 +61,9 @@ func (w *writer) empty(v reflect.Value) bool {
 	case shapeMap, shapeList:
 		return v.Len() == 0
 	case shapeStruct:
+		if z, ok := v.Interface().(interface{ IsZero() bool }); ok { // it may be left out as a whole
+			return z.IsZero()
+		}
 		return !slices.ContainsFunc(w.fields.of(v.Type()), func(f field) bool { return !w.empty(v.Field(f.index)) })
 	case shapeText:
 		return v.Interface().(readable).written() == ""

@@ -107,3 +107,14 @@ func remove(path string) error {
 	}
 	return nil
 }
+
+// Lock takes the lock file at path, which it makes if there is none, for others that
+// keep something in the data folder. It waits until it gets it or ctx ends. The lock
+// is held until unlock, or until the process dies.
+func Lock(ctx context.Context, path string) (unlock func() error, err error) {
+	f, err := lockWait(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return f.Close, nil
+}
