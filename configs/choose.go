@@ -113,7 +113,7 @@ func (c *Config) look(env Env, logins Logins) []Looked {
 			}
 			all = append(all, l)
 		}
-		if logins.lookup(k.Name) != "" {
+		if logins != nil && logins.Has(k.Name) {
 			all = append(all, Looked{Provider: k.Name, Found: true})
 		}
 	}

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -120,14 +121,19 @@ providers:
 }
 
 // What a person has given counts last, and says so.
+// givenKeys are Logins.
+type givenKeys map[string]string
+
+func (g givenKeys) Has(provider string) bool { return g[provider] != "" }
+
+func (g givenKeys) Key(_ context.Context, provider string) (string, error) { return g[provider], nil }
+
 func TestLogins(t *testing.T) {
 	c, err := read("config.yaml", []byte("providers:\n  groq: {api_key: configured}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	given := func(provider string) string {
-		return map[string]string{"groq": "given", "openai": "given", "mistral": " given\n", "gemini": " "}[provider]
-	}
+	given := givenKeys{"groq": "given", "openai": "given", "mistral": "given", "gemini": ""}
 	env := environment("OPENAI_API_KEY", "env")
 	for provider, want := range map[string][3]string{
 		"groq": {"configured", "config", ""}, "openai": {"env", "env", "OPENAI_API_KEY"}, "mistral": {"given", "login", ""}, "ollama": {"", "", ""},

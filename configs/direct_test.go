@@ -14,7 +14,7 @@ func TestDirect(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := environment("OPENAI_API_KEY", "ours", "GROQ_API_KEY", "ours")
-	given := Logins(func(string) string { return "ours" })
+	given := givenKeys{"openai": "ours", "groq": "ours"}
 	other, err := c.Direct("openai", KindAnthropic, "https://proxy.example/v1", map[string]string{"Authorization": "Bearer ${env:GROQ_API_KEY}"})
 	if err != nil {
 		t.Fatal(err)

@@ -114,15 +114,13 @@ func (e ModelEntry) KnownPrice() *Price {
 	return &p
 }
 
-// Logins tells the key that a person has given to the program for a provider, or
-// "". It is the last place where a key is looked for. A nil Logins has none.
-type Logins func(provider string) string
-
-func (l Logins) lookup(provider string) string {
-	if l == nil {
-		return ""
-	}
-	return strings.TrimSpace(l(provider))
+// Logins are the keys that a person has given to the program, the last place where
+// one is looked for. A nil Logins has none.
+type Logins interface {
+	// Has reports whether there is one for a provider. It is quick.
+	Has(provider string) bool
+	// Key returns it. It may block while a keyring is asked.
+	Key(ctx context.Context, provider string) (string, error)
 }
 
 // KeySource says where a provider's key comes from.
@@ -150,7 +148,7 @@ func (c *Config) KeySource(provider string, env Env, logins Logins) (source KeyS
 			return KeyInEnv, name
 		}
 	}
-	if logins.lookup(provider) != "" {
+	if logins != nil && logins.Has(provider) {
 		return KeyGiven, ""
 	}
 	return "", ""
@@ -177,7 +175,7 @@ func (c *Config) Key(ctx context.Context, provider string, env Env, logins Login
 		secret, _ := env.lookup(variable)
 		return strings.TrimSpace(secret), nil
 	case KeyGiven:
-		return logins.lookup(provider), nil
+		return logins.Key(ctx, provider)
 	}
 	k, _ := known(provider)
 	if k.Local() || c.Directed(provider) {
@@ -188,9 +186,12 @@ func (c *Config) Key(ctx context.Context, provider string, env Env, logins Login
 }
 
 // CheckKey returns the error that Key would return, as far as that can be told
-// without running a program.
+// without running a program or asking a keyring.
 func (c *Config) CheckKey(provider string, env Env, logins Logins) error {
 	if c.Providers[provider].APIKey.RunsProgram() {
+		return nil
+	}
+	if source, _ := c.KeySource(provider, env, logins); source == KeyGiven {
 		return nil
 	}
 	_, err := c.Key(context.Background(), provider, env, logins, nil)

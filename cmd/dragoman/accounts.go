@@ -44,11 +44,11 @@ func (a accounts) of(c *configs.Config, name string) core.Account {
 			acc.EnvVar = k.Keys[0]
 		}
 	}
-	source, variable := c.KeySource(name, env, a.p.logins.key)
+	source, variable := c.KeySource(name, env, a.p.logins)
 	if acc.Source = string(source); variable != "" {
 		acc.EnvVar = variable
 	}
-	acc.Configured = c.CheckKey(name, env, a.p.logins.key) == nil
+	acc.Configured = c.CheckKey(name, env, a.p.logins) == nil
 	return acc
 }
 
@@ -93,14 +93,14 @@ func (a accounts) Login(ctx context.Context, provider, method string, fields map
 	if err := checkKey(key); err != nil {
 		return core.LoginStep{}, fmt.Errorf("log in to %s: %w", provider, err)
 	}
-	changed, err := a.p.logins.set(provider, key)
+	changed, err := a.p.logins.set(ctx, provider, key)
 	if err != nil {
 		return core.LoginStep{}, err
 	}
 	if changed {
 		a.changed(provider)
 	}
-	return core.LoginStep{Message: "The key of " + acc.Label + " is kept." + a.wins(acc)}, nil
+	return core.LoginStep{Message: "The key of " + acc.Label + " is kept " + a.p.logins.where(ctx, provider) + "." + a.wins(acc)}, nil
 }
 
 // begin says what is asked for, and where it is kept.
@@ -109,7 +109,7 @@ func (a accounts) begin(acc core.Account) string {
 	if k, ok := knownProvider(acc.Provider); ok && k.Page != "" {
 		s += " Keys are made at " + k.Page + " ."
 	}
-	s += " It is kept in " + a.p.logins.path + ", which only you can read."
+	s += " It is kept in " + a.p.logins.path + ", which only you can read, and encrypted where the system has a keyring."
 	return s + a.wins(acc)
 }
 
@@ -126,8 +126,8 @@ func (a accounts) wins(acc core.Account) string {
 }
 
 // Logout implements core.Accounts.
-func (a accounts) Logout(_ context.Context, provider string) error {
-	changed, err := a.p.logins.set(provider, "")
+func (a accounts) Logout(ctx context.Context, provider string) error {
+	changed, err := a.p.logins.set(ctx, provider, "")
 	if changed {
 		a.changed(provider)
 	}

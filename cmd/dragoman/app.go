@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 
 	"dragoman/configs"
 	"dragoman/core/jsonl"
@@ -22,6 +23,10 @@ type app struct {
 	out  io.Writer
 	errs io.Writer
 	args []string
+
+	ring      ring // the system's keyring; nil: keys are kept as they are
+	vaultOnce sync.Once
+	vault     *vault // of the data folder; see vaultIn
 
 	flags   globals
 	started bool // a command has begun: what fails now is no mistake in the command line
@@ -49,17 +54,25 @@ type quietError struct{}
 
 func (quietError) Error() string { return "failed" }
 
+// exitError ends the program with a code of its own, in silence.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
 // run executes the command line and returns the exit code.
 func (a *app) run(ctx context.Context) int {
 	root := a.root()
 	root.SetArgs(a.args)
 	cmd, err := root.ExecuteContextC(ctx)
 	var quiet quietError
+	var code exitError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &quiet):
 		return exitFailed
+	case errors.As(err, &code):
+		return int(code)
 	case a.started:
 		fmt.Fprintf(a.errs, "dragoman: %v\n", err)
 		return exitFailed

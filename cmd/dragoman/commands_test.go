@@ -317,7 +317,7 @@ func TestLoginCommand(t *testing.T) {
 	if err != nil || len(before) == 0 {
 		t.Fatal(err)
 	}
-	r.wants("/login groq", "The key of Groq is kept.")
+	r.wants("/login groq", "The key of Groq is kept ")
 	if !asked.Secret || !strings.Contains(asked.Text, "auth.json") {
 		t.Errorf("asked: %+v", asked)
 	}
@@ -349,7 +349,7 @@ func TestLoginCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := made.config.Key(t.Context(), "groq", r.profiles.app.env, r.profiles.logins.key, nil); got != key || err != nil {
+	if got, err := made.config.Key(t.Context(), "groq", r.profiles.app.env, r.profiles.logins, nil); got != key || err != nil {
 		t.Errorf("the key in use: %q, %v", got, err)
 	}
 	for _, text := range []string{fmt.Sprintf("%+v %v", made.config, made.choice), r.say("/config"), r.say("/doctor"), r.say("/login")} {
@@ -366,7 +366,7 @@ func TestLoginCommand(t *testing.T) {
 	if err := (accounts{r.profiles}).Logout(t.Context(), "groq"); err != nil {
 		t.Fatal(err)
 	}
-	if r.profiles.logins.key("groq") != "" {
+	if r.profiles.logins.Has("groq") {
 		t.Error("the key is still kept")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,8 +118,8 @@ func (a *app) examine(ctx context.Context, editor *configs.Config) *report {
 	config, configErr := a.loadConfig(editor)
 	return &report{[]section{
 		a.examineProgram(),
-		a.examineConfig(config, configErr),
-		a.examineModel(config, configErr),
+		a.examineConfig(ctx, config, configErr),
+		a.examineModel(ctx, config, configErr),
 		a.examineState(ctx),
 		a.examineTools(),
 		a.examineEditors(),
@@ -141,7 +142,7 @@ func (a *app) examineProgram() section {
 	return s
 }
 
-func (a *app) examineConfig(c *configs.Config, err error) section {
+func (a *app) examineConfig(ctx context.Context, c *configs.Config, err error) section {
 	s := section{title: "Configuration"}
 	path := a.configFile()
 	var problems *configs.Error
@@ -165,6 +166,13 @@ func (a *app) examineConfig(c *configs.Config, err error) section {
 	if n := len(c.MCPServers); n > 0 {
 		s.add(plain, "%s, started by the sessions that use them", counted(n, "MCP server")).hint = "\"dragoman mcp-servers list\" tries them"
 	}
+	if kept, ok := a.serverLogins().(serverLogins); ok {
+		for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
+			if where := kept.where(ctx, name); where != "" {
+				s.add(plain, "the login to the MCP server %s is kept %s", name, where)
+			}
+		}
+	}
 	if cwd, err := os.Getwd(); err == nil {
 		if path, there := configs.WorkspaceFile(cwd); there {
 			s.add(look, "%s is there, but this version does not read it", path).hint = "a workspace's file counts only once its workspace is trusted"
@@ -173,10 +181,10 @@ func (a *app) examineConfig(c *configs.Config, err error) section {
 	return s
 }
 
-func (a *app) examineModel(c *configs.Config, configErr error) section {
+func (a *app) examineModel(ctx context.Context, c *configs.Config, configErr error) section {
 	s := section{title: "Model"}
 	given := a.openLogins()
-	choice := c.ChooseModel(a.env, given.key)
+	choice := c.ChooseModel(a.env, given)
 	if configErr != nil {
 		s.add(look, "until the configuration is mended no prompt is answered; without it this would be chosen:")
 	}
@@ -187,7 +195,7 @@ func (a *app) examineModel(c *configs.Config, configErr error) section {
 		s.add(look, "%s, because %s", choice, choice.Reason).hint = "it is no language model: set one of the keys below, or \"model\" in the configuration"
 	default:
 		s.add(fine, "%s, because %s", choice, choice.Reason)
-		if err := c.CheckKey(choice.Provider, a.env, given.key); err != nil {
+		if err := c.CheckKey(choice.Provider, a.env, given); err != nil {
 			s.add(wrong, "%v", err)
 		}
 		if address, err := choice.Settings.BaseURL.Resolve(a.env); err != nil {
@@ -200,7 +208,11 @@ func (a *app) examineModel(c *configs.Config, configErr error) section {
 	for _, l := range choice.Looked {
 		switch {
 		case l.Variable == "":
-			s.add(fine, "a key was given for %s", l.Provider)
+			if _, err := given.Key(ctx, l.Provider); err != nil {
+				s.add(wrong, "%v", err).hint = "dragoman login " + l.Provider
+			} else {
+				s.add(fine, "a key was given for %s; it is kept %s", l.Provider, given.where(ctx, l.Provider))
+			}
 		case l.Found:
 			s.add(fine, "%s is set", l.Variable)
 		case l.Note != "":

@@ -22,7 +22,8 @@ func (a *app) login() *cobra.Command {
 		Short: "Give the key of a provider of models, or list where keys come from",
 		Long: `Give the key of a provider of models. In a terminal it is asked for and does not show while
 you type; else it is the first line of standard input. It is kept in auth.json in the data
-folder, which only you can read, and is used where neither the configuration nor the
+folder, which only you can read, encrypted with a key of the system's keyring where there is one
+(DRAGOMAN_KEYRING=off leaves that alone). It is used where neither the configuration nor the
 environment has a key for that provider. Editors that are connected use it at once.
 
 Without PROVIDER: list the providers and where their keys come from, never the keys.`,
@@ -53,7 +54,7 @@ environment stay as they are.`,
 		ValidArgsFunction: a.completeLogins,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			return a.withAccounts(func(acc accounts) error {
-				if acc.p.logins.key(args[0]) == "" {
+				if !acc.p.logins.Has(args[0]) {
 					if _, err := acc.p.logins.all(); err != nil {
 						return err
 					}
@@ -72,6 +73,7 @@ environment stay as they are.`,
 
 // withAccounts lets f look after the keys, without a gateway.
 func (a *app) withAccounts(f func(accounts) error) error {
+	a.patient()
 	l, err := a.openLogs()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"dragoman/core/jsonl"
 )
 
 // loginFile is where the keys are kept that people have given, in the data folder.
@@ -27,22 +30,25 @@ const (
 // somebody looks for one, and again when the file has changed, so that what one
 // process is given counts in all of them.
 type logins struct {
-	path string // empty: there is no place for it
+	path  string // empty: there is no place for it
+	vault *vault
 
 	writing chan struct{} // holds the one token of whoever changes the file
 
 	mu   sync.Mutex // guards the fields below
 	seen sighting
-	keys map[string]string
+	kept map[string]keptLogin
 	err  error // why the file is not used
 }
 
-// keptLogin is one key as it is stored.
+// keptLogin is one key as it is stored: as it is, or encrypted.
 type keptLogin struct {
-	Key string `json:"key"`
+	Key    string `json:"key,omitempty"`
+	Sealed string `json:"sealed,omitempty"`
 }
 
-// keptLogins is the file.
+// keptLogins is the file. Versions of dragoman that know no encrypted keys leave
+// version 2 alone.
 type keptLogins struct {
 	Version   int                  `json:"version"`
 	Providers map[string]keptLogin `json:"providers"`
@@ -50,43 +56,74 @@ type keptLogins struct {
 
 // openLogins finds the file; it reads nothing.
 func (a *app) openLogins() *logins {
-	l := &logins{writing: make(chan struct{}, 1)}
+	l := &logins{writing: make(chan struct{}, 1), vault: newVault(nil, "")}
 	if dir, err := a.dataDir(); err == nil {
-		l.path = filepath.Join(dir, loginFile)
+		l.path, l.vault = filepath.Join(dir, loginFile), a.vaultIn(dir)
 	}
 	return l
 }
 
-// key is configs.Logins. A nil logins has none.
-func (l *logins) key(provider string) string {
-	if l == nil {
-		return ""
+// keptSecrets are the files of what people have given to the program, as patterns.
+func (a *app) keptSecrets() []string {
+	dir, err := a.dataDir()
+	if err != nil {
+		return nil
 	}
-	keys, _ := l.all() // why there are none is said where people look after them
-	return keys[provider]
+	return []string{filepath.Join(dir, loginFile), filepath.Join(dir, serverLoginDir, "**")}
+}
+
+// Has implements configs.Logins. A nil logins has none.
+func (l *logins) Has(provider string) bool {
+	if l == nil {
+		return false
+	}
+	kept, _ := l.all() // why there are none is said where people look after them
+	_, ok := kept[provider]
+	return ok
+}
+
+// Key implements configs.Logins.
+func (l *logins) Key(ctx context.Context, provider string) (string, error) {
+	if l == nil {
+		return "", nil
+	}
+	kept, _ := l.all()
+	key, err := l.keyOf(ctx, provider, kept[provider])
+	if err != nil {
+		return "", fmt.Errorf("the key that was given for %s cannot be had: %w", provider, err)
+	}
+	return key, nil
+}
+
+func (l *logins) keyOf(ctx context.Context, provider string, k keptLogin) (string, error) {
+	if k.Sealed == "" {
+		return k.Key, nil
+	}
+	key, err := l.vault.open(ctx, "provider "+provider, k.Sealed)
+	return string(key), err
 }
 
 // all is what is kept. The map must not be changed.
-func (l *logins) all() (map[string]string, error) {
+func (l *logins) all() (map[string]keptLogin, error) {
 	if l.path == "" {
 		return nil, nil
 	}
 	now := seenOf(l.path)
 	l.mu.Lock()
-	if now == l.seen && (l.keys != nil || l.err != nil) {
+	if now == l.seen && (l.kept != nil || l.err != nil) {
 		defer l.mu.Unlock()
-		return l.keys, l.err
+		return l.kept, l.err
 	}
 	l.mu.Unlock()
-	keys, err := readLogins(l.path)
+	kept, err := readLogins(l.path)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seen, l.keys, l.err = now, keys, err
-	return keys, err
+	l.seen, l.kept, l.err = now, kept, err
+	return kept, err
 }
 
 // readLogins reads the file; one that is not there holds nothing.
-func readLogins(path string) (map[string]string, error) {
+func readLogins(path string) (map[string]keptLogin, error) {
 	failed := func(err error) error {
 		var at *fs.PathError
 		if errors.As(err, &at) {
@@ -94,47 +131,62 @@ func readLogins(path string) (map[string]string, error) {
 		}
 		return fmt.Errorf("read the keys in %s: %w; mend the file or remove it", path, err)
 	}
-	keys := map[string]string{}
+	none := map[string]keptLogin{}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // of the folder others tell
-		return keys, nil
+		return none, nil
 	case err != nil:
-		return keys, failed(err)
+		return none, failed(err)
 	case !info.Mode().IsRegular() || info.Size() > maxLogins:
-		return keys, failed(errors.New("it is no file of keys"))
+		return none, failed(errors.New("it is no file of keys"))
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return keys, failed(err)
+		return none, failed(err)
 	}
 	var kept keptLogins
 	// The library's message could hold a piece of a key.
-	if json.Unmarshal(data, &kept) != nil || kept.Version != 1 {
-		return keys, failed(errors.New("it is not in a form that this version knows"))
+	if json.Unmarshal(data, &kept) != nil || kept.Version != 1 && kept.Version != 2 {
+		return none, failed(errors.New("it is not in a form that this version knows"))
 	}
-	for provider, login := range kept.Providers {
-		keys[provider] = login.Key
-	}
-	return keys, nil
+	maps.DeleteFunc(kept.Providers, func(_ string, k keptLogin) bool { return k.Sealed == "" && strings.TrimSpace(k.Key) == "" })
+	return kept.Providers, nil
 }
 
 // set keeps a key, or forgets it where it is empty. It reports whether that
-// changed anything. It blocks until the file is written.
-func (l *logins) set(provider, key string) (changed bool, err error) {
+// changed anything. It blocks until the file is written, which no other process
+// changes meanwhile.
+func (l *logins) set(ctx context.Context, provider, key string) (changed bool, err error) {
 	if l.path == "" {
 		return false, errors.New("there is no folder for keys: neither XDG_STATE_HOME nor a home folder is known; give one with --data-dir")
 	}
 	l.writing <- struct{}{}
 	defer func() { <-l.writing }()
+	next := keptLogin{Key: key}
+	if key != "" {
+		if sealed, err := l.vault.seal(ctx, "provider "+provider, []byte(key)); err == nil {
+			next = keptLogin{Sealed: sealed}
+		} // else it is kept as it is, which where says
+	}
+	unlock, err := l.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock() //nolint:errcheck // it is locked no more in any case
 	now, err := readLogins(l.path)
 	if err != nil {
 		return false, err
 	}
-	if now[provider] == key {
+	old, had := now[provider]
+	was, err := l.keyOf(ctx, provider, old)
+	if same := had && err == nil && was == key || !had && key == ""; same && (old.Sealed != "" || next.Sealed == "") {
 		return false, nil
 	}
-	if now[provider] = key; key == "" {
+	if now == nil {
+		now = map[string]keptLogin{}
+	}
+	if now[provider] = next; key == "" {
 		delete(now, provider)
 	}
 	if err := writeLogins(l.path, now); err != nil {
@@ -142,41 +194,47 @@ func (l *logins) set(provider, key string) (changed bool, err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seen, l.keys, l.err = seenOf(l.path), now, nil
+	l.seen, l.kept, l.err = seenOf(l.path), now, nil
 	return true, nil
 }
 
-// writeLogins replaces the file at once and whole, for its owner's eyes only.
-func writeLogins(path string, keys map[string]string) (err error) {
-	kept := keptLogins{Version: 1, Providers: map[string]keptLogin{}}
-	for provider, key := range keys {
-		kept.Providers[provider] = keptLogin{key}
-	}
-	data, err := json.MarshalIndent(kept, "", "  ")
-	if err != nil {
-		return err
-	}
-	dir := filepath.Dir(path)
+// lock keeps other processes from changing the file.
+func (l *logins) lock(ctx context.Context) (unlock func() error, err error) {
+	dir := filepath.Dir(l.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+		return nil, fmt.Errorf("keep the keys: %w", err)
 	}
-	f, err := os.CreateTemp(dir, ".auth-*") // 0600
+	if unlock, err = jsonl.Lock(ctx, filepath.Join(dir, loginLock)); err != nil {
+		return nil, fmt.Errorf("keep the keys: %w", err)
+	}
+	return unlock, nil
+}
+
+// loginLock is locked while the file is read and written anew, in the data folder.
+const loginLock = "auth.lock"
+
+// writeLogins replaces the file.
+func writeLogins(path string, kept map[string]keptLogin) error {
+	file := keptLogins{Version: 1, Providers: kept}
+	for _, k := range kept {
+		if k.Sealed != "" {
+			file.Version = 2
+		}
+	}
+	data, err := json.MarshalIndent(file, "", "  ")
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(append(data, '\n'))
-	if err == nil {
-		err = f.Sync()
+	return writePrivate(path, append(data, '\n'))
+}
+
+// where says how the key of a provider is kept.
+func (l *logins) where(ctx context.Context, provider string) string {
+	kept, _ := l.all()
+	if kept[provider].Sealed != "" {
+		return "in " + l.path + ", encrypted with a key of the system's keyring"
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return "unencrypted in " + l.path + ", which only you can read (" + l.vault.fault(ctx) + ")"
 }
 
 // shared reports whether others can read the file.
@@ -187,8 +245,8 @@ func (l *logins) shared() bool {
 
 // names lists the providers that a key is kept for.
 func (l *logins) names() []string {
-	keys, _ := l.all()
-	return slices.Sorted(maps.Keys(keys))
+	kept, _ := l.all()
+	return slices.Sorted(maps.Keys(kept))
 }
 
 // checkKey says what is wrong with a key, without showing it.

@@ -12,7 +12,22 @@ import (
 )
 
 func loginsIn(dir string) *logins {
-	return &logins{path: filepath.Join(dir, "data", loginFile), writing: make(chan struct{}, 1)}
+	return loginsWith(nil, dir)
+}
+
+func loginsWith(r ring, dir string) *logins {
+	dir = filepath.Join(dir, "data")
+	return &logins{path: filepath.Join(dir, loginFile), vault: newVault(r, dir), writing: make(chan struct{}, 1)}
+}
+
+// key is the key of a provider.
+func (l *logins) key(t *testing.T, provider string) string {
+	t.Helper()
+	key, err := l.Key(t.Context(), provider)
+	if err != nil || l.Has(provider) != (key != "") {
+		t.Errorf("%s: %v, %v", provider, l.Has(provider), err)
+	}
+	return key
 }
 
 // What one process is given, another one sees; what is written is whole and its
@@ -20,37 +35,37 @@ func loginsIn(dir string) *logins {
 func TestLoginsAreShared(t *testing.T) {
 	dir := t.TempDir()
 	one, two := loginsIn(dir), loginsIn(dir)
-	if got := two.key("groq"); got != "" {
+	if got := two.key(t, "groq"); got != "" {
 		t.Errorf("at first: %q", got)
 	}
-	if changed, err := one.set("groq", "a"); !changed || err != nil {
+	if changed, err := one.set(t.Context(), "groq", "a"); !changed || err != nil {
 		t.Fatal(changed, err)
 	}
-	if changed, err := one.set("groq", "a"); changed || err != nil {
+	if changed, err := one.set(t.Context(), "groq", "a"); changed || err != nil {
 		t.Errorf("the same again: %v, %v", changed, err)
 	}
-	if one.key("groq") != "a" || two.key("groq") != "a" {
-		t.Errorf("%q, %q", one.key("groq"), two.key("groq"))
+	if one.key(t, "groq") != "a" || two.key(t, "groq") != "a" {
+		t.Errorf("%q, %q", one.key(t, "groq"), two.key(t, "groq"))
 	}
-	if _, err := two.set("openai", "b"); err != nil {
+	if _, err := two.set(t.Context(), "openai", "b"); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(one.names(), " "); got != "groq openai" {
 		t.Errorf("names: %s", got)
 	}
-	if changed, err := one.set("groq", ""); !changed || err != nil || two.key("groq") != "" || two.key("openai") != "b" {
-		t.Errorf("forgotten: %v, %v, %q", changed, err, two.key("groq"))
+	if changed, err := one.set(t.Context(), "groq", ""); !changed || err != nil || two.key(t, "groq") != "" || two.key(t, "openai") != "b" {
+		t.Errorf("forgotten: %v, %v, %q", changed, err, two.key(t, "groq"))
 	}
 	info, err := os.Stat(one.path)
 	if err != nil || info.Mode().Perm()&0o077 != 0 || one.shared() {
 		t.Errorf("%v, %v", info, err)
 	}
 	left, err := os.ReadDir(filepath.Dir(one.path))
-	if err != nil || len(left) != 1 {
+	if err != nil || len(left) != 2 { // the keys and the lock
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	var none *logins
-	if none.key("groq") != "" {
+	if none.Has("groq") {
 		t.Error("none has a key")
 	}
 }
@@ -69,27 +84,33 @@ func TestLoginsThatCannotBeRead(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "hunter") || !strings.Contains(err.Error(), "mend the file or remove it") {
 			t.Errorf("%s: %v", text, err)
 		}
-		if _, err := l.set("openai", "b"); err == nil || strings.Contains(err.Error(), "hunter") {
+		if _, err := l.set(t.Context(), "openai", "b"); err == nil || strings.Contains(err.Error(), "hunter") {
 			t.Errorf("%s: it was written over: %v", text, err)
 		}
 		if now, err := os.ReadFile(l.path); err != nil || string(now) != text {
 			t.Errorf("%s became %s, %v", text, now, err)
 		}
 	}
-	if _, err := (&logins{writing: make(chan struct{}, 1)}).set("groq", "k"); err == nil {
+	if _, err := (&logins{vault: newVault(nil, ""), writing: make(chan struct{}, 1)}).set(t.Context(), "groq", "k"); err == nil {
 		t.Error("kept nowhere")
 	}
 }
 
+// Several processes that are given keys at once lose none.
 func TestLoginsAtOnce(t *testing.T) {
-	l := loginsIn(t.TempDir())
+	dir := t.TempDir()
+	l := loginsIn(dir)
 	var all sync.WaitGroup
-	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+	for i, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		l := l
+		if i%2 == 1 {
+			l = loginsIn(dir) // another process
+		}
 		all.Go(func() {
-			if _, err := l.set(name, "k"+name); err != nil {
+			if _, err := l.set(t.Context(), name, "k"+name); err != nil {
 				t.Error(err)
 			}
-			_ = l.key(name)
+			_ = l.Has(name)
 		})
 	}
 	all.Wait()
@@ -112,7 +133,7 @@ func TestAccountsAreListed(t *testing.T) {
 	p := profilesOf(t, map[string]string{"OPENAI_API_KEY": "k"})
 	p.app.flags.config = filepath.Join(t.TempDir(), "c.yaml")
 	(&place{}).write(t, p.app.flags.config, "providers: {mine: {base_url: \"http://localhost:1/v1\"}, groq: {api_key: \"${env:NOWHERE}\"}, mistral: {api_key: x}}\nmodel: mine/x\n")
-	if _, err := p.logins.set("gemini", "k"); err != nil {
+	if _, err := p.logins.set(t.Context(), "gemini", "k"); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]core.Account{}

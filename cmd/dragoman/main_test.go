@@ -64,7 +64,7 @@ func newPlace(t testing.TB) *place {
 	p.write(t, filepath.Join(p.work, "notes.txt"), "first note\nsecond note\n")
 	p.env = map[string]string{
 		"HOME": p.home, "USERPROFILE": p.home, "XDG_CONFIG_HOME": filepath.Join(p.home, "config"), "DRAGOMAN_DATA": p.data,
-		"PATH": os.Getenv("PATH"), "TMPDIR": dir, "TMP": dir,
+		"PATH": os.Getenv("PATH"), "TMPDIR": dir, "TMP": dir, "DRAGOMAN_KEYRING": "off",
 	}
 	if root := os.Getenv("SystemRoot"); root != "" {
 		p.env["SystemRoot"] = root

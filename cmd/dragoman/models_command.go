@@ -118,7 +118,7 @@ func (a *app) withModels(f func(*knowledge) error) error {
 	if err != nil {
 		return fmt.Errorf("the configuration is wrong:\n%w", err)
 	}
-	given := configs.Logins(a.openLogins().key)
+	given := a.openLogins()
 	k := &knowledge{c, a.env, given, newModels(c, surroundings{env: a.env, given: given, keyFile: a.configFile()})}
 	defer k.models.registry.Close()
 	return f(k)

@@ -84,7 +84,7 @@ func newProfiles(a *app, l *logs) *profiles {
 	p := &profiles{
 		app: a, logs: l, board: core.NewBoard(), logins: a.openLogins(), guides: newGuides(a.env),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
-		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: os.Environ(), pins: a.pinFile(), log: l.logger, logs: a.openServerLogs(), audit: a.openAudit()},
+		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: os.Environ(), pins: a.pinFile(), tokens: a.serverLogins(), log: l.logger, logs: a.openServerLogs(), audit: a.openAudit()},
 	}
 	p.guides.options.Refuse = p.refuses
 	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids}), p.guides}
@@ -418,7 +418,7 @@ func (p *profiles) close() {
 // make translates a configuration. It opens nothing but the files that agents'
 // instructions refer to. old is the profile that is replaced; nil: there is none.
 func (p *profiles) make(c *configs.Config, old *profile) (*profile, error) {
-	rules, strict, err := newPolicies(c, p.app.env, p.logins.path)
+	rules, strict, err := newPolicies(c, p.app.env, p.app.keptSecrets()...)
 	if err != nil {
 		return nil, err
 	}
@@ -426,7 +426,7 @@ func (p *profiles) make(c *configs.Config, old *profile) (*profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := surroundings{env: p.app.env, given: p.logins.key, keyFile: p.app.configFile(), lends: p.lends}
+	in := surroundings{env: p.app.env, given: p.logins, keyFile: p.app.configFile(), lends: p.lends}
 	if old != nil {
 		in.before = old.registry
 	}

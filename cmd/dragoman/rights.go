@@ -149,13 +149,15 @@ func spawned(args json.RawMessage) string {
 
 // newPolicies makes the policy of the configuration's rules, and the same without
 // what allows anything. An error points at the rule in the file. Nobody touches the
-// file of the keys that were given (empty: there is none).
-func newPolicies(c *configs.Config, env configs.Env, keys string) (rules, strict *policy.Policy, err error) {
+// files of the keys that were given.
+func newPolicies(c *configs.Config, env configs.Env, keys ...string) (rules, strict *policy.Policy, err error) {
 	var all, others []policy.Rule
 	home := homeOf(env)
-	ours := policy.Rule{Effect: core.Deny, Path: filepath.ToSlash(keys)}
-	if _, err := policy.New(policy.Options{Rules: []policy.Rule{ours}, Home: home}); keys != "" && err == nil {
-		all, others = append(all, ours), append(others, ours)
+	for _, path := range keys {
+		ours := policy.Rule{Effect: core.Deny, Path: filepath.ToSlash(path)}
+		if _, err := policy.New(policy.Options{Rules: []policy.Rule{ours}, Home: home}); err == nil {
+			all, others = append(all, ours), append(others, ours)
+		}
 	}
 	for _, list := range []struct {
 		effect core.Effect

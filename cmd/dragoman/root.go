@@ -62,7 +62,7 @@ func (a *app) root() *cobra.Command {
 		c.GroupID = "speak"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{a.demo(), a.chat(), a.doctor(), a.sessions(), a.modelsCommand(), a.config(), a.mcpServers(), a.login(), a.logout(), a.version()} {
+	for _, c := range []*cobra.Command{a.demo(), a.chat(), a.doctor(), a.sessions(), a.modelsCommand(), a.config(), a.mcpServers(), a.login(), a.logout(), a.keyringCommand(), a.version()} {
 		c.GroupID = "use"
 		root.AddCommand(c)
 	}

@@ -30,6 +30,7 @@ type servers struct {
 	run     configs.Run // of programs that give keys
 	environ []string
 	pins    string // the file that keeps what tools said at first; "": none does
+	tokens  bridge.TokenStore
 	log     *zap.Logger
 	logs    *serverLogs
 	audit   *audit
@@ -70,7 +71,7 @@ func (s *servers) toolbox(c *configs.Config, board *core.Board) *bridge.Box {
 	list := serversOf(c, rev, s.env, s.run)
 	switch {
 	case box == nil:
-		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: version, PinFile: s.pins, Log: s.told, Audit: s.audit.add})
+		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: version, PinFile: s.pins, Tokens: s.tokens, Log: s.told, Audit: s.audit.add})
 		box.Announce()
 	case changed:
 		box.Set(list)
@@ -161,7 +162,17 @@ func endpointOf(ctx context.Context, m configs.MCPServer, env configs.Env, run c
 	if e.Env, err = resolved(ctx, m.Env, env, run); err != nil {
 		return e, err
 	}
-	e.Headers, err = resolved(ctx, m.Headers, env, run)
+	if e.Headers, err = resolved(ctx, m.Headers, env, run); err != nil {
+		return e, err
+	}
+	e.OAuth = bridge.OAuth{Scopes: m.OAuth.Scopes, Port: m.OAuth.RedirectPort}
+	if e.OAuth.ClientID, err = m.OAuth.ClientID.Resolve(env); err != nil {
+		return e, err
+	}
+	if e.OAuth.Issuer, err = m.OAuth.Issuer.Resolve(env); err != nil {
+		return e, err
+	}
+	e.OAuth.ClientSecret, err = m.OAuth.ClientSecret.ResolveWith(ctx, env, run)
 	return e, err
 }
 
@@ -188,10 +199,10 @@ what changes there.`,
   dragoman mcp-servers list`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("say what to do: list, add, remove, enable, disable, import, approve or logs")
+			return errors.New("say what to do: list, add, remove, enable, disable, import, approve, logs, login or logout")
 		},
 	}
-	cmd.AddCommand(a.mcpServersList(), a.mcpServersAdd(), a.mcpServersRemove(), a.mcpServersDisable(false), a.mcpServersDisable(true), a.mcpServersImport(), a.mcpServersApprove(), a.mcpServersLogs())
+	cmd.AddCommand(a.mcpServersList(), a.mcpServersAdd(), a.mcpServersRemove(), a.mcpServersDisable(false), a.mcpServersDisable(true), a.mcpServersImport(), a.mcpServersApprove(), a.mcpServersLogs(), a.mcpServersLogin(), a.mcpServersLogout())
 	return cmd
 }
 

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// guarded is an MCP server that wants a login, and its authorization server.
+type guarded struct {
+	*httptest.Server
+
+	mu      sync.Mutex // guards the fields below
+	access  string     // the token that is good; "": none is
+	refresh string
+	given   int
+	asked   []string // the grants
+}
+
+func newGuarded(t *testing.T) *guarded {
+	g := &guarded{}
+	mux := http.NewServeMux()
+	reply := func(w http.ResponseWriter, status int, format string, args ...any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, format, args...)
+	}
+	mux.HandleFunc("GET /.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, 200, `{"issuer":%[1]q,"authorization_endpoint":"%[1]s/authorize","token_endpoint":"%[1]s/token","registration_endpoint":"%[1]s/register","revocation_endpoint":"%[1]s/revoke","code_challenge_methods_supported":["S256"]}`, g.URL)
+	})
+	mux.HandleFunc("POST /register", func(w http.ResponseWriter, _ *http.Request) { reply(w, 201, `{"client_id":"c"}`) })
+	mux.HandleFunc("GET /authorize", func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		http.Redirect(w, r, q.Get("redirect_uri")+"?code=the-code&state="+q.Get("state"), http.StatusFound)
+	})
+	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		grant := r.PostFormValue("grant_type")
+		g.asked = append(g.asked, grant)
+		if grant == "refresh_token" && r.PostFormValue("refresh_token") != g.refresh || grant == "authorization_code" && r.PostFormValue("code") != "the-code" {
+			reply(w, 400, `{"error":"invalid_grant"}`)
+			return
+		}
+		g.given++
+		g.access, g.refresh = fmt.Sprintf("hunter-a%d", g.given), fmt.Sprintf("hunter-r%d", g.given)
+		reply(w, 200, `{"access_token":%q,"token_type":"bearer","expires_in":3600,"refresh_token":%q}`, g.access, g.refresh)
+	})
+	mux.HandleFunc("POST /revoke", func(w http.ResponseWriter, _ *http.Request) { g.end() })
+	mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		good := g.access != "" && r.Header.Get("Authorization") == "Bearer "+g.access
+		g.mu.Unlock()
+		if !good {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="x"`)
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
+		}
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		result := map[string]string{
+			"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"g","version":"1"}}`,
+			"tools/list": `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`,
+		}[m.Method]
+		if m.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		reply(w, 200, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+	})
+	g.Server = httptest.NewServer(mux)
+	t.Cleanup(g.Close)
+	return g
+}
+
+// end ends the token, as time does.
+func (g *guarded) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.access = ""
+}
+
+// grants are what was asked for at the token's address.
+func (g *guarded) grants() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return strings.Join(g.asked, " ")
+}
+
+func (g *guarded) over() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.access == ""
+}
+
+// The way of a user: the list says that a login is wanted, the login is kept, renewed
+// in silence, and taken back.
+func TestServerLogin(t *testing.T) {
+	g, p := newGuarded(t), newPlace(t)
+	p.config(t, "mcp_servers:\n  tracker: {url: \""+g.URL+"/mcp\"}\n")
+	list := func(want string) {
+		t.Helper()
+		r := p.run(t, "", "mcp-servers", "list")
+		if r.code != 0 || !strings.Contains(strings.Join(strings.Fields(r.out), " "), want) || strings.Contains(r.out+r.errs, "hunter") {
+			t.Errorf("%+v, want %s", r, want)
+		}
+	}
+	list("tracker requires-auth " + g.URL + "/mcp it wants a login: dragoman mcp-servers login tracker")
+	if r := p.run(t, "", "mcp-servers", "logout", "tracker"); r.code != 0 || r.out != "No login to tracker is kept.\n" {
+		t.Errorf("%+v", r)
+	}
+	out := p.logInTo(t, "tracker")
+	if !strings.Contains(out, "You are logged in to tracker. The login is kept unencrypted in ") {
+		t.Error(out)
+	}
+	list("tracker running " + g.URL + "/mcp 1 tool")
+	g.end()
+	list("tracker running " + g.URL + "/mcp 1 tool")
+	if got := g.grants(); got != "authorization_code refresh_token" {
+		t.Errorf("asked for: %s", got)
+	}
+	files, err := filepath.Glob(filepath.Join(p.data, serverLoginDir, "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if r := p.run(t, "", "mcp-servers", "logout", "tracker"); r.code != 0 || r.out != "The login to tracker is forgotten.\n" || !g.over() {
+		t.Errorf("%+v", r)
+	}
+	list("tracker requires-auth")
+	if r := p.run(t, "", "mcp-servers", "login", "trcker"); r.code != 1 || !strings.Contains(r.errs, "there is none of that name") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// logInTo logs in, and returns what was said on standard output.
+func (p *place) logInTo(t *testing.T, server string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := p.command(ctx, "mcp-servers", "login", server, "--no-browser")
+	var out strings.Builder
+	cmd.Stdout = &out
+	errs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for in := bufio.NewScanner(errs); in.Scan(); {
+		said += in.Text() + "\n"
+		if address := strings.TrimSpace(in.Text()); strings.HasPrefix(address, "http://") {
+			resp, err := http.Get(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				t.Errorf("the browser sees %s", text)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil || strings.Contains(out.String()+said, "hunter") {
+		t.Errorf("%v: %s%s", err, out.String(), said)
+	}
+	return out.String()
+}
+
+// What a login keeps is encrypted where there is a keyring, and nobody's whose name
+// another server has.
+func TestServerLoginsAreKept(t *testing.T) {
+	dir := t.TempDir()
+	s := serverLogins{filepath.Join(dir, serverLoginDir), newVault(&fakeRing{}, dir)}
+	put := func(text string) func([]byte) ([]byte, error) {
+		return func([]byte) ([]byte, error) { return []byte(text), nil }
+	}
+	if err := s.Change(t.Context(), "../up", put("hunter2")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Load(t.Context(), "../up"); string(got) != "hunter2" || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	if text, err := os.ReadFile(s.path("../up")); err != nil || strings.Contains(string(text), "hunter") || !strings.Contains(s.where(t.Context(), "../up"), "encrypted with a key") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if got, err := s.Load(t.Context(), "up"); got != nil || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	locked := serverLogins{s.dir, newVault(nil, dir)}
+	if _, err := locked.Load(t.Context(), "../up"); err == nil {
+		t.Error("it was read without the keyring")
+	}
+	if err := locked.Change(t.Context(), "../up", put("anew")); err != nil {
+		t.Error(err)
+	}
+	if got, err := s.Load(t.Context(), "../up"); string(got) != "anew" || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	if err := s.Change(t.Context(), "../up", func([]byte) ([]byte, error) { return nil, nil }); err != nil {
+		t.Error(err)
+	}
+	if got, err := s.Load(t.Context(), "../up"); got != nil || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"dragoman/core/jsonl"
+)
+
+// vault encrypts what files of the data folder keep, with a key of its own that the
+// system's keyring has. So nothing depends on how much a keyring takes (2.5 KB on
+// Windows, less than some tokens), what is kept is listed without it, and it is asked
+// once in a process, when a secret is wanted for the first time.
+type vault struct {
+	ring ring   // nil: there is none
+	lock string // the file that is locked while the key is made
+
+	turn chan struct{} // holds the one token of whoever asks the keyring
+
+	mu    sync.Mutex // guards the fields below
+	aead  cipher.AEAD
+	err   error // why there is no key
+	tried time.Time
+}
+
+// ring is the system's keyring.
+type ring interface {
+	// get returns a secret; errNoSecret: there is none of that name.
+	get(ctx context.Context, account string) (string, error)
+	set(ctx context.Context, account, secret string) error
+}
+
+var (
+	errNoSecret = errors.New("the system's keyring does not have it")
+	errNoRing   = errors.New("there is no keyring of the system's")
+)
+
+const (
+	// vaultAccount is the name that the keyring has our key under.
+	vaultAccount = "key of the data folder"
+	// ringRetry is how long a keyring that did not answer is not asked again.
+	ringRetry = time.Minute
+)
+
+func newVault(r ring, dir string) *vault {
+	return &vault{ring: r, lock: filepath.Join(dir, "keyring.lock"), turn: make(chan struct{}, 1)}
+}
+
+// vaultIn is the data folder's, one for the whole process.
+func (a *app) vaultIn(dir string) *vault {
+	a.vaultOnce.Do(func() { a.vault = newVault(a.ring, dir) })
+	return a.vault
+}
+
+// seal encrypts a secret, which open gives back under the same name. It makes the key
+// where there is none yet.
+func (v *vault) seal(ctx context.Context, name string, secret []byte) (string, error) {
+	aead, err := v.key(ctx, true)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawStdEncoding.EncodeToString(aead.Seal(nil, nil, secret, []byte(name))), nil
+}
+
+func (v *vault) open(ctx context.Context, name, sealed string) ([]byte, error) {
+	aead, err := v.key(ctx, false)
+	if err != nil {
+		return nil, fmt.Errorf("it is encrypted with a key of the system's keyring: %w", err)
+	}
+	text, err := base64.RawStdEncoding.DecodeString(sealed)
+	if err == nil {
+		text, err = aead.Open(nil, nil, text, []byte(name))
+	}
+	if err != nil {
+		return nil, errors.New("it is encrypted with another key than the one that the system's keyring has now; log in again")
+	}
+	return text, nil
+}
+
+// key is what to encrypt with. Of several callers one asks the keyring.
+func (v *vault) key(ctx context.Context, create bool) (cipher.AEAD, error) {
+	if v.ring == nil {
+		return nil, errNoRing
+	}
+	select {
+	case v.turn <- struct{}{}:
+		defer func() { <-v.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	v.mu.Lock()
+	aead, err, late := v.aead, v.err, time.Since(v.tried) > ringRetry
+	v.mu.Unlock()
+	if aead != nil || err != nil && !late && !(create && errors.Is(err, errNoSecret)) {
+		return aead, err
+	}
+	aead, err = v.fetch(ctx, create)
+	if ctx.Err() == nil {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.aead, v.err, v.tried = aead, err, time.Now()
+	}
+	return aead, err
+}
+
+func (v *vault) fetch(ctx context.Context, create bool) (cipher.AEAD, error) {
+	text, err := v.ring.get(ctx, vaultAccount)
+	if errors.Is(err, errNoSecret) && create {
+		text, err = v.create(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	key, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil || len(key) != 32 {
+		return nil, fmt.Errorf("what the system's keyring has as %q of dragoman is no key of ours", vaultAccount)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// create makes a key, unless another process has just done so. It counts when the
+// keyring gives it back.
+func (v *vault) create(ctx context.Context) (string, error) {
+	if err := os.MkdirAll(filepath.Dir(v.lock), 0o700); err != nil {
+		return "", err
+	}
+	unlock, err := jsonl.Lock(ctx, v.lock)
+	if err != nil {
+		return "", err
+	}
+	defer unlock() //nolint:errcheck // it is locked no more in any case
+	if text, err := v.ring.get(ctx, vaultAccount); !errors.Is(err, errNoSecret) {
+		return text, err
+	}
+	key := make([]byte, 32)
+	rand.Read(key)
+	if err := v.ring.set(ctx, vaultAccount, base64.RawStdEncoding.EncodeToString(key)); err != nil {
+		return "", err
+	}
+	return v.ring.get(ctx, vaultAccount)
+}
+
+// fault says why nothing is encrypted.
+func (v *vault) fault(ctx context.Context) string {
+	if _, err := v.key(ctx, false); err != nil && !errors.Is(err, errNoSecret) {
+		return err.Error()
+	}
+	return "it was kept before the system's keyring was used; giving it again encrypts it"
+}
+
+// writePrivate replaces a file at once and whole, for its owner's eyes only.
+func writePrivate(path string, data []byte) (err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".auth-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
