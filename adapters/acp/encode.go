@@ -29,7 +29,11 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Steered:
 		return user(dst, v, e.Message, e.Prompt)
 	case core.CallChanged:
-		return call(dst, v, e.Call)
+		dst = call(dst, v, e.Call)
+		if e.Call.State.Ended() {
+			dst = completed(dst, v, func(a core.Ask) bool { return a.Call == e.Call.ID })
+		}
+		return dst
 	case core.CallOutput:
 		return output(dst, v, e)
 	case core.Asked:
@@ -61,6 +65,7 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 			return aside(dst, v, "The conversation was taken back to an earlier point. Load the session again to see it as it is now.")
 		}
 	case core.TurnEnded:
+		dst = completed(dst, v, func(a core.Ask) bool { return a.Turn == e.Turn })
 		return ended(dst, v, e, r.End())
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
 		core.Bound, core.Flagged, core.Expanded, core.Unknown:

@@ -131,6 +131,7 @@ func asked(dst []byte, v *View, a core.Ask) []byte {
 // answered appends how that was settled: the call itself goes on in its own
 // session.
 func answered(dst []byte, v *View, e core.Answered) []byte {
+	opening(v, v.asks[e.Ask], e.Reply)
 	a := v.asks[e.Ask]
 	_, choice := v.choices[e.Ask]
 	delete(v.asks, e.Ask)

@@ -26,6 +26,7 @@ type View struct {
 	calls   map[core.CallID]*told
 	choices map[core.AskID]struct{}  // those of asks that were told as a call of their own
 	asks    map[core.AskID]core.Ask  // asked and not settled, as far as the client has come
+	pages   map[core.AskID]core.Ask  // the client has opened, for calls that go on
 	mine    map[core.TurnID]core.Pos // turns of this connection that have not ended, and where they began
 	refused refusal
 	listed  acp.CommandsUpdate // the commands as they were told last
@@ -58,7 +59,7 @@ type told struct {
 func NewView(id core.SessionID, prefix string, head core.Pos) *View {
 	return &View{
 		Session: id, Prefix: prefix, Head: head,
-		calls: map[core.CallID]*told{}, asks: map[core.AskID]core.Ask{}, choices: map[core.AskID]struct{}{}, mine: map[core.TurnID]core.Pos{},
+		calls: map[core.CallID]*told{}, asks: map[core.AskID]core.Ask{}, pages: map[core.AskID]core.Ask{}, choices: map[core.AskID]struct{}{}, mine: map[core.TurnID]core.Pos{},
 	}
 }
 
