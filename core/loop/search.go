@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"dragoman/core"
 )
@@ -114,15 +112,11 @@ func (x *index) search(args json.RawMessage) string {
 		Limit float64 `json:"limit"`
 	}
 	_ = json.Unmarshal(args, &p) // what cannot be read is not there: then all names are told
-	terms := tokens(p.Query)
-	if len(terms) == 0 {
+	if strings.TrimSpace(p.Query) == "" {
 		return x.names()
 	}
-	if said := slices.DeleteFunc(slices.Clone(terms), isFiller); len(said) > 0 {
-		terms = said
-	}
 	n := min(int(cmp.Or(max(p.Limit, 0), usualFound)), mostFound)
-	found := rank(x.hidden, terms)
+	found := core.RankTools(x.hidden, p.Query)
 	if len(found) == 0 {
 		return fmt.Sprintf("None of the %d tools fits %q. Try other words, or an empty query for all names.", len(x.hidden), p.Query)
 	}
@@ -163,118 +157,4 @@ func (x *index) names() string {
 		b.WriteString(t.Name + "\n")
 	}
 	return b.String()
-}
-
-// isFiller reports whether a word says nothing of what a tool does.
-func isFiller(word string) bool {
-	switch word {
-	case "a", "an", "the", "and", "or", "to", "of", "for", "in", "on", "at", "by", "with", "from", "is", "it", "that", "this", "all", "tool", "tools":
-		return true
-	}
-	return false
-}
-
-// What a word counts for by where it stands.
-const (
-	inName        = 4.0
-	inArguments   = 1.0
-	inDescription = 1.0
-)
-
-// rank lists the tools that have at least one of the words, the best first: those
-// that have more of them, in their names, and words that few others have.
-func rank(list []core.ToolSpec, terms []string) []core.ToolSpec {
-	weights := make([]map[string]float64, len(list))
-	having := map[string]int{} // how many tools have a word
-	for i, t := range list {
-		w := map[string]float64{}
-		add := func(text string, weight float64) {
-			for _, word := range tokens(text) {
-				for _, term := range terms {
-					if alike(word, term) {
-						w[term] = max(w[term], weight)
-					}
-				}
-			}
-		}
-		add(t.Name, inName)
-		add(t.Description, inDescription)
-		for _, name := range argumentNames(t.Schema) {
-			add(name, inArguments)
-		}
-		for term := range w {
-			having[term]++
-		}
-		weights[i] = w
-	}
-	type scored struct {
-		tool  core.ToolSpec
-		score float64
-	}
-	var found []scored
-	for i, w := range weights {
-		score := 0.0
-		for _, term := range terms { // in their order: sums must not depend on that of a map
-			score += w[term] * math.Log(1+float64(len(list))/float64(max(having[term], 1)))
-		}
-		if score > 0 {
-			found = append(found, scored{list[i], score})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	tools := make([]core.ToolSpec, len(found))
-	for i, f := range found {
-		tools[i] = f.tool
-	}
-	return tools
-}
-
-// argumentNames lists the names of a tool's arguments.
-func argumentNames(schema json.RawMessage) []string {
-	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	_ = json.Unmarshal(schema, &s) // without any it has none
-	names := make([]string, 0, len(s.Properties))
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	return names
-}
-
-// alike reports whether two words are the same but for their ends: issue and
-// issues, create and creates.
-func alike(a, b string) bool {
-	short, long := a, b
-	if len(short) > len(long) {
-		short, long = long, short
-	}
-	return short == long || len(short) >= 3 && len(long)-len(short) <= 3 && strings.HasPrefix(long, short)
-}
-
-// tokens are the words of a text in lower case. A name's parts are words: those of
-// snake_case and of camelCase.
-func tokens(text string) []string {
-	var words []string
-	var word []rune
-	end := func() {
-		if len(word) > 0 {
-			words = append(words, strings.ToLower(string(word)))
-			word = word[:0]
-		}
-	}
-	lower := false
-	for _, r := range text {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			end()
-			continue
-		}
-		if unicode.IsUpper(r) && lower {
-			end()
-		}
-		lower = unicode.IsLower(r)
-		word = append(word, r)
-	}
-	end()
-	return words
 }
