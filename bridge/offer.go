@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -59,7 +60,13 @@ func (u *upstream) offered(ctx context.Context, p *peer) {
 			o.templates = append(o.templates, head)
 		}
 	}
-	if errors.Is(ctx.Err(), context.Canceled) || !u.box.configured(u.server) {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return
+	}
+	u.mu.Lock()
+	u.offer = o
+	u.mu.Unlock()
+	if !u.box.configured(u.server) {
 		return // a session's own servers are nobody else's
 	}
 	u.box.mu.Lock()
@@ -101,18 +108,49 @@ func commandOf(server, prompt string) string {
 	}, server+":"+prompt)
 }
 
-// Commands lists the prompts of the servers that have been started, as commands
-// named SERVER:PROMPT.
-func (b *Box) Commands() []core.Command {
+// offering is what a server offers in a session: over a connection of the session's
+// own, if a client of it has brought the server along.
+type offering struct {
+	offer
+	server Server
+	up     *upstream // nil: a side is used
+}
+
+// offerings is what the servers that have been started offer in a session; without
+// one, what those of the configuration do.
+func (b *Box) offerings(session core.SessionID) (list []offering) {
+	var brought []*upstream
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	var list []core.Command
 	for _, s := range b.servers {
-		if b.stopped[s.Name] {
-			continue
+		if !b.stopped[s.Name] {
+			list = append(list, offering{offer: b.offers[s.Name], server: s})
 		}
-		for _, p := range b.offers[s.Name].prompts {
-			list = append(list, p.command(commandOf(s.Name, p.Name)))
+	}
+	if session != "" {
+		for _, name := range slices.Sorted(maps.Keys(b.live)) {
+			for _, u := range b.live[name] {
+				if u.server.brought && u.host.Meta().ID == session {
+					brought = append(brought, u)
+				}
+			}
+		}
+	}
+	b.mu.Unlock()
+	for _, u := range brought {
+		u.mu.Lock()
+		list = append(list, offering{offer: u.offer, server: u.server, up: u})
+		u.mu.Unlock()
+	}
+	return list
+}
+
+// Commands lists the prompts of the servers that have been started, as commands
+// named SERVER:PROMPT; in a session also those that its clients have brought along.
+func (b *Box) Commands(session core.SessionID) []core.Command {
+	var list []core.Command
+	for _, o := range b.offerings(session) {
+		for _, p := range o.prompts {
+			list = append(list, p.command(commandOf(o.server.Name, p.Name)))
 		}
 	}
 	return list
@@ -121,8 +159,8 @@ func (b *Box) Commands() []core.Command {
 // Expand asks the server for the text that a command of Commands stands for; false:
 // it is none of them. The arguments are words in the prompt's order; the last one has
 // the rest.
-func (b *Box) Expand(ctx context.Context, roots []string, command, args string) (text string, ok bool, err error) {
-	server, p, ok := b.prompt(command)
+func (b *Box) Expand(ctx context.Context, m core.Meta, command, args string) (text string, ok bool, err error) {
+	from, p, ok := b.prompt(m.ID, command)
 	if !ok {
 		return "", false, nil
 	}
@@ -141,7 +179,10 @@ func (b *Box) Expand(ctx context.Context, roots []string, command, args string) 
 			return "", true, fmt.Errorf("/%s needs the argument %s", command, a.Name)
 		}
 	}
-	res, err := b.read(ctx, roots, server, "prompts/get", member{"name", raw(p.Name)}, member{"arguments", raw(values)})
+	if from.up == nil {
+		from.up = b.side(m.Roots, from.server)
+	}
+	res, err := from.up.read(ctx, "prompts/get", member{"name", raw(p.Name)}, member{"arguments", raw(values)})
 	if err != nil {
 		return "", true, err
 	}
@@ -166,17 +207,15 @@ func (b *Box) Expand(ctx context.Context, roots []string, command, args string) 
 	return orElse(strings.Join(texts, "\n\n"), r.Prompt), true, nil
 }
 
-func (b *Box) prompt(command string) (server Server, p prompt, ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, s := range b.servers {
-		for _, p := range b.offers[s.Name].prompts {
-			if commandOf(s.Name, p.Name) == command {
-				return s, p, true
+func (b *Box) prompt(session core.SessionID, command string) (from offering, p prompt, ok bool) {
+	for _, o := range b.offerings(session) {
+		for _, p := range o.prompts {
+			if commandOf(o.server.Name, p.Name) == command {
+				return o, p, true
 			}
 		}
 	}
-	return Server{}, prompt{}, false
+	return offering{}, prompt{}, false
 }
 
 var _ core.Resources = (*Box)(nil)
@@ -215,7 +254,7 @@ func (b *Box) resource(ctx context.Context, roots []string, uri string) (core.Bl
 	if !ok {
 		return nil, errors.New("no MCP server that has been started offers it")
 	}
-	res, err := b.read(ctx, roots, server, "resources/read", member{"uri", raw(uri)})
+	res, err := b.side(roots, server).read(ctx, "resources/read", member{"uri", raw(uri)})
 	if err != nil {
 		return nil, err
 	}
@@ -268,10 +307,8 @@ func (b *Box) owner(uri string) (Server, bool) {
 	return best, length > 0
 }
 
-// read asks a server for something outside of sessions, over a connection that is
-// nobody's session: what it would ask a person there is answered by nobody.
-func (b *Box) read(ctx context.Context, roots []string, server Server, method string, members ...member) (json.RawMessage, error) {
-	u := b.side(roots, server)
+// read asks a server for something that is no call. nil: there is no connection.
+func (u *upstream) read(ctx context.Context, method string, members ...member) (json.RawMessage, error) {
 	if u == nil {
 		return nil, errClosing
 	}
@@ -279,6 +316,7 @@ func (b *Box) read(ctx context.Context, roots []string, server Server, method st
 	if err != nil {
 		return nil, err
 	}
+	defer u.calling()()
 	base := len(members)
 	for range maxRounds {
 		res, err := p.ask(ctx, method, nil, members...)
@@ -291,11 +329,12 @@ func (b *Box) read(ctx context.Context, roots []string, server Server, method st
 		}
 		members = append(members[:base:base], more...)
 	}
-	return nil, fmt.Errorf("the MCP server %s came back for answers too often", server.Name)
+	return nil, fmt.Errorf("the MCP server %s came back for answers too often", u.server.Name)
 }
 
-// side is the connection to a server in a workspace that is nobody's session. It is
-// made when it is first needed, and lasts until Close.
+// side is the connection to a server in a workspace that is nobody's session: what the
+// server would ask a person there is answered by nobody. It is made when it is first
+// needed, and lasts until Close; nil: that was.
 func (b *Box) side(roots []string, server Server) *upstream {
 	key := server.Name + "\x00" + strings.Join(roots, "\x00")
 	b.mu.Lock()

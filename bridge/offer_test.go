@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,11 +18,11 @@ func TestPromptsAndResources(t *testing.T) {
 			b, s := open(t, h, Options{Servers: []Server{ways(t)[way]}})
 			t.Cleanup(b.Close)
 			roots := []string{t.TempDir()}
-			if len(b.Commands()) > 0 {
+			if len(b.Commands("")) > 0 {
 				t.Error("there are commands before anything was started")
 			}
 			toolOf(t, s, "echo")
-			for ctx := within(t); len(b.Commands()) == 0; { // they are listed behind the tools
+			for ctx := within(t); len(b.Commands("")) == 0; { // they are listed behind the tools
 				if ctx.Err() != nil {
 					t.Fatal("no prompt was listed")
 				}
@@ -29,18 +30,18 @@ func TestPromptsAndResources(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c := b.Commands()[0]
+			c := b.Commands("")[0]
 			if c.Kind != core.CommandMCP || c.Name != "up:greet" || c.Description != "says hello" || len(c.Arguments) != 2 || !c.Arguments[0].Required {
 				t.Errorf("command %+v", c)
 			}
-			text, ok, err := b.Expand(within(t), roots, "up:greet", " ann with all  my heart ")
+			text, ok, err := b.Expand(within(t), core.Meta{Roots: roots}, "up:greet", " ann with all  my heart ")
 			if err != nil || !ok || text != "Greet ann\n\nso: with all  my heart" {
 				t.Errorf("expanded: %q, %v, %v", text, ok, err)
 			}
-			if _, ok, err := b.Expand(within(t), roots, "up:greet", ""); !ok || err == nil || !strings.Contains(err.Error(), "needs the argument who") {
+			if _, ok, err := b.Expand(within(t), core.Meta{Roots: roots}, "up:greet", ""); !ok || err == nil || !strings.Contains(err.Error(), "needs the argument who") {
 				t.Errorf("without its argument: %v, %v", ok, err)
 			}
-			if _, ok, err := b.Expand(within(t), roots, "other", ""); ok || err != nil {
+			if _, ok, err := b.Expand(within(t), core.Meta{Roots: roots}, "other", ""); ok || err != nil {
 				t.Errorf("another command: %v, %v", ok, err)
 			}
 			links := b.List(within(t), roots, "one", 10)
@@ -81,7 +82,7 @@ func TestPromptsAndResourcesFollowTheServer(t *testing.T) {
 					break
 				}
 			}
-			if list := b.Commands(); !slices.ContainsFunc(list, func(c core.Command) bool { return c.Name == "up:later" }) {
+			if list := b.Commands(""); !slices.ContainsFunc(list, func(c core.Command) bool { return c.Name == "up:later" }) {
 				t.Errorf("commands %+v", list)
 			}
 			if links := b.List(ctx, nil, "later", 10); len(links) != 1 {
@@ -89,4 +90,60 @@ func TestPromptsAndResourcesFollowTheServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The prompts of a server that a session's client brings along are the session's, and
+// are asked for over its own connection.
+func TestPromptsOfAClientsServer(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &host{
+		meta:    core.Meta{ID: "s1", Cwd: t.TempDir()},
+		servers: []core.ServerSpec{{Name: "mine", Command: self, Env: []string{playVar + "=sdk"}}},
+		ask:     func(core.Ask) core.Reply { return core.Reply{Outcome: core.OutcomeAnswered, Option: "start"} },
+	}
+	b, s := open(t, h, Options{})
+	t.Cleanup(b.Close)
+	toolOf(t, s, "echo")
+	var item core.ServerItem
+	for item = awaitStatus(t, h.board, "mine", statusRunning); len(item.Prompts) == 0; item = awaitStatus(t, h.board, "mine", statusRunning) {
+		if t.Context().Err() != nil {
+			t.Fatal("its prompts are not told")
+		}
+	}
+	if list := b.Commands("s1"); len(list) != 1 || list[0].Name != "mine:greet" {
+		t.Errorf("commands: %+v", list)
+	}
+	if list := slices.Concat(b.Commands("s2"), b.Commands("")); len(list) > 0 {
+		t.Errorf("elsewhere: %+v", list)
+	}
+	if text, ok, err := b.Expand(within(t), h.meta, "mine:greet", "ann"); !ok || err != nil || !strings.HasPrefix(text, "Greet ann") {
+		t.Errorf("expanded: %q, %v, %v", text, ok, err)
+	}
+	if _, ok, _ := b.Expand(within(t), core.Meta{ID: "s2"}, "mine:greet", "ann"); ok {
+		t.Error("another session has it")
+	}
+	b.mu.Lock()
+	sides := len(b.sides)
+	b.mu.Unlock()
+	if sides > 0 {
+		t.Error("it was started a second time")
+	}
+	h.servers = nil
+	if got := serversOf(t, s); got != "" || len(b.Commands("s1")) > 0 && !gone(t, h.board, "mine") {
+		t.Errorf("the client has left, and there are %s, %+v", got, b.Commands("s1"))
+	}
+}
+
+// gone waits until the board says nothing of a server any more.
+func gone(t *testing.T, b *core.Board, server string) bool {
+	t.Helper()
+	for ctx := within(t); statusNow(t, b, server) != "gone"; {
+		if ctx.Err() != nil {
+			return false
+		}
+	}
+	return true
 }

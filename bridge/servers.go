@@ -161,7 +161,7 @@ func (b *Box) Start(roots []string, name string) error {
 	if here == nil {
 		return errClosing
 	}
-	here.nudge()
+	here.summon()
 	b.wake()
 	return nil
 }
@@ -288,7 +288,9 @@ func (b *Box) item(name string) (core.ServerItem, bool) {
 		item.Tools = append(item.Tools, l.spec)
 	}
 	if s.brought {
-		return item, true
+		live[0].mu.Lock()
+		offer = live[0].offer
+		live[0].mu.Unlock()
 	}
 	loggedIn, wants := b.standing(name)
 	if item.LoggedIn = loggedIn; wants != nil && item.Status == statusStopped && !stopped {

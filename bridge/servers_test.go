@@ -1,10 +1,13 @@
 package bridge
 
 import (
+	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/core"
 )
@@ -152,7 +155,7 @@ func TestStopAndStart(t *testing.T) {
 	if got := serversOf(t, next); got != "" {
 		t.Errorf("a new session has %s", got)
 	}
-	if len(b.Commands()) > 0 || len(b.List(t.Context(), nil, "", 10)) > 0 {
+	if len(b.Commands("")) > 0 || len(b.List(t.Context(), nil, "", 10)) > 0 {
 		t.Error("its prompts and resources are offered")
 	}
 	if err := b.Start(h.meta.Roots, "up"); err != nil {
@@ -177,6 +180,30 @@ func TestStopAndStart(t *testing.T) {
 	}
 	if awaitStatus(t, h.board, "off", statusDisabled); serversOf(t, s) != "up" {
 		t.Errorf("the session has %s", serversOf(t, s))
+	}
+}
+
+// Whoever starts a server that has failed does not wait for its pause.
+func TestStartAfterAFailure(t *testing.T) {
+	board := core.NewBoard()
+	tries := make(chan struct{}, 100)
+	b := New(Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) {
+		tries <- struct{}{}
+		return Endpoint{}, errors.New("it is nowhere")
+	}}}, Board: board, firstPause: 24 * time.Hour})
+	defer b.Close()
+	for range 3 {
+		if err := b.Start(nil, "up"); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-tries:
+		case <-within(t).Done():
+			t.Fatal("it was not tried")
+		}
+		if item := awaitStatus(t, board, "up", statusFailed); item.Why != "it is nowhere" {
+			t.Errorf("why: %s", item.Why)
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ type upstream struct {
 	why    string
 	moved  chan struct{} // closed at the next change of the fields above
 	list   []*listed
+	offer  offer
 	peer   *peer // nil: it does not run
 	fails  int
 	after  time.Time          // no new start before
@@ -105,6 +106,16 @@ func (u *upstream) release() {
 	if held {
 		u.ready()
 	}
+}
+
+// summon has it started at once, however often that has failed.
+func (u *upstream) summon() {
+	u.mu.Lock()
+	if u.peer == nil {
+		u.fails, u.after = 0, time.Time{}
+	}
+	u.mu.Unlock()
+	u.nudge()
 }
 
 // retire ends it for good.

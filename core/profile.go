@@ -30,8 +30,9 @@ type Profile struct {
 	Toolboxes    []Toolbox
 	Policy       Policy
 	AskTimeout   time.Duration // until an Ask expires; 0: one hour
-	// Commands lists what a user can begin a prompt with, behind a slash; nil: none.
-	Commands func(ctx context.Context, roots []string) []Command
+	// Commands lists what a user can begin a prompt with, behind a slash: in a session,
+	// or, without an ID, in a workspace. nil: none.
+	Commands func(ctx context.Context, m Meta) []Command
 	// Expand is what a command that stands for a text comes to; ok is false where the
 	// gateway itself answers or acts. nil: there are none.
 	Expand func(ctx context.Context, roots []string, name, args string) (text string, ok bool, err error)

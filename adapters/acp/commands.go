@@ -64,12 +64,12 @@ func (s *session) retellCommands(ctx context.Context) {
 // commands is what can be begun with; false: that is not known, and what is wrong with
 // the configuration is said elsewhere.
 func (s *session) commands(ctx context.Context) (list acp.CommandsUpdate, ok bool) {
-	roots := s.att.Session().Meta().Roots
-	prof, err := s.srv.opts.Gateway.Profile(ctx, roots)
+	m := s.att.Session().Meta()
+	prof, err := s.srv.opts.Gateway.Profile(ctx, m.Roots)
 	if err != nil || prof.Commands == nil {
 		return list, false
 	}
-	return commandsOf(prof.Commands(ctx, roots)), true
+	return commandsOf(prof.Commands(ctx, m)), true
 }
 
 func commandsOf(list []core.Command) acp.CommandsUpdate {

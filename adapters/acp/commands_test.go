@@ -20,7 +20,7 @@ func TestCommandsAreTold(t *testing.T) {
 		prof := &core.Profile{
 			Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}},
 			Policy: asks,
-			Commands: func(context.Context, []string) []core.Command {
+			Commands: func(context.Context, core.Meta) []core.Command {
 				return []core.Command{
 					{Name: "review", Description: "Reviews", Arguments: []core.Argument{{Name: "what"}, {Name: "how"}}},
 					{Name: "costs", Description: "Tells the costs"},
@@ -74,7 +74,7 @@ func TestCommandsOfServersAreTold(t *testing.T) {
 		commands.Store(new([]core.Command))
 		prof := &core.Profile{
 			Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}}, Policy: asks,
-			Commands: func(context.Context, []string) []core.Command { return *commands.Load() },
+			Commands: func(context.Context, core.Meta) []core.Command { return *commands.Load() },
 		}
 		g := core.New(core.Config{
 			Store: coretest.NewMemory(), NewID: func() string { return "s1" },

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"reflect"
 	"slices"
 
 	"dragoman/adapters/proto/acp"
@@ -105,7 +104,6 @@ func (s *session) tell(updates func(*View) []byte) {
 // watch refreshes the sessions when the board says that there is something else to
 // choose, or that MCP servers have other prompts, until ctx ends.
 func (s *Server) watch(ctx context.Context) {
-	prompts := map[core.Topic][]core.Command{} // as the board had them last
 	for since := uint64(0); ; {
 		posted, rev, err := s.opts.Gateway.Board().Next(ctx, since)
 		if err != nil {
@@ -117,9 +115,7 @@ func (s *Server) watch(ctx context.Context) {
 			case core.ModelsItem, core.AgentsItem:
 				s.refreshAll(ctx, p.Topic.Workspace)
 			case core.ServerItem, core.GoneItem:
-				server, _ := p.Item.(core.ServerItem) // none: it has gone
-				if now := server.Prompts; !reflect.DeepEqual(prompts[p.Topic], now) {
-					prompts[p.Topic] = now
+				if p.Topic.Kind == "server" {
 					s.each(func(sess *session) { sess.retellCommands(ctx) })
 				}
 			case core.SessionItem, core.JobItem, core.AccountsItem:

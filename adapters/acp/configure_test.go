@@ -26,7 +26,7 @@ func TestAChangedConfigurationIsTold(t *testing.T) {
 		newSession(t, peer)
 		prof.Store(&core.Profile{
 			Agents: []core.Agent{{Name: "code", Backend: backend}, {Name: "review", Backend: backend}}, Policy: asks, Fault: "config.yaml:3: no such key",
-			Commands: func(context.Context, []string) []core.Command {
+			Commands: func(context.Context, core.Meta) []core.Command {
 				return []core.Command{{Name: "costs", Description: "Tells the costs"}}
 			},
 		})

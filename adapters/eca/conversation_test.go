@@ -262,7 +262,7 @@ func profile() *core.Profile {
 		DefaultModel: "offline/demo",
 		Toolboxes:    []core.Toolbox{tools},
 		Policy:       judge,
-		Commands: func(context.Context, []string) []core.Command {
+		Commands: func(context.Context, core.Meta) []core.Command {
 			return []core.Command{
 				{Kind: core.CommandBuiltin, Name: "compact", Description: "Sums up the conversation"},
 				{Kind: core.CommandCustom, Name: "review", Description: "Reviews a change", Arguments: []core.Argument{{Name: "file", Description: "The file", Required: true}, {Name: "depth"}}},

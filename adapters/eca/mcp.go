@@ -17,6 +17,7 @@ import (
 
 // The words for how a server is, of those that mean something here.
 const (
+	statusRunning  = "running"
 	statusStopped  = "stopped"
 	statusFailed   = "failed"
 	statusDisabled = "disabled"
@@ -49,6 +50,7 @@ var errNoServers = errors.New("servers are set up in the configuration, under mc
 // client asks for them; a login is not waited for by the others.
 func (s *Server) setUp(ctx context.Context, name string, what core.ServerAction, then func(error)) {
 	do := func() {
+		s.pump.Do(func() { delete(s.mourned, name) }) // whoever asks is told again
 		err := s.do(ctx, name, what)
 		s.behindBoard(func() { then(err) })
 	}
@@ -243,15 +245,18 @@ type servers map[core.Topic]core.ServerItem
 
 // tellServer tells of a server's state, and why it has failed.
 func (s *Server) tellServer(t core.Topic, item core.ServerItem) {
-	old, known := s.told[t]
-	if known && reflect.DeepEqual(old, item) {
+	if old, known := s.told[t]; known && reflect.DeepEqual(old, item) {
 		return
 	}
 	s.told[t] = item
 	p := serverUpdated(item, s.peerNow().dialect)
 	s.notify(eca.MethodServerUpdated, p)
-	if p.Status == statusFailed && item.Why != "" && item.Why != old.Why {
+	switch {
+	case p.Status == statusFailed && item.Why != "" && item.Why != s.mourned[item.Name]:
+		s.mourned[item.Name] = item.Why // it is started again by itself, and fails again
 		s.showMessage(eca.MessageWarning, "The MCP server "+item.Name+" has failed: "+item.Why)
+	case p.Status == statusRunning:
+		delete(s.mourned, item.Name)
 	}
 }
 

@@ -17,7 +17,7 @@ func (s *Server) queryCommands(ctx context.Context, call *wire.Call, p eca.Query
 	s.wg.Go(func() { // it reads files
 		res := eca.QueryCommandsResult{ChatID: p.ChatID, Commands: []eca.Command{}}
 		if prof, err := s.opts.Gateway.Profile(ctx, roots); err == nil && prof.Commands != nil {
-			res.Commands = commandsOf(prof.Commands(ctx, roots), strings.TrimPrefix(p.Query, "/"), dialect)
+			res.Commands = commandsOf(prof.Commands(ctx, core.Meta{Roots: roots}), strings.TrimPrefix(p.Query, "/"), dialect)
 		}
 		s.reply(ctx, call, res, nil)
 	})

@@ -55,8 +55,9 @@ type Server struct {
 	wg     sync.WaitGroup          // every goroutine of the server
 	setups *pump.Queue             // what is to be done with MCP servers
 
-	told      servers // of the pump's goroutine
-	mentioned string  // the last message of its kind that was shown; of the pump's goroutine
+	told      servers           // of the pump's goroutine
+	mourned   map[string]string // why servers have failed, as the user was told; of the pump's goroutine
+	mentioned string            // the last message of its kind that was shown; of the pump's goroutine
 
 	announced *offer        // what the client was told last; of the pump's goroutine
 	state     atomic.Int32  // a phase
@@ -110,7 +111,7 @@ func New(o Options) *Server {
 	if o.Alive == nil {
 		o.Alive = alive
 	}
-	s := &Server{opts: o, log: o.Log, down: make(chan struct{}), offer: newOffer(nil), told: servers{}, chats: map[core.SessionID]*chat{}}
+	s := &Server{opts: o, log: o.Log, down: make(chan struct{}), offer: newOffer(nil), told: servers{}, mourned: map[string]string{}, chats: map[core.SessionID]*chat{}}
 	s.setups = pump.NewQueue(&s.wg)
 	return s
 }

@@ -28,7 +28,7 @@ func (h *host) commands(ctx context.Context, c *client, req asking) ([]string, [
 		return roots, nil, nil
 	}
 	// Prompts of MCP servers are handed on as what they are, or not at all.
-	list := slices.DeleteFunc(slices.Clone(prof.Commands(ctx, roots)), func(c core.Command) bool { return c.Kind == core.CommandMCP })
+	list := slices.DeleteFunc(slices.Clone(prof.Commands(ctx, core.Meta{Roots: roots})), func(c core.Command) bool { return c.Kind == core.CommandMCP })
 	slices.SortStableFunc(list, func(a, b core.Command) int { return cmp.Compare(a.Name, b.Name) })
 	return roots, list, nil
 }

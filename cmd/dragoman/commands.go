@@ -32,7 +32,7 @@ func (p *profiles) command(ctx context.Context, t *core.Turn, text string) (loop
 	}
 	c, ok := have.Command(name)
 	if box := p.servers.current(); !ok && box != nil {
-		if prompt, ok, err := box.Expand(ctx, m.Roots, name, args); ok {
+		if prompt, ok, err := box.Expand(ctx, m, name, args); ok {
 			return loop.Command{Prompt: prompt}, true, err
 		}
 	}
@@ -61,7 +61,7 @@ func (p *profiles) expand(ctx context.Context, roots []string, name, args string
 	}
 	if c, ok := have.Command(name); !ok || c.Does != guide.Prompts {
 		if box := p.servers.current(); !ok && box != nil {
-			return box.Expand(ctx, roots, name, args)
+			return box.Expand(ctx, core.Meta{Roots: roots}, name, args)
 		}
 		return "", false, nil
 	}

@@ -101,9 +101,9 @@ func (s *servers) close() {
 }
 
 // commands lists what is known of a workspace's, with the prompts of the servers.
-func (p *profiles) commands(box *bridge.Box) func(context.Context, []string) []core.Command {
-	return func(ctx context.Context, roots []string) []core.Command {
-		return slices.Concat(p.guides.commands(ctx, roots), box.Commands())
+func (p *profiles) commands(box *bridge.Box) func(context.Context, core.Meta) []core.Command {
+	return func(ctx context.Context, m core.Meta) []core.Command {
+		return slices.Concat(p.guides.commands(ctx, m.Roots), box.Commands(m.ID))
 	}
 }
 

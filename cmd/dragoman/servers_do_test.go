@@ -16,7 +16,7 @@ import (
 // user's file says what lasts, with every comment where it was.
 func TestEditorSeesToServers(t *testing.T) {
 	p := newPlace(t)
-	env := "{DRAGOMAN_DATA: " + strconv.Quote(p.data) + "}"
+	env := "{DRAGOMAN_DATA: " + strconv.Quote(p.data) + ", XDG_CONFIG_HOME: " + strconv.Quote(t.TempDir()) + "}" // not ours, in which it is itself
 	path := p.config(t, "# mine\nmcp_servers:\n  # ourselves\n  self: {command: "+strconv.Quote(binary)+", args: [mcp], env: "+env+"} # as it is\n")
 	reads := func(want ...string) {
 		t.Helper()
@@ -108,7 +108,7 @@ func TestEditorSeesToServers(t *testing.T) {
 		Server struct{ Name, Status string }
 		Error  *struct{ Code, Message string }
 	}
-	two := obj{"name": "two", "command": binary, "args": []string{"mcp"}, "env": obj{"DRAGOMAN_DATA": p.data}}
+	two := obj{"name": "two", "command": binary, "args": []string{"mcp"}, "env": obj{"DRAGOMAN_DATA": p.data, "XDG_CONFIG_HOME": t.TempDir()}}
 	if got := ask("mcp/addServer", two, &added); added.Server.Name != "two" || added.Error != nil {
 		t.Errorf("added: %s", got)
 	}

@@ -217,7 +217,7 @@ func TestPromptsOfServersAreCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := p.Commands(ctx, []string{r.dir})
+		list := p.Commands(ctx, core.Meta{Roots: []string{r.dir}})
 		if i := slices.IndexFunc(list, func(c core.Command) bool { return c.Kind == core.CommandMCP }); i >= 0 {
 			command = list[i]
 		}
