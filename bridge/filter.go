@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -220,7 +221,7 @@ func (s *sight) shown(cursor string, result json.RawMessage) json.RawMessage {
 		known = map[string]string{} // nothing is agreed to
 	}
 	page := map[string]string{}
-	kept := make([]json.RawMessage, 0, len(items))
+	kept := make([][]byte, 0, len(items))
 	same := true
 	for _, item := range items {
 		name := nameOf(item)
@@ -244,9 +245,8 @@ func (s *sight) shown(cursor string, result json.RawMessage) json.RawMessage {
 	if same {
 		return result
 	}
-	all := object(result)
-	all["tools"] = raw(kept)
-	return raw(all)
+	list := append(append([]byte{'['}, bytes.Join(kept, []byte{','})...), ']')
+	return edited(result, member{"tools", list})
 }
 
 // gather puts a page of a client's list to those before it.
@@ -353,6 +353,67 @@ func (s *sight) warn(tool, change string) {
 	if !told {
 		s.box.opts.Log(s.server.Name, "warn", change)
 	}
+}
+
+// callOf is what a call names.
+func callOf(m wire.Message) (name string, args json.RawMessage, err error) {
+	if err := distinct(m.Params, "name", "arguments"); err != nil {
+		return "", nil, err
+	}
+	var raw json.RawMessage
+	for key, value := range wire.Members(m.Params) {
+		switch string(key) {
+		case "name":
+			raw = value
+		case "arguments":
+			args = value
+		}
+	}
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &name) != nil {
+		return "", nil, jrpc2.Errorf(jrpc2.InvalidParams, "tools/call: name must be a string")
+	}
+	return name, args, nil
+}
+
+// plainly refuses what a client says that a server might read as something else than
+// we do.
+func plainly(line []byte, messages []wire.Message) error {
+	if len(line) > 0 && line[0] == '{' {
+		return distinct(line, "method", "params", "id")
+	}
+	for _, m := range messages {
+		if m.Kind() == wire.Request {
+			var list []json.RawMessage
+			if err := json.Unmarshal(line, &list); err != nil {
+				return jrpc2.Errorf(jrpc2.ParseError, "not valid JSON")
+			}
+			for _, item := range list {
+				if err := distinct(item, "method", "params", "id"); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// distinct refuses an object in which one of the names stands twice, or in another case:
+// some take the first of two, some the last, and some are careless about the case.
+func distinct(object []byte, names ...string) error {
+	seen := 0
+	for key := range wire.Members(object) {
+		for i, name := range names {
+			if !strings.EqualFold(string(key), name) {
+				continue
+			}
+			if string(key) != name || seen&(1<<i) != 0 {
+				return jrpc2.Errorf(jrpc2.InvalidRequest, "%q stands beside %q: what is meant is not clear", key, name)
+			}
+			seen |= 1 << i
+		}
+	}
+	return nil
 }
 
 // toolPage takes the answer to tools/list apart.

@@ -357,3 +357,19 @@ func TestCanonical(t *testing.T) {
 		}
 	}
 }
+
+// What a careless server could take for another tool's name is refused.
+func TestNamesThatAreNotClear(t *testing.T) {
+	g := watched(t, "", Server{Name: "up", Deny: []string{"evil"}, Endpoint: plays("script", "SCRIPT="+greeting+done)})
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","Name":"evil"}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","name":"evil"}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","argument\u017f":{}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"ping","METHOD":"tools/call","params":{"name":"evil"}}`,
+		`[{"jsonrpc":"2.0","id":2,"method":"ping","METHOD":"tools/call","params":{"name":"evil"}}]`,
+	} {
+		if said := talk(t, g.Relay, hello1, line); !strings.Contains(said, "what is meant is not clear") || strings.Contains(said, "done") {
+			t.Errorf("%s: %s", line, said)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,6 +94,47 @@ func TestCallThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 	s := scripted(t, &host{}, greeting+oneTool(""), func(s *Server) { s.CallTimeout = 50 * time.Millisecond })
 	if _, err := call(t, toolOf(t, s, "t"), `{}`); err == nil || !strings.Contains(err.Error(), "no sign of life for 50ms") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Many tools over many pages are all there, and a cursor that comes again ends the
+// list (TestBadLists).
+func TestFiveThousandTools(t *testing.T) {
+	s := scripted(t, &host{}, greeting+"tools/list pages\n"+done)
+	list, err := s.Tools(within(t))
+	if err != nil || len(list) != 5000 || list[4999].Spec().Name != "t4999" {
+		t.Errorf("%d tools, %v", len(list), err)
+	}
+}
+
+// A list that changes a thousand times at once is asked for again once or twice.
+func TestStormOfChangedLists(t *testing.T) {
+	var asked atomic.Int64
+	h := &host{}
+	_, s := open(t, h, Options{
+		Servers: []Server{{Name: "x", Endpoint: plays("script", "SCRIPT="+greeting+"tools/list pages\ntools/call storm\n"+done)}},
+		Log: func(_, _, text string) {
+			if text == "asked for a page" {
+				asked.Add(1)
+			}
+		},
+	})
+	tool := toolOf(t, s, "t7")
+	before := asked.Load()
+	if res, err := call(t, tool, `{}`); err != nil || text(res) != "done" {
+		t.Errorf("%+v, %v", res, err)
+	}
+	<-time.After(5 * settleFor)
+	if n := asked.Load() - before; n > 3*50 {
+		t.Errorf("it was asked for %d pages", n)
+	}
+}
+
+// What a server says on standard error keeps it from nothing.
+func TestMegabyteOnStandardError(t *testing.T) {
+	s := scripted(t, &host{}, "initialize noise\n"+greeting+oneTool("")+"tools/call noise\n"+done)
+	if res, err := call(t, toolOf(t, s, "t"), `{}`); err != nil || text(res) != "done" {
+		t.Errorf("%+v, %v", res, err)
 	}
 }
 

@@ -69,7 +69,8 @@ func stubborn() {
 // a space, and one line to print, in which $ID is the request's id and $TOKEN its
 // progress token. "exit" ends the program. METHOD@CURSOR is the page behind a cursor,
 // METHOD#2 the second request of that method. An answer of ours has the METHOD answer;
-// $BEFORE is the id of the message before.
+// $BEFORE is the id of the message before. "flood", "pages", "storm", "noise" and "big"
+// are what they say.
 func script() {
 	var replies [][2]string
 	for line := range strings.Lines(os.Getenv("SCRIPT")) {
@@ -116,6 +117,28 @@ func script() {
 					fmt.Fprintf(w, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":10000}}`+"\n", m.Params.Meta.ProgressToken, i+1)
 				}
 				w.Flush()
+			case text == "pages": // 50 of 100 tools each
+				at, _ := strconv.Atoi(m.Params.Cursor)
+				var tools []string
+				for i := range 100 {
+					tools = append(tools, fmt.Sprintf(`{"name":"t%d","description":"number %[1]d","inputSchema":{"type":"object"}}`, 100*at+i))
+				}
+				next := ""
+				if at < 49 {
+					next = fmt.Sprintf(`,"nextCursor":"%d"`, at+1)
+				}
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]%s}}`+"\n", m.ID, strings.Join(tools, ","), next)
+				fmt.Fprintln(os.Stderr, "asked for a page")
+			case text == "storm":
+				w := bufio.NewWriter(os.Stdout)
+				for range 1000 {
+					fmt.Fprintln(w, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+				}
+				w.Flush()
+			case text == "noise":
+				for i := range 10000 {
+					fmt.Fprintf(os.Stderr, "%d %s\n", i, strings.Repeat("noise ", 20))
+				}
 			case text == "big":
 				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s END"}]}}`+"\n", m.ID, strings.Repeat("0123456789", 2<<20))
 			default:

@@ -82,6 +82,7 @@ func (r *Relay) Serve(ctx context.Context, dir string, in io.ReadCloser, out io.
 		c.fromClient(pumps, wire.Lines(in, maxMessage))
 	}()
 	written := c.run(pumps)
+	early := false // the server has left before the last answer
 	select {
 	case <-down:
 		c.up.Close()
@@ -89,6 +90,7 @@ func (r *Relay) Serve(ctx context.Context, dir string, in io.ReadCloser, out io.
 		defer drain.Stop()
 		select {
 		case <-up:
+			early = c.waits() // the client may still read
 		case <-c.idle:
 		case <-drain.C:
 		case <-ctx.Done():
@@ -106,9 +108,13 @@ func (r *Relay) Serve(ctx context.Context, dir string, in io.ReadCloser, out io.
 	if err != nil {
 		err = fmt.Errorf("the MCP server %s: %s", r.server.Name, l.why())
 	}
-	c.lost(err)
+	why := err
+	if early {
+		why = fmt.Errorf("the MCP server %s: %s", r.server.Name, l.why())
+	}
+	c.lost(why)
 	<-down
-	c.lost(err) // what came meanwhile
+	c.lost(why) // what came meanwhile
 	stop()
 	<-written
 	if ctx.Err() != nil {

@@ -111,6 +111,9 @@ func (h *RelayHTTP) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m, err := wire.Parse(body)
+	if err == nil {
+		err = plainly(body, []wire.Message{m})
+	}
 	if err != nil {
 		fail(w, http.StatusBadRequest, m.ID, err)
 		return

@@ -206,41 +206,17 @@ func statusOf(m wire.Message) int {
 }
 
 // readdressed gives a message another id. All else in it stays as it was written.
-func readdressed(line []byte, id json.RawMessage) []byte {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(line, &m) != nil {
-		return line
-	}
-	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-	for _, name := range []string{"method", "params", "result", "error"} {
-		if v, ok := m[name]; ok {
-			b = append(append(append(append(b, `,"`...), name...), `":`...), v...)
-		}
-	}
-	return append(b, '}')
-}
+func readdressed(line []byte, id json.RawMessage) []byte { return edited(line, member{"id", id}) }
 
 // retokened gives a request another progress token.
-func retokened(line []byte, token json.RawMessage) []byte {
-	m, err := wire.Parse(line)
-	if err != nil {
-		return line
-	}
-	params := object(m.Params)
-	meta := object(params["_meta"])
-	meta["progressToken"] = token
-	params["_meta"] = raw(meta)
-	return append(append(append(append([]byte(`{"jsonrpc":"2.0","id":`), m.ID...), `,"method":`+string(raw(m.Method))+`,"params":`...), raw(params)...), '}')
+func retokened(line []byte, m wire.Message, token json.RawMessage) []byte {
+	meta := edited(object(m.Params)["_meta"], member{"progressToken", token})
+	return edited(line, member{"params", edited(m.Params, member{"_meta", meta})})
 }
 
 // renamed replaces a member of a notification's parameters.
 func renamed(line []byte, m wire.Message, name string, value json.RawMessage) []byte {
-	params := object(m.Params)
-	if params == nil {
-		return line
-	}
-	params[name] = value
-	return append(append([]byte(`{"jsonrpc":"2.0","method":`+string(raw(m.Method))+`,"params":`), raw(params)...), '}')
+	return edited(line, member{"params", edited(m.Params, member{name, value})})
 }
 
 // object takes an object apart; what is none is empty.
@@ -254,9 +230,6 @@ func object(b json.RawMessage) map[string]json.RawMessage {
 
 // labelled puts into a notification which subscription it belongs to.
 func labelled(line []byte, m wire.Message, id json.RawMessage) []byte {
-	params := object(m.Params)
-	meta := object(params["_meta"])
-	meta["io.modelcontextprotocol/subscriptionId"] = id
-	params["_meta"] = raw(meta)
-	return append(append([]byte(`{"jsonrpc":"2.0","method":`+string(raw(m.Method))+`,"params":`), raw(params)...), '}')
+	meta := edited(object(m.Params)["_meta"], member{"io.modelcontextprotocol/subscriptionId", id})
+	return edited(line, member{"params", edited(m.Params, member{"_meta", meta})})
 }

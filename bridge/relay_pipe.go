@@ -102,6 +102,10 @@ func (c *relayed) fromClient(ctx context.Context, frames wire.Framer) {
 			c.refuse(nil, err)
 			continue
 		}
+		if err := plainly(line, messages); err != nil {
+			c.refuse(nil, err)
+			continue
+		}
 		if wait := c.hold(ctx, line, messages); wait == nil {
 			c.forward(line, messages, nil)
 		} else if !until(ctx, wait) {
@@ -340,18 +344,6 @@ func (c *relayed) permits(m wire.Message, size int, unknown error) (*handed, err
 	return call, c.sight.permits(name, args)
 }
 
-// callOf is what a call names.
-func callOf(m wire.Message) (name string, args json.RawMessage, err error) {
-	var p struct {
-		Name string          `json:"name"`
-		Args json.RawMessage `json:"arguments"`
-	}
-	if err := wire.Unmarshal(m.Params, &p); err != nil {
-		return "", nil, jrpc2.Errorf(jrpc2.InvalidParams, "tools/call: %v", err)
-	}
-	return p.Name, p.Args, nil
-}
-
 // notice looks at what the client says without asking: a call that it takes back has
 // ended for it.
 func (c *relayed) notice(m wire.Message) {
@@ -369,6 +361,7 @@ func (c *relayed) notice(m wire.Message) {
 	c.mu.Unlock()
 	if o != nil && o.own == nil {
 		o.call.ends(OutcomeCancelled, 0)
+		c.settle(n.ID) // an answer that comes all the same passes
 	}
 }
 
@@ -450,7 +443,7 @@ func (c *relayed) answered(line []byte, messages []wire.Message, i int, o *opene
 			return line
 		}
 		if line[0] != '[' {
-			return wire.AppendAnswer(nil, m.ID, result, nil)
+			return edited(line, member{"result", result})
 		}
 		var list []json.RawMessage
 		if json.Unmarshal(line, &list) == nil {
@@ -483,6 +476,13 @@ func (c *relayed) settle(id json.RawMessage) {
 	if !was && c.last && len(c.open) == 0 {
 		close(c.idle)
 	}
+}
+
+// waits reports whether a request of the client's is open.
+func (c *relayed) waits() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open) > 0
 }
 
 // lost answers what the server did not, when it was the one to leave: err says how.

@@ -118,7 +118,7 @@ func (h *RelayHTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
 			return text
 		}
 		if result := h.sight.shown(cursor, m.Result); !sameBytes(result, m.Result) {
-			return wire.AppendAnswer(nil, m.ID, result, nil)
+			return edited(text, member{"result", result})
 		}
 		return text
 	}

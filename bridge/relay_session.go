@@ -200,7 +200,7 @@ func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte 
 			break
 		}
 		if result := s.sight.shown(x.cursor, m.Result); !sameBytes(result, m.Result) {
-			line = wire.AppendAnswer(nil, m.ID, result, nil)
+			line = edited(line, member{"result", result})
 		}
 	case "tools/call":
 		x.call.answered(m, len(line))

@@ -105,10 +105,10 @@ func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []by
 		return
 	}
 	if s.id == "" {
-		line = readdressed(line, json.RawMessage(id))
 		if token != nil {
-			line = retokened(line, json.RawMessage(id))
+			line = retokened(line, m, json.RawMessage(id))
 		}
+		line = readdressed(line, json.RawMessage(id))
 	}
 	s.send(r.Context(), line)
 	if !s.write(w, r, x) && s.forget(x, id) {

@@ -30,7 +30,9 @@ func BenchmarkCalls(b *testing.B) {
 	}
 	p := newPlace(b)
 	cfg := p.config(b, fmt.Sprintf("mcp_servers:\n  up: {command: %q}\n", server))
-	ours := func(flags ...string) []string { return append([]string{dragoman.binary, "--config", cfg, "mcp"}, flags...) }
+	ours := func(flags ...string) []string {
+		return append([]string{dragoman.binary, "--config", cfg, "mcp"}, flags...)
+	}
 	for _, c := range []struct {
 		name string
 		dial func(b *testing.B) *bulk
@@ -38,7 +40,9 @@ func BenchmarkCalls(b *testing.B) {
 		{"pipe/direct", func(b *testing.B) *bulk { return p.overPipe(b, server) }},
 		{"pipe/relay", func(b *testing.B) *bulk { return p.overPipe(b, ours("--only", "up")...) }},
 		{"pipe/aggregate", func(b *testing.B) *bulk { return p.overPipe(b, ours()...) }},
-		{"http/direct", func(b *testing.B) *bulk { return p.overHTTP(b, "", server, "-http", freeAddress(b), "-stateless=false") }},
+		{"http/direct", func(b *testing.B) *bulk {
+			return p.overHTTP(b, "", server, "-http", freeAddress(b), "-stateless=false")
+		}},
 		{"http/relay", func(b *testing.B) *bulk {
 			return p.overHTTP(b, "/up", ours("--http", "127.0.0.1:0", "--no-auth")...)
 		}},

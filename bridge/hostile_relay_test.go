@@ -1,0 +1,202 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/adapters/wire"
+)
+
+// hostile opens a client's session with a server that a script plays, through each
+// face of a relay.
+func hostile(t *testing.T, script string, o *mcp.ClientOptions, f func(*testing.T, *mcp.ClientSession)) {
+	t.Helper()
+	for face, connect := range faces {
+		t.Run(face, func(t *testing.T) {
+			g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
+			cs, err := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, o).
+				Connect(within(t), connect(t, g.Relay), &mcp.ClientSessionOptions{ProtocolVersion: legacyVersion})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cs.Close()
+			f(t, cs)
+		})
+	}
+}
+
+func callT(t *testing.T, cs *mcp.ClientSession, name string) (string, error) {
+	t.Helper()
+	p := &mcp.CallToolParams{Name: name}
+	p.SetProgressToken("tok")
+	res, err := cs.CallTool(within(t), p)
+	if err != nil {
+		return "", err
+	}
+	return res.Content[0].(*mcp.TextContent).Text, nil
+}
+
+func TestRelayOfJunkAndNoise(t *testing.T) {
+	hostile(t, "initialize Welcome to the server!\ninitialize noise\n"+greeting+"tools/list [not json\n"+oneTool("")+
+		"tools/call {{{\ntools/call noise\ntools/call {\"level\":\"info\"}\n"+done, nil, func(t *testing.T, cs *mcp.ClientSession) {
+		if s, err := callT(t, cs, "t"); s != "done" || err != nil {
+			t.Errorf("%q, %v", s, err)
+		}
+	})
+}
+
+func TestRelayOfTenThousandProgressNotifications(t *testing.T) {
+	last, n := 0.0, make(chan int, 1)
+	count := 0
+	o := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+		count++
+		if r.Params.Progress != last+1 || r.Params.ProgressToken != "tok" {
+			t.Errorf("%v after %v for %v", r.Params.Progress, last, r.Params.ProgressToken)
+		}
+		if last = r.Params.Progress; last == 10000 {
+			n <- count
+			last, count = 0, 0
+		}
+	}}
+	hostile(t, greeting+oneTool("")+"tools/call flood\n"+done, o, func(t *testing.T, cs *mcp.ClientSession) {
+		if s, err := callT(t, cs, "t"); s != "done" || err != nil {
+			t.Errorf("%q, %v", s, err)
+		}
+		select {
+		case got := <-n:
+			if got != 10000 {
+				t.Errorf("%d came", got)
+			}
+		case <-within(t).Done():
+			t.Error("the last one did not come")
+		}
+	})
+}
+
+// The SDK's client takes no lines of that size, so the one over a pipe is plain.
+func TestRelayOfTwentyMegabytes(t *testing.T) {
+	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+"tools/call big\n")})
+	t.Run("pipe", func(t *testing.T) {
+		if said := talk(t, g.Relay, hello1, call2); len(said) < 20<<20 || !strings.HasSuffix(said, `789 END"}]}}`+"\n") {
+			t.Errorf("%d bytes", len(said))
+		}
+	})
+	t.Run("http", func(t *testing.T) {
+		if s, err := callT(t, joined(t, faces["http"](t, g.Relay)), "t"); len(s) != 20<<20+4 || err != nil {
+			t.Errorf("%d bytes, %v", len(s), err)
+		}
+	})
+}
+
+func TestRelayOfFiveThousandTools(t *testing.T) {
+	hostile(t, greeting+"tools/list pages\n"+done, nil, func(t *testing.T, cs *mcp.ClientSession) {
+		if s, err := callT(t, cs, "t4999"); s != "done" || err != nil { // which nobody has listed
+			t.Errorf("%q, %v", s, err)
+		}
+		n := 0
+		for tool, err := range cs.Tools(within(t), nil) {
+			if err != nil || tool.Name != fmt.Sprintf("t%d", n) {
+				t.Fatalf("%d: %v, %v", n, tool, err)
+			}
+			n++
+		}
+		if n != 5000 {
+			t.Errorf("%d tools", n)
+		}
+	})
+}
+
+// A cursor that comes again ends our own listing before a call.
+func TestRelayOfACursorThatComesAgain(t *testing.T) {
+	again := `{"jsonrpc":"2.0","id":$ID,"result":{"nextCursor":"again","tools":[{"name":"t","inputSchema":{"type":"object"}}]}}` + "\n"
+	hostile(t, greeting+"tools/list "+again+"tools/list@again "+again+done, nil, func(t *testing.T, cs *mcp.ClientSession) {
+		if s, err := callT(t, cs, "t"); s != "done" || err != nil {
+			t.Errorf("%q, %v", s, err)
+		}
+	})
+}
+
+func TestRelayOfAStormOfChangedLists(t *testing.T) {
+	hostile(t, greeting+oneTool("")+"tools/call storm\n"+done, nil, func(t *testing.T, cs *mcp.ClientSession) {
+		for range 3 {
+			if s, err := callT(t, cs, "t"); s != "done" || err != nil {
+				t.Errorf("%q, %v", s, err)
+			}
+		}
+	})
+}
+
+// A server that dies in the middle of a call is told of, with its last words.
+func TestRelayOfAServerThatDies(t *testing.T) {
+	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+"tools/call exit")})
+	if said := talk(t, g.Relay, hello1, call2); !strings.Contains(said, `"id":2,"error"`) || !strings.Contains(said, "exit code 4; it said: fatal: told to exit") {
+		t.Errorf("said %s", said)
+	}
+	if got := g.outcomes(t, 1); got != "t error" {
+		t.Errorf("audited %s", got)
+	}
+}
+
+// A server that never answers keeps neither other calls nor the client's leaving.
+func TestRelayOfAServerThatNeverAnswers(t *testing.T) {
+	hostile(t, greeting+oneTool("")+`ping {"jsonrpc":"2.0","id":$ID,"result":{}}`, nil, func(t *testing.T, cs *mcp.ClientSession) {
+		ctx, cancel := context.WithCancel(within(t))
+		gone := make(chan error, 1)
+		go func() {
+			_, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "t"})
+			gone <- err
+		}()
+		if err := cs.Ping(within(t), nil); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		if err := <-gone; err == nil {
+			t.Error("it was answered")
+		}
+	})
+	silent := watched(t, "", Server{Name: "up", Endpoint: plays("silent")})
+	if said := talk(t, silent.Relay, hello1); !strings.Contains(said, `"id":1,"error"`) { // the client sends no more
+		t.Errorf("said %s", said)
+	}
+}
+
+// A server that lists nothing in time is told of, and its calls are refused.
+func TestRelayOfAListThatNeverComes(t *testing.T) {
+	hostileServer := Server{Name: "up", StartTimeout: 50 * time.Millisecond, Endpoint: plays("script", "SCRIPT="+greeting+done)}
+	for face, connect := range faces {
+		t.Run(face, func(t *testing.T) {
+			g := watched(t, filepath.Join(t.TempDir(), "pins.json"), hostileServer)
+			if _, err := callT(t, joined(t, connect(t, g.Relay)), "t"); err == nil || !strings.Contains(err.Error(), "did not list its tools: it took too long") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A list is handed on byte for byte, however odd, but for what has no name that could
+// be pinned; and a question that a client has not offered to answer is the client's
+// to refuse.
+func TestRelayOfOddLists(t *testing.T) {
+	const odd = `{"name":"a.b/c d","inputSchema":null},{"name":"","inputSchema":{}},{"name":7},{"name":"dup", "n":1.50},{"name":"dup","n":1.5},{"name":"list","inputSchema":{"type":["object"]}},{"NAME":"folded"},null`
+	const kept = `{"name":"a.b/c d","inputSchema":null},{"name":"dup", "n":1.50},{"name":"dup","n":1.5},{"name":"list","inputSchema":{"type":["object"]}}`
+	script := greeting + `tools/list {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"your password?"}}
+tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[` + odd + `]}}
+` + done
+	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
+	said := talk(t, g.Relay, hello1, `{"jsonrpc":"2.0","id":5,"method":"tools/list"}`)
+	if !strings.Contains(said, `"tools":[`+kept+`]`) || !strings.Contains(said, `"method":"elicitation/create"`) {
+		t.Errorf("said %s", said)
+	}
+	for _, name := range []string{"a.b/c d", "list"} {
+		g.ended = make(chan struct{}, 100)
+		if said := talk(t, g.Relay, hello1, strings.Replace(call2, `"t"`, string(wire.AppendString(nil, name)), 1)); !strings.Contains(said, `"done"`) {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}
