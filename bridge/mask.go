@@ -8,7 +8,7 @@ import (
 )
 
 // masks takes out of what servers say what they were given to keep: the values of
-// their environment and of their headers.
+// their environment and of their headers, and the secret of a client.
 type masks struct {
 	mu sync.Mutex // guards the field below
 	of map[string][]string
@@ -48,6 +48,7 @@ func (m *masks) learn(server string, e Endpoint) {
 			add(name, strings.TrimSpace(key))
 		}
 	}
+	add("client_secret", e.OAuth.ClientSecret)
 	// A longer one may hold a shorter one.
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	m.of[server] = all

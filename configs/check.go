@@ -371,6 +371,9 @@ const nativeServer = "native"
 func (s MCPServer) PlainSecrets() []string {
 	keys := slices.Concat(secretKeys("env", s.Env), secretKeys("headers", s.Headers))
 	slices.Sort(keys)
+	if isLiteral(s.OAuth.ClientSecret) {
+		keys = append(keys, "oauth.client_secret")
+	}
 	flag := false // the argument before names a secret
 	for i, arg := range s.Args {
 		name, value, both := strings.Cut(arg.String(), "=")

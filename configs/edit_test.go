@@ -19,6 +19,10 @@ func npx(args ...string) MCPServer {
 	return s
 }
 
+func oauth(id string) MCPServer {
+	return MCPServer{URL: NewURL("https://x.example.com/mcp"), OAuth: OAuth{ClientID: NewValue(id), ClientSecret: NewSecret("s"), RedirectPort: 8080}}
+}
+
 func TestEdits(t *testing.T) {
 	withEnv := npx("-y", "p")
 	withEnv.Env = map[string]Secret{"TOKEN": NewSecret("${env:TOKEN}"), "LEVEL": NewSecret("1")}
@@ -96,6 +100,8 @@ func TestEdits(t *testing.T) {
 			[]Edit{PutServer("a", MCPServer{URL: NewURL("http://localhost:1/mcp")}), PutServer("b", MCPServer{URL: NewURL("http://localhost:2/mcp")})},
 			"mcp_servers:\n  a:\n    url: \"http://localhost:1/mcp\"\n  b: {url: \"http://localhost:2/mcp\"}\n",
 		},
+		{"of what stands deeper", "mcp_servers:\n  a:\n    url: https://x.example.com/mcp\n    oauth: # o\n      client_id: x # c\n      scopes: [a]\n", []Edit{PutServer("a", oauth("y"))}, "mcp_servers:\n  a:\n    url: https://x.example.com/mcp\n    oauth: # o\n      client_id: \"y\" # c\n      client_secret: s\n      redirect_port: 8080\n"},
+		{"a login", "", []Edit{AddServer("a", oauth("x"))}, "mcp_servers:\n  a:\n    url: \"https://x.example.com/mcp\"\n    oauth:\n      client_id: x\n      client_secret: s\n      redirect_port: 8080\n"},
 		{"of what was wrong", "mcp_servers:\n  a:\n    comand: x\n  b: {command: y}\n", []Edit{PutServer("a", npx())}, "mcp_servers:\n  a:\n    command: npx\n  b: {command: y}\n"},
 		{"of an alias", "mcp_servers:\n  a: &a {command: x}\n  b: *a\n", []Edit{PutServer("b", npx())}, "mcp_servers:\n  a: &a {command: x}\n  b:\n    command: npx\n"},
 	} {
@@ -143,12 +149,12 @@ func TestPlainSecrets(t *testing.T) {
 	s := npx("--api-key", "abc", "--token=def", "--token=${env:T}", "--auth", "${env:A}", "--auth", "-x", "--key-file=", "keys.txt")
 	s.Env = map[string]Secret{"GITHUB_TOKEN": NewSecret("ghp_x"), "LEVEL": NewSecret("warn"), "MY_KEY": NewSecret("${env:K}")}
 	s.Headers = map[string]Secret{"Authorization": NewSecret("Bearer xyz"), "X-Api-Key": NewSecret("Bearer ${env:K}")}
-	s.URL = NewURL("https://x.example.com/mcp?apikey=1")
-	if got, want := strings.Join(s.PlainSecrets(), " "), "env.GITHUB_TOKEN headers.Authorization args[1] args[2] url"; got != want {
+	s.URL, s.OAuth.ClientSecret = NewURL("https://x.example.com/mcp?apikey=1"), NewSecret("shh")
+	if got, want := strings.Join(s.PlainSecrets(), " "), "env.GITHUB_TOKEN headers.Authorization oauth.client_secret args[1] args[2] url"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	shown := ShowServers(map[string]MCPServer{"a": s})
-	for _, secret := range []string{"ghp_x", "xyz", "apikey=1"} {
+	for _, secret := range []string{"ghp_x", "xyz", "apikey=1", "shh"} {
 		if strings.Contains(shown, secret) {
 			t.Errorf("%s is shown in\n%s", secret, shown)
 		}

@@ -50,7 +50,10 @@ func shownTree(s MCPServer) tree {
 func treeOf(s MCPServer) tree { return treeBy(s, readable.written) }
 
 func treeBy(s MCPServer, spell func(readable) string) tree {
-	v := reflect.ValueOf(s)
+	return structOf(reflect.ValueOf(s), spell)
+}
+
+func structOf(v reflect.Value, spell func(readable) string) tree {
 	var t tree
 	for _, f := range (fieldCache{}).of(v.Type()) {
 		sub := v.Field(f.index)
@@ -109,6 +112,9 @@ func valueOf(v reflect.Value, spell func(readable) string) any {
 	case shapeMap:
 		return mapOf(v, spell)
 	case shapeStruct:
+		if t := structOf(v, spell); t != nil {
+			return t
+		}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -144,8 +145,9 @@ type foreignEntry struct {
 	Cwd, EnvFile                    string
 	Timeout                         float64
 	SandboxEnabled                  bool
-	ClientID, ClientSecret          string
-	OAuthPort                       int
+	ClientID, ClientSecret          string         // ECA
+	OAuthPort                       int            // ECA
+	OAuth, Auth                     map[string]any // VS Code, Zed, Claude Code; Cursor
 	AutoApprove, AlwaysAllow, Trust json.RawMessage
 	Settings                        json.RawMessage
 }
@@ -154,7 +156,7 @@ type foreignEntry struct {
 // windows, and how an editor shows or debugs a server.
 var foreignKeys = []string{
 	"type", "transport", "command", "args", "env", "url", "serverurl", "httpurl", "headers", "disabled", "enabled", "cwd", "envfile", "timeout", "sandboxenabled", "settings", "autoapprove", "alwaysallow", "trust",
-	"clientid", "clientsecret", "oauthport", "source", "gallery", "version", "dev", "description", "icon", "sandbox",
+	"clientid", "clientsecret", "oauthport", "oauth", "auth", "source", "gallery", "version", "dev", "description", "icon", "sandbox",
 }
 
 // read translates one server.
@@ -163,10 +165,10 @@ func (f foreignFile) read(name string, raw json.RawMessage) foreignServer {
 	keys, _, err := jsonMembers(raw)
 	var e foreignEntry
 	if err == nil {
-		err = json.Unmarshal(raw, &e)
+		err = decodeForeign(raw, &e)
 	}
 	if err == nil {
-		err = f.oldZed(&e)
+		err = oldZed(&e)
 	}
 	if err != nil {
 		s.err = fmt.Errorf("its entry is in a form that is not known: %w", err)
@@ -188,8 +190,23 @@ func (s *foreignServer) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
+// decodeForeign reads numbers as they are written.
+func decodeForeign(raw json.RawMessage, to any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return d.Decode(to)
+}
+
+// spelled is a value as a text; nothing is none.
+func spelled(v any) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
 // oldZed reads {"command": {"path": …, "args": […], "env": {…}}}.
-func (f foreignFile) oldZed(e *foreignEntry) error {
+func oldZed(e *foreignEntry) error {
 	var old struct {
 		Path string
 		Args []any
@@ -198,10 +215,10 @@ func (f foreignFile) oldZed(e *foreignEntry) error {
 	if len(e.Command) == 0 || e.Command[0] != '{' {
 		return nil
 	}
-	if err := json.Unmarshal(e.Command, &old); err != nil {
+	err := decodeForeign(e.Command, &old)
+	if err != nil {
 		return err
 	}
-	var err error
 	e.Command, err = json.Marshal(old.Path)
 	if e.Args == nil {
 		e.Args = old.Args
@@ -272,9 +289,6 @@ func (s *foreignServer) leftOut(e foreignEntry) {
 	if e.SandboxEnabled {
 		s.note("it ran in its editor's sandbox; here it runs with your rights")
 	}
-	if e.ClientID != "" || e.ClientSecret != "" || e.OAuthPort != 0 {
-		s.note("clientId, clientSecret and oauthPort are not taken over")
-	}
 	for _, raw := range []json.RawMessage{e.AutoApprove, e.AlwaysAllow, e.Trust} {
 		if len(raw) > 0 && string(raw) != "[]" && string(raw) != "false" && string(raw) != "null" {
 			s.note("what ran there without a question is asked about here; the policy can allow it")
@@ -299,8 +313,50 @@ func (t *foreignText) address(url, kind string, e foreignEntry) (err error) {
 		to.Transport = "sse"
 		t.notes.note("it is spoken to as SSE, since its address says so")
 	}
-	to.Headers, err = t.secrets("headers", e.Headers)
-	return err
+	if to.Headers, err = t.secrets("headers", e.Headers); err != nil {
+		return err
+	}
+	return t.login(e)
+}
+
+// login translates what a login wants that the server does not say.
+func (t *foreignText) login(e foreignEntry) error {
+	to := &t.notes.server.OAuth
+	said := map[string]any{"clientid": e.ClientID, "clientsecret": e.ClientSecret, "port": e.OAuthPort}
+	for _, object := range []map[string]any{e.OAuth, e.Auth} {
+		for key, value := range object {
+			said[strings.ReplaceAll(strings.ToLower(key), "_", "")] = value
+		}
+	}
+	id, err := t.plain("oauth.client_id", spelled(said["clientid"]))
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		return nil
+	}
+	secret, err := t.expand("oauth.client_secret", spelled(said["clientsecret"]), true)
+	if err != nil {
+		return err
+	}
+	to.ClientID, to.ClientSecret = configs.NewValue(id), configs.NewSecret(secret)
+	switch scopes := cmp.Or[any](said["scopes"], said["scope"]).(type) {
+	case string:
+		to.Scopes = strings.Fields(scopes)
+	case []any:
+		to.Scopes = words(scopes)
+	}
+	for _, key := range []string{"port", "callbackport", "redirectport"} {
+		if port, err := strconv.Atoi(spelled(said[key])); err == nil && port != 0 {
+			to.RedirectPort = port
+		}
+	}
+	where := "http://127.0.0.1:PORT/callback, any port"
+	if to.RedirectPort != 0 {
+		where = fmt.Sprintf("http://127.0.0.1:%d/callback", to.RedirectPort)
+	}
+	t.notes.note("a login comes back to %s: the client %s must allow that", where, oneLine(id, 60))
+	return nil
 }
 
 // program translates a server that is started.

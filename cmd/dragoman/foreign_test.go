@@ -68,7 +68,7 @@ note: native-server: it is called native-server here
 		{"Cursor", "/home/u/.cursor/mcp.json", `{"mcpServers": {
   "a": {"type": "stdio", "command": "${userHome}/bin/a", "args": ["--root=${workspaceFolder}${/}src"], "env": {"TOKEN": "${env:TOKEN}"}, "envFile": "${workspaceFolder}/.env"},
   "b": {"url": "https://example.com/sse?x=1", "headers": {"Authorization": "Bearer ${env:T}"}},
-  "c": {"url": "https://example.com/mcp", "auth": {"CLIENT_ID": "x"}, "disabled": true},
+  "c": {"url": "https://example.com/mcp", "auth": {"CLIENT_ID": "x", "CLIENT_SECRET": "${env:S}", "scopes": ["a", "b"]}, "disabled": true},
   "d": {"command": "${workspaceFolder}/run.sh"}
 }}`, `  a:
     command: "${env:HOME}/bin/a"
@@ -85,8 +85,12 @@ note: a: envFile (${workspaceFolder}/.env) is not taken over: write its variable
 note: b: it is spoken to as SSE, since its address says so
   c:
     url: "https://example.com/mcp"
+    oauth:
+      client_id: x
+      client_secret: "${env:S}"
+      scopes: ["a", "b"]
     disabled: true
-note: c: auth is not taken over
+note: c: a login comes back to http://127.0.0.1:PORT/callback, any port: the client x must allow that
 error: d: command: ${workspaceFolder}/run.sh lies in whatever folder is open; add the server with the program's own path
 `},
 		{"VS Code", "/work/app/.vscode/mcp.json", `{
@@ -134,7 +138,7 @@ error: config: args[0]: ${config:a.b} has no counterpart here
   "context_servers": {
     "old": {"command": {"path": "x", "args": ["a"], "env": {"K": "v"}}, "settings": {}},
     "new": {"source": "custom", "command": "y", "args": [], "enabled": false, "timeout": 90000},
-    "far": {"url": "https://example.com/mcp", "headers": {"A": "b"}},
+    "far": {"url": "https://example.com/mcp", "headers": {"A": "b"}, "oauth": {}},
     "ext": {"source": "extension", "settings": {"k": 1}},
   },
 }`, `  old:
@@ -155,7 +159,7 @@ error: ext: it is an extension of its editor, which starts it in its own way; ad
 		{"ECA", "/home/u/.config/eca/config.json", `{"mcpServers": {
   "a": {"command": "x", "args": ["${file:tokens/a}", "${env:SET:no}", "${env:UNSET:d${x}"], "env": {"K": "${cmd:pass show x}"}},
   "b": {"command": "x", "args": ["${cmd:pass show x}"]},
-  "c": {"url": "https://example.com/mcp", "clientId": "x"},
+  "c": {"url": "https://example.com/mcp", "clientId": "x", "oauthPort": 19284, "authScope": "global"},
   "d": {"command": "x", "env": {"K": "${netrc:machine}"}}
 }}`, `  a:
     command: x
@@ -167,12 +171,16 @@ note: a: args[2]: the variable UNSET is not set, so what stands for it is writte
 error: b: args[0]: ${cmd:pass show x} has no counterpart here
   c:
     url: "https://example.com/mcp"
-note: c: clientId, clientSecret and oauthPort are not taken over
+    oauth:
+      client_id: x
+      redirect_port: 19284
+note: c: a login comes back to http://127.0.0.1:19284/callback: the client x must allow that
+note: c: authScope is not taken over
 error: d: env.K: ${netrc:machine} has no counterpart here
 `},
-		{"Claude Code", "/work/app/.mcp.json", `{"mcpServers": {"a": {"command": "./bin/x", "args": ["${SET}", "${UNSET:-def}", "${OTHER}"]}}}`, `  a:
+		{"Claude Code", "/work/app/.mcp.json", `{"mcpServers": {"a": {"command": "./bin/x", "args": ["${SET}", "${UNSET:-def}", "${OTHER}", 1000000]}}}`, `  a:
     command: "/work/app/bin/x"
-    args: ["${env:SET}", "def", "${env:OTHER}"]
+    args: ["${env:SET}", "def", "${env:OTHER}", "1000000"]
 note: a: args[1]: the variable UNSET is not set, so what stands for it is written out
 `},
 		{"nothing", "/x/y.json", `{"a": 1}`, "error: /x/y.json holds no MCP servers: none of mcpServers, servers, mcp.servers and context_servers is in it\n"},
