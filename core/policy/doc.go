@@ -11,8 +11,9 @@
 // an allow rule, nor an earlier answer, nor trust takes its place. A scope is
 // what "for this session" would cover; its key is compared, its text is shown,
 // and both come from the same facts. A control file is one that decides what
-// runs later without anybody being asked again: our own configuration, git
-// hooks, start-up files of shells, task files of editors.
+// runs later without anybody being asked again, or what agents are told: our own
+// configuration and those of other agents, AGENTS.md, git hooks, start-up files of
+// shells, task files of editors.
 //
 // # Order
 //

@@ -17,40 +17,59 @@ var shellStart = []string{
 	".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".envrc", ".xprofile", ".xsessionrc",
 }
 
+// told are the files that tell agents what to do: what one session writes there, all
+// later ones obey.
+var told = []string{"agents.md", "claude.md", "gemini.md"}
+
+// hooked are folders whose files programs run, or read for what to run, when a folder
+// is opened or something is committed; with the names in them that count. None: all.
+var hooked = map[string][]string{
+	".dragoman": nil, ".eca": nil, ".husky": nil, ".devcontainer": nil,
+	".vscode": {"settings.json", "tasks.json", "launch.json", "mcp.json"},
+	".cursor": {"mcp.json", "hooks.json", "rules"},
+	".zed":    {"settings.json", "tasks.json", "debug.json"},
+	".claude": {"settings.json", "settings.local.json", "hooks", "commands", "agents", "skills"},
+	".agents": {"skills"},
+	".codex":  {"config.toml", "hooks.json", "prompts"},
+	".gemini": {"settings.json", "commands"},
+	".config": {"fish", "dragoman", "eca"},
+}
+
 // controlFile reports whether a path, or a folder above it, decides what runs
-// later without anybody being asked. It need not exist.
+// later without anybody being asked, or what agents are told. It need not exist.
 func controlFile(p string) bool {
 	parts := strings.Split(p, "/")
 	for i, part := range parts {
 		rest := parts[i+1:]
 		switch part {
-		case ".dragoman", ".eca":
-			return true
 		case ".git", "git~1":
 			if gitControl(rest) {
-				return true
-			}
-		case ".vscode":
-			if len(rest) == 0 || slices.Contains([]string{"settings.json", "tasks.json", "launch.json", "mcp.json"}, rest[0]) {
-				return true
-			}
-		case ".cursor":
-			if len(rest) == 0 || rest[0] == "mcp.json" {
-				return true
-			}
-		case ".config":
-			if len(rest) > 0 && (rest[0] == "fish" || rest[0] == "dragoman" || rest[0] == "eca") {
 				return true
 			}
 		case ".mcp.json":
 			return true
 		default:
-			if slices.Contains(shellStart, part) {
+			if hooks(part, rest) || slices.Contains(shellStart, part) || len(rest) == 0 && slices.Contains(told, part) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// hooks reports whether a path below one of the hooked folders counts. The folder
+// itself does, since replacing it replaces all of it; but not one of many programs.
+func hooks(folder string, rest []string) bool {
+	names, ok := hooked[folder]
+	switch {
+	case !ok:
+		return false
+	case names == nil:
+		return true
+	case len(rest) == 0:
+		return folder != ".config"
+	}
+	return slices.Contains(names, rest[0])
 }
 
 // gitControl reports whether a path below .git makes git run something. The

@@ -302,6 +302,8 @@ func TestControlFiles(t *testing.T) {
 	control := []string{
 		".dragoman/config.yaml", ".dragoman", ".eca/config.json", "sub/.eca/x", ".git/hooks/pre-commit", ".git/hooks", ".git/config", ".git", "sub/.git/config",
 		".git/modules/m/hooks/post-checkout", ".git/worktrees/w/config.worktree", ".git/info/attributes", ".vscode/settings.json", ".vscode/tasks.json", ".mcp.json",
+		"AGENTS.md", "sub/claude.md", ".claude/settings.local.json", ".claude/skills/x/SKILL.md", ".agents/skills/x/SKILL.md", ".zed/tasks.json", ".husky/pre-commit",
+		".devcontainer/devcontainer.json", ".codex/config.toml", ".gemini/settings.json", ".claude", ".cursor/rules/x.mdc",
 		".cursor/mcp.json", ".bashrc", ".zshrc", ".profile", ".envrc", ".config/fish/config.fish",
 		".GIT/hooks/x", ".Git/Config", ".git./hooks/x", ".gi\u200ct/hooks/x", "git~1/hooks/x", ".git/hooks::$INDEX_ALLOCATION/x", ".ｇit/config", ".mcp.json ",
 	}
@@ -315,7 +317,7 @@ func TestControlFiles(t *testing.T) {
 			t.Errorf("%s: %s, %q, remembers %q", name, got.Effect, got.Why, got.Remember)
 		}
 	}
-	for _, name := range []string{"a.go", "AGENTS.md", ".github/workflows/ci.yml", "git/hooks", ".git/COMMIT_EDITMSG", ".vscode/extensions.json", "my.mcp.json", "bashrc"} {
+	for _, name := range []string{"a.go", "agents.md/a.go", "my-AGENTS.md", ".claude/worktrees/x/a.go", ".codex/worktrees/x/a.go", ".config/app.toml", ".config", ".github/workflows/ci.yml", "git/hooks", ".git/COMMIT_EDITMSG", ".vscode/extensions.json", "my.mcp.json", "bashrc"} {
 		if got := p.Decide(check(core.Native, "write_file", write(root+"/"+name))); got.Effect != core.Allow {
 			t.Errorf("%s: %s, %q", name, got.Effect, got.Why)
 		}
