@@ -135,6 +135,7 @@ func (p *process) wait() {
 // more than once.
 func (p *process) close() {
 	p.once.Do(func() {
+		p.group.Alive() // a server that ends leaves nobody who has not been seen
 		p.stdin.Close()
 		if !awaited(p.done, politeFor) {
 			p.group.Terminate()

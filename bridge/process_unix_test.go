@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,6 +87,25 @@ func TestNoOrphanAfterSIGKILL(t *testing.T) {
 	}
 	_ = cmd.Wait()
 	awaitGone(t, pids)
+}
+
+// A browser, say, that a server has started in a session of its own, and leaves behind.
+func TestCloseEndsSessionsOfItsOwn(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("only Linux tells us the processes of a session")
+	}
+	odd := childtest.OddSleep()
+	t.Cleanup(func() { childtest.Wake(t, odd) })
+	p, err := command{path: "sh", args: []string{"-c", "setsid sleep " + odd + " & cat"}, env: os.Environ()}.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	childtest.Soon(t, "the browser runs", func() bool { return len(childtest.Asleep(t, odd)) == 1 })
+	p.close()
+	childtest.Soon(t, "the browser is gone", func() bool { return len(childtest.Asleep(t, odd)) == 0 })
+	if p.why() != "the program ended with exit code 0" {
+		t.Errorf("why: %s", p.why())
+	}
 }
 
 func TestProgramOfAnEmptyFolderInPATH(t *testing.T) {

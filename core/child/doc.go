@@ -3,7 +3,8 @@
 // # Vocabulary
 //
 // A [Group] is a program that was started here and all that it starts. On Unix it
-// is a session, which the program leads; on Windows a job object. A guard is a
+// is a session, which the program leads, and on Linux also what has left the session
+// and was seen while its parent was of the group; on Windows it is a job object. A guard is a
 // process beside the group that ends it when we are killed. The gate is what the
 // program's process waits at until it has a guard.
 //
@@ -23,8 +24,8 @@
 // # Locks and goroutines
 //
 // A group has one lock, a leaf: it is held while signals are sent and the group's
-// processes are looked for, so that Close, which gives the number back, waits for
-// those who use it. No goroutine is started here.
+// processes are looked for (a second at the most, by Kill), so that Close, which gives
+// the number back, waits for those who use it. No goroutine is started here.
 //
 // # Why
 //
@@ -33,26 +34,28 @@
 // a program can be killed with us by a parent-death signal ([DieWithThread]), but
 // what it has started is not. So on every Unix a group has a guard: a small sh that
 // reads from a pipe whose other end only we hold, and that kills the group when the
-// pipe ends. It sends SIGKILL at once: a polite signal first would need a pause, in
-// which the group's number may come to mean another group. The program's process
-// waits, as a small sh too, until its guard runs, and only then becomes the program:
-// without that, what a program starts in its first moments was seen to outlive us on
-// a busy machine. Of the two milliseconds that all this adds to a start, most go
-// into that wait.
+// pipe ends. It is not polite, and stops the group first of all: in a pause the
+// group's number may come to mean another group. The program's process waits, as a
+// small sh too, until its guard runs, and only then becomes the program: without that,
+// what a program starts in its first moments was seen to outlive us on a busy machine.
+// Of the two milliseconds that all this adds to a start, most go into that wait.
 //
 // The gate is descriptor 3, not the input: that is the program's from its first
 // byte. The sh is the system's own, /bin/sh, and that of PATH where there is none.
 //
-// What this does not cover: a process that leaves its session by setsid is not
-// followed; that is how programs leave an agent or a daemon behind on purpose.
-// Process groups that a program makes in its session are found on Linux alone.
-// Where there is no sh (or no process can be started for it), programs run without
-// a guard: then only what DieWithThread was said for dies with us, and outside of
-// Linux not even that. The same holds after a program has killed its guard. A
-// program whose environment has names that are none in the shell's language does
-// not wait for its guard, since some shells would lose them on the way. Outside of
-// Linux, or without /proc, a program is waited for as soon as it has ended, so the
-// number of a group that has ended is free for a moment before its guard is
-// dismissed. On Windows, what a program starts in the instant before it is put into
-// the job object is not in it.
+// A browser that a server has started in a session of its own is meant to end with
+// the server, and often does not by itself; a daemon, whose parent has ended, is meant
+// to stay. So a parent makes the difference, or to have been seen while it was there.
+//
+// What this does not cover: groups and sessions that a program makes are found on
+// Linux alone. With DieWithThread the program is gone before its guard looks, so
+// sessions that it has made are not found then. Where there is no sh (or no process
+// can be started for it), programs run without a guard: then only what DieWithThread
+// was said for dies with us, and outside of Linux not even that. The same holds after
+// a program has killed its guard. A program whose environment has names that are none
+// in the shell's language does not wait for its guard, since some shells would lose
+// them on the way. Outside of Linux, or without /proc, a program is waited for as soon
+// as it has ended, so the number of a group that has ended is free for a moment before
+// its guard is dismissed. On Windows, what a program starts in the instant before it is
+// put into the job object is not in it.
 package child

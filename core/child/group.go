@@ -9,11 +9,11 @@ import (
 
 // Group is a program and all that it starts. Any goroutine may call its methods.
 type Group struct {
-	tree tree   // the system's side of it
 	reap func() // waits for the program, once
 
-	mu     sync.RWMutex // held while the tree is looked at or signalled; guards the field below
-	closed bool         // the tree's number may mean another one
+	mu     sync.Mutex // held while the tree is looked at or signalled; guards the fields below
+	closed bool       // the tree's number may mean another one
+	tree   tree       // the system's side of it; after closed, Close's
 }
 
 // Start starts cmd, whose ExtraFiles are empty, as the first of a group of its own,
@@ -53,18 +53,19 @@ func cause(err error, cmd *exec.Cmd, program string) error {
 // Await returns when the program itself has ended; what it has started may live on.
 func (g *Group) Await() { g.tree.await(g.reap) }
 
-// Alive reports whether a process of the group lives.
+// Alive reports whether a process of the group lives. Whom it sees stays of the group,
+// also after leaving its session and its parent.
 func (g *Group) Alive() bool {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	return !g.closed && g.tree.alive()
 }
 
 // Terminate asks all processes of the group to end. Where there is no way to ask,
 // it ends them.
 func (g *Group) Terminate() {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if !g.closed {
 		g.tree.terminate()
 	}
@@ -72,8 +73,8 @@ func (g *Group) Terminate() {
 
 // Kill ends all processes of the group, and waits a moment for them to be gone.
 func (g *Group) Kill() {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if !g.closed {
 		g.tree.kill()
 	}

@@ -96,6 +96,35 @@ func TestGroup(t *testing.T) {
 	})
 }
 
+// What has a session of its own is ended with its parent, whatever the way; what its
+// parent has left behind is a daemon, and stays.
+func TestSessionsOfItsOwn(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("only Linux tells us the processes of a session")
+	}
+	const line = `setsid sh -c "trap '' TERM; setsid sleep %s & sleep %s; true" & sleep %s; true`
+	t.Run("closed", func(t *testing.T) {
+		_, g, left := start(t, line, 3)
+		g.Close()
+		childtest.Soon(t, "all is gone", func() bool { return left() == 0 })
+	})
+	t.Run("terminated", func(t *testing.T) {
+		_, g, left := start(t, line, 3)
+		g.Terminate()
+		childtest.Soon(t, "the program is gone", func() bool { return left() < 3 })
+		g.Close()
+		childtest.Soon(t, "all is gone", func() bool { return left() == 0 })
+	})
+	t.Run("a daemon", func(t *testing.T) {
+		_, g, left := start(t, "(setsid sleep %s >/dev/null 2>&1 &) ; exit 0", 1)
+		g.Await()
+		g.Close()
+		if left() != 1 {
+			t.Error("it was ended")
+		}
+	})
+}
+
 // Once a group was closed its number may mean another one: nobody is signalled.
 func TestClosed(t *testing.T) {
 	_, victim, left := start(t, "sleep %s; true", 1)
@@ -104,7 +133,7 @@ func TestClosed(t *testing.T) {
 	g.Await()
 	g.Close()
 	g.tree.id = victim.tree.id
-	g.tree.gone.Store(false)
+	g.tree.gone = false
 	g.Terminate()
 	g.Kill()
 	if g.Alive() || !victim.Alive() || left() != 1 {

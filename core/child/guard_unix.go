@@ -17,25 +17,39 @@ const guardName = "dragoman-guard"
 
 // guardScript is what a guard does for the group $1. It reads until the pipe
 // ends: nothing is ever written, so that happens when we die. Nobody is left
-// then to wait for a polite end, so all is killed at once, before the group's
-// number can mean another one. On Linux the program may have made other groups in
-// its session, as timeout(1) and job control do: they are found in /proc until
-// there is none. It is for any sh and needs no other program.
+// then to wait for a polite end. The group is stopped at once: so its number goes on
+// meaning it. On Linux, whose /proc tells who is whose, those that left the group
+// are looked for, and theirs, before all are killed: what is killed is nobody's
+// parent any more. It is for any sh and needs no other program.
 const guardScript = `trap "" HUP INT QUIT TERM
 read -r end && exit
-kill -s KILL -- "-$1"
 id=$1
+kill -s STOP -- "-$id"
 for round in 1 2 3 4 5; do
-	found=
-	for f in /proc/[0-9]*/stat; do
-		read -r line <"$f" || continue
-		set -f -- ${line##*") "}
-		[ "$4" = "$id" ] && [ "$1" != Z ] || continue
-		found=yes
-		kill -s KILL -- "-$3"
+	ours=" "
+	grown=yes
+	while [ "$grown" ]; do
+		grown=
+		for f in /proc/[0-9]*/stat; do
+			read -r line <"$f" || continue
+			pid=${line%% *}
+			set -f -- ${line##*") "}
+			[ "$1" != Z ] || continue
+			case "$ours" in
+			*" $pid "*) continue ;;
+			*" $2 "* | *" $4 "*) ;;
+			*) [ "$4" = "$id" ] || continue ;;
+			esac
+			ours="$ours$pid "
+			grown=yes
+		done
+		set +f
 	done
-	[ "$found" ] || exit 0
-	set +f
+	kill -s KILL -- "-$id"
+	[ "$ours" != " " ] || exit 0
+	for pid in $ours; do
+		kill -s KILL "$pid"
+	done
 done`
 
 // gateScript is what a program's process does until it has a guard: it waits for

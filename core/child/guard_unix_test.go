@@ -75,6 +75,7 @@ func TestKilled(t *testing.T) {
 		{name: "ignores signals", lines: []string{`trap "" HUP INT TERM; sleep %[1]s & while :; do sleep %[1]s; done`}, sleeps: 2},
 		{name: "two programs", lines: []string{"sleep %[1]s & sleep %[1]s; true", "sleep %[1]s; true"}, sleeps: 3},
 		{name: "job control", lines: []string{"set -m; (sleep %[1]s; true) & sleep %[1]s | cat; true"}, linux: true, sleeps: 2},
+		{name: "sessions of its own", lines: []string{`setsid sh -c "setsid sleep %[1]s & sleep %[1]s; true" & sleep %[1]s; true`}, needs: "setsid", linux: true, sleeps: 3},
 		{name: "timeout", lines: []string{`timeout 1000 sh -c "sleep %[1]s & sleep %[1]s; true"; true`}, needs: "timeout", linux: true, sleeps: 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -369,22 +370,28 @@ func TestGuardScript(t *testing.T) {
 				return exec.Command(path, append(append(slices.Clone(shell[1:]), "-c", script), args...)...)
 			}
 			odd := childtest.OddSleep()
-			victim := exec.Command("sleep", odd)
-			if _, err := exec.LookPath("timeout"); err == nil && runtime.GOOS == "linux" {
-				victim = exec.Command("sh", "-c", "timeout 1000 sleep "+odd+"; true") // in a group of its own
+			line, sleeps := "sleep "+odd+"; true", 1
+			if runtime.GOOS == "linux" { // others are in groups and in sessions of their own
+				for _, other := range []string{"timeout 1000", "setsid", "setsid timeout 1000"} {
+					if _, err := exec.LookPath(strings.Fields(other)[0]); err == nil {
+						line = other + " sleep " + odd + " & " + line
+						sleeps++
+					}
+				}
 			}
+			victim := exec.Command("sh", "-c", line)
 			victim.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 			if err := victim.Start(); err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { childtest.Wake(t, odd) })
-			childtest.Soon(t, "the victim runs", func() bool { return len(childtest.Asleep(t, odd)) == 1 })
+			childtest.Soon(t, "the victim runs", func() bool { return len(childtest.Asleep(t, odd)) == sleeps })
 			guard := func(input string) error {
 				cmd := by(guardScript, guardName, strconv.Itoa(victim.Process.Pid))
 				cmd.Stdin = strings.NewReader(input)
 				return cmd.Run()
 			}
-			if err := guard("over\n"); err != nil || len(childtest.Asleep(t, odd)) != 1 || !childtest.Running(victim.Process.Pid) {
+			if err := guard("over\n"); err != nil || len(childtest.Asleep(t, odd)) != sleeps || !childtest.Running(victim.Process.Pid) {
 				t.Errorf("it was ended for nothing: %v", err)
 			}
 			if err := guard(""); err != nil {

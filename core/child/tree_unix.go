@@ -5,7 +5,6 @@ package child
 import (
 	"os"
 	"os/exec"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -16,8 +15,9 @@ const killTime = time.Second
 
 // tree is a session and the process group that leads it, with their guard.
 type tree struct {
-	id    int         // of both, and the program's
-	gone  atomic.Bool // nobody of it lived when somebody looked; so nobody ever will
+	id    int            // of both, and the program's
+	gone  bool           // nobody of it lived when somebody looked; so nobody ever will
+	seen  map[int]string // who lived then, and when each began; where the system tells
 	guard guard
 }
 
@@ -35,17 +35,17 @@ func (t *tree) prepareBy(cmd *exec.Cmd, sh string) {
 
 // adopt is told the program once it runs, and has it guarded.
 func (t *tree) adopt(p *os.Process) error {
-	t.id = p.Pid
+	t.id, t.seen = p.Pid, map[int]string{}
 	t.guard.start(t.id)
 	return nil
 }
 
 // signal sends a signal to all that live, and reports whether there were any.
 func (t *tree) signal(sig syscall.Signal) bool {
-	if !t.gone.Load() && !t.send(sig) {
-		t.gone.Store(true)
+	if !t.gone && !t.send(sig) {
+		t.gone = true
 	}
-	return !t.gone.Load()
+	return !t.gone
 }
 
 func (t *tree) alive() bool { return t.signal(0) } // which nobody hears

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -14,7 +13,7 @@ import (
 // tree is a job object. It ends with our handle on it, so it does not outlive us.
 type tree struct {
 	job   windows.Handle
-	ended atomic.Bool
+	ended bool
 }
 
 // DieWithThread does nothing here: the job object does all of it.
@@ -56,14 +55,14 @@ func (t *tree) adopt(p *os.Process) error {
 func (t *tree) await(reap func()) { reap() }
 
 // alive: the job is always ended, which costs nothing when it is empty.
-func (t *tree) alive() bool { return !t.ended.Load() }
+func (t *tree) alive() bool { return !t.ended }
 
 // terminate ends the job at once: Windows has no polite way for programs without
 // a window.
 func (t *tree) terminate() { t.kill() }
 
 func (t *tree) kill() {
-	t.ended.Store(true)
+	t.ended = true
 	_ = windows.TerminateJobObject(t.job, 1)
 }
 
