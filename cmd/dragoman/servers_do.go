@@ -59,7 +59,7 @@ func (d doing) Do(ctx context.Context, by core.Client, roots []string, name stri
 		if err := d.edit(ctx, configs.DropServer(name)); err != nil {
 			return err
 		}
-		return d.p.app.forgetServer(name)
+		return d.p.app.forgetServer(ctx, name)
 	case core.LoginServer:
 		err = box.Login(ctx, name, w.Show)
 	case core.LogoutServer:

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -203,17 +205,22 @@ func (a *app) mcpServersRemove() *cobra.Command {
 		Aliases: []string{"rm"},
 		Short:   "Remove a server from the configuration",
 		Long: `Remove a server from the configuration, and forget what was kept of it: what its tools said
-when they were first seen, and its log. Comments around its entry stay.`,
+when they were first seen, the login to it, which is taken back, and its log. Comments around its
+entry stay.`,
 		Example:           "  dragoman mcp-servers remove files",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeServers(nil),
 		RunE: a.begin(func(ctx context.Context, args []string) error {
+			before, _ := a.loadConfig(nil) // one that is wrong may be mended by this
 			path, err := a.editConfig(ctx, nil, configs.DropServer(args[0]))
 			if err != nil {
 				return err
 			}
 			fmt.Fprintf(a.out, "removed the MCP server %s from %s\n", args[0], path)
-			return a.forgetServer(args[0])
+			if err := a.takeLoginBack(ctx, before, args[0]); err != nil {
+				a.warn("the login is forgotten here, but could not be taken back: %v", err)
+			}
+			return a.forgetServer(ctx, args[0])
 		}),
 	}
 }
@@ -244,11 +251,35 @@ func (a *app) mcpServersDisable(disabled bool) *cobra.Command {
 	}
 }
 
+// takeBackFor is how long a server that is removed may take to take its login back.
+const takeBackFor = 10 * time.Second
+
+// takeLoginBack tells the authorization server of a server that its login is over.
+func (a *app) takeLoginBack(ctx context.Context, c *configs.Config, server string) error {
+	kept, ok := a.serverLogins().(serverLogins)
+	if !ok {
+		return nil
+	}
+	if had, err := kept.read(server); err != nil || had == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, takeBackFor, errors.New("there was no answer in time"))
+	defer cancel()
+	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.env, newKeyPrograms().run), Environ: os.Environ(), Version: version, Tokens: kept})
+	defer box.Close()
+	return box.Logout(ctx, server)
+}
+
 // forgetServer removes what was kept of a server.
-func (a *app) forgetServer(name string) error {
+func (a *app) forgetServer(ctx context.Context, name string) error {
 	err := a.removeServerLog(name)
 	if file := a.pinFile(); file != "" {
 		err = errors.Join(err, bridge.Forget(file, name))
+	}
+	if kept, ok := a.serverLogins().(serverLogins); ok {
+		if had, readErr := kept.read(name); had != nil || readErr != nil {
+			err = errors.Join(err, kept.Change(ctx, name, func([]byte) ([]byte, error) { return nil, nil }))
+		}
 	}
 	return err
 }

@@ -140,3 +140,22 @@ func TestChangesAreApproved(t *testing.T) {
 		t.Errorf("what its tools said is still kept: %v\n%s", err, b)
 	}
 }
+
+// With a server goes the login to it, here and at the authorization server.
+func TestLoginGoesWithItsServer(t *testing.T) {
+	for _, there := range []bool{true, false} {
+		g, p := newGuarded(t), newPlace(t)
+		p.config(t, "mcp_servers:\n  tracker: {url: \""+g.URL+"/mcp\"}\n")
+		p.logInTo(t, "tracker")
+		if !there {
+			g.Close()
+		}
+		o := p.run(t, "", "mcp-servers", "remove", "tracker")
+		if o.code != exitOK || there != g.over() || there == strings.Contains(o.errs, "could not be taken back") {
+			t.Errorf("%v: %+v", there, o)
+		}
+		if left, err := filepath.Glob(filepath.Join(p.data, serverLoginDir, "*.json")); err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	}
+}
