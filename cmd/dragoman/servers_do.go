@@ -111,7 +111,10 @@ func (d doing) edit(ctx context.Context, edit configs.Edit) error {
 
 // addition is a new server as the file has it.
 func addition(w core.AddServer) configs.MCPServer {
-	s := configs.MCPServer{Command: configs.NewValue(w.Spec.Command), Args: valuesOf(w.Spec.Args), URL: configs.NewURL(w.Spec.URL), Disabled: w.Disabled}
+	s := configs.MCPServer{
+		Command: configs.NewValue(w.Spec.Command), Args: valuesOf(w.Spec.Args), URL: configs.NewURL(w.Spec.URL), Disabled: w.Disabled,
+		OAuth: configs.OAuth{ClientID: configs.NewValue(w.ClientID), ClientSecret: configs.NewSecret(w.ClientSecret), RedirectPort: w.Port},
+	}
 	for _, kv := range w.Spec.Env {
 		name, value, _ := strings.Cut(kv, "=")
 		if s.Env == nil {
@@ -156,7 +159,7 @@ func changed(is configs.MCPServer, w core.ChangeServer) (configs.MCPServer, erro
 		}
 		return is, nil
 	}
-	is.URL, is.Headers, is.Transport = configs.URL{}, nil, ""
+	is.URL, is.Headers, is.OAuth, is.Transport = configs.URL{}, nil, configs.OAuth{}, ""
 	if w.Command != "" {
 		is.Command = configs.NewValue(w.Command)
 	}

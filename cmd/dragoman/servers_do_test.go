@@ -123,6 +123,19 @@ func TestEditorSeesToServers(t *testing.T) {
 	if got := ask("mcp/addServer", obj{"name": "web", "url": "ftp://x", "disabled": true}, &added); added.Error == nil || !strings.Contains(added.Error.Message, "http") {
 		t.Errorf("a bad address: %s", got)
 	}
+	if got := ask("mcp/addServer", obj{"name": "p", "command": "x", "oauthPort": 8888, "disabled": true}, &added); added.Error == nil {
+		t.Errorf("a login to a program: %s", got)
+	}
+	if got := ask("mcp/addServer", obj{"name": "p", "url": "https://x.example/mcp", "oauthPort": 88888, "disabled": true}, &added); added.Error == nil {
+		t.Errorf("a bad port: %s", got)
+	}
+	added.Error = nil
+	web := obj{"name": "web", "url": "https://x.example/mcp", "headers": obj{"X-Key": "${env:KEY}"}, "clientId": "me", "clientSecret": "${env:S}", "oauthPort": 8888, "disabled": true}
+	if got := ask("mcp/addServer", web, &added); added.Error != nil || added.Server.Status != "disabled" {
+		t.Errorf("an address: %s", got)
+	}
+	reads("client_id: me", "client_secret: ", "redirect_port: 8888", "X-Key: ", "disabled: true")
+	ask("mcp/removeServer", obj{"name": "web"}, nil)
 	ask("mcp/updateServer", obj{"name": "two", "command": "no-such-program"}, nil)
 	status("two", is("no-such-program", `["mcp"]`, "failed"))
 	s.until(t, "$/showMessage", "there is no such program")
