@@ -140,6 +140,9 @@ func (s *Server) complete(ctx context.Context, p eca.CompletionParams) eca.Compl
 	if fault != nil {
 		return eca.CompletionResult{Error: fault}
 	}
+	if s.denied(p.Path) != "" { // it is asked for with every word that is typed: nothing is said
+		return eca.CompletionResult{Items: []eca.CompletionItem{}}
+	}
 	if len(p.DocText) > maxWritten {
 		return eca.CompletionResult{Error: &eca.Fault{Type: eca.MessageWarning, Message: errTooLong.Error()}}
 	}
@@ -190,6 +193,9 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 	if len(p.Text)+len(p.Prompt) > maxWritten {
 		return warned(errTooLong.Error())
 	}
+	if why := s.denied(said(p.Path)); why != "" {
+		return warned("Nothing of the file is sent to a model: " + why + ".")
+	}
 	s.mu.Lock()
 	full := s.rewrites >= maxRewrites
 	if !full {
@@ -214,6 +220,17 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 		s.rewriting(ctx, m, p)
 	})
 	return nil
+}
+
+// denied says which rule keeps a document from being read; "": none.
+func (s *Server) denied(path string) string {
+	s.mu.Lock()
+	d := deskIn(s.offer.profile, s.roots)
+	s.mu.Unlock()
+	if path = d.path(path); path == "" {
+		return ""
+	}
+	return d.forbidden(core.Reference{Path: path})
 }
 
 // rewriting asks the model and tells what it writes, as it comes.
