@@ -12,7 +12,7 @@ import (
 type chatAnswer struct {
 	*answer
 	refused bool
-	like    likeness
+	skim    skimmer
 }
 
 // event takes one event in. The error is what the service reported, or that
@@ -25,9 +25,9 @@ func (a *chatAnswer) event(name string, data []byte) error {
 		a.whole = true
 		return nil
 	}
-	if text, ok := a.like.text(data); ok && name == "" {
-		a.text(text)
-		return nil
+	if m, u, ok := a.skim.read(data); ok && name != "error" {
+		a.used(u)
+		return a.said(m)
 	}
 	var c wireChunk
 	if err := json.Unmarshal(data, &c); err != nil {
@@ -39,11 +39,7 @@ func (a *chatAnswer) event(name string, data []byte) error {
 	if reported(c.Error) || name == "error" {
 		return &reportedError{data: bytes.Clone(data)}
 	}
-	a.like.learn(data, &c)
-	if c.Usage != nil && c.Usage.counts() {
-		u := c.Usage.core()
-		a.usage = &u
-	}
+	a.used(c.Usage)
 	for i := range c.Choices {
 		if c.Choices[i].Index == 0 {
 			return a.choice(&c.Choices[i], data)
@@ -52,11 +48,33 @@ func (a *chatAnswer) event(name string, data []byte) error {
 	return nil
 }
 
+// used takes what was used so far; nil: nothing is said of it.
+func (a *chatAnswer) used(u *wireUsage) {
+	if u != nil && u.counts() {
+		is := u.core()
+		a.usage = &is
+	}
+}
+
 func (a *chatAnswer) choice(c *wireChoice, data []byte) error {
 	m := &c.Delta
 	if c.Message != nil {
 		m = c.Message
 	}
+	if err := a.said(m); err != nil {
+		return err
+	}
+	if c.FinishReason == "error" {
+		return &reportedError{data: bytes.Clone(data)}
+	}
+	if c.FinishReason != "" {
+		a.finish, a.stop = c.FinishReason, a.stopOf(c.FinishReason)
+	}
+	return nil
+}
+
+// said takes a piece of what the model says.
+func (a *chatAnswer) said(m *wireMessage) error {
 	a.thought("reasoning_content", m.ReasoningContent)
 	if m.ReasoningContent == "" { // some services send the same text in both
 		a.thought("reasoning", m.Reasoning)
@@ -71,12 +89,6 @@ func (a *chatAnswer) choice(c *wireChoice, data []byte) error {
 		if err := a.toolDelta(&m.ToolCalls[i]); err != nil {
 			return err
 		}
-	}
-	if c.FinishReason == "error" {
-		return &reportedError{data: bytes.Clone(data)}
-	}
-	if c.FinishReason != "" {
-		a.finish, a.stop = c.FinishReason, a.stopOf(c.FinishReason)
 	}
 	return nil
 }

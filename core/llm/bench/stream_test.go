@@ -40,12 +40,15 @@ func (b body) RoundTrip(r *http.Request) (*http.Response, error) {
 // Do is what langchaingo wants of a client.
 func (b body) Do(r *http.Request) (*http.Response, error) { return b.RoundTrip(r) }
 
-// chat is a stream of OpenAI's chat completions with n pieces of text.
+// chat is a stream of OpenAI's chat completions with n pieces of text. As there, something
+// is new in each event.
 func chat(n int) body {
 	var b bytes.Buffer
+	pad := 0
 	chunk := func(choice, usage string) {
+		pad = (pad*31 + 7) % 1_000_003
 		fmt.Fprintf(&b, `data: {"id":"chatcmpl-BxYz0123456789abcdefghijklmnop","object":"chat.completion.chunk","created":1760000000,"model":"gpt-5.2-2025-12-11",`+
-			`"service_tier":"default","system_fingerprint":"fp_0123456789","choices":[%s],"usage":%s}`+"\n\n", choice, usage)
+			`"service_tier":"default","system_fingerprint":"fp_0123456789","choices":[%s],"usage":%s,"obfuscation":"%x"}`+"\n\n", choice, usage, pad)
 	}
 	for range n {
 		chunk(`{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}`, "null")
