@@ -52,14 +52,21 @@ type rawClient struct {
 // spoken begins a connection of the older life cycle by hand.
 func spoken(t *testing.T, a *Aggregate, caps string) *rawClient {
 	t.Helper()
-	tr := piped(t, a).(*mcp.IOTransport)
-	c := &rawClient{t, tr.Writer, bufio.NewScanner(tr.Reader)}
-	c.out.Buffer(nil, 64<<20)
+	c := unspoken(t, a)
 	c.say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + caps + `,"clientInfo":{"name":"raw","version":"1"}}}`)
 	c.until(`"id":"hello"`)
 	c.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return c
 }
+
+func newRaw(t *testing.T, tr *mcp.IOTransport) *rawClient {
+	c := &rawClient{t, tr.Writer, bufio.NewScanner(tr.Reader)}
+	c.out.Buffer(nil, 64<<20)
+	return c
+}
+
+// sleepy is a moment, for what is asked again and again.
+func sleepy(t *testing.T) <-chan time.Time { return time.After(20 * time.Millisecond) }
 
 func (c *rawClient) say(line string) {
 	c.t.Helper()

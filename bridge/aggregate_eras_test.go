@@ -1,0 +1,339 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+// modernMeta is what a request of 2026-07-28 says of its client.
+func modernMeta(caps, more string) string {
+	return `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + caps + more + `}`
+}
+
+// unspoken is a client that writes and reads lines, and has said nothing yet.
+func unspoken(t *testing.T, a *Aggregate) *rawClient {
+	t.Helper()
+	tr := piped(t, a).(*mcp.IOTransport)
+	return newRaw(t, tr)
+}
+
+// old makes a server know nothing of 2026-07-28.
+func old(script string) Server {
+	return Server{Name: "s", Endpoint: plays("script", "SCRIPT="+`server/discover {"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"Method not found"}}`+"\n"+script)}
+}
+
+// At 2026-07-28 nobody asks: what an older server asks comes as the call's result, and
+// the call that is made again goes on where the first one was.
+func TestAggregateParksCalls(t *testing.T) {
+	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
+	var taken atomic.Int32
+	mcp.AddTool(s, &mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		text := ""
+		for _, message := range []string{"one", "two"} {
+			res, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: message, RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			if err != nil {
+				taken.Add(1)
+				return nil, nil, err
+			}
+			text += message + " " + res.Action + " "
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+	})
+	a := aggregate(t, Options{Servers: []Server{hosted(t, "up", s, nil)}}, AggregateOptions{})
+	c := unspoken(t, a)
+	n := 0
+	call := func(caps, more string) (result struct {
+		Type     string `json:"resultType"`
+		Requests map[string]struct {
+			Method string
+			Params struct{ Message string }
+		} `json:"inputRequests"`
+		State   string `json:"requestState"`
+		Content []struct{ Text string }
+		IsError bool
+	}, fault string,
+	) {
+		t.Helper()
+		n++
+		c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask","arguments":{},%s%s}}`, n, modernMeta(caps, ""), more))
+		var m struct {
+			Result json.RawMessage
+			Error  struct{ Message string }
+		}
+		line := last1(c.until(fmt.Sprintf(`"id":%d,`, n)))
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Result != nil {
+			if err := json.Unmarshal(m.Result, &result); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return result, m.Error.Message
+	}
+	const caps = `{"elicitation":{}}`
+	state := ""
+	for _, message := range []string{"one", "two"} {
+		more := ""
+		if state != "" {
+			more = `,"requestState":"` + state + `","inputResponses":{"1":{"action":"accept","content":{}}}`
+		}
+		r, fault := call(caps, more)
+		if r.Type != "input_required" || len(r.Requests) != 1 || fault != "" {
+			t.Fatalf("%s: %+v %s", message, r, fault)
+		}
+		for _, q := range r.Requests {
+			if q.Method != "elicitation/create" || q.Params.Message != message {
+				t.Errorf("%+v", q)
+			}
+		}
+		state = r.State
+	}
+	for _, bad := range []string{`"nobody's"`, `"` + state + `x"`} {
+		if _, fault := call(caps, `,"requestState":`+bad+`,"inputResponses":{}`); !strings.Contains(fault, "requestState") {
+			t.Errorf("a state that was tampered with: %s", fault)
+		}
+	}
+	if _, fault := call(`{"elicitation":{},"roots":{}}`, `,"requestState":"`+state+`","inputResponses":{"2":{"action":"accept"}}`); !strings.Contains(fault, "requestState") {
+		t.Errorf("another client's state: %s", fault)
+	}
+	// Without an answer it is asked again, under another state.
+	r, _ := call(caps, `,"requestState":"`+state+`"`)
+	if r.Type != "input_required" || r.State == state || r.Requests["2"].Params.Message != "two" {
+		t.Fatalf("%+v", r)
+	}
+	if r, fault := call(caps, `,"requestState":"`+r.State+`","inputResponses":{"2":{"action":"decline"}}`); r.Type != "complete" || r.Content[0].Text != "one accept two decline " {
+		t.Errorf("%+v %s", r, fault)
+	}
+	// A client that cannot be asked is not.
+	if r, fault := call(`{}`, ""); !r.IsError && fault == "" {
+		t.Errorf("%+v", r)
+	}
+	if taken.Load() != 1 {
+		t.Errorf("%d calls failed", taken.Load())
+	}
+}
+
+// changing is a server with a resource that changes when a tool is called.
+func changing(modern bool) (*mcp.Server, func(http.Handler) http.Handler, *mcp.StreamableHTTPOptions) {
+	quiet := func(context.Context, *mcp.SubscribeRequest) error { return nil }
+	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, &mcp.ServerOptions{
+		SubscribeHandler: quiet, UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
+	s.AddResource(&mcp.Resource{URI: "up://r", Name: "r"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "up://r", Text: "r"}}}, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "change"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		return nil, nil, s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: "up://r"})
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "grow"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		mcp.AddTool(s, &mcp.Tool{Name: "grown"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return nil, nil, nil
+		})
+		return nil, nil, nil
+	})
+	if modern {
+		return s, modernOnly, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}
+	}
+	return s, func(h http.Handler) http.Handler { return h }, nil
+}
+
+// Whatever the versions of the two, a client is told of what it has subscribed to and
+// of lists that change.
+func TestAggregateFollowsServers(t *testing.T) {
+	for _, modern := range []bool{false, true} {
+		for _, version := range eras {
+			t.Run(fmt.Sprintf("modern=%v/%s", modern, version), func(t *testing.T) {
+				s, wrap, o := changing(modern)
+				h := httptest.NewServer(wrap(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, o)))
+				t.Cleanup(func() {
+					h.CloseClientConnections()
+					h.Close()
+				})
+				a := aggregate(t, Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: h.URL}, nil }}}}, AggregateOptions{})
+				updated, changed := make(chan string, 100), make(chan struct{}, 100)
+				cs := connected(t, piped(t, a), version, &mcp.ClientOptions{
+					ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+					ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
+				})
+				toolNames(t, cs)
+				if err := cs.Subscribe(within(t), &mcp.SubscribeParams{URI: "up://r"}); err != nil {
+					t.Fatal(err)
+				}
+				// A subscription at 2026-07-28 is acknowledged by us before the server has it.
+				for told := false; !told; {
+					said(t, cs, "change", map[string]any{})
+					select {
+					case uri := <-updated:
+						told = uri == "up://r"
+					case <-sleepy(t):
+					}
+				}
+				for told := false; !told; {
+					s.RemoveTools("grown")
+					said(t, cs, "grow", map[string]any{})
+					select {
+					case <-changed:
+						told = true
+					case <-sleepy(t):
+					}
+				}
+				if err := cs.Unsubscribe(within(t), &mcp.UnsubscribeParams{URI: "up://r"}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// A client of the early dialect gets the agent as it is.
+func TestAggregateLeavesTheEarlyDialectToTheAgent(t *testing.T) {
+	a := aggregate(t, Options{Servers: []Server{{Name: "x", Endpoint: plays("dies")}}}, AggregateOptions{
+		Agent: func(_ context.Context, _ core.Principal, in io.ReadCloser, out io.WriteCloser) error {
+			b, err := io.ReadAll(in)
+			_, _ = out.Write(append([]byte("heard "), b...)) // the test fails else
+			out.Close()
+			return err
+		},
+	})
+	in, w := io.Pipe()
+	r, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- a.Serve(t.Context(), t.TempDir(), core.Local, in, out) }()
+	const said = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"prompts/list"}` + "\n"
+	go func() {
+		io.WriteString(w, said[:30]) //nolint:errcheck // the test fails else
+		io.WriteString(w, said[30:]) //nolint:errcheck // as above
+		w.Close()
+	}()
+	if got, err := io.ReadAll(r); err != nil || string(got) != "heard "+said {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// A server over HTTP that was restarted has forgotten the session: a new one is begun.
+func TestAggregateBeginsAnewAtAServerThatForgets(t *testing.T) {
+	var handler atomic.Pointer[mcp.StreamableHTTPHandler]
+	anew := func() {
+		s := small("up", "act")
+		mcp.AddTool(s, &mcp.Tool{Name: "look", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "seen"}}}, nil, nil
+		})
+		handler.Store(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	}
+	anew()
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.Load().ServeHTTP(w, r) }))
+	t.Cleanup(func() {
+		h.CloseClientConnections()
+		h.Close()
+	})
+	a := aggregate(t, Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: h.URL}, nil }}}}, AggregateOptions{})
+	cs := connected(t, piped(t, a), legacyVersion, nil)
+	if got := said(t, cs, "look", map[string]any{}); got != "seen" {
+		t.Fatal(got)
+	}
+	anew()
+	if got := said(t, cs, "look", map[string]any{}); got != "seen" {
+		t.Errorf("what may be repeated: %s", got)
+	}
+	anew()
+	if got := said(t, cs, "act", map[string]any{}); !strings.Contains(got, "may have had its effect") {
+		t.Errorf("what may not: %s", got)
+	}
+	for got := ""; got != "up's act"; got = said(t, cs, "act", map[string]any{}) {
+		if got != "" && !strings.Contains(got, "does not run") {
+			t.Fatal(got)
+		}
+		<-sleepy(t)
+	}
+}
+
+// Tools that are not what was pinned are refused in an aggregate too, and what is
+// called is kept.
+func TestAggregateHoldsToPins(t *testing.T) {
+	pins, kept := filepath.Join(t.TempDir(), "pins.json"), make(chan Audit, 10)
+	open := func(description string) *mcp.ClientSession {
+		script := greeting + `tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"t","description":"` + description + `","inputSchema":{"type":"object"}}]}}` + "\n" + done
+		a := aggregate(t, Options{PinFile: pins, Audit: func(a Audit) { kept <- a }, Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}}}, AggregateOptions{})
+		return connected(t, piped(t, a), legacyVersion, nil)
+	}
+	if got := said(t, open("good"), "t", nil); got != "done" {
+		t.Fatal(got)
+	}
+	if a := <-kept; a.Server != "s" || a.Tool != "t" || a.Outcome != OutcomeOK || a.Client != "c 1" || a.Principal != core.Local {
+		t.Errorf("%+v", a)
+	}
+	cs := open("evil")
+	list, err := cs.ListTools(within(t), nil)
+	if err != nil || list.Tools[len(list.Tools)-1].Description != "good" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if got := said(t, cs, "t", nil); !strings.Contains(got, "has changed since it was agreed to") {
+		t.Error(got)
+	}
+	if a := <-kept; a.Outcome != OutcomeRefused {
+		t.Errorf("%+v", a)
+	}
+}
+
+// What goes round in a circle ends, and each gateway says that it was there.
+func TestAggregateEndsCircles(t *testing.T) {
+	script := greeting + oneTool("") + `tools/call {"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"called"}]}}` + "\n"
+	a := aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}}}, AggregateOptions{})
+	c := spoken(t, a, "{}")
+	for hops, want := range []string{"called", "called", "called", "called", "circle", "circle"} {
+		c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","_meta":{"dragoman/hops":%d}}}`, hops+1, hops))
+		if line := last1(c.until(fmt.Sprintf(`"id":%d,`, hops+1))); !strings.Contains(line, want) {
+			t.Errorf("%d hops: %s", hops, line)
+		}
+	}
+	far := unspoken(t, a)
+	far.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"g","version":"1"},"_meta":{"dragoman/hops":4}}}`)
+	far.until(`"id":1,`)
+	far.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	far.say(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	if line := last1(far.until(`"id":2,`)); strings.Contains(line, `"name":"t"`) || !strings.Contains(line, "agent_prompt") {
+		t.Errorf("a gateway that is far away: %s", line)
+	}
+}
+
+// Log messages pass at the level that was asked for, in either way of asking.
+func TestAggregateLogLevels(t *testing.T) {
+	script := `initialize {"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"script","version":"1"}}}
+` + oneTool("") +
+		`logging/setLevel {"jsonrpc":"2.0","id":$ID,"result":{}}
+logging/setLevel {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"it was told"}}
+tools/call {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"it says"}}
+` + done
+	a := aggregate(t, Options{Servers: []Server{old(script)}}, AggregateOptions{})
+	c := spoken(t, a, "{}")
+	c.say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	c.until(`"id":1,`)
+	c.say(`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"warning"}}`)
+	c.until("it was told")
+
+	m := unspoken(t, a)
+	m.say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t",` + modernMeta("{}", "") + `}}`)
+	if lines := strings.Join(m.until(`"id":1,`), ""); strings.Contains(lines, "it says") || !strings.Contains(lines, `"resultType":"complete"`) {
+		t.Errorf("nobody has asked for that: %s", lines)
+	}
+	m.say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t",` + modernMeta("{}", `,"io.modelcontextprotocol/logLevel":"info"`) + `}}`)
+	if lines := strings.Join(m.until(`"id":2,`), ""); !strings.Contains(lines, "it says") {
+		t.Errorf("it was asked for: %s", lines)
+	}
+}
