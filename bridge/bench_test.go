@@ -48,6 +48,13 @@ func BenchmarkCalls(b *testing.B) {
 		go relay.Serve(context.Background(), b.TempDir(), down, up) //nolint:errcheck // it ends with the pipes
 		run(b, client(b, &mcp.IOTransport{Reader: toDown, Writer: fromDown}))
 	})
+	b.Run("aggregate", func(b *testing.B) {
+		down, fromDown := io.Pipe()
+		toDown, up := io.Pipe()
+		all := box.Aggregate(AggregateOptions{Agent: serveAgent, Servers: []string{"*"}})
+		go all.Serve(context.Background(), b.TempDir(), core.Local, down, up) //nolint:errcheck // it ends with the pipes
+		run(b, client(b, &mcp.IOTransport{Reader: toDown, Writer: fromDown}))
+	})
 	b.Run("tool", func(b *testing.B) {
 		s, err := box.Open(b.Context(), &host{meta: core.Meta{Cwd: b.TempDir()}, board: core.NewBoard()})
 		if err != nil {
