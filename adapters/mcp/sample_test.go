@@ -107,10 +107,11 @@ func (b *borrower) lend(t *testing.T, way, version string, o *sdk.ClientOptions)
 	t.Helper()
 	s := mcp.New(mcp.Options{Gateway: b.g, Cwd: t.TempDir()})
 	b.server.Store(s)
-	transport, ended := overPipe(s)
+	join := overPipe
 	if way == "http" {
-		transport, ended = overHTTP(s)
+		join = overHTTP
 	}
+	transport, ended := join(s)
 	cs, err := sdk.NewClient(&sdk.Implementation{Name: "the SDK", Version: "1"}, o).Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)

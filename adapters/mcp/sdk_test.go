@@ -26,10 +26,11 @@ func connect(t *testing.T, way, version string, o *sdk.ClientOptions) *sdk.Clien
 	t.Helper()
 	g := newGateway(coretest.NewMemory(), 0, nil)
 	s := mcp.New(mcp.Options{Gateway: g, Cwd: t.TempDir()})
-	transport, ended := overPipe(s)
+	join := overPipe
 	if way == "http" {
-		transport, ended = overHTTP(s)
+		join = overHTTP
 	}
+	transport, ended := join(s)
 	client := sdk.NewClient(&sdk.Implementation{Name: "the SDK", Version: "1"}, o)
 	cs, err := client.Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
