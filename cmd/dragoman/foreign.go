@@ -171,7 +171,10 @@ func (f foreignFile) read(name string, raw json.RawMessage) foreignServer {
 		err = oldZed(&e)
 	}
 	if err != nil {
-		s.err = fmt.Errorf("its entry is in a form that is not known: %w", err)
+		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) && kind.Field != "" {
+			err = fmt.Errorf("%s cannot be a %s", strings.ToLower(kind.Field), kind.Value)
+		}
+		s.name, s.err = oneLine(name, 64), fmt.Errorf("its entry is in a form that is not known: %w", err)
 		return s
 	}
 	if s.name = foreignName(name); s.name != name {

@@ -43,7 +43,7 @@ func TestForeignSettings(t *testing.T) {
     "My Files": {"command": "npx", "args": ["-y", "server-filesystem", "/home/u/src"], "env": {"API_KEY": "abc", "N": 3}},
     "remote": {"command": "npx", "args": ["mcp-remote", "${URL}", "--header", "Authorization:${AUTH}"], "env": {"AUTH": "Bearer x"}},
     "dragoman": {"command": "/usr/bin/dragoman", "args": ["mcp"]},
-    "empty": {}, "odd": 3, "native": {"command": "x"}
+    "empty": {}, "odd\u001b[2J": 3, "list": {"command": "x", "args": "y"}, "native": {"command": "x"}
   }
 }`, `  My-Files:
     command: npx
@@ -60,7 +60,8 @@ note: My-Files: it is called My-Files here
 note: remote: args[1]: ${URL} is taken as it is written; if a variable is meant, write ${env:NAME}
 error: dragoman: it is dragoman itself
 error: empty: it has neither a command nor a url
-error: odd: its entry is in a form that is not known: it is no JSON object
+error: odd�[2J: its entry is in a form that is not known: it is no JSON object
+error: list: its entry is in a form that is not known: args cannot be a string
   native-server:
     command: x
 note: native-server: it is called native-server here
@@ -241,7 +242,8 @@ func TestServersAreImported(t *testing.T) {
 	}
 	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "config.yaml")
 	o := p.run(t, "", "mcp-servers", "import", cursor, "--dry-run")
-	if o.code != exitFailed || !strings.Contains(o.out, "  a:\n    command: no-such-program\n    env:\n      TOKEN: \"***\"\n") || !strings.Contains(o.errs, "not imported: c: it has neither a command nor a url") {
+	if o.code != exitFailed || !strings.Contains(o.out, "  a:\n    command: no-such-program\n    env:\n      TOKEN: \"***\"\n") || !strings.Contains(o.errs, "not imported: c: it has neither a command nor a url") ||
+		!strings.Contains(o.errs, "env.TOKEN of a is written out") {
 		t.Errorf("--dry-run: %+v", o)
 	}
 	if _, err := os.Stat(path); err == nil {

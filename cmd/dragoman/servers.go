@@ -225,7 +225,7 @@ and end it again. Of one that fails the end of what it printed is told.`,
 				return err
 			}
 			if len(config.MCPServers) == 0 {
-				fmt.Fprintf(a.out, "There are no MCP servers. \"dragoman mcp-servers add\" writes one into %s.\n", a.configFile())
+				fmt.Fprintf(a.out, "There are no MCP servers. \"dragoman mcp-servers add\" writes one into %s,\n\"dragoman mcp-servers import\" takes over those of other programs.\n", a.configFile())
 				return nil
 			}
 			box, items, err := a.tryServers(ctx, config)

@@ -63,6 +63,10 @@ A program is started in the folder of each session; --dir names another one.`,
 	f.StringVar(&n.transport, "transport", "", "how a URL is spoken to: `http` (Streamable HTTP, the default) or sse")
 	f.StringVar(&n.start, "start", "", "when it is started: `auto` (when it is needed, the default) or session")
 	f.BoolVar(&n.replace, "replace", false, "change the entry that has the name")
+	for flag, words := range map[string][]cobra.Completion{"transport": {"http", "sse"}, "start": {"auto", "session"}} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // the flags are there
+	}
+	_ = cmd.MarkFlagDirname("dir")
 	return cmd
 }
 
@@ -163,9 +167,7 @@ func pairs(flag string, list []string) (map[string]configs.Secret, error) {
 
 // warnOf says what a person should know of an entry that was written.
 func (a *app) warnOf(name string, s configs.MCPServer) {
-	for _, key := range s.PlainSecrets() {
-		a.warn("%s of %s is written out in the file; a reference keeps it elsewhere: %s", key, name, referTo(key))
-	}
+	a.warnOfSecrets(name, s)
 	if program := s.Command.String(); program != "" && !strings.Contains(program, "${") && !strings.HasPrefix(program, "~/") {
 		if _, err := exec.LookPath(program); err != nil {
 			a.warn("%s cannot be started now: %s", program, reason(err))
@@ -180,6 +182,12 @@ func (a *app) warnOf(name string, s configs.MCPServer) {
 		if rest, ok := strings.CutPrefix(w.Key, key); ok && (rest == "" || strings.ContainsAny(rest[:1], ".[")) && !strings.Contains(w.Message, "written out") {
 			a.warn("%s", w)
 		}
+	}
+}
+
+func (a *app) warnOfSecrets(name string, s configs.MCPServer) {
+	for _, key := range s.PlainSecrets() {
+		a.warn("%s of %s is written out in the file; a reference keeps it elsewhere: %s", key, name, referTo(key))
 	}
 }
 

@@ -78,7 +78,9 @@ func (a *app) importServers(ctx context.Context, file string, how importing) err
 		for _, note := range s.notes {
 			fmt.Fprintf(a.errs, "note: %s: %s\n", s.name, printable(note))
 		}
-		if !how.dryRun {
+		if how.dryRun {
+			a.warnOfSecrets(s.name, s.server)
+		} else {
 			a.warnOf(s.name, s.server)
 		}
 	}
