@@ -24,7 +24,8 @@ type app struct {
 	errs io.Writer
 	args []string
 
-	ring      ring // the system's keyring; nil: keys are kept as they are
+	browse    func(address string) error // opens a browser; nil: there is none
+	ring      ring                       // the system's keyring; nil: keys are kept as they are
 	vaultOnce sync.Once
 	vault     *vault // of the data folder; see vaultIn
 

@@ -14,7 +14,7 @@ func main() {
 	wire.SurviveSIGPIPE()
 	a := &app{
 		env: os.LookupEnv, in: os.Stdin, out: os.Stdout, errs: os.Stderr,
-		args: os.Args[1:], ring: systemRing(os.LookupEnv),
+		args: os.Args[1:], browse: openBrowser, ring: systemRing(os.LookupEnv),
 	}
 	os.Exit(a.run(context.Background()))
 }

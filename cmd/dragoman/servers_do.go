@@ -61,7 +61,12 @@ func (d doing) Do(ctx context.Context, by core.Client, roots []string, name stri
 		}
 		return d.p.app.forgetServer(ctx, name)
 	case core.LoginServer:
-		err = box.Login(ctx, name, w.Show)
+		err = box.Login(ctx, name, func(address string) {
+			w.Show(address)
+			if d.p.app.browse != nil {
+				_ = d.p.app.browse(address) // where that cannot be done it was shown
+			}
+		})
 	case core.LogoutServer:
 		return box.Logout(ctx, name)
 	}

@@ -281,6 +281,9 @@ func (a *app) takeLoginBack(ctx context.Context, c *configs.Config, server strin
 // forgetServer removes what was kept of a server.
 func (a *app) forgetServer(ctx context.Context, name string) error {
 	err := a.removeServerLog(name)
+	if kept, ok := a.serverLogins().(serverLogins); ok {
+		err = errors.Join(err, kept.forget(name))
+	}
 	if file := a.pinFile(); file != "" {
 		err = errors.Join(err, bridge.Forget(file, name))
 	}

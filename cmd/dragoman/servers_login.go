@@ -99,10 +99,7 @@ func (s serverLogins) Change(ctx context.Context, server string, change func([]b
 	}
 	switch {
 	case next == nil:
-		if err := os.Remove(s.path(server)); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
+		return remove(s.path(server))
 	case fault == nil && string(next) == string(old):
 		return nil
 	}
@@ -115,6 +112,18 @@ func (s serverLogins) Change(ctx context.Context, server string, change func([]b
 		return err
 	}
 	return writePrivate(s.path(server), append(data, '\n'))
+}
+
+// forget removes what is kept for a server, if anything is.
+func (s serverLogins) forget(server string) error {
+	return errors.Join(remove(s.path(server)), remove(s.path(server)+".lock"))
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // where says how the login to a server is kept; "": there is none.
@@ -154,7 +163,7 @@ below mcp_servers in the example that "dragoman config init" writes.`,
 					if noBrowser {
 						return
 					}
-					if err := openBrowser(address); err != nil {
+					if err := a.browse(address); err != nil {
 						fmt.Fprintf(a.errs, "No browser could be opened (%v): open the address yourself, on this machine.\n", err)
 					}
 				})

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"dragoman/core"
 )
 
 // guarded is an MCP server that wants a login, and its authorization server.
@@ -144,8 +146,47 @@ func TestServerLogin(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	list("tracker requires-auth")
+	p.logInTo(t, "tracker")
+	if r := p.run(t, "", "mcp-servers", "remove", "tracker"); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	if left, err := os.ReadDir(filepath.Join(p.data, serverLoginDir)); err != nil || len(left) != 0 {
+		t.Errorf("left of a server that is no more: %v, %v", left, err)
+	}
 	if r := p.run(t, "", "mcp-servers", "login", "trcker"); r.code != 1 || !strings.Contains(r.errs, "there is none of that name") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// An editor has the browser opened, and is shown where it goes.
+func TestEditorLogsIn(t *testing.T) {
+	g, r := newGuarded(t), newRoom(t, nil, nil)
+	if err := r.profiles.configure([]byte(`{"mcp_servers":{"tracker":{"url":"` + g.URL + `/mcp"}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	left := make(chan error, 1)
+	opened := ""
+	r.profiles.app.browse = func(address string) error {
+		opened = address
+		go func() {
+			resp, err := http.Get(address)
+			if err == nil {
+				err = resp.Body.Close()
+			}
+			left <- err
+		}()
+		return nil
+	}
+	shown := ""
+	user := core.Client{Principal: core.Local, Role: core.Decide}
+	if err := (doing{r.profiles}).Do(t.Context(), user, []string{r.dir}, "tracker", core.LoginServer{Show: func(address string) { shown = address }}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-left; err != nil || shown == "" || shown != opened || g.grants() != "authorization_code" {
+		t.Errorf("%v; shown %q, opened %q, %s", err, shown, opened, g.grants())
+	}
+	if err := (doing{r.profiles}).Do(t.Context(), user, []string{r.dir}, "tracker", core.LogoutServer{}); err != nil || !g.over() {
+		t.Errorf("%v", err)
 	}
 }
 
