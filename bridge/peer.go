@@ -168,10 +168,14 @@ func (p *peer) agree(ctx context.Context) error {
 	if !errors.As(err, &refused) || refused.Code == codeUnreached {
 		return err
 	}
-	if refused.Code == codeUnsupportedVersion || refused.Code == jrpc2.MethodNotFound {
+	switch refused.Code {
+	case codeUnsupportedVersion, codeHeaderMismatch, jrpc2.MethodNotFound: // the modern version has no handshake
 		return p.discover(ctx)
 	}
 	if p.initialize(ctx, earlyVersion) == nil {
+		return nil
+	}
+	if refused.Code == jrpc2.InvalidParams && p.probe(ctx) == nil { // it misses what the modern version has in every request
 		return nil
 	}
 	return err
