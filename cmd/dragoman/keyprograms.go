@@ -88,14 +88,7 @@ func runForKey(ctx context.Context, dir string, args []string) (string, error) {
 	cmd := exec.Command(path, args[1:]...)
 	out := &keyText{cancel: cancel}
 	cmd.Dir, cmd.Stdout, cmd.WaitDelay = dir, out, time.Second
-	group, err := child.Start(cmd)
-	if err != nil {
-		return "", errors.New("the program could not be run")
-	}
-	stop := context.AfterFunc(ctx, group.Kill)
-	group.Await()
-	stop()
-	group.Close()
+	err = child.Run(ctx, cmd)
 	switch {
 	case out.much:
 		return "", fmt.Errorf("the program printed more than %d KiB", keyProgramText>>10)
@@ -103,6 +96,8 @@ func runForKey(ctx context.Context, dir string, args []string) (string, error) {
 		return "", errKeyTime
 	case ctx.Err() != nil:
 		return "", ctx.Err()
+	case err != nil:
+		return "", errors.New("the program could not be run")
 	case !cmd.ProcessState.Success():
 		return "", fmt.Errorf("the program failed (%s); run it in a terminal to see why", cmd.ProcessState)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"dragoman/configs"
+	"dragoman/core/child"
 )
 
 const (
@@ -99,7 +100,7 @@ func systemRing(env configs.Env) ring {
 }
 
 // childRing asks the keyring by a child of ours, which is killed when it takes too
-// long.
+// long, with all that the system's library has started there.
 type childRing struct {
 	program string // "": ourselves
 	environ []string
@@ -135,21 +136,20 @@ func (r childRing) ask(ctx context.Context, secret string, args ...string) (stri
 	wait := cmp.Or(r.wait, ringTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the system's keyring did not answer within %v", wait))
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, append([]string{"keyring"}, args...)...)
+	cmd := exec.Command(program, append([]string{"keyring"}, args...)...)
 	out, said := &keyText{cancel: cancel}, &keyText{cancel: cancel}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(secret), out, said
 	cmd.Env, cmd.WaitDelay = r.environ, time.Second
-	err := cmd.Run()
-	var exit *exec.ExitError
+	err := child.Run(ctx, cmd)
 	switch {
-	case err == nil:
-		return out.text.String(), nil
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
-	case errors.As(err, &exit) && exit.ExitCode() == exitNoSecret:
+	case err != nil:
+		return "", fmt.Errorf("the system's keyring could not be asked: %w", err)
+	case cmd.ProcessState.Success():
+		return out.text.String(), nil
+	case cmd.ProcessState.ExitCode() == exitNoSecret:
 		return "", errNoSecret
-	case errors.As(err, &exit):
-		return "", fmt.Errorf("the system's keyring does not work: %s", oneLine(strings.TrimPrefix(said.text.String(), "dragoman: "), 200))
 	}
-	return "", fmt.Errorf("the system's keyring could not be asked: %w", err)
+	return "", fmt.Errorf("the system's keyring does not work: %s", oneLine(strings.TrimPrefix(said.text.String(), "dragoman: "), 200))
 }

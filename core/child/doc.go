@@ -25,7 +25,8 @@
 //
 // A group has one lock, a leaf: it is held while signals are sent and the group's
 // processes are looked for (a second at the most, by Kill), so that Close, which gives
-// the number back, waits for those who use it. No goroutine is started here.
+// the number back, waits for those who use it. Run alone has a goroutine, which it
+// waits for.
 //
 // # Why
 //

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -35,6 +36,33 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// Run runs cmd as a group, and returns when nothing is left of it: after the program's
+// end or, where that comes first, ctx's. cmd.ProcessState says how the program ended;
+// an error says that nothing was started.
+func Run(ctx context.Context, cmd *exec.Cmd) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	g, err := Start(cmd)
+	if err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	var killer sync.WaitGroup
+	killer.Go(func() {
+		select {
+		case <-ctx.Done():
+			g.Kill()
+		case <-ended:
+		}
+	})
+	g.Await()
+	close(ended)
+	killer.Wait()
+	g.Close()
+	return nil
 }
 
 // cause has an error name what was at fault, which the system leaves open: the folder,

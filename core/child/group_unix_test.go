@@ -4,6 +4,8 @@ package child
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"runtime"
@@ -141,19 +143,39 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// What a program printed is there when its group was closed.
-func TestOutput(t *testing.T) {
+// What a program printed is there when it has run; nothing else is left of it.
+func TestRun(t *testing.T) {
+	odd := childtest.OddSleep()
+	t.Cleanup(func() { childtest.Wake(t, odd) })
 	var out bytes.Buffer
-	cmd := exec.Command(shell(), "-c", "seq 10000; echo end")
+	cmd := exec.Command(shell(), "-c", "sleep "+odd+" & seq 10000; echo end; exit 3")
 	cmd.Stdout = &out
-	g, err := Start(cmd)
+	if err := Run(t.Context(), cmd); err != nil || cmd.ProcessState.ExitCode() != 3 {
+		t.Errorf("%v, %v", err, cmd.ProcessState)
+	}
+	if !strings.HasSuffix(out.String(), "\n10000\nend\n") || len(childtest.Asleep(t, odd)) > 0 {
+		t.Errorf("printed %d bytes; left: %v", out.Len(), childtest.Asleep(t, odd))
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Await()
-	g.Close()
-	if !strings.HasSuffix(out.String(), "\n10000\nend\n") {
-		t.Errorf("printed %d bytes", out.Len())
+	defer r.Close()
+	cmd = exec.Command(shell(), "-c", "sleep "+odd+" & echo here; sleep "+odd)
+	cmd.Stdout = w
+	go func() {
+		defer cancel()
+		_, _ = r.Read(make([]byte, 1))
+	}()
+	err = Run(ctx, cmd)
+	w.Close()
+	if err != nil || SignalOf(cmd.ProcessState) != "killed" || len(childtest.Asleep(t, odd)) > 0 {
+		t.Errorf("%v, %v; left: %v", err, cmd.ProcessState, childtest.Asleep(t, odd))
+	}
+	if err := Run(ctx, exec.Command(shell())); !errors.Is(err, context.Canceled) {
+		t.Errorf("begun too late: %v", err)
 	}
 }
 
