@@ -78,6 +78,7 @@ func (b *Box) Set(servers []Server) {
 		delete(b.roused, old.Name)
 		delete(b.known, old.Name)
 		delete(b.offers, old.Name)
+		delete(b.bearers, old.Name)
 	}
 	b.servers = servers
 	for key, u := range b.sides {
@@ -147,7 +148,9 @@ func (b *Box) Start(roots []string, name string) error {
 	b.mu.Unlock()
 	var here *upstream
 	for _, u := range live {
-		u.release()
+		if !u.release() {
+			continue
+		}
 		status, _, _ := u.state()
 		if here == nil || status == statusRunning {
 			if slices.Equal(u.host.Meta().Roots, roots) {

@@ -181,6 +181,10 @@ func TestStopAndStart(t *testing.T) {
 	if awaitStatus(t, h.board, "off", statusDisabled); serversOf(t, s) != "up" {
 		t.Errorf("the session has %s", serversOf(t, s))
 	}
+	if err := b.Start(h.meta.Roots, "off"); err != nil { // what the session had of it may still be ending
+		t.Fatal(err)
+	}
+	awaitStatus(t, h.board, "off", statusRunning)
 }
 
 // Whoever starts a server that has failed does not wait for its pause.
@@ -252,4 +256,20 @@ func statusNow(t *testing.T, b *core.Board, server string) string {
 		}
 	}
 	return "gone"
+}
+
+// What was heard of the logins of a server does not outlive what the server was.
+func TestLoginIsForgottenWithWhatTheServerWas(t *testing.T) {
+	a := newAuthority(t)
+	h := &host{}
+	b, _ := open(t, h, Options{Servers: []Server{a.server(OAuth{})}, Tokens: &memory{kept: map[string][]byte{}}})
+	awaitStatus(t, h.board, "up", "requires-auth")
+	b.Set([]Server{{Name: "up", Rev: 1, Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{}, errors.New("it is nowhere") }}})
+	t.Cleanup(b.Close)
+	if err := b.Start(h.meta.Roots, "up"); err != nil {
+		t.Fatal(err)
+	}
+	if item := awaitStatus(t, h.board, "up", statusFailed); item.Why != "it is nowhere" || item.LoggedIn {
+		t.Errorf("it is %+v", item)
+	}
 }

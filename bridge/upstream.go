@@ -95,17 +95,18 @@ func (u *upstream) hold(why string) {
 	u.move(statusStopped, "")
 }
 
-// release takes back a hold.
-func (u *upstream) release() {
+// release takes back a hold; false: it has ended for good.
+func (u *upstream) release() bool {
 	u.mu.Lock()
-	held := u.held == whyStopped
-	if held {
+	held := u.held
+	if held == whyStopped {
 		u.held, u.fails, u.after = "", 0, time.Time{}
 	}
 	u.mu.Unlock()
-	if held {
+	if held == whyStopped {
 		u.ready()
 	}
+	return held != whyOver
 }
 
 // summon has it started at once, however often that has failed.
