@@ -1,8 +1,10 @@
 package acp
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
@@ -67,7 +69,9 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 	case core.TurnEnded:
 		dst = completed(dst, v, func(a core.Ask) bool { return a.Turn == e.Turn })
 		return ended(dst, v, e, r.End())
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
+	case core.Phase:
+		return phase(dst, v, e)
+	case core.Opened, core.Claimed, core.PromptQueued, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
 		core.Bound, core.Flagged, core.Expanded, core.Unknown:
 		// Version 1 has no word for these; arguments come whole with the call.
 	}
@@ -93,6 +97,23 @@ func update(dst []byte, v *View, u any) []byte {
 // aside appends a word of the gateway's own, where there is no other form for it.
 func aside(dst []byte, v *View, text string) []byte {
 	return chunks(dst, v, acp.AgentChunk, "", "\n["+text+"]\n")
+}
+
+// phase appends that the turn waits for its model's service, which is live only: as a
+// notice where the client knows such, else as something that goes on beside the answer.
+// Version 1 has no word for the other phases, and clients show them by themselves.
+func phase(dst []byte, v *View, p core.Phase) []byte {
+	if p.Kind != core.PhaseRetrying {
+		return dst
+	}
+	text := "Waiting until the model's service may be asked"
+	if p.After > 0 {
+		text = fmt.Sprintf("Waiting for the model's service, next try in %s", p.After.Round(time.Second))
+	}
+	if v.Shows.Notices {
+		return notice(dst, v, core.Notice{Severity: core.Info, Text: text})
+	}
+	return chunks(dst, v, acp.ThoughtChunk, "", "\n["+text+"]\n")
 }
 
 // ended notes the end of a turn. Its prompter hears of it by the answer.

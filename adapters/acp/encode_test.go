@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/core"
 	"dragoman/core/coretest"
@@ -17,7 +18,6 @@ var ignored = map[string]string{
 	"Opened":         "the answer to session/new says it",
 	"Claimed":        "who owns a session is nothing to a client",
 	"PromptQueued":   "the prompt's own answer comes when its turn has ended",
-	"Phase":          "no word for it",
 	"ThoughtStarted": "a thought's chunks carry its id",
 	"ThoughtEnded":   "a thought's chunks carry its id",
 	"CallArgs":       "the arguments come whole with the call",
@@ -203,5 +203,25 @@ func BenchmarkTextDelta(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		dst = Encode(dst[:0], v, r)
+	}
+}
+
+// Who waits for a model's service sees that, and what the turn does otherwise is not told.
+func TestWaitingForTheModelIsShown(t *testing.T) {
+	for _, c := range []struct {
+		phase   core.Phase
+		notices bool
+		want    string
+	}{
+		{core.Phase{Kind: core.PhaseWaiting}, false, ""},
+		{core.Phase{Kind: core.PhaseRetrying, After: 3400 * time.Millisecond}, false, `"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"\n[Waiting for the model's service, next try in 3s]\n"}`},
+		{core.Phase{Kind: core.PhaseRetrying}, false, `Waiting until the model's service may be asked`},
+		{core.Phase{Kind: core.PhaseRetrying, After: time.Minute}, true, `"sessionUpdate":"notice","severity":"info","title":"Waiting for the model's service, next try in 1m0s"`},
+	} {
+		v := NewView("s", "", core.Pos{Epoch: 1, Seq: 9})
+		v.Shows.Notices = c.notices
+		if got := string(Encode(nil, v, core.Record{Epoch: 1, Event: c.phase})); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%+v: got %s", c, got)
+		}
 	}
 }
