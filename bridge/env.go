@@ -16,13 +16,17 @@ var safeNames = map[string]bool{
 	"SSL_CERT_FILE": true, "SSL_CERT_DIR": true, "NODE_EXTRA_CA_CERTS": true, "REQUESTS_CA_BUNDLE": true,
 	"NVM_DIR": true, "VOLTA_HOME": true, "FNM_DIR": true, "ASDF_DIR": true, "MISE_DATA_DIR": true, "PYENV_ROOT": true, "GOPATH": true, "GOROOT": true, "CARGO_HOME": true,
 	"DOCKER_HOST": true, "DISPLAY": true, "WAYLAND_DISPLAY": true,
+	chainName: true,
 }
+
+// chainName is the variable by which gateways that start each other notice that.
+const chainName = "DRAGOMAN_CHAIN"
 
 // windowsNames are those of Windows, in upper case.
 var windowsNames = []string{
 	"PATH", "PATHEXT", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "TEMP", "TMP", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH",
 	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "COMMONPROGRAMFILES", "PROCESSOR_ARCHITECTURE",
-	"NUMBER_OF_PROCESSORS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+	"NUMBER_OF_PROCESSORS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", chainName,
 }
 
 // childEnv is the environment of a server: the safe part of ours, and what it is

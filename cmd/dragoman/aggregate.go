@@ -21,10 +21,14 @@ type aggregated struct {
 	house *house
 	agent *mcp.Server
 	cwd   string // where programs are started
+	// circle: the same configuration has started us as one of its servers, which would
+	// only start each other.
+	circle bool
 }
 
 // Serve implements server: one client over a pipe.
 func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	g.warn()
 	all, err := g.load()
 	if err != nil { // which our agent's tools say too
 		g.house.log.Warn("no MCP servers are handed on", zap.Error(err))
@@ -97,6 +101,13 @@ func (h *allHTTP) Close() {
 	h.alone.Close()
 }
 
+// warn logs that nothing is handed on because of a circle.
+func (g aggregated) warn() {
+	if g.circle {
+		g.house.log.Warn("no MCP servers are handed on: the configuration has started this process as one of them")
+	}
+}
+
 // load is what the configuration says now.
 func (g aggregated) load() (*bridge.Aggregate, error) {
 	made, err := g.house.profiles.load()
@@ -107,6 +118,9 @@ func (g aggregated) load() (*bridge.Aggregate, error) {
 	names := c.Servers
 	if names == nil {
 		names = []string{"*"}
+	}
+	if g.circle {
+		names = nil
 	}
 	return g.house.profiles.servers.current().Aggregate(bridge.AggregateOptions{
 		Agent: g.agent.ServeFor, Servers: names, Prefix: bridge.Prefix(c.Prefix), Check: g.denied,

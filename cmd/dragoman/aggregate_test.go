@@ -89,3 +89,21 @@ mcp: {servers: `+servers+`}
 	}
 	begin()
 }
+
+// A configuration that names dragoman itself starts each of them once.
+func TestMCPDoesNotStartItselfForEver(t *testing.T) {
+	p := newPlace(t)
+	p.config(t, `mcp_servers:
+  one: {command: `+strconv.Quote(binary)+`, args: [mcp], env: {DRAGOMAN_DATA: `+strconv.Quote(p.data)+`}}
+  two: {command: `+strconv.Quote(binary)+`, args: [mcp], env: {DRAGOMAN_DATA: `+strconv.Quote(p.data)+`}}
+`)
+	out := p.well(t, strings.Join([]string{relayHello, relayReady, relayList}, "\n")+"\n", "mcp")
+	if !strings.Contains(out, `"one__agent_prompt"`) || !strings.Contains(out, `"two__agent_prompt"`) {
+		t.Errorf("they are not there: %s", out)
+	}
+	for _, deeper := range []string{"__one__", "__two__"} {
+		if strings.Contains(out, deeper) {
+			t.Errorf("one has started %s: %s", deeper, out)
+		}
+	}
+}

@@ -99,7 +99,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 	if f.only != "" {
 		return a.serveStdio(ctx, "mcp", func(h *house) server { return only{newRelays(h, cwd), f.only} })
 	}
-	return a.serveStdio(ctx, "mcp", func(h *house) server { return aggregated{h, make(h), cwd} })
+	return a.serveStdio(ctx, "mcp", func(h *house) server { return aggregated{h, make(h), cwd, a.inCircle()} })
 }
 
 // mcpServer is the adapter, as the flags and the configuration want it.

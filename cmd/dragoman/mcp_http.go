@@ -73,7 +73,7 @@ func (a *app) serveHTTP(ctx context.Context, f mcpFlags, cwd string, make func(*
 		if f.only != "" {
 			g.Mount("/mcp", only{servers, f.only})
 		} else {
-			handler := aggregated{h, make(h), cwd}.HTTP()
+			handler := aggregated{h, make(h), cwd, a.inCircle()}.HTTP()
 			g.Mount("/mcp", handler)
 			g.Mount("/mcp/", servers)
 			leave = func() {

@@ -144,7 +144,7 @@ func (a *app) tryServers(ctx context.Context, c *configs.Config) (*bridge.Box, [
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("the servers were not all up within %v", tryFor))
 	defer cancel()
-	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.env, newKeyPrograms().run), Environ: os.Environ(), Version: version, PinFile: a.pinFile(), Tokens: a.serverLogins()})
+	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.env, newKeyPrograms().run), Environ: a.environ(), Version: version, PinFile: a.pinFile(), Tokens: a.serverLogins()})
 	tried, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
 	return box, tried, err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -273,7 +272,7 @@ func (a *app) takeLoginBack(ctx context.Context, c *configs.Config, server strin
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, takeBackFor, errors.New("there was no answer in time"))
 	defer cancel()
-	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.env, newKeyPrograms().run), Environ: os.Environ(), Version: version, Tokens: kept})
+	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.env, newKeyPrograms().run), Environ: a.environ(), Version: version, Tokens: kept})
 	defer box.Close()
 	return box.Logout(ctx, server)
 }

@@ -218,7 +218,7 @@ func (a *app) withServers(f func(*bridge.Box, serverLogins) error) error {
 		_, err := a.dataDir()
 		return err
 	}
-	box := bridge.New(bridge.Options{Servers: serversOf(config, nil, a.env, newKeyPrograms().run), Environ: os.Environ(), Version: version, Tokens: kept})
+	box := bridge.New(bridge.Options{Servers: serversOf(config, nil, a.env, newKeyPrograms().run), Environ: a.environ(), Version: version, Tokens: kept})
 	defer box.Close()
 	return f(box, kept)
 }
