@@ -56,6 +56,7 @@ type httpLink struct {
 	headers map[string]string
 	client  *http.Client
 	limit   int
+	whole   bool              // as in dialer
 	send    func(line []byte) // posts one message
 
 	lines *io.PipeWriter
@@ -78,7 +79,7 @@ func (d dialer) dialHTTP(e Endpoint) (*link, error) {
 		return nil, err
 	}
 	r, w := io.Pipe()
-	h := &httpLink{url: e.URL, headers: e.Headers, client: d.client(e), limit: d.limit, lines: w, posts: map[string]*posted{}}
+	h := &httpLink{url: e.URL, headers: e.Headers, client: d.client(e), limit: d.limit, whole: d.whole, lines: w, posts: map[string]*posted{}}
 	h.ctx, h.end = context.WithCancelCause(context.Background())
 	h.send = h.posting
 	return &link{in: r, out: h, settled: h.settled, close: h.shut, why: h.why}, nil
@@ -197,7 +198,7 @@ func (h *httpLink) request(ctx context.Context, line []byte, m wire.Message) {
 	if err != nil {
 		h.refuse(m, codeUnreached, unwrapURL(err).Error())
 		var wants *loginError
-		if errors.As(err, &wants) && !wants.more {
+		if errors.As(err, &wants) && !wants.more && !h.whole { // a relay's client may go on once there is a login
 			h.fail(wants)
 		}
 		return

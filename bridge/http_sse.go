@@ -29,7 +29,7 @@ func (d dialer) dialSSE(e Endpoint) (*link, error) {
 		return nil, errors.New("the address is no http or https URL")
 	}
 	r, w := io.Pipe()
-	h := &httpLink{url: e.URL, headers: e.Headers, client: d.client(e), limit: d.limit, lines: w, posts: map[string]*posted{}}
+	h := &httpLink{url: e.URL, headers: e.Headers, client: d.client(e), limit: d.limit, whole: d.whole, lines: w, posts: map[string]*posted{}}
 	h.ctx, h.end = context.WithCancelCause(context.Background())
 	s := &sseLink{httpLink: h, stream: u, known: make(chan struct{})}
 	h.send = s.send

@@ -24,8 +24,9 @@ type place struct {
 }
 
 // discover finds out where one logs in (Authorization, Server Discovery): the server
-// says who gives its tokens, and that one where and how.
-func discover(ctx context.Context, c *http.Client, server *url.URL, challenge map[string]string) (place, error) {
+// says who gives its tokens, and that one where and how. refused: it has refused a
+// request without a token.
+func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool, challenge map[string]string) (place, error) {
 	p, issuer, err := resourceOf(ctx, c, server, challenge["resource_metadata"])
 	if err != nil {
 		return place{}, err
@@ -36,6 +37,9 @@ func discover(ctx context.Context, c *http.Client, server *url.URL, challenge ma
 	issuer = strings.TrimSuffix(issuer, "/") // a lone slash at the end leads to addresses that nobody serves
 	if p.meta, err = auth.GetAuthServerMetadata(ctx, issuer, c); err != nil {
 		return place{}, fmt.Errorf("the authorization server %s does not say how to log in: %s", clip(plain(issuer), 100), clip(plain(unwrapURL(err).Error()), 300))
+	}
+	if p.meta == nil && !refused {
+		return place{}, errors.New("it asks for no login, and does not say where one is made")
 	}
 	if p.meta == nil { // what servers of 2025-03-26 leave unsaid
 		p.meta = &oauthex.AuthServerMeta{Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register"}

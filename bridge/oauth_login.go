@@ -103,12 +103,12 @@ func (b *bearer) login(ctx context.Context, o OAuth, show func(string)) error {
 		return err
 	}
 	old := parseLogin(kept, b.url.String())
-	challenge, err := b.probe(ctx)
+	refused, challenge, err := b.probe(ctx)
 	if err != nil {
 		return err
 	}
 	c := newOAuthClient(ctx, b.url)
-	p, err := discover(ctx, c, b.url, challenge)
+	p, err := discover(ctx, c, b.url, refused, challenge)
 	if err != nil {
 		return err
 	}
@@ -169,21 +169,21 @@ func (b *bearer) belongs(p place, o OAuth, old login) error {
 }
 
 // probe asks the server something without a login, to hear how it refuses.
-func (b *bearer) probe(ctx context.Context) (map[string]string, error) {
+func (b *bearer) probe(ctx context.Context) (refused bool, challenge map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, oauthFor)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url.String(), bytes.NewReader([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)))
 	if err != nil {
-		return nil, err
+		return false, nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	resp, err := (&http.Client{Transport: b.next, CheckRedirect: sameServer}).Do(req)
 	if err != nil {
-		return nil, unwrapURL(err)
+		return false, nil, unwrapURL(err)
 	}
 	defer resp.Body.Close()
-	return challengeOf(resp), nil
+	return resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden, challengeOf(resp), nil
 }
 
 // code has a person log in, and returns what the browser comes back with.

@@ -32,6 +32,7 @@ type authority struct {
 	meta     func(m map[string]any)                   // changes the metadata
 	about    func(*oauthex.ProtectedResourceMetadata) // changes what the MCP server says
 	comeback func(url.Values)                         // changes what the browser comes back with
+	sse      bool                                     // the MCP server speaks the transport of 2024-11-05
 	known    map[string]string                        // secrets of clients that were registered by hand
 
 	mu      sync.Mutex          // guards the fields below
@@ -70,12 +71,17 @@ func newAuthority(t *testing.T) *authority {
 		}
 		auth.ProtectedResourceMetadataHandler(m).ServeHTTP(w, r)
 	})
-	served := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdkServer() }, nil)
+	one := func(*http.Request) *mcp.Server { return sdkServer() }
+	streamable, sse := mcp.NewStreamableHTTPHandler(one, nil), mcp.NewSSEHandler(one, nil)
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		a.bearers = append(a.bearers, r.Header.Get("Authorization"))
 		needs := a.needs
 		a.mu.Unlock()
+		served := http.Handler(streamable)
+		if a.sse {
+			served = sse
+		}
 		auth.RequireBearerToken(a.verify, &auth.RequireBearerTokenOptions{
 			ResourceMetadataURL: rs.URL + "/.well-known/oauth-protected-resource/mcp", Scopes: needs,
 		})(served).ServeHTTP(w, r)
@@ -257,7 +263,7 @@ func (a *authority) secrets() (all []string) {
 
 // server is the MCP server in a configuration.
 func (a *authority) server(o OAuth) Server {
-	return Server{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: a.resource, OAuth: o}, nil }}
+	return Server{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: a.resource, OAuth: o, SSE: a.sse}, nil }}
 }
 
 // browse is the browser: it goes wherever it is sent, and should end at a page with

@@ -1,10 +1,12 @@
 package bridge
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"dragoman/core"
@@ -96,6 +99,64 @@ func TestLoginElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	echo(t, s)
+}
+
+// Over the older transport it is the same.
+func TestLoginOverSSE(t *testing.T) {
+	a, store := newAuthority(t), &memory{}
+	a.sse = true
+	h := &host{}
+	b, s := open(t, h, Options{Servers: []Server{a.server(OAuth{})}, Tokens: store})
+	if list, err := s.Tools(within(t)); err != nil || len(list) != 0 {
+		t.Fatalf("%d tools, %v", len(list), err)
+	}
+	awaitStatus(t, h.board, "up", "requires-auth")
+	if err := b.Login(within(t), "up", browse(t, http.StatusOK)); err != nil {
+		t.Fatal(err)
+	}
+	echo(t, s)
+	a.end()
+	echo(t, s)
+}
+
+// A server that asks for no login is not taken for its own authorization server.
+func TestNoLoginIsWanted(t *testing.T) {
+	s := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdkServer() }, nil))
+	defer s.Close()
+	b := New(Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: s.URL}, nil }}}, Tokens: &memory{}})
+	if err := b.Login(within(t), "up", func(string) { t.Error("the browser was opened") }); err == nil || !strings.Contains(err.Error(), "asks for no login") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A client of a relay over a pipe is told that a login is wanted, and goes on when
+// there is one.
+func TestRelayedClientOutlivesALogin(t *testing.T) {
+	a, store := newAuthority(t), &memory{}
+	b := New(Options{Servers: []Server{a.server(OAuth{})}, Tokens: store})
+	relay, _ := b.Relay("up", nil)
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	ctx, cancel := context.WithCancel(within(t))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = relay.Serve(ctx, t.TempDir(), in, out)
+	}()
+	defer func() { cancel(); <-ended }()
+	lines := bufio.NewScanner(fromServer)
+	ask := func(want string) {
+		t.Helper()
+		fmt.Fprintln(toServer, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+		if !lines.Scan() || !strings.Contains(lines.Text(), want) {
+			t.Errorf("%s, %v; want %s", lines.Text(), lines.Err(), want)
+		}
+	}
+	ask("wants a login: dragoman mcp-servers login up")
+	if err := b.Login(ctx, "up", browse(t, http.StatusOK)); err != nil {
+		t.Fatal(err)
+	}
+	ask(`"serverInfo"`)
 }
 
 // loggedIn is a box whose server has a login.
