@@ -67,8 +67,8 @@ func TestKilled(t *testing.T) {
 		kill   func(pid int) error
 	}{
 		{name: "background", lines: []string{"sleep %[1]s & sleep %[1]s; true"}, sleeps: 2},
-		{name: "terminated", lines: []string{"sleep %[1]s & sleep %[1]s; true"}, sleeps: 2, kill: func(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }},
-		{name: "the whole group", lines: []string{"sleep %[1]s & sleep %[1]s; true"}, sleeps: 2, kill: func(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }},
+		{name: "terminated", lines: []string{"sleep %[1]s & sleep %[1]s; true"}, sleeps: 2, kill: childtest.Politely},
+		{name: "the whole group", lines: []string{"sleep %[1]s & sleep %[1]s; true"}, sleeps: 2, kill: childtest.WithItsGroup},
 		{name: "pipeline", lines: []string{"(sleep %[1]s; true) | cat"}, sleeps: 1},
 		{name: "the shell became another", lines: []string{"(sleep %[1]s & sleep %[1]s) & exec sleep %[1]s"}, sleeps: 3},
 		{name: "deep, output closed", lines: []string{`sh -c "sh -c 'sleep %[1]s; true' & sleep %[1]s; true" >/dev/null 2>&1; true`}, sleeps: 2},
@@ -92,33 +92,11 @@ func TestKilled(t *testing.T) {
 			}
 			cmd := exec.Command(exe, "-test.run=^TestGuardedParent$")
 			cmd.Env = append(os.Environ(), guardedVar+"="+strings.Join(lines, "\x1f"))
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				_ = cmd.Process.Kill()
-				_ = cmd.Wait()
-				childtest.Wake(t, odd)
-			})
-			childtest.Soon(t, "all of it runs", func() bool { return len(childtest.Asleep(t, odd)) == c.sleeps })
-			watching := childtest.Guards(t, cmd.Process.Pid)
-			if len(watching) != len(c.lines) {
-				t.Fatalf("%d programs have the guards %v", len(c.lines), watching)
-			}
-			kill := cmd.Process.Kill
+			kill := childtest.Outright
 			if c.kill != nil {
-				kill = func() error { return c.kill(cmd.Process.Pid) }
+				kill = c.kill
 			}
-			if err := kill(); err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Wait(); err == nil {
-				t.Error("it ended well")
-			}
-			childtest.Soon(t, "all is gone", func() bool {
-				return len(childtest.Asleep(t, odd)) == 0 && !slices.ContainsFunc(watching, childtest.Running)
-			})
+			childtest.Killed(t, cmd, odd, c.sleeps, len(c.lines), kill)
 		})
 	}
 }

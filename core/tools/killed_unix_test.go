@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"dragoman/core/child/childtest"
@@ -44,38 +42,16 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, kill := range map[string]func(pid int) error{
-		"killed":          func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) },
-		"terminated":      func(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) },
-		"the whole group": func(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) },
+		"killed":          childtest.Outright,
+		"terminated":      childtest.Politely,
+		"the whole group": childtest.WithItsGroup,
 	} {
 		t.Run(name, func(t *testing.T) {
 			odd := childtest.OddSleep()
 			commands := fmt.Sprintf("sleep %[1]s & sleep %[1]s; true\x1fsleep %[1]s; true\x1fjob:sleep %[1]s & sleep %[1]s; true", odd)
 			cmd := exec.Command(exe, "-test.run=^TestKilledParent$")
 			cmd.Env = append(os.Environ(), killedVar+"="+commands, "TMPDIR="+t.TempDir())
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				_ = cmd.Process.Kill()
-				_ = cmd.Wait()
-				childtest.Wake(t, odd)
-			})
-			childtest.Soon(t, "all of the commands runs", func() bool { return len(childtest.Asleep(t, odd)) == 5 })
-			watching := childtest.Guards(t, cmd.Process.Pid)
-			if len(watching) != 3 {
-				t.Fatalf("three commands have the guards %v", watching)
-			}
-			if err := kill(cmd.Process.Pid); err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Wait(); err == nil {
-				t.Error("it ended well")
-			}
-			childtest.Soon(t, "all is gone", func() bool {
-				return len(childtest.Asleep(t, odd)) == 0 && !slices.ContainsFunc(watching, childtest.Running)
-			})
+			childtest.Killed(t, cmd, odd, 5, 3, kill)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -131,3 +132,40 @@ func Soon(t *testing.T, what string, so func() bool) {
 		}
 	}
 }
+
+// Killed starts cmd, ends it by kill once so many processes sleep for the odd time and
+// it has so many guards, and waits until nobody is left of them. kill is given the
+// number of the process, which leads a group.
+func Killed(t *testing.T, cmd *exec.Cmd, odd string, sleeps, guards int, kill func(pid int) error) {
+	t.Helper()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		Wake(t, odd)
+	})
+	Soon(t, "all of it runs", func() bool { return len(Asleep(t, odd)) == sleeps })
+	watching := Guards(t, cmd.Process.Pid)
+	if len(watching) != guards {
+		t.Fatalf("guards %v, want %d", watching, guards)
+	}
+	if err := kill(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("it ended well")
+	}
+	Soon(t, "all is gone", func() bool { return len(Asleep(t, odd)) == 0 && !slices.ContainsFunc(watching, Running) })
+}
+
+// Outright kills a process, as the system or a user in despair does.
+func Outright(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
+
+// Politely asks a process to end.
+func Politely(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
+
+// WithItsGroup kills a process and its group.
+func WithItsGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
