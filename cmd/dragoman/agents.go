@@ -54,6 +54,7 @@ type role struct {
 	instructions      string
 	primary, sub      bool     // people can choose it; agents can hand it tasks
 	only, never       []string // the tools that it is offered, if not all; those that it is not
+	of                *role    // that a file inherits from: it is offered no more than that one; nil: none
 	asked, unasked    []string // tools that ask each time, and those of them that do not
 	steps             int      // requests to the model in a turn; 0: as many as any
 	looks             bool     // it may change and run nothing
@@ -116,7 +117,7 @@ func fileRoles(have []role, files []guide.Agent, known func(model string) bool) 
 				warnings = append(warnings, f.File+": there is no agent "+oneLine(f.Inherit, 60)+" to inherit from")
 			} else {
 				r = have[i]
-				r.name, r.file = f.Name, f.File
+				r.name, r.file, r.of = f.Name, f.File, &have[i]
 				if f.Description != "" {
 					r.description = f.Description
 				}
@@ -154,7 +155,7 @@ func fileRoles(have []role, files []guide.Agent, known func(model string) bool) 
 
 // offers reports whether the agent has a tool.
 func (r role) offers(s core.Spec) bool {
-	if named(r.never, s) {
+	if named(r.never, s) || r.of != nil && !r.of.offers(s) {
 		return false
 	}
 	if r.looks && r.sub && !r.primary && !looking(s) {

@@ -122,7 +122,7 @@ func TestSubagentsAreOffered(t *testing.T) {
 	for _, a := range r.profiles.subagents(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}) {
 		names = append(names, a.Name)
 	}
-	if got := strings.Join(names, ", "); got != "explorer, general, writer, guest, peeker, narrow, careful, own, shy" {
+	if got := strings.Join(names, ", "); got != "explorer, general, writer, guest, heir, peeker, narrow, careful, own, shy" {
 		t.Errorf("subagents: %s", got)
 	}
 }

@@ -56,6 +56,7 @@ func agentsRoom(t *testing.T) (*room, *profile) {
 		".dragoman/agents/explorer.md": fmt.Sprintf(manyAgents, "takes over", ""),
 		".dragoman/agents/agent.md":    fmt.Sprintf(manyAgents, "takes over", ""),
 		".dragoman/agents/reviewer.md": fmt.Sprintf(manyAgents, "takes over", ""),
+		".dragoman/agents/heir.md":     fmt.Sprintf(manyAgents, "wants more", "inherit: reviewer\ntools:\n  byDefault: deny\n  allow: [shell_command, read_file]"),
 		".eca/agents/narrow.md":        fmt.Sprintf(manyAgents, "narrow", "tools:\n  byDefault: deny\n  allow: [Read, eca__grep]\nmodel: groq/else\nmaxSteps: 3"),
 	})
 	home := r.profiles.app.getenv("XDG_CONFIG_HOME")
@@ -78,10 +79,10 @@ agents:
 
 func TestAgentsOfFilesAreOffered(t *testing.T) {
 	_, made := agentsRoom(t)
-	if got := agentNames(made.Agents); got != "code, plan, reviewer, writer, guest, peeker, narrow, careful, own" {
+	if got := agentNames(made.Agents); got != "code, plan, reviewer, writer, guest, heir, peeker, narrow, careful, own" {
 		t.Errorf("agents: %s", got)
 	}
-	if got := agentNames(made.Subagents); got != "explorer, general, writer, guest, peeker, narrow, careful, own, shy" {
+	if got := agentNames(made.Subagents); got != "explorer, general, writer, guest, heir, peeker, narrow, careful, own, shy" {
 		t.Errorf("subagents: %s", got)
 	}
 	for _, a := range slices.Concat(made.Agents, made.Subagents) {
@@ -128,6 +129,7 @@ func TestRights(t *testing.T) {
 		{"careful runs, which is on its list", run("careful", "go test ./..."), core.Allow},
 		{"careful's list allows nothing", run("careful", "make"), core.MustAsk},
 		{"reviewer writes", write("reviewer", trusted), core.Deny},
+		{"what inherits from reviewer runs, as its own file has it", run("heir", "go test ./..."), core.Deny},
 		{"writer writes", write("writer", core.Settings{}), core.Allow},
 		{"writer runs", run("writer", "go test ./..."), core.Deny},
 	} {
