@@ -104,7 +104,7 @@ func (a *Aggregate) dial(p core.Principal, dir string, shared bool) *link {
 	ended := make(chan struct{})
 	go func() { // close waits for it
 		defer close(ended)
-		_ = a.serve(ctx, &caller{agg: a, dir: dir, principal: p, shared: shared}, theirIn, theirOut) // however it ends
+		_ = a.serve(ctx, &caller{agg: a, dir: dir, principal: p, shared: shared, posted: true}, theirIn, theirOut) // however it ends
 	}()
 	return &link{
 		in: in, out: out, settled: func(string) {},
@@ -143,6 +143,7 @@ type caller struct {
 	principal core.Principal
 	// shared: several clients' requests of 2026-07-28 come over it.
 	shared bool
+	posted bool // they come over HTTP
 	conn   *wire.Conn
 	owned  sync.WaitGroup
 

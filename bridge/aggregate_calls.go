@@ -302,9 +302,15 @@ func (x *pass) end(o *outcome) (call *wire.Call, asked *wire.Asked, ok bool) {
 	return call, asked, true
 }
 
-// canceled: the client has taken the call back, or has left.
+// canceled: the client has taken the call back, or has left. Over HTTP an answer ends
+// the request that has brought the call.
 func (x *pass) canceled() {
-	x.giveUp(func(call *wire.Call) { call.Drop() })
+	x.giveUp(func(call *wire.Call) {
+		if x.part.side.caller.posted {
+			call.Reply(nil, wire.ErrCanceled)
+		}
+		call.Drop()
+	})
 }
 
 // silent: the server has given no sign of life. While it waits for a person that is
@@ -452,6 +458,9 @@ func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *han
 func (p *part) permits(tool string, q request) error {
 	if q.hops >= maxHops {
 		return jrpc2.Errorf(jrpc2.InvalidRequest, "the call has passed %d gateways; it is taken to go round in a circle", q.hops)
+	}
+	if err := p.allowed(); err != nil {
+		return jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s cannot be used: %v", p.server.Name, err)
 	}
 	return p.sight.permits(tool, q.args)
 }

@@ -337,3 +337,52 @@ tools/call {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"
 		t.Errorf("it was asked for: %s", lines)
 	}
 }
+
+// The tasks of 2025-11-25 are their server's, also for a client that knows one from
+// before.
+func TestAggregateRelaysTasks(t *testing.T) {
+	script := `initialize {"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"script","version":"1"}}}
+` + oneTool("") + `tools/call {"jsonrpc":"2.0","id":$ID,"result":{"task":{"taskId":"T1","status":"working"}}}
+tools/call {"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"T1","status":"completed"}}
+tasks/get {"jsonrpc":"2.0","id":$ID,"result":{"taskId":"T1","status":"completed"}}
+tasks/result {"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"the result"}]}}
+tasks/list {"jsonrpc":"2.0","id":$ID,"result":{"tasks":[{"taskId":"T1","status":"completed"}]}}
+`
+	a := aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}, {Name: "x", Endpoint: plays("sdk")}}}, AggregateOptions{})
+	c := unspoken(t, a)
+	c.say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
+	if line := last1(c.until(`"id":"hello"`)); !strings.Contains(line, `"tasks":{"list":{}`) {
+		t.Errorf("not declared: %s", line)
+	}
+	for i, test := range []struct{ method, params, want string }{
+		{"tools/list", `{}`, `"name":"t"`},
+		{"tools/call", `{"name":"t","task":{"ttl":1.50}}`, `"taskId":"T1"`},
+		{"tasks/result", `{"taskId":"T1"}`, "the result"},
+		{"tasks/list", `{}`, `{"tasks":[{"taskId":"T1","status":"completed"}]}`},
+	} {
+		c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, test.method, test.params))
+		if line := last1(c.until(fmt.Sprintf(`"id":%d,`, i))); !strings.Contains(line, test.want) {
+			t.Errorf("%s: %s", test.method, line)
+		}
+	}
+	later := spoken(t, a, "{}")
+	later.say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	later.until(`"id":1,`)
+	later.say(`{"jsonrpc":"2.0","id":2,"method":"tasks/result","params":{"taskId":"T1"}}`)
+	if line := last1(later.until(`"id":2,`)); !strings.Contains(line, "the result") {
+		t.Errorf("from before: %s", line)
+	}
+}
+
+// What the configuration has not any more cannot be called.
+func TestAggregateLeavesOldServersAlone(t *testing.T) {
+	a := aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+done)}}}, AggregateOptions{})
+	cs := connected(t, piped(t, a), legacyVersion, nil)
+	if got := said(t, cs, "t", nil); got != "done" {
+		t.Fatal(got)
+	}
+	a.box.Set(nil)
+	if got := said(t, cs, "t", nil); !strings.Contains(got, "the configuration has changed") {
+		t.Error(got)
+	}
+}

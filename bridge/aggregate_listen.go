@@ -104,7 +104,10 @@ func (s *side) deaf(l *listening) {
 		a.Withdraw()
 	}
 	for uri := range l.uris {
-		if p := s.owner(uri); p != nil && !s.wanted(uri) {
+		if s.wanted(uri) {
+			continue
+		}
+		for _, p := range s.parts { // the lists may have changed since
 			p.unfollow(uri)
 		}
 	}

@@ -61,7 +61,7 @@ func (p *part) has(k kind, peer *peer) bool {
 	case templateList:
 		return c.Resources != nil && peer.version != earlyVersion
 	case taskList:
-		return c.Tasks != nil && !peer.modern()
+		return present(c.Tasks) != nil && !peer.modern()
 	case allKinds:
 	}
 	return false

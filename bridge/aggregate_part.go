@@ -162,8 +162,8 @@ func (p *part) begin(ctx context.Context) (*peer, error) {
 	within := cmp.Or(p.server.StartTimeout, defaultStartTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, timeoutOf{fmt.Sprintf("it did not answer within %v of its start", within)})
 	defer cancel()
-	if p.box().isStopped(p.server.Name) {
-		return nil, errors.New(whyStopped)
+	if err := p.allowed(); err != nil {
+		return nil, err
 	}
 	e, err := p.server.Endpoint(ctx)
 	if err != nil {
@@ -181,6 +181,18 @@ func (p *part) begin(ctx context.Context) (*peer, error) {
 	return peer, err
 }
 
+// allowed reports why the server must not be used now; nil: it may.
+func (p *part) allowed() error {
+	switch {
+	case p.agent():
+	case !p.box().configured(p.server):
+		return errors.New("the configuration has changed; connect again to use what it says now")
+	case p.box().isStopped(p.server.Name):
+		return errors.New(whyStopped)
+	}
+	return nil
+}
+
 func (p *part) meet(ctx context.Context, e Endpoint, version string) (*peer, error) {
 	l, err := p.box().dialer(p.server).dial(e)
 	if err != nil {
@@ -192,11 +204,7 @@ func (p *part) meet(ctx context.Context, e Endpoint, version string) (*peer, err
 // started makes the connection known, and tells it what the client wants of all.
 func (p *part) started(peer *peer) {
 	s := p.side
-	i := introduction{instructions: peer.instructions, version: peer.version}
-	if peer.caps.Tasks != nil {
-		i.tasks = raw(peer.caps.Tasks)
-	}
-	p.box().introduce(p.server.Name, i)
+	p.box().introduce(p.server.Name, introduction{instructions: peer.instructions, version: peer.version})
 	p.sight.stale() // it may be another program by now
 	p.log("info", fmt.Sprintf("runs for a client: %s, protocol %s", peer.name, peer.version))
 	s.mu.Lock()

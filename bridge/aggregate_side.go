@@ -166,6 +166,9 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 	} {
 		r.Caps[name] = json.RawMessage(value)
 	}
+	if len(s.parts) > 1 && s.version == legacyVersion { // each tool says whether it can be a task
+		r.Caps["tasks"] = json.RawMessage(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
+	}
 	text := r.Instructions
 	for _, p := range s.parts[1:] {
 		known := s.caller.agg.box.introduction(p.server.Name)
@@ -175,9 +178,6 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 			}
 			text += "\n\nThe MCP server " + p.server.Name + " says of itself:\n" + said
 		}
-		if known.tasks != nil && !s.modern() {
-			r.Caps["tasks"] = known.tasks
-		}
 	}
 	return edited(res, member{"capabilities", raw(r.Caps)}, member{"instructions", raw(text)})
 }
@@ -185,7 +185,6 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 // introduction is what a server said of itself when it was last started.
 type introduction struct {
 	instructions string
-	tasks        json.RawMessage // its capability; those of 2025-11-25
 	version      string
 }
 

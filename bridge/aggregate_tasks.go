@@ -62,7 +62,7 @@ func (s *side) relayTask(p *part, call *wire.Call, q request) {
 func (s *side) seekTask(ctx context.Context, q request) *part {
 	for _, p := range s.parts {
 		peer := p.running()
-		if peer == nil || !p.agent() && peer.caps.Tasks == nil && peer.caps.Extensions.Tasks == nil {
+		if peer == nil || !p.agent() && present(peer.caps.Tasks) == nil && peer.caps.Extensions.Tasks == nil {
 			continue
 		}
 		if p.agent() && !s.modern() {

@@ -70,12 +70,12 @@ type hello struct {
 
 // serverCaps is what a server says it can do.
 type serverCaps struct {
-	Tools       *listCaps `json:"tools"`
-	Prompts     *listCaps `json:"prompts"`
-	Resources   *listCaps `json:"resources"`
-	Completions *struct{} `json:"completions"`
-	Logging     *struct{} `json:"logging"`
-	Tasks       *struct{} `json:"tasks"` // those of 2025-11-25
+	Tools       *listCaps       `json:"tools"`
+	Prompts     *listCaps       `json:"prompts"`
+	Resources   *listCaps       `json:"resources"`
+	Completions *struct{}       `json:"completions"`
+	Logging     *struct{}       `json:"logging"`
+	Tasks       json.RawMessage `json:"tasks"` // those of 2025-11-25
 	Extensions  struct {
 		Tasks *struct{} `json:"io.modelcontextprotocol/tasks"`
 	} `json:"extensions"`
