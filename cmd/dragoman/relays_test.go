@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -79,8 +80,8 @@ func TestOnlyOneServer(t *testing.T) {
 	}
 }
 
-// posting serves MCP over HTTP and returns what posts to it.
-func posting(t *testing.T, p *place) func(path, session, body string) (status int, opened, text string) {
+// serving serves MCP over HTTP, to everybody on this machine. It ends with ctx.
+func serving(t *testing.T, p *place) (ctx context.Context, address string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	cmd := p.command(ctx, "mcp", "--http", "127.0.0.1:0", "--no-auth")
@@ -101,7 +102,13 @@ func posting(t *testing.T, p *place) func(path, session, body string) (status in
 		t.Fatal(err)
 	}
 	go io.Copy(io.Discard, said) //nolint:errcheck // it ends with the program
-	address := regexp.MustCompile(`http://[^ ]+/mcp`).FindString(line)
+	return ctx, regexp.MustCompile(`http://[^ ]+/mcp`).FindString(line)
+}
+
+// posting serves MCP over HTTP and returns what posts to it.
+func posting(t *testing.T, p *place) func(path, session, body string) (status int, opened, text string) {
+	t.Helper()
+	ctx, address := serving(t, p)
 	return func(path, session, body string) (int, string, string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, address+path, strings.NewReader(body))
@@ -123,6 +130,46 @@ func posting(t *testing.T, p *place) func(path, session, body string) (status in
 			t.Fatal(err)
 		}
 		return resp.StatusCode, resp.Header.Get("Mcp-Session-Id"), string(text)
+	}
+}
+
+// Every address is behind the same door: a page of somebody else's comes in nowhere,
+// under whatever name it calls this machine, and is told nothing that it could read.
+func TestPagesComeInNowhere(t *testing.T) {
+	ctx, address := serving(t, relaying(t))
+	for _, path := range []string{"", "/self", "/nobody", "/", "/../", "/../health", "/../debug/pprof/", "/../.well-known/oauth-protected-resource"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodHead} {
+			for name, c := range map[string]struct{ host, origin, kind string }{
+				"another name":             {host: "evil.example"},
+				"a name like ours":         {host: "localhost.evil.example:80"},
+				"a name before ours":       {host: "evil.example@127.0.0.1"},
+				"another page":             {origin: "https://evil.example"},
+				"another page as text":     {origin: "https://evil.example", kind: "text/plain"},
+				"a page without an origin": {origin: "null"},
+				"a file":                   {origin: "file://"},
+				"another port":             {origin: "http://127.0.0.1:1"},
+				"another name, and page":   {host: "evil.example", origin: "http://evil.example"},
+			} {
+				req, err := http.NewRequestWithContext(ctx, method, address+path, strings.NewReader(relayHello))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Content-Type", cmp.Or(c.kind, "application/json"))
+				req.Header.Set("Accept", "application/json, text/event-stream")
+				if req.Host = cmp.Or(c.host, req.Host); c.origin != "" {
+					req.Header.Set("Origin", c.origin)
+					req.Header.Set("Access-Control-Request-Method", "POST")
+				}
+				resp, err := http.DefaultTransport.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if said := resp.Header.Get("Access-Control-Allow-Origin"); resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusBadRequest || said != "" {
+					t.Errorf("%s %s, %s: %d, %q", method, path, name, resp.StatusCode, said)
+				}
+			}
+		}
 	}
 }
 
