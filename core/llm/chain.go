@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -38,6 +39,8 @@ type link struct {
 	// flat says that the library sends the first text of a request and drops the
 	// rest: then the whole conversation is put into that.
 	flat bool
+	// fixed says that the library goes to an address of its own, whatever is configured.
+	fixed bool
 }
 
 // chainSettings are what a link is made with.
@@ -58,37 +61,38 @@ func newChain(p *provider, base *url.URL, model string, l link) *chain {
 // Info describes the model, with what the library can do of it.
 func (m *chain) Info() core.ModelInfo { return m.info }
 
-// Stream asks the model once and yields its answer as one piece. Nothing is tried
-// again: the library does not say what may pass by itself.
+// Stream asks the model, again where a failure may pass, and yields its answer as one
+// piece.
 func (m *chain) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
 	return func(yield func(core.Delta, error) bool) {
-		seen := &seenAnswer{inner: m.p.client().Transport}
-		cred, err := m.p.credentials(ctx)
-		var res *llms.ContentResponse
-		sent := 0
 		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield, stop: core.StopEnd, finish: "stop", whole: true}
-		leave := func() {}
-		if err == nil {
-			leave, err = m.p.gate.enter(ctx, m.model, a.waits)
-		}
-		if a.gone {
-			return
-		}
-		if err == nil {
-			res, sent, err = m.ask(ctx, r, cred.key, seen)
-			leave()
-			if seen.header != nil {
-				m.p.gate.heed(m.model, seen.header, seen.status)
-			}
-		}
+		err := m.stream(ctx, r, a)
 		if ctx.Err() != nil {
 			err = ctx.Err()
-		} else if err != nil {
-			err = m.failed(err, cred, seen)
+		}
+		if err != nil && !a.gone && !a.done {
+			yield(core.Delta{}, err)
+		}
+	}
+}
+
+func (m *chain) stream(ctx context.Context, r *core.Request, a *answer) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	cred, err := m.p.credentials(ctx)
+	if err != nil {
+		return m.failed(err, cred, &seenAnswer{})
+	}
+	once := func() (again bool, err error) {
+		seen := &seenAnswer{inner: m.p.client().Transport}
+		res, sent, err := m.ask(ctx, r, cred.key, seen)
+		if seen.header != nil {
+			m.p.gate.heed(m.model, seen.header, seen.status)
 		}
 		if err != nil {
-			yield(core.Delta{}, err)
-			return
+			e := m.failed(err, cred, seen)
+			return e.Retryable(), e
 		}
 		a.sent = sent
 		for _, c := range res.Choices {
@@ -97,10 +101,9 @@ func (m *chain) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delt
 				a.stop = core.StopTokens
 			}
 		}
-		if err := a.complete(ctx); err != nil && !a.gone {
-			yield(core.Delta{}, err)
-		}
+		return false, a.complete(ctx)
 	}
+	return m.p.tries(ctx, m.model, a, once, func(error) bool { return false })
 }
 
 // ask calls the library, whose panics are errors here. sent counts characters.
@@ -204,10 +207,14 @@ func (s *seenAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 var statusIn = regexp.MustCompile(`(?i)status(?: code)?:? *([45]\d\d)`)
 
 // failed sorts an error of the library.
-func (m *chain) failed(err error, cred credentials, seen *seenAnswer) error {
+func (m *chain) failed(err error, cred credentials, seen *seenAnswer) *core.ModelError {
 	r := &remote{p: m.p, base: &url.URL{}, model: m.model, info: m.info}
-	if errors.Is(err, errNoEnd) {
-		return r.failure(core.ErrTruncated, err.Error(), nil)
+	lost := (*url.Error)(nil)
+	switch {
+	case errors.Is(err, errNoEnd) || errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "unexpected end of JSON input"):
+		return r.failure(core.ErrTruncated, errNoEnd.Error(), nil)
+	case seen.header == nil && errors.As(err, &lost):
+		return r.failure(core.ErrNetwork, cred.redact(shorten(lost.Err.Error(), maxMessage)), nil)
 	}
 	status := seen.status
 	if found := statusIn.FindStringSubmatch(err.Error()); status < 400 && found != nil {

@@ -24,9 +24,9 @@ func links() map[string]link {
 	return map[string]link{
 		"cloudflare":  {open: openCloudflare},
 		"cohere":      {open: openCohere, flat: true},
-		"ernie":       {open: openErnie, flat: true},
+		"ernie":       {open: openErnie, flat: true, fixed: true},
 		"huggingface": {open: openHuggingFace, flat: true},
-		"maritaca":    {open: openMaritaca},
+		"maritaca":    {open: openMaritaca, fixed: true},
 	}
 }
 
@@ -61,9 +61,6 @@ func openErnie(_ context.Context, s chainSettings) (llms.Model, error) {
 	} else {
 		o = append(o, ernie.WithAccessToken(s.key))
 	}
-	if s.base != "" {
-		o = append(o, ernie.WithBaseURL(s.base))
-	}
 	return ernie.New(o...)
 }
 
@@ -80,9 +77,5 @@ func openHuggingFace(_ context.Context, s chainSettings) (llms.Model, error) {
 }
 
 func openMaritaca(_ context.Context, s chainSettings) (llms.Model, error) {
-	o := []maritaca.Option{maritaca.WithToken(s.key), maritaca.WithModel(s.model), maritaca.WithHTTPClient(s.client)}
-	if s.base != "" {
-		o = append(o, maritaca.WithServerURL(s.base))
-	}
-	return maritaca.New(o...)
+	return maritaca.New(maritaca.WithToken(s.key), maritaca.WithModel(s.model), maritaca.WithHTTPClient(s.client))
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"dragoman/core"
@@ -33,8 +34,12 @@ func chainTo(t *testing.T, name, key string, h http.HandlerFunc) core.Model {
 		r.URL.Scheme, r.URL.Host = "http", strings.TrimPrefix(srv.URL, "http://")
 		return srv.Client().Transport.RoundTrip(r)
 	})
+	base := srv.URL
+	if links()[name].fixed {
+		base = ""
+	}
 	reg := New(Config{Transport: there, Providers: []Provider{{
-		Name: "svc", Kind: KindChain + name, BaseURL: srv.URL, KeyHint: "Set SVC_KEY", Options: map[string]string{"account_id": "acc"},
+		Name: "svc", Kind: KindChain + name, BaseURL: base, KeyHint: "Set SVC_KEY", Options: map[string]string{"account_id": "acc"},
 		Key: func(context.Context) (string, error) { return key, nil },
 	}}})
 	t.Cleanup(reg.Close)
@@ -83,7 +88,7 @@ func TestChainFails(t *testing.T) {
 	for name := range chained {
 		t.Run(name, func(t *testing.T) {
 			m := chainTo(t, name, key, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Retry-After", "7")
+				w.Header().Set("Retry-After", "3600")
 				w.WriteHeader(http.StatusTooManyRequests)
 				fmt.Fprintf(w, `{"message":"slow down, %s","error_code":18,"error_msg":"slow down","errors":[{"message":"slow down"}]}`, key)
 			})
@@ -96,18 +101,94 @@ func TestChainFails(t *testing.T) {
 				t.Errorf("kind %q, retry after %v: %v", e.Kind, e.RetryAfter, e)
 			}
 
-			ctx, cancel := context.WithCancel(t.Context())
+			asked := make(chan struct{})
 			m = chainTo(t, name, key, func(_ http.ResponseWriter, r *http.Request) {
 				_, _ = io.ReadAll(r.Body)
-				cancel()
+				asked <- struct{}{}
 				<-r.Context().Done()
 			})
-			if h := coretest.Hear(ctx, t, m, coretest.ModelRequest(), nil); !errors.Is(h.Err, context.Canceled) {
-				t.Errorf("cancelled: %v", h.Err)
+			for range 40 {
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() {
+					<-asked
+					cancel()
+				}()
+				if h := coretest.Hear(ctx, t, m, coretest.ModelRequest(), nil); !errors.Is(h.Err, context.Canceled) || h.Stop != "" {
+					t.Fatalf("cancelled: %q, %v", h.Stop, h.Err)
+				}
 			}
 			if h := coretest.Hear(t.Context(), t, chainTo(t, name, "", nil), coretest.ModelRequest(), nil); !errors.As(h.Err, &e) || e.Kind != core.ErrAuth || e.Hint == "" {
 				t.Errorf("without a key: %v", h.Err)
 			}
 		})
+	}
+}
+
+// An address that would not be used is refused, rather than ignored.
+func TestChainFixedAddress(t *testing.T) {
+	r := New(Config{Providers: []Provider{{Name: "svc", Kind: KindChain + "maritaca", BaseURL: "http://svc.test"}}})
+	if _, err := r.Model("svc/m"); err == nil || !strings.Contains(err.Error(), "an address of its own") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What of the suite a service without streams can do: limits, tries, time-outs, cancels
+// and errors. The others go to an address, or by a client, of their own.
+func TestChainSuite(t *testing.T) {
+	for name, reply := range chained {
+		if name != "cloudflare" && name != "huggingface" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			coretest.Model(t, func(t *testing.T, c coretest.ModelCase) core.Model {
+				switch c {
+				case coretest.ModelText, coretest.ModelThought, coretest.ModelCall, coretest.ModelParallel, coretest.ModelBadArgs, coretest.ModelImage, coretest.ModelCached:
+					t.Skip("it is a text for a text, and nothing is counted")
+				case coretest.ModelEndless, coretest.ModelReset, coretest.ModelCut, coretest.ModelReports, coretest.ModelSlow, coretest.ModelStalls:
+					t.Skip("it has no stream")
+				case coretest.ModelMute, coretest.ModelRateLimit, coretest.ModelLongWait, coretest.ModelFlaky, coretest.ModelDown, coretest.ModelLongLine, coretest.ModelOverflow, coretest.ModelNoKey:
+				}
+				var n atomic.Int32
+				key := func(context.Context) (string, error) { return coretest.ModelSecret, nil }
+				p := Provider{Kind: KindChain + name, Key: key, KeyHint: "Set SVC_KEY", Options: map[string]string{"account_id": "acc"}}
+				return model(t, serveAll(t, p, func(w http.ResponseWriter, r *http.Request) {
+					_, _ = io.ReadAll(r.Body)
+					say := c
+					if n.Add(1) > 1 && c != coretest.ModelMute && c != coretest.ModelDown {
+						say = coretest.ModelText
+					}
+					chainSpeaks(w, r, say, reply)
+				}))
+			})
+		})
+	}
+}
+
+// chainSpeaks is speaks for a service that answers at once.
+func chainSpeaks(w http.ResponseWriter, r *http.Request, c coretest.ModelCase, reply string) {
+	refuse := func(status int, message string) {
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"message":%[1]s,"error":{"message":%[1]s},"errors":[{"message":%[1]s}]}`, quote(message))
+	}
+	switch c {
+	case coretest.ModelMute:
+		<-r.Context().Done()
+	case coretest.ModelRateLimit:
+		w.Header().Set("Retry-After", "3")
+		refuse(429, "slow down")
+	case coretest.ModelLongWait:
+		w.Header().Set("Retry-After", "3600")
+		refuse(429, "slow down")
+	case coretest.ModelFlaky, coretest.ModelDown:
+		refuse(500, "boom")
+	case coretest.ModelOverflow:
+		refuse(400, "prompt is too long: 210000 tokens > 200000 maximum")
+	case coretest.ModelNoKey:
+		refuse(401, "invalid key "+r.Header.Get("Authorization"))
+	case coretest.ModelLongLine:
+		fmt.Fprintf(w, reply, quote(strings.Repeat("x", 100<<10)))
+	case coretest.ModelText, coretest.ModelThought, coretest.ModelCall, coretest.ModelParallel, coretest.ModelBadArgs, coretest.ModelImage, coretest.ModelCached,
+		coretest.ModelEndless, coretest.ModelReset, coretest.ModelCut, coretest.ModelReports, coretest.ModelSlow, coretest.ModelStalls:
+		fmt.Fprintf(w, reply, quote("Hello, world."))
 	}
 }

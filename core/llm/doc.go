@@ -32,7 +32,7 @@
 //     Out counts the whole answer, reasoning included.
 //   - A call's id is unique within the session's history as the request shows
 //     it: ids that are missing or were used before are replaced.
-//   - Whether a try is repeated is decided in one place (stream in remote.go), and
+//   - Whether a try is repeated is decided in one place (tries in remote.go), and
 //     only while nothing of the answer was yielded.
 //   - No error text holds a key or the value of a configured header. Both are
 //     looked up at each request, which may run a program.

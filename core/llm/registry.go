@@ -193,6 +193,9 @@ func (r *Registry) chain(p *provider, name, model string) (core.Model, error) {
 	if !ok {
 		return nil, fmt.Errorf("model %q: provider %q is of the kind %q; known are %s", p.Name+"/"+model, p.Name, p.Kind, strings.Join(Kinds(), ", "))
 	}
+	if l.fixed && p.BaseURL != "" {
+		return nil, fmt.Errorf("model %q: base_url of provider %q: the kind %s goes to an address of its own; remove the setting", p.Name+"/"+model, p.Name, p.Kind)
+	}
 	var base *url.URL
 	if p.BaseURL != "" {
 		u, err := url.Parse(p.BaseURL)

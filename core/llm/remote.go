@@ -84,8 +84,7 @@ func (m *remote) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Del
 	}
 }
 
-// stream makes as many tries as it needs and may. This is the only place that
-// repeats anything.
+// stream asks as often as it needs and may.
 func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -94,17 +93,27 @@ func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
 	if err != nil {
 		return err
 	}
-	for try := 1; ; {
+	once := func() (again bool, err error) {
 		body, err := m.wire.encode(m, r)
 		if err != nil {
-			return m.failure(core.ErrBadRequest, "the request could not be encoded", err)
+			return false, m.failure(core.ErrBadRequest, "the request could not be encoded", err)
 		}
 		a.sent = body.chars
-		leave, err := m.p.gate.enter(ctx, m.model, a.waits)
+		return m.try(ctx, cred, body, a)
+	}
+	return m.p.tries(ctx, m.model, a, once, func(err error) bool { return m.wire.adapt(m, r, err) })
+}
+
+// tries makes as many tries as it needs and may. This is the only place that repeats
+// anything. once sends the request and yields what comes, and again reports whether its
+// failure may pass; adapts whether the next request is another one.
+func (p *provider) tries(ctx context.Context, model string, a *answer, once func() (again bool, err error), adapts func(error) bool) error {
+	for try := 1; ; {
+		leave, err := p.gate.enter(ctx, model, a.waits)
 		if err != nil {
 			return err
 		}
-		again, err := m.try(ctx, cred, body, a)
+		again, err := once()
 		leave()
 		if a.gone || err == nil {
 			return nil
@@ -115,7 +124,7 @@ func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
 		if a.begun {
 			return err
 		}
-		if m.wire.adapt(m, r, err) {
+		if adapts(err) {
 			continue
 		}
 		wait := pause(err, try)
