@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // An Edit is one change of what a configuration file says of MCP servers. The file
@@ -104,6 +105,10 @@ func Apply(file string, text []byte, below *Config, edits ...Edit) ([]byte, erro
 	now, _, err := t.read(text)
 	if err != nil {
 		return nil, err
+	}
+	if before, _, lone := strings.Cut(strings.ReplaceAll(t.text, "\r\n", "\n"), "\r"); lone {
+		at := Position{File: file, Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1}
+		return nil, &Error{Problems: []Problem{{Position: at, Message: "a line ends with a carriage return alone; save the file with other line ends"}}}
 	}
 	was := t.problems(below)
 	for _, e := range edits {

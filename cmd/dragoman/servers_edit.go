@@ -178,7 +178,7 @@ func (a *app) warnOf(name string, s configs.MCPServer) {
 	}
 	key := "mcp_servers." + name
 	for _, w := range c.Warnings {
-		if rest, ok := strings.CutPrefix(w.Key, key); ok && (rest == "" || strings.ContainsAny(rest[:1], ".[")) && !strings.Contains(w.Message, "written out") {
+		if rest, ok := strings.CutPrefix(w.Key, key); ok && (rest == "" || strings.ContainsAny(rest[:1], ".[")) {
 			a.warn("%s", w)
 		}
 	}

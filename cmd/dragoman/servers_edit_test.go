@@ -44,6 +44,16 @@ func TestServersAreAddedAndRemoved(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	file(entry + "    disabled: false\n  web:\n    command: no-such-program\n    args: [\"x\"]\n")
+	if os.PathSeparator == '/' {
+		if err := os.Chmod(path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		o := p.run(t, "", "mcp-servers", "add", "open", "--env", "TOKEN=very-secret", "--", "sh")
+		if o.code != exitOK || !strings.Contains(o.errs, "in a file that other users can read; run chmod 600 "+path) {
+			t.Errorf("%+v", o)
+		}
+		p.well(t, "", "mcp-servers", "remove", "open")
+	}
 	p.well(t, "", "mcp-servers", "remove", "web")
 	p.well(t, "", "mcp-servers", "rm", "files")
 	file("mcp_servers:\n")
