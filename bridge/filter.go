@@ -220,6 +220,7 @@ func (s *sight) shown(cursor string, result json.RawMessage) json.RawMessage {
 		s.box.opts.Log(s.server.Name, "error", err.Error())
 		known = map[string]string{} // nothing is agreed to
 	}
+	young := s.box.pins.isYoung(s.server.Name)
 	page := map[string]string{}
 	kept := make([][]byte, 0, len(items))
 	same := true
@@ -231,7 +232,8 @@ func (s *sight) shown(cursor string, result json.RawMessage) json.RawMessage {
 		}
 		is := twice(page, name, canonical(item))
 		page[name] = is
-		if was, ok := known[name]; s.pins() && known != nil && was != is {
+		was, ok := known[name]
+		if s.pins() && known != nil && was != is && (ok || is == "" || !young) {
 			same = false
 			s.warn(name, s.change(name, was, is, ok))
 			if !ok {

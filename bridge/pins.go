@@ -26,8 +26,9 @@ import (
 type pins struct {
 	path string // "": nothing is pinned
 
-	mu      sync.Mutex // guards the fields below
-	looking bool       // nothing is pinned at first sight
+	mu      sync.Mutex           // guards the fields below
+	looking bool                 // nothing is pinned at first sight
+	young   map[string]time.Time // when this process has first seen a server that nobody knew
 	seen    fs.FileInfo
 	pinned  map[string]map[string]string
 }
@@ -94,23 +95,54 @@ func (p *pins) known(server string, anew bool) (map[string]string, error) {
 	return p.pinned[server], nil
 }
 
+// firstSight is how long the first sight of a server takes: there are some that list
+// further tools when they know their client.
+const firstSight = time.Minute
+
 // first pins the tools of a server that was never seen, but for those that contradict
-// themselves. It returns what is pinned; nil: nothing is, for only a look is taken.
+// themselves, and those that it adds while that is new. It returns what is pinned;
+// nil: nothing is, for only a look is taken.
 func (p *pins) first(server string, tools map[string]string) (map[string]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.loadLocked(); err != nil || p.pinned[server] != nil || p.looking {
-		return p.pinned[server], err
+	if err := p.loadLocked(); err != nil {
+		return nil, err
 	}
-	err := p.changeLocked(server, func(known map[string]string) map[string]string {
-		if known != nil {
-			return known // another process has just seen it
+	known := p.pinned[server]
+	young := known != nil && p.youngLocked(server)
+	if p.looking || known != nil && !young {
+		return known, nil
+	}
+	err := p.changeLocked(server, func(now map[string]string) map[string]string {
+		if now != nil && !young {
+			return now // another process has just seen it
 		}
-		known = maps.Clone(tools)
-		maps.DeleteFunc(known, func(_, is string) bool { return is == "" })
-		return known
+		if p.young == nil {
+			p.young = map[string]time.Time{}
+		}
+		if now == nil {
+			now, p.young[server] = map[string]string{}, time.Now()
+		}
+		for name, is := range tools {
+			if _, ok := now[name]; !ok && is != "" {
+				now[name] = is
+			}
+		}
+		return now
 	})
 	return p.pinned[server], err
+}
+
+// isYoung reports whether the first sight of a server is not over.
+func (p *pins) isYoung(server string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.youngLocked(server)
+}
+
+func (p *pins) youngLocked(server string) bool {
+	at, ok := p.young[server]
+	return ok && time.Since(at) < firstSight
 }
 
 // look compares a server's tools with what is pinned, and pins them all at first

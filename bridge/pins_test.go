@@ -2,11 +2,15 @@ package bridge
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"dragoman/core"
 )
@@ -165,4 +169,29 @@ func TestPinsOfManyProcesses(t *testing.T) {
 	if err := p.loadLocked(); err != nil || len(p.pinned) != many {
 		t.Errorf("%d are left, %v", len(p.pinned), err)
 	}
+}
+
+// What a server lists further while it is new is pinned as well; a change is not, and
+// later nothing is.
+func TestFirstSightTakesAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pins{path: filepath.Join(t.TempDir(), "pins.json")}
+		see := func(want string, tools map[string]string) {
+			t.Helper()
+			known, err := p.first("x", tools)
+			var names []string
+			for _, name := range slices.Sorted(maps.Keys(known)) {
+				names = append(names, name+known[name])
+			}
+			if got := strings.Join(names, " "); got != want || err != nil {
+				t.Errorf("pinned %s, want %s; %v", got, want, err)
+			}
+		}
+		see("a1", map[string]string{"a": "1"})
+		see("a1 b1", map[string]string{"a": "2", "b": "1"})
+		time.Sleep(firstSight)
+		see("a1 b1", map[string]string{"a": "1", "b": "1", "c": "1"})
+		p = &pins{path: p.path} // another process
+		see("a1 b1", map[string]string{"c": "1"})
+	})
 }
