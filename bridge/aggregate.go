@@ -38,6 +38,9 @@ type AggregateOptions struct {
 	// Servers name those that are shown; * is any text.
 	Servers []string
 	Prefix  Prefix
+	// Tools is how many tools a client is shown; of more it is shown the agent's, and
+	// two by which it finds and calls the others. 0: all.
+	Tools int
 	// Check is asked before each call of a server's tool, whose error refuses it; nil:
 	// nothing is refused beyond what the servers' own lists take out.
 	Check func(server, tool string, args json.RawMessage) error
@@ -66,7 +69,7 @@ func (a *Aggregate) shown() []Server {
 
 // Same reports whether another one shows the same.
 func (a *Aggregate) Same(o *Aggregate) bool {
-	return a.box == o.box && a.opts.Prefix == o.opts.Prefix && slices.EqualFunc(a.servers, o.servers, Server.is)
+	return a.box == o.box && a.opts.Prefix == o.opts.Prefix && a.opts.Tools == o.opts.Tools && slices.EqualFunc(a.servers, o.servers, Server.is)
 }
 
 // Empty reports whether no server is shown beside the agent.

@@ -379,6 +379,19 @@ func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 	if call.Method == "prompts/get" {
 		k = promptList
 	}
+	if k == toolList && s.searches() {
+		switch q.name {
+		case searchTool:
+			s.search(ctx, call, q)
+			return
+		case callTool:
+			var err error
+			if q, err = q.through(); err != nil {
+				call.Reply(nil, err)
+				return
+			}
+		}
+	}
 	if r, ok := s.find(k, q.name); ok {
 		s.toNamed(ctx, call, q, k, r)
 		return

@@ -356,6 +356,13 @@ func (s *side) put(k kind) *snapshot {
 		owners[it.id] = it.part
 		snap.items = append(snap.items, words)
 	}
+	if k == toolList {
+		own := 0
+		for own < len(all) && all[own].part.agent() {
+			own++
+		}
+		snap.items, s.hidden = s.behindSearch(snap.items[:own], snap.items)
+	}
 	before := s.lists[k]
 	s.lists[k] = snap
 	switch k {

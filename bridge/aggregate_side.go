@@ -38,6 +38,7 @@ type side struct {
 	tasks   map[string]*part
 	parked  map[string]*pass
 	listens map[string]*listening // by the request's id
+	hidden  []core.ToolSpec       // that a client finds by searching
 	stirred [allKinds]bool        // a change of it is about to be told
 }
 
@@ -61,6 +62,9 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 	_ = json.Unmarshal(caps, &s.offers) // what is none of them is not offered
 	s.names[toolList] = newNames(c.agg.opts.Prefix, true)
 	s.names[promptList] = newNames(c.agg.opts.Prefix, false)
+	if c.agg.opts.Tools > 0 {
+		s.names[toolList].assign([]ref{{core.Native, searchTool}, {core.Native, callTool}}, nil)
+	}
 	agent := newPart(s, Server{Name: core.Native}, hops)
 	s.parts = append(s.parts, agent)
 	agent.attach(ctx)

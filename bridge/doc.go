@@ -24,7 +24,8 @@
 // say. A part is a server behind a side, or our agent, which speaks MCP over a pipe
 // within the process; a pass is a request on its way to a part and back. What a part
 // lists goes into a snapshot, of which the client gets pages; names (aggregate_names.go)
-// and routes (aggregate_routes.go) find whose something is.
+// and routes (aggregate_routes.go) find whose something is. Where there are too many
+// tools for a client, it is shown two that find the others (aggregate_search.go).
 //
 // # Invariants
 //

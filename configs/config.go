@@ -138,6 +138,7 @@ type MCP struct {
 	ElicitationTimeout time.Duration `yaml:"elicitation_timeout" default:"10m" min:"1s" doc:"How long a question put to the MCP client's user waits before the answer is no."`
 	Servers            []string      `yaml:"servers" doc:"Names of the MCP servers whose own tools, prompts and resources MCP clients get beside the agent; * is any text, an empty list none. Left out: all of them."`
 	Prefix             string        `yaml:"prefix" enum:"collision,never,always" default:"collision" doc:"When the names of these tools and prompts begin with their server's, as SERVER__NAME: collision where several have the same name, always, or never: then the first server counts, by name, and others' tools of that name are left out."`
+	Tools              int           `yaml:"tools" default:"0" min:"0" max:"100000" doc:"How many tools an MCP client is shown. Of more it is shown the agent's, and two by which it finds and calls the others (tool_search, call_tool); every tool can still be called by its name. 0: all of them."`
 }
 
 // Limits bound a turn, and what of the conversation a model is shown.

@@ -123,7 +123,7 @@ func (g aggregated) load() (*bridge.Aggregate, error) {
 		names = nil
 	}
 	return g.house.profiles.servers.current().Aggregate(bridge.AggregateOptions{
-		Agent: g.agent.ServeFor, Servers: names, Prefix: bridge.Prefix(c.Prefix), Check: g.denied,
+		Agent: g.agent.ServeFor, Servers: names, Prefix: bridge.Prefix(c.Prefix), Tools: c.Tools, Check: g.denied,
 	}), nil
 }
 

@@ -27,7 +27,8 @@ The MCP servers of the configuration are handed on beside the agent: their tools
 resources, and what they ask and tell, in both directions. Each client has servers of its own,
 which start when it first lists or calls something. Where several have a tool of the same name
 it begins with its server's: SERVER__TOOL. What is handed on, and how it is named, is said by
-mcp.servers and mcp.prefix. Deny rules hold for these tools; nothing else is asked, since the
+mcp.servers and mcp.prefix; with mcp.tools a client searches for tools in place of being shown
+more than that. Deny rules hold for these tools; nothing else is asked, since the
 caller's program has. A tool that has changed since it was first seen is refused until you
 agree to it with "dragoman mcp-servers approve". Who called which tool is recorded in
 mcp-audit.jsonl in the data folder, and never what was said.
