@@ -9,7 +9,8 @@
 // profile.go makes profiles of the configuration, and anew when a file has changed;
 // models.go, agents.go and rights.go are its parts: models, agents, and what each
 // agent may do. guides.go reads what workspaces say, commands.go and export.go do
-// what a prompt behind a slash asks for, accounts.go and logins.go keep keys.
+// what a prompt behind a slash asks for, accounts.go and logins.go keep keys. vault.go
+// encrypts what is kept, with a key that keyring.go has the system's keyring keep.
 // logs.go and logwriter.go keep the program's own log, serverlogs.go those of MCP
 // servers, signals.go listens to the system. servers.go is the MCP servers themselves,
 // servers_*.go what a person does with them.
@@ -27,8 +28,10 @@
 //   - An agent has at most the rights that the policy gives. One that only looks
 //     hands tasks only to others that only look; one that the workspace proposes
 //     asks for all that has an effect, and takes no name that is there already.
-//   - A key that was given stands in one file, for its owner's eyes; no message, log
-//     or list shows it, and no agent's call reads the file.
+//   - A key or login that was given stands in one file, for its owner's eyes, and
+//     encrypted where a keyring works; no message, log or list shows it, and no agent's
+//     call reads the file. Which there are is seen without the keyring; it is asked by a
+//     child that is killed when it does not answer.
 //   - What a model writes is never a command: in the session of a task a slash is
 //     text. Where other agents prompt, a command writes only what a rule allows.
 //   - Keys of the environment, and those that were given, are used by the commands
@@ -41,5 +44,5 @@
 // # Exit codes
 //
 // 0: done, also when the editor has left or a signal asked for the end. 1: it
-// failed. 2: the command line is wrong. 128 + n: the second signal n.
+// failed. 2: the command line is wrong. 3: the keyring has no such secret. 128 + n: the second signal n.
 package main
