@@ -51,8 +51,8 @@ func (m *recorded) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.D
 				f.Response.FinishReason = map[core.StopReason]string{core.StopTokens: "length", core.StopRefusal: "content_filter"}[d.Stop]
 			case core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaRetry:
 			}
-			if !yield(d, err) {
-				return
+			if !yield(d, err) { // behind a whole answer nothing is missing
+				break
 			}
 		}
 		cred, err := m.p.credentials(ctx) // without them they cannot be taken out
