@@ -360,3 +360,68 @@ func TestSamplingTimeout(t *testing.T) {
 		}
 	})
 }
+
+// A turn that has become a task asks its client's model by the task.
+func TestSamplingOfTasks(t *testing.T) {
+	b := newBorrower()
+	in, out, p := wiretest.New(wire.Newline)
+	s := mcp.New(mcp.Options{Gateway: b.g, Cwd: t.TempDir()})
+	b.server.Store(s)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(t.Context(), in, out) }()
+	id := 0
+	ask := func(method, params string) string {
+		t.Helper()
+		id++
+		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},` +
+			`"io.modelcontextprotocol/clientCapabilities":{"sampling":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+		if err := p.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,%s}}`, id, method, params, meta)); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			msg, err := p.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(msg, fmt.Sprintf(`"id":%d,`, id)) {
+				return msg
+			}
+		}
+	}
+	var task struct {
+		Result struct {
+			ID     string `json:"taskId"`
+			Status string
+		}
+	}
+	begun := ask("tools/call", `"name":"agent_prompt","arguments":{"prompt":"ask 2","wait_seconds":0}`)
+	if err := json.Unmarshal([]byte(begun), &task); err != nil || task.Result.ID == "" {
+		t.Fatalf("%s, %v", begun, err)
+	}
+	named := fmt.Sprintf(`"taskId":%q`, task.Result.ID)
+	state := ""
+	for i := range 2 {
+		<-b.asking
+		question := fmt.Sprintf("sample-%d", i+1)
+		for state = ""; !strings.Contains(state, `"input_required"`); { // the question may be on its way
+			state = ask("tasks/get", named)
+		}
+		if !strings.Contains(state, `"`+question+`":{"method":"sampling/createMessage"`) {
+			t.Fatalf("%s", state)
+		}
+		ask("tasks/update", named+`,"inputResponses":{"`+question+`":{"role":"assistant","model":"m","content":{"type":"text","text":"the answer"}}}`)
+	}
+	for !strings.Contains(state, `"completed"`) && !strings.Contains(state, `"failed"`) {
+		state = ask("tasks/get", named)
+	}
+	if strings.Count(state, "the answer") < 2 {
+		t.Errorf("%s", state)
+	}
+	p.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if err := b.g.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
