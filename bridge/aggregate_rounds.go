@@ -187,10 +187,15 @@ func (x *pass) resume(call *wire.Call, q request, answers map[string]json.RawMes
 	if x.expiry != nil {
 		x.expiry.Stop()
 	}
-	x.call, x.token, x.expiry = call, q.token, nil
-	x.stop = context.AfterFunc(call.Context(), x.canceled)
-	result := x.result
+	over, result := x.over, x.result
+	if !over {
+		x.call, x.token, x.expiry = call, q.token, nil
+		x.stop = context.AfterFunc(call.Context(), x.canceled)
+	}
 	x.mu.Unlock()
+	if over { // it was taken back while it was on its way to the client
+		call.Reply(nil, wire.ErrCanceled)
+	}
 	for _, q := range told {
 		q.call.Reply(answers[q.id], nil)
 	}
