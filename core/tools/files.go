@@ -202,10 +202,14 @@ func (s *toolset) findIn(ctx context.Context, top *root, r *ranking, until int) 
 	}
 	defer done()
 	w.most = maxListed
+	// Rules are asked about what fits alone: what is below a folder that must not be
+	// read must not be read either, so nothing is missed.
+	barred := w.bar
+	w.bar = func(string) bool { return false }
 	w.wide(ctx, func(e entry) (into, on bool) {
 		r.looked++
 		if kind := targetOf(e.kind, func() (fs.FileInfo, error) { return w.dir.Stat(e.rel) }); kind.IsDir() || kind.IsRegular() {
-			r.add(e, core.FileName{Path: filepath.Join(top.given, filepath.FromSlash(e.rel)), Folder: kind.IsDir()})
+			r.add(e, core.FileName{Path: filepath.Join(top.given, filepath.FromSlash(e.rel)), Folder: kind.IsDir()}, barred)
 		}
 		return true, r.looked < until && !r.full()
 	})
@@ -226,10 +230,10 @@ type ranked struct {
 	size  int // of the path from the root
 }
 
-// add takes an entry if it fits.
-func (r *ranking) add(e entry, f core.FileName) {
+// add takes an entry if it fits, and is not barred.
+func (r *ranking) add(e entry, f core.FileName, barred func(rel string) bool) {
 	class := fit(r.query, strings.ToLower(e.name), strings.ToLower(e.rel))
-	if class < 0 {
+	if class < 0 || barred(e.rel) {
 		return
 	}
 	r.list = append(r.list, ranked{f, class, e.depth, len(e.rel)})
