@@ -46,6 +46,9 @@ func BenchmarkCalls(b *testing.B) {
 		{"http/relay", func(b *testing.B) *bulk {
 			return p.overHTTP(b, "/up", ours("--http", "127.0.0.1:0", "--no-auth")...)
 		}},
+		{"http/aggregate", func(b *testing.B) *bulk {
+			return p.overHTTP(b, "", ours("--http", "127.0.0.1:0", "--no-auth")...)
+		}},
 	} {
 		for _, callers := range []int{1, 16, 64} {
 			b.Run(fmt.Sprintf("%s/%d", c.name, callers), func(b *testing.B) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/creachadair/jrpc2"
@@ -21,7 +22,7 @@ func Unmarshal(raw []byte, v any) error {
 		return errors.New("not valid JSON")
 	}
 	if t := reflect.TypeOf(v); t != nil {
-		return decodeAs(shapeOf(t, map[reflect.Type]*shape{}), raw, v)
+		return decodeAs(knownShape(t), raw, v)
 	}
 	return errors.New("nothing to decode into")
 }
@@ -71,6 +72,19 @@ var (
 	rawType     = reflect.TypeFor[json.RawMessage]()
 	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 )
+
+// shapes are those that were built, by type: there are as many as the program has types to decode into.
+var shapes sync.Map
+
+// knownShape is the shape of t, built once.
+func knownShape(t reflect.Type) *shape {
+	if s, ok := shapes.Load(t); ok {
+		return s.(*shape)
+	}
+	s := shapeOf(t, map[reflect.Type]*shape{})
+	shapes.Store(t, s)
+	return s
+}
 
 // shapeOf builds the shape of t. known holds the shapes of the structs around it, for types that contain themselves.
 func shapeOf(t reflect.Type, known map[reflect.Type]*shape) *shape {

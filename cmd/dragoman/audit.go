@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ type audit struct {
 
 	mu     sync.Mutex // guards the fields below
 	out    *logWriter
+	held   *heldLog // used by out's goroutine
 	closed bool
 }
 
@@ -62,7 +64,8 @@ func (l *audit) writer() *logWriter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.out == nil && !l.closed {
-		l.out = newLogWriter(serverLog(l.path), func(n int) []byte {
+		l.held = &heldLog{path: l.path}
+		l.out = newLogWriter(l.held, func(n int) []byte {
 			line, err := json.Marshal(map[string]any{"time": time.Now().UTC(), "lost": n})
 			if err != nil {
 				return nil
@@ -74,13 +77,51 @@ func (l *audit) writer() *logWriter {
 	return l.out
 }
 
+// heldLog is a serverLog that stays open between writes: a call through the gateway
+// is quick, and opening a file for each would not be. One goroutine uses it.
+type heldLog struct {
+	path   string
+	file   *os.File
+	looked time.Time // when it was last known to be the one of that name
+}
+
+// renewEvery is how often it is looked whether another process has put the file aside.
+const renewEvery = time.Second
+
+// Write implements io.Writer.
+func (h *heldLog) Write(lines []byte) (int, error) {
+	if time.Since(h.looked) >= renewEvery {
+		h.let()
+	}
+	if h.file == nil {
+		n, err := serverLog(h.path).Write(lines) // which makes it, and puts it aside
+		if err != nil {
+			return n, err
+		}
+		if h.file, err = openLogFile(h.path); err != nil {
+			return n, err
+		}
+		h.looked = time.Now()
+		return n, nil
+	}
+	return h.file.Write(lines)
+}
+
+// let lets the file go.
+func (h *heldLog) let() {
+	if h.file != nil {
+		h.file.Close() //nolint:errcheck // what was written is written
+		h.file = nil
+	}
+}
+
 // close writes what is left, for as long as the end of the program may take.
 func (l *audit) close() {
 	l.mu.Lock()
-	out := l.out
+	out, held := l.out, l.held
 	l.closed = true
 	l.mu.Unlock()
-	if out != nil {
-		out.close(drainFor)
+	if out != nil && out.close(drainFor) {
+		held.let()
 	}
 }
