@@ -64,7 +64,7 @@ var importRules = []rule{
 	onlyIn("dragoman/core/child", "what starts no programs does not know how", "dragoman/core/tools", "dragoman/bridge", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/goccy/go-yaml/...", "the form of the configuration is configs' own affair", "dragoman/configs"),
-	onlyIn("github.com/modelcontextprotocol/go-sdk/mcp", "one protocol, one adapter", "dragoman/adapters/mcp", "dragoman/e2e/conformance"),
+	onlyIn("github.com/modelcontextprotocol/go-sdk/mcp", "one protocol, one adapter", "dragoman/adapters/mcp", "dragoman/e2e", "dragoman/e2e/conformance"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/auth", "bridge logs in to servers; nobody else does", "dragoman/bridge"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/oauthex", "bridge logs in to servers; nobody else does", "dragoman/bridge"),
 	onlyIn("golang.org/x/oauth2/...", "tokens are bridge's affair, and it asks for them itself"),
