@@ -110,6 +110,13 @@
 // a message belongs that names no request (a log message, a question): to the newest
 // request that is open, as the protocol's suites expect.
 //
+// What a call costs (BenchmarkCalls in e2e; two busy processors, a server of the SDK's
+// that answers 4,080 calls a second over a pipe and 2,020 over HTTP to one caller):
+// through a relay 2,760 and 1,250, all servers together 1,950 and 1,090. To 64 callers
+// 3,270 and 2,100 directly, 2,890 and 1,710 relayed. The program then has 23 to 28 MiB
+// resident, of which 16 are pages of its own file. Writing from a goroutine of its own
+// costs nothing that could be measured beside writing at once.
+//
 // In a relay there is no user of ours to ask about a tool that has changed. It is
 // listed as it was pinned, so that a call of it tells the user what to do, in words
 // that none of the server's are among; a new one is not listed. A client need not
