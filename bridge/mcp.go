@@ -65,6 +65,9 @@ type Options struct {
 	// PinFile keeps what tools said of themselves when they were first seen; empty: a
 	// tool that changes is not noticed.
 	PinFile string
+	// AgreedFile keeps which programs of those that clients bring along the user has
+	// agreed to for good; empty: each process asks anew.
+	AgreedFile string
 	// Tokens keeps the logins to servers that want one; nil: nobody can log in.
 	Tokens TokenStore
 	// Audit is told of each call of a tool that a client has made through a Relay, when it

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -456,6 +458,51 @@ func TestClientsBringServers(t *testing.T) {
 	h.servers = nil
 	if n := count(s); n > 0 {
 		t.Errorf("%d tools of a server whose client has left", n)
+	}
+}
+
+// What the user has agreed to for good is not asked about again, by no process, for as
+// long as it is the same program in the same folder.
+func TestAgreedForGood(t *testing.T) {
+	e, err := plays("sdk")(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "data", "agreed.json")
+	spec := core.ServerSpec{Name: "mine", Command: e.Command, Env: []string{playVar + "=sdk", "KEY=hunter2"}}
+	asked, answer := 0, "always"
+	h := &host{meta: core.Meta{Cwd: t.TempDir()}, servers: []core.ServerSpec{spec}}
+	h.ask = func(a core.Ask) core.Reply {
+		asked++
+		return core.Reply{Outcome: core.OutcomeAnswered, Option: answer}
+	}
+	tools := func() int {
+		t.Helper()
+		_, s := open(t, h, Options{AgreedFile: file})
+		list, err := s.Tools(within(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	if n := tools() * tools(); n == 0 || asked != 1 {
+		t.Errorf("%d tools, asked %d times", n, asked)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || strings.Contains(string(text), "hunter2") || !strings.Contains(string(text), `"server": "mine"`) {
+		t.Errorf("it keeps %s, %v", text, err)
+	}
+	answer = "no"
+	h.servers[0].Env = []string{playVar + "=sdk", "NODE_OPTIONS=--require=./x"}
+	if n := tools(); n != 0 || asked != 2 {
+		t.Errorf("in another environment: %d tools, asked %d times", n, asked)
+	}
+	h.servers = []core.ServerSpec{spec}
+	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n := tools(); n != 0 || asked != 3 {
+		t.Errorf("with a file that cannot be read: %d tools, asked %d times", n, asked)
 	}
 }
 

@@ -248,16 +248,7 @@ func (p *pins) changeLocked(server string, change func(known map[string]string) 
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(p.path), ".mcp-pins-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), p.path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // it has no use
+	if err := replaceFile(p.path, b); err != nil {
 		return err
 	}
 	p.pinned = next

@@ -275,16 +275,17 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 		what = e.program()
 		text = "The client of this session wants to start the MCP server %s, which is the program: %s. Start it?"
 	}
-	// The folder counts: what ./server is depends on it.
-	key := fmt.Sprintf("%q %q %q %q %q", e.URL, e.Command, e.Args, e.Env, e.Dir)
+	key := agreementOf(e)
 	u.box.mu.Lock()
 	agreed, known := u.box.confirmed[key]
 	u.box.mu.Unlock()
 	if !known {
+		agreed, known = true, u.box.agreements().has(key)
+	}
+	if !known {
 		u.move(statusStarting, "waits for your answer")
 		r, err := u.host.Ask(ctx, core.Ask{
-			Kind: core.AskQuestion, Text: fmt.Sprintf(text, shown(u.server.Name), what),
-			Options: []core.Option{{ID: "start", Label: "Start it"}, {ID: "no", Label: "Do not start it"}},
+			Kind: core.AskQuestion, Text: fmt.Sprintf(text, shown(u.server.Name), what), Options: u.box.mayStart(),
 		})
 		if err != nil {
 			return err
@@ -292,7 +293,13 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 		if r.Outcome != core.OutcomeAnswered && r.Outcome != core.OutcomeDeclined {
 			return errors.New("nobody has agreed to starting it yet")
 		}
-		agreed = r.Outcome == core.OutcomeAnswered && r.Option == "start"
+		always := r.Outcome == core.OutcomeAnswered && r.Option == "always"
+		agreed = always || r.Outcome == core.OutcomeAnswered && r.Option == "start"
+		if always {
+			if err := u.box.agreements().add(key, u.server.Name); err != nil {
+				u.box.opts.Log(u.server.Name, "warn", "that it may always be started is not kept: "+err.Error())
+			}
+		}
 		u.box.mu.Lock()
 		u.box.confirmed[key] = agreed
 		u.box.mu.Unlock()
@@ -301,6 +308,18 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 		return errRefused
 	}
 	return nil
+}
+
+// agreements are those that outlive the process.
+func (b *Box) agreements() agreements { return agreements{b.opts.AgreedFile} }
+
+// mayStart are the answers to the question whether something may be started.
+func (b *Box) mayStart() []core.Option {
+	list := []core.Option{{ID: "start", Label: "Start it"}}
+	if b.opts.AgreedFile != "" {
+		list = append(list, core.Option{ID: "always", Label: "Start it, also in the future"})
+	}
+	return append(list, core.Option{ID: "no", Label: "Do not start it"})
 }
 
 // program says what would be started, so that it can be judged: each argument apart,

@@ -83,7 +83,7 @@ func newProfiles(a *app, l *logs) *profiles {
 	p := &profiles{
 		app: a, logs: l, board: core.NewBoard(), logins: a.openLogins(), guides: newGuides(a.env),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
-		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: a.environ(), pins: a.pinFile(), tokens: a.serverLogins(), log: l.logger, logs: a.openServerLogs(), audit: a.openAudit()},
+		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: a.environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.serverLogins(), log: l.logger, logs: a.openServerLogs(), audit: a.openAudit()},
 	}
 	p.guides.options.Refuse = p.refuses
 	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids}), p.guides}

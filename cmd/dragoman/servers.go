@@ -30,6 +30,7 @@ type servers struct {
 	run     configs.Run // of programs that give keys
 	environ []string
 	pins    string // the file that keeps what tools said at first; "": none does
+	agreed  string // the file that keeps which programs may always be started; "": none does
 	tokens  bridge.TokenStore
 	log     *zap.Logger
 	logs    *serverLogs
@@ -52,6 +53,18 @@ func (a *app) pinFile() string {
 	return filepath.Join(dir, pinFile)
 }
 
+// agreedFile is what keeps which programs of those that editors pass along may always
+// be started, in the data folder.
+const agreedFile = "mcp-agreed.json"
+
+func (a *app) agreedFile() string {
+	dir, err := a.dataDir()
+	if err != nil {
+		return "" // nothing is kept then
+	}
+	return filepath.Join(dir, agreedFile)
+}
+
 // toolbox has the servers be those of a configuration, and the board tell of them. It
 // is called by one goroutine at a time.
 func (s *servers) toolbox(c *configs.Config, board *core.Board) *bridge.Box {
@@ -71,7 +84,7 @@ func (s *servers) toolbox(c *configs.Config, board *core.Board) *bridge.Box {
 	list := serversOf(c, rev, s.env, s.run)
 	switch {
 	case box == nil:
-		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: version, PinFile: s.pins, Tokens: s.tokens, Log: s.told, Audit: s.audit.add})
+		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: version, PinFile: s.pins, AgreedFile: s.agreed, Tokens: s.tokens, Log: s.told, Audit: s.audit.add})
 		box.Announce()
 	case changed:
 		box.Set(list)
