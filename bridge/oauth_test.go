@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,6 +85,31 @@ func TestLogin(t *testing.T) {
 			t.Errorf("the log holds %s", secret)
 		}
 	}
+}
+
+// A login that comes while the server is being started counts, though that start fails.
+func TestLoginDuringAStart(t *testing.T) {
+	a, store := newAuthority(t), &memory{}
+	server := a.server(OAuth{})
+	begun, made := make(chan struct{}), make(chan struct{})
+	var later atomic.Bool
+	at := server.Endpoint
+	server.Endpoint = func(ctx context.Context) (Endpoint, error) {
+		if later.Swap(true) {
+			return at(ctx)
+		}
+		close(begun)
+		<-made
+		return Endpoint{}, errors.New("this start was too early")
+	}
+	b, s := open(t, &host{}, Options{Servers: []Server{server}, Tokens: store, firstPause: time.Hour})
+	<-begun
+	err := b.Login(within(t), "up", browse(t, http.StatusOK))
+	close(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	echo(t, s)
 }
 
 // A login that another process makes counts at the next turn.

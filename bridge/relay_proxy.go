@@ -98,11 +98,11 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 	for {
 		n, err := resp.Body.Read(buf)
 		if n > 0 {
+			watch.saw(buf[:n]) // first, so that the client's next call is kept behind this one
 			if _, err := w.Write(buf[:n]); err != nil {
 				return
 			}
 			_ = out.Flush() // the next Write notices
-			watch.saw(buf[:n])
 		}
 		if err != nil {
 			return

@@ -47,6 +47,7 @@ type upstream struct {
 	after  time.Time          // no new start before
 	calls  int                // under way
 	asking int                // questions that are with the user
+	let    bool               // a login has come since the start that is under way began
 	held   string             // why it is kept from running; "": it is not
 	cut    context.CancelFunc // ends the connection that is there or being made; nil: none is
 }
@@ -161,7 +162,7 @@ func (u *upstream) once(ctx context.Context) error {
 	ctx, cut := context.WithCancel(ctx)
 	defer cut()
 	u.mu.Lock()
-	u.cut = cut
+	u.cut, u.let = cut, false
 	held := u.held != ""
 	u.mu.Unlock()
 	if held {
@@ -444,6 +445,11 @@ func (u *upstream) failed(err error) {
 		status, why = statusLogin, wants.Error()
 	}
 	u.mu.Lock()
+	if u.let && u.status == statusStarting && u.held == "" { // it was refused before the login
+		u.mu.Unlock()
+		u.nudge()
+		return
+	}
 	u.peer = nil
 	u.fails++
 	u.after = time.Now().Add(min(u.box.opts.firstPause<<min(u.fails-1, 10), maxPause))
@@ -470,9 +476,12 @@ func (u *upstream) recheck(ctx context.Context) {
 	}
 }
 
-// admitted starts a server that has waited for a login.
+// admitted starts a server that has waited for a login. A start that is under way may
+// have been refused already: where it fails another one follows, which those who wait
+// for the first one wait for, too.
 func (u *upstream) admitted() {
 	u.mu.Lock()
+	u.let = true
 	waited := u.status == statusLogin && u.held == ""
 	if waited {
 		u.fails = 0
