@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap"
 
+	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -134,7 +135,7 @@ func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, 
 	var raw mcp.ElicitResult
 	res, err := req.Session.Elicit(context.WithValue(limited, rawAnswer{}, &raw), elicitation(req.ProtocolVersion(), h.meta, a, call))
 	switch {
-	case ctx.Err() != nil: // withdrawn, or the call has ended: whoever follows the turn next asks again
+	case ctx.Err() != nil || hungUp(err): // withdrawn, or the call has ended: whoever follows the turn next asks again
 		return
 	case limited.Err() != nil:
 		c.expire(h, a)
@@ -145,6 +146,10 @@ func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, 
 		c.understand(h, a, &raw)
 	}
 }
+
+// hungUp reports whether a request of ours failed because the client has left. The SDK says so with whatever ended the
+// connection, and before the context of the call that is asked for ends.
+func hungUp(err error) bool { return errors.Is(err, mcp.ErrConnectionClosed) || wire.PeerLeft(err) }
 
 // understand settles an approval or a question by a user's answer (§ Elicitation, Response Actions). An answer that is no
 // decision rejects.

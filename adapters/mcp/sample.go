@@ -302,7 +302,7 @@ func refused(err error) error {
 	e := &core.ModelError{Kind: core.ErrBadRequest, Message: "the MCP client did not let its model answer: " + line(err.Error(), maxSummary), Hint: "Its user may have refused; another model can be chosen", Err: err}
 	if answer, ok := errors.AsType[*jsonrpc.Error](err); ok && answer.Code == jsonrpc.CodeMethodNotFound {
 		e.Kind, e.Hint = core.ErrServer, "It declares sampling and does not have it; choose another model"
-	} else if errors.Is(err, mcp.ErrConnectionClosed) {
+	} else if hungUp(err) {
 		return errLeft
 	}
 	return e

@@ -268,41 +268,50 @@ func TestSamplingClientLeaves(t *testing.T) {
 	}
 }
 
-// The same, when its model is being asked.
+// The same, when its model is being asked. The question and its call are ended by the same hang-up, in any order.
 func TestSamplingClientHangsUp(t *testing.T) {
-	b := newBorrower()
-	in, out, p := wiretest.New(wire.Newline)
-	s := mcp.New(mcp.Options{Gateway: b.g, Cwd: t.TempDir()})
-	b.server.Store(s)
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(t.Context(), in, out) }()
-	err := p.Send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"sampling":{}},"clientInfo":{"name":"x","version":"1"}}}`,
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBorrower()
+			in, out, p := wiretest.New(wire.Newline)
+			s := mcp.New(mcp.Options{Gateway: b.g, Cwd: t.TempDir()})
+			b.server.Store(s)
+			served := make(chan error, 1)
+			go func() { served <- s.Serve(t.Context(), in, out) }()
+			end := b.ended(t, prompted(t, b.g, p, "sampling", "ask 1"), p.Close)
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+			if e := b.failed.Load(); end.Stop != core.StopError || e == nil || e.Kind != core.ErrNetwork {
+				t.Errorf("%+v, %+v", end, e)
+			}
+			if err := b.g.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// prompted is the session of a prompt by a client that has one capability, when that client has been asked something.
+func prompted(t *testing.T, g *core.Gateway, p *wiretest.Peer, capability, prompt string) (session string) {
+	t.Helper()
+	err := p.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{%q:{}},"clientInfo":{"name":"x","version":"1"}}}`, capability),
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"agent_prompt","arguments":{"prompt":"ask 1"}}}`)
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"agent_prompt","arguments":{"prompt":%q}}}`, prompt))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for msg := ""; !strings.Contains(msg, "sampling/createMessage"); {
+	for msg := ""; !strings.Contains(msg, `"method":"`+capability+"/create"); {
 		if msg, err = p.Next(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var id core.SessionID
-	for sum, err := range b.g.List(t.Context(), core.Local) {
-		if id = sum.ID; err != nil {
+	for sum, err := range g.List(t.Context(), core.Local) {
+		if session = string(sum.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
-	end := b.ended(t, string(id), p.Close)
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-	if e := b.failed.Load(); end.Stop != core.StopError || e == nil || e.Kind != core.ErrNetwork {
-		t.Errorf("%+v, %+v", end, e)
-	}
-	if err := b.g.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
+	return session
 }
 
 // ended does something and waits for the end of the session's first turn.
