@@ -179,7 +179,7 @@ func (s *sight) refused(why string) error {
 // complete takes a whole list for what the server says, and pins it at first sight.
 func (s *sight) complete(all gathered) error {
 	s.mu.Lock()
-	s.said, s.silent = all.tools, false
+	s.said, s.silent = maps.Clone(all.tools), false // which changes with what is said next
 	s.whole = all.at == s.at
 	s.mu.Unlock()
 	if !s.pins() {

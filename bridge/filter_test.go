@@ -322,6 +322,25 @@ answer {"jsonrpc":"2.0","id":$BEFORE,"result":{"tools":[{"name":"t","inputSchema
 }
 
 // What passes a batch by is judged as everything else.
+// Lists that come at the same time are pinned, each on its own.
+func TestListsAtTheSameTime(t *testing.T) {
+	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up"})
+	s := g.sight()
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			list := fmt.Sprintf(`{"tools":[{"name":"a","description":"x"},{"name":"t%d"}]}`, i)
+			if got := string(s.shown("", json.RawMessage(list))); got != list {
+				t.Errorf("%s became %s", list, got)
+			}
+		})
+	}
+	wg.Wait()
+	if names := g.box.pins.names("up"); len(names) != 21 {
+		t.Errorf("pinned: %v", names)
+	}
+}
+
 func TestBatches(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pins.json")
 	batch := `[{"jsonrpc":"2.0","id":7,"method":"tools/list"},` + call2 + `]`
