@@ -13,7 +13,9 @@ import (
 )
 
 // fleet is the MCP servers of a configuration, in memory: db, which is a program,
-// cloud, which wants a login, and what is added. They take a millisecond to start.
+// cloud, which wants a login, and what is added. They take a millisecond to start,
+// and another until a client has heard of it: of two states at once it may hear the last
+// alone.
 type fleet struct {
 	board *core.Board
 
@@ -30,26 +32,31 @@ func newFleet() *fleet {
 	}}
 }
 
-// put changes a server and tells of it; false: there is none.
-func (f *fleet) put(name string, change func(*core.ServerItem)) bool {
+// change changes a server; false: there is none.
+func (f *fleet) change(name string, change func(*core.ServerItem)) bool {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	item := f.have[name]
-	if item == nil {
-		f.mu.Unlock()
-		return false
+	if item != nil {
+		change(item)
 	}
-	change(item)
-	now := *item
+	return item != nil
+}
+
+// tell tells of a server's state.
+func (f *fleet) tell(name string) {
+	f.mu.Lock()
+	now := *f.have[name]
 	f.mu.Unlock()
 	f.board.Put(core.Topic{Kind: "server", Name: name}, now)
-	return true
 }
 
 // start brings a server up, or says that it cannot.
 func (f *fleet) start(name string) {
-	f.put(name, func(i *core.ServerItem) { i.Status, i.Why = "starting", "" })
+	f.change(name, func(i *core.ServerItem) { i.Status, i.Why = "starting", "" })
+	f.tell(name)
 	<-time.After(time.Millisecond)
-	f.put(name, func(i *core.ServerItem) {
+	f.change(name, func(i *core.ServerItem) {
 		switch {
 		case i.Command == "broken":
 			i.Status, i.Why = "failed", "the program ended with exit code 100%"
@@ -62,6 +69,8 @@ func (f *fleet) start(name string) {
 			i.Resources = []core.Link{{URI: "db://users", Name: "users", Description: "a table", MIME: "text/csv"}, {URI: "db://x"}}
 		}
 	})
+	f.tell(name)
+	<-time.After(time.Millisecond)
 }
 
 // Do implements core.Servers.
@@ -72,7 +81,7 @@ func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name strin
 	stops := func(i *core.ServerItem, status string) {
 		i.Status, i.Tools, i.Prompts, i.Resources = status, nil, nil, nil
 	}
-	there := f.put(name, func(i *core.ServerItem) {
+	there := f.change(name, func(i *core.ServerItem) {
 		switch w := what.(type) {
 		case core.StopServer:
 			stops(i, "stopped")
@@ -109,7 +118,9 @@ func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name strin
 		f.mu.Lock()
 		f.have[name] = &item
 		f.mu.Unlock()
-		if f.put(name, func(*core.ServerItem) {}); !add.Disabled {
+		if add.Disabled {
+			f.tell(name)
+		} else {
 			f.start(name)
 		}
 	case core.RemoveServer:
@@ -120,6 +131,7 @@ func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name strin
 	case core.StartServer, core.EnableServer, core.ChangeServer, core.LoginServer, core.LogoutServer:
 		f.start(name)
 	case core.StopServer, core.DisableServer:
+		f.tell(name)
 	}
 	return nil
 }
