@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -225,9 +226,12 @@ func TestAggregateOfAStorm(t *testing.T) {
 	a := aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+storm+done)}}}, AggregateOptions{})
 	c := spoken(t, a, "{}")
 	c.say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)
-	n := len(c.until(`"id":1,`)) + len(c.until("list_changed"))
-	if n > 20 {
-		t.Errorf("%d messages", n)
+	lines := c.until(`"id":1,`)
+	if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "list_changed") }) {
+		lines = append(lines, c.until("list_changed")...) // it may come before the answer or after
+	}
+	if len(lines) > 20 {
+		t.Errorf("%d messages", len(lines))
 	}
 }
 

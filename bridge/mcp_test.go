@@ -325,17 +325,23 @@ func TestOneBadServerHoldsUpNobody(t *testing.T) {
 // awaitStatus waits until the board says so of a server.
 func awaitStatus(t *testing.T, b *core.Board, server, status string) core.ServerItem {
 	t.Helper()
+	return awaitItem(t, b, server, status, func(item core.ServerItem) bool { return item.Status == status })
+}
+
+// awaitItem waits until the board says of a server what it is to be.
+func awaitItem(t *testing.T, b *core.Board, server, what string, so func(core.ServerItem) bool) core.ServerItem {
+	t.Helper()
 	ctx := within(t)
 	var last core.ServerItem
 	for since := uint64(0); ; {
 		posts, rev, err := b.Next(ctx, since)
 		if err != nil {
-			t.Fatalf("%s never was %s, but %s: %s", server, status, last.Status, last.Why)
+			t.Fatalf("%s never was %s, but %s: %s", server, what, last.Status, last.Why)
 		}
 		since = rev
 		for _, p := range posts {
 			if item, ok := p.Item.(core.ServerItem); ok && item.Name == server {
-				if last = item; item.Status == status {
+				if last = item; so(item) {
 					return item
 				}
 			}

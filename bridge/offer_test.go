@@ -107,12 +107,9 @@ func TestPromptsOfAClientsServer(t *testing.T) {
 	b, s := open(t, h, Options{})
 	t.Cleanup(b.Close)
 	toolOf(t, s, "echo")
-	var item core.ServerItem
-	for item = awaitStatus(t, h.board, "mine", statusRunning); len(item.Prompts) == 0; item = awaitStatus(t, h.board, "mine", statusRunning) {
-		if t.Context().Err() != nil {
-			t.Fatal("its prompts are not told")
-		}
-	}
+	awaitItem(t, h.board, "mine", "running with its prompts", func(item core.ServerItem) bool {
+		return item.Status == statusRunning && len(item.Prompts) > 0
+	})
 	if list := b.Commands("s1"); len(list) != 1 || list[0].Name != "mine:greet" {
 		t.Errorf("commands: %+v", list)
 	}

@@ -63,12 +63,12 @@ func breaks(t *testing.T, waits core.Tool, do func()) error {
 		_, err := waits.Run(t.Context(), core.Invocation{Args: []byte("{}")})
 		ended <- err
 	}()
-	for u := waits.(*tool).up; ; runtime.Gosched() {
+	for u, calls := waits.(*tool).up, 0; calls == 0; runtime.Gosched() {
 		u.mu.Lock()
-		calls := u.calls
+		calls = u.calls
 		u.mu.Unlock()
-		if calls > 0 {
-			break
+		if len(ended) > 0 {
+			t.Fatalf("the call did not wait: %v", <-ended)
 		}
 	}
 	do()
@@ -223,12 +223,9 @@ func TestStartWithoutASession(t *testing.T) {
 	if err := b.Start([]string{t.TempDir()}, "up"); err != nil {
 		t.Fatal(err)
 	}
-	var item core.ServerItem
-	for item = awaitStatus(t, board, "up", statusRunning); len(item.Resources) == 0; item = awaitStatus(t, board, "up", statusRunning) {
-		if t.Context().Err() != nil {
-			t.Fatal("what it offers is not told")
-		}
-	}
+	item := awaitItem(t, board, "up", "running with what it offers", func(item core.ServerItem) bool {
+		return item.Status == statusRunning && len(item.Resources) > 0
+	})
 	if len(item.Tools) == 0 || len(item.Prompts) != 1 || item.Prompts[0].Name != "greet" || item.Resources[0].URI != "up://one" {
 		t.Errorf("it has %+v", item)
 	}
