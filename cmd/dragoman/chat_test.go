@@ -82,7 +82,7 @@ func (p *place) talk(t *testing.T, args ...string) *talking {
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stuck := time.AfterFunc(30*time.Second, func() { c.cmd.Process.Kill() }) //nolint:errcheck // it may have ended
+	stuck := time.AfterFunc(time.Minute, func() { c.cmd.Process.Kill() }) //nolint:errcheck // it may have ended
 	t.Cleanup(func() { stuck.Stop() })
 	return c
 }

@@ -20,7 +20,7 @@ import (
 // started is the program as an editor starts it.
 func (p *place) started(t *testing.T, command string) *instance {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	c := &instance{cmd: p.command(ctx, command)}
 	c.cmd.Stderr = c
@@ -32,7 +32,7 @@ func (p *place) started(t *testing.T, command string) *instance {
 		t.Fatal(err)
 	}
 	c.cmd.Cancel = func() error { return c.cmd.Process.Kill() }
-	c.cmd.WaitDelay = time.Second
+	c.cmd.WaitDelay = 20 * time.Second
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func (s seen) until(t *testing.T, method, text string) *wire.Call {
 				return call
 			}
 			others = append(others, call.Method+" "+string(call.Params))
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("no %s with %q; but\n%s", method, text, strings.Join(others, "\n"))
 		}
 	}

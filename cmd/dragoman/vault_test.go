@@ -172,7 +172,7 @@ esac
 	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r := childRing{program: program, environ: append(os.Environ(), "DIR="+dir)}
+	r := childRing{program: program, environ: append(os.Environ(), "DIR="+dir), wait: time.Minute}
 	if _, err := r.get(t.Context(), "x"); !errors.Is(err, errNoSecret) {
 		t.Errorf("%v", err)
 	}
