@@ -45,8 +45,8 @@
 //     until then a model reads what it said before. A relay's clients cannot get round
 //     that. All processes share the pins.
 //   - What a client brings along is started after the user has agreed, which may be for
-//     good, to the very same program in the same folder; and it ends when
-//     the client leaves. A name of the user's own configuration means that.
+//     good to the very same program in the same folder; and it ends when the client
+//     leaves. A name of the user's own configuration means that.
 //   - A relay passes messages as they were written, session to session. The exception
 //     is a program's one connection for all requests of 2026-07-28 of a principal,
 //     where ids and progress tokens are exchanged and put back. A client's key is
