@@ -122,8 +122,9 @@ func (a *Aggregate) dial(p core.Principal, dir string, shared bool) *link {
 }
 
 func (a *Aggregate) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.WriteCloser) error {
-	stop := context.AfterFunc(ctx, func() { in.Close() })
-	in, early := isEarly(in)
+	pipe := in
+	stop := context.AfterFunc(ctx, func() { pipe.Close() })
+	in, early := isEarly(pipe)
 	stop()
 	if early { // whose answers have shapes of their own
 		return a.opts.Agent(ctx, c.principal, in, out)
