@@ -28,9 +28,9 @@ run: build ## build, then play the demo: every protocol, one prompt each, no key
 	$(BINARY) demo
 
 # -count=1: the end-to-end tests start the binary, whose sources Go's test cache does not see. -p: the longest tests wait
-# most of the time, for programs and clocks, so that more packages than there are processors go beside each other.
+# most of the time, for programs and clocks, so that more packages than there are processors go beside each other, and they begin.
 test: ## run all tests, with the race detector where a C compiler is found
-	$(GO) test $(RACE) -p 4 -count=1 -timeout 8m $(PKG)
+	$(GO) test $(RACE) -p 4 -count=1 -timeout 8m $(if $(filter ./...,$(PKG)),./e2e/conformance ./bridge ./e2e) $(PKG)
 
 # npm's suites for MCP servers: against our own server, and through the relay and the aggregate. Nothing may fail once.
 conformance: ## run MCP's conformance suites RUNS=20 times
