@@ -189,7 +189,7 @@ func TestFirstSightTakesAMoment(t *testing.T) {
 		}
 		see("a1", map[string]string{"a": "1"})
 		see("a1 b1", map[string]string{"a": "2", "b": "1"})
-		time.Sleep(firstSight)
+		<-time.After(firstSight)
 		see("a1 b1", map[string]string{"a": "1", "b": "1", "c": "1"})
 		p = &pins{path: p.path} // another process
 		see("a1 b1", map[string]string{"c": "1"})

@@ -29,7 +29,7 @@ func played(after time.Duration) (l *link, closed chan struct{}) {
 				return
 			}
 			if m, err := wire.Parse(line); err == nil && m.Kind() == wire.Request {
-				time.Sleep(after)
+				<-time.After(after)
 				if _, err := say.Write(append(wire.AppendAnswer(nil, m.ID, map[string]any{}, nil), '\n')); err != nil {
 					return
 				}
@@ -65,15 +65,15 @@ func TestIdleSessionsEnd(t *testing.T) {
 		}
 		l, closed := played(0)
 		join("quiet", l)
-		time.Sleep(relayIdle - time.Minute)
+		<-time.After(relayIdle - time.Minute)
 		if w := postTo(h, "quiet", ping7); w.Code != http.StatusOK {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
-		time.Sleep(relayIdle - time.Minute)
+		<-time.After(relayIdle - time.Minute)
 		if w := postTo(h, "quiet", ping7); w.Code != http.StatusOK {
 			t.Errorf("one that was used: %d %s", w.Code, w.Body)
 		}
-		time.Sleep(relayIdle + time.Minute)
+		<-time.After(relayIdle + time.Minute)
 		<-closed
 		if w := postTo(h, "quiet", ping7); w.Code != http.StatusNotFound {
 			t.Errorf("one that was not: %d %s", w.Code, w.Body)
@@ -94,7 +94,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 			defer close(read)
 			s.listen(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))
 		}()
-		time.Sleep(3 * relayIdle)
+		<-time.After(3 * relayIdle)
 		if s.hasEnded() {
 			t.Error("one whose stream is read has ended")
 		}
