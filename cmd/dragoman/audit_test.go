@@ -33,12 +33,12 @@ func TestHeldLog(t *testing.T) {
 		if err := os.Rename(h.path, older(h.path)); err != nil {
 			t.Skip(err) // Windows keeps open files in their places
 		}
-		time.Sleep(renewEvery)
+		<-time.After(renewEvery)
 		write("three\n")
 		holds(h.path, "three\n")
 		holds(older(h.path), "one\ntwo\n")
 		write(strings.Repeat("x", maxServerLog))
-		time.Sleep(renewEvery)
+		<-time.After(renewEvery)
 		write("four\n")
 		write("five\n")
 		holds(h.path, "five\n")

@@ -94,7 +94,7 @@ note: b: it is spoken to as SSE, since its address says so
 note: c: a login comes back to http://127.0.0.1:PORT/callback, any port: the client x must allow that
 error: d: command: ${workspaceFolder}/run.sh lies in whatever folder is open; add the server with the program's own path
 `},
-		{"VS Code", "/work/app/.vscode/mcp.json", `{
+		{"VS Code", "/src/app/.vscode/mcp.json", `{
   // what we ask for
   "inputs": [{"type": "promptString", "id": "gh-token", "description": "GitHub token", "password": true,},],
   "servers": {
@@ -110,11 +110,11 @@ error: d: command: ${workspaceFolder}/run.sh lies in whatever folder is open; ad
       Authorization: "Bearer ${env:GH_TOKEN}"
 note: github: headers.Authorization: its editor asks you for gh-token (GitHub token); here it is ${env:GH_TOKEN}: set that variable, or write the value in its place
   local:
-    command: "/work/app/run.sh"
+    command: "/src/app/run.sh"
     args: [".", "${env:GH_TOKEN}", "app"]
     env:
       GH: "${env:GH}"
-note: local: command: /work/app stands for ${workspaceFolder}
+note: local: command: /src/app stands for ${workspaceFolder}
 note: local: args[0]: the folder of the session stands for ${workspaceFolder}
 note: local: args[1]: its editor asks you for gh-token (GitHub token); here it is ${env:GH_TOKEN}: set that variable, or write the value in its place
 note: local: env.GH: its editor asks you for gh-token (GitHub token); here it is ${env:GH}: set that variable, or write the value in its place
@@ -122,10 +122,10 @@ note: local: env.GONE is null, and is left out
 note: local: it ran in its editor's sandbox; here it runs with your rights
   there:
     command: node
-    args: ["x.js", "/work/app"]
-    dir: "/work/app/sub"
-note: there: cwd: /work/app stands for ${workspaceFolder}
-note: there: args[1]: /work/app stands for ${workspaceFolder}
+    args: ["x.js", "/src/app"]
+    dir: "/src/app/sub"
+note: there: cwd: /src/app stands for ${workspaceFolder}
+note: there: args[1]: /src/app stands for ${workspaceFolder}
 error: config: args[0]: ${config:a.b} has no counterpart here
   socket:
     url: "unix:///tmp/x.sock"
@@ -179,8 +179,8 @@ note: c: a login comes back to http://127.0.0.1:19284/callback: the client x mus
 note: c: authScope is not taken over
 error: d: env.K: ${netrc:machine} has no counterpart here
 `},
-		{"Claude Code", "/work/app/.mcp.json", `{"mcpServers": {"a": {"command": "./bin/x", "args": ["${SET}", "${UNSET:-def}", "${OTHER}", 1000000]}}}`, `  a:
-    command: "/work/app/bin/x"
+		{"Claude Code", "/src/app/.mcp.json", `{"mcpServers": {"a": {"command": "./bin/x", "args": ["${SET}", "${UNSET:-def}", "${OTHER}", 1000000]}}}`, `  a:
+    command: "/src/app/bin/x"
     args: ["${env:SET}", "def", "${env:OTHER}", "1000000"]
 note: a: args[1]: the variable UNSET is not set, so what stands for it is written out
 `},
