@@ -38,7 +38,8 @@
 //     the call has its effect.
 //   - Nothing runs without [Turn.Invoke] or Host.Authorize, and nothing is allowed
 //     there without a rule or a person: where nobody can be asked the answer is no,
-//     and the call's Why says so.
+//     and the call's Why says so. A loop's search of its own list of tools is shown as
+//     a call and runs nothing.
 //   - What a sub-session asks is asked of its parent's user too, and settled once,
 //     wherever it is answered first. Its turn ends with the call that started it, and
 //     what it may do is narrowed as that call's turn is, and by what the agent may do
