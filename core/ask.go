@@ -25,6 +25,9 @@ type Ask struct {
 	// Remember says in words what DecideSession would allow from then on;
 	// empty: it is not offered.
 	Remember string `json:"remember,omitempty"`
+	// Hard says that only a person may allow it: not a rule, an earlier answer, or a
+	// model that answers for its user.
+	Hard bool `json:"hard,omitempty"`
 
 	// About is the call of a sub-session that an approval is for, as it stands
 	// there; nil: the call is the session's own, and Call names it. It is not
@@ -77,5 +80,6 @@ type Reply struct {
 	Text      string    `json:"text,omitempty"` // the answer, or a person's note on a decision
 	By        string    `json:"by,omitempty"`   // the client that answered
 	Principal Principal `json:"principal,omitempty"`
+	Caller    Caller    `json:"caller,omitempty"`   // the program that answered; empty: a person
 	Remember  string    `json:"remember,omitempty"` // the key that policy will find again
 }

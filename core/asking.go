@@ -133,7 +133,7 @@ func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Prof
 	case MustAsk:
 	}
 	c.State, c.Why = Awaiting, v.Why
-	a := Ask{Kind: AskApproval, Turn: c.Turn, Call: c.ID, Text: v.Why, Remember: v.RememberText, key: v.Remember}
+	a := Ask{Kind: AskApproval, Turn: c.Turn, Call: c.ID, Text: v.Why, Remember: v.RememberText, Hard: v.Hard, key: v.Remember}
 	r, err := s.ask(ctx, a, prof.AskTimeout, CallChanged{c})
 	if err != nil {
 		return judgement{}, err

@@ -15,10 +15,18 @@ const (
 	Observe Role = "observe" // only read
 )
 
+// Caller is the identity of a program that prompts and answers for its own user,
+// as an MCP client does; empty: a person in an editor or a terminal. The adapter
+// makes it up when the client connects and gives it to nobody, unlike the client's
+// name, which the client chooses. A policy compares it: what was answered for the
+// session counts only in turns of the same Caller.
+type Caller string
+
 // Client is who attaches to a session.
 type Client struct {
 	Name      string // for people: "Zed 0.212", "agent over MCP"
 	Principal Principal
+	Caller    Caller // stands in the Origin of its turns and in its Replies
 	Role      Role
 	Asks      bool   // approvals can be put to it
 	Questions bool   // questions can be put to it
@@ -188,7 +196,7 @@ func (a *Attachment) Steer(blocks []Block) bool {
 	if a.client.Role != Decide || t == nil || !t.steer || s.refusalLocked() != nil {
 		return false
 	}
-	origin := Origin{Client: a.client.Name, Principal: a.client.Principal}
+	origin := Origin{Client: a.client.Name, Principal: a.client.Principal, Caller: a.client.Caller}
 	t.steers = append(t.steers, steering{a, Steered{Turn: t.id, Origin: origin, Prompt: blocks}})
 	return true
 }
@@ -215,7 +223,7 @@ func (a *Attachment) Answer(ctx context.Context, id AskID, r Reply) error {
 	if a.client.Role != Decide {
 		return ErrObserver
 	}
-	r.By, r.Principal = a.client.Name, a.client.Principal
+	r.By, r.Principal, r.Caller = a.client.Name, a.client.Principal, a.client.Caller
 	if !a.s.settle(id, r) {
 		return ErrNotAsked
 	}
@@ -340,7 +348,7 @@ func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (turn *Tur
 	if s.turn != nil && p.Busy == BusyRefuse {
 		return nil, Pos{}, nil, &BusyError{s.turn.id}
 	}
-	origin := Origin{Client: a.client.Name, Principal: a.client.Principal, Hops: p.Hops, Approvals: p.Approvals}
+	origin := Origin{Client: a.client.Name, Principal: a.client.Principal, Caller: a.client.Caller, Hops: p.Hops, Approvals: p.Approvals}
 	if s.turn != nil && p.Busy == BusySteer && !canceled && s.turn.steer {
 		s.turn.steers = append(s.turn.steers, steering{a, Steered{Turn: s.turn.id, Origin: origin, Prompt: p.Blocks}})
 		wake = s.appendLocked(events...)

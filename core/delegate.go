@@ -22,7 +22,7 @@ func (h host) Delegate(ctx context.Context, t Task) (Delegated, error) {
 	if err != nil {
 		return Delegated{}, fmt.Errorf("hand over a task: %w", err)
 	}
-	c := Client{Name: "session " + string(s.meta.ID), Principal: s.meta.Principal, Role: Decide, Asks: true, Questions: true}
+	c := Client{Name: "session " + string(s.meta.ID), Principal: s.meta.Principal, Caller: t.Origin.Caller, Role: Decide, Asks: true, Questions: true}
 	if e := h.Editor(); e != nil {
 		c.Editor = lent{e, s.meta.ID}
 	}
@@ -137,7 +137,7 @@ func (d *delegation) relay(ctx context.Context) {
 
 // settle asks the parent's user and settles the child's question with the answer.
 func (d *delegation) settle(ctx context.Context, a Ask) {
-	q := Ask{Text: a.Text, Options: a.Options, Freeform: a.Freeform, Deadline: a.Deadline, Remember: a.Remember, Secret: a.Secret, URL: a.URL}
+	q := Ask{Text: a.Text, Options: a.Options, Freeform: a.Freeform, Deadline: a.Deadline, Remember: a.Remember, Hard: a.Hard, Secret: a.Secret, URL: a.URL}
 	if a.Kind == AskApproval {
 		c := d.child.call(a.Call)
 		c.ID = CallID(string(d.child.meta.ID) + "/" + string(a.Call))

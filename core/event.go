@@ -64,6 +64,7 @@ type Claimed struct {
 type Origin struct {
 	Client    string    `json:"client,omitempty"` // the attachment's client
 	Principal Principal `json:"principal,omitempty"`
+	Caller    Caller    `json:"caller,omitempty"`    // the program that prompted; empty: a person
 	Hops      int       `json:"hops,omitempty"`      // gateways between the prompter and us
 	Approvals Approvals `json:"approvals,omitempty"` // narrows what policy grants, for this turn
 }

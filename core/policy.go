@@ -54,9 +54,11 @@ const (
 
 // Verdict is a policy's answer. Remember is the key under which a decision for
 // the session is kept, and RememberText says in words what it would cover; both
-// are empty where "always" must not be offered.
+// are empty where "always" must not be offered. Hard is set with MustAsk where only
+// a person may allow the call.
 type Verdict struct {
 	Effect       Effect
+	Hard         bool
 	Why          string
 	Remember     string
 	RememberText string

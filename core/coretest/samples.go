@@ -20,7 +20,7 @@ const Awkward = "a \"quoted\" back\\slash\n\ttab\r\x00\x1b[31m </script> & \u00e
 func Samples() []core.Event {
 	start, end := epoch0.Add(time.Second), epoch0.Add(1500*time.Millisecond+7*time.Nanosecond)
 	cost, total := 0.0125, 1.0/3
-	origin := core.Origin{Client: "editor " + Awkward, Principal: core.Local, Hops: 2, Approvals: core.ApprovalsReadOnly}
+	origin := core.Origin{Client: "editor " + Awkward, Principal: core.Local, Caller: "x1", Hops: 2, Approvals: core.ApprovalsReadOnly}
 	call := core.Call{ID: "c1", Turn: "t1", Server: core.Native, Tool: "edit_file", Kind: core.KindEdit, State: core.Proposed}
 	with := func(change func(*core.Call)) core.CallChanged {
 		change(&call)
@@ -52,10 +52,10 @@ func Samples() []core.Event {
 		with(func(c *core.Call) { c.State = core.Awaiting }),
 		core.Asked{Ask: core.Ask{
 			ID: "a1", Kind: core.AskApproval, Turn: "t1", Call: "c1", Text: "edit_file changes x.go", Deadline: epoch0.Add(time.Hour),
-			Remember: "every edit in /home/ada/app",
+			Remember: "every edit in /home/ada/app", Hard: true,
 		}},
 		core.Answered{Ask: "a1", Reply: core.Reply{
-			Outcome: core.OutcomeDecided, Decision: core.AllowSession, By: "zed", Principal: core.Local, Remember: "edit:/home/ada/app",
+			Outcome: core.OutcomeDecided, Decision: core.AllowSession, By: "zed", Principal: core.Local, Caller: "x1", Remember: "edit:/home/ada/app",
 			Text: "go on " + Awkward,
 		}},
 		with(func(c *core.Call) { c.State, c.Why, c.Start = core.Running, "allowed by zed", start }),

@@ -67,8 +67,7 @@ func (p *Policy) Decide(c core.Check) core.Verdict {
 	if s.key != "" && c.Remembered[s.key] == core.RejectAlways {
 		return core.Verdict{Effect: core.Deny, Why: "rejected for this session: " + s.text}
 	}
-	v, hard := p.grant(f, s)
-	return narrow(approvals, v, hard)
+	return narrow(approvals, p.grant(f, s))
 }
 
 // Forbids reports whether a deny rule applies to a call, whatever else holds for
@@ -92,28 +91,28 @@ func (p *Policy) denies(f facts) (rule, bool) {
 }
 
 // grant is what holds before the turn's origin narrows it.
-func (p *Policy) grant(f facts, s scope) (v core.Verdict, hard bool) {
+func (p *Policy) grant(f facts, s scope) core.Verdict {
 	if why := p.hardAsk(f); why != "" {
-		return core.Verdict{Effect: core.MustAsk, Why: why}, true
+		return core.Verdict{Effect: core.MustAsk, Hard: true, Why: why}
 	}
 	if r, ok := p.allowed(f); ok {
-		return core.Verdict{Effect: core.Allow, Why: "allowed by " + r.name()}, false
+		return core.Verdict{Effect: core.Allow, Why: "allowed by " + r.name()}
 	}
 	if s.key != "" && s.offer && f.check.Remembered[s.key] == core.AllowSession {
-		return core.Verdict{Effect: core.Allow, Why: "allowed for this session: " + s.text}, false
+		return core.Verdict{Effect: core.Allow, Why: "allowed for this session: " + s.text}
 	}
-	v = p.byDefault(f)
+	v := p.byDefault(f)
 	if v.Effect != core.MustAsk {
-		return v, false
+		return v
 	}
 	// Who prompts with approvals of their own has not been given the session's trust.
 	if f.check.Settings.Trust && f.check.Origin.Approvals == "" {
-		return core.Verdict{Effect: core.Allow, Why: "the session is trusted"}, false
+		return core.Verdict{Effect: core.Allow, Why: "the session is trusted"}
 	}
 	if s.offer {
 		v.Remember, v.RememberText = s.key, s.text
 	}
-	return v, false
+	return v
 }
 
 // hardAsk says why only a person may answer; "" if others may as well.
@@ -230,13 +229,13 @@ func narrows(a core.Approvals) bool {
 }
 
 // narrow applies what the turn's origin says about questions.
-func narrow(a core.Approvals, v core.Verdict, hard bool) core.Verdict {
+func narrow(a core.Approvals, v core.Verdict) core.Verdict {
 	switch {
 	case v.Effect != core.MustAsk:
 		return v
 	case narrows(a):
 		return core.Verdict{Effect: core.Deny, Why: v.Why + ", and this turn takes no approvals"}
-	case a == core.ApprovalsAuto && !hard:
+	case a == core.ApprovalsAuto && !v.Hard:
 		return core.Verdict{Effect: core.Allow, Why: "this turn's approvals are given automatically"}
 	}
 	return v

@@ -313,8 +313,8 @@ func TestControlFiles(t *testing.T) {
 		c.Remembered = map[string]core.Decision{remembered: core.AllowSession}
 		c.Settings.Trust, c.Origin.Approvals = true, core.ApprovalsAuto
 		got := p.Decide(c)
-		if got.Effect != core.MustAsk || got.Remember != "" || !strings.Contains(got.Why, "always asked") {
-			t.Errorf("%s: %s, %q, remembers %q", name, got.Effect, got.Why, got.Remember)
+		if got.Effect != core.MustAsk || !got.Hard || got.Remember != "" || !strings.Contains(got.Why, "always asked") {
+			t.Errorf("%s: %s, hard %t, %q, remembers %q", name, got.Effect, got.Hard, got.Why, got.Remember)
 		}
 	}
 	for _, name := range []string{"a.go", "agents.md/a.go", "my-AGENTS.md", ".claude/worktrees/x/a.go", ".codex/worktrees/x/a.go", ".config/app.toml", ".config", ".github/workflows/ci.yml", "git/hooks", ".git/COMMIT_EDITMSG", ".vscode/extensions.json", "my.mcp.json", "bashrc"} {
@@ -331,8 +331,8 @@ func TestControlFiles(t *testing.T) {
 	} {
 		c := shell(line)
 		c.Settings.Trust = true
-		if got := p.Decide(c); got.Effect != core.MustAsk || got.Remember != "" {
-			t.Errorf("%s: %s, %q, remembers %q", line, got.Effect, got.Why, got.Remember)
+		if got := p.Decide(c); got.Effect != core.MustAsk || !got.Hard || got.Remember != "" {
+			t.Errorf("%s: %s, hard %t, %q, remembers %q", line, got.Effect, got.Hard, got.Why, got.Remember)
 		}
 	}
 }

@@ -1,0 +1,66 @@
+package core_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// Which program prompted and which one answered reaches the policy and the log, and a sub-session has it from the
+// turn that handed the task over.
+func TestCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := raise(t, kin{work: touches})
+		defer closeGateway(t, f.g)
+		a := f.parent.Session().Attach(core.Client{Name: "tester", Caller: "c1", Asks: true})
+		prompt(t, a, say("go"))
+		c := f.child(0, core.Client{Name: "viewer", Role: core.Observe})
+		defer c.Close()
+		pending := a.Pending()
+		if len(pending) != 1 {
+			t.Fatalf("pending: %+v", pending)
+		}
+		if err := a.Decide(t.Context(), pending[0].ID, core.AllowSession, ""); err != nil {
+			t.Fatal(err)
+		}
+		f.over()
+		for name, att := range map[string]*core.Attachment{"parent": a, "child": c} {
+			var origin, reply core.Caller
+			for _, r := range effective(t, att, att.Head()) {
+				switch e := r.Event.(type) {
+				case core.TurnStarted:
+					origin = e.Origin.Caller
+				case core.Answered:
+					reply = e.Reply.Caller
+				}
+			}
+			if origin != "c1" || reply != "c1" {
+				t.Errorf("%s: prompted by %q, answered by %q", name, origin, reply)
+			}
+		}
+	})
+}
+
+// What only a person may allow says so where it is asked.
+func TestHardAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var origin core.Origin
+		policy := coretest.Policy(func(c core.Check) core.Verdict {
+			origin = c.Origin
+			return core.Verdict{Effect: core.MustAsk, Hard: true, Why: "it decides what runs later"}
+		})
+		g, a := open(t, call, policy, touch)
+		defer closeGateway(t, g)
+		other := a.Session().Attach(core.Client{Name: "program", Caller: "c1", Asks: true})
+		prompt(t, other, say("go"))
+		synctest.Wait()
+		if p := other.Pending(); len(p) != 1 || !p[0].Hard {
+			t.Errorf("pending: %+v", p)
+		}
+		if origin.Caller != "c1" {
+			t.Errorf("the policy sees %+v", origin)
+		}
+	})
+}
