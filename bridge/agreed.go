@@ -66,11 +66,11 @@ func (a agreements) add(key, server string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	lock, err := lockFile(a.path + ".lock")
+	held, err := lockFile(a.path + ".lock")
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // which unlocks it; the file stays
+	defer held.Unlock() //nolint:errcheck // it is locked no more in any case
 	kept, err := a.read()
 	if err != nil {
 		return err

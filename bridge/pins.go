@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/lock"
 )
 
 // pins is what the tools of servers said of themselves when they were first seen,
@@ -228,11 +229,11 @@ func (p *pins) changeLocked(server string, change func(known map[string]string) 
 	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
 		return err
 	}
-	lock, err := lockFile(p.path + ".lock")
+	held, err := lockFile(p.path + ".lock")
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // which unlocks it; the file stays
+	defer held.Unlock() //nolint:errcheck // it is locked no more in any case
 	if err := p.loadLocked(); err != nil {
 		return err
 	}
@@ -259,26 +260,11 @@ func (p *pins) changeLocked(server string, change func(known map[string]string) 
 // lockFor is how long one process waits for another one that changes the pins.
 const lockFor = 10 * time.Second
 
-// lockFile opens a file that one process at a time has. It is freed when it is closed,
-// also by the end of the process.
-func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	for end := time.Now().Add(lockFor); ; time.Sleep(5 * time.Millisecond) {
-		ok, err := tryLock(f)
-		if err == nil && ok {
-			return f, nil
-		}
-		if err == nil && time.Now().Before(end) {
-			continue
-		}
-		if err == nil {
-			err = errors.New("another process has it")
-		}
-		return nil, errors.Join(fmt.Errorf("lock %s: %v", path, err), f.Close())
-	}
+// lockFile takes a lock file that others hold for a moment only.
+func lockFile(path string) (*lock.File, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), lockFor)
+	defer cancel()
+	return lock.Wait(ctx, path)
 }
 
 // maxDiff is how much of a field a difference shows, in bytes.

@@ -32,9 +32,11 @@ const thirdParty = "third party" // everything that is neither ours nor the stan
 var importRules = []rule{
 	{from: "dragoman/core", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "core is the vocabulary and imports none of our packages"},
 	{from: "dragoman/core", forbidden: thirdParty, why: "core outlives protocols, libraries and loggers"},
-	{from: "dragoman/core/...", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/child"}, why: "the parts of core know core alone, and how programs are started and ended; cmd joins them"},
+	{from: "dragoman/core/...", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/child", "dragoman/core/lock"}, why: "the parts of core know core alone, how programs are started and ended, and locks; cmd joins them"},
 	{from: "dragoman/core/child", forbidden: "dragoman/...", why: "programs are started and ended in the same way, whatever they are for"},
 	{from: "dragoman/core/child", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "programs are started and ended by the standard library and the system"},
+	{from: "dragoman/core/lock", forbidden: "dragoman/...", why: "a lock is a lock, whatever it is for"},
+	{from: "dragoman/core/lock", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "locks are the system's"},
 	{from: "dragoman/core/...", forbidden: "github.com/coder/acp-go-sdk", why: "no protocol SDK in core; adapters translate"},
 	{from: "dragoman/core/...", forbidden: "github.com/modelcontextprotocol/go-sdk/...", why: "no protocol SDK in core; adapters translate"},
 	{from: "dragoman/core/...", forbidden: "github.com/creachadair/jrpc2/...", why: "no protocol in core; adapters translate"},
@@ -51,7 +53,7 @@ var importRules = []rule{
 	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: adapterImports("mcp"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 
 	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},
-	{from: "dragoman/bridge", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/child", "dragoman/adapters/wire", "dragoman/adapters/proto/..."}, why: "upstreams are tools and back ends, unaware of who asked"},
+	{from: "dragoman/bridge", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/child", "dragoman/core/lock", "dragoman/adapters/wire", "dragoman/adapters/proto/..."}, why: "upstreams are tools and back ends, unaware of who asked"},
 
 	{from: "dragoman/configs", forbidden: "dragoman/...", why: "the configuration is data; cmd translates it"},
 	{from: "dragoman/e2e", forbidden: "dragoman/...", why: "the end-to-end tests see the binary from outside"},

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"syscall"
 
-	"dragoman/core/jsonl"
+	"dragoman/core/lock"
 )
 
 // loginFile is where the keys are kept that people have given, in the data folder.
@@ -204,10 +204,11 @@ func (l *logins) lock(ctx context.Context) (unlock func() error, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("keep the keys: %w", err)
 	}
-	if unlock, err = jsonl.Lock(ctx, filepath.Join(dir, loginLock)); err != nil {
+	held, err := lock.Wait(ctx, filepath.Join(dir, loginLock))
+	if err != nil {
 		return nil, fmt.Errorf("keep the keys: %w", err)
 	}
-	return unlock, nil
+	return held.Unlock, nil
 }
 
 // loginLock is locked while the file is read and written anew, in the data folder.

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/bridge"
-	"dragoman/core/jsonl"
+	"dragoman/core/lock"
 )
 
 // serverLoginDir is where the logins to MCP servers are kept, in the data folder: a
@@ -87,11 +87,11 @@ func (s serverLogins) Change(ctx context.Context, server string, change func([]b
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	unlock, err := jsonl.Lock(ctx, s.path(server)+".lock")
+	held, err := lock.Wait(ctx, s.path(server)+".lock")
 	if err != nil {
 		return err
 	}
-	defer unlock() //nolint:errcheck // it is locked no more in any case
+	defer held.Unlock() //nolint:errcheck // it is locked no more in any case
 	old, fault := s.Load(ctx, server)
 	next, err := change(old) // of what cannot be read it makes something new
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"dragoman/core/jsonl"
+	"dragoman/core/lock"
 )
 
 // vault encrypts what files of the data folder keep, with a key of its own that the
@@ -137,11 +137,11 @@ func (v *vault) create(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(v.lock), 0o700); err != nil {
 		return "", err
 	}
-	unlock, err := jsonl.Lock(ctx, v.lock)
+	held, err := lock.Wait(ctx, v.lock)
 	if err != nil {
 		return "", err
 	}
-	defer unlock() //nolint:errcheck // it is locked no more in any case
+	defer held.Unlock() //nolint:errcheck // it is locked no more in any case
 	if text, err := v.ring.get(ctx, vaultAccount); !errors.Is(err, errNoSecret) {
 		return text, err
 	}

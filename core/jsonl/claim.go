@@ -12,12 +12,13 @@ import (
 	"sync"
 
 	"dragoman/core"
+	"dragoman/core/lock"
 )
 
 // claim is what an owner has of its session.
 type claim struct {
 	log   *os.File // for appending
-	lock  *os.File
+	lock  *lock.File
 	epoch uint64
 
 	// The writer's alone.
@@ -43,17 +44,17 @@ func (j *journal) Claim(ctx context.Context) (uint64, error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, fmt.Errorf("claim session %q: %w", j.meta.ID, err)
 	}
-	held, err := lockSession(ctx, j.files)
-	if errors.Is(err, errLocked) {
-		return 0, &core.OwnedError{Session: j.meta.ID, Node: readOwner(j.files.owner).String()}
+	held, err := lockSession(ctx, j.files, j.meta.ID)
+	if owned := (*core.OwnedError)(nil); errors.As(err, &owned) {
+		return 0, err
 	}
 	var c *claim
 	if err == nil {
 		if c, err = j.take(held); err != nil {
 			if errors.Is(err, fs.ErrNotExist) && !exists(j.files.log) { // deleted: the lock file is ours alone
-				err = errors.Join(core.ErrNotFound, unlockAndRemove(held))
+				err = errors.Join(core.ErrNotFound, held.Remove())
 			} else {
-				err = errors.Join(err, held.Close())
+				err = errors.Join(err, held.Unlock())
 			}
 		}
 	}
@@ -67,7 +68,7 @@ func (j *journal) Claim(ctx context.Context) (uint64, error) {
 }
 
 // take makes the claim of whoever holds the lock.
-func (j *journal) take(held *os.File) (*claim, error) {
+func (j *journal) take(held *lock.File) (*claim, error) {
 	log, err := openFile(j.files.log, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, err
@@ -188,7 +189,7 @@ func (j *journal) Release() error {
 		return nil
 	}
 	err := remove(j.files.owner)
-	if err = errors.Join(err, c.log.Close(), c.lock.Close()); err != nil {
+	if err = errors.Join(err, c.log.Close(), c.lock.Unlock()); err != nil {
 		return fmt.Errorf("release session %q: %w", j.meta.ID, err)
 	}
 	return nil

@@ -36,7 +36,9 @@
 // only politeness: before each write the owner looks whether the log is as long
 // as it left it, and if not, fails with core.ErrFenced for good. The lock file is
 // removed only by Delete, with the lock held, and whoever gets the lock looks
-// whether the name still means the same file.
+// whether the name still means the same file. A claim of what a living process owns
+// is refused at once; a lock without a living owner is about to be given back
+// and is waited for, up to 5 s.
 //
 // Write returns when the operating system has the bytes: they survive the death
 // of the process. Sync makes them survive the loss of power. A write that fails

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"dragoman/core"
+	"dragoman/core/lock"
 )
 
 const (
@@ -113,11 +114,11 @@ func (s *Store) changeIndex(ctx context.Context, change func(root string) error)
 		return context.Cause(ctx)
 	}
 	defer func() { <-s.indexing }()
-	held, err := lockWait(ctx, filepath.Join(root, "index.lock"))
+	held, err := lock.Wait(ctx, filepath.Join(root, "index.lock"))
 	if err != nil {
 		return err
 	}
-	return errors.Join(change(root), held.Close())
+	return errors.Join(change(root), held.Unlock())
 }
 
 func indexPath(root string) string { return filepath.Join(root, "index.jsonl") }

@@ -4,40 +4,65 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/lock"
 )
 
-// TestLockOutlivesOwner: what a dead owner was about to start may have its lock for
-// a moment, and a living owner's lock is not waited for.
-func TestLockOutlivesOwner(t *testing.T) {
-	s := New(t.TempDir())
-	j := logOf(t, s, "s1")
-	held, err := lock(j.files.lock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := writeFileOwner(j.files.owner, owner{PID: os.Getpid(), Host: hostname(t)}); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	var owned *core.OwnedError
-	if _, err := j.Claim(t.Context()); !errors.As(err, &owned) {
-		t.Errorf("of a living owner: %v", err)
-	}
-	if took := time.Since(began); took > outlives/2 {
-		t.Errorf("the lock of a living owner was waited for, for %v", took)
-	}
-	if err := writeFileOwner(j.files.owner, owner{PID: 1 << 30, Host: hostname(t)}); err != nil { // dead
-		t.Fatal(err)
-	}
-	if _, err := j.Claim(t.Context()); !errors.As(err, &owned) {
-		t.Errorf("a lock that is not given back: %v", err)
-	}
-	let := time.AfterFunc(20*time.Millisecond, func() { _ = held.Close() })
-	defer let.Stop()
-	if _, err := j.Claim(t.Context()); err != nil {
-		t.Errorf("a lock that is given back: %v", err)
+// TestLockWithoutOwner: a lock that no living process says is its own is about to be
+// given back and is waited for, as long as that may take; a living owner's is not. A
+// process that ends, one that has just begun, and what a killed one was about to start
+// have such a lock for a moment.
+func TestLockWithoutOwner(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		owner *owner // nil: nobody says so
+		waits bool
+	}{
+		{"a living owner", &owner{PID: os.Getpid()}, false},
+		{"a dead owner", &owner{PID: 1 << 30}, true},
+		{"no owner", nil, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j := logOf(t, New(t.TempDir()), "s1")
+				held, err := lock.Try(j.files.lock)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.owner != nil {
+					tt.owner.Host = hostname(t)
+					if err := writeFileOwner(j.files.owner, *tt.owner); err != nil {
+						t.Fatal(err)
+					}
+				}
+				began := time.Now()
+				var owned *core.OwnedError
+				_, err = j.Claim(t.Context())
+				took := time.Since(began)
+				if !errors.As(err, &owned) {
+					t.Errorf("a lock that is not given back: %v", err)
+				}
+				if !tt.waits {
+					if took > 0 {
+						t.Errorf("the lock of a living owner was waited for, for %v", took)
+					}
+					return
+				}
+				if took < ownerless || took > ownerless+time.Second {
+					t.Errorf("a lock without an owner was waited for, for %v", took)
+				}
+				time.AfterFunc(ownerless/2, func() {
+					if err := held.Unlock(); err != nil {
+						t.Error(err)
+					}
+				})
+				if _, err := j.Claim(t.Context()); err != nil {
+					t.Errorf("a lock that is given back: %v", err)
+				}
+			})
+		})
 	}
 }

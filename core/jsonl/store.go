@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/lock"
 )
 
 // maxID is the longest id of a session, in bytes.
@@ -140,12 +141,12 @@ func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
 	if exists(f.log) {
 		return core.ErrExists
 	}
-	held, err := lockWait(ctx, f.lock)
+	held, err := lock.Wait(ctx, f.lock)
 	if err != nil {
 		return err
 	}
 	if exists(f.log) {
-		return errors.Join(core.ErrExists, held.Close())
+		return errors.Join(core.ErrExists, held.Unlock())
 	}
 	err = s.note(ctx, meta.Principal, core.Summary{
 		ID: meta.ID, Cwd: meta.Cwd, Roots: meta.Roots, Parent: meta.Parent, Created: meta.Created, Updated: meta.Created,
@@ -156,9 +157,9 @@ func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
 		return syncDir(f.dir)
 	})
 	if err != nil {
-		return errors.Join(err, unlockAndRemove(held))
+		return errors.Join(err, held.Remove())
 	}
-	return held.Close()
+	return held.Unlock()
 }
 
 func exists(path string) bool {
@@ -219,10 +220,7 @@ func (s *Store) delete(ctx context.Context, f files, id core.SessionID) error {
 	if !exists(f.log) && !exists(f.lock) {
 		return nil
 	}
-	held, err := lockSession(ctx, f)
-	if errors.Is(err, errLocked) {
-		return &core.OwnedError{Session: id, Node: readOwner(f.owner).String()}
-	}
+	held, err := lockSession(ctx, f, id)
 	if err != nil {
 		return err
 	}
@@ -236,9 +234,9 @@ func (s *Store) delete(ctx context.Context, f files, id core.SessionID) error {
 		err = s.compact(ctx)
 	}
 	if err != nil {
-		return errors.Join(err, held.Close())
+		return errors.Join(err, held.Unlock())
 	}
-	return unlockAndRemove(held)
+	return held.Remove()
 }
 
 // Close gives up all claims and closes all journals.

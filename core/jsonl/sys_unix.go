@@ -15,22 +15,6 @@ import (
 // noFollow makes opening a file fail where its name is a symbolic link.
 const noFollow = unix.O_NOFOLLOW
 
-// tryLock locks a file for this open file alone; false: somebody else has it.
-func tryLock(f *os.File) (bool, error) {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return false, nil
-		case errors.Is(err, unix.EINTR):
-			continue
-		}
-		return false, &fs.PathError{Op: "lock", Path: f.Name(), Err: err}
-	}
-}
-
 // checkOwner refuses a folder that other users own or may write to.
 func checkOwner(dir string, fi fs.FileInfo) error {
 	st, ok := fi.Sys().(*syscall.Stat_t)

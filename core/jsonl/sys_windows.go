@@ -11,19 +11,6 @@ import (
 // noFollow has no counterpart: making a symbolic link takes a privilege here.
 const noFollow = 0
 
-// tryLock locks a file for this open file alone; false: somebody else has it.
-func tryLock(f *os.File) (bool, error) {
-	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
-	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
-	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
-		return false, nil
-	}
-	if err != nil {
-		return false, &fs.PathError{Op: "lock", Path: f.Name(), Err: err}
-	}
-	return true, nil
-}
-
 // checkOwner leaves the decision to the folder's access list, which a folder in
 // the user's profile inherits.
 func checkOwner(string, fs.FileInfo) error { return nil }

@@ -1,0 +1,116 @@
+// Package lock takes locks on files, which one holder has at a time, of all processes.
+//
+// A lock dies with its process. It is given back by unlocking it, not by closing the file
+// alone: a program that is being started at that moment has a copy of every descriptor
+// until it executes, and would keep the lock until then.
+//
+// Locks are advisory. They hold on local file systems; on network ones as far as those
+// pass them on.
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"time"
+)
+
+// ErrHeld says that somebody else has the lock: another process, or another File of
+// this one.
+var ErrHeld = errors.New("another process has it")
+
+// File is a lock that is held.
+type File struct{ f *os.File }
+
+// Try takes the lock file at path, which it makes if there is none, for this user only.
+// It does not wait: ErrHeld.
+//
+// A lock on a file that has lost its name excludes nobody, so whoever gets one looks
+// whether the name still means the same file.
+func Try(path string) (*File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		ok, err := take(f)
+		if err == nil && !ok {
+			err = fmt.Errorf("lock %s: %w", path, ErrHeld)
+		}
+		if err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		held := &File{f}
+		mine, err := f.Stat()
+		if err == nil {
+			var named fs.FileInfo
+			if named, err = os.Lstat(path); err == nil && os.SameFile(mine, named) {
+				return held, private(held, mine)
+			}
+		}
+		_ = held.Unlock()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+}
+
+// private makes a lock file this user's only, whatever the umask.
+func private(held *File, fi fs.FileInfo) error {
+	if fi.Mode().Perm() == 0o600 || fi.Size() > 0 || runtime.GOOS == "windows" {
+		return nil
+	}
+	if err := held.f.Chmod(0o600); err != nil {
+		_ = held.Unlock()
+		return err
+	}
+	return nil
+}
+
+// Wait is Try that waits until it gets the lock or ctx ends; then the error is both
+// ErrHeld and the cause of ctx.
+func Wait(ctx context.Context, path string) (*File, error) {
+	return WaitWhile(ctx, path, func() bool { return true })
+}
+
+// WaitWhile is Wait that gives up, with ErrHeld, when somebody has the lock and worth
+// says that waiting is not worth it. It asks between tries, up to 5 ms apart.
+func WaitWhile(ctx context.Context, path string, worth func() bool) (*File, error) {
+	for pause := 100 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
+		f, err := Try(path)
+		if !errors.Is(err, ErrHeld) || !worth() {
+			return f, err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, fmt.Errorf("%w: %w", err, context.Cause(ctx))
+		}
+	}
+}
+
+// Unlock gives the lock back. The file stays.
+func (l *File) Unlock() error { return errors.Join(release(l.f), l.f.Close()) }
+
+// Remove gives the lock back and takes its file away. Where an open file cannot be
+// removed it is closed first; somebody else may lock it in between.
+func (l *File) Remove() error {
+	path := l.f.Name()
+	if runtime.GOOS == "windows" {
+		return errors.Join(l.Unlock(), removed(path))
+	}
+	return errors.Join(removed(path), l.Unlock())
+}
+
+func removed(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package lock
+
+import (
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestUnlockedBeforeItIsClosed: what a program that is being started has of a lock does
+// not hold it.
+func TestUnlockedBeforeItIsClosed(t *testing.T) {
+	for name, giveBack := range map[string]func(*File) error{"unlock": (*File).Unlock, "remove": (*File).Remove} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.lock")
+			held, err := Try(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			copied, err := unix.Dup(int(held.f.Fd())) // as fork does
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Close(copied) //nolint:errcheck // it was only held
+			if err := giveBack(held); err != nil {
+				t.Fatal(err)
+			}
+			again, err := Try(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := again.Unlock(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

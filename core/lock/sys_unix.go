@@ -1,0 +1,39 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package lock
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// noFollow makes opening a file fail where its name is a symbolic link.
+const noFollow = unix.O_NOFOLLOW
+
+// take locks a file for this open file alone; false: somebody else has it.
+func take(f *os.File) (bool, error) {
+	err := flock(f, unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// release unlocks it, also for a child that has a copy of the descriptor.
+func release(f *os.File) error { return flock(f, unix.LOCK_UN) }
+
+func flock(f *os.File, how int) error {
+	for {
+		err := unix.Flock(int(f.Fd()), how)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		}
+		return &fs.PathError{Op: "lock", Path: f.Name(), Err: err}
+	}
+}
