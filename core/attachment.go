@@ -65,6 +65,7 @@ func (s *Session) Attach(c Client) *Attachment {
 	a := &Attachment{s: s, client: c}
 	s.mu.Lock()
 	s.clients[a] = struct{}{}
+	s.done = false
 	s.stopIdleLocked()
 	s.mu.Unlock()
 	return a

@@ -18,6 +18,7 @@ func (s *Session) usable() bool {
 	if s.refusalLocked() != nil {
 		return false
 	}
+	s.done = false
 	if s.idle != nil {
 		s.stopIdleLocked()
 		s.startIdleLocked()
@@ -31,8 +32,11 @@ func (s *Session) startIdleLocked() {
 		return
 	}
 	s.idles++
-	n := s.idles
-	s.idle = time.AfterFunc(idleAfter, func() { s.giveBack(n) })
+	n, after := s.idles, idleAfter
+	if s.done {
+		after = 0
+	}
+	s.idle = time.AfterFunc(after, func() { s.giveBack(n) })
 }
 
 func (s *Session) stopIdleLocked() {
@@ -55,6 +59,32 @@ func (s *Session) giveBack(n int) {
 	// Nobody is left who could be told; what failed shows when it is opened again.
 	_ = s.close(context.Background(), ErrClosed)
 	s.g.drop(s)
+}
+
+// Leave is Close of a client that is done with the session: if nobody else is
+// attached, the session is given back at once and not after a while, with its jobs,
+// its servers and its claim. A turn that goes on keeps it until it ends. Leave blocks
+// until the session is given back, unless a turn goes on.
+func (a *Attachment) Leave() {
+	a.Close()
+	s := a.s
+	s.mu.Lock()
+	s.done = len(s.clients) == 0
+	working := s.working
+	if !s.done || s.turn != nil {
+		s.mu.Unlock()
+		return
+	}
+	s.mu.Unlock()
+	if working != nil {
+		<-working // the last turn has ended, and nobody waits for another one
+	}
+	s.mu.Lock()
+	idle, n := s.idle != nil, s.idles
+	s.mu.Unlock()
+	if idle {
+		s.giveBack(n)
+	}
 }
 
 // close ends the session in a fixed order: its turns, the conversation and the

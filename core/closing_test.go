@@ -112,3 +112,68 @@ func TestCloseAgain(t *testing.T) {
 		}
 	})
 }
+
+// A client that is done with a session gives it back at once, unless another one is
+// attached or a turn goes on; one that only leaves does not.
+func TestLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := coretest.NewMemory()
+		var released atomic.Int32
+		store.Before = func(_ context.Context, op string, _ core.SessionID) error {
+			if op == "release" {
+				released.Add(1)
+			}
+			return nil
+		}
+		finish := make(chan struct{})
+		run := func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+			if turn.Prompt()[0].(core.Text).Text == "wait" {
+				<-finish
+			}
+			return core.StopEnd, nil
+		}
+		prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: run}}}, Policy: coretest.Always(core.Verdict{Effect: core.Allow})}
+		g := core.New(core.Config{Store: store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+		defer closeGateway(t, g)
+		attach := func() *core.Attachment {
+			s, err := g.Open(t.Context(), core.Local, "s")
+			if errors.Is(err, core.ErrNotFound) {
+				s, err = g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.Attach(asking)
+		}
+		want := func(n int32, what string) {
+			t.Helper()
+			synctest.Wait()
+			if got := released.Load(); got != n {
+				t.Errorf("%s: released %d times, want %d", what, got, n)
+			}
+		}
+		a := attach()
+		prompt(t, a, say("hello"))
+		b := attach()
+		a.Leave()
+		want(0, "another one is attached")
+		b.Leave()
+		want(1, "the last one has left")
+
+		a = attach()
+		prompt(t, a, say("wait"))
+		synctest.Wait()
+		a.Leave()
+		want(1, "a turn goes on")
+		close(finish)
+		want(2, "the turn has ended")
+
+		a = attach()
+		prompt(t, a, say("hello"))
+		a.Leave() // while the turn goes on
+		a = attach()
+		synctest.Wait()
+		a.Close()
+		want(2, "the client has come back, and may do so again")
+	})
+}

@@ -62,7 +62,8 @@
 // have one leaf lock each as well. A session owns its goroutines in one WaitGroup:
 // the one that runs turns lives while there are any, the flusher while something
 // is unwritten or unsynced. A session that is idle has none, and is given back
-// after a minute without clients.
+// after a minute without clients, or at once when the last one says that it is done
+// (Attachment.Leave).
 //
 // # Why
 //

@@ -51,6 +51,7 @@ type Session struct {
 	closed   bool
 	idle     *time.Timer // gives the session back; nil while it is in use
 	idles    int         // how often it was armed
+	done     bool        // its last client has said that it is done with it
 
 	desk desk // the conversation and the tools of the agent
 }

@@ -129,11 +129,12 @@ func (s *Server) forkSession(ctx context.Context, call *wire.Call, p acp.Session
 	return nil
 }
 
-// closeSession is session/close: what runs is cancelled. It is idempotent.
+// closeSession is session/close: what runs is cancelled, and what runs behind the
+// session ends with it. It is idempotent.
 func (s *Server) closeSession(_ context.Context, call *wire.Call, p acp.SessionID) error {
 	s.letGo(p.SessionID, func(sess *session) {
 		if sess != nil {
-			sess.att.Close()
+			sess.att.Leave()
 		}
 		call.Reply(acp.Marker{}, nil)
 	})

@@ -154,7 +154,8 @@ type closeResult struct {
 	Deleted bool           `json:"deleted"`
 }
 
-// closeSession is session_close. A turn of others' goes on, unless the session is deleted.
+// closeSession is session_close. A turn of others' goes on, unless the session is deleted; where there is none, what runs
+// behind the session ends with it.
 func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolRequest, in closeArgs) (*mcp.CallToolResult, any, error) {
 	h, err := c.open(ctx, req, in.Session)
 	if err != nil {
@@ -169,6 +170,7 @@ func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolReq
 		}
 	}
 	c.drop(h)
+	h.a.Leave()
 	out := closeResult{Session: h.id}
 	if !in.Delete {
 		return said("The session was closed. agent_prompt with its session_id continues it."), out, nil
