@@ -12,13 +12,12 @@ import (
 	"sync"
 
 	"dragoman/core"
-	"dragoman/core/lock"
 )
 
 // claim is what an owner has of its session.
 type claim struct {
-	log   *os.File // for appending
-	lock  *lock.File
+	log   *file // for appending
+	lock  *held
 	epoch uint64
 
 	// The writer's alone.
@@ -52,9 +51,9 @@ func (j *journal) Claim(ctx context.Context) (uint64, error) {
 	if err == nil {
 		if c, err = j.take(held); err != nil {
 			if errors.Is(err, fs.ErrNotExist) && !exists(j.files.log) { // deleted: the lock file is ours alone
-				err = errors.Join(core.ErrNotFound, held.Remove())
+				err = errors.Join(core.ErrNotFound, held.remove())
 			} else {
-				err = errors.Join(err, held.Unlock())
+				err = errors.Join(err, held.unlock())
 			}
 		}
 	}
@@ -68,20 +67,20 @@ func (j *journal) Claim(ctx context.Context) (uint64, error) {
 }
 
 // take makes the claim of whoever holds the lock.
-func (j *journal) take(held *lock.File) (*claim, error) {
-	log, err := openFile(j.files.log, os.O_RDWR|os.O_APPEND)
+func (j *journal) take(held *held) (*claim, error) {
+	log, err := j.files.disk.open(j.files.log, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, err
 	}
 	found, err := examine(log, j.files)
 	if err == nil && found.torn {
-		if err = truncate(log, found.size); err == nil {
-			err = syncData(log)
+		if err = log.cut(found.size); err == nil {
+			err = log.sync()
 		}
 	}
 	c := &claim{log: log, lock: held, epoch: found.epoch + 1, size: found.size, end: found.end}
 	if err == nil {
-		err = writeOwner(j.files.owner, c.epoch)
+		err = j.files.writeOwner(c.epoch)
 	}
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
@@ -188,8 +187,8 @@ func (j *journal) Release() error {
 	if c == nil {
 		return nil
 	}
-	err := remove(j.files.owner)
-	if err = errors.Join(err, c.log.Close(), c.lock.Unlock()); err != nil {
+	err := j.files.disk.remove(j.files.owner)
+	if err = errors.Join(err, c.log.Close(), c.lock.unlock()); err != nil {
 		return fmt.Errorf("release session %q: %w", j.meta.ID, err)
 	}
 	return nil
@@ -214,7 +213,7 @@ func readOwner(path string) owner {
 	return o
 }
 
-func writeOwner(path string, epoch uint64) error {
+func (f files) writeOwner(epoch uint64) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = ""
@@ -223,7 +222,7 @@ func writeOwner(path string, epoch uint64) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, append(b, '\n'), false)
+	return f.disk.replace(f.owner, append(b, '\n'), false)
 }
 
 func (o owner) String() string {

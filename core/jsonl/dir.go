@@ -72,36 +72,6 @@ func what(mode fs.FileMode) string {
 	return "something else (" + mode.Type().String() + ")"
 }
 
-// makeDirs makes a folder and those above it. The new ones are for this user
-// only, and durable.
-func makeDirs(dir string) error {
-	if _, err := os.Stat(dir); err == nil {
-		return nil
-	}
-	if up := filepath.Dir(dir); up != dir {
-		if err := makeDirs(up); err != nil {
-			return err
-		}
-	}
-	return makeDir(dir)
-}
-
-// makeDir makes one folder for this user only, whatever the umask; no error if
-// there is one.
-func makeDir(dir string) error {
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err == nil {
-		err = os.Chmod(dir, 0o700)
-	}
-	if err == nil {
-		err = syncDir(filepath.Dir(dir))
-	}
-	return err
-}
-
 // openFile opens a file, which must not be a symbolic link. One that it makes is
 // for this user only, whatever the umask.
 func openFile(path string, flag int) (*os.File, error) {
@@ -116,28 +86,4 @@ func openFile(path string, flag int) (*os.File, error) {
 		}
 	}
 	return f, nil
-}
-
-// unfinished ends the name of a file that is being written.
-const unfinished = ".new"
-
-// replaceFile puts data into a file, whole or not at all. It is durable if sync
-// says so; the name in the folder is not synced.
-func replaceFile(path string, data []byte, sync bool) error {
-	tmp := path + unfinished
-	f, err := openFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil && sync {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		_ = os.Remove(tmp)
-	}
-	return err
 }

@@ -15,7 +15,6 @@ import (
 	"slices"
 
 	"dragoman/core"
-	"dragoman/core/lock"
 )
 
 const (
@@ -67,31 +66,31 @@ func (s *Store) note(ctx context.Context, p core.Principal, sum core.Summary, f 
 		if fi, err := os.Lstat(f.log); err == nil {
 			e.Log = fi.Size()
 		}
-		large, err := appendEntry(ctx, root, e)
+		large, err := s.appendEntry(ctx, root, e)
 		if err == nil {
 			err = then()
 		}
 		if err == nil && large {
-			_ = compactIndex(ctx, root) // the entry is there; the next note tries again
+			_ = s.compactIndex(ctx, root) // the entry is there; the next note tries again
 		}
 		return err
 	})
 }
 
 // appendEntry appends an entry to the index; large: it should be compacted.
-func appendEntry(ctx context.Context, root string, e indexEntry) (large bool, err error) {
+func (s *Store) appendEntry(ctx context.Context, root string, e indexEntry) (large bool, err error) {
 	line, err := e.line()
 	if err != nil {
 		return false, err
 	}
-	index, size, err := openIndex(ctx, root)
+	index, size, err := s.openIndex(ctx, root)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, index.Close()) }()
 	if n, err := index.Write(line); err != nil {
 		if n > 0 {
-			err = errors.Join(err, truncate(index, size))
+			err = errors.Join(err, index.cut(size))
 		}
 		return false, err
 	}
@@ -114,20 +113,20 @@ func (s *Store) changeIndex(ctx context.Context, change func(root string) error)
 		return context.Cause(ctx)
 	}
 	defer func() { <-s.indexing }()
-	held, err := lock.Wait(ctx, filepath.Join(root, "index.lock"))
+	held, err := s.disk.lock(ctx, filepath.Join(root, "index.lock"), always)
 	if err != nil {
 		return err
 	}
-	return errors.Join(change(root), held.Unlock())
+	return errors.Join(change(root), held.unlock())
 }
 
 func indexPath(root string) string { return filepath.Join(root, "index.jsonl") }
 
 // openIndex opens the index for appending, and makes it from the logs if it is
 // not there. What a crash left unfinished at its end is cut.
-func openIndex(ctx context.Context, root string) (*os.File, int64, error) {
+func (s *Store) openIndex(ctx context.Context, root string) (*file, int64, error) {
 	for tries := 0; ; tries++ {
-		index, err := openFile(indexPath(root), os.O_RDWR|os.O_APPEND)
+		index, err := s.disk.open(indexPath(root), os.O_RDWR|os.O_APPEND)
 		if err == nil {
 			size, ok, err := mendTail(index)
 			if ok || err != nil {
@@ -140,14 +139,14 @@ func openIndex(ctx context.Context, root string) (*os.File, int64, error) {
 		if tries > 0 {
 			return nil, 0, fmt.Errorf("%s cannot be used", indexPath(root))
 		}
-		if err := rebuildIndex(ctx, root); err != nil {
+		if err := s.rebuildIndex(ctx, root); err != nil {
 			return nil, 0, err
 		}
 	}
 }
 
 // mendTail makes an index end with a whole line; false: it is damaged.
-func mendTail(index *os.File) (size int64, ok bool, err error) {
+func mendTail(index *file) (size int64, ok bool, err error) {
 	if _, ok := readIndexHeader(newLines(index)); !ok {
 		return 0, false, nil
 	}
@@ -162,7 +161,7 @@ func mendTail(index *os.File) (size int64, ok bool, err error) {
 		}
 		if line.whole {
 			if end := line.at + int64(len(line.text)) + 1; end < size {
-				return end, true, truncate(index, end)
+				return end, true, index.cut(end)
 			}
 			return size, true, nil
 		}
@@ -279,25 +278,25 @@ func entries(index *os.File) iter.Seq2[indexEntry, error] {
 
 // compact rewrites the index without what is obsolete.
 func (s *Store) compact(ctx context.Context) error {
-	return s.changeIndex(ctx, func(root string) error { return compactIndex(ctx, root) })
+	return s.changeIndex(ctx, func(root string) error { return s.compactIndex(ctx, root) })
 }
 
-func compactIndex(ctx context.Context, root string) error {
-	all, err := liveEntries(root)
+func (s *Store) compactIndex(ctx context.Context, root string) error {
+	all, err := s.liveEntries(root)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case errors.Is(err, errBad):
-		return rebuildIndex(ctx, root)
+		return s.rebuildIndex(ctx, root)
 	case err != nil:
 		return err
 	}
 	slices.Reverse(all)
-	return writeIndex(root, all)
+	return s.writeIndex(root, all)
 }
 
 // liveEntries reads the index, less the sessions that are gone.
-func liveEntries(root string) (all []indexEntry, err error) {
+func (s *Store) liveEntries(root string) (all []indexEntry, err error) {
 	index, err := openFile(indexPath(root), os.O_RDONLY)
 	if err != nil {
 		return nil, err
@@ -307,7 +306,7 @@ func liveEntries(root string) (all []indexEntry, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if exists(sessionFiles(root, e.Principal, e.Summary.ID).log) {
+		if exists(s.files(root, e.Principal, e.Summary.ID).log) {
 			all = append(all, e)
 		}
 	}
@@ -315,7 +314,7 @@ func liveEntries(root string) (all []indexEntry, err error) {
 }
 
 // rebuildIndex makes the index from the logs. What cannot be read is left out.
-func rebuildIndex(ctx context.Context, root string) error {
+func (s *Store) rebuildIndex(ctx context.Context, root string) error {
 	logs, err := filepath.Glob(filepath.Join(globEscape(root), "sessions", "??", "*.jsonl"))
 	if err != nil {
 		return err
@@ -326,7 +325,7 @@ func rebuildIndex(ctx context.Context, root string) error {
 			return err
 		}
 		base := filepath.Base(log)
-		f := filesOf(filepath.Dir(log), base[:len(base)-len(".jsonl")])
+		f := s.filesOf(filepath.Dir(log), base[:len(base)-len(".jsonl")])
 		if e, err := derive(ctx, f); err == nil {
 			all = append(all, e)
 		}
@@ -334,7 +333,7 @@ func rebuildIndex(ctx context.Context, root string) error {
 	slices.SortFunc(all, func(a, b indexEntry) int {
 		return cmp.Or(a.Summary.Updated.Compare(b.Summary.Updated), cmp.Compare(a.Summary.ID, b.Summary.ID))
 	})
-	return writeIndex(root, all)
+	return s.writeIndex(root, all)
 }
 
 // globEscape makes a path stand for itself in a pattern.
@@ -353,7 +352,7 @@ func globEscape(path string) string {
 }
 
 // writeIndex replaces the index. Entries come in the order of their use.
-func writeIndex(root string, all []indexEntry) error {
+func (s *Store) writeIndex(root string, all []indexEntry) error {
 	var lines []byte
 	for _, e := range all {
 		if line, err := e.line(); err == nil {
@@ -364,7 +363,7 @@ func writeIndex(root string, all []indexEntry) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(indexPath(root), append(seal(b, 0), lines...), true)
+	return s.disk.replace(indexPath(root), append(seal(b, 0), lines...), true)
 }
 
 // derive reads a session's summary out of its log.

@@ -37,7 +37,7 @@ func (s *Store) list(ctx context.Context, p core.Principal, yield func(core.Summ
 		damaged := errors.Is(err, errBad)
 		err = s.changeIndex(ctx, func(root string) error {
 			if damaged || !exists(indexPath(root)) { // nobody has made it meanwhile
-				return rebuildIndex(ctx, root)
+				return s.rebuildIndex(ctx, root)
 			}
 			return nil
 		})
@@ -76,7 +76,7 @@ func (s *Store) listIndex(ctx context.Context, root string, p core.Principal, li
 // current makes an entry of the index true. ok is false if the session is gone.
 // newest says that no session was used after it.
 func (s *Store) current(ctx context.Context, root string, e indexEntry, newest bool) (sum core.Summary, ok bool) {
-	f := sessionFiles(root, e.Principal, e.Summary.ID)
+	f := s.files(root, e.Principal, e.Summary.ID)
 	fi, err := os.Lstat(f.log)
 	switch {
 	case err != nil:

@@ -3,8 +3,6 @@ package jsonl
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"time"
 
 	"dragoman/core"
@@ -19,19 +17,11 @@ const ownerless = 5 * time.Second
 // holder has just begun or ends, looks at what a crash has left, or was killed while it
 // started a program, which has a copy of the lock until it executes. Such a lock is
 // waited for, as long as ctx lasts and at most for ownerless.
-func lockSession(ctx context.Context, f files, id core.SessionID) (*lock.File, error) {
+func lockSession(ctx context.Context, f files, id core.SessionID) (*held, error) {
 	end := time.Now().Add(ownerless)
-	held, err := lock.WaitWhile(ctx, f.lock, func() bool { return !readOwner(f.owner).alive() && time.Now().Before(end) })
+	held, err := f.disk.lock(ctx, f.lock, func() bool { return !readOwner(f.owner).alive() && time.Now().Before(end) })
 	if errors.Is(err, lock.ErrHeld) && ctx.Err() == nil {
 		err = &core.OwnedError{Session: id, Node: readOwner(f.owner).String()}
 	}
 	return held, err
-}
-
-// remove removes a file; no error if there is none.
-func remove(path string) error {
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
-	"dragoman/core/lock"
 )
 
 // maxID is the longest id of a session, in bytes.
@@ -24,6 +23,7 @@ const maxID = 256
 // Store keeps sessions in a folder. It implements core.Store.
 type Store struct {
 	dir  string
+	disk disk
 	root atomic.Pointer[string] // where dir is; nil: not looked at yet, or not there
 
 	indexing chan struct{} // holds one while this process changes the index
@@ -42,6 +42,7 @@ func New(dir string) *Store {
 
 // files are the paths of one session.
 type files struct {
+	disk                                 disk
 	dir, log, lock, owner, values, spill string
 }
 
@@ -52,7 +53,7 @@ func (s *Store) find(make bool) (string, error) {
 		return *root, nil
 	}
 	if make && s.dir != "" {
-		if err := makeDirs(s.dir); err != nil {
+		if err := s.disk.makeDirs(s.dir); err != nil {
 			return "", err
 		}
 	}
@@ -62,7 +63,7 @@ func (s *Store) find(make bool) (string, error) {
 	}
 	sessions := filepath.Join(root, "sessions")
 	if make {
-		if err := makeDir(sessions); err != nil {
+		if err := s.disk.makeDir(sessions); err != nil {
 			return "", err
 		}
 	}
@@ -80,13 +81,13 @@ func (s *Store) session(p core.Principal, id core.SessionID, make bool) (files, 
 	if err != nil {
 		return files{}, err
 	}
-	f := sessionFiles(root, p, id)
+	f := s.files(root, p, id)
 	if make {
-		err := makeDir(f.dir)
+		err := f.disk.makeDir(f.dir)
 		if errors.Is(err, fs.ErrNotExist) { // somebody has removed the data folder under us
 			s.root.Store(nil)
 			if _, err = s.find(true); err == nil {
-				err = makeDir(f.dir)
+				err = f.disk.makeDir(f.dir)
 			}
 		}
 		if err != nil {
@@ -96,15 +97,15 @@ func (s *Store) session(p core.Principal, id core.SessionID, make bool) (files, 
 	return f, checkDir(f.dir)
 }
 
-func sessionFiles(root string, p core.Principal, id core.SessionID) files {
+func (s *Store) files(root string, p core.Principal, id core.SessionID) files {
 	sum := sha256.Sum256([]byte(string(p) + "\x00" + string(id)))
 	key := hex.EncodeToString(sum[:16])
-	return filesOf(filepath.Join(root, "sessions", key[:2]), key)
+	return s.filesOf(filepath.Join(root, "sessions", key[:2]), key)
 }
 
-func filesOf(dir, key string) files {
+func (s *Store) filesOf(dir, key string) files {
 	base := filepath.Join(dir, key)
-	return files{dir: dir, log: base + ".jsonl", lock: base + ".lock", owner: base + ".owner", values: base + ".values", spill: base + ".spill"}
+	return files{disk: s.disk, dir: dir, log: base + ".jsonl", lock: base + ".lock", owner: base + ".owner", values: base + ".values", spill: base + ".spill"}
 }
 
 // checkID refuses what cannot name a session.
@@ -141,25 +142,25 @@ func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
 	if exists(f.log) {
 		return core.ErrExists
 	}
-	held, err := lock.Wait(ctx, f.lock)
+	held, err := f.disk.lock(ctx, f.lock, always)
 	if err != nil {
 		return err
 	}
 	if exists(f.log) {
-		return errors.Join(core.ErrExists, held.Unlock())
+		return errors.Join(core.ErrExists, held.unlock())
 	}
 	err = s.note(ctx, meta.Principal, core.Summary{
 		ID: meta.ID, Cwd: meta.Cwd, Roots: meta.Roots, Parent: meta.Parent, Created: meta.Created, Updated: meta.Created,
 	}, f, func() error {
-		if err := replaceFile(f.log, newLog(meta), true); err != nil {
+		if err := f.disk.replace(f.log, newLog(meta), true); err != nil {
 			return err
 		}
-		return syncDir(f.dir)
+		return f.disk.syncDir(f.dir)
 	})
 	if err != nil {
-		return errors.Join(err, held.Remove())
+		return errors.Join(err, held.remove())
 	}
-	return held.Unlock()
+	return held.unlock()
 }
 
 func exists(path string) bool {
@@ -226,17 +227,17 @@ func (s *Store) delete(ctx context.Context, f files, id core.SessionID) error {
 	}
 	// The log first: without it there is no session, and what a crash leaves
 	// behind is removed by the next Delete.
-	err = remove(f.log)
+	err = f.disk.remove(f.log)
 	if err == nil {
-		err = errors.Join(os.RemoveAll(f.values), os.RemoveAll(f.spill), remove(f.owner), remove(f.owner+unfinished), remove(f.log+unfinished), syncDir(f.dir))
+		err = errors.Join(f.disk.clear(f.values), f.disk.clear(f.spill), f.disk.remove(f.owner), f.disk.remove(f.owner+unfinished), f.disk.remove(f.log+unfinished), f.disk.syncDir(f.dir))
 	}
 	if err == nil {
 		err = s.compact(ctx)
 	}
 	if err != nil {
-		return errors.Join(err, held.Unlock())
+		return errors.Join(err, held.unlock())
 	}
-	return held.Remove()
+	return held.remove()
 }
 
 // Close gives up all claims and closes all journals.

@@ -24,7 +24,7 @@ const (
 
 // moveOut writes the body of the record that dst[start:] is to a file, and puts
 // the file's name in its place. The file is durable then.
-func moveOut(dst []byte, start int, dir string) ([]byte, error) {
+func moveOut(dst []byte, start int, d disk, dir string) ([]byte, error) {
 	i := bytes.Index(dst[start:], []byte(`,"v`)) // v or v~; no string before it can hold a bare quote
 	if i < 0 {
 		return nil, errors.New("the record is too long")
@@ -35,13 +35,13 @@ func moveOut(dst []byte, start int, dir string) ([]byte, error) {
 	digest := hex.EncodeToString(sum[:])
 	path := filepath.Join(dir, digest)
 	if fi, err := os.Lstat(path); err != nil || fi.Size() != int64(len(body)) {
-		if err := makeDir(dir); err != nil {
+		if err := d.makeDir(dir); err != nil {
 			return nil, err
 		}
-		if err := replaceFile(path, body, true); err != nil {
+		if err := d.replace(path, body, true); err != nil {
 			return nil, err
 		}
-		if err := syncDir(dir); err != nil {
+		if err := d.syncDir(dir); err != nil {
 			return nil, err
 		}
 	}

@@ -21,7 +21,7 @@ func (j *journal) Write(ctx context.Context, records []core.Record) error {
 		err = core.ErrFenced
 	}
 	if err == nil {
-		err = c.write(records, j.files.values)
+		err = c.write(records, j.files)
 	}
 	if err != nil {
 		return fmt.Errorf("write session %q: %w", j.meta.ID, err)
@@ -38,7 +38,7 @@ func (j *journal) Sync(ctx context.Context) error {
 	}
 	if err == nil {
 		if err = c.brokenBy(); err == nil {
-			if err = syncData(c.log); err != nil {
+			if err = c.log.sync(); err != nil {
 				c.breakDown(fmt.Errorf("an earlier sync failed, and what the disk has is unknown: %w", err))
 			}
 		}
@@ -49,7 +49,7 @@ func (j *journal) Sync(ctx context.Context) error {
 	return nil
 }
 
-func (c *claim) write(records []core.Record, values string) error {
+func (c *claim) write(records []core.Record, f files) error {
 	if err := c.brokenBy(); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (c *claim) write(records []core.Record, values string) error {
 	case !linked(fi):
 		return fmt.Errorf("its log was removed: %w", core.ErrNotFound)
 	}
-	end, err := c.encode(records, values)
+	end, err := c.encode(records, f)
 	if err != nil {
 		c.enc.Reset()
 		return err
@@ -82,7 +82,7 @@ func (c *claim) write(records []core.Record, values string) error {
 
 // encode puts the lines of records into c.buf, and returns the position behind
 // them.
-func (c *claim) encode(records []core.Record, values string) (core.Pos, error) {
+func (c *claim) encode(records []core.Record, f files) (core.Pos, error) {
 	if cap(c.buf) > keepBuf {
 		c.buf = nil
 	}
@@ -104,7 +104,7 @@ func (c *claim) encode(records []core.Record, values string) (core.Pos, error) {
 		start := len(c.buf)
 		c.buf = c.enc.Append(c.buf, rest)
 		if len(c.buf)-start > maxBody {
-			if c.buf, err = moveOut(c.buf, start, values); err != nil {
+			if c.buf, err = moveOut(c.buf, start, f.disk, f.values); err != nil {
 				return end, err
 			}
 		}
@@ -124,7 +124,7 @@ func (c *claim) cutBack(n int, cause error) error {
 	if n == 0 {
 		return cause
 	}
-	if err := truncate(c.log, c.size); err != nil {
+	if err := c.log.cut(c.size); err != nil {
 		err = errors.Join(cause, err)
 		c.breakDown(fmt.Errorf("an earlier write failed half way: %w", err))
 		return err

@@ -1,0 +1,227 @@
+package jsonl
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"dragoman/core/lock"
+)
+
+// disk is the file system, for all that changes something. Tests put a layer between:
+// one that fails call N, does half of it, or forgets what was not synced.
+type disk struct{ layer layer }
+
+// layer does the calls in place of the file system, by way of do or not at all.
+type layer interface {
+	call(c *call, do func() error) error
+}
+
+// op is what a call does.
+type op string
+
+const (
+	opOpen     op = "open" // to write, made if it is not there
+	opRead     op = "read" // of what is open to be written
+	opWrite    op = "write"
+	opCut      op = "cut"
+	opSync     op = "sync"
+	opClose    op = "close"
+	opRename   op = "rename"
+	opRemove   op = "remove"
+	opClear    op = "remove all"
+	opMakeDir  op = "make folder"
+	opSyncDir  op = "sync folder"
+	opLock     op = "lock"
+	opUnlock   op = "unlock"
+	opTakeLock op = "unlock and remove"
+)
+
+// call is one call of the file system.
+type call struct {
+	op   op
+	path string
+	to   string     // rename: the new name
+	flag int        // open
+	file *os.File   // what is open; of an open one it stands afterwards
+	lock *lock.File // lock: afterwards
+	data []byte     // write
+	n    int        // write, afterwards: how much of data
+	size int64      // cut
+}
+
+func (d disk) call(c *call, do func() error) error {
+	if d.layer == nil {
+		return do()
+	}
+	return d.layer.call(c, do)
+}
+
+// file is a file that is open to be written.
+type file struct {
+	*os.File
+	disk disk
+}
+
+// open opens a file, as openFile does.
+func (d disk) open(path string, flag int) (*file, error) {
+	c := &call{op: opOpen, path: path, flag: flag}
+	err := d.call(c, func() (err error) {
+		c.file, err = openFile(path, flag)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &file{c.file, d}, nil
+}
+
+// on is a call on an open file.
+func (f *file) on(c *call, do func() error) error {
+	c.path, c.file = f.Name(), f.File
+	return f.disk.call(c, do)
+}
+
+func (f *file) Write(b []byte) (int, error) {
+	c := &call{op: opWrite, data: b}
+	err := f.on(c, func() (err error) {
+		c.n, err = f.File.Write(c.data)
+		return err
+	})
+	return c.n, err
+}
+
+func (f *file) ReadAt(b []byte, at int64) (n int, err error) {
+	err = f.on(&call{op: opRead}, func() (err error) {
+		n, err = f.File.ReadAt(b, at)
+		return err
+	})
+	return n, err
+}
+
+// cut shortens the file.
+func (f *file) cut(size int64) error {
+	return f.on(&call{op: opCut, size: size}, func() error { return truncate(f.File, size) })
+}
+
+// sync makes the file's content durable, and its length.
+func (f *file) sync() error {
+	return f.on(&call{op: opSync}, func() error { return syncData(f.File) })
+}
+
+func (f *file) Close() error { return f.on(&call{op: opClose}, f.File.Close) }
+
+func (d disk) rename(from, to string) error {
+	return d.call(&call{op: opRename, path: from, to: to}, func() error { return os.Rename(from, to) })
+}
+
+// remove removes a file; no error if there is none.
+func (d disk) remove(path string) error {
+	err := d.call(&call{op: opRemove, path: path}, func() error { return os.Remove(path) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// clear removes a folder and what is in it; no error if there is none.
+func (d disk) clear(dir string) error {
+	return d.call(&call{op: opClear, path: dir}, func() error { return os.RemoveAll(dir) })
+}
+
+// makeDir makes one folder for this user only, whatever the umask; no error if
+// there is one.
+func (d disk) makeDir(dir string) error {
+	err := d.call(&call{op: opMakeDir, path: dir}, func() error {
+		err := os.Mkdir(dir, 0o700)
+		if err == nil {
+			err = os.Chmod(dir, 0o700)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err == nil {
+		err = d.syncDir(filepath.Dir(dir))
+	}
+	return err
+}
+
+// makeDirs makes a folder and those above it. The new ones are for this user
+// only, and durable.
+func (d disk) makeDirs(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if up := filepath.Dir(dir); up != dir {
+		if err := d.makeDirs(up); err != nil {
+			return err
+		}
+	}
+	return d.makeDir(dir)
+}
+
+// syncDir makes the names in a folder durable.
+func (d disk) syncDir(dir string) error {
+	return d.call(&call{op: opSyncDir, path: dir}, func() error { return syncDir(dir) })
+}
+
+// unfinished ends the name of a file that is being written.
+const unfinished = ".new"
+
+// replace puts data into a file, whole or not at all. It is durable if sync
+// says so; the name in the folder is not synced.
+func (d disk) replace(path string, data []byte, sync bool) error {
+	tmp := path + unfinished
+	f, err := d.open(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && sync {
+		err = f.sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = d.rename(tmp, path)
+	}
+	if err != nil {
+		_ = d.remove(tmp)
+	}
+	return err
+}
+
+// held is a lock that is held.
+type held struct {
+	file *lock.File
+	path string
+	disk disk
+}
+
+// lock takes a lock, or waits for it as long as worth says and ctx lasts.
+func (d disk) lock(ctx context.Context, path string, worth func() bool) (*held, error) {
+	c := &call{op: opLock, path: path}
+	err := d.call(c, func() (err error) {
+		c.lock, err = lock.WaitWhile(ctx, path, worth)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &held{c.lock, path, d}, nil
+}
+
+// always has a lock waited for until it is had.
+func always() bool { return true }
+
+// unlock gives the lock back. Its file stays.
+func (h *held) unlock() error {
+	return h.disk.call(&call{op: opUnlock, path: h.path, lock: h.file}, h.file.Unlock)
+}
+
+// remove gives the lock back and takes its file away: its session is gone.
+func (h *held) remove() error {
+	return h.disk.call(&call{op: opTakeLock, path: h.path, lock: h.file}, h.file.Remove)
+}
