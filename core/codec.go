@@ -90,7 +90,7 @@ func (d *Decoder) Skip(line []byte) error {
 	switch {
 	case err != nil:
 		return err
-	case string(l.kind) == kindTurnEnded:
+	case string(l.kind) == kindTurnEnded, string(l.kind) == kindMissing:
 		d.forget()
 	case string(l.kind) == kindCall:
 		if l, err = ParseLine(line); err != nil {
@@ -101,7 +101,8 @@ func (d *Decoder) Skip(line []byte) error {
 	return nil
 }
 
-// forget drops all calls: a turn has ended, and they before it.
+// forget drops all calls: a turn has ended, and they before it, or records are
+// missing that may be theirs.
 func (d *Decoder) forget() {
 	clear(d.calls)
 	clear(d.skipped)

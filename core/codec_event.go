@@ -34,6 +34,7 @@ const (
 	kindSettingsChanged = "settings"
 	kindBound           = "bound"
 	kindNotice          = "notice"
+	kindMissing         = "missing"
 	kindFlagged         = "flagged"
 	kindCompacted       = "compacted"
 	kindReverted        = "reverted"
@@ -119,6 +120,9 @@ func (e *Encoder) appendEvent(dst []byte, ev Event) []byte {
 		return appendPlain(dst, kindSettingsChanged, ev, nil)
 	case Notice:
 		return appendPlain(dst, kindNotice, ev, nil)
+	case Missing:
+		clear(e.calls) // what is missing may be a record of theirs
+		return appendPlain(dst, kindMissing, ev, nil)
 	case Flagged:
 		return appendPlain(dst, kindFlagged, ev, nil)
 	case Compacted:
@@ -266,6 +270,9 @@ func (d *Decoder) known(kind string, v []byte) Event {
 		return plainEvent[Expanded](v)
 	case kindNotice:
 		return plainEvent[Notice](v)
+	case kindMissing:
+		d.forget()
+		return plainEvent[Missing](v)
 	case kindFlagged:
 		return plainEvent[Flagged](v)
 	case kindCompacted:

@@ -38,7 +38,24 @@ func (r Record) End() Pos {
 	if n, ok := runLen(r.Event); ok {
 		return Pos{r.Epoch, r.Seq, r.Off + uint64(n)}
 	}
-	return Pos{r.Epoch, r.Seq + 1, 0}
+	return Pos{r.Epoch, r.Seq + r.span(), 0}
+}
+
+// span is how many numbers an atomic record takes.
+func (r Record) span() uint64 {
+	if m, ok := r.Event.(Missing); ok {
+		return max(m.Records, 1)
+	}
+	return 1
+}
+
+// from is what a reader lacks of a record that has all in front of number seq.
+func (r Record) from(seq uint64) Record {
+	if m, ok := r.Event.(Missing); ok && r.Seq < seq {
+		m.Records = r.End().Seq - seq
+		r.Seq, r.Event = seq, m
+	}
+	return r
 }
 
 // Event is one thing that happened in a session. The set is closed; events are
@@ -238,6 +255,18 @@ type Notice struct {
 	Text     string   `json:"text"`
 }
 
+// Missing stands in the place of records that a log has lost: they were damaged,
+// or are not there. Its number is that of the first of them, and the record behind
+// it has the number behind the last. A store makes it when it reads such a log, and
+// writes it when the log is repaired; nobody else makes one.
+type Missing struct {
+	Records uint64 `json:"records"` // at least 1; behind the last good record of a log nobody knows how many
+	Text    string `json:"text"`    // for people: what is missing, where, and what to do
+}
+
+// Notice is what a client shows that knows nothing of Missing.
+func (m Missing) Notice() Notice { return Notice{Severity: Warning, Text: m.Text} }
+
 // Flagged marks a message for its user, who finds it again by that; an empty Text
 // takes the mark off.
 type Flagged struct {
@@ -337,6 +366,7 @@ func (TitleChanged) event()    {}
 func (SettingsChanged) event() {}
 func (Bound) event()           {}
 func (Notice) event()          {}
+func (Missing) event()         {}
 func (Flagged) event()         {}
 func (Compacted) event()       {}
 func (Reverted) event()        {}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,11 +20,20 @@ const (
 // once stays as it is.
 type entry struct {
 	epoch uint64
+	seq   uint64
 	at    time.Time
 	run   stream // zero: atomic, and event holds it
 	text  []byte
 	event Event
 	size  int
+}
+
+// end is the number of the entry behind e.
+func (e *entry) end() uint64 {
+	if e.event == nil {
+		return e.seq + 1
+	}
+	return Record{Seq: e.seq, Event: e.event}.End().Seq
 }
 
 // span is what a Truncated at seq to hides: the records from..to-1.
@@ -51,12 +61,27 @@ type log struct {
 
 func newLog() log { return log{first: 1, written: 1} }
 
-func (l *log) next() uint64 { return l.first + uint64(len(l.entries)) }
+// next is the number of the record that comes.
+func (l *log) next() uint64 {
+	if n := len(l.entries); n > 0 {
+		return l.entries[n-1].end()
+	}
+	return l.first
+}
+
+// index finds the entry of record seq, or the Missing that it is one of. Memory has
+// an entry behind it or is it.
+func (l *log) index(seq uint64) int {
+	if i := seq - l.first; i < uint64(len(l.entries)) && l.entries[i].seq == seq {
+		return int(i)
+	}
+	return sort.Search(len(l.entries), func(i int) bool { return l.entries[i].end() > seq })
+}
 
 // head is the position of a reader that has everything.
 func (l *log) head() Pos {
 	if n := len(l.entries); n > 0 && l.entries[n-1].run.kind != 0 {
-		return Pos{l.epoch, l.next() - 1, uint64(len(l.entries[n-1].text))}
+		return Pos{l.epoch, l.entries[n-1].seq, uint64(len(l.entries[n-1].text))}
 	}
 	return Pos{l.epoch, l.next(), 0}
 }
@@ -68,7 +93,7 @@ func (l *log) append(ev Event, now time.Time) {
 		return
 	}
 	size := eventSize(ev)
-	l.entries = append(l.entries, entry{epoch: l.epoch, at: now, event: ev, size: size})
+	l.entries = append(l.entries, entry{epoch: l.epoch, seq: l.next(), at: now, event: ev, size: size})
 	l.held += size
 	l.total += uint64(size)
 	l.sealed = true
@@ -84,7 +109,7 @@ func (l *log) appendRun(s stream, text string, now time.Time) {
 	for len(text) > 0 {
 		n := len(l.entries)
 		if l.sealed || n == 0 || l.entries[n-1].run != s || len(l.entries[n-1].text) >= maxRun {
-			l.entries = append(l.entries, entry{epoch: l.epoch, at: now, run: s, text: make([]byte, 0, min(max(len(text), 64), maxRun))})
+			l.entries = append(l.entries, entry{epoch: l.epoch, seq: l.next(), at: now, run: s, text: make([]byte, 0, min(max(len(text), 64), maxRun))})
 			l.sealed = false
 			n++
 		}
@@ -157,13 +182,14 @@ func (l *log) read(dst []Record, p Pos) (recs []Record, next Pos, behind bool) {
 		if p.Seq < l.first {
 			return dst, p, true
 		}
-		e := &l.entries[p.Seq-l.first]
+		e := &l.entries[l.index(p.Seq)]
 		if e.run.kind == 0 {
 			if p.Seq >= l.written && !l.broken {
 				break
 			}
-			dst = append(dst, Record{e.epoch, p.Seq, 0, e.at, e.event})
-			p = Pos{e.epoch, p.Seq + 1, 0}
+			r := Record{e.epoch, e.seq, 0, e.at, e.event}.from(p.Seq)
+			dst = append(dst, r)
+			p = r.End()
 			size += e.size
 			continue
 		}
@@ -188,17 +214,17 @@ func (l *log) unwrittenAny() bool { return l.writtenPos().Before(l.head()) }
 
 // unwritten appends to dst the records that the store lacks, about batchBytes.
 func (l *log) unwritten(dst []Record) []Record {
-	for seq, size := l.written, 0; seq < l.next() && size < batchBytes; seq++ {
-		e := &l.entries[seq-l.first]
+	for i, size := l.index(l.written), 0; i < len(l.entries) && size < batchBytes; i++ {
+		e := &l.entries[i]
 		if e.run.kind == 0 {
-			dst = append(dst, Record{e.epoch, seq, 0, e.at, e.event})
+			dst = append(dst, Record{e.epoch, e.seq, 0, e.at, e.event})
 		} else {
 			off := uint64(0)
-			if seq == l.written {
+			if e.seq == l.written {
 				off = l.runOff
 			}
 			if off < uint64(len(e.text)) {
-				dst = append(dst, Record{e.epoch, seq, off, e.at, e.run.delta(string(e.text[off:]))})
+				dst = append(dst, Record{e.epoch, e.seq, off, e.at, e.run.delta(string(e.text[off:]))})
 			}
 		}
 		size += e.size
@@ -210,7 +236,7 @@ func (l *log) unwritten(dst []Record) []Record {
 func (l *log) wrote(recs []Record) {
 	for _, r := range recs {
 		end := r.End()
-		e := &l.entries[r.Seq-l.first]
+		e := &l.entries[l.index(r.Seq)]
 		if n, ok := runLen(r.Event); ok {
 			l.wroteSum += uint64(n)
 			l.written, l.runOff = r.Seq, end.Off
@@ -220,24 +246,26 @@ func (l *log) wrote(recs []Record) {
 			continue
 		}
 		l.wroteSum += uint64(e.size)
-		l.written, l.runOff = r.Seq+1, 0
+		l.written, l.runOff = e.end(), 0
 	}
-	if n := len(l.entries); n > 0 && l.written < l.next() && l.runOff == uint64(len(l.entries[l.written-l.first].text)) &&
-		l.entries[l.written-l.first].run.kind != 0 && l.written+1 < l.next() {
-		l.written, l.runOff = l.written+1, 0
+	if l.written+1 < l.next() { // a run that another record follows is whole
+		if e := &l.entries[l.index(l.written)]; e.run.kind != 0 && l.runOff == uint64(len(e.text)) {
+			l.written, l.runOff = l.written+1, 0
+		}
 	}
 	l.trim()
 }
 
 func (l *log) trim() {
 	drop := 0
-	for drop < len(l.entries)-1 && l.held > keepBytes && l.first+uint64(drop) < l.written {
+	for drop < len(l.entries)-1 && l.held > keepBytes && l.entries[drop].seq < l.written {
 		l.held -= l.entries[drop].size
 		l.entries[drop] = entry{}
 		drop++
 	}
-	l.entries = l.entries[drop:]
-	l.first += uint64(drop)
+	if l.entries = l.entries[drop:]; drop > 0 {
+		l.first = l.entries[0].seq
+	}
 }
 
 // restore puts a stored record into memory, while a session is loaded.
@@ -250,18 +278,18 @@ func (l *log) restore(r Record) {
 			e.text = append(e.text, text...)
 			e.size += len(text)
 		} else {
-			l.entries = append(l.entries, entry{epoch: r.Epoch, at: r.Time, run: s, text: []byte(text), size: len(text)})
+			l.entries = append(l.entries, entry{epoch: r.Epoch, seq: r.Seq, at: r.Time, run: s, text: []byte(text), size: len(text)})
 		}
 		l.held += len(text)
 		l.written, l.runOff = r.Seq, r.Off+uint64(len(text))
 	} else {
 		size := eventSize(r.Event)
-		l.entries = append(l.entries, entry{epoch: r.Epoch, at: r.Time, event: r.Event, size: size})
+		l.entries = append(l.entries, entry{epoch: r.Epoch, seq: r.Seq, at: r.Time, event: r.Event, size: size})
 		l.held += size
 		if t, ok := r.Event.(Truncated); ok {
 			l.hide(t, r.Seq)
 		}
-		l.written, l.runOff = r.Seq+1, 0
+		l.written, l.runOff = r.End().Seq, 0
 	}
 	l.sealed = true
 	l.trim()
@@ -280,6 +308,8 @@ func eventSize(ev Event) int {
 	case Steered:
 		return base + blocksSize(e.Prompt)
 	case Notice:
+		return base + len(e.Text)
+	case Missing:
 		return base + len(e.Text)
 	case Compacted:
 		return base + len(e.Summary)

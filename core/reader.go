@@ -128,10 +128,7 @@ func (r *Reader) fromStore() ([]Record, error) {
 		if r.pos.Off > 0 && rec.Seq > r.pos.Seq { // the run has ended
 			r.pos = Pos{rec.Epoch, r.pos.Seq + 1, 0}
 		}
-		r.pos = r.s.skip(r.pos)
-		if rec.Seq < r.pos.Seq { // hidden by a truncation
-			continue
-		}
+		r.pos = r.s.skip(r.pos) // Splice leaves out what a truncation hides
 		next, rest, ok, err := r.pos.Splice(rec)
 		if err != nil {
 			r.stop()

@@ -43,7 +43,7 @@ func messageOf(ev Event) MessageID {
 	case TextDelta:
 		return e.Message
 	case Opened, Claimed, PromptQueued, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, Asked, Answered,
-		PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Flagged, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
+		PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Missing, Flagged, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
 	}
 	return ""
 }
@@ -227,6 +227,9 @@ func copyOf(rec Record, upto Pos) Event {
 		e.Key = "" // it was sent to the other session
 		return e
 	}
+	if e, ok := rec.Event.(Missing); ok { // the copy's own log lacks nothing
+		return e.Notice()
+	}
 	return rec.Event
 }
 
@@ -235,7 +238,7 @@ func copyOf(rec Record, upto Pos) Event {
 func copied(ev Event) bool {
 	switch ev.(type) {
 	case TurnStarted, Steered, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, PlanChanged, UsageChanged,
-		TitleChanged, SettingsChanged, Notice, Flagged, Expanded, Compacted, Reverted, Cited, TurnEnded:
+		TitleChanged, SettingsChanged, Notice, Missing, Flagged, Expanded, Compacted, Reverted, Cited, TurnEnded:
 		return true
 	case Opened, Claimed, PromptQueued, Phase, Asked, Answered, Bound, Moved, Truncated, Unknown:
 	}

@@ -123,9 +123,9 @@ func (s *Session) refold(ctx context.Context) error {
 
 // refoldLocked makes st, which lacks the records from next on, the state.
 func (s *Session) refoldLocked(st State, next uint64) {
-	for i := next - s.log.first; i < uint64(len(s.log.entries)); i++ {
+	for i := s.log.index(next); i < len(s.log.entries); i++ {
 		e := &s.log.entries[i]
-		if covers(s.log.hidden, s.log.first+i) {
+		if covers(s.log.hidden, e.seq) {
 			continue
 		}
 		ev := e.event
@@ -289,7 +289,7 @@ func listed(ev Event) bool {
 	case TurnStarted, Steered, TurnEnded, TitleChanged, SettingsChanged, Flagged, Truncated:
 		return true
 	case Opened, Claimed, PromptQueued, Phase, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput,
-		Asked, Answered, PlanChanged, UsageChanged, Bound, Notice, Expanded, Compacted, Reverted, Cited, Moved, Unknown:
+		Asked, Answered, PlanChanged, UsageChanged, Bound, Notice, Missing, Expanded, Compacted, Reverted, Cited, Moved, Unknown:
 	}
 	return false
 }

@@ -110,7 +110,7 @@ func (s *State) apply(ev Event, at time.Time) {
 		} else {
 			s.flags[e.Message] = e.Text
 		}
-	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, Notice, Expanded, Reverted, Cited, Moved, Truncated, Unknown:
+	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, Notice, Missing, Expanded, Reverted, Cited, Moved, Truncated, Unknown:
 	}
 }
 

@@ -148,7 +148,7 @@ func (t *Turn) may(ev Event) error {
 	switch ev.(type) {
 	case TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, PlanChanged, UsageChanged, TitleChanged, Bound, Notice, Expanded, Compacted, Cited, Moved, Phase:
 		return nil
-	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Asked, Answered, SettingsChanged, Flagged, Reverted, Truncated, TurnEnded, Unknown:
+	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Asked, Answered, SettingsChanged, Missing, Flagged, Reverted, Truncated, TurnEnded, Unknown:
 	}
 	return fmt.Errorf("emit %T: it is not a turn's to make", ev)
 }

@@ -52,6 +52,8 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 		return settings(dst, v, e.Settings)
 	case core.Notice:
 		return notice(dst, v, e)
+	case core.Missing:
+		return notice(dst, v, e.Notice())
 	case core.Compacted:
 		return compacted(dst, v, e, r.Seq)
 	case core.Reverted:

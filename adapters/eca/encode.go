@@ -81,6 +81,8 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.config(dst)
 	case core.Notice:
 		return v.systemText(dst, e.Text)
+	case core.Missing:
+		return v.systemText(dst, e.Text)
 	case core.Flagged:
 		return v.flagged(dst, e)
 	case core.Truncated:

@@ -62,7 +62,7 @@ func (t *turn) apply(r core.Record) bool {
 		return false
 	case core.Opened, core.Claimed, core.PromptQueued, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted, core.ThoughtDelta,
 		core.ThoughtEnded, core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
-		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
+		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 	if !t.begun || t.ended {
 		return false
@@ -100,7 +100,7 @@ func (t *turn) within(ev core.Event) {
 		t.usage = t.usage.Add(e.Last)
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtDelta,
 		core.ThoughtEnded, core.CallArgs, core.CallOutput, core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
-		core.Notice, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
+		core.Notice, core.Missing, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
 	}
 }
 

@@ -71,6 +71,8 @@ func (s *screen) record(r core.Record) {
 		s.settled(e.Reply)
 	case core.Notice:
 		s.line(s.warm(string(e.Severity) + ": " + oneLine(e.Text, 1000)))
+	case core.Missing:
+		s.line(s.warm(printable(e.Text)))
 	case core.Phase:
 		if e.Kind == core.PhaseRetrying && e.After > 0 {
 			s.line(s.faint(fmt.Sprintf("the model's service asked to wait %v", e.After)))

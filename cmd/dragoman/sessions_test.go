@@ -129,6 +129,7 @@ func TestTranscriptOfEveryEvent(t *testing.T) {
 		core.Answered{Reply: core.Reply{Outcome: core.OutcomeAnswered, Text: "that"}},
 		core.PlanChanged{Entries: []core.PlanEntry{{Text: "look", Status: core.PlanDone}, {Text: "leap", Status: core.PlanActive}, {Text: "rest", Status: core.PlanPending}}},
 		core.Notice{Severity: core.Warning, Text: "careful"},
+		core.Missing{Records: 2, Text: "2 records are missing here."},
 		core.Truncated{},
 		core.TurnEnded{Turn: "t", Stop: core.StopError, Err: "no money"},
 		core.TurnEnded{Stop: core.StopCanceled},

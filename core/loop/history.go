@@ -111,6 +111,8 @@ func (h *history) apply(ev core.Event) {
 		if h.cur != nil {
 			h.cur.counted = true
 		}
+	case core.Missing:
+		h.hear([]core.Block{core.Text{Text: "(A part of this conversation was lost here.)"}})
 	case core.TurnEnded:
 		h.turnEnded(e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,

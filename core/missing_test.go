@@ -1,0 +1,95 @@
+package core_test
+
+import (
+	"reflect"
+	"testing"
+	"testing/synctest"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// A log with missing records is read and gone on with under its numbers, from
+// wherever a reader begins: also from a record that is missing.
+func TestMissingRecordsKeepTheirNumbers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := coretest.NewMemory()
+		j, err := store.Create(t.Context(), core.Meta{ID: "s", Principal: core.Local, Cwd: "/w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		epoch, err := j.Claim(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := coretest.Records(epoch,
+			core.Opened{}, core.Claimed{Epoch: epoch}, core.TextDelta{Message: "m", Text: "before"},
+			core.Missing{Records: 5, Text: "5 records are missing"}, core.TextDelta{Message: "m", Text: "behind"}, core.Notice{Text: "last"})
+		if err := j.Write(t.Context(), stored[1:]); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		g := coretest.Gateway(store, echo, nil)
+		defer closeGateway(t, g)
+		s, err := g.Open(t.Context(), core.Local, "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.Attach(core.Client{Name: "tester"})
+		prompt(t, a, say("on"))
+		synctest.Wait()
+
+		all := a.Read(core.Pos{})
+		defer all.Close()
+		want := readTo(t, all, a.Head())
+		if gap := want[3]; gap.Seq != 4 || gap.End().Seq != 9 || want[4].Seq != 9 {
+			t.Fatalf("record %d, %+v, ends in front of %d", gap.Seq, gap.Event, gap.End().Seq)
+		}
+		if reflect.TypeOf(want[len(want)-1].Event) != reflect.TypeFor[core.TurnEnded]() {
+			t.Errorf("the last record is %+v", want[len(want)-1])
+		}
+		for seq := uint64(1); seq < a.Head().Seq; seq++ {
+			r := a.Read(core.Pos{Epoch: epoch, Seq: seq})
+			got := readTo(t, r, a.Head())
+			r.Close()
+			if got[0].Seq != seq || got[len(got)-1].End() != want[len(want)-1].End() {
+				t.Errorf("read behind %d: from %d to %v", seq, got[0].Seq, got[len(got)-1].End())
+			}
+			if m, ok := got[0].Event.(core.Missing); ok && seq+m.Records != 9 {
+				t.Errorf("%d records are missing from %d on", m.Records, seq)
+			}
+		}
+
+		copied, err := g.Fork(t.Context(), s, a.Head(), "copy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := copied.Attach(core.Client{Name: "tester"}).Read(core.Pos{})
+		defer r.Close()
+		told := false
+		for _, rec := range readTo(t, r, copied.Head()) {
+			n, ok := rec.Event.(core.Notice)
+			told = told || ok && n == core.Missing{Text: "5 records are missing"}.Notice()
+		}
+		if !told {
+			t.Error("the copy does not say what is missing")
+		}
+	})
+}
+
+// readTo reads up to head.
+func readTo(t *testing.T, r *core.Reader, head core.Pos) (all []core.Record) {
+	t.Helper()
+	for {
+		recs, err := r.Until(t.Context(), head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(recs) == 0 {
+			return all
+		}
+		all = append(all, recs...)
+	}
+}
