@@ -53,7 +53,7 @@ type log struct {
 	written  uint64 // entries below this number are in the store, whole
 	runOff   uint64 // bytes of the run numbered written that are in the store
 	wroteSum uint64 // bytes of total that are in the store
-	broken   bool   // the store has failed: all that is here can be read, and stays
+	broken   bool   // the store takes nothing: all that is here can be read, and stays
 
 	phase    Phase // zero Kind: none
 	phaseRev uint64
@@ -293,6 +293,20 @@ func (l *log) restore(r Record) {
 	}
 	l.sealed = true
 	l.trim()
+}
+
+// cut takes back what was appended and the store does not have.
+func (l *log) cut() {
+	l.broken = false
+	for n := len(l.entries); n > 0; n-- {
+		e := &l.entries[n-1]
+		if e.seq < l.written || e.seq == l.written && e.run.kind != 0 {
+			return
+		}
+		l.held -= e.size
+		l.total -= uint64(e.size)
+		l.entries = l.entries[:n-1]
+	}
 }
 
 // eventSize is roughly what an atomic event weighs, in bytes.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -257,44 +258,106 @@ func TestTruncateAll(t *testing.T) {
 	})
 }
 
-// A log that can be read but not gone on with can be opened, with its open turn.
+// A log that takes nothing can be read, and nobody waits for the end of the turn
+// that it leaves open. Once it takes something again the session goes on, whoever
+// closes the turn in the log, and a reader that saw it closed gets nothing twice.
 func TestReadOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := coretest.NewMemory()
-		g := coretest.Gateway(store, func(ctx context.Context, _ *core.Turn) (core.StopReason, error) {
-			<-ctx.Done()
-			return "", ctx.Err()
-		}, nil)
-		s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+	for _, other := range []bool{false, true} {
+		t.Run(fmt.Sprintf("closed by another process %v", other), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testReadOnly(t, other) })
+		})
+	}
+}
+
+func testReadOnly(t *testing.T, other bool) {
+	store := coretest.NewMemory()
+	g := coretest.Gateway(store, func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+		call := core.Call{ID: turn.NewCall(), Turn: turn.ID(), Tool: "x", State: core.Proposed}
+		if err := turn.Emit(ctx, core.TextDelta{Message: turn.NewMessage(), Text: "wait"}, core.CallChanged{Call: call}); err != nil {
+			return "", err
+		}
+		<-ctx.Done()
+		return "", ctx.Err()
+	}, nil)
+	s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt(t, s.Attach(core.Client{Name: "tester"}), say("hang"))
+	synctest.Wait()
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damaged := true
+	store.Before = func(_ context.Context, op string, _ core.SessionID) error {
+		if damaged && op == "claim" {
+			return fmt.Errorf("%w: byte 7 of it is damaged", core.ErrReadOnly)
+		}
+		return nil
+	}
+	g2 := coretest.Gateway(store, echo, nil)
+	s2, err := g2.Open(t.Context(), core.Local, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := s2.Attach(core.Client{Name: "viewer"})
+	r := a.Read(core.Pos{})
+	defer r.Close()
+	seen := readTo(t, r, a.Head())
+	if st := a.State(); st.Messages != 2 || st.Turn != "" || len(st.Asks) > 0 {
+		t.Errorf("state %+v", st)
+	}
+	end, ok := seen[len(seen)-1].Event.(core.TurnEnded)
+	if !ok || end.Stop != core.StopInterrupted || !strings.Contains(end.Err, "byte 7") {
+		t.Errorf("the last record is %+v", seen[len(seen)-1])
+	}
+	if call, ok := seen[len(seen)-2].Event.(core.CallChanged); !ok || call.Call.State != core.Errored {
+		t.Errorf("the call was left as %+v", seen[len(seen)-2])
+	}
+	if _, err := a.Prompt(t.Context(), say("more")); !errors.Is(err, core.ErrReadOnly) {
+		t.Errorf("a prompt: %v", err)
+	}
+	if _, err := g2.Open(t.Context(), core.Local, "s"); err != nil || s2.Head() != a.Head() || a.State().Turn != "" {
+		t.Errorf("opened once more: %v, %+v", err, a.State())
+	}
+
+	damaged = false
+	if other {
+		g3 := coretest.Gateway(store, echo, nil)
+		if _, err := g3.Open(t.Context(), core.Local, "s"); err != nil {
+			t.Fatal(err)
+		}
+		closeGateway(t, g3)
+	}
+	prompt(t, a, say("more"))
+	synctest.Wait()
+	seen = append(seen, readTo(t, r, a.Head())...)
+	closeGateway(t, g2)
+	_ = g.Close(t.Context())
+
+	j, err := store.Open(t.Context(), core.Local, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at core.Pos
+	i := 0
+	for _, rec := range coretest.Joined(seen) {
+		if rec.Seq != max(at.Seq, 1) && rec.Seq != at.Seq+1 {
+			t.Errorf("record %d behind %v", rec.Seq, at)
+		}
+		at = rec.End()
+	}
+	seen = coretest.Joined(seen)
+	for rec, err := range j.Read(t.Context(), core.Pos{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		prompt(t, s.Attach(core.Client{Name: "tester"}), say("hang"))
-		synctest.Wait()
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
+		if i >= len(seen) || seen[i].Seq != rec.Seq || reflect.TypeOf(seen[i].Event) != reflect.TypeOf(rec.Event) {
+			t.Fatalf("record %d is %T in the store, and was not seen as that", rec.Seq, rec.Event)
 		}
-		damaged := true
-		store.Before = func(_ context.Context, op string, _ core.SessionID) error {
-			if damaged && op == "claim" {
-				return core.ErrReadOnly
-			}
-			return nil
-		}
-		g2 := coretest.Gateway(store, echo, nil)
-		s2, err := g2.Open(t.Context(), core.Local, "s")
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := s2.Attach(core.Client{Name: "viewer"})
-		if st := a.State(); st.Messages != 1 {
-			t.Errorf("state %+v", st)
-		}
-		if _, err := a.Prompt(t.Context(), say("more")); !errors.Is(err, core.ErrReadOnly) {
-			t.Errorf("a prompt: %v", err)
-		}
-		damaged = false
-		closeGateway(t, g2)
-		_ = g.Close(t.Context())
-	})
+		i++
+	}
+	if i != len(seen) {
+		t.Errorf("%d records were seen, %d are stored", len(seen), i)
+	}
 }

@@ -46,6 +46,7 @@ type Session struct {
 	room     chan struct{} // closed when a reader or the store has made progress; nil: nobody waits
 	flush    flusher
 	storeErr error
+	shown    []Event       // what closes, in memory alone, what the log leaves open: the log takes nothing
 	leaving  bool          // nobody uses it, and it is about to be closed
 	closing  chan struct{} // closed when close has ended; nil: it has not begun
 	closed   bool
@@ -173,13 +174,15 @@ func (s *Session) own(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("claim session %s: %w", s.meta.ID, err)
 	}
-	if err := s.load(ctx); err != nil { // what another process has added
+	closing, err := s.catchUp(ctx)
+	if err != nil {
 		return errors.Join(err, s.journal.Release())
 	}
 	s.mu.Lock()
 	s.epoch, s.log.epoch, s.lastID = epoch, epoch, 0
 	after := s.log.head()
-	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: after}}, s.interruptedLocked(ownerDied)...)
+	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: after}}, closing...)
+	events = append(events, s.interruptedLocked(ownerDied)...)
 	wake := s.appendLocked(events...)
 	s.mu.Unlock()
 	s.wake(wake)
@@ -229,8 +232,9 @@ func (s *Session) follow(ctx context.Context) error {
 	if s.owned() {
 		return nil
 	}
-	err := s.load(ctx)
+	closing, err := s.catchUp(ctx)
 	s.mu.Lock()
+	s.showLocked(closing)
 	wake := s.readyLocked(nil)
 	s.mu.Unlock()
 	for _, r := range wake {
@@ -239,20 +243,76 @@ func (s *Session) follow(ctx context.Context) error {
 	return err
 }
 
-// mend closes a turn that a dead process has left open, where that is possible; a
-// session that another process owns, or that can only be read, stays as it is.
+// catchUp reads what another process has added, with the owning token. It returns
+// what was shown as closing what the log leaves open, which memory no longer has
+// then, unless that process has gone on from there.
+func (s *Session) catchUp(ctx context.Context) (closing []Event, err error) {
+	s.mu.Lock()
+	closing, s.shown = s.shown, nil
+	if closing != nil {
+		s.log.cut()
+	}
+	from := s.log.head()
+	s.mu.Unlock()
+	if err := s.load(ctx); err != nil || from.Before(s.Head()) {
+		return nil, err
+	}
+	return closing, nil
+}
+
+// mend closes a turn that a dead process has left open: in the log where that is
+// possible, and in memory alone where the log can only be read, so that nobody waits
+// for an end that cannot come. A session that another process owns stays as it is.
 func (s *Session) mend(ctx context.Context) error {
 	s.mu.Lock()
-	open := s.epoch == 0 && (s.state.Turn != "" || len(s.state.queued) > 0 || len(s.state.calls) > 0)
+	open := s.epoch == 0 && s.state.unfinished()
 	s.mu.Unlock()
 	if !open {
 		return nil
 	}
 	err := s.own(ctx)
-	if owned := (*OwnedError)(nil); errors.As(err, &owned) || errors.Is(err, ErrReadOnly) {
+	if owned := (*OwnedError)(nil); errors.As(err, &owned) {
 		return nil
 	}
+	if errors.Is(err, ErrReadOnly) {
+		return s.show(ctx, err)
+	}
 	return err
+}
+
+// show closes in memory alone what the log leaves open, as the next owner will in
+// the log; why says why the log can only be read.
+func (s *Session) show(ctx context.Context, why error) error {
+	select {
+	case s.owning <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-s.owning }()
+	s.mu.Lock()
+	if s.epoch == 0 {
+		s.showLocked(s.interruptedLocked("interrupted: " + why.Error()))
+	}
+	wake := s.readyLocked(nil)
+	s.mu.Unlock()
+	for _, r := range wake {
+		r.signal()
+	}
+	return nil
+}
+
+// showLocked puts what closes a session into memory alone. It has the numbers that
+// the next owner's records will have, so that readers are at the right place then.
+func (s *Session) showLocked(closing []Event) {
+	if len(closing) == 0 {
+		return
+	}
+	s.shown, s.log.broken = closing, true
+	used := s.state.Updated
+	for _, ev := range append([]Event{Claimed{Epoch: s.log.epoch + 1, Node: s.g.cfg.Node, After: s.log.head()}}, closing...) {
+		s.log.append(ev, used)
+		s.state.apply(ev, used)
+	}
 }
 
 // appendLocked puts events into the log and the fold, and returns the readers to

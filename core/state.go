@@ -125,6 +125,11 @@ func (s *State) unqueue(id TurnID) {
 	s.queued = slices.DeleteFunc(s.queued, func(q PromptQueued) bool { return q.Turn == id })
 }
 
+// unfinished reports whether something runs or waits: a turn, a call or a question.
+func (s *State) unfinished() bool {
+	return s.Turn != "" || len(s.queued) > 0 || len(s.calls) > 0 || len(s.Asks) > 0
+}
+
 // openCalls lists the calls that have not ended, by id.
 func (s *State) openCalls() []Call {
 	calls := slices.Collect(maps.Values(s.calls))
