@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -32,15 +33,17 @@ type client struct {
 	calls   int             // that it waits for
 	leaving bool            // gone is closed
 	left    bool
-
-	used time.Time // when something came from it last, over HTTP at 2026-07-28; its door's lock guards it
 }
 
-// waits reports whether the client waits for an answer, or for news.
-func (c *client) waits() bool {
+// works reports whether something goes on for a client that sends nothing: a call, or a turn of a session that it holds.
+func (c *client) works() bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.calls > 0 || len(c.watched) > 0
+	calls, all := c.calls, slices.Collect(maps.Values(c.held))
+	c.mu.Unlock()
+	return calls > 0 || slices.ContainsFunc(all, func(h *held) bool {
+		st := h.a.State()
+		return st.Turn != "" || len(st.Queued) > 0
+	})
 }
 
 // asking is a request that says who sends it and what that one can do.
@@ -77,6 +80,9 @@ type begun struct {
 
 // keepBegun is how many turns a held session remembers the beginnings of; of others the log is read from the start.
 const keepBegun = 64
+
+// maxHeld is how many sessions a client may hold at a time. One more makes the one go that has been idle for longest.
+const maxHeld = 256
 
 // keepFolds is how many turns a held session remembers the folds of, so that a caller who polls does not make us read a
 // turn from its beginning each time.
@@ -145,6 +151,7 @@ func (c *client) hold(req asking, s *core.Session) *held {
 	if left { // a call that is ending; nobody would close it later
 		h.a.Close()
 	}
+	c.makeRoom()
 	return h
 }
 
@@ -154,32 +161,34 @@ func (h *held) touch() {
 	h.used = time.Now()
 }
 
-// idle reports whether nothing has happened in a session for a while, and nothing waits or runs.
-func (h *held) idle(since time.Time) bool {
+// idleFor is how long nothing has named a session in which nothing waits or runs; false: something does.
+func (h *held) idleFor() (_ time.Duration, ok bool) {
 	h.mu.Lock()
 	used := h.used
 	h.mu.Unlock()
 	st := h.a.State()
-	return used.Before(since) && st.Turn == "" && len(st.Queued) == 0 && len(st.Asks) == 0
+	return time.Since(used), st.Turn == "" && len(st.Queued) == 0 && len(st.Asks) == 0
 }
 
-// sweep gives up the sessions that have been idle since, and reports whether any is left. A client over HTTP may never
-// say that it has left.
-func (c *client) sweep(since time.Time) (empty bool) {
+// makeRoom gives up the session that has been idle for longest, where the client holds more than maxHeld. It is attached to
+// again when the client names it.
+func (c *client) makeRoom() {
 	c.mu.Lock()
-	var all []*held
-	for _, h := range c.held {
-		all = append(all, h)
-	}
+	all := slices.Collect(maps.Values(c.held))
 	c.mu.Unlock()
-	left := len(all)
+	if len(all) <= maxHeld {
+		return
+	}
+	var oldest *held
+	var longest time.Duration
 	for _, h := range all {
-		if h.idle(since) {
-			c.drop(h)
-			left--
+		if d, ok := h.idleFor(); ok && (oldest == nil || d > longest) {
+			oldest, longest = h, d
 		}
 	}
-	return left == 0
+	if oldest != nil {
+		c.drop(oldest)
+	}
 }
 
 // again opens a session that has closed under the client, for example because its store failed.

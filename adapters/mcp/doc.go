@@ -7,7 +7,7 @@
 // A [Server] serves connections. A host is what the clients of one principal are served from: the SDK's server with the
 // tools, prompts and resources. A client is who sends requests: a pipe, a session of the protocol over HTTP, or at
 // 2026-07-28 over HTTP, where no request knows of another, all requests under one name. It holds a core.Attachment for
-// each session that it has named. A call is a request of the client's that is not answered yet. A turn is the fold of a
+// each session that it has named, of the last 256. A call is a request of the client's that is not answered yet. A turn is the fold of a
 // core turn's records: what a tool's result says is derived from it and from nothing else; the client keeps the folds of
 // turns that somebody may poll.
 //
@@ -62,7 +62,15 @@
 // one, since the SDK's handlers each refuse the other's requests.
 //
 // Clients of 2026-07-28 over HTTP share what is held under their name: an approval must outlive the request that it was
-// returned to, and nothing else says that two requests are from one client. What has been idle is given up.
+// returned to, and nothing else says that two requests are from one client.
+//
+// Over HTTP nothing says that a client has left, so each is a guest with a place (http_guests.go): a session of the
+// protocol, or a name at 2026-07-28. There are 1,000 places, 250 for one program on one machine, which is told by
+// the principal, the address without its port, and the name in clientInfo: a proxy hides addresses, and names can be
+// made up, so neither keeps anybody out by itself. When the places are taken, who has been silent for longest makes room.
+// Who is silent for 15 minutes ends, and is told "not found" if it was there after all, on which the protocol has it
+// begin anew. A request, a stream, or a turn that runs keeps a place. No turn ends with its client: whoever asks for
+// it later finds it (agent_wait, tasks/get).
 //
 // A notification that the list of resources has changed goes to those alone who have looked at the list, or have asked
 // for it: sessions come and go with every prompt.

@@ -1,6 +1,9 @@
 package mcp
 
 import (
+	"context"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,36 +12,53 @@ import (
 	"dragoman/core/coretest"
 )
 
-// Clients of 2026-07-28 never say that they leave: those that are silent are given up, and what they held, unless a turn
-// runs in it or somebody must decide something.
+// newTestDoor is a door, and the gateway behind it.
+func newTestDoor(t *testing.T, run func(context.Context, *core.Turn) (core.StopReason, error)) (*HTTP, *door, *core.Gateway) {
+	t.Helper()
+	g := coretest.Gateway(coretest.NewMemory(), run, coretest.Always(core.Verdict{Effect: core.Allow}))
+	h := New(Options{Gateway: g, Cwd: t.TempDir()}).HTTP(func(*http.Request) core.Principal { return core.Local })
+	t.Cleanup(func() {
+		h.Close()
+		if err := g.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h, h.door(core.Local), g
+}
+
+// Clients of 2026-07-28 never say that they leave: those that are silent are given up, though nobody else comes, and what
+// they held.
 func TestSilentClientsAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := coretest.Gateway(coretest.NewMemory(), nil, coretest.Always(core.Verdict{Effect: core.Allow}))
-		d := New(Options{Gateway: g}).newDoor(core.Local)
+		_, d, g := newTestDoor(t, nil)
 		s, err := g.Create(t.Context(), core.Meta{Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		old := d.named("old")
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+		named := func(key string) *visit {
+			v, err := d.named(key, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v.place.Done()
+			return v
+		}
+		old := named("old")
 		h := &held{id: s.Meta().ID, a: s.Attach(core.Client{Name: "old"}), used: time.Now()}
-		old.held[h.id] = h
-		busy := d.named("busy")
-		busy.calls = 1
-		<-time.After(heldIdle - time.Minute)
-		if d.named("old") != old {
+		old.client.held[h.id] = h
+		busy := named("busy")
+		busy.client.calls = 1
+		<-time.After(guestIdle - time.Minute)
+		if named("old") != old {
 			t.Error("a client that is there was given up")
 		}
-		<-time.After(heldIdle + time.Minute)
-		d.named("new")
-		if len(d.names) != 2 || d.names["busy"] != busy || len(old.held) != 0 || !old.left {
-			t.Errorf("%d clients; the old one holds %d sessions and has left: %v", len(d.names), len(old.held), old.left)
+		<-time.After(guestIdle + time.Minute)
+		if guests, n, left := d.look(old.client); guests != 1 || named("busy") != busy || n != 0 || !left {
+			t.Errorf("%d clients; the old one holds %d sessions and has left: %v", guests, n, left)
 		}
-		if d.named("old") == old {
+		if named("old") == old {
 			t.Error("a client that was given up is there again")
-		}
-		d.shut()
-		if err := g.Close(t.Context()); err != nil {
-			t.Error(err)
 		}
 	})
 }

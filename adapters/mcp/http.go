@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/creachadair/jrpc2"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -24,12 +24,6 @@ const (
 	versionHeader = "Mcp-Protocol-Version"
 	nameHeader    = "Mcp-Name"
 
-	// maxSessions is how many sessions of the protocol may be open over HTTP at once.
-	maxSessions = 1000
-	// sessionIdle is how long one may be silent. Clients that sleep for a night find it again.
-	sessionIdle = 24 * time.Hour
-	// heldIdle is how long a session of ours stays open for clients of 2026-07-28, which never say that they leave.
-	heldIdle = 10 * time.Minute
 	// replayBytes is what is kept of what clients may have missed (up to 2025-11-25, Resumability), in all.
 	replayBytes = 16 << 20
 )
@@ -39,6 +33,7 @@ const (
 type HTTP struct {
 	server    *Server
 	principal func(*http.Request) core.Principal
+	guests    wire.Guests // those of all doors
 
 	mu     sync.Mutex // guards the fields below
 	doors  map[core.Principal]*door
@@ -48,7 +43,10 @@ type HTTP struct {
 // HTTP returns a handler. principal tells who a request is from; it must have been let in before, and its body limited.
 // Call Close when no more requests come.
 func (s *Server) HTTP(principal func(*http.Request) core.Principal) *HTTP {
-	return &HTTP{server: s, principal: principal, doors: map[core.Principal]*door{}}
+	return &HTTP{
+		server: s, principal: principal, doors: map[core.Principal]*door{},
+		guests: wire.Guests{All: maxGuests, Each: maxOfClient, Idle: guestIdle},
+	}
 }
 
 // door is what one principal comes in by.
@@ -56,12 +54,11 @@ type door struct {
 	*host
 	legacy, modern *mcp.StreamableHTTPHandler
 	known          map[string]bool // the methods that there are
+	guests         *wire.Guests
 
-	mu       sync.Mutex // guards the fields below
-	sessions map[string]*client
-	names    map[string]*client // of 2026-07-28
-	early    map[string]json.RawMessage
-	swept    time.Time
+	mu     sync.Mutex        // guards the fields below
+	visits map[string]*visit // by the ids of sessions
+	names  map[string]*visit // of 2026-07-28
 }
 
 // door finds a principal's door; nil when we are closing.
@@ -73,19 +70,19 @@ func (h *HTTP) door(p core.Principal) *door {
 	}
 	d := h.doors[p]
 	if d == nil {
-		d = h.server.newDoor(p)
+		d = h.newDoor(p)
 		h.doors[p] = d
 	}
 	return d
 }
 
-func (s *Server) newDoor(p core.Principal) *door {
+func (h *HTTP) newDoor(p core.Principal) *door {
 	known := map[string]bool{}
 	for _, m := range methods {
 		known[m] = true
 	}
-	d := &door{known: known, sessions: map[string]*client{}, names: map[string]*client{}, early: map[string]json.RawMessage{}}
-	d.host = s.newHost(p, d.from)
+	d := &door{known: known, guests: &h.guests, visits: map[string]*visit{}, names: map[string]*visit{}}
+	d.host = h.server.newHost(p, d.from)
 	replay := mcp.NewMemoryEventStore(nil)
 	replay.SetMaxBytes(replayBytes)
 	sdk := func(*http.Request) *mcp.Server { return d.sdk }
@@ -93,7 +90,7 @@ func (s *Server) newDoor(p core.Principal) *door {
 	o := mcp.StreamableHTTPOptions{DisableLocalhostProtection: true, MaxRequestBodyBytes: -1, PropagateRequestCancellation: true}
 	o.Stateless = true
 	d.modern = mcp.NewStreamableHTTPHandler(sdk, &o)
-	o.Stateless, o.EventStore, o.SessionTimeout = false, replay, sessionIdle
+	o.Stateless, o.EventStore = false, replay
 	d.legacy = mcp.NewStreamableHTTPHandler(sdk, &o)
 	d.start()
 	return d
@@ -105,6 +102,7 @@ func (h *HTTP) Close() {
 	h.closed = true
 	doors := h.doors
 	h.mu.Unlock()
+	h.guests.Close()
 	for _, d := range doors {
 		d.shut()
 	}
@@ -113,11 +111,11 @@ func (h *HTTP) Close() {
 func (d *door) shut() {
 	d.leave()
 	d.mu.Lock()
-	sessions, names := slices.Collect(maps.Values(d.sessions)), d.names
-	d.names = map[string]*client{}
+	visits, names := slices.Collect(maps.Values(d.visits)), slices.Collect(maps.Values(d.names))
+	d.visits, d.names = map[string]*visit{}, map[string]*visit{}
 	d.mu.Unlock()
-	for _, c := range sessions {
-		c.leave()
+	for _, v := range visits {
+		v.client.leave()
 	}
 	var wg sync.WaitGroup
 	for ss := range d.sdk.Sessions() {
@@ -126,111 +124,10 @@ func (d *door) shut() {
 		})
 	}
 	wg.Wait()
-	for _, c := range names {
-		c.close()
+	for _, v := range slices.Concat(visits, names) {
+		v.client.close()
 	}
 	d.host.close()
-}
-
-// leave ends the client's calls.
-func (c *client) leave() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.leaving {
-		c.leaving = true
-		close(c.gone)
-	}
-}
-
-// from finds the client that has sent a request.
-func (d *door) from(req mcp.Request) *client {
-	ss, ok := req.GetSession().(*mcp.ServerSession)
-	if !ok {
-		return d.named("")
-	}
-	if ss.ID() == "" {
-		name := ""
-		if p := ss.InitializeParams(); p != nil && p.ClientInfo != nil {
-			name = p.ClientInfo.Name + " " + p.ClientInfo.Version
-		}
-		return d.named(name)
-	}
-	return d.session(ss)
-}
-
-// session is the client of a session of the protocol; it ends with it.
-func (d *door) session(ss *mcp.ServerSession) *client {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	id := ss.ID()
-	if c := d.sessions[id]; c != nil {
-		return c
-	}
-	c := &client{host: d.host, server: d.server, gone: make(chan struct{}), held: map[core.SessionID]*held{}}
-	select {
-	case <-d.gone:
-		return c // of a call that is ending
-	default:
-	}
-	d.sessions[id] = c
-	d.wg.Go(func() {
-		ss.Wait() //nolint:errcheck // it is gone either way
-		d.mu.Lock()
-		delete(d.sessions, id)
-		delete(d.early, id)
-		d.mu.Unlock()
-		c.close()
-	})
-	return c
-}
-
-// named is the client of all requests of 2026-07-28 under one name. Those that have been silent are given up.
-func (d *door) named(name string) *client {
-	now := time.Now()
-	d.mu.Lock()
-	c := d.names[name]
-	if c == nil {
-		c = &client{host: d.host, server: d.server, gone: d.gone, held: map[core.SessionID]*held{}}
-		select {
-		case <-d.gone: // of a call that is ending
-		default:
-			d.names[name] = c
-		}
-	}
-	c.used = now
-	var old map[string]*client
-	if now.Sub(d.swept) > time.Minute {
-		d.swept, old = now, d.silentLocked(now.Add(-heldIdle))
-	}
-	d.mu.Unlock()
-	for name, o := range old {
-		if o.sweep(now.Add(-heldIdle)) && !o.waits() && d.forget(name, o, now.Add(-heldIdle)) {
-			o.close()
-		}
-	}
-	return c
-}
-
-// silentLocked are the clients from whom nothing has come since. The lock is held.
-func (d *door) silentLocked(since time.Time) map[string]*client {
-	old := map[string]*client{}
-	for name, c := range d.names {
-		if c.used.Before(since) {
-			old[name] = c
-		}
-	}
-	return old
-}
-
-// forget takes a client off the list, unless something has come from it since. What comes later is another client's.
-func (d *door) forget(name string, c *client, since time.Time) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.names[name] != c || c.used.After(since) {
-		return false
-	}
-	delete(d.names, name)
-	return true
 }
 
 // seen is what is looked at in a request's body.
@@ -238,12 +135,17 @@ type seen struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params struct {
-		Task string `json:"taskId"`
-		Meta struct {
-			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		Task   string    `json:"taskId"`
+		Client namedHere `json:"clientInfo"`
+		Meta   struct {
+			Version string    `json:"io.modelcontextprotocol/protocolVersion"`
+			Client  namedHere `json:"io.modelcontextprotocol/clientInfo"`
 		} `json:"_meta"`
 	} `json:"params"`
 }
+
+// namedHere is who a client says it is.
+type namedHere struct{ Name, Version string }
 
 // ServeHTTP implements http.Handler.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -265,15 +167,21 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // other serves the requests that have no body: the stream of what belongs to no call, and the end of a session.
 func (d *door) other(w http.ResponseWriter, r *http.Request) {
-	id := r.Header.Get(sessionHeader)
-	d.mu.Lock()
-	c, early := d.sessions[id], d.early[id]
-	d.mu.Unlock()
-	if c != nil && r.Method == http.MethodDelete {
-		c.leave() // the SDK waits for calls
-	}
-	if early != nil {
-		w = &answerWriter{ResponseWriter: w, early: early}
+	v := d.visit(r)
+	switch {
+	case v == nil:
+	case !v.place.Begin():
+		http.Error(w, "session not found", http.StatusNotFound)
+		return
+	default:
+		defer v.place.Done()
+		if r.Method == http.MethodDelete {
+			v.client.leave() // the SDK waits for calls
+			defer d.ended(v)
+		}
+		if v.early != nil {
+			w = &answerWriter{ResponseWriter: w, early: v.early}
+		}
 	}
 	d.legacy.ServeHTTP(w, r)
 }
@@ -297,9 +205,8 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	var s seen
 	_ = json.Unmarshal(body, &s) // what does not fit is the SDK's to refuse
 	modern = modern || s.Params.Meta.Version != "" || s.Method == "server/discover"
-	d.mu.Lock()
-	answers := &answerWriter{ResponseWriter: w, method: s.Method, early: d.early[id]}
-	d.mu.Unlock()
+	v := d.visit(r)
+	answers := &answerWriter{ResponseWriter: w, method: s.Method, early: v.dialect()}
 	w = answers
 	if s.ID != nil && s.Method != "" && !d.known[s.Method] {
 		status := http.StatusOK
@@ -315,21 +222,35 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 			refuseHTTP(w, http.StatusBadRequest, s.ID, mcp.CodeHeaderMismatch, "the header Mcp-Name must be the body's taskId")
 			return
 		}
+		v, err := d.named(clientKey(s.Params.Meta.Client), r)
+		if err != nil {
+			refuseFull(w, s.ID, err)
+			return
+		}
+		defer v.place.Done()
 		d.modern.ServeHTTP(w, r)
 		return
 	}
 	switch {
-	case s.Method == "initialize" && id == "":
-		if d.full() {
-			http.Error(w, "too many sessions are open", http.StatusServiceUnavailable)
+	case id == "":
+		if v, err = d.enter(r, s.Params.Client.Name); err != nil {
+			refuseFull(w, s.ID, err)
 			return
 		}
-		var number json.RawMessage
-		if body, number = beginsHTTP(body); number != nil {
-			answers.early, answers.begins = number, d.beginsEarly
+		defer d.settle(v)
+		answers.begins = func(id string) { d.begins(v, id) }
+		if s.Method == "initialize" {
+			body, v.early = beginsHTTP(body)
+			answers.early = v.early
 		}
-	case answers.early != nil && s.ID == nil && s.Method == "initialized":
-		body = []byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`)
+	case v != nil && !v.place.Begin():
+		http.Error(w, "session not found", http.StatusNotFound)
+		return
+	case v != nil:
+		defer v.place.Done()
+		if v.early != nil && s.ID == nil && s.Method == "initialized" {
+			body = []byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`)
+		}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
@@ -355,29 +276,12 @@ func namesTask(method string) bool {
 
 // batches reports whether a session's version has batches.
 func (d *door) batches(id string) bool {
-	if id == "" {
+	ss := d.open(id)
+	if ss == nil {
 		return false
 	}
-	for ss := range d.sdk.Sessions() {
-		if p := ss.InitializeParams(); ss.ID() == id && p != nil {
-			return p.ProtocolVersion == batchVersion
-		}
-	}
-	return false
-}
-
-func (d *door) full() bool {
-	n := 0
-	for range d.sdk.Sessions() {
-		n++
-	}
-	return n >= maxSessions
-}
-
-func (d *door) beginsEarly(id string, version json.RawMessage) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.early[id] = version
+	p := ss.InitializeParams()
+	return p != nil && p.ProtocolVersion == batchVersion
 }
 
 // beginsHTTP does to a whole initialize what begins does to its parameters.
@@ -391,6 +295,12 @@ func beginsHTTP(body []byte) (_ []byte, number json.RawMessage) {
 		body = changed
 	}
 	return body, number
+}
+
+// refuseFull answers a client for whom there is no place.
+func refuseFull(w http.ResponseWriter, id json.RawMessage, err error) {
+	w.Header().Set("Retry-After", "60")
+	refuseHTTP(w, http.StatusServiceUnavailable, id, wire.CodeBusy, err.Error())
 }
 
 // refuseHTTP answers a request that goes no further.

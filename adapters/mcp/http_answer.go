@@ -15,9 +15,9 @@ import (
 // whole event, or a whole body, at once.
 type answerWriter struct {
 	http.ResponseWriter
-	method string                                   // of the request; "": it is no call
-	early  json.RawMessage                          // the early dialect's version; nil: another one
-	begins func(id string, version json.RawMessage) // of its initialize: notes the session, before the client knows of it
+	method string          // of the request; "": it is no call
+	early  json.RawMessage // the early dialect's version; nil: another one
+	begins func(id string) // notes the session that the request has begun, before the client knows of it; nil: it has one
 }
 
 // Unwrap is for http.ResponseController.
@@ -26,7 +26,7 @@ func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // Write implements io.Writer.
 func (w *answerWriter) Write(b []byte) (int, error) {
 	if id := w.Header().Get(sessionHeader); id != "" && w.begins != nil {
-		w.begins(id, w.early)
+		w.begins(id)
 		w.begins = nil
 	}
 	out := b

@@ -22,6 +22,9 @@
 // stand behind it. Only answers which the peer does not read stop the reading ([Options.MaxReplies]); it goes on when
 // the peer does. Pumps wait for room themselves ([Writer.Room]); answers never wait.
 //
+// Over HTTP no connection says that a client has left. [Guests] bounds what is kept for such clients: who has been silent
+// for longest makes room, and who is silent for too long ends.
+//
 // # Faults
 //
 // No input ends a connection. What is not a frame, not JSON or not an envelope is answered with -32700 or -32600, and

@@ -1,0 +1,200 @@
+package mcp
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+const (
+	// maxGuests is how many clients there may be over HTTP at once: sessions of the protocol, and names at 2026-07-28.
+	maxGuests = 1000
+	// maxOfClient is how many of them may be one program's on one machine.
+	maxOfClient = 250
+	// guestIdle is how long a client may be silent: without a request, a stream, and a turn that runs.
+	guestIdle = 15 * time.Minute
+)
+
+// visit is what is kept for a client between two of its requests.
+type visit struct {
+	place  *wire.Guest
+	client *client
+	id     string          // of its session; "": it has none yet, or is of 2026-07-28; the door's lock guards it
+	early  json.RawMessage // the early dialect's version; nil: another one
+}
+
+func (v *visit) dialect() json.RawMessage {
+	if v == nil {
+		return nil
+	}
+	return v.early
+}
+
+// visit finds what is kept for a request's session; nil: nothing is.
+func (d *door) visit(r *http.Request) *visit {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.visits[r.Header.Get(sessionHeader)]
+}
+
+// open finds a session of the protocol; nil: there is none.
+func (d *door) open(id string) *mcp.ServerSession {
+	for ss := range d.sdk.Sessions() {
+		if id != "" && ss.ID() == id {
+			return ss
+		}
+	}
+	return nil
+}
+
+// enter makes a place for the session that a request may begin. What tells clients apart is the principal, the address
+// without its port, and the name. settle must follow.
+func (d *door) enter(r *http.Request, name string) (*visit, error) {
+	v := &visit{client: d.newClient(make(chan struct{}))}
+	var err error
+	v.place, err = d.guests.Enter(d.whose(r, name), v.client.works, func() { d.endSession(v) })
+	return v, err
+}
+
+// whose says which client's place a request takes.
+func (d *door) whose(r *http.Request, name string) string {
+	machine, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		machine = r.RemoteAddr
+	}
+	return string(d.principal) + "\x00" + machine + "\x00" + name
+}
+
+// begins notes the session that a visit's first request has begun.
+func (d *door) begins(v *visit, id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v.id = id
+	d.visits[id] = v
+}
+
+// settle is the end of a visit's first request: where no session was begun nothing is kept.
+func (d *door) settle(v *visit) {
+	v.place.Done()
+	d.ended(v)
+}
+
+// ended gives back what is kept for a session that there is no more.
+func (d *door) ended(v *visit) {
+	d.mu.Lock()
+	id := v.id
+	d.mu.Unlock()
+	if d.open(id) != nil {
+		return
+	}
+	v.place.Leave()
+	d.mu.Lock()
+	if d.visits[id] == v {
+		delete(d.visits, id)
+	}
+	d.mu.Unlock()
+	v.client.close()
+}
+
+// endSession ends the session of a client that has been silent. Turns go on.
+func (d *door) endSession(v *visit) {
+	v.client.leave()
+	d.mu.Lock()
+	id := v.id
+	delete(d.visits, id)
+	d.mu.Unlock()
+	if ss := d.open(id); ss != nil {
+		ss.Close() //nolint:errcheck // it is gone either way
+	}
+	v.client.close()
+}
+
+func (d *door) newClient(gone chan struct{}) *client {
+	return &client{host: d.host, server: d.server, gone: gone, held: map[core.SessionID]*held{}}
+}
+
+// clientKey is the name under which requests of 2026-07-28 are one client's.
+func clientKey(c namedHere) string {
+	if c == (namedHere{}) {
+		return ""
+	}
+	return c.Name + " " + c.Version
+}
+
+// named is what is kept for all requests of 2026-07-28 under one name, with a request open: Done of its place must follow.
+// r is the request that it may be made for.
+func (d *door) named(key string, r *http.Request) (*visit, error) {
+	for {
+		d.mu.Lock()
+		v := d.names[key]
+		d.mu.Unlock()
+		if v != nil && v.place.Begin() {
+			return v, nil
+		}
+		v = &visit{client: d.newClient(d.gone)}
+		var err error
+		v.place, err = d.guests.Enter(d.whose(r, key), v.client.works, func() { d.forget(key, v) })
+		if err != nil {
+			return nil, err
+		}
+		d.mu.Lock()
+		mine := d.names[key] == nil
+		if mine {
+			d.names[key] = v
+		}
+		d.mu.Unlock()
+		if mine {
+			return v, nil
+		}
+		v.place.Leave() // somebody was quicker
+	}
+}
+
+// forget ends what was kept under a name. What comes later is another client's.
+func (d *door) forget(key string, v *visit) {
+	d.mu.Lock()
+	if d.names[key] == v {
+		delete(d.names, key)
+	}
+	d.mu.Unlock()
+	v.client.close()
+}
+
+// from finds the client that has sent a request.
+func (d *door) from(req mcp.Request) *client {
+	id, key := "", ""
+	if ss, ok := req.GetSession().(*mcp.ServerSession); ok {
+		id = ss.ID()
+		if p := ss.InitializeParams(); id == "" && p != nil && p.ClientInfo != nil {
+			key = clientKey(namedHere{p.ClientInfo.Name, p.ClientInfo.Version})
+		}
+	}
+	d.mu.Lock()
+	v := d.names[key]
+	if id != "" {
+		v = d.visits[id]
+	}
+	d.mu.Unlock()
+	if v != nil {
+		return v.client
+	}
+	c := d.newClient(d.gone) // of a request that is ending: it keeps nothing
+	c.held, c.left = nil, true
+	return c
+}
+
+// leave ends the client's calls.
+func (c *client) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.leaving {
+		c.leaving = true
+		close(c.gone)
+	}
+}

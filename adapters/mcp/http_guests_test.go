@@ -1,0 +1,267 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/core"
+)
+
+// visitor is a client over HTTP without a network.
+type visitor struct {
+	t       *testing.T
+	h       http.Handler
+	session string
+}
+
+func (v *visitor) do(ctx context.Context, method, body string) *httptest.ResponseRecorder {
+	v.t.Helper()
+	r := httptest.NewRequestWithContext(ctx, method, "http://localhost/mcp", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if v.session != "" {
+		r.Header.Set(sessionHeader, v.session)
+	}
+	w := httptest.NewRecorder()
+	v.h.ServeHTTP(w, r)
+	return w
+}
+
+// call calls a tool and returns what it says.
+func (v *visitor) call(tool, args string) turnResult {
+	v.t.Helper()
+	w := v.do(v.t.Context(), http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{%s}}}`, tool, args))
+	_, data, _ := strings.Cut(w.Body.String(), "data: ")
+	var m struct {
+		Result struct {
+			Struct turnResult `json:"structuredContent"`
+		} `json:"result"`
+	}
+	if err := json.NewDecoder(strings.NewReader(data)).Decode(&m); err != nil || w.Code != http.StatusOK {
+		v.t.Fatalf("%s: %d %s", tool, w.Code, w.Body)
+	}
+	return m.Result.Struct
+}
+
+func (v *visitor) status() int {
+	v.t.Helper()
+	return v.do(v.t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"ping"}`).Code
+}
+
+func greeting(name string) string {
+	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"` + name + `","version":"1"}}}`
+}
+
+func visits(t *testing.T, h http.Handler, name string) *visitor {
+	t.Helper()
+	v := &visitor{t: t, h: h}
+	w := v.do(t.Context(), http.MethodPost, greeting(name))
+	if v.session = w.Header().Get(sessionHeader); w.Code != http.StatusOK || v.session == "" {
+		t.Fatalf("%s: %d %s", name, w.Code, w.Body)
+	}
+	return v
+}
+
+// hangs runs turns that end when they are stopped.
+func hangs(ctx context.Context, _ *core.Turn) (core.StopReason, error) {
+	<-ctx.Done()
+	return core.StopEnd, nil
+}
+
+// look is what is kept for clients: how many there are, and what one of them holds.
+func (d *door) look(c *client) (guests, held int, left bool) {
+	d.mu.Lock()
+	guests = len(d.visits) + len(d.names)
+	d.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return guests, len(c.held), c.left
+}
+
+func (d *door) clientOf(session string) *client {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.visits[session].client
+}
+
+// A session over HTTP that nobody uses ends, though nobody else comes, and gives up what it holds; a stream and a turn that
+// runs keep it.
+func TestIdleHTTPSessionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, d, _ := newTestDoor(t, hangs)
+		quiet, listens, works := visits(t, h, "quiet"), visits(t, h, "listens"), visits(t, h, "works")
+		ctx, hangUp := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			listens.do(ctx, http.MethodGet, "")
+		}()
+		turn := works.call(toolPrompt, `"prompt":"go","wait_seconds":0`)
+		<-time.After(guestIdle - time.Minute)
+		if quiet.status() != http.StatusOK {
+			t.Error("a session that is not idle yet has ended")
+		}
+		client := d.clientOf(quiet.session)
+		<-time.After(3 * guestIdle)
+		if _, _, left := d.look(client); quiet.status() != http.StatusNotFound || !left {
+			t.Error("an idle session is there still")
+		}
+		if listens.status() != http.StatusOK {
+			t.Error("a session whose stream is read has ended")
+		}
+		works.call(toolCancel, fmt.Sprintf(`"session_id":%q`, turn.Session)) // which it can: a turn kept it
+		hangUp()
+		<-over
+		client = d.clientOf(works.session)
+		if _, n, _ := d.look(client); n != 1 {
+			t.Errorf("it holds %d sessions", n)
+		}
+		<-time.After(guestIdle + time.Minute)
+		for _, v := range []*visitor{listens, works} {
+			if v.status() != http.StatusNotFound {
+				t.Error("an idle session is there still")
+			}
+		}
+		if guests, n, _ := d.look(client); guests+n+d.guests.Count() != 0 {
+			t.Errorf("%d guests, %d held, %d places", guests, n, d.guests.Count())
+		}
+	})
+}
+
+// The turn of a client that never came back goes on, and another session of the protocol waits for it and ends it.
+func TestTurnOutlivesItsHTTPSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, d, _ := newTestDoor(t, hangs)
+		d.guests.Each = 1
+		first := visits(t, h, "one")
+		turn := first.call(toolPrompt, `"prompt":"go","wait_seconds":0`)
+		if w := (&visitor{t: t, h: h}).do(t.Context(), http.MethodPost, greeting("one")); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("its turn runs, and it made room: %d %s", w.Code, w.Body)
+		}
+		if code := first.do(t.Context(), http.MethodDelete, "").Code; code != http.StatusNoContent {
+			t.Errorf("%d", code)
+		}
+		second := visits(t, h, "one")
+		about := fmt.Sprintf(`"session_id":%q,"turn_id":%q`, turn.Session, turn.Turn)
+		if r := second.call(toolWait, about+`,"wait_seconds":1`); r.Status != "running" {
+			t.Errorf("%+v", r)
+		}
+		second.call(toolCancel, fmt.Sprintf(`"session_id":%q`, turn.Session))
+		if r := second.call(toolWait, about); r.Status != "cancelled" {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// Clients that leave without a word keep nobody out: the one that has been silent for longest makes room, of one program
+// before all.
+func TestClientsThatNeverSayGoodbye(t *testing.T) {
+	h, d, _ := newTestDoor(t, nil)
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	begin := func(name string) string {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL, strings.NewReader(greeting(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close() //nolint:errcheck // it was read
+		_, err = io.Copy(io.Discard, res.Body)
+		if id := res.Header.Get(sessionHeader); err == nil && res.StatusCode == http.StatusOK && id != "" {
+			return id
+		}
+		t.Fatalf("%s: %s", name, res.Status)
+		return ""
+	}
+	there := func(id string) bool { return (&visitor{t: t, h: h, session: id}).status() == http.StatusOK }
+
+	other := begin("another")
+	first := begin("leaky")
+	last := ""
+	for range maxOfClient {
+		last = begin("leaky")
+	}
+	if there(first) || !there(last) || !there(other) {
+		t.Errorf("one that leaks: its first %v, its last %v, another client's %v", there(first), there(last), there(other))
+	}
+	for i := range maxGuests {
+		last = begin(fmt.Sprintf("client %d", i))
+	}
+	if there(other) || !there(last) {
+		t.Errorf("the one silent for longest %v, the newest %v", there(other), there(last))
+	}
+	if n, m := d.guests.Count(), len(slices.Collect(d.sdk.Sessions())); n != maxGuests || m != maxGuests {
+		t.Errorf("%d places, %d sessions", n, m)
+	}
+}
+
+// A client with a request, a stream or a turn makes no room. Where there are no others, the newcomer is told so.
+func TestHTTPSessionsAtWorkStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, d, _ := newTestDoor(t, hangs)
+		d.guests.All = 3
+		ctx, hangUp := context.WithCancel(t.Context())
+		over := make(chan struct{}, 2)
+		asks, listens, works := visits(t, h, "asks"), visits(t, h, "listens"), visits(t, h, "works")
+		turn := works.call(toolPrompt, `"prompt":"go","wait_seconds":0`)
+		go func() {
+			asks.call(toolWait, fmt.Sprintf(`"session_id":%q,"wait_seconds":600`, turn.Session))
+			over <- struct{}{}
+		}()
+		go func() {
+			listens.do(ctx, http.MethodGet, "")
+			over <- struct{}{}
+		}()
+		synctest.Wait()
+		w := (&visitor{t: t, h: h}).do(t.Context(), http.MethodPost, greeting("new"))
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"id":0`) ||
+			!strings.Contains(w.Body.String(), "3 sessions are open, and something is under way in each") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		hangUp()
+		<-over
+		visits(t, h, "new")
+		if listens.status() != http.StatusNotFound {
+			t.Error("the one that made room is there")
+		}
+		works.call(toolCancel, fmt.Sprintf(`"session_id":%q`, turn.Session))
+		<-over
+	})
+}
+
+// A client that touches one session after another holds some of them at a time.
+func TestHeldSessionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, d, _ := newTestDoor(t, func(context.Context, *core.Turn) (core.StopReason, error) { return core.StopEnd, nil })
+		v := visits(t, h, "busy")
+		first := v.call(toolPrompt, `"prompt":"go"`)
+		for range maxHeld {
+			<-time.After(time.Second)
+			v.call(toolPrompt, `"prompt":"go"`)
+		}
+		c := d.clientOf(v.session)
+		c.mu.Lock()
+		n, oldest := len(c.held), c.held[first.Session]
+		c.mu.Unlock()
+		if n != maxHeld || oldest != nil {
+			t.Errorf("%d sessions are held, and the first one: %v", n, oldest != nil)
+		}
+		if r := v.call(toolPrompt, fmt.Sprintf(`"prompt":"again","session_id":%q`, first.Session)); r.Status != "completed" {
+			t.Errorf("%+v", r)
+		}
+	})
+}

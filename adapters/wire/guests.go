@@ -1,0 +1,216 @@
+package wire
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Guests are the clients that no connection ties to a server: over HTTP nothing says that one has left. Each has a place
+// from Enter on, until it leaves, is silent for too long, or somebody else needs the place. Set the limits before the first
+// Enter. All methods may be called by any goroutine.
+type Guests struct {
+	All  int           // how many there may be; 0: any number
+	Each int           // how many of one client; 0: any number
+	Idle time.Duration // how long one may be silent; 0: for ever
+
+	mu     sync.Mutex // guards the fields below, and those of the guests
+	list   map[*Guest]struct{}
+	closed bool
+	ending sync.WaitGroup // the ends that a clock has begun
+}
+
+// Guest is a client's place.
+type Guest struct {
+	of     *Guests
+	client string
+	works  func() bool
+	end    func()
+
+	open  int       // requests and streams
+	since time.Time // when the last of them ended
+	clock *time.Timer
+	gone  bool
+}
+
+// FullError says that nobody can make room.
+type FullError struct {
+	Most   int
+	Client string // whose places are taken; "": all
+}
+
+// Error implements error.
+func (e *FullError) Error() string {
+	whose := ""
+	if e.Client != "" {
+		whose = " of this client"
+	}
+	return fmt.Sprintf("%d sessions%s are open, and something is under way in each: end one, or try again later", e.Most, whose)
+}
+
+// Enter gives a client a place, with its first request open: Done must follow. Where all places are taken the guest that
+// has been silent for longest is ended, of this client if it has as many as it may; a guest with an open request, or one
+// that works, stays. A *FullError says that all do, ErrClosed that Close was called.
+//
+// end gives back what is kept for the guest. It is called once, unless Leave was called first, and may block: in Enter that
+// makes the newcomer wait. works reports whether something goes on without a request; nil:
+// nothing does. Neither is called with a lock held.
+func (g *Guests) Enter(client string, works func() bool, end func()) (*Guest, error) {
+	n := &Guest{of: g, client: client, works: works, end: end, open: 1, since: time.Now()}
+	for {
+		g.mu.Lock()
+		if g.closed {
+			g.mu.Unlock()
+			return nil, ErrClosed
+		}
+		full, idle := g.idleLocked(client)
+		if full == nil {
+			if g.list == nil {
+				g.list = map[*Guest]struct{}{}
+			}
+			g.list[n] = struct{}{}
+			g.mu.Unlock()
+			return n, nil
+		}
+		g.mu.Unlock()
+		if !slices.ContainsFunc(idle, (*Guest).giveUp) {
+			return nil, full
+		}
+	}
+}
+
+// idleLocked looks whether there is room for another guest of a client. Where there is none it lists those that could make
+// room, the one that has been silent for longest first.
+func (g *Guests) idleLocked(client string) (full *FullError, idle []*Guest) {
+	own := 0
+	for o := range g.list {
+		if o.client == client {
+			own++
+		}
+	}
+	switch {
+	case g.Each > 0 && own >= g.Each:
+		full = &FullError{g.Each, client}
+	case g.All > 0 && len(g.list) >= g.All:
+		full = &FullError{Most: g.All}
+	default:
+		return nil, nil
+	}
+	for o := range g.list {
+		if o.open == 0 && (full.Client == "" || o.client == client) {
+			idle = append(idle, o)
+		}
+	}
+	slices.SortFunc(idle, func(a, b *Guest) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.client, b.client)) })
+	return full, idle
+}
+
+// giveUp ends an idle guest; false: it is at work, or gone already.
+func (o *Guest) giveUp() bool {
+	o.of.mu.Lock()
+	since := o.since
+	o.of.mu.Unlock()
+	if o.works != nil && o.works() {
+		return false
+	}
+	o.of.mu.Lock()
+	gone := o.gone || o.open > 0 || o.since != since
+	if !gone {
+		o.leaveLocked()
+	}
+	o.of.mu.Unlock()
+	if !gone {
+		o.end()
+	}
+	return !gone
+}
+
+func (o *Guest) leaveLocked() {
+	o.gone = true
+	if o.clock != nil {
+		o.clock.Stop()
+	}
+	delete(o.of.list, o)
+}
+
+// Leave gives the place back. What is kept for the guest is the caller's to give back.
+func (o *Guest) Leave() {
+	o.of.mu.Lock()
+	defer o.of.mu.Unlock()
+	o.leaveLocked()
+}
+
+// Begin notes that a request or a stream of the guest's is open, until Done; false: the guest has been ended.
+func (o *Guest) Begin() bool {
+	o.of.mu.Lock()
+	defer o.of.mu.Unlock()
+	if !o.gone {
+		o.open++
+	}
+	return !o.gone
+}
+
+// Done notes the end of what Enter or Begin noted.
+func (o *Guest) Done() {
+	o.of.mu.Lock()
+	defer o.of.mu.Unlock()
+	if o.open--; o.open > 0 {
+		return
+	}
+	o.since = time.Now()
+	o.windLocked()
+}
+
+// windLocked sets the clock of a guest that is silent.
+func (o *Guest) windLocked() {
+	switch {
+	case o.gone || o.of.closed || o.of.Idle <= 0:
+	case o.clock == nil:
+		o.clock = time.AfterFunc(o.of.Idle, o.expire)
+	default:
+		o.clock.Reset(o.of.Idle)
+	}
+}
+
+// expire ends a guest that was silent for long; one that works has as long again.
+func (o *Guest) expire() {
+	o.of.mu.Lock()
+	silent := time.Since(o.since)
+	if o.gone || o.open > 0 || o.of.closed || silent < o.of.Idle { // it was used while the clock went off
+		o.of.mu.Unlock()
+		return
+	}
+	o.of.ending.Add(1)
+	o.of.mu.Unlock()
+	defer o.of.ending.Done()
+	if o.giveUp() {
+		return
+	}
+	o.of.mu.Lock()
+	defer o.of.mu.Unlock()
+	if o.open == 0 {
+		o.windLocked()
+	}
+}
+
+// Count is how many guests there are.
+func (g *Guests) Count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.list)
+}
+
+// Close stops the clocks and waits for the ends that they have begun. It ends nobody.
+func (g *Guests) Close() {
+	g.mu.Lock()
+	g.closed = true
+	for o := range g.list {
+		if o.clock != nil {
+			o.clock.Stop()
+		}
+	}
+	g.mu.Unlock()
+	g.ending.Wait()
+}
