@@ -42,8 +42,10 @@
 //
 // Every list of "safe commands" that matched prefixes of the text was broken by
 // a newline, an ampersand, a redirection or a program that runs another one.
-// So remembered answers are narrow (the program with its sub-command, else the
-// exact line), and programs that run other programs are remembered by the exact
-// line only. Patterns are folded before a deny rule compares them, since file
+// So remembered answers are narrow: a program with its sub-command where a table
+// (harmless.go) names every option of the line, else the exact line. The table says
+// what is harmless and not what is harmful, because the options that run, write, load
+// or send something have no common name (-O of git grep, --hostname-bin of rg, the o
+// in sort -nrbfo), and programs gain new ones. Patterns are folded before a deny rule compares them, since file
 // systems may treat .GIT and .git as one.
 package policy

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,100 +124,16 @@ func commandScope(f facts, l *line, a core.Access) scope {
 // wideScope are the program and sub-command words that cover a line, or nil if
 // only the exact line should be covered.
 func wideScope(f facts, l *line, a core.Access) []string {
-	if !l.plain || l.count != 1 || len(l.commands) != 1 || len(l.targets) > 0 {
+	words := slices.Clone(l.sole)
+	if len(words) == 0 {
 		return nil
 	}
-	words := make([]string, len(l.commands[0].words))
-	for i, w := range l.commands[0].words {
-		words[i] = w.text
+	if len(words) > 1 && words[0] == "git" && words[1] == "--no-pager" {
+		words = slices.Delete(words, 1, 2)
 	}
-	n := widthOf(words)
-	if n == 0 || n > len(words) {
+	r, n := covering(words)
+	if n == 0 || !r.covers(words[n:], func(arg string) bool { return leaves(f, a.Outside, arg) }) {
 		return nil
-	}
-	for _, arg := range words[n:] {
-		if telling(words[0], arg) || leaves(f, a, arg) {
-			return nil
-		}
 	}
 	return words[:n]
-}
-
-// widthOf tells how many of the first words name what a command does; 0: more
-// than those.
-func widthOf(words []string) int {
-	program := words[0]
-	base := programOf(program)
-	if !name(strings.TrimPrefix(program, "./"), "/._+-") || runsOthers(base) || slices.Contains(narrowOnly, base) {
-		return 0
-	}
-	if slices.Contains(lookers, base) {
-		if base != program {
-			return 0 // ./ls is not ls
-		}
-		return 1
-	}
-	if len(words) < 2 || !name(words[1], "_:-") || words[1][0] == '-' {
-		return 0
-	}
-	sub := base + " " + words[1]
-	if slices.Contains(deeper, sub) {
-		if len(words) < 3 || !name(words[2], "_:-") || words[2][0] == '-' {
-			return 0
-		}
-		return 3
-	}
-	if slices.Contains(narrowSub, words[1]) && !slices.Contains(narrowAdd, sub) {
-		return 0
-	}
-	return 2
-}
-
-// name reports whether s is letters, digits and the given characters only.
-func name(s, also string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(also, r))
-	})
-}
-
-// telling reports whether an argument may name a program, code, or a file that
-// is written. Names of options may be shortened, and short ones joined.
-func telling(program, arg string) bool {
-	if !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "+") {
-		return strings.Contains(arg, "=") || strings.Contains(arg, "::")
-	}
-	option, _, _ := strings.Cut(strings.ToLower(strings.TrimLeft(arg, "-+")), "=")
-	for _, part := range strings.FieldsFunc(option, func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {
-		for _, word := range tellingOptions {
-			if part == word || len(part) >= 4 && strings.HasPrefix(word, part) {
-				return true
-			}
-		}
-	}
-	switch {
-	case strings.HasPrefix(arg, "--"):
-		return false
-	case slices.Contains(lookers, program):
-		return strings.ContainsAny(option[:min(4, len(option))], "ow")
-	}
-	return len(option) <= 2 && strings.ContainsAny(option, "cefiowx")
-}
-
-// leaves reports whether an argument may name something outside of the
-// workspace.
-func leaves(f facts, a core.Access, arg string) bool {
-	for _, value := range append(strings.SplitN(arg, "=", 2), arg) {
-		p := filepath.ToSlash(value)
-		switch {
-		case slices.Contains(strings.Split(p, "/"), ".."), strings.HasPrefix(p, "~"), strings.Contains(p, "://"), strings.HasPrefix(p, "@"):
-			return true
-		case filepath.IsAbs(value) || strings.HasPrefix(p, "/"):
-			if !slices.ContainsFunc(append([]string{f.check.Meta.Cwd}, f.check.Meta.Roots...), func(root string) bool {
-				return root != "" && inside(root, filepath.Clean(value))
-			}) {
-				return true
-			}
-		}
-	}
-	return a.Outside && strings.HasPrefix(arg, "/")
 }

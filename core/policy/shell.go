@@ -24,10 +24,11 @@ const (
 type line struct {
 	text   string
 	parsed bool
-	fault  string // why it could not be parsed
-	plain  bool   // nothing but simple commands of plain words, joined by && || | ; and newlines
-	unsure bool   // what it runs depends on what only the shell knows
-	count  int    // of commands
+	fault  string   // why it could not be parsed
+	plain  bool     // nothing but simple commands of plain words, joined by && || | ; and newlines
+	unsure bool     // what it runs depends on what only the shell knows
+	count  int      // of commands
+	sole   []string // the words of a line that is one plain command and nothing else
 	// commands are the simple commands at any depth, also those in substitutions
 	// and in the arguments of programs that run other programs.
 	commands []command
@@ -55,6 +56,9 @@ func readLine(text string) *line {
 			l.parsed = true
 			l.collect(file)
 			l.plain = l.count <= maxCommands && len(l.commands) > 0 && plainStmts(file.Stmts) && (runtime.GOOS != "windows" || plainAnywhere(text))
+			if l.plain && len(file.Stmts) == 1 && len(file.Stmts[0].Redirs) == 0 {
+				l.sole = wordsOf(file.Stmts[0].Cmd)
+			}
 		}
 	}
 	if !l.parsed {
@@ -62,6 +66,16 @@ func readLine(text string) *line {
 		l.cut(text)
 	}
 	return l
+}
+
+// wordsOf are the words of one plain command; nil if it is several.
+func wordsOf(cmd syntax.Command) (words []string) {
+	if call, ok := cmd.(*syntax.CallExpr); ok {
+		for _, arg := range call.Args {
+			words = append(words, readWord(arg).text)
+		}
+	}
+	return words
 }
 
 // plainAnywhere reports whether a line means the same to the shells of Windows,
