@@ -28,7 +28,11 @@ func (l *link) answer(r *jsonrpc.Response) error {
 	}
 	early := l.dialect()
 	if r.Error != nil {
-		return l.put(c.in, c.slot, appendError(nil, c.raw, r.Error, early != nil))
+		if c.method == "initialize" {
+			l.refusedHello(c)
+		}
+		fault, _ := plainFault(c.method, r.Error)
+		return l.put(c.in, c.slot, appendError(nil, c.raw, fault, early != nil))
 	}
 	result := r.Result
 	switch {

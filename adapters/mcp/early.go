@@ -43,14 +43,22 @@ func begins(params json.RawMessage) (_, number json.RawMessage) {
 	return params, number
 }
 
-// begun notes what initialize has told of the client.
-func (l *link) begun(number json.RawMessage) {
-	if number == nil {
-		return
-	}
+// begun notes what initialize has told of the client. One behind it is refused, and tells nothing.
+func (l *link) begun(c *call, number json.RawMessage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.early = number
+	if l.hello == nil {
+		l.hello, l.early = c, number
+	}
+}
+
+// refusedHello notes that an initialize was refused: the next one counts.
+func (l *link) refusedHello(c *call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.hello == c {
+		l.hello, l.early = nil, nil
+	}
 }
 
 // earlyMethod is the name that a method has today.

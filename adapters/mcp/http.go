@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/creachadair/jrpc2"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/adapters/wire"
@@ -53,7 +52,6 @@ func (s *Server) HTTP(principal func(*http.Request) core.Principal) *HTTP {
 type door struct {
 	*host
 	legacy, modern *mcp.StreamableHTTPHandler
-	known          map[string]bool // the methods that there are
 	guests         *wire.Guests
 
 	mu     sync.Mutex        // guards the fields below
@@ -77,11 +75,7 @@ func (h *HTTP) door(p core.Principal) *door {
 }
 
 func (h *HTTP) newDoor(p core.Principal) *door {
-	known := map[string]bool{}
-	for _, m := range methods {
-		known[m] = true
-	}
-	d := &door{known: known, guests: &h.guests, visits: map[string]*visit{}, names: map[string]*visit{}}
+	d := &door{guests: &h.guests, visits: map[string]*visit{}, names: map[string]*visit{}}
 	d.host = h.server.newHost(p, d.from)
 	replay := mcp.NewMemoryEventStore(nil)
 	replay.SetMaxBytes(replayBytes)
@@ -129,23 +123,6 @@ func (d *door) shut() {
 	}
 	d.host.close()
 }
-
-// seen is what is looked at in a request's body.
-type seen struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params struct {
-		Task   string    `json:"taskId"`
-		Client namedHere `json:"clientInfo"`
-		Meta   struct {
-			Version string    `json:"io.modelcontextprotocol/protocolVersion"`
-			Client  namedHere `json:"io.modelcontextprotocol/clientInfo"`
-		} `json:"_meta"`
-	} `json:"params"`
-}
-
-// namedHere is who a client says it is.
-type namedHere struct{ Name, Version string }
 
 // ServeHTTP implements http.Handler.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -199,32 +176,43 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	body = bytes.TrimSpace(body)
 	id := r.Header.Get(sessionHeader)
 	if bytes.HasPrefix(body, []byte("[")) && (modern || !d.batches(id)) {
-		refuseHTTP(w, http.StatusBadRequest, nil, jrpc2.InvalidRequest, "batches are not part of this protocol version")
+		refuseHTTP(w, http.StatusBadRequest, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "batches are not part of this protocol version"))
 		return
 	}
-	var s seen
-	_ = json.Unmarshal(body, &s) // what does not fit is the SDK's to refuse
-	modern = modern || s.Params.Meta.Version != "" || s.Method == "server/discover"
-	v := d.visit(r)
-	answers := &answerWriter{ResponseWriter: w, method: s.Method, early: v.dialect()}
-	w = answers
-	if s.ID != nil && s.Method != "" && !d.known[s.Method] {
-		status := http.StatusOK
-		if modern {
-			status = http.StatusNotFound // 2026-07-28, Streamable HTTP
-		}
-		refuseHTTP(w, status, s.ID, jrpc2.MethodNotFound, fmt.Sprintf("method not found: %q", s.Method))
+	m, err := envelopeOf(body)
+	if err != nil {
+		refuseHTTP(w, http.StatusBadRequest, m.ID, err)
 		return
+	}
+	p := peekAt(m.Params)
+	modern = modern || p.version != "" || m.Method == "server/discover"
+	v := d.visit(r)
+	answers := &answerWriter{ResponseWriter: w, method: m.Method, early: v.dialect()}
+	w = answers
+	if m.Kind() == wire.Request {
+		if _, known := methods[m.Method]; !known {
+			status := http.StatusOK
+			if modern {
+				status = http.StatusNotFound // 2026-07-28, Streamable HTTP
+			}
+			refuseHTTP(w, status, m.ID, jrpc2.Errorf(jrpc2.MethodNotFound, "method not found: %q", m.Method))
+			return
+		}
+		there := modern && m.Method != "initialize" || !modern && !namesTask(m.Method) // else it is refused for that
+		if err := checkParams(m.Method, m.Params); err != nil && there {
+			refuseHTTP(w, http.StatusOK, m.ID, err)
+			return
+		}
 	}
 	if modern {
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		if namesTask(s.Method) && s.Params.Task != "" && r.Header.Get(nameHeader) != s.Params.Task {
-			refuseHTTP(w, http.StatusBadRequest, s.ID, mcp.CodeHeaderMismatch, "the header Mcp-Name must be the body's taskId")
+		if namesTask(m.Method) && p.task != "" && r.Header.Get(nameHeader) != p.task {
+			refuseHTTP(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(mcp.CodeHeaderMismatch, "the header Mcp-Name must be the body's taskId"))
 			return
 		}
-		v, err := d.named(clientKey(s.Params.Meta.Client), r)
+		v, err := d.named(clientKey(p.client), r)
 		if err != nil {
-			refuseFull(w, s.ID, err)
+			refuseFull(w, m.ID, err)
 			return
 		}
 		defer v.place.Done()
@@ -233,13 +221,13 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	}
 	switch {
 	case id == "":
-		if v, err = d.enter(r, s.Params.Client.Name); err != nil {
-			refuseFull(w, s.ID, err)
+		if v, err = d.enter(r, p.client.Name); err != nil {
+			refuseFull(w, m.ID, err)
 			return
 		}
 		defer d.settle(v)
 		answers.begins = func(id string) { d.begins(v, id) }
-		if s.Method == "initialize" {
+		if m.Method == "initialize" {
 			body, v.early = beginsHTTP(body)
 			answers.early = v.early
 		}
@@ -248,21 +236,13 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		return
 	case v != nil:
 		defer v.place.Done()
-		if v.early != nil && s.ID == nil && s.Method == "initialized" {
+		if v.early != nil && m.ID == nil && m.Method == "initialized" {
 			body = []byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`)
 		}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	d.legacy.ServeHTTP(w, r)
-}
-
-// methods are those of all versions, and of the extension Tasks. The SDK refuses others in a way that tells clients of the
-// older life cycle nothing.
-var methods = []string{
-	"completion/complete", "initialize", "logging/setLevel", "ping", "prompts/get", "prompts/list", "resources/list", "resources/read",
-	"resources/subscribe", "resources/templates/list", "resources/unsubscribe", "server/discover", "subscriptions/listen",
-	"tasks/cancel", "tasks/get", "tasks/update", "tools/call", "tools/list",
 }
 
 // namesTask reports whether a method's Mcp-Name header names a task (extension Tasks, Routing Headers).
@@ -300,12 +280,30 @@ func beginsHTTP(body []byte) (_ []byte, number json.RawMessage) {
 // refuseFull answers a client for whom there is no place.
 func refuseFull(w http.ResponseWriter, id json.RawMessage, err error) {
 	w.Header().Set("Retry-After", "60")
-	refuseHTTP(w, http.StatusServiceUnavailable, id, wire.CodeBusy, err.Error())
+	refuseHTTP(w, http.StatusServiceUnavailable, id, jrpc2.Errorf(wire.CodeBusy, "%v", err))
 }
 
 // refuseHTTP answers a request that goes no further.
-func refuseHTTP(w http.ResponseWriter, status int, id json.RawMessage, code jrpc2.Code, message string) {
+func refuseHTTP(w http.ResponseWriter, status int, id json.RawMessage, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write(appendError(nil, id, &jsonrpc.Error{Code: int64(code), Message: message}, false)) //nolint:errcheck // a client that left has nobody to tell
+	w.Write(appendError(nil, id, err, false)) //nolint:errcheck // a client that left has nobody to tell
+}
+
+// envelopeOf takes a body apart as a line on a pipe is taken apart: what is refused there is refused here. The messages of
+// a batch are looked at too, and the SDK's to answer; then the Message is empty.
+func envelopeOf(body []byte) (wire.Message, error) {
+	if !bytes.HasPrefix(body, []byte("[")) {
+		return wire.Parse(body)
+	}
+	var all []json.RawMessage
+	if err := json.Unmarshal(body, &all); err != nil {
+		return wire.Message{}, jrpc2.Errorf(jrpc2.ParseError, "not valid JSON: %v", err)
+	}
+	for _, one := range all {
+		if m, err := wire.Parse(one); err != nil {
+			return m, err
+		}
+	}
+	return wire.Message{}, nil
 }

@@ -80,10 +80,14 @@ func (w *answerWriter) message(b []byte) []byte {
 	id := json.RawMessage(cmp.Or(string(m["id"]), "null"))
 	if raw, ok := m["error"]; ok {
 		var err jsonrpc.Error
-		if json.Unmarshal(raw, &err) != nil || err.Code != 0 && w.early == nil {
+		if json.Unmarshal(raw, &err) != nil {
 			return b
 		}
-		return appendError(nil, id, &err, w.early != nil)
+		said, plain := plainFault(w.method, &err)
+		if !plain && err.Code != 0 && w.early == nil {
+			return b
+		}
+		return appendError(nil, id, said, w.early != nil)
 	}
 	result := m["result"]
 	switch {

@@ -46,7 +46,8 @@ type link struct {
 	byExtra map[*mcp.RequestExtra]*call
 	open    int             // calls whose answers are not queued yet
 	idle    chan struct{}   // closed when open comes to 0; nil: nobody waits for that
-	version string          // as initialize has negotiated it
+	hello   *call           // the initialize that counts: the first that was not refused
+	version string          // as it has negotiated it
 	early   json.RawMessage // the number that the early dialect has for a version; nil: another one
 }
 
@@ -179,44 +180,83 @@ func (l *link) notified(ctx context.Context, m wire.Message) error {
 	return c.lane.hand(ctx, &jsonrpc.Request{Method: cancelledMethod, Params: params})
 }
 
-// peek is what the link looks at in a request's parameters.
+// peek is what is looked at in a request's parameters before the SDK reads them.
 type peek struct {
-	Name string `json:"name"`
-	Args struct {
-		Session string `json:"session_id"`
-		Thread  string `json:"threadId"`
-		Older   string `json:"conversationId"`
-	} `json:"arguments"`
-	Meta struct {
-		Version string `json:"io.modelcontextprotocol/protocolVersion"`
-	} `json:"_meta"`
+	name    string
+	task    string
+	thread  string // the session that the arguments name, by whatever name a tool has for it
+	version string
+	client  namedHere
+}
+
+// namedHere is who a client says it is.
+type namedHere struct{ Name, Version string }
+
+// peekAt looks at parameters, which are JSON or absent. It copies nothing but what it returns.
+func peekAt(params json.RawMessage) (p peek) {
+	for name, value := range wire.Members(params) {
+		switch string(name) {
+		case "name":
+			p.name = text(value)
+		case "taskId":
+			p.task = text(value)
+		case "arguments":
+			for name, value := range wire.Members(value) {
+				switch string(name) {
+				case "session_id", "threadId":
+					p.thread = text(value)
+				case "conversationId":
+					p.thread = cmp.Or(p.thread, text(value))
+				}
+			}
+		case "clientInfo":
+			_ = json.Unmarshal(value, &p.client) // what does not fit is left empty
+		case "_meta":
+			for name, value := range wire.Members(value) {
+				switch string(name) {
+				case mcp.MetaKeyProtocolVersion:
+					p.version = text(value)
+				case mcp.MetaKeyClientInfo:
+					_ = json.Unmarshal(value, &p.client) // as above
+				}
+			}
+		}
+	}
+	return p
+}
+
+// text is a value that is a string, else "".
+func text(value json.RawMessage) (s string) {
+	_ = json.Unmarshal(value, &s) // what is none is left empty
+	return s
 }
 
 // session is the session whose calls keep their order, or "".
 func (p peek) session() core.SessionID {
-	switch {
-	case isTool(p.Name):
-		return core.SessionID(p.Args.Session)
-	case p.Name == toolCodexReply:
-		return core.SessionID(cmp.Or(p.Args.Thread, p.Args.Older))
+	if isTool(p.name) || p.name == toolCodexReply {
+		return core.SessionID(p.thread)
 	}
 	return ""
 }
 
 // request gives a request its place among those that are open and hands it on.
 func (l *link) request(ctx context.Context, m wire.Message, in *batch) error {
-	var p peek
-	if bytes.IndexByte(m.Params, '{') == 0 {
-		_ = json.Unmarshal(m.Params, &p) // what does not fit is the SDK's to refuse
-	}
+	p := peekAt(m.Params)
 	to := l.legacy
-	if p.Meta.Version >= modernVersion || m.Method == "server/discover" {
+	if p.version >= modernVersion || m.Method == "server/discover" {
 		to = l.modern
 	}
 	c := &call{raw: m.ID, lane: to, method: m.Method, in: in, extra: new(mcp.RequestExtra)}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.slot = in.begin()
-	if err := l.enter(c); err != nil {
+	err := l.enter(c)
+	if err == nil && (to == l.modern || !namesTask(m.Method)) { // which the other lane does not have
+		if err = checkParams(m.Method, m.Params); err != nil {
+			l.take(c.id)
+			defer l.left()
+		}
+	}
+	if err != nil {
 		return l.put(in, c.slot, appendError(nil, m.ID, err, l.dialect() != nil))
 	}
 	if id := p.session(); m.Method == "tools/call" && id != "" {
@@ -226,7 +266,7 @@ func (l *link) request(ctx context.Context, m wire.Message, in *batch) error {
 	if m.Method == "initialize" && to == l.legacy {
 		var number json.RawMessage
 		params, number = begins(params)
-		l.begun(number)
+		l.begun(c, number)
 	}
 	return to.hand(ctx, &jsonrpc.Request{ID: c.id, Method: m.Method, Params: params, Extra: c.extra})
 }

@@ -159,6 +159,9 @@ func (h *host) addTasks(s *mcp.Server) {
 		},
 	} {
 		err := mcp.AddReceivingCustomMethod(s, method, func(ctx context.Context, ss *mcp.ServerSession, p *taskParams) (mcp.Result, error) {
+			if p == nil {
+				p = new(taskParams) // the SDK asks them for the version
+			}
 			req := &mcp.ServerRequest[*taskParams]{Session: ss, Params: p}
 			if req.ProtocolVersion() < modernVersion {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: \"" + method + "\""}

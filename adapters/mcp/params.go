@@ -1,0 +1,108 @@
+package mcp
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+)
+
+// kind is what a parameter must be, in words for the client.
+type kind string
+
+const (
+	aString  kind = "a string"
+	anObject kind = "an object"
+	aVersion kind = "a string, or the number of an early version"
+)
+
+func (k kind) fits(value json.RawMessage) bool {
+	first := value[0]
+	switch k {
+	case aString:
+		return first == '"'
+	case anObject:
+		return first == '{'
+	case aVersion:
+		return first == '"' || first == '-' || '0' <= first && first <= '9'
+	}
+	return false
+}
+
+// param is a parameter of a method. One that may be left out may be null.
+type param struct {
+	name     string
+	is       kind
+	required bool
+}
+
+// methods are those of all versions, and of the extension Tasks, with their parameters. Each may have _meta beside them.
+var methods = map[string][]param{
+	"completion/complete":      {{"ref", anObject, true}, {"argument", anObject, true}, {"context", anObject, false}},
+	"initialize":               {{"protocolVersion", aVersion, false}, {"capabilities", anObject, false}, {"clientInfo", anObject, false}},
+	"logging/setLevel":         {{"level", aString, true}},
+	"ping":                     nil,
+	"prompts/get":              {{"name", aString, true}, {"arguments", anObject, false}},
+	"prompts/list":             {{"cursor", aString, false}},
+	"resources/list":           {{"cursor", aString, false}},
+	"resources/read":           {{"uri", aString, true}},
+	"resources/subscribe":      {{"uri", aString, true}},
+	"resources/templates/list": {{"cursor", aString, false}},
+	"resources/unsubscribe":    {{"uri", aString, true}},
+	"server/discover":          nil,
+	"subscriptions/listen":     {{"notifications", anObject, true}},
+	"tasks/cancel":             {{"taskId", aString, true}},
+	"tasks/get":                {{"taskId", aString, true}},
+	"tasks/update":             {{"taskId", aString, true}, {"inputResponses", anObject, false}},
+	"tools/call":               {{"name", aString, true}, {"arguments", anObject, false}, {"requestState", aString, false}, {"inputResponses", anObject, false}},
+	"tools/list":               {{"cursor", aString, false}},
+}
+
+// checkParams says what is wrong with a request's parameters, which are JSON or absent. The SDK looks at them again, but
+// its errors name types of Go and repeat what was sent. The error is one to be answered.
+func checkParams(method string, params json.RawMessage) error {
+	known, ok := methods[method]
+	if !ok {
+		return nil // a method that there is not is refused for that
+	}
+	if len(params) > 0 && params[0] != '{' {
+		return jrpc2.Errorf(jrpc2.InvalidRequest, "%s: params must be an object", method)
+	}
+	if len(params) == 0 && method == "initialize" {
+		return jrpc2.Errorf(jrpc2.InvalidParams, "initialize: params are missing")
+	}
+	values := map[string]json.RawMessage{}
+	for name, value := range wire.Members(params) {
+		values[string(name)] = value
+	}
+	for _, p := range append(known[:len(known):len(known)], param{"_meta", anObject, false}) {
+		switch v := values[p.name]; {
+		case !p.required && (len(v) == 0 || v[0] == 'n'):
+		case len(v) == 0:
+			return jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter %s is missing", method, p.name)
+		case !p.is.fits(v):
+			return jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter %s must be %s", method, p.name, p.is)
+		}
+	}
+	return nil
+}
+
+// misfit finds, at the end of what the SDK says of parameters that it could not decode, the member that does not fit.
+var misfit = regexp.MustCompile(`into Go struct field [\w.]*?([\w/]+) of type \S+$`)
+
+// plainFault is an error of the SDK's about parameters inside of which something does not fit, in words for the client.
+// Its own names types of Go and repeats the parameters, however long they are. Other errors are returned as they are.
+func plainFault(method string, err error) (_ error, changed bool) {
+	text := err.Error()
+	if !strings.HasPrefix(text, "handling '") || !strings.Contains(text[:min(len(text), 200)], "unmarshaling") {
+		return err, false
+	}
+	const tail = 300 // bytes, in which the member is named
+	if m := misfit.FindStringSubmatch(text[max(0, len(text)-tail):]); m != nil {
+		return jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter %s is of the wrong type", method, m[1]), true
+	}
+	return jrpc2.Errorf(jrpc2.InvalidParams, "%s: a parameter is of the wrong type", method), true
+}
