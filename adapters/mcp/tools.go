@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"sync"
 
@@ -132,8 +133,9 @@ func add[In any](h *host, s *mcp.Server, t *mcp.Tool, handle handler[In]) {
 	})
 }
 
-// arguments reads a call's arguments; none, and null, are an empty object. What does not fit the schema is a mistake of
-// the calling model's, which it can mend (2025-11-25, Tools, Error handling).
+// arguments reads a call's arguments; none, and null, are an empty object, and one that is null is not there: clients that
+// fill in every argument do so with null. What does not fit the schema is a mistake of the calling model's, which it can mend
+// (2025-11-25, Tools, Error handling).
 func arguments[In any](schema func() (*jsonschema.Resolved, error), args json.RawMessage) (in In, err error) {
 	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
@@ -141,6 +143,9 @@ func arguments[In any](schema func() (*jsonschema.Resolved, error), args json.Ra
 	var v any
 	if err := json.Unmarshal(args, &v); err != nil {
 		return in, err
+	}
+	if all, ok := v.(map[string]any); ok {
+		maps.DeleteFunc(all, func(_ string, value any) bool { return value == nil })
 	}
 	resolved, err := schema()
 	if err != nil {
