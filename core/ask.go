@@ -80,6 +80,6 @@ type Reply struct {
 	Text      string    `json:"text,omitempty"` // the answer, or a person's note on a decision
 	By        string    `json:"by,omitempty"`   // the client that answered
 	Principal Principal `json:"principal,omitempty"`
-	Caller    Caller    `json:"caller,omitempty"`   // the program that answered; empty: a person
+	Caller    Caller    `json:"caller,omitempty"`   // the program that answered; empty, or "person" where Remember is set: a person
 	Remember  string    `json:"remember,omitempty"` // the key that policy will find again
 }

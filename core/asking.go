@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"errors"
-	"maps"
 	"time"
 )
 
@@ -40,7 +39,7 @@ func (s *Session) settle(id AskID, r Reply) bool {
 	} else {
 		r.Remember = p.ask.key
 	}
-	kept := r
+	kept := signed(r)
 	if p.ask.Secret {
 		kept.Text = ""
 	}
@@ -117,7 +116,7 @@ type judgement struct {
 // Awaiting when somebody is asked. An error means that the turn must end.
 func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Profile) (judgement, error) {
 	s.mu.Lock()
-	check.Remembered = maps.Clone(s.state.remembered)
+	check.Remembered = s.state.answers.of(check.Origin)
 	check.Settings = s.state.Settings
 	s.mu.Unlock()
 	check.Call, check.Meta = c, s.meta

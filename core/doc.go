@@ -44,6 +44,9 @@
 //     wherever it is answered first. Its turn ends with the call that started it, and
 //     what it may do is narrowed as that call's turn is, and by what the agent may do
 //     that handed the task over (Meta.ParentAgent).
+//   - An answer for the session counts where it was given: a person's in turns that a
+//     person prompted (Origin.Personal), a program's in turns of the same Caller. A
+//     person's no counts in every turn.
 //   - An answer to a question that is Secret is never in a log.
 //   - A turn ends in a fixed order: the model has stopped, every call has ended,
 //     what was asked is withdrawn, TurnEnded. The turn of a process that died is

@@ -40,7 +40,7 @@ type Check struct {
 	Meta       Meta
 	Settings   Settings
 	Origin     Origin
-	Remembered map[string]Decision // by Verdict.Remember, of this session
+	Remembered map[string]Decision // by Verdict.Remember: what was answered for the session and counts in turns of Origin
 }
 
 // Effect is what a policy says.

@@ -136,9 +136,7 @@ func (s *Session) refoldLocked(st State, next uint64) {
 		st.apply(ev, e.at)
 	}
 	st.Meta = s.meta
-	for k, d := range s.state.remembered { // what a person has decided stays decided
-		st.remembered[k] = d
-	}
+	st.answers.merge(s.state.answers) // what was decided stays decided
 	s.state = st
 }
 

@@ -23,17 +23,18 @@ type State struct {
 	Bound    Bound
 	Updated  time.Time
 
-	autoTitle  bool
-	queued     []PromptQueued
-	calls      map[CallID]Call // those that have not ended
-	remembered map[string]Decision
-	keys       map[string]TurnID // of prompts that carried one
-	message    MessageID         // the newest of the agent
-	flags      map[MessageID]string
+	autoTitle bool
+	queued    []PromptQueued
+	calls     map[CallID]Call // those that have not ended
+	answers   answers
+	origin    Origin            // of the newest turn
+	keys      map[string]TurnID // of prompts that carried one
+	message   MessageID         // the newest of the agent
+	flags     map[MessageID]string
 }
 
 func newState() State {
-	return State{calls: map[CallID]Call{}, remembered: map[string]Decision{}, keys: map[string]TurnID{}, flags: map[MessageID]string{}}
+	return State{calls: map[CallID]Call{}, answers: answers{}, keys: map[string]TurnID{}, flags: map[MessageID]string{}}
 }
 
 // public returns a copy of what others may see. Its cost does not grow with the
@@ -59,7 +60,7 @@ func (s *State) apply(ev Event, at time.Time) {
 		s.begun(e.Key, e.Turn)
 	case TurnStarted:
 		s.unqueue(e.Turn)
-		s.Turn, s.Updated = e.Turn, at
+		s.Turn, s.Updated, s.origin = e.Turn, at, e.Origin
 		s.begun(e.Key, e.Turn)
 		if len(e.Prompt) > 0 {
 			s.Messages++
@@ -81,9 +82,7 @@ func (s *State) apply(ev Event, at time.Time) {
 		s.Asks = append(s.Asks, e.Ask)
 	case Answered:
 		s.Asks = slices.DeleteFunc(s.Asks, func(a Ask) bool { return a.ID == e.Ask })
-		if e.Reply.Remember != "" && e.Reply.Outcome == OutcomeDecided {
-			s.remembered[e.Reply.Remember] = e.Reply.Decision
-		}
+		s.answers.add(e.Reply, s.origin)
 	case Compacted:
 		if e.After > 0 {
 			s.Context = e.After

@@ -24,8 +24,8 @@
 //  3. rejections remembered for the session
 //  4. hard asks: control files, command lines that cannot be judged, ask rules
 //  5. allow rules
-//  6. allowances remembered for the session
-//  7. trust
+//  6. allowances remembered for the session, of those who count in the turn
+//  7. trust, in turns that a person prompted
 //  8. the default: reading inside the workspace is allowed, the rest asks
 //
 // # Shell commands

@@ -106,7 +106,7 @@ func (p *Policy) grant(f facts, s scope) core.Verdict {
 		return v
 	}
 	// Who prompts with approvals of their own has not been given the session's trust.
-	if f.check.Settings.Trust && f.check.Origin.Approvals == "" {
+	if f.check.Settings.Trust && f.check.Origin.Personal() {
 		return core.Verdict{Effect: core.Allow, Why: "the session is trusted"}
 	}
 	if s.offer {
