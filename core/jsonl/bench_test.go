@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +162,45 @@ func BenchmarkDurable(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
+// BenchmarkListEmpty lists 2,000 sessions in which nothing has happened, and 50 of them;
+// x-noted is how many times as long as a page of sessions with a summary that takes.
+func BenchmarkListEmpty(b *testing.B) {
+	list := func(s *jsonl.Store, most int) time.Duration {
+		began, n := time.Now(), 0
+		for _, err := range s.List(b.Context(), core.Local) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if n++; n == most {
+				break
+			}
+		}
+		return time.Since(began)
+	}
+	empty, noted := newStore(b), newStore(b)
+	for i := range 2000 {
+		meta := core.Meta{ID: core.SessionID(fmt.Sprint("s", i)), Principal: core.Local, Cwd: "/home/ada/app", Created: time.Now()}
+		for _, s := range []*jsonl.Store{empty, noted} {
+			if _, err := s.Create(b.Context(), meta); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := noted.Note(b.Context(), core.Local, core.Summary{ID: meta.ID, Title: "a title of some words", Updated: time.Now()}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, most := range []int{2000, 50} {
+		b.Run(fmt.Sprint(most), func(b *testing.B) {
+			var one, other time.Duration
+			for b.Loop() {
+				one += list(empty, most)
+				other += list(noted, most)
+			}
+			b.ReportMetric(float64(one)/float64(other), "x-noted")
+		})
+	}
+}
+
 // BenchmarkList lists 2,000 sessions, and the ten that were used last.
 func BenchmarkList(b *testing.B) {
 	s := newStore(b)
@@ -189,5 +230,71 @@ func BenchmarkList(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkListAfterCrash lists the first 50 of 500 sessions that dead owners have left,
+// and as many that were given back. x-clean is how many times
+// as long it takes; first-x-clean, when that list is the first one.
+func BenchmarkListAfterCrash(b *testing.B) {
+	const sessions, page = 500, 50
+	folder := func(crash bool) *jsonl.Store {
+		dir := b.TempDir()
+		for i := range sessions {
+			s := jsonl.New(dir)
+			j, epoch := claimed(b, s, core.SessionID(fmt.Sprint("s", i)))
+			if err := s.Note(b.Context(), core.Local, core.Summary{ID: j.Meta().ID, Title: "a title of some words", Updated: time.Now()}); err != nil {
+				b.Fatal(err)
+			}
+			if err := j.Write(b.Context(), turns(epoch, 200)); err != nil {
+				b.Fatal(err)
+			}
+			if err := j.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if crash {
+			leaveOwners(b, dir)
+		}
+		return jsonl.New(dir)
+	}
+	list := func(s *jsonl.Store) time.Duration {
+		began, n := time.Now(), 0
+		for _, err := range s.List(b.Context(), core.Local) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if n++; n == page {
+				break
+			}
+		}
+		return time.Since(began)
+	}
+	clean, crashed := folder(false), folder(true)
+	first := float64(list(crashed)) / float64(list(clean))
+	var after, without time.Duration
+	for b.Loop() {
+		after += list(crashed)
+		without += list(clean)
+	}
+	b.ReportMetric(float64(after)/float64(without), "x-clean")
+	b.ReportMetric(first, "first-x-clean")
+}
+
+// leaveOwners leaves an owner that is dead in each session of a data folder.
+func leaveOwners(b *testing.B, dir string) {
+	b.Helper()
+	host, err := os.Hostname()
+	if err != nil {
+		b.Fatal(err)
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, "sessions", "??", "*.jsonl"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, log := range logs {
+		if err := os.WriteFile(strings.TrimSuffix(log, ".jsonl")+".owner", fmt.Appendf(nil, `{"pid":%d,"epoch":1,"host":%q}`, 1<<30, host), 0o600); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -236,10 +236,13 @@ func (o owner) String() string {
 }
 
 // alive reports whether the owner may still be there; one on another host may.
-func (o owner) alive() bool {
+func (o owner) alive() bool { return o.PID != 0 && (o.elsewhere() || alive(o.PID)) }
+
+// elsewhere reports whether the owner is, or was, on another host.
+func (o owner) elsewhere() bool {
 	if o.PID == 0 {
 		return false
 	}
 	host, err := os.Hostname()
-	return err != nil || o.Host != host || alive(o.PID)
+	return err != nil || o.Host != host
 }

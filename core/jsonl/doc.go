@@ -6,6 +6,7 @@
 //	                       <key>.owner     who that is, for people
 //	                       <key>.values/   what is too big for a line, by digest
 //	                       <key>.spill/    tool output that was cut (Meta.Spill)
+//	                       <key>.gone      the log of a session that is being deleted
 //
 // The key is the first 32 hexadecimal digits of the SHA-256 of the principal and
 // the id, since clients choose ids and a file's name must not be theirs to
@@ -35,8 +36,8 @@
 // An owner holds a lock on <key>.lock, which dies with the process. The lock is
 // only politeness: before each write the owner looks whether the log is as long
 // as it left it, and if not, fails with core.ErrFenced for good. The lock file is
-// removed only by Delete, with the lock held, and whoever gets the lock looks
-// whether the name still means the same file. A claim of what a living process owns
+// removed only with the lock held, when there is no log, and whoever gets the lock
+// looks whether the name still means the same file. A claim of what a living process owns
 // is refused at once; a lock without a living owner is about to be given back
 // and is waited for, up to 5 s.
 //
@@ -50,10 +51,20 @@
 // The index is derived. Every summary is appended to it, so the sessions used
 // last stand at its end, and a list is read from there. A summary is believed as
 // long as the log has the length that it had then, or its owner lives; else it is
-// derived from the log. An index that is missing or damaged is made again from
+// derived from the log, once: the list appends what it has looked up, marked so that
+// the session keeps its place among the others. An index that is missing or damaged is made again from
 // the logs, which takes as long as reading them all. It is rewritten without what
 // is obsolete when it has doubled, and when a session is deleted. A log that was
-// copied in by hand is not listed until the index is removed.
+// copied in by hand is not listed until the index is removed. In a data folder that
+// cannot be written, lists say what the logs say.
+//
+// # After a crash
+//
+// A crash leaves who owned a session, files that were being written, locks of
+// sessions that were never made, and sessions that were being deleted. A list that
+// comes upon one of them sweeps the whole folder, and so does whoever rewrites a
+// large index or makes a new one. A session is swept with its lock held, so nobody
+// uses it then; one whose owner is on another host is left alone.
 //
 // # Concurrency
 //

@@ -37,6 +37,7 @@ type indexEntry struct {
 	Principal core.Principal `json:"p"`
 	Log       int64          `json:"n"`
 	Summary   core.Summary   `json:"s"`
+	Keeps     bool           `json:"k,omitempty"` // its place in lists: it was not used, but looked up in its log
 }
 
 // Note implements core.Store.
@@ -46,11 +47,15 @@ func (s *Store) Note(ctx context.Context, p core.Principal, sum core.Summary) er
 	if err == nil {
 		f, err = s.session(p, sum.ID, false)
 	}
-	if err == nil && !exists(f.log) {
-		err = core.ErrNotFound
+	var fi fs.FileInfo
+	if err == nil {
+		fi, err = os.Lstat(f.log)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = core.ErrNotFound
+		}
 	}
 	if err == nil {
-		err = s.note(ctx, p, sum, f, func() error { return nil })
+		err = s.note(ctx, p, sum, fi.Size(), func() error { return nil })
 	}
 	if err != nil {
 		return fmt.Errorf("note session %q: %w", sum.ID, err)
@@ -58,43 +63,44 @@ func (s *Store) Note(ctx context.Context, p core.Principal, sum core.Summary) er
 	return nil
 }
 
-// note appends an entry to the index and calls then, before anybody else may
-// change the index.
-func (s *Store) note(ctx context.Context, p core.Principal, sum core.Summary, f files, then func() error) error {
+// note appends an entry to the index, of a log that has size bytes, and calls then,
+// before anybody else may change the index.
+func (s *Store) note(ctx context.Context, p core.Principal, sum core.Summary, size int64, then func() error) error {
 	return s.changeIndex(ctx, func(root string) error {
-		e := indexEntry{Principal: p, Summary: sum}
-		if fi, err := os.Lstat(f.log); err == nil {
-			e.Log = fi.Size()
-		}
-		large, err := s.appendEntry(ctx, root, e)
+		large, err := s.appendEntries(ctx, root, indexEntry{Principal: p, Log: size, Summary: sum})
 		if err == nil {
 			err = then()
 		}
-		if err == nil && large {
-			_ = s.compactIndex(ctx, root) // the entry is there; the next note tries again
+		if err == nil && large { // the entry is there; if this fails the next note tries again
+			_ = s.compactIndex(ctx, root)
+			_ = s.sweep(ctx, root)
 		}
 		return err
 	})
 }
 
-// appendEntry appends an entry to the index; large: it should be compacted.
-func (s *Store) appendEntry(ctx context.Context, root string, e indexEntry) (large bool, err error) {
-	line, err := e.line()
-	if err != nil {
-		return false, err
+// appendEntries appends to the index; large: it should be compacted.
+func (s *Store) appendEntries(ctx context.Context, root string, all ...indexEntry) (large bool, err error) {
+	var lines []byte
+	for _, e := range all {
+		line, err := e.line()
+		if err != nil {
+			return false, err
+		}
+		lines = append(lines, line...)
 	}
 	index, size, err := s.openIndex(ctx, root)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, index.Close()) }()
-	if n, err := index.Write(line); err != nil {
+	if n, err := index.Write(lines); err != nil {
 		if n > 0 {
 			err = errors.Join(err, index.cut(size))
 		}
 		return false, err
 	}
-	if size += int64(len(line)); size <= indexSlack {
+	if size += int64(len(lines)); size <= indexSlack {
 		return false, nil
 	}
 	h, ok := readIndexHeader(newLines(index))
@@ -248,7 +254,7 @@ func entries(index *os.File) iter.Seq2[indexEntry, error] {
 			yield(indexEntry{}, err)
 			return
 		}
-		seen := map[key]bool{}
+		seen, lookedUp := map[key]bool{}, map[key]indexEntry{}
 		for line, err := range backwards(index, fi.Size()) {
 			if err == nil && !line.whole { // a crash, or somebody is writing
 				continue
@@ -265,11 +271,24 @@ func entries(index *os.File) iter.Seq2[indexEntry, error] {
 				yield(indexEntry{}, errBad)
 				return
 			}
-			if k := (key{e.Principal, e.Summary.ID}); !seen[k] {
-				seen[k] = true
-				if !yield(e, nil) {
-					return
+			k := key{e.Principal, e.Summary.ID}
+			newer, ok := lookedUp[k]
+			switch {
+			case seen[k]:
+				continue
+			case e.Keeps: // it stands where the entry stands that it makes true
+				if !ok {
+					e.Keeps = false
+					lookedUp[k] = e
 				}
+				continue
+			case ok && newer.Log >= e.Log: // else the session has gone on meanwhile
+				e = newer
+			}
+			delete(lookedUp, k)
+			seen[k] = true
+			if !yield(e, nil) {
+				return
 			}
 		}
 		yield(indexEntry{}, errBad) // it has no header
@@ -313,16 +332,26 @@ func (s *Store) liveEntries(root string) (all []indexEntry, err error) {
 	return all, nil
 }
 
-// rebuildIndex makes the index from the logs. What cannot be read is left out.
+// rebuildIndex makes the index from the logs.
 func (s *Store) rebuildIndex(ctx context.Context, root string) error {
-	logs, err := filepath.Glob(filepath.Join(globEscape(root), "sessions", "??", "*.jsonl"))
+	all, err := s.deriveAll(ctx, root)
 	if err != nil {
 		return err
 	}
-	var all []indexEntry
+	_ = s.sweep(ctx, root) // what is left the next one sweeps
+	return s.writeIndex(root, all)
+}
+
+// deriveAll reads the summaries of all sessions out of their logs, the one used last
+// at the end. What cannot be read is left out.
+func (s *Store) deriveAll(ctx context.Context, root string) (all []indexEntry, err error) {
+	logs, err := filepath.Glob(filepath.Join(globEscape(root), "sessions", "??", "*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
 	for _, log := range logs {
 		if err := context.Cause(ctx); err != nil {
-			return err
+			return nil, err
 		}
 		base := filepath.Base(log)
 		f := s.filesOf(filepath.Dir(log), base[:len(base)-len(".jsonl")])
@@ -333,7 +362,7 @@ func (s *Store) rebuildIndex(ctx context.Context, root string) error {
 	slices.SortFunc(all, func(a, b indexEntry) int {
 		return cmp.Or(a.Summary.Updated.Compare(b.Summary.Updated), cmp.Compare(a.Summary.ID, b.Summary.ID))
 	})
-	return s.writeIndex(root, all)
+	return all, nil
 }
 
 // globEscape makes a path stand for itself in a pattern.

@@ -7,48 +7,66 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"slices"
 
 	"dragoman/core"
 )
 
-// List implements core.Store.
+// List implements core.Store. In a data folder that cannot be written it lists what is
+// there, as long as it takes to look.
 func (s *Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
 	return func(yield func(core.Summary, error) bool) {
-		if err := s.list(ctx, p, func(sum core.Summary) bool { return yield(sum, nil) }); err != nil {
+		l := listing{store: s, principal: p, listed: map[core.SessionID]bool{}, yield: func(sum core.Summary) bool { return yield(sum, nil) }}
+		if err := l.run(ctx); err != nil {
 			yield(core.Summary{}, fmt.Errorf("list sessions: %w", err))
 		}
 	}
 }
 
-func (s *Store) list(ctx context.Context, p core.Principal, yield func(core.Summary) bool) error {
-	root, err := s.find(false)
+// listing is one list, and what it finds out about the index on its way.
+type listing struct {
+	store     *Store
+	principal core.Principal
+	listed    map[core.SessionID]bool
+	yield     func(core.Summary) bool
+
+	lookedUp []indexEntry // of logs that are not as long as the index says
+	gone     []files      // of sessions that the index has, and that have no log
+	crashed  bool         // there is an owner that is dead
+}
+
+func (l *listing) run(ctx context.Context) error {
+	root, err := l.store.find(false)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !exists(root) {
 		return nil // no session was ever made, or somebody has removed them all
 	}
 	if err != nil {
 		return err
 	}
-	listed := map[core.SessionID]bool{}
+	defer l.settle(ctx)
 	for tries := 0; ; tries++ {
-		err := s.listIndex(ctx, root, p, listed, yield)
+		err := l.index(ctx, root)
 		if tries > 1 || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errBad) {
 			return err
 		}
 		damaged := errors.Is(err, errBad)
-		err = s.changeIndex(ctx, func(root string) error {
+		err = l.store.changeIndex(ctx, func(root string) error {
 			if damaged || !exists(indexPath(root)) { // nobody has made it meanwhile
-				return s.rebuildIndex(ctx, root)
+				return l.store.rebuildIndex(ctx, root)
 			}
 			return nil
 		})
+		if err != nil && ctx.Err() == nil { // the folder cannot be written
+			return l.logs(ctx, root)
+		}
 		if err != nil {
 			return err
 		}
 	}
 }
 
-// listIndex yields what the index has of a principal and is not listed yet.
-func (s *Store) listIndex(ctx context.Context, root string, p core.Principal, listed map[core.SessionID]bool, yield func(core.Summary) bool) error {
+// index yields what the index has of the principal and is not listed yet.
+func (l *listing) index(ctx context.Context, root string) error {
 	index, err := openFile(indexPath(root), os.O_RDONLY)
 	if err != nil {
 		return err
@@ -61,40 +79,83 @@ func (s *Store) listIndex(ctx context.Context, root string, p core.Principal, li
 		if err != nil {
 			return err
 		}
-		if e.Principal != p || listed[e.Summary.ID] {
+		if e.Principal != l.principal || l.listed[e.Summary.ID] {
 			continue
 		}
-		listed[e.Summary.ID] = true
-		sum, ok := s.current(ctx, root, e, len(listed) == 1)
-		if ok && !yield(sum) {
+		l.listed[e.Summary.ID] = true
+		sum, ok := l.current(ctx, root, e)
+		if ok && !l.yield(sum) {
 			return nil
 		}
 	}
 	return nil
 }
 
+// logs yields what the logs have of the principal and is not listed yet.
+func (l *listing) logs(ctx context.Context, root string) error {
+	all, err := l.store.deriveAll(ctx, root)
+	for _, e := range slices.Backward(all) {
+		if e.Principal == l.principal && !l.listed[e.Summary.ID] && !l.yield(e.Summary) {
+			return nil
+		}
+	}
+	return err
+}
+
 // current makes an entry of the index true. ok is false if the session is gone.
-// newest says that no session was used after it.
-func (s *Store) current(ctx context.Context, root string, e indexEntry, newest bool) (sum core.Summary, ok bool) {
-	f := s.files(root, e.Principal, e.Summary.ID)
+func (l *listing) current(ctx context.Context, root string, e indexEntry) (sum core.Summary, ok bool) {
+	f := l.store.files(root, e.Principal, e.Summary.ID)
 	fi, err := os.Lstat(f.log)
 	switch {
 	case err != nil:
+		if errors.Is(err, fs.ErrNotExist) {
+			l.gone = append(l.gone, f)
+		}
 		return core.Summary{}, false
 	case fi.Size() == e.Log:
 		return e.Summary, true
-	case readOwner(f.owner).alive(): // it will note what it does
+	}
+	o := readOwner(f.owner)
+	if o.alive() { // it will note what it does
 		if t := fi.ModTime(); t.After(e.Summary.Updated) {
 			e.Summary.Updated = t.UTC()
 		}
 		return e.Summary, true
 	}
+	l.crashed = l.crashed || o.PID != 0
 	now, err := derive(ctx, f)
 	if err != nil {
 		return e.Summary, true
 	}
-	if newest { // kept for the next list, where it stays the first; others would overtake those used after them
-		_ = s.note(ctx, now.Principal, now.Summary, f, func() error { return nil }) // if that fails it is derived again
-	}
+	now.Keeps = true
+	l.lookedUp = append(l.lookedUp, now)
 	return now.Summary, true
+}
+
+// settle keeps what the list has looked up, so that the next one need not, and sweeps
+// where it came upon what a crash has left. If it fails the next list does it.
+func (l *listing) settle(ctx context.Context) {
+	if len(l.lookedUp) == 0 && len(l.gone) == 0 && !l.crashed {
+		return
+	}
+	_ = l.store.changeIndex(ctx, func(root string) error {
+		var large bool
+		if len(l.lookedUp) > 0 {
+			var err error
+			if large, err = l.store.appendEntries(ctx, root, l.lookedUp...); err != nil {
+				return err
+			}
+		}
+		// One whose log was missing may only have been about to begin.
+		dead := slices.ContainsFunc(l.gone, func(f files) bool { return !exists(f.log) })
+		if large || dead {
+			if err := l.store.compactIndex(ctx, root); err != nil {
+				return err
+			}
+		}
+		if large || dead || l.crashed {
+			return l.store.sweep(ctx, root)
+		}
+		return nil
+	})
 }

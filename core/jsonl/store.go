@@ -44,6 +44,7 @@ func New(dir string) *Store {
 type files struct {
 	disk                                 disk
 	dir, log, lock, owner, values, spill string
+	gone                                 string // the log of a session that is being deleted
 }
 
 // find returns the folder that dir means; with make it is there afterwards. The
@@ -105,7 +106,7 @@ func (s *Store) files(root string, p core.Principal, id core.SessionID) files {
 
 func (s *Store) filesOf(dir, key string) files {
 	base := filepath.Join(dir, key)
-	return files{disk: s.disk, dir: dir, log: base + ".jsonl", lock: base + ".lock", owner: base + ".owner", values: base + ".values", spill: base + ".spill"}
+	return files{disk: s.disk, dir: dir, log: base + ".jsonl", lock: base + ".lock", owner: base + ".owner", values: base + ".values", spill: base + ".spill", gone: base + ".gone"}
 }
 
 // checkID refuses what cannot name a session.
@@ -149,13 +150,20 @@ func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
 	if exists(f.log) {
 		return errors.Join(core.ErrExists, held.unlock())
 	}
+	if err := f.clearGone(); err != nil {
+		return errors.Join(err, held.unlock())
+	}
+	log := newLog(meta)
 	err = s.note(ctx, meta.Principal, core.Summary{
 		ID: meta.ID, Cwd: meta.Cwd, Roots: meta.Roots, Parent: meta.Parent, Created: meta.Created, Updated: meta.Created,
-	}, f, func() error {
-		if err := f.disk.replace(f.log, newLog(meta), true); err != nil {
+	}, int64(len(log)), func() error {
+		if err := f.disk.replace(f.log, log, true); err != nil {
 			return err
 		}
-		return f.disk.syncDir(f.dir)
+		if err := f.disk.syncDir(f.dir); err != nil {
+			return errors.Join(err, f.disk.remove(f.log))
+		}
+		return nil
 	})
 	if err != nil {
 		return errors.Join(err, held.remove())
@@ -225,11 +233,16 @@ func (s *Store) delete(ctx context.Context, f files, id core.SessionID) error {
 	if err != nil {
 		return err
 	}
-	// The log first: without it there is no session, and what a crash leaves
-	// behind is removed by the next Delete.
-	err = f.disk.remove(f.log)
+	// The log first: without it there is no session. Under its other name it says,
+	// after a crash, that what belongs to the session is to go as well.
+	if err = f.disk.rename(f.log, f.gone); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
 	if err == nil {
-		err = errors.Join(f.disk.clear(f.values), f.disk.clear(f.spill), f.disk.remove(f.owner), f.disk.remove(f.owner+unfinished), f.disk.remove(f.log+unfinished), f.disk.syncDir(f.dir))
+		err = f.disk.syncDir(f.dir)
+	}
+	if err == nil {
+		err = errors.Join(f.clearLeft(), f.clearGone())
 	}
 	if err == nil {
 		err = s.compact(ctx)
