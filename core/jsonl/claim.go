@@ -38,7 +38,8 @@ type owner struct {
 }
 
 // Claim implements core.Journal. It cuts off what the death of the last owner
-// left unfinished. core.ErrReadOnly: the log cannot be gone on with.
+// left unfinished. core.ErrReadOnly: the log cannot be gone on with, or the data folder
+// cannot be written.
 func (j *journal) Claim(ctx context.Context) (uint64, error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, fmt.Errorf("claim session %q: %w", j.meta.ID, err)
@@ -58,6 +59,9 @@ func (j *journal) Claim(ctx context.Context) (uint64, error) {
 		}
 	}
 	if err != nil {
+		if !errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrReadOnly) && ctx.Err() == nil {
+			err = fmt.Errorf("%w: %w", core.ErrReadOnly, err)
+		}
 		return 0, fmt.Errorf("claim session %q: %w", j.meta.ID, err)
 	}
 	j.mu.Lock()
