@@ -33,8 +33,8 @@ type Aggregate struct {
 // AggregateOptions say what an Aggregate shows.
 type AggregateOptions struct {
 	// Agent serves our own agent to one client over a pipe, and returns when that has
-	// ended.
-	Agent func(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser) error
+	// ended. It sets works to what tells whether a turn of the client's runs.
+	Agent func(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error
 	// Servers name those that are shown; * is any text.
 	Servers []string
 	Prefix  Prefix
@@ -105,12 +105,13 @@ func (a *Aggregate) dial(p core.Principal, dir string, shared bool) *link {
 	theirIn, out := io.Pipe()
 	ctx, end := context.WithCancel(context.Background())
 	ended := make(chan struct{})
+	c := &caller{agg: a, dir: dir, principal: p, shared: shared, posted: true}
 	go func() { // close waits for it
 		defer close(ended)
-		_ = a.serve(ctx, &caller{agg: a, dir: dir, principal: p, shared: shared, posted: true}, theirIn, theirOut) // however it ends
+		_ = a.serve(ctx, c, theirIn, theirOut) // however it ends
 	}()
 	return &link{
-		in: in, out: out, settled: func(string) {},
+		in: in, out: out, settled: func(string) {}, works: c.works,
 		close: func() {
 			end()
 			in.Close()
@@ -127,7 +128,7 @@ func (a *Aggregate) serve(ctx context.Context, c *caller, in io.ReadCloser, out 
 	in, early := isEarly(pipe)
 	stop()
 	if early { // whose answers have shapes of their own
-		return a.opts.Agent(ctx, c.principal, in, out)
+		return a.opts.Agent(ctx, c.principal, in, out, &c.early)
 	}
 	c.modern = map[string]*side{}
 	c.conn = wire.NewConn(&last{in, c.leaving}, out, wire.Options{
@@ -150,6 +151,7 @@ type caller struct {
 	posted bool // they come over HTTP
 	conn   *wire.Conn
 	owned  sync.WaitGroup
+	early  wire.Works // of a client of the early dialect
 
 	mu     sync.Mutex       // guards the fields below
 	legacy *side            // since initialize
@@ -311,6 +313,11 @@ func (c *caller) sides() []*side {
 		list = append(list, s)
 	}
 	return list
+}
+
+// works reports whether a turn of the client's runs in our agent.
+func (c *caller) works() bool {
+	return c.early.Now() || slices.ContainsFunc(c.sides(), func(s *side) bool { return s.parts[0].works.Now() })
 }
 
 // leaving is called when the client has sent its last: what never ends by itself

@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -201,7 +202,7 @@ func TestAggregateFollowsServers(t *testing.T) {
 // A client of the early dialect gets the agent as it is.
 func TestAggregateLeavesTheEarlyDialectToTheAgent(t *testing.T) {
 	a := aggregate(t, Options{Servers: []Server{{Name: "x", Endpoint: plays("dies")}}}, AggregateOptions{
-		Agent: func(_ context.Context, _ core.Principal, in io.ReadCloser, out io.WriteCloser) error {
+		Agent: func(_ context.Context, _ core.Principal, in io.ReadCloser, out io.WriteCloser, _ *wire.Works) error {
 			b, err := io.ReadAll(in)
 			_, _ = out.Write(append([]byte("heard "), b...)) // the test fails else
 			out.Close()

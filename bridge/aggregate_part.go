@@ -24,6 +24,7 @@ type part struct {
 	sight  *sight // what of its tools may be used; nil: our agent's may
 	hops   int    // of the client's requests
 	want   chan struct{}
+	works  wire.Works // of our agent
 
 	mu     sync.Mutex // guards the fields below
 	status string
@@ -70,7 +71,7 @@ func (p *part) attach(ctx context.Context) {
 	ended := make(chan struct{})
 	c.owned.Go(func() {
 		defer close(ended)
-		if err := c.agg.opts.Agent(ctx, c.principal, agentIn, agentOut); err != nil && ctx.Err() == nil {
+		if err := c.agg.opts.Agent(ctx, c.principal, agentIn, agentOut, &p.works); err != nil && ctx.Err() == nil {
 			p.log("error", err.Error())
 		}
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -33,7 +34,7 @@ func agentServer(_ context.Context, p core.Principal) *mcp.Server {
 	return s
 }
 
-func serveAgent(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser) error {
+func serveAgent(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, _ *wire.Works) error {
 	err := agentServer(ctx, p).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
 	in.Close()
 	out.Close()

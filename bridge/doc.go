@@ -54,6 +54,10 @@
 //   - A token goes to the address that it was made for and nowhere else. What a server
 //     names for its login is no nearer to us than the server, and encrypted. No token,
 //     code or secret is in an error or a log.
+//   - A client over HTTP that left without a word keeps nobody out: 64 have a session, or
+//     a connection for their requests of 2026-07-28, with each relay, 48 of one program.
+//     Who was silent for longest makes room, and who is silent for 15 minutes ends, unless
+//     a request, a stream or, in an aggregate, a turn of our agent's is under way.
 //   - Children get a safe part of our environment and what they are given. They end
 //     with the session, and soon after us when we are killed.
 //   - What a server prints beside the protocol ends no connection and is not answered.

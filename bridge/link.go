@@ -35,6 +35,9 @@ type link struct {
 	out io.WriteCloser
 	// settled is told which version was agreed on.
 	settled func(version string)
+	// works reports whether something goes on at the other end without a request; nil:
+	// it is not known.
+	works func() bool
 	// close ends what carries the link, and waits for that.
 	close func()
 	// why says how the link ended, in words; it is called after close.

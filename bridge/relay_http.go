@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -17,10 +19,11 @@ import (
 
 const (
 	// maxRelayed is how many sessions of clients a relay holds at a time, each with a
-	// program of its own.
-	maxRelayed = 64
+	// program of its own, and maxOfClient how many of them one client's.
+	maxRelayed  = 64
+	maxOfClient = 48
 	// relayIdle is how long one may be silent, with nothing open.
-	relayIdle = time.Hour
+	relayIdle = 15 * time.Minute
 	// maxKept is how many messages wait for a client that has no stream open.
 	maxKept = 1000
 
@@ -37,6 +40,7 @@ type RelayHTTP struct {
 	dir       string
 	principal func(*http.Request) core.Principal
 	sight     *sight // of a server that is an address; a program has one for each session
+	guests    wire.Guests
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]*httpSession
@@ -52,6 +56,7 @@ func (r *Relay) HTTP(dir string, principal func(*http.Request) core.Principal) *
 	return &RelayHTTP{
 		relay: r, dir: dir, principal: principal, sight: r.sight(),
 		sessions: map[string]*httpSession{}, modern: map[string]*httpSession{}, clients: map[string]string{},
+		guests: wire.Guests{All: maxRelayed, Each: maxOfClient, Idle: relayIdle},
 	}
 }
 
@@ -67,6 +72,7 @@ func (h *RelayHTTP) Close() {
 		all = append(all, s)
 	}
 	h.mu.Unlock()
+	h.guests.Close()
 	var wg sync.WaitGroup
 	for _, s := range all {
 		wg.Go(s.close)
@@ -86,6 +92,9 @@ func (h *RelayHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		s := h.find(r)
+		if s != nil {
+			defer s.place.Done()
+		}
 		switch {
 		case r.Header.Get(sessionHeader) == "":
 			http.Error(w, "this needs a session", http.StatusMethodNotAllowed)
@@ -144,6 +153,16 @@ func fail(w http.ResponseWriter, status int, id json.RawMessage, err error) {
 	_, _ = w.Write(wire.AppendAnswer(nil, id, nil, err)) // the client has left
 }
 
+// refuse answers a client that gets no session.
+func refuse(w http.ResponseWriter, id json.RawMessage, err error) {
+	if full, ok := errors.AsType[*wire.FullError](err); ok {
+		w.Header().Set("Retry-After", "60")
+		fail(w, http.StatusServiceUnavailable, id, jrpc2.Errorf(wire.CodeBusy, "%v", full))
+		return
+	}
+	fail(w, http.StatusOK, id, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
+}
+
 // isModern reports whether a request belongs to 2026-07-28: when anything in it
 // says so.
 func isModern(r *http.Request, m wire.Message) bool {
@@ -151,15 +170,21 @@ func isModern(r *http.Request, m wire.Message) bool {
 }
 
 func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message) {
-	s := h.find(r)
+	var s *httpSession
+	if m.Method != "initialize" || m.Kind() != wire.Request {
+		s = h.find(r)
+	}
+	if s != nil {
+		defer s.place.Done()
+	}
 	switch {
 	case m.Method == "initialize" && m.Kind() == wire.Request:
 		var err error
-		if s, err = h.enter(r); err != nil {
-			fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
+		if s, err = h.enter(r, m); err != nil {
+			refuse(w, m.ID, err)
 			return
 		}
-		s.client = clientOf(m) // nobody else knows it yet
+		defer s.place.Done()
 		w.Header().Set(sessionHeader, s.id)
 	case r.Header.Get(sessionHeader) == "":
 		fail(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "this needs a session; begin with initialize"))
@@ -182,82 +207,92 @@ func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []by
 	s.exchange(w, r, line, m, call)
 }
 
-// find is the session that a request names; nil: there is none, or its program has
-// ended: then a client begins anew.
+// find is the session that a request names, with a request open: Done of its place must
+// follow. nil: there is none, or its program has ended: then a client begins anew.
 func (h *RelayHTTP) find(r *http.Request) *httpSession {
 	h.mu.Lock()
 	s := h.sessions[r.Header.Get(sessionHeader)]
 	h.mu.Unlock()
-	if s == nil || s.principal != h.principal(r) || s.hasEnded() {
+	if s == nil || s.principal != h.principal(r) || s.hasEnded() || !s.place.Begin() {
 		return nil
 	}
 	return s
 }
 
-// enter makes a session.
-func (h *RelayHTTP) enter(r *http.Request) (*httpSession, error) {
-	s, err := h.start(r.Context(), h.principal(r), rand.Text(), "")
+// enter makes a session for the client that introduces itself, with its first request
+// open: Done of its place must follow.
+func (h *RelayHTTP) enter(r *http.Request, m wire.Message) (*httpSession, error) {
+	machine, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		machine = r.RemoteAddr
+	}
+	p, client := h.principal(r), clientOf(m)
+	s, err := h.start(r.Context(), p, string(p)+"\x00"+machine+"\x00"+client, rand.Text(), "")
 	if err != nil {
 		return nil, err
 	}
+	s.client = client // nobody else knows it yet
 	h.mu.Lock()
-	full := len(h.sessions) >= maxRelayed || h.closed
-	if !full {
+	closed := h.closed
+	if !closed {
 		h.sessions[s.id] = s
 	}
 	h.mu.Unlock()
-	if full {
+	if closed {
 		s.close()
-		return nil, jrpc2.Errorf(wire.CodeBusy, "there are %d sessions already", maxRelayed)
+		return nil, wire.ErrClosed
 	}
 	return s, nil
 }
 
-// drop ends a session.
+// drop ends a session, and waits until it is off the lists.
 func (h *RelayHTTP) drop(s *httpSession) {
+	s.place.Leave()
+	s.close()
+}
+
+// forget takes a session that has ended off the lists.
+func (h *RelayHTTP) forget(s *httpSession) {
+	s.place.Leave()
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	delete(h.sessions, s.id)
 	if h.modern[s.whose] == s {
 		delete(h.modern, s.whose)
 	}
-	h.mu.Unlock()
-	s.close()
 }
 
-func (h *RelayHTTP) start(ctx context.Context, p core.Principal, id, whose string) (*httpSession, error) {
-	l, _, err := h.relay.dial(ctx, p, h.dir, id == "")
+// start gives a client a place, and dials the server for it.
+func (h *RelayHTTP) start(ctx context.Context, p core.Principal, client, id, whose string) (*httpSession, error) {
+	s := &httpSession{relay: h.relay, id: id, whose: whose, principal: p}
+	place, err := h.guests.Enter(client, s.works, func() { h.drop(s) })
 	if err != nil {
 		return nil, err
 	}
-	return h.adopt(l, p, id, whose), nil
+	l, _, err := h.relay.dial(ctx, p, h.dir, id == "")
+	if err != nil {
+		place.Leave()
+		return nil, err
+	}
+	s.place = place
+	h.adopt(s, l)
+	return s, nil
 }
 
-// adopt makes a session of a connection to the server.
-func (h *RelayHTTP) adopt(l *link, p core.Principal, id, whose string) *httpSession {
-	s := &httpSession{
-		relay: h.relay, id: id, whose: whose, principal: p, sight: h.relay.sight(), link: l, out: wire.NewWriter(l.out, wire.Newline),
-		secret: rand.Text(), used: time.Now(), done: make(chan struct{}), open: map[string]*exchange{}, tokens: map[string]*exchange{},
-	}
-	s.mu.Lock()
-	s.idle = time.AfterFunc(relayIdle, s.expire)
-	s.mu.Unlock()
+// adopt gives a session its connection to the server.
+func (h *RelayHTTP) adopt(s *httpSession, l *link) {
+	s.sight, s.link, s.out = h.relay.sight(), l, wire.NewWriter(l.out, wire.Newline)
+	s.secret, s.done, s.open, s.tokens = rand.Text(), make(chan struct{}), map[string]*exchange{}, map[string]*exchange{}
 	var writing sync.WaitGroup
 	writing.Go(func() { _ = s.out.Run(context.Background()) }) // until it is closed; the reading end notices
 	go func() {                                                // close waits for it
 		defer close(s.done)
 		s.read()
-		s.idle.Stop()
 		l.in.Close()
 		s.out.Close()
 		l.close()
 		writing.Wait()
 		s.lost()
-		h.mu.Lock()
-		delete(h.sessions, s.id)
-		if h.modern[s.whose] == s {
-			delete(h.modern, s.whose)
-		}
-		h.mu.Unlock()
+		h.forget(s)
 	}()
-	return s
 }

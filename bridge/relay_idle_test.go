@@ -2,10 +2,12 @@ package bridge
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,6 +49,22 @@ func postTo(h *RelayHTTP, session, body string) *httptest.ResponseRecorder {
 	return w
 }
 
+// joins makes a session of a link, with its first request open.
+func joins(t *testing.T, h *RelayHTTP, id string, l *link) *httpSession {
+	t.Helper()
+	s := &httpSession{relay: h.relay, id: id, principal: "p"}
+	place, err := h.guests.Enter(id, s.works, func() { h.drop(s) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.place = place
+	h.adopt(s, l)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sessions[id] = s
+	return s
+}
+
 const ping7 = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 
 // A session that nobody uses ends, though nobody else comes; one in which a request is
@@ -57,10 +75,8 @@ func TestIdleSessionsEnd(t *testing.T) {
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
 		defer h.Close()
 		join := func(id string, l *link) *httpSession {
-			s := h.adopt(l, "p", id, "")
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.sessions[id] = s
+			s := joins(t, h, id, l)
+			s.place.Done()
 			return s
 		}
 		l, closed := played(0)
@@ -92,7 +108,9 @@ func TestIdleSessionsEnd(t *testing.T) {
 		read := make(chan struct{})
 		go func() {
 			defer close(read)
-			s.listen(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))
+			r := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx)
+			r.Header.Set(sessionHeader, "stream")
+			h.ServeHTTP(httptest.NewRecorder(), r)
 		}()
 		<-time.After(3 * relayIdle)
 		if s.hasEnded() {
@@ -112,8 +130,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		hear, toServer := io.Pipe()
 		relay, _ := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}).Relay("up", nil)
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
-		s := h.adopt(&link{in: fromServer, out: toServer, settled: func(string) {}, close: func() { say.Close() }, why: func() string { return "over" }}, "p", "s", "")
-		h.sessions["s"] = s
+		s := joins(t, h, "s", &link{in: fromServer, out: toServer, settled: func(string) {}, close: func() { say.Close() }, why: func() string { return "over" }})
 		large := `{"jsonrpc":"2.0","method":"notifications/x","params":{"text":"` + strings.Repeat("x", wire.PumpRoom) + `"}}`
 		ctx, hangUp := context.WithCancel(t.Context())
 		stuck := make(chan struct{})
@@ -135,5 +152,104 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		<-stuck
 		h.drop(s)
 		hear.Close()
+	})
+}
+
+// Clients that leave without a word keep nobody out, and no more programs run than may:
+// the session that was silent for longest ends, of one client before all.
+func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
+	for name, modern := range map[string]bool{"sessions": false, "names": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var open, most atomic.Int32
+				relay := &Relay{filter: filter{box: New(Options{}), server: Server{Name: core.Native}}, from: func(core.Principal, string, bool) *link {
+					l, closed := played(0)
+					most.Store(max(most.Load(), open.Add(1)))
+					l.close = func() {
+						<-closed
+						open.Add(-1)
+					}
+					return l
+				}}
+				relay.server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{}, nil }
+				h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
+				begin := func(client string) string {
+					t.Helper()
+					<-time.After(time.Second)
+					body := `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"` + client + `"}}}`
+					if modern {
+						body = `{"jsonrpc":"2.0","id":7,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"` + client + `"}}}}`
+					}
+					req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(body))
+					if modern {
+						req.Header.Set(versionHeader, "2026-07-28")
+						req.Header.Set("Mcp-Method", "ping")
+					}
+					w := httptest.NewRecorder()
+					h.ServeHTTP(w, req)
+					if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"error"`) {
+						t.Fatalf("%s: %d %s", client, w.Code, w.Body)
+					}
+					return w.Header().Get(sessionHeader)
+				}
+				there := func(id string) bool { return postTo(h, id, ping7).Code == http.StatusOK }
+				other, first := begin("another"), begin("leaky")
+				for range maxOfClient {
+					begin("leaky")
+				}
+				if !modern && (there(first) || !there(other)) {
+					t.Errorf("one that leaks: its first %v, another client's %v", there(first), there(other))
+				}
+				last := ""
+				for i := range 1000 {
+					last = begin(fmt.Sprint("client ", i))
+				}
+				if !modern && (there(other) || !there(last)) {
+					t.Errorf("the one silent for longest %v, the newest %v", there(other), there(last))
+				}
+				if n := most.Load(); n != maxRelayed || open.Load() != n {
+					t.Errorf("%d programs at most, %d now", n, open.Load())
+				}
+				<-time.After(relayIdle + time.Minute)
+				if open.Load() != 0 || h.guests.Count() != 0 {
+					t.Errorf("%d programs, %d places after a while", open.Load(), h.guests.Count())
+				}
+				h.Close()
+			})
+		})
+	}
+}
+
+// A session whose turn runs makes no room, and does not end; the newcomer is told so.
+func TestRelayedSessionsAtWorkStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		relay, _ := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}).Relay("up", nil)
+		var turn atomic.Bool
+		turn.Store(true)
+		relay.from = func(core.Principal, string, bool) *link {
+			l, _ := played(0)
+			l.works = turn.Load
+			return l
+		}
+		relay.server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{}, nil }
+		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
+		defer h.Close()
+		h.guests.All = 1
+		const hello = `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c"}}}`
+		works := postTo(h, "", hello).Header().Get(sessionHeader)
+		<-time.After(3 * relayIdle)
+		if w := postTo(h, "", hello); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "something is under way") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		if w := postTo(h, works, ping7); w.Code != http.StatusOK {
+			t.Errorf("one that works has ended: %d %s", w.Code, w.Body)
+		}
+		turn.Store(false)
+		if w := postTo(h, "", hello); w.Code != http.StatusOK {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		if w := postTo(h, works, ping7); w.Code != http.StatusNotFound {
+			t.Errorf("the one that made room is there: %d", w.Code)
+		}
 	})
 }

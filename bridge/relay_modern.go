@@ -1,13 +1,11 @@
 package bridge
 
 import (
+	"context"
 	"encoding/json"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/creachadair/jrpc2"
 
@@ -26,47 +24,12 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 		return
 	}
 	p := h.principal(r)
-	whose := h.relay.whose(p, m)
-	h.mu.Lock()
-	s, closed, n := h.modern[whose], h.closed, len(h.modern)
-	if s != nil {
-		s.used = time.Now()
+	s, err := h.shared(r.Context(), p, h.relay.whose(p, m))
+	if err != nil {
+		refuse(w, m.ID, err)
+		return
 	}
-	h.mu.Unlock()
-	if s != nil && s.hasEnded() {
-		h.drop(s)
-		s = nil
-	}
-	if s == nil {
-		if closed {
-			http.Error(w, "shutting down", http.StatusServiceUnavailable)
-			return
-		}
-		if n >= maxRelayed {
-			fail(w, http.StatusOK, m.ID, jrpc2.Errorf(wire.CodeBusy, "there are %d different clients already", n))
-			return
-		}
-		started, err := h.start(r.Context(), p, "", whose)
-		if err != nil {
-			fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
-			return
-		}
-		h.mu.Lock()
-		if s = h.modern[whose]; s == nil && !h.closed {
-			s, h.modern[whose] = started, started
-		}
-		h.mu.Unlock()
-		if old := h.silent(); old != nil {
-			h.drop(old)
-		}
-		if s != started { // somebody was quicker
-			started.close()
-			if s == nil {
-				http.Error(w, "shutting down", http.StatusServiceUnavailable)
-				return
-			}
-		}
-	}
+	defer s.place.Done()
 	call, err := s.permits(r.Context(), m, len(line))
 	if err != nil {
 		fail(w, http.StatusOK, m.ID, err)
@@ -82,6 +45,38 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 	s.exchange(w, r, line, m, call)
 }
 
+// shared is the connection of all requests that share one, with a request open: Done of
+// its place must follow.
+func (h *RelayHTTP) shared(ctx context.Context, p core.Principal, whose string) (*httpSession, error) {
+	for {
+		h.mu.Lock()
+		s, closed := h.modern[whose], h.closed
+		h.mu.Unlock()
+		switch {
+		case closed:
+			return nil, wire.ErrClosed
+		case s != nil && !s.hasEnded() && s.place.Begin():
+			return s, nil
+		case s != nil:
+			h.drop(s)
+		}
+		started, err := h.start(ctx, p, "\x00"+whose, "", whose)
+		if err != nil {
+			return nil, err
+		}
+		h.mu.Lock()
+		mine := h.modern[whose] == nil && !h.closed
+		if mine {
+			h.modern[whose] = started
+		}
+		h.mu.Unlock()
+		if mine {
+			return started, nil
+		}
+		h.drop(started) // somebody was quicker
+	}
+}
+
 // whose says which requests share a connection: those of a principal, and where we
 // are the server ourselves also of one kind of client, for whom we speak to servers
 // of older versions.
@@ -91,30 +86,6 @@ func (r *Relay) whose(p core.Principal, m wire.Message) string {
 	}
 	meta := object(object(m.Params)["_meta"])
 	return string(p) + "\x00" + string(meta[metaClient]) + "\x00" + string(meta[metaCaps])
-}
-
-// silent is the one that has been silent for longest, where there are more than there
-// may be; nil: there are not, or all wait for something.
-func (h *RelayHTTP) silent() *httpSession {
-	h.mu.Lock()
-	all := slices.SortedFunc(maps.Values(h.modern), func(a, b *httpSession) int { return a.used.Compare(b.used) })
-	h.mu.Unlock()
-	if len(all) <= maxSides {
-		return nil
-	}
-	for _, s := range all[:len(all)-1] {
-		if !s.waits() {
-			return s
-		}
-	}
-	return nil
-}
-
-// waits reports whether a request is open.
-func (s *httpSession) waits() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.open) > 0
 }
 
 // mismatch says where the headers of a request say something else than its body

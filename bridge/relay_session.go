@@ -6,7 +6,6 @@ import (
 	"maps"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/creachadair/jrpc2"
 
@@ -26,9 +25,7 @@ type httpSession struct {
 	out       *wire.Writer  // to the server
 	secret    string        // begins the ids of our own requests, which no client can guess
 	done      chan struct{} // closed when the connection has ended
-	idle      *time.Timer   // ends the session when nobody uses it
-
-	used time.Time // of no session: when it was last; guarded by the RelayHTTP's mutex
+	place     *wire.Guest
 
 	mu     sync.Mutex // guards the fields below
 	last   int64      // the number of the newest request of 2026-07-28, or of our own
@@ -46,25 +43,17 @@ type httpSession struct {
 // send hands a message to the server. A server that does not read keeps whoever
 // sends, and nobody else.
 func (s *httpSession) send(ctx context.Context, line []byte) {
-	s.idle.Reset(relayIdle)
 	if s.out.Room(ctx, wire.PumpRoom) == nil {
 		_ = s.out.Put(line) // the reading end notices
 	}
 }
 
-// expire ends a session that nobody has used for long, unless something is open in
-// it. It does not wait.
-func (s *httpSession) expire() {
+// works reports whether a request is open, or something goes on without one.
+func (s *httpSession) works() bool {
 	s.mu.Lock()
-	busy := len(s.open) > 0 || s.stream != nil
-	s.ended = s.ended || !busy
+	open := len(s.open) > 0
 	s.mu.Unlock()
-	if busy {
-		s.idle.Reset(relayIdle)
-		return
-	}
-	s.link.in.Close()
-	s.out.Close()
+	return open || s.link.works != nil && s.link.works()
 }
 
 // close ends the session and waits for that.

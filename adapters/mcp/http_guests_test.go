@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,7 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/coretest"
 )
 
 // visitor is a client over HTTP without a network.
@@ -262,6 +265,42 @@ func TestHeldSessionsAreBounded(t *testing.T) {
 		}
 		if r := v.call(toolPrompt, fmt.Sprintf(`"prompt":"again","session_id":%q`, first.Session)); r.Status != "completed" {
 			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// Whoever has let a client in hears of the turns that run for it.
+func TestServeForSaysThatATurnRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := coretest.Gateway(coretest.NewMemory(), hangs, coretest.Always(core.Verdict{Effect: core.Allow}))
+		var works wire.Works
+		in, say := io.Pipe()
+		hear, out := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- New(Options{Gateway: g, Cwd: t.TempDir()}).ServeFor(t.Context(), core.Local, in, out, &works)
+		}()
+		answers := wire.Lines(hear, 0)
+		send := func(message string) {
+			t.Helper()
+			if _, err := io.WriteString(say, message+"\n"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := answers.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send(greeting("c"))
+		if works.Now() {
+			t.Error("no turn runs")
+		}
+		send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"agent_prompt","arguments":{"prompt":"go","wait_seconds":0}}}`)
+		if !works.Now() {
+			t.Error("a turn runs")
+		}
+		say.Close()
+		if err := errors.Join(<-ended, g.Close(context.Background())); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -128,11 +128,12 @@ func newKey() cipher.AEAD {
 //
 // It returns nil when the client left, in whatever way, the cause of ctx when that ended, else what failed.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	return s.ServeFor(ctx, core.Local, in, out)
+	return s.ServeFor(ctx, core.Local, in, out, nil)
 }
 
-// ServeFor is Serve for a client that somebody else has let in, under a name of its own.
-func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser) error {
+// ServeFor is Serve for a client that somebody else has let in, under a name of its own, and who wants to know whether
+// something goes on for it; nil: nobody does.
+func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error {
 	frames := wire.Lines(in, wire.MaxMessage)
 	if r := s.opts.Recorder; r != nil {
 		frames, out = r.Framer(frames), r.Writer(out, wire.Newline)
@@ -142,6 +143,7 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 	c := &client{server: s, link: l, held: map[core.SessionID]*held{}}
 	h := s.newHost(p, func(mcp.Request) *client { return c })
 	c.host = h
+	works.Set(c.works)
 
 	serving, end := context.WithCancelCause(ctx)
 	var owner sync.WaitGroup

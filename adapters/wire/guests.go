@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,6 +34,23 @@ type Guest struct {
 	since time.Time // when the last of them ended
 	clock *time.Timer
 	gone  bool
+}
+
+// Works says whether something goes on for a client without a request: whoever serves the client sets it, and whoever has
+// its place asks. The zero value says no.
+type Works struct{ now atomic.Pointer[func() bool] }
+
+// Set has now asked from here on. A nil Works is not asked by anybody.
+func (w *Works) Set(now func() bool) {
+	if w != nil {
+		w.now.Store(&now)
+	}
+}
+
+// Now asks.
+func (w *Works) Now() bool {
+	now := w.now.Load()
+	return now != nil && (*now)()
 }
 
 // FullError says that nobody can make room.

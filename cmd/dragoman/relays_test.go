@@ -197,3 +197,40 @@ func TestServersHaveAddressesOfTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// Clients that leave without a word keep nobody out: neither of the agent nor of what is handed on beside it. A turn
+// that runs goes on, and whoever comes later can wait for it.
+func TestClientsThatLeaveKeepNobodyOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		clients int
+		servers string
+	}{
+		"the agent alone": {1010, "mcp: {servers: []}\n"},
+		"all as one":      {80, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			p.config(t, "mcp_servers:\n  self: {command: "+strconv.Quote(binary)+", args: [mcp], env: {DRAGOMAN_DATA: "+strconv.Quote(p.data)+"}}\n"+c.servers)
+			post := posting(t, p)
+			begin := func(name string) string {
+				t.Helper()
+				status, session, text := post("", "", strings.Replace(relayHello, `"name":"c"`, `"name":"`+name+`"`, 1))
+				if status != http.StatusOK || session == "" {
+					t.Fatalf("%s: %d %s", name, status, text)
+				}
+				return session
+			}
+			first := begin("c0")
+			for i := range c.clients {
+				begin("c" + strconv.Itoa(i+1))
+			}
+			last := begin("the last")
+			if status, _, text := post("", last, relayList); status != http.StatusOK || !strings.Contains(text, "agent_prompt") {
+				t.Errorf("the last: %d %s", status, text)
+			}
+			if status, _, _ := post("", first, relayList); status != http.StatusNotFound {
+				t.Errorf("the one silent for longest: %d", status)
+			}
+		})
+	}
+}
