@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -13,7 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +31,10 @@ line is a prompt. When something needs your approval, answer y (yes, once), s (y
 session) or n (no). Ctrl-C stops what runs; at the prompt it leaves, and so does Ctrl-D.
 A line that begins with a slash may be a command: /model, /login, /fork, /resume, /compact,
 /export, /doctor, /costs, and what the workspace and you add.
+
+What you type or paste before a question is on the screen is never its answer: it is your
+next prompt, or dropped, and the chat says which. A paste is one prompt, sent with Enter, and
+approves nothing.
 
 Standard input may be a pipe: each line is a prompt, the line behind a question is its
 answer, and at the end of the input every answer is no.`,
@@ -75,14 +78,18 @@ func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core
 	}
 	defer out.Close()
 	c := &chat{
-		gateway: h.gateway, session: session, profile: profile, set: set, tty: isTerminal(a.in), in: a.in, lines: make(chan string), over: make(chan struct{}),
+		gateway: h.gateway, session: session, profile: profile, set: set, in: newInput(), tty: isTerminal(a.in),
 		screen: &screen{w: bufio.NewWriter(out), palette: colours(a.out, a.env)},
 	}
+	term, keys, leave := openTerminal(in, a.getenv("TERM") != "dumb")
+	defer leave() // also when a panic comes by
+	c.in.term, c.in.keys = term, keys
 	// The reader ends with its input, which is closed behind the conversation.
 	var reading sync.WaitGroup
-	reading.Go(func() { c.readLines(in) })
+	reading.Go(func() { c.in.read(in) })
 	err = c.talk(ctx)
-	close(c.over)
+	close(c.in.over)
+	leave()
 	in.Close() //nolint:errcheck // it only ends the reader
 	reading.Wait()
 	if resume == "" && session.State().Messages == 0 { // nobody will miss it
@@ -114,27 +121,13 @@ type chat struct {
 	profile *profile
 	set     core.Settings
 	tty     bool
-	in      *os.File
+	in      *input
 	screen  *screen
-	lines   chan string   // what the user types; closed at the end of the input
-	over    chan struct{} // closed when nobody takes lines any more
+	drawn   []piece // what is shown of the line that is being typed
+	hidden  bool    // a secret is being typed
 
 	att    *core.Attachment
 	reader *core.Reader
-}
-
-// readLines hands over the input, line by line. A line of more than 1 MiB ends it.
-func (c *chat) readLines(in io.Reader) {
-	defer close(c.lines)
-	s := bufio.NewScanner(in)
-	s.Buffer(nil, 1<<20)
-	for s.Scan() {
-		select {
-		case c.lines <- s.Text():
-		case <-c.over:
-			return
-		}
-	}
 }
 
 // errLeft: the user does not want to go on.
@@ -153,24 +146,64 @@ func (c *chat) talk(ctx context.Context) error {
 	signal.Notify(interrupts, syscall.SIGINT)
 	c.greet()
 	for {
-		c.ask("> ")
-		select {
-		case line, more := <-c.lines:
-			if !more {
-				return c.leave()
-			}
-			if strings.TrimSpace(line) == "" {
-				continue
-			}
-			if err := c.turn(ctx, line, interrupts); errors.Is(err, errLeft) {
-				return c.leave()
-			} else if err != nil {
-				return err
-			}
-		case <-interrupts:
+		line, err := c.prompt(ctx, interrupts)
+		if err == nil {
+			err = c.turn(ctx, line, interrupts)
+		}
+		if errors.Is(err, errLeft) {
 			return c.leave()
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// prompt waits for the user's next prompt.
+func (c *chat) prompt(ctx context.Context, interrupts <-chan os.Signal) (string, error) {
+	if lost := c.in.lost(); len(lost) > 0 {
+		c.screen.line(c.screen.warm("Typed before the turn was stopped, and not sent: " + heads(lost)))
+	}
+	c.in.resume()
+	for {
+		c.ask("> ")
+		line, err := c.line(ctx, "> ", 0, interrupts)
+		if err != nil {
+			return "", err
+		}
+		if line.cut {
+			c.screen.line(c.screen.warm("The line is longer than 1 MiB and was not sent."))
+		} else if text := line.text(); strings.TrimSpace(text) != "" {
+			return strings.TrimRight(text, "\n"), nil
+		}
+	}
+}
+
+// line waits for a line of a generation (0: any), behind a label on the screen, and
+// shows it as it is typed. It returns errLeft when the input has ended or the user
+// wants to leave.
+func (c *chat) line(ctx context.Context, label string, gen int, interrupts <-chan os.Signal) (typed, error) {
+	for {
+		line, ok := c.in.take(gen)
+		switch {
+		case ok:
+			c.draw(label, line.pieces)
+			if c.echoes() {
+				c.screen.write("\n")
+			}
+			return line, c.screen.flush()
+		case c.in.end():
+			return typed{}, errLeft
+		}
+		c.draw(label, c.in.line())
+		if err := c.screen.flush(); err != nil {
+			return typed{}, err
+		}
+		select {
+		case <-c.in.came:
+		case <-interrupts:
+			return typed{}, errLeft
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return typed{}, context.Cause(ctx)
 		}
 	}
 }
@@ -231,9 +264,48 @@ func (c *chat) ask(text string) {
 	if c.tty {
 		c.screen.start()
 		c.screen.write(c.screen.strong(text))
-		c.screen.prompted()
+		if !c.echoes() {
+			c.screen.prompted()
+		}
+		c.drawn = nil
 	}
 	c.screen.flush()
+}
+
+// echoes reports whether it is for us to show what is typed.
+func (c *chat) echoes() bool { return c.in.term != nil && c.in.term.echo }
+
+// draw shows a line as far as it is typed. What cannot simply be taken back is
+// written anew below.
+func (c *chat) draw(label string, now []piece) {
+	if !c.echoes() || c.hidden {
+		return
+	}
+	same := 0
+	for same < min(len(now), len(c.drawn)) && now[same] == c.drawn[same] {
+		same++
+	}
+	width := len(label)
+	for _, p := range c.drawn {
+		width += 2 * utf8.RuneCountInString(p.shown) // at most
+	}
+	gone := shownText(c.drawn[same:])
+	if plain := strings.IndexFunc(gone, func(r rune) bool { return r >= utf8.RuneSelf }) < 0; plain && width < c.in.term.columns() {
+		c.screen.write(strings.Repeat("\b \b", len(gone)))
+	} else if gone != "" {
+		c.screen.write("\n" + c.screen.strong(label))
+		same = 0
+	}
+	c.screen.write(shownText(now[same:]))
+	c.drawn = slices.Clone(now)
+}
+
+func shownText(pieces []piece) string {
+	var b strings.Builder
+	for _, p := range pieces {
+		b.WriteString(p.shown)
+	}
+	return b.String()
 }
 
 // leave says goodbye.
@@ -260,6 +332,7 @@ func (c *chat) turn(ctx context.Context, line string, interrupts <-chan os.Signa
 					end(errLeft)
 					return
 				}
+				c.in.forget()
 				stop(core.ErrCanceled)
 			case <-over:
 				return
@@ -317,28 +390,34 @@ func (c *chat) answer(ctx context.Context, a core.Ask) error {
 		return nil // settled while another was answered
 	}
 	c.screen.question(a)
-	c.screen.flush()
-	if a.Secret && c.tty {
-		if restore, err := hideInput(c.in); err == nil {
-			defer restore()
-		}
+	if err := c.screen.flush(); err != nil {
+		return err
 	}
-	deadline := time.NewTimer(time.Until(a.Deadline))
-	defer deadline.Stop()
+	if a.Secret && c.in.term != nil {
+		restore := c.in.term.hide()
+		c.hidden = true
+		defer func() {
+			c.in.discard() // what there is of a secret must not become a prompt
+			c.hidden = false
+			restore()
+		}()
+	}
+	timely, done := context.WithDeadline(ctx, a.Deadline)
+	defer done()
+	choices := c.screen.choices(a)
+	gen := c.apart(a)
 	for {
-		c.ask(c.screen.choices(a))
-		var line string
-		more := true
-		select {
-		case line, more = <-c.lines:
-		case <-deadline.C:
-			return nil
-		case <-ctx.Done():
+		c.ask(choices)
+		line, err := c.line(timely, choices, gen, nil)
+		if timely.Err() != nil {
 			return nil
 		}
-		r, ok := reply(a, line, more)
+		if err != nil && !errors.Is(err, errLeft) {
+			return err
+		}
+		r, ok := reply(a, line, err == nil)
 		if !ok {
-			c.screen.line("Please answer " + c.screen.choices(a))
+			c.notAnAnswer(a, line)
 			continue
 		}
 		if !c.tty {
@@ -348,7 +427,7 @@ func (c *chat) answer(ctx context.Context, a core.Ask) error {
 			}
 			c.screen.line(c.screen.faint("answered: " + oneLine(text, 100)))
 		}
-		err := c.att.Answer(context.WithoutCancel(ctx), a.ID, r)
+		err = c.att.Answer(context.WithoutCancel(ctx), a.ID, r)
 		if errors.Is(err, core.ErrNotAsked) { // settled meanwhile
 			err = nil
 		}
@@ -356,12 +435,47 @@ func (c *chat) answer(ctx context.Context, a core.Ask) error {
 	}
 }
 
-// reply understands an answer; more is false at the end of the input.
-func reply(a core.Ask, line string, more bool) (core.Reply, bool) {
-	word := strings.ToLower(strings.TrimSpace(line))
-	if a.Kind == core.AskQuestion {
-		return answerTo(a, strings.TrimSpace(line), more)
+// apart begins the generation of a question that is on the screen, and says what
+// becomes of the lines that were there before it.
+func (c *chat) apart(a core.Ask) (gen int) {
+	gen, kept, dropped := c.in.next(func(l typed) bool {
+		l.pasted = false
+		r, ok := reply(a, l, true)
+		return a.Secret || ok && r.Text == ""
+	})
+	const early = "Typed before the question was shown"
+	switch {
+	case a.Secret && len(dropped) > 0: // it may be one
+		c.screen.line(c.screen.warm(early + ", so it is not the answer, and dropped: " + counted(len(dropped), "line")))
+	case len(dropped) > 0:
+		c.screen.line(c.screen.warm(early + ", so it is not the answer: " + heads(dropped)))
 	}
+	if len(kept) > 0 {
+		c.screen.line(c.screen.faint(early + "; it is the next prompt when this turn has ended: " + heads(kept)))
+	}
+	return gen
+}
+
+// notAnAnswer says why a line does not answer a question. A paste is kept as a prompt.
+func (c *chat) notAnAnswer(a core.Ask, line typed) {
+	if line.pasted && !a.Secret {
+		c.in.later(line)
+		c.screen.line(c.screen.warm("What is pasted decides nothing; it is the next prompt when this turn has ended: " + heads([]typed{line})))
+	}
+	c.screen.line("Please answer " + c.screen.choices(a))
+}
+
+// reply understands an answer; more is false at the end of the input. A paste may be
+// the text of an answer, and never a decision.
+func reply(a core.Ask, line typed, more bool) (core.Reply, bool) {
+	text := strings.TrimSpace(line.text())
+	if a.Kind == core.AskQuestion {
+		return answerTo(a, text, more, line.pasted)
+	}
+	if line.pasted {
+		return core.Reply{}, false
+	}
+	word := strings.ToLower(text)
 	decided := func(d core.Decision, note string) (core.Reply, bool) {
 		return core.Reply{Outcome: core.OutcomeDecided, Decision: d, Text: note}, true
 	}
@@ -380,9 +494,12 @@ func reply(a core.Ask, line string, more bool) (core.Reply, bool) {
 
 // answerTo understands the answer to a question: an option by its number or its
 // words, or any text where that is allowed. An empty line declines.
-func answerTo(a core.Ask, line string, more bool) (core.Reply, bool) {
+func answerTo(a core.Ask, line string, more, pasted bool) (core.Reply, bool) {
 	if !more || line == "" {
 		return core.Reply{Outcome: core.OutcomeDeclined}, true
+	}
+	if pasted { // one that chooses would decide
+		return core.Reply{Outcome: core.OutcomeAnswered, Text: line}, a.Freeform || len(a.Options) == 0
 	}
 	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(a.Options) {
 		return core.Reply{Outcome: core.OutcomeAnswered, Option: a.Options[n-1].ID}, true

@@ -179,6 +179,8 @@ func TestInterruptWhileAsked(t *testing.T) {
 	}
 }
 
+func lineTyped(text string) typed { return typed{keyed: keyed{pieces: []piece{{text: text}}}} }
+
 func TestReply(t *testing.T) {
 	approval := core.Ask{Kind: core.AskApproval, Remember: "ls"}
 	once := core.Ask{Kind: core.AskApproval}
@@ -206,7 +208,7 @@ func TestReply(t *testing.T) {
 		{free, "Whatever you like", true, core.Reply{Outcome: core.OutcomeAnswered, Text: "Whatever you like"}, true},
 		{free, "", false, core.Reply{Outcome: core.OutcomeDeclined}, true},
 	} {
-		if got, ok := reply(c.ask, c.line, c.more); got != c.want || ok != c.ok {
+		if got, ok := reply(c.ask, lineTyped(c.line), c.more); got != c.want || ok != c.ok {
 			t.Errorf("%+v %q: %+v, %v", c.ask, c.line, got, ok)
 		}
 	}

@@ -19,3 +19,8 @@ func hideInput(f *os.File) (restore func(), err error) {
 	}
 	return func() { _ = windows.SetConsoleMode(h, was) }, nil // the console may be gone
 }
+
+// dropInput drops what has been typed at a console and not been read.
+func dropInput(f *os.File) {
+	_ = windows.FlushConsoleInputBuffer(windows.Handle(f.Fd())) // the console may be gone
+}

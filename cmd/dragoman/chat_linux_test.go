@@ -1,0 +1,431 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// typist is a person at a real terminal in which the chat runs.
+type typist struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	pty    *os.File
+	screen chan []byte
+	seen   []byte // all that the terminal has shown
+	mark   int    // what until has passed by
+}
+
+// openPTY returns both ends of a pseudo-terminal.
+func openPTY(t *testing.T) (ours, theirs *os.File) {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours = os.NewFile(uintptr(fd), "/dev/ptmx")
+	t.Cleanup(func() { ours.Close() })
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ours, theirs
+}
+
+// atTerminal starts the chat in a terminal.
+func (p *place) atTerminal(t *testing.T, args ...string) *typist {
+	t.Helper()
+	ours, theirs := openPTY(t)
+	c := &typist{t: t, cmd: p.command(t.Context(), append([]string{"chat"}, args...)...), pty: ours, screen: make(chan []byte)}
+	c.cmd.Env = append(c.cmd.Env, "TERM=xterm", "NO_COLOR=1")
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs, theirs, theirs
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	stuck := time.AfterFunc(20*time.Second, func() { c.cmd.Process.Kill() }) //nolint:errcheck // it may have ended
+	t.Cleanup(func() { stuck.Stop() })
+	go func() {
+		defer close(c.screen)
+		for {
+			buf := make([]byte, 4096)
+			n, err := ours.Read(buf)
+			if n > 0 {
+				c.screen <- buf[:n]
+			}
+			if err != nil { // the program has ended
+				return
+			}
+		}
+	}()
+	c.until("> ")
+	return c
+}
+
+func (c *typist) types(text string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.pty, text); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// pastes sends a text as a terminal does that was asked to mark what is pasted.
+func (c *typist) pastes(text string) {
+	c.t.Helper()
+	if !bytes.Contains(c.seen, []byte("\x1b[?2004h")) {
+		c.t.Error("the terminal was not asked to mark what is pasted")
+	}
+	c.types("\x1b[200~" + strings.ReplaceAll(text, "\n", "\r") + "\x1b[201~")
+}
+
+// until waits until the terminal shows a text, behind what was waited for before.
+func (c *typist) until(text string) {
+	c.t.Helper()
+	for {
+		if i := bytes.Index(c.seen[c.mark:], []byte(text)); i >= 0 {
+			c.mark += i + len(text)
+			return
+		}
+		more, ok := <-c.screen
+		if !ok {
+			c.t.Fatalf("%q was never shown:\n%s", text, c.seen)
+		}
+		c.seen = append(c.seen, more...)
+	}
+}
+
+// leaves ends the conversation at its prompt and returns the exit code.
+func (c *typist) leaves() int {
+	c.t.Helper()
+	c.types("\x04")
+	return c.ends()
+}
+
+func (c *typist) ends() int {
+	c.t.Helper()
+	for more := range c.screen {
+		c.seen = append(c.seen, more...)
+	}
+	_ = c.cmd.Wait() // its code is looked at
+	if !bytes.HasSuffix(bytes.TrimRight(c.seen, "\r\n"), []byte("\x1b[?2004l")) {
+		c.t.Errorf("the terminal was not left as it was: %q", c.seen)
+	}
+	return c.cmd.ProcessState.ExitCode()
+}
+
+// part is what a scripted service answers to one request.
+type part struct {
+	say     string
+	call    string // a tool
+	args    any
+	begun   chan struct{} // closed when the text is on its way; nil: nobody waits for it
+	release chan struct{} // what comes behind the text waits for it; nil: at once
+}
+
+// service is a model's service behind HTTP that follows a script, and keeps the last
+// prompt of each request.
+type service struct {
+	mu      sync.Mutex // guards the fields below
+	script  []part
+	prompts []string
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+	}
+	_ = json.NewDecoder(r.Body).Decode(&body) // an empty one shows in the test
+	s.mu.Lock()
+	for _, m := range slices.Backward(body.Messages) {
+		if m.Role == "user" {
+			s.prompts = append(s.prompts, string(m.Content))
+			break
+		}
+	}
+	p := part{say: "nothing left to say"}
+	if len(s.script) > 0 {
+		p, s.script = s.script[0], s.script[1:]
+	}
+	s.mu.Unlock()
+	send := func(delta any, finish any) {
+		b, _ := json.Marshal(map[string]any{"choices": []any{map[string]any{"delta": delta, "finish_reason": finish}}})
+		fmt.Fprintf(w, "data: %s\n\n", b)
+		w.(http.Flusher).Flush()
+	}
+	send(map[string]any{"content": p.say}, nil)
+	if p.begun != nil {
+		close(p.begun)
+	}
+	if p.release != nil {
+		select {
+		case <-p.release:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	finish := "stop"
+	if p.call != "" {
+		args, _ := json.Marshal(p.args)
+		send(map[string]any{"tool_calls": []any{map[string]any{"index": 0, "id": "c1", "type": "function", "function": map[string]any{"name": p.call, "arguments": string(args)}}}}, nil)
+		finish = "tool_calls"
+	}
+	send(map[string]any{}, finish)
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+func (s *service) asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.prompts)
+}
+
+// served is a place whose model follows a script.
+func served(t *testing.T, script ...part) (*place, *service) {
+	t.Helper()
+	s := &service{script: script}
+	srv := httptest.NewServer(s)
+	t.Cleanup(srv.Close)
+	p := newPlace(t)
+	p.config(t, "model: house/m\nproviders:\n  house: {base_url: "+srv.URL+"}\n")
+	return p, s
+}
+
+func (p *place) has(name string) bool {
+	_, err := os.Stat(filepath.Join(p.work, name))
+	return err == nil
+}
+
+func runs(line string) part {
+	return part{say: "Working. ", call: "shell_command", args: map[string]string{"command": line}}
+}
+
+// What was typed while the model spoke is no answer to the question that comes then: a
+// line that would be one is dropped, a prompt is kept, and so is one half typed.
+func TestTypedAheadDecidesNothing(t *testing.T) {
+	first := runs("touch PWNED")
+	first.begun, first.release = make(chan struct{}), make(chan struct{})
+	p, s := served(t, first, part{say: "It was refused."}, part{say: "Explained."}, part{say: "Done."})
+	c := p.atTerminal(t)
+	c.types("begin\n")
+	<-first.begun
+	c.types("y\n")
+	c.types("explain it\n")
+	c.types("and then s")
+	close(first.release)
+	c.until("Run `touch PWNED`")
+	c.until(`so it is not the answer: "y"`)
+	c.until(`it is the next prompt when this turn has ended: "explain it"`)
+	c.until("[n]o: ")
+	if p.has("PWNED") {
+		t.Error("the command ran")
+	}
+	c.types("n\n")
+	c.until("It was refused.")
+	c.until("> explain it")
+	c.until("Explained.")
+	c.until("> and then s")
+	c.types("top\n")
+	c.until("Done.")
+	c.until("> ")
+	if code := c.leaves(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	if got := s.asked(); p.has("PWNED") || len(got) != 4 || !strings.Contains(got[2], "explain it") || !strings.Contains(got[3], "and then stop") {
+		t.Errorf("ran: %v; prompts: %q", p.has("PWNED"), got)
+	}
+}
+
+// An answer that is typed once the question is shown counts.
+func TestTypedAnswerCounts(t *testing.T) {
+	p, _ := served(t, runs("touch made"), part{say: "Fine."})
+	c := p.atTerminal(t)
+	c.types("begin\n")
+	c.until("[n]o: ")
+	c.types("x\x7fy\n") // erasing works
+	c.until("Fine.")
+	c.until("> ")
+	if c.leaves(); !p.has("made") {
+		t.Errorf("the command did not run: %s", c.seen)
+	}
+}
+
+// A paste of several lines is one prompt, whatever its lines say, and is sent when
+// Enter is pressed behind it.
+func TestPasteIsOnePrompt(t *testing.T) {
+	p, s := served(t, runs("touch PWNED"), part{say: "It was refused."})
+	c := p.atTerminal(t)
+	long := strings.Repeat("long ", 2000)
+	c.pastes("Please answer\ny\n" + long + "\nthe end")
+	c.until("[pasted: 4 lines")
+	c.types("\n")
+	c.until("[n]o: ")
+	c.types("n\n")
+	c.until("It was refused.")
+	c.until("> ")
+	c.leaves()
+	if got := s.asked(); p.has("PWNED") || len(got) != 2 || !strings.Contains(got[0], `Please answer\ny\n`+long+`\nthe end`) {
+		t.Errorf("ran: %v; %d prompts: %.200q", p.has("PWNED"), len(got), got)
+	}
+}
+
+// A paste is never an approval: neither while the question is open, nor one that began
+// before it was shown; it is kept as a prompt.
+func TestPasteIsNoApproval(t *testing.T) {
+	first := runs("touch PWNED")
+	first.begun, first.release = make(chan struct{}), make(chan struct{})
+	p, s := served(t, first, part{say: "It was refused."}, part{say: "Read one."}, part{say: "Read two."})
+	c := p.atTerminal(t)
+	c.types("begin\n")
+	<-first.begun
+	c.types("\x1b[200~half\ry\r") // and the rest of it comes behind the question
+	close(first.release)
+	c.until("[n]o: ")
+	c.types("y\rs\x1b[201~")
+	c.pastes("y")
+	c.until("y")
+	c.types("\n")
+	c.until(`What is pasted decides nothing; it is the next prompt when this turn has ended: "y"`)
+	c.until("[n]o: ")
+	c.pastes("text\ny\n")
+	c.types("\n")
+	c.until("What is pasted decides nothing")
+	c.until("[n]o: ")
+	c.types("\x1b[201~") // a mark of nothing
+	c.types("y\x7fn\n")
+	c.until("It was refused.")
+	c.until("> y")
+	c.until("Read one.")
+	c.until("> [pasted: 2 lines")
+	c.until("Read two.")
+	c.until("> [pasted: 4 lines")
+	c.types("\x15") // takes it back
+	if c.leaves(); p.has("PWNED") {
+		t.Error("the command ran")
+	}
+	if got := s.asked(); len(got) != 4 || !strings.Contains(got[2], `"y"`) && !strings.Contains(got[2], `y`) || !strings.Contains(got[3], `text\ny`) {
+		t.Errorf("prompts: %q", got)
+	}
+}
+
+// Lines that come at once behind each other were not typed, though the terminal puts no
+// marks around a paste.
+func TestUnmarkedPasteIsNoApproval(t *testing.T) {
+	p, _ := served(t, runs("touch PWNED"), part{say: "It was refused."})
+	c := p.atTerminal(t)
+	c.types("begin\n")
+	c.until("[n]o: ")
+	c.types("some text\ny\nmore\n")
+	c.until("What is pasted decides nothing")
+	c.types("\x03")
+	c.until("The turn was cancelled.")
+	c.until("not sent: ")
+	c.until("> ")
+	if c.leaves(); p.has("PWNED") {
+		t.Error("the command ran")
+	}
+}
+
+// A question that takes any text is not answered by what was typed before it either;
+// a paste may be its answer, and is no choice.
+func TestFreeQuestions(t *testing.T) {
+	asks := func(options ...string) part {
+		args := map[string]any{"question": "Which one?"}
+		for _, o := range options {
+			list, _ := args["options"].([]any)
+			args["options"] = append(list, map[string]string{"label": o})
+		}
+		return part{say: "One question. ", call: "ask_user", args: args}
+	}
+	first := asks()
+	first.begun, first.release = make(chan struct{}), make(chan struct{})
+	p, s := served(t, first, asks("red", "blue"), part{say: "Thanks."}, part{say: "Explained."})
+	c := p.atTerminal(t)
+	c.types("begin\n")
+	<-first.begun
+	c.types("and then explain\n")
+	close(first.release)
+	c.until(`it is the next prompt when this turn has ended: "and then explain"`)
+	c.until("your answer: ")
+	c.pastes("two\nlines")
+	c.types("\n")
+	c.until("blue")
+	c.until("a number")
+	c.types("2\n")
+	c.until("Thanks.")
+	c.until("> and then explain")
+	c.until("Explained.")
+	c.until("> ")
+	c.leaves()
+	got := p.well(t, "", "sessions", "show", randomID.FindString(p.well(t, "", "sessions", "list")))
+	if len(s.asked()) != 4 || !strings.Contains(got, "two\\nlines") && !strings.Contains(got, "two\nlines") && !strings.Contains(got, "two lines") || !strings.Contains(got, "blue") {
+		t.Errorf("%q\n%s", s.asked(), got)
+	}
+}
+
+// The terminal is as it was behind every end, also one that nobody expected.
+func TestTerminalIsLeftAsItWas(t *testing.T) {
+	for _, how := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		ours, theirs := openPTY(t)
+		before, err := unix.IoctlGetTermios(int(theirs.Fd()), unix.TCGETS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := newPlace(t).command(t.Context(), "chat")
+		cmd.Env = append(cmd.Env, "TERM=xterm")
+		cmd.Stdin, cmd.Stdout = theirs, theirs
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		c := &typist{t: t, cmd: cmd, pty: ours, screen: make(chan []byte)}
+		go func() {
+			for {
+				buf := make([]byte, 4096)
+				n, err := ours.Read(buf)
+				if err != nil {
+					close(c.screen)
+					return
+				}
+				c.screen <- buf[:n]
+			}
+		}()
+		c.until("> ")
+		if now, err := unix.IoctlGetTermios(int(theirs.Fd()), unix.TCGETS); err != nil || now.Lflag == before.Lflag {
+			t.Errorf("the terminal edits lines: %v", err)
+		}
+		if err := cmd.Process.Signal(how); err != nil {
+			t.Fatal(err)
+		}
+		c.until("\x1b[?2004l")
+		_ = cmd.Wait() // how it ended is the signal's affair
+		if after, err := unix.IoctlGetTermios(int(theirs.Fd()), unix.TCGETS); err != nil || *after != *before {
+			t.Errorf("%v: %+v, before %+v, %v", how, after, before, err)
+		}
+		theirs.Close()
+	}
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// input is what a person types, or a pipe holds, line by line.
+//
+// At a terminal every line belongs to a generation: the number of questions that had
+// been shown when its first character, or its paste, was read. A question is answered
+// by lines of its own generation alone, so that nothing typed or pasted before it was
+// on the screen is its answer. Over a pipe the lines come in the order that their
+// writer has chosen, and there are no generations.
+type input struct {
+	term *terminal     // nil: a pipe
+	came chan struct{} // holds 1: that there is something new is known until somebody looks
+	room chan struct{} // holds 1: a line was taken
+	over chan struct{} // closed when nobody takes lines any more
+
+	mu    sync.Mutex // guards the fields below
+	keys  keys
+	gen   int     // of what is read now
+	begun int     // the generation in which the open paste began
+	aside []piece // what was typed of the next prompt when a question came
+	lines []typed
+	ended bool
+	// dropped are the lines that forget has dropped.
+	dropped []typed
+}
+
+// typed is a line of input.
+type typed struct {
+	keyed
+	gen int
+}
+
+func newInput() *input {
+	return &input{came: make(chan struct{}, 1), room: make(chan struct{}, 1), over: make(chan struct{})}
+}
+
+// read takes in what comes until the input ends, or is closed, and returns.
+func (in *input) read(from io.Reader) {
+	if in.term != nil {
+		in.term.read(in)
+	} else {
+		in.scan(from)
+	}
+	in.mu.Lock()
+	in.ended = true
+	in.mu.Unlock()
+	wake(in.came)
+}
+
+// scan takes the lines of a pipe, one when it is wanted. A line of more than 1 MiB
+// ends the input.
+func (in *input) scan(from io.Reader) {
+	s := bufio.NewScanner(from)
+	s.Buffer(nil, maxLine)
+	for s.Scan() {
+		in.mu.Lock()
+		in.lines = append(in.lines, typed{keyed: keyed{pieces: []piece{{text: s.Text()}}}})
+		in.mu.Unlock()
+		wake(in.came)
+		select {
+		case <-in.room:
+		case <-in.over:
+			return
+		}
+	}
+}
+
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// acceptLocked takes what a terminal has sent.
+func (in *input) acceptLocked(chunk []byte) {
+	was := in.keys.open
+	in.keys.take(chunk, func(k keyed) {
+		in.lines = append(in.lines, typed{k, in.gen})
+	}, func(paste string) {
+		if p := pieceOf(paste); was && in.begun < in.gen {
+			in.aside = append(in.aside, p)
+		} else {
+			in.keys.add(p)
+			in.keys.line.pasted = true
+		}
+		was = false
+	}, func() { in.ended = true })
+	if in.keys.open && !was {
+		in.begun = in.gen
+	}
+	wake(in.came)
+}
+
+// take returns the next line: at a terminal one of the generation gen or, where that
+// is 0, of any.
+func (in *input) take(gen int) (line typed, ok bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	i := slices.IndexFunc(in.lines, func(l typed) bool { return gen == 0 || in.term == nil || l.gen == gen })
+	if i < 0 {
+		return typed{}, false
+	}
+	line = in.lines[i]
+	in.lines = slices.Delete(in.lines, i, i+1)
+	wake(in.room)
+	return line, true
+}
+
+// end reports whether the input has ended. Lines may still be there.
+func (in *input) end() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.ended
+}
+
+// line is what has been typed of the next line.
+func (in *input) line() []piece {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.Clone(in.keys.line.pieces)
+}
+
+// next begins a generation, when a question is on the screen: all that was typed up to
+// now is read and belongs to those before. Of its whole lines those stay, as prompts,
+// that could not be meant as the answer; both are returned. What there is of another
+// line is put aside for the next prompt.
+func (in *input) next(answers func(typed) bool) (gen int, kept, dropped []typed) {
+	if in.term != nil {
+		in.term.drain(in)
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	was := in.gen
+	in.gen++
+	if in.term == nil {
+		return in.gen, nil, nil
+	}
+	in.lines = slices.DeleteFunc(in.lines, func(l typed) bool {
+		switch {
+		case strings.TrimSpace(l.text()) == "":
+			return true
+		case l.gen == was && answers(l):
+			dropped = append(dropped, l)
+			return true
+		case l.gen == was:
+			kept = append(kept, l)
+		}
+		return false
+	})
+	in.putAsideLocked()
+	return in.gen, kept, dropped
+}
+
+func (in *input) putAsideLocked() {
+	in.aside = append(in.aside, in.keys.line.pieces...)
+	in.keys.line = keyed{}
+}
+
+// resume goes on with the line that was put aside for a question.
+func (in *input) resume() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	rest := in.keys.line
+	in.keys.line = keyed{pasted: rest.pasted}
+	for _, p := range slices.Concat(in.aside, rest.pieces) {
+		in.keys.add(p)
+	}
+	in.aside = nil
+}
+
+// later keeps a line as a prompt.
+func (in *input) later(l typed) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	l.gen = 0
+	in.lines = append(in.lines, l)
+}
+
+// forget drops all that was typed at a terminal and not taken.
+func (in *input) forget() {
+	if in.term == nil {
+		return
+	}
+	in.term.drain(in)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.dropped = append(in.dropped, in.lines...)
+	in.lines, in.aside, in.keys.line = nil, nil, keyed{}
+}
+
+// discard drops what was typed of this generation at a terminal, in silence.
+func (in *input) discard() {
+	if in.term == nil {
+		return
+	}
+	in.term.drain(in)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.lines = slices.DeleteFunc(in.lines, func(l typed) bool { return l.gen == in.gen })
+	in.keys.line = keyed{}
+}
+
+// lost returns the lines that were forgotten since the last time.
+func (in *input) lost() []typed {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	lost := in.dropped
+	in.dropped = nil
+	return lost
+}
+
+// heads are the beginnings of lines, to be named in a message.
+func heads(lines []typed) string {
+	var list []string
+	for _, l := range lines {
+		list = append(list, `"`+oneLine(l.text(), 60)+`"`)
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,52 @@
+//go:build !unix || aix || solaris
+
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+)
+
+// terminal is a terminal that edits lines by itself, as a Windows console does. A
+// paste comes as its lines.
+type terminal struct {
+	file *os.File
+	echo bool // false: the terminal shows what is typed
+}
+
+// openTerminal returns nil if in is no terminal. There is nothing to leave.
+func openTerminal(in io.Reader, _ bool) (t *terminal, k keys, leave func()) {
+	if f, ok := in.(*os.File); ok && isTerminal(f) {
+		return &terminal{file: f}, keys{}, func() {}
+	}
+	return nil, keys{}, func() {}
+}
+
+// read takes in what is typed until the terminal is closed or gone.
+func (t *terminal) read(in *input) {
+	s := bufio.NewScanner(t.file)
+	s.Buffer(nil, maxLine)
+	for s.Scan() {
+		in.mu.Lock()
+		in.lines = append(in.lines, typed{keyed{pieces: []piece{{text: s.Text()}}}, in.gen})
+		in.mu.Unlock()
+		wake(in.came)
+	}
+}
+
+// drain drops what has been typed and not been read.
+func (t *terminal) drain(*input) (over bool) {
+	dropInput(t.file)
+	return false
+}
+
+// hide keeps what is typed from being shown.
+func (t *terminal) hide() (restore func()) {
+	if restore, err := hideInput(t.file); err == nil {
+		return restore
+	}
+	return func() {}
+}
+
+func (t *terminal) columns() int { return 80 }

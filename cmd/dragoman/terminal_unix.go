@@ -1,0 +1,193 @@
+//go:build unix && !aix && !solaris
+
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is a terminal that leaves lines, erasing and pastes to us (keys), and hands
+// over each key at once. So what was typed before a moment can be told from what is
+// typed behind it, and a line may be longer than the 4 KiB that a terminal edits.
+// Ctrl-C and Ctrl-Z are signals as ever.
+type terminal struct {
+	conn  syscall.RawConn
+	write func(string) // to the terminal itself
+	echo  bool         // whether the user wants to see what is typed
+	marks bool         // whether pastes are put between marks
+
+	// Of one goroutine at a time: the one that listens, and behind it the owner.
+	was  unix.Termios
+	left bool // the terminal is as it was
+}
+
+// openTerminal makes a terminal hand over its keys until leave is called; nil: in is
+// no terminal. It listens to the signals that stop or end the process, so that a shell
+// finds its terminal as it was. leave may be called twice.
+func openTerminal(in io.Reader, smart bool) (t *terminal, k keys, leave func()) {
+	file, ok := in.(interface {
+		syscall.Conn
+		io.Writer
+	})
+	if !ok {
+		return nil, keys{}, func() {}
+	}
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return nil, keys{}, func() {}
+	}
+	t = &terminal{conn: conn, marks: smart, write: func(s string) { _, _ = io.WriteString(file, s) }} // a terminal that is gone needs nothing
+	err = t.control(func(fd int) error {
+		was, err := unix.IoctlGetTermios(fd, getTermios)
+		if err == nil {
+			t.was = *was
+		}
+		return err
+	})
+	if err != nil {
+		return nil, keys{}, func() {}
+	}
+	t.echo = t.was.Lflag&unix.ECHO != 0
+	t.enter()
+	cc := t.was.Cc
+	k = keys{erase: key(cc[unix.VERASE]), word: key(cc[unix.VWERASE]), kill: key(cc[unix.VKILL]), end: key(cc[unix.VEOF])}
+	stop := t.listen()
+	return t, k, sync.OnceFunc(func() { stop(); t.leave() })
+}
+
+// key is a key as the terminal has it; some systems write 0xff for none.
+func key(b byte) byte {
+	if b == 0xff {
+		return 0
+	}
+	return b
+}
+
+// control calls f with the terminal's descriptor.
+func (t *terminal) control(f func(fd int) error) error {
+	var err error
+	if conErr := t.conn.Control(func(fd uintptr) { err = f(int(fd)) }); conErr != nil {
+		return conErr
+	}
+	return err
+}
+
+func (t *terminal) enter() {
+	keysOnly := t.was
+	keysOnly.Lflag &^= unix.ICANON | unix.ECHO
+	keysOnly.Lflag |= unix.ISIG
+	keysOnly.Cc[unix.VMIN], keysOnly.Cc[unix.VTIME] = 1, 0
+	_ = t.control(func(fd int) error { return unix.IoctlSetTermios(fd, setTermios, &keysOnly) }) // the terminal may be gone
+	t.left = false
+	if t.marks {
+		t.write("\x1b[?2004h")
+	}
+}
+
+// leave makes the terminal as it was.
+func (t *terminal) leave() {
+	if t.left {
+		return
+	}
+	t.left = true
+	if t.marks {
+		t.write("\x1b[?2004l")
+	}
+	_ = t.control(func(fd int) error { return unix.IoctlSetTermios(fd, setTermios, &t.was) }) // the terminal may be gone
+}
+
+// listen leaves the terminal when the process is stopped or asked to end.
+func (t *terminal) listen() (stop func()) {
+	came := make(chan os.Signal, 4) // as many as there are kinds
+	for _, s := range []os.Signal{syscall.SIGTSTP, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) { // else somebody wants us to live on: nohup
+			signal.Notify(came, s)
+		}
+	}
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case s := <-came:
+				t.leave()
+				switch s {
+				case syscall.SIGTSTP:
+					_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // and here we go on, when we are let
+					t.enter()
+				case syscall.SIGQUIT:
+					signal.Reset(syscall.SIGQUIT)
+					_ = syscall.Kill(os.Getpid(), syscall.SIGQUIT)
+				}
+			case <-over:
+				return
+			}
+		}
+	})
+	return func() {
+		signal.Stop(came)
+		close(over)
+		wg.Wait()
+	}
+}
+
+// read takes in what is typed until the terminal is closed or gone.
+func (t *terminal) read(in *input) {
+	_ = t.conn.Read(func(uintptr) bool { return t.drain(in) }) // how it ended makes no difference
+}
+
+// drain takes in all that has been typed up to now, and reports whether that is all
+// there will ever be.
+func (t *terminal) drain(in *input) (over bool) {
+	// Reading and numbering are one step, so the lock is held. Nothing waits in it.
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	err := t.control(func(fd int) error {
+		buf := make([]byte, 4096)
+		for {
+			ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			n, err := unix.Poll(ready, 0)
+			if err == nil && n == 0 {
+				return nil
+			}
+			if err == nil {
+				n, err = unix.Read(fd, buf)
+			}
+			switch {
+			case errors.Is(err, unix.EINTR):
+			case errors.Is(err, unix.EAGAIN):
+				return nil
+			case err != nil:
+				return err
+			case n == 0:
+				return io.EOF
+			default:
+				in.acceptLocked(buf[:n])
+			}
+		}
+	})
+	return err != nil
+}
+
+// hide would keep what is typed from being shown, which nobody shows but us.
+func (t *terminal) hide() (restore func()) { return func() {} }
+
+// columns is how many characters a line of the terminal takes.
+func (t *terminal) columns() int {
+	n := 80
+	_ = t.control(func(fd int) error {
+		size, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ)
+		if err == nil && size.Col > 0 {
+			n = int(size.Col)
+		}
+		return err
+	})
+	return n
+}
