@@ -36,7 +36,7 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 	if !known {
 		u.move(statusStarting, "waits for your answer")
 		r, err := u.host.Ask(ctx, core.Ask{
-			Kind: core.AskQuestion, Text: fmt.Sprintf(text, shown(u.server.Name), what), Options: u.box.mayStart(),
+			Kind: core.AskConsent, Text: fmt.Sprintf(text, shown(u.server.Name), what), Options: u.box.mayStart(),
 		})
 		if err != nil {
 			return err
@@ -66,11 +66,11 @@ func (b *Box) agreements() agreements { return agreements{b.opts.AgreedFile} }
 
 // mayStart are the answers to the question whether something may be started.
 func (b *Box) mayStart() []core.Option {
-	list := []core.Option{{ID: "start", Label: "Start it"}}
+	list := []core.Option{{ID: "start", Label: "Start it", Decision: core.AllowOnce}}
 	if b.opts.AgreedFile != "" {
-		list = append(list, core.Option{ID: "always", Label: "Start it, also in the future"})
+		list = append(list, core.Option{ID: "always", Label: "Start it, also in the future", Decision: core.AllowSession})
 	}
-	return append(list, core.Option{ID: "no", Label: "Do not start it"})
+	return append(list, core.Option{ID: "no", Label: "Do not start it", Decision: core.RejectOnce})
 }
 
 // program says what would be started, so that it can be judged: each argument apart,

@@ -99,7 +99,7 @@ func (f form) send(ctx context.Context, a core.Ask) (core.Reply, string, error) 
 		return r, actionAccept, nil
 	case core.OutcomeDeclined:
 		return r, actionDecline, nil
-	case core.OutcomeDecided, core.OutcomeExpired, core.OutcomeAlone, core.OutcomeCanceled:
+	case core.OutcomeDecided, core.OutcomeLater, core.OutcomeExpired, core.OutcomeAlone, core.OutcomeCanceled:
 	}
 	return r, actionCancel, nil
 }

@@ -326,10 +326,12 @@ func (t *tool) changed(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	r, err := t.up.host.Ask(ctx, core.Ask{
-		Kind: core.AskQuestion,
+		Kind: core.AskConsent,
 		Text: fmt.Sprintf("The MCP server %s has changed what it says of its tool %s since you first used it. It may do something else now.\n%s\nUse it as it is now?",
 			t.spec.Server, plain(t.spec.Name), t.change),
-		Options: []core.Option{{ID: optionYes, Label: "Use it"}, {ID: optionNo, Label: "Do not"}},
+		Options: []core.Option{
+			{ID: optionYes, Label: "Use it", Decision: core.AllowOnce}, {ID: optionNo, Label: "Do not", Decision: core.RejectOnce},
+		},
 	})
 	if err != nil || r.Outcome != core.OutcomeAnswered || r.Option != optionYes {
 		return false, err

@@ -81,9 +81,11 @@ func stopReason(s core.StopReason) string {
 // agreed asks the user.
 func (u *upstream) agreed(ctx context.Context, model string, s sampling) error {
 	r, err := u.host.Ask(ctx, core.Ask{
-		Kind:    core.AskQuestion,
-		Text:    fmt.Sprintf("The MCP server %s wants to ask the model %s, and to read the answer:\n%s", u.server.Name, model, s.shown()),
-		Options: []core.Option{{ID: optionYes, Label: "Let it ask"}, {ID: optionNo, Label: "Do not"}},
+		Kind: core.AskConsent,
+		Text: fmt.Sprintf("The MCP server %s wants to ask the model %s, and to read the answer:\n%s", u.server.Name, model, s.shown()),
+		Options: []core.Option{
+			{ID: optionYes, Label: "Let it ask", Decision: core.AllowOnce}, {ID: optionNo, Label: "Do not", Decision: core.RejectOnce},
+		},
 	})
 	if err != nil {
 		return err

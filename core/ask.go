@@ -1,26 +1,34 @@
 package core
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
-// AskKind tells the two sorts of questions apart.
+// AskKind says what is asked for.
 type AskKind string
 
 const (
 	AskApproval AskKind = "approval" // may this call run?
-	AskQuestion AskKind = "question" // the agent wants to know something
+	AskConsent  AskKind = "consent"  // may something else happen: a server be started, a model be lent? Each option holds its Decision
+	AskQuestion AskKind = "question" // the agent wants to know something; no permission is an answer
 )
 
 // Ask is something that waits for a person. Deadline always stands: when it
 // passes, an approval is rejected and a question is left without an answer.
 type Ask struct {
-	ID       AskID     `json:"id"`
-	Kind     AskKind   `json:"kind"`
-	Turn     TurnID    `json:"turn,omitempty"`
-	Call     CallID    `json:"call,omitempty"` // of an approval: always
-	Text     string    `json:"text"`           // the question, in words; why an approval is asked for
-	Options  []Option  `json:"options,omitempty"`
-	URL      string    `json:"url,omitempty"`      // of a question: a page that the user opens; the answer says only that they did, or would not
-	Freeform bool      `json:"freeform,omitempty"` // of a question: any text may be the answer
+	ID       AskID    `json:"id"`
+	Kind     AskKind  `json:"kind"`
+	Turn     TurnID   `json:"turn,omitempty"`
+	Call     CallID   `json:"call,omitempty"` // of an approval: always
+	Text     string   `json:"text"`           // the question, in words; why an approval is asked for
+	Options  []Option `json:"options,omitempty"`
+	URL      string   `json:"url,omitempty"`      // of a question: a page that the user opens; the answer says only that they did, or would not
+	Freeform bool     `json:"freeform,omitempty"` // of a question: any text may be the answer
+	// Later says that the turn can end with a question that no client has a form for:
+	// the user answers with the next message, and the Reply is OutcomeLater.
+	Later    bool      `json:"-"`
 	Deadline time.Time `json:"deadline"`
 	// Remember says in words what DecideSession would allow from then on;
 	// empty: it is not offered.
@@ -45,6 +53,28 @@ type Option struct {
 	ID          string `json:"id"`
 	Label       string `json:"label"`
 	Description string `json:"description,omitempty"`
+	// Decision is what the option decides, of a consent; empty: it is an answer like
+	// any other.
+	Decision Decision `json:"decision,omitempty"`
+}
+
+// InWords is what is asked, as text: for a chat, where no form can be shown.
+func (a Ask) InWords() string {
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(a.Text))
+	if a.URL != "" {
+		return strings.TrimSpace(b.String() + "\n" + a.URL)
+	}
+	for i, o := range a.Options {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "\n%d. %s", i+1, o.Label)
+		if o.Description != "" {
+			b.WriteString(": " + o.Description)
+		}
+	}
+	return b.String()
 }
 
 // Decision is what a person or a rule said to an approval.
@@ -65,8 +95,9 @@ type Outcome string
 
 const (
 	OutcomeDecided  Outcome = "decided"  // an approval: Decision says how
-	OutcomeAnswered Outcome = "answered" // a question: Option or Text is the answer
-	OutcomeDeclined Outcome = "declined" // a question that the user does not want to answer
+	OutcomeAnswered Outcome = "answered" // a question or a consent: Option or Text is the answer
+	OutcomeDeclined Outcome = "declined" // a question or a consent that the user does not want to answer
+	OutcomeLater    Outcome = "later"    // a question with Later: the turn ends with it, and the next message answers it
 	OutcomeExpired  Outcome = "expired"  // the deadline passed
 	OutcomeAlone    Outcome = "alone"    // nobody is there who could be asked, or the turn takes no approvals (ApprovalsDeny)
 	OutcomeCanceled Outcome = "canceled" // the turn was stopped

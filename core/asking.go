@@ -16,13 +16,49 @@ type pending struct {
 }
 
 // canAskLocked reports whether anybody attached could settle an ask.
-func (s *Session) canAskLocked(kind AskKind) bool {
+func (s *Session) canAskLocked(ask Ask) bool {
 	for a := range s.clients {
-		if a.client.Role == Decide && (kind == AskApproval && a.client.Asks || kind == AskQuestion && a.client.Questions) {
+		if a.client.canAsk(ask) {
 			return true
 		}
 	}
 	return false
+}
+
+// canAsk reports whether an ask can be put to the client.
+func (c Client) canAsk(a Ask) bool {
+	if c.Role != Decide {
+		return false
+	}
+	switch a.Kind {
+	case AskApproval:
+		return c.Asks
+	case AskConsent:
+		return c.Questions
+	case AskQuestion:
+	}
+	if a.URL != "" {
+		return c.Questions && !c.NoPages
+	}
+	return c.Questions && !c.NoForms
+}
+
+// sayLocked answers an ask that cannot be put to anybody. A question is said in the
+// chat where somebody reads that: at the end of its turn, or at once, as the events.
+// A secret is not, since a chat is no place for one.
+func (s *Session) sayLocked(a Ask) (Reply, []Event) {
+	reads := false
+	for c := range s.clients {
+		reads = reads || c.client.Role == Decide && c.client.Questions
+	}
+	switch {
+	case a.Kind != AskQuestion || a.Secret || !reads:
+		return Reply{Outcome: OutcomeAlone}, nil
+	case a.Later:
+		return Reply{Outcome: OutcomeLater}, nil
+	}
+	text := a.InWords() + "\n(This client has no form for the question, so it was cancelled.)"
+	return Reply{Outcome: OutcomeAlone, Text: "the client has no form for the question"}, []Event{Notice{Severity: Info, Text: text}}
 }
 
 // settle answers an ask and reports whether it was waiting.
@@ -62,8 +98,8 @@ func (s *Session) withdrawLocked(events *[]Event) (list []*pending) {
 }
 
 // ask puts a question to whoever is attached and waits until it is settled.
-// before is appended with it. Without anybody to ask it returns OutcomeAlone at
-// once and appends nothing.
+// before is appended with it. Without anybody to ask it returns OutcomeAlone or
+// OutcomeLater at once and appends nothing but what the chat is to show.
 func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, before ...Event) (Reply, error) {
 	if timeout <= 0 {
 		timeout = defaultAskTimeout
@@ -73,9 +109,12 @@ func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, before 
 		s.mu.Unlock()
 		return Reply{}, err
 	}
-	if !s.canAskLocked(a.Kind) {
+	if !s.canAskLocked(a) {
+		r, said := s.sayLocked(a)
+		wake := s.appendLocked(said...)
 		s.mu.Unlock()
-		return Reply{Outcome: OutcomeAlone}, nil
+		s.wake(wake)
+		return r, nil
 	}
 	a.ID = AskID(s.newIDLocked("q"))
 	if d := s.now().Add(timeout); a.Deadline.IsZero() || a.Deadline.After(d) {
@@ -156,7 +195,7 @@ func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Prof
 		return judgement{false, RejectOnce, "rejected: " + r.Text}, nil
 	case OutcomeCanceled:
 		return judgement{}, errors.Join(ErrCanceled)
-	case OutcomeAnswered, OutcomeDeclined:
+	case OutcomeAnswered, OutcomeDeclined, OutcomeLater:
 	}
 	return judgement{false, RejectOnce, "rejected: the answer was not a decision"}, nil
 }

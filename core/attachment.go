@@ -28,9 +28,13 @@ type Client struct {
 	Principal Principal
 	Caller    Caller // stands in the Origin of its turns and in its Replies
 	Role      Role
-	Asks      bool   // approvals can be put to it
-	Questions bool   // questions can be put to it
-	Editor    Editor // nil: none
+	Asks      bool // approvals can be put to it
+	Questions bool // questions and consents can be put to it
+	// NoForms and NoPages take the questions out that the client has no form for, and
+	// the pages that it cannot offer to open: what only such clients could be asked is
+	// said in the chat instead.
+	NoForms, NoPages bool
+	Editor           Editor // nil: none
 	// Servers are MCP servers that the client brings along for the session, for as
 	// long as it is attached. They are not stored: they may hold secrets.
 	Servers []ServerSpec
@@ -79,7 +83,7 @@ func (a *Attachment) Close() {
 	delete(s.clients, a)
 	var alone []AskID
 	for id, p := range s.asks {
-		if !s.canAskLocked(p.ask.Kind) {
+		if !s.canAskLocked(p.ask) {
 			alone = append(alone, id)
 		}
 	}

@@ -137,7 +137,10 @@ func (d *delegation) relay(ctx context.Context) {
 
 // settle asks the parent's user and settles the child's question with the answer.
 func (d *delegation) settle(ctx context.Context, a Ask) {
-	q := Ask{Text: a.Text, Options: a.Options, Freeform: a.Freeform, Deadline: a.Deadline, Remember: a.Remember, Hard: a.Hard, Secret: a.Secret, URL: a.URL}
+	q := Ask{
+		Kind: a.Kind, Text: a.Text, Options: a.Options, Freeform: a.Freeform, Later: a.Later, Deadline: a.Deadline, Remember: a.Remember,
+		Hard: a.Hard, Secret: a.Secret, URL: a.URL,
+	}
 	if a.Kind == AskApproval {
 		c := d.child.call(a.Call)
 		c.ID = CallID(string(d.child.meta.ID) + "/" + string(a.Call))

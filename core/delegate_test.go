@@ -21,6 +21,7 @@ type family struct {
 	g      *core.Gateway
 	store  *coretest.Memory
 	parent *core.Attachment
+	after  func(*core.Turn) // looks at the parent's turn when its tasks are over; nil: nothing does
 
 	mu       sync.Mutex // guards the fields below
 	children []core.SessionID
@@ -121,6 +122,9 @@ func (f *family) hand(n int) runFunc {
 			})
 		}
 		wg.Wait()
+		if f.after != nil {
+			f.after(turn)
+		}
 		return core.StopEnd, errors.Join(errs...)
 	}
 }

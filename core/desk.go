@@ -187,24 +187,35 @@ func (h host) Model(ctx context.Context) (Model, error) {
 }
 
 func (h host) Ask(ctx context.Context, a Ask) (Reply, error) {
-	if a.Kind = AskQuestion; a.About != nil {
+	switch {
+	case a.About != nil:
 		a.Kind = AskApproval
+	case a.Kind != AskConsent:
+		a.Kind = AskQuestion
 	}
 	alone := false
 	h.s.mu.Lock()
-	if t := h.s.turn; t != nil {
+	t := h.s.turn
+	if t != nil {
 		a.Turn = cmp.Or(a.Turn, t.id)
 		alone = t.origin.Approvals == ApprovalsDeny
 	}
+	a.Later = a.Later && t != nil
 	h.s.mu.Unlock()
-	if alone && a.Kind == AskQuestion { // whoever prompts so says that nobody is there
+	if alone && a.Kind != AskApproval { // whoever prompts so says that nobody is there
 		return Reply{Outcome: OutcomeAlone}, nil
 	}
 	prof, err := h.s.g.Profile(ctx, h.s.meta.Roots)
 	if err != nil {
 		return Reply{}, err
 	}
-	return h.s.ask(ctx, a, prof.AskTimeout)
+	r, err := h.s.ask(ctx, a, prof.AskTimeout)
+	if r.Outcome == OutcomeLater && t != nil {
+		h.s.mu.Lock()
+		t.later = append(t.later, a)
+		h.s.mu.Unlock()
+	}
+	return r, err
 }
 
 // Authorize is for calls that the back end runs itself. The call, which the turn

@@ -9,7 +9,8 @@
 // begins a [Turn], which a [Backend]'s [Conversation] runs: the built-in loop, or
 // an agent behind the gateway. A turn emits events and invokes tools; each tool
 // run is a [Call] that moves through the states of call.go. What waits for a
-// person is an [Ask]. A [Profile] is what the configuration offers: agents,
+// person is an [Ask]: an approval of a call, a consent to something else, or a
+// question. A [Profile] is what the configuration offers: agents,
 // models, toolboxes, a policy. The [Board] holds what is nobody's session.
 //
 // A sub-session is a session whose Parent is another one: a [Task] that an agent has
@@ -47,6 +48,9 @@
 //   - An answer for the session counts where it was given: a person's in turns that a
 //     person prompted (Origin.Personal), a program's in turns of the same Caller. A
 //     person's no counts in every turn.
+//   - A question is answered by a person or not at all. Where no client has a form for
+//     it, it is said in the chat: it ends its turn and the next message answers it
+//     (Ask.Later), or it stays without an answer.
 //   - An answer to a question that is Secret is never in a log.
 //   - A turn ends in a fixed order: the model has stopped, every call has ended,
 //     what was asked is withdrawn, TurnEnded. The turn of a process that died is

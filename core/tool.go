@@ -47,9 +47,9 @@ type ToolHost interface {
 	// Model is the language model that the session has chosen, for a tool that wants to
 	// ask one. Its error is for the user.
 	Model(context.Context) (Model, error)
-	// Ask puts a question to the user; it blocks until it is settled, the
-	// deadline passes or ctx ends. Without anybody to ask it returns at once
-	// with OutcomeAlone.
+	// Ask puts a question to the user, or asks for a consent (AskConsent); it blocks
+	// until it is settled, the deadline passes or ctx ends. Without anybody to ask it
+	// returns at once with OutcomeAlone or OutcomeLater.
 	Ask(context.Context, Ask) (Reply, error)
 }
 

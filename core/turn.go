@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -31,6 +32,7 @@ type Turn struct {
 	unwatch func() bool // stops watching the prompt's context
 	steer   bool        // the back end takes messages while it runs
 	steers  []steering  // said to the turn, and not taken up
+	later   []Ask       // questions that the next message answers
 	over    bool
 }
 
@@ -77,6 +79,14 @@ func (t *Turn) NewCall() CallID { return CallID(t.s.newID("c")) }
 
 // Ask puts a question to the user and blocks until it is settled, as Host.Ask does.
 func (t *Turn) Ask(ctx context.Context, a Ask) (Reply, error) { return host{t.s}.Ask(ctx, a) }
+
+// Later lists the questions that were settled as OutcomeLater. The turn says them,
+// does nothing more, and ends: the user's next message answers them.
+func (t *Turn) Later() []Ask {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return slices.Clone(t.later)
+}
 
 // Set changes the session's settings, for the user who asked for it with the
 // turn's prompt. The turn itself goes on with those that it began with.

@@ -63,8 +63,16 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		return core.StopRequests, nil
 	case "ask", "choose", "run", "read", "servers", "open":
 		return core.StopEnd, invoke(ctx, t, verb, rest)
-	case "wonder": // beside any call
-		r, err := t.Ask(ctx, core.Ask{Text: "Shall I?", Options: []core.Option{{ID: "y", Label: "Yes"}}})
+	case "wonder", "consent": // beside any call
+		a := core.Ask{Text: "Shall I?", Options: []core.Option{{ID: "y", Label: "Yes"}}}
+		if verb == "consent" {
+			a = core.Ask{Kind: core.AskConsent, Text: "May the server start?", Options: []core.Option{
+				{ID: "start", Label: "Start it", Decision: core.AllowOnce},
+				{ID: "always", Label: "Start it, also in the future", Decision: core.AllowSession},
+				{ID: "no", Label: "Do not start it", Decision: core.RejectOnce},
+			}}
+		}
+		r, err := t.Ask(ctx, a)
 		if err != nil {
 			return "", err
 		}

@@ -13,8 +13,8 @@
 //
 // Files: initialize.go and early.go (who the client is), session.go (a session on
 // the connection), lifecycle.go (new, load, resume, fork, close, delete), list.go,
-// prompt.go (prompt, cancel), offer.go and configure.go, permission.go, elicit.go and
-// page.go (what is put to the user), services.go (the editor's files and terminals),
+// prompt.go (prompt, cancel), offer.go and configure.go, permission.go, consent.go,
+// elicit.go and page.go (what is put to the user), services.go (the editor's files and terminals),
 // servers.go, commands.go, view.go, encode.go, encode_call.go and content.go
 // (session/update), errors.go; and thread.go, thread_feed.go, thread_entries.go,
 // thread_files.go, thread_disk.go and thread_editor.go, the thread protocol of June 2025 on the

@@ -13,9 +13,11 @@ import (
 	"dragoman/core"
 )
 
-// A question is put to the user by elicitation/create where the client shows forms,
-// else as a choice like that of a permission. A form has a field for a choice, a
-// field for any text, or both. A page to open is put otherwise: see page.go.
+// A question is put to the user by elicitation/create, to clients that show forms
+// (or pages: see page.go), and never as a permission: who answers permissions by
+// themselves would answer it. What a client has no form for is not put to it, and the
+// core says it in the chat. A form has a field for a choice, a field for any text, or
+// both. A consent is a permission like that for a call: see consent.go.
 const (
 	fieldChoice = "choice"
 	fieldText   = "text"
@@ -24,23 +26,22 @@ const (
 // settler takes a client's answer to a request of ours.
 type settler = func(core.Ask, json.RawMessage, error)
 
-// question is the request that puts a question to the client. Without forms one
-// for any text cannot be put at all, and a secret never: params is nil then, and
-// the question stays without an answer.
+// question is the request that puts a question to the client; params is nil where it
+// has no form for it. A secret must not be asked for in a form: the question stays
+// without an answer.
 func (f *feed) question(a core.Ask) (method string, params any, settle settler) {
 	switch {
-	case a.URL != "":
-		return f.page(a)
-	case a.Secret: // a form must not ask for one
-	case f.view.Shows.Forms:
-		return "elicitation/create", Elicitation(f.view, a), f.sess.answerForm
-	case len(a.Options) > 0:
-		return "session/request_permission", Choice(f.view, a), f.sess.answerChoice
+	case a.URL != "" && f.view.Shows.Pages:
+		return "elicitation/create", Page(f.view, a), f.sess.answerPage
+	case a.URL != "" || !f.view.Shows.Forms:
+		return "", nil, nil
+	case a.Secret:
+		f.sess.queue.Go(func() {
+			f.sess.reply(a, core.Reply{Outcome: core.OutcomeAlone, Text: "the client has no way to ask for that"})
+		})
+		return "", nil, nil
 	}
-	f.sess.queue.Go(func() {
-		f.sess.reply(a, core.Reply{Outcome: core.OutcomeAlone, Text: "the client has no way to ask for that"})
-	})
-	return "", nil, nil
+	return "elicitation/create", Elicitation(f.view, a), f.sess.answerForm
 }
 
 // Elicitation is the elicitation/create for a question that waits.
@@ -110,67 +111,6 @@ func optionOf(a core.Ask, id string) bool {
 		}
 	}
 	return false
-}
-
-// noAnswer is the option of a choice that answers nothing.
-const noAnswer = "no-answer"
-
-// asChoice reports whether a question is put as a choice.
-func (v *View) asChoice(a core.Ask) bool {
-	switch {
-	case a.Kind != core.AskQuestion:
-		return false
-	case a.URL != "":
-		return !v.Shows.Pages
-	}
-	return !v.Shows.Forms && !a.Secret && len(a.Options) > 0
-}
-
-// choiceCall is the call that a choice belongs to: one that the client has been told
-// of, else one that is made up for it, since no permission can be asked for without.
-func choiceCall(v *View, a core.Ask) acp.ToolCall {
-	if t := v.calls[a.Call]; t != nil {
-		return acp.ToolCall{ToolCallID: string(a.Call), Name: t.call.Tool, Title: a.Text, Kind: kind(t.call.Kind), Status: status(t.call.State)}
-	}
-	return acp.ToolCall{ToolCallID: string(a.ID), Title: a.Text, Kind: kind(core.KindOther), Status: acp.StatusPending}
-}
-
-// Choice is a question as a session/request_permission, for clients without forms.
-func Choice(v *View, a core.Ask) acp.PermissionRequest {
-	if a.URL != "" {
-		a = visit(a)
-	}
-	req := acp.PermissionRequest{SessionID: string(v.Session), ToolCall: choiceCall(v, a)}
-	for _, o := range a.Options {
-		name := o.Label
-		if o.Description != "" {
-			name += ": " + o.Description
-		}
-		req.Options = append(req.Options, acp.PermissionOption{OptionID: o.ID, Name: name, Kind: acp.AllowOnce})
-	}
-	req.Options = append(req.Options, acp.PermissionOption{OptionID: noAnswer, Name: "No answer", Kind: acp.RejectOnce})
-	return req
-}
-
-// answerChoice takes the client's answer to a choice. Cancelled means what it means
-// for a permission: the turn is stopped.
-func (s *session) answerChoice(a core.Ask, result json.RawMessage, err error) {
-	var res acp.PermissionResponse
-	if err == nil {
-		err = wire.Unmarshal(result, &res)
-	}
-	switch {
-	case err != nil:
-		s.reply(a, core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not ask: " + err.Error()})
-	case res.Outcome.Outcome == "cancelled":
-		s.cancelTurn(a.Turn)
-	case res.Outcome.Outcome == "selected" && a.URL != "" && res.Outcome.OptionID == opened:
-		s.reply(a, core.Reply{Outcome: core.OutcomeAnswered})
-	case res.Outcome.Outcome == "selected" && optionOf(a, res.Outcome.OptionID):
-		s.reply(a, core.Reply{Outcome: core.OutcomeAnswered, Option: res.Outcome.OptionID})
-	default:
-		s.reply(a, core.Reply{Outcome: core.OutcomeDeclined})
-	}
 }
 
 // reply settles a question; what no longer waits is none of our business.

@@ -37,6 +37,7 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	if info != nil && info.Name != "" {
 		is.client.Name = strings.TrimSpace(info.Name + " " + info.Version)
 	}
+	is.client.NoForms, is.client.NoPages = !bool(is.caps.Elicitation.Form), !bool(is.caps.Elicitation.URL)
 	if e := (editor{s.conn, is.caps, s.terminals}); e.Caps() != (core.EditorCaps{}) {
 		is.client.Editor = e
 	}
@@ -66,9 +67,9 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	return nil
 }
 
-// anybody is a client that has not said who it is. Questions can be put to every
-// client: by elicitation, or as a choice like that of a permission.
-var anybody = core.Client{Name: "an ACP client", Asks: true, Questions: true}
+// anybody is a client that has not said who it is. Consents can be put to every
+// client, as permissions, and questions to those that say what they show.
+var anybody = core.Client{Name: "an ACP client", Asks: true, Questions: true, NoForms: true, NoPages: true}
 
 // authenticate succeeds at once: there is nobody to log in to.
 func (s *Server) authenticate(call *wire.Call, _ struct{}) error {

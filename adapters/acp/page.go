@@ -4,22 +4,11 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
-
-// page is the request that puts a question to the client that is a page to open. A
-// client that can opens it after the user's consent; with others it is a choice like
-// that of a permission, which shows the address.
-func (f *feed) page(a core.Ask) (method string, params any, settle settler) {
-	if f.view.Shows.Pages {
-		return "elicitation/create", Page(f.view, a), f.sess.answerPage
-	}
-	return "session/request_permission", Choice(f.view, a), f.sess.answerChoice
-}
 
 // Page is the elicitation/create for a page to open.
 func Page(v *View, a core.Ask) acp.PageRequest {
@@ -53,16 +42,6 @@ func completed(dst []byte, v *View, over func(core.Ask) bool) []byte {
 		dst = append(wire.AppendString(dst, pageID(v, id)), "}}\n"...)
 	}
 	return dst
-}
-
-// opened is the option of those who have opened the page.
-const opened = "opened"
-
-// visit is the same question in words.
-func visit(a core.Ask) core.Ask {
-	a.Text = strings.TrimSpace(a.Text + "\n" + a.URL)
-	a.Options = []core.Option{{ID: opened, Label: "I have opened it"}}
-	return a
 }
 
 // answerPage takes the client's answer to a page. Whatever is no consent declines.

@@ -54,6 +54,8 @@ func (f *feed) request(a core.Ask) {
 	switch a.Kind {
 	case core.AskApproval:
 		params = Permission(f.view, a)
+	case core.AskConsent:
+		params, settle = Consent(f.view, a), f.sess.answerConsent
 	case core.AskQuestion:
 		method, params, settle = f.question(a)
 	}
@@ -106,7 +108,7 @@ func Permission(v *View, a core.Ask) acp.PermissionRequest {
 }
 
 // asked appends the call of a sub-session that somebody is asked about, or one that
-// is made up for a choice; the session's own calls have been told.
+// is made up for a consent; the session's own calls have been told.
 func asked(dst []byte, v *View, a core.Ask) []byte {
 	v.asks[a.ID] = a
 	if a.About != nil {
@@ -116,14 +118,11 @@ func asked(dst []byte, v *View, a core.Ask) []byte {
 			Locations: locations(c.Locations), RawInput: rawOf(c.Args),
 		})
 	}
-	if v.calls[a.Call] != nil || !v.asChoice(a) {
+	if a.Kind != core.AskConsent || v.calls[a.Call] != nil {
 		return dst
 	}
-	v.choices[a.ID] = struct{}{}
-	if a.URL != "" {
-		a = visit(a)
-	}
-	u := choiceCall(v, a)
+	v.consents[a.ID] = struct{}{}
+	u := consentCall(v, a)
 	u.SessionUpdate = acp.ToolCallNew
 	return update(dst, v, u)
 }
@@ -133,13 +132,13 @@ func asked(dst []byte, v *View, a core.Ask) []byte {
 func answered(dst []byte, v *View, e core.Answered) []byte {
 	opening(v, v.asks[e.Ask], e.Reply)
 	a := v.asks[e.Ask]
-	_, choice := v.choices[e.Ask]
+	_, consent := v.consents[e.Ask]
 	delete(v.asks, e.Ask)
-	delete(v.choices, e.Ask)
+	delete(v.consents, e.Ask)
 	u := acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: string(a.Call), Status: acp.StatusFailed}
 	switch {
-	case choice:
-		if u.ToolCallID = string(e.Ask); e.Reply.Outcome == core.OutcomeAnswered {
+	case consent:
+		if u.ToolCallID = string(e.Ask); consented(a, e.Reply) {
 			u.Status = acp.StatusCompleted
 		}
 	case a.About == nil:

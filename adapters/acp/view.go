@@ -22,14 +22,14 @@ type View struct {
 	Offer    *Offer        // nil: nothing can be chosen
 	Settings core.Settings // as far as the client has come
 
-	replay  bool // of the record that is being encoded
-	calls   map[core.CallID]*told
-	choices map[core.AskID]struct{}  // those of asks that were told as a call of their own
-	asks    map[core.AskID]core.Ask  // asked and not settled, as far as the client has come
-	pages   map[core.AskID]core.Ask  // the client has opened, for calls that go on
-	mine    map[core.TurnID]core.Pos // turns of this connection that have not ended, and where they began
-	refused refusal
-	listed  acp.CommandsUpdate // the commands as they were told last
+	replay   bool // of the record that is being encoded
+	calls    map[core.CallID]*told
+	consents map[core.AskID]struct{}  // those of asks that were told as a call of their own
+	asks     map[core.AskID]core.Ask  // asked and not settled, as far as the client has come
+	pages    map[core.AskID]core.Ask  // the client has opened, for calls that go on
+	mine     map[core.TurnID]core.Pos // turns of this connection that have not ended, and where they began
+	refused  refusal
+	listed   acp.CommandsUpdate // the commands as they were told last
 }
 
 // Shows is what the client can show beside what all of them can.
@@ -59,7 +59,7 @@ type told struct {
 func NewView(id core.SessionID, prefix string, head core.Pos) *View {
 	return &View{
 		Session: id, Prefix: prefix, Head: head,
-		calls: map[core.CallID]*told{}, asks: map[core.AskID]core.Ask{}, pages: map[core.AskID]core.Ask{}, choices: map[core.AskID]struct{}{}, mine: map[core.TurnID]core.Pos{},
+		calls: map[core.CallID]*told{}, asks: map[core.AskID]core.Ask{}, pages: map[core.AskID]core.Ask{}, consents: map[core.AskID]struct{}{}, mine: map[core.TurnID]core.Pos{},
 	}
 }
 

@@ -29,7 +29,7 @@ func (f *feed) ask() {
 	waits := map[core.AskID]bool{}
 	for _, a := range f.att.Pending() {
 		// What the view has not seen stands behind what the client was told.
-		if _, seen := f.view.asks[a.ID]; seen && a.Kind == core.AskQuestion {
+		if _, seen := f.view.asks[a.ID]; seen && a.Kind != core.AskApproval {
 			waits[a.ID] = true
 		}
 	}

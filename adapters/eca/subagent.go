@@ -162,7 +162,7 @@ func (v *View) decided(dst []byte, c *call, r core.Reply) []byte {
 		return v.rejected(dst, c, byUser)
 	case core.OutcomeCanceled:
 		return v.rejected(dst, c, byStop)
-	case core.OutcomeAnswered, core.OutcomeDeclined, core.OutcomeExpired, core.OutcomeAlone:
+	case core.OutcomeAnswered, core.OutcomeDeclined, core.OutcomeLater, core.OutcomeExpired, core.OutcomeAlone:
 	}
 	return v.rejected(dst, c, byRule)
 }

@@ -154,7 +154,7 @@ func hungUp(err error) bool { return errors.Is(err, mcp.ErrConnectionClosed) || 
 // understand settles an approval or a question by a user's answer (§ Elicitation, Response Actions). An answer that is no
 // decision rejects.
 func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) {
-	if a.Kind == core.AskQuestion {
+	if a.Kind != core.AskApproval {
 		c.answer(h, a, reply(a, r))
 		return
 	}
@@ -188,7 +188,7 @@ func (c *client) settle(h *held, a core.Ask, d core.Decision, note string) {
 
 // unable settles what the client has not put to its user.
 func (c *client) unable(h *held, a core.Ask, why string) {
-	if a.Kind == core.AskQuestion {
+	if a.Kind != core.AskApproval {
 		c.answer(h, a, core.Reply{Outcome: core.OutcomeAlone, Text: why})
 		return
 	}
@@ -227,7 +227,7 @@ func keepAnswer(next mcp.MethodHandler) mcp.MethodHandler {
 
 // elicitation is the form that is put to the user.
 func elicitation(version string, m core.Meta, a core.Ask, c core.Call) *mcp.ElicitParams {
-	if a.Kind == core.AskQuestion {
+	if a.Kind != core.AskApproval {
 		return &mcp.ElicitParams{Mode: "form", Message: inWords(a), RequestedSchema: questionForm(version, a)}
 	}
 	return &mcp.ElicitParams{Mode: "form", Message: question(m, a, c), RequestedSchema: form(version, a)}

@@ -66,7 +66,7 @@ func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 	}
 	if !t.ended {
 		for _, a := range asks {
-			if a.Kind == core.AskQuestion {
+			if a.Kind != core.AskApproval {
 				r.Questions = append(r.Questions, pendingOf(a))
 			} else {
 				r.Approvals = append(r.Approvals, t.approval(a))

@@ -134,7 +134,7 @@ func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest,
 	pending := h.a.Pending()
 	i := slices.IndexFunc(pending, func(a core.Ask) bool { return a.ID == in.Approval })
 	switch {
-	case i >= 0 && pending[i].Kind == core.AskQuestion:
+	case i >= 0 && pending[i].Kind != core.AskApproval:
 		return c.answered(ctx, h, pending[i], in)
 	case i >= 0 && in.Decision == "":
 		return refusal("Say what the user decided: decision. An answer is for a pending question."), nil, nil

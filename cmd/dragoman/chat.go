@@ -469,7 +469,7 @@ func (c *chat) notAnAnswer(a core.Ask, line typed) {
 // the text of an answer, and never a decision.
 func reply(a core.Ask, line typed, more bool) (core.Reply, bool) {
 	text := strings.TrimSpace(line.text())
-	if a.Kind == core.AskQuestion {
+	if a.Kind != core.AskApproval {
 		return answerTo(a, text, more, line.pasted)
 	}
 	if line.pasted {
@@ -529,7 +529,7 @@ func answerText(r core.Reply) string {
 		case core.RejectOnce, core.RejectAlways:
 			return strings.TrimSuffix("no: "+r.Text, ": ")
 		}
-	case core.OutcomeDeclined, core.OutcomeExpired, core.OutcomeAlone, core.OutcomeCanceled:
+	case core.OutcomeDeclined, core.OutcomeLater, core.OutcomeExpired, core.OutcomeAlone, core.OutcomeCanceled:
 	}
 	return "nothing"
 }

@@ -47,7 +47,7 @@ func TestClonedFolderDecidesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.answer = func(a core.Ask) core.Reply {
-		if a.Kind == core.AskQuestion {
+		if a.Kind != core.AskApproval {
 			t.Errorf("asked: %s", a.Text)
 			return core.Reply{Outcome: core.OutcomeDeclined}
 		}

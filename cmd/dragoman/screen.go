@@ -158,7 +158,7 @@ func (s *screen) settled(r core.Reply) {
 	switch r.Outcome {
 	case core.OutcomeExpired:
 		s.line(s.warm("The time to answer is over."))
-	case core.OutcomeDecided, core.OutcomeAnswered, core.OutcomeDeclined, core.OutcomeAlone, core.OutcomeCanceled:
+	case core.OutcomeDecided, core.OutcomeAnswered, core.OutcomeDeclined, core.OutcomeLater, core.OutcomeAlone, core.OutcomeCanceled:
 	}
 }
 

@@ -103,7 +103,7 @@ func (t *transcript) record(r core.Record) {
 	case core.PlanChanged:
 		t.block(planText(e.Entries))
 	case core.Asked:
-		if e.Ask.Kind == core.AskQuestion {
+		if e.Ask.Kind != core.AskApproval {
 			t.block("**Question:** " + printable(asked(e.Ask)))
 		}
 	case core.Answered:

@@ -72,6 +72,11 @@ func Samples() []core.Event {
 			Options: []core.Option{{ID: "o1", Label: "this", Description: "the first"}, {ID: "o2", Label: "that"}},
 		}},
 		core.Answered{Ask: "a2", Reply: core.Reply{Outcome: core.OutcomeAnswered, Option: "o2", By: "zed"}},
+		core.Asked{Ask: core.Ask{
+			ID: "a3", Kind: core.AskConsent, Turn: "t1", Text: "may it start?", Deadline: epoch0.Add(time.Hour),
+			Options: []core.Option{{ID: "start", Label: "Start it", Decision: core.AllowOnce}, {ID: "no", Label: "Do not", Decision: core.RejectOnce}},
+		}},
+		core.Answered{Ask: "a3", Reply: core.Reply{Outcome: core.OutcomeAnswered, Option: "start", By: "zed"}},
 		core.PromptQueued{Turn: "t2", Key: "k2", Origin: origin, Prompt: []core.Block{core.Text{Text: "and then?"}}},
 		core.Steered{Turn: "t1", Message: "m3", Origin: core.Origin{Client: "emacs"}, Prompt: []core.Block{core.Text{Text: "faster"}}},
 		core.UsageChanged{

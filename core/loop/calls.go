@@ -50,7 +50,11 @@ func (c *conversation) run(ctx context.Context, t *core.Turn, calls []*heard) er
 
 func runInOrder(ctx context.Context, t *core.Turn, calls []*heard) error {
 	for _, h := range calls {
-		if err := h.run(ctx, t); err != nil {
+		run := h.run
+		if len(t.Later()) > 0 {
+			run = h.postpone
+		}
+		if err := run(ctx, t); err != nil {
 			return err
 		}
 	}

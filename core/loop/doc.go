@@ -30,6 +30,8 @@
 //     the rest. Nothing is summed up by itself twice without an answer in between.
 //     Without a summary the history is as it was.
 //   - A tool that was not offered is not run, also if it is there for others.
+//   - A question that waits for the next message is the last that a turn says: the
+//     model is not asked again, and calls that stand behind it in the answer do not run.
 //   - A tool's name for the model is looked up to find the tool, never taken
 //     apart.
 //   - With more tools than a model is to be shown it searches for those of servers.

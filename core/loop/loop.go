@@ -190,7 +190,11 @@ func (c *conversation) round(ctx context.Context, t *core.Turn, model core.Model
 		return a.stop, true, nil
 	}
 	if len(a.calls) > 0 {
-		return "", false, c.run(ctx, t, a.calls)
+		err := c.run(ctx, t, a.calls)
+		if asked := t.Later(); len(asked) > 0 && err == nil {
+			return core.StopEnd, true, leave(ctx, t, asked, a.calls)
+		}
+		return "", false, err
 	}
 	if len(t.Steered()) == 0 {
 		return a.stop, true, nil

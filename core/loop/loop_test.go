@@ -30,6 +30,8 @@ type setup struct {
 	options Options
 	policy  core.Policy
 	tools   []core.Tool
+	boxes   []core.Toolbox // beside them
+	client  core.Client    // without a name: one that is asked for approvals alone
 }
 
 var allowed = coretest.Always(core.Verdict{Effect: core.Allow, Why: "allowed by the test"})
@@ -43,7 +45,7 @@ func start(t *testing.T, model core.Model, s setup) *rig {
 		s.policy = allowed
 	}
 	prof := &core.Profile{
-		Agents: []core.Agent{{Name: "code", Backend: New(s.options)}}, Toolboxes: []core.Toolbox{coretest.Tools(s.tools)}, Policy: s.policy,
+		Agents: []core.Agent{{Name: "code", Backend: New(s.options)}}, Toolboxes: append(s.boxes, coretest.Tools(s.tools)), Policy: s.policy,
 	}
 	r := &rig{t: t, store: coretest.NewMemory()}
 	r.gateway = core.New(core.Config{Store: r.store, Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
@@ -51,7 +53,10 @@ func start(t *testing.T, model core.Model, s setup) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.session = session.Attach(core.Client{Name: "tester", Asks: true})
+	if s.client.Name == "" {
+		s.client = core.Client{Name: "tester", Asks: true}
+	}
+	r.session = session.Attach(s.client)
 	r.reader = r.session.Read(core.Pos{})
 	return r
 }

@@ -37,7 +37,7 @@ var askSpec = core.Spec{
 }
 
 func (s *toolset) prepareAsk(_ context.Context, a *args) (*step, error) {
-	ask := core.Ask{Kind: core.AskQuestion, Text: a.text("question")}
+	ask := core.Ask{Kind: core.AskQuestion, Text: a.text("question"), Later: true}
 	a.objects("options", false, 20, func(a *args) {
 		ask.Options = append(ask.Options, core.Option{
 			ID: strconv.Itoa(len(ask.Options) + 1), Label: a.text("label"), Description: a.optText("description", ""),
@@ -83,6 +83,8 @@ func answer(ask core.Ask, r core.Reply) core.Result {
 		return text("The user answered: " + said)
 	case core.OutcomeDeclined:
 		return text("The user does not want to answer this.")
+	case core.OutcomeLater:
+		return text("asked; the answer comes with the next message")
 	case core.OutcomeExpired:
 		return text("Nobody answered in time. Go on without the answer where that is possible, and say what you assumed.")
 	case core.OutcomeAlone:

@@ -1,0 +1,74 @@
+package acp
+
+import (
+	"encoding/json"
+	"slices"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// consentCall is the call that a consent is asked for with: one that the client has
+// been told of, else one that is made up for it, since no permission can be asked for
+// without.
+func consentCall(v *View, a core.Ask) acp.ToolCall {
+	if t := v.calls[a.Call]; t != nil {
+		return acp.ToolCall{ToolCallID: string(a.Call), Name: t.call.Tool, Title: a.Text, Kind: kind(t.call.Kind), Status: status(t.call.State)}
+	}
+	return acp.ToolCall{ToolCallID: string(a.ID), Title: a.Text, Kind: kind(core.KindOther), Status: acp.StatusPending}
+}
+
+// Consent is the session/request_permission for a consent that waits. Some clients
+// show of an option no more than its kind.
+func Consent(v *View, a core.Ask) acp.PermissionRequest {
+	req := acp.PermissionRequest{SessionID: string(v.Session), ToolCall: consentCall(v, a)}
+	for _, o := range a.Options {
+		name := o.Label
+		if o.Description != "" {
+			name += ": " + o.Description
+		}
+		req.Options = append(req.Options, acp.PermissionOption{OptionID: o.ID, Name: name, Kind: optionKind(o.Decision)})
+	}
+	return req
+}
+
+// optionKind is a decision in the protocol's words. What decides nothing must not
+// look like a yes.
+func optionKind(d core.Decision) acp.PermissionKind {
+	switch d {
+	case core.AllowOnce:
+		return acp.AllowOnce
+	case core.AllowSession:
+		return acp.AllowAlways
+	case core.RejectAlways:
+		return acp.RejectAlways
+	case core.RejectOnce:
+	}
+	return acp.RejectOnce
+}
+
+// consented reports whether the answer was one that allows.
+func consented(a core.Ask, r core.Reply) bool {
+	i := slices.IndexFunc(a.Options, func(o core.Option) bool { return o.ID == r.Option })
+	return r.Outcome == core.OutcomeAnswered && i >= 0 && a.Options[i].Decision.Allows()
+}
+
+// answerConsent takes the client's answer to a consent. Cancelled means what it means
+// for a call: the turn is stopped.
+func (s *session) answerConsent(a core.Ask, result json.RawMessage, err error) {
+	var res acp.PermissionResponse
+	if err == nil {
+		err = wire.Unmarshal(result, &res)
+	}
+	switch {
+	case err != nil:
+		s.reply(a, core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not ask: " + err.Error()})
+	case res.Outcome.Outcome == "cancelled":
+		s.cancelTurn(a.Turn)
+	case res.Outcome.Outcome == "selected" && optionOf(a, res.Outcome.OptionID):
+		s.reply(a, core.Reply{Outcome: core.OutcomeAnswered, Option: res.Outcome.OptionID})
+	default:
+		s.reply(a, core.Reply{Outcome: core.OutcomeDeclined})
+	}
+}

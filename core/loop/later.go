@@ -1,0 +1,32 @@
+package loop
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"dragoman/core"
+)
+
+// leave ends a turn with the questions that the user's next message answers: they
+// are the last that it says, in the order of the calls that asked them.
+func leave(ctx context.Context, t *core.Turn, asked []core.Ask, calls []*heard) error {
+	place := func(a core.Ask) int {
+		return slices.IndexFunc(calls, func(h *heard) bool { return h.id == a.Call })
+	}
+	slices.SortStableFunc(asked, func(a, b core.Ask) int { return place(a) - place(b) })
+	texts := make([]string, len(asked))
+	for i, a := range asked {
+		texts[i] = a.InWords()
+	}
+	t.Steered() // the log has them now, and the next turn the answer
+	return t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: strings.Join(texts, "\n\n")})
+}
+
+const postponed = "the call did not run: the user has not answered the question before it; make it again after the answer, if it is still right"
+
+// postpone ends a call that the model made behind a question whose answer it does
+// not have yet. Nobody is asked about it.
+func (h *heard) postpone(ctx context.Context, t *core.Turn) error {
+	return h.refuse(ctx, t, postponed)
+}
