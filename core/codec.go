@@ -126,6 +126,41 @@ func (l Line) Kind() string { return string(l.kind) }
 // IsCall reports whether the event is a CallChanged, to which later ones may refer.
 func (l Line) IsCall() bool { return string(l.kind) == kindCall }
 
+// End is the position of a reader that has all of the record. ParseLine has read it.
+func (l Line) End() Pos {
+	if _, text, ok := l.delta(); ok {
+		return Pos{l.record.Epoch, l.record.Seq, l.record.Off + uint64(stringLen(text))}
+	}
+	r := l.record
+	if string(l.kind) == kindMissing {
+		r.Event = plainEvent[Missing](l.body)
+	}
+	return r.End()
+}
+
+// AppendStream appends the name of the stream that the record is a piece of, and
+// nothing if it is none. ParseLine has read it.
+func (l Line) AppendStream(dst []byte) []byte {
+	id, _, ok := l.delta()
+	if !ok {
+		return dst
+	}
+	return append(append(dst, streamKind(string(l.kind))), id...)
+}
+
+// StreamDelta is a piece of a stream that AppendStream has named.
+func StreamDelta(name []byte, text string) Event {
+	return stream{name[0], parseString(name[1:])}.delta(text)
+}
+
+// delta finds the two strings of a piece of a run; ok is false for what is none.
+func (l Line) delta() (id, text []byte, ok bool) {
+	if streamKind(string(l.kind)) == 0 || len(l.body) == 0 || l.body[0] != '{' {
+		return nil, nil, false
+	}
+	return deltaOf(l.body)
+}
+
 // ParseLine finds what a line consists of.
 func ParseLine(line []byte) (Line, error) {
 	var l Line

@@ -289,17 +289,8 @@ func (d *Decoder) known(kind string, v []byte) Event {
 
 // delta decodes a piece of a run.
 func (d *Decoder) delta(kind string, v []byte) Event {
-	var id, text []byte
-	m := membersOf(v)
-	for m.next() {
-		switch string(m.key) {
-		case "id":
-			id = m.val
-		case "text":
-			text = m.val
-		}
-	}
-	if m.bad || id == nil || id[0] != '"' || text == nil || text[0] != '"' {
+	id, text, ok := deltaOf(v)
+	if !ok {
 		return nil
 	}
 	if string(id[1:len(id)-1]) != d.id || strings.ContainsAny(d.id, `\"`) {
@@ -315,6 +306,35 @@ func (d *Decoder) delta(kind string, v []byte) Event {
 	default:
 		return CallOutput{CallID(d.id), parseString(text)}
 	}
+}
+
+// deltaOf finds the strings of a piece of a run, still quoted.
+func deltaOf(v []byte) (id, text []byte, ok bool) {
+	m := membersOf(v)
+	for m.next() {
+		switch string(m.key) {
+		case "id":
+			id = m.val
+		case "text":
+			text = m.val
+		}
+	}
+	return id, text, !m.bad && isString(id) && isString(text)
+}
+
+// streamKind is the kind of the stream whose deltas are stored as kind; 0: none are.
+func streamKind(kind string) byte {
+	switch kind {
+	case kindTextDelta:
+		return 't'
+	case kindThoughtDelta:
+		return 'h'
+	case kindCallArgs:
+		return 'a'
+	case kindCallOutput:
+		return 'o'
+	}
+	return 0
 }
 
 // decodeRawEvent decodes the events that hold JSON of others.

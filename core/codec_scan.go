@@ -243,6 +243,17 @@ func parseString(b []byte) string {
 	return string(s)
 }
 
+// stringLen is how long parseString's result is.
+func stringLen(b []byte) int {
+	if !isString(b) {
+		return 0
+	}
+	if in := b[1 : len(b)-1]; bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
+		return len(in)
+	}
+	return len(parseString(b))
+}
+
 // isString reports whether a value is a string.
 func isString(b []byte) bool { return len(b) >= 2 && b[0] == '"' }
 

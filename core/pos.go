@@ -57,7 +57,8 @@ func (p Pos) Splice(r Record) (next Pos, rest Record, ok bool, err error) {
 	switch {
 	case r.Seq == seq && r.Off <= p.Off: // the record or the run that is due
 		rest = r
-		if cut := p.Off - r.Off; cut > 0 {
+		if _, run := runLen(r.Event); run && p.Off > r.Off {
+			cut := p.Off - r.Off
 			rest.Event, rest.Off = cutRun(r.Event, cut), p.Off
 		}
 	case r.Seq == seq+1 && r.Off == 0 && p.Off > 0: // the run that p stands in has ended

@@ -76,7 +76,7 @@ func (j *journal) take(held *held) (*claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := examine(log, j.files)
+	found, err := examine(log, j.files, j.meta.ID)
 	if err == nil && found.torn {
 		if err = log.cut(found.size); err == nil {
 			err = log.sync()
@@ -94,92 +94,35 @@ func (j *journal) take(held *held) (*claim, error) {
 
 // found is what a log is like.
 type found struct {
-	size  int64 // of its good lines
-	torn  bool  // an unfinished or bad line stands behind them
+	size  int64 // of its whole lines
+	torn  bool  // an unfinished line is behind them
 	epoch uint64
 	end   core.Pos // behind the last record
 }
 
 // examine reads a whole log. core.ErrReadOnly: it must not be written to.
-func examine(log io.ReaderAt, f files) (found, error) {
+func examine(log io.ReaderAt, f files, id core.SessionID) (found, error) {
 	l := newLines(log)
 	h, err := readHeader(l)
+	if err == nil {
+		err = h.writable()
+	}
 	if err != nil {
 		return found{}, fmt.Errorf("%w: %w", core.ErrReadOnly, err)
 	}
-	if lacks := h.unknownFeatures(); len(lacks) > 0 {
-		return found{}, fmt.Errorf("%w: a later version of dragoman wrote it, with features that this one lacks (%s): update it", core.ErrReadOnly, strings.Join(lacks, ", "))
+	s := scanLog(l)
+	for err == nil {
+		err = s.next()
 	}
-	got := found{size: l.next}
-	var last []byte // the last record that counts
-	for {
-		line, err := l.read()
-		if errors.Is(err, io.EOF) || errors.Is(err, errUnfinished) {
-			got.torn = errors.Is(err, errUnfinished)
-			return got, got.place(last, f.values)
-		}
-		if err != nil && !errors.Is(err, errTooLong) {
-			return found{}, err
-		}
-		object, good := unseal(line)
-		if good {
-			peeked, err := core.Peek(object)
-			if good = err == nil; good && peeked.Place().Epoch >= got.epoch {
-				got.epoch = peeked.Place().Epoch
-				last = append(last[:0], object...)
-			}
-		}
-		if good {
-			got.size = l.next
-			continue
-		}
-		if got.torn, err = l.nothingBehind(err); got.torn {
-			return got, got.place(last, f.values)
-		}
-		if err != nil {
-			return found{}, err
-		}
-		return found{}, fmt.Errorf("%w: the line at byte %d of %s is damaged and not the last; what stands before it can be read, and nothing was deleted",
-			core.ErrReadOnly, got.size, f.log)
+	switch {
+	case !errors.Is(err, io.EOF):
+		return found{}, err
+	case !s.all.none():
+		return found{}, fmt.Errorf("%w: its log is damaged (%s), and nothing was deleted; %s", core.ErrReadOnly, s.all.total(f.log), strings.TrimSuffix(repairAdvice(id), "."))
+	case s.end.Seq == 0:
+		return found{}, fmt.Errorf("%w: it has no records", core.ErrReadOnly)
 	}
-}
-
-// nothingBehind reports whether the bad line that was read last, with err, ends
-// the file.
-func (l *lines) nothingBehind(err error) (bool, error) {
-	if errors.Is(err, errTooLong) {
-		if err := l.skip(); err != nil {
-			return errors.Is(err, io.EOF), err
-		}
-	}
-	_, err = l.read()
-	if errors.Is(err, errUnfinished) || errors.Is(err, errTooLong) {
-		err = nil
-	}
-	return errors.Is(err, io.EOF), err
-}
-
-// place finds where the next record stands, behind the last one.
-func (g *found) place(last []byte, values string) error {
-	if last == nil {
-		return fmt.Errorf("%w: it has no records", core.ErrReadOnly)
-	}
-	peeked, err := core.Peek(last)
-	if err != nil {
-		return err
-	}
-	r := peeked.Place()
-	if digest := valueOf(last); digest != "" {
-		last, err = withValue(last, values, digest)
-	}
-	if err == nil { // a lost body was that of an atomic record: runs are short
-		r, err = new(core.Decoder).Decode(last)
-	}
-	g.end = r.End()
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errBad) {
-		err = nil
-	}
-	return err
+	return found{size: s.size, torn: s.torn, epoch: s.epoch, end: s.end}, nil
 }
 
 // Release implements core.Journal.

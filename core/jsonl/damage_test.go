@@ -147,37 +147,67 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
+// seen is a log of notices in short: their numbers, and what is missing.
+func seen(records []core.Record) string {
+	var b strings.Builder
+	for i, r := range records {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprint(&b, r.Seq)
+		if m, ok := r.Event.(core.Missing); ok {
+			fmt.Fprintf(&b, "-%d:missing", r.Seq+m.Records-1)
+		}
+	}
+	return b.String()
+}
+
+// TestDamage: what is good in front of damage and behind it is read, and what is
+// missing is told: where it is, if numbers show that, and else behind all others.
 func TestDamage(t *testing.T) {
 	noise := strings.Repeat("x", maxLine+10)
 	tests := []struct {
 		name    string
 		damage  func(lines []string) []string // of the log: the format, Opened, Claimed, five notices
-		read    int                           // records
-		claimed bool                          // the log can be gone on with
+		seen    string
+		claimed bool // the log can be gone on with
 	}{
-		{"none", func(l []string) []string { return l }, 7, true},
-		{"last line", func(l []string) []string { l[7] = strings.Replace(l[7], "notice", "Notice", 1); return l }, 6, true},
-		{"last line is not a record", func(l []string) []string { l[7] = string(seal([]byte(`{"x":1}`), 0)); return l }, 6, true},
-		{"last line without a sum", func(l []string) []string { l[7] = "{}\n"; return l }, 6, true},
-		{"last line is empty", func(l []string) []string { l[7] = "\n"; return l }, 6, true},
-		{"last line is too long", func(l []string) []string { l[7] = noise + "\n"; return l }, 6, true},
-		{"unfinished line is too long", func(l []string) []string { l[7] = noise; return l }, 6, true},
-		{"zeros at the end", func(l []string) []string { return append(l, strings.Repeat("\x00", 4096)) }, 7, true},
-		{"the line before the last", func(l []string) []string { l[6] = strings.Replace(l[6], "notice", "Notice", 1); return l }, 5, false},
-		{"a line in the middle", func(l []string) []string { l[4] = l[4][1:]; return l }, 3, false},
-		{"an empty line in the middle", func(l []string) []string { l[4] = "\n"; return l }, 3, false},
-		{"a long line in the middle", func(l []string) []string { l[4] = noise + "\n"; return l }, 3, false},
-		{"a bad line and an unfinished one", func(l []string) []string { l[6], l[7] = l[6][1:], l[7][:9]; return l }, 5, false},
+		{"none", func(l []string) []string { return l }, "1 2 3 4 5 6 7", true},
+		{"last line", func(l []string) []string { l[7] = strings.Replace(l[7], "notice", "Notice", 1); return l }, "1 2 3 4 5 6 7-7:missing", false},
+		{"last line is not a record", func(l []string) []string { l[7] = string(seal([]byte(`{"x":1}`), 0)); return l }, "1 2 3 4 5 6 7-7:missing", false},
+		{"last line without a sum", func(l []string) []string { l[7] = "{}\n"; return l }, "1 2 3 4 5 6 7-7:missing", false},
+		{"last line is empty", func(l []string) []string { l[7] = "\n"; return l }, "1 2 3 4 5 6 7-7:missing", false},
+		{"last line is too long", func(l []string) []string { l[7] = noise + "\n"; return l }, "1 2 3 4 5 6 7-7:missing", false},
+		{"the last line's end", func(l []string) []string { l[7] = strings.Replace(l[7], "\n", "\x0b", 1); return l }, "1 2 3 4 5 6 7-7:missing", false},
+		{"unfinished line", func(l []string) []string { l[7] = l[7][:len(l[7])-1]; return l }, "1 2 3 4 5 6", true},
+		{"unfinished line is too long", func(l []string) []string { l[7] = noise; return l }, "1 2 3 4 5 6", true},
+		{"zeros at the end", func(l []string) []string { return append(l, strings.Repeat("\x00", 4096)) }, "1 2 3 4 5 6 7", true},
+		{"the line before the last", func(l []string) []string { l[6] = strings.Replace(l[6], "notice", "Notice", 1); return l }, "1 2 3 4 5 6-6:missing 7", false},
+		{"a line in the middle", func(l []string) []string { l[4] = l[4][1:]; return l }, "1 2 3 4-4:missing 5 6 7", false},
+		{"a line in the middle is cut", func(l []string) []string { l[4] = l[4][:20]; return l }, "1 2 3 4-5:missing 6 7", false},
+		{"an empty line in the middle", func(l []string) []string { l[4] = "\n"; return l }, "1 2 3 4-4:missing 5 6 7", false},
+		{"a long line in the middle", func(l []string) []string { l[4] = noise + "\n"; return l }, "1 2 3 4-4:missing 5 6 7", false},
+		{"rubbish in the middle", func(l []string) []string { l[4], l[5] = "\x00\xff\n\n\x01", "\r\n"; return l }, "1 2 3 4-5:missing 6 7", false},
+		{"two places", func(l []string) []string { l[3], l[5] = "\n", "\n"; return l }, "1 2 3-3:missing 4 5-5:missing 6 7", false},
+		{"the first notice and the claim", func(l []string) []string { l[2], l[3] = "", "x\n"; return l }, "1 2-3:missing 4 5 6 7", false},
+		{"a line too much", func(l []string) []string { l[4] = "x\n" + l[4]; return l }, "1 2 3 4 5 6 7 8-8:missing", false},
+		{"a missing line", func(l []string) []string { l[4] = ""; return l }, "1 2 3 4-4:missing 5 6 7", false},
+		{"a line twice", func(l []string) []string { l[4] += l[4]; return l }, "1 2 3 4 5 6 7 8-8:missing", false},
+		{"lines out of order", func(l []string) []string { l[4], l[5] = l[5], l[4]; return l }, "1 2 3 4-4:missing 5 6 7 8-8:missing", false},
+		{"a number that cannot be", func(l []string) []string {
+			l[4] = string(seal([]byte(`{"e":1,"s":18446744073709551615,"k":"notice","v":{}}`), 0))
+			return l
+		}, "1 2 3 4-4:missing 5 6 7", false},
+		{"a bad line and an unfinished one", func(l []string) []string { l[6], l[7] = l[6][1:], l[7][:9]; return l }, "1 2 3 4 5 6-6:missing", false},
 		{"a feature of a later version", func(l []string) []string {
 			l[0] = string(seal([]byte(`{"format":"dragoman log","version":1,"features":["same","zip"]}`), 0))
 			return l
-		}, 7, false},
+		}, "1 2 3 4 5 6 7", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := New(t.TempDir())
 			j := logOf(t, s, "s1", notices(5)...)
-			want := readAll(t, j)[:tt.read]
 			lines := strings.SplitAfter(string(content(t, j.files.log)), "\n")
 			damaged := []byte(strings.Join(tt.damage(lines[:8]), ""))
 			put(t, j.files.log, damaged)
@@ -186,8 +216,26 @@ func TestDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := readAll(t, opened); !reflect.DeepEqual(got, want) {
-				t.Errorf("read %d records, want %d", len(got), len(want))
+			got := readAll(t, opened)
+			if seen(got) != tt.seen {
+				t.Errorf("read %s, want %s", seen(got), tt.seen)
+			}
+			for _, r := range got {
+				if m, ok := r.Event.(core.Missing); ok && !strings.Contains(m.Text, j.files.log+`. "dragoman sessions repair s1"`) {
+					t.Errorf("record %d says %q", r.Seq, m.Text)
+				}
+			}
+			for i := range got { // from wherever one reads, one reads the same
+				var rest []core.Record
+				for r, err := range opened.Read(t.Context(), got[i].End()) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					rest = append(rest, r)
+				}
+				if seen(rest) != seen(got[i+1:]) {
+					t.Errorf("behind %v: read %s", got[i].End(), seen(rest))
+				}
 			}
 			err = own(t, opened.(*journal), core.Notice{Text: "after"})
 			if !tt.claimed {
@@ -202,8 +250,77 @@ func TestDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := readAll(t, opened); len(got) != len(want)+2 || !reflect.DeepEqual(got[:len(want)], want) {
-				t.Errorf("%d records after a claim, want %d", len(got), len(want)+2)
+			if after := readAll(t, opened); len(after) != len(got)+2 || !reflect.DeepEqual(after[:len(got)], got) {
+				t.Errorf("%d records after a claim, want %d", len(after), len(got)+2)
+			}
+		})
+	}
+}
+
+// TestDamagedRun: text of a run that is missing is told in its place, by as many bytes
+// where their number is known, so that positions behind it stay what they were.
+func TestDamagedRun(t *testing.T) {
+	text := func(i int) core.Event {
+		return core.TextDelta{Message: "m", Text: strings.Repeat(string(rune('a'+i)), 50)}
+	}
+	tests := []struct {
+		name   string
+		damage func(lines []string) []string // of the log: the format, Opened, Claimed, four pieces, a notice
+		text   string
+		last   int // number of the last record
+	}{
+		{"none", func(l []string) []string { return l }, "a50 b50 c50 d50", 4},
+		{"inside", func(l []string) []string { l[4] = "x\n"; return l }, "a50" + filler(50) + "c50 d50", 5},
+		{"inside, gone", func(l []string) []string { l[4] = ""; return l }, "a50" + filler(50) + "c50 d50", 5},
+		{"its beginning", func(l []string) []string { l[3] = "x\n"; return l }, filler(50) + "b50 c50 d50", 5},
+		{"its end", func(l []string) []string { l[6] = "x\n"; return l }, "a50 b50 c50[2 bytes are damaged here]", 5},
+		{"its beginning and a record", func(l []string) []string { l[2], l[3] = "x\n", "x\n"; return l }, filler(50) + "b50 c50 d50", 4},
+		{"all of it", func(l []string) []string { l[3], l[4], l[5], l[6] = "x\n", "x\n", "x\n", "x\n"; return l }, "", 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := New(t.TempDir())
+			j := logOf(t, s, "s1", text(0), text(1), text(2), text(3), core.Notice{Text: "end"})
+			lines := strings.SplitAfter(string(content(t, j.files.log)), "\n")
+			put(t, j.files.log, []byte(strings.Join(tt.damage(lines[:8]), "")))
+			got := readAll(t, j)
+			var b strings.Builder
+			for _, r := range got {
+				if e, ok := r.Event.(core.TextDelta); ok {
+					b.WriteString(e.Text)
+				}
+			}
+			want := tt.text
+			for i := range 4 {
+				letter := string(rune('a' + i))
+				want = strings.ReplaceAll(want, " "+letter+"50", strings.Repeat(letter, 50))
+				want = strings.ReplaceAll(want, letter+"50", strings.Repeat(letter, 50))
+			}
+			if b.String() != want {
+				t.Errorf("the text is %q", b.String())
+			}
+			if last := got[len(got)-1]; last.Seq != uint64(tt.last) {
+				t.Errorf("the last record is %d, %+v", last.Seq, last.Event)
+			}
+			whole := coretest.Joined(got)
+			for off := range uint64(len(want)) { // from wherever one reads, one reads the same
+				at := core.Pos{Epoch: 1, Seq: 3, Off: off}
+				var read []core.Record
+				if off > 0 {
+					read = []core.Record{{Epoch: whole[2].Epoch, Seq: 3, Time: whole[2].Time, Event: core.TextDelta{Message: "m", Text: want[:off]}}}
+				}
+				for r, err := range j.Read(t.Context(), at) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					read = append(read, r)
+				}
+				if read = coretest.Joined(read); !reflect.DeepEqual(read, whole[2:]) && tt.text != "" {
+					t.Fatalf("from %v: %+v", at, read)
+				}
+			}
+			if _, err := j.Claim(t.Context()); (err == nil) != (tt.name == "none") {
+				t.Errorf("Claim: %v", err)
 			}
 		})
 	}
@@ -309,7 +426,7 @@ func TestLogRemoved(t *testing.T) {
 }
 
 // TestBigValues: what is too big for a line stands in a file, once, and is read
-// back; if it is lost, its record's place is kept.
+// back; if it is lost, that is told in its record's place.
 func TestBigValues(t *testing.T) {
 	s := New(t.TempDir())
 	image := bytes.Repeat([]byte{0, 1, 2, 255}, 100_000)
@@ -356,7 +473,7 @@ func TestBigValues(t *testing.T) {
 	lost := 0
 	damaged := readAll(t, j)
 	for i, r := range damaged {
-		if u, ok := r.Event.(core.Unknown); ok && strings.Contains(string(u.Raw), "lost") {
+		if m, ok := r.Event.(core.Missing); ok && strings.Contains(m.Text, j.files.values) {
 			lost++
 		}
 		if r.Seq != uint64(i)+1 {
@@ -395,49 +512,4 @@ func TestSpill(t *testing.T) {
 	if err := s.Delete(t.Context(), core.Local, "s1"); err != nil || exists(spill) {
 		t.Errorf("Delete: %v; the folder is there: %v", err, exists(spill))
 	}
-}
-
-// FuzzLog opens, reads, claims and goes on with whatever stands in a log.
-func FuzzLog(f *testing.F) {
-	s := New(f.TempDir())
-	j, err := s.Create(f.Context(), core.Meta{ID: "s1", Principal: core.Local})
-	if err != nil {
-		f.Fatal(err)
-	}
-	path := j.(*journal).files.log
-	fresh, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add([]byte("{}\n"))
-	f.Add(seal([]byte(`{"e":1,"s":2,"k":"text","v":{"id":"m","text":"x"}}`), 0))
-	f.Add(seal([]byte(`{"e":1,"s":2,"k":"text","f":"`+strings.Repeat("0", 64)+`"}`), 0))
-	f.Add(append(seal([]byte(`{"e":1,"s":9,"k":"text"}`), 0), "x\n\n"...))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if err := os.WriteFile(path, append(bytes.Clone(fresh), b...), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for _, err := range j.Read(t.Context(), core.Pos{}) {
-			if err == nil {
-				n++
-			}
-		}
-		if n == 0 {
-			t.Fatal("the first record is not read")
-		}
-		epoch, err := j.Claim(t.Context())
-		if err != nil {
-			return
-		}
-		defer func() { _ = j.Release() }()
-		c := j.(*journal).claimed()
-		r := core.Record{Epoch: epoch, Seq: c.end.Seq, Event: core.Claimed{Epoch: epoch}}
-		if c.end.Off > 0 {
-			r.Seq++
-		}
-		if err := j.Write(t.Context(), []core.Record{r}); err != nil {
-			t.Fatal(err)
-		}
-	})
 }

@@ -21,15 +21,31 @@
 // CRC32C, and carries the epoch of the owner that wrote it. Reading drops lines
 // of a lower epoch behind one of a higher: a stale owner changes nothing.
 //
-// A last line that is bad or has no end is a write that the death of the process
-// cut short; nobody was told that it succeeded, and the next owner cuts it off.
-// A bad line with a good one behind it is damage: the log can be read up to
-// there, nobody can claim it, and nothing is deleted. So it is with a log whose
-// features this version does not know, except that all of it can be read.
+// A last line without an end is a write that the death of the process cut short;
+// nobody was told that it succeeded, and the next owner cuts it off. A log whose
+// features this version does not know can be read, and nobody can claim it.
 //
 // A record whose body is over 256 KiB stands in a file of its own, named by its
 // digest; its line has the digest. So lines are bounded, and reading takes
 // constant memory.
+//
+// # Damage
+//
+// A line that has an end and is bad, numbers that are missing and records out of
+// their order are damage. All that is good is read, in front of the damage and behind
+// it, under the numbers and offsets that it always had. Where numbers show that
+// records are missing, a core.Missing takes their place and says how many, in which
+// file and at which byte. Where a part of a run is missing, a text of the same length
+// takes its place; where it may be the end of one, a text of any length. What no
+// number shows is told by a core.Missing behind the last record, unless somebody owns
+// the session: a line that looks damaged then may be one that is being written.
+//
+// These records are not in the file. They follow from it alone, so every reader gets
+// the same ones, from wherever it begins. A record whose body is lost, or that makes
+// no sense, is a core.Missing as well, and no damage otherwise.
+//
+// Nobody can claim a damaged log, and reading changes nothing. A log whose first two
+// lines are damaged does not say what it is, and is not opened.
 //
 // # Owning and writing
 //

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"dragoman/core"
@@ -47,6 +48,9 @@ func newLog(meta core.Meta) []byte {
 	return seal(b, start)
 }
 
+// errHead refuses a log that does not say what it is.
+var errHead = errors.New("the beginning of its log is damaged, and nothing was deleted")
+
 // readHeader reads the first line of a log.
 func readHeader(l *lines) (header, error) {
 	line, err := l.read()
@@ -56,12 +60,20 @@ func readHeader(l *lines) (header, error) {
 	object, ok := unseal(line)
 	var h header
 	if !ok || json.Unmarshal(object, &h) != nil {
-		return header{}, errors.New("the log's first line is damaged; nothing was deleted")
+		return header{}, errHead
 	}
 	if h.Format != formatName || h.Version != formatVersion {
 		return header{}, fmt.Errorf("the log is in a format that this version does not know (%q, version %d): update dragoman", h.Format, h.Version)
 	}
 	return h, nil
+}
+
+// writable says why this version cannot go on with such a log.
+func (h header) writable() error {
+	if lacks := h.unknownFeatures(); len(lacks) > 0 {
+		return fmt.Errorf("a later version of dragoman wrote it, with features that this one lacks (%s): update it", strings.Join(lacks, ", "))
+	}
+	return nil
 }
 
 // unknownFeatures lists what this version lacks to write such a log.
@@ -89,7 +101,7 @@ func readMeta(f files) (core.Meta, error) {
 			return opened.Meta, nil
 		}
 	}
-	return core.Meta{}, errors.New("the log's second line is damaged; nothing was deleted")
+	return core.Meta{}, errHead
 }
 
 // journal is one opened session. It implements core.Journal.
@@ -118,7 +130,7 @@ func (j *journal) Close() error {
 // through, and needs the same memory however long the log is.
 func (j *journal) Read(ctx context.Context, after core.Pos) iter.Seq2[core.Record, error] {
 	return func(yield func(core.Record, error) bool) {
-		err := readLog(ctx, j.files, after, func(r core.Record) bool { return yield(r, nil) })
+		err := readLog(ctx, j.files, j.meta.ID, after, func(r core.Record) bool { return yield(r, nil) })
 		if errors.Is(err, fs.ErrNotExist) {
 			err = core.ErrNotFound
 		}
@@ -126,144 +138,4 @@ func (j *journal) Read(ctx context.Context, after core.Pos) iter.Seq2[core.Recor
 			yield(core.Record{}, fmt.Errorf("read session %q: %w", j.meta.ID, err))
 		}
 	}
-}
-
-// readLog passes on what a log has behind after, until yield has enough.
-func readLog(ctx context.Context, f files, after core.Pos, yield func(core.Record) bool) error {
-	log, err := openFile(f.log, os.O_RDONLY)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = log.Close() }()
-	l := newLines(log)
-	if _, err := readHeader(l); err != nil {
-		return err
-	}
-	d := decoding{values: f.values, after: after, at: after}
-	for n := 0; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		object, err := l.object()
-		if errors.Is(err, io.EOF) || errors.Is(err, errUnfinished) || errors.Is(err, errBad) {
-			return nil // what stands behind a bad line, only a claim looks at
-		}
-		if err != nil {
-			return err
-		}
-		r, ok, err := d.next(object)
-		if errors.Is(err, errBad) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if ok && !yield(r) {
-			return nil
-		}
-	}
-}
-
-// errBad says that a line is not what was written there.
-var errBad = errors.New("the line is damaged")
-
-// object returns the next line's object. A line that looks bad is read once
-// more: its writer may have cut it back and written another meanwhile.
-func (l *lines) object() ([]byte, error) {
-	for tries := 0; ; tries++ {
-		line, err := l.read()
-		object, ok := unseal(line)
-		switch {
-		case err == nil && ok:
-			return object, nil
-		case err != nil && !errors.Is(err, errTooLong):
-			return nil, err
-		case tries == 1:
-			return nil, errBad
-		}
-		l.again()
-	}
-}
-
-// decoding turns the lines of a log into the records behind a position.
-type decoding struct {
-	values string
-	after  core.Pos
-	at     core.Pos
-	wanted bool // the lines are no longer before after
-	epoch  uint64
-	dec    core.Decoder
-}
-
-// next takes one line. ok is false when there is nothing to pass on.
-func (d *decoding) next(object []byte) (r core.Record, ok bool, err error) {
-	parse := core.ParseLine
-	if !d.wanted {
-		parse = core.Peek
-	}
-	line, err := parse(object)
-	if err != nil {
-		return core.Record{}, false, fmt.Errorf("%w: %w", errBad, err)
-	}
-	place := line.Place()
-	if place.Epoch < d.epoch { // a stale owner's
-		return core.Record{}, false, nil
-	}
-	d.epoch = place.Epoch
-	if !d.wanted {
-		if place.Seq < d.after.Seq {
-			return core.Record{}, false, d.skip(line, object)
-		}
-		d.wanted = true
-		return d.next(object)
-	}
-	if r, err = d.record(line, object); err != nil {
-		return core.Record{}, false, err
-	}
-	next, r, ok, err := d.at.Splice(r)
-	if ok {
-		d.at = next
-	}
-	return r, ok, err
-}
-
-// record decodes one line.
-func (d *decoding) record(line core.Line, object []byte) (r core.Record, err error) {
-	digest := valueOf(object)
-	if digest == "" {
-		r, err = d.dec.DecodeLine(line)
-	} else {
-		object, err = withValue(object, d.values, digest)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errBad) { // its place is kept
-			r = line.Place()
-			r.Event = core.Unknown{Kind: line.Kind(), Raw: json.RawMessage(`{"lost":"` + digest + `"}`)}
-			return r, nil
-		}
-		if err != nil {
-			return core.Record{}, err
-		}
-		r, err = d.dec.Decode(object)
-	}
-	if err != nil {
-		return core.Record{}, fmt.Errorf("%w: %w", errBad, err)
-	}
-	return r, nil
-}
-
-// skip passes over one line. Only a call's may matter to those behind it.
-func (d *decoding) skip(line core.Line, object []byte) error {
-	if digest := valueOf(object); digest != "" && line.IsCall() {
-		whole, err := withValue(object, d.values, digest)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errBad) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		object = whole
-	}
-	if err := d.dec.Skip(object); err != nil {
-		return fmt.Errorf("%w: %w", errBad, err)
-	}
-	return nil
 }

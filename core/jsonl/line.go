@@ -5,7 +5,6 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
-	"strconv"
 )
 
 // A line is a JSON object whose last member is the CRC32C of all that stands
@@ -33,10 +32,15 @@ func seal(dst []byte, start int) []byte {
 	dst = dst[:len(dst)-1]
 	sum := checksum(dst[start:])
 	dst = append(dst, sumMember...)
+	dst = appendSum(dst, sum)
+	return append(dst, "\"}\n"...)
+}
+
+func appendSum(dst []byte, sum uint32) []byte {
 	for shift := 28; shift >= 0; shift -= 4 {
 		dst = append(dst, "0123456789abcdef"[sum>>shift&0xf])
 	}
-	return append(dst, "\"}\n"...)
+	return dst
 }
 
 // unseal checks a line, without its end, and returns the object as it was before
@@ -46,8 +50,8 @@ func unseal(line []byte) (object []byte, ok bool) {
 	if n < 1 || string(line[n:n+len(sumMember)]) != sumMember || string(line[len(line)-2:]) != `"}` {
 		return nil, false
 	}
-	sum, err := strconv.ParseUint(string(line[n+len(sumMember):len(line)-2]), 16, 32)
-	if err != nil || uint32(sum) != checksum(line[:n]) {
+	var sum [8]byte
+	if string(line[n+len(sumMember):len(line)-2]) != string(appendSum(sum[:0], checksum(line[:n]))) {
 		return nil, false
 	}
 	line[n] = '}'

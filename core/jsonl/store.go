@@ -189,6 +189,8 @@ func (s *Store) Open(ctx context.Context, p core.Principal, id core.SessionID) (
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("open session %q: %w", id, core.ErrNotFound)
+	case errors.Is(err, errHead):
+		return nil, fmt.Errorf("open session %q: %w; %s", id, err, repairAdvice(id))
 	case err != nil:
 		return nil, fmt.Errorf("open session %q: %w", id, err)
 	case meta.ID != id || meta.Principal != p:

@@ -1,0 +1,127 @@
+package jsonl
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"dragoman/core"
+)
+
+// teller makes the records that stand for what a log has lost. They depend on the log
+// alone, all but their words: so reading shows the numbers and positions that
+// repairing writes down.
+type teller struct {
+	log    string // the damaged file
+	advice string // a sentence: what to do, or what was done
+	last   time.Time
+	untold loss // no record could say it where it is
+}
+
+// front makes the records in front of the good one that s has come to.
+func (t *teller) front(s *scan) (told []core.Record) {
+	place := s.line.Place()
+	defer func() { t.last = place.Time }()
+	if s.gap.none() {
+		return nil
+	}
+	r := core.Record{Epoch: s.before.Epoch, Time: t.last}
+	switch gap := s.gap; {
+	case gap.records > 0:
+		r.Seq, r.Event = gap.first, core.Missing{Records: gap.records, Text: gap.missing() + " here: " + gap.where(t.log) + ". " + t.advice}
+		told = append(told, r)
+	case gap.lines > 0 && s.before.Off > 0 && place.Seq > s.before.Seq: // it may have been the run's end
+		t.untold.add(gap)
+		r.Seq, r.Off, r.Event = s.before.Seq, s.before.Off, core.StreamDelta(s.beforeRun, fmt.Sprintf("[%s damaged here]", bytesAre(gap.bytes)))
+		told = append(told, r)
+	default:
+		t.untold.add(gap)
+	}
+	if s.gap.text > 0 {
+		r.Seq, r.Off, r.Event = place.Seq, place.Off-s.gap.text, core.StreamDelta(s.run, filler(s.gap.text))
+		told = append(told, r)
+	}
+	return told
+}
+
+// behind makes the record behind the last good one, if anything is left to tell.
+func (t *teller) behind(s *scan) (told []core.Record) {
+	t.untold.add(s.gap)
+	if t.untold.none() {
+		return nil
+	}
+	r := core.Record{Epoch: s.end.Epoch, Seq: max(s.end.Seq, 1), Time: t.last}
+	if s.end.Off > 0 {
+		r.Seq++
+	}
+	r.Event = core.Missing{Records: 1, Text: "The log of this session is damaged: " + t.untold.where(t.log) + ". " + t.advice}
+	return []core.Record{r}
+}
+
+// missing says how many records are missing.
+func (l loss) missing() string {
+	if l.records == 1 {
+		return "1 record is missing"
+	}
+	return fmt.Sprintf("%d records are missing", l.records)
+}
+
+// total says all that is wrong with a file.
+func (l loss) total(file string) string {
+	if l.records == 0 {
+		return l.where(file)
+	}
+	return l.missing() + ": " + l.where(file)
+}
+
+// where says what is wrong with a file, and where.
+func (l loss) where(file string) string {
+	var what []string
+	if l.lines > 0 {
+		what = append(what, bytesAre(l.bytes)+" damaged")
+	}
+	switch {
+	case l.astray == 1:
+		what = append(what, "1 record is out of order")
+	case l.astray > 1:
+		what = append(what, fmt.Sprintf("%d records are out of order", l.astray))
+	}
+	if l.text > 0 {
+		what = append(what, fmt.Sprintf("%d bytes of text are missing", l.text))
+	}
+	if len(what) == 0 {
+		what = append(what, "nothing is left of what was there")
+	}
+	return fmt.Sprintf("%s, at byte %d of %s", strings.Join(what, " and "), l.at, file)
+}
+
+func bytesAre(n int64) string {
+	if n == 1 {
+		return "1 byte is"
+	}
+	return fmt.Sprintf("%d bytes are", n)
+}
+
+// filler stands for n bytes of text, so that the text behind it stays where it was.
+func filler(n uint64) string {
+	text := fmt.Sprintf("[%s missing here]", bytesAre(int64(n)))
+	if uint64(len(text)) > n {
+		return strings.Repeat(".", int(n))
+	}
+	return text + strings.Repeat(".", int(n)-len(text))
+}
+
+// repairAdvice says what to do about a damaged session.
+func repairAdvice(id core.SessionID) string {
+	return "\"dragoman sessions repair " + typed(id) + "\" makes the session sound again and keeps the damaged file beside it."
+}
+
+// typed is an id as one writes it in a command.
+func typed(id core.SessionID) string {
+	for _, c := range id {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.:", c) {
+			return "ID" // a list has it
+		}
+	}
+	return string(id)
+}

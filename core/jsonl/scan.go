@@ -1,0 +1,171 @@
+package jsonl
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"dragoman/core"
+)
+
+const (
+	// maxSeq is the highest number of a record that is believed.
+	maxSeq = 1 << 53
+	// maxOff is the longest run that is believed, in bytes: they are far shorter.
+	maxOff = 1 << 20
+)
+
+// scan walks through the records of a log, whatever has become of it, and finds what
+// is damaged and what is missing. Reading, claiming and repairing go through it, so
+// that they see the same log.
+type scan struct {
+	l *lines
+
+	// The good record that next came to.
+	line   core.Line
+	object []byte   // its line, as unseal returns it
+	end    core.Pos // behind it
+	epoch  uint64   // its epoch, the highest so far
+	run    []byte   // the stream that it is a piece of; empty: none
+
+	// What is in front of it.
+	gap       loss
+	before    core.Pos // the end of the record in front of that
+	beforeRun []byte   // its stream
+
+	all  loss  // that was found so far
+	size int64 // of the file up to the last line that is whole, good or not
+	torn bool  // at the end: behind that is a line without an end
+}
+
+// loss is what is damaged or missing in one place, or in several.
+type loss struct {
+	at      int64  // byte of the file where it begins
+	bytes   int64  // damaged
+	lines   int    // which they are in
+	astray  int    // records behind others that have their numbers
+	records uint64 // missing, as far as numbers show it
+	first   uint64 // the number of the first of them
+	text    uint64 // missing in front of the next record, in bytes
+}
+
+func (l loss) none() bool { return l.lines == 0 && l.astray == 0 && l.records == 0 && l.text == 0 }
+
+// add puts into l what was found behind it.
+func (l *loss) add(more loss) {
+	if l.none() {
+		l.at, l.first = more.at, more.first
+	}
+	l.bytes += more.bytes
+	l.lines += more.lines
+	l.astray += more.astray
+	l.records += more.records
+	l.text += more.text
+}
+
+// scanLog begins behind the first line of a log, which readHeader has read.
+func scanLog(l *lines) *scan { return &scan{l: l, size: l.next} }
+
+// next goes to the next good record. At the end of the log, io.EOF, the gap is what
+// was found behind the last one.
+func (s *scan) next() error {
+	s.gap = loss{}
+	for {
+		object, err := s.l.object()
+		switch {
+		case errors.Is(err, errBad):
+			if err := s.passOver(); err != nil {
+				return err
+			}
+			continue
+		case errors.Is(err, errUnfinished):
+			if s.torn = !s.l.lacksEnd(); !s.torn {
+				s.lost(loss{at: s.l.at, bytes: s.l.rest(), lines: 1})
+			}
+			return io.EOF
+		case err != nil:
+			return err
+		}
+		s.size = s.l.next
+		if s.take(object) {
+			return nil
+		}
+	}
+}
+
+// passOver leaves a bad line out. The error is io.EOF if it has no end.
+func (s *scan) passOver() error {
+	if s.l.next == s.l.at { // it is too long to have been read
+		if err := s.l.skip(); err != nil {
+			s.torn = errors.Is(err, io.EOF)
+			return err
+		}
+	}
+	s.size = s.l.next
+	s.lost(loss{at: s.l.at, bytes: s.l.next - s.l.at, lines: 1})
+	return nil
+}
+
+func (s *scan) lost(l loss) {
+	s.gap.add(l)
+	s.all.add(l)
+}
+
+// take looks at a line that is good in itself; false: it does not count, or its place
+// is not here.
+func (s *scan) take(object []byte) bool {
+	line, err := core.ParseLine(object)
+	place := line.Place()
+	if err == nil && place.Epoch < s.epoch { // a stale owner's
+		return false
+	}
+	run, end := line.AppendStream(s.beforeRun[:0]), line.End()
+	s.beforeRun = run[:0]
+	switch {
+	case err != nil || place.Seq == 0 || end.Seq > maxSeq || place.Off > maxOff || place.Off > 0 && len(run) == 0:
+		s.lost(loss{at: s.l.at, bytes: s.l.next - s.l.at, lines: 1})
+		return false
+	case len(run) > 0 && end.Off == place.Off: // it says nothing
+		return false
+	case !s.end.Before(end), s.end.Off > 0 && place.Seq == s.end.Seq && string(run) != string(s.run):
+		s.lost(loss{at: s.l.at, astray: 1})
+		return false
+	}
+	s.measure(place)
+	s.line, s.object, s.epoch = line, object, place.Epoch
+	s.before, s.end = s.end, end
+	s.beforeRun, s.run = s.run, run
+	return true
+}
+
+// measure finds what is missing between the last record and the one at place.
+func (s *scan) measure(place core.Record) {
+	due, off := max(s.end.Seq, 1), s.end.Off
+	if off > 0 && place.Seq > due { // the run has ended
+		due, off = due+1, 0
+	}
+	missing := loss{at: s.l.at, first: due}
+	if place.Seq > due {
+		missing.records, off = place.Seq-due, 0
+	}
+	if place.Off > off {
+		missing.text = place.Off - off
+	}
+	if !missing.none() {
+		s.lost(missing)
+		s.gap.first = due
+	}
+}
+
+// rest is how many bytes the last line has that has no end.
+func (l *lines) rest() int64 { return int64(l.to - l.from) }
+
+// lacksEnd reports whether a line without an end is whole but for that: its last
+// byte was the end. One that a crash has cut short is not.
+func (l *lines) lacksEnd() bool {
+	if l.rest() < 2 {
+		return false
+	}
+	_, ok := unseal(bytes.Clone(l.buf[l.from : l.to-1]))
+	return ok
+}
