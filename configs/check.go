@@ -39,6 +39,11 @@ func checkWhole(c *Config) (problems, warnings []Problem) {
 		ck.server(join("mcp_servers", name), s)
 	}
 	ck.literalKeys()
+	for i, name := range c.Policy.Env {
+		if short := strings.TrimSuffix(name, "*"); short == "" || strings.ContainsAny(short, "*=$ \t\n") {
+			ck.fail(fmt.Sprintf("policy.env[%d]", i), fmt.Sprintf("%q is not the name of a variable; write it as in SSH_AUTH_SOCK or AWS_*", name))
+		}
+	}
 	if c.Policy.Default == "allow" {
 		ck.warn("policy.default", "lets every tool call that no rule matches run without a question")
 	}

@@ -116,6 +116,7 @@ type Policy struct {
 	Allow      []Rule        `yaml:"allow" doc:"Calls that run without a question. A rule without path allows nothing outside of the workspace."`
 	Ask        []Rule        `yaml:"ask" workspace:"yes" doc:"Calls that a person is asked about, every time."`
 	Deny       []Rule        `yaml:"deny" workspace:"yes" doc:"Calls that never run."`
+	Env        []string      `yaml:"env" aka:"environment" doc:"Names of variables that commands get of dragoman's environment beside the harmless ones (PATH, HOME, LANG, where toolchains are); a * at the end is any text. Keys and what leads to them are not among those: name SSH_AUTH_SOCK where commands shall use your SSH agent, HTTPS_PROXY where they need a proxy's password. MCP servers have their own env."`
 	Default    string        `yaml:"default" enum:"ask,deny,allow" default:"ask" doc:"What happens to a call that no rule matches. Reading and searching inside the workspace are allowed whatever stands here."`
 	AskTimeout time.Duration `yaml:"ask_timeout" default:"1h" min:"1s" doc:"How long a question waits for a person before the answer is no."`
 }

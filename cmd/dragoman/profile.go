@@ -86,7 +86,7 @@ func newProfiles(a *app, l *logs) *profiles {
 		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: a.environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.serverLogins(), log: l.logger, logs: a.openServerLogs(), audit: a.openAudit()},
 	}
 	p.guides.options.Refuse = p.refuses
-	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids}), p.guides}
+	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: func() []string { return p.config().Policy.Env }}), p.guides}
 	return p
 }
 

@@ -221,7 +221,11 @@ func (s *toolset) ready(p place, c *command) error {
 	if s.opts.Env != nil {
 		environ = s.opts.Env
 	}
-	c.env = append(childEnv(environ(), s.opts.Keep), "PWD="+p.real)
+	var keep []string
+	if s.opts.Keep != nil {
+		keep = s.opts.Keep()
+	}
+	c.env = append(childEnv(environ(), keep), "PWD="+p.real)
 	return nil
 }
 

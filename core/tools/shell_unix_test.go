@@ -100,18 +100,19 @@ func TestShellFound(t *testing.T) {
 // Commands get none of our secrets.
 func TestShellEnvironment(t *testing.T) {
 	env := []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=/home/u", "LANG=C.UTF-8", "GOFLAGS=-mod=mod", "HTTP_PROXY=http://u:p@proxy:1", "KEYBOARD=de", "SITE=http://host/x",
+		"PATH=" + os.Getenv("PATH"), "HOME=/home/u", "LANG=C.UTF-8", "GOFLAGS=-mod=mod", "HTTP_PROXY=http://u:canary@proxy:1", "VIRTUAL_ENV=/v",
+		"LINEAR_API=canary", "SLACK_WEBHOOK_URL=https://canary", "ANTHROPIC_CUSTOM_HEADERS=canary", "GIT_CONFIG_PARAMETERS=canary", "LD_LIBRARY_PATH=/canary",
 		"OPENAI_API_KEY=canary", "ANTHROPIC_API_KEY=canary", "GITHUB_TOKEN=canary", "AWS_SECRET_ACCESS_KEY=canary", "AWS_ACCESS_KEY_ID=canary",
 		"my_api_key=canary", "DB_PASSWORD=canary", "PGPASSWORD=canary", "MYSQL_PWD=canary", "SSH_AUTH_SOCK=canary", "DRAGOMAN_DATA=canary", "DRAGOMAN_X=canary",
 		"GOOGLE_APPLICATION_CREDENTIALS=canary", "GITLAB_PAT=canary", "DATABASE_URL=postgres://u:canary@host/db", "NPM_CONFIG__AUTH=canary", "SENTRY_DSN=canary",
 		"BASH_ENV=canary", "ENV=canary", "BASH_FUNC_ls%%=() { echo canary; }", "PROMPT_COMMAND=canary", "SECRET_BUT_WANTED=kept", "PAGER=less", "PWD=/canary",
 	}
-	b := newBed(t, Options{Env: func() []string { return env }, Keep: []string{"SECRET_BUT_WANTED"}})
+	b := newBed(t, Options{Env: func() []string { return env }, Keep: func() []string { return []string{"SECRET_BUT_*"} }})
 	out := b.ok("shell_command", m{"command": "env"})
 	if strings.Contains(out, "canary") {
 		t.Errorf("a secret got through:\n%s", out)
 	}
-	for _, want := range []string{"HOME=/home/u", "LANG=C.UTF-8", "GOFLAGS=-mod=mod", "HTTP_PROXY=http://u:p@proxy:1", "KEYBOARD=de", "SITE=http://host/x", "SECRET_BUT_WANTED=kept", "PAGER=cat", "PWD=" + b.dir} {
+	for _, want := range []string{"HOME=/home/u", "LANG=C.UTF-8", "GOFLAGS=-mod=mod", "HTTP_PROXY=http://proxy:1", "VIRTUAL_ENV=/v", "SECRET_BUT_WANTED=kept", "PAGER=cat", "PWD=" + b.dir} {
 		if !strings.Contains("\n"+out, "\n"+want+"\n") {
 			t.Errorf("%s is missing:\n%s", want, out)
 		}

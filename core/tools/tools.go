@@ -16,11 +16,11 @@ type Options struct {
 	// Shell is the program that runs commands, called as Shell -c COMMAND.
 	// Empty: bash where it is found, else sh; on Windows powershell, else cmd.
 	Shell string
-	// Env is what commands inherit before secrets are taken out; nil: os.Environ.
+	// Env is what commands inherit of; nil: os.Environ.
 	Env func() []string
-	// Keep names variables that commands get although their names or values look
-	// like secrets.
-	Keep []string
+	// Keep names variables of it that commands get beside those of child.Safe, and is
+	// written as that is. It is asked for every command; nil: there are none.
+	Keep func() []string
 	// Subagents lists the agents that the agent of a session can hand tasks to; nil,
 	// or none: it cannot. It is asked at every turn. A session that was handed a
 	// task itself is not asked for.

@@ -1,0 +1,30 @@
+package child
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+)
+
+// What is not on the list is not handed on, whatever it is called; what is named is.
+func TestEnviron(t *testing.T) {
+	env := []string{
+		"PATH=/bin", "HOME=/home/u", "LC_ALL=C", "LC_=x", "GOCACHE=/c", "JAVA_HOME=/j", "HTTPS_PROXY=http://u:canary@proxy:1", "https_proxy=http://canary@p", "http_proxy=http://p:3128",
+		"GOPROXY=https://u:canary@a,https://b", "LINEAR_API=canary", "SLACK_WEBHOOK_URL=https://canary", "ANTHROPIC_CUSTOM_HEADERS=canary", "GIT_CONFIG_COUNT=1", "GIT_SSH_COMMAND=canary",
+		"LD_LIBRARY_PATH=/canary", "LD_PRELOAD=canary", "PYTHONPATH=/canary", "NODE_OPTIONS=canary", "SSH_AUTH_SOCK=/canary", "DBUS_SESSION_BUS_ADDRESS=canary", "DRAGOMAN_DATA=/canary",
+		"OPENAI_API_KEY=canary", "PATHX=canary", "XPATH=canary", "MINE=a=b", "OWN_A=1", "OWN_B=2", "OWN=canary", "BASH_ENV=canary", "=C:=C:\\canary", "noise",
+	}
+	want := []string{
+		"PATH=/bin", "HOME=/home/u", "LC_ALL=C", "LC_=x", "GOCACHE=/c", "JAVA_HOME=/j", "HTTPS_PROXY=http://proxy:1", "https_proxy=http://p", "http_proxy=http://p:3128",
+		"GOPROXY=https://a,https://b", "MINE=a=b", "OWN_A=1", "OWN_B=2",
+	}
+	if got := Environ(env, []string{"MINE", "OWN_*"}); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got := Environ([]string{"HTTPS_PROXY=http://u:p@proxy:1"}, []string{"HTTPS_PROXY"}); !slices.Equal(got, []string{"HTTPS_PROXY=http://u:p@proxy:1"}) {
+		t.Errorf("a variable that was named is changed: %q", got)
+	}
+	if got := len(Environ([]string{"Path=C:\\", "systemroot=C:\\Windows"}, nil)) == 2; got != (runtime.GOOS == "windows") {
+		t.Errorf("names without regard to case: %v on %s", got, runtime.GOOS)
+	}
+}
