@@ -116,7 +116,7 @@ func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, before 
 		s.wake(wake)
 		return r, nil
 	}
-	a.ID = AskID(s.newIDLocked("q"))
+	a.ID = AskID(s.newIDLocked("q") + s.g.cfg.AskMark())
 	if d := s.now().Add(timeout); a.Deadline.IsZero() || a.Deadline.After(d) {
 		a.Deadline = d
 	}

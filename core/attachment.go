@@ -109,6 +109,14 @@ func (a *Attachment) Head() Pos { return a.s.Head() }
 // State is what is true of the session now.
 func (a *Attachment) State() State { return a.s.State() }
 
+// Prompted reports whether the client's Caller has prompted here, in this
+// attachment or an earlier one. Of a client without a Caller it says no.
+func (a *Attachment) Prompted() bool {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	return a.s.state.callers[a.client.Caller]
+}
+
 // Pending lists what waits for a person, oldest first.
 func (a *Attachment) Pending() []Ask {
 	a.s.mu.Lock()

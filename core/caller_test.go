@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 
@@ -61,6 +62,35 @@ func TestHardAsk(t *testing.T) {
 		}
 		if origin.Caller != "c1" {
 			t.Errorf("the policy sees %+v", origin)
+		}
+	})
+}
+
+// The id of a question cannot be guessed from others.
+func TestQuestionsCannotBeGuessed(t *testing.T) {
+	prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: call}}}, Toolboxes: []core.Toolbox{coretest.Tools{touch}}, Policy: ask}
+	synctest.Test(t, func(t *testing.T) {
+		ids := map[core.AskID]bool{}
+		for range 3 { // which do the same
+			g := core.New(core.Config{
+				Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+			})
+			s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := s.Attach(core.Client{Name: "tester", Asks: true})
+			prompt(t, a, say("go"))
+			synctest.Wait()
+			pending := a.Pending()
+			if len(pending) != 1 || len(pending[0].ID) < 20 {
+				t.Fatalf("pending: %+v", pending)
+			}
+			ids[pending[0].ID] = true
+			closeGateway(t, g)
+		}
+		if len(ids) != 3 {
+			t.Errorf("ids: %v", ids)
 		}
 	})
 }

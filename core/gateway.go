@@ -22,6 +22,9 @@ type Config struct {
 	Node    string           // this process, for people: host and pid
 	Now     func() time.Time // nil: time.Now
 	NewID   func() string    // of sessions; nil: 26 random characters
+	// AskMark ends the id of a question, so that only those who were asked know it;
+	// nil: 16 random characters.
+	AskMark func() string
 }
 
 // Gateway holds the sessions that are open in this process.
@@ -53,6 +56,9 @@ func New(cfg Config) *Gateway {
 	}
 	if cfg.NewID == nil {
 		cfg.NewID = func() string { return strings.ToLower(rand.Text()) }
+	}
+	if cfg.AskMark == nil {
+		cfg.AskMark = func() string { return "-" + strings.ToLower(rand.Text()[:16]) }
 	}
 	return &Gateway{cfg: cfg, board: NewBoard(), sessions: map[sessionKey]*opening{}}
 }

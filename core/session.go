@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -136,7 +137,8 @@ func (s *Session) refoldLocked(st State, next uint64) {
 		st.apply(ev, e.at)
 	}
 	st.Meta = s.meta
-	st.answers.merge(s.state.answers) // what was decided stays decided
+	st.answers.merge(s.state.answers)      // what was decided stays decided
+	maps.Copy(st.callers, s.state.callers) // who has prompted has prompted
 	s.state = st
 }
 

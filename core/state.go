@@ -29,12 +29,13 @@ type State struct {
 	answers   answers
 	origin    Origin            // of the newest turn
 	keys      map[string]TurnID // of prompts that carried one
+	callers   map[Caller]bool   // that have prompted
 	message   MessageID         // the newest of the agent
 	flags     map[MessageID]string
 }
 
 func newState() State {
-	return State{calls: map[CallID]Call{}, answers: answers{}, keys: map[string]TurnID{}, flags: map[MessageID]string{}}
+	return State{calls: map[CallID]Call{}, answers: answers{}, keys: map[string]TurnID{}, callers: map[Caller]bool{}, flags: map[MessageID]string{}}
 }
 
 // public returns a copy of what others may see. Its cost does not grow with the
@@ -57,11 +58,11 @@ func (s *State) apply(ev Event, at time.Time) {
 	case PromptQueued:
 		s.queued = append(s.queued, e)
 		s.Queued = append(s.Queued, e.Turn)
-		s.begun(e.Key, e.Turn)
+		s.begun(e.Key, e.Turn, e.Origin.Caller)
 	case TurnStarted:
 		s.unqueue(e.Turn)
 		s.Turn, s.Updated, s.origin = e.Turn, at, e.Origin
-		s.begun(e.Key, e.Turn)
+		s.begun(e.Key, e.Turn, e.Origin.Caller)
 		if len(e.Prompt) > 0 {
 			s.Messages++
 		}
@@ -113,9 +114,12 @@ func (s *State) apply(ev Event, at time.Time) {
 	}
 }
 
-func (s *State) begun(key string, id TurnID) {
+func (s *State) begun(key string, id TurnID, by Caller) {
 	if key != "" {
 		s.keys[key] = id
+	}
+	if by != "" {
+		s.callers[by] = true
 	}
 }
 

@@ -257,6 +257,7 @@ func newGateway(store core.Store, broken error, rich bool) *core.Gateway {
 	return core.New(core.Config{
 		Store: store, Node: "test",
 		NewID:   func() string { last++; return "s" + string(rune('0'+last)) },
+		AskMark: func() string { return "" },
 		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, broken },
 	})
 }
