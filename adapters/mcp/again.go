@@ -82,6 +82,9 @@ func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 
 // resume settles what a client has come back with.
 func (c *client) resume(h *held, b *comeback, answers mcp.InputResponseMap) {
+	if !h.mine() {
+		return
+	}
 	h.lending(c.server, b.Turn).sampledAgain(answers)
 	for _, a := range h.a.Pending() {
 		answer, ok := answers[string(a.ID)]

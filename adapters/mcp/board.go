@@ -10,15 +10,20 @@ import (
 	"dragoman/core"
 )
 
-// summaries lists the sessions that work in a directory, or all of them. What an
-// agent has handed over is a part of its own session, and not listed.
-func (h *host) summaries(ctx context.Context, cwd string) ([]core.Summary, error) {
+// summaries lists the sessions within the client's roots that work in a directory,
+// or all of them. What an agent has handed over is a part of its own session, and
+// not listed.
+func (c *client) summaries(ctx context.Context, req asking, cwd string) ([]core.Summary, error) {
+	may, err := c.reach(ctx, req)
+	if err != nil {
+		return nil, err
+	}
 	var all []core.Summary
-	for sum, err := range h.server.opts.Gateway.List(ctx, h.principal) {
+	for sum, err := range c.server.opts.Gateway.List(ctx, c.host.principal) {
 		if err != nil {
 			return nil, err
 		}
-		if sum.Parent == "" && (cwd == "" || samePath(cwd, sum.Cwd)) {
+		if sum.Parent == "" && (cwd == "" || samePath(cwd, sum.Cwd)) && may.covers(sum.Cwd, sum.Roots) {
 			all = append(all, sum)
 		}
 	}
@@ -26,13 +31,13 @@ func (h *host) summaries(ctx context.Context, cwd string) ([]core.Summary, error
 }
 
 func (h *host) readSessions(ctx context.Context, req *mcp.ReadResourceRequest) (any, error) {
-	all, err := h.summaries(ctx, "")
+	c := h.client(req)
+	all, err := c.summaries(ctx, req, "")
 	if err != nil {
 		return nil, err
 	}
 	const most = 1000
 	out := page(all, nil, most)
-	c := h.client(req)
 	for i := range out.Sessions {
 		out.Sessions[i].Status = c.status(out.Sessions[i].Session, out.Sessions[i].Status)
 	}

@@ -13,14 +13,15 @@ import (
 // What an agent has handed over is no session of its own in a list.
 func TestSubSessionsAreNotListed(t *testing.T) {
 	g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
-	for _, m := range []core.Meta{{ID: "own", Cwd: "/w"}, {ID: "handed-over", Cwd: "/w", Parent: "own"}} {
+	dir := t.TempDir()
+	for _, m := range []core.Meta{{ID: "own", Cwd: dir}, {ID: "handed-over", Cwd: dir, Parent: "own"}} {
 		if _, err := g.Create(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h := &host{server: &Server{opts: Options{Gateway: g}}, principal: core.Local}
-	for _, cwd := range []string{"", "/w"} {
-		list, err := h.summaries(t.Context(), cwd)
+	c := &client{server: &Server{opts: Options{Gateway: g, Roots: []string{dir}}}, host: &host{principal: core.Local}}
+	for _, cwd := range []string{"", dir} {
+		list, err := c.summaries(t.Context(), nil, cwd)
 		if err != nil || len(list) != 1 || list[0].ID != "own" {
 			t.Errorf("in %q: %v, %v", cwd, list, err)
 		}

@@ -21,6 +21,7 @@ import (
 type client struct {
 	host   *host
 	server *Server
+	caller core.Caller    // who it is to policies, whatever it says that its name is
 	link   *link          // the pipe; nil: HTTP
 	gone   chan struct{}  // closed when it has left; nil with a pipe, which the SDK watches
 	timers sync.WaitGroup // clocks that may still reject something
@@ -33,6 +34,10 @@ type client struct {
 	calls   int             // that it waits for
 	leaving bool            // gone is closed
 	left    bool
+
+	folders        []string // its own roots, as it has told them
+	foldersKnown   bool
+	foldersChanged int // how often it has said that they have changed
 }
 
 // works reports whether something goes on for a client that sends nothing: a call, or a turn of a session that it holds.
@@ -60,6 +65,7 @@ type held struct {
 	id   core.SessionID
 	meta core.Meta
 	a    *core.Attachment
+	made bool // by this client
 
 	mu       sync.Mutex // guards the fields below
 	used     time.Time  // when a request named it last
@@ -116,26 +122,41 @@ func (h *held) giveBack(t *turn) {
 	h.folds = append(h.folds, t)
 }
 
-// open finds a session, attaching to it the first time. It may block on the store.
+// open finds a session, attaching to it the first time. One outside of the client's roots is not found, like one that is
+// not there. It may block on the store.
 func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held, error) {
-	c.mu.Lock()
-	h := c.held[id]
-	c.mu.Unlock()
-	if h != nil {
-		h.touch()
-		return h, nil
-	}
-	s, err := c.server.opts.Gateway.Open(ctx, c.host.principal, id)
+	may, err := c.reach(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return c.hold(req, s), nil
+	c.mu.Lock()
+	h := c.held[id]
+	c.mu.Unlock()
+	if h == nil {
+		s, err := c.server.opts.Gateway.Open(ctx, c.host.principal, id)
+		if err != nil {
+			return nil, err
+		}
+		if m := s.Meta(); !may.covers(m.Cwd, m.Roots) {
+			return nil, core.ErrNotFound
+		}
+		return c.hold(req, s, false), nil
+	}
+	if !may.covers(h.meta.Cwd, h.meta.Roots) {
+		return nil, core.ErrNotFound
+	}
+	h.touch()
+	return h, nil
 }
 
+// mine reports whether the client has begun or prompted a session: in others it answers nothing, and deletes none.
+func (h *held) mine() bool { return h.made || h.a.Prompted() }
+
 // hold attaches to a session. Of two calls that do so at once one attachment stays.
-func (c *client) hold(req asking, s *core.Session) *held {
+func (c *client) hold(req asking, s *core.Session, made bool) *held {
+	as := core.Client{Name: clientName(req), Principal: c.host.principal, Caller: c.caller, Asks: true, Questions: true}
 	h := &held{
-		id: s.Meta().ID, meta: s.Meta(), a: s.Attach(core.Client{Name: clientName(req), Principal: c.host.principal, Asks: true, Questions: true}),
+		id: s.Meta().ID, meta: s.Meta(), a: s.Attach(as), made: made,
 		asking: map[core.AskID]bool{}, limits: map[core.AskID]func(){}, used: time.Now(),
 	}
 	c.mu.Lock()

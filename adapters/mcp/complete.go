@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ func (h *host) complete(ctx context.Context, req *mcp.CompleteRequest) (*mcp.Com
 	var err error
 	switch req.Params.Argument.Name {
 	case "id", "session", "session_id":
-		values, err = h.sessionIDs(ctx)
+		values, err = h.sessionIDs(ctx, req)
 	case "turn", "turn_id":
 		values, err = h.turnIDs(ctx, req)
 	case "model", "provider", "agent", "mode":
@@ -55,11 +56,12 @@ func completed(values []string, begin string) *mcp.CompleteResult {
 	return &mcp.CompleteResult{Completion: d}
 }
 
-func (h *host) sessionIDs(ctx context.Context) (ids []string, err error) {
-	for sum, err := range h.server.opts.Gateway.List(ctx, h.principal) {
-		if err != nil {
-			return nil, err
-		}
+func (h *host) sessionIDs(ctx context.Context, req *mcp.CompleteRequest) (ids []string, err error) {
+	all, err := h.client(req).summaries(ctx, req, "")
+	if _, none := errors.AsType[errText](err); err != nil && !none {
+		return nil, err
+	}
+	for _, sum := range all {
 		ids = append(ids, string(sum.ID))
 	}
 	return ids, nil

@@ -219,6 +219,7 @@ func newGateway(store core.Store, last int64, broken error) *core.Gateway {
 	return core.New(core.Config{
 		Store: store, Node: "test",
 		NewID:   func() string { return "s" + strconv.FormatInt(ids.Add(1), 10) },
+		AskMark: func() string { return "" },
 		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, broken },
 	})
 }

@@ -42,6 +42,12 @@
 // waits in the same way for a call that follows the turn, since a request of ours belongs to one of the client's; it is
 // put and answered by the same two means, and given up with the client, with the turn, or in the end with the clock.
 //
+// # Whose sessions
+//
+// A client reaches those sessions alone all of whose folders lie within its roots (roots.go); any other one is answered like
+// one that is not there. It answers, and deletes, in those alone that it has begun or prompted: whose prompts a session had
+// stands in its log, by the client's core.Caller.
+//
 // # Locks and goroutines
 //
 // Every mutex is a leaf: nothing is called, sent or written while one is held. [Server.Serve] reads on its own goroutine

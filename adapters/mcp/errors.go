@@ -15,6 +15,9 @@ type errText string
 
 func (e errText) Error() string { return string(e) }
 
+// strangers is what a client is told who would do something in a session of others'.
+const strangers = "This client has neither begun nor prompted the session, so it cannot %s."
+
 // codeEnded is the code of the answer to a call that has ended with its client, or because the client took it back. Over a
 // pipe there is no such answer; over HTTP each request has one.
 const codeEnded = -32000
@@ -31,7 +34,7 @@ func failed(session core.SessionID, err error) (*mcp.CallToolResult, any, error)
 		r := refusal("%s", text)
 		return r, turnResult{Session: session, Turn: busy.Turn, Status: statusRunning, Text: text}, nil
 	case errors.Is(err, core.ErrNotFound):
-		return refusal("There is no session %q. session_list lists those that there are; without session_id agent_prompt starts one.", session), nil, nil
+		return refusal("There is no session %q in this client's folders. session_list lists those that there are; without session_id agent_prompt starts one.", session), nil, nil
 	case errors.Is(err, core.ErrNotAsked):
 		return refusal("No approval of that id waits: it was decided, or its turn has ended. agent_wait tells what waits."), nil, nil
 	case errors.Is(err, errNoTurn):

@@ -193,7 +193,7 @@ func (f *follower) pending() []core.Ask {
 // passOver settles what an MCP client must not be asked.
 func (f *follower) passOver() {
 	for _, a := range f.h.a.Pending() {
-		if a.Secret && a.Turn == f.turn.id {
+		if a.Secret && a.Turn == f.turn.id && f.h.mine() {
 			f.c.unable(f.h, a, "an MCP client is not asked for secrets")
 		}
 	}

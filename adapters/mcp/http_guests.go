@@ -1,9 +1,15 @@
 package mcp
 
 import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -116,7 +122,17 @@ func (d *door) endSession(v *visit) {
 }
 
 func (d *door) newClient(gone chan struct{}) *client {
-	return &client{host: d.host, server: d.server, gone: gone, held: map[core.SessionID]*held{}}
+	return &client{host: d.host, server: d.server, caller: newCaller(), gone: gone, held: map[core.SessionID]*held{}}
+}
+
+// newCaller makes up who a client is to policies.
+func newCaller() core.Caller { return core.Caller(strings.ToLower(rand.Text())) }
+
+// namedCaller is that of all requests under one name, the same when something comes after a long silence.
+func (s *Server) namedCaller(p core.Principal, key string) core.Caller {
+	sum := hmac.New(sha256.New, s.names)
+	fmt.Fprintf(sum, "%q %q", p, key)
+	return core.Caller(hex.EncodeToString(sum.Sum(nil)[:16]))
 }
 
 // clientKey is the name under which requests of 2026-07-28 are one client's.
@@ -138,6 +154,7 @@ func (d *door) named(key string, r *http.Request) (*visit, error) {
 			return v, nil
 		}
 		v = &visit{client: d.newClient(d.gone)}
+		v.client.caller = d.server.namedCaller(d.principal, key)
 		var err error
 		v.place, err = d.guests.Enter(d.whose(r, key), v.client.works, func() { d.forget(key, v) })
 		if err != nil {

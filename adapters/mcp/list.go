@@ -43,12 +43,12 @@ type listCursor struct {
 }
 
 // list is session_list.
-func (c *client) list(ctx context.Context, _ *call, _ *mcp.CallToolRequest, in listArgs) (*mcp.CallToolResult, any, error) {
+func (c *client) list(ctx context.Context, _ *call, req *mcp.CallToolRequest, in listArgs) (*mcp.CallToolResult, any, error) {
 	after, err := parseListCursor(in.Cursor)
 	if err != nil {
 		return refusal("cursor: it is not one that session_list gave out."), nil, nil
 	}
-	all, err := c.host.summaries(ctx, in.Cwd)
+	all, err := c.summaries(ctx, req, in.Cwd)
 	if err != nil {
 		return failed("", err)
 	}
@@ -160,6 +160,9 @@ func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolReq
 	h, err := c.open(ctx, req, in.Session)
 	if err != nil {
 		return failed(in.Session, err)
+	}
+	if in.Delete && !h.mine() {
+		return refusal(strangers, "delete it"), nil, nil
 	}
 	if turn := h.a.State().Turn; turn != "" && h.from(turn) != (core.Pos{}) {
 		if err := h.a.Cancel(ctx, turn, core.ErrCanceled); err != nil {

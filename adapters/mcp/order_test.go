@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -70,7 +71,7 @@ func converseAt(t *testing.T, version string, o mcp.Options) *conversation {
 		c.g = newGateway(coretest.NewMemory(), 0, nil)
 		o.Gateway = c.g
 	}
-	o.Cwd = t.TempDir()
+	o.Cwd = filepath.Dir(t.TempDir()) // the test's own: its conversations share their sessions
 	c.peer, c.stop = serve(t, o)
 	if version == "2025-11-25" {
 		c.send(initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)

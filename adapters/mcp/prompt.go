@@ -99,6 +99,9 @@ func (c *client) follower(req *mcp.CallToolRequest, h *held, id core.TurnID, wai
 		c: c, req: req, h: h, turn: &turn{id: id}, wait: defaultWait, asker: askerOf(req), lends: lendsOf(req),
 		progress: progress{req: req, token: req.Params.GetProgressToken(), stalled: c.stalled},
 	}
+	if !h.mine() {
+		f.asker = asksNobody
+	}
 	if wait != nil {
 		f.wait = time.Duration(*wait) * time.Second
 	}
@@ -171,7 +174,7 @@ func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in pr
 	if err != nil {
 		return nil, err
 	}
-	return c.hold(req, s), nil
+	return c.hold(req, s, true), nil
 }
 
 // settings are set with what the arguments choose, or nil when they choose nothing. A mode is an agent by another name.

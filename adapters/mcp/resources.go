@@ -104,8 +104,8 @@ func (h *host) listResources(ctx context.Context, req *mcp.ListResourcesRequest,
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the cursor is not one that resources/list gave out"}
 	}
-	all, err := h.summaries(ctx, "")
-	if err != nil {
+	all, err := c.summaries(ctx, req, "")
+	if _, none := errors.AsType[errText](err); err != nil && !none {
 		return nil, err
 	}
 	p := page(all, from, resourcePage)

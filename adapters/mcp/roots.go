@@ -2,10 +2,13 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +21,7 @@ const rootsLimit = 10 * time.Second
 // workspace is where a new session works: cwd, which must lie within the roots, or all of them. Symbolic links are
 // resolved, so that nothing can be changed behind the check.
 func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]string, error) {
-	roots, err := c.roots(ctx, req)
+	roots, err := c.roots(ctx, req, true)
 	if err != nil || cwd == "" {
 		return roots, err
 	}
@@ -37,8 +40,9 @@ func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]strin
 	return nil, errText(fmt.Sprintf("cwd %s lies outside of the folders that this gateway may work in: %s.", cwd, strings.Join(roots, ", ")))
 }
 
-// roots are the folders that sessions of this client may work in, at least one.
-func (c *client) roots(ctx context.Context, req asking) ([]string, error) {
+// roots are the folders that sessions of this client may work in, at least one, with links resolved. The client's own are
+// asked for anew where a session is to begin, else as it has told them and not said that they have changed.
+func (c *client) roots(ctx context.Context, req asking, anew bool) ([]string, error) {
 	o := c.server.opts
 	list, whose := o.Roots, "--root"
 	if len(list) == 0 {
@@ -46,7 +50,7 @@ func (c *client) roots(ctx context.Context, req asking) ([]string, error) {
 	}
 	if len(list) == 0 {
 		var err error
-		if list, err = clientRoots(ctx, req); err != nil {
+		if list, err = c.told(ctx, req, anew); err != nil {
 			return nil, err
 		}
 		whose = "the client's root"
@@ -63,6 +67,78 @@ func (c *client) roots(ctx context.Context, req asking) ([]string, error) {
 		roots = append(roots, dir)
 	}
 	return roots, nil
+}
+
+// told are the client's own roots.
+func (c *client) told(ctx context.Context, req asking, anew bool) ([]string, error) {
+	c.mu.Lock()
+	list, known, at := c.folders, c.foldersKnown, c.foldersChanged
+	c.mu.Unlock()
+	if known && !anew {
+		return list, nil
+	}
+	list, err := clientRoots(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.foldersChanged == at { // not while it was asked
+		c.folders, c.foldersKnown = list, true
+	}
+	return list, nil
+}
+
+// rootsChanged notes that the client has other roots than it has told.
+func (c *client) rootsChanged() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.foldersKnown = false
+	c.foldersChanged++
+}
+
+// reach is what a client may see of sessions: those all of whose folders lie within its roots.
+type reach struct {
+	roots []string
+	known map[string]bool // folders that were looked at
+}
+
+func (c *client) reach(ctx context.Context, req asking) (*reach, error) {
+	roots, err := c.roots(ctx, req, false)
+	return &reach{roots, map[string]bool{}}, err
+}
+
+// covers reports whether a session is one of them.
+func (r *reach) covers(cwd string, roots []string) bool {
+	for _, dir := range append(roots[:len(roots):len(roots)], cwd) {
+		inside, known := r.known[dir]
+		if !known {
+			if where, ok := placeOf(dir); ok {
+				inside = slices.ContainsFunc(r.roots, func(root string) bool { return within(root, where) })
+			}
+			r.known[dir] = inside
+		}
+		if !inside {
+			return false
+		}
+	}
+	return true
+}
+
+// placeOf is where a folder lies, or would lie if it is gone, with links resolved; ok is false where that cannot be told.
+func placeOf(dir string) (_ string, ok bool) {
+	dir = filepath.Clean(dir)
+	gone := ""
+	for filepath.IsAbs(dir) {
+		if at, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(at, gone), true
+		}
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) { // a link that leads nowhere
+			return "", false
+		}
+		dir, gone = filepath.Dir(dir), filepath.Join(filepath.Base(dir), gone)
+	}
+	return "", false
 }
 
 // started is the directory that the gateway was started in, unless that says nothing.

@@ -34,6 +34,8 @@ func (h *host) newSDK() *mcp.Server {
 		SubscribeHandler:   h.subscribe,
 		UnsubscribeHandler: h.unsubscribe,
 		SetCacheable:       private,
+		//nolint:staticcheck // as above
+		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) { h.client(req).rootsChanged() },
 	})
 	h.addTools(s)
 	if o.CodexTools {

@@ -25,13 +25,22 @@ var ways = []string{"pipe", "http"}
 func connect(t *testing.T, way, version string, o *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	g := newGateway(coretest.NewMemory(), 0, nil)
-	s := mcp.New(mcp.Options{Gateway: g, Cwd: t.TempDir()})
-	join := overPipe
+	t.Cleanup(func() {
+		if err := g.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return join(t, way, version, mcp.New(mcp.Options{Gateway: g, Cwd: t.TempDir()}), sdk.NewClient(&sdk.Implementation{Name: "the SDK", Version: "1"}, o))
+}
+
+// join connects a client to a server.
+func join(t *testing.T, way, version string, s *mcp.Server, client *sdk.Client) *sdk.ClientSession {
+	t.Helper()
+	over := overPipe
 	if way == "http" {
-		join = overHTTP
+		over = overHTTP
 	}
-	transport, ended := join(s)
-	client := sdk.NewClient(&sdk.Implementation{Name: "the SDK", Version: "1"}, o)
+	transport, ended := over(s)
 	cs, err := client.Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
@@ -40,9 +49,6 @@ func connect(t *testing.T, way, version string, o *sdk.ClientOptions) *sdk.Clien
 		cs.Close() //nolint:errcheck // what the server says counts
 		if err := ended(); err != nil {
 			t.Errorf("Serve: %v", err)
-		}
-		if err := g.Close(context.Background()); err != nil {
-			t.Error(err)
 		}
 	})
 	if got := cs.InitializeResult().ProtocolVersion; got != version {

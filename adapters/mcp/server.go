@@ -88,9 +88,10 @@ A session's transcript, and the changes of a turn, are resources too: dragoman:/
 
 // Server serves MCP clients. It may serve several at once.
 type Server struct {
-	opts Options
-	log  *zap.Logger
-	key  cipher.AEAD // of what a client of 2026-07-28 brings back
+	opts  Options
+	log   *zap.Logger
+	key   cipher.AEAD // of what a client of 2026-07-28 brings back
+	names []byte      // of what makes its Caller of a client's name
 
 	mu   sync.Mutex // guards the field below
 	lent map[core.SessionID][]*lending
@@ -105,7 +106,7 @@ func New(o Options) *Server {
 	if o.Settings == nil {
 		o.Settings = func() Settings { return Settings{} }
 	}
-	return &Server{opts: o, log: o.Log, key: newKey(), lent: map[core.SessionID][]*lending{}}
+	return &Server{opts: o, log: o.Log, key: newKey(), names: []byte(rand.Text()), lent: map[core.SessionID][]*lending{}}
 }
 
 // newKey makes the process's own key: what it seals means nothing to any other process.
@@ -140,7 +141,7 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 	}
 	writer := wire.NewWriter(out, wire.Newline)
 	l := newLink(frames, writer)
-	c := &client{server: s, link: l, held: map[core.SessionID]*held{}}
+	c := &client{server: s, caller: newCaller(), link: l, held: map[core.SessionID]*held{}}
 	h := s.newHost(p, func(mcp.Request) *client { return c })
 	c.host = h
 	works.Set(c.works)

@@ -214,7 +214,7 @@ func (h *host) task(ctx context.Context, req asking, id string) (Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &turnTask{c: c, h: s, turn: core.TurnID(id[at+1:]), asks: askerOf(req) == asksAgain, lends: lendsOf(req) == asksAgain}
+	t := &turnTask{c: c, h: s, turn: core.TurnID(id[at+1:]), asks: s.mine() && askerOf(req) == asksAgain, lends: lendsOf(req) == asksAgain}
 	if _, err := t.fold(ctx); errors.Is(err, errNoTurn) {
 		return nil, unknown
 	}

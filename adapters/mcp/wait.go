@@ -127,6 +127,9 @@ func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest,
 	if err != nil {
 		return failed(in.Session, err)
 	}
+	if !h.mine() {
+		return refusal(strangers, "answer in it"), nil, nil
+	}
 	rejects := in.Answer == "" && (in.Decision == decisionReject || in.Decision == decisionRejectAlways)
 	if askerOf(req) != asksNobody && !rejects {
 		return refusal("The user is asked by the client itself: call agent_wait. By agent_approve it can only be rejected."), nil, nil

@@ -35,7 +35,9 @@ mcp-audit.jsonl in the data folder, and never what was said.
 
 --root names a folder in which sessions may work, and may be given several times. Without
 one the folders are those of mcp.workspaces in the configuration, else the client's, where
-it tells them, else the one that this command was started in.
+it tells them, else the one that this command was started in. A client lists, reads and
+prompts only sessions whose folders all lie within them, and answers and deletes only in
+those that it has begun or prompted.
 
 --http serves many clients over Streamable HTTP instead, at /mcp of the address given, until
 it is stopped. They need a bearer token, which is made at the first start and kept in the
