@@ -160,15 +160,13 @@ func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
 		if err := f.disk.replace(f.log, log, true); err != nil {
 			return err
 		}
-		if err := f.disk.syncDir(f.dir); err != nil {
-			return errors.Join(err, f.disk.remove(f.log))
-		}
-		return nil
+		return f.disk.syncDir(f.dir)
 	})
-	if err != nil {
-		return errors.Join(err, held.remove())
+	if err != nil { // it may be there all the same
+		return errors.Join(err, f.disk.remove(f.log), held.remove())
 	}
-	return held.unlock()
+	_ = held.unlock() // it is locked no more in any case
+	return nil
 }
 
 func exists(path string) bool {

@@ -1,0 +1,397 @@
+package jsonl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dragoman/core"
+	"dragoman/core/lock"
+)
+
+// fault is how a call of the file system goes wrong.
+type fault string
+
+const (
+	fails      fault = "fails"                 // it does nothing
+	failsLate  fault = "fails when it is done" // it says that it failed
+	fallsShort fault = "falls short"           // a write that writes half
+	diesBefore fault = "dies before"           // with the process
+	diesAfter  fault = "dies after"
+	diesShort  fault = "dies half way" // of a write
+)
+
+var errDead = errors.New("the process is dead")
+
+// faulty is a file system of which one call goes wrong. Nothing is really synced.
+type faulty struct {
+	at  int // the call, from 1 on; 0: none
+	how fault
+
+	calls int
+	hit   string // which one it was
+	dead  bool
+	files map[*os.File]bool   // open
+	locks map[*lock.File]bool // held
+}
+
+func newFaulty(at int, how fault) *faulty {
+	return &faulty{at: at, how: how, files: map[*os.File]bool{}, locks: map[*lock.File]bool{}}
+}
+
+func (l *faulty) call(c *call, do func() error) error {
+	if l.dead {
+		return errDead
+	}
+	l.calls++
+	if c.op == opSync || c.op == opSyncDir {
+		do = func() error { return nil }
+	}
+	if l.calls != l.at || (l.how == fallsShort || l.how == diesShort) && len(c.data) == 0 {
+		return l.does(c, do)
+	}
+	l.hit = fmt.Sprintf("call %d, %s %s, %s", l.calls, c.op, filepath.Base(c.path), l.how)
+	injected := &os.PathError{Op: string(c.op), Path: c.path, Err: syscall.EIO}
+	switch l.how {
+	case fails:
+		if c.op == opClose || c.op == opUnlock || c.op == opTakeLock { // these end in any case
+			_ = l.does(c, do)
+		}
+		return injected
+	case failsLate:
+		if l.does(c, do) == nil && c.op == opOpen {
+			delete(l.files, c.file)
+			_ = c.file.Close()
+		} else if c.op == opLock && c.lock != nil {
+			delete(l.locks, c.lock)
+			_ = c.lock.Unlock()
+		}
+		return injected
+	case fallsShort:
+		c.data = c.data[:len(c.data)/2]
+		_ = l.does(c, do)
+		injected.Err = syscall.ENOSPC
+		return injected
+	case diesAfter:
+		_ = l.does(c, do)
+	case diesShort:
+		c.data = c.data[:len(c.data)/2]
+		_ = l.does(c, do)
+	case diesBefore:
+	}
+	l.die()
+	return errDead
+}
+
+func (l *faulty) does(c *call, do func() error) error {
+	err := do()
+	switch c.op {
+	case opOpen:
+		if err == nil {
+			l.files[c.file] = true
+		}
+	case opClose:
+		delete(l.files, c.file)
+	case opLock:
+		if err == nil {
+			l.locks[c.lock] = true
+		}
+	case opUnlock, opTakeLock:
+		delete(l.locks, c.lock)
+	case opRead, opWrite, opCut, opSync, opRename, opRemove, opClear, opMakeDir, opSyncDir:
+	}
+	return err
+}
+
+// die ends what the process had.
+func (l *faulty) die() {
+	l.dead = true
+	for f := range l.files {
+		_ = f.Close()
+	}
+	for held := range l.locks {
+		_ = held.Unlock()
+	}
+}
+
+// run is what a process has done to a data folder, and what it was told.
+type run struct {
+	t     *testing.T
+	store *Store
+	dead  func() bool
+
+	created, deleted map[core.SessionID]bool // as the process was told
+	begun            map[core.SessionID]bool // whatever it was told
+	deleting         map[core.SessionID]bool
+	acked            map[core.SessionID][]string // what was written
+	synced           map[core.SessionID]int      // how much of it
+	under            map[core.SessionID][]string // what was being written when the process died
+	epoch            uint64
+}
+
+func newRun(t *testing.T, dir string, l layer, dead func() bool) *run {
+	s := New(dir)
+	s.disk.layer = l
+	return &run{
+		t: t, store: s, dead: dead, created: map[core.SessionID]bool{}, deleted: map[core.SessionID]bool{}, begun: map[core.SessionID]bool{},
+		deleting: map[core.SessionID]bool{}, acked: map[core.SessionID][]string{}, synced: map[core.SessionID]int{}, under: map[core.SessionID][]string{},
+	}
+}
+
+// again does something, and once more if it fails: only one call goes wrong.
+func (r *run) again(what string, do func() error) bool {
+	r.t.Helper()
+	err := do()
+	if err != nil && !r.dead() {
+		err = do()
+	}
+	if err != nil && !r.dead() {
+		r.t.Errorf("%s fails twice: %v", what, err)
+	}
+	return err == nil
+}
+
+// play does all that processes do to sessions.
+func (r *run) play() {
+	first := r.create("s1")
+	r.own(first, "s1", notices(2), []core.Event{core.Notice{Text: strings.Repeat("big ", 66_000)}}, notices(1))
+	r.create("s2")
+	if first != nil && !r.dead() {
+		r.again("Note", func() error {
+			return r.store.Note(context.Background(), core.Local, core.Summary{ID: "s1", Cwd: "/x", Title: "noted"})
+		})
+	}
+	r.own(first, "s1", notices(3))
+	for range r.store.List(context.Background(), core.Local) {
+		continue
+	}
+	for _, id := range []core.SessionID{"s2", "s3"} {
+		if id == "s3" {
+			r.create(id)
+		}
+		r.deleting[id] = true
+		r.deleted[id] = !r.dead() && r.again("Delete", func() error { return r.store.Delete(context.Background(), core.Local, id) })
+		if r.dead() {
+			return
+		}
+	}
+	r.create("s4")
+	if !r.dead() {
+		_ = r.store.Close() // what it could not give back its end gives back
+	}
+}
+
+func (r *run) create(id core.SessionID) (j *journal) {
+	if r.dead() {
+		return nil
+	}
+	r.begun[id] = true
+	r.created[id] = r.again("Create", func() error {
+		made, err := r.store.Create(context.Background(), core.Meta{ID: id, Principal: core.Local, Cwd: "/x", Created: time.Unix(1, 0)})
+		if err == nil {
+			j = made.(*journal)
+		}
+		return err
+	})
+	return j
+}
+
+// own claims a session, writes batches of notices, and gives it back.
+func (r *run) own(j *journal, id core.SessionID, batches ...[]core.Event) {
+	if j == nil || r.dead() {
+		return
+	}
+	claim := func() error {
+		epoch, err := j.Claim(context.Background())
+		r.epoch = max(r.epoch, epoch)
+		return err
+	}
+	if !r.again("Claim", claim) {
+		return
+	}
+	batches[0] = append([]core.Event{core.Claimed{Epoch: r.epoch}}, batches[0]...)
+	for _, batch := range batches {
+		var said []string
+		c := j.claimed()
+		at := c.end
+		var records []core.Record
+		for i, ev := range batch {
+			if n, ok := ev.(core.Notice); ok {
+				n.Text = fmt.Sprint(len(r.acked[id])+i, " ", n.Text)
+				ev = n
+			}
+			records = append(records, core.Record{Epoch: r.epoch, Seq: at.Seq + uint64(i), Time: time.Unix(2, 0), Event: ev})
+			said = append(said, saidBy(ev))
+		}
+		r.under[id] = said
+		if !r.again("Write", func() error { return j.Write(context.Background(), records) }) {
+			return
+		}
+		r.acked[id], r.under[id] = append(r.acked[id], said...), nil
+		if err := j.Sync(context.Background()); err == nil {
+			r.synced[id] = len(r.acked[id])
+			continue
+		}
+		if r.dead() { // else nothing more is written under this claim
+			return
+		}
+		_ = j.Release()
+		if !r.again("Claim after a sync that failed", claim) {
+			return
+		}
+	}
+	if err := j.Release(); err != nil && !r.dead() {
+		return // who claims it next takes it
+	}
+}
+
+func saidBy(ev core.Event) string {
+	switch ev := ev.(type) {
+	case core.Notice:
+		return ev.Text[:min(len(ev.Text), 20)]
+	case core.Claimed:
+		return fmt.Sprint("claimed ", ev.Epoch)
+	}
+	return fmt.Sprintf("%T", ev)
+}
+
+func saidIn(records []core.Record) (said []string) {
+	for _, r := range records[1:] { // Opened
+		said = append(said, saidBy(r.Event))
+	}
+	return said
+}
+
+// check opens what a process has left, as another one does, and compares it with what
+// the first was told. Nothing that was acknowledged may be missing, and nothing may be
+// there that was refused. What was under way when it died may be there, whole or its
+// first records; a session that was being made or deleted may be there or not.
+func (r *run) check(dir string) {
+	r.t.Helper()
+	s := New(dir)
+	s.disk.layer = newFaulty(0, fails)
+	listed := map[core.SessionID]bool{}
+	for _, sum := range listAll(r.t, s) {
+		listed[sum.ID] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.begun)) {
+		opened, err := s.Open(r.t.Context(), core.Local, id)
+		there := err == nil
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			r.t.Errorf("Open %s: %v", id, err)
+			continue
+		}
+		switch {
+		case r.deleted[id] && there:
+			r.t.Errorf("session %s was deleted and is there", id)
+		case r.created[id] && !r.deleting[id] && !there:
+			r.t.Errorf("session %s was made and is gone", id)
+		case !r.created[id] && !r.dead() && there:
+			r.t.Errorf("session %s was refused and is there", id)
+		}
+		if there != listed[id] {
+			r.t.Errorf("session %s is there: %v; it is listed: %v", id, there, listed[id])
+		}
+		if there {
+			r.checkLog(opened.(*journal), id)
+		}
+		if err := s.Delete(r.t.Context(), core.Local, id); err != nil {
+			r.t.Errorf("Delete %s: %v", id, err)
+		}
+	}
+	if exists(indexPath(dir)) {
+		if err := s.changeIndex(r.t.Context(), func(root string) error { return s.sweep(r.t.Context(), root) }); err != nil {
+			r.t.Errorf("sweep: %v", err)
+		}
+		for _, name := range left(r.t, dir, nil) {
+			if !strings.HasPrefix(name, "index.") {
+				r.t.Errorf("%s is left", name)
+			}
+		}
+	}
+}
+
+func (r *run) checkLog(j *journal, id core.SessionID) {
+	r.t.Helper()
+	got := saidIn(readAll(r.t, j))
+	acked, under := r.acked[id], r.under[id]
+	if len(got) < len(acked) || !slices.Equal(got[:len(acked)], acked) {
+		r.t.Errorf("session %s has\n%q\nand was told that it has\n%q", id, got, acked)
+		return
+	}
+	if more := got[len(acked):]; len(more) > len(under) || !slices.Equal(more, under[:len(more)]) || len(more) > 0 && !r.dead() {
+		r.t.Errorf("session %s has %q beyond what was acknowledged; %q was under way", id, more, under)
+	}
+	epoch, err := j.Claim(r.t.Context())
+	if err != nil || epoch <= r.epoch && slices.Contains(acked, fmt.Sprint("claimed ", r.epoch)) {
+		r.t.Errorf("Claim %s: epoch %d after %d, %v", id, epoch, r.epoch, err)
+		return
+	}
+	next := core.Record{Epoch: epoch, Seq: j.claimed().end.Seq, Event: core.Claimed{Epoch: epoch}}
+	if err := errors.Join(j.Write(r.t.Context(), []core.Record{next}), j.Sync(r.t.Context()), j.Release()); err != nil {
+		r.t.Errorf("going on with %s: %v", id, err)
+	}
+	if after := saidIn(readAll(r.t, j)); len(after) != len(got)+1 {
+		r.t.Errorf("session %s has %d records, and %d when it has gone on", id, len(got), len(after))
+	}
+}
+
+// inMemory is a folder that no disk makes slow, where the system has one.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "dragoman-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// TestEveryCallGoesWrong fails, shortens and loses each call of the file system once. A
+// process that lives and is told so tries again and gets what it wants; one that dies
+// loses nothing that it was told. After each, another process opens what is left,
+// compares it with what was acknowledged, goes on and deletes it.
+func TestEveryCallGoesWrong(t *testing.T) {
+	counting := newFaulty(0, fails)
+	whole := newRun(t, inMemory(t), counting, func() bool { return false })
+	whole.play()
+	if n := len(whole.acked["s1"]); n != 9 || counting.calls < 100 {
+		t.Fatalf("%d records in %d calls", n, counting.calls)
+	}
+	tried, dir := 0, filepath.Join(inMemory(t), "data")
+	for _, how := range []fault{fails, failsLate, fallsShort, diesBefore, diesAfter, diesShort} {
+		for n := 1; n <= counting.calls; n++ {
+			l := newFaulty(n, how)
+			if !t.Run(fmt.Sprint(how, " ", n), func(t *testing.T) {
+				r := newRun(t, dir, l, func() bool { return l.dead })
+				r.play()
+				if l.hit == "" {
+					return // not a write
+				}
+				tried++
+				r.check(dir)
+				if t.Failed() {
+					t.Log(l.hit)
+				}
+			}) {
+				continue
+			}
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("%d faults in %d calls", tried, counting.calls)
+}
