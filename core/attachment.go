@@ -58,7 +58,9 @@ type Attachment struct {
 	client Client
 }
 
-// Attach adds a client. The session stays open while anybody is attached.
+// Attach adds a client. The session stays open while anybody is attached; what is not
+// used for a while rests: it gives its claim and its memory back until the next
+// command, and another process can go on with it.
 func (s *Session) Attach(c Client) *Attachment {
 	if c.Role == "" {
 		c.Role = Decide
@@ -71,6 +73,7 @@ func (s *Session) Attach(c Client) *Attachment {
 	s.clients[a] = struct{}{}
 	s.done = false
 	s.stopIdleLocked()
+	s.startIdleLocked()
 	s.mu.Unlock()
 	return a
 }
@@ -154,9 +157,11 @@ type Prompt struct {
 // means nothing.
 func (a *Attachment) Prompt(ctx context.Context, p Prompt) (TurnID, error) {
 	s := a.s
-	if err := a.command(ctx); err != nil {
+	done, err := a.command(ctx)
+	if err != nil {
 		return "", err
 	}
+	defer done()
 	turn, head, wake, err := s.admit(ctx, a, p)
 	s.wake(wake)
 	if err != nil || turn == nil {
@@ -173,10 +178,10 @@ func (a *Attachment) Prompt(ctx context.Context, p Prompt) (TurnID, error) {
 }
 
 // command is what every command begins with: the client may, and the session is
-// ours.
-func (a *Attachment) command(ctx context.Context) error {
+// ours until done is called.
+func (a *Attachment) command(ctx context.Context) (done func(), err error) {
 	if a.client.Role != Decide {
-		return ErrObserver
+		return nil, ErrObserver
 	}
 	return a.s.own(context.WithoutCancel(ctx))
 }
@@ -315,9 +320,11 @@ func (a *Attachment) change(ctx context.Context, event func(*State) Event) error
 
 // changes appends the events that a command makes of the state, and waits for them.
 func (a *Attachment) changes(ctx context.Context, events func(*State) []Event) error {
-	if err := a.command(ctx); err != nil {
+	done, err := a.command(ctx)
+	if err != nil {
 		return err
 	}
+	defer done()
 	s := a.s
 	s.mu.Lock()
 	if err := s.refusalLocked(); err != nil {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// idleAfter is how long a session that nobody uses stays open.
+// idleAfter is how long a session that nobody uses stays open, and how long one that
+// clients hold stays awake.
 const idleAfter = time.Minute
 
 // usable reports whether the session takes commands, and keeps it open for
@@ -19,16 +20,15 @@ func (s *Session) usable() bool {
 		return false
 	}
 	s.done = false
-	if s.idle != nil {
-		s.stopIdleLocked()
-		s.startIdleLocked()
-	}
+	s.stopIdleLocked()
+	s.startIdleLocked()
 	return true
 }
 
-// startIdleLocked gives the session back after a while, if it is not in use.
+// startIdleLocked gives the session back after a while, or has it rest where clients
+// hold it, if it is not in use.
 func (s *Session) startIdleLocked() {
-	if s.closing != nil || s.idle != nil || len(s.clients) > 0 || s.turn != nil || len(s.queue) > 0 {
+	if s.closing != nil || s.idle != nil || s.turn != nil || len(s.queue) > 0 || s.uses > 0 || s.resting && len(s.clients) > 0 {
 		return
 	}
 	s.idles++
@@ -47,9 +47,15 @@ func (s *Session) stopIdleLocked() {
 }
 
 // giveBack closes a session that has not been used since it was armed for the
-// n-th time.
+// n-th time, or has it rest.
 func (s *Session) giveBack(n int) {
 	s.mu.Lock()
+	if s.idle != nil && s.idles == n && len(s.clients) > 0 {
+		s.idle = nil
+		s.mu.Unlock()
+		s.rest()
+		return
+	}
 	used := s.idle == nil || s.idles != n
 	s.leaving = s.leaving || !used
 	s.mu.Unlock()
@@ -112,6 +118,9 @@ func (s *Session) close(ctx context.Context, cause error) error {
 	s.stopIdleLocked()
 	begun := s.turn
 	s.mu.Unlock()
+	if err := s.awake(ctx); err != nil {
+		return err
+	}
 	if begun != nil && begun.begun != nil {
 		s.endBegun(begun)
 	}

@@ -17,8 +17,31 @@ import (
 type desk struct {
 	agent Agent
 	conv  Conversation
+	keeps bool // the conversation is not ours to open again: its back end remembers it
 	set   Settings
 	tools *bench
+}
+
+// rest lets go of what a turn can make again. The toolsets stay, with the servers that
+// they have started and what those know.
+func (d *desk) rest(ctx context.Context) error {
+	if d.tools != nil {
+		d.tools.specs, d.tools.byName = nil, nil
+	}
+	if d.conv == nil || d.keeps {
+		return nil
+	}
+	conv := d.conv
+	d.conv = nil
+	return conv.Close(ctx)
+}
+
+// quiet has the toolsets rest, and reports whether nothing runs behind the session.
+func (d *desk) quiet() bool {
+	return d.tools == nil || !slices.ContainsFunc(d.tools.sets, func(t Toolset) bool {
+		r, ok := t.(Rester)
+		return ok && !r.Rest()
+	})
 }
 
 // prepare opens the conversation and the tools that the turn needs, or takes
@@ -44,6 +67,7 @@ func (s *Session) prepare(ctx context.Context, t *Turn) (Conversation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agent %s: %w", agent.Name, err)
 	}
+	s.desk.keeps = caps.OwnsHistory
 	s.mu.Lock()
 	t.steer = caps.Steer
 	s.mu.Unlock()
@@ -209,6 +233,11 @@ func (h host) Ask(ctx context.Context, a Ask) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
+	done, err := h.s.own(ctx) // a server may ask while no turn runs
+	if err != nil {
+		return Reply{}, err
+	}
+	defer done()
 	r, err := h.s.ask(ctx, a, prof.AskTimeout)
 	if r.Outcome == OutcomeLater && t != nil {
 		h.s.mu.Lock()
@@ -256,13 +285,15 @@ func (h host) Publish(ctx context.Context, events ...Event) error {
 		switch ev.(type) {
 		case TitleChanged, UsageChanged, Notice, Bound, PlanChanged:
 		case Opened, Claimed, PromptQueued, TurnStarted, Steered, Phase, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded,
-			CallChanged, CallArgs, CallOutput, Asked, Answered, SettingsChanged, Flagged, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
+			CallChanged, CallArgs, CallOutput, Asked, Answered, SettingsChanged, Flagged, Missing, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
 			return fmt.Errorf("publish %T: it belongs into a turn", ev)
 		}
 	}
-	if err := h.s.own(ctx); err != nil {
+	done, err := h.s.own(ctx)
+	if err != nil {
 		return err
 	}
+	defer done()
 	return h.s.publish(ctx, events...)
 }
 
@@ -272,9 +303,11 @@ const begunIdle = time.Second
 // Begin starts a turn that nobody here prompted; a *BusyError when one runs.
 func (h host) Begin(ctx context.Context, o Origin) (*Turn, error) {
 	s := h.s
-	if err := s.own(ctx); err != nil {
+	done, err := s.own(ctx)
+	if err != nil {
 		return nil, err
 	}
+	defer done()
 	s.mu.Lock()
 	if err := s.refusalLocked(); err != nil {
 		s.mu.Unlock()
@@ -320,9 +353,11 @@ func (s *Session) endBegunLocked() []Event {
 // Import fills a log that holds no turn yet.
 func (h host) Import(ctx context.Context, history iter.Seq[Event]) error {
 	s := h.s
-	if err := s.own(ctx); err != nil {
+	done, err := s.own(ctx)
+	if err != nil {
 		return err
 	}
+	defer done()
 	s.mu.Lock()
 	used := s.state.Messages > 0 || s.turn != nil
 	s.mu.Unlock()

@@ -68,9 +68,21 @@
 // lock. Functions that need it end in Locked. The gateway, a Mux and the board
 // have one leaf lock each as well. A session owns its goroutines in one WaitGroup:
 // the one that runs turns lives while there are any, the flusher while something
-// is unwritten or unsynced. A session that is idle has none, and is given back
-// after a minute without clients, or at once when the last one says that it is done
-// (Attachment.Leave).
+// is unwritten or unsynced. A session that is idle has none, and one timer at most.
+//
+// # Idle sessions
+//
+// A session that nobody uses for a minute is given back: closed where no client is
+// attached (at once when the last one says that it is done, Attachment.Leave), else it
+// rests. A session that rests has no claim, so that another process can go on with
+// it, no descriptor, no conversation, and nothing of its log in memory. Its next
+// command claims it again, reads what others have added, and then does its work: every
+// reader goes on from its own position, in order. A turn, a queued prompt, a question,
+// a job, or what is not stored yet keeps a session awake.
+//
+// The toolsets stay open, and with them the MCP servers of the session: what a server
+// has come to know (a browser its pages) nobody could give it again. So does a
+// conversation whose back end owns its history.
 //
 // # Why
 //

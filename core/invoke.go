@@ -238,7 +238,7 @@ func (b *bench) list(ctx context.Context) error {
 
 // refresh lists the tools again when a toolset says that they changed.
 func (b *bench) refresh(ctx context.Context) error {
-	changed := false
+	changed := b.byName == nil // the session has rested
 	for _, set := range b.sets {
 		select {
 		case <-set.Changed():

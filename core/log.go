@@ -268,6 +268,18 @@ func (l *log) trim() {
 	}
 }
 
+// forget lets go of what is in memory, all of which the store has. A run at the end
+// stays: the head is a place in it.
+func (l *log) forget() {
+	next := l.next()
+	if n := len(l.entries); n > 0 && l.entries[n-1].run.kind != 0 {
+		last := l.entries[n-1]
+		l.entries, l.first, l.held = []entry{last}, last.seq, last.size
+		return
+	}
+	l.entries, l.first, l.held = nil, next, 0
+}
+
 // restore puts a stored record into memory, while a session is loaded.
 func (l *log) restore(r Record) {
 	l.epoch = max(l.epoch, r.Epoch)

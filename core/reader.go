@@ -106,6 +106,9 @@ func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
 		r.taken = max(r.taken, s.log.total-min(s.log.total, uint64(s.log.held)))
 	}
 	r.ready = len(r.buf) > 0
+	if !r.ready {
+		r.buf = nil // a reader that waits holds nothing of what it has read
+	}
 	s.roomLocked()
 	return r.buf, false, false
 }

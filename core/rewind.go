@@ -53,16 +53,17 @@ func messageOf(ev Event) MessageID {
 // (files). It is refused while a turn runs, and blocks until it is durable. What
 // became of each file is returned, and recorded as Reverted.
 func (a *Attachment) Rollback(ctx context.Context, after Pos, messages, files bool) ([]RevertedFile, error) {
-	if err := a.command(ctx); err != nil {
+	done, err := a.command(ctx)
+	if err != nil {
 		return nil, err
 	}
+	defer done()
 	if id := a.State().Turn; id != "" {
 		return nil, &BusyError{id}
 	}
 	var changes []Diff
 	var workspace Files
 	if files {
-		var err error
 		if changes, err = a.s.changesBehind(ctx, after); err != nil {
 			return nil, err
 		}
@@ -84,8 +85,8 @@ func (a *Attachment) Rollback(ctx context.Context, after Pos, messages, files bo
 	if len(changes) == 0 {
 		return nil, nil
 	}
-	done := workspace.Undo(ctx, a.s.meta, host{a.s}.Editor(), changes)
-	return done, a.change(context.WithoutCancel(ctx), func(*State) Event { return Reverted{Files: done, By: a.client.Name} })
+	undone := workspace.Undo(ctx, a.s.meta, host{a.s}.Editor(), changes)
+	return undone, a.change(context.WithoutCancel(ctx), func(*State) Event { return Reverted{Files: undone, By: a.client.Name} })
 }
 
 // changesBehind lists the changes of files that calls behind a position made, in
@@ -184,9 +185,11 @@ func (g *Gateway) Fork(ctx context.Context, from *Session, upto Pos, id SessionI
 
 // copyFrom fills an empty session with the effective log of another one.
 func (s *Session) copyFrom(ctx context.Context, from *Session, upto Pos) error {
-	if err := s.own(ctx); err != nil {
+	done, err := s.own(ctx)
+	if err != nil {
 		return err
 	}
+	defer done()
 	r := from.newReader(Pos{}, nil)
 	defer r.Close()
 	for {

@@ -30,7 +30,7 @@ type Session struct {
 	base    context.Context //nolint:containedctx // the life of the session's own goroutines, ended by close
 	end     context.CancelCauseFunc
 	wg      sync.WaitGroup // every goroutine of the session
-	// owning is held, as the one token, by whoever claims, releases or reloads.
+	// owning is held, as the one token, by whoever claims, rests or reloads.
 	owning chan struct{}
 
 	mu       sync.Mutex // guards the fields below; no call out is made with it held
@@ -51,8 +51,10 @@ type Session struct {
 	leaving  bool          // nobody uses it, and it is about to be closed
 	closing  chan struct{} // closed when close has ended; nil: it has not begun
 	closed   bool
-	idle     *time.Timer // gives the session back; nil while it is in use
+	idle     *time.Timer // gives the session back, or has it rest; nil while it is in use or rests
 	idles    int         // how often it was armed
+	uses     int         // commands under way, which need the claim
+	resting  bool        // memory has nothing of the log, and the claim is given back
 	done     bool        // its last client has said that it is done with it
 
 	desk desk // the conversation and the tools of the agent
@@ -77,6 +79,7 @@ func (s *Session) load(ctx context.Context) error {
 			continue
 		}
 		s.mu.Lock()
+		s.resting = false
 		s.log.restore(r)
 		_, truncated := r.Event.(Truncated)
 		s.state.apply(r.Event, r.Time)
@@ -152,41 +155,6 @@ func (s *Session) skip(p Pos) Pos {
 	defer s.mu.Unlock()
 	p.Seq = max(p.Seq, 1)
 	return s.log.skip(p)
-}
-
-// own makes this process the session's owner, if it is not. A turn whose owner
-// has died is closed on the way.
-func (s *Session) own(ctx context.Context) error {
-	select {
-	case s.owning <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-s.owning }()
-
-	s.mu.Lock()
-	owned, err := s.epoch > 0, s.refusalLocked()
-	s.mu.Unlock()
-	if err != nil || owned {
-		return err
-	}
-	epoch, err := s.journal.Claim(ctx)
-	if err != nil {
-		return fmt.Errorf("claim session %s: %w", s.meta.ID, err)
-	}
-	closing, err := s.catchUp(ctx)
-	if err != nil {
-		return errors.Join(err, s.journal.Release())
-	}
-	s.mu.Lock()
-	s.epoch, s.log.epoch, s.lastID = epoch, epoch, 0
-	after := s.log.head()
-	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: after}}, closing...)
-	events = append(events, s.interruptedLocked(ownerDied)...)
-	wake := s.appendLocked(events...)
-	s.mu.Unlock()
-	s.wake(wake)
-	return nil
 }
 
 // refusalLocked tells why the session takes no commands.
@@ -270,7 +238,11 @@ func (s *Session) mend(ctx context.Context) error {
 	if !open {
 		return nil
 	}
-	err := s.own(ctx)
+	done, err := s.own(ctx)
+	if err == nil {
+		done()
+		return nil
+	}
 	if owned := (*OwnedError)(nil); errors.As(err, &owned) {
 		return nil
 	}

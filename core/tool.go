@@ -31,6 +31,11 @@ type Toolset interface {
 	Close() error
 }
 
+// Rester is a Toolset that holds something between two turns. Rest gives back what the
+// next turn can have again, while no call runs. It reports whether the session may
+// rest: nothing runs behind it, such as a job.
+type Rester interface{ Rest() bool }
+
 // ToolHost is what a session lends to its toolsets.
 type ToolHost interface {
 	// Meta tells the session's id, roots and folder for cut output.

@@ -319,3 +319,33 @@ func TestRing(t *testing.T) {
 		t.Errorf("%d empty lines", len(r.lines))
 	}
 }
+
+// A session does not rest while a job runs; what it keeps open of the workspace it
+// gives back then, and has again at the next call.
+func TestRest(t *testing.T) {
+	b := newBed(t)
+	b.put("a.txt", "hello\n")
+	read := func() {
+		t.Helper()
+		if _, err := b.run("read_file", m{"path": "a.txt"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read()
+	j := b.begin(m{"command": "sleep 60"})
+	if b.set.Rest() {
+		t.Error("it rests while a job runs")
+	}
+	if _, err := j.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !b.set.Rest() {
+		t.Error("it does not rest")
+	}
+	for _, r := range b.set.roots {
+		if r.dir != nil {
+			t.Errorf("%s is open", r.given)
+		}
+	}
+	read()
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -123,6 +124,24 @@ func (s *toolset) Close() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Rest implements core.Rester: it gives the handles of the workspace roots back, unless
+// a job runs.
+func (s *toolset) Rest() bool {
+	if s.jobs != nil && slices.ContainsFunc(s.jobs.all(), func(j *job) bool { return !isClosed(j.done) }) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.roots {
+		if r.dir != nil {
+			r.dir.Close() //nolint:errcheck // it was only read through
+			r.dir = nil
+		}
+	}
+	clear(s.steps)
+	return true
 }
 
 // prepare works out what a call is going to do, without doing any of it.

@@ -1,0 +1,124 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// own makes this process the session's owner, if it is not, and keeps it that until
+// done is called. A turn whose owner has died is closed on the way, and what another
+// process has added is read.
+func (s *Session) own(ctx context.Context) (done func(), err error) {
+	select {
+	case s.owning <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-s.owning }()
+
+	s.mu.Lock()
+	owned, err := s.epoch > 0, s.refusalLocked()
+	if !owned && s.closing != nil && err == nil {
+		err = ErrClosed // nobody would give the claim back
+	}
+	s.mu.Unlock()
+	if err == nil && !owned {
+		err = s.claim(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.uses++
+	s.stopIdleLocked()
+	s.mu.Unlock()
+	return s.used, nil
+}
+
+// used is the end of what own began.
+func (s *Session) used() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.uses--; s.uses == 0 {
+		s.startIdleLocked()
+	}
+}
+
+// claim is own of a session that is not ours, with the owning token.
+func (s *Session) claim(ctx context.Context) error {
+	epoch, err := s.journal.Claim(ctx)
+	if err != nil {
+		return fmt.Errorf("claim session %s: %w", s.meta.ID, err)
+	}
+	closing, err := s.catchUp(ctx)
+	if err != nil {
+		return errors.Join(err, s.journal.Release())
+	}
+	s.mu.Lock()
+	s.resting = false
+	s.epoch, s.log.epoch, s.lastID = epoch, epoch, 0
+	after := s.log.head()
+	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: after}}, closing...)
+	events = append(events, s.interruptedLocked(ownerDied)...)
+	wake := s.appendLocked(events...)
+	s.mu.Unlock()
+	s.wake(wake)
+	return nil
+}
+
+// rest gives back what a session that clients hold does not need until its next
+// command: the claim, and with it the store's descriptors, the conversation, and the
+// log's memory. Where something is under way it looks again after a while.
+func (s *Session) rest() {
+	select {
+	case s.owning <- struct{}{}: // nobody claims, and no turn can begin
+	default:
+		s.mu.Lock()
+		s.startIdleLocked()
+		s.mu.Unlock()
+		return
+	}
+	defer func() { <-s.owning }()
+	s.mu.Lock()
+	quiet := s.quietLocked()
+	s.mu.Unlock()
+	quiet = quiet && s.desk.quiet()
+	s.mu.Lock()
+	if !quiet || !s.quietLocked() {
+		s.startIdleLocked()
+		s.mu.Unlock()
+		return
+	}
+	owned := s.epoch > 0
+	s.epoch, s.resting = 0, true
+	s.log.forget()
+	s.mu.Unlock()
+	// Nobody waits who could be told; what failed shows at the next command.
+	_ = s.desk.rest(context.Background())
+	if owned {
+		_ = s.journal.Release()
+	}
+}
+
+// quietLocked reports whether nothing is under way in the session.
+func (s *Session) quietLocked() bool {
+	f := &s.flush
+	return s.refusalLocked() == nil && s.closing == nil && s.turn == nil && len(s.queue) == 0 && s.working == nil && len(s.asks) == 0 && s.uses == 0 &&
+		s.shown == nil && !f.active && !f.syncing && len(f.waiting) == 0 && !s.log.unwrittenAny()
+}
+
+// awake waits until a rest that has begun is over. Of a session that is being closed
+// none begins.
+func (s *Session) awake(ctx context.Context) error {
+	select {
+	case s.owning <- struct{}{}:
+		<-s.owning
+		return nil
+	case <-ctx.Done():
+		s.mu.Lock()
+		s.closing = nil
+		s.mu.Unlock()
+		return fmt.Errorf("close session %s: %w", s.meta.ID, context.Cause(ctx))
+	}
+}
