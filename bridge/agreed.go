@@ -13,10 +13,13 @@ import (
 	"time"
 )
 
-// agreements are the programs and addresses that the user has agreed to for good, of
-// those that clients bring along. What is kept is a checksum of all that would be
-// started, and where: the environment may hold keys.
-type agreements struct{ path string } // "": nothing is kept
+// Agreements are what the user has agreed to for good, of what clients bring along:
+// programs and addresses of servers, and settings. What is kept is a checksum of all
+// that was shown, for it may hold keys.
+type Agreements struct {
+	// Path is the file; empty: nothing is kept.
+	Path string
+}
 
 // agreement is when the user agreed, for people who look into the file.
 type agreement struct {
@@ -31,20 +34,20 @@ func agreementOf(e Endpoint) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// has reports whether the user has agreed. A file that cannot be read holds nothing:
+// Has reports whether the user has agreed. A file that cannot be read holds nothing:
 // the user is asked then.
-func (a agreements) has(key string) bool {
+func (a Agreements) Has(key string) bool {
 	kept, err := a.read()
 	_, ok := kept[key]
 	return ok && err == nil
 }
 
-func (a agreements) read() (map[string]agreement, error) {
+func (a Agreements) read() (map[string]agreement, error) {
 	kept := map[string]agreement{}
-	if a.path == "" {
+	if a.Path == "" {
 		return kept, nil
 	}
-	b, err := os.ReadFile(a.path)
+	b, err := os.ReadFile(a.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return kept, nil
 	}
@@ -52,21 +55,21 @@ func (a agreements) read() (map[string]agreement, error) {
 		err = json.Unmarshal(b, &kept)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("what was agreed to be started cannot be read: %v; mend or remove %s", err, a.path)
+		return nil, fmt.Errorf("what was agreed to be started cannot be read: %v; mend or remove %s", err, a.Path)
 	}
 	return kept, nil
 }
 
-// add keeps an agreement. Processes do so one after the other.
-func (a agreements) add(key, server string) error {
-	if a.path == "" {
+// Add keeps an agreement under a name for people. Processes do so one after the other.
+func (a Agreements) Add(key, name string) error {
+	if a.Path == "" {
 		return nil
 	}
-	dir := filepath.Dir(a.path)
+	dir := filepath.Dir(a.Path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	held, err := lockFile(a.path + ".lock")
+	held, err := lockFile(a.Path + ".lock")
 	if err != nil {
 		return err
 	}
@@ -76,12 +79,12 @@ func (a agreements) add(key, server string) error {
 		return err
 	}
 	next := maps.Clone(kept)
-	next[key] = agreement{Server: server, At: time.Now().UTC().Truncate(time.Second)}
+	next[key] = agreement{Server: name, At: time.Now().UTC().Truncate(time.Second)}
 	b, err := json.MarshalIndent(next, "", " ")
 	if err != nil {
 		return err
 	}
-	return replaceFile(a.path, b)
+	return replaceFile(a.Path, b)
 }
 
 // replaceFile writes a file anew, whole and for its owner's eyes only.

@@ -31,7 +31,7 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 	agreed, known := u.box.confirmed[key]
 	u.box.mu.Unlock()
 	if !known {
-		agreed, known = true, u.box.agreements().has(key)
+		agreed, known = true, u.box.agreements().Has(key)
 	}
 	if !known {
 		u.move(statusStarting, "waits for your answer")
@@ -47,7 +47,7 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 		always := r.Outcome == core.OutcomeAnswered && r.Option == "always"
 		agreed = always || r.Outcome == core.OutcomeAnswered && r.Option == "start"
 		if always {
-			if err := u.box.agreements().add(key, u.server.Name); err != nil {
+			if err := u.box.agreements().Add(key, u.server.Name); err != nil {
 				u.box.opts.Log(u.server.Name, "warn", "that it may always be started is not kept: "+err.Error())
 			}
 		}
@@ -62,7 +62,7 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 }
 
 // agreements are those that outlive the process.
-func (b *Box) agreements() agreements { return agreements{b.opts.AgreedFile} }
+func (b *Box) agreements() Agreements { return Agreements{b.opts.AgreedFile} }
 
 // mayStart are the answers to the question whether something may be started.
 func (b *Box) mayStart() []core.Option {

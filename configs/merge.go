@@ -56,6 +56,7 @@ type merger struct {
 	fields    fieldCache
 	to, from  *Config
 	workspace bool
+	skip      map[string]bool // what of from is left out
 }
 
 // set reports whether the layer says anything about a setting.
@@ -67,7 +68,7 @@ func (m *merger) set(v reflect.Value, key string) bool {
 // merge lays src over dst. Maps are made anew, so that no layer shares one
 // with the result.
 func (m *merger) merge(dst, src reflect.Value, key string, is field) {
-	if key != "" && !m.set(src, key) {
+	if m.skip[key] || key != "" && !m.set(src, key) {
 		return
 	}
 	switch shapeOf(src.Type()) {
@@ -117,6 +118,9 @@ func (m *merger) mergeMap(dst, src reflect.Value, key string, is field) {
 	}
 	for _, name := range src.MapKeys() {
 		sub := join(key, name.String())
+		if m.skip[sub] {
+			continue
+		}
 		elem := reflect.New(src.Type().Elem()).Elem()
 		if below := dst.MapIndex(name); below.IsValid() {
 			elem.Set(below)

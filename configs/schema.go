@@ -15,6 +15,7 @@ func SchemaJSON() []byte {
 	root := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
 		{"title", "dragoman configuration"},
+		{"description", "The user's own file. Sent as the options of an ECA editor (initializationOptions), what narrows holds at once: policy.deny, policy.ask, disabled_tools, a limit below its default. What widens (model, fallback, providers, policy.allow and the like) holds once you have been shown it and have agreed; MCP servers are asked about when they would be started."},
 	}
 	root = append(root, g.structure(reflect.TypeFor[Config]())...)
 	defs := object{}

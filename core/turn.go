@@ -294,6 +294,9 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 	if err := s.durable(t.ctx, s.Head()); err != nil { // the prompt, before the model is asked
 		return StopError, err
 	}
+	if before := s.g.cfg.Before; before != nil {
+		before(t.ctx, s.meta, host{s})
+	}
 	conv, err := s.prepare(t.ctx, t)
 	if err != nil {
 		return StopError, err

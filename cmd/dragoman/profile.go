@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"path/filepath"
@@ -48,8 +47,9 @@ type profiles struct {
 
 	loading chan struct{} // holds the one token of whoever loads
 
-	mu     sync.Mutex // guards the fields below
-	editor *configs.Config
+	mu     sync.Mutex       // guards the fields below
+	editor *configs.Config  // what holds of what the editor has set
+	wider  *wider           // what of it waits for the user; nil: nothing
 	routes map[string]route // where a client has providers reached
 	made   *profile         // nil: there is none yet
 	seen   sightings        // of the files that it comes from
@@ -330,19 +330,6 @@ func (nobody) Meta() core.Meta { return core.Meta{} }
 
 // Editor implements core.ToolHost.
 func (nobody) Editor() core.Editor { return nil }
-
-// configure takes what an editor sets when it connects, as the lowest layer. Its
-// error says what was left out of it.
-func (p *profiles) configure(raw json.RawMessage) error {
-	layer, unknown, err := configs.ParseEditor(raw)
-	if text := configs.UnknownKeys(unknown); text != "" {
-		p.logs.logger.Warn("some of " + configs.EditorSource + " " + text)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.editor, p.stale = layer, true
-	return err
-}
 
 // watch looks at the files now and then until ctx ends, so that those who show
 // models, agents and commands hear of a change.

@@ -44,7 +44,7 @@ func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error
 
 	h := &house{log: logs.logger, profiles: newProfiles(a, logs)}
 	store := jsonl.New(dir)
-	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.get, Node: node()})
+	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.get, Before: h.profiles.consent, Node: node()})
 	h.profiles.board, h.profiles.gateway = h.gateway.Board(), h.gateway
 	err = h.watched(ctx, f)
 	if errors.Is(err, core.ErrShutdown) { // a signal: that is what was wanted

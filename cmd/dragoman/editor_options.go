@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"dragoman/bridge"
+	"dragoman/configs"
+	"dragoman/core"
+)
+
+const (
+	// maxWiderSettings bounds what a person is asked to judge at once.
+	maxWiderSettings = 40
+	maxWiderValue    = 300 // characters
+)
+
+// wider is what an editor's options would let more be done, while the user has not
+// agreed to it.
+type wider struct {
+	configs.Wider
+	whole *configs.Config // the options with it
+	asked bool            // the user is being asked, or has said no
+	told  bool            // that nobody can be asked
+}
+
+// configure takes what an editor sets when it connects, as the lowest layer. What only
+// takes away holds at once, and so does what the user has agreed to for good; the rest
+// waits for consent. Its error says what was left out because it is wrong.
+func (p *profiles) configure(raw json.RawMessage) error {
+	layer, unknown, err := configs.ParseEditor(raw)
+	if text := configs.UnknownKeys(unknown); text != "" {
+		p.logs.logger.Warn("some of " + configs.EditorSource + " " + text)
+	}
+	narrow, more := layer.Narrowed()
+	var waits *wider
+	if more.Sum != "" && !p.agreements().Has(more.Sum) {
+		layer, waits = narrow, &wider{Wider: more, whole: layer}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.editor, p.wider, p.stale = layer, waits, true
+	return err
+}
+
+func (p *profiles) agreements() bridge.Agreements {
+	return bridge.Agreements{Path: p.app.agreedFile()}
+}
+
+// consent is core.Config.Before: it asks the user, once, about what the editor's options
+// would widen, as soon as somebody can be asked. Until then, and without a yes, what is
+// narrowed holds.
+func (p *profiles) consent(ctx context.Context, m core.Meta, h core.Host) {
+	p.mu.Lock()
+	w := p.wider
+	if w == nil || w.asked || m.Parent != "" {
+		p.mu.Unlock()
+		return
+	}
+	w.asked = true
+	p.mu.Unlock()
+	var r core.Reply
+	var err error
+	if len(w.Settings) <= maxWiderSettings {
+		r, err = h.Ask(ctx, core.Ask{Kind: core.AskConsent, Text: w.question(), Options: mayUse(p.app.agreedFile() != "")})
+	}
+	answered := err == nil && (r.Outcome == core.OutcomeAnswered || r.Outcome == core.OutcomeDeclined)
+	yes := answered && (r.Option == "use" || r.Option == "always")
+	if yes && r.Option == "always" {
+		if err := p.agreements().Add(w.Sum, configs.EditorSource); err != nil {
+			p.logs.logger.Warn("that "+configs.EditorSource+" may always be used is not kept", zap.Error(err))
+		}
+	}
+	p.mu.Lock()
+	tell := !answered && !w.told
+	w.asked, w.told = answered, w.told || tell
+	if yes && p.wider == w {
+		p.editor, p.wider, p.stale = w.whole, nil, true
+	}
+	p.mu.Unlock()
+	if tell && ctx.Err() == nil {
+		_ = h.Publish(ctx, core.Notice{Severity: core.Warning, Text: w.notice()}) // a log that fails says so itself
+	}
+}
+
+// mayUse are the answers to the question.
+func mayUse(kept bool) []core.Option {
+	list := []core.Option{{ID: "use", Label: "Use them", Decision: core.AllowOnce}}
+	if kept {
+		list = append(list, core.Option{ID: "always", Label: "Use them, also in the future", Decision: core.AllowSession})
+	}
+	return append(list, core.Option{ID: "no", Label: "Do not use them", Decision: core.RejectOnce})
+}
+
+func (w *wider) question() string {
+	return "The editor wants settings that send more elsewhere or let more be done than your own configuration. It may have them from the folder that is open:\n\n" +
+		w.list() + "\n\nUse them?"
+}
+
+func (w *wider) notice() string {
+	if n := len(w.Settings); n > maxWiderSettings {
+		return "The editor's options hold " + counted(n, "setting") + " that send more elsewhere or let more be done, too many to ask about. They are not used; write them in your own configuration file."
+	}
+	return "The editor's options hold settings that send more elsewhere or let more be done. Nobody could be asked, so they are not used; write them in your own configuration file if you want them:\n\n" + w.list()
+}
+
+func (w *wider) list() string {
+	var lines []string
+	for _, s := range w.Settings {
+		lines = append(lines, "- "+oneLine(s, maxWiderValue))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// part is what a scripted service answers to one request.
+type part struct {
+	say     string
+	call    string // a tool
+	args    any
+	begun   chan struct{} // closed when the text is on its way; nil: nobody waits for it
+	release chan struct{} // what comes behind the text waits for it; nil: at once
+}
+
+// service is a model's service behind HTTP that follows a script, and keeps the last
+// prompt of each request.
+type service struct {
+	mu      sync.Mutex // guards the fields below
+	script  []part
+	prompts []string
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+	}
+	_ = json.NewDecoder(r.Body).Decode(&body) // an empty one shows in the test
+	s.mu.Lock()
+	for _, m := range slices.Backward(body.Messages) {
+		if m.Role == "user" {
+			s.prompts = append(s.prompts, string(m.Content))
+			break
+		}
+	}
+	p := part{say: "nothing left to say"}
+	if len(s.script) > 0 {
+		p, s.script = s.script[0], s.script[1:]
+	}
+	s.mu.Unlock()
+	send := func(delta any, finish any) {
+		b, _ := json.Marshal(map[string]any{"choices": []any{map[string]any{"delta": delta, "finish_reason": finish}}})
+		fmt.Fprintf(w, "data: %s\n\n", b)
+		w.(http.Flusher).Flush()
+	}
+	send(map[string]any{"content": p.say}, nil)
+	if p.begun != nil {
+		close(p.begun)
+	}
+	if p.release != nil {
+		select {
+		case <-p.release:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	finish := "stop"
+	if p.call != "" {
+		args, _ := json.Marshal(p.args)
+		send(map[string]any{"tool_calls": []any{map[string]any{"index": 0, "id": "c1", "type": "function", "function": map[string]any{"name": p.call, "arguments": string(args)}}}}, nil)
+		finish = "tool_calls"
+	}
+	send(map[string]any{}, finish)
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+func (s *service) asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.prompts)
+}
+
+// served is a place whose model follows a script.
+func served(t *testing.T, script ...part) (*place, *service) {
+	t.Helper()
+	s := &service{script: script}
+	srv := httptest.NewServer(s)
+	t.Cleanup(srv.Close)
+	p := newPlace(t)
+	p.config(t, "model: house/m\nproviders:\n  house: {base_url: "+srv.URL+"}\n")
+	return p, s
+}
+
+func (p *place) has(name string) bool {
+	_, err := os.Stat(filepath.Join(p.work, name))
+	return err == nil
+}

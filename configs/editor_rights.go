@@ -1,0 +1,242 @@
+package configs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// effect is what a setting in an editor's options does to what the user has set.
+type effect int
+
+const (
+	// effectNone changes nothing that anybody may do or is sent. It holds at once.
+	effectNone effect = iota + 1
+	// effectNarrows takes something away. It holds at once.
+	effectNarrows
+	// effectBounds is a number that narrows up to its default. Where 0 is allowed it
+	// means no bound.
+	effectBounds
+	// effectWidens lets more be done, or sends something elsewhere. It holds once a
+	// person has agreed.
+	effectWidens
+	// effectAsks is asked about by itself, when it would be used.
+	effectAsks
+)
+
+// editorEffects says for every setting what it does when an editor sets it; * is a
+// name of the user's choice. What is its own default changes nothing.
+var editorEffects = map[string]effect{
+	"$schema":  effectNone,
+	"model":    effectWidens, // whom the conversation is sent to
+	"fallback": effectWidens,
+
+	"providers.*.kind":                       effectWidens,
+	"providers.*.base_url":                   effectWidens,
+	"providers.*.api_key":                    effectWidens,
+	"providers.*.headers":                    effectWidens,
+	"providers.*.max_concurrent":             effectBounds,
+	"providers.*.requests_per_minute":        effectBounds,
+	"providers.*.options":                    effectWidens,
+	"providers.*.models.*.name":              effectWidens,
+	"providers.*.models.*.context_window":    effectWidens,
+	"providers.*.models.*.max_output":        effectWidens,
+	"providers.*.models.*.can":               effectWidens,
+	"providers.*.models.*.efforts":           effectWidens,
+	"providers.*.models.*.price.input":       effectWidens,
+	"providers.*.models.*.price.output":      effectWidens,
+	"providers.*.models.*.price.cache_read":  effectWidens,
+	"providers.*.models.*.price.cache_write": effectWidens,
+	"providers.*.models.*.free":              effectWidens,
+
+	// Whoever starts or reaches a server that is an editor's asks first, with all of it.
+	"mcp_servers.*.command":             effectAsks,
+	"mcp_servers.*.args":                effectAsks,
+	"mcp_servers.*.env":                 effectAsks,
+	"mcp_servers.*.url":                 effectAsks,
+	"mcp_servers.*.headers":             effectAsks,
+	"mcp_servers.*.oauth.client_id":     effectAsks,
+	"mcp_servers.*.oauth.client_secret": effectAsks,
+	"mcp_servers.*.oauth.issuer":        effectAsks,
+	"mcp_servers.*.oauth.scopes":        effectAsks,
+	"mcp_servers.*.oauth.redirect_port": effectAsks,
+	"mcp_servers.*.dir":                 effectAsks,
+	"mcp_servers.*.transport":           effectAsks,
+	"mcp_servers.*.disabled":            effectNarrows,
+	"mcp_servers.*.start":               effectAsks,
+	"mcp_servers.*.tools":               effectAsks,
+	"mcp_servers.*.without_tools":       effectNarrows,
+	"mcp_servers.*.start_timeout":       effectAsks,
+	"mcp_servers.*.call_timeout":        effectAsks,
+
+	"agents.*.description":    effectNone,
+	"agents.*.model":          effectWidens,
+	"agents.*.instructions":   effectWidens,
+	"agents.*.mode":           effectWidens,
+	"agents.*.tools":          effectNarrows, // left out, it is offered all of them
+	"agents.*.disabled_tools": effectNarrows,
+	"agents.*.max_steps":      effectBounds,
+
+	"policy.allow":       effectWidens,
+	"policy.ask":         effectNarrows,
+	"policy.deny":        effectNarrows,
+	"policy.default":     effectWidens,
+	"policy.ask_timeout": effectBounds,
+	"policy.env":         effectWidens,
+
+	"mcp.allow_auto":          effectWidens,
+	"mcp.workspaces":          effectWidens,
+	"mcp.elicitation_timeout": effectBounds,
+	"mcp.servers":             effectNarrows, // left out, clients get all of them
+	"mcp.prefix":              effectNone,
+	"mcp.tools":               effectNone,
+
+	"limits.max_turn_requests": effectBounds,
+	"limits.tools":             effectBounds,
+	"limits.compact_at":        effectBounds,
+
+	"log.level": effectWidens, // more of what is said is written down
+	"log.file":  effectWidens, // which an editor cannot set at all
+}
+
+// narrowest are the values of settings that widen which take something away instead.
+var narrowest = map[string]string{
+	"policy.default":    "deny",
+	"mcp.model_answers": "none",
+	"log.level":         "error",
+}
+
+// Wider is what of an editor's options lets more be done than without them.
+type Wider struct {
+	// Settings are its settings in words, "KEY: VALUE", secrets hidden.
+	Settings []string
+	// Sum names the content, the secrets with it: it is what a person agrees to.
+	Sum string
+}
+
+// Narrowed parts an editor's layer: what of it holds at once, because it only takes
+// away, and the rest. An entry of providers or agents is of one piece.
+func (c *Config) Narrowed() (narrow *Config, wider Wider) {
+	var set []chosen
+	c.settings(reflect.ValueOf(c).Elem(), chosen{}, func(s chosen) { set = append(set, s) })
+	skip := map[string]bool{}
+	for _, s := range set {
+		if s.widens() {
+			skip[s.key] = true
+			if s.entry != "" {
+				skip[s.entry] = true
+			}
+		}
+	}
+	var content strings.Builder
+	for _, s := range set {
+		if skip[s.key] || skip[s.entry] {
+			wider.Settings = append(wider.Settings, s.key+": "+s.shown())
+			fmt.Fprintf(&content, "%q %q\n", s.key, fmt.Sprintf("%#v", rawValue(s.value)))
+		}
+	}
+	slices.Sort(wider.Settings)
+	if len(wider.Settings) > 0 {
+		lines := slices.Sorted(strings.Lines(content.String()))
+		sum := sha256.Sum256([]byte("editor\n" + strings.Join(lines, "")))
+		wider.Sum = hex.EncodeToString(sum[:])
+	}
+	narrow = &Config{Source: c.Source, where: map[string]Position{}, bad: map[string]bool{}, shared: map[string]bool{}}
+	m := merger{fields: fieldCache{}, to: narrow, from: c, skip: skip}
+	m.merge(reflect.ValueOf(narrow).Elem(), reflect.ValueOf(c).Elem(), "", field{})
+	return narrow, wider
+}
+
+// chosen is a setting that a layer sets: a value, a list, or a mapping of texts.
+type chosen struct {
+	key   string // as in Where
+	class string // in editorEffects
+	entry string // of providers or agents that it belongs to; "": none
+	is    field
+	value reflect.Value
+}
+
+// settings calls f for what a layer sets.
+func (c *Config) settings(v reflect.Value, at chosen, f func(chosen)) {
+	below := func(sub reflect.Value, name, class string, is field) {
+		next := chosen{key: join(at.key, name), class: strings.TrimPrefix(at.class+"."+class, "."), entry: at.entry, is: is}
+		if class == "*" && next.entry == "" {
+			next.entry = next.key
+		}
+		c.settings(sub, next, f)
+	}
+	switch {
+	case shapeOf(v.Type()) == shapeStruct:
+		for _, sub := range (fieldCache{}).of(v.Type()) {
+			below(v.Field(sub.index), sub.name, sub.name, sub)
+		}
+	case shapeOf(v.Type()) == shapeMap && shapeOf(v.Type().Elem()) == shapeStruct:
+		for _, name := range v.MapKeys() {
+			below(v.MapIndex(name), name.String(), "*", element(at.is))
+		}
+	default:
+		if _, written := c.where[at.key]; written || !v.IsZero() {
+			at.value = v
+			f(at)
+		}
+	}
+}
+
+// widens reports whether a person must agree to it. What nobody has classified does.
+func (s chosen) widens() bool {
+	text := fmt.Sprint(rawValue(s.value))
+	if text == s.is.def || s.value.IsZero() && s.is.def == "" {
+		return false
+	}
+	switch editorEffects[s.class] {
+	case effectNone, effectNarrows, effectAsks:
+		return false
+	case effectBounds:
+		return !withinDefault(s.value, s.is)
+	case effectWidens:
+	}
+	return text != narrowest[s.class]
+}
+
+// withinDefault reports whether a number bounds at least as much as its default.
+func withinDefault(v reflect.Value, is field) bool {
+	var def int64
+	if is.def != "" {
+		def = number(v, is.def)
+	}
+	unbounded := func(n int64) bool { return n == 0 && is.min == "0" }
+	n := v.Int()
+	return !unbounded(n) && (unbounded(def) || n <= def)
+}
+
+// shown is the value in words.
+func (s chosen) shown() string {
+	w := &writer{fields: fieldCache{}}
+	w.value(s.value, 0, false)
+	return strings.TrimSpace(w.String())
+}
+
+// rawValue is a value as it was written, secrets with it.
+func rawValue(v reflect.Value) any {
+	switch shapeOf(v.Type()) {
+	case shapeText:
+		return v.Interface().(readable).written()
+	case shapeMap:
+		raw := map[string]any{}
+		for _, name := range v.MapKeys() {
+			raw[name.String()] = rawValue(v.MapIndex(name))
+		}
+		return raw
+	case shapeList:
+		raw := make([]any, v.Len())
+		for i := range raw {
+			raw[i] = rawValue(v.Index(i))
+		}
+		return raw
+	case shapeString, shapeBool, shapeInt, shapeNumber, shapeDuration, shapeStruct:
+	}
+	return v.Interface()
+}
