@@ -22,9 +22,18 @@ type EditorCaps struct {
 type Editor interface {
 	Caps() EditorCaps
 	// Do blocks until the editor answers or ctx ends. Callers set a deadline:
-	// some clients never answer.
+	// some clients never answer. An *EditorLacks means that the disk or a shell of
+	// our own may take the editor's place; every other error is a refusal.
 	Do(context.Context, EditorCall) (EditorReply, error)
 }
+
+// EditorLacks says that an editor has not got what it was asked for: it does not
+// know the request, it has no such file, or its answer holds nothing.
+type EditorLacks struct {
+	Why string // goes on behind "the editor"
+}
+
+func (e *EditorLacks) Error() string { return "the editor " + e.Why }
 
 // EditorCall is a request to an editor.
 //

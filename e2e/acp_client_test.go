@@ -32,6 +32,7 @@ type acpClient struct {
 	files      map[string]string // unsaved buffers by absolute path
 	written    map[string]string
 	terminals  map[string]*bytes.Buffer
+	refuses    string // every request for a file or a terminal, with these words; empty: none
 }
 
 // acpUpdate is a session/update, as far as tests look at it.
@@ -200,6 +201,10 @@ func (c *acpClient) serve(m message) {
 	}
 	if err := json.Unmarshal(m.Params, &p); err != nil {
 		c.t.Fatalf("%s: %v", m.raw, err)
+	}
+	if c.refuses != "" && (strings.HasPrefix(m.Method, "fs/") || strings.HasPrefix(m.Method, "terminal/")) {
+		c.say(object{"jsonrpc": "2.0", "id": m.ID, "error": object{"code": -32603, "message": "Internal error", "data": object{"details": c.refuses}}})
+		return
 	}
 	switch m.Method {
 	case "session/request_permission":

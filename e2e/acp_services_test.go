@@ -206,3 +206,28 @@ func TestACPThreadVersions(t *testing.T) {
 		p.write(t, "notes.txt", "first note\nsecond note\n")
 	}
 }
+
+// What the client refuses is not done behind its back: the disk is neither read nor
+// written, nothing runs, and the call fails with the client's words.
+func TestACPRefusalsStayRefused(t *testing.T) {
+	needClients(t)
+	p := newPlace(t)
+	c := p.acpClient(t, object{"fs": object{"readTextFile": true, "writeTextFile": true}, "terminal": true}, true)
+	c.refuses = "not while I am looking"
+	id := c.session()
+	made, ran := filepath.Join(c.work, "made.txt"), filepath.Join(c.work, "ran.txt")
+	for _, prompt := range []string{"read notes.txt", "write made.txt: behind its back", "run echo ran > ran.txt"} {
+		c.forget()
+		c.prompt(id, prompt)
+		c.has("failed call for "+prompt, func(u acpUpdate) bool { return u.Status == "failed" && strings.Contains(u.raw, c.refuses) })
+		if strings.Contains(c.told(id), "first note") {
+			t.Error("the disk was read")
+		}
+	}
+	for _, path := range []string{made, ran} {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is there", path)
+		}
+	}
+	c.valid()
+}

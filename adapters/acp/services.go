@@ -2,10 +2,14 @@ package acp
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
@@ -36,13 +40,16 @@ func (e editor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply,
 		var res acp.FileContent
 		req := acp.ReadTextFile{SessionID: string(c.Session), Path: c.Path, Line: c.Line, Limit: c.Limit}
 		if err := e.conn.Ask(ctx, "fs/read_text_file", req, &res); err != nil {
-			return nil, fmt.Errorf("read %s through the editor: %w", c.Path, err)
+			return nil, refused("the editor did not read the file", "fs/read_text_file", err)
 		}
-		return core.FileText{Text: res.Content}, nil
+		if res.Content == nil {
+			return nil, &core.EditorLacks{Why: "answered fs/read_text_file without a text"}
+		}
+		return core.FileText{Text: *res.Content}, nil
 	case core.WriteFile:
 		req := acp.WriteTextFile{SessionID: string(c.Session), Path: c.Path, Content: c.Text}
 		if err := e.conn.Ask(ctx, "fs/write_text_file", req, nil); err != nil {
-			return nil, fmt.Errorf("write %s through the editor: %w", c.Path, err)
+			return nil, refused("the editor did not write the file", "fs/write_text_file", err)
 		}
 		return core.Done{}, nil
 	case core.OpenTerminal:
@@ -58,6 +65,31 @@ func (e editor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply,
 	return nil, fmt.Errorf("the editor has no %T", call)
 }
 
+// refused is the error for a request that the client did not do: an EditorLacks where it
+// does not know the request or the file, so that somebody else may do it, else a
+// refusal in the client's words.
+func refused(what, method string, err error) error {
+	var e *jrpc2.Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	var data details
+	if json.Unmarshal(e.Data, &data) != nil || data.Details == "" {
+		data.Details = string(e.Data)
+	}
+	words := strings.Trim(e.Message+": "+data.Details, ": ")
+	if words == "" {
+		words = fmt.Sprintf("the client answered with error %d", e.Code)
+	}
+	switch lower := strings.ToLower(words); {
+	case e.Code == jrpc2.MethodNotFound:
+		return &core.EditorLacks{Why: "does not know " + method}
+	case e.Code == acp.CodeNotFound, strings.Contains(lower, "enoent"), strings.Contains(lower, "no such file"):
+		return &core.EditorLacks{Why: "has no such file"}
+	}
+	return fmt.Errorf("%s: %s", what, words)
+}
+
 // open is terminal/create.
 func (e editor) open(ctx context.Context, c core.OpenTerminal) (core.EditorReply, error) {
 	req := acp.CreateTerminal{SessionID: string(c.Session), Command: c.Command, Args: c.Args, Cwd: c.Cwd}
@@ -69,10 +101,10 @@ func (e editor) open(ctx context.Context, c core.OpenTerminal) (core.EditorReply
 	}
 	var res acp.TerminalCreated
 	if err := e.conn.Ask(ctx, "terminal/create", req, &res); err != nil {
-		return nil, fmt.Errorf("run %s in a terminal of the editor: %w", c.Command, err)
+		return nil, refused("the editor did not open a terminal, so the command did not run", "terminal/create", err)
 	}
 	if res.TerminalID == "" {
-		return nil, fmt.Errorf("run %s in a terminal of the editor: it gave no terminalId", c.Command)
+		return nil, errors.New("the editor answered with no terminalId, so the command was not run a second time here; look before you try again")
 	}
 	return core.TerminalOpened{ID: e.terminals + res.TerminalID}, nil
 }

@@ -99,6 +99,7 @@ func (e *threadEditor) ask(ctx context.Context, method string, params, result an
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			e.lacks(method)
+			return &core.EditorLacks{Why: "did not answer " + method}
 		}
 		return context.Cause(ctx)
 	}
@@ -110,7 +111,7 @@ func (e *threadEditor) ask(ctx context.Context, method string, params, result an
 	if jrpc2.ErrorCode(got.err) == jrpc2.MethodNotFound {
 		e.lacks(method)
 	}
-	return fmt.Errorf("%s: %w", method, got.err)
+	return refused(method, method, got.err)
 }
 
 func (e *threadEditor) lacks(method string) {

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,49 +14,71 @@ import (
 // maxVersions is how many files' versions are remembered.
 const maxVersions = 10_000
 
-// request asks the editor about a file that it may know better than the disk. ok is
-// false when there is no editor for that, or it does not answer as it should: then
-// the disk has to do.
-func (s *toolset) request(ctx context.Context, p place, able func(core.EditorCaps) bool, call core.EditorCall) (core.EditorReply, bool) {
+// request asks the editor about a file that it may know better than the disk. Without
+// a reply the disk has to do: there is no editor for that, or it has not got it, and
+// then why says so. What the editor refuses is an error.
+func (s *toolset) request(ctx context.Context, p place, able func(core.EditorCaps) bool, call core.EditorCall) (reply core.EditorReply, why string, err error) {
 	e := s.host.Editor()
 	if e == nil || p.spill || !able(e.Caps()) {
-		return nil, false
+		return nil, "", nil
 	}
-	ctx, stop := context.WithTimeout(ctx, editorWait)
+	wait, stop := context.WithTimeout(ctx, editorWait)
 	defer stop()
-	reply, err := e.Do(ctx, call)
-	return reply, err == nil
+	reply, err = e.Do(wait, call)
+	why, err = lacking(ctx, wait, err)
+	if err != nil {
+		return nil, "", explain(p, err)
+	}
+	if why != "" {
+		return nil, why, nil
+	}
+	return reply, "", nil
 }
 
-// buffer asks the editor for a file's text; ok is false when it does not have it.
-func (s *toolset) buffer(ctx context.Context, p place, line, limit int) (t core.FileText, ok bool) {
-	reply, ok := s.request(ctx, p, func(c core.EditorCaps) bool { return c.ReadFile },
+// lacking says why an editor has not got what it was asked for within wait; anything
+// else that went wrong is an error, in the editor's words.
+func lacking(ctx, wait context.Context, err error) (string, error) {
+	var lacks *core.EditorLacks
+	switch {
+	case err == nil:
+		return "", nil
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case errors.As(err, &lacks):
+		return visible(lacks.Error()), nil
+	case wait.Err() != nil:
+		return "", fmt.Errorf("the editor did not answer within %v", editorWait)
+	}
+	return "", errors.New(visible(err.Error()))
+}
+
+// buffer asks the editor for a file's text; nil: it does not have it.
+func (s *toolset) buffer(ctx context.Context, p place, line, limit int) (*core.FileText, string, error) {
+	reply, why, err := s.request(ctx, p, func(c core.EditorCaps) bool { return c.ReadFile },
 		core.ReadFile{Session: s.host.Meta().ID, Path: p.name, Line: line, Limit: limit})
-	if ok {
-		t, ok = reply.(core.FileText)
+	if t, ok := reply.(core.FileText); ok {
+		return &t, "", nil
 	}
-	return t, ok
+	return nil, why, err
 }
 
-// stat asks the editor what a path is.
-func (s *toolset) stat(ctx context.Context, p place) (st core.FileStat, ok bool) {
-	reply, ok := s.request(ctx, p, func(c core.EditorCaps) bool { return c.Stat }, core.StatFile{Session: s.host.Meta().ID, Path: p.name})
-	if ok {
-		st, ok = reply.(core.FileStat)
+// stat asks the editor what a path is; nil: it does not know.
+func (s *toolset) stat(ctx context.Context, p place) (*core.FileStat, error) {
+	reply, _, err := s.request(ctx, p, func(c core.EditorCaps) bool { return c.Stat }, core.StatFile{Session: s.host.Meta().ID, Path: p.name})
+	if st, ok := reply.(core.FileStat); ok {
+		return &st, nil
 	}
-	return st, ok
+	return nil, err
 }
 
-// picture asks the editor for a picture.
-func (s *toolset) picture(ctx context.Context, p place) (core.Image, bool) {
-	reply, ok := s.request(ctx, p, func(c core.EditorCaps) bool { return c.ReadBytes },
+// picture asks the editor for a picture; nil: it has none.
+func (s *toolset) picture(ctx context.Context, p place) (core.Block, error) {
+	reply, _, err := s.request(ctx, p, func(c core.EditorCaps) bool { return c.ReadBytes },
 		core.ReadBytes{Session: s.host.Meta().ID, Path: p.name, Limit: maxImage + 1})
-	if !ok {
-		return core.Image{}, false
+	if b, ok := reply.(core.FileBytes); ok && imageType(b.Data) != "" && len(b.Data) <= maxImage {
+		return core.Image{MIME: imageType(b.Data), Data: b.Data}, nil
 	}
-	b, _ := reply.(core.FileBytes)
-	kind := imageType(b.Data)
-	return core.Image{MIME: kind, Data: b.Data}, kind != "" && len(b.Data) <= maxImage
+	return nil, err
 }
 
 // namedPicture reports whether a name is that of a picture.
@@ -63,19 +86,17 @@ func namedPicture(name string) bool {
 	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".gif", ".webp"}, strings.ToLower(filepath.Ext(name)))
 }
 
-// globbed asks the editor for the files of a folder that a pattern fits. Patterns
-// are counted from the session's folder there; paths that come back from elsewhere
-// are left out, and those of files that must not be read are counted.
-func (s *toolset) globbed(ctx context.Context, p place, pattern string) (found []string, barred int, ok bool) {
+// globbed asks the editor for the files of a folder that a pattern fits; ok is false
+// where it has no answer. Patterns are counted from the session's folder there; paths
+// that come back from elsewhere are left out, and those of files that must not be read
+// are counted.
+func (s *toolset) globbed(ctx context.Context, p place, pattern string) (found []string, barred int, ok bool, err error) {
 	bar, err := s.bar()
 	if err != nil || p.root == nil || filepath.IsAbs(p.show) {
-		return nil, 0, false
+		return nil, 0, false, err
 	}
-	reply, ok := s.request(ctx, p, func(c core.EditorCaps) bool { return c.Glob },
+	reply, _, err := s.request(ctx, p, func(c core.EditorCaps) bool { return c.Glob },
 		core.GlobFiles{Session: s.host.Meta().ID, Pattern: join(escapeGlob(p.show), pattern)})
-	if !ok {
-		return nil, 0, false
-	}
 	paths, ok := reply.(core.FilePaths)
 	for _, path := range paths.Paths {
 		q, err := s.locate(path)
@@ -89,7 +110,7 @@ func (s *toolset) globbed(ctx context.Context, p place, pattern string) (found [
 		}
 	}
 	slices.Sort(found)
-	return slices.Compact(found), barred, ok
+	return slices.Compact(found), barred, ok, err
 }
 
 // escapeGlob is a pattern that fits a path alone.
@@ -108,10 +129,13 @@ func (s *toolset) saw(p place, version uint64) {
 	}
 }
 
-var errStale = errors.New("it has changed since it was read, so it is not changed now: read it again")
+var (
+	errStale   = errors.New("it has changed since it was read, so it is not changed now: read it again")
+	errUnsaved = errors.New("the editor has changes of it that are not saved, and does not write it for us, so nothing was written: have it saved first")
+)
 
-// fresh makes sure that a text is the one that the model has read, where the editor
-// counts.
+// fresh makes sure that a text may be changed: it is the one that the model has read,
+// where the editor counts, and nothing is lost that only the editor has.
 func (s *toolset) fresh(p place, now content) error {
 	s.mu.Lock()
 	read := s.versions[p.real]
@@ -119,5 +143,21 @@ func (s *toolset) fresh(p place, now content) error {
 	if read != 0 && now.count != 0 && read != now.count {
 		return explain(p, errStale)
 	}
+	if now.unsaved && !s.editorWrites() {
+		return explain(p, errUnsaved)
+	}
 	return nil
+}
+
+// editorWrites reports whether the editor offers to write files.
+func (s *toolset) editorWrites() bool {
+	e := s.host.Editor()
+	return e != nil && e.Caps().WriteFile
+}
+
+// sameText compares a text of the editor's with one on the disk, without what editors
+// leave out or add: the ends of lines, the last of them, and a byte order mark.
+func sameText(a, b string) bool {
+	plain := func(s string) string { return strings.TrimSuffix(toLF(strings.TrimPrefix(s, bom)), "\n") }
+	return a == b || plain(a) == plain(b)
 }

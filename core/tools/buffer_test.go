@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"dragoman/core"
 )
@@ -15,10 +16,16 @@ func TestVersions(t *testing.T) {
 	b := newBed(t)
 	path := b.put("a.txt", "one\n")
 	text := core.FileText{Text: "one\n", Version: 3}
-	w := &window{caps: core.EditorCaps{ReadFile: true}}
+	w := &window{caps: core.EditorCaps{ReadFile: true, WriteFile: true}}
 	w.do = func(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
-		if c, ok := c.(core.ReadFile); ok && c.Path != path {
-			return nil, errors.New("not open")
+		switch c := c.(type) {
+		case core.ReadFile:
+			if c.Path != path {
+				return nil, noFile
+			}
+		case core.WriteFile:
+			b.put(c.Path, c.Text)
+			return core.Done{}, nil
 		}
 		return text, nil
 	}
@@ -42,8 +49,8 @@ func TestVersions(t *testing.T) {
 	b.ok("edit_file", m{"path": "a.txt", "old": "five", "new": "six"})
 }
 
-// What an editor knows of files wins over the disk; whatever it fails at is done
-// here.
+// What an editor knows of files wins over the disk; what it has not got is taken from
+// there, and what it refuses fails.
 func TestEditorFiles(t *testing.T) {
 	b := newBed(t)
 	pic := "\x89PNG\r\n\x1a\n"
@@ -110,15 +117,32 @@ func TestEditorFiles(t *testing.T) {
 	if c := w.calls[len(w.calls)-1]; c != (core.GlobFiles{Session: "s1", Pattern: `sub\[1\]/*`}) {
 		t.Errorf("asked %+v", c)
 	}
-	for _, fail = range []error{errors.New("method not found"), context.DeadlineExceeded} {
+	for _, fail = range []error{noFile, &core.EditorLacks{Why: "does not know that"}} {
 		if got := image("disk.png"); got != "disk" {
 			t.Errorf("picture of %s (%s)", got, disk)
 		}
-		if got := b.ok("read_file", m{"path": "a.txt"}); got != "on the disk\n" {
+		if got := b.ok("read_file", m{"path": "a.txt"}); got != "on the disk\n\n[a.txt: "+fail.Error()+", so this is what is on the disk]" {
 			t.Errorf("got %q", got)
 		}
 		if got := b.ok("glob", m{"pattern": "**/*.txt", "path": "sub"}); got != "sub/b.txt\n" {
 			t.Errorf("glob %q", got)
 		}
 	}
+	fail = errors.New("not allowed\x1b")
+	b.fails("read_file", m{"path": "disk.png"}, "disk.png: not allowed⟨U+001B⟩")
+	b.fails("read_file", m{"path": "a.txt"}, "a.txt: not allowed")
+	b.fails("read_file", m{"path": "new.txt"}, "new.txt: not allowed")
+	b.fails("glob", m{"pattern": "**/*.txt", "path": "sub"}, "sub: not allowed")
+}
+
+// An editor that does not answer may have a text that nobody has saved: the disk does
+// not take its place.
+func TestEditorThatDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t)
+		b.put("a.txt", "on the disk\n")
+		b.editor = &window{caps: core.EditorCaps{ReadFile: true, WriteFile: true}, do: noAnswer}
+		b.fails("read_file", m{"path": "a.txt"}, "a.txt: the editor did not answer within 10s")
+		b.fails("write_file", m{"path": "a.txt", "content": "x"}, "a.txt: the editor did not answer within 10s")
+	})
 }

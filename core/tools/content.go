@@ -32,8 +32,11 @@ type content struct {
 	exists bool
 	text   string
 	mode   fs.FileMode
-	buffer bool   // it is what the editor has, which may not be on the disk yet
+	buffer bool   // it is what the editor has
 	count  uint64 // of the editor's, which changes with the text; 0: it counts none
+	// unsaved says that it is the editor's and that the disk has another text.
+	unsaved bool
+	note    string // what the model should know of where the text comes from
 }
 
 // same reports whether two looks at a file saw the same.
@@ -42,19 +45,32 @@ func (c content) same(d content) bool {
 }
 
 // current reads a file as text, from the editor where it offers that. A file that
-// does not exist is no error.
+// does not exist is no error; one that the editor refuses to read is.
 func (s *toolset) current(ctx context.Context, p place) (content, error) {
 	c, err := s.onDisk(p)
 	if err != nil {
 		return content{}, err
 	}
-	if b, ok := s.buffer(ctx, p, 0, 0); ok && (c.exists || b.Text != "") {
-		if len(b.Text) > maxText {
-			return content{}, explain(p, errTooLarge)
-		}
-		return content{exists: true, text: b.Text, mode: c.mode, buffer: true, count: b.Version}, nil
+	b, why, err := s.buffer(ctx, p, 0, 0)
+	switch {
+	case err != nil:
+		return content{}, err
+	case b == nil && c.exists && why != "":
+		c.note = why + ", so the text on the disk was taken"
+		return c, nil
+	case b == nil || b.Text == "" && !c.exists:
+		return c, context.Cause(ctx)
+	case len(b.Text) > maxText:
+		return content{}, explain(p, errTooLarge)
+	case c.exists && sameText(b.Text, c.text) && !s.editorWrites(): // the disk is what will be written
+		c.count = b.Version
+		return c, nil
+	case b.Text == "" && c.text != "":
+		c.note = fmt.Sprintf("it was empty in the editor and had %d bytes on the disk", len(c.text))
 	}
-	return c, context.Cause(ctx)
+	return content{
+		exists: true, text: b.Text, mode: c.mode, buffer: true, count: b.Version, unsaved: !c.exists || !sameText(b.Text, c.text), note: c.note,
+	}, nil
 }
 
 var errTooLarge = fmt.Errorf("it is larger than %d MiB: use shell_command", maxText>>20)
@@ -102,46 +118,49 @@ func isBinary(data []byte) bool {
 // errChanged says that what was approved no longer fits.
 var errChanged = errors.New("it has changed since this call was previewed, so nothing was written: read it again")
 
-// replace makes text the content of a file, if that is still what seen says.
-func (s *toolset) replace(ctx context.Context, p place, seen content, text string) error {
+// replace makes text the content of a file, if that is still what seen says. note is
+// what the model should know of how that was done.
+func (s *toolset) replace(ctx context.Context, p place, seen content, text string) (note string, err error) {
 	now, err := s.current(ctx, p)
-	if err != nil {
-		return err
+	if err == nil && !now.same(seen) {
+		err = explain(p, errChanged)
 	}
-	if !now.same(seen) {
-		return explain(p, errChanged)
+	if err != nil {
+		return "", err
 	}
 	h, err := s.reach(p, true)
 	if err != nil {
-		return explain(p, err)
+		return "", explain(p, err)
 	}
 	defer h.close()
 	s.saw(p, 0) // what comes of it in the editor is another version
-	if done, err := s.throughEditor(ctx, p, text); done || err != nil {
-		return err
+	done, why, err := s.throughEditor(ctx, p, text)
+	switch {
+	case done || err != nil:
+		return now.note, err
+	case now.unsaved:
+		return "", explain(p, errUnsaved)
+	case why != "":
+		now.note = why + ", so the file was written on the disk"
 	}
-	return explain(p, h.write(seen, text))
+	return now.note, explain(p, h.write(seen, text))
 }
 
-// throughEditor lets the editor write. done is false when it does not offer
-// that, or refuses: then the disk is written.
-func (s *toolset) throughEditor(ctx context.Context, p place, text string) (done bool, err error) {
-	e := s.host.Editor()
-	if e == nil || !e.Caps().WriteFile {
-		return false, nil
+// throughEditor lets the editor write. Where it is not done the disk has to be
+// written: the editor does not offer it, or has not got the file, and then why says
+// so. What it refuses is an error.
+func (s *toolset) throughEditor(ctx context.Context, p place, text string) (done bool, why string, err error) {
+	if !s.editorWrites() {
+		return false, "", nil
 	}
 	wait, stop := context.WithTimeout(ctx, editorWait)
 	defer stop()
-	_, err = e.Do(wait, core.WriteFile{Session: s.host.Meta().ID, Path: p.name, Text: text})
-	switch {
-	case err == nil:
-		return true, nil
-	case ctx.Err() != nil:
-		return false, context.Cause(ctx)
-	case wait.Err() != nil: // it may still do it: writing too would race with it
-		return false, fmt.Errorf("write %s: the editor did not answer; look at the file before trying again", visible(p.show))
+	_, err = s.host.Editor().Do(wait, core.WriteFile{Session: s.host.Meta().ID, Path: p.name, Text: text})
+	if ctx.Err() == nil && wait.Err() != nil { // it may still do it: writing too would race with it
+		return false, "", fmt.Errorf("write %s: the editor did not answer; look at the file before trying again", visible(p.show))
 	}
-	return false, nil
+	why, err = lacking(ctx, wait, err)
+	return why == "" && err == nil, why, explain(p, err)
 }
 
 // write replaces the shelf's file as a whole: a temporary file beside it takes
@@ -199,11 +218,13 @@ func (h shelf) temporary(seen content, text string) (name string, err error) {
 
 // settle gives the temporary file its name.
 func (h shelf) settle(tmp string, seen content) error {
-	if seen.buffer { // the disk was not what was compared
-		if info, err := h.dir.Lstat(h.base); err == nil {
-			if err := wantRegular(info); err != nil {
-				return err
-			}
+	if seen.buffer { // the editor's text, which was the same as the disk's
+		now, err := h.read()
+		if err == nil && !(now.exists && sameText(now.text, seen.text)) {
+			err = errChanged
+		}
+		if err != nil {
+			return err
 		}
 		return h.dir.Rename(tmp, h.base)
 	}

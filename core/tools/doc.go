@@ -33,6 +33,9 @@
 //     returns, or soon after we are killed, no process of that session is left.
 //   - A command runs once. Where an editor may have run it in its terminal, it is
 //     not run here as well, whatever became of it there.
+//   - What an editor refuses is not done here. The disk or a shell of our own takes its
+//     place only where it has not got what it is asked for (core.EditorLacks), and the
+//     result says so. A text that only the editor has is never overwritten on the disk.
 //   - A job belongs to one toolset: no other one lists, reads or ends it, and when
 //     Close returns it has ended.
 //   - A page is fetched from public addresses only. They are checked when the
@@ -64,7 +67,8 @@
 //
 // An editor's unsaved text wins over the disk for read_file, write_file and
 // edit_file; searching looks at the disk alone, since no protocol lets us
-// search an editor's buffers.
+// search an editor's buffers. An editor that does not answer is not passed over: it
+// may have such a text.
 //
 // A page is reached without the proxies of the environment: a proxy resolves names
 // where nobody can look at what they mean. Who can reach the network through a

@@ -372,15 +372,21 @@ func TestTerminalFallsBack(t *testing.T) {
 	}
 	s := newScreen()
 	b.editor = s
-	for _, open := range []func(context.Context) (core.EditorReply, error){
-		func(context.Context) (core.EditorReply, error) { return nil, errors.New("no terminal left") },
-		func(context.Context) (core.EditorReply, error) { return core.Done{}, nil },
+	s.open = func(context.Context) (core.EditorReply, error) {
+		return nil, &core.EditorLacks{Why: "does not know terminal/create"}
+	}
+	out := b.ok("shell_command", m{"command": "echo here"})
+	if out != "here\nexit status 0\n[the editor could not open a terminal, so the command ran without one: the editor does not know terminal/create]" || len(s.log) != 1 {
+		t.Errorf("%q, calls %v", out, s.log)
+	}
+	// What the editor refuses is not run here.
+	for want, open := range map[string]func(context.Context) (core.EditorReply, error){
+		"run it: not allowed": func(context.Context) (core.EditorReply, error) { return nil, errors.New("run it: not allowed") },
+		"with no terminal":    func(context.Context) (core.EditorReply, error) { return core.Done{}, nil },
 	} {
 		s.log, s.open = nil, open
-		out := b.ok("shell_command", m{"command": "echo here"})
-		if !strings.HasPrefix(out, "here\nexit status 0\n[the editor could not open a terminal, so the command ran without one: ") || len(s.log) != 1 {
-			t.Errorf("%q, calls %v", out, s.log)
-		}
+		b.fails("shell_command", m{"command": "echo here > ran"}, want)
+		b.fails("read_file", m{"path": "ran"}, "there is no ran")
 	}
 	// A job stays here.
 	s.log = nil

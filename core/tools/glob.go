@@ -89,8 +89,8 @@ func checkGlob(name, pattern string) (string, error) {
 }
 
 func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Result, error) {
-	if found, barred, ok := s.globbed(ctx, p, pattern); ok {
-		return globResult(found, p, pattern, barred), nil
+	if found, barred, ok, err := s.globbed(ctx, p, pattern); ok || err != nil {
+		return globResult(found, p, pattern, barred), err
 	}
 	w, done, err := s.walkFrom(p)
 	if err != nil {

@@ -140,16 +140,17 @@ func (s *toolset) movable(ctx context.Context, p place) (fs.FileInfo, error) {
 	if err := wantRegular(info); err != nil {
 		return nil, explain(p, err)
 	}
-	if b, ok := s.buffer(ctx, p, 0, 0); ok {
-		if disk, err := h.read(); err == nil && disk.exists && unixLines(disk.text) != unixLines(b.Text) {
+	b, _, err := s.buffer(ctx, p, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	if b != nil {
+		if disk, err := h.read(); err == nil && disk.exists && !sameText(b.Text, disk.text) {
 			return nil, explain(p, errors.New("the editor has changes of it that are not saved: save them first"))
 		}
 	}
 	return info, context.Cause(ctx)
 }
-
-// unixLines is a text without the ends of lines that some editors leave out.
-func unixLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
 // free makes sure that nothing is at a place.
 func (s *toolset) free(q place) error {

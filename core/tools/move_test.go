@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -103,6 +104,10 @@ func TestMoveUnsaved(t *testing.T) {
 	e.texts[path] = "a"
 	b.ok("move_file", m{"from": "a.txt", "to": "b.txt"})
 	b.put("c.txt", "c")
-	b.editor = &window{caps: core.EditorCaps{ReadFile: true}, do: func(context.Context, core.EditorCall) (core.EditorReply, error) { return nil, os.ErrNotExist }}
+	b.editor = &window{caps: core.EditorCaps{ReadFile: true}, do: func(context.Context, core.EditorCall) (core.EditorReply, error) { return nil, noFile }}
 	b.ok("move_file", m{"from": "c.txt", "to": "d.txt"})
+	b.editor = &window{caps: core.EditorCaps{ReadFile: true}, do: func(context.Context, core.EditorCall) (core.EditorReply, error) {
+		return nil, errors.New("not allowed")
+	}}
+	b.fails("move_file", m{"from": "d.txt", "to": "e.txt"}, "d.txt: not allowed")
 }

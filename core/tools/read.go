@@ -110,15 +110,17 @@ func explain(p place, err error) error {
 }
 
 func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, error) {
-	st, asked := s.stat(ctx, p)
-	if asked && st.Exists && st.Dir {
+	st, err := s.stat(ctx, p)
+	if err != nil {
+		return core.Result{}, err
+	}
+	if st != nil && st.Exists && st.Dir {
 		return core.Result{}, explain(p, errFolder)
 	}
-	gone := asked && !st.Exists
 	h, err := s.reach(p, false)
 	if err != nil {
 		if missing(err) {
-			return s.readUnsaved(ctx, p, lines, gone)
+			return s.readUnsaved(ctx, p, lines, st)
 		}
 		return core.Result{}, explain(p, err)
 	}
@@ -126,7 +128,7 @@ func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, e
 	f, info, err := h.regular()
 	if err != nil {
 		if missing(err) {
-			return s.readUnsaved(ctx, p, lines, gone)
+			return s.readUnsaved(ctx, p, lines, st)
 		}
 		return core.Result{}, explain(p, err)
 	}
@@ -139,51 +141,68 @@ func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, e
 	}
 	head = head[:n]
 	if mime := imageType(head); mime != "" {
-		if data, ok := s.picture(ctx, p); ok {
-			return core.Result{Blocks: []core.Block{data}}, nil
+		if data, err := s.picture(ctx, p); data != nil || err != nil {
+			return core.Result{Blocks: []core.Block{data}}, err
 		}
 		return readImage(p, f, head, mime)
 	}
 	if isBinary(head) {
 		return core.Result{}, fmt.Errorf("%s is binary (%d bytes): it is not shown; use shell_command to look into it", visible(p.show), info.Size())
 	}
-	if e, ok := s.readBuffer(ctx, p, lines, info.Size()); ok {
-		return e.excerpt(ctx, p)
+	e, why, err := s.readBuffer(ctx, p, lines, info.Size())
+	if err != nil {
+		return core.Result{}, err
 	}
-	return newExcerptor(io.MultiReader(bytes.NewReader(head), f), lines).excerpt(ctx, p)
+	if e == nil {
+		e = newExcerptor(io.MultiReader(bytes.NewReader(head), f), lines)
+		if why != "" {
+			e.notes = append(e.notes, why+", so this is what is on the disk")
+		}
+	}
+	return e.excerpt(ctx, p)
 }
 
-// readUnsaved reads what exists only in the editor; gone says that it does not.
-func (s *toolset) readUnsaved(ctx context.Context, p place, lines span, gone bool) (core.Result, error) {
-	if gone {
+// readUnsaved reads what exists only in the editor. st is what that knows of it; nil:
+// it was not asked, and an empty text is no file.
+func (s *toolset) readUnsaved(ctx context.Context, p place, lines span, st *core.FileStat) (core.Result, error) {
+	if st != nil && !st.Exists {
 		return core.Result{}, explain(p, fs.ErrNotExist)
 	}
 	if namedPicture(p.name) {
-		if data, ok := s.picture(ctx, p); ok {
-			return core.Result{Blocks: []core.Block{data}}, nil
+		if data, err := s.picture(ctx, p); data != nil || err != nil {
+			return core.Result{Blocks: []core.Block{data}}, err
 		}
 	}
-	if e, ok := s.readBuffer(ctx, p, lines, 0); ok {
-		return e.excerpt(ctx, p)
+	e, _, err := s.readBuffer(ctx, p, lines, 0)
+	if err != nil {
+		return core.Result{}, err
 	}
-	return core.Result{}, explain(p, fs.ErrNotExist)
+	if e == nil || e.empty && st == nil {
+		return core.Result{}, explain(p, fs.ErrNotExist)
+	}
+	return e.excerpt(ctx, p)
 }
 
-// readBuffer reads the editor's text. Of a large file it asks for the lines that
-// are wanted; else for all, since not every editor heeds a range.
-func (s *toolset) readBuffer(ctx context.Context, p place, lines span, size int64) (*excerptor, bool) {
-	if size <= maxBuffer {
-		b, ok := s.buffer(ctx, p, 0, 0)
-		s.saw(p, b.Version)
-		return newExcerptor(strings.NewReader(b.Text), lines), ok
+// readBuffer reads the editor's text; nil: it has none. Of a large file it asks for
+// the lines that are wanted; else for all, since not every editor heeds a range. size
+// is how many bytes the disk has.
+func (s *toolset) readBuffer(ctx context.Context, p place, lines span, size int64) (*excerptor, string, error) {
+	first, count := 0, 0
+	if size > maxBuffer {
+		first, count = lines.first, lines.count+1
 	}
-	b, ok := s.buffer(ctx, p, lines.first, lines.count+1)
+	b, why, err := s.buffer(ctx, p, first, count)
+	if b == nil {
+		s.saw(p, 0)
+		return nil, why, err
+	}
 	s.saw(p, b.Version)
 	e := newExcerptor(strings.NewReader(b.Text), lines)
-	if strings.Count(b.Text, "\n") <= lines.count+1 { // else it sent everything
-		e.total, e.part = lines.first-1, true
+	e.empty, e.disk = b.Text == "", size
+	if first > 0 && strings.Count(b.Text, "\n") <= count { // else it sent everything
+		e.total, e.part = first-1, true
 	}
-	return e, ok
+	return e, "", nil
 }
 
 // imageType recognises the pictures that models take.
@@ -223,6 +242,8 @@ type excerptor struct {
 	part  bool  // the stream is a part of the file: nobody knows how long that is
 	read  int64 // bytes seen
 	far   bool  // it gave up before the end
+	empty bool  // of the editor's text: there is none
+	disk  int64 // of the editor's text: how many bytes the disk has
 	notes []string
 }
 
@@ -237,8 +258,10 @@ func (e *excerptor) excerpt(ctx context.Context, p place) (core.Result, error) {
 		return core.Result{}, explain(p, err)
 	}
 	switch {
+	case e.total == 0 && e.disk > 0:
+		return text(fmt.Sprintf("[%s is empty in the editor and has %d bytes on the disk]", visible(p.show), e.disk)), nil
 	case e.total == 0:
-		return text("[" + visible(p.show) + " is empty]"), nil
+		return text("[" + strings.Join(append([]string{visible(p.show) + " is empty"}, e.notes...), "; ") + "]"), nil
 	case e.shown == 0 && e.far:
 		return core.Result{}, fmt.Errorf("%s: line %d is more than %d MB into the file; use shell_command", visible(p.show), e.want.first, maxScan>>20)
 	case e.shown == 0 && e.part:

@@ -127,9 +127,9 @@ func TestUnsavedTextWins(t *testing.T) {
 	}
 	b.fails("read_file", m{"path": "/proc/self/environ"}, "refused")
 	e.onAsk = nil
-	// An editor that fails is passed over.
+	// The disk takes the place of an editor that has no such file.
 	delete(e.texts, path)
-	if got := b.ok("read_file", m{"path": "a.txt"}); got != "disk\n" {
+	if got := b.ok("read_file", m{"path": "a.txt"}); got != "disk\n\n[a.txt: the editor has no such file, so this is what is on the disk]" {
 		t.Errorf("got %q", got)
 	}
 	// One that never answers does not outlive the call.

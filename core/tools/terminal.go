@@ -32,17 +32,14 @@ type visit struct {
 	id      string
 }
 
-// runTerminal runs a command in a terminal of the editor's. ran is false when it
-// surely did not: then it may run here, and why says so. The environment is the
-// editor's; of ours it gets nothing.
+// runTerminal runs a command in a terminal of the editor's. ran is false where it
+// did not: the editor has no terminals, and why says so, or it refused, which is the
+// error. The environment is the editor's; of ours it gets nothing.
 func (s *toolset) runTerminal(ctx context.Context, e core.Editor, inv core.Invocation, c command) (res core.Result, ran bool, why string, err error) {
 	v := visit{editor: e, session: s.host.Meta().ID}
-	ran, err = v.open(ctx, c)
-	if err != nil && !ran {
-		return core.Result{}, false, err.Error(), nil
-	}
-	if err != nil {
-		return core.Result{}, true, "", err
+	why, err = v.open(ctx, c)
+	if why != "" || err != nil {
+		return core.Result{}, false, why, err
 	}
 	inv.Show(core.Showing{Content: []core.Block{core.Terminal{ID: v.id}}})
 	start := time.Now()
@@ -65,9 +62,9 @@ func (s *toolset) runTerminal(ctx context.Context, e core.Editor, inv core.Invoc
 }
 
 // open opens the terminal. A turn that is stopped meanwhile waits a moment for the
-// answer, so that the terminal can be closed. started says that the command runs,
-// or may.
-func (v *visit) open(ctx context.Context, c command) (started bool, err error) {
+// answer, so that the terminal can be closed. why says that the editor has none to
+// open: the command surely does not run there.
+func (v *visit) open(ctx context.Context, c command) (why string, err error) {
 	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), editorWait)
 	defer stop()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lateOpen, stop) })()
@@ -79,23 +76,23 @@ func (v *visit) open(ctx context.Context, c command) (started bool, err error) {
 	reply, err := v.editor.Do(wait, core.OpenTerminal{
 		Session: v.session, Command: c.argv[0], Args: c.argv[1:], Env: env, Cwd: c.dir, Limit: terminalKeeps,
 	})
-	opened, ok := reply.(core.TerminalOpened)
+	opened, _ := reply.(core.TerminalOpened)
 	switch {
-	case err == nil && ok && opened.ID != "":
+	case err == nil && opened.ID != "":
 		v.id = opened.ID
 		if ctx.Err() != nil {
 			v.close(ctx)
-			return true, context.Cause(ctx)
+			return "", context.Cause(ctx)
 		}
-		return true, nil
+		return "", nil
 	case ctx.Err() != nil:
-		return true, context.Cause(ctx)
+		return "", context.Cause(ctx)
 	case wait.Err() != nil:
-		return true, fmt.Errorf("the editor did not say within %v whether it opened a terminal, so the command was not run a second time here; look before you try again", editorWait)
-	case err != nil:
-		return false, err
+		return "", fmt.Errorf("the editor did not say within %v whether it opened a terminal, so the command was not run a second time here; look before you try again", editorWait)
+	case err == nil:
+		return "", fmt.Errorf("the editor answered with no terminal, so the command was not run a second time here; look before you try again")
 	}
-	return false, fmt.Errorf("it answered with no terminal")
+	return lacking(ctx, wait, err)
 }
 
 // await waits for the command's end, and at the limit for what it printed so far.

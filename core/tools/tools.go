@@ -300,4 +300,12 @@ func text(parts ...string) core.Result {
 	return res
 }
 
+// bracketed is a note behind a result; the empty note is none.
+func bracketed(note string) string {
+	if note == "" {
+		return ""
+	}
+	return "[" + note + "]"
+}
+
 func schema(s string) json.RawMessage { return json.RawMessage(s) }

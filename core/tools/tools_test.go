@@ -442,6 +442,9 @@ type buffers struct {
 	onAsk func()
 }
 
+// noFile is what an editor says that has no such file.
+var noFile = &core.EditorLacks{Why: "has no such file"}
+
 func (e *buffers) Caps() core.EditorCaps { return e.caps }
 
 func (e *buffers) Do(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
@@ -452,7 +455,7 @@ func (e *buffers) Do(_ context.Context, c core.EditorCall) (core.EditorReply, er
 	case core.ReadFile:
 		text, ok := e.texts[c.Path]
 		if !ok {
-			return nil, os.ErrNotExist
+			return nil, noFile
 		}
 		if c.Line > 0 {
 			lines := strings.SplitAfter(text, "\n")

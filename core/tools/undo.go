@@ -132,7 +132,7 @@ func (s *toolset) undo(ctx context.Context, path string, changes []core.Diff) er
 	if !to.exists {
 		return errors.Join(s.remove(ctx, p, now), err)
 	}
-	if werr := s.replace(ctx, p, now, to.text); werr != nil {
+	if _, werr := s.replace(ctx, p, now, to.text); werr != nil {
 		return werr
 	}
 	return err

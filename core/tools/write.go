@@ -83,14 +83,15 @@ func (s *toolset) change(p place, was content, d core.Diff, title string, access
 			Access:    access,
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
-			if err := s.replace(ctx, p, was, d.New); err != nil {
+			note, err := s.replace(ctx, p, was, d.New)
+			if err != nil {
 				return core.Result{}, err
 			}
 			verb := "wrote"
 			if d.Created {
 				verb = "created"
 			}
-			return text(fmt.Sprintf("%s %s %s", verb, visible(p.show), changes(d))), nil
+			return text(fmt.Sprintf("%s %s %s", verb, visible(p.show), changes(d)), bracketed(note)), nil
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -195,16 +196,86 @@ func TestThroughTheEditor(t *testing.T) {
 	if out, err := b.finish("write_file", inv); err == nil || !strings.Contains(out, "has changed since") {
 		t.Errorf("got %q", out)
 	}
-	// An editor that refuses: the disk is written, the folders are made.
+	// What the editor refuses is not done here, and its words are told.
 	e.err = errors.New("not in the project")
-	b.ok("write_file", m{"path": "sub/new.txt", "content": "new"})
-	if got := b.get("sub/new.txt"); got != "new" {
+	b.fails("write_file", m{"path": "sub/new.txt", "content": "new"}, "not in the project")
+	b.fails("write_file", m{"path": "a.txt", "content": "new"}, "not in the project")
+	if _, err := os.Stat(filepath.Join(b.dir, "sub", "new.txt")); err == nil || b.get(path) != "disk\n" {
+		t.Errorf("the disk was written: %v, %q", err, b.get(path))
+	}
+	// What it has not got is written on the disk, with the folders above it.
+	e.err = noFile
+	const note = "\n[the editor has no such file, so the file was written on the disk]"
+	if got := b.ok("write_file", m{"path": "sub/new.txt", "content": "new"}); got != "created sub/new.txt (+1)"+note || b.get("sub/new.txt") != "new" {
 		t.Errorf("got %q", got)
 	}
-	// One that can only read.
-	e.caps.WriteFile = false
-	b.ok("edit_file", m{"path": "a.txt", "old": "typed", "new": "done"})
-	if got := b.get(path); got != "done\n" {
+	// But never over what only the editor has.
+	b.fails("edit_file", m{"path": "a.txt", "old": "typed", "new": "done"}, "changes of it that are not saved")
+	e.texts[path] = "disk\r\n"
+	if got := b.ok("edit_file", m{"path": "a.txt", "old": "disk", "new": "done"}); got != "wrote a.txt (+1 −1)"+note {
+		t.Errorf("got %q", got)
+	}
+}
+
+// An editor that can only read files: the disk is written where that loses nothing.
+func TestEditorThatOnlyReads(t *testing.T) {
+	b := newBed(t)
+	path, fresh := b.put("a.txt", "\ufeffone\r\ntwo\r\n"), filepath.Join(b.dir, "new.txt")
+	e := &buffers{caps: core.EditorCaps{ReadFile: true}, texts: map[string]string{path: "one\ntwo, typed\n", fresh: "typed\n"}}
+	b.editor = e
+	b.fails("edit_file", m{"path": "a.txt", "old": "two", "new": "three"}, "changes of it that are not saved")
+	b.fails("write_file", m{"path": "a.txt", "content": "three"}, "changes of it that are not saved")
+	b.fails("write_file", m{"path": "new.txt", "content": "three"}, "changes of it that are not saved")
+	if got := b.get(path); got != "\ufeffone\r\ntwo\r\n" {
+		t.Errorf("the disk has %q", got)
+	}
+	if _, err := os.Stat(fresh); err == nil {
+		t.Error("the new file was written")
+	}
+	// It is saved: ends of lines and marks stay as they are on the disk.
+	e.texts[path] = "one\ntwo"
+	b.ok("edit_file", m{"path": "a.txt", "old": "two", "new": "three"})
+	if got := b.get(path); got != "\ufeffone\r\nthree\r\n" {
+		t.Errorf("the disk has %q", got)
+	}
+	// It changes between the approval and the writing.
+	e.texts[path] = "one\nthree\n"
+	inv, _, err := b.preview("write_file", m{"path": "a.txt", "content": "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.texts[path] = "one\nthree, typed\n"
+	if out, err := b.finish("write_file", inv); err == nil || b.get(path) != "\ufeffone\r\nthree\r\n" {
+		t.Errorf("got %q, the disk has %q", out, b.get(path))
+	}
+}
+
+// An empty text of the editor's is no file where the disk has none, and told where the
+// disk has text.
+func TestEmptyInTheEditor(t *testing.T) {
+	b := newBed(t)
+	path := b.put("a.txt", "disk\n")
+	empty := b.put("empty.txt", "")
+	e := &buffers{caps: core.EditorCaps{ReadFile: true, WriteFile: true}, texts: map[string]string{path: "", empty: "", filepath.Join(b.dir, "absent.txt"): ""}}
+	b.editor = e
+	b.fails("read_file", m{"path": "absent.txt"}, "there is no absent.txt")
+	if got := b.ok("read_file", m{"path": "a.txt"}); got != "[a.txt is empty in the editor and has 5 bytes on the disk]" {
+		t.Errorf("got %q", got)
+	}
+	if got := b.ok("read_file", m{"path": "empty.txt"}); got != "[empty.txt is empty]" {
+		t.Errorf("got %q", got)
+	}
+	if got := b.ok("write_file", m{"path": "a.txt", "content": "new\n"}); got != "wrote a.txt (+1)\n[it was empty in the editor and had 5 bytes on the disk]" {
+		t.Errorf("got %q", got)
+	}
+	// The editor answers with nothing.
+	b.editor = &window{caps: e.caps, do: func(context.Context, core.EditorCall) (core.EditorReply, error) {
+		return nil, &core.EditorLacks{Why: "answered without a text"}
+	}}
+	if got := b.ok("read_file", m{"path": "a.txt"}); got != "disk\n\n[a.txt: the editor answered without a text, so this is what is on the disk]" {
+		t.Errorf("got %q", got)
+	}
+	if got := b.ok("read_file", m{"path": "empty.txt"}); got != "[empty.txt is empty; the editor answered without a text, so this is what is on the disk]" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -244,7 +244,7 @@ type ReadTextFile struct {
 
 // FileContent answers it.
 type FileContent struct {
-	Content string `json:"content"`
+	Content *string `json:"content"` // required; nil: a client that answers something else
 }
 
 // WriteTextFile is `fs/write_text_file`.
