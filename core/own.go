@@ -49,7 +49,7 @@ func (s *Session) used() {
 func (s *Session) claim(ctx context.Context) error {
 	epoch, err := s.journal.Claim(ctx)
 	if err != nil {
-		return fmt.Errorf("claim session %s: %w", s.meta.ID, err)
+		return err
 	}
 	closing, err := s.catchUp(ctx)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // ErrNoMessage says that a session has no message of that id.
@@ -246,4 +248,22 @@ func copied(ev Event) bool {
 	case Opened, Claimed, PromptQueued, Phase, Asked, Answered, Bound, Moved, Truncated, Unknown:
 	}
 	return false
+}
+
+// ForksIn is the number of forks, Meta.Forks, of the session that made an id; 0 also
+// for what is no id.
+func ForksIn(id string) int {
+	if len(id) < 2 {
+		return 0
+	}
+	forks, rest, ok := strings.Cut(id[1:], "_")
+	epoch, n, dash := strings.Cut(rest, "-")
+	if !ok || !dash || epoch == "" || n == "" {
+		return 0
+	}
+	of, err := strconv.ParseInt(forks, 36, 32)
+	if err != nil || of < 0 {
+		return 0
+	}
+	return int(of)
 }

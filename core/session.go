@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -163,128 +162,6 @@ func (s *Session) refusalLocked() error {
 		return ErrClosed
 	}
 	return s.storeErr
-}
-
-// ownerDied says why a turn that a dead owner has left open was closed.
-const ownerDied = "interrupted: the process that ran it has ended"
-
-// interruptedLocked lists what closes the turn, the calls and the questions that
-// were left open.
-func (s *Session) interruptedLocked(why string) (events []Event) {
-	for _, c := range s.state.openCalls() {
-		c.State, c.Why, c.End = Errored, why, s.now()
-		events = append(events, CallChanged{c})
-	}
-	for _, a := range s.state.Asks {
-		events = append(events, Answered{a.ID, Reply{Outcome: OutcomeCanceled, Text: why}})
-	}
-	if s.state.Turn != "" {
-		events = append(events, TurnEnded{Turn: s.state.Turn, Stop: StopInterrupted, Err: why})
-	}
-	for _, q := range s.state.queued {
-		events = append(events, TurnEnded{Turn: q.Turn, Stop: StopInterrupted, Err: why})
-	}
-	return events
-}
-
-// follow reads what another process has added to a session that this one only
-// views.
-func (s *Session) follow(ctx context.Context) error {
-	select {
-	case s.owning <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-s.owning }()
-
-	if s.owned() {
-		return nil
-	}
-	closing, err := s.catchUp(ctx)
-	s.mu.Lock()
-	s.showLocked(closing)
-	wake := s.readyLocked(nil)
-	s.mu.Unlock()
-	for _, r := range wake {
-		r.signal()
-	}
-	return err
-}
-
-// catchUp reads what another process has added, with the owning token. It returns
-// what was shown as closing what the log leaves open, which memory no longer has
-// then, unless that process has gone on from there.
-func (s *Session) catchUp(ctx context.Context) (closing []Event, err error) {
-	s.mu.Lock()
-	closing, s.shown = s.shown, nil
-	if closing != nil {
-		s.log.cut()
-	}
-	from := s.log.head()
-	s.mu.Unlock()
-	if err := s.load(ctx); err != nil || from.Before(s.Head()) {
-		return nil, err
-	}
-	return closing, nil
-}
-
-// mend closes a turn that a dead process has left open: in the log where that is
-// possible, and in memory alone where the log can only be read, so that nobody waits
-// for an end that cannot come. A session that another process owns stays as it is.
-func (s *Session) mend(ctx context.Context) error {
-	s.mu.Lock()
-	open := s.epoch == 0 && s.state.unfinished()
-	s.mu.Unlock()
-	if !open {
-		return nil
-	}
-	done, err := s.own(ctx)
-	if err == nil {
-		done()
-		return nil
-	}
-	if owned := (*OwnedError)(nil); errors.As(err, &owned) {
-		return nil
-	}
-	if errors.Is(err, ErrReadOnly) {
-		return s.show(ctx, err)
-	}
-	return err
-}
-
-// show closes in memory alone what the log leaves open, as the next owner will in
-// the log; why says why the log can only be read.
-func (s *Session) show(ctx context.Context, why error) error {
-	select {
-	case s.owning <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-s.owning }()
-	s.mu.Lock()
-	if s.epoch == 0 {
-		s.showLocked(s.interruptedLocked("interrupted: " + why.Error()))
-	}
-	wake := s.readyLocked(nil)
-	s.mu.Unlock()
-	for _, r := range wake {
-		r.signal()
-	}
-	return nil
-}
-
-// showLocked puts what closes a session into memory alone. It has the numbers that
-// the next owner's records will have, so that readers are at the right place then.
-func (s *Session) showLocked(closing []Event) {
-	if len(closing) == 0 {
-		return
-	}
-	s.shown, s.log.broken = closing, true
-	used := s.state.Updated
-	for _, ev := range append([]Event{Claimed{Epoch: s.log.epoch + 1, Node: s.g.cfg.Node, After: s.log.head()}}, closing...) {
-		s.log.append(ev, used)
-		s.state.apply(ev, used)
-	}
 }
 
 // appendLocked puts events into the log and the fold, and returns the readers to

@@ -28,7 +28,7 @@ func (a *app) doctor() *cobra.Command {
 		Short: "Say what was found on this machine, and what is wrong",
 		Long: `Say what was found on this machine, and what is wrong: the program itself, the
 configuration, keys (their names, never their values), the model that would be used, where
-sessions are kept, the shell that would run commands, and the settings of editors that start
+sessions are kept and which of them are damaged, the shell that would run commands, and the settings of editors that start
 an agent or that mention dragoman. Nothing is changed and nobody is asked over the network.
 
 The exit code is 1 if something is wrong; what only deserves a look (!) does not count.`,
@@ -271,22 +271,47 @@ func (a *app) examineState(ctx context.Context) section {
 	} else {
 		s.add(fine, "a session could be made, locked, written, synced and removed in %v", time.Since(began).Round(time.Millisecond))
 	}
-	count, damaged := 0, 0
+	examineLogs(ctx, &s, dir)
+	if path := filepath.Join(dir, auditFile); fileThere(path) {
+		s.add(plain, "what MCP clients have called through dragoman is recorded in %s", path)
+	}
+	return s
+}
+
+// checkedBytes is how much of the sessions the doctor reads, the last used first: it
+// takes about a second.
+const checkedBytes = 128 << 20
+
+// examineLogs counts the sessions and finds those that are damaged.
+func examineLogs(ctx context.Context, s *section, dir string) {
 	store := jsonl.New(dir)
-	for _, err := range store.List(ctx, core.Local) {
-		if count++; err != nil {
-			damaged++
+	count, checked, left := 0, 0, int64(checkedBytes)
+	for sum, err := range store.List(ctx, core.Local) {
+		if err != nil {
 			s.add(look, "%v", err)
+			continue
+		}
+		if count++; left <= 0 {
+			continue
+		}
+		checked++
+		damage, size, err := store.Check(ctx, core.Local, sum.ID)
+		left -= size
+		switch {
+		case errors.Is(err, core.ErrNotFound): // removed meanwhile
+		case err != nil:
+			s.add(wrong, "%v", err)
+		case damage != "":
+			s.add(wrong, "session %s is damaged: %s", oneLine(string(sum.ID), 64), damage).hint = "dragoman sessions repair " + oneLine(string(sum.ID), 64)
 		}
 	}
 	if err := store.Close(); err != nil {
 		s.add(look, "%v", err)
 	}
-	s.add(plain, "sessions kept: %d", count-damaged)
-	if path := filepath.Join(dir, auditFile); fileThere(path) {
-		s.add(plain, "what MCP clients have called through dragoman is recorded in %s", path)
+	s.add(plain, "sessions kept: %d", count)
+	if checked < count {
+		s.add(plain, "the %d used last were looked through for damage, and the others were not", checked)
 	}
-	return s
 }
 
 // tryStore keeps a session below dir for a moment, to see whether the file system

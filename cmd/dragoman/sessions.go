@@ -19,16 +19,17 @@ import (
 func (a *app) sessions() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "List, show and remove the sessions that are kept",
-		Long: `List, show and remove the sessions that are kept. A session is the log of everything that
-happened in it; whichever editor it was begun in, each of them can open it again.`,
+		Short: "List, show, repair and remove the sessions that are kept",
+		Long: `List, show, repair and remove the sessions that are kept. A session is the log of everything
+that happened in it; whichever editor it was begun in, each of them can open it again. What is
+lost of a damaged one is told where it is missing; "repair" makes it take prompts again.`,
 		Example: `  dragoman sessions list
   dragoman sessions show 7xk2 | less
   dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return errors.New("say what to do: list, show or rm") },
+		RunE: func(*cobra.Command, []string) error { return errors.New("say what to do: list, show, repair or rm") },
 	}
-	cmd.AddCommand(a.sessionsList(), a.sessionsShow(), a.sessionsRemove())
+	cmd.AddCommand(a.sessionsList(), a.sessionsShow(), a.sessionsRepair(), a.sessionsRemove())
 	return cmd
 }
 
@@ -101,6 +102,11 @@ var errNoTurns = errors.New("nothing is run here")
 
 // withSessions opens the store for a command that only looks or removes.
 func (a *app) withSessions(f func(*core.Gateway) error) error {
+	return a.withStore(func(_ *jsonl.Store, g *core.Gateway) error { return f(g) })
+}
+
+// withStore is withSessions for a command that needs the store itself.
+func (a *app) withStore(f func(*jsonl.Store, *core.Gateway) error) error {
 	dir, err := a.dataDir()
 	if err != nil {
 		return err
@@ -110,7 +116,7 @@ func (a *app) withSessions(f func(*core.Gateway) error) error {
 		Store: store, Node: node(),
 		Profile: func(context.Context, []string) (*core.Profile, error) { return nil, errNoTurns },
 	})
-	err = f(g)
+	err = f(store, g)
 	last, done := context.WithTimeout(context.Background(), shutdownFor)
 	defer done()
 	return errors.Join(err, g.Close(last), store.Close())
@@ -122,19 +128,34 @@ func findSession(ctx context.Context, g *core.Gateway, id string) (*core.Session
 	if !errors.Is(err, core.ErrNotFound) {
 		return s, err
 	}
-	var found []core.SessionID
+	found, err := beginningWith(ctx, g, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, fmt.Errorf("there is no session %q; \"dragoman sessions list\" has them all", id)
+	case len(found) > 1:
+		return nil, tooShort(len(found), id)
+	}
+	return g.Open(ctx, core.Local, found[0])
+}
+
+// beginningWith lists the sessions whose ids begin with what was typed; the one whose
+// id it is alone.
+func beginningWith(ctx context.Context, g *core.Gateway, typed string) (found []core.SessionID, err error) {
 	for sum, err := range g.List(ctx, core.Local) {
-		if err == nil && strings.HasPrefix(string(sum.ID), id) {
+		if err == nil && string(sum.ID) == typed {
+			return []core.SessionID{sum.ID}, nil
+		}
+		if err == nil && strings.HasPrefix(string(sum.ID), typed) {
 			found = append(found, sum.ID)
 		}
 	}
-	switch len(found) {
-	case 0:
-		return nil, fmt.Errorf("there is no session %q; \"dragoman sessions list\" has them all", id)
-	case 1:
-		return g.Open(ctx, core.Local, found[0])
-	}
-	return nil, fmt.Errorf("%d sessions begin with %q; write more of the id", len(found), id)
+	return found, context.Cause(ctx)
+}
+
+func tooShort(n int, typed string) error {
+	return fmt.Errorf("%d sessions begin with %q; write more of the id", n, typed)
 }
 
 func removeSession(ctx context.Context, g *core.Gateway, id core.SessionID) error {

@@ -30,6 +30,7 @@ const (
 	opSync     op = "sync"
 	opClose    op = "close"
 	opRename   op = "rename"
+	opLink     op = "link"
 	opRemove   op = "remove"
 	opClear    op = "remove all"
 	opMakeDir  op = "make folder"
@@ -43,7 +44,7 @@ const (
 type call struct {
 	op   op
 	path string
-	to   string     // rename: the new name
+	to   string     // rename, link: the new name
 	flag int        // open
 	file *os.File   // what is open; of an open one it stands afterwards
 	lock *lock.File // lock: afterwards
@@ -115,6 +116,11 @@ func (f *file) Close() error { return f.on(&call{op: opClose}, f.File.Close) }
 
 func (d disk) rename(from, to string) error {
 	return d.call(&call{op: opRename, path: from, to: to}, func() error { return os.Rename(from, to) })
+}
+
+// link gives a file a second name.
+func (d disk) link(from, to string) error {
+	return d.call(&call{op: opLink, path: from, to: to}, func() error { return os.Link(from, to) })
 }
 
 // remove removes a file; no error if there is none.

@@ -6,6 +6,7 @@
 //	                       <key>.owner     who that is, for people
 //	                       <key>.values/   what is too big for a line, by digest
 //	                       <key>.spill/    tool output that was cut (Meta.Spill)
+//	                       <key>.jsonl.damaged  the log as it was before it was repaired
 //	                       <key>.gone      the log of a session that is being deleted
 //
 // The key is the first 32 hexadecimal digits of the SHA-256 of the principal and
@@ -46,6 +47,13 @@
 //
 // Nobody can claim a damaged log, and reading changes nothing. A log whose first two
 // lines are damaged does not say what it is, and is not opened.
+//
+// Repair writes down what reading shows: the good lines as they were, and the records
+// between them, under the feature "gaps". A process that has read the damaged log can go
+// on with the repaired one, whose numbers are the same. The damaged log gets a second name
+// first, <key>.jsonl.damaged (then .damaged-2, …), and the new one takes its place in one
+// step. It is no log to anybody any more, stays until the session is deleted, and is
+// never swept.
 //
 // # Owning and writing
 //

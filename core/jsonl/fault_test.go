@@ -106,7 +106,7 @@ func (l *faulty) does(c *call, do func() error) error {
 		}
 	case opUnlock, opTakeLock:
 		delete(l.locks, c.lock)
-	case opRead, opWrite, opCut, opSync, opRename, opRemove, opClear, opMakeDir, opSyncDir:
+	case opRead, opWrite, opCut, opSync, opRename, opLink, opRemove, opClear, opMakeDir, opSyncDir:
 	}
 	return err
 }

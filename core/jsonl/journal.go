@@ -29,6 +29,9 @@ func features() []string {
 	}
 }
 
+// gaps is what a repaired log uses beyond that: records that stand for missing ones.
+const gaps = "gaps"
+
 // header is the first line of a log.
 type header struct {
 	Format   string   `json:"format"`
@@ -78,7 +81,7 @@ func (h header) writable() error {
 
 // unknownFeatures lists what this version lacks to write such a log.
 func (h header) unknownFeatures() []string {
-	known := features()
+	known := append(features(), gaps)
 	return slices.DeleteFunc(slices.Clone(h.Features), func(f string) bool { return slices.Contains(known, f) })
 }
 

@@ -277,6 +277,19 @@ func FuzzLog(f *testing.F) {
 			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, log) {
 				t.Fatalf("a damaged log was changed (%v)", err)
 			}
+			if _, err := s.Repair(t.Context(), core.Local, "s1"); err != nil {
+				t.Fatal(err)
+			}
+			checkSame(t, read(core.Pos{}), shown)
+			if err := os.Remove(path + ".damaged"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := j.Claim(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Release(); err != nil {
+				t.Fatal(err)
+			}
 			return
 		}
 		defer func() { _ = j.Release() }()

@@ -63,6 +63,14 @@ func (l *loss) add(more loss) {
 	l.text += more.text
 }
 
+// less takes out of l what was found last.
+func (l loss) less(last loss) loss {
+	l.bytes -= last.bytes
+	l.lines -= last.lines
+	l.astray -= last.astray
+	return l // numbers and text are missing only in front of a record
+}
+
 // scanLog begins behind the first line of a log, which readHeader has read.
 func scanLog(l *lines) *scan { return &scan{l: l, size: l.next} }
 

@@ -84,7 +84,15 @@ func (f files) clearGone() error {
 	if !exists(f.gone) {
 		return nil
 	}
-	if err := errors.Join(f.disk.clear(f.values), f.disk.clear(f.spill)); err != nil {
+	errs := []error{f.disk.clear(f.values), f.disk.clear(f.spill)}
+	kept := 0
+	for exists(f.damaged(kept + 1)) {
+		kept++
+	}
+	for n := kept; n > 0; n-- { // the first last: a crash leaves none behind a missing one
+		errs = append(errs, f.disk.remove(f.damaged(n)))
+	}
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	return f.disk.remove(f.gone)

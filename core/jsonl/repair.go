@@ -1,0 +1,409 @@
+package jsonl
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"dragoman/core"
+)
+
+// Repaired says what Repair has done. The zero value: nothing was wrong.
+type Repaired struct {
+	Damage string // what was wrong, and so is lost, for people
+	Kept   string // the damaged log
+}
+
+// damaged is where the n-th damaged log of a session is kept, from 1 on.
+func (f files) damaged(n int) string {
+	if n == 1 {
+		return f.log + ".damaged"
+	}
+	return fmt.Sprintf("%s.damaged-%d", f.log, n)
+}
+
+// Check says what is wrong with a session's log, for people; empty: nothing. It reads
+// all of it, size bytes, and changes nothing. What somebody who owns the session may be
+// writing is not looked at. The error is that of a Repair.
+func (s *Store) Check(ctx context.Context, p core.Principal, id core.SessionID) (damage string, size int64, err error) {
+	f, err := s.repairable(p, id)
+	if err == nil {
+		damage, size, err = s.check(ctx, f, p, id)
+	}
+	if err != nil {
+		err = fmt.Errorf("check session %q: %w", id, err)
+	}
+	return damage, size, err
+}
+
+func (s *Store) check(ctx context.Context, f files, p core.Principal, id core.SessionID) (string, int64, error) {
+	log, err := openFile(f.log, os.O_RDONLY)
+	if err != nil {
+		return "", 0, err
+	}
+	defer func() { _ = log.Close() }()
+	sv, err := s.survey(ctx, log, p, id)
+	if err != nil {
+		return "", sv.size, err
+	}
+	if readOwner(f.owner).alive() {
+		sv.loss = sv.inside
+	}
+	return sv.damage(f.log), sv.size, nil
+}
+
+// repairable returns the files of a session that has a log.
+func (s *Store) repairable(p core.Principal, id core.SessionID) (files, error) {
+	if err := checkID(p, id); err != nil {
+		return files{}, fmt.Errorf("%w: %w", core.ErrNotFound, err)
+	}
+	f, err := s.session(p, id, false)
+	if err == nil && !exists(f.log) {
+		err = fs.ErrNotExist
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = core.ErrNotFound
+	}
+	return f, err
+}
+
+// Repair makes a damaged log sound: all that is good, as it was written, with records
+// in the place of what is missing, as reading shows it. The damaged log is kept beside
+// it, until the session is deleted. It fails with *core.OwnedError while a process owns
+// the session. When it returns the log is durable; whenever it is killed the log is the
+// damaged one or the sound one, and it can be done again.
+//
+// A beginning that is lost is made again from the index. That cannot be done for a
+// sub-session: what it may do was in there.
+func (s *Store) Repair(ctx context.Context, p core.Principal, id core.SessionID) (Repaired, error) {
+	f, err := s.repairable(p, id)
+	var done Repaired
+	if err == nil {
+		done, err = s.repair(ctx, f, p, id)
+	}
+	if err != nil {
+		return Repaired{}, fmt.Errorf("repair session %q: %w", id, err)
+	}
+	return done, nil
+}
+
+func (s *Store) repair(ctx context.Context, f files, p core.Principal, id core.SessionID) (done Repaired, err error) {
+	held, err := lockSession(ctx, f, id)
+	if err != nil {
+		return Repaired{}, err
+	}
+	defer func() { err = errors.Join(err, held.unlock()) }()
+	log, err := openFile(f.log, os.O_RDONLY)
+	if err != nil {
+		return Repaired{}, err
+	}
+	defer func() { _ = log.Close() }()
+	sv, err := s.survey(ctx, log, p, id)
+	if err != nil || sv.sound() {
+		return Repaired{}, err
+	}
+	kept, err := f.keep()
+	if err != nil {
+		return Repaired{}, fmt.Errorf("keep the damaged log as %s: %w", kept, err)
+	}
+	tmp := f.log + unfinished
+	err = f.disk.create(tmp, func(w io.Writer) error { return sv.write(ctx, log, w, kept) })
+	if err == nil {
+		err = verify(tmp, f, id)
+	}
+	if err == nil {
+		err = f.disk.rename(tmp, f.log)
+	}
+	if err != nil {
+		_ = f.disk.remove(tmp)
+		return Repaired{}, err
+	}
+	if err := f.disk.syncDir(f.dir); err != nil {
+		return Repaired{}, err
+	}
+	if e, err := derive(ctx, f); err == nil { // a list finds it out too
+		_ = s.note(ctx, p, e.Summary, e.Log, func() error { return nil })
+	}
+	return Repaired{Damage: sv.damage(kept), Kept: kept}, nil
+}
+
+// keep gives the damaged log a name of its own, durably, unless it has one already.
+func (f files) keep() (string, error) {
+	log, err := os.Lstat(f.log)
+	if err != nil {
+		return f.damaged(1), err
+	}
+	n := 1
+	for ; exists(f.damaged(n)); n++ {
+		if kept, err := os.Lstat(f.damaged(n)); err == nil && os.SameFile(kept, log) {
+			return f.damaged(n), f.disk.syncDir(f.dir)
+		}
+	}
+	kept := f.damaged(n)
+	err = f.disk.link(f.log, kept)
+	if err != nil && !exists(kept) { // a file has one name here
+		err = f.copyLog(kept)
+	}
+	return kept, errors.Join(err, f.disk.syncDir(f.dir))
+}
+
+func (f files) copyLog(to string) error {
+	log, err := openFile(f.log, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	tmp := f.log + unfinished
+	err = f.disk.create(tmp, func(w io.Writer) error {
+		_, err := io.Copy(w, log)
+		return err
+	})
+	if err == nil {
+		err = f.disk.rename(tmp, to)
+	}
+	return err
+}
+
+// create makes a file, or makes it anew, and makes its content durable.
+func (d disk) create(path string, write func(io.Writer) error) error {
+	file, err := d.open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(file, 1<<20)
+	if err = write(w); err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = file.sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// verify checks a log that was just written, before it takes the other's place.
+func verify(path string, f files, id core.SessionID) error {
+	log, err := openFile(path, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	f.log = path
+	_, err = examine(log, f, id)
+	return err
+}
+
+// survey is what a log is like before it is repaired.
+type survey struct {
+	header header
+	meta   core.Meta // of a log whose Opened is lost
+	from   int64     // byte behind the first line
+	size   int64     // of what was read
+
+	headLost, openedLost bool
+	loss                 loss // all
+	inside               loss // less what is behind the last good record
+}
+
+func (sv *survey) sound() bool { return !sv.headLost && !sv.openedLost && sv.loss.none() }
+
+// damage says what is wrong, for people.
+func (sv *survey) damage(log string) string {
+	switch {
+	case sv.sound():
+		return ""
+	case sv.loss.none():
+		return "the beginning of " + log + " is damaged"
+	case sv.headLost:
+		return "the beginning of " + log + " is damaged, and " + sv.loss.total(log)
+	}
+	return sv.loss.total(log)
+}
+
+// survey reads a whole log. An error says why it cannot be repaired.
+func (s *Store) survey(ctx context.Context, log io.ReaderAt, p core.Principal, id core.SessionID) (sv survey, err error) {
+	l := newLines(log)
+	sv.header, err = readHeader(l)
+	switch {
+	case errors.Is(err, errHead):
+		sv.headLost, sv.header = true, header{formatName, formatVersion, features()}
+		if err = nil; l.next == l.at { // its line could not be read to its end
+			err = l.skip()
+		}
+	case err == nil:
+		err = sv.header.writable()
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return sv, err
+	}
+	sv.from = l.next
+	sc := scanLog(l)
+	for n := 0; err == nil; n++ {
+		if err = sc.next(); err == nil && n == 0 {
+			err = sv.first(sc, p, id)
+		}
+		if err == nil && n%1024 == 0 {
+			err = context.Cause(ctx)
+		}
+	}
+	sv.size = l.next
+	if !errors.Is(err, io.EOF) {
+		return sv, err
+	}
+	if sc.end.Seq == 0 {
+		return sv, fmt.Errorf("nothing of it can be read: \"dragoman sessions rm %s\" removes it", typed(id))
+	}
+	sv.loss, sv.inside = sc.all, sc.all.less(sc.gap)
+	if sv.openedLost {
+		sv.meta, err = s.metaOf(log, p, id)
+		return sv, err
+	}
+	return sv, nil
+}
+
+// first looks at the first good record, which says whose log it is.
+func (sv *survey) first(sc *scan, p core.Principal, id core.SessionID) error {
+	if sv.openedLost = sc.line.Place().Seq > 1; sv.openedLost {
+		return nil
+	}
+	r, err := new(core.Decoder).DecodeLine(sc.line)
+	if err != nil {
+		return err
+	}
+	opened, ok := r.Event.(core.Opened)
+	switch {
+	case !ok:
+		return errors.New("its first record is none that a log begins with")
+	case opened.Meta.ID != id || opened.Meta.Principal != p:
+		return fmt.Errorf("it is the log of another session, %q", opened.Meta.ID)
+	}
+	return nil
+}
+
+// metaOf makes again what a session was made with, from the index and the log.
+func (s *Store) metaOf(log io.ReaderAt, p core.Principal, id core.SessionID) (core.Meta, error) {
+	root, err := s.find(false)
+	if err != nil {
+		return core.Meta{}, err
+	}
+	index, err := openFile(indexPath(root), os.O_RDONLY)
+	if err != nil {
+		return core.Meta{}, fmt.Errorf("its first record is damaged, and there is no index that knows its folder: %w", err)
+	}
+	defer func() { _ = index.Close() }()
+	for e, err := range entries(index) {
+		switch {
+		case err != nil:
+			return core.Meta{}, fmt.Errorf("its first record is damaged, and %s cannot be read: %w", indexPath(root), err)
+		case e.Principal != p || e.Summary.ID != id:
+			continue
+		case e.Summary.Parent != "":
+			return core.Meta{}, errors.New("its first record is damaged, which said what the agent that it was handed to may do")
+		}
+		sum := e.Summary
+		forks, err := forksOf(log)
+		return core.Meta{ID: id, Principal: p, Cwd: sum.Cwd, Roots: sum.Roots, Created: sum.Created, Forks: forks}, err
+	}
+	return core.Meta{}, fmt.Errorf("its first record is damaged, and %s does not know its folder", indexPath(root))
+}
+
+// forksOf is a number of forks that no id in a log was made with, so that none is made
+// twice: they begin with it.
+func forksOf(log io.ReaderAt) (most int, err error) {
+	l := newLines(log)
+	most = 1 // what it has copied may be of one that began empty
+	for {
+		line, err := l.read()
+		switch {
+		case errors.Is(err, errTooLong):
+			err = l.skip()
+		case err == nil:
+			for id := range bytes.SplitSeq(line, []byte(`"`)) {
+				most = max(most, core.ForksIn(string(id))+1)
+			}
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, errUnfinished) {
+			return most, nil
+		}
+		if err != nil {
+			return most, err
+		}
+	}
+}
+
+// write writes the sound log; kept is where the damaged one will be.
+func (sv *survey) write(ctx context.Context, log io.ReaderAt, w io.Writer, kept string) error {
+	h := sv.header
+	if !slices.Contains(h.Features, gaps) {
+		h.Features = append(slices.Clone(h.Features), gaps)
+	}
+	b, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(seal(b, 0)); err != nil {
+		return err
+	}
+	l := newLines(log)
+	l.next = sv.from
+	sc := scanLog(l)
+	out := copying{w: w, opened: core.Record{Seq: 1, Time: sv.meta.Created, Event: core.Opened{Meta: sv.meta}}}
+	t := teller{log: kept, advice: "That is the damaged log; this one was made of what is good in it."}
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err := sc.next()
+		if errors.Is(err, io.EOF) {
+			return out.records(t.behind(sc))
+		}
+		if err == nil {
+			err = out.records(t.front(sc))
+		}
+		if err == nil {
+			err = out.line(sc.object)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// copying writes the lines of a repaired log.
+type copying struct {
+	w      io.Writer
+	opened core.Record // for a log whose first record is lost
+	enc    core.Encoder
+	buf    []byte
+}
+
+// line writes a good line, as it was.
+func (c *copying) line(object []byte) error {
+	c.buf = seal(append(c.buf[:0], object...), 0)
+	_, err := c.w.Write(c.buf)
+	return err
+}
+
+func (c *copying) records(told []core.Record) error {
+	for _, r := range told {
+		if m, ok := r.Event.(core.Missing); ok && r.Seq == 1 {
+			if err := c.line(c.enc.Append(nil, c.opened)); err != nil {
+				return err
+			}
+			if m.Records--; m.Records == 0 {
+				continue
+			}
+			r.Seq, r.Event = 2, m
+		}
+		if err := c.line(c.enc.Append(nil, r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
