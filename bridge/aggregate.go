@@ -18,6 +18,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/child"
 )
 
 // Aggregate shows our own agent and the servers of a configuration to MCP clients as
@@ -138,6 +139,7 @@ func (a *Aggregate) serve(ctx context.Context, c *caller, in io.ReadCloser, out 
 	err := c.conn.Serve(ctx, func(call *wire.Call) { c.receive(serving, call) })
 	end()
 	c.owned.Wait()
+	c.guard.Close()
 	return err
 }
 
@@ -151,7 +153,8 @@ type caller struct {
 	posted bool // they come over HTTP
 	conn   *wire.Conn
 	owned  sync.WaitGroup
-	early  wire.Works // of a client of the early dialect
+	early  wire.Works  // of a client of the early dialect
+	guard  child.Guard // of the client's programs
 
 	mu     sync.Mutex       // guards the fields below
 	legacy *side            // since initialize

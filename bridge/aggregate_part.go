@@ -195,7 +195,7 @@ func (p *part) allowed() error {
 }
 
 func (p *part) meet(ctx context.Context, e Endpoint, version string) (*peer, error) {
-	l, err := p.box().dialer(p.server).dial(e)
+	l, err := p.box().dialer(p.server, &p.side.caller.guard).dial(e)
 	if err != nil {
 		return nil, err
 	}

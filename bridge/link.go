@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"dragoman/adapters/wire"
+	"dragoman/core/child"
 )
 
 // Endpoint is where a server is: a program that is started, or an address.
@@ -47,6 +48,7 @@ type link struct {
 // dialer makes links.
 type dialer struct {
 	environ []string
+	guard   *child.Guard // starts programs
 	client  func(Endpoint) *http.Client
 	limit   int // bytes of one message
 	// whole: what cannot be understood is not mended, for it is handed on.
@@ -73,7 +75,7 @@ func (d dialer) dial(e Endpoint) (*link, error) {
 }
 
 func (d dialer) dialStdio(e Endpoint) (*link, error) {
-	p, err := command{path: e.Command, args: e.Args, env: childEnv(d.environ, e.Env), dir: e.Dir, line: d.junk, hide: d.hide}.start()
+	p, err := command{path: e.Command, args: e.Args, env: childEnv(d.environ, e.Env), dir: e.Dir, line: d.junk, hide: d.hide, guard: d.guard}.start()
 	if err != nil {
 		return nil, err
 	}

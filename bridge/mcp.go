@@ -13,6 +13,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/child"
 )
 
 // Server is an upstream MCP server, as it is configured.
@@ -73,6 +74,9 @@ type Options struct {
 	// Audit is told of each call of a tool that a client has made through a Relay, when it
 	// ends. It must not block; nil: nobody is.
 	Audit func(Audit)
+	// Guards has the guard that starts a session's servers, by the session; nil: these
+	// servers have guards of their own.
+	Guards *child.Guards
 	// Grace is how long the listing of tools waits for servers that are still being
 	// started; 0: five seconds. The tools of later ones are there at the next turn.
 	Grace time.Duration
@@ -115,6 +119,7 @@ type Box struct {
 	closed     bool
 
 	owned sync.WaitGroup // of sides
+	guard child.Guard    // of what belongs to no session
 }
 
 var _ core.Toolbox = (*Box)(nil)
@@ -123,6 +128,7 @@ var _ core.Toolbox = (*Box)(nil)
 func New(o Options) *Box {
 	o.Grace = cmp.Or(o.Grace, defaultGrace)
 	o.firstPause = cmp.Or(o.firstPause, time.Second)
+	o.Guards = cmp.Or(o.Guards, &child.Guards{})
 	hides, log := &masks{}, o.Log
 	o.Log = func(server, level, text string) {
 		if log != nil {
@@ -145,6 +151,8 @@ func New(o Options) *Box {
 func (b *Box) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
 	ctx, end := context.WithCancel(context.Background())
 	s := &set{box: b, host: host, changed: make(chan struct{}, 1), end: end}
+	m := host.Meta()
+	s.guard, s.release = b.opts.Guards.Hold(string(m.Principal) + " " + string(m.ID))
 	s.run = func(u *upstream) {
 		own, stop := context.WithCancel(ctx)
 		u.stop = stop
@@ -165,13 +173,15 @@ type set struct {
 	ups     []*upstream
 	brought []core.ServerSpec // by the session's clients; what is started of them is among ups
 	changed chan struct{}
+	guard   *child.Guard // of the session's programs
+	release func()       // gives guard back
 	run     func(*upstream)
 	end     context.CancelFunc
 	owned   sync.WaitGroup
 }
 
 func (s *set) start(server Server) *upstream {
-	u := newUpstream(s.box, server, s.host, s.wake)
+	u := newUpstream(s.box, server, s.host, s.guard, s.wake)
 	s.run(u)
 	return u
 }
@@ -284,13 +294,14 @@ func (s *set) Close() error {
 	s.box.mu.Unlock()
 	s.end()
 	s.owned.Wait()
+	s.release()
 	return nil
 }
 
-// dialer is how a server's links are made.
-func (b *Box) dialer(s Server) dialer {
+// dialer is how a server's links are made, by programs of a guard's.
+func (b *Box) dialer(s Server, guard *child.Guard) dialer {
 	return dialer{
-		environ: b.opts.Environ, client: func(e Endpoint) *http.Client { return b.clientFor(s, e) }, limit: maxMessage,
+		environ: b.opts.Environ, guard: guard, client: func(e Endpoint) *http.Client { return b.clientFor(s, e) }, limit: maxMessage,
 		junk:  func(line string) { b.opts.Log(s.Name, "info", plain(line)) },
 		learn: func(e Endpoint) { b.masks.learn(s.Name, e) }, hide: func(text string) string { return b.masks.hide(s.Name, text) },
 	}

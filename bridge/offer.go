@@ -349,7 +349,7 @@ func (b *Box) side(roots []string, server Server) *upstream {
 			m.Cwd = roots[0]
 		}
 		u = &upstream{
-			box: b, server: server, host: alone{m}, wake: func() {}, status: statusStopped,
+			box: b, server: server, host: alone{m}, guard: &b.guard, wake: func() {}, status: statusStopped,
 			want: make(chan struct{}, 1), stale: make(chan struct{}, 1), moved: make(chan struct{}),
 		}
 		ctx, stop := context.WithCancel(context.Background())
@@ -371,4 +371,5 @@ func (b *Box) Close() {
 	}
 	b.mu.Unlock()
 	b.owned.Wait()
+	b.guard.Close()
 }

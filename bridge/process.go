@@ -32,6 +32,8 @@ type command struct {
 	dir  string              // "": the current folder
 	line func(string)        // is told each line of standard error; nil: nobody is
 	hide func(string) string // takes secrets out of what is said of its end; nil: nothing does
+
+	guard *child.Guard
 }
 
 // process is a child with one owner, who calls close. With it ends its group, also
@@ -41,8 +43,8 @@ type process struct {
 	stdout io.ReadCloser
 	stderr *tail
 
-	cmd   *exec.Cmd
 	group *child.Group
+	how   child.Ending  // once done is closed
 	done  chan struct{} // closed when the child has ended, and its group with it
 	said  chan struct{} // closed when its standard error has ended
 
@@ -68,14 +70,14 @@ func (c command) start() (*process, error) {
 		Path: path, Args: append([]string{c.path}, c.args...), Env: c.env, Dir: c.dir,
 		Stdin: ends[0], Stdout: ends[3], Stderr: ends[5],
 	}
-	group, err := child.Start(cmd)
+	group, err := c.guard.Start(cmd)
 	closeAll([]*os.File{ends[0], ends[3], ends[5]})
 	if err != nil {
 		closeAll([]*os.File{ends[1], ends[2], ends[4]})
 		return nil, fmt.Errorf("start %s: %v", c.path, err)
 	}
 	p := &process{
-		cmd: cmd, group: group, stdin: ends[1], stdout: ends[2], stderr: &tail{line: c.line, hide: c.hide},
+		group: group, stdin: ends[1], stdout: ends[2], stderr: &tail{line: c.line, hide: c.hide},
 		stderrEnd: ends[4], done: make(chan struct{}), said: make(chan struct{}),
 	}
 	p.owned.Go(p.wait)
@@ -124,7 +126,7 @@ func (c command) find() (string, error) {
 // wait waits for the child, and ends what it leaves behind in its group.
 func (p *process) wait() {
 	p.group.Await()
-	p.group.Close()
+	p.how = p.group.Close()
 	awaited(p.said, politeFor) // its last words; somebody who left the group may hold the pipe
 	close(p.done)
 }
@@ -135,7 +137,6 @@ func (p *process) wait() {
 // more than once.
 func (p *process) close() {
 	p.once.Do(func() {
-		p.group.Alive() // a server that ends leaves nobody who has not been seen
 		p.stdin.Close()
 		if !awaited(p.done, politeFor) {
 			p.group.Terminate()
@@ -165,13 +166,10 @@ func awaited(done <-chan struct{}, d time.Duration) bool {
 // done.
 func (p *process) why() string {
 	var s strings.Builder
-	switch state := p.cmd.ProcessState; {
-	case state == nil:
-		s.WriteString("the program ended")
-	case child.SignalOf(state) != "":
-		fmt.Fprintf(&s, "the program was ended by signal: %s", child.SignalOf(state))
-	default:
-		fmt.Fprintf(&s, "the program ended with exit code %d", state.ExitCode())
+	if p.how.Signal != "" {
+		fmt.Fprintf(&s, "the program was ended by signal: %s", p.how.Signal)
+	} else {
+		fmt.Fprintf(&s, "the program ended with exit code %d", p.how.Code)
 	}
 	if last := p.stderr.last(3); last != "" {
 		s.WriteString("; it said: " + last)

@@ -13,8 +13,16 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/core/child"
 	"dragoman/core/child/childtest"
 )
+
+// guarding is a guard for one test.
+func guarding(t *testing.T) *child.Guard {
+	g := &child.Guard{}
+	t.Cleanup(g.Close)
+	return g
+}
 
 // startStubborn starts a server that does not want to end, and returns its pid and
 // its child's.
@@ -24,7 +32,7 @@ func startStubborn(t *testing.T) (*process, []int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := command{path: self, env: childEnv(os.Environ(), map[string]string{playVar: "stubborn"})}.start()
+	p, err := command{path: self, env: childEnv(os.Environ(), map[string]string{playVar: "stubborn"}), guard: guarding(t)}.start()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +104,7 @@ func TestCloseEndsSessionsOfItsOwn(t *testing.T) {
 	}
 	odd := childtest.OddSleep()
 	t.Cleanup(func() { childtest.Wake(t, odd) })
-	p, err := command{path: "sh", args: []string{"-c", "setsid sleep " + odd + " & cat"}, env: os.Environ()}.start()
+	p, err := command{path: "sh", args: []string{"-c", "setsid sleep " + odd + " & cat"}, env: os.Environ(), guard: guarding(t)}.start()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,10 +121,10 @@ func TestProgramOfAnEmptyFolderInPATH(t *testing.T) {
 	if err := os.WriteFile(dir+"/prog", []byte("#!/bin/sh\nexit 0\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (command{path: "prog", env: []string{"PATH=:."}, dir: dir}).start(); err == nil {
+	if _, err := (command{path: "prog", env: []string{"PATH=:."}, dir: dir, guard: guarding(t)}).start(); err == nil {
 		t.Error("a program of the session's folder was started by its name alone")
 	}
-	p, err := command{path: "./prog", env: []string{"PATH="}, dir: dir}.start()
+	p, err := command{path: "./prog", env: []string{"PATH="}, dir: dir, guard: guarding(t)}.start()
 	if err != nil {
 		t.Fatal(err)
 	}

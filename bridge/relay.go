@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/child"
 )
 
 // Relay hands one server on to clients, message by message and session to session:
@@ -52,10 +53,20 @@ func (r *Relay) dial(ctx context.Context, p core.Principal, dir string, shared b
 	if e.Dir == "" {
 		e.Dir = dir
 	}
-	d := r.box.dialer(r.server)
+	guard := &child.Guard{}
+	d := r.box.dialer(r.server, guard)
 	d.whole = true
 	l, err := d.dial(e)
-	return l, e, err
+	if err != nil {
+		guard.Close()
+		return nil, e, err
+	}
+	end := l.close
+	l.close = func() {
+		end()
+		guard.Close()
+	}
+	return l, e, nil
 }
 
 // Serve relays one client that speaks over a pipe, whose server is started in dir.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/child"
 )
 
 const (
@@ -27,6 +28,7 @@ type upstream struct {
 	box    *Box
 	server Server
 	host   core.ToolHost
+	guard  *child.Guard
 	wake   func()             // the list has changed
 	want   chan struct{}      // somebody needs it
 	stale  chan struct{}      // the server says that its list has changed
@@ -57,9 +59,9 @@ const (
 
 var errClosing = errors.New("the servers are being ended")
 
-func newUpstream(b *Box, s Server, host core.ToolHost, wake func()) *upstream {
+func newUpstream(b *Box, s Server, host core.ToolHost, guard *child.Guard, wake func()) *upstream {
 	u := &upstream{
-		box: b, server: s, host: host, wake: wake, status: statusStopped,
+		box: b, server: s, host: host, guard: guard, wake: wake, status: statusStopped,
 		want: make(chan struct{}, 1), stale: make(chan struct{}, 1), moved: make(chan struct{}),
 	}
 	b.enter(u)
@@ -240,7 +242,7 @@ func (u *upstream) begin(ctx context.Context) (*peer, []*listed, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, within, timeoutOf{fmt.Sprintf("it did not answer within %v of its start", within)})
 	defer cancel()
-	l, err := u.box.dialer(u.server).dial(e)
+	l, err := u.box.dialer(u.server, u.guard).dial(e)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -88,7 +88,7 @@ func runForKey(ctx context.Context, dir string, args []string) (string, error) {
 	cmd := exec.Command(path, args[1:]...)
 	out := &keyText{cancel: cancel}
 	cmd.Dir, cmd.Stdout, cmd.WaitDelay = dir, out, time.Second
-	err = child.Run(ctx, cmd)
+	how, err := child.Run(ctx, cmd)
 	switch {
 	case out.much:
 		return "", fmt.Errorf("the program printed more than %d KiB", keyProgramText>>10)
@@ -98,8 +98,8 @@ func runForKey(ctx context.Context, dir string, args []string) (string, error) {
 		return "", ctx.Err()
 	case err != nil:
 		return "", errors.New("the program could not be run")
-	case !cmd.ProcessState.Success():
-		return "", fmt.Errorf("the program failed (%s); run it in a terminal to see why", cmd.ProcessState)
+	case !how.Success():
+		return "", fmt.Errorf("the program failed (%s); run it in a terminal to see why", how)
 	}
 	return out.text.String(), nil
 }

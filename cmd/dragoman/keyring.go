@@ -140,15 +140,15 @@ func (r childRing) ask(ctx context.Context, secret string, args ...string) (stri
 	out, said := &keyText{cancel: cancel}, &keyText{cancel: cancel}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(secret), out, said
 	cmd.Env, cmd.WaitDelay = r.environ, time.Second
-	err := child.Run(ctx, cmd)
+	how, err := child.Run(ctx, cmd)
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case err != nil:
 		return "", fmt.Errorf("the system's keyring could not be asked: %w", err)
-	case cmd.ProcessState.Success():
+	case how.Success():
 		return out.text.String(), nil
-	case cmd.ProcessState.ExitCode() == exitNoSecret:
+	case how.Code == exitNoSecret:
 		return "", errNoSecret
 	}
 	return "", fmt.Errorf("the system's keyring does not work: %s", oneLine(strings.TrimPrefix(said.text.String(), "dragoman: "), 200))

@@ -15,6 +15,7 @@ import (
 
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/child"
 	"dragoman/core/llm"
 	"dragoman/core/tools"
 )
@@ -80,13 +81,14 @@ type placed struct {
 }
 
 func newProfiles(a *app, l *logs) *profiles {
+	guards := &child.Guards{} // a session's, for its commands and its servers
 	p := &profiles{
 		app: a, logs: l, board: core.NewBoard(), logins: a.openLogins(), guides: newGuides(a.env),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
-		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: a.environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.serverLogins(), log: l.logger, logs: a.openServerLogs(), audit: a.openAudit()},
+		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: a.environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.serverLogins(), log: l.logger, guards: guards, logs: a.openServerLogs(), audit: a.openAudit()},
 	}
 	p.guides.options.Refuse = p.refuses
-	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: func() []string { return p.config().Policy.Env }}), p.guides}
+	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: func() []string { return p.config().Policy.Env }, Guards: guards}), p.guides}
 	return p
 }
 

@@ -20,6 +20,7 @@ import (
 	"dragoman/bridge"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/child"
 )
 
 // servers is the upstream MCP servers of the configuration: one toolbox for as long
@@ -35,6 +36,7 @@ type servers struct {
 	log     *zap.Logger
 	logs    *serverLogs
 	audit   *audit
+	guards  *child.Guards
 
 	mu  sync.Mutex // guards the fields below
 	of  *configs.Config
@@ -84,7 +86,7 @@ func (s *servers) toolbox(c *configs.Config, board *core.Board) *bridge.Box {
 	list := serversOf(c, rev, s.env, s.run)
 	switch {
 	case box == nil:
-		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: version, PinFile: s.pins, AgreedFile: s.agreed, Tokens: s.tokens, Log: s.told, Audit: s.audit.add})
+		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: version, PinFile: s.pins, AgreedFile: s.agreed, Tokens: s.tokens, Log: s.told, Audit: s.audit.add, Guards: s.guards})
 		box.Announce()
 	case changed:
 		box.Set(list)

@@ -16,37 +16,51 @@ import (
 	"dragoman/core/child/childtest"
 )
 
+// shell is a program that runs a line.
+func shell() string {
+	if path, err := exec.LookPath("bash"); err == nil {
+		return path
+	}
+	return "/bin/sh"
+}
+
+// guarding is a guard for one test.
+func guarding(t testing.TB) *Guard {
+	g := &Guard{}
+	t.Cleanup(g.Close)
+	return g
+}
+
 // start starts a line in which %s is a time to sleep, and waits until so many
 // sleep.
-func start(t *testing.T, line string, sleeps int) (*exec.Cmd, *Group, func() int) {
+func start(t *testing.T, line string, sleeps int) (*Group, func() int) {
 	t.Helper()
 	odd := childtest.OddSleep()
 	t.Cleanup(func() { childtest.Wake(t, odd) })
 	cmd := exec.Command(shell(), "-c", strings.ReplaceAll(line, "%s", odd))
-	g, err := Start(cmd)
+	g, err := guarding(t).Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
 	left := func() int { return len(childtest.Asleep(t, odd)) }
 	childtest.Soon(t, "all of it runs", func() bool { return left() == sleeps })
-	return cmd, g, left
+	return g, left
 }
 
 // A group is asked to end, and ended, with all that the program has started; what
 // the program leaves behind lives until then.
 func TestGroup(t *testing.T) {
 	t.Run("terminated", func(t *testing.T) {
-		cmd, g, left := start(t, "sh -c 'sleep %s & sleep %s; true' & sleep %s; true", 3)
+		g, left := start(t, "sh -c 'sleep %s & sleep %s; true' & sleep %s; true", 3)
 		g.Terminate()
 		g.Await()
 		childtest.Soon(t, "nobody lives", func() bool { return !g.Alive() && left() == 0 })
-		g.Close()
-		if got := SignalOf(cmd.ProcessState); got != "terminated" {
-			t.Errorf("ended by %q", got)
+		if got := g.Close(); got.Signal != "terminated" {
+			t.Errorf("ended with %v", got)
 		}
 	})
 	t.Run("killed", func(t *testing.T) {
-		cmd, g, left := start(t, `trap "" TERM; sh -c 'trap "" TERM; sleep %s & sleep %s; true' & sleep %s; true`, 3)
+		g, left := start(t, `trap "" TERM; sh -c 'trap "" TERM; sleep %s & sleep %s; true' & sleep %s; true`, 3)
 		g.Terminate()
 		if !g.Alive() || left() != 3 {
 			t.Errorf("alive %v, %d asleep", g.Alive(), left())
@@ -56,37 +70,35 @@ func TestGroup(t *testing.T) {
 			t.Error("it lives")
 		}
 		g.Await()
-		g.Close()
-		if got := SignalOf(cmd.ProcessState); got != "killed" {
-			t.Errorf("ended by %q", got)
+		if got := g.Close(); got.Signal != "killed" {
+			t.Errorf("ended with %v", got)
 		}
 	})
 	t.Run("left behind", func(t *testing.T) {
-		cmd, g, left := start(t, "sleep %s & exit 4", 1)
+		g, left := start(t, "sleep %s & exit 4", 1)
 		g.Await()
 		if !g.Alive() || left() != 1 {
 			t.Errorf("alive %v, %d asleep", g.Alive(), left())
 		}
-		g.Close()
-		if left() != 0 || cmd.ProcessState.ExitCode() != 4 || SignalOf(cmd.ProcessState) != "" {
-			t.Errorf("%v, %d asleep", cmd.ProcessState, left())
+		if got := g.Close(); left() != 0 || got != (Ending{Code: 4}) {
+			t.Errorf("%v, %d asleep", got, left())
 		}
 	})
 	t.Run("closed while it runs", func(t *testing.T) {
-		cmd, g, left := start(t, "sleep %s & sleep %s; true", 2)
+		g, left := start(t, "sleep %s & sleep %s; true", 2)
 		waited := make(chan struct{})
 		go func() { defer close(waited); g.Await() }()
-		g.Close()
+		got := g.Close()
 		<-waited
-		if got := SignalOf(cmd.ProcessState); got != "killed" || left() != 0 {
-			t.Errorf("ended by %q, %d asleep", got, left())
+		if got.Signal != "killed" || left() != 0 {
+			t.Errorf("ended with %v, %d asleep", got, left())
 		}
 	})
 	t.Run("groups of its own", func(t *testing.T) {
 		if runtime.GOOS != "linux" {
 			t.Skip("only Linux tells us the processes of a session")
 		}
-		_, g, left := start(t, "set -m; sleep %s & sleep %s | cat & exit 0", 2)
+		g, left := start(t, "set -m; sleep %s & sleep %s | cat & exit 0", 2)
 		g.Await()
 		if !g.Alive() {
 			t.Error("nobody lives")
@@ -98,51 +110,6 @@ func TestGroup(t *testing.T) {
 	})
 }
 
-// What has a session of its own is ended with its parent, whatever the way; what its
-// parent has left behind is a daemon, and stays.
-func TestSessionsOfItsOwn(t *testing.T) {
-	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
-		t.Skip("only Linux tells us the processes of a session")
-	}
-	const line = `setsid sh -c "trap '' TERM; setsid sleep %s & sleep %s; true" & sleep %s; true`
-	t.Run("closed", func(t *testing.T) {
-		_, g, left := start(t, line, 3)
-		g.Close()
-		childtest.Soon(t, "all is gone", func() bool { return left() == 0 })
-	})
-	t.Run("terminated", func(t *testing.T) {
-		_, g, left := start(t, line, 3)
-		g.Terminate()
-		childtest.Soon(t, "the program is gone", func() bool { return left() < 3 })
-		g.Close()
-		childtest.Soon(t, "all is gone", func() bool { return left() == 0 })
-	})
-	t.Run("a daemon", func(t *testing.T) {
-		_, g, left := start(t, "(setsid sleep %s >/dev/null 2>&1 &) ; exit 0", 1)
-		g.Await()
-		g.Close()
-		if left() != 1 {
-			t.Error("it was ended")
-		}
-	})
-}
-
-// Once a group was closed its number may mean another one: nobody is signalled.
-func TestClosed(t *testing.T) {
-	_, victim, left := start(t, "sleep %s; true", 1)
-	defer victim.Close()
-	_, g, _ := start(t, "exit 0", 0)
-	g.Await()
-	g.Close()
-	g.tree.id = victim.tree.id
-	g.tree.gone = false
-	g.Terminate()
-	g.Kill()
-	if g.Alive() || !victim.Alive() || left() != 1 {
-		t.Errorf("alive %v, the other one %v with %d asleep", g.Alive(), victim.Alive(), left())
-	}
-}
-
 // What a program printed is there when it has run; nothing else is left of it.
 func TestRun(t *testing.T) {
 	odd := childtest.OddSleep()
@@ -150,8 +117,8 @@ func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	cmd := exec.Command(shell(), "-c", "sleep "+odd+" & seq 10000; echo end; exit 3")
 	cmd.Stdout = &out
-	if err := Run(t.Context(), cmd); err != nil || cmd.ProcessState.ExitCode() != 3 {
-		t.Errorf("%v, %v", err, cmd.ProcessState)
+	if how, err := Run(t.Context(), cmd); err != nil || how.Code != 3 || how.Success() || how.String() != "exit status 3" {
+		t.Errorf("%v, %v", err, how)
 	}
 	if !strings.HasSuffix(out.String(), "\n10000\nend\n") || len(childtest.Asleep(t, odd)) > 0 {
 		t.Errorf("printed %d bytes; left: %v", out.Len(), childtest.Asleep(t, odd))
@@ -169,12 +136,12 @@ func TestRun(t *testing.T) {
 		defer cancel()
 		_, _ = r.Read(make([]byte, 1))
 	}()
-	err = Run(ctx, cmd)
+	how, err := Run(ctx, cmd)
 	w.Close()
-	if err != nil || SignalOf(cmd.ProcessState) != "killed" || len(childtest.Asleep(t, odd)) > 0 {
-		t.Errorf("%v, %v; left: %v", err, cmd.ProcessState, childtest.Asleep(t, odd))
+	if err != nil || how.Signal != "killed" || how.String() != "signal: killed" || len(childtest.Asleep(t, odd)) > 0 {
+		t.Errorf("%v, %v; left: %v", err, how, childtest.Asleep(t, odd))
 	}
-	if err := Run(ctx, exec.Command(shell())); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, exec.Command(shell())); !errors.Is(err, context.Canceled) {
 		t.Errorf("begun too late: %v", err)
 	}
 }
@@ -184,12 +151,13 @@ func TestStartFails(t *testing.T) {
 	long := exec.Command("/bin/echo", strings.Repeat("x", 8<<20))
 	folder := exec.Command("/bin/echo")
 	folder.Dir = "/no/such/folder"
+	guard := guarding(t)
 	for want, cmd := range map[string]*exec.Cmd{
 		"fork/exec /bin/echo: argument list too long":                      long,
 		"stat /no/such/folder: no such file or directory":                  folder,
 		`exec: "no-such-program-here": executable file not found in $PATH`: exec.Command("no-such-program-here"),
 	} {
-		if g, err := Start(cmd); err == nil || err.Error() != want || g != nil {
+		if g, err := guard.Start(cmd); err == nil || err.Error() != want || g != nil {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -206,20 +174,26 @@ func TestLeaksNothing(t *testing.T) {
 		return len(list)
 	}
 	once := func() {
-		g, err := Start(exec.Command("/bin/sh", "-c", "exit 0"))
+		guard := &Guard{}
+		defer guard.Close()
+		g, err := guard.Start(exec.Command("/bin/sh", "-c", "exit 0"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		g.Await()
 		g.Close()
-		if _, err := Start(&exec.Cmd{Path: "/bin/echo", Dir: "/no/such/folder"}); err == nil {
+		if _, err := guard.Start(&exec.Cmd{Path: "/bin/echo", Dir: "/no/such/folder"}); err == nil {
 			t.Fatal("it was started nowhere")
 		}
 	}
 	once()
 	before := fds()
+	routines := runtime.NumGoroutine()
 	for range 20 {
 		once()
+	}
+	if now := runtime.NumGoroutine(); now > routines {
+		t.Errorf("%d goroutines run, there were %d", now, routines)
 	}
 	if now := fds(); now > before {
 		t.Errorf("%d files are open, there were %d", now, before)
@@ -229,4 +203,124 @@ func TestLeaksNothing(t *testing.T) {
 			t.Errorf("a child is left: %+v", p)
 		}
 	}
+}
+
+// Whatever the streams are, a program has them, and what it prints is there at the end.
+// One that leaves its output open holds nobody longer than WaitDelay.
+func TestStreams(t *testing.T) {
+	guard := guarding(t)
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	run := func(cmd *exec.Cmd) Ending {
+		t.Helper()
+		g, err := guard.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Await()
+		return g.Close()
+	}
+	var out, errs bytes.Buffer
+	cmd := exec.Command("/bin/sh", "-c", `cat; echo "$0 $1"; echo no >&2`, "a b", "c  d")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("in\nput "), &out, &errs
+	if how := run(cmd); !how.Success() || out.String() != "in\nput a b c  d\n" || errs.String() != "no\n" {
+		t.Errorf("%v, %q, %q", how, &out, &errs)
+	}
+	out.Reset()
+	cmd = exec.Command("/bin/sh", "-c", "echo out; echo err >&2; head -c 3; pwd")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = strings.NewReader(strings.Repeat("x", 1<<20)), &out, &out, "/"
+	if how := run(cmd); !how.Success() || out.String() != "out\nerr\nxxx/\n" {
+		t.Errorf("%v, %q", how, &out)
+	}
+	cmd = exec.Command("/bin/sh", "-c", "cat; echo file; echo lost >&2")
+	cmd.Stdout = file
+	if how := run(cmd); !how.Success() {
+		t.Error(how)
+	}
+	if text, err := os.ReadFile(file.Name()); err != nil || string(text) != "file\n" {
+		t.Errorf("%q %v", text, err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	cmd = exec.Command("/bin/pwd")
+	cmd.Stdout = &out
+	if run(cmd); out.String() != here+"\n" {
+		t.Errorf("it ran in %q", &out)
+	}
+}
+
+// A guard that is held by several is closed by the last one.
+func TestGuards(t *testing.T) {
+	var gs Guards
+	a, releaseA := gs.Hold("a")
+	again, releaseAgain := gs.Hold("a")
+	other, releaseOther := gs.Hold("b")
+	defer releaseOther()
+	if a != again || a == other {
+		t.Fatal("the wrong guard")
+	}
+	odd := childtest.OddSleep()
+	t.Cleanup(func() { childtest.Wake(t, odd) })
+	g, err := a.Start(exec.Command("sleep", odd))
+	if err != nil {
+		t.Fatal(err)
+	}
+	releaseA()
+	releaseA()
+	if !g.Alive() {
+		t.Error("it was closed too early")
+	}
+	defer g.Close()
+	if runtime.GOOS == "linux" { // elsewhere groups are ended by their owners alone
+		releaseAgain()
+		g.Await()
+		if left := childtest.Asleep(t, odd); len(left) > 0 || g.Alive() {
+			t.Errorf("left: %v", left)
+		}
+	}
+	if next, release := gs.Hold("a"); next == a {
+		release()
+		t.Error("a guard that was closed is handed out")
+	}
+}
+
+// What a start costs: the first one of a guard, and later ones.
+func BenchmarkStart(b *testing.B) {
+	once := func(b *testing.B, guard *Guard) {
+		g, err := guard.Start(exec.Command("/bin/true"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		g.Await()
+		g.Close()
+	}
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			guard := &Guard{}
+			once(b, guard)
+			guard.Close()
+		}
+	})
+	b.Run("later", func(b *testing.B) {
+		guard := guarding(b)
+		once(b, guard)
+		for b.Loop() {
+			once(b, guard)
+		}
+	})
+	b.Run("beside others", func(b *testing.B) {
+		guard := guarding(b)
+		if _, err := guard.Start(exec.Command("sleep", childtest.OddSleep())); err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			once(b, guard)
+		}
+	})
 }

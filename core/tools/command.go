@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"runtime"
 	"sync"
 	"time"
 
@@ -28,6 +27,7 @@ type command struct {
 	limit time.Duration // 0: none
 	grace time.Duration // between SIGTERM and SIGKILL
 	begun func()        // called when it runs; nil: it is not
+	guard *child.Guard
 }
 
 // reason says why a command is over.
@@ -60,28 +60,19 @@ func (c command) run(ctx context.Context, read ...func(*os.File)) (outcome, erro
 	cmd.Dir, cmd.Env = c.dir, c.env // stdin is the null device
 	cmd.Stdout, cmd.Stderr = pipes[0].w, pipes[len(pipes)-1].w
 	asLine(cmd)
-	child.DieWithThread(cmd)
+	g, err := c.guard.Start(cmd)
+	pipes.started()
+	if err != nil {
+		return outcome{}, err
+	}
 
 	var all sync.WaitGroup
 	defer all.Wait()
-	var g *child.Group
-	started, exited := make(chan error, 1), make(chan struct{})
+	exited, drained := make(chan struct{}), make(chan struct{})
 	all.Go(func() {
 		defer close(exited)
-		// Of the thread: it must live as long as the program.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		g, err = child.Start(cmd)
-		pipes.started()
-		started <- err
-		if err == nil {
-			g.Await()
-		}
+		g.Await()
 	})
-	if err := <-started; err != nil {
-		return outcome{}, err
-	}
-	drained := make(chan struct{})
 	all.Go(func() {
 		defer close(drained)
 		pipes.drain(read)
@@ -91,8 +82,11 @@ func (c command) run(ctx context.Context, read ...func(*os.File)) (outcome, erro
 	}
 
 	why := c.watch(ctx, exited)
+	if why == ended {
+		g.Spare() // a daemon is meant to stay; it ends with the session
+	}
 	c.stop(g, exited)
-	g.Close()
+	how := g.Close()
 	select {
 	case <-drained:
 	default:
@@ -100,8 +94,7 @@ func (c command) run(ctx context.Context, read ...func(*os.File)) (outcome, erro
 		pipes.hurry()
 	}
 	<-drained
-	o := outcome{why: why, code: cmd.ProcessState.ExitCode(), signal: child.SignalOf(cmd.ProcessState)}
-	return o, nil
+	return outcome{why: why, code: how.Code, signal: how.Signal}, nil
 }
 
 // pipes are what a command prints through.

@@ -117,7 +117,7 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	}
 	access := p.access(core.OpRun)
 	access.Command = line
-	c := command{argv: s.shell.argv(line), dir: p.real, limit: limit, grace: s.grace}
+	c := command{argv: s.shell.argv(line), dir: p.real, limit: limit, grace: s.grace, guard: s.guard}
 	if summary == "" {
 		summary = why
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/child"
 )
 
 // Options configures the native tools. The zero value is usable.
@@ -31,10 +32,16 @@ type Options struct {
 	// files out, and say how many they were; a redirect there is not followed. It is
 	// called for every listing; nil: there are none.
 	Forbids func(core.Meta) (func(core.Access) bool, error)
+	// Guards has the guard that starts a session's programs, by the session's id; nil:
+	// these tools have guards of their own.
+	Guards *child.Guards
 }
 
 // New returns the native tools. It does nothing else.
 func New(opts Options) core.Toolbox {
+	if opts.Guards == nil {
+		opts.Guards = &child.Guards{}
+	}
 	return &toolbox{opts: opts, grace: 2 * time.Second, most: maxSpill}
 }
 
@@ -55,6 +62,10 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 		roots:   map[string]*root{}, steps: map[stepKey]*step{}, versions: map[string]uint64{},
 	}
 	s.jobs = &jobs{host: host}
+	if host != nil {
+		m := host.Meta()
+		s.guard, s.release = b.opts.Guards.Hold(string(m.Principal) + " " + string(m.ID))
+	}
 	for _, t := range []struct {
 		spec core.Spec
 		prep prepare
@@ -91,7 +102,10 @@ type toolset struct {
 	most  int64
 	net   fetcher
 	jobs  *jobs
-	tools []core.Tool // that are always there
+	guard *child.Guard // of the session's programs; nil: without a host
+	tools []core.Tool  // that are always there
+
+	release func() // gives guard back
 
 	optional []optional    // that are there while the editor makes them possible
 	changed  chan struct{} // see Changed
@@ -107,11 +121,14 @@ type toolset struct {
 	listed string
 }
 
-// Close ends the jobs, and blocks until they have ended; then it gives the
-// workspace roots back. Calls that still run fail.
+// Close ends the jobs and all that commands have left behind, and blocks until they
+// have ended; then it gives the workspace roots back. Calls that still run fail.
 func (s *toolset) Close() error {
 	if s.jobs != nil {
 		s.jobs.close()
+	}
+	if s.release != nil {
+		s.release()
 	}
 	s.mu.Lock()
 	roots := s.roots

@@ -10,16 +10,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tree is a job object. It ends with our handle on it, so it does not outlive us.
-type tree struct {
+// session is a job object. It ends with our handle on it, so it does not outlive us.
+type session struct {
 	job   windows.Handle
 	ended bool
 }
 
-// DieWithThread does nothing here: the job object does all of it.
-func DieWithThread(*exec.Cmd) {}
-
-func (t *tree) prepare(cmd *exec.Cmd) {
+func (t *session) prepare(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -29,7 +26,7 @@ func (t *tree) prepare(cmd *exec.Cmd) {
 
 // adopt puts the program into the job. What it started before that is not in it:
 // Go cannot start a program suspended.
-func (t *tree) adopt(p *os.Process) error {
+func (t *session) adopt(p *os.Process) error {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return fmt.Errorf("create a job object: %v", err)
@@ -52,28 +49,28 @@ func (t *tree) adopt(p *os.Process) error {
 	return nil
 }
 
-func (t *tree) await(reap func()) { reap() }
+func (t *session) await(reap func()) { reap() }
 
 // alive: the job is always ended, which costs nothing when it is empty.
-func (t *tree) alive() bool { return !t.ended }
+func (t *session) alive() bool { return !t.ended }
 
 // terminate ends the job at once: Windows has no polite way for programs without
 // a window.
-func (t *tree) terminate() { t.kill() }
+func (t *session) terminate() { t.kill() }
 
-func (t *tree) kill() {
+func (t *session) kill() {
 	t.ended = true
 	_ = windows.TerminateJobObject(t.job, 1)
 }
 
 // leave: a job is known by a handle, which cannot come to mean another.
-func (t *tree) leave() {}
+func (t *session) leave() {}
 
-func (t *tree) free() {
+func (t *session) free() {
 	if t.job != 0 {
 		_ = windows.CloseHandle(t.job)
 	}
 }
 
-// SignalOf names the signal that ended a process: there are none here.
-func SignalOf(*os.ProcessState) string { return "" }
+// endingOf: there are no signals here.
+func endingOf(s *os.ProcessState) Ending { return Ending{Code: s.ExitCode()} }

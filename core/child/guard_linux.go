@@ -1,0 +1,391 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// guard is Linux's side of a [Guard]: it has a process while programs run.
+type guard struct {
+	lenient bool // daemons of programs that ended by themselves outlive it
+
+	mu   sync.Mutex // held while a process is started; guards the field below
+	link *link      // nil: none was started
+}
+
+// start starts a program, by a new process where the one before has gone.
+func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
+	if cmd.Err != nil {
+		return nil, cmd.Err
+	}
+	folder, err := openFolder(cmd.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	streams, err := openStdio(cmd)
+	if err != nil {
+		return nil, err
+	}
+	args := cmd.Args
+	if len(args) == 0 {
+		args = []string{cmd.Path}
+	}
+	body := program{path: cmd.Path, args: args, env: cmd.Environ()}.encode()
+	for range 2 {
+		var l *link
+		if l, err = g.linked(); err != nil {
+			break
+		}
+		var r *running
+		r, err = l.start(cmd.Path, body, folder, streams.files)
+		if err == nil {
+			streams.started()
+			return &tree{link: l, running: r, streams: streams, delay: cmd.WaitDelay}, nil
+		}
+		if !errors.Is(err, errGuardGone) {
+			break
+		}
+	}
+	streams.failed()
+	return nil, err
+}
+
+// openFolder opens a folder to start a program in; "": ours.
+func openFolder(dir string) (*os.File, error) {
+	name := dir
+	if name == "" {
+		name = "."
+	}
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		if _, at := os.Stat(name); at != nil {
+			return nil, at
+		}
+		return nil, &os.PathError{Op: "chdir", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func (g *guard) linked() (*link, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.link != nil && !g.link.gone() {
+		return g.link, nil
+	}
+	l, err := newLink(g.lenient)
+	if err != nil {
+		return nil, fmt.Errorf("start the guard that ends programs: %w", err)
+	}
+	g.link = l
+	return l, nil
+}
+
+func (g *guard) close() {
+	g.mu.Lock()
+	l := g.link
+	g.link = nil
+	g.mu.Unlock()
+	if l != nil {
+		l.close()
+	}
+}
+
+// link is a guard's process, as we see it.
+type link struct {
+	cmd    *exec.Cmd
+	socket *os.File
+	base   uint64        // of the marks of its programs
+	turn   chan struct{} // taken by who writes a request
+	done   chan struct{} // closed when the process has ended, and nothing of its programs is left
+
+	mu       sync.Mutex // guards the fields below
+	over     bool       // done is closed, or about to be
+	serial   uint64
+	marks    uint64
+	answers  map[uint64]chan int64
+	programs map[uint64]*running
+}
+
+// running is a program that was started. Its other fields are there once ended is closed.
+type running struct {
+	mark  uint64
+	ended chan struct{}
+	how   syscall.WaitStatus
+}
+
+var errGuardGone = errors.New("the guard was ended from outside, and its programs with it")
+
+// newLink starts a guard's process: ourselves again, also where the program's file has
+// been replaced since.
+func newLink(lenient bool) (*link, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socketpair", err)
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "guard's end")
+	defer theirs.Close()
+	if err := unix.SetNonblock(pair[0], true); err != nil {
+		_ = unix.Close(pair[0])
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	socket := os.NewFile(uintptr(pair[0]), "guard")
+	base := markBase | uint64(rand.Uint32()>>2)<<32
+	name := guardName
+	if lenient {
+		name = lenientName
+	}
+	cmd := &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{name}, Env: []string{}, Dir: "/", Stdin: theirs,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if err := cmd.Start(); err != nil {
+		socket.Close()
+		return nil, err
+	}
+	l := &link{
+		cmd: cmd, socket: socket, base: base, turn: make(chan struct{}, 1), done: make(chan struct{}),
+		answers: map[uint64]chan int64{}, programs: map[uint64]*running{},
+	}
+	go l.listen() // until the process ends; done says so
+	return l, nil
+}
+
+func (l *link) gone() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.over
+}
+
+// listen takes what the guard says, until it ends.
+func (l *link) listen() {
+	defer close(l.done)
+	defer l.socket.Close()
+	buf := make([]byte, messageSize)
+	for {
+		if _, err := io.ReadFull(l.socket, buf); err != nil {
+			break
+		}
+		l.take(decodeMessage(buf))
+	}
+	l.mu.Lock()
+	l.over = true
+	left := l.programs
+	l.programs = nil
+	l.mu.Unlock()
+	// A guard ends its programs before itself, unless somebody kills it: then the system
+	// has killed them, and the rest is found by its mark.
+	if err := l.cmd.Wait(); err != nil {
+		l.sweep()
+	}
+	for _, r := range left {
+		r.how = syscall.WaitStatus(unix.SIGKILL)
+		close(r.ended)
+	}
+}
+
+func (l *link) take(m message) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch m.op {
+	case saidAnswer:
+		if c := l.answers[m.serial]; c != nil {
+			delete(l.answers, m.serial)
+			c <- m.value // which has room for one
+		}
+	case saidEnded:
+		if r := l.programs[m.mark]; r != nil {
+			delete(l.programs, m.mark)
+			r.how = syscall.WaitStatus(m.value)
+			close(r.ended)
+		}
+	}
+}
+
+// sweep ends what a guard that was killed has left behind.
+func (l *link) sweep() {
+	ours := func(p process) bool { return markOf(p.pid)>>32 == l.base>>32 }
+	find := func() []process {
+		all, _ := processes()
+		return descend(all, ours)
+	}
+	for end := time.Now().Add(killTime); killAll(find) > 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// start has the guard start a program.
+func (l *link) start(path string, body []byte, folder *os.File, streams [3]*os.File) (*running, error) {
+	r := &running{ended: make(chan struct{})}
+	l.mu.Lock()
+	if l.over {
+		l.mu.Unlock()
+		return nil, errGuardGone
+	}
+	l.marks++
+	r.mark = l.base | l.marks
+	l.programs[r.mark] = r
+	l.mu.Unlock()
+	m := message{op: opStart, mark: r.mark, size: uint32(len(body))}
+	files := []*os.File{folder}
+	for i, f := range streams {
+		if f != nil {
+			m.value |= 1 << i
+			files = append(files, f)
+		}
+	}
+	n, err := l.ask(m, body, files)
+	if err == nil && n < 0 {
+		err = &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Errno(-n)}
+	}
+	if err != nil {
+		l.mu.Lock()
+		delete(l.programs, r.mark)
+		l.mu.Unlock()
+		return nil, err
+	}
+	return r, nil
+}
+
+// ask sends a request and waits for the answer. A guard that somebody has stopped is
+// told to go on.
+func (l *link) ask(m message, body []byte, files []*os.File) (int64, error) {
+	answer := make(chan int64, 1)
+	l.mu.Lock()
+	l.serial++
+	m.serial = l.serial
+	if !l.over {
+		l.answers[m.serial] = answer
+	}
+	l.mu.Unlock()
+	if err := l.tell(m, body, files); err != nil {
+		<-l.done
+		return 0, errGuardGone
+	}
+	slow := time.NewTicker(time.Second)
+	defer slow.Stop()
+	for {
+		select {
+		case n := <-answer:
+			return n, nil
+		case <-l.done:
+			return 0, errGuardGone
+		case <-slow.C:
+			_ = l.cmd.Process.Signal(unix.SIGCONT)
+		}
+	}
+}
+
+// tell writes a request. The guard reads at all times.
+func (l *link) tell(m message, body []byte, files []*os.File) error {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	conn, err := l.socket.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var rights []byte
+	if len(files) > 0 {
+		fds := make([]int, len(files))
+		for i, f := range files {
+			fds[i] = int(f.Fd())
+		}
+		rights = unix.UnixRights(fds...)
+	}
+	head, sent := m.encode(), 0
+	if werr := conn.Write(func(fd uintptr) bool {
+		sent, err = unix.SendmsgN(int(fd), head, rights, nil, unix.MSG_NOSIGNAL)
+		return !errors.Is(err, unix.EAGAIN)
+	}); werr != nil {
+		return werr
+	}
+	runtime.KeepAlive(files)
+	if err != nil {
+		return err
+	}
+	_, err = l.socket.Write(append(head[sent:], body...))
+	return err
+}
+
+// close has the guard end all that is left, and itself.
+func (l *link) close() {
+	if conn, err := l.socket.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
+	}
+	late := time.NewTimer(closeTime)
+	defer late.Stop()
+	for again := time.NewTicker(time.Second); ; {
+		select {
+		case <-l.done:
+			again.Stop()
+			return
+		case <-again.C:
+			_ = l.cmd.Process.Signal(unix.SIGCONT) // somebody may have stopped it
+		case <-late.C:
+			again.Stop()
+			return // it goes on by itself
+		}
+	}
+}
+
+const (
+	// killTime is how long killed processes are waited for. One that the system cannot
+	// end, because its disk does not answer, would hold us for ever.
+	killTime = time.Second
+	// closeTime is the same for all that a guard has started.
+	closeTime = 3 * time.Second
+)
+
+// tree is a group, as its guard keeps it.
+type tree struct {
+	link    *link
+	running *running
+	streams *stdio
+	delay   time.Duration
+}
+
+func (t *tree) await() { <-t.running.ended }
+
+// signal sends a signal to all that live, and says how many there are.
+func (t *tree) signal(sig syscall.Signal) int64 {
+	n, err := t.link.ask(message{op: opSignal, mark: t.running.mark, value: int64(sig)}, nil, nil)
+	if err != nil {
+		return 0 // with the guard went all
+	}
+	return n
+}
+
+func (t *tree) alive() bool { return t.signal(0) > 0 } // which nobody hears
+
+func (t *tree) terminate() { t.signal(unix.SIGTERM) }
+
+// kill repeats itself: what was killed needs a moment to be gone.
+func (t *tree) kill() {
+	for end := time.Now().Add(killTime); t.signal(unix.SIGKILL) > 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (t *tree) spare() { _, _ = t.link.ask(message{op: opSpare, mark: t.running.mark}, nil, nil) }
+
+func (t *tree) close() Ending {
+	t.kill()
+	t.await()
+	_ = t.link.tell(message{op: opForget, mark: t.running.mark}, nil, nil)
+	t.streams.finish(t.delay)
+	how := t.running.how
+	if how.Signaled() {
+		return Ending{Code: -1, Signal: how.Signal().String()}
+	}
+	return Ending{Code: how.ExitStatus()}
+}

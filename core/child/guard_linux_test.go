@@ -1,0 +1,393 @@
+package child
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"dragoman/core/child/childtest"
+)
+
+const (
+	guardedVar = "CHILD_TEST_GUARDED"
+	markless   = "CHILD_TEST_MARKLESS" // the system takes no marks
+)
+
+// TestGuardedParent is the process that is killed by TestKilled. It runs each of
+// the lines that it is given at the same time.
+func TestGuardedParent(t *testing.T) {
+	lines := os.Getenv(guardedVar)
+	if lines == "" {
+		t.Skip("not called by TestKilled")
+	}
+	if os.Getenv(markless) != "" {
+		if err := unix.Setrlimit(markLimit, &unix.Rlimit{Cur: 1 << 40, Max: 1 << 40}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	guard := guarding(t)
+	var all sync.WaitGroup
+	defer all.Wait()
+	for line := range strings.SplitSeq(lines, "\x1f") {
+		g, err := guard.Start(exec.Command(shell(), "-c", line))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		all.Go(func() {
+			g.Await()
+			g.Spare()
+			g.Close()
+		})
+	}
+}
+
+// leavings are lines that leave processes behind, in ways of their own.
+var leavings = []struct {
+	name   string
+	lines  []string // %[1]s is the time to sleep
+	sleeps int
+}{
+	{"background", []string{"sleep %[1]s & sleep %[1]s; true"}, 2},
+	{"pipeline", []string{"(sleep %[1]s; true) | cat"}, 1},
+	{"the shell became another", []string{"(sleep %[1]s & sleep %[1]s) & exec sleep %[1]s"}, 3},
+	{"deep, output closed", []string{`sh -c "sh -c 'sleep %[1]s; true' & sleep %[1]s; true" >/dev/null 2>&1; true`}, 2},
+	{"ignores signals", []string{`trap "" HUP INT TERM; sleep %[1]s & while :; do sleep %[1]s; done`}, 2},
+	{"two programs", []string{"sleep %[1]s & sleep %[1]s; true", "sleep %[1]s; true"}, 3},
+	{"job control", []string{"set -m; (sleep %[1]s; true) & sleep %[1]s | cat; true"}, 2},
+	{"sessions of its own", []string{`setsid sh -c "setsid sleep %[1]s & sleep %[1]s; true" & sleep %[1]s; true`}, 3},
+	{"timeout", []string{`timeout 1000 sh -c "sleep %[1]s & sleep %[1]s; true"; true`}, 2},
+	{"daemons", []string{`setsid -f sleep %[1]s; (setsid sh -c "sleep %[1]s & exit" &); sleep %[1]s; true`}, 3},
+	{"daemons without an environment", []string{`env -i setsid -f sleep %[1]s; sleep %[1]s; true`}, 2},
+	{"a daemon of one that has ended", []string{`setsid -f sh -c 'echo; exec sleep %[1]s >/dev/null' | read -r line; exit 0`, "sleep %[1]s; true"}, 2},
+	{"stopped", []string{`sleep %[1]s & until grep -q sleep /proc/$!/comm; do :; done; kill -s STOP $!; setsid sh -c 'sleep %[1]s & kill -s STOP $$' & wait`}, 2},
+}
+
+// However we are killed, nothing that a program started outlives us, and no guard
+// does; also where the system takes no marks.
+func TestKilled(t *testing.T) {
+	for name, kill := range map[string]func(pid int) error{
+		"killed": childtest.Outright, "terminated": childtest.Politely, "the whole group": childtest.WithItsGroup, "without marks": childtest.Outright,
+	} {
+		for i, c := range leavings {
+			if i%4 != 1 && (name == "terminated" || name == "the whole group") || i%2 != 1 && name == "without marks" {
+				continue // that makes no difference here
+			}
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				odd := childtest.OddSleep()
+				lines := make([]string, len(c.lines))
+				for i, line := range c.lines {
+					lines[i] = strings.ReplaceAll(line, "%[1]s", odd)
+				}
+				cmd := exec.Command(os.Args[0], "-test.run=^TestGuardedParent$")
+				cmd.Env = append(os.Environ(), guardedVar+"="+strings.Join(lines, "\x1f"))
+				if name == "without marks" {
+					cmd.Env = append(cmd.Env, markless+"=1")
+				}
+				childtest.Killed(t, cmd, odd, c.sleeps, 1, kill)
+			})
+		}
+	}
+}
+
+// A group is ended whole, whatever has left it, and nothing of the guard's other groups.
+func TestGroupsOfOneGuard(t *testing.T) {
+	guard := guarding(t)
+	for _, c := range leavings {
+		t.Run(c.name, func(t *testing.T) {
+			if len(c.lines) > 1 {
+				t.Skip("it is about several programs")
+			}
+			odds := []string{childtest.OddSleep(), childtest.OddSleep()}
+			var groups []*Group
+			for _, odd := range odds {
+				t.Cleanup(func() { childtest.Wake(t, odd) })
+				g, err := guard.Start(exec.Command(shell(), "-c", strings.ReplaceAll(c.lines[0], "%[1]s", odd)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				groups = append(groups, g)
+				childtest.Soon(t, "all of it runs", func() bool { return len(childtest.Asleep(t, odd)) == c.sleeps })
+			}
+			groups[0].Close()
+			if left := childtest.Asleep(t, odds[0]); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+			if left := childtest.Asleep(t, odds[1]); len(left) != c.sleeps || !groups[1].Alive() {
+				t.Errorf("of another group %v are left", left)
+			}
+			groups[1].Kill()
+			if left := childtest.Asleep(t, odds[1]); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+			groups[1].Await()
+			groups[1].Close()
+		})
+	}
+}
+
+// What a program that has ended by itself leaves in its session is of its group. A daemon
+// is spared, and ends with the guard.
+func TestSpare(t *testing.T) {
+	guard := &Guard{}
+	odd, daemon := childtest.OddSleep(), childtest.OddSleep()
+	t.Cleanup(func() { childtest.Wake(t, odd); childtest.Wake(t, daemon) })
+	g, err := guard.Start(exec.Command(shell(), "-c", "setsid -f sleep "+daemon+"; sleep "+odd+" & exit 4"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Await()
+	childtest.Soon(t, "both run", func() bool { return len(childtest.Asleep(t, odd))+len(childtest.Asleep(t, daemon)) == 2 })
+	g.Spare()
+	if !g.Alive() {
+		t.Error("nobody of its session lives")
+	}
+	if how := g.Close(); how.Code != 4 || len(childtest.Asleep(t, odd)) != 0 || len(childtest.Asleep(t, daemon)) != 1 {
+		t.Errorf("%v; left: %v, daemons %v", how, childtest.Asleep(t, odd), childtest.Asleep(t, daemon))
+	}
+	guard.Close()
+	if left := childtest.Asleep(t, daemon); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// A daemon that a program of Run's has started is the user's.
+func TestRunLeavesDaemons(t *testing.T) {
+	odd, daemon := childtest.OddSleep(), childtest.OddSleep()
+	t.Cleanup(func() { childtest.Wake(t, odd); childtest.Wake(t, daemon) })
+	// It prints when the daemon runs: what is read to its end is waited for.
+	cmd := exec.Command(shell(), "-c", "sleep "+odd+" & setsid -f sh -c 'echo here; exec sleep "+daemon+" >&-' | cat; exit 0")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if how, err := Run(t.Context(), cmd); err != nil || !how.Success() || out.String() != "here\n" {
+		t.Errorf("%v %v %q", how, err, &out)
+	}
+	if len(childtest.Asleep(t, odd)) != 0 || len(childtest.Asleep(t, daemon)) != 1 {
+		t.Errorf("left: %v, daemons %v", childtest.Asleep(t, odd), childtest.Asleep(t, daemon))
+	}
+}
+
+// guarded starts a program with a guard. end has the program end, and closes its
+// group.
+func guarded(t *testing.T, guard *Guard) (pid int, end func() Ending) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command(shell(), "-c", "read -r line; exit 3")
+	cmd.Stdin = r
+	g, err := guard.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := childtest.Guards(t, os.Getpid())
+	if len(list) != 1 {
+		t.Fatalf("guards %v", list)
+	}
+	return list[0], func() Ending {
+		w.Close()
+		g.Await()
+		return g.Close()
+	}
+}
+
+// Whatever becomes of the guard does not change the program, unless it is killed: then
+// the program goes with it, and all that is left of its programs. The next program has
+// a new guard.
+func TestGuardDisturbed(t *testing.T) {
+	for name, disturb := range map[string][]syscall.Signal{
+		"left alone":          nil,
+		"killed":              {syscall.SIGKILL},
+		"stopped":             {syscall.SIGSTOP},
+		"stopped and resumed": {syscall.SIGSTOP, syscall.SIGCONT},
+		"told to end":         {syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			guard := &Guard{}
+			odd := childtest.OddSleep()
+			t.Cleanup(func() { childtest.Wake(t, odd) })
+			left, err := guard.Start(exec.Command(shell(), "-c", "setsid -f sleep "+odd+"; setsid sh -c 'sleep "+odd+"; true' & sleep "+odd+"; true"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, end := guarded(t, guard)
+			childtest.Soon(t, "all of it runs", func() bool { return len(childtest.Asleep(t, odd)) == 3 })
+			for _, sig := range disturb {
+				if err := syscall.Kill(pid, sig); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := Ending{Code: 3}
+			if name == "killed" {
+				want = Ending{Code: -1, Signal: "killed"}
+				left.Await()
+				if list := childtest.Asleep(t, odd); len(list) > 0 {
+					t.Errorf("left: %v", list)
+				}
+			} else if !childtest.Running(pid) || len(childtest.Asleep(t, odd)) != 3 {
+				t.Error("the guard is gone, or its programs")
+			}
+			if !left.Alive() && name != "killed" { // who asks wakes a guard that is stopped
+				t.Error("nobody lives")
+			}
+			if name == "killed" {
+				end() // it may have read the end of its input before
+			} else if how := end(); how != want {
+				t.Errorf("it ended with %v", how)
+			}
+			next, end := guarded(t, guard)
+			if how := end(); how.Code != 3 || (next == pid) != (name != "killed") {
+				t.Errorf("the next one ended with %v, under the guard %d after %d", how, next, pid)
+			}
+			left.Close()
+			guard.Close()
+			if childtest.Running(next) {
+				t.Error("the guard is left")
+			}
+			for _, p := range childtest.Processes(t) {
+				if p.Parent == os.Getpid() {
+					t.Errorf("a child is left: %+v", p)
+				}
+			}
+		})
+	}
+}
+
+// A guard has nothing but its end of the line: not the program's output, not our files,
+// no secrets, not the folder.
+func TestGuardHoldsNothing(t *testing.T) {
+	guard := guarding(t)
+	t.Setenv("TOKEN", "canary")
+	cmd := exec.Command(shell(), "-c", "read -r line")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	cmd.Dir, cmd.Stdin, cmd.Stdout = t.TempDir(), r, os.Stderr
+	g, err := guard.Start(cmd)
+	r.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	proc := fmt.Sprintf("/proc/%d/", childtest.Guards(t, os.Getpid())[0])
+	fds, err := os.ReadDir(proc + "fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		to, _ := os.Readlink(proc + "fd/" + fd.Name())
+		if strings.HasPrefix(to, "/sys/fs/cgroup/") {
+			continue // Go's own: how many processors there are
+		}
+		if want, ok := map[string]string{"0": "socket:", "1": os.DevNull, "2": os.DevNull}[fd.Name()]; ok && !strings.HasPrefix(to, want) {
+			t.Errorf("file %s is %s, want %s", fd.Name(), to, want)
+		} else if ours, _ := os.Readlink("/proc/self/fd/" + fd.Name()); !ok && to != os.DevNull && to != ours {
+			t.Errorf("file %s is %s", fd.Name(), to)
+		} else if !ok && to == ours && to != os.DevNull && flags(t, "/proc/self/fdinfo/"+fd.Name())&syscall.O_CLOEXEC != 0 {
+			// What whoever started us left open for all is not of our making.
+			t.Errorf("file %s, %s, was inherited", fd.Name(), to)
+		}
+	}
+	if env, err := os.ReadFile(proc + "environ"); err != nil || len(env) > 0 {
+		t.Errorf("environment %q %v", env, err)
+	}
+	if dir, err := os.Readlink(proc + "cwd"); err != nil || dir != "/" {
+		t.Errorf("folder %s %v", dir, err)
+	}
+}
+
+// flags reads an open file's flags.
+func flags(t *testing.T, fdinfo string) int64 {
+	t.Helper()
+	info, err := os.ReadFile(fdinfo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(info), "flags:")
+	octal, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.ParseInt(strings.TrimSpace(octal), 8, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A program sees nothing of its guard: its environment, its open files, what it hears
+// and what it may use are what they would be without one, but for the mark.
+func TestGuardUnseen(t *testing.T) {
+	const line = `env; pwd; umask; ulimit -a | grep -v real-time; grep -E "^(Sig[^Q]|Shd|Cap|NoNewPrivs|Seccomp|Uid|Groups)" /proc/self/status
+for fd in 0 1 2 3 4 5 6 7 8 9; do if (: <&$fd) 2>/dev/null || (: >&$fd) 2>/dev/null; then echo open $fd; fi; done
+read -r pid name state parent group session tty rest </proc/$$/stat; [ $pid = $group ] && [ $pid = $session ] && echo leads on $tty`
+	prepare := func() (*exec.Cmd, *bytes.Buffer) {
+		cmd, out := exec.Command(shell(), "-c", line), &bytes.Buffer{}
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/home/u", "SHLVL=3", "LINES=a\nb", "EMPTY=", "x1=é", "odd.name=1"}
+		cmd.Stdout = out
+		return cmd, out
+	}
+	bare, without := prepare()
+	bare.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := bare.Run(); err != nil {
+		t.Fatal(err)
+	}
+	cmd, with := prepare()
+	if how, err := Run(t.Context(), cmd); err != nil || !how.Success() {
+		t.Fatal(how, err)
+	}
+	if without.String() != with.String() || !strings.Contains(with.String(), "leads on 0\n") || !strings.Contains(with.String(), "odd.name=1\n") {
+		t.Errorf("without a guard:\n%s\nwith one:\n%s", without, with)
+	}
+}
+
+// A program whose environment is ours has all of it.
+func TestOwnEnvironment(t *testing.T) {
+	t.Setenv("odd.name", "1")
+	var out bytes.Buffer
+	cmd := exec.Command("env")
+	cmd.Stdout = &out
+	if _, err := Run(t.Context(), cmd); err != nil || !strings.Contains(out.String(), "odd.name=1\n") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
+// A guard's process that nobody talks to ends at once.
+func TestGuardStartedByHand(t *testing.T) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{guardName}
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 2 {
+		t.Error(err)
+	}
+}
+
+// What is sent is what is received; nonsense is refused.
+func FuzzProgram(f *testing.F) {
+	f.Add("/bin/sh", "sh\x00-c\x00a b", "A=1\x00B=")
+	f.Add("", "", "")
+	f.Fuzz(func(t *testing.T, path, args, env string) {
+		want := program{path, strings.Split(args, "\x00"), strings.Split(env, "\x00")}
+		b := want.encode()
+		got, err := decodeProgram(b)
+		if err != nil || got.path != want.path || !slices.Equal(got.args, want.args) || !slices.Equal(got.env, want.env) {
+			t.Fatalf("%+v %v", got, err)
+		}
+		if len(b) > 0 {
+			if _, err := decodeProgram(b[:len(b)-1]); err == nil {
+				t.Error("a part was taken for all")
+			}
+		}
+		_, _ = decodeProgram([]byte(path + args + env))
+	})
+}

@@ -1,0 +1,279 @@
+package child
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a guard's process is called, in lists of processes and as we start it.
+const (
+	guardName   = "dragoman-guard"
+	lenientName = "dragoman-guard-lenient"
+)
+
+// init is where a guard's process leaves the way that programs take: every program that
+// can start others can be their guard, and is one before the rest of it is set up.
+func init() {
+	if len(os.Args) == 1 && (os.Args[0] == guardName || os.Args[0] == lenientName) {
+		os.Exit(keep(0, os.Args[0] == lenientName))
+	}
+}
+
+// keeper is a guard's process, seen from within. One goroutine does all of it, on the
+// first thread: the system kills the programs with the thread that has started them.
+type keeper struct {
+	socket    int
+	lenient   bool
+	null      int // the null device
+	programs  map[uint64]*kept
+	childless bool // nothing is left below us
+}
+
+// kept is a program that was started and not yet forgotten.
+type kept struct {
+	mark   uint64
+	pid    int
+	ended  bool
+	spared bool
+}
+
+// keep is the life of a guard. It returns the process's exit code.
+func keep(socket int, lenient bool) int {
+	if kind, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_STREAM {
+		return 2 // somebody has started it by hand
+	}
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(25)
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	if name, err := unix.BytePtrFromString(guardName); err == nil {
+		_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0, 0, 0)
+	}
+	// Heard and not ignored: what a process ignores, the programs that it starts ignore.
+	deaf := make(chan os.Signal, 1)
+	signal.Notify(deaf, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTSTP)
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, unix.SIGCHLD)
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 1
+	}
+	k := &keeper{socket: socket, lenient: lenient, null: null, programs: map[uint64]*kept{}, childless: true}
+	requests := make(chan request)
+	go func() {
+		defer close(requests)
+		for {
+			m, body, files, err := receive(socket)
+			if err != nil {
+				return
+			}
+			requests <- request{m, body, files}
+		}
+	}()
+	for {
+		select {
+		case r, ok := <-requests:
+			if !ok {
+				k.end(ended)
+				return 0
+			}
+			k.do(r)
+		case <-ended:
+			k.reap()
+		}
+	}
+}
+
+type request struct {
+	message
+	body  []byte
+	files []int
+}
+
+// do does what a request says, and answers.
+func (k *keeper) do(r request) {
+	k.reap()
+	p := k.programs[r.mark]
+	var answer int64
+	switch {
+	case r.op == opStart:
+		answer = k.start(r)
+	case p == nil:
+	case r.op == opSignal:
+		answer = k.signal(p, syscall.Signal(r.value))
+	case r.op == opSpare:
+		p.spared = true
+	case r.op == opForget:
+		if !(k.lenient && p.spared) { // what it left is to be known at the end
+			delete(k.programs, r.mark)
+		}
+	}
+	if r.op != opForget {
+		k.say(message{op: saidAnswer, serial: r.serial, value: answer})
+	}
+}
+
+// say writes to us. Whoever is dead does not hear it.
+func (k *keeper) say(m message) {
+	for b := m.encode(); len(b) > 0; {
+		n, err := unix.SendmsgN(k.socket, b, nil, nil, unix.MSG_NOSIGNAL)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return
+		}
+		b = b[n:]
+	}
+}
+
+// start starts a program, and returns its number or, as a negative one, the error's.
+func (k *keeper) start(r request) int64 {
+	defer func() {
+		clear(r.body)
+		for _, fd := range r.files {
+			_ = unix.Close(fd)
+		}
+	}()
+	what, err := decodeProgram(r.body)
+	if err != nil || len(r.files) == 0 {
+		return -int64(unix.EINVAL)
+	}
+	streams := []uintptr{uintptr(k.null), uintptr(k.null), uintptr(k.null)}
+	files := r.files[1:]
+	for i := range streams {
+		if r.value&(1<<i) != 0 {
+			if len(files) == 0 {
+				return -int64(unix.EINVAL)
+			}
+			streams[i], files = uintptr(files[0]), files[1:]
+		}
+	}
+	if err := unix.Fchdir(r.files[0]); err != nil {
+		return -errno(err)
+	}
+	defer func() { _ = unix.Chdir("/") }()
+	setMark(r.mark)
+	pid, err := syscall.ForkExec(what.path, what.args, &syscall.ProcAttr{
+		Env: what.env, Files: streams, Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},
+	})
+	if err != nil {
+		return -errno(err)
+	}
+	k.programs[r.mark] = &kept{mark: r.mark, pid: pid}
+	k.childless = false
+	return int64(pid)
+}
+
+func errno(err error) int64 {
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return int64(no)
+	}
+	return int64(unix.EINVAL)
+}
+
+// reap waits for all that has ended, and tells of programs.
+func (k *keeper) reap() {
+	for {
+		var how unix.WaitStatus
+		pid, err := unix.Wait4(-1, &how, unix.WNOHANG, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			k.childless = true
+			return
+		case pid <= 0:
+			return
+		}
+		for _, p := range k.programs {
+			if p.pid == pid && !p.ended {
+				p.ended = true
+				k.say(message{op: saidEnded, mark: p.mark, value: int64(how)})
+			}
+		}
+	}
+}
+
+// signal sends a signal to a group, and returns how many it has.
+func (k *keeper) signal(p *kept, sig syscall.Signal) int64 {
+	if k.childless {
+		return 0 // the most frequent case, for which nobody has to be looked for
+	}
+	find := func() []process { return k.members(p) }
+	if sig == unix.SIGKILL {
+		return int64(killAll(find))
+	}
+	list := find()
+	if sig != 0 {
+		for _, q := range list {
+			q.send(sig)
+		}
+	}
+	return int64(len(list))
+}
+
+// below lists all that descend from us.
+func (k *keeper) below() []process {
+	all, err := processes()
+	if err != nil { // there is no /proc: the programs themselves are known
+		for _, p := range k.programs {
+			if !p.ended {
+				all = append(all, process{pid: p.pid, parent: os.Getpid(), session: p.pid})
+			}
+		}
+	}
+	self := os.Getpid()
+	return descend(all, func(q process) bool { return q.parent == self })
+}
+
+// members lists a group's: the program and its session, what carries its mark, and
+// what descends from those. The session's number may mean another program's by the
+// time that all of it have ended; that one has another mark.
+func (k *keeper) members(p *kept) []process {
+	return descend(k.below(), func(q process) bool {
+		mark := markOf(q.pid)
+		switch {
+		case q.pid == p.pid && !p.ended:
+			return true
+		case q.session == p.pid:
+			return mark == p.mark || mark>>32 != p.mark>>32
+		}
+		return mark == p.mark && !p.spared
+	})
+}
+
+// end ends all that is left, and waits for that.
+func (k *keeper) end(ended <-chan os.Signal) {
+	find := k.below
+	if k.lenient {
+		find = func() []process {
+			var list []process
+			for _, p := range k.programs {
+				list = append(list, k.members(p)...)
+			}
+			return list
+		}
+	}
+	for tries := 0; tries < 20; tries++ {
+		k.reap()
+		if k.childless || len(find()) == 0 {
+			return
+		}
+		if killAll(find) > 0 {
+			tries = 0 // else only those are left that we may not end, or that end already
+		}
+		select {
+		case <-ended:
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,78 @@
+//go:build unix && !linux
+
+package child
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// killTime is how long a killed process is waited for. One that the system cannot
+// end, because its disk does not answer, would hold us for ever.
+const killTime = time.Second
+
+// session is a session and the process group that leads it, with their watch.
+type session struct {
+	id    int  // of both, and the program's
+	gone  bool // nobody of it lived when somebody looked; so nobody ever will
+	watch watch
+}
+
+// prepare prepares a program. Once started, it waits for adopt.
+func (t *session) prepare(cmd *exec.Cmd) { t.prepareBy(cmd, findShell()) }
+
+func (t *session) prepareBy(cmd *exec.Cmd, sh string) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid = true
+	t.watch.sh = sh
+	t.watch.hold(cmd)
+}
+
+// adopt is told the program once it runs, and has it watched.
+func (t *session) adopt(p *os.Process) error {
+	t.id = p.Pid
+	t.watch.start(t.id)
+	return nil
+}
+
+// await waits for the program in the system's sense: a call that leaves that to
+// later is not to be had everywhere.
+func (t *session) await(reap func()) { reap() }
+
+// signal sends a signal to all that live, and reports whether there were any; a group
+// of ended processes alone answers with an error.
+func (t *session) signal(sig syscall.Signal) bool {
+	if !t.gone && syscall.Kill(-t.id, sig) != nil {
+		t.gone = true
+	}
+	return !t.gone
+}
+
+func (t *session) alive() bool { return t.signal(0) } // which nobody hears
+
+func (t *session) terminate() { t.signal(syscall.SIGTERM) }
+
+// kill repeats itself: a process may start others faster, and what was killed needs
+// a moment to be gone.
+func (t *session) kill() {
+	for end := time.Now().Add(killTime); t.signal(syscall.SIGKILL) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// leave is called before the program is waited for: from then on its number may
+// come to mean another group.
+func (t *session) leave() { t.watch.dismiss() }
+
+func (t *session) free() { t.watch.close() }
+
+func endingOf(s *os.ProcessState) Ending {
+	if how, ok := s.Sys().(syscall.WaitStatus); ok && how.Signaled() {
+		return Ending{Code: -1, Signal: how.Signal().String()}
+	}
+	return Ending{Code: s.ExitCode()}
+}

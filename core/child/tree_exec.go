@@ -1,0 +1,95 @@
+//go:build !linux
+
+package child
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+)
+
+// guard is what a [Guard] is where each program has what ends it with us: its owner
+// closes each group.
+type guard struct{ lenient bool }
+
+func (*guard) close() {}
+
+func (*guard) start(cmd *exec.Cmd) (*tree, error) {
+	t := &tree{cmd: cmd}
+	t.reap = sync.OnceFunc(func() { _ = cmd.Wait() })
+	program := cmd.Path
+	t.session.prepare(cmd)
+	if err := cmd.Start(); err != nil {
+		t.session.free()
+		return nil, cause(err, cmd, program)
+	}
+	if err := t.session.adopt(cmd.Process); err != nil {
+		_ = cmd.Process.Kill()
+		t.reap()
+		t.session.free()
+		return nil, err
+	}
+	return t, nil
+}
+
+// cause has an error name what was at fault, which the system leaves open: the folder,
+// or the program, instead of the sh by which it was started.
+func cause(err error, cmd *exec.Cmd, program string) error {
+	if _, at := os.Stat(cmd.Dir); at != nil && cmd.Dir != "" {
+		return at
+	}
+	var at *os.PathError
+	if errors.As(err, &at) && at.Path == cmd.Path {
+		return &os.PathError{Op: at.Op, Path: program, Err: at.Err}
+	}
+	return err
+}
+
+// tree is a group that is a child of ours.
+type tree struct {
+	cmd  *exec.Cmd
+	reap func() // waits for the program, once
+
+	mu      sync.Mutex // held while the session is looked at or signalled; guards the fields below
+	closed  bool       // the session's number may mean another one
+	session session    // the system's side of it; after closed, close's
+}
+
+func (t *tree) await() { t.session.await(t.reap) }
+
+func (t *tree) alive() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.closed && t.session.alive()
+}
+
+func (t *tree) terminate() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.session.terminate()
+	}
+}
+
+func (t *tree) kill() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.session.kill()
+	}
+}
+
+// spare: what has left the session is not known here in any case.
+func (t *tree) spare() {}
+
+func (t *tree) close() Ending {
+	t.kill()
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.session.leave()
+	t.reap()
+	t.session.free()
+	return endingOf(t.cmd.ProcessState)
+}

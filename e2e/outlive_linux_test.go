@@ -1,0 +1,305 @@
+package e2e
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// shapes are the ways in which programs start others, as lines of bash; $1 and the
+// shape's number are the seconds for which each sleeps.
+var shapes = []struct{ name, line string }{
+	{"in the background", `sleep $T &`},
+	{"nohup", `nohup sleep $T >/dev/null 2>&1 &`},
+	{"setsid", `setsid sleep $T &`},
+	{"nested setsid", `setsid sh -c "setsid sh -c 'sleep $T; true' & wait" &`},
+	{"setsid -f", `setsid -f sleep $T`},
+	{"double fork with setsid", `(setsid sh -c "sleep $T </dev/null >/dev/null 2>&1 & exit" &)`},
+	{"bash with set -m", `bash -c "set -m; sleep $T & wait" &`},
+	{"node, detached", `node -e "require('child_process').spawn('sleep', ['$T'], {detached: true, stdio: 'ignore'}).unref()" &`},
+	{"node that starts bash with set -m", `node -e "require('child_process').spawn('bash', ['-c', 'set -m; sleep $T & wait'], {detached: true, stdio: 'ignore'})" &`},
+	{"plain", `sleep $T`}, // last: it is waited for
+}
+
+// script is a program that starts something in all of these shapes, and after that does
+// what last says; "": it sleeps as the plain one does.
+func (p *place) script(t *testing.T, name, seconds, last string) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("#!/bin/bash\n")
+	for i, s := range shapes {
+		if last != "" && s.name == "plain" {
+			b.WriteString(strings.ReplaceAll(s.line, "$T", fmt.Sprint(seconds, i)) + " &\n" + last)
+			break
+		}
+		b.WriteString(strings.ReplaceAll(s.line, "$T", fmt.Sprint(seconds, i)) + "\n")
+	}
+	path := filepath.Join(p.work, name)
+	if err := os.WriteFile(path, []byte(b.String()), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// mcpLines is an MCP server in bash, with one tool.
+const mcpLines = `while read -r line; do
+	id=${line#*'"id":'}; id=${id%%[,\}]*}
+	case $line in
+	*'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shapes","version":"1"}}}\n' "$id" ;;
+	*'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+	*'"id":'*) printf '{"jsonrpc":"2.0","id":%s,"result":{}}\n' "$id" ;;
+	esac
+done
+`
+
+// odd is a number of seconds that nobody else sleeps for, to which a digit is added.
+func odd() string { return strconv.Itoa(10_000_000 + rand.IntN(80_000_000)) }
+
+// asleep lists the programs that sleep for a number of seconds that begins so: the shape of
+// each, and its process.
+func asleep(t *testing.T, seconds string) map[string]int {
+	t.Helper()
+	list := map[string]int{}
+	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		line, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		number, ok := strings.CutPrefix(string(line), "sleep\x00"+seconds)
+		i, err := strconv.Atoi(strings.Trim(number, "\x00"))
+		if ok && err == nil && i < len(shapes) {
+			list[shapes[i].name], _ = strconv.Atoi(strings.Split(name, "/")[2])
+		}
+	}
+	return list
+}
+
+// calling is a model whose first answer in a turn calls a tool: what the prompt says, as
+// NAME {…}.
+func calling(t *testing.T) (url string) {
+	t.Helper()
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct {
+			Messages []struct{ Role, Content string }
+		}
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = json.Unmarshal(body, &asked)
+		}
+		if err != nil || len(asked.Messages) == 0 {
+			http.Error(w, fmt.Sprintf("%v: %.500s", err, body), http.StatusBadRequest)
+			return
+		}
+		last := asked.Messages[len(asked.Messages)-1]
+		delta, reason := object{"role": "assistant", "content": "done"}, "stop"
+		if name, args, ok := strings.Cut(last.Content, " "); ok && last.Role == "user" {
+			delta, reason = object{"role": "assistant", "tool_calls": []any{object{
+				"index": 0, "id": fmt.Sprint("call_", calls.Add(1)), "type": "function", "function": object{"name": name, "arguments": args},
+			}}}, "tool_calls"
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, chunk := range []object{{"delta": delta}, {"delta": object{}, "finish_reason": reason}} {
+			chunk["index"] = 0
+			b, err := json.Marshal(object{"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": []any{chunk}})
+			if err != nil {
+				t.Error(err)
+			}
+			fmt.Fprintf(w, "data: %s\n\n", b)
+		}
+		fmt.Fprint(w, "data: [DONE]\n\n")
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// brood is a session whose command, job and MCP server have each started something in all
+// shapes.
+type brood struct {
+	*acpClient
+	id      string
+	seconds map[string]string // by what has started it
+	other   string            // of a job of another session
+}
+
+func (p *place) brood(t *testing.T) *brood {
+	t.Helper()
+	b := &brood{seconds: map[string]string{"command": odd(), "job": odd(), "MCP server": odd()}, other: odd()}
+	t.Cleanup(func() { // for what a failed test leaves
+		for _, seconds := range append(slices.Collect(maps.Values(b.seconds)), b.other) {
+			for _, pid := range asleep(t, seconds) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	})
+	command, job := p.script(t, "command", b.seconds["command"], ""), p.script(t, "job", b.seconds["job"], "")
+	server := p.script(t, "server", b.seconds["MCP server"], mcpLines)
+	config := p.config(t, fmt.Sprintf(`model: mock/m
+providers:
+  mock: {kind: openai-chat, base_url: "%s/v1", api_key: x}
+policy: {default: allow}
+mcp_servers:
+  shapes: {command: %q}
+`, calling(t), server))
+	b.acpClient = p.acpClientOf(t, quickly(t), object{}, true, "--config", config)
+	b.id = b.session()
+	call := func(line string, more object) string {
+		more["command"] = line
+		args, err := json.Marshal(more)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "shell_command " + string(args)
+	}
+	if end := b.prompt(b.id, call(job, object{"background": true})); end != "end_turn" {
+		t.Fatalf("the job: %s", end)
+	}
+	other := b.session()
+	if end := b.prompt(other, call("sleep "+b.other+"0; true", object{"background": true})); end != "end_turn" {
+		t.Fatalf("the other session's job: %s", end)
+	}
+	b.begin("session/prompt", promptOf(b.id, call(command, object{})))
+	for what, seconds := range b.seconds {
+		b.soon("all shapes of the "+what+" run", func() bool { return len(asleep(t, seconds)) == len(shapes) })
+	}
+	b.soon("the other session's job runs", func() bool { return len(asleep(t, b.other)) == 1 })
+	return b
+}
+
+func (b *brood) soon(what string, so func() bool) {
+	b.t.Helper()
+	deadline, look := time.NewTimer(patience), time.NewTicker(10*time.Millisecond)
+	defer deadline.Stop()
+	defer look.Stop()
+	for !so() {
+		select {
+		case <-look.C:
+		case <-deadline.C:
+			b.t.Fatalf("not yet: %s\n%s", what, b.stderr())
+		}
+	}
+}
+
+// leftAlive waits until nothing is left, for 5 seconds, and says what is.
+func (b *brood) leftAlive(t *testing.T) (list []string) {
+	deadline, look := time.NewTimer(5*time.Second), time.NewTicker(10*time.Millisecond)
+	defer deadline.Stop()
+	defer look.Stop()
+	for {
+		list = nil
+		for _, what := range slices.Sorted(maps.Keys(b.seconds)) {
+			for _, shape := range slices.Sorted(maps.Keys(asleep(t, b.seconds[what]))) {
+				list = append(list, what+": "+shape)
+			}
+		}
+		if len(list) == 0 {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-deadline.C:
+			return list
+		}
+	}
+}
+
+// farewells are the ways in which a session ends.
+var farewells = []struct {
+	name string
+	stay bool // the process lives on
+	say  func(b *brood)
+}{
+	{"SIGKILL", false, func(b *brood) { b.kill() }},
+	{"SIGTERM", false, func(b *brood) { b.signal(syscall.SIGTERM) }},
+	{"end of input", false, func(b *brood) { b.in.Close() }},
+	{"session close", true, func(b *brood) { b.ok("session/close", object{"sessionId": b.id}) }},
+}
+
+// outlives runs one ending, and reports whether anything has outlived it.
+func outlives(t *testing.T, name string, stay bool, say func(*brood)) bool {
+	t.Helper()
+	b := newPlace(t).brood(t)
+	say(b)
+	if !stay {
+		b.drain()
+		b.left(patience)
+	}
+	left := b.leftAlive(t)
+	if len(left) > 0 {
+		t.Errorf("%d of %d are alive 5 seconds after %s:\n%s", len(left), 3*len(shapes), name, strings.Join(left, "\n"))
+	}
+	if stay && len(asleep(t, b.other)) != 1 {
+		t.Error("another session's job was ended")
+	}
+	if !stay && len(asleep(t, b.other)) != 0 {
+		b.soon("the other session's job is gone", func() bool { return len(asleep(t, b.other)) == 0 })
+	}
+	if stay {
+		b.leave()
+	}
+	return len(left) > 0
+}
+
+// Whatever programs start, and however a session ends, nothing of it outlives that.
+func TestNothingOutlivesASession(t *testing.T) {
+	t.Parallel()
+	needShapes(t)
+	for _, end := range farewells {
+		t.Run(end.name, func(t *testing.T) {
+			t.Parallel()
+			outlives(t, end.name, end.stay, end.say)
+		})
+	}
+}
+
+// The same again and again: 100 rounds, or as many as there is time for.
+func TestTortureNothingOutlivesASession(t *testing.T) {
+	given, err := time.ParseDuration(cmp.Or(os.Getenv("DRAGOMAN_TORTURE"), "0s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if given == 0 {
+		t.Skip("DRAGOMAN_TORTURE is not set to a duration")
+	}
+	needShapes(t)
+	deadline := time.Now().Add(given)
+	rounds, failed := 0, 0
+	for ; rounds < 100 && time.Now().Before(deadline); rounds++ {
+		for _, end := range farewells {
+			if outlives(t, end.name, end.stay, end.say) {
+				failed++
+			}
+		}
+	}
+	t.Logf("%d rounds of %d endings of %d programs in %d shapes: something outlived %d of %d endings",
+		rounds, len(farewells), 3, len(shapes), failed, rounds*len(farewells))
+}
+
+// needShapes skips where the programs are not there that shapes are made of.
+func needShapes(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"bash", "setsid", "node"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip(err)
+		}
+	}
+}
