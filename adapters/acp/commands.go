@@ -42,10 +42,19 @@ func (s *session) tellCommands(ctx context.Context) {
 			if len(list.AvailableCommands) == 0 && len(v.listed.AvailableCommands) == 0 {
 				return nil
 			}
-			v.listed = list
+			v.listed = s.srv.shared(list)
 			return update(nil, v, list)
 		})
 	}
+}
+
+// shared is a list of commands as many sessions have it: they keep one. It is the
+// pump's to call.
+func (s *Server) shared(list acp.CommandsUpdate) acp.CommandsUpdate {
+	if !reflect.DeepEqual(s.commands, list) {
+		s.commands = list
+	}
+	return s.commands
 }
 
 // retellCommands tells of them where they are others than were told.
@@ -55,7 +64,7 @@ func (s *session) retellCommands(ctx context.Context) {
 			if reflect.DeepEqual(list.AvailableCommands, v.listed.AvailableCommands) || len(list.AvailableCommands)+len(v.listed.AvailableCommands) == 0 {
 				return nil
 			}
-			v.listed = list
+			v.listed = s.srv.shared(list)
 			return update(nil, v, list)
 		})
 	}

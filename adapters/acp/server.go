@@ -12,6 +12,7 @@ import (
 	"github.com/creachadair/jrpc2"
 	"go.uber.org/zap"
 
+	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -42,8 +43,9 @@ type Server struct {
 
 	threadQueue *pump.Queue // for what concerns threads
 
-	heard     bool   // the first message; of the reading goroutine alone
-	terminals string // what the ids of this client's terminals begin with in the core
+	commands  acp.CommandsUpdate // that were told last; of the pump's goroutine alone
+	heard     bool               // the first message; of the reading goroutine alone
+	terminals string             // what the ids of this client's terminals begin with in the core
 
 	mu       sync.Mutex // guards the fields below
 	peer     peer

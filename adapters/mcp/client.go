@@ -74,6 +74,7 @@ type held struct {
 	asking   map[core.AskID]bool   // what is being put to the client's user now
 	limits   map[core.AskID]func() // stops the clock of what the client may come back with
 	folds    []*turn               // at most keepFolds, which nobody follows now; the one used last is the last
+	fading   *time.Timer           // forgets the folds; nil: there are none
 	seen     begun                 // the newest turn that newest has found
 }
 
@@ -91,8 +92,11 @@ const keepBegun = 64
 const maxHeld = 256
 
 // keepFolds is how many turns a held session remembers the folds of, so that a caller who polls does not make us read a
-// turn from its beginning each time.
-const keepFolds = 4
+// turn from its beginning each time; foldsIdle is for how long after the last of them was used.
+const (
+	keepFolds = 4
+	foldsIdle = 2 * time.Minute
+)
 
 // borrow takes the fold of a turn as it was left, or an empty one. It is the caller's until giveBack.
 func (h *held) borrow(id core.TurnID) *turn {
@@ -120,6 +124,18 @@ func (h *held) giveBack(t *turn) {
 		h.folds = slices.Delete(h.folds, 0, 1)
 	}
 	h.folds = append(h.folds, t)
+	if h.fading == nil {
+		h.fading = time.AfterFunc(foldsIdle, h.fade)
+	} else {
+		h.fading.Reset(foldsIdle)
+	}
+}
+
+// fade forgets the folds: a turn's whole text is in each.
+func (h *held) fade() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.folds = nil
 }
 
 // open finds a session, attaching to it the first time. One outside of the client's roots is not found, like one that is
@@ -250,6 +266,9 @@ func (h *held) close() {
 	h.mu.Lock()
 	stops := h.limits
 	h.limits = map[core.AskID]func(){}
+	if h.fading != nil {
+		h.fading.Stop()
+	}
 	h.mu.Unlock()
 	for _, stop := range stops {
 		stop()

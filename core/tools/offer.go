@@ -2,7 +2,7 @@ package tools
 
 import (
 	"context"
-	"strings"
+	"hash/maphash"
 
 	"dragoman/core"
 )
@@ -30,7 +30,7 @@ func (s *toolset) Changed() <-chan struct{} {
 	now := signature(s.offered())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.listed != "" && s.listed != now {
+	if s.listed != 0 && s.listed != now {
 		select {
 		case s.changed <- struct{}{}:
 		default: // that is said already
@@ -58,14 +58,21 @@ func (s *toolset) offered() []core.Tool {
 	return list
 }
 
-// signature tells lists of tools apart.
-func signature(list []core.Tool) string {
-	var b strings.Builder
+// seed is of this process's signatures.
+var seed = maphash.MakeSeed()
+
+// signature tells lists of tools apart; it is never 0.
+func signature(list []core.Tool) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
 	for _, t := range list {
 		spec := t.Spec()
-		b.WriteString(spec.Name + "\x00" + spec.Description + "\x00" + string(spec.Schema) + "\x00")
+		for _, part := range []string{spec.Name, spec.Description, string(spec.Schema)} {
+			h.WriteString(part) //nolint:errcheck // it never fails
+			h.WriteByte(0)      //nolint:errcheck // as above
+		}
 	}
-	return b.String()
+	return max(h.Sum64(), 1)
 }
 
 // Named reports whether a tool of ours has that name, offered or not.

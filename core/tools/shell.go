@@ -46,6 +46,20 @@ func findShell(configured string) shell {
 	return shell{}
 }
 
+var shellSchema = schema(`{
+  "type": "object",
+  "properties": {
+    "command": {"type": "string", "description": "The command line."},
+    "cwd": {"type": "string", "description": "The folder to run it in. Default: the session's folder."},
+    "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600, "description": "How long it may take. Default 120; in the background as long as the session."},
+    "description": {"type": "string", "description": "What it is for, in a few words, for the user."},
+    "background": {"type": "boolean", "description": "Whether it goes on behind the session while other work is done; returns a job for background_jobs. Default false."},
+    "summary": {"type": "string", "description": "With background: a name for the job, in a few words."}
+  },
+  "required": ["command"],
+  "additionalProperties": false
+}`)
+
 func (sh shell) spec() core.Spec {
 	name := sh.name
 	if name == "" {
@@ -59,20 +73,8 @@ func (sh shell) spec() core.Spec {
 			"order, and its exit status; at most 2000 lines or 50 KB, the whole in a file if there is more. Secrets of the environment are not " +
 			"passed on. When the command ends, so does everything that it left running behind it: what is to go on, a server for example, is started " +
 			"with background true.",
-		Schema: schema(`{
-  "type": "object",
-  "properties": {
-    "command": {"type": "string", "description": "The command line."},
-    "cwd": {"type": "string", "description": "The folder to run it in. Default: the session's folder."},
-    "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600, "description": "How long it may take. Default 120; in the background as long as the session."},
-    "description": {"type": "string", "description": "What it is for, in a few words, for the user."},
-    "background": {"type": "boolean", "description": "Whether it goes on behind the session while other work is done; returns a job for background_jobs. Default false."},
-    "summary": {"type": "string", "description": "With background: a name for the job, in a few words."}
-  },
-  "required": ["command"],
-  "additionalProperties": false
-}`),
-		Kind: core.KindExecute,
+		Schema: shellSchema,
+		Kind:   core.KindExecute,
 	}
 }
 

@@ -117,8 +117,9 @@ type toolset struct {
 	// versions are the editor's numbers of the texts that read_file saw last, by real
 	// path.
 	versions map[string]uint64
-	// listed is what Tools listed last, to tell whether it still holds.
-	listed string
+	// listed is the signature of what Tools listed last, to tell whether it still
+	// holds; 0: it has listed nothing.
+	listed uint64
 }
 
 // Close ends the jobs and all that commands have left behind, and blocks until they
@@ -157,7 +158,7 @@ func (s *toolset) Rest() bool {
 			r.dir = nil
 		}
 	}
-	clear(s.steps)
+	s.steps = map[stepKey]*step{}
 	return true
 }
 

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/adapters/acp"
+	"dragoman/adapters/eca"
+	"dragoman/adapters/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
+	"dragoman/core/jsonl"
+)
+
+// idleFace is a protocol: how a client says hello, and how it has a session of its own
+// run a turn. begin sends what is to be sent and returns a part of the last answer.
+type idleFace struct {
+	framing wire.Framing
+	serve   func(*house, string) server
+	hello   string
+	begin   func(c *idleClient, n int)
+}
+
+// idleClient is a client of a face.
+type idleClient struct {
+	*wiretest.Peer
+	t    *testing.T
+	work string
+}
+
+// ask sends a message and reads up to one that holds text, which it returns.
+func (c *idleClient) ask(message, text string) string {
+	c.t.Helper()
+	if err := c.Send(message); err != nil {
+		c.t.Fatal(err)
+	}
+	for {
+		m, err := c.Next()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if strings.Contains(m, text) {
+			return m
+		}
+	}
+}
+
+var idleFaces = map[string]idleFace{
+	"acp": {
+		wire.Newline, func(h *house, _ string) server {
+			return acp.New(acp.Options{Gateway: h.gateway, Log: h.log, Servers: true, Providers: routing{h.profiles}})
+		},
+		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`,
+		func(c *idleClient, n int) {
+			m := c.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":"new%d","method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, n, c.work), fmt.Sprintf(`"id":"new%d"`, n))
+			_, id, _ := strings.Cut(m, `"sessionId":"`)
+			id, _, _ = strings.Cut(id, `"`)
+			c.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":"go%d","method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"read README.md then stream 100 of 2000"}]}}`, n, id), fmt.Sprintf(`"id":"go%d"`, n))
+		},
+	},
+	"eca": {
+		wire.ContentLength, func(h *house, _ string) server {
+			return overECA{eca.New(eca.Options{Gateway: h.gateway, Log: h.log, Welcome: h.welcome, Configure: h.profiles.configure, Shutdown: h.close})}
+		},
+		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"processId":null,"clientInfo":{"name":"x"},"capabilities":{"codeAssistant":{"chat":true}},"workspaceFolders":[{"name":"w","uri":"file://WORK"}]}}`,
+		func(c *idleClient, n int) {
+			c.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":"go%d","method":"chat/prompt","params":{"chatId":"chat%d","message":"read README.md then stream 100 of 2000"}}`, n, n), `"state":"finished"`)
+		},
+	},
+	"mcp": {
+		wire.Newline, func(h *house, work string) server {
+			return mcp.New(mcp.Options{Gateway: h.gateway, Log: h.log, Roots: []string{work}, Cwd: work})
+		},
+		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+		func(c *idleClient, n int) {
+			c.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":"go%d","method":"tools/call","params":{"name":"agent_prompt","arguments":{"prompt":"read README.md then stream 100 of 2000"}}}`, n), fmt.Sprintf(`"id":"go%d"`, n))
+		},
+	},
+}
+
+// leftOpen has a client of a face open sessions, each with a turn, and never close one.
+// look is called when some were opened and have been silent for a while: first, many
+// later, and many more later.
+func leftOpen(t *testing.T, f idleFace, first, many int, look func(n int)) {
+	t.Helper()
+	home, work := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(work, "README.md"), []byte(strings.Repeat("hello\n", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}
+	a := &app{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, out: io.Discard, errs: io.Discard}
+	logs, err := a.openLogs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logs.close()
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{log: logs.logger, profiles: newProfiles(a, logs)}
+		store := jsonl.New(filepath.Join(home, "data"))
+		h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.get, Node: node()})
+		h.profiles.board, h.profiles.gateway = h.gateway.Board(), h.gateway
+		h.profiles.people, h.profiles.quiet = true, true
+		in, out, peer := wiretest.New(f.framing)
+		ended := make(chan error, 1)
+		ctx, leave := context.WithCancel(t.Context())
+		go func() { ended <- f.serve(h, work).Serve(ctx, in, out) }()
+		c := &idleClient{peer, t, work}
+		c.ask(strings.ReplaceAll(f.hello, "WORK", work), `"id":"hello"`)
+		n := 0
+		open := func(more int) {
+			for range more {
+				n++
+				f.begin(c, n)
+				<-time.After(2 * time.Second)
+			}
+			<-time.After(3 * time.Minute)
+			for c.Pending() {
+				if _, err := c.Next(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+			look(n)
+		}
+		open(first)
+		open(many)
+		open(many)
+		leave()
+		<-ended // the client has left without a word
+		if err := errors.Join(h.close(context.Background()), store.Close()); err != nil {
+			t.Error(err)
+		}
+		h.profiles.close()
+	})
+}
+
+// heapNow is what the heap holds, in bytes.
+func heapNow() int {
+	runtime.GC()
+	runtime.GC() // what the first one's finalizers and pools let go of
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// descriptors counts what is open; false: the system does not tell.
+func descriptors() (int, bool) {
+	list, err := os.ReadDir("/proc/self/fd")
+	return len(list), err == nil
+}
+
+// Sessions that a client has used and left open cost no descriptor and no goroutine,
+// and at most 16 KiB each. DRAGOMAN_SESSIONS=2000 has the client open as many.
+func TestSessionsLeftOpenCostLittle(t *testing.T) {
+	for name, f := range idleFaces {
+		t.Run(name, func(t *testing.T) {
+			const first, most = 10, 16 << 10
+			many := 50
+			if n, err := strconv.Atoi(os.Getenv("DRAGOMAN_SESSIONS")); err == nil {
+				many = n / 2
+			}
+			var heap, open, goroutines []int
+			leftOpen(t, f, first, many, func(int) {
+				n, _ := descriptors()
+				heap, open, goroutines = append(heap, heapNow()), append(open, n), append(goroutines, runtime.NumGoroutine())
+			})
+			each := (heap[2] - heap[1]) / many
+			t.Logf("%d bytes each; descriptors %d, goroutines %d", each, open, goroutines)
+			if each > most {
+				t.Errorf("a session that is left open takes %d bytes", each)
+			}
+			if open[2] > open[0] || goroutines[2] > goroutines[0] {
+				t.Errorf("%d sessions have %d descriptors and %d goroutines, %d have %d and %d", first, open[0], goroutines[0], first+2*many, open[2], goroutines[2])
+			}
+		})
+	}
+}
