@@ -35,7 +35,10 @@
 // generously; allow rules look only at lines made of plain words joined by
 // && || | ; and give up at everything else. A line that the grammar cannot
 // read, is too long, or holds more than fifty commands is never allowed without
-// a person. What a program does with its arguments is out of reach: rules on
+// a person. Nor is one with a word of more than eight braces, or with more wildcards
+// than a number of steps can compare with the rules: what a line costs does not grow
+// with what its braces multiply to. A word that the shell may make a path of which a
+// deny or ask rule covers is asked about. What a program does with its arguments is out of reach: rules on
 // commands are a fence against accidents and not a sandbox.
 //
 // # Why

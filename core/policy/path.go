@@ -1,14 +1,11 @@
 package policy
 
 import (
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/bmatcuk/doublestar/v4"
 )
 
 // shellStart are the start-up files of shells and of what hooks into them.
@@ -118,17 +115,6 @@ func fold(s string) string {
 		}
 		return unicode.ToLower(r)
 	}, s)
-}
-
-// globReaches reports whether a word with wildcards could become a name that a
-// pattern ends in.
-func globReaches(word, pattern string) bool {
-	base, name := path.Base(word), path.Base(pattern)
-	if !strings.ContainsAny(base, "*?[{") || strings.ContainsAny(name, "*?[{") {
-		return false
-	}
-	ok, err := doublestar.Match(base, name)
-	return ok && err == nil
 }
 
 // show quotes what would not be shown as it is, and shortens what is long.

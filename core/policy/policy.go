@@ -127,6 +127,8 @@ func (p *Policy) hardAsk(f facts) string {
 			return "the command line cannot be judged: " + l.fault
 		case l.count > maxCommands:
 			return fmt.Sprintf("the command line holds more than %d commands", maxCommands)
+		case l.crowds:
+			return fmt.Sprintf("the command line cannot be judged: a word of it holds more than %d braces, or is too long for one with wildcards", maxBraces)
 		}
 	}
 	for _, r := range p.ask {
@@ -136,9 +138,17 @@ func (p *Policy) hardAsk(f facts) string {
 	}
 	for _, rules := range [][]rule{p.deny, p.ask} {
 		for _, r := range rules {
-			if r.Command != "" && r.names(f) && f.unsure() {
+			switch {
+			case r.Command != "" && r.names(f) && f.unsure():
 				return "the command line hides what it runs, so " + r.name() + " cannot be checked"
+			case r.mayTouch(f):
+				return "the command line may mean what " + r.name() + " is about"
 			}
+		}
+	}
+	for _, l := range f.lines {
+		if l != nil && l.tired() {
+			return "the command line cannot be judged: it has too many wildcards for the rules that there are"
 		}
 	}
 	return ""

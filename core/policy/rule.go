@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"dragoman/core"
+	"dragoman/core/glob"
 )
 
 // Rule is one line of a policy. Empty patterns match everything; all that are
@@ -42,9 +42,9 @@ type Rule struct {
 type rule struct {
 	Rule
 	number int
-	loose  string // Path for deny and ask rules: folded, anywhere
-	strict string // Path for allow rules
-	rooted bool   // strict is absolute
+	path   *glob.Pattern // Path; of deny and ask rules folded, and anywhere
+	rooted bool          // it is absolute
+	named  *glob.Pattern // of a deny or ask rule whose path ends in a plain name: that name, anywhere
 	url    urlPattern
 }
 
@@ -79,7 +79,7 @@ func (r *rule) compilePath(home string) error {
 		p = home + p[1:]
 	}
 	p = filepath.ToSlash(p)
-	if !doublestar.ValidatePattern(p) {
+	if !glob.Valid(p) {
 		return fmt.Errorf("path %q is not a valid pattern", r.Path)
 	}
 	for _, part := range strings.Split(p, "/") {
@@ -89,13 +89,18 @@ func (r *rule) compilePath(home string) error {
 	}
 	p = strings.TrimPrefix(path.Clean(p), "./")
 	if r.rooted = strings.HasPrefix(p, "/") || filepath.IsAbs(p); r.rooted {
-		r.strict = strings.TrimPrefix(p, "/")
-		r.loose = fold(r.strict)
+		p = strings.TrimPrefix(p, "/")
+	} else if r.Effect != core.Allow || !strings.Contains(p, "/") {
+		p = "**/" + p
+	}
+	if r.Effect == core.Allow {
+		r.path = glob.Tree(p)
 		return nil
 	}
-	r.strict, r.loose = p, "**/"+fold(p)
-	if !strings.Contains(p, "/") {
-		r.strict = "**/" + p
+	p = fold(p)
+	r.path = glob.Tree(p)
+	if name := path.Base(p); !glob.Wild(name) {
+		r.named = glob.Tree("**/" + name)
 	}
 	return nil
 }
@@ -142,14 +147,28 @@ func (r rule) touches(f facts) bool {
 }
 
 func (r rule) touchesPath(f facts, i int) bool {
-	if f.check.Access[i].Path != "" && matchUp(r.loose, f.folded[i]) {
+	if f.check.Access[i].Path != "" && r.path.Matches(f.folded[i]) {
 		return true
 	}
 	if f.lines[i] == nil {
 		return false
 	}
 	for _, m := range f.lines[i].paths {
-		if matchUp(r.loose, m.folded) || globReaches(m.folded, r.loose) {
+		if r.path.Matches(m.folded) || r.named != nil && f.lines[i].may(m.any, r.named) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayTouch reports whether the shell may make a path of the rule's of a word with
+// wildcards.
+func (r rule) mayTouch(f facts) bool {
+	if r.path == nil || r.named != nil || !r.names(f) {
+		return false
+	}
+	for _, l := range f.lines {
+		if l != nil && slices.ContainsFunc(l.paths, func(m mention) bool { return l.may(m.some, r.path) }) {
 			return true
 		}
 	}
@@ -201,34 +220,18 @@ func (r rule) place(f facts, i int) bool {
 		return false
 	}
 	if r.rooted {
-		return matchUp(r.strict, strings.TrimPrefix(filepath.ToSlash(a.Path), "/"))
+		return r.path.Matches(strings.TrimPrefix(filepath.ToSlash(a.Path), "/"))
 	}
 	for _, root := range append([]string{f.check.Meta.Cwd}, f.check.Meta.Roots...) {
 		if root == "" || !inside(root, a.Path) {
 			continue
 		}
 		rel, err := filepath.Rel(root, a.Path)
-		if err == nil && matchUp(r.strict, filepath.ToSlash(rel)) {
+		if err == nil && r.path.Matches(filepath.ToSlash(rel)) {
 			return true
 		}
 	}
 	return false
-}
-
-// matchUp matches a pattern against a path without its leading slash, and
-// against each folder above it.
-func matchUp(pattern, p string) bool {
-	for p != "" && p != "." {
-		if doublestar.MatchUnvalidated(pattern, p) {
-			return true
-		}
-		i := strings.LastIndexByte(p, '/')
-		if i < 0 {
-			return false
-		}
-		p = p[:i]
-	}
-	return doublestar.MatchUnvalidated(pattern, "")
 }
 
 // wild matches text against a pattern in which "*" is any text.

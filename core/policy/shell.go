@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"dragoman/core/glob"
 )
 
 const (
@@ -18,6 +20,10 @@ const (
 	maxLine     = 32 << 10 // bytes that are parsed: the parser recurses
 	maxOpen     = 200      // brackets that are parsed, for the same reason
 	maxNested   = 32       // words that are read as command lines of their own
+	maxBraces   = 8        // in one word; with more it is not judged
+	maxSteps    = 5 << 20  // that the words of a line may take to be compared with rules
+	maxWild     = 4 << 10  // bytes of a path with wildcards that is compared with rules
+	maxPath     = 8 << 10  // bytes of another: no system opens a longer one
 )
 
 // line is what a command line says, as far as it can be told without running it.
@@ -27,6 +33,8 @@ type line struct {
 	fault  string   // why it could not be parsed
 	plain  bool     // nothing but simple commands of plain words, joined by && || | ; and newlines
 	unsure bool     // what it runs depends on what only the shell knows
+	crowds bool     // a word of it has more braces than are looked into
+	steps  int      // that its words have taken to be compared with rules
 	count  int      // of commands
 	sole   []string // the words of a line that is one plain command and nothing else
 	// commands are the simple commands at any depth, also those in substitutions
@@ -131,8 +139,11 @@ func (l *line) call(n *syntax.CallExpr) {
 	}
 	var c command
 	for _, arg := range n.Args {
-		c.words = append(c.words, readWord(arg))
+		w := readWord(arg)
+		l.crowds = l.crowds || w.braces > maxBraces
+		c.words = append(c.words, w)
 	}
+	l.unsure = l.unsure || l.crowds
 	first := c.words[0]
 	if !first.static || first.glob {
 		l.unsure = true
@@ -228,42 +239,72 @@ func programOf(text string) string {
 	return program
 }
 
-// mention is a path that a line may mean.
-type mention struct{ path, folded string }
+// mention is a path that a line may mean, or many of them: any are all that its
+// wildcards could stand for, also where they are quoted, and some those that the shell
+// would look for. Both are nil where there are no wildcards.
+type mention struct {
+	path, folded string
+	any, some    *glob.Pattern
+}
+
+// may reports whether wildcards may stand for what a rule's path means. It takes no
+// steps any more when the line has had its share of them.
+func (l *line) may(word, rule *glob.Pattern) bool {
+	if word == nil || l.tired() || l.crowds {
+		return false
+	}
+	ok, steps := glob.Meet(word, rule)
+	l.steps += steps
+	return ok
+}
+
+// tired reports whether some words of the line were not compared with the rules.
+func (l *line) tired() bool { return l.steps > maxSteps }
 
 // locate finds the paths that the line may mean, taken from dir: its words,
 // what follows "=" or "@" in them, and the targets of redirections.
 func (l *line) locate(dir string) {
-	seen := make(map[string]bool)
-	add := func(text string) {
-		if seen[text] {
+	seen := make(map[word]bool)
+	add := func(text string, wild bool) {
+		if seen[word{text: text, glob: wild}] {
 			return
 		}
-		seen[text] = true
+		seen[word{text: text, glob: wild}] = true
 		p := absolute(dir, text)
-		l.paths = append(l.paths, mention{p, foldPath(p)})
+		if len(p) > maxPath && !wild {
+			return
+		}
+		m := mention{path: p, folded: foldPath(p)}
+		if glob.Wild(m.folded) && len(m.folded) <= maxWild {
+			m.any = glob.Word(m.folded, true)
+			if wild {
+				m.some = glob.Word(m.folded, false)
+			}
+		}
+		l.crowds = l.crowds || wild && len(m.folded) > maxWild
+		l.paths = append(l.paths, m)
 	}
-	split := func(text string) {
+	split := func(text string, wild bool) {
 		for t := range strings.FieldsSeq(text) {
-			add(t)
+			add(t, wild)
 			if _, value, ok := strings.Cut(t, "="); ok && value != "" {
-				add(value)
+				add(value, wild)
 			}
 			if value := strings.TrimPrefix(t, "@"); value != t {
-				add(value)
+				add(value, wild)
 			}
 		}
 		if strings.Contains(text, " ") && len(text) < 4096 {
-			add(text)
+			add(text, false)
 		}
 	}
 	for _, c := range l.commands {
 		for _, w := range c.words {
-			split(w.text)
+			split(w.text, w.glob)
 		}
 	}
 	for _, t := range l.targets {
-		split(t)
+		split(t, false)
 	}
 }
 

@@ -7,12 +7,14 @@ import (
 	"path"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
+	"dragoman/core/glob"
 )
 
 // urlPattern is Rule.URL taken apart.
 type urlPattern struct {
-	scheme, host, port, path string // empty: any
+	scheme, host, port string // empty: any
+
+	path, folded *glob.Pattern // nil: any
 }
 
 func parseURLPattern(s string) (urlPattern, error) {
@@ -22,9 +24,6 @@ func parseURLPattern(s string) (urlPattern, error) {
 		u.scheme, rest = strings.ToLower(scheme), after
 	}
 	host, p, hasPath := strings.Cut(rest, "/")
-	if hasPath && p != "" {
-		u.path = "/" + p
-	}
 	u.host = host
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		u.host, u.port = host[:i], host[i+1:]
@@ -37,8 +36,11 @@ func parseURLPattern(s string) (urlPattern, error) {
 		return u, fmt.Errorf("url %q: a host may be *, or begin with \"*.\"", s)
 	case strings.Contains(u.host, "@"):
 		return u, errors.New("url: patterns must not hold a user name")
-	case !doublestar.ValidatePattern(u.path):
+	case !glob.Valid("/" + p):
 		return u, fmt.Errorf("url %q: its path is not a valid pattern", s)
+	}
+	if hasPath && p != "" {
+		u.path, u.folded = glob.Path("/"+p), glob.Path(strings.ToLower("/"+p))
 	}
 	return u, nil
 }
@@ -70,14 +72,14 @@ func (u urlPattern) covers(raw string) bool {
 	if !u.hostMatches(hostName(v.Hostname())) || port(v.Scheme, v.Port()) != port(v.Scheme, u.port) {
 		return false
 	}
-	if u.path == "" {
+	if u.path == nil {
 		return true
 	}
 	p := v.EscapedPath()
 	if strings.Contains(p, "%") || path.Clean("/"+p) != strings.TrimSuffix(p, "/") && p != "/" {
 		return false // more than one server could read it in more than one way
 	}
-	return doublestar.MatchUnvalidated(u.path, p)
+	return u.path.Matches(p)
 }
 
 // mentions reports whether a URL may be what a deny or ask rule means.
@@ -93,7 +95,7 @@ func (u urlPattern) mentions(raw string) bool {
 		return false
 	}
 	p := path.Clean("/" + v.Path)
-	return u.path == "" || doublestar.MatchUnvalidated(strings.ToLower(u.path), strings.ToLower(p))
+	return u.path == nil || u.folded.Matches(strings.ToLower(p))
 }
 
 // port fills in the port that a scheme implies.

@@ -14,6 +14,7 @@ type word struct {
 	text   string // where it cannot be known: a space (unquoted), or U+FFFD
 	static bool   // text is known
 	glob   bool   // static, but the shell may expand it to names of files
+	braces int    // that the shell may expand
 }
 
 // readWord tells what a word becomes.
@@ -61,8 +62,11 @@ func (w *word) literal(b *strings.Builder, s string, first bool) {
 				b.WriteByte(s[i])
 			}
 			continue
-		case '*', '?', '[', '{':
+		case '*', '?', '[':
 			w.glob = true
+		case '{':
+			w.glob = true
+			w.braces++
 		case '~':
 			w.glob = w.glob || first && i == 0 || i > 0 && (s[i-1] == '=' || s[i-1] == ':')
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"dragoman/core"
+	"dragoman/core/glob"
 )
 
 // maxFound is how many paths glob returns.
@@ -71,13 +72,13 @@ func checkGlob(name, pattern string) (string, error) {
 	switch {
 	case pattern == "":
 		return "", fmt.Errorf("argument %q is empty", name)
-	case len(pattern) > 1000 || strings.Count(pattern, "{") > 10:
+	case len(pattern) > 1000:
 		return "", fmt.Errorf("argument %q is too long", name)
 	case strings.ContainsRune(pattern, 0):
 		return "", fmt.Errorf("argument %q contains a NUL character", name)
 	case strings.HasPrefix(pattern, "/") || filepath.IsAbs(pattern):
 		return "", fmt.Errorf("argument %q must be relative: put the folder into path", name)
-	case !doublestar.ValidatePattern(pattern):
+	case !glob.Valid(pattern):
 		return "", fmt.Errorf("argument %q is not a valid pattern: %q", name, pattern)
 	}
 	for part := range strings.SplitSeq(pattern, "/") {
@@ -99,12 +100,12 @@ func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Resul
 	defer done()
 	var out strings.Builder
 	found := 0
-	goInto := below(pattern)
+	goInto, wanted := below(pattern), glob.Path(pattern)
 	err = w.each(ctx, func(e entry) (into, on bool) {
 		if e.kind.IsDir() {
 			return goInto(e), true
 		}
-		if doublestar.MatchUnvalidated(pattern, e.rel) {
+		if wanted.Matches(e.rel) {
 			if found++; found <= maxFound {
 				out.WriteString(visible(join(p.show, e.rel)) + "\n")
 			}

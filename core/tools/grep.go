@@ -10,9 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"dragoman/core"
+	"dragoman/core/glob"
 )
 
 // maxSearched is how large a file may be that grep looks into.
@@ -45,6 +44,7 @@ var grepSpec = core.Spec{
 type search struct {
 	lines   *matcher
 	include string
+	wanted  *glob.Pattern // include; nil: all
 	context int
 	limit   int
 }
@@ -65,6 +65,7 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 		if q.include, err = checkGlob("include", include); err != nil {
 			return nil, err
 		}
+		q.wanted = glob.Path(q.include)
 		title += " in " + code(include)
 	}
 	p, err := s.locate(path)
@@ -209,12 +210,12 @@ func (q search) files(ctx context.Context, w *walk, files chan<- found) error {
 		if !e.kind.IsRegular() {
 			return true, true
 		}
-		if q.include != "" {
+		if q.wanted != nil {
 			name := e.name
 			if strings.Contains(q.include, "/") {
 				name = e.rel
 			}
-			if !doublestar.MatchUnvalidated(q.include, name) {
+			if !q.wanted.Matches(name) {
 				return true, true
 			}
 		}

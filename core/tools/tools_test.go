@@ -473,3 +473,16 @@ func (e *buffers) Do(_ context.Context, c core.EditorCall) (core.EditorReply, er
 	}
 	return core.Done{}, nil
 }
+
+// The alternatives of a pattern are not tried one after the other.
+func TestManyAlternatives(t *testing.T) {
+	b := newBed(t, Options{})
+	b.put("a.go", "x\n")
+	pattern := strings.Repeat("{"+strings.Repeat(",", 90)+"}", 10) + "a.go"
+	if got := b.ok("glob", m{"pattern": pattern}); got != "a.go\n" {
+		t.Error(got)
+	}
+	if got := b.ok("grep", m{"pattern": "x", "include": pattern}); !strings.Contains(got, "a.go") {
+		t.Error(got)
+	}
+}

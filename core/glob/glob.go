@@ -1,0 +1,352 @@
+package glob
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Pattern is the texts that a pattern matches, as states with ways between them. It does
+// not change, and any goroutine may use it.
+type Pattern struct {
+	ways [][]way // by state; the first one is where a text begins
+	end  int
+}
+
+// way leads from one state to another, by a character of a set, or by none.
+type way struct {
+	to int
+	by *set
+}
+
+// set is a set of characters: those in pairs of a first and a last one, or all but
+// those. A slash is in it where slash says so.
+type set struct {
+	pairs []rune
+	not   bool
+	slash bool
+}
+
+var (
+	inName  = &set{not: true}
+	noDot   = &set{not: true, pairs: []rune{'.', '.'}}
+	inPath  = &set{not: true, slash: true}
+	divider = &set{slash: true}
+)
+
+func (s *set) has(r rune) bool {
+	if r == '/' {
+		return s.slash
+	}
+	in := false
+	for i := 0; i+1 < len(s.pairs); i += 2 {
+		in = in || s.pairs[i] <= r && r <= s.pairs[i+1]
+	}
+	return in != s.not
+}
+
+// meets reports whether two sets have a character in common. If they have any, one is at
+// or beside the end of a pair, or the last character of all.
+func (s *set) meets(t *set) bool {
+	if s.slash && t.slash || s.has(utf8.MaxRune) && t.has(utf8.MaxRune) {
+		return true
+	}
+	for _, pairs := range [][]rune{s.pairs, t.pairs} {
+		for _, r := range pairs {
+			for _, c := range []rune{r - 1, r, r + 1} {
+				if c != '/' && s.has(c) && t.has(c) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Meet reports whether some text is matched by both, and how many steps it took to see
+// it: at the most the product of their ways.
+func Meet(a, b *Pattern) (ok bool, steps int) {
+	seen := make([]bool, len(a.ways)*len(b.ways))
+	todo := [][2]int{{0, 0}}
+	add := func(x, y int) {
+		if at := x*len(b.ways) + y; !seen[at] {
+			seen[at] = true
+			todo = append(todo, [2]int{x, y})
+		}
+	}
+	for len(todo) > 0 {
+		x, y := todo[len(todo)-1][0], todo[len(todo)-1][1]
+		todo = todo[:len(todo)-1]
+		if x == a.end && y == b.end {
+			return true, steps
+		}
+		for _, v := range a.ways[x] {
+			steps++
+			if v.by == nil {
+				add(v.to, y)
+				continue
+			}
+			for _, w := range b.ways[y] {
+				steps++
+				if w.by != nil && v.by.meets(w.by) {
+					add(v.to, w.to)
+				}
+			}
+		}
+		for _, w := range b.ways[y] {
+			steps++
+			if w.by == nil {
+				add(x, w.to)
+			}
+		}
+	}
+	return false, steps
+}
+
+// Matches reports whether a text is one of the pattern's. It takes at the most as many
+// steps as the text has characters, for each way.
+func (a *Pattern) Matches(text string) bool {
+	now, next := make([]bool, len(a.ways)), make([]bool, len(a.ways))
+	list, after := make([]int, 0, len(a.ways)), make([]int, 0, len(a.ways))
+	enter := func(list []int, in []bool, s int) []int {
+		if in[s] {
+			return list
+		}
+		in[s] = true
+		list = append(list, s)
+		for at := len(list) - 1; at < len(list); at++ { // and what follows without a character
+			for _, w := range a.ways[list[at]] {
+				if w.by == nil && !in[w.to] {
+					in[w.to] = true
+					list = append(list, w.to)
+				}
+			}
+		}
+		return list
+	}
+	list = enter(list, now, 0)
+	for _, r := range text {
+		for _, s := range list {
+			for _, w := range a.ways[s] {
+				if w.by != nil && w.by.has(r) {
+					after = enter(after, next, w.to)
+				}
+			}
+		}
+		if len(after) == 0 {
+			return false
+		}
+		clear(now)
+		now, next, list, after = next, now, after, list[:0]
+	}
+	return now[a.end]
+}
+
+// builder makes a pattern.
+type builder struct {
+	Pattern
+
+	path bool // it is no word of a shell: ** are folders, and a backslash protects
+	dots bool // a wildcard matches a dot at the start of a name
+}
+
+// Word reads a word of the shell. Its quotes and backslashes are gone already, so
+// what they protected is taken for a wildcard too. dots says that a wildcard may stand for
+// a dot at the start of a name, as a shell can be told.
+func Word(word string, dots bool) *Pattern {
+	b := &builder{dots: dots}
+	b.end, _ = b.part(word, b.state(), true)
+	return &b.Pattern
+}
+
+// Path reads a pattern for paths: * and ? stay within a name, ** are any number of folders,
+// [a-z] and [!a] are one character, {a,b} is either, a backslash protects what follows.
+// [Valid] says whether a text is one.
+func Path(pattern string) *Pattern {
+	b := &builder{path: true, dots: true}
+	b.end, _ = b.part(pattern, b.state(), true)
+	return &b.Pattern
+}
+
+// Tree is Path, and matches what is in a folder that it matches too.
+func Tree(pattern string) *Pattern {
+	b := &builder{path: true, dots: true}
+	named, _ := b.part(pattern, b.state(), true)
+	b.end = b.below(named)
+	return &b.Pattern
+}
+
+// below adds what is in a folder to the folder itself.
+func (b *builder) below(folder int) (end int) {
+	in, end := b.state(), b.state()
+	b.way(folder, end, nil)
+	b.way(folder, in, divider)
+	b.way(in, in, inPath)
+	b.way(in, end, nil)
+	return end
+}
+
+func (b *builder) state() int {
+	b.ways = append(b.ways, nil)
+	return len(b.ways) - 1
+}
+
+func (b *builder) way(from, to int, by *set) { b.ways[from] = append(b.ways[from], way{to, by}) }
+
+// part adds a piece of the pattern behind a state, and returns where it ends. start says
+// whether a name begins there.
+func (b *builder) part(s string, at int, start bool) (end int, starts bool) {
+	for s != "" {
+		r, n := utf8.DecodeRuneInString(s)
+		by := &set{pairs: []rune{r, r}}
+		switch {
+		case r == '*':
+			at, s, start = b.star(s, at, start)
+			continue
+		case r == '{':
+			if alternatives, rest, ok := braces(s, b.path); ok {
+				at, start = b.either(alternatives, at, start)
+				s = rest
+				continue
+			}
+		case r == '?':
+			by = b.wildcard(start)
+		case r == '[':
+			if class, length := class(s, b.path); length > 0 {
+				by, n = class, length
+			}
+		case r == '\\':
+			r, n = one(s, b.path)
+			by = &set{pairs: []rune{r, r}}
+		case r == '/':
+			by = divider
+			if b.path && s == "/**" {
+				return b.below(at), false
+			}
+		}
+		next := b.state()
+		b.way(at, next, by)
+		at, s, start = next, s[n:], by == divider
+	}
+	return at, start
+}
+
+func (b *builder) wildcard(start bool) *set {
+	if start && !b.dots {
+		return noDot
+	}
+	return inName
+}
+
+// star adds the stars that a piece begins with.
+func (b *builder) star(s string, at int, start bool) (next int, rest string, starts bool) {
+	rest = strings.TrimLeft(s, "*")
+	loop, end := b.state(), b.state()
+	b.way(at, end, nil)
+	if b.path && start && len(s)-len(rest) == 2 && (rest == "" || rest[0] == '/') {
+		b.way(at, loop, nil)
+		b.way(loop, loop, inPath)
+		if rest == "" {
+			b.way(loop, end, nil)
+			return end, "", false
+		}
+		b.way(loop, end, divider)
+		return end, rest[1:], true
+	}
+	b.way(at, loop, b.wildcard(start))
+	b.way(loop, loop, inName)
+	b.way(loop, end, nil)
+	return end, rest, false
+}
+
+// either adds alternatives.
+func (b *builder) either(alternatives []string, at int, start bool) (end int, starts bool) {
+	end = b.state()
+	for _, s := range alternatives {
+		last, begins := b.part(s, at, start)
+		b.way(last, end, nil)
+		starts = starts || begins
+	}
+	return end, starts
+}
+
+// braces takes the alternatives apart that a piece begins with. A sequence such as
+// {1..9} is anything to a shell. ok is false where the brace is an ordinary character, as
+// it is in {a} to a shell, and not in a path.
+func braces(s string, path bool) (alternatives []string, rest string, ok bool) {
+	depth, from, protected := 0, 1, false
+	for i := range len(s) {
+		if protected {
+			protected = false
+			continue
+		}
+		switch s[i] {
+		case '\\':
+			protected = path
+		case '{':
+			depth++
+		case ',':
+			if depth == 1 {
+				alternatives = append(alternatives, s[from:i])
+				from = i + 1
+			}
+		case '}':
+			if depth--; depth > 0 {
+				continue
+			}
+			inner := s[1:i]
+			switch {
+			case len(alternatives) > 0 || path:
+				return append(alternatives, s[from:i]), s[i+1:], true
+			case strings.Contains(inner, ".."):
+				return []string{"*"}, s[i+1:], true
+			}
+			return nil, "", false
+		}
+	}
+	return nil, "", false
+}
+
+// class reads the characters in brackets that a piece begins with; length 0: the bracket
+// is an ordinary character. Classes with a name, which a shell has, are any character.
+func class(s string, path bool) (chars *set, length int) {
+	chars = &set{}
+	i := 1
+	if i < len(s) && (s[i] == '!' || s[i] == '^') {
+		chars.not = true
+		i++
+	}
+	for first := true; i < len(s); first = false {
+		if s[i] == ']' && !first {
+			return chars, i + 1
+		}
+		if end := strings.Index(s[i:], ":]"); !path && end > 0 && strings.HasPrefix(s[i:], "[:") {
+			chars = inName
+			i += end + 2
+			continue
+		}
+		low, n := one(s[i:], path)
+		i += n
+		high := low
+		if i+1 < len(s) && s[i] == '-' && s[i+1] != ']' {
+			high, n = one(s[i+1:], path)
+			i += 1 + n
+		}
+		if chars != inName {
+			chars.pairs = append(chars.pairs, low, high)
+		}
+	}
+	return nil, 0
+}
+
+// one reads a character, which a backslash may protect in a path.
+func one(s string, path bool) (c rune, length int) {
+	c, n := utf8.DecodeRuneInString(s)
+	if c != '\\' || !path || len(s) == 1 {
+		return c, n
+	}
+	c, n = utf8.DecodeRuneInString(s[1:])
+	return c, n + 1
+}
+
+// Wild reports whether a text may stand for more than one name.
+func Wild(s string) bool { return strings.ContainsAny(s, "*?[{") }

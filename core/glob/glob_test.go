@@ -1,0 +1,150 @@
+package glob
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// What a word of the shell may become, against what a rule's path means.
+func TestWildcardsMeetRules(t *testing.T) {
+	for _, test := range []struct {
+		word, rule string
+		want       bool
+	}{
+		{"home/u/.env", "**/.env", true},
+		{"home/u/.e*", "**/.env", true},
+		{"home/u/*", "**/.env", true},
+		{"home/u/.[a-f]nv", "**/.env", true},
+		{"home/u/.[!e]nv", "**/.env", false},
+		{"home/u/.[[:alpha:]]nv", "**/.env", true},
+		{"home/u/.[e", "**/.env", false},
+		{"home/u/{a,.env}", "**/.env", true},
+		{"home/u/{a,b}", "**/.env", false},
+		{"home/u/{a/.env,b}", "**/.env", true},
+		{"home/{u/.e,x/.f}nv", "**/.env", true},
+		{"home/u/.{d..f}nv", "**/.env", true},
+		{"home/u/{.env}", "**/.env", false},
+		{"home/u/{{a,.e},b}n{v,w}", "**/.env", true},
+		{"home/?/.env", "home/u/.env", true},
+		{"home/?/.env", "home/uu/.env", false},
+		{"home/*/.env", "home/u/v/.env", false},
+		{"a/k.pe?", "**/*.pem", true},
+		{"a/k.p?", "**/*.pem", false},
+		{"a/*.go", "**/*.pem", false},
+		{"a/*", "**/*.pem", true},
+		{"a/s*/x", "**/.ssh/**", false},
+		{"a/.s*/x", "**/.ssh/**", true},
+		{"a/.s*", "**/.ssh/**", true},
+		{"a/s*/x", "**/{secret,key}s", true},
+		{"a/s*/x", "**/[a-k]*s", false},
+		{"x", "**", true},
+		{"a/b/c", "a/*", true},
+		{"a/b/c", "a/b/c/d", false},
+		{"a", "a/**", true},
+		{"ab", "a/**", false},
+		{"a*b", `a\*b`, true},
+		{"a?b", `a\*b`, true},
+		{"axb", `a\*b`, false},
+	} {
+		if got, _ := Meet(Word(test.word, true), Tree(test.rule)); got != test.want {
+			t.Errorf("%q and %q: %v", test.word, test.rule, got)
+		}
+	}
+	if got, _ := Meet(Word("a/*", false), Tree("**/.env")); got {
+		t.Error("a wildcard stands for a dot at the start of a name")
+	}
+	if got, _ := Meet(Word("a/*v", true), Tree("**/.env")); !got {
+		t.Error("a wildcard stands for no dot, where a shell can be told so")
+	}
+}
+
+// FuzzWildcards compares what a word stands for with another reading of it.
+func FuzzWildcards(f *testing.F) {
+	for _, seed := range [][2]string{{"a*b?c", "axxbyc"}, {"[a-c]x", "bx"}, {"[^a]*", "ba"}} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, word, text string) {
+		if len(word) > 40 || len(text) > 40 || Wild(text) || strings.ContainsAny(text, `\`) || strings.Contains(text, "..") ||
+			strings.ContainsAny(word, `\`) || strings.Contains(word, "**") || strings.Contains(word, "..") || strings.ContainsAny(word, "{:") || !doublestar.ValidatePattern(word) {
+			return
+		}
+		want, err := doublestar.Match(word, text)
+		if err != nil || !want {
+			return // the shell reads some braces and brackets as what they are
+		}
+		if got, _ := Meet(Word(word, true), Word(text, true)); !got {
+			t.Errorf("%q does not stand for %q", word, text)
+		}
+	})
+}
+
+// FuzzRulePaths compares rules' paths with the matcher whose patterns they are written
+// in, but for its oddities: ranges that run backwards, empty braces, and that it matches
+// the folder of a/** and not that of a*/**.
+func FuzzRulePaths(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"a*b?c", "axxbyc"},
+		{"{a,b/c}d", "b/cd"},
+		{"[a-c]x", "bx"},
+		{"[^a]*", "ba"},
+		{"*{a,{b,c}}", "xc"},
+		{"**/.env", "a/b/.env"},
+		{"a/**/b", "a/c/d/b"},
+		{"{a,b}/**/c", "a/c"},
+		{`a\*b`, "a*b"},
+		{"**/x/**/y", "x/y"},
+		{"{0}", "0"},
+		{"[0[:]", "0"},
+		{`[\]0]`, "]"},
+		{`{\,b,c}*`, ",b"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	odd := func(s string) bool {
+		return s == "" || !utf8.ValidString(s) || len(s) > 40 || strings.Trim(s, "/") != s || strings.Contains(s, "//") || strings.Contains("/"+s+"/", "/./") || strings.Contains("/"+s+"/", "/../")
+	}
+	f.Fuzz(func(t *testing.T, pattern, text string) {
+		if odd(pattern) || odd(text) || !doublestar.ValidatePattern(pattern) || strings.Count(pattern, "{") > 6 ||
+			strings.Contains(pattern, "***") || strings.HasSuffix(pattern, "/**") {
+			return
+		}
+		if strings.Contains(pattern, "{}") || strings.Contains(pattern, "-") && strings.Contains(pattern, "[") {
+			return
+		}
+		want := doublestar.MatchUnvalidated(pattern, text)
+		for up := text; !want && strings.Contains(up, "/"); {
+			up = up[:strings.LastIndexByte(up, '/')]
+			want = doublestar.MatchUnvalidated(pattern, up)
+		}
+		if got := Tree(pattern).Matches(text); got != want {
+			t.Errorf("%q and %q: %v, want %v", pattern, text, got, want)
+		}
+	})
+}
+
+// A pattern costs what it is long, whatever it holds.
+func TestBraces(t *testing.T) {
+	for _, c := range []struct {
+		pattern string
+		want    bool
+	}{
+		{strings.Repeat("{,}", 300) + "x", true},
+		{strings.Repeat("{a,b,}", 300) + "y", false},
+		{strings.Repeat("{"+strings.Repeat(",", 90)+"}", 10) + "x", true},
+		{strings.Repeat("{a,", 300) + strings.Repeat("}", 300) + "x", true},
+		{strings.Repeat("*a", 500), false},
+		{strings.Repeat("**/", 300) + "x", true},
+	} {
+		p := Path(c.pattern)
+		if got := p.Matches("x"); got != c.want {
+			t.Errorf("%.20q matches: %v", c.pattern, got)
+		}
+		got, steps := Meet(p, Word("x", true))
+		if got != c.want || len(p.ways) > 4*len(c.pattern) || steps > 100*len(c.pattern) {
+			t.Errorf("%.20q (%d bytes) meets: %v, %d states, %d steps", c.pattern, len(c.pattern), got, len(p.ways), steps)
+		}
+	}
+}
