@@ -55,7 +55,7 @@ func (s *Store) Note(ctx context.Context, p core.Principal, sum core.Summary) er
 		}
 	}
 	if err == nil {
-		err = s.note(ctx, p, sum, fi.Size(), func() error { return nil })
+		err = s.note(ctx, p, sum, fi.Size(), nil)
 	}
 	if err != nil {
 		return fmt.Errorf("note session %q: %w", sum.ID, err)
@@ -63,13 +63,14 @@ func (s *Store) Note(ctx context.Context, p core.Principal, sum core.Summary) er
 	return nil
 }
 
-// note appends an entry to the index, of a log that has size bytes, and calls then,
-// before anybody else may change the index.
-func (s *Store) note(ctx context.Context, p core.Principal, sum core.Summary, size int64, then func() error) error {
+// note appends an entry to the index, of a log that has size bytes. With create the
+// entry is durable and the log is made then, before anybody else may change the index:
+// no loss of power leaves a session that is not listed.
+func (s *Store) note(ctx context.Context, p core.Principal, sum core.Summary, size int64, create func() error) error {
 	return s.changeIndex(ctx, func(root string) error {
-		large, err := s.appendEntries(ctx, root, indexEntry{Principal: p, Log: size, Summary: sum})
-		if err == nil {
-			err = then()
+		large, err := s.appendEntries(ctx, root, create != nil, indexEntry{Principal: p, Log: size, Summary: sum})
+		if err == nil && create != nil {
+			err = create()
 		}
 		if err == nil && large { // the entry is there; if this fails the next note tries again
 			_ = s.compactIndex(ctx, root)
@@ -79,8 +80,9 @@ func (s *Store) note(ctx context.Context, p core.Principal, sum core.Summary, si
 	})
 }
 
-// appendEntries appends to the index; large: it should be compacted.
-func (s *Store) appendEntries(ctx context.Context, root string, all ...indexEntry) (large bool, err error) {
+// appendEntries appends to the index, durably if sync says so; large: it should be
+// compacted.
+func (s *Store) appendEntries(ctx context.Context, root string, sync bool, all ...indexEntry) (large bool, err error) {
 	var lines []byte
 	for _, e := range all {
 		line, err := e.line()
@@ -99,6 +101,11 @@ func (s *Store) appendEntries(ctx context.Context, root string, all ...indexEntr
 			err = errors.Join(err, index.cut(size))
 		}
 		return false, err
+	}
+	if sync {
+		if err := index.sync(); err != nil {
+			return false, err
+		}
 	}
 	if size += int64(len(lines)); size <= indexSlack {
 		return false, nil
@@ -392,7 +399,10 @@ func (s *Store) writeIndex(root string, all []indexEntry) error {
 	if err != nil {
 		return err
 	}
-	return s.disk.replace(indexPath(root), append(seal(b, 0), lines...), true)
+	if err := s.disk.replace(indexPath(root), append(seal(b, 0), lines...), true); err != nil {
+		return err
+	}
+	return s.disk.syncDir(root)
 }
 
 // derive reads a session's summary out of its log.

@@ -142,7 +142,7 @@ func (l *listing) settle(ctx context.Context) {
 		var large bool
 		if len(l.lookedUp) > 0 {
 			var err error
-			if large, err = l.store.appendEntries(ctx, root, l.lookedUp...); err != nil {
+			if large, err = l.store.appendEntries(ctx, root, false, l.lookedUp...); err != nil {
 				return err
 			}
 		}

@@ -22,9 +22,10 @@ const maxID = 256
 
 // Store keeps sessions in a folder. It implements core.Store.
 type Store struct {
-	dir  string
-	disk disk
-	root atomic.Pointer[string] // where dir is; nil: not looked at yet, or not there
+	dir     string
+	disk    disk
+	maxBody int                    // the longest record that stands in its line, in bytes
+	root    atomic.Pointer[string] // where dir is; nil: not looked at yet, or not there
 
 	indexing chan struct{} // holds one while this process changes the index
 
@@ -37,12 +38,13 @@ var _ core.Store = (*Store)(nil)
 // New returns the store in dir. It touches nothing: dir is looked at when it is
 // needed, and made with the first session.
 func New(dir string) *Store {
-	return &Store{dir: dir, indexing: make(chan struct{}, 1), open: map[*journal]struct{}{}}
+	return &Store{dir: dir, maxBody: maxBody, indexing: make(chan struct{}, 1), open: map[*journal]struct{}{}}
 }
 
 // files are the paths of one session.
 type files struct {
 	disk                                 disk
+	maxBody                              int
 	dir, log, lock, owner, values, spill string
 	gone                                 string // the log of a session that is being deleted
 }
@@ -106,7 +108,7 @@ func (s *Store) files(root string, p core.Principal, id core.SessionID) files {
 
 func (s *Store) filesOf(dir, key string) files {
 	base := filepath.Join(dir, key)
-	return files{disk: s.disk, dir: dir, log: base + ".jsonl", lock: base + ".lock", owner: base + ".owner", values: base + ".values", spill: base + ".spill", gone: base + ".gone"}
+	return files{disk: s.disk, maxBody: s.maxBody, dir: dir, log: base + ".jsonl", lock: base + ".lock", owner: base + ".owner", values: base + ".values", spill: base + ".spill", gone: base + ".gone"}
 }
 
 // checkID refuses what cannot name a session.

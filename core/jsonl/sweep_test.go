@@ -122,7 +122,7 @@ func TestLookedUpIsOlder(t *testing.T) {
 	}
 	e.Keeps = true
 	err = s.changeIndex(t.Context(), func(root string) error {
-		_, err := s.appendEntries(t.Context(), root, e)
+		_, err := s.appendEntries(t.Context(), root, false, e)
 		return err
 	})
 	if err != nil {

@@ -1,0 +1,282 @@
+package jsonl
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/core"
+)
+
+// volatile is a file system that remembers what was synced, so that power can be cut: a
+// change of a file counts for sure when the file was synced, a name when its folder was.
+// Of all others any may be lost, in any order. Nothing is really synced.
+type volatile struct {
+	root  string
+	inner *faulty // which call the power is cut at
+
+	names map[string]*node // as they are, by path below root
+	log   []change         // since the beginning
+}
+
+// node is a file or a folder.
+type node struct {
+	folder bool
+	size   int64 // as it is
+}
+
+// change is one that may be lost until durable is set.
+type change struct {
+	durable bool
+	file    *node  // whose content changes; nil: names change
+	at      int64  // where data is written, or where the file is cut
+	data    []byte // nil: it is cut
+	gone    string // a name that means nothing afterwards; "": none
+	name    string // a name that means node afterwards; "": none
+	node    *node
+}
+
+func newVolatile(root string, at int) *volatile {
+	return &volatile{root: root, inner: newFaulty(at, diesAfter), names: map[string]*node{}}
+}
+
+func (v *volatile) call(c *call, do func() error) error {
+	_, err := os.Lstat(c.path)
+	fresh := errors.Is(err, fs.ErrNotExist)
+	done := func() error {
+		err := do()
+		if err == nil || c.n > 0 {
+			v.note(c, fresh)
+		}
+		return err
+	}
+	if c.op == opSync || c.op == opSyncDir {
+		v.inner.calls++
+		if v.inner.dead {
+			return errDead
+		}
+		v.note(c, fresh)
+		if v.inner.calls == v.inner.at {
+			v.inner.die()
+			return errDead
+		}
+		return nil
+	}
+	return v.inner.call(c, done)
+}
+
+// below is a path as names has it.
+func (v *volatile) below(path string) string {
+	rel, err := filepath.Rel(v.root, path)
+	if err != nil {
+		return path
+	}
+	return rel
+}
+
+func (v *volatile) note(c *call, fresh bool) {
+	path := v.below(c.path)
+	n := v.names[path]
+	switch c.op {
+	case opOpen:
+		switch {
+		case fresh:
+			n = &node{}
+			v.names[path] = n
+			v.log = append(v.log, change{name: path, node: n})
+		case c.flag&os.O_TRUNC != 0:
+			n.size = 0
+			v.log = append(v.log, change{file: n})
+		}
+	case opWrite:
+		v.log = append(v.log, change{file: n, at: n.size, data: slices.Clone(c.data[:c.n])})
+		n.size += int64(c.n)
+	case opCut:
+		n.size = c.size
+		v.log = append(v.log, change{file: n, at: c.size})
+	case opSync:
+		for i := range v.log {
+			v.log[i].durable = v.log[i].durable || v.log[i].file == n
+		}
+	case opSyncDir:
+		for i, ch := range v.log {
+			if ch.file == nil && (ch.name != "" && filepath.Dir(ch.name) == path || ch.gone != "" && filepath.Dir(ch.gone) == path) {
+				v.log[i].durable = true
+			}
+		}
+	case opRename:
+		to := v.below(c.to)
+		v.names[to] = n
+		delete(v.names, path)
+		v.log = append(v.log, change{gone: path, name: to, node: n})
+	case opRemove:
+		delete(v.names, path)
+		v.log = append(v.log, change{gone: path})
+	case opClear:
+		for name := range v.names {
+			if name == path || strings.HasPrefix(name, path+string(filepath.Separator)) {
+				delete(v.names, name)
+				v.log = append(v.log, change{gone: name})
+			}
+		}
+	case opMakeDir:
+		n = &node{folder: true}
+		v.names[path] = n
+		v.log = append(v.log, change{name: path, node: n})
+	case opRead, opClose, opLock, opUnlock, opTakeLock: // locks are no data
+	}
+}
+
+// after writes what is there when power comes back. keep says which of the changes that
+// were not synced are on the medium.
+func (v *volatile) after(t *testing.T, dir string, keep func() bool) {
+	t.Helper()
+	names, contents := map[string]*node{}, map[*node][]byte{}
+	for _, ch := range v.log {
+		if !ch.durable && !keep() {
+			continue
+		}
+		if ch.file != nil {
+			b := contents[ch.file]
+			if end := int(ch.at) + len(ch.data); ch.data == nil {
+				b = append(b, make([]byte, max(0, end-len(b)))...)[:end]
+			} else if end > len(b) {
+				b = append(b, make([]byte, end-len(b))...)
+			}
+			copy(b[ch.at:], ch.data)
+			contents[ch.file] = b
+			continue
+		}
+		delete(names, ch.gone)
+		if ch.name != "" {
+			names[ch.name] = ch.node
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) { // a folder before what is in it
+		path := filepath.Join(dir, name)
+		if _, err := os.Lstat(filepath.Dir(path)); err != nil {
+			continue // its folder is lost
+		}
+		write := func() error { return os.WriteFile(path, contents[names[name]], 0o600) }
+		if names[name].folder {
+			write = func() error { return os.Mkdir(path, 0o700) }
+		}
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// checkPower compares what is left after a power cut with what the process was told. A
+// session that was made is there and listed, one that was deleted is not, and what was
+// written before a sync that succeeded is there, in order, and is listed. May be missing:
+// whatever was written behind the last sync, any part of it, so that the log may be
+// damaged there; then it can be read and is not gone on with.
+func (r *run) checkPower(dir string) (damaged bool) {
+	r.t.Helper()
+	s := New(dir)
+	s.disk.layer = newFaulty(0, fails)
+	listed := ids(listAll(r.t, s))
+	for _, id := range slices.Sorted(maps.Keys(r.begun)) {
+		opened, err := s.Open(r.t.Context(), core.Local, id)
+		switch {
+		case errors.Is(err, core.ErrNotFound):
+			if r.created[id] && !r.deleting[id] {
+				r.t.Errorf("session %s was made and is gone", id)
+			}
+			continue
+		case err != nil:
+			r.t.Errorf("Open %s: %v", id, err)
+			continue
+		case r.deleted[id]:
+			r.t.Errorf("session %s was deleted and is there", id)
+		case r.created[id] && !slices.Contains(listed, id):
+			r.t.Errorf("session %s is there and not listed", id)
+		}
+		got := saidIn(readAll(r.t, opened))
+		sure := r.acked[id][:r.synced[id]]
+		if len(got) < len(sure) || !slices.Equal(got[:len(sure)], sure) {
+			r.t.Errorf("session %s has\n%q\nand these were synced\n%q", id, got, sure)
+		}
+		_, err = opened.Claim(r.t.Context())
+		damaged = damaged || errors.Is(err, core.ErrReadOnly)
+		if err != nil && !errors.Is(err, core.ErrReadOnly) {
+			r.t.Errorf("Claim %s: %v", id, err)
+		}
+		if err := errors.Join(opened.Close(), s.Delete(r.t.Context(), core.Local, id)); err != nil {
+			r.t.Errorf("Delete %s: %v", id, err)
+		}
+	}
+	return damaged
+}
+
+// TestPowerCut cuts the power behind each call of the file system. Of what was not synced
+// nothing is on the medium, or all, or whatever chance says.
+func TestPowerCut(t *testing.T) {
+	dir := filepath.Join(inMemory(t), "data")
+	whole := newVolatile(filepath.Dir(dir), 0)
+	newRun(t, dir, whole, func() bool { return false }).play()
+	cuts(t, whole.inner.calls, 1, rand.New(rand.NewPCG(1, 2)))
+}
+
+// cuts tries each of so many calls, with as many chances.
+func cuts(t *testing.T, calls, chances int, rnd *rand.Rand) {
+	t.Helper()
+	base := inMemory(t)
+	dir, after := filepath.Join(base, "data"), filepath.Join(base, "after")
+	tried, damaged := 0, 0
+	for n := 1; n <= calls; n++ {
+		v := newVolatile(base, n)
+		r := newRun(t, dir, v, func() bool { return v.inner.dead })
+		r.play()
+		for chance := range 2 + chances {
+			keep := func() bool { return chance == 0 || chance > 1 && rnd.IntN(2) == 0 }
+			v.after(t, after, keep)
+			if r.checkPower(filepath.Join(after, "data")) {
+				damaged++
+			}
+			if t.Failed() {
+				t.Fatalf("%s, chance %d", v.inner.hit, chance)
+			}
+			tried++
+			if err := os.RemoveAll(after); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d power cuts; after %d of them a log could only be read", tried, damaged)
+}
+
+// TestTorturePowerCut cuts it with other chances, again and again.
+func TestTorturePowerCut(t *testing.T) {
+	end := torture(t)
+	dir := filepath.Join(inMemory(t), "data")
+	whole := newVolatile(filepath.Dir(dir), 0)
+	newRun(t, dir, whole, func() bool { return false }).play()
+	for seed := uint64(1); time.Now().Before(end) && !t.Failed(); seed++ {
+		cuts(t, whole.inner.calls, 4, rand.New(rand.NewPCG(seed, 3)))
+	}
+}
+
+// torture is when a long test ends. Such tests run with "make torture" alone.
+func torture(t *testing.T) time.Time {
+	t.Helper()
+	d, err := time.ParseDuration(os.Getenv("DRAGOMAN_TORTURE"))
+	if err != nil {
+		t.Skip("make torture runs this")
+	}
+	return time.Now().Add(d)
+}
