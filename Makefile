@@ -18,8 +18,11 @@ BENCHTIME ?= 1s
 # make conformance: how often.
 RUNS ?= 20
 
+# make torture: for how long, all in all.
+TORTURE ?= 20m
+
 .DEFAULT_GOAL := build
-.PHONY: build run test conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
+.PHONY: build run test torture conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
 
 build: ## build bin/dragoman
 	$(BUILD) -o $(BINARY) ./cmd/dragoman
@@ -31,6 +34,11 @@ run: build ## build, then play the demo: every protocol, one prompt each, no key
 # most of the time, for programs and clocks, so that more packages than there are processors go beside each other, and they begin.
 test: ## run all tests, with the race detector where a C compiler is found
 	$(GO) test $(RACE) -p 4 -count=1 -timeout 8m $(if $(filter ./...,$(PKG)),./e2e/conformance ./bridge ./e2e) $(PKG)
+
+# Tests named TestTorture… do for long, with chance, what others do shortly: processes are killed, stopped and starved of disk and files,
+# calls of the file system go wrong, the power is cut. They run only here, and print how much they have tried.
+torture: ## run the long tests for TORTURE=20m all in all
+	GO='$(GO)' bash .ci/torture '$(TORTURE)'
 
 # npm's suites for MCP servers: against our own server, and through the relay and the aggregate. Nothing may fail once.
 conformance: ## run MCP's conformance suites RUNS=20 times
