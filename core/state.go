@@ -22,6 +22,7 @@ type State struct {
 	Asks     []Ask // what waits for a person, oldest first
 	Bound    Bound
 	Updated  time.Time
+	Missing  string // what the newest Missing says; empty: the log lacks nothing
 
 	autoTitle bool
 	queued    []PromptQueued
@@ -44,7 +45,7 @@ func (s *State) public() State {
 	return State{
 		Meta: s.Meta, Title: s.Title, Settings: s.Settings, Usage: s.Usage, Context: s.Context, Window: s.Window,
 		Plan: slices.Clone(s.Plan), Messages: s.Messages, Turn: s.Turn, Queued: slices.Clone(s.Queued), Asks: slices.Clone(s.Asks),
-		Bound: s.Bound, Updated: s.Updated,
+		Bound: s.Bound, Updated: s.Updated, Missing: s.Missing,
 	}
 }
 
@@ -84,6 +85,8 @@ func (s *State) apply(ev Event, at time.Time) {
 	case Answered:
 		s.Asks = slices.DeleteFunc(s.Asks, func(a Ask) bool { return a.ID == e.Ask })
 		s.answers.add(e.Reply, s.origin)
+	case Missing:
+		s.Missing = e.Text
 	case Compacted:
 		if e.After > 0 {
 			s.Context = e.After
@@ -110,7 +113,7 @@ func (s *State) apply(ev Event, at time.Time) {
 		} else {
 			s.flags[e.Message] = e.Text
 		}
-	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, Notice, Missing, Expanded, Reverted, Cited, Moved, Truncated, Unknown:
+	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, Notice, Expanded, Reverted, Cited, Moved, Truncated, Unknown:
 	}
 }
 

@@ -49,6 +49,9 @@ func (t *turn) apply(r core.Record) bool {
 			t.began, t.news = r.Time, r.Time
 			t.begun, t.from = true, core.Pos{Epoch: r.Epoch, Seq: r.Seq}
 		}
+		if e.Turn != t.id && t.begun && !t.ended { // one runs at a time
+			t.ended, t.stop, t.err, t.at = true, core.StopInterrupted, "interrupted: the session's log has lost the turn's end", r.End()
+		}
 		return e.Turn == t.id
 	case core.TurnEnded:
 		if e.Turn == t.id && !t.ended {

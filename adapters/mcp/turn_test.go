@@ -81,6 +81,7 @@ func TestTurn(t *testing.T) {
 		{"answered", []core.Event{begin, ask, core.Answered{Ask: "q1"}}, statusRunning, ""},
 		{"a question", []core.Event{begin, core.Asked{Ask: core.Ask{ID: "q1", Kind: core.AskQuestion, Turn: "t1"}}}, statusAwaiting, ""},
 		{"a question for a secret", []core.Event{begin, core.Asked{Ask: core.Ask{ID: "q1", Kind: core.AskQuestion, Turn: "t1", Secret: true}}}, statusRunning, ""},
+		{"its end is lost", []core.Event{begin, say("m1", "on"), core.Missing{Records: 1}, core.TurnStarted{Turn: "t2"}, say("m2", "other")}, statusFailed, "on\n\ninterrupted: the session's log has lost the turn's end"},
 		{"another turn's end", []core.Event{begin, core.TurnEnded{Turn: "t0"}}, statusRunning, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

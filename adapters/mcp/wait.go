@@ -80,8 +80,11 @@ func (c *client) cancel(ctx context.Context, _ *call, req *mcp.CallToolRequest, 
 		return failed(h.id, err)
 	}
 	text := "Nothing was running."
-	if out.Cancelled {
+	switch {
+	case out.Cancelled:
 		text = "The turn is being stopped."
+	case st.Missing != "":
+		text += " " + st.Missing
 	}
 	return said(text), out, nil
 }
