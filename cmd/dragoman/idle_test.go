@@ -42,16 +42,27 @@ type idleClient struct {
 // ask sends a message and reads up to one that holds text, which it returns.
 func (c *idleClient) ask(message, text string) string {
 	c.t.Helper()
-	if err := c.Send(message); err != nil {
-		c.t.Fatal(err)
+	lines := strings.Split(strings.TrimSuffix(c.all(message, text), "\n"), "\n")
+	return lines[len(lines)-1]
+}
+
+// all is ask that returns all messages up to that one; "" is not sent.
+func (c *idleClient) all(message, text string) string {
+	c.t.Helper()
+	if message != "" {
+		if err := c.Send(message); err != nil {
+			c.t.Fatal(err)
+		}
 	}
+	var b strings.Builder
 	for {
 		m, err := c.Next()
 		if err != nil {
 			c.t.Fatal(err)
 		}
+		b.WriteString(m + "\n")
 		if strings.Contains(m, text) {
-			return m
+			return b.String()
 		}
 	}
 }
@@ -89,36 +100,62 @@ var idleFaces = map[string]idleFace{
 	},
 }
 
-// leftOpen has a client of a face open sessions, each with a turn, and never close one.
-// look is called when some were opened and have been silent for a while: first, many
-// later, and many more later.
-func leftOpen(t *testing.T, f idleFace, first, many int, look func(n int)) {
+// inPlace is a home and a workspace, and a program that lives there.
+func inPlace(t *testing.T) (a *app, logs *logs, work string) {
 	t.Helper()
 	home, work := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(work, "README.md"), []byte(strings.Repeat("hello\n", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	env := map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}
-	a := &app{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, out: io.Discard, errs: io.Discard}
+	a = &app{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, out: io.Discard, errs: io.Discard}
 	logs, err := a.openLogs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer logs.close()
+	t.Cleanup(logs.close)
+	return a, logs, work
+}
+
+// connect puts together what serveStdio does, but for signals, and connects a client.
+// In the end the client leaves without a word.
+func (f idleFace) connect(t *testing.T, a *app, logs *logs, work string) (c *idleClient, end func()) {
+	t.Helper()
+	dir, err := a.dataDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{log: logs.logger, profiles: newProfiles(a, logs)}
+	store := jsonl.New(dir)
+	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.get, Node: node()})
+	h.profiles.board, h.profiles.gateway = h.gateway.Board(), h.gateway
+	h.profiles.people, h.profiles.quiet = true, true
+	in, out, peer := wiretest.New(f.framing)
+	ended := make(chan error, 1)
+	ctx, leave := context.WithCancel(t.Context())
+	go func() { ended <- f.serve(h, work).Serve(ctx, in, out) }()
+	c = &idleClient{peer, t, work}
+	c.ask(strings.ReplaceAll(f.hello, "WORK", work), `"id":"hello"`)
+	return c, func() {
+		leave()
+		<-ended
+		if err := errors.Join(h.close(context.Background()), store.Close()); err != nil {
+			t.Error(err)
+		}
+		h.profiles.close()
+	}
+}
+
+// leftOpen has a client of a face open sessions, each with a turn, and never close one.
+// look is called when some were opened and have been silent for a while: first, many
+// later, and many more later.
+func leftOpen(t *testing.T, f idleFace, first, many int, look func()) {
+	t.Helper()
+	a, logs, work := inPlace(t)
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{log: logs.logger, profiles: newProfiles(a, logs)}
-		store := jsonl.New(filepath.Join(home, "data"))
-		h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.get, Node: node()})
-		h.profiles.board, h.profiles.gateway = h.gateway.Board(), h.gateway
-		h.profiles.people, h.profiles.quiet = true, true
-		in, out, peer := wiretest.New(f.framing)
-		ended := make(chan error, 1)
-		ctx, leave := context.WithCancel(t.Context())
-		go func() { ended <- f.serve(h, work).Serve(ctx, in, out) }()
-		c := &idleClient{peer, t, work}
-		c.ask(strings.ReplaceAll(f.hello, "WORK", work), `"id":"hello"`)
+		c, end := f.connect(t, a, logs, work)
 		n := 0
-		open := func(more int) {
+		for _, more := range []int{first, many, many} {
 			for range more {
 				n++
 				f.begin(c, n)
@@ -131,17 +168,55 @@ func leftOpen(t *testing.T, f idleFace, first, many int, look func(n int)) {
 				}
 			}
 			synctest.Wait()
-			look(n)
+			look()
 		}
-		open(first)
-		open(many)
-		open(many)
-		leave()
-		<-ended // the client has left without a word
-		if err := errors.Join(h.close(context.Background()), store.Close()); err != nil {
-			t.Error(err)
+		end()
+	})
+}
+
+// Two editors, of two protocols and in two processes, hold a session and take turns in
+// it. Who prompts is shown first what the other has added, each once; who is too early
+// is told who has it.
+func TestTwoProcessesTakeTurns(t *testing.T) {
+	a, logs, work := inPlace(t)
+	synctest.Test(t, func(t *testing.T) {
+		zed, leaveZed := idleFaces["acp"].connect(t, a, logs, work)
+		emacs, leaveEmacs := idleFaces["eca"].connect(t, a, logs, work)
+		m := zed.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, work), `"id":"new"`)
+		_, id, _ := strings.Cut(m, `"sessionId":"`)
+		id, _, _ = strings.Cut(id, `"`)
+		prompts := 0
+		fromZed := func(text string) string {
+			prompts++
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":"go%d","method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}}`, prompts, id, text)
 		}
-		h.profiles.close()
+		fromEmacs := func(text string) string {
+			prompts++
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":"go%d","method":"chat/prompt","params":{"chatId":%q,"message":%q}}`, prompts, id, text)
+		}
+		zed.ask(fromZed("think of one"), `"id":"go1"`)
+		emacs.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":"open","method":"chat/open","params":{"chatId":%q}}`, id), `"id":"open"`)
+		if said := emacs.all(fromEmacs("think of early"), `"state":"finished"`); !strings.Contains(said, "in use by another process") {
+			t.Errorf("it is not a minute yet: %s", said)
+		}
+		<-time.After(2 * time.Minute)
+		emacs.ask(fromEmacs("think of two"), `"state":"finished"`)
+		if said := zed.all(fromZed("think of early"), `"id":"go4"`); !strings.Contains(said, "in use by another process") {
+			t.Errorf("another process has it: %s", said)
+		}
+		<-time.After(2 * time.Minute)
+		said := zed.all(fromZed("think of three"), `"id":"go5"`)
+		if n, m := strings.Count(said, `"text":"think of two"`), strings.Index(said, "two"); n != 1 || m > strings.Index(said, "three") {
+			t.Errorf("what the other added is not shown once and first: %s", said)
+		}
+		<-time.After(2 * time.Minute)
+		said = emacs.all(fromEmacs("think of four"), `"id":"go6"`)
+		said += emacs.all("", `"state":"finished"`)
+		if n, m := strings.Count(said, `think of three`), strings.Index(said, "three"); n != 1 || m > strings.Index(said, "four") {
+			t.Errorf("what the other added is not shown once and first: %s", said)
+		}
+		leaveZed()
+		leaveEmacs()
 	})
 }
 
@@ -171,7 +246,7 @@ func TestSessionsLeftOpenCostLittle(t *testing.T) {
 				many = n / 2
 			}
 			var heap, open, goroutines []int
-			leftOpen(t, f, first, many, func(int) {
+			leftOpen(t, f, first, many, func() {
 				n, _ := descriptors()
 				heap, open, goroutines = append(heap, heapNow()), append(open, n), append(goroutines, runtime.NumGoroutine())
 			})
