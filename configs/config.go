@@ -135,6 +135,7 @@ type Rule struct {
 // MCP holds the settings of our own MCP server.
 type MCP struct {
 	AllowAuto          bool          `yaml:"allow_auto" default:"false" doc:"Whether an MCP client may ask for a turn whose tool calls are approved by themselves (approvals: auto)."`
+	ModelAnswers       string        `yaml:"model_answers" enum:"none,soft" doc:"What an MCP client's model may allow by agent_approve, having asked its user: soft is whatever is asked by default, none is nothing. What only a person may allow (control files, ask rules) it never allows, nor anything while the client asks its user itself; it can always reject. Left out: soft, and none over HTTP."`
 	Workspaces         []Value       `yaml:"workspaces" aka:"roots" doc:"Folders in which sessions of MCP clients may work; ~/ is your home, a relative path starts at this file's folder. Flags (--root) win. Left out: what the client names, else the folder that dragoman was started in."`
 	ElicitationTimeout time.Duration `yaml:"elicitation_timeout" default:"10m" min:"1s" doc:"How long a question put to the MCP client's user waits before the answer is no."`
 	Servers            []string      `yaml:"servers" doc:"Names of the MCP servers whose own tools, prompts and resources MCP clients get beside the agent; * is any text, an empty list none. Left out: all of them."`

@@ -88,6 +88,7 @@ var editorEffects = map[string]effect{
 	"policy.env":         effectWidens,
 
 	"mcp.allow_auto":          effectWidens,
+	"mcp.model_answers":       effectWidens,
 	"mcp.workspaces":          effectWidens,
 	"mcp.elicitation_timeout": effectBounds,
 	"mcp.servers":             effectNarrows, // left out, clients get all of them

@@ -45,6 +45,8 @@ func TestNarrowed(t *testing.T) {
 		{`{"policy":{"default":"ask","allow":[{"command":"ls"}]}}`, "policy.default", `policy.allow: - {command: "ls"}`},
 		{`{"limits":{"max_turn_requests":7,"compact_at":100,"tools":0}}`, "limits.max_turn_requests", "limits.compact_at: 100|limits.tools: 0"},
 		{`{"mcp":{"allow_auto":false,"elicitation_timeout":"5m"}}`, "mcp.allow_auto mcp.elicitation_timeout", ""},
+		{`{"mcp":{"model_answers":"none"}}`, "mcp.model_answers", ""},
+		{`{"mcp":{"model_answers":"soft"}}`, "", "mcp.model_answers: soft"},
 		{`{"mcp":{"allow_auto":true,"elicitation_timeout":"5h"}}`, "", "mcp.allow_auto: true|mcp.elicitation_timeout: 5h"},
 		{
 			`{"model":"evil/m","providers":{"evil":{"base_url":"https://evil.example/v1","api_key":"sk-secret-key-123456","max_concurrent":1}}}`, "",

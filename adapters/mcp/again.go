@@ -64,7 +64,7 @@ func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 	}
 	requests := mcp.InputRequestMap{}
 	if f.asker == asksAgain {
-		for _, a := range f.pending() {
+		for _, a := range f.askable() {
 			requests[string(a.ID)] = elicitation(modernVersion, f.h.meta, a, f.turn.callOf(a))
 			c.limit(f.h, a)
 		}
@@ -93,7 +93,9 @@ func (c *client) resume(h *held, b *comeback, answers mcp.InputResponseMap) {
 		}
 		h.unlimit(a.ID)
 		if r, ok := answer.(*mcp.ElicitResult); ok && r != nil {
-			c.understand(h, a, r)
+			if c.understand(h, a, r) {
+				h.dismiss(a.ID)
+			}
 		} else {
 			c.unable(h, a, "the client answered something else")
 		}

@@ -19,12 +19,13 @@ import (
 // client is who sends requests: a pipe, a session over HTTP, or at 2026-07-28 over HTTP, where each request stands alone,
 // all requests under one name.
 type client struct {
-	host   *host
-	server *Server
-	caller core.Caller    // who it is to policies, whatever it says that its name is
-	link   *link          // the pipe; nil: HTTP
-	gone   chan struct{}  // closed when it has left; nil with a pipe, which the SDK watches
-	timers sync.WaitGroup // clocks that may still reject something
+	host    *host
+	server  *Server
+	caller  core.Caller    // who it is to policies, whatever it says that its name is
+	link    *link          // the pipe; nil: HTTP
+	gone    chan struct{}  // closed when it has left; nil with a pipe, which the SDK watches
+	timers  sync.WaitGroup // clocks that may still reject something
+	dialogs sync.WaitGroup // that are open at the client
 
 	mu      sync.Mutex // guards the fields below
 	held    map[core.SessionID]*held
@@ -67,15 +68,17 @@ type held struct {
 	a    *core.Attachment
 	made bool // by this client
 
-	mu       sync.Mutex // guards the fields below
-	used     time.Time  // when a request named it last
-	begun    []begun    // the newest keepBegun turns that this client began
-	stopping core.TurnID
-	asking   map[core.AskID]bool   // what is being put to the client's user now
-	limits   map[core.AskID]func() // stops the clock of what the client may come back with
-	folds    []*turn               // at most keepFolds, which nobody follows now; the one used last is the last
-	fading   *time.Timer           // forgets the folds; nil: there are none
-	seen     begun                 // the newest turn that newest has found
+	mu        sync.Mutex // guards the fields below
+	used      time.Time  // when a request named it last
+	begun     []begun    // the newest keepBegun turns that this client began
+	stopping  core.TurnID
+	asking    map[core.AskID]context.CancelCauseFunc // ends the dialog of what is being put to the client now; nil: nothing is any more
+	limits    map[core.AskID]func()                  // stops the clock of what the client may come back with
+	dismissed map[core.AskID]int                     // how often the client's user has closed the dialog of what still waits
+	closed    chan struct{}                          // closed, and made anew, when there is another one
+	folds     []*turn                                // at most keepFolds, which nobody follows now; the one used last is the last
+	fading    *time.Timer                            // forgets the folds; nil: there are none
+	seen      begun                                  // the newest turn that newest has found
 }
 
 // begun is a turn that this client began, and where in the log.
@@ -173,7 +176,8 @@ func (c *client) hold(req asking, s *core.Session, made bool) *held {
 	as := core.Client{Name: clientName(req), Principal: c.host.principal, Caller: c.caller, Asks: true, Questions: true}
 	h := &held{
 		id: s.Meta().ID, meta: s.Meta(), a: s.Attach(as), made: made,
-		asking: map[core.AskID]bool{}, limits: map[core.AskID]func(){}, used: time.Now(),
+		asking: map[core.AskID]context.CancelCauseFunc{}, limits: map[core.AskID]func(){}, used: time.Now(),
+		dismissed: map[core.AskID]int{}, closed: make(chan struct{}),
 	}
 	c.mu.Lock()
 	other, left := c.held[h.id], c.left
@@ -260,16 +264,20 @@ func (c *client) close() {
 		h.close()
 	}
 	c.timers.Wait()
+	c.dialogs.Wait()
 }
 
 func (h *held) close() {
 	h.mu.Lock()
-	stops := h.limits
-	h.limits = map[core.AskID]func(){}
+	stops, dialogs := h.limits, h.asking
+	h.limits, h.asking = map[core.AskID]func(){}, nil
 	if h.fading != nil {
 		h.fading.Stop()
 	}
 	h.mu.Unlock()
+	for _, end := range dialogs {
+		end(errWithdrawn)
+	}
 	for _, stop := range stops {
 		stop()
 	}

@@ -194,6 +194,9 @@ var asks = coretest.Policy(func(c core.Check) core.Verdict {
 		return core.Verdict{Effect: core.Deny, Why: "rejected: the caller wants nothing that must be asked for (" + string(c.Origin.Approvals) + ")"}
 	case core.ApprovalsAsk, "":
 	}
+	if strings.Contains(string(c.Call.Args), ".git/") {
+		return core.Verdict{Effect: core.MustAsk, Hard: true, Why: "it decides what runs later"}
+	}
 	if d, ok := c.Remembered["edits"]; ok {
 		if d.Allows() {
 			return core.Verdict{Effect: core.Allow, Why: "allowed for this session"}
@@ -247,7 +250,7 @@ func servePipe(t *testing.T, o mcp.Options) (peer, func()) { return serve(t, o) 
 // Each file holds one conversation: lines to the server (->), those that follow each other in one write, and everything
 // that it said (<-), once nothing moves any more. "== 50s" lets that time pass, and "== close" ends the input. DIR stands
 // for the workspace, STATE for the last requestState. A file's comment may hold "flags:" and then roots, workspaces, home, auto, codex,
-// or broken (a configuration that is wrong). The files of an archive are connections to one store after each other.
+// persons (agent_approve allows nothing), or broken (a configuration that is wrong). The files of an archive are connections to one store after each other.
 func TestConversations(t *testing.T) {
 	coretest.Golden(t, "testdata/*.txtar", *updateGolden, func(t *testing.T, _ string, ar *txtar.Archive) { converseAll(t, servePipe, ar) })
 }
@@ -279,7 +282,7 @@ func converse(t *testing.T, serve func(*testing.T, mcp.Options) (peer, func()), 
 	}
 	g := newGateway(store, sessions, broken)
 	o := mcp.Options{Gateway: g, Cwd: dir, Home: "/home/ada", Settings: func() mcp.Settings {
-		set := mcp.Settings{AllowAuto: has("auto")}
+		set := mcp.Settings{AllowAuto: has("auto"), ModelAnswers: !has("persons")}
 		if has("workspaces") {
 			set.Workspaces = []string{filepath.Join(dir, "sub")}
 		}

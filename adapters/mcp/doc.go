@@ -31,16 +31,18 @@
 // # Waiting
 //
 // A tool that follows a turn reads the session's log on its own goroutine until the turn has ended, a person must be
-// asked whom the client cannot ask, or wait_seconds are over (follow.go). While the client's user is being asked that
-// clock stands still. Questions are level-triggered: what the log says is waiting is compared with what has been put to
+// asked whom the client cannot ask, or wait_seconds are over (follow.go). Until then a caller that gave a token hears of it
+// at least each 10 seconds (progress.go). A dialog at the client outlives the call that opened it: its answer counts
+// whenever it comes, and what is settled elsewhere is taken back. Questions are level-triggered: what the log says is waiting is compared with what has been put to
 // the client, at 2025-06-18 and 2025-11-25 as requests (elicit.go), at 2026-07-28 as a result that the client answers by
 // calling again (again.go). No answer, and no understandable one, is ever taken for a yes. The agent's own questions go
-// the same ways (question.go), but for secrets. The calling model decides and answers by agent_approve only where the
-// client cannot ask its user.
+// the same ways (question.go), but for secrets. A dialog that was dismissed has decided nothing: the turn waits. Who may
+// answer what waits is said in standing.go: the client's user while a dialog is open, the calling model by agent_approve
+// where the client has none or it was dismissed, and for what only a person may allow nobody but a person.
 //
 // A client that declares sampling lends its model to the turns that it prompts (sample.go). What such a turn asks the model
 // waits in the same way for a call that follows the turn, since a request of ours belongs to one of the client's; it is
-// put and answered by the same two means, and given up with the client, with the turn, or in the end with the clock.
+// put and answered by the same two means, and given up with the client, with the turn, or in the end because of its own deadline.
 //
 // # Whose sessions
 //

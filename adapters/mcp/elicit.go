@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,79 +47,78 @@ var (
 	errUnasked   = errors.New("nobody answered in time")
 )
 
-// questions are what a call has put to the client and not heard of. Its methods belong to the call's goroutine.
-type questions struct {
-	wg  sync.WaitGroup
-	now map[core.AskID]context.CancelCauseFunc
-}
-
-// open is how many are open.
-func (q *questions) open() int { return len(q.now) }
-
-// wait ends what is open. Their contexts have ended.
-func (q *questions) wait() { q.wg.Wait() }
-
-// asked is something that is put to the client, and how.
+// asked is something that is put to the client by a request of ours.
 type asked struct {
-	id  core.AskID
-	put func(context.Context)
+	id core.AskID
+	// put asks it and takes the answer; dismissed says that there is none.
+	put func(context.Context) (dismissed bool)
+	// over blocks until it is no longer wanted, or its context has ended.
+	over func(context.Context)
 }
 
-// requests are what waits and is put to the client by requests of ours.
+// requests are what waits and is to be put to the client by requests of ours.
 func (f *follower) requests(samples []*sample) (list []asked) {
 	if f.asker == asksNow {
-		for _, a := range f.pending() {
+		for _, a := range f.askable() {
 			call := f.turn.callOf(a)
-			list = append(list, asked{a.ID, func(ctx context.Context) { f.c.elicit(ctx, f.req, f.h, a, call) }})
+			list = append(list, asked{a.ID, func(ctx context.Context) bool { return f.c.elicit(ctx, f.req, f.h, a, call) }, func(ctx context.Context) { f.h.settled(ctx, a.ID) }})
 		}
 	}
 	if f.lends == asksNow {
 		for _, m := range samples {
-			list = append(list, asked{m.id, func(ctx context.Context) { f.lent.sample(ctx, f.req, m) }})
+			list = append(list, asked{m.id, func(ctx context.Context) bool { return f.lent.sample(ctx, f.req, m) }, m.settled})
 		}
 	}
 	return list
 }
 
-// ask compares what waits with what is open: it asks what is missing and takes back what is gone.
+// ask puts what waits to the client, unless that has been done. The dialogs stay open when the call is answered: whoever
+// takes long to answer is not asked twice. What is no longer wanted is taken back.
 func (f *follower) ask(ctx context.Context, samples []*sample) {
-	pending := f.requests(samples)
-	waits := make(map[core.AskID]bool, len(pending))
-	for _, a := range pending {
-		waits[a.id] = true
-	}
-	q := &f.asked
-	for id, cancel := range q.now {
-		if !waits[id] {
-			cancel(errWithdrawn)
-			delete(q.now, id)
-		}
-	}
-	for _, a := range pending {
-		if q.now[a.id] != nil || !f.h.claim(a.id) {
+	for _, a := range f.requests(samples) {
+		asking, end := context.WithCancelCause(context.WithoutCancel(ctx))
+		if !f.h.claim(a.id, end) {
+			end(nil)
 			continue
 		}
-		asking, cancel := context.WithCancelCause(ctx)
-		if q.now == nil {
-			q.now = map[core.AskID]context.CancelCauseFunc{}
-		}
-		q.now[a.id] = cancel
-		q.wg.Go(func() {
-			defer f.h.unclaim(a.id)
-			defer cancel(nil)
-			a.put(asking)
+		f.open = append(f.open, a.id)
+		f.c.dialogs.Go(func() {
+			var wanted sync.WaitGroup
+			wanted.Go(func() {
+				a.over(asking)
+				end(errWithdrawn)
+			})
+			if a.put(asking) {
+				f.h.dismiss(a.id)
+			} else {
+				f.h.unclaim(a.id)
+			}
+			end(nil)
+			wanted.Wait()
 		})
 	}
 }
 
+// takeBack ends the dialogs that the call has opened: the client has taken the call back.
+func (f *follower) takeBack() {
+	for _, id := range f.open {
+		f.h.mu.Lock()
+		end := f.h.asking[id]
+		f.h.mu.Unlock()
+		if end != nil {
+			end(errWithdrawn)
+		}
+	}
+}
+
 // claim keeps two calls on one turn from asking the same.
-func (h *held) claim(id core.AskID) bool {
+func (h *held) claim(id core.AskID, end context.CancelCauseFunc) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.asking[id] {
+	if h.asking == nil || h.asking[id] != nil {
 		return false
 	}
-	h.asking[id] = true
+	h.asking[id] = end
 	return true
 }
 
@@ -127,24 +128,64 @@ func (h *held) unclaim(id core.AskID) {
 	delete(h.asking, id)
 }
 
+// settled blocks until an ask no longer waits, or ctx ends.
+func (h *held) settled(ctx context.Context, id core.AskID) {
+	r := h.a.Read(h.a.Head())
+	defer r.Close()
+	for slices.ContainsFunc(h.a.Pending(), func(a core.Ask) bool { return a.ID == id }) {
+		if _, err := r.Next(ctx); err != nil {
+			return
+		}
+	}
+}
+
+// dismiss notes that a dialog was closed without an answer, and wakes whoever follows the turn.
+func (h *held) dismiss(id core.AskID) {
+	waits := map[core.AskID]bool{}
+	for _, a := range h.a.Pending() {
+		waits[a.ID] = true
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	maps.DeleteFunc(h.dismissed, func(id core.AskID, _ int) bool { return !waits[id] })
+	h.dismissed[id]++
+	delete(h.asking, id)
+	close(h.closed)
+	h.closed = make(chan struct{})
+}
+
+// dismissals say how often the dialog of each ask was closed without an answer; the channel is closed when another one is.
+func (h *held) dismissals() (map[core.AskID]int, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.dismissed), h.closed
+}
+
+// isOpen reports whether the client's user is being asked: a dialog is open, or the client is to come back with an answer.
+func (h *held) isOpen(id core.AskID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.asking[id] != nil || h.limits[id] != nil
+}
+
 // elicit puts one approval or question to the client's user and settles it by what comes back. What is no longer wanted is taken back
 // by the SDK.
-func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, a core.Ask, call core.Call) {
+func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, a core.Ask, call core.Call) (dismissed bool) {
 	limited, stop := context.WithTimeoutCause(ctx, c.server.asking(), errUnasked)
 	defer stop()
 	var raw mcp.ElicitResult
 	res, err := req.Session.Elicit(context.WithValue(limited, rawAnswer{}, &raw), elicitation(req.ProtocolVersion(), h.meta, a, call))
 	switch {
-	case ctx.Err() != nil || hungUp(err): // withdrawn, or the call has ended: whoever follows the turn next asks again
-		return
+	case ctx.Err() != nil || hungUp(err): // withdrawn, or the client has left
 	case limited.Err() != nil:
 		c.expire(h, a)
 	case err != nil:
 		c.unable(h, a, "the client could not ask: "+line(err.Error(), maxSummary))
 	default:
 		raw.Action = cmp.Or(raw.Action, res.Action)
-		c.understand(h, a, &raw)
+		return c.understand(h, a, &raw)
 	}
+	return false
 }
 
 // hungUp reports whether a request of ours failed because the client has left. The SDK says so with whatever ended the
@@ -152,11 +193,14 @@ func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, 
 func hungUp(err error) bool { return errors.Is(err, mcp.ErrConnectionClosed) || wire.PeerLeft(err) }
 
 // understand settles an approval or a question by a user's answer (§ Elicitation, Response Actions). An answer that is no
-// decision rejects.
-func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) {
+// decision rejects; a dialog that was closed decides nothing.
+func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) (dismissed bool) {
+	if r.Action == "cancel" { // nobody has decided anything: the turn waits
+		return true
+	}
 	if a.Kind != core.AskApproval {
 		c.answer(h, a, reply(a, r))
-		return
+		return false
 	}
 	note, _ := r.Content["note"].(string)
 	switch r.Action {
@@ -171,14 +215,10 @@ func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) {
 		}
 	case "decline":
 		c.settle(h, a, core.RejectOnce, note)
-	case "cancel":
-		h.stop(a.Turn)
-		if err := h.a.Cancel(context.Background(), a.Turn, core.ErrCanceled); err != nil {
-			c.server.log.Warn("cancel a turn", zap.String("session", string(h.id)), zap.Error(err))
-		}
 	default:
 		c.settle(h, a, core.RejectOnce, "the client's answer is neither accept, decline nor cancel")
 	}
+	return false
 }
 
 // settle decides; what no longer waits is none of our business.

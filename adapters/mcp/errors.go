@@ -32,7 +32,7 @@ func failed(session core.SessionID, err error) (*mcp.CallToolResult, any, error)
 	case isBusy:
 		text := fmt.Sprintf("The session is busy with turn %q. Wait for it with agent_wait, or stop it with agent_cancel.", busy.Turn)
 		r := refusal("%s", text)
-		return r, turnResult{Session: session, Turn: busy.Turn, Status: statusRunning, Text: text}, nil
+		return r, turnResult{Session: session, Turn: busy.Turn, Status: statusRunning, Text: text, Next: toolWait}, nil
 	case errors.Is(err, core.ErrNotFound):
 		return refusal("There is no session %q in this client's folders. session_list lists those that there are; without session_id agent_prompt starts one.", session), nil, nil
 	case errors.Is(err, core.ErrNotAsked):

@@ -25,14 +25,16 @@ type follower struct {
 	turn     *turn
 	again    bool          // what is there already was told in an earlier call
 	wait     time.Duration // that are left
-	progress progress
-	events   *events         // nil: not wanted
-	asker    asker           // how the client's user can be asked
-	lends    asker           // and its model
-	lent     *lending        // nil: nothing is
-	news     <-chan struct{} // of what the model is to be asked
-	rounds   int             // how often the client has come back
-	asked    questions
+	progress *progress
+	events   *events            // nil: not wanted
+	asker    asker              // how the client's user can be asked
+	lends    asker              // and its model
+	lent     *lending           // nil: nothing is
+	news     <-chan struct{}    // of what the model is to be asked
+	rounds   int                // how often the client has come back
+	open     []core.AskID       // what this call has put to the client
+	seen     map[core.AskID]int // how often dialogs had been closed when the call came
+	closed   <-chan struct{}    // that another one is
 	logs     logs
 	task     bool // a turn that goes on is to be a task
 }
@@ -58,9 +60,11 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 	if f.turn.ended {
 		return turnEnded, nil
 	}
-	asking, stop := context.WithCancel(ctx)
-	defer f.asked.wait() // after stop: what is open is taken back
-	defer stop()
+	defer func() {
+		if ctx.Err() != nil {
+			f.takeBack()
+		}
+	}()
 	r := f.h.a.Read(from)
 	defer r.Close()
 	head := f.h.a.Head()
@@ -85,6 +89,7 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 			continue
 		}
 		f.progress.flush(ctx, time.Now())
+		f.progress.beat(ctx, time.Now())
 		if !f.turn.begun && !slices.Contains(f.h.a.State().Queued, f.turn.id) {
 			return timeUp, errNoTurn
 		}
@@ -95,9 +100,9 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 		case f.mustAsk(samples):
 			return mustAsk, nil
 		case f.wait > 0:
-			f.ask(asking, samples)
+			f.ask(ctx, samples)
 		}
-		if f.wait <= 0 && f.asked.open() == 0 {
+		if f.wait <= 0 {
 			return timeUp, nil
 		}
 	}
@@ -153,29 +158,24 @@ func (f *follower) take(ctx context.Context, recs []core.Record, replay bool) {
 	f.logs.tell(ctx, f.h.id, f.turn, news)
 }
 
-// next waits for records: no longer than is left, while nobody is being asked, and than the next progress is due.
+// next waits for records: no longer than is left, and than the next progress is due.
 func (f *follower) next(ctx context.Context, r *core.Reader) ([]core.Record, error) {
 	begin := time.Now()
-	due := f.progress.due()
-	counts := f.asked.open() == 0
-	if end := begin.Add(f.wait); counts && (due.IsZero() || end.Before(due)) {
-		due = end
+	due := begin.Add(f.wait)
+	if p := f.progress.due(); !p.IsZero() && p.Before(due) {
+		due = p
 	}
-	waiting, stop := ctx, context.CancelFunc(func() {})
-	if !due.IsZero() {
-		waiting, stop = context.WithDeadlineCause(ctx, due, errLook)
-	}
-	if f.news != nil {
-		end := stop
-		var over func()
-		waiting, over = until(waiting, f.news, errLook)
-		stop = func() { over(); end() }
+	waiting, stop := context.WithDeadlineCause(ctx, due, errLook)
+	defer stop()
+	for _, news := range []<-chan struct{}{f.news, f.closed} {
+		if news != nil {
+			var over func()
+			waiting, over = until(waiting, news, errLook)
+			defer over()
+		}
 	}
 	recs, err := r.Next(waiting)
-	stop()
-	if counts {
-		f.wait -= time.Since(begin)
-	}
+	f.wait -= time.Since(begin)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -205,18 +205,42 @@ func (f *follower) samples() (list []*sample) {
 	return list
 }
 
+// askable are those of the pending that the client's user is to be asked in this call, or is being asked. A dialog that was
+// closed is opened again only by a later call, and only where the calling model may not pass an answer on.
+func (f *follower) askable() (list []core.Ask) {
+	var dismissed map[core.AskID]int
+	dismissed, f.closed = f.h.dismissals()
+	for _, a := range f.pending() {
+		n := dismissed[a.ID]
+		if n == 0 || n == f.seen[a.ID] && !f.c.modelMay(a) {
+			list = append(list, a)
+		}
+	}
+	if len(list) == 0 || f.asker != asksNow {
+		f.closed = nil // nothing is asked that could be closed
+	}
+	return list
+}
+
 // mustAsk reports whether something waits that only the call's result can tell.
 func (f *follower) mustAsk(samples []*sample) bool {
-	approvals := len(f.pending()) > 0
-	return approvals && f.asker == asksNobody || f.wait > 0 && (approvals && f.asker == asksAgain || len(samples) > 0 && f.lends == asksAgain)
+	if len(f.pending()) > 0 && (f.asker == asksNobody || len(f.askable()) == 0) {
+		return true
+	}
+	return f.wait > 0 && (f.asker == asksAgain && len(f.pending()) > 0 || f.lends == asksAgain && len(samples) > 0)
 }
 
 // answer is the call's result, whatever follow came to.
 func (f *follower) answer() (*mcp.CallToolResult, any, error) {
-	r := f.turn.result(f.h.id, f.pending())
+	asks := f.pending()
+	r := f.turn.result(f.h.id, asks)
+	for _, a := range asks {
+		r.stands(a, f.c.standing(f.h, f.asker, a))
+	}
 	if f.events != nil {
 		r.Events, r.Cursor = f.events.list, f.events.cursor()
 	}
+	r.worded()
 	return r.toolResult(f.req.ProtocolVersion()), r, nil
 }
 

@@ -25,7 +25,7 @@ import (
 // what stands on it. (A question that is taken back when its call ends at once may find its stream closed.)
 var overHTTPToo = []string{
 	"again", "again_timeout", "approve", "auto", "broken", "busy", "codex", "codex_auto", "cwd", "early", "early_all", "elicit",
-	"elicit_answers", "logging", "narrowed", "prompts", "resources", "roots_given", "roots_home",
+	"elicit_answers", "elicit_slow", "hard", "logging", "narrowed", "persons", "prompts", "resources", "roots_given", "roots_home",
 	"tasks",
 }
 

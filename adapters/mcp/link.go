@@ -63,9 +63,10 @@ type call struct {
 	extra  *mcp.RequestExtra // by which a tool finds its call
 	// ctx ends with core.ErrCanceled when the client takes the call back while it is open, on the goroutine that reads;
 	// else never, so that a turn may outlive the call that began it.
-	ctx    context.Context //nolint:containedctx // the call's own, as in http.Request
-	cancel context.CancelCauseFunc
-	watch  func() // looks whether the client has taken it back; nil: that is seen where it is read
+	ctx      context.Context //nolint:containedctx // the call's own, as in http.Request
+	cancel   context.CancelCauseFunc
+	progress *progress
+	watch    func() // looks whether the client has taken it back; nil: that is seen where it is read
 }
 
 // canceled reports whether the client has taken the call back.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -92,15 +93,58 @@ func planLine(p core.PlanChanged) string {
 	return line(fmt.Sprintf("plan: %d of %d done%s", done, len(p.Entries), now), maxSummary)
 }
 
+// beatEvery is the longest time between two progress notifications of one call.
+const beatEvery = 10 * time.Second
+
 // progress sends a call's progress notifications (Basic, Progress), at most one each progressEvery. What comes in
-// between is replaced by what comes after it, and dropped at the end: the result says it. It belongs to one goroutine.
+// between is replaced by what comes after it, and dropped at the end: the result says it. While nothing comes it repeats
+// the newest line each beatEvery, so that the caller knows that the call is open. Until follow is called a goroutine of its
+// own does that; from there on it belongs to the goroutine that follows the turn.
 type progress struct {
 	req     *mcp.CallToolRequest
 	token   any // nil: none was sent, and none is to be
 	stalled func() bool
 	n       int // lines so far; the progress that is sent
 	next    time.Time
+	again   time.Time // when the newest line is repeated
 	waiting string
+	last    string
+
+	over    chan struct{} // closed by follow
+	beating sync.WaitGroup
+	once    sync.Once
+}
+
+// newProgress begins a call's progress. follow, or end, must be called.
+func newProgress(ctx context.Context, req *mcp.CallToolRequest, stalled func() bool) *progress {
+	p := &progress{req: req, token: req.Params.GetProgressToken(), stalled: stalled, last: "waiting", over: make(chan struct{})}
+	if p.token == nil {
+		return p
+	}
+	p.again = time.Now().Add(beatEvery)
+	p.beating.Go(func() {
+		t := time.NewTicker(beatEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				p.beat(ctx, time.Now())
+			case <-p.over:
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return p
+}
+
+// follow gives the progress to the goroutine that calls it.
+func (p *progress) follow() {
+	if p.token != nil {
+		p.once.Do(func() { close(p.over) })
+		p.beating.Wait()
+	}
 }
 
 // tell takes a line; "" is none. What is replayed is not sent, unless it is the newest.
@@ -109,16 +153,16 @@ func (p *progress) tell(ctx context.Context, now time.Time, text string, replay 
 		return
 	}
 	p.n++
-	p.waiting = text
+	p.waiting, p.last = text, text
 	if !replay {
 		p.flush(ctx, now)
 	}
 }
 
-// due is when flush has something to do; zero: never.
+// due is when flush or beat has something to do; zero: never.
 func (p *progress) due() time.Time {
 	if p.waiting == "" {
-		return time.Time{}
+		return p.again
 	}
 	return p.next
 }
@@ -132,7 +176,25 @@ func (p *progress) flush(ctx context.Context, now time.Time) {
 	if p.stalled() {
 		return
 	}
-	// A connection that ended has nobody to tell, and ends ctx as well.
-	_ = p.req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: p.waiting})
+	p.send(ctx, now, p.waiting)
 	p.waiting = ""
+}
+
+// beat sends the newest line again, if nothing was sent for a while.
+func (p *progress) beat(ctx context.Context, now time.Time) {
+	if p.token == nil || now.Before(p.again) {
+		return
+	}
+	p.again = now.Add(beatEvery)
+	if p.waiting != "" || p.stalled() {
+		return
+	}
+	p.n++
+	p.send(ctx, now, p.last)
+}
+
+func (p *progress) send(ctx context.Context, now time.Time, text string) {
+	p.again = now.Add(beatEvery)
+	// A connection that ended has nobody to tell, and ends ctx as well.
+	_ = p.req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: text})
 }

@@ -72,7 +72,7 @@ func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest,
 	if err != nil {
 		return failed(h.id, err)
 	}
-	f := c.follower(req, h, turn, in.Wait)
+	f := c.follower(by, req, h, turn, in.Wait)
 	f.task = canBeTask(ctx)
 	return f.run(ctx, from)
 }
@@ -83,9 +83,11 @@ func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolReq
 	if err != nil {
 		return failed(back.Session, err)
 	}
+	seen, _ := h.dismissals()
 	c.resume(h, back, req.Params.InputResponses)
-	f := c.follower(req, h, back.Turn, wait)
-	f.again, f.progress.n, f.rounds, f.task = true, back.Progress, back.Rounds, canBeTask(ctx)
+	f := c.follower(by, req, h, back.Turn, wait)
+	f.again, f.rounds, f.task, f.seen = true, back.Rounds, canBeTask(ctx), seen
+	f.progress.n += back.Progress
 	res, out, err := f.run(ctx, h.from(back.Turn))
 	if by.canceled() {
 		h.stop(back.Turn)
@@ -94,10 +96,10 @@ func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolReq
 	return res, out, err
 }
 
-func (c *client) follower(req *mcp.CallToolRequest, h *held, id core.TurnID, wait *int) *follower {
+func (c *client) follower(by *call, req *mcp.CallToolRequest, h *held, id core.TurnID, wait *int) *follower {
+	by.progress.follow()
 	f := &follower{
-		c: c, req: req, h: h, turn: &turn{id: id}, wait: defaultWait, asker: askerOf(req), lends: lendsOf(req),
-		progress: progress{req: req, token: req.Params.GetProgressToken(), stalled: c.stalled},
+		c: c, req: req, h: h, turn: &turn{id: id}, wait: defaultWait, asker: askerOf(req), lends: lendsOf(req), progress: by.progress,
 	}
 	if !h.mine() {
 		f.asker = asksNobody

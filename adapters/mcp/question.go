@@ -133,6 +133,7 @@ type pendingQuestion struct {
 	Question string     `json:"question"`
 	Options  []string   `json:"options,omitempty"` // their labels
 	Freeform bool       `json:"freeform"`
+	Note     string     `json:"note,omitempty"` // why agent_approve takes nothing but a no
 }
 
 func pendingOf(a core.Ask) pendingQuestion {

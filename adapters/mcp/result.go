@@ -16,6 +16,7 @@ type turnResult struct {
 	Turn      core.TurnID       `json:"turn_id"`
 	Status    string            `json:"status"`
 	Text      string            `json:"text"`
+	Next      string            `json:"next,omitempty"` // the tool to call; "": the turn has ended
 	Stop      string            `json:"stop_reason,omitempty"`
 	Calls     []callResult      `json:"tool_calls,omitempty"`
 	Approvals []approval        `json:"pending_approvals,omitempty"`
@@ -23,6 +24,9 @@ type turnResult struct {
 	Usage     *usageResult      `json:"usage,omitempty"`
 	Events    []event           `json:"events,omitempty"`
 	Cursor    string            `json:"cursor,omitempty"`
+
+	answer string     // what the agent has said
+	who    []standing // of what waits
 }
 
 type callResult struct {
@@ -36,7 +40,8 @@ type approval struct {
 	ID      core.AskID `json:"approval_id"`
 	Tool    string     `json:"tool"`
 	Summary string     `json:"summary"`
-	Options []string   `json:"options"`
+	Options []string   `json:"options"`        // that agent_approve takes
+	Note    string     `json:"note,omitempty"` // why it takes nothing but a no
 }
 
 type usageResult struct {
@@ -51,12 +56,12 @@ type usageResult struct {
 
 // result is what the fold says. asks are those that wait.
 func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
-	r := turnResult{Session: session, Turn: t.id, Status: t.status(), Text: t.text.String(), Stop: string(t.stop)}
+	r := turnResult{Session: session, Turn: t.id, Status: t.status(), answer: t.text.String(), Stop: string(t.stop)}
 	if r.Status == statusAwaiting && len(asks) == 0 {
 		r.Status = statusRunning
 	}
 	if t.err != "" {
-		r.Text = strings.TrimPrefix(r.Text+"\n\n"+t.err, "\n\n")
+		r.answer = strings.TrimPrefix(r.answer+"\n\n"+t.err, "\n\n")
 	}
 	for _, c := range t.calls {
 		r.Calls = append(r.Calls, callResult{ID: c.ID, Name: toolName(c), Status: callStatus(c.State), Summary: summary(c)})
@@ -115,7 +120,7 @@ func (r turnResult) toolResult(version string) *mcp.CallToolResult {
 }
 
 // say is the result in words.
-func (r turnResult) say() string {
+func (r *turnResult) say() string {
 	switch r.Status {
 	case statusRunning:
 		return fmt.Sprintf("The turn is still running. Call agent_wait with session_id %q and turn_id %q for its result.", r.Session, r.Turn)
@@ -125,35 +130,42 @@ func (r turnResult) say() string {
 			b.WriteString("The turn waits for a decision on:\n")
 		}
 		for _, a := range r.Approvals {
-			fmt.Fprintf(&b, "- %s (approval_id %q): %s\n", a.Tool, a.ID, a.Summary)
+			fmt.Fprintf(&b, "- %s (approval_id %q): %s%s\n", a.Tool, a.ID, a.Summary, noted(a.Note))
 		}
 		if len(r.Questions) > 0 {
 			b.WriteString("The agent asks the user:\n")
 		}
 		for _, q := range r.Questions {
-			fmt.Fprintf(&b, "- %s\n  (approval_id %q; answer: %s)\n", q.Question, q.ID, q.answers())
+			fmt.Fprintf(&b, "- %s\n  (approval_id %q; answer: %s)%s\n", q.Question, q.ID, q.answers(), noted(q.Note))
 		}
-		fmt.Fprintf(&b, "Ask the user, then call agent_approve with session_id %q, and agent_wait for the result.", r.Session)
-		return b.String()
+		return b.String() + r.how()
 	case statusCancelled:
-		return strings.TrimSpace("The turn was cancelled.\n\n" + r.Text)
+		return strings.TrimSpace("The turn was cancelled.\n\n" + r.answer)
 	case statusRefused:
-		return strings.TrimSpace("The model refused to answer.\n\n" + r.Text)
+		return strings.TrimSpace("The model refused to answer.\n\n" + r.answer)
 	case statusMaxTurns:
-		return strings.TrimSpace(r.Text + "\n\n[The turn ended because it made as many requests to its model as it may.]")
+		return strings.TrimSpace(r.answer + "\n\n[The turn ended because it made as many requests to its model as it may.]")
 	case statusFailed:
-		if r.Text == "" {
+		if r.answer == "" {
 			return "The turn failed."
 		}
-		return r.Text
+		return r.answer
 	}
 	switch {
-	case r.Text == "":
+	case r.answer == "":
 		return "The turn has ended without a text."
 	case r.Stop == string(core.StopTokens):
-		return r.Text + "\n\n[The answer stops here because the model may not say more at once.]"
+		return r.answer + "\n\n[The answer stops here because the model may not say more at once.]"
 	}
-	return r.Text
+	return r.answer
+}
+
+// noted is a note behind what it is about.
+func noted(note string) string {
+	if note == "" {
+		return ""
+	}
+	return " (" + note + ")"
 }
 
 // refusal is a tool's error: what is wrong and what to do, for the calling model.

@@ -36,7 +36,16 @@ type lending struct {
 type sample struct {
 	id     core.AskID // as questions have them, beside which it is put
 	params *mcp.CreateMessageWithToolsParams
-	answer chan sampled // holds the one answer
+	answer chan sampled  // holds the one answer
+	over   chan struct{} // closed when it is no longer asked
+}
+
+// settled blocks until it is no longer asked, or ctx ends.
+func (m *sample) settled(ctx context.Context) {
+	select {
+	case <-m.over:
+	case <-ctx.Done():
+	}
 }
 
 type sampled struct {
@@ -115,6 +124,7 @@ func (s *Server) takenBack(h *held) {
 		l.gone, l.open = true, nil
 		l.mu.Unlock()
 		for _, m := range open {
+			close(m.over)
 			m.answer <- sampled{err: errLeft}
 		}
 	}
@@ -213,7 +223,7 @@ func (l *lending) ask(ctx context.Context, params *mcp.CreateMessageWithToolsPar
 		return nil, errLeft
 	}
 	l.last++
-	m := &sample{id: core.AskID("sample-" + strconv.Itoa(l.last)), params: params, answer: make(chan sampled, 1)}
+	m := &sample{id: core.AskID("sample-" + strconv.Itoa(l.last)), params: params, answer: make(chan sampled, 1), over: make(chan struct{})}
 	l.open = append(l.open, m)
 	l.changedLocked()
 	l.mu.Unlock()
@@ -243,6 +253,7 @@ func (l *lending) settle(id core.AskID, a sampled) {
 	}
 	l.mu.Unlock()
 	if m != nil {
+		close(m.over)
 		m.answer <- a
 	}
 }
@@ -264,15 +275,16 @@ func (l *lending) waiting() ([]*sample, <-chan struct{}) {
 }
 
 // sample asks the client's model by a request. What is no longer wanted is taken back by the SDK.
-func (l *lending) sample(ctx context.Context, req *mcp.CallToolRequest, m *sample) {
+func (l *lending) sample(ctx context.Context, req *mcp.CallToolRequest, m *sample) (dismissed bool) {
 	res, err := req.Session.CreateMessageWithTools(ctx, m.params)
-	if ctx.Err() != nil { // withdrawn, or the call has ended: whoever follows the turn next asks again
-		return
+	if ctx.Err() != nil { // withdrawn, or the call was taken back: whoever follows the turn next asks again
+		return false
 	}
 	if err != nil {
 		err = refused(err)
 	}
 	l.settle(m.id, sampled{res, err})
+	return false
 }
 
 // sampledAgain takes what a client of 2026-07-28 has come back with.

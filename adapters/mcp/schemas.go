@@ -16,10 +16,10 @@ func turnOutput(more string) string {
 	return `{"type":"object","required":["session_id","turn_id","status","text"],"properties":{
 "session_id":{"type":"string"},"turn_id":{"type":"string"},
 "status":{"type":"string","enum":["completed","running","awaiting_approval","cancelled","refused","max_turns","failed"]},
-"text":{"type":"string"},"stop_reason":{"type":"string"},
+"text":{"type":"string"},"next":{"type":"string","description":"The tool to call next.","enum":["agent_wait","agent_approve"]},"stop_reason":{"type":"string"},
 "tool_calls":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},"status":{"type":"string"},"summary":{"type":"string"}}}},
-"pending_approvals":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"tool":{"type":"string"},"summary":{"type":"string"},"options":{"type":"array","items":{"type":"string"}}}}},
-"pending_questions":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"question":{"type":"string"},"options":{"type":"array","items":{"type":"string"}},"freeform":{"type":"boolean"}}}},
+"pending_approvals":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"tool":{"type":"string"},"summary":{"type":"string"},"options":{"type":"array","description":"The decisions that agent_approve takes.","items":{"type":"string"}},"note":{"type":"string","description":"Why it takes no others."}}}},
+"pending_questions":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"question":{"type":"string"},"options":{"type":"array","items":{"type":"string"}},"freeform":{"type":"boolean"},"note":{"type":"string"}}}},
 "usage":{"type":"object"}` + more + `}}`
 }
 
@@ -48,7 +48,7 @@ const approveInput = `{"type":"object","additionalProperties":false,"required":[
 "note":{"type":"string","description":"A word of the user's to the agent."}}}`
 
 const approveOutput = `{"type":"object","required":["session_id","approval_id"],"properties":{
-"session_id":{"type":"string"},"approval_id":{"type":"string"},"decision":{"type":"string"},"answer":{"type":"string"}}}`
+"session_id":{"type":"string"},"approval_id":{"type":"string"},"decision":{"type":"string"},"answer":{"type":"string"},"next":{"type":"string","description":"The tool to call next."}}}`
 
 const listInput = `{"type":"object","additionalProperties":false,"properties":{
 "cwd":{"type":"string"},

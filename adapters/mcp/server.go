@@ -26,6 +26,10 @@ const DefaultElicitationTimeout = 10 * time.Minute
 type Settings struct {
 	// AllowAuto admits approvals:"auto": what would be asked is allowed.
 	AllowAuto bool
+	// ModelAnswers lets the calling model pass on by agent_approve that the user allows
+	// a call, where the client does not ask its user itself. What only a person may allow
+	// it never allows, and it can always reject.
+	ModelAnswers bool
 	// ElicitationTimeout is how long a client's user has for an approval; then it is rejected. The
 	// client's model has as long for an answer. 0: DefaultElicitationTimeout.
 	ElicitationTimeout time.Duration
@@ -80,8 +84,8 @@ type More struct {
 // DefaultInstructions tell the calling model how to use the tools.
 const DefaultInstructions = `Each session is a conversation with a coding agent that works in one directory.
 agent_prompt starts a session, or continues one when given its session_id, and returns the agent's answer.
-When it returns status "running", call agent_wait with the same session_id and turn_id until the turn has ended.
-When it returns status "awaiting_approval", ask the user about each pending approval and question, then call agent_approve; never decide for the user.
+The result's member next names the tool to call next, if there is one. With status "running" that is agent_wait, with the same session_id and turn_id, until the turn has ended.
+With status "awaiting_approval" ask the user about each pending approval and question, then call agent_approve; never decide for the user. Where an approval's note says that the client's user is asked, call agent_wait instead. What only a person may allow agent_approve can only reject.
 agent_cancel stops a turn. A session runs one turn at a time: a prompt to a busy one is refused.
 session_list and session_get find earlier sessions and what was said in them; session_close ends work with one.
 A session's transcript, and the changes of a turn, are resources too: dragoman://session/ID/transcript, dragoman://session/ID/turn/TURN/diff.`

@@ -19,7 +19,7 @@ func TestAnsweringInSessionsOfOthers(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), 0, nil)
 			t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // what the clients see counts
-			s := mcp.New(mcp.Options{Gateway: g, Cwd: t.TempDir()})
+			s := mcp.New(mcp.Options{Gateway: g, Cwd: t.TempDir(), Settings: func() mcp.Settings { return mcp.Settings{ModelAnswers: true} }})
 			options := func(elicits bool) *sdk.ClientOptions {
 				if !elicits {
 					return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -254,7 +255,7 @@ func (t *turnTask) ID() string { return escaped(string(t.h.id)) + "." + string(t
 
 // fold brings the turn's fold up to where the log stands, and gives it back: what it returns is a copy.
 func (t *turnTask) fold(ctx context.Context) (turn, error) {
-	f := &follower{c: t.c, h: t.h, turn: t.h.borrow(t.turn), asker: asksNobody, progress: progress{stalled: t.c.stalled}}
+	f := &follower{c: t.c, h: t.h, turn: t.h.borrow(t.turn), asker: asksNobody, progress: new(progress)}
 	defer t.h.giveBack(f.turn)
 	_, err := f.follow(ctx, t.h.from(t.turn))
 	return f.turn.copy(), err
@@ -272,6 +273,9 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 		st.Begun, st.Updated = now, now
 	}
 	asks := f.waiting(t.h.a.Pending())
+	dismissed, _ := t.h.dismissals()
+	asks, closed := slices.DeleteFunc(slices.Clone(asks), func(a core.Ask) bool { return dismissed[a.ID] > 0 }), len(asks)
+	closed -= len(asks) // which a call that waits asks about again, or agent_approve answers
 	var samples []*sample
 	if t.lends {
 		samples, _ = t.h.lending(t.c.server, t.turn).waiting()
@@ -282,6 +286,7 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 	case f.ended:
 		st.Status, st.Message = TaskCompleted, ""
 		r := f.result(t.h.id, nil)
+		r.worded()
 		st.Result = r.toolResult(modernVersion)
 		st.Result.StructuredContent = r
 	case len(asks) > 0 && t.asks || len(samples) > 0:
@@ -297,7 +302,7 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 			st.Questions[string(a.ID)] = elicitation(modernVersion, t.h.meta, a, f.callOf(a))
 			t.c.limit(t.h, a)
 		}
-	case len(asks) > 0:
+	case len(asks)+closed > 0:
 		st.Message = "waiting for approval: call " + toolWait + " and " + toolApprove
 	}
 	return st, nil

@@ -60,8 +60,9 @@ func (h *host) addTools(s *mcp.Server) {
 	add(h, s, &mcp.Tool{
 		Name: toolApprove, Title: "Approve or reject a tool call, or answer a question",
 		Description: "Decide on something that the agent may not do unasked (a pending approval of agent_prompt or agent_wait), or answer " +
-			"what it asks (a pending question). Ask the user first and pass on what the user said; never decide for the user. A client " +
-			"that asks its user itself (elicitation) can only reject by this.",
+			"what it asks (a pending question). Ask the user first and pass on what the user said; never decide for the user. It can always " +
+			"reject. It allows only what the approval's options offer: not what only a person may allow, nor anything while the client " +
+			"asks its user itself (elicitation).",
 		InputSchema: raw(approveInput), OutputSchema: raw(approveOutput),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), OpenWorldHint: yes(true)},
 	}, (*client).approve)
@@ -104,6 +105,8 @@ func add[In any](h *host, s *mcp.Server, t *mcp.Tool, handle handler[In]) {
 		c := h.client(req)
 		ctx, by, done := c.call(ctx, req.Extra)
 		defer done()
+		by.progress = newProgress(ctx, req, c.stalled)
+		defer by.progress.follow()
 		if err := by.place.wait(ctx); err != nil {
 			return nil, err
 		}

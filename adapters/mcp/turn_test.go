@@ -90,8 +90,8 @@ func TestTurn(t *testing.T) {
 				f.apply(r)
 			}
 			r := f.result("s", f.asks)
-			if r.Status != test.status || r.Text != test.text {
-				t.Errorf("%s %q, want %s %q", r.Status, r.Text, test.status, test.text)
+			if r.Status != test.status || r.answer != test.text {
+				t.Errorf("%s %q, want %s %q", r.Status, r.answer, test.status, test.text)
 			}
 			if r.say() == "" || r.toolResult(modernVersion).IsError != (test.status == statusFailed) {
 				t.Errorf("said %q, error %v", r.say(), r.toolResult(modernVersion).IsError)
@@ -116,8 +116,8 @@ func TestTurnBounds(t *testing.T) {
 	if n := len(r.Calls); n != maxCalls+1 || r.Calls[n-1].Summary != fmt.Sprintf("%d more calls", 2*maxCalls) {
 		t.Errorf("%d calls, the last is %+v", n, r.Calls[n-1])
 	}
-	if len(r.Text) > maxText+100 || !strings.Contains(r.Text, "bytes more") || len(f.text.head) > maxText+10 {
-		t.Errorf("%d bytes of text, %d kept", len(r.Text), len(f.text.head))
+	if len(r.answer) > maxText+100 || !strings.Contains(r.answer, "bytes more") || len(f.text.head) > maxText+10 {
+		t.Errorf("%d bytes of text, %d kept", len(r.answer), len(f.text.head))
 	}
 }
 

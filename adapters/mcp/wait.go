@@ -32,6 +32,7 @@ func (c *client) wait(ctx context.Context, by *call, req *mcp.CallToolRequest, i
 		return failed(in.Session, err)
 	}
 	turn := in.Turn
+	seen, _ := h.dismissals()
 	if back != nil {
 		c.resume(h, back, req.Params.InputResponses)
 		turn = back.Turn
@@ -42,10 +43,11 @@ func (c *client) wait(ctx context.Context, by *call, req *mcp.CallToolRequest, i
 			return failed(h.id, err)
 		}
 	}
-	f := c.follower(req, h, turn, in.Wait)
-	f.again, f.events = true, &events{after: after}
+	f := c.follower(by, req, h, turn, in.Wait)
+	f.again, f.events, f.seen = true, &events{after: after}, seen
 	if back != nil {
-		f.progress.n, f.rounds = back.Progress, back.Rounds
+		f.rounds = back.Rounds
+		f.progress.n += back.Progress
 	}
 	return f.run(ctx, from)
 }
@@ -102,6 +104,7 @@ type approveResult struct {
 	Approval core.AskID     `json:"approval_id"`
 	Decision string         `json:"decision,omitempty"`
 	Answer   string         `json:"answer,omitempty"`
+	Next     string         `json:"next"` // the tool to call
 }
 
 // What agent_approve takes for a decision.
@@ -133,22 +136,25 @@ func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest,
 	if !h.mine() {
 		return refusal(strangers, "answer in it"), nil, nil
 	}
-	rejects := in.Answer == "" && (in.Decision == decisionReject || in.Decision == decisionRejectAlways)
-	if askerOf(req) != asksNobody && !rejects {
-		return refusal("The user is asked by the client itself: call agent_wait. By agent_approve it can only be rejected."), nil, nil
-	}
 	pending := h.a.Pending()
 	i := slices.IndexFunc(pending, func(a core.Ask) bool { return a.ID == in.Approval })
-	switch {
-	case i >= 0 && pending[i].Kind != core.AskApproval:
-		return c.answered(ctx, h, pending[i], in)
-	case i >= 0 && in.Decision == "":
+	if i < 0 {
+		return failed(h.id, core.ErrNotAsked)
+	}
+	a, rejects := pending[i], in.Answer == "" && (in.Decision == decisionReject || in.Decision == decisionRejectAlways)
+	if s := c.standing(h, askerOf(req), a); s != ofModel && !rejects {
+		return refusal("By agent_approve this can only be rejected: %s.", s.note()), nil, nil
+	}
+	if a.Kind != core.AskApproval {
+		return c.answered(ctx, h, a, in)
+	}
+	if in.Decision == "" {
 		return refusal("Say what the user decided: decision. An answer is for a pending question."), nil, nil
 	}
 	if err := h.a.Decide(ctx, in.Approval, decisionOf(in.Decision), in.Note); err != nil {
 		return failed(h.id, err)
 	}
-	return said("The decision was passed on. Call agent_wait for the turn's result."), approveResult{h.id, in.Approval, in.Decision, ""}, nil
+	return said("The decision was passed on. Call agent_wait for the turn's result."), approveResult{h.id, in.Approval, in.Decision, "", toolWait}, nil
 }
 
 // answered is agent_approve for a question.
@@ -163,7 +169,7 @@ func (c *client) answered(ctx context.Context, h *held, a core.Ask, in approveAr
 	if err := h.a.Answer(ctx, a.ID, r); err != nil {
 		return failed(h.id, err)
 	}
-	return said("The answer was passed on. Call agent_wait for the turn's result."), approveResult{h.id, a.ID, in.Decision, in.Answer}, nil
+	return said("The answer was passed on. Call agent_wait for the turn's result."), approveResult{h.id, a.ID, in.Decision, in.Answer, toolWait}, nil
 }
 
 // said is a result's text.

@@ -44,6 +44,11 @@ it is stopped. They need a bearer token, which is made at the first start and ke
 data folder; --show-token shows it. --no-auth does without, on an address that this machine
 alone can reach: then every program on it can use the agent.
 
+What must be asked is asked of the client's user, where the client can show a form
+(elicitation). Where it cannot, or the form was dismissed, the client's model passes on what
+the user said; mcp.model_answers says what it may allow, by default nothing over HTTP. What
+only a person may allow it can only reject.
+
 --codex-tools adds the tools "codex" and "codex-reply", as Codex's own MCP server had them.
 
 --only hands on one of the MCP servers of the configuration instead, as it is: its own tools,
@@ -115,8 +120,12 @@ func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
 			if err != nil {
 				return mcp.Settings{} // the tools say what is wrong
 			}
-			s := mcp.Settings{AllowAuto: made.config.MCP.AllowAuto, ElicitationTimeout: made.config.MCP.ElicitationTimeout}
-			for _, w := range made.config.MCP.Workspaces {
+			c := made.config.MCP
+			s := mcp.Settings{
+				AllowAuto: c.AllowAuto, ElicitationTimeout: c.ElicitationTimeout,
+				ModelAnswers: c.ModelAnswers == "soft" || c.ModelAnswers == "" && f.http == "", // over HTTP a caller may be anybody with the token
+			}
+			for _, w := range c.Workspaces {
 				path, err := w.ResolvePath(a.env)
 				if err != nil {
 					path = w.String() // it is no folder, and that is said when somebody prompts

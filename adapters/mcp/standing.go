@@ -1,0 +1,115 @@
+package mcp
+
+import (
+	"fmt"
+	"slices"
+
+	"dragoman/core"
+)
+
+// standing says who may answer something that waits.
+type standing uint8
+
+const (
+	ofModel     standing = iota // the calling model passes the user's answer on, by agent_approve
+	ofUser                      // the client's user, who is being asked
+	ofUserLater                 // the client's user, who is asked when a call follows the turn
+	ofPerson                    // a person, whom this client cannot ask
+	ofOthers                    // those who have begun or prompted the session
+)
+
+// standing says who may answer an ask, as a client that can ask its user in some way sees it. While a dialog is open only
+// the user may; where it was closed the calling model may, like that of a client without dialogs.
+func (c *client) standing(h *held, by asker, a core.Ask) standing {
+	dismissed, _ := h.dismissals()
+	switch {
+	case !h.mine():
+		return ofOthers
+	case h.isOpen(a.ID):
+		return ofUser
+	case by != asksNobody && dismissed[a.ID] == 0:
+		return ofUserLater
+	case c.modelMay(a):
+		return ofModel
+	case by != asksNobody:
+		return ofUserLater
+	}
+	return ofPerson
+}
+
+// modelMay reports whether the calling model may pass on more than a no. What only a person may allow, and consent to
+// what is no call, it may not, nor anything that is to be allowed where the configuration wants persons alone.
+func (c *client) modelMay(a core.Ask) bool {
+	switch a.Kind {
+	case core.AskQuestion:
+		return true
+	case core.AskConsent:
+		return false
+	case core.AskApproval:
+	}
+	return !a.Hard && c.server.opts.Settings().ModelAnswers
+}
+
+// note is why agent_approve takes nothing but a no; "": it takes more.
+func (s standing) note() string {
+	switch s {
+	case ofModel:
+		return ""
+	case ofUser:
+		return "the client's user is being asked"
+	case ofUserLater:
+		return "agent_wait asks the client's user"
+	case ofPerson:
+		return "only a person may allow it, whom this client cannot ask"
+	case ofOthers:
+		return "it is for those who have begun or prompted the session"
+	}
+	return ""
+}
+
+// stands adds to the result who may answer an ask.
+func (r *turnResult) stands(a core.Ask, s standing) {
+	for i := range r.Approvals {
+		if p := &r.Approvals[i]; p.ID == a.ID {
+			p.Note = s.note()
+			p.Options = slices.DeleteFunc(p.Options, func(o string) bool { return s == ofOthers || s != ofModel && decisionOf(o).Allows() })
+		}
+	}
+	for i := range r.Questions {
+		if q := &r.Questions[i]; q.ID == a.ID {
+			q.Note = s.note()
+		}
+	}
+	r.who = append(r.who, s)
+}
+
+// worded completes a result: its text, for clients that show their model nothing but the structured result, and the tool
+// to call next.
+func (r *turnResult) worded() {
+	switch r.Status {
+	case statusRunning:
+		r.Next = toolWait
+	case statusAwaiting:
+		r.Next = toolApprove
+		if !slices.Contains(r.who, ofModel) && !slices.Contains(r.who, ofPerson) {
+			r.Next = toolWait
+		}
+	}
+	r.Text = r.say()
+	if r.answer != "" && r.Next != "" {
+		r.Text += "\n\nSo far the agent has said:\n\n" + r.answer
+	}
+}
+
+// how is what to do about what waits, in words.
+func (r *turnResult) how() string {
+	switch {
+	case r.Next == toolWait && !slices.Contains(r.who, ofOthers):
+		return fmt.Sprintf("Call agent_wait with session_id %q and turn_id %q for the result, or agent_approve to reject.", r.Session, r.Turn)
+	case r.Next == toolWait:
+		return fmt.Sprintf("Call agent_wait with session_id %q and turn_id %q for the result.", r.Session, r.Turn)
+	case slices.Contains(r.who, ofModel):
+		return fmt.Sprintf("Ask the user, then call agent_approve with session_id %q, and agent_wait for the result.", r.Session)
+	}
+	return fmt.Sprintf("Tell the user. agent_approve with session_id %q can only reject it; then call agent_wait for the result.", r.Session)
+}
