@@ -103,9 +103,6 @@ func (s *Session) show(ctx context.Context, why error) error {
 	defer func() { <-s.owning }()
 	s.mu.Lock()
 	if s.epoch == 0 {
-		if inner := errors.Unwrap(why); errors.Is(inner, ErrReadOnly) {
-			why = inner // what was tried is no matter to who looks
-		}
 		s.showLocked(s.interruptedLocked("interrupted: " + why.Error()))
 	}
 	wake := s.readyLocked(nil)
