@@ -61,7 +61,7 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		return core.StopRefusal, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: rest})
 	case "rounds":
 		return core.StopRequests, nil
-	case "ask", "choose", "run", "read", "servers", "open", "touch":
+	case "ask", "choose", "run", "read", "servers", "open":
 		return core.StopEnd, invoke(ctx, t, verb, rest)
 	case "wonder", "consent": // beside any call
 		a := core.Ask{Text: "Shall I?", Options: []core.Option{{ID: "y", Label: "Yes"}}}
@@ -141,10 +141,6 @@ func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 			},
 		},
 		coretest.Tool{
-			Is:   core.Spec{Server: core.Native, Name: "touch", Kind: core.KindRead, ReadOnly: true},
-			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) { return touch(ctx, host) },
-		},
-		coretest.Tool{
 			Is:   core.Spec{Server: core.Native, Name: "read", Kind: core.KindRead, ReadOnly: true},
 			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) { return read(ctx, host, inv) },
 		},
@@ -184,25 +180,6 @@ func read(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Re
 	}
 	blocks := []core.Block{core.Text{Text: text}, core.Text{Text: strings.Join(log, "\n")}}
 	return core.Result{Blocks: blocks, Locations: []core.Location{{Path: path}}}, nil
-}
-
-// touch reads a file through the editor, writes it, and says of both how it went.
-func touch(ctx context.Context, host core.ToolHost) (core.Result, error) {
-	var log []string
-	id, path := host.Meta().ID, "/w/a.txt"
-	for _, call := range []core.EditorCall{core.ReadFile{Session: id, Path: path}, core.WriteFile{Session: id, Path: path, Text: "x"}} {
-		reply, err := host.Editor().Do(ctx, call)
-		lacks := &core.EditorLacks{}
-		switch {
-		case errors.As(err, &lacks):
-			log = append(log, "the disk has to do: "+lacks.Error())
-		case err != nil:
-			log = append(log, "refused: "+err.Error())
-		default:
-			log = append(log, fmt.Sprintf("%T%+v", reply, reply))
-		}
-	}
-	return core.Result{Blocks: []core.Block{core.Text{Text: strings.Join(log, "\n")}}}, nil
 }
 
 // run runs a command in the editor's terminal, or says what it would print.

@@ -1,0 +1,83 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
+)
+
+// The disk, or a shell of our own, takes the client's place only where the client has
+// not got what it is asked for: it does not know the request or the file, or answers
+// without a text. What it refuses is told in its words.
+func TestRefusalsOfTheClient(t *testing.T) {
+	in, out, peer := wiretest.New(wire.Newline)
+	conn := wire.NewConn(in, out, wire.Options{Framing: wire.Newline})
+	served := make(chan error, 1)
+	go func() { served <- conn.Serve(t.Context(), func(*wire.Call) {}) }()
+	defer func() {
+		peer.Hangup()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}()
+	e := editor{conn: conn, caps: acp.ClientCapabilities{}, terminals: "x:"}
+	read, write, open := core.ReadFile{Path: "/w/a.txt"}, core.WriteFile{Path: "/w/a.txt", Text: "x"}, core.OpenTerminal{Command: "sh"}
+	const missing = `"error":{"code":-32603,"message":"Internal error","data":{"details":"ENOENT: no such file or directory, open '/w/a.txt'"}}`
+	for _, c := range []struct {
+		call         core.EditorCall
+		answer, want string
+	}{
+		{read, `"result":{"content":"typed"}`, "core.FileText{typed 0}"},
+		{read, `"result":{"content":""}`, "core.FileText{ 0}"},
+		{read, `"result":null`, "lacks: the editor answered fs/read_text_file without a text"},
+		{read, `"result":{}`, "lacks: the editor answered fs/read_text_file without a text"},
+		{read, `"result":{"content":null}`, "lacks: the editor answered fs/read_text_file without a text"},
+		{read, `"result":{"content":7}`, "the editor did not read the file: the answer to fs/read_text_file: content: expected a string, got number"},
+		{read, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know fs/read_text_file"},
+		{read, `"error":{"code":-32002,"message":"Resource not found"}`, "lacks: the editor has no such file"},
+		{read, missing, "lacks: the editor has no such file"},
+		{read, `"error":{"code":-32603,"message":"Permission denied by the client"}`, "the editor did not read the file: Permission denied by the client"},
+		{read, `"error":{"code":-32603,"message":"Internal error","data":{"details":"EACCES: permission denied"}}`, "the editor did not read the file: Internal error: EACCES: permission denied"},
+		{read, `"error":{"code":-32602,"message":""}`, "the editor did not read the file: the client answered with error -32602"},
+		{write, `"result":null`, "core.Done{}"},
+		{write, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know fs/write_text_file"},
+		{write, missing, "lacks: the editor has no such file"},
+		{write, `"error":{"code":-32000,"message":"buffer is read-only","data":["why"]}`, `the editor did not write the file: buffer is read-only: ["why"]`},
+		{write, `"error":"no"`, "the editor did not write the file: no"},
+		{open, `"result":{"terminalId":"7"}`, "core.TerminalOpened{x:7}"},
+		{open, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know terminal/create"},
+		{open, `"error":{"code":-32603,"message":"no terminals today"}`, "the editor did not open a terminal, so the command did not run: no terminals today"},
+		{open, `"result":null`, "the editor answered with no terminalId, so the command was not run a second time here; look before you try again"},
+	} {
+		done := make(chan string, 1)
+		go func() {
+			reply, err := e.Do(t.Context(), c.call)
+			lacks := &core.EditorLacks{}
+			switch {
+			case errors.As(err, &lacks):
+				done <- "lacks: " + lacks.Error()
+			case err != nil:
+				done <- err.Error()
+			default:
+				done <- fmt.Sprintf("%T%v", reply, reply)
+			}
+		}()
+		var q struct{ ID int }
+		msg, err := peer.Next()
+		if err != nil || json.Unmarshal([]byte(msg), &q) != nil {
+			t.Fatal(msg, err)
+		}
+		if err := peer.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`, q.ID, c.answer)); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-done; got != c.want {
+			t.Errorf("%T answered by %s: got %q, want %q", c.call, c.answer, got, c.want)
+		}
+	}
+}
