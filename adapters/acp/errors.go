@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -10,7 +11,8 @@ import (
 	"dragoman/core"
 )
 
-// details is what clients show of an internal error.
+// details holds the sentence of an error once more: some clients show its message,
+// others the details of an internal error.
 type details struct {
 	Details string `json:"details"`
 }
@@ -32,5 +34,6 @@ func wireError(err error) error {
 	case errors.Is(err, core.ErrCanceled), errors.Is(err, context.Canceled):
 		return jrpc2.Errorf(acp.CodeCancelled, "request cancelled")
 	}
-	return jrpc2.Errorf(jrpc2.InternalError, "internal error").WithData(details{err.Error()})
+	text := cmp.Or(err.Error(), "internal error")
+	return jrpc2.Errorf(jrpc2.InternalError, "%s", text).WithData(details{text})
 }
