@@ -75,12 +75,33 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 	shown := c
 	mu.Unlock()
 	if ctx.Err() != nil {
+		if err != nil {
+			t.left(c.ID, res)
+		}
 		return Result{}, context.Cause(ctx)
 	}
 	if err != nil {
 		return t.fail(ctx, shown, Errored, err.Error())
 	}
 	return res, t.ended(ctx, shown, res)
+}
+
+// left records what a stopped call has printed and returns beside its error. It does
+// not wait for clients that are behind: a stopped turn ends.
+func (t *Turn) left(id CallID, res Result) {
+	s := t.s
+	s.mu.Lock()
+	var events []Event
+	if s.turn == t && !t.over && s.state.calls[id].State == Running {
+		for _, b := range res.Blocks {
+			if b, ok := b.(Text); ok {
+				events = append(events, CallOutput{id, b.Text})
+			}
+		}
+	}
+	wake := s.appendLocked(events...)
+	s.mu.Unlock()
+	s.wake(wake)
 }
 
 // propose gives the call its place in the log and finds its tool; nil: none.

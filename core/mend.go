@@ -12,6 +12,7 @@ const ownerDied = "interrupted: the process that ran it has ended"
 // were left open.
 func (s *Session) interruptedLocked(why string) (events []Event) {
 	for _, c := range s.state.openCalls() {
+		c = s.state.stopped(c)
 		c.State, c.Why, c.End = Errored, why, s.now()
 		events = append(events, CallChanged{c})
 	}

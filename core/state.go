@@ -27,6 +27,7 @@ type State struct {
 	autoTitle bool
 	queued    []PromptQueued
 	calls     map[CallID]Call // those that have not ended
+	printed   map[CallID]*printed
 	answers   answers
 	origin    Origin            // of the newest turn
 	keys      map[string]TurnID // of prompts that carried one
@@ -36,7 +37,7 @@ type State struct {
 }
 
 func newState() State {
-	return State{calls: map[CallID]Call{}, answers: answers{}, keys: map[string]TurnID{}, callers: map[Caller]bool{}, flags: map[MessageID]string{}}
+	return State{calls: map[CallID]Call{}, printed: map[CallID]*printed{}, answers: answers{}, keys: map[string]TurnID{}, callers: map[Caller]bool{}, flags: map[MessageID]string{}}
 }
 
 // public returns a copy of what others may see. Its cost does not grow with the
@@ -77,9 +78,18 @@ func (s *State) apply(ev Event, at time.Time) {
 	case CallChanged:
 		if e.Call.State.Ended() {
 			delete(s.calls, e.Call.ID)
+			delete(s.printed, e.Call.ID)
 		} else {
 			s.calls[e.Call.ID] = e.Call
 		}
+	case CallOutput:
+		if s.calls[e.Call].State != Running {
+			return // of a call that has ended
+		}
+		if s.printed[e.Call] == nil {
+			s.printed[e.Call] = &printed{}
+		}
+		s.printed[e.Call].add(e.Text)
 	case Asked:
 		s.Asks = append(s.Asks, e.Ask)
 	case Answered:
@@ -113,7 +123,7 @@ func (s *State) apply(ev Event, at time.Time) {
 		} else {
 			s.flags[e.Message] = e.Text
 		}
-	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, CallOutput, Notice, Expanded, Reverted, Cited, Moved, Truncated, Unknown:
+	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, Notice, Expanded, Reverted, Cited, Moved, Truncated, Unknown:
 	}
 }
 

@@ -66,7 +66,9 @@ type Tool interface {
 	// model's (bad arguments, no such file): the call ends with it, unasked.
 	Preview(context.Context, Invocation) (Preview, error)
 	// Run does it. A failure that the model should see is a Result with Failed
-	// set; an error means that the tool could not be reached at all.
+	// set; an error means that the tool could not be reached at all. When ctx ends
+	// it returns that error, and as a Result what was printed and not passed to
+	// Output, if there is any.
 	Run(context.Context, Invocation) (Result, error)
 }
 

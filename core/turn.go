@@ -348,6 +348,7 @@ func (s *Session) finish(t *Turn, stop StopReason, err error) {
 // closeCallsLocked lists the ends of the calls that are still open.
 func (s *Session) closeCallsLocked(stop StopReason, text string) (events []Event) {
 	for _, c := range s.state.openCalls() {
+		c = s.state.stopped(c)
 		c.End = s.now()
 		switch {
 		case stop == StopCanceled:

@@ -61,7 +61,7 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		return core.StopRefusal, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: rest})
 	case "rounds":
 		return core.StopRequests, nil
-	case "ask", "choose", "run", "read", "servers", "open":
+	case "ask", "choose", "run", "read", "servers", "open", "print":
 		return core.StopEnd, invoke(ctx, t, verb, rest)
 	case "wonder", "consent": // beside any call
 		a := core.Ask{Text: "Shall I?", Options: []core.Option{{ID: "y", Label: "Yes"}}}
@@ -122,6 +122,9 @@ func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
 				a.Turn, a.Call = inv.Turn, inv.Call
 				r, err := host.Ask(ctx, a)
+				if err != nil {
+					return core.Result{}, err
+				}
 				return core.Result{Blocks: []core.Block{core.Text{Text: string(r.Outcome) + " " + r.Option + " " + r.Text}}}, err
 			},
 		}
@@ -133,6 +136,14 @@ func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 		coretest.Tool{
 			Is:   core.Spec{Server: core.Native, Name: "run", Kind: core.KindExecute},
 			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) { return run(ctx, host, inv) },
+		},
+		coretest.Tool{
+			Is: core.Spec{Server: core.Native, Name: "print", Kind: core.KindExecute},
+			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
+				inv.Output("one\ntwo\n")
+				<-ctx.Done()
+				return core.Result{}, ctx.Err()
+			},
 		},
 		coretest.Tool{
 			Is: core.Spec{Server: core.Native, Name: "servers", Kind: core.KindThink, ReadOnly: true},

@@ -72,7 +72,11 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 		}
 		dst = v.rejected(v.prepare(dst, c), c, why)
 	case core.Canceled:
-		dst = v.rejected(v.prepare(dst, c), c, byStop)
+		if dst = v.prepare(dst, c); !now.Start.IsZero() && slices.ContainsFunc(now.Content, isText) {
+			dst = v.called(dst, c) // a rejection has no room for what it had printed
+		} else {
+			dst = v.rejected(dst, c, byStop)
+		}
 	}
 	return v.over(dst, c)
 }
@@ -168,7 +172,7 @@ func (v *View) run(dst []byte, c *call, asks bool) []byte {
 func (v *View) called(dst []byte, c *call) []byte {
 	now := c.now
 	t := eca.ToolCalled{
-		ToolCall: toolCall(eca.TypeToolCalled, c), Arguments: object(now.Args), Error: now.State == core.Errored, Outputs: outputs(now),
+		ToolCall: toolCall(eca.TypeToolCalled, c), Arguments: object(now.Args), Error: now.State != core.Succeeded, Outputs: outputs(now),
 		Summary: now.Title, Details: v.details(c),
 	}
 	if !now.Start.IsZero() && now.End.After(now.Start) {
@@ -287,6 +291,8 @@ func patchOf(d core.Diff) (patch string, added, removed int) {
 }
 
 // outputs is a call's result. What is no text is named; a change is in the details.
+func isText(b core.Block) bool { _, is := b.(core.Text); return is }
+
 func outputs(now core.Call) []eca.Output {
 	list := []eca.Output{}
 	for _, b := range now.Content {
@@ -304,6 +310,9 @@ func outputs(now core.Call) []eca.Output {
 			continue
 		}
 		list = append(list, eca.Output{Type: eca.TypeText, Text: text, Content: text})
+	}
+	if now.State == core.Canceled {
+		list = append(list, eca.Output{Type: eca.TypeText, Text: now.Why, Content: now.Why})
 	}
 	if len(list) == 0 { // the early documents want one at least
 		text := ""

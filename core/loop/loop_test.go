@@ -436,9 +436,16 @@ func TestCancelWhileTheModelSpeaks(t *testing.T) {
 
 func TestCancelWhileACallRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		script := coretest.NewScript(coretest.Answer{}.Call("x1", "wait", `{}`).Call("x2", "wait", `{}`), coretest.Answer{}.Say("ok"))
-		r := start(t, script, setup{tools: []core.Tool{tool("wait", func(ctx context.Context, _ core.Invocation) (core.Result, error) {
+		script := coretest.NewScript(coretest.Answer{}.Call("x1", "wait", `{}`).Call("x2", "wait", `{}`).Call("x3", "wait", `{}`), coretest.Answer{}.Say("ok"))
+		r := start(t, script, setup{tools: []core.Tool{tool("wait", func(ctx context.Context, inv core.Invocation) (core.Result, error) {
+			if inv.Call == "x2" {
+				inv.Output("one\n")
+				inv.Output("two\n")
+			}
 			<-ctx.Done()
+			if inv.Call == "x3" { // printed elsewhere
+				return core.Result{Blocks: words("three\n")}, ctx.Err()
+			}
 			return core.Result{}, ctx.Err()
 		})}})
 		defer r.close()
@@ -449,9 +456,10 @@ func TestCancelWhileACallRuns(t *testing.T) {
 		}
 		r.finish(id)
 		r.finish(r.prompt("again"))
-		wantMessages(t, script, `user: "hi"`, `assistant: x1=wait({}) x2=wait({})`,
+		wantMessages(t, script, `user: "hi"`, `assistant: x1=wait({}) x2=wait({}) x3=wait({})`,
 			`tool: x1=wait failed "This call was stopped before it ended: the turn was cancelled."`,
-			`tool: x2=wait failed "This call was stopped before it ended: the turn was cancelled."`, `user: "again"`)
+			`tool: x2=wait failed "one\ntwo\n" "This call was stopped before it ended: the turn was cancelled."`,
+			`tool: x3=wait failed "three\n" "This call was stopped before it ended: the turn was cancelled."`, `user: "again"`)
 	})
 }
 

@@ -24,9 +24,23 @@ func (u *use) end(c core.Call) {
 	case core.Rejected:
 		u.result = []core.Block{core.Text{Text: "This call did not run: " + orWords(c.Why, "it was rejected by the user") + "."}}
 	case core.Canceled:
-		u.result = []core.Block{core.Text{Text: "This call was stopped before it ended: " + orWords(c.Why, "the user cancelled the turn") + "."}}
+		u.result = nil
+		if !c.Start.IsZero() {
+			u.result = printed(c.Content)
+		}
+		u.result = append(u.result, core.Text{Text: "This call was stopped before it ended: " + orWords(c.Why, "the user cancelled the turn") + "."})
 	case core.Proposed, core.Awaiting, core.Running:
 	}
+}
+
+// printed is what a call had printed that was stopped while it ran.
+func printed(content []core.Block) (list []core.Block) {
+	for _, b := range content {
+		if b, ok := b.(core.Text); ok {
+			list = append(list, core.Text{Text: capText(b.Text)})
+		}
+	}
+	return list
 }
 
 func orWords(s, instead string) string {

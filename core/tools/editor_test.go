@@ -358,7 +358,7 @@ func TestTerminalFails(t *testing.T) {
 		if _, err := b.tool("shell_command").Run(ctx, inv); !errors.Is(err, core.ErrCanceled) {
 			t.Errorf("a stopped turn: %v", err)
 		}
-		if got := strings.Join(s.log, ", "); got != "open, await t, close t" {
+		if got := strings.Join(s.log, ", "); got != "open, await t, peek t, close t" {
 			t.Errorf("calls %s", got)
 		}
 		b.fails("read_file", m{"path": "f"}, "there is no f")

@@ -90,8 +90,10 @@ func checkGlob(name, pattern string) (string, error) {
 }
 
 func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Result, error) {
-	if found, barred, ok, err := s.globbed(ctx, p, pattern); ok || err != nil {
-		return globResult(found, p, pattern, barred), err
+	if found, barred, ok, err := s.globbed(ctx, p, pattern); err != nil {
+		return core.Result{}, err
+	} else if ok {
+		return globResult(found, p, pattern, barred), nil
 	}
 	w, done, err := s.walkFrom(p)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 const (
 	terminalKeeps = 1 << 20         // bytes of output that an editor's terminal is asked to keep
-	lateOpen      = 1 * time.Second // for which the turn's end waits for a terminal that is being opened
+	lateOpen      = 1 * time.Second // for which the end of a stopped turn waits for a terminal that is being opened, and for what it shows
 	partingWait   = 5 * time.Second // for an editor to close a terminal
 )
 
@@ -45,13 +45,13 @@ func (s *toolset) runTerminal(ctx context.Context, e core.Editor, inv core.Invoc
 	start := time.Now()
 	out, end, err := v.await(ctx, c.limit)
 	v.close(ctx)
-	if ctx.Err() != nil {
-		return core.Result{}, true, "", context.Cause(ctx)
-	}
 	took := time.Since(start)
 	printed := s.bounded(plainOutput(out.Text))
 	if out.Truncated {
 		printed = "[the beginning is missing]\n" + printed
+	}
+	if ctx.Err() != nil {
+		return text(printed), true, "", context.Cause(ctx)
 	}
 	if err != nil {
 		res = text(printed, "the editor's terminal failed: "+err.Error()+"; the command may have gone on")
@@ -95,7 +95,8 @@ func (v *visit) open(ctx context.Context, c command) (why string, err error) {
 	return lacking(ctx, wait, err)
 }
 
-// await waits for the command's end, and at the limit for what it printed so far.
+// await waits for the command's end, and at the limit, or when the turn is stopped, for
+// what it has printed so far.
 func (v *visit) await(ctx context.Context, limit time.Duration) (core.TerminalOutput, outcome, error) {
 	wait, stop := context.WithTimeout(ctx, limit)
 	defer stop()
@@ -108,18 +109,21 @@ func (v *visit) await(ctx context.Context, limit time.Duration) (core.TerminalOu
 		}
 		return out, end, nil
 	}
-	if ctx.Err() != nil {
-		return core.TerminalOutput{}, outcome{}, context.Cause(ctx)
+	stopped, late, patience := ctx.Err() != nil, wait.Err() != nil, partingWait
+	if stopped {
+		patience = lateOpen
 	}
-	late := wait.Err() != nil
-	look, stop := context.WithTimeout(ctx, partingWait)
+	look, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer stop()
 	reply, perr := v.editor.Do(look, core.PeekTerminal{Session: v.session, ID: v.id})
 	out, _ := reply.(core.TerminalOutput)
 	if perr != nil {
 		out = core.TerminalOutput{}
 	}
-	if late {
+	switch {
+	case stopped:
+		return out, outcome{}, context.Cause(ctx)
+	case late:
 		return out, outcome{why: overtime, code: -1}, nil
 	}
 	return out, outcome{}, err
