@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -211,7 +212,7 @@ func (a *Attachment) Steer(blocks []Block) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.turn
-	if a.client.Role != Decide || t == nil || !t.steer || s.refusalLocked() != nil {
+	if a.client.Role != Decide || t == nil || !t.steer || s.crowdedLocked() != nil || s.refusalLocked() != nil {
 		return false
 	}
 	origin := Origin{Client: a.client.Name, Principal: a.client.Principal, Caller: a.client.Caller}
@@ -343,6 +344,18 @@ func (a *Attachment) changes(ctx context.Context, events func(*State) []Event) e
 	return s.durable(ctx, head)
 }
 
+// maxWaiting is how many prompts may wait in a session, and how many may wait for its
+// turn to take them up.
+const maxWaiting = 1024
+
+// crowdedLocked tells why no more prompts may wait.
+func (s *Session) crowdedLocked() error {
+	if len(s.queue) >= maxWaiting || s.turn != nil && len(s.turn.steers) >= maxWaiting {
+		return fmt.Errorf("%d prompts wait in this session: cancel some, or wait for their turns", maxWaiting)
+	}
+	return nil
+}
+
 // admit puts a prompt into the log and the queue. turn is nil when the prompt
 // needs nothing more; then its id, if any, comes with the error's absence.
 func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (turn *Turn, head Pos, wake []*Reader, err error) {
@@ -369,10 +382,13 @@ func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (turn *Tur
 		return nil, Pos{}, nil, &BusyError{s.turn.id}
 	}
 	origin := Origin{Client: a.client.Name, Principal: a.client.Principal, Caller: a.client.Caller, Hops: p.Hops, Approvals: p.Approvals}
-	if s.turn != nil && p.Busy == BusySteer && !canceled && s.turn.steer {
+	if s.turn != nil && p.Busy == BusySteer && !canceled && s.turn.steer && s.crowdedLocked() == nil {
 		s.turn.steers = append(s.turn.steers, steering{a, Steered{Turn: s.turn.id, Origin: origin, Prompt: p.Blocks}})
 		wake = s.appendLocked(events...)
 		return &Turn{s: s, id: s.turn.id, cancel: func(error) {}}, s.log.head(), wake, nil
+	}
+	if err := s.crowdedLocked(); err != nil {
+		return nil, Pos{}, nil, err
 	}
 	t := s.newTurnLocked(a, origin, p)
 	if s.turn != nil || len(s.queue) > 0 {

@@ -118,12 +118,24 @@ type Posting struct {
 	Rev   uint64
 }
 
+// maxPast is how many sessions, and things that are gone, the board remembers at least.
+const maxPast = 1024
+
+// past reports whether a posting is of those that grow with time: of a session, or of
+// what is gone. All others are as many as there are things.
+func (p Posting) past() bool {
+	_, gone := p.Item.(GoneItem)
+	return gone || p.Topic.Kind == "session"
+}
+
 // Board holds what only must be current: the newest value of every topic. A
-// reader that was away gets each topic once, however often it changed.
+// reader that was away gets each topic once, however often it changed; of sessions
+// and of what is gone it may miss all but the newest 1,024.
 type Board struct {
 	mu     sync.Mutex // guards the fields below
 	rev    uint64
 	topics map[Topic]Posting
+	past   int       // of the topics
 	order  []Posting // by revision; those that a newer one replaced are swept out now and then
 	change chan struct{}
 }
@@ -137,13 +149,33 @@ func (b *Board) Put(t Topic, item BoardItem) {
 	defer b.mu.Unlock()
 	b.rev++
 	p := Posting{t, item, b.rev}
+	if b.topics[t].past() {
+		b.past--
+	}
+	if p.past() {
+		b.past++
+	}
 	b.topics[t] = p
 	b.order = append(b.order, p)
+	if b.past > 2*maxPast {
+		b.forgetLocked()
+	}
 	if len(b.order) > 2*len(b.topics)+16 {
 		b.order = slices.DeleteFunc(b.order, b.staleLocked)
 	}
 	close(b.change)
 	b.change = make(chan struct{})
+}
+
+// forgetLocked forgets the oldest of what grows with time.
+func (b *Board) forgetLocked() {
+	for _, p := range b.order {
+		if b.past > maxPast && p.past() && !b.staleLocked(p) {
+			delete(b.topics, p.Topic)
+			b.past--
+		}
+	}
+	b.order = slices.DeleteFunc(b.order, b.staleLocked)
 }
 
 // Drop replaces a topic by GoneItem.

@@ -326,3 +326,43 @@ func TestCloseWhileSessionsRest(t *testing.T) {
 		})
 	}
 }
+
+// A session takes a thousand prompts that wait, and refuses the next; of those with
+// keys it knows the newest again.
+func TestPromptsThatWaitAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, a := open(t, func(ctx context.Context, _ *core.Turn) (core.StopReason, error) {
+			<-ctx.Done()
+			return core.StopEnd, nil
+		}, nil)
+		defer closeGateway(t, g)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var first, last core.TurnID
+		n := 0
+		for ; ; n++ {
+			id, err := a.Prompt(ctx, core.Prompt{Blocks: say("x").Blocks, Key: fmt.Sprint("key", n)})
+			if err != nil {
+				if !strings.Contains(err.Error(), "1024 prompts wait in this session") {
+					t.Error(err)
+				}
+				break
+			}
+			if last = id; n == 0 {
+				first = id
+			}
+		}
+		if n != 1025 {
+			t.Errorf("%d prompts were taken", n)
+		}
+		cancel(core.ErrCanceled)
+		synctest.Wait()
+		for key, want := range map[string]core.TurnID{fmt.Sprint("key", n-1): last, "key0": ""} {
+			again, cancel := context.WithCancelCause(t.Context())
+			got, err := a.Prompt(again, core.Prompt{Blocks: say("x").Blocks, Key: key})
+			if err != nil || want != "" && got != want || want == "" && got == first {
+				t.Errorf("%s again: %s, %v", key, got, err)
+			}
+			cancel(core.ErrCanceled)
+		}
+	})
+}

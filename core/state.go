@@ -30,7 +30,8 @@ type State struct {
 	printed   map[CallID]*printed
 	answers   answers
 	origin    Origin            // of the newest turn
-	keys      map[string]TurnID // of prompts that carried one
+	keys      map[string]TurnID // of prompts that carried one, the newest maxKeys
+	recent    []string          // those keys, oldest first
 	callers   map[Caller]bool   // that have prompted
 	message   MessageID         // the newest of the agent
 	flags     map[MessageID]string
@@ -127,7 +128,16 @@ func (s *State) apply(ev Event, at time.Time) {
 	}
 }
 
+// maxKeys is how many of the newest keys of prompts a session knows again.
+const maxKeys = 256
+
 func (s *State) begun(key string, id TurnID, by Caller) {
+	if _, known := s.keys[key]; key != "" && !known {
+		if s.recent = append(s.recent, key); len(s.recent) > maxKeys {
+			delete(s.keys, s.recent[0])
+			s.recent = slices.Delete(s.recent, 0, 1)
+		}
+	}
 	if key != "" {
 		s.keys[key] = id
 	}

@@ -106,6 +106,8 @@ const (
 	tellEvery = time.Second
 	// tellAfter is how long a change waits for others that come with it.
 	tellAfter = 100 * time.Millisecond
+	// maxTitles is how many sessions' titles are remembered.
+	maxTitles = 4096
 )
 
 // pause blocks for a while; false: ctx has ended.
@@ -132,7 +134,7 @@ func (h *host) start() {
 // follow tells clients what the board says has changed: sessions that come, go or get a title change the list of
 // resources; all that happens to them changes dragoman://sessions.
 func (h *host) follow(ctx context.Context) {
-	titles := map[string]string{}
+	titles := map[string]string{} // forgotten when there are many: then a list is told of that has not changed
 	var rev uint64
 	for {
 		if _, _, err := h.server.opts.Gateway.Board().Next(ctx, rev); err != nil || !pause(ctx, tellAfter) {
@@ -152,6 +154,9 @@ func (h *host) follow(ctx context.Context) {
 			case core.SessionItem:
 				title, known := titles[p.Topic.Name]
 				listed = listed || !known || title != item.Summary.Title
+				if len(titles) >= maxTitles {
+					clear(titles)
+				}
 				titles[p.Topic.Name] = item.Summary.Title
 				sessions = true
 			case core.ServerItem:
