@@ -19,6 +19,7 @@ import (
 
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/child"
 	"dragoman/core/jsonl"
 )
 
@@ -121,7 +122,7 @@ func (a *app) examine(ctx context.Context, editor *configs.Config) *report {
 		a.examineConfig(ctx, config, configErr),
 		a.examineModel(ctx, config, configErr),
 		a.examineState(ctx),
-		a.examineTools(),
+		a.examineTools(ctx),
 		a.examineEditors(),
 	}}
 }
@@ -335,7 +336,7 @@ func tryStore(ctx context.Context, dir string) (err error) {
 	return errors.Join(err, j.Release(), j.Close())
 }
 
-func (a *app) examineTools() section {
+func (a *app) examineTools(ctx context.Context) section {
 	s := section{title: "Commands"}
 	shells := []string{"bash", "sh"}
 	if runtime.GOOS == "windows" {
@@ -346,7 +347,14 @@ func (a *app) examineTools() section {
 		s.add(wrong, "no shell: looked for %s", strings.Join(shells, ", ")).hint = "shell_command cannot run without one; look at PATH"
 	} else {
 		path, err := exec.LookPath(shells[i])
-		s.add(fine, "shell_command uses %s", cmp.Or(path, fmt.Sprint(err)))
+		if err == nil {
+			err = tryShell(ctx, path)
+		}
+		if err != nil {
+			s.add(wrong, "shell_command would use %s, which does not work: %v", cmp.Or(path, shells[i]), err).hint = "no command can be run, and no MCP server that is a program"
+		} else {
+			s.add(fine, "shell_command uses %s", path)
+		}
 	}
 	if path, err := exec.LookPath("git"); err != nil {
 		s.add(look, "git is not on PATH").hint = "the agent can work without it, but sees no history"
@@ -355,6 +363,25 @@ func (a *app) examineTools() section {
 	}
 	return s
 }
+
+// tryShell starts a shell as commands are started. Without input it ends at once.
+func tryShell(ctx context.Context, path string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, tryTime, fmt.Errorf("it did not end within %v", tryTime))
+	defer cancel()
+	how, err := child.Run(ctx, exec.Command(path))
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !how.Success():
+		return errors.New(how.String())
+	}
+	return nil
+}
+
+// tryTime is how long a shell may take to do nothing.
+const tryTime = 10 * time.Second
 
 func fileThere(path string) bool {
 	_, err := os.Stat(path)

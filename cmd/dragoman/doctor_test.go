@@ -76,6 +76,16 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	p.doctor(t, "doctor_wrong.txt", exitFailed)
 }
 
+// A shell that is there and does not work is said to be so.
+func TestDoctorTriesTheShell(t *testing.T) {
+	p := doctorPlace(t)
+	p.write(t, filepath.Join(p.home, "bin", "bash"), "#!/bin/sh\nexit 3\n")
+	o := p.run(t, "", "doctor")
+	if want := "bash, which does not work: exit status 3"; o.code != exitFailed || !strings.Contains(o.out, want) {
+		t.Errorf("exit code %d, want %q in\n%s", o.code, want, o.out)
+	}
+}
+
 func TestDoctorMissesTheKey(t *testing.T) {
 	p := doctorPlace(t)
 	p.config(t, "model: groq/x\n")

@@ -50,9 +50,9 @@
 // it. The package's init takes the guard's way before the rest of the program is set up.
 //
 // One guard starts all programs of a session, because a process of ours for each costs
-// more than the program: measured for /bin/true on a quiet machine, 5.6 ms with the first
-// start of a guard, 1.5 ms for each later one, and 3.3 ms where others run beside it and
-// /proc is searched for what it has left; a gate and a watch of sh took 7 ms and more.
+// more than the program: measured for /bin/true on a busy machine, 18 ms with the start and
+// the end of a guard, 2.7 ms for each later program, and 7 ms where others run beside it
+// and /proc is searched for what it has left; with a gate and a watch of sh it took 12 ms.
 //
 // What ends with one group while others go on must be told apart. Descent and session do
 // not tell of a daemon. A variable in the environment (as Jenkins has it) is lost with

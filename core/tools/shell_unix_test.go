@@ -216,7 +216,7 @@ func TestShellEndsOtherGroups(t *testing.T) {
 	}
 }
 
-// One that left its session is not ours to end, but cannot hold the call.
+// One that left its session when the command ended by itself lives on, but cannot hold the call.
 func TestShellEscaped(t *testing.T) {
 	b := newBed(t)
 	if _, err := b.run("shell_command", m{"command": "command -v setsid"}); err != nil {
