@@ -29,8 +29,9 @@ func (a *app) doctor() *cobra.Command {
 		Short: "Say what was found on this machine, and what is wrong",
 		Long: `Say what was found on this machine, and what is wrong: the program itself, the
 configuration, keys (their names, never their values), the model that would be used, where
-sessions are kept and which of them are damaged, the shell that would run commands, and the settings of editors that start
-an agent or that mention dragoman. Nothing is changed and nobody is asked over the network.
+sessions are kept and which of them are damaged, the shell that would run commands, and the
+settings of editors that start an agent or that mention dragoman. Nothing is changed and nobody
+is asked over the network.
 
 The exit code is 1 if something is wrong; what only deserves a look (!) does not count.`,
 		Example: "  dragoman doctor\n  dragoman doctor --config ./other.yaml",

@@ -284,8 +284,13 @@ func TestGuards(t *testing.T) {
 			t.Errorf("left: %v", left)
 		}
 	}
-	if next, release := gs.Hold("a"); next == a {
-		release()
+	releaseAgain()
+	if _, err := a.Start(exec.Command("true")); err == nil {
+		t.Error("a guard that is closed starts programs")
+	}
+	next, release := gs.Hold("a")
+	defer release()
+	if next == a {
 		t.Error("a guard that was closed is handed out")
 	}
 }

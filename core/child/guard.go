@@ -2,6 +2,7 @@ package child
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"sync"
@@ -10,6 +11,8 @@ import (
 // Guard starts programs, and ends all of them when it is closed or we die. The zero
 // Guard is usable. Any goroutine may call its methods.
 type Guard struct{ system guard }
+
+var errClosed = errors.New("the guard of this program is closed")
 
 // Start starts cmd as the first of a group of its own, without a terminal. Of cmd it
 // takes what to start and where, the streams and WaitDelay; ExtraFiles must be empty,
@@ -24,8 +27,8 @@ func (g *Guard) Start(cmd *exec.Cmd) (*Group, error) {
 }
 
 // Close ends all that the guard has started and that is left of it, daemons included,
-// and waits for that (3 seconds at the most). What is started later is started by a
-// new guard. Groups are closed beside that, before or after.
+// and waits for that (3 seconds at the most). It starts nothing any more. Groups are
+// closed beside that, before or after.
 func (g *Guard) Close() { g.system.close() }
 
 // Guards are the guards of those who start programs, by their names. The zero Guards

@@ -19,8 +19,9 @@ import (
 type guard struct {
 	lenient bool // daemons of programs that ended by themselves outlive it
 
-	mu   sync.Mutex // held while a process is started; guards the field below
-	link *link      // nil: none was started
+	mu     sync.Mutex // held while a process is started; guards the fields below
+	closed bool
+	link   *link // nil: none was started
 }
 
 // start starts a program, by a new process where the one before has gone.
@@ -80,6 +81,9 @@ func openFolder(dir string) (*os.File, error) {
 func (g *guard) linked() (*link, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.closed {
+		return nil, errClosed
+	}
 	if g.link != nil && !g.link.gone() {
 		return g.link, nil
 	}
@@ -94,7 +98,7 @@ func (g *guard) linked() (*link, error) {
 func (g *guard) close() {
 	g.mu.Lock()
 	l := g.link
-	g.link = nil
+	g.closed, g.link = true, nil
 	g.mu.Unlock()
 	if l != nil {
 		l.close()

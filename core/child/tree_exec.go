@@ -7,15 +7,22 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 )
 
 // guard is what a [Guard] is where each program has what ends it with us: its owner
 // closes each group.
-type guard struct{ lenient bool }
+type guard struct {
+	lenient bool // which makes no difference here
+	closed  atomic.Bool
+}
 
-func (*guard) close() {}
+func (g *guard) close() { g.closed.Store(true) }
 
-func (*guard) start(cmd *exec.Cmd) (*tree, error) {
+func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
+	if g.closed.Load() {
+		return nil, errClosed
+	}
 	t := &tree{cmd: cmd}
 	t.reap = sync.OnceFunc(func() { _ = cmd.Wait() })
 	program := cmd.Path
