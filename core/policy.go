@@ -28,6 +28,7 @@ type Access struct {
 	Op      AccessOp
 	Path    string
 	Outside bool
+	Wide    bool   // the root that it lies in is the user's home folder, or holds it
 	Command string // of OpRun
 	URL     string // of OpNet
 }

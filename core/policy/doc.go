@@ -26,7 +26,9 @@
 //  5. allow rules
 //  6. allowances remembered for the session, of those who count in the turn
 //  7. trust, in turns that a person prompted
-//  8. the default: reading inside the workspace is allowed, the rest asks
+//  8. the default: reading inside the workspace is allowed, the rest asks. A place
+//     where programs keep keys (core.KeepsKeys) asks wherever it is, and so does
+//     reading in a workspace that is the user's home folder, or holds it.
 //
 // # Shell commands
 //

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"dragoman/core"
 )
 
 // usage is one row of the table of what an answer "for this session" covers: a program,
@@ -267,11 +269,14 @@ func name(s, also string) bool {
 	})
 }
 
-// leaves reports whether an argument may name something outside of the workspace.
+// leaves reports whether an argument may name something outside of the workspace, or a
+// place where programs keep keys.
 func leaves(f facts, outside bool, arg string) bool {
 	for _, value := range append(strings.SplitN(arg, "=", 2), arg) {
 		p := filepath.ToSlash(value)
 		switch {
+		case core.KeepsKeys(absolute(f.check.Meta.Cwd, value)):
+			return true
 		case slices.Contains(strings.Split(p, "/"), ".."), strings.HasPrefix(p, "~"), strings.Contains(p, "://"), strings.HasPrefix(p, "@"):
 			return true
 		case filepath.IsAbs(value) || strings.HasPrefix(p, "/"):

@@ -324,8 +324,14 @@ func (f facts) act() string {
 		case core.OpNet:
 			return "a request to the network"
 		case core.OpRead:
-			if a.Outside && !f.spilled(a) {
+			switch {
+			case f.spilled(a):
+			case core.KeepsKeys(a.Path):
+				read = "reading " + show(a.Path) + ", where programs keep keys,"
+			case a.Outside:
 				read = "reading " + show(a.Path) + ", outside the workspace,"
+			case a.Wide && read == "":
+				read = "reading in a workspace that is your home folder, or holds it,"
 			}
 		}
 	}
@@ -339,10 +345,11 @@ func (f facts) act() string {
 }
 
 // readsInside reports whether all that the call does is to read inside the
-// roots, or tool output that was put aside.
+// roots, or tool output that was put aside. A root that is the user's home folder,
+// or holds it, does not count, nor do places where programs keep keys.
 func (f facts) readsInside() bool {
 	for _, a := range f.check.Access {
-		if a.Op != core.OpRead || a.Path == "" || a.Outside && !f.spilled(a) {
+		if a.Op != core.OpRead || a.Path == "" || !f.spilled(a) && (a.Outside || a.Wide || core.KeepsKeys(a.Path)) {
 			return false
 		}
 	}

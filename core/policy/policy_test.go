@@ -347,3 +347,43 @@ func TestRejectionCoversControlFiles(t *testing.T) {
 		t.Errorf("%s, %q", got.Effect, got.Why)
 	}
 }
+
+// Where programs keep keys, and in a workspace that is the whole home folder, reading
+// asks, and an answer for other files does not cover keys.
+func TestKeysAndWideWorkspaces(t *testing.T) {
+	p := mustNew(t, Rule{Effect: core.Allow, Tool: "edit_file"})
+	wide := func(a core.Access) core.Access {
+		a.Wide = true
+		return a
+	}
+	const files = "reading files inside the workspace"
+	for name, test := range map[string]struct {
+		check core.Check
+		want  core.Effect
+		why   string
+		scope string
+	}{
+		"an ordinary file":    {check(core.Native, "read_file", read(root+"/a.go")), core.Allow, "reading inside the workspace is allowed", ""},
+		"a key":               {check(core.Native, "read_file", read(root+"/.ssh/config")), core.MustAsk, "reading " + root + "/.ssh/config, where programs keep keys, needs", "reading " + root + "/.ssh/config"},
+		"a folder of keys":    {check(core.Native, "grep", read(root+"/x/.aws")), core.MustAsk, "where programs keep keys", "reading " + root + "/x/.aws"},
+		"in capitals":         {check(core.Native, "read_file", read(root+"/.SSH/x")), core.MustAsk, "where programs keep keys", "reading " + root + "/.SSH/x"},
+		"a key by its name":   {check(core.Native, "read_file", read(root+"/id_ed25519")), core.MustAsk, "where programs keep keys", "reading " + root + "/id_ed25519"},
+		"its public part":     {check(core.Native, "read_file", read(root+"/id_ed25519.pub")), core.Allow, "", ""},
+		"a project's file":    {check(core.Native, "read_file", read(root+"/.env")), core.Allow, "", ""},
+		"a key outside":       {check(core.Native, "read_file", read("/home/u/.ssh/id_rsa")), core.MustAsk, "where programs keep keys", "reading /home/u/.ssh/id_rsa"},
+		"in the home folder":  {check(core.Native, "read_file", wide(read(root+"/a.go"))), core.MustAsk, "reading in a workspace that is your home folder, or holds it, needs", files},
+		"a key there":         {check(core.Native, "read_file", wide(read(root+"/.aws/credentials"))), core.MustAsk, "where programs keep keys", "reading " + root + "/.aws/credentials"},
+		"writing a key":       {check(core.Native, "write_file", write(root+"/.aws/credentials")), core.MustAsk, "changing files needs", "changes to " + root + "/.aws/credentials"},
+		"editing a key":       {check(core.Native, "write_file", read(root+"/.aws/x"), write(root+"/.aws/x")), core.MustAsk, "", "changes to " + root + "/.aws/x"},
+		"moving a key":        {check(core.Native, "move_file", read(root+"/.aws/x"), write(root+"/y")), core.MustAsk, "", "reading " + root + "/.aws/x and changes to files inside the workspace"},
+		"a rule without path": {check(core.Native, "edit_file", write(root+"/.aws/x")), core.MustAsk, "", "changes to " + root + "/.aws/x"},
+		"cat of a key":        {shell("cat .ssh/config"), core.MustAsk, "", "exactly `cat .ssh/config`"},
+		"cat of another":      {shell("cat a.go"), core.MustAsk, "", "`cat` commands"},
+		"cat in home":         {check(core.Native, "shell_command", wide(run("cat a.go"))), core.MustAsk, "", "exactly `cat a.go`"},
+	} {
+		v := p.Decide(test.check)
+		if v.Effect != test.want || !strings.Contains(v.Why, test.why) || v.RememberText != test.scope {
+			t.Errorf("%s: %s, %q, remembers %q", name, v.Effect, v.Why, v.RememberText)
+		}
+	}
+}

@@ -214,7 +214,7 @@ func (r rule) command(c command) bool { return wildCommand(r.Command, c.exact())
 func (r rule) place(f facts, i int) bool {
 	a := f.check.Access[i]
 	if r.Path == "" {
-		return !a.Outside || a.Op == core.OpRead && f.spilled(a)
+		return !a.Outside && !core.KeepsKeys(a.Path) || a.Op == core.OpRead && f.spilled(a)
 	}
 	if a.Path == "" || !filepath.IsAbs(a.Path) || filepath.Clean(a.Path) != a.Path {
 		return false

@@ -60,7 +60,7 @@ func scopeOf(f facts) scope {
 // changed reports whether the call also writes where it reads.
 func changed(f facts, read core.Access) bool {
 	return slices.ContainsFunc(f.check.Access, func(a core.Access) bool {
-		return a.Op == core.OpWrite && a.Outside == read.Outside && (a.Path == read.Path || !a.Outside)
+		return a.Op == core.OpWrite && a.Outside == read.Outside && (a.Path == read.Path || !a.Outside && !core.KeepsKeys(read.Path))
 	})
 }
 
@@ -82,7 +82,7 @@ func partOf(f facts, i int, a core.Access) scope {
 	switch {
 	case a.Path == "":
 		return scope{}
-	case !a.Outside, a.Op == core.OpRead && f.spilled(a):
+	case !a.Outside && !core.KeepsKeys(a.Path), a.Op == core.OpRead && f.spilled(a):
 		return scope{key: string(a.Op) + " inside", text: verb + "files inside the workspace", offer: true}
 	}
 	return scope{key: string(a.Op) + " " + strconv.Quote(a.Path), text: verb + show(a.Path), offer: shownAsIs(a.Path)}
@@ -125,7 +125,7 @@ func commandScope(f facts, l *line, a core.Access) scope {
 // only the exact line should be covered.
 func wideScope(f facts, l *line, a core.Access) []string {
 	words := slices.Clone(l.sole)
-	if len(words) == 0 {
+	if len(words) == 0 || a.Wide {
 		return nil
 	}
 	if len(words) > 1 && words[0] == "git" && words[1] == "--no-pager" {

@@ -117,11 +117,11 @@ func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Resul
 	if err != nil {
 		return core.Result{}, explain(p, err)
 	}
-	closed, barred := note(w.closed, "some folders could not be read"), barredNote(w.barred)
+	closed, barred, keys := note(w.closed, "some folders could not be read"), barredNote(w.barred), keysNote(w.keys)
 	if found == 0 {
-		return text("no files match "+visible(pattern)+visibleIn(p), notes(closed, barred)), nil
+		return text("no files match "+visible(pattern)+visibleIn(p), notes(closed, barred, keys)), nil
 	}
-	return text(out.String(), notes(note(found > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", found-maxFound)), closed, barred)), nil
+	return text(out.String(), notes(note(found > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", found-maxFound)), closed, barred, keys)), nil
 }
 
 // globResult shows what an editor found.

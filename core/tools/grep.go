@@ -200,7 +200,7 @@ func (s *toolset) grepFolder(ctx context.Context, p place, q search, out *report
 	return strings.Trim(notes(
 		note(large > 0, fmt.Sprintf("%d files above %d MB were left out", large, maxSearched>>20)),
 		note(w.closed, "some folders could not be read"),
-		barredNote(w.barred)), "[]"), nil
+		barredNote(w.barred), keysNote(w.keys)), "[]"), nil
 }
 
 // files sends the files to look into.

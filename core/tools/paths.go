@@ -31,7 +31,7 @@ func (p place) outside(op core.AccessOp) bool {
 
 // access is what policy hears of it.
 func (p place) access(op core.AccessOp) core.Access {
-	return core.Access{Op: op, Path: p.real, Outside: p.outside(op)}
+	return core.Access{Op: op, Path: p.real, Outside: p.outside(op), Wide: p.root != nil && p.root.wide}
 }
 
 // locate turns a path argument into a place.

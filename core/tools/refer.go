@@ -278,7 +278,7 @@ func (b *bundle) take(e entry) string {
 		return "a link"
 	case !e.kind.IsRegular():
 		return "not a file"
-	case keyFile(e.name):
+	case core.KeyFile(e.name):
 		return "may hold keys"
 	}
 	head := "=== " + visible(e.rel) + " ===\n"
@@ -317,7 +317,7 @@ func (b *bundle) text(stopped bool, w *walk) string {
 		note(b.more > 0, fmt.Sprintf("%d more are not shown", b.more)),
 		note(stopped, fmt.Sprintf("only the first %d entries were looked at", maxEntries)),
 		note(w.closed, "some folders could not be read"),
-		barredNote(w.barred),
+		barredNote(w.barred), keysNote(w.keys),
 	))
 	if b.out.Len() == 0 {
 		return "[The folder is empty.]"

@@ -17,6 +17,7 @@ import (
 type root struct {
 	given string
 	real  string
+	wide  bool     // it is the user's home folder, or holds it
 	dir   *os.Root // guarded by toolset.mu; nil until a call needs it
 }
 
@@ -51,7 +52,7 @@ func (s *toolset) settle(given string) *root {
 	if err != nil {
 		return nil
 	}
-	r := &root{given: given, real: real}
+	r := &root{given: given, real: real, wide: wide(real)}
 	if info, err := os.Lstat(real); err != nil || !info.IsDir() {
 		return r
 	}
@@ -65,6 +66,23 @@ func (s *toolset) settle(given string) *root {
 	}
 	s.roots[given] = r
 	return r
+}
+
+// wide reports whether a folder is the user's home folder, or holds it: then nearly
+// everything of the user's lies in it.
+func wide(real string) bool {
+	if real == filepath.Dir(real) {
+		return true
+	}
+	home, err := os.UserHomeDir()
+	if err == nil && filepath.IsAbs(home) {
+		home, err = resolve(filepath.Clean(home))
+	}
+	if err != nil {
+		return false
+	}
+	_, holds := within(real, home)
+	return holds
 }
 
 // open returns the handle of a workspace root. It stays open until the toolset

@@ -91,7 +91,7 @@ func (s *toolset) tree(ctx context.Context, p place, depth int) (core.Result, er
 		note(t.deeper, fmt.Sprintf("levels below %d are not shown", depth)),
 		note(t.total > maxTree, fmt.Sprintf("cut after %d entries: list a folder of it", maxTree)),
 		note(w.closed, "some folders could not be read"),
-		barredNote(w.barred),
+		barredNote(w.barred), keysNote(w.keys),
 	)), nil
 }
 

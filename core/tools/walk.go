@@ -29,12 +29,15 @@ type entry struct {
 // be read.
 type walk struct {
 	dir    *os.Root // where it begins
+	real   string   // its path
 	top    string   // the way to it from where ignore rules are counted, with slashes; "": here
 	rules  *ignores // that hold in dir
 	closed bool     // folders that could not be read were met
 	bar    func(rel string) bool
-	barred int // how many it left out
-	most   int // entries of one folder that are looked at; 0: all
+	barred int  // how many it left out
+	keys   int  // how many where programs keep keys
+	among  bool // it began among keys, and goes through them
+	most   int  // entries of one folder that are looked at; 0: all
 }
 
 // walkFrom prepares a walk through a place that must be a folder. The ignore
@@ -57,7 +60,7 @@ func (s *toolset) walkFrom(p place) (w *walk, close func(), err error) {
 	if err != nil {
 		return nil, nil, explain(p, err)
 	}
-	w = &walk{dir: dir, bar: func(rel string) bool { return bar(filepath.Join(p.real, filepath.FromSlash(rel))) }}
+	w = &walk{dir: dir, real: p.real, among: core.KeepsKeys(p.real), bar: func(rel string) bool { return bar(filepath.Join(p.real, filepath.FromSlash(rel))) }}
 	if p.root != nil {
 		if top, err := s.open(p.root); err == nil {
 			rel, _ := within(p.root.real, p.real)
@@ -134,6 +137,10 @@ func (w *walk) list(ctx context.Context, rel string, depth int, rules *ignores, 
 // shows reports whether an entry is to be seen.
 func (w *walk) shows(e entry, rules *ignores) bool {
 	if vcs(e.name) || rules.match(path.Join(w.top, e.rel), e.kind.IsDir()) {
+		return false
+	}
+	if !w.among && core.KeepsKeys(filepath.Join(w.real, filepath.FromSlash(e.rel))) {
+		w.keys++
 		return false
 	}
 	if w.bar(e.rel) {

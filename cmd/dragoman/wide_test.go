@@ -1,0 +1,30 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// In a workspace that is the home folder reading asks, and where programs keep keys it
+// asks in every workspace.
+func TestReadingAskedAbout(t *testing.T) {
+	for _, c := range []struct {
+		home, prompt, want string
+	}{
+		{"home", "read notes.txt", "second note"},
+		{"home", "read .aws/credentials", "where programs keep keys, needs an approval"},
+		{"work", "read notes.txt", "reading in a workspace that is your home folder, or holds it, needs an approval"},
+		{"work", "read .aws/credentials", "where programs keep keys, needs an approval"},
+		{"work", "run ls", "running a command needs an approval"},
+	} {
+		p := newPlace(t)
+		p.write(t, p.work+"/.aws/credentials", "canary\n")
+		if c.home == "work" {
+			p.env["HOME"], p.env["USERPROFILE"] = p.work, p.work
+		}
+		out := p.well(t, c.prompt+"\nn\n", "chat", "--model", "offline/demo")
+		if !strings.Contains(out, c.want) || strings.Contains(out, "canary") || c.want != "second note" && strings.Contains(out, "second note") {
+			t.Errorf("%s with the home folder at %s:\n%s", c.prompt, c.home, out)
+		}
+	}
+}

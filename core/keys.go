@@ -1,0 +1,52 @@
+package core
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// keyFolders are the folders in which programs keep keys and passwords. Those with names
+// hold other things as well; there the names count.
+var keyFolders = map[string][]string{
+	".ssh": nil, ".gnupg": nil, ".aws": nil, ".azure": nil, ".kube": nil, ".password-store": nil, "keyrings": nil, "keychains": nil,
+	".config": {"gcloud", "gh", "op"}, ".docker": {"config.json"},
+}
+
+// keyFiles are files that hold nothing else, wherever they are.
+var keyFiles = []string{
+	".netrc", "_netrc", ".pgpass", ".git-credentials", ".pypirc", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
+}
+
+// KeepsKeys reports whether an absolute path is one where programs keep keys and
+// passwords, or is below one. It goes by names alone: links must be resolved already.
+func KeepsKeys(path string) bool {
+	names := strings.Split(strings.ToLower(filepath.ToSlash(path)), "/")
+	for i, name := range names {
+		inner, ok := keyFolders[name]
+		if ok && (inner == nil || i+1 < len(names) && slices.Contains(inner, names[i+1])) {
+			return true
+		}
+	}
+	return slices.Contains(keyFiles, names[len(names)-1])
+}
+
+// KeyFile reports whether the name of a file says that it holds keys or passwords: one
+// of the user's, or of a project's.
+func KeyFile(name string) bool {
+	name = strings.ToLower(name)
+	switch name {
+	case ".npmrc", ".htpasswd", "credentials.json", "service-account.json":
+		return true
+	case ".env.example", ".env.sample", ".env.template", ".env.dist":
+		return false
+	}
+	if slices.Contains(keyFiles, name) || name == ".env" || strings.HasPrefix(name, ".env.") || strings.HasPrefix(name, "id_") && !strings.Contains(name, ".") {
+		return true
+	}
+	switch filepath.Ext(name) {
+	case ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,81 @@
+package tools
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/core"
+)
+
+// A search of the workspace leaves out where programs keep keys, and says so; one that
+// names such a place looks there.
+func TestSearchesLeaveOutKeys(t *testing.T) {
+	b := newBed(t)
+	b.put("a.go", "needle\n")
+	b.put(".aws/credentials", "needle\n")
+	b.put("sub/.ssh/config", "needle\n")
+	b.put(".config/gh/hosts.yml", "needle\n")
+	b.put(".config/other", "needle\n")
+	b.put("id_ed25519", "needle\n")
+	b.put(".env", "needle\n")
+	const left = "4 left out where programs keep keys: to look there, name the path"
+	for name, args := range map[string]m{"grep": {"pattern": "needle"}, "glob": {"pattern": "**"}} {
+		got := b.ok(name, args)
+		for _, want := range []string{"a.go", ".env", ".config/other", left} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q is missing in:\n%s", name, want, got)
+			}
+		}
+		for _, lack := range []string{"credentials", "hosts.yml", "id_ed25519", ".ssh/"} {
+			if strings.Contains(got, lack) {
+				t.Errorf("%s: %q is in:\n%s", name, lack, got)
+			}
+		}
+	}
+	if got := b.ok("grep", m{"pattern": "needle", "path": "sub/.ssh"}); !strings.Contains(got, "config") || strings.Contains(got, "left out") {
+		t.Errorf("a search among the keys: %s", got)
+	}
+	if got := b.ok("glob", m{"pattern": "*", "path": ".config"}); strings.Contains(got, "hosts") || !strings.Contains(got, "1 left out where") {
+		t.Errorf("a search above them: %s", got)
+	}
+}
+
+// A workspace that is the home folder, or holds it, says so to the policy; one in it
+// does not, nor a folder in such a workspace that is a root of its own.
+func TestWideWorkspaces(t *testing.T) {
+	b := newBed(t)
+	home := b.dir
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	b.put("x", "")
+	b.put("app/y", "")
+	link := filepath.Join(filepath.Dir(home), "link")
+	b.link(home, link)
+	for _, c := range []struct {
+		roots []string
+		path  string
+		want  bool
+	}{
+		{[]string{home}, home + "/x", true},
+		{[]string{home}, home + "/app/y", true},
+		{[]string{link}, home + "/x", true},
+		{[]string{filepath.Dir(home)}, home + "/x", true},
+		{[]string{filepath.VolumeName(home) + string(filepath.Separator)}, home + "/x", true},
+		{[]string{home + "/app"}, home + "/app/y", false},
+		{[]string{home, home + "/app"}, home + "/app/y", false},
+		{[]string{home, home + "/app"}, home + "/x", true},
+		{[]string{b.away}, b.away + "/x", false},
+		{[]string{b.away}, home + "/x", false},
+	} {
+		b.meta = core.Meta{ID: "s1", Cwd: c.roots[0], Roots: c.roots}
+		b.open()
+		_, p, err := b.preview("read_file", m{"path": c.path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Access[0].Wide; got != c.want {
+			t.Errorf("%s in %q: wide %v", c.path, c.roots, got)
+		}
+	}
+}
