@@ -329,3 +329,48 @@ func BenchmarkStart(b *testing.B) {
 		}
 	})
 }
+
+// Who is asked to end hears it, also when it is only being started; and hears it once.
+func TestTerminate(t *testing.T) {
+	guard := guarding(t)
+	begun := func(line string, out *os.File) *Group {
+		t.Helper()
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		cmd := exec.Command(shell(), "-c", line)
+		cmd.Stdout, cmd.Stderr = w, out
+		g, err := guard.Start(cmd)
+		w.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	odd := childtest.OddSleep()
+	t.Cleanup(func() { childtest.Wake(t, odd) })
+	line := "echo; sleep " + odd + " & sleep " + odd + " & sleep " + odd + " & sleep " + odd + "; true"
+	for range 20 {
+		g := begun(line, nil)
+		g.Terminate()
+		childtest.Soon(t, "nobody lives", func() bool { return !g.Alive() })
+		g.Close()
+	}
+	said, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	g := begun(`trap "echo heard >&2; done=yes" TERM; echo; until [ "$done" ]; do sleep 0.01; done; sleep 0.05`, said)
+	g.Terminate()
+	g.Await()
+	g.Close()
+	if text, err := os.ReadFile(said.Name()); err != nil || strings.Count(string(text), "heard") != 1 {
+		t.Errorf("%q %v", text, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 	"unsafe"
@@ -213,8 +214,16 @@ func (k *keeper) signal(p *kept, sig syscall.Signal) int64 {
 		return int64(killAll(find))
 	}
 	list := find()
-	if sig != 0 {
-		for _, q := range list {
+	if sig == 0 {
+		return int64(len(list))
+	}
+	// The program's own group hears it at one moment, also who is only being started.
+	// It hears it once: who cleans up may start others for that.
+	if !p.ended || slices.ContainsFunc(list, func(q process) bool { return q.group == p.pid }) {
+		_ = unix.Kill(-p.pid, sig)
+	}
+	for _, q := range list {
+		if q.group != p.pid {
 			q.send(sig)
 		}
 	}
@@ -227,7 +236,7 @@ func (k *keeper) below() []process {
 	if err != nil { // there is no /proc: the programs themselves are known
 		for _, p := range k.programs {
 			if !p.ended {
-				all = append(all, process{pid: p.pid, parent: os.Getpid(), session: p.pid})
+				all = append(all, process{pid: p.pid, parent: os.Getpid(), group: p.pid, session: p.pid})
 			}
 		}
 	}

@@ -13,8 +13,8 @@ import (
 // process is what the system says of one that lives. No two that have the same number
 // began at the same time.
 type process struct {
-	pid, parent, session int
-	began                string
+	pid, parent, group, session int
+	began                       string
 }
 
 // processes lists all that live. What has ended and waits for a parent that never
@@ -56,8 +56,9 @@ func lookAt(pid int, buf []byte) (p process, ok bool) {
 		return p, false
 	}
 	parent, err := strconv.Atoi(string(f[1]))
-	session, err2 := strconv.Atoi(string(f[3]))
-	return process{pid, parent, session, string(f[19])}, err == nil && err2 == nil
+	group, err2 := strconv.Atoi(string(f[2]))
+	session, err3 := strconv.Atoi(string(f[3]))
+	return process{pid, parent, group, session, string(f[19])}, err == nil && err2 == nil && err3 == nil
 }
 
 // descend lists the processes that admit takes, and all that descend from them.
