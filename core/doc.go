@@ -19,7 +19,8 @@
 // where a provider's key stands, a [ServerAction] what a person has done with an MCP
 // server.
 //
-// Records of a log are numbered from 1 without gaps. Successive deltas of one
+// Records of a log are numbered from 1 without gaps; where a log has lost records, a
+// [Missing] has their numbers. Successive deltas of one
 // stream (a message's text, a thought, a call's arguments or output) are one
 // record that grows, a run, until another event follows or 64 KiB are reached. A
 // position ([Pos]) is therefore a number and an offset into a run, and stays valid
@@ -33,7 +34,8 @@
 //     seen it, and told to those that have.
 //   - A record other than a delta reaches a reader only after the store has
 //     written it, so nothing that a client saw is lost when the process dies. Text
-//     is delivered at once and written within 25 ms.
+//     is delivered at once; it is to be written within 25 ms, and later where the
+//     machine is busy.
 //   - A prompt is durable before its turn is acknowledged and before a model is
 //     asked; a call's Running record, with the decision in it, is durable before
 //     the call has its effect.
@@ -54,7 +56,8 @@
 //   - An answer to a question that is Secret is never in a log.
 //   - A turn ends in a fixed order: the model has stopped, every call has ended,
 //     what was asked is withdrawn, TurnEnded. The turn of a process that died is
-//     closed as interrupted by the next owner of its session.
+//     closed as interrupted by the next owner of its session, and in memory alone
+//     where the log can only be read: none is shown as running for ever.
 //   - A failure of the store ends the turn before its next effect. That session
 //     takes no more prompts until it is opened again; the others go on.
 //   - A publisher never waits for one client: only when the fastest attached
@@ -105,7 +108,7 @@
 // answered is withdrawn.
 //
 // Atomic records wait for write(2), which costs microseconds, and not for the
-// disk. Text does not wait, because it is what users watch, and losing 25 ms of it
+// disk. Text does not wait, because it is what users watch, and losing a moment of it
 // loses nothing that was promised.
 //
 // A change of a file is taken back from the log: the call's diff holds the text from

@@ -260,8 +260,9 @@ type Notice struct {
 // it has the number behind the last. A store makes it when it reads such a log, and
 // writes it when the log is repaired; nobody else makes one.
 type Missing struct {
-	Records uint64 `json:"records"` // at least 1; behind the last good record of a log nobody knows how many
-	Text    string `json:"text"`    // for people: what is missing, where, and what to do
+	Records uint64 `json:"records"`         // at least 1; behind the last good record of a log nobody knows how many
+	Text    string `json:"text"`            // for people: what is missing, where, and what to do
+	Final   bool   `json:"final,omitempty"` // nothing is to be done: the log was repaired, or the rest of it is sound
 }
 
 // Notice is what a client shows that knows nothing of Missing.

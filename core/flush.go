@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// deltaDelay is the longest that text waits to be written.
+	// deltaDelay is how long text waits for more of it before it is to be written.
 	deltaDelay = 25 * time.Millisecond
 	// syncEvery is the longest that what was written waits to be durable.
 	syncEvery = time.Second

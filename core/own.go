@@ -57,6 +57,7 @@ func (s *Session) claim(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.resting = false
+	s.state.Missing = "" // a log that can be claimed is sound
 	s.epoch, s.log.epoch, s.lastID = epoch, epoch, 0
 	after := s.log.head()
 	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: after}}, closing...)

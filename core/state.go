@@ -22,7 +22,7 @@ type State struct {
 	Asks     []Ask // what waits for a person, oldest first
 	Bound    Bound
 	Updated  time.Time
-	Missing  string // what the newest Missing says; empty: the log lacks nothing
+	Missing  string // what is wrong with the log, and what to do; empty: nothing is to be done
 
 	autoTitle bool
 	queued    []PromptQueued
@@ -97,7 +97,9 @@ func (s *State) apply(ev Event, at time.Time) {
 		s.Asks = slices.DeleteFunc(s.Asks, func(a Ask) bool { return a.ID == e.Ask })
 		s.answers.add(e.Reply, s.origin)
 	case Missing:
-		s.Missing = e.Text
+		if !e.Final {
+			s.Missing = e.Text
+		}
 	case Compacted:
 		if e.After > 0 {
 			s.Context = e.After

@@ -18,7 +18,7 @@ import (
 )
 
 // mayLose is how old the text is, when the process dies, that must be there
-// afterwards: 25 ms are promised, the rest is for a binary with the race detector
+// afterwards: 25 ms are aimed at, the rest is for a binary with the race detector
 // on a machine that is busy.
 const mayLose = time.Second
 

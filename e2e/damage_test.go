@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -117,6 +118,36 @@ func TestDamageIsToldInEditors(t *testing.T) {
 				next.leave()
 			})
 		}
+	}
+}
+
+// A client that resumes a damaged session, or copies it, is not shown its history, and
+// told all the same.
+func TestDamageIsToldWithoutAReplay(t *testing.T) {
+	for _, method := range []string{"session/resume", "session/fork"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			e := p.edit(t, acpDialect(), launch{})
+			id := e.begin()
+			if end := e.run(id, "read notes.txt"); end != endOK {
+				t.Fatalf("before: %q", end)
+			}
+			e.leave()
+			log, _ := p.spoil(t, damages[0])
+
+			e = p.edit(t, acpDialect(), launch{})
+			m := e.ask(method, object{"sessionId": id, "cwd": e.work, "mcpServers": []any{}})
+			var copied struct{ SessionID string }
+			if err := json.Unmarshal(m.Result, &copied); err != nil || m.Error != nil {
+				t.Fatalf("%s: %v %v", method, m.Error, err)
+			}
+			v := e.view(cmp.Or(copied.SessionID, id))
+			told := func() string { return notesOf(t, v.facts) }
+			e.read("what is missing", func() bool { return strings.Contains(told(), "missing here: ") })
+			wantText(t, "what is told", told(), log, "dragoman sessions repair "+id)
+			e.leave()
+		})
 	}
 }
 

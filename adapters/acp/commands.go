@@ -26,6 +26,7 @@ func (s *session) tellAtStart(ctx context.Context) {
 			s.tellCommands(ctx)
 			s.tellServers()
 			s.warn(s.offer.Load().profile.Fault)
+			s.warn(s.missing)
 			if len(s.foreign) > 0 {
 				s.warn("This session keeps the folders that it was made with; it does not have " + strings.Join(s.foreign, ", "))
 			}

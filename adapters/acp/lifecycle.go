@@ -72,6 +72,8 @@ func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionReque
 	}}
 	if e.head = e.after; replay {
 		e.after = core.Pos{}
+	} else {
+		e.missing = sess.State().Missing
 	}
 	s.add(ctx, sess, e)
 	return nil
@@ -125,7 +127,7 @@ func (s *Server) forkSession(ctx context.Context, call *wire.Call, p acp.Session
 		return err
 	}
 	head := sess.Head()
-	s.add(ctx, sess, entrance{after: head, head: head, servers: p.MCPServers, offer: offer, answer: func(r acp.SessionResponse) { call.Reply(r, nil) }})
+	s.add(ctx, sess, entrance{after: head, head: head, missing: from.State().Missing, servers: p.MCPServers, offer: offer, answer: func(r acp.SessionResponse) { call.Reply(r, nil) }})
 	return nil
 }
 

@@ -21,6 +21,7 @@ type session struct {
 	offer   *atomic.Pointer[Offer]
 	servers []acp.MCPServer // those that the client gave to it
 	foreign []string        // folders that it would have liked
+	missing string          // what its log lacks, said once
 	feed    *feed
 	told    bool // the commands, with a prompt; of the reading goroutine alone
 }
@@ -102,6 +103,7 @@ type entrance struct {
 	replay      bool
 	servers     []acp.MCPServer
 	foreign     []string // folders that the client wants and the session does not have
+	missing     string   // what the log lacks, to a client that is not shown where
 	offer       *Offer
 	answer      func(acp.SessionResponse) // before the first record, or with replay behind the last
 }
@@ -149,7 +151,7 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	is.client.Servers = specsOf(e.servers)
 	sess = &session{
 		srv: s, id: cs.Meta().ID, att: cs.Attach(is.client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{},
-		offer: &atomic.Pointer[Offer]{}, servers: e.servers, foreign: e.foreign,
+		offer: &atomic.Pointer[Offer]{}, servers: e.servers, foreign: e.foreign, missing: e.missing,
 	}
 	spare := sess.att // the attachment that is not needed
 	s.mu.Lock()

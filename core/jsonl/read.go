@@ -121,7 +121,7 @@ func (d *decoding) record(s *scan) (more bool, err error) {
 			err = errBad
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errBad) { // its place is kept
-			r.Event = core.Missing{Records: 1, Text: fmt.Sprintf("1 record is missing here: its content was in %s/%s, which is lost or damaged.", d.values, digest)}
+			r.Event = core.Missing{Records: 1, Final: true, Text: fmt.Sprintf("1 record is missing here: its content was in %s/%s, which is lost or damaged.", d.values, digest)}
 			return d.tell([]core.Record{r})
 		}
 		if err != nil {
@@ -136,6 +136,6 @@ func (d *decoding) record(s *scan) (more bool, err error) {
 		return d.pass(r)
 	}
 	r = s.line.Place()
-	r.Event = core.Missing{Records: 1, Text: fmt.Sprintf("1 record is missing here: it makes no sense, in front of byte %d of the log.", s.size)}
+	r.Event = core.Missing{Records: 1, Final: true, Text: fmt.Sprintf("1 record is missing here: it makes no sense, in front of byte %d of the log.", s.size)}
 	return d.tell([]core.Record{r})
 }

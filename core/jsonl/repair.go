@@ -104,18 +104,17 @@ func (s *Store) repair(ctx context.Context, f files, p core.Principal, id core.S
 	if err != nil {
 		return Repaired{}, err
 	}
-	defer func() { _ = log.Close() }()
 	sv, err := s.survey(ctx, log, p, id)
 	if err != nil || sv.sound() {
-		return Repaired{}, err
+		return Repaired{}, errors.Join(err, log.Close())
 	}
 	kept, err := f.keep()
 	if err != nil {
-		return Repaired{}, fmt.Errorf("keep the damaged log as %s: %w", kept, err)
+		return Repaired{}, errors.Join(fmt.Errorf("keep the damaged log as %s: %w", kept, err), log.Close())
 	}
 	tmp := f.log + unfinished
 	err = f.disk.create(tmp, func(w io.Writer) error { return sv.write(ctx, log, w, kept) })
-	if err == nil {
+	if err = errors.Join(err, log.Close()); err == nil { // a file that is open has its name for good on some systems
 		err = verify(tmp, f, id)
 	}
 	if err == nil {
@@ -354,7 +353,7 @@ func (sv *survey) write(ctx context.Context, log io.ReaderAt, w io.Writer, kept 
 	l.next = sv.from
 	sc := scanLog(l)
 	out := copying{w: w, opened: core.Record{Seq: 1, Time: sv.meta.Created, Event: core.Opened{Meta: sv.meta}}}
-	t := teller{log: kept, advice: "That is the damaged log; this one was made of what is good in it."}
+	t := teller{log: kept, final: true, advice: "That is the damaged log; this one was made of what is good in it."}
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)

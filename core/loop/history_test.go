@@ -121,6 +121,28 @@ func TestHistory(t *testing.T) {
 			},
 			[]string{`user: "hi"`, `assistant: <hm"s"> <"late"> "hello"`},
 		},
+		"the end of a call is lost": {
+			[]core.Event{
+				started("1", "hi"), call("c1", core.Running, args(`{"a":1}`)),
+				core.Missing{Records: 2, Text: "2 records are missing in /log"},
+				text("m2", "seen"), usage, ended("1", core.StopEnd),
+				started("2", "so?"), text("m3", "yes"), ended("2", core.StopEnd), call("c1", core.Errored, why("interrupted")), started("3", "and?"),
+			},
+			[]string{
+				`user: "hi"`, `assistant: c1=look({"a":1})`, `tool: c1=look failed "interrupted"`, `user: "(A part of this conversation was lost here.)"`, `assistant: "seen"`,
+				`user: "so?"`, `assistant: "yes"`, `user: "and?"`,
+			},
+		},
+		"the beginning of a call is lost": {
+			[]core.Event{
+				started("1", "hi"), core.Missing{Records: 1}, call("c1", core.Succeeded, content(core.Text{Text: "ok"})), text("m2", "seen"), ended("1", core.StopEnd), started("2", "so?"),
+			},
+			[]string{`user: "hi" "(A part of this conversation was lost here.)"`, `assistant: "seen"`, `user: "so?"`},
+		},
+		"the end of a turn is lost": {
+			[]core.Event{started("1", "hi"), text("m1", "hello"), core.Missing{Records: 2}, text("m2", "yes"), ended("2", core.StopEnd), started("3", "so?")},
+			[]string{`user: "hi"`, `assistant: "hello"`, `user: "(A part of this conversation was lost here.)"`, `assistant: "yes"`, `user: "so?"`},
+		},
 		"a thought alone is no answer": {
 			[]core.Event{started("1", "hi"), core.ThoughtStarted{Thought: "h1"}, core.ThoughtDelta{Thought: "h1", Text: "hm"}, ended("1", core.StopCanceled), started("2", "so?")},
 			[]string{`user: "hi"`, `assistant: "(The user stopped this turn before there was an answer.)"`, `user: "so?"`},
