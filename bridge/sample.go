@@ -58,7 +58,7 @@ func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.Raw
 			text.WriteString(d.Text)
 		case core.DeltaStop:
 			stop = d.Stop
-		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry:
+		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry, core.DeltaFellBack:
 		}
 	}
 	return raw(map[string]any{

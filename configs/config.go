@@ -7,7 +7,7 @@ import "time"
 type Config struct {
 	Schema     string               `yaml:"$schema" doc:"Address of this schema, for editors. It changes nothing."`
 	Model      string               `yaml:"model" workspace:"yes" doc:"The model to use, as PROVIDER/MODEL, for example openrouter/anthropic/claude-sonnet-4.6. Left out: the first known provider whose key is found, with its default model; without any key, the offline demo model offline/demo."`
-	Fallback   []string             `yaml:"fallback" aka:"fallbacks,fallback_models" doc:"Models to ask instead, in their order, when one cannot answer: its service is down, overloaded or out of reach, or refuses the key. Never in the middle of an answer."`
+	Fallback   []string             `yaml:"fallback" aka:"fallbacks,fallback_models" doc:"Models to ask instead, in their order, when one cannot answer: its service is down, overloaded or out of reach, or refuses the key. Never in the middle of an answer, and never without saying so."`
 	Providers  map[string]Provider  `yaml:"providers" aka:"provider" names:"name" doc:"Where models are reached, by a name of your choice. A known name (openai, openrouter, anthropic, gemini, groq, deepseek, mistral, ollama, lmstudio) needs an entry only for what differs from its defaults."`
 	MCPServers map[string]MCPServer `yaml:"mcp_servers" names:"name" doc:"MCP servers whose tools the agent may use, by a name of your choice. Each is started as a program (command) or reached over HTTP (url)."`
 	Agents     map[string]Agent     `yaml:"agents" aka:"agent" names:"name" workspace:"yes" doc:"Agents by name: those that a person can choose, and those that other agents hand tasks to. An entry named code, plan, explorer or general changes what is there without it."`

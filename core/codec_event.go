@@ -35,6 +35,7 @@ const (
 	kindBound           = "bound"
 	kindNotice          = "notice"
 	kindMissing         = "missing"
+	kindFellBack        = "fell_back"
 	kindFlagged         = "flagged"
 	kindCompacted       = "compacted"
 	kindReverted        = "reverted"
@@ -123,6 +124,8 @@ func (e *Encoder) appendEvent(dst []byte, ev Event) []byte {
 	case Missing:
 		clear(e.calls) // what is missing may be a record of theirs
 		return appendPlain(dst, kindMissing, ev, nil)
+	case FellBack:
+		return appendPlain(dst, kindFellBack, ev, nil)
 	case Flagged:
 		return appendPlain(dst, kindFlagged, ev, nil)
 	case Compacted:
@@ -273,6 +276,8 @@ func (d *Decoder) known(kind string, v []byte) Event {
 	case kindMissing:
 		d.forget()
 		return plainEvent[Missing](v)
+	case kindFellBack:
+		return plainEvent[FellBack](v)
 	case kindFlagged:
 		return plainEvent[Flagged](v)
 	case kindCompacted:

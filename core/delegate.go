@@ -106,7 +106,7 @@ func (d *delegation) follow(ctx context.Context, r *Reader, id TurnID) (StopReas
 					return e.Stop, e.Err, nil
 				}
 			case Opened, Claimed, PromptQueued, TurnStarted, Steered, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs,
-				CallOutput, Asked, Answered, PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Missing, Flagged, Expanded,
+				CallOutput, Asked, Answered, PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Missing, FellBack, Flagged, Expanded,
 				Compacted, Reverted, Cited, Moved, Truncated, Unknown:
 			}
 		}

@@ -285,7 +285,7 @@ func (h host) Publish(ctx context.Context, events ...Event) error {
 		switch ev.(type) {
 		case TitleChanged, UsageChanged, Notice, Bound, PlanChanged:
 		case Opened, Claimed, PromptQueued, TurnStarted, Steered, Phase, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded,
-			CallChanged, CallArgs, CallOutput, Asked, Answered, SettingsChanged, Flagged, Missing, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
+			CallChanged, CallArgs, CallOutput, Asked, Answered, SettingsChanged, Flagged, Missing, FellBack, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
 			return fmt.Errorf("publish %T: it belongs into a turn", ev)
 		}
 	}

@@ -126,7 +126,7 @@ const (
 	PhaseGenerating PhaseKind = "generating" // the model speaks
 	PhaseCalling    PhaseKind = "calling"    // tools run
 	PhaseCompacting PhaseKind = "compacting" // the conversation is being summed up
-	PhaseRetrying   PhaseKind = "retrying"   // the model's service asked to wait
+	PhaseRetrying   PhaseKind = "retrying"   // the model's service is asked again, or at all, after a while
 )
 
 // Phase is live only: it is never stored, and a reader gets the newest.
@@ -136,6 +136,9 @@ type Phase struct {
 	Tool  string        // of PhaseCalling
 	After time.Duration // of PhaseRetrying: until the next try
 }
+
+// Pause is After for people: whole seconds, one at least.
+func (p Phase) Pause() string { return max(p.After.Round(time.Second), time.Second).String() }
 
 // TextDelta is a part of the agent's answer. Deltas of one Message concatenate.
 type TextDelta struct {
@@ -216,6 +219,8 @@ type UsageChanged struct {
 	Turn  TurnID `json:"turn"`
 	Last  Usage  `json:"last"`
 	Total Usage  `json:"total"`
+	// Model is the one that answered, as PROVIDER/MODEL; empty in older logs.
+	Model string `json:"model,omitempty"`
 	// Context is how much of the model's window the last request and its answer
 	// fill, in tokens; Window is 0 where it is unknown.
 	Context int `json:"context"`
@@ -267,6 +272,21 @@ type Missing struct {
 
 // Notice is what a client shows that knows nothing of Missing.
 func (m Missing) Notice() Notice { return Notice{Severity: Warning, Text: m.Text} }
+
+// FellBack says that a model could not answer and another one is asked instead, from
+// here to the end of the turn's next answer at least. It stands in front of that one's
+// first word.
+type FellBack struct {
+	Turn    TurnID `json:"turn"`
+	Model   string `json:"model"`   // that was asked, as PROVIDER/MODEL
+	Instead string `json:"instead"` // that is asked instead
+	Reason  string `json:"reason"`  // for people: why the first could not
+}
+
+// Notice is what a client shows that knows nothing of FellBack.
+func (f FellBack) Notice() Notice {
+	return Notice{Severity: Warning, Text: f.Model + " could not answer, so " + f.Instead + " is asked instead: " + f.Reason}
+}
 
 // Flagged marks a message for its user, who finds it again by that; an empty Text
 // takes the mark off.
@@ -368,6 +388,7 @@ func (SettingsChanged) event() {}
 func (Bound) event()           {}
 func (Notice) event()          {}
 func (Missing) event()         {}
+func (FellBack) event()        {}
 func (Flagged) event()         {}
 func (Compacted) event()       {}
 func (Reverted) event()        {}

@@ -337,6 +337,8 @@ func eventSize(ev Event) int {
 		return base + len(e.Text)
 	case Missing:
 		return base + len(e.Text)
+	case FellBack:
+		return base + len(e.Reason)
 	case Compacted:
 		return base + len(e.Summary)
 	case ThoughtEnded:

@@ -142,6 +142,7 @@ const (
 	DeltaToolEnd   DeltaKind = "tool_end"   // Args: whole; Bad says what is wrong with them
 	DeltaUsage     DeltaKind = "usage"      // Usage: of this answer so far, replacing what came before
 	DeltaRetry     DeltaKind = "retry"      // After, Attempt: waiting; nothing was lost
+	DeltaFellBack  DeltaKind = "fell_back"  // Instead answers from here on, because of Bad; nothing was said before it
 	DeltaStop      DeltaKind = "stop"       // Stop: the terminal
 )
 
@@ -159,6 +160,7 @@ type Delta struct {
 	Usage    Usage
 	After    time.Duration
 	Attempt  int
+	Instead  *ModelInfo
 	Stop     StopReason
 }
 

@@ -45,7 +45,7 @@ func messageOf(ev Event) MessageID {
 	case TextDelta:
 		return e.Message
 	case Opened, Claimed, PromptQueued, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, Asked, Answered,
-		PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Missing, Flagged, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
+		PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Missing, FellBack, Flagged, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
 	}
 	return ""
 }
@@ -243,7 +243,7 @@ func copyOf(rec Record, upto Pos) Event {
 func copied(ev Event) bool {
 	switch ev.(type) {
 	case TurnStarted, Steered, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, PlanChanged, UsageChanged,
-		TitleChanged, SettingsChanged, Notice, Missing, Flagged, Expanded, Compacted, Reverted, Cited, TurnEnded:
+		TitleChanged, SettingsChanged, Notice, Missing, FellBack, Flagged, Expanded, Compacted, Reverted, Cited, TurnEnded:
 		return true
 	case Opened, Claimed, PromptQueued, Phase, Asked, Answered, Bound, Moved, Truncated, Unknown:
 	}

@@ -20,7 +20,7 @@ func runOf(e Event) (s stream, text string, ok bool) {
 	case CallOutput:
 		return stream{'o', string(e.Call)}, e.Text, true
 	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Phase, ThoughtStarted, ThoughtEnded, CallChanged, Asked, Answered,
-		PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Missing, Flagged, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
+		PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Missing, FellBack, Flagged, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
 	}
 	return stream{}, "", false
 }

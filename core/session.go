@@ -198,7 +198,7 @@ func listed(ev Event) bool {
 	case TurnStarted, Steered, TurnEnded, TitleChanged, SettingsChanged, Flagged, Truncated:
 		return true
 	case Opened, Claimed, PromptQueued, Phase, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput,
-		Asked, Answered, PlanChanged, UsageChanged, Bound, Notice, Missing, Expanded, Compacted, Reverted, Cited, Moved, Unknown:
+		Asked, Answered, PlanChanged, UsageChanged, Bound, Notice, Missing, FellBack, Expanded, Compacted, Reverted, Cited, Moved, Unknown:
 	}
 	return false
 }

@@ -12,9 +12,10 @@ type State struct {
 	Meta     Meta
 	Title    string
 	Settings Settings
-	Usage    Usage // the session's total
-	Context  int   // tokens that the last request and its answer filled
-	Window   int   // tokens that the model takes; 0: unknown
+	Usage    Usage        // the session's total
+	Models   []ModelUsage // the parts of it, of those that answered
+	Context  int          // tokens that the last request and its answer filled
+	Window   int          // tokens that the model takes; 0: unknown
 	Plan     []PlanEntry
 	Messages int    // of the user and of the agent
 	Turn     TurnID // the one that runs, or ""
@@ -47,7 +48,7 @@ func (s *State) public() State {
 	return State{
 		Meta: s.Meta, Title: s.Title, Settings: s.Settings, Usage: s.Usage, Context: s.Context, Window: s.Window,
 		Plan: slices.Clone(s.Plan), Messages: s.Messages, Turn: s.Turn, Queued: slices.Clone(s.Queued), Asks: slices.Clone(s.Asks),
-		Bound: s.Bound, Updated: s.Updated, Missing: s.Missing,
+		Bound: s.Bound, Updated: s.Updated, Missing: s.Missing, Models: slices.Clone(s.Models),
 	}
 }
 
@@ -108,6 +109,7 @@ func (s *State) apply(ev Event, at time.Time) {
 		s.Plan = e.Entries
 	case UsageChanged:
 		s.Usage, s.Context, s.Window = e.Total, e.Context, e.Window
+		s.used(e)
 	case TitleChanged:
 		s.Title, s.autoTitle = e.Title, e.Auto
 	case SettingsChanged:
@@ -126,12 +128,31 @@ func (s *State) apply(ev Event, at time.Time) {
 		} else {
 			s.flags[e.Message] = e.Text
 		}
-	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, Notice, Expanded, Reverted, Cited, Moved, Truncated, Unknown:
+	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, Notice, FellBack, Expanded, Reverted, Cited, Moved, Truncated, Unknown:
 	}
 }
 
 // maxKeys is how many of the newest keys of prompts a session knows again.
 const maxKeys = 256
+
+// ModelUsage is what one model has used in a session.
+type ModelUsage struct {
+	Model string
+	Usage Usage
+}
+
+// used adds an answer to what its model has used.
+func (s *State) used(e UsageChanged) {
+	if e.Model == "" {
+		return
+	}
+	i := slices.IndexFunc(s.Models, func(m ModelUsage) bool { return m.Model == e.Model })
+	if i < 0 {
+		i = len(s.Models)
+		s.Models = append(s.Models, ModelUsage{Model: e.Model})
+	}
+	s.Models[i].Usage = s.Models[i].Usage.Add(e.Last)
+}
 
 func (s *State) begun(key string, id TurnID, by Caller) {
 	if _, known := s.keys[key]; key != "" && !known {

@@ -156,7 +156,7 @@ func (t *Turn) fitLocked(events []Event) error {
 // may refuses events that are not a back end's to make.
 func (t *Turn) may(ev Event) error {
 	switch ev.(type) {
-	case TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, PlanChanged, UsageChanged, TitleChanged, Bound, Notice, Expanded, Compacted, Cited, Moved, Phase:
+	case TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, PlanChanged, UsageChanged, TitleChanged, Bound, Notice, Expanded, Compacted, Cited, Moved, FellBack, Phase:
 		return nil
 	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Asked, Answered, SettingsChanged, Missing, Flagged, Reverted, Truncated, TurnEnded, Unknown:
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
@@ -53,6 +52,8 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Notice:
 		return notice(dst, v, e)
 	case core.Missing:
+		return notice(dst, v, e.Notice())
+	case core.FellBack:
 		return notice(dst, v, e.Notice())
 	case core.Compacted:
 		return compacted(dst, v, e, r.Seq)
@@ -110,7 +111,7 @@ func phase(dst []byte, v *View, p core.Phase) []byte {
 	}
 	text := "Waiting until the model's service may be asked"
 	if p.After > 0 {
-		text = fmt.Sprintf("Waiting for the model's service, next try in %s", p.After.Round(time.Second))
+		text = fmt.Sprintf("Waiting for the model's service, next try in %s", p.Pause())
 	}
 	if v.Shows.Notices {
 		return notice(dst, v, core.Notice{Severity: core.Info, Text: text})

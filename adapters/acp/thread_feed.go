@@ -60,7 +60,7 @@ func (f *threadFeed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		return dst, f.thread.prompts.After(e)
 	case core.Opened, core.Claimed, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded, core.CallChanged,
 		core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
-		core.Bound, core.Missing, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
+		core.Bound, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 		// The protocol knows words and files that were read; those are entries.
 	}
 	return dst, nil

@@ -1,6 +1,7 @@
 package eca
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -83,6 +84,8 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.systemText(dst, e.Text)
 	case core.Missing:
 		return v.systemText(dst, e.Text)
+	case core.FellBack:
+		return v.systemText(dst, e.Notice().Text)
 	case core.Flagged:
 		return v.flagged(dst, e)
 	case core.Truncated:
@@ -257,7 +260,7 @@ func (v *View) phase(dst []byte, e core.Phase) []byte {
 		if e.After == 0 { // nobody knows how long
 			return v.running(dst, queueingText)
 		}
-		return v.running(dst, fmt.Sprintf("Waiting for the model's service, next try in %s", e.After.Round(time.Second)))
+		return v.running(dst, fmt.Sprintf("Waiting for the model's service, next try in %s", e.Pause()))
 	}
 	return dst
 }
@@ -389,7 +392,7 @@ func (v *View) usage(dst []byte, e core.UsageChanged) []byte {
 		MessageCost: costText(e.Last.Cost), LastMessageCost: costText(e.Last.Cost), SessionCost: costText(e.Total.Cost),
 	}
 	if e.Window > 0 {
-		info, _ := v.offer.info(v.offer.modelIn(v.settings))
+		info, _ := v.offer.info(cmp.Or(e.Model, v.offer.modelIn(v.settings)))
 		c.Limit = &eca.Limit{Context: e.Window, Output: info.MaxOut}
 	}
 	return v.content(dst, eca.RoleSystem, c)

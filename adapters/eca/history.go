@@ -61,7 +61,7 @@ func (p *pager) item(ev core.Event) int {
 			return p.of("m" + string(e.Message))
 		}
 		p.n++
-	case core.Notice, core.Missing, core.Reverted:
+	case core.Notice, core.Missing, core.FellBack, core.Reverted:
 		p.n++
 	case core.Compacted:
 		p.n++

@@ -80,7 +80,7 @@ func write(ctx context.Context, m core.Model, r core.Request, tokens int, most t
 			if d.Stop == core.StopRefusal {
 				return b.String(), errors.New("the model declined to answer")
 			}
-		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry:
+		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry, core.DeltaFellBack:
 		}
 		if b.Len() > maxWritten {
 			return b.String(), errTooLong
@@ -310,7 +310,7 @@ func (w *rewriting) delta(d core.Delta) {
 		if !again {
 			w.srv.pump.Do(w.reason)
 		}
-	case core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry, core.DeltaStop:
+	case core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry, core.DeltaFellBack, core.DeltaStop:
 	}
 }
 

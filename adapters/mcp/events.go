@@ -102,6 +102,8 @@ func happened(t *turn, ev core.Event) (event, bool) {
 		return event{Type: eventNotice, Status: string(e.Severity), Text: e.Text}, true
 	case core.Missing:
 		return event{Type: eventNotice, Status: string(core.Warning), Text: e.Text}, true
+	case core.FellBack:
+		return event{Type: eventNotice, Status: string(core.Warning), Text: e.Notice().Text}, true
 	case core.TurnEnded:
 		return event{Type: eventEnded, Status: stopStatus(e.Stop), Text: e.Err}, true
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,

@@ -195,6 +195,8 @@ func (t *transcript) entry(ev core.Event) (entry, bool) {
 		return entry{Type: eventNotice, Status: string(e.Severity), Text: e.Text}, true
 	case core.Missing:
 		return entry{Type: eventNotice, Status: string(core.Warning), Text: e.Text}, true
+	case core.FellBack:
+		return entry{Type: eventNotice, Status: string(core.Warning), Text: e.Notice().Text}, true
 	case core.TurnEnded:
 		return entry{Type: eventEnded, Turn: e.Turn, Status: stopStatus(e.Stop), Text: e.Err}, true
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,

@@ -35,6 +35,8 @@ func told(t *turn, ev core.Event) string {
 		return line(e.Text, maxSummary)
 	case core.Missing:
 		return line(e.Text, maxSummary)
+	case core.FellBack:
+		return line(e.Notice().Text, maxSummary)
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
 		core.CallOutput, core.Asked, core.Answered, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
 		core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
@@ -52,7 +54,7 @@ func phaseLine(p core.Phase) string {
 		if p.After == 0 { // nobody knows how long
 			return "waiting until the model's service may be asked"
 		}
-		return fmt.Sprintf("the model's service is busy; next try in %s", p.After.Round(time.Second))
+		return fmt.Sprintf("waiting for the model's service; next try in %s", p.Pause())
 	case core.PhaseGenerating, core.PhaseCalling: // what is generated and called has lines of its own
 	}
 	return ""

@@ -52,6 +52,7 @@ type usageResult struct {
 	Reasoning  int      `json:"reasoning_tokens,omitempty"`
 	Cost       *float64 `json:"cost_usd,omitempty"`
 	Estimated  bool     `json:"estimated,omitempty"`
+	Model      string   `json:"model,omitempty"` // that answered, where another one was asked
 }
 
 // result is what the fold says. asks are those that wait.
@@ -59,6 +60,9 @@ func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 	r := turnResult{Session: session, Turn: t.id, Status: t.status(), answer: t.text.String(), Stop: string(t.stop)}
 	if r.Status == statusAwaiting && len(asks) == 0 {
 		r.Status = statusRunning
+	}
+	if t.fell.Instead != "" {
+		r.answer = strings.TrimSpace("[" + t.fell.Notice().Text + "]\n\n" + r.answer)
 	}
 	if t.err != "" {
 		r.answer = strings.TrimPrefix(r.answer+"\n\n"+t.err, "\n\n")
@@ -80,7 +84,7 @@ func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 	}
 	if t.usage != (core.Usage{}) {
 		u := t.usage
-		r.Usage = &usageResult{u.In, u.Out, u.CacheRead, u.CacheWrite, u.Reasoning, u.Cost, u.Estimated}
+		r.Usage = &usageResult{u.In, u.Out, u.CacheRead, u.CacheWrite, u.Reasoning, u.Cost, u.Estimated, t.fell.Instead}
 	}
 	return r
 }

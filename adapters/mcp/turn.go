@@ -39,6 +39,7 @@ type turn struct {
 	more    int // calls beyond maxCalls that have ended
 	asks    []core.Ask
 	usage   core.Usage
+	fell    core.FellBack // the newest
 }
 
 // apply folds one record and reports whether it is one of the turn's.
@@ -65,7 +66,7 @@ func (t *turn) apply(r core.Record) bool {
 		return false
 	case core.Opened, core.Claimed, core.PromptQueued, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted, core.ThoughtDelta,
 		core.ThoughtEnded, core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
-		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
+		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 	if !t.begun || t.ended {
 		return false
@@ -101,6 +102,8 @@ func (t *turn) within(ev core.Event) {
 		t.asks = slices.DeleteFunc(t.asks, func(a core.Ask) bool { return a.ID == e.Ask })
 	case core.UsageChanged:
 		t.usage = t.usage.Add(e.Last)
+	case core.FellBack:
+		t.fell = e
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtDelta,
 		core.ThoughtEnded, core.CallArgs, core.CallOutput, core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
 		core.Notice, core.Missing, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:

@@ -155,7 +155,7 @@ func (p *Prompts) After(ev core.Event) func() {
 		return p.end(e)
 	case core.Opened, core.Claimed, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded,
 		core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 	return nil
 }

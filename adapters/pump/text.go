@@ -40,7 +40,7 @@ func pieceOf(rec core.Record) (p piece, ok bool) {
 		text, p.with = e.Text, func(s string) core.Event { return core.CallOutput{Call: e.Call, Text: s} }
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Expanded, core.Steered, core.Phase, core.ThoughtStarted,
 		core.ThoughtEnded, core.CallChanged, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged,
-		core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.Flagged, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated,
+		core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated,
 		core.TurnEnded, core.Unknown:
 		return p, false
 	}

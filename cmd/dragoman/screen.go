@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"strings"
 
 	"dragoman/core"
@@ -12,9 +13,10 @@ import (
 // text.
 type screen struct {
 	palette
-	w   *bufio.Writer
-	mid bool   // the cursor stands behind text on its line
-	in  string // what is being streamed: a message's, thought's or call's id
+	w    *bufio.Writer
+	errs io.Writer // what failures are written to; nil: the screen
+	mid  bool      // the cursor stands behind text on its line
+	in   string    // what is being streamed: a message's, thought's or call's id
 
 	shown core.CallID // the call that was shown last
 }
@@ -40,6 +42,17 @@ func (s *screen) prompted() { s.mid = false }
 func (s *screen) line(text string) {
 	s.start()
 	s.write(text + "\n")
+}
+
+// failure shows what failed.
+func (s *screen) failure(text string) {
+	if s.errs == nil {
+		s.line(s.bad(text))
+		return
+	}
+	s.start()
+	_ = s.flush() // so that both are in order where they go to one place; the next one fails again
+	fmt.Fprintln(s.errs, "dragoman: "+text)
 }
 
 func (s *screen) flush() error { return s.w.Flush() }
@@ -73,13 +86,17 @@ func (s *screen) record(r core.Record) {
 		s.line(s.warm(string(e.Severity) + ": " + oneLine(e.Text, 1000)))
 	case core.Missing:
 		s.line(s.warm(printable(e.Text)))
+	case core.FellBack:
+		s.line(s.warm(oneLine(e.Notice().Text, 1000)))
 	case core.Phase:
 		if e.Kind == core.PhaseRetrying && e.After > 0 {
-			s.line(s.faint(fmt.Sprintf("the model's service asked to wait %v", e.After)))
+			s.line(s.faint("waiting for the model's service; next try in " + e.Pause()))
 		}
 	case core.TurnEnded:
 		s.start()
-		if text := endText(e); text != "" {
+		if text := endText(e); e.Stop == core.StopError {
+			s.failure(printable(text))
+		} else if text != "" {
 			s.line(s.warm(printable(text)))
 		}
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,

@@ -130,6 +130,7 @@ func TestTranscriptOfEveryEvent(t *testing.T) {
 		core.PlanChanged{Entries: []core.PlanEntry{{Text: "look", Status: core.PlanDone}, {Text: "leap", Status: core.PlanActive}, {Text: "rest", Status: core.PlanPending}}},
 		core.Notice{Severity: core.Warning, Text: "careful"},
 		core.Missing{Records: 2, Text: "2 records are missing here."},
+		core.FellBack{Turn: "t", Model: "groq/x", Instead: "openai/y", Reason: "overloaded (HTTP 503): down"},
 		core.Truncated{},
 		core.TurnEnded{Turn: "t", Stop: core.StopError, Err: "no money"},
 		core.TurnEnded{Stop: core.StopCanceled},

@@ -112,6 +112,8 @@ func (t *transcript) record(r core.Record) {
 		t.block("_" + string(e.Severity) + ": " + oneLine(e.Text, 500) + "_")
 	case core.Missing:
 		t.block("_" + printable(e.Text) + "_")
+	case core.FellBack:
+		t.block("_" + oneLine(e.Notice().Text, 500) + "_")
 	case core.TurnEnded:
 		if text := endText(e); text != "" {
 			t.block("_" + printable(text) + "_")

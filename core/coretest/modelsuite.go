@@ -120,6 +120,7 @@ type Heard struct {
 	Sealed   []json.RawMessage
 	Usage    *core.Usage
 	Retries  []time.Duration
+	Instead  []string // models that were fallen back to
 	Stop     core.StopReason
 	Err      error
 	Deltas   int
@@ -195,6 +196,8 @@ func (h *Heard) take(d core.Delta) error {
 		if h.Deltas > len(h.Retries) {
 			return errors.New("a retry after the answer began")
 		}
+	case core.DeltaFellBack:
+		h.Instead = append(h.Instead, d.Instead.ID)
 	case core.DeltaStop:
 		h.Stop, h.finished = d.Stop, true
 		for _, c := range h.Calls {

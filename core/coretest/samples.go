@@ -92,6 +92,7 @@ func Samples() []core.Event {
 		core.Reverted{Files: []core.RevertedFile{{Path: "/home/ada/app/x.go"}, {Path: "/home/ada/app/y.go", Why: "it has changed since"}}, By: "emacs"},
 		core.Notice{Severity: core.Warning, Text: "the disk is nearly full " + Awkward},
 		core.Missing{Records: 3, Text: "3 records are missing " + Awkward},
+		core.FellBack{Turn: "t1", Model: "groq/x", Instead: "openai/y", Reason: "overloaded " + Awkward},
 		core.TurnEnded{Turn: "t1", Stop: core.StopError, Err: "model offline/demo: overloaded"},
 		core.Truncated{After: core.Pos{Epoch: 3, Seq: 4, Off: 0}, By: "zed"},
 		core.Unknown{Kind: "from_later", Raw: json.RawMessage(`{"a":[1,{"b":"<c>"}],"n":1e400}`)},
@@ -162,7 +163,7 @@ func stream(ev core.Event) string {
 		return "output " + string(ev.Call)
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,
 		core.CallChanged, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
-		core.Bound, core.Notice, core.Missing, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
+		core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
 	}
 	return ""
 }

@@ -158,7 +158,7 @@ func join(a, b core.Event) core.Event {
 		return core.CallOutput{Call: a.Call, Text: a.Text + b.(core.CallOutput).Text}
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,
 		core.CallChanged, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
-		core.Bound, core.Notice, core.Missing, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
+		core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
 	}
 	return nil // no run
 }

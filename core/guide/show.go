@@ -68,6 +68,16 @@ func showCosts(s State) string {
 	} else {
 		b.WriteString("- Price: " + about + dollars(*u.Cost) + "\n")
 	}
+	if len(s.Session.Models) > 1 {
+		b.WriteString("\nBy model:\n\n")
+		for _, m := range s.Session.Models {
+			fmt.Fprintf(&b, "- %s: %s tokens sent, %s received", m.Model, number(m.Usage.In), number(m.Usage.Out))
+			if m.Usage.Cost != nil {
+				b.WriteString(", " + dollars(*m.Usage.Cost))
+			}
+			b.WriteByte('\n')
+		}
+	}
 	return b.String()
 }
 

@@ -23,12 +23,16 @@ type fallback struct {
 	others []core.Model
 }
 
-// Stream asks one model after the other until one begins to answer. An error is
-// that of the last one, with those of the others behind it.
+// Stream asks one model after the other until one begins to answer, and says so before
+// each but the first. An error is that of the last one, with those of the others behind
+// it.
 func (m *fallback) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
 	return func(yield func(core.Delta, error) bool) {
 		var failed []error
-		for _, one := range append([]core.Model{m.Model}, m.others...) {
+		for i, one := range append([]core.Model{m.Model}, m.others...) {
+			if info := one.Info(); i > 0 && !yield(core.Delta{Kind: core.DeltaFellBack, Instead: &info, Bad: failed[i-1]}, nil) {
+				return
+			}
 			err, over := relay(ctx, one, r, yield)
 			if over {
 				return

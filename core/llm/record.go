@@ -49,7 +49,7 @@ func (m *recorded) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.D
 			case core.DeltaStop:
 				whole = true
 				f.Response.FinishReason = map[core.StopReason]string{core.StopTokens: "length", core.StopRefusal: "content_filter"}[d.Stop]
-			case core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaRetry:
+			case core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaRetry, core.DeltaFellBack:
 			}
 			if !yield(d, err) { // behind a whole answer nothing is missing
 				break

@@ -3,7 +3,10 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -25,6 +28,8 @@ type answer struct {
 	since   time.Time // when the open thought began
 	calls   []*heard
 	usage   *core.Usage
+	model   core.ModelInfo   // that answers
+	fell    *[]core.FellBack // that the turn has told of
 	stop    core.StopReason
 	ended   bool // its terminal came
 }
@@ -42,7 +47,7 @@ type heard struct {
 
 // listen streams one answer into the log. What came before an error stays there.
 func (c *conversation) listen(ctx context.Context, t *core.Turn, model core.Model, req *core.Request, tools *index) (*answer, error) {
-	a := &answer{t: t, tools: tools, isUsed: func(id core.CallID) bool { return c.history.used[id] }}
+	a := &answer{t: t, tools: tools, model: model.Info(), fell: &c.fell, isUsed: func(id core.CallID) bool { return c.history.used[id] }}
 	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseWaiting}); err != nil {
 		return nil, err
 	}
@@ -54,7 +59,7 @@ func (c *conversation) listen(ctx context.Context, t *core.Turn, model core.Mode
 	if a.usage != nil {
 		events = append(events, core.UsageChanged{
 			Turn: t.ID(), Last: *a.usage, Total: c.history.total.Add(*a.usage),
-			Context: a.usage.In + a.usage.Out, Window: model.Info().Window,
+			Context: a.usage.In + a.usage.Out, Window: a.model.Window, Model: a.model.ID,
 		})
 	}
 	if emitted := t.Emit(ctx, events...); err == nil {
@@ -111,6 +116,9 @@ func (a *answer) take(d core.Delta) ([]core.Event, error) {
 	case core.DeltaRetry:
 		a.begun = false
 		return []core.Event{core.Phase{Turn: a.t.ID(), Kind: core.PhaseRetrying, After: d.After}}, nil
+	case core.DeltaFellBack:
+		a.begun = false
+		return fellBack(a.t.ID(), &a.model, a.fell, d), nil
 	case core.DeltaStop:
 		a.ended, a.stop = true, d.Stop
 		if a.stop == "" {
@@ -119,6 +127,38 @@ func (a *answer) take(d core.Delta) ([]core.Event, error) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("a delta of the unknown kind %q came", d.Kind)
+}
+
+// fellBack says that another model is asked instead of the one that is, once in a turn:
+// told is what has been said.
+func fellBack(t core.TurnID, is *core.ModelInfo, told *[]core.FellBack, d core.Delta) []core.Event {
+	if d.Instead == nil {
+		return nil
+	}
+	e := core.FellBack{Turn: t, Model: is.ID, Instead: d.Instead.ID, Reason: reasonOf(d.Bad)}
+	*is = *d.Instead
+	*told = slices.DeleteFunc(*told, func(was core.FellBack) bool { return was.Turn != t })
+	if slices.ContainsFunc(*told, func(was core.FellBack) bool { return was.Model == e.Model && was.Instead == e.Instead }) {
+		return []core.Event{core.Phase{Turn: t, Kind: core.PhaseWaiting}}
+	}
+	*told = append(*told, e)
+	return []core.Event{e, core.Phase{Turn: t, Kind: core.PhaseWaiting}}
+}
+
+// reasonOf is why a model could not answer, without what the user could do about it.
+func reasonOf(err error) string {
+	const most = 500 // characters
+	var e *core.ModelError
+	if !errors.As(err, &e) {
+		return "it did not say why"
+	}
+	short := *e
+	short.Hint = ""
+	text := []rune(strings.TrimPrefix(short.Error(), "model "+e.Model+": "))
+	if len(text) > most {
+		text = append(text[:most-1], '…')
+	}
+	return string(text)
 }
 
 // speaks says that the model has begun to answer, once.

@@ -118,7 +118,7 @@ func (c *conversation) compact(ctx context.Context, s summary) error {
 	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseCompacting}); err != nil {
 		return err
 	}
-	text, used, failed := c.summarize(ctx, s)
+	text, used, by, failed := c.summarize(ctx, s)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -126,7 +126,7 @@ func (c *conversation) compact(ctx context.Context, s summary) error {
 	var events []core.Event
 	if used != nil {
 		events = append(events, core.UsageChanged{
-			Turn: t.ID(), Last: *used, Total: c.history.total.Add(*used), Context: before, Window: s.model.Info().Window,
+			Turn: t.ID(), Last: *used, Total: c.history.total.Add(*used), Context: before, Window: by.Window, Model: by.ID,
 		})
 	}
 	if failed == nil {
@@ -152,17 +152,18 @@ func (h *history) after(e core.Compacted, base int) int {
 	return max(1, n/bytesPerToken)
 }
 
-// summarize makes the text of a summary. What it took is told also with an error.
-func (c *conversation) summarize(ctx context.Context, s summary) (string, *core.Usage, error) {
+// summarize makes the text of a summary. What it took, and which model made it, is told
+// also with an error.
+func (c *conversation) summarize(ctx context.Context, s summary) (text string, all *core.Usage, by core.ModelInfo, err error) {
 	past := c.history.past()
 	if s.model.Info().Offline {
-		return digest(past), nil, nil
+		return digest(past), nil, s.model.Info(), nil
 	}
 	const tries = 3
-	var all *core.Usage
 	room := s.window / 4 * 3 * (bytesPerToken - 1) // for the answer, and for what tokens are shorter
 	for n := 1; ; n++ {
-		text, used, err := c.ask(ctx, s, script(past, room))
+		var used *core.Usage
+		text, used, by, err = c.ask(ctx, s, script(past, room))
 		if used != nil {
 			if all != nil {
 				*used = all.Add(*used)
@@ -170,24 +171,24 @@ func (c *conversation) summarize(ctx context.Context, s summary) (string, *core.
 			all = used
 		}
 		if n == tries || !overflowed(err) {
-			return text, all, err
+			return text, all, by, err
 		}
 		room /= 2
 	}
 }
 
 // ask asks the model for a summary of messages, which are only words.
-func (c *conversation) ask(ctx context.Context, s summary, messages []core.Message) (string, *core.Usage, error) {
+func (c *conversation) ask(ctx context.Context, s summary, messages []core.Message) (_ string, used *core.Usage, by core.ModelInfo, _ error) {
 	req := &core.Request{
 		Session: s.turn.Meta().ID, System: summarySystem,
 		Messages: addUser(messages, []core.Block{core.Text{Text: instructionFor(s.focus)}}),
 	}
 	var text capped
-	var used *core.Usage
+	by = s.model.Info()
 	var stop core.StopReason
 	for d, err := range s.model.Stream(ctx, req) {
 		if err != nil {
-			return "", used, err
+			return "", used, by, err
 		}
 		switch d.Kind {
 		case core.DeltaText:
@@ -196,7 +197,11 @@ func (c *conversation) ask(ctx context.Context, s summary, messages []core.Messa
 			used = &d.Usage
 		case core.DeltaRetry:
 			if err := s.turn.Emit(ctx, core.Phase{Turn: s.turn.ID(), Kind: core.PhaseRetrying, After: d.After}); err != nil {
-				return "", used, err
+				return "", used, by, err
+			}
+		case core.DeltaFellBack:
+			if err := s.turn.Emit(ctx, fellBack(s.turn.ID(), &by, &c.fell, d)...); err != nil {
+				return "", used, by, err
 			}
 		case core.DeltaStop:
 			if stop = d.Stop; stop == "" {
@@ -210,11 +215,11 @@ func (c *conversation) ask(ctx context.Context, s summary, messages []core.Messa
 	}
 	switch {
 	case stop == "":
-		return "", used, &core.ModelError{Kind: core.ErrTruncated, Model: s.model.Info().ID, Message: "the summary stopped without an end"}
+		return "", used, by, &core.ModelError{Kind: core.ErrTruncated, Model: by.ID, Message: "the summary stopped without an end"}
 	case stop == core.StopRefusal || stop == core.StopError:
-		return "", used, fmt.Errorf("the model %s refused to", s.model.Info().ID)
+		return "", used, by, fmt.Errorf("the model %s refused to", by.ID)
 	case text.size == 0:
-		return "", used, fmt.Errorf("the model %s answered without a text", s.model.Info().ID)
+		return "", used, by, fmt.Errorf("the model %s answered without a text", by.ID)
 	}
-	return text.String(), used, nil
+	return text.String(), used, by, nil
 }

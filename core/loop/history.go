@@ -116,7 +116,7 @@ func (h *history) apply(ev core.Event) {
 	case core.TurnEnded:
 		h.turnEnded(e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Flagged, core.Cited, core.Moved, core.Truncated, core.Unknown:
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.FellBack, core.Flagged, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 }
 

@@ -96,6 +96,7 @@ type conversation struct {
 	// searches: there were too many tools once. It stays so, for what services cache
 	// begins with the tools.
 	searches bool
+	fell     []core.FellBack // that the turn has told of
 }
 
 // Set does nothing: a turn brings its settings.
