@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,7 +36,8 @@ next prompt, or dropped, and the chat says which. A paste is one prompt, sent wi
 approves nothing.
 
 Standard input may be a pipe: each line is a prompt, the line behind a question is its
-answer, and at the end of the input every answer is no.`,
+answer, and at the end of the input every answer is no. What fails is written to standard
+error then, and the exit code is 1 if any turn failed.`,
 		Example: `  dragoman chat
   dragoman chat --agent plan
   dragoman chat --session 7xk2
@@ -81,13 +81,18 @@ func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core
 		gateway: h.gateway, session: session, profile: profile, set: set, in: newInput(), tty: isTerminal(a.in),
 		screen: &screen{w: bufio.NewWriter(out), palette: colours(a.out, a.env)},
 	}
+	if !c.tty {
+		c.screen.errs = a.errs
+	}
 	term, keys, leave := openTerminal(in, a.getenv("TERM") != "dumb")
 	defer leave() // also when a panic comes by
 	c.in.term, c.in.keys = term, keys
 	// The reader ends with its input, which is closed behind the conversation.
 	var reading sync.WaitGroup
 	reading.Go(func() { c.in.read(in) })
-	err = c.talk(ctx)
+	if err = c.talk(ctx); err == nil && c.failed && !c.tty {
+		err = quietError{} // it was said
+	}
 	close(c.in.over)
 	leave()
 	in.Close() //nolint:errcheck // it only ends the reader
@@ -123,6 +128,7 @@ type chat struct {
 	tty     bool
 	in      *input
 	screen  *screen
+	failed  bool    // a turn has, and over a pipe nobody reads on to see it
 	drawn   []piece // what is shown of the line that is being typed
 	hidden  bool    // a secret is being typed
 
@@ -346,7 +352,8 @@ func (c *chat) turn(ctx context.Context, line string, interrupts <-chan os.Signa
 	}()
 	id, err := c.att.Prompt(prompted, core.Prompt{Blocks: []core.Block{core.Text{Text: line}}})
 	if err != nil {
-		c.screen.line(c.screen.bad("The prompt was not taken: " + oneLine(err.Error(), 1000)))
+		c.failed = true
+		c.screen.failure("The prompt was not taken: " + oneLine(err.Error(), 1000))
 		return c.screen.flush()
 	}
 	var moved core.Moved
@@ -365,6 +372,7 @@ func (c *chat) turn(ctx context.Context, line string, interrupts <-chan os.Signa
 				moved = e
 			}
 			if e, ok := r.Event.(core.TurnEnded); ok && e.Turn == id {
+				c.failed = c.failed || e.Stop == core.StopError
 				if err := c.screen.flush(); err != nil || moved.To == "" {
 					return err
 				}
@@ -380,156 +388,4 @@ func (c *chat) turn(ctx context.Context, line string, interrupts <-chan os.Signa
 			}
 		}
 	}
-}
-
-// answer puts a question to the user and passes the answer on. When ctx ends
-// first, or the question's time is over, the turn settles it by itself.
-func (c *chat) answer(ctx context.Context, a core.Ask) error {
-	pending := func(p core.Ask) bool { return p.ID == a.ID }
-	if !slices.ContainsFunc(c.att.Pending(), pending) {
-		return nil // settled while another was answered
-	}
-	c.screen.question(a)
-	if err := c.screen.flush(); err != nil {
-		return err
-	}
-	if a.Secret && c.in.term != nil {
-		restore := c.in.term.hide()
-		c.hidden = true
-		defer func() {
-			c.in.discard() // what there is of a secret must not become a prompt
-			c.hidden = false
-			restore()
-		}()
-	}
-	timely, done := context.WithDeadline(ctx, a.Deadline)
-	defer done()
-	choices := c.screen.choices(a)
-	gen := c.apart(a)
-	for {
-		c.ask(choices)
-		line, err := c.line(timely, choices, gen, nil)
-		if timely.Err() != nil {
-			return nil
-		}
-		if err != nil && !errors.Is(err, errLeft) {
-			return err
-		}
-		r, ok := reply(a, line, err == nil)
-		if !ok {
-			c.notAnAnswer(a, line)
-			continue
-		}
-		if !c.tty {
-			text := answerText(r)
-			if a.Secret && r.Outcome == core.OutcomeAnswered {
-				text = "a secret"
-			}
-			c.screen.line(c.screen.faint("answered: " + oneLine(text, 100)))
-		}
-		err = c.att.Answer(context.WithoutCancel(ctx), a.ID, r)
-		if errors.Is(err, core.ErrNotAsked) { // settled meanwhile
-			err = nil
-		}
-		return err
-	}
-}
-
-// apart begins the generation of a question that is on the screen, and says what
-// becomes of the lines that were there before it.
-func (c *chat) apart(a core.Ask) (gen int) {
-	gen, kept, dropped := c.in.next(func(l typed) bool {
-		l.pasted = false
-		r, ok := reply(a, l, true)
-		return a.Secret || ok && r.Text == ""
-	})
-	const early = "Typed before the question was shown"
-	switch {
-	case a.Secret && len(dropped) > 0: // it may be one
-		c.screen.line(c.screen.warm(early + ", so it is not the answer, and dropped: " + counted(len(dropped), "line")))
-	case len(dropped) > 0:
-		c.screen.line(c.screen.warm(early + ", so it is not the answer: " + heads(dropped)))
-	}
-	if len(kept) > 0 {
-		c.screen.line(c.screen.faint(early + "; it is the next prompt when this turn has ended: " + heads(kept)))
-	}
-	return gen
-}
-
-// notAnAnswer says why a line does not answer a question. A paste is kept as a prompt.
-func (c *chat) notAnAnswer(a core.Ask, line typed) {
-	if line.pasted && !a.Secret {
-		c.in.later(line)
-		c.screen.line(c.screen.warm("What is pasted decides nothing; it is the next prompt when this turn has ended: " + heads([]typed{line})))
-	}
-	c.screen.line("Please answer " + c.screen.choices(a))
-}
-
-// reply understands an answer; more is false at the end of the input. A paste may be
-// the text of an answer, and never a decision.
-func reply(a core.Ask, line typed, more bool) (core.Reply, bool) {
-	text := strings.TrimSpace(line.text())
-	if a.Kind != core.AskApproval {
-		return answerTo(a, text, more, line.pasted)
-	}
-	if line.pasted {
-		return core.Reply{}, false
-	}
-	word := strings.ToLower(text)
-	decided := func(d core.Decision, note string) (core.Reply, bool) {
-		return core.Reply{Outcome: core.OutcomeDecided, Decision: d, Text: note}, true
-	}
-	switch {
-	case !more:
-		return decided(core.RejectOnce, "the input ended before an answer came")
-	case word == "y" || word == "yes":
-		return decided(core.AllowOnce, "")
-	case (word == "s" || word == "session") && a.Remember != "":
-		return decided(core.AllowSession, "")
-	case word == "n" || word == "no":
-		return decided(core.RejectOnce, "")
-	}
-	return core.Reply{}, false
-}
-
-// answerTo understands the answer to a question: an option by its number or its
-// words, or any text where that is allowed. An empty line declines.
-func answerTo(a core.Ask, line string, more, pasted bool) (core.Reply, bool) {
-	if !more || line == "" {
-		return core.Reply{Outcome: core.OutcomeDeclined}, true
-	}
-	if pasted { // one that chooses would decide
-		return core.Reply{Outcome: core.OutcomeAnswered, Text: line}, a.Freeform || len(a.Options) == 0
-	}
-	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(a.Options) {
-		return core.Reply{Outcome: core.OutcomeAnswered, Option: a.Options[n-1].ID}, true
-	}
-	for _, o := range a.Options {
-		if strings.EqualFold(o.Label, line) {
-			return core.Reply{Outcome: core.OutcomeAnswered, Option: o.ID}, true
-		}
-	}
-	if a.Freeform || len(a.Options) == 0 {
-		return core.Reply{Outcome: core.OutcomeAnswered, Text: line}, true
-	}
-	return core.Reply{}, false
-}
-
-// answerText is an answer in words.
-func answerText(r core.Reply) string {
-	switch r.Outcome {
-	case core.OutcomeAnswered:
-		return r.Option + r.Text
-	case core.OutcomeDecided:
-		switch r.Decision {
-		case core.AllowOnce:
-			return "yes"
-		case core.AllowSession:
-			return "yes, for this session"
-		case core.RejectOnce, core.RejectAlways:
-			return strings.TrimSuffix("no: "+r.Text, ": ")
-		}
-	case core.OutcomeDeclined, core.OutcomeLater, core.OutcomeExpired, core.OutcomeAlone, core.OutcomeCanceled:
-	}
-	return "nothing"
 }

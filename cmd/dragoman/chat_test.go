@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"io"
+	"net/http"
 	"os/exec"
 	"strings"
 	"sync"
@@ -211,5 +212,33 @@ func TestReply(t *testing.T) {
 		if got, ok := reply(c.ask, lineTyped(c.line), c.more); got != c.want || ok != c.ok {
 			t.Errorf("%+v %q: %+v, %v", c.ask, c.line, got, ok)
 		}
+	}
+}
+
+// What fails over a pipe is written to standard error, and the exit code says so; what
+// was said is on standard output as ever.
+func TestChatThatFails(t *testing.T) {
+	p, s := served(t, part{say: "Fine."})
+	o := p.run(t, "one\n", "chat", "--model", "house/m")
+	if o.code != exitOK || !strings.Contains(o.out, "Fine.") || o.errs != "" {
+		t.Errorf("well: %+v", o)
+	}
+	s.fail(http.StatusUnauthorized)
+	if o = p.run(t, "two\n", "chat"); o.code != exitFailed || strings.Contains(o.out, "failed") || !strings.Contains(o.errs, "dragoman: The turn failed: model house/m: auth (HTTP 401)") {
+		t.Errorf("a key that is refused: %+v", o)
+	}
+	if o = p.run(t, "three\n", "chat", "--model", "nobody/x"); o.code != exitFailed || !strings.Contains(o.errs, "nobody") {
+		t.Errorf("a model that is not there: %+v", o)
+	}
+}
+
+// Nobody has asked to wait where a service is broken, and nobody reads nanoseconds.
+func TestRetriesAreSaidPlainly(t *testing.T) {
+	var b strings.Builder
+	s := &screen{w: bufio.NewWriter(&b)}
+	s.record(core.Record{Event: core.Phase{Kind: core.PhaseRetrying, After: 310605137}})
+	s.record(core.Record{Event: core.Phase{Kind: core.PhaseRetrying, After: 2*time.Second + 1}})
+	if s.flush(); b.String() != "waiting for the model's service; next try in 1s\nwaiting for the model's service; next try in 2s\n" {
+		t.Errorf("%s", &b)
 	}
 }

@@ -27,6 +27,7 @@ type service struct {
 	mu      sync.Mutex // guards the fields below
 	script  []part
 	prompts []string
+	status  int // that each request fails with; 0: none does
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -43,6 +44,11 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.prompts = append(s.prompts, string(m.Content))
 			break
 		}
+	}
+	if s.status != 0 {
+		defer s.mu.Unlock()
+		http.Error(w, `{"error":{"message":"no"}}`, s.status)
+		return
 	}
 	p := part{say: "nothing left to say"}
 	if len(s.script) > 0 {
@@ -73,6 +79,13 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	send(map[string]any{}, finish)
 	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+// fail lets every request from here on fail.
+func (s *service) fail(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status = status
 }
 
 func (s *service) asked() []string {
