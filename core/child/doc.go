@@ -23,6 +23,8 @@
 //     refused.
 //   - A program sees nothing of its guard but that it is its parent and the mark, in
 //     `ulimit -R`: its input, its environment, its open files, its signals are its own.
+//   - A guard that rests ([Guard.Rest]) has no process. It rests only where nothing is left
+//     of what it has started, daemons included.
 //   - A guard that is killed takes its programs along: the system kills them with it, and we
 //     find the rest by its mark. The next program has a new guard. One that is stopped is
 //     told to go on when it is asked for something.

@@ -31,6 +31,10 @@ func (g *Guard) Start(cmd *exec.Cmd) (*Group, error) {
 // closed beside that, before or after.
 func (g *Guard) Close() { g.system.close() }
 
+// Rest gives back what the guard holds where nothing is left of what it has started:
+// its process, on Linux. The next program has a new one.
+func (g *Guard) Rest() { g.system.rest() }
+
 // Guards are the guards of those who start programs, by their names. The zero Guards
 // is usable. Any goroutine may call its methods.
 type Guards struct {

@@ -105,6 +105,20 @@ func (g *guard) close() {
 	}
 }
 
+// rest ends the process where it has nothing to guard.
+func (g *guard) rest() {
+	g.mu.Lock()
+	l := g.link
+	g.mu.Unlock()
+	if l == nil || l.gone() {
+		return
+	}
+	if n, err := l.ask(message{op: opRest}, nil, nil); n != 1 || err != nil {
+		return
+	}
+	<-l.done
+}
+
 // link is a guard's process, as we see it.
 type link struct {
 	cmd    *exec.Cmd

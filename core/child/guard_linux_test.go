@@ -391,3 +391,51 @@ func FuzzProgram(f *testing.F) {
 		_, _ = decodeProgram([]byte(path + args + env))
 	})
 }
+
+// A guard that has nothing to guard rests: it has no process until the next program. One
+// that has, also if that is a daemon, goes on.
+func TestGuardRests(t *testing.T) {
+	guard := guarding(t)
+	run := func(line string) *Group {
+		t.Helper()
+		g, err := guard.Start(exec.Command(shell(), "-c", line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	awake := func() bool { return guard.system.link != nil && !guard.system.link.gone() }
+	guard.Rest() // before anything was started
+	odd, daemon := childtest.OddSleep(), childtest.OddSleep()
+	t.Cleanup(func() { childtest.Wake(t, odd); childtest.Wake(t, daemon) })
+	g := run("sleep " + odd)
+	if guard.Rest(); !awake() {
+		t.Error("it rests while a program runs")
+	}
+	g.Close()
+	if guard.Rest(); awake() {
+		t.Error("it does not rest")
+	}
+	g = run("setsid -f sleep " + daemon)
+	g.Await()
+	childtest.Soon(t, "the daemon runs", func() bool { return len(childtest.Asleep(t, daemon)) == 1 })
+	g.Spare()
+	if how := g.Close(); !how.Success() {
+		t.Error(how)
+	}
+	if guard.Rest(); !awake() || len(childtest.Asleep(t, daemon)) != 1 {
+		t.Error("it rests while a daemon runs")
+	}
+	childtest.Wake(t, daemon)
+	childtest.Soon(t, "it rests", func() bool { guard.Rest(); return !awake() })
+	var starts sync.WaitGroup
+	for range 20 { // beside those who start something
+		starts.Go(guard.Rest)
+		starts.Go(func() {
+			if how := run("exit 3").Close(); how.Code != 3 && how.Signal != "killed" { // Close may be quicker
+				t.Error(how)
+			}
+		})
+	}
+	starts.Wait()
+}

@@ -36,6 +36,7 @@ type keeper struct {
 	null      int // the null device
 	programs  map[uint64]*kept
 	childless bool // nothing is left below us
+	resting   bool // and we end: who wants to start something has a new guard
 }
 
 // kept is a program that was started and not yet forgotten.
@@ -85,7 +86,9 @@ func keep(socket int, lenient bool) int {
 				k.end(ended)
 				return 0
 			}
-			k.do(r)
+			if k.do(r); k.resting {
+				return 0
+			}
 		case <-ended:
 			k.reap()
 		}
@@ -106,6 +109,10 @@ func (k *keeper) do(r request) {
 	switch {
 	case r.op == opStart:
 		answer = k.start(r)
+	case r.op == opRest:
+		if k.resting = k.childless; k.resting {
+			answer = 1
+		}
 	case p == nil:
 	case r.op == opSignal:
 		answer = k.signal(p, syscall.Signal(r.value))

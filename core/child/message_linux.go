@@ -16,6 +16,7 @@ const (
 	opSignal            // Value: the signal; the answer's: how many live
 	opSpare
 	opForget
+	opRest // the answer's: 1 where nothing is left below the guard, which ends then
 	saidAnswer
 	saidEnded // Value: the system's wait status
 )

@@ -19,6 +19,9 @@ type guard struct {
 
 func (g *guard) close() { g.closed.Store(true) }
 
+// rest does nothing: such a guard holds nothing.
+func (*guard) rest() {}
+
 func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 	if g.closed.Load() {
 		return nil, errClosed

@@ -339,8 +339,16 @@ func TestRest(t *testing.T) {
 	if _, err := j.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	open := func() int { // what is open; 0 where the system does not tell
+		list, _ := os.ReadDir("/proc/self/fd")
+		return len(list)
+	}
+	awake := open()
 	if !b.set.Rest() {
 		t.Error("it does not rest")
+	}
+	if n := open(); n > awake-2 && awake > 0 {
+		t.Errorf("%d descriptors are open, %d were", n, awake)
 	}
 	for _, r := range b.set.roots {
 		if r.dir != nil {

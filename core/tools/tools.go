@@ -144,11 +144,14 @@ func (s *toolset) Close() error {
 	return errors.Join(errs...)
 }
 
-// Rest implements core.Rester: it gives the handles of the workspace roots back, unless
-// a job runs.
+// Rest implements core.Rester: it gives the handles of the workspace roots back, and the
+// guard's process where no command has left anything running, unless a job runs.
 func (s *toolset) Rest() bool {
 	if s.jobs != nil && slices.ContainsFunc(s.jobs.all(), func(j *job) bool { return !isClosed(j.done) }) {
 		return false
+	}
+	if s.guard != nil {
+		s.guard.Rest()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
