@@ -8,7 +8,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -312,7 +314,11 @@ func (p *place) alive(t *testing.T) *alive {
 		ours.Close()
 	})
 	const hold = "exec 9>alive; echo $$ >&9; "
-	return &alive{t: t, command: hold + "sleep 60", tree: hold + "sleep 61 & sleep 62; true", r: r, ours: ours}
+	tree := "sleep 61 & sleep 62; true"
+	if _, err := exec.LookPath("setsid"); err == nil && runtime.GOOS == "linux" {
+		tree = "setsid -f sleep 63; " + tree // a daemon: it has left the command's session, and has no parent
+	}
+	return &alive{t: t, command: hold + "sleep 60", tree: hold + tree, r: r, ours: ours}
 }
 
 // begun waits until the command runs.
