@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -181,10 +182,24 @@ func (r *refusal) Error() string {
 // publicAddr refuses the addresses that lead to this machine, to its networks, or
 // to nobody: a page must not be a way to what only we can reach.
 func publicAddr(to netip.AddrPort) error {
-	if a := to.Addr().WithZone("").Unmap(); !isPublic(a) {
+	a := to.Addr().WithZone("").Unmap()
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return fmt.Errorf("the addresses of this machine cannot be told: %w", err)
+	}
+	if !isPublic(a) || isOwn(a, own) {
 		return &refusal{a}
 	}
 	return nil
+}
+
+// isOwn reports whether an address is one of this machine's: what listens there may
+// take us for a neighbour.
+func isOwn(a netip.Addr, own []net.Addr) bool {
+	return slices.ContainsFunc(own, func(n net.Addr) bool {
+		p, err := netip.ParsePrefix(n.String())
+		return err == nil && p.Addr().WithZone("").Unmap() == a
+	})
 }
 
 func isPublic(a netip.Addr) bool {
@@ -193,7 +208,8 @@ func isPublic(a netip.Addr) bool {
 	}
 	if a.Is4() {
 		return !inAny(a,
-			"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4")
+			"0.0.0.0/8", "100.64.0.0/10", "168.63.129.16/32", // the last is Azure's service for what runs there
+			"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4")
 	}
 	// Of IPv6 only the space that is given out. What carries an IPv4 address within
 	// it (6to4, Teredo) is not: it may be any; neither is what is for documents.

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -17,7 +18,7 @@ func anywhere(netip.AddrPort) error { return nil }
 func TestPublicAddresses(t *testing.T) {
 	for _, a := range []string{
 		"127.0.0.1", "127.8.8.8", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1", "100.127.255.255",
-		"192.0.0.8", "192.0.2.1", "198.18.0.1", "198.51.100.7", "203.0.113.9", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
+		"192.0.0.8", "168.63.129.16", "::ffff:168.63.129.16", "192.0.2.1", "198.18.0.1", "198.51.100.7", "203.0.113.9", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
 		"::", "::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "fc00::1", "fd12:3456::1", "fe80::1", "fec0::1", "ff02::1",
 		"64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::", "2001::1", "2001:db8::1", "100::1", "3fff::1", "fe80::1%eth0",
 	} {
@@ -28,6 +29,27 @@ func TestPublicAddresses(t *testing.T) {
 	for _, a := range []string{"1.1.1.1", "8.8.8.8", "100.63.255.255", "100.128.0.1", "172.32.0.1", "2606:4700::1111", "2001:4860:4860::8888", "::ffff:8.8.8.8"} {
 		if err := publicAddr(netip.AddrPortFrom(netip.MustParseAddr(a), 443)); err != nil {
 			t.Errorf("%s: %v", a, err)
+		}
+	}
+}
+
+// What this machine is called by others is as near as what it calls itself.
+func TestOwnAddresses(t *testing.T) {
+	own := []net.Addr{
+		&net.IPNet{IP: net.ParseIP("203.1.113.9"), Mask: net.CIDRMask(24, 32)}, &net.IPNet{IP: net.ParseIP("2606:4700::9"), Mask: net.CIDRMask(64, 128)},
+	}
+	for a, want := range map[string]bool{"203.1.113.9": true, "203.1.113.8": false, "2606:4700::9": true, "2606:4700::8": false} {
+		if got := isOwn(netip.MustParseAddr(a), own); got != want {
+			t.Errorf("%s: %v", a, got)
+		}
+	}
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range all {
+		if p, err := netip.ParsePrefix(n.String()); err == nil && publicAddr(netip.AddrPortFrom(p.Addr(), 80)) == nil {
+			t.Errorf("%s is this machine's, and is fetched from", n)
 		}
 	}
 }
