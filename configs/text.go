@@ -215,12 +215,50 @@ func maskURL(raw string) string {
 		host, path = rest[:i], rest[i:]
 	}
 	if i := strings.LastIndexByte(host, '@'); i >= 0 {
-		head = scheme + mask(host[:i]) + host[i:] + path
+		host = mask(host[:i]) + host[i:]
 	}
+	head = scheme + host + maskPath(path)
 	if hasQuery {
 		head += "?" + mask(query)
 	}
 	return head
+}
+
+// maskPath hides the names in a path that look like keys, as some services put them
+// there.
+func maskPath(path string) string {
+	names := strings.Split(path, "/")
+	for i, name := range names {
+		if random(name) {
+			names[i] = hidden
+		}
+	}
+	return strings.Join(names, "/")
+}
+
+// random reports whether a name looks made up by a machine: a part of it that is long and
+// holds digits, or capitals in the midst of a long word.
+func random(name string) bool {
+	if strings.Contains(name, "${") {
+		return false
+	}
+	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_.~:@", r) }) {
+		switch turns := turnsOf(part); {
+		case len(part) >= 8 && strings.ContainsAny(part, "0123456789"), len(part) >= 16 && 3*turns >= len(part):
+			return true
+		}
+	}
+	return false
+}
+
+// turnsOf counts how often a word changes between capitals and small letters.
+func turnsOf(word string) (n int) {
+	for i := 1; i < len(word); i++ {
+		if (word[i] >= 'a') != (word[i-1] >= 'a') {
+			n++
+		}
+	}
+	return n
 }
 
 // badURL says what is wrong with an address, or "".

@@ -207,3 +207,21 @@ agents:
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// Some services put a key into the path of an address.
+func TestKeysInPathsAreHidden(t *testing.T) {
+	for raw, want := range map[string]string{
+		"https://mcp.example.com/mcp": "https://mcp.example.com/mcp", "https://api.openai.com/v1beta1/chat-completions": "https://api.openai.com/v1beta1/chat-completions",
+		"https://a.example/api/mcp/s/ZmFrZS10b2tlbi0xMjM0NTY3ODkw/mcp":   "https://a.example/api/mcp/s/***/mcp",
+		"https://a.example/550e8400-e29b-41d4-a716-446655440000/sse?k=v": "https://a.example/***/sse?***",
+		"https://a.example/u/hQwErTyUiOpAsDfGhJk":                        "https://a.example/u/***",
+		"https://a.example/sk_live_abcdef123456":                         "https://a.example/***",
+		"https://a.example/deployments/gpt-4o-2024-08-06":                "https://a.example/deployments/gpt-4o-2024-08-06",
+		"https://a.example/${env:TOKEN_12345678}/x":                      "https://a.example/${env:TOKEN_12345678}/x",
+		"https://a.example/modelContextProtocol/getStarted":              "https://a.example/modelContextProtocol/getStarted",
+	} {
+		if got := NewURL(raw).String(); got != want {
+			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
+	}
+}
