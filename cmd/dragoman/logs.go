@@ -131,7 +131,7 @@ func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 		return err
 	}
 	defer buf.Free()
-	_, err = c.logs.out.Write(buf.Bytes())
+	_, err = c.logs.out.Write(escaped(buf.Bytes()))
 	return err
 }
 

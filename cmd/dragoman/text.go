@@ -1,35 +1,73 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // printable makes text that somebody else wrote safe for a terminal: control
 // characters, which could move the cursor, rename the window or hide what a
 // command does, are shown as one sign; so are those that turn the direction of
-// writing round.
+// writing round, that end a line unseen, and that have no width. Those that
+// join the signs of a script or an emoji stay behind one.
 func printable(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	before := rune(0)
 	bad := func(r rune) bool {
+		last := before
+		before = r
 		switch {
 		case r == '\n' || r == '\t':
 			return false
-		case r == utf8.RuneError, unicode.IsControl(r):
-			return true
+		case r == '\u200c' || r == '\u200d' || r == '\ufe0f':
+			return last < utf8.RuneSelf || invisible(last) && last != '\ufe0f'
 		}
-		return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
+		return r == utf8.RuneError || invisible(r)
 	}
-	s = strings.ReplaceAll(s, "\r\n", "\n")
 	if strings.IndexFunc(s, bad) < 0 {
 		return s
 	}
+	before = 0
 	return strings.Map(func(r rune) rune {
 		if bad(r) {
 			return '\uFFFD'
 		}
 		return r
 	}, s)
+}
+
+// invisible reports whether a character has no look of its own, or changes that of
+// others.
+func invisible(r rune) bool {
+	if r >= ' ' && r <= '~' {
+		return false
+	}
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
+}
+
+// escaped is a line of a log as a terminal may show it: what is invisible stands there
+// as it would in JSON.
+func escaped(line []byte) []byte {
+	if bytes.IndexFunc(line, func(r rune) bool { return r != '\n' && r != '\t' && invisible(r) }) < 0 {
+		return line
+	}
+	var out []byte
+	for _, r := range string(line) {
+		switch {
+		case r == '\n' || r == '\t' || !invisible(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
 }
 
 // oneLine is printable text on one line of at most n characters.
