@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -219,7 +220,7 @@ func (s *set) bring() {
 	for _, old := range s.brought {
 		if !slices.ContainsFunc(specs, func(n core.ServerSpec) bool { return sameSpec(n, old) }) {
 			s.ups = slices.DeleteFunc(s.ups, func(u *upstream) bool {
-				if !u.server.brought || u.server.Name != old.Name {
+				if !u.server.brought || u.server.Name != broughtName(old) {
 					return false
 				}
 				u.stop()
@@ -229,7 +230,11 @@ func (s *set) bring() {
 	}
 	for _, spec := range specs {
 		_, taken := s.box.find(spec.Name)
-		if taken || spec.Name == core.Native || slices.ContainsFunc(s.ups, func(u *upstream) bool { return u.server.Name == spec.Name }) {
+		if spec.Name == core.Native {
+			s.ups = append(s.ups, s.start(misnamed(spec)))
+			continue
+		}
+		if taken || slices.ContainsFunc(s.ups, func(u *upstream) bool { return u.server.Name == spec.Name }) {
 			continue
 		}
 		s.ups = append(s.ups, s.start(broughtServer(spec)))
@@ -255,6 +260,25 @@ func broughtServer(spec core.ServerSpec) Server {
 	}
 	return Server{
 		Name: spec.Name, Endpoint: func(context.Context) (Endpoint, error) { return e, nil }, Confirm: !e.remote(), brought: true, CallTimeout: 10 * time.Minute,
+	}
+}
+
+// broughtName is what a server that a client brings along is called.
+func broughtName(spec core.ServerSpec) string {
+	if spec.Name == core.Native {
+		return spec.Name + " (the client's)"
+	}
+	return spec.Name
+}
+
+// misnamed is a server that a client brings along under the name of our own tools. It
+// does not start, and says why.
+func misnamed(spec core.ServerSpec) Server {
+	return Server{
+		Name: broughtName(spec), brought: true,
+		Endpoint: func(context.Context) (Endpoint, error) {
+			return Endpoint{}, fmt.Errorf("the name %q is that of dragoman's own tools: give the server another one", spec.Name)
+		},
 	}
 }
 

@@ -540,3 +540,24 @@ func TestFilter(t *testing.T) {
 		}
 	}
 }
+
+// A client's server that is called like our own tools does not start, and the user is
+// told what to do.
+func TestClientsServerCalledNative(t *testing.T) {
+	h := &host{meta: core.Meta{Cwd: t.TempDir()}, board: core.NewBoard(), servers: []core.ServerSpec{{Name: core.Native, Command: "no-such-program"}}}
+	_, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
+	if _, err := s.Tools(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	item := awaitStatus(t, h.board, "native (the client's)", "failed")
+	if want := `the name "native" is that of dragoman's own tools: give the server another one`; item.Why != want {
+		t.Errorf("why %q, want %q", item.Why, want)
+	}
+	h.servers = nil
+	if _, err := s.Tools(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if list := s.(*set).ups; len(list) != 1 {
+		t.Errorf("%d servers are left when the client brings none", len(list))
+	}
+}
