@@ -3,6 +3,7 @@ package core
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf16"
@@ -310,9 +311,29 @@ func hexRune(b []byte, i int) (r rune) {
 	return r
 }
 
+// largeString is from how many bytes on room for a string is made before it is
+// written.
+const largeString = 64 << 10
+
+// escapes is by how much appendString makes a text longer that is UTF-8.
+func escapes(s string) (n int) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"', c == '\\', c == '\n', c == '\r', c == '\t':
+			n++
+		case c < ' ':
+			n += len(`u0000`)
+		}
+	}
+	return n
+}
+
 // appendString appends s as a JSON string.
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
+	if len(s) > largeString {
+		dst = slices.Grow(dst, len(s)+escapes(s)+len(`""`)) // once, not by steps
+	}
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,7 +31,8 @@ func moveOut(dst []byte, start int, d disk, dir string) ([]byte, error) {
 		return nil, errors.New("the record is too long")
 	}
 	i += start
-	body := append([]byte{'{'}, dst[i+1:]...)
+	body := dst[i:] // where it stands: it may be large
+	body[0] = '{'
 	sum := sha256.Sum256(body)
 	digest := hex.EncodeToString(sum[:])
 	path := filepath.Join(dir, digest)
@@ -72,14 +74,19 @@ func withValue(object []byte, dir, digest string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	var b bytes.Buffer
-	if _, err := b.ReadFrom(f); err != nil {
+	info, err := f.Stat()
+	if err != nil {
 		return nil, err
 	}
-	body := b.Bytes()
+	at := len(object) - valueLen
+	whole := append(make([]byte, 0, at+int(info.Size())), object[:at]...)[:at+int(info.Size())] // once: it may be large
+	body := whole[at:]
+	if _, err := io.ReadFull(f, body); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
 	if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != digest {
 		return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: fmt.Errorf("its content has changed: %w", errBad)}
 	}
-	whole := append(bytes.Clone(object[:len(object)-valueLen]), ',')
-	return append(whole, body[1:]...), nil
+	body[0] = ','
+	return whole, nil
 }
