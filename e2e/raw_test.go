@@ -326,13 +326,16 @@ func notification(method string, params any) object {
 }
 
 // rss is how much memory a process has, in MiB; 0 where that is not known.
-func rss(pid int) float64 {
+func rss(pid int) float64 { return memoryOf(pid, "VmRSS:") }
+
+// memoryOf is a figure of a process's status, in MiB; 0 where that is not known.
+func memoryOf(pid int, figure string) float64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
 	for line := range strings.Lines(string(status)) {
-		if kb, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if kb, ok := strings.CutPrefix(line, figure); ok {
 			n, _ := strconv.ParseFloat(strings.Fields(kb)[0], 64)
 			return n / 1024
 		}

@@ -36,8 +36,10 @@ type link struct {
 	frames wire.Framer
 	out    *wire.Writer
 	order  order
-	legacy *lane
-	modern *lane
+	// ownTools says that all tools are ours, which find large arguments at the call.
+	ownTools bool
+	legacy   *lane
+	modern   *lane
 
 	mu      sync.Mutex // guards the fields below
 	last    int64
@@ -65,6 +67,7 @@ type call struct {
 	// else never, so that a turn may outlive the call that began it.
 	ctx      context.Context //nolint:containedctx // the call's own, as in http.Request
 	cancel   context.CancelCauseFunc
+	args     json.RawMessage // of a tool of ours; nil: the request has them
 	progress *progress
 	watch    func() // looks whether the client has taken it back; nil: that is seen where it is read
 }
@@ -114,6 +117,9 @@ func (l *link) run(ctx context.Context) error {
 
 // message handles one message. Its error means that the connection has ended.
 func (l *link) message(ctx context.Context, b []byte, in *batch) error {
+	if len(b) > largeArgs {
+		collect() // what it was read into
+	}
 	m, err := wire.Parse(b)
 	switch {
 	case m.Kind() == wire.Response: // never answered, valid or not
@@ -185,6 +191,7 @@ func (l *link) notified(ctx context.Context, m wire.Message) error {
 type peek struct {
 	name    string
 	task    string
+	args    json.RawMessage
 	thread  string // the session that the arguments name, by whatever name a tool has for it
 	version string
 	client  namedHere
@@ -202,6 +209,7 @@ func peekAt(params json.RawMessage) (p peek) {
 		case "taskId":
 			p.task = text(value)
 		case "arguments":
+			p.args = value
 			for name, value := range wire.Members(value) {
 				switch string(name) {
 				case "session_id", "threadId":
@@ -226,6 +234,24 @@ func peekAt(params json.RawMessage) (p peek) {
 	return p
 }
 
+// largeArgs is from how many bytes on a tool's arguments are kept from the SDK, which would copy them several times, and memory is looked after.
+const largeArgs = 1 << 20
+
+// withoutArguments are the parameters of tools/call with empty arguments.
+func withoutArguments(params json.RawMessage) json.RawMessage {
+	b := []byte{'{'}
+	for name, value := range wire.Members(params) {
+		if string(name) == "arguments" {
+			value = json.RawMessage("{}")
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(wire.AppendString(b, name), ':'), value...)
+	}
+	return append(b, '}')
+}
+
 // text is a value that is a string, else "".
 func text(value json.RawMessage) (s string) {
 	_ = json.Unmarshal(value, &s) // what is none is left empty
@@ -247,12 +273,17 @@ func (l *link) request(ctx context.Context, m wire.Message, in *batch) error {
 	if p.version >= modernVersion || m.Method == "server/discover" {
 		to = l.modern
 	}
-	c := &call{raw: m.ID, lane: to, method: m.Method, in: in, extra: new(mcp.RequestExtra)}
+	c := &call{raw: bytes.Clone(m.ID), lane: to, method: m.Method, in: in, extra: new(mcp.RequestExtra)}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.slot = in.begin()
 	err := l.enter(c)
-	if err == nil && (to == l.modern || !namesTask(m.Method)) { // which the other lane does not have
-		if err = checkParams(m.Method, m.Params); err != nil {
+	if err == nil {
+		if _, known := methods[m.Method]; !known {
+			err = jrpc2.Errorf(jrpc2.MethodNotFound, "method not found: %q", m.Method)
+		} else if to == l.modern || !namesTask(m.Method) { // which the other lane does not have
+			err = checkParams(m.Method, m.Params)
+		}
+		if err != nil {
 			l.take(c.id)
 			defer l.left()
 		}
@@ -264,6 +295,9 @@ func (l *link) request(ctx context.Context, m wire.Message, in *batch) error {
 		c.place = l.order.enter(id)
 	}
 	params := m.Params
+	if m.Method == "tools/call" && len(p.args) > largeArgs && l.ownTools {
+		c.args, params = p.args, withoutArguments(params)
+	}
 	if m.Method == "initialize" && to == l.legacy {
 		var number json.RawMessage
 		params, number = begins(params)

@@ -39,6 +39,18 @@ type param struct {
 	required bool
 }
 
+// longest is how many bytes a parameter may have. Names and the like are short; what a tool is given is bounded by the
+// message alone.
+func (p param) longest() int {
+	switch {
+	case p.is != anObject || p.name == "_meta":
+		return 64 << 10
+	case p.name == "arguments" || p.name == "inputResponses":
+		return wire.MaxMessage
+	}
+	return 1 << 20
+}
+
 // methods are those of all versions, and of the extension Tasks, with their parameters. Each may have _meta beside them.
 var methods = map[string][]param{
 	"completion/complete":      {{"ref", anObject, true}, {"argument", anObject, true}, {"context", anObject, false}},
@@ -85,6 +97,8 @@ func checkParams(method string, params json.RawMessage) error {
 			return jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter %s is missing", method, p.name)
 		case !p.is.fits(v):
 			return jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter %s must be %s", method, p.name, p.is)
+		case len(v) > p.longest():
+			return jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter %s is longer than %d bytes", method, p.name, p.longest())
 		}
 	}
 	return nil

@@ -5,7 +5,7 @@ package mcp
 const promptInput = `{"type":"object","additionalProperties":false,"required":["prompt"],"properties":{
 "prompt":{"type":"string","minLength":1},
 "session_id":{"type":"string","description":"Continue this session; omit to start one."},
-"cwd":{"type":"string","description":"Absolute directory; must lie within the roots the gateway allows."},
+"cwd":{"type":"string","maxLength":4096,"description":"Absolute directory; must lie within the roots the gateway allows."},
 "agent":{"type":"string","description":"Who answers, such as code or plan; omit for the default."},"model":{"type":"string","description":"PROVIDER/MODEL; omit for the one that is configured. The argument model of the prompt model completes to those that there are."},"mode":{"type":"string","description":"The same as agent."},
 "approvals":{"type":"string","enum":["ask","deny","read-only","auto"],"default":"ask"},
 "context":{"type":"array","items":{"type":"string"},"description":"Resource or file URIs to attach."},
@@ -51,7 +51,7 @@ const approveOutput = `{"type":"object","required":["session_id","approval_id"],
 "session_id":{"type":"string"},"approval_id":{"type":"string"},"decision":{"type":"string"},"answer":{"type":"string"},"next":{"type":"string","description":"The tool to call next."}}}`
 
 const listInput = `{"type":"object","additionalProperties":false,"properties":{
-"cwd":{"type":"string"},
+"cwd":{"type":"string","maxLength":4096},
 "limit":{"type":"integer","minimum":1,"maximum":200,"default":50},
 "cursor":{"type":"string"}}}`
 

@@ -145,6 +145,7 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 	}
 	writer := wire.NewWriter(out, wire.Newline)
 	l := newLink(frames, writer)
+	l.ownTools = s.opts.Extend == nil
 	c := &client{server: s, caller: newCaller(), link: l, held: map[core.SessionID]*held{}}
 	h := s.newHost(p, func(mcp.Request) *client { return c })
 	c.host = h

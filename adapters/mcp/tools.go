@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -114,7 +115,11 @@ func add[In any](h *host, s *mcp.Server, t *mcp.Tool, handle handler[In]) {
 		if by.canceled() {
 			return nil, core.ErrCanceled
 		}
-		in, err := arguments[In](schema, req.Params.Arguments)
+		args := req.Params.Arguments
+		if by.args != nil {
+			args, by.args = by.args, nil
+		}
+		in, err := arguments[In](schema, args)
 		if err != nil {
 			return refusal("Wrong arguments: %v.", err), nil
 		}
@@ -143,12 +148,9 @@ func arguments[In any](schema func() (*jsonschema.Resolved, error), args json.Ra
 	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
 	}
-	var v any
-	if err := json.Unmarshal(args, &v); err != nil {
+	v, err := checkable(args)
+	if err != nil {
 		return in, err
-	}
-	if all, ok := v.(map[string]any); ok {
-		maps.DeleteFunc(all, func(_ string, value any) bool { return value == nil })
 	}
 	resolved, err := schema()
 	if err != nil {
@@ -157,7 +159,39 @@ func arguments[In any](schema func() (*jsonschema.Resolved, error), args json.Ra
 	if err := resolved.Validate(v); err != nil {
 		return in, errors.New(strings.TrimPrefix(err.Error(), "validating root: "))
 	}
-	return in, json.Unmarshal(args, &in)
+	if err := json.Unmarshal(args, &in); err != nil {
+		return in, err
+	}
+	if len(args) > largeArgs {
+		collect()
+	}
+	return in, nil
+}
+
+// collect gives back what a large message has left behind, before the next copy of it is made: memory would come to twice
+// what is needed else.
+func collect() { runtime.GC() }
+
+// checkable are arguments as a schema looks at them: without those that are null, and of a long text its beginning.
+func checkable(args json.RawMessage) (any, error) {
+	if !json.Valid(args) || args[0] != '{' {
+		var v any
+		return v, json.Unmarshal(args, &v)
+	}
+	const long = 64 << 10
+	all := map[string]any{}
+	for name, value := range wire.Members(args) {
+		var v any
+		if value[0] == '"' && len(value) > long {
+			v = strings.Repeat("x", 8<<10) // longer than what a schema bounds
+		} else if err := json.Unmarshal(value, &v); err != nil {
+			return nil, err
+		}
+		if v != nil {
+			all[string(name)] = v
+		}
+	}
+	return all, nil
 }
 
 func raw(schema string) json.RawMessage { return json.RawMessage(schema) }

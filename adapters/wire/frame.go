@@ -67,6 +67,10 @@ const (
 	space = " \t\r\n"      // what JSON calls white space
 )
 
+// pieceBytes is how much of a line is read into one piece of memory. A longer line takes twice its size until it is put
+// together, where a buffer that doubles would take up to four times of it.
+const pieceBytes = 1 << 20
+
 type lineFramer struct {
 	r       *bufio.Reader
 	limit   int
@@ -111,16 +115,26 @@ func (f *lineFramer) line() ([]byte, error) {
 		}
 	}
 	var line []byte
+	var before [][]byte // pieces of a long line, which are put together once
+	size := 0
 	for {
 		part, err := f.r.ReadSlice('\n')
 		full := errors.Is(err, bufio.ErrBufferFull)
-		if len(bytes.TrimRight(part, "\r\n"))+len(line) > f.limit {
+		if len(bytes.TrimRight(part, "\r\n"))+size > f.limit {
 			f.skip = full
 			return nil, tooLong(f.limit)
 		}
-		line = append(grown(line, len(part), f.limit+2), part...)
-		if !full {
+		if len(line)+len(part) > pieceBytes {
+			before, line = append(before, line), make([]byte, 0, pieceBytes)
+		}
+		line = append(grown(line, len(part), min(f.limit+2, pieceBytes)), part...)
+		size += len(part)
+		switch {
+		case full:
+		case before == nil:
 			return line, err
+		default:
+			return bytes.Join(append(before, line), nil), err
 		}
 	}
 }

@@ -1,0 +1,39 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// A large message over MCP costs less than four times its size, whatever it is, up to what is done because of it.
+func TestLargeMessageOverMCP(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0123456789 ", 1<<20)
+	for name, params := range map[string]object{
+		"a tool's argument":          {"name": "agent_prompt", "arguments": object{"prompt": long, "session_id": "nope"}},
+		"with escapes":               {"name": "agent_prompt", "arguments": object{"prompt": strings.ReplaceAll(long, " ", "\n"), "session_id": "nope"}},
+		"an argument too many":       {"name": "agent_prompt", "arguments": object{"prompt": "x", "nope": long}},
+		"an argument that is a name": {"name": "session_list", "arguments": object{"cwd": long}},
+		"a tool that is not there":   {"name": "nope", "arguments": object{"x": long}},
+		"metadata":                   {"name": "session_list", "_meta": object{"x": long}},
+		"a name":                     {"name": long},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newPlace(t).call(t, quickly(t))
+			c.use("session_list", nil)
+			before := memoryOf(c.cmd.Process.Pid, "VmHWM:")
+			id, req := c.request("tools/call", params)
+			text, err := json.Marshal(params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.send(req)
+			c.await(id)
+			size := float64(len(text)) / (1 << 20)
+			if grown := memoryOf(c.cmd.Process.Pid, "VmHWM:") - before; grown >= 4*size {
+				t.Errorf("%.0f MiB for a message of %.0f", grown, size)
+			}
+		})
+	}
+}
