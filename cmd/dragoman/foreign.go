@@ -32,7 +32,9 @@ type foreignServer struct {
 	name   string // here
 	server configs.MCPServer
 	notes  []string // what a person should know
-	err    error    // why it cannot be had
+	// reaches is what it reads or runs on this machine to have its values, in words.
+	reaches []string
+	err     error // why it cannot be had
 }
 
 // readForeign reads the servers of another program's settings, in their order. path is

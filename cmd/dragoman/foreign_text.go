@@ -37,7 +37,7 @@ func (t *foreignText) folder(cwd string) error {
 		if t.project == "" {
 			return fmt.Errorf("cwd: %s is a relative path, and nothing says from where; write an absolute one as dir", oneLine(cwd, 80))
 		}
-		dir = filepath.Join(t.project, dir)
+		dir = filepath.Join(literal(t.project), dir)
 	}
 	t.notes.server.Dir = configs.NewValue(dir)
 	return nil
@@ -52,7 +52,8 @@ func (t *foreignText) command(command string) (string, error) {
 	}
 	t.fixed, command = true, strings.TrimPrefix(command, "./")
 	if relative {
-		return filepath.Join(t.project, filepath.FromSlash(command)), nil
+		command, err := t.expand("command", command, false)
+		return filepath.Join(literal(t.project), filepath.FromSlash(command)), err
 	}
 	defer func(was bool) { t.fixed = was }(!t.notes.server.Dir.IsZero())
 	return t.expand("command", command, false)
@@ -63,7 +64,7 @@ func (t *foreignText) plain(key, text string) (string, error) { return t.expand(
 
 // secret translates a value of env or headers.
 func (t *foreignText) secret(kind, name, text string) (string, error) {
-	if id, ok := strings.CutPrefix(text, "${input:"); ok && kind == "env" && strings.HasSuffix(id, "}") && strings.Count(text, "}") == 1 {
+	if id, ok := strings.CutPrefix(text, "${input:"); ok && kind == "env" && strings.HasSuffix(id, "}") && strings.Count(text, "}") == 1 && !strings.ContainsAny(name, "{}") {
 		t.asks(kind+"."+name, strings.TrimSuffix(id, "}"), name)
 		return "${env:" + name + "}", nil
 	}
@@ -79,71 +80,98 @@ func (t *foreignText) asks(key, id, variable string) {
 	t.notes.note("%s: its editor asks you for %s; here it is ${env:%s}: set that variable, or write the value in its place", key, what, variable)
 }
 
-// expand translates the variables of a text. secret: it may hold ${cmd:…}.
+// expand translates the variables of a text. secret: it may hold ${cmd:…}. Only what
+// variable returns as a reference is one in the result: all the rest is text, whatever
+// comes together in it.
 func (t *foreignText) expand(key, text string, secret bool) (string, error) {
-	var b strings.Builder
+	var whole, plain strings.Builder
 	for {
 		before, after, found := strings.Cut(text, "${")
-		b.WriteString(before)
-		if !found {
-			return b.String(), nil
-		}
+		plain.WriteString(before)
 		inner, rest, closed := strings.Cut(after, "}")
-		if !closed {
-			b.WriteString("$${" + after)
-			return b.String(), nil
+		if found && !closed {
+			plain.WriteString("${" + after)
 		}
-		value, err := t.variable(key, inner, secret)
-		if err != nil {
+		if !found || !closed {
+			return whole.String() + literal(plain.String()), nil
+		}
+		value, reference, err := t.variable(key, inner, secret)
+		switch {
+		case err != nil:
 			return "", fmt.Errorf("%s: %w", key, err)
+		case !reference:
+			plain.WriteString(value)
+		case strings.HasSuffix(plain.String(), "$"):
+			return "", fmt.Errorf("%s: a $ right in front of a reference cannot be written here", key)
+		default:
+			whole.WriteString(literal(plain.String()) + value)
+			plain.Reset()
 		}
-		b.WriteString(value)
 		text = rest
 	}
 }
 
-// variable translates one ${…}, given what stands in it.
-func (t *foreignText) variable(key, inner string, secret bool) (string, error) {
+// literal is a text as our configuration writes it, so that nothing in it is a
+// reference.
+func literal(text string) string { return strings.ReplaceAll(text, "${", "$${") }
+
+// variable translates one ${…}, given what stands in it: into a reference, or into
+// text.
+func (t *foreignText) variable(key, inner string, secret bool) (value string, reference bool, err error) {
 	kind, name, qualified := strings.Cut(inner, ":")
 	switch {
 	case kind == "env" && qualified:
 		variable, otherwise, has := strings.Cut(name, ":") // ECA
-		return t.variableOr(key, variable, otherwise, has), nil
+		value, reference = t.variableOr(key, variable, otherwise, has)
+		return value, reference, nil
 	case kind == "input" && qualified:
 		variable := strings.ToUpper(strings.Map(wordOrLine, name))
 		t.asks(key, name, variable)
-		return "${env:" + variable + "}", nil
-	case kind == "file" && qualified: // ECA
+		return "${env:" + variable + "}", true, nil
+	case (kind == "file" || kind == "cmd") && qualified && !t.ofECA():
+		t.notes.note("%s: ${%s} is text: only ECA's own settings read files or run programs in this way", key, oneLine(inner, 200))
+		return "${" + inner + "}", false, nil
+	case kind == "file" && qualified:
 		if !filepath.IsAbs(name) && !strings.HasPrefix(name, "~") {
 			name = filepath.Join(filepath.Dir(t.path), name)
 		}
-		return "${file:" + name + "}", nil
-	case kind == "cmd" && qualified && secret: // ECA
-		return "${cmd:" + name + "}", nil
+		t.notes.reaches = append(t.notes.reaches, fmt.Sprintf("%s reads the file %+q", oneLine(key, 100), name))
+		return "${file:" + name + "}", true, nil
+	case kind == "cmd" && qualified && secret:
+		t.notes.reaches = append(t.notes.reaches, fmt.Sprintf("%s runs %+q", oneLine(key, 100), name))
+		return "${cmd:" + name + "}", true, nil
 	case inner == "workspaceFolder", kind == "workspaceFolder" && qualified, inner == "workspaceRoot":
-		return t.workspace(key)
+		value, err = t.workspace(key)
+		return value, false, err
 	case inner == "workspaceFolderBasename" && t.project != "":
-		return filepath.Base(t.project), nil
+		return filepath.Base(t.project), false, nil
 	case inner == "userHome":
 		if runtime.GOOS == "windows" {
-			return "${env:USERPROFILE}", nil
+			return "${env:USERPROFILE}", true, nil
 		}
-		return "${env:HOME}", nil
+		return "${env:HOME}", true, nil
 	case inner == "pathSeparator", inner == "/":
-		return string(filepath.Separator), nil
+		return string(filepath.Separator), false, nil
 	case slices.Contains([]string{"config", "command", "input", "env", "cmd", "classpath", "netrc", "extensionInstallFolder"}, kind),
 		slices.Contains([]string{"workspaceFolderBasename", "cwd", "execPath", "file", "fileDirname", "fileBasename", "relativeFile", "selectedText", "lineNumber", "defaultBuildTask"}, inner):
-		return "", errors.New("${" + oneLine(inner, 60) + "} has no counterpart here")
+		return "", false, errors.New("${" + oneLine(inner, 60) + "} has no counterpart here")
 	}
 	if t.ofClaudeCode() {
 		variable, otherwise, has := strings.Cut(inner, ":-")
-		return t.variableOr(key, variable, otherwise, has), nil
+		value, reference = t.variableOr(key, variable, otherwise, has)
+		return value, reference, nil
 	}
-	if t.given[inner] { // the program replaces it by itself
-		return "$${" + inner + "}", nil
+	if !t.given[inner] { // else the program replaces it by itself
+		t.notes.note("%s: ${%s} is taken as it is written; if a variable is meant, write ${env:NAME}", key, oneLine(inner, 60))
 	}
-	t.notes.note("%s: ${%s} is taken as it is written; if a variable is meant, write ${env:NAME}", key, oneLine(inner, 60))
-	return "$${" + inner + "}", nil
+	return "${" + inner + "}", false, nil
+}
+
+// ofECA reports whether the settings are ECA's own, in which ${file:…} and ${cmd:…}
+// mean something.
+func (t *foreignText) ofECA() bool {
+	dir := filepath.Base(filepath.Dir(t.path))
+	return filepath.Base(t.path) == "config.json" && (dir == "eca" || dir == ".eca")
 }
 
 // ofClaudeCode reports whether a plain ${NAME} is a variable of the environment.
@@ -153,15 +181,15 @@ func (t *foreignText) ofClaudeCode() bool {
 }
 
 // variableOr is a reference to a variable, or what stands for one that is not set.
-func (t *foreignText) variableOr(key, variable, otherwise string, has bool) string {
+func (t *foreignText) variableOr(key, variable, otherwise string, has bool) (value string, reference bool) {
 	if has {
 		if _, set := t.env(variable); !set {
 			t.notes.note("%s: the variable %s is not set, so what stands for it is written out", key, variable)
-			return strings.ReplaceAll(otherwise, "${", "$${")
+			return otherwise, false
 		}
 		t.notes.note("%s: what stands for the variable %s where it is not set is left out", key, variable)
 	}
-	return "${env:" + variable + "}"
+	return "${env:" + variable + "}", true
 }
 
 // workspace is the folder that is open. A server is started in the session's folder,

@@ -18,7 +18,7 @@ import (
 )
 
 // importing is what a person wants of an import.
-type importing struct{ dryRun, replace bool }
+type importing struct{ dryRun, replace, yes bool }
 
 func (a *app) mcpServersImport() *cobra.Command {
 	var how importing
@@ -31,6 +31,9 @@ What they replace in texts is translated: ${env:NAME} stays, ${workspaceFolder} 
 of each session, and what VS Code asks you for becomes a variable of the environment. What cannot
 be translated is said, and the other servers are taken over; the exit code is 1 then. Servers that
 are in the configuration already stay as they are.
+
+${file:…} and ${cmd:…} read a file or run a program whenever a value is needed. They are kept from
+ECA's own settings only, after you have seen them and agreed; anywhere else they are plain text.
 
 Without FILE: list the places where such settings are found, and change nothing.`,
 		Example: `  dragoman mcp-servers import
@@ -45,6 +48,7 @@ Without FILE: list the places where such settings are found, and change nothing.
 		}),
 	}
 	cmd.Flags().BoolVarP(&how.dryRun, "dry-run", "n", false, "only show what would be written")
+	cmd.Flags().BoolVarP(&how.yes, "yes", "y", false, "keep what reads files or runs programs without being asked")
 	cmd.Flags().BoolVar(&how.replace, "replace", false, "change the entries that have the names")
 	return cmd
 }
@@ -71,6 +75,9 @@ func (a *app) importServers(ctx context.Context, file string, how importing) err
 		return fmt.Errorf("the configuration is wrong:\n%w", err)
 	}
 	good, failed := a.sift(list, config, how.replace)
+	if agreed, err := a.mayReach(good, how); err != nil || !agreed {
+		return errors.Join(err, a.takeOver(ctx, nil, how.dryRun))
+	}
 	if err := a.takeOver(ctx, good, how.dryRun); err != nil {
 		return err
 	}
@@ -88,6 +95,26 @@ func (a *app) importServers(ctx context.Context, file string, how importing) err
 		return quietError{}
 	}
 	return nil
+}
+
+// mayReach shows what servers read or run to have their values, and asks whether that is
+// wanted.
+func (a *app) mayReach(good []foreignServer, how importing) (bool, error) {
+	n := 0
+	for _, s := range good {
+		for _, what := range s.reaches {
+			n++
+			fmt.Fprintf(a.out, "%s: %s\n", s.name, what)
+		}
+	}
+	if n == 0 || how.dryRun || how.yes {
+		return true, nil
+	}
+	agreed, err := a.askYes("This happens whenever the value is needed. Import these servers?")
+	if err != nil {
+		return false, fmt.Errorf("the servers want to read files or run programs: %w", err)
+	}
+	return agreed, nil
 }
 
 // sift leaves the servers that are to be written, and says of the others why they are
