@@ -151,6 +151,36 @@ func TestDamageIsToldWithoutAReplay(t *testing.T) {
 	}
 }
 
+// What is missing is told also where it is not in the part that a client looks at.
+func TestDamageIsToldBesideAPage(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	e := p.edit(t, ecaDialect(), launch{})
+	id := e.begin()
+	for _, text := range []string{"read notes.txt", "think about it", "read notes.txt"} {
+		if end := e.run(id, text); end != endOK {
+			t.Fatalf("before: %q", end)
+		}
+	}
+	e.leave()
+	log, _ := p.spoil(t, damages[0])
+
+	e = p.edit(t, ecaDialect(), launch{})
+	if m := e.ask("chat/open", object{"chatId": id, "limit": 1}); m.Error != nil {
+		t.Fatal(m.Error)
+	}
+	e.ask("chat/list", object{})
+	v := e.view(id)
+	wantText(t, "the last item of the chat", notesOf(t, v.facts), "1 record is missing here: ", log)
+	if len(v.said) > 0 {
+		t.Errorf("a part of one item has %q", v.said)
+	}
+	e.leave()
+	c := p.call(t, launch{})
+	wantText(t, "the first entry", c.use("session_get", object{"session_id": id, "limit": 1}).text(), "1 record is missing here: ", log)
+	c.leave()
+}
+
 // notesOf joins facts, without the quotes' backslashes that JSON has.
 func notesOf(t *testing.T, facts []string) string {
 	t.Helper()

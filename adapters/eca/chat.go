@@ -66,6 +66,13 @@ type feed struct {
 
 var _ pump.Feed = (*feed)(nil)
 
+// urgent reports whether a record is shown whatever part of the chat is: what is
+// missing, as long as something is to be done about it.
+func urgent(ev core.Event) bool {
+	m, ok := ev.(core.Missing)
+	return ok && !m.Final
+}
+
 // Encode implements pump.Feed.
 func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	if f.gone {
@@ -76,7 +83,7 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	}
 	live, flags, start := f.view.live, f.view.flags, len(dst)
 	dst = encode(dst, f.view, r)
-	if !live && f.page != nil && !f.page.shows(r.Event) {
+	if !live && f.page != nil && !f.page.shows(r.Event) && !urgent(r.Event) {
 		dst = dst[:start]
 	}
 	switch e := r.Event.(type) {

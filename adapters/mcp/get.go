@@ -40,12 +40,13 @@ type getHead struct {
 	Updated time.Time      `json:"updated_at"`
 	Status  string         `json:"status"`
 	Turn    core.TurnID    `json:"turn_id,omitempty"`
+	Missing string         `json:"missing,omitempty"`
 }
 
 func headOf(st core.State) getHead {
 	return getHead{
 		Session: st.Meta.ID, Title: st.Title, Cwd: st.Meta.Cwd, Model: st.Settings.Model, Updated: st.Updated.UTC(),
-		Status: stateStatus(st), Turn: st.Turn,
+		Status: stateStatus(st), Turn: st.Turn, Missing: st.Missing,
 	}
 }
 
@@ -233,6 +234,9 @@ func blocksText(blocks []core.Block) string {
 func (r getResult) say() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Session %s (%s) in %s: %s\n", r.Session, r.Status, r.Cwd, cmp.Or(r.Title, "untitled"))
+	if r.Missing != "" { // wherever the page is
+		fmt.Fprintf(&b, "%s\n", r.Missing)
+	}
 	for _, e := range r.Entries {
 		switch e.Type {
 		case entryUser:

@@ -66,7 +66,7 @@ const getInput = `{"type":"object","additionalProperties":false,"required":["ses
 
 const getOutput = `{"type":"object","required":["session_id","cwd","status","entries","cursor","more"],"properties":{
 "session_id":{"type":"string"},"title":{"type":"string"},"cwd":{"type":"string"},"model":{"type":"string"},"updated_at":{"type":"string"},
-"status":{"type":"string","enum":["idle","running","awaiting_approval"]},"turn_id":{"type":"string","description":"The turn that runs."},
+"status":{"type":"string","enum":["idle","running","awaiting_approval"]},"turn_id":{"type":"string","description":"The turn that runs."},"missing":{"type":"string","description":"What the session has lost, and what to do."},
 "entries":{"type":"array","items":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["user","agent","tool","plan","notice","ended"]},"turn_id":{"type":"string"},"text":{"type":"string"},"name":{"type":"string"},"status":{"type":"string"}}}},
 "cursor":{"type":"string"},"more":{"type":"boolean"}}}`
 
