@@ -110,6 +110,22 @@ func (a *Attachment) Watch(after Pos, m *Mux) *Reader { return a.s.newReader(aft
 // Head is the position of a reader that has everything.
 func (a *Attachment) Head() Pos { return a.s.Head() }
 
+// Follow reads what another process has added, and closes a turn that has ended with
+// that process. In a session that is ours it does nothing. It blocks while the store
+// reads the log.
+func (a *Attachment) Follow(ctx context.Context) error {
+	a.s.mu.Lock()
+	refused := a.s.refusalLocked() != nil // its next command will say why
+	a.s.mu.Unlock()
+	if refused {
+		return nil
+	}
+	if err := a.s.follow(ctx); err != nil {
+		return err
+	}
+	return a.s.mend(ctx)
+}
+
 // State is what is true of the session now.
 func (a *Attachment) State() State { return a.s.State() }
 

@@ -379,6 +379,41 @@ func TestOneSessionTwoProcessesMCP(t *testing.T) {
 	second.leave()
 }
 
+// A turn that another process runs is followed to its end, whatever becomes of that one.
+func TestTurnOfAnotherProcessMCP(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, tt := range []struct {
+		name string
+		end  func(first *caller, session string)
+		want string
+	}{
+		{"cancelled there", func(first *caller, session string) { first.use("agent_cancel", object{"session_id": session}) }, "cancelled"},
+		{"killed", func(first *caller, _ string) { first.kill() }, "failed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			first, second := p.call(t, launch{}), p.call(t, launch{})
+			run := first.begin("", endless).Structured
+			wait := object{"session_id": run.Session, "turn_id": run.Turn, "wait_seconds": 0}
+			if s := second.use("agent_wait", wait).Structured.Status; s != "running" {
+				t.Fatalf("while it runs the status is %q", s)
+			}
+			tt.end(first, run.Session)
+			h := hear(result{})
+			h.session, h.turn = run.Session, run.Turn
+			second.poll(h, "the end", h.over)
+			if h.status != tt.want {
+				t.Errorf("the status is %q, want %q", h.status, tt.want)
+			}
+			if r := second.use("session_get", object{"session_id": run.Session}); strings.Contains(r.text(), "running") {
+				t.Errorf("session_get: %.500s", r.text())
+			}
+			first.stop()
+			second.leave()
+		})
+	}
+}
+
 // Whoever loads a session while it runs, twice in one write, is answered twice, sees
 // all of it, and is told of its end.
 func TestLoadWhileItRuns(t *testing.T) {

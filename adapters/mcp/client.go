@@ -165,6 +165,9 @@ func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held
 		return nil, core.ErrNotFound
 	}
 	h.touch()
+	if err := h.a.Follow(ctx); err != nil { // what another process has added
+		return nil, err
+	}
 	return h, nil
 }
 
