@@ -167,13 +167,15 @@ func (h *heard) learn(at time.Time, r result) {
 			h.say(at, e.Text)
 		case "thought":
 			h.thoughts += e.Text
+			h.show(elemThought, "", e.Text)
 		case "ended":
 			h.ends = append(h.ends, e.Status+" "+e.Text)
 		case "tool":
-			h.calls[e.ID] = e.Status
+			h.call(e.ID, e.Status)
 			fallthrough
 		default:
 			h.facts = append(h.facts, fmt.Sprint(e))
+			h.show(elemFact, "", fmt.Sprint(e))
 		}
 	}
 }

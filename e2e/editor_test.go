@@ -20,6 +20,7 @@ type editor struct {
 	prompts map[string]string // the ids of prompts → their sessions
 	views   map[string]*view
 	allow   bool // approve whatever is asked
+	records bool // what is shown, for a history
 }
 
 // dialect is how an editor says and hears things.
@@ -52,6 +53,8 @@ type view struct {
 	title    string
 	keep     bool // the text; else only its length
 	length   int
+	records  bool
+	seen     []element // if it records: all of it, in order
 }
 
 type mark struct {
@@ -67,7 +70,26 @@ type question struct {
 
 func newView() *view { return &view{keep: true, calls: map[string]string{}} }
 
+// show records an element. Text that follows text is one with it.
+func (v *view) show(kind elementKind, id, text string) {
+	if !v.records {
+		return
+	}
+	if n := len(v.seen); n > 0 && v.seen[n-1].kind == kind && (kind == elemText || kind == elemThought) {
+		v.seen[n-1].text += text
+		return
+	}
+	v.seen = append(v.seen, element{kind, id, text})
+}
+
+// call keeps how a call stands.
+func (v *view) call(id, state string) {
+	v.calls[id] = state
+	v.show(elemState, id, state)
+}
+
 func (v *view) say(at time.Time, text string) {
+	v.show(elemText, "", text)
 	if v.length += len(text); v.keep {
 		v.text = append(v.text, text...)
 		v.marks = append(v.marks, mark{at, len(v.text)})
@@ -83,6 +105,7 @@ func (v *view) fact(raw json.RawMessage) {
 	}
 	b, _ := json.Marshal(m) // sorts the names; it came from JSON
 	v.facts = append(v.facts, string(b))
+	v.show(elemFact, "", string(b))
 }
 
 // before is how much text there was at a time.
@@ -116,6 +139,7 @@ func (e *editor) view(id string) *view {
 	v := e.views[id]
 	if v == nil {
 		v = newView()
+		v.records = e.records
 		e.views[id] = v
 	}
 	return v
@@ -146,7 +170,8 @@ func (e *editor) begin() string { e.t.Helper(); return e.dialect.begin(e) }
 // load shows a session anew.
 func (e *editor) load(id string) *view {
 	e.t.Helper()
-	e.views[id] = newView()
+	delete(e.views, id)
+	e.view(id)
 	req := e.dialect.load(e, id)
 	e.send(req)
 	if m := e.await(fmt.Sprint(req["id"])); m.Error != nil {
@@ -298,13 +323,15 @@ func (v *view) acpUpdate(at time.Time, raw json.RawMessage) {
 		v.say(at, c.Text)
 	case "agent_thought_chunk":
 		v.thoughts += c.Text
+		v.show(elemThought, "", c.Text)
 	case "user_message_chunk":
 		v.said = append(v.said, c.Text)
+		v.show(elemSaid, "", c.Text)
 	case "session_info_update":
 		v.title = u.Title
 	case "tool_call", "tool_call_update":
 		if u.Status != "" {
-			v.calls[u.ToolCallID] = u.Status
+			v.call(u.ToolCallID, u.Status)
 		}
 		// What a call prints replaces what it has printed: a replay shows it at once.
 		if u.Status != "" || u.Title != "" || u.RawInput != nil || u.Locations != nil {
@@ -362,7 +389,7 @@ func takeECA(e *editor, m message) {
 			e.t.Fatalf("%s: %v", m.raw, err)
 		}
 		v, anew := e.view(p.ChatID), newView()
-		anew.ends = v.ends
+		anew.ends, anew.records = v.ends, v.records
 		*v = *anew
 	case "chat/contentReceived":
 		var p struct {
@@ -389,7 +416,9 @@ func (v *view) ecaContent(at time.Time, role string, raw json.RawMessage) (asks 
 	case "text":
 		switch role {
 		case "user":
-			v.said = append(v.said, strings.TrimSuffix(c.Text, "\n"))
+			said := strings.TrimSuffix(c.Text, "\n")
+			v.said = append(v.said, said)
+			v.show(elemSaid, "", said)
 		case "assistant":
 			v.say(at, c.Text)
 		default:
@@ -397,6 +426,7 @@ func (v *view) ecaContent(at time.Time, role string, raw json.RawMessage) (asks 
 		}
 	case "reasonText":
 		v.thoughts += c.Text
+		v.show(elemThought, "", c.Text)
 	case "progress": // live only
 		if c.State == "finished" {
 			end := endOK
@@ -413,15 +443,15 @@ func (v *view) ecaContent(at time.Time, role string, raw json.RawMessage) (asks 
 	case "toolCallPrepare": // its arguments come in pieces that a replay joins
 		if v.calls[c.ID] == "" {
 			v.facts = append(v.facts, "call "+c.ID)
-			v.calls[c.ID] = c.Type
+			v.call(c.ID, c.Type)
 		}
 	case "toolCallRun": // shown where it is asked; a replay shows what became of it
-		v.calls[c.ID] = c.Type
+		v.call(c.ID, c.Type)
 		if c.ManualApproval {
 			return c.ID
 		}
 	case "toolCallRunning", "toolCalled", "toolCallRejected":
-		v.calls[c.ID] = c.Type
+		v.call(c.ID, c.Type)
 		v.fact(raw)
 	case "reasonStarted", "reasonFinished", "usage":
 		v.fact(raw)
