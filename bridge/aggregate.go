@@ -42,7 +42,8 @@ type AggregateOptions struct {
 	// Tools is how many tools a client is shown; of more it is shown the agent's, and
 	// two by which it finds and calls the others. 0: all.
 	Tools int
-	// Check is asked before each call of a server's tool, whose error refuses it; nil:
+	// Check is asked before each call of a server's tool, whose error refuses it; an
+	// *AskFirst has the client's user asked, and refuses it where that cannot be. nil:
 	// nothing is refused beyond what the servers' own lists take out.
 	Check func(server, tool string, args json.RawMessage) error
 }

@@ -432,12 +432,16 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 	}
 	kept := p.sight.begins(s.caller.principal, s.program, r.name, len(q.params))
 	judge := func() {
-		if err := p.permits(r.name, q); err != nil {
+		ask, err := p.permits(r.name, q)
+		switch {
+		case err != nil:
 			kept.ends(OutcomeRefused, 0)
 			call.Reply(nil, err)
-			return
+		case ask == nil || s.goesOn(q):
+			s.toPart(p, call, q, r.name, kept)
+		case !s.answers(p, call, q, r.name, kept):
+			s.consult(p, call, q, r.name, kept, ask)
 		}
-		s.toPart(p, call, q, r.name, kept)
 	}
 	if p.sight.known() {
 		judge()
@@ -467,15 +471,15 @@ func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *han
 }
 
 // permits refuses what the server's lists, the user's rules and the pins take out, and
-// what goes round in a circle.
-func (p *part) permits(tool string, q request) error {
+// what goes round in a circle. ask says that a person must be asked.
+func (p *part) permits(tool string, q request) (ask *AskFirst, err error) {
 	if q.hops >= maxHops {
-		return jrpc2.Errorf(jrpc2.InvalidRequest, "the call has passed %d gateways; it is taken to go round in a circle", q.hops)
+		return nil, jrpc2.Errorf(jrpc2.InvalidRequest, "the call has passed %d gateways; it is taken to go round in a circle", q.hops)
 	}
 	if err := p.allowed(); err != nil {
-		return jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s cannot be used: %v", p.server.Name, err)
+		return nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s cannot be used: %v", p.server.Name, err)
 	}
-	return p.sight.permits(tool, q.args)
+	return p.sight.judge(tool, q.args)
 }
 
 // mayRepeat reports whether a tool says that its calls may be repeated.

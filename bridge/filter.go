@@ -278,22 +278,37 @@ func (s *sight) gather(cursor, next string, page map[string]string) {
 	}
 }
 
-// permits refuses a call of a tool that the server's lists or a rule take out, or
-// that is not what was pinned.
+// permits refuses a call of a tool that the server's lists or a rule take out, that is
+// not what was pinned, or that a person would have to be asked about.
 func (s *sight) permits(tool string, args json.RawMessage) error {
+	ask, err := s.judge(tool, args)
+	if ask != nil {
+		return s.refuse(tool, ask)
+	}
+	return err
+}
+
+// judge is permits where somebody may be there to ask.
+func (s *sight) judge(tool string, args json.RawMessage) (ask *AskFirst, err error) {
 	if !s.server.offers(tool) {
-		return jrpc2.Errorf(jrpc2.InvalidParams, "there is no tool %.100q", tool)
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "there is no tool %.100q", tool)
 	}
 	if s.check != nil {
-		if err := s.check(tool, args); err != nil {
-			s.box.opts.Log(s.server.Name, "warn", fmt.Sprintf("a call of %.100q was refused: %v", tool, err))
-			return jrpc2.Errorf(jrpc2.InvalidRequest, "%v", err)
+		if err := s.check(tool, args); err != nil && !errors.As(err, &ask) {
+			return nil, s.refuse(tool, err)
 		}
 	}
-	if !s.pins() {
-		return nil
+	if s.pins() {
+		if err := s.unchanged(tool); err != nil {
+			return nil, err
+		}
 	}
-	return s.unchanged(tool)
+	return ask, nil
+}
+
+func (s *sight) refuse(tool string, err error) error {
+	s.box.opts.Log(s.server.Name, "warn", fmt.Sprintf("a call of %.100q was refused: %v", tool, err))
+	return jrpc2.Errorf(jrpc2.InvalidRequest, "%v", err)
 }
 
 // unchanged refuses a tool that is not what was pinned. A name that the server does

@@ -58,8 +58,8 @@ func (s *servers) current() *bridge.Box {
 	return s.box
 }
 
-// denied refuses what the rules deny. Nothing else is asked: the host of the caller
-// has asked.
+// denied refuses what the rules deny, and has a person asked where a rule says so.
+// Nothing else is asked: the host of the caller has asked.
 func denied(rules core.Policy, server, cwd string) func(string, json.RawMessage) error {
 	return func(tool string, args json.RawMessage) error {
 		v := rules.Decide(core.Check{
@@ -67,8 +67,11 @@ func denied(rules core.Policy, server, cwd string) func(string, json.RawMessage)
 			Spec: core.Spec{Server: server, Name: tool, Kind: core.KindOther},
 			Meta: core.Meta{Principal: core.Local, Cwd: cwd, Roots: []string{cwd}},
 		})
-		if v.Effect == core.Deny {
+		switch {
+		case v.Effect == core.Deny:
 			return fmt.Errorf("%s", v.Why)
+		case v.Effect == core.MustAsk && v.Hard: // by a rule: the rest is the client's program's affair
+			return &bridge.AskFirst{Why: v.Why}
 		}
 		return nil
 	}

@@ -1,0 +1,165 @@
+package bridge
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+)
+
+// AskFirst is the error of a check that wants a person asked before the call is made.
+type AskFirst struct {
+	Why string // in words: which rule
+}
+
+// Error says why the call is refused where nobody can be asked.
+func (e *AskFirst) Error() string {
+	return e.Why + ", and this client cannot ask its user here: use a client with forms (elicitation), or have the agent call the tool (agent_prompt)"
+}
+
+// consent is a call that the client's user is asked about, at 2026-07-28: the client
+// makes it again with the answer. What was shown is what is called.
+type consent struct {
+	part   *part
+	own    string
+	q      request
+	expiry *time.Timer
+}
+
+// asksUser reports whether the client's user can be asked by a form.
+func (s *side) asksUser() bool {
+	e := s.offers.Elicitation
+	return e != nil && (e.Form != nil || e.URL == nil)
+}
+
+// consult asks the client's user about a call, and makes it when they agree. It runs on
+// the reading goroutine and does not block.
+func (s *side) consult(p *part, call *wire.Call, q request, own string, kept *handed, ask *AskFirst) {
+	refuse := func(err error) {
+		kept.ends(OutcomeRefused, 0)
+		p.log("warn", fmt.Sprintf("a call of %.100q was refused: %v", own, err))
+		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%v", err))
+	}
+	switch {
+	case !s.asksUser():
+		refuse(ask)
+	case s.modern():
+		kept.ends(OutcomeOK, 0) // what comes of it is the next call's
+		s.consultModern(p, call, q, own, ask)
+	default:
+		s.busy.Add(1)
+		s.caller.owned.Go(func() {
+			defer s.busy.Add(-1)
+			reply, err := s.askClient(call.Context(), p, "elicitation/create", consentForm(p.server.Name, own, q.args, ask))
+			switch {
+			case call.Context().Err() != nil:
+				kept.ends(OutcomeRefused, 0)
+				call.Reply(nil, wire.ErrCanceled)
+			case err != nil:
+				refuse(fmt.Errorf("%s, and the client's user could not be asked: %w", ask.Why, err))
+			case !agreed(reply):
+				refuse(errors.New(ask.Why + ", and the client's user did not allow the call"))
+			default:
+				s.toPart(p, call, q, own, kept)
+			}
+		})
+	}
+}
+
+// consultModern answers a call with the question whether it may be made.
+func (s *side) consultModern(p *part, call *wire.Call, q request, own string, ask *AskFirst) {
+	handle := rand.Text()
+	s.mu.Lock()
+	full := len(s.consents) >= maxParked
+	if !full {
+		s.consents[handle] = &consent{p, own, q, time.AfterFunc(parkedFor, func() { s.consented(handle) })}
+	}
+	s.mu.Unlock()
+	if full {
+		call.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", maxParked))
+		return
+	}
+	question := edited(nil, member{"method", raw("elicitation/create")}, member{"params", consentForm(p.server.Name, own, q.args, ask)})
+	call.Reply(edited(nil, member{"resultType", json.RawMessage(`"input_required"`)},
+		member{"inputRequests", raw(map[string]json.RawMessage{"allow": question})}, member{"requestState", raw(handle)}), nil)
+}
+
+// consented takes a call that the user was asked about; nil: there is none.
+func (s *side) consented(handle string) *consent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.consents[handle]
+	if c != nil {
+		delete(s.consents, handle)
+		c.expiry.Stop()
+	}
+	return c
+}
+
+// answers goes on with a call that the client makes again with its user's answer; false:
+// it is no such call.
+func (s *side) answers(p *part, call *wire.Call, q request, own string, kept *handed) bool {
+	if q.state == "" {
+		return false
+	}
+	c := s.consented(q.state)
+	if c == nil {
+		return false
+	}
+	var replies map[string]json.RawMessage
+	_ = json.Unmarshal(q.answers, &replies) // what is none answers nothing
+	if c.part != p || c.own != own || !agreed(replies["allow"]) {
+		kept.ends(OutcomeRefused, 0)
+		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "the client's user did not allow the call"))
+		return true
+	}
+	c.q.token = q.token
+	s.toPart(p, call, c.q, own, kept)
+	return true
+}
+
+// goesOn reports whether a call is made again with answers to what its server has asked:
+// the user has been asked about it.
+func (s *side) goesOn(q request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return q.state != "" && s.parked[q.state] != nil
+}
+
+// consentForm is the question, the server and the tool first.
+func consentForm(server, tool string, args json.RawMessage, ask *AskFirst) json.RawMessage {
+	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)", spelled(tool), spelled(server), spelled(string(orObject(args))), spelled(ask.Why))
+	return raw(map[string]any{"message": text, "requestedSchema": json.RawMessage(
+		`{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Once; the next call is asked about again"}},"required":["allow"]}`)})
+}
+
+// agreed reports whether an answer to that says yes.
+func agreed(reply json.RawMessage) bool {
+	var r struct {
+		Action  string `json:"action"`
+		Content struct {
+			Allow bool `json:"allow"`
+		} `json:"content"`
+	}
+	return wire.Unmarshal(reply, &r) == nil && r.Action == "accept" && r.Content.Allow
+}
+
+// spelled is text on one line in which nothing is invisible.
+func spelled(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+			b.WriteRune(r)
+			continue
+		}
+		fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+	}
+	return b.String()
+}

@@ -1,0 +1,117 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/core"
+)
+
+const mustAsk = "must be asked by rule 1 (ask tool e*)"
+
+func askFirst(_, tool string, _ json.RawMessage) error {
+	if tool == "echo" || tool == "ask" {
+		return &AskFirst{Why: mustAsk}
+	}
+	return nil
+}
+
+// asking is a server of the older versions, one of whose tools asks in its turn.
+func asking() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
+	type in struct {
+		Text string `json:"text"`
+	}
+	mcp.AddTool(s, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, a in) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.Text}}}, nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		res, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		if err != nil {
+			return nil, nil, err
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "the user says " + res.Action}}}, nil, nil
+	})
+	return s
+}
+
+// A call that a rule wants asked about is put to the client's user, who sees the server,
+// the tool and the arguments; where nobody can be asked it is refused.
+func TestAskRulesHoldForClients(t *testing.T) {
+	for name, connect := range map[string]func(*testing.T, *Aggregate) mcp.Transport{"pipe": piped, "http": overHTTP} {
+		for _, version := range eras {
+			for answer, want := range map[string]string{"allow": "hi\u202e", "no": "did not allow the call", "decline": "did not allow the call", "cancel": "did not allow the call", "": "cannot ask its user"} {
+				t.Run(name+"/"+version+"/"+answer, func(t *testing.T) {
+					var mu sync.Mutex
+					var asked []string
+					o := &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+						mu.Lock()
+						defer mu.Unlock()
+						asked = append(asked, r.Params.Message)
+						switch {
+						case !strings.HasPrefix(r.Params.Message, "May the tool"): // the server's own question
+							return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+						case answer == "allow" || answer == "no":
+							return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"allow": answer == "allow"}}, nil
+						}
+						return &mcp.ElicitResult{Action: answer}, nil
+					}}
+					if answer == "" {
+						o = nil
+					}
+					a := aggregate(t, Options{Servers: []Server{hosted(t, "up", asking(), nil)}}, AggregateOptions{Check: askFirst})
+					cs := connected(t, connect(t, a), version, o)
+					if got := said(t, cs, "echo", map[string]any{"text": "hi\u202e"}); !strings.Contains(got, want) || answer != "allow" && (!strings.Contains(got, "error: ") || strings.Contains(got, "hi\u202e")) {
+						t.Errorf("%q, want %q", got, want)
+					}
+					const question = `May the tool echo of the MCP server up be called? Its arguments: {"text":"hi⟨U+202E⟩"} (` + mustAsk + `.)`
+					mu.Lock()
+					if answer != "" && (len(asked) != 1 || strings.ReplaceAll(asked[0], `: "`, `:"`) != question) || answer == "" && len(asked) > 0 {
+						t.Errorf("asked %q", asked)
+					}
+					asked = nil
+					mu.Unlock()
+					if answer != "allow" {
+						return
+					}
+					// A tool that asks in its turn is asked about once for a call.
+					got := said(t, cs, "ask", map[string]any{})
+					mu.Lock()
+					defer mu.Unlock()
+					if got != "the user says accept" || len(asked) != 2 || !strings.HasPrefix(asked[0], "May the tool ask") || strings.HasPrefix(asked[1], "May the tool") {
+						t.Errorf("a tool that asks: %q, asked %q", got, asked)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A server that is handed on alone says the same where a rule wants its call asked about.
+func TestAskRulesHoldForRelays(t *testing.T) {
+	b := New(Options{Environ: environ(), Grace: patience, Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Log: func(_, _, text string) { t.Log(text) }})
+	relay, ok := b.Relay("up", func(tool string, args json.RawMessage) error { return askFirst("up", tool, args) })
+	if !ok {
+		t.Fatal("there is no relay")
+	}
+	h := relay.HTTP(t.TempDir(), func(*http.Request) core.Principal { return core.Local })
+	s := httptest.NewServer(h)
+	defer func() {
+		s.CloseClientConnections()
+		s.Close()
+		h.Close()
+	}()
+	for _, version := range eras {
+		cs := connected(t, &mcp.StreamableClientTransport{Endpoint: s.URL}, version, nil)
+		if got := said(t, cs, "echo", map[string]any{"text": "hi"}); !strings.Contains(got, mustAsk+", and this client cannot ask its user here") {
+			t.Errorf("%s: %s", version, got)
+		}
+	}
+}
