@@ -20,6 +20,10 @@
 // thread_files.go, thread_disk.go and thread_editor.go, the thread protocol of June 2025 on the
 // same stream.
 //
+// Requests that may wait are answered by a crew of few: the next begins when the pump
+// has come behind the answer of one. A client that does not read gets no more sessions
+// made than it could take answers for.
+//
 // # Why
 //
 // An answer is given by the pump, behind what it must follow: session/new before

@@ -41,6 +41,8 @@ type Server struct {
 	pump *pump.Pump
 	wg   sync.WaitGroup // queues and the pump
 
+	crew *pump.Queue // for what may wait and belongs to no session that is here
+
 	threadQueue *pump.Queue // for what concerns threads
 
 	commands  acp.CommandsUpdate // that were told last; of the pump's goroutine alone
@@ -62,10 +64,12 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Server{
+	s := &Server{
 		opts: o, log: o.Log, terminals: rand.Text()[:8] + ":", peer: peer{client: anybody},
 		sessions: map[core.SessionID]*session{}, going: map[*session]struct{}{}, threads: map[core.SessionID]*thread{},
 	}
+	s.crew = pump.NewCrew(&s.wg, crewWidth)
+	return s
 }
 
 // Serve speaks the protocol over in and out. It blocks until the client has left
@@ -73,7 +77,7 @@ func New(o Options) *Server {
 // then. Turns that were prompted over the connection are stopped when it ends.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	s.conn = wire.NewConn(in, out, wire.Options{
-		Framing: wire.Newline, Withdraw: wire.Withdrawal{Method: "$/cancel_request", Member: "requestId"}, Recorder: s.opts.Recorder,
+		Framing: wire.Newline, Withdraw: wire.Withdrawal{Method: "$/cancel_request", Member: "requestId"}, MaxOpen: maxOpen, Recorder: s.opts.Recorder,
 		Panicked: func(method string, v any, stack []byte) {
 			s.log.Error("handler panicked", zap.String("method", method), zap.Any("panic", v), zap.ByteString("stack", stack))
 		},
@@ -132,14 +136,35 @@ func (s *Server) handle(methods wire.Methods, call *wire.Call) {
 	methods.Handle(call)
 }
 
+const (
+	// maxOpen is how many requests may be open; each may become a session that is held
+	// for its client.
+	maxOpen = 1024
+	// crewWidth is how many requests that may wait are answered beside each other.
+	crewWidth = 16
+)
+
 // later runs a handler that may wait beside the reading goroutine. Its order
 // against other sessions' calls does not matter; what belongs to one session goes
 // through that session's queue. A nil result means that the handler answers.
+//
+// Its place in the crew is free again when the pump has come behind it, which it does
+// only for a client that reads: what requests make, such as sessions, would be held
+// for answers that nobody takes.
 func later[P any](s *Server, ctx context.Context, f func(context.Context, *wire.Call, P) error) func(*wire.Call, P) error {
 	return func(call *wire.Call, p P) error {
-		s.wg.Go(func() {
+		s.crew.Go(func() {
+			if ctx.Err() != nil {
+				return // the connection has ended
+			}
 			if err := f(ctx, call, p); err != nil {
 				call.Reply(nil, wireError(err))
+			}
+			behind := make(chan struct{})
+			s.pump.Do(func() { close(behind) })
+			select {
+			case <-behind:
+			case <-ctx.Done():
 			}
 		})
 		return nil

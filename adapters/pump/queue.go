@@ -2,25 +2,33 @@ package pump
 
 import "sync"
 
-// Queue runs functions one after the other, in the order of Go, on a goroutine
-// that lives only while there are any. The zero value is not ready: use NewQueue.
+// Queue runs functions on goroutines that live only while there are any: NewQueue
+// makes one that runs them one after the other, in the order of Go, NewCrew one that
+// runs some beside each other and begins them in that order. The zero value is not
+// ready.
 type Queue struct {
 	owner *sync.WaitGroup
+	width int // functions that may run at a time
 
 	mu     sync.Mutex // guards the fields below
 	jobs   []func()
-	active bool
+	active int // goroutines
 }
 
 // NewQueue returns an empty queue whose goroutine belongs to owner.
-func NewQueue(owner *sync.WaitGroup) *Queue { return &Queue{owner: owner} }
+func NewQueue(owner *sync.WaitGroup) *Queue { return NewCrew(owner, 1) }
+
+// NewCrew returns an empty queue that runs at most width functions at a time.
+func NewCrew(owner *sync.WaitGroup, width int) *Queue { return &Queue{owner: owner, width: width} }
 
 // Go adds a function. It never blocks.
 func (q *Queue) Go(job func()) {
 	q.mu.Lock()
 	q.jobs = append(q.jobs, job)
-	start := !q.active
-	q.active = true
+	start := q.active < q.width
+	if start {
+		q.active++
+	}
 	q.mu.Unlock()
 	if start {
 		q.owner.Go(q.run)
@@ -31,7 +39,8 @@ func (q *Queue) run() {
 	for {
 		q.mu.Lock()
 		if len(q.jobs) == 0 {
-			q.jobs, q.active = nil, false
+			q.jobs = nil
+			q.active--
 			q.mu.Unlock()
 			return
 		}
