@@ -362,7 +362,11 @@ func (s *Store) deriveAll(ctx context.Context, root string) (all []indexEntry, e
 		}
 		base := filepath.Base(log)
 		f := s.filesOf(filepath.Dir(log), base[:len(base)-len(".jsonl")])
-		if e, err := derive(ctx, f); err == nil {
+		e, err := derive(ctx, f)
+		if errors.Is(err, errHead) {
+			e, err = headless(f)
+		}
+		if err == nil {
 			all = append(all, e)
 		}
 	}
@@ -403,6 +407,21 @@ func (s *Store) writeIndex(root string, all []indexEntry) error {
 		return err
 	}
 	return s.disk.syncDir(root)
+}
+
+// headless is the entry of a log whose first line is damaged: it is listed, so that
+// it can be found and repaired.
+func headless(f files) (indexEntry, error) {
+	m, err := readMeta(f)
+	if m.ID == "" {
+		return indexEntry{}, err
+	}
+	fi, err := os.Lstat(f.log)
+	if err != nil {
+		return indexEntry{}, err
+	}
+	sum := core.Summary{ID: m.ID, Cwd: m.Cwd, Roots: m.Roots, Parent: m.Parent, Created: m.Created, Updated: m.Created}
+	return indexEntry{Principal: m.Principal, Log: fi.Size(), Summary: sum}, nil
 }
 
 // derive reads a session's summary out of its log.

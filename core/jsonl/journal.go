@@ -85,7 +85,8 @@ func (h header) unknownFeatures() []string {
 	return slices.DeleteFunc(slices.Clone(h.Features), func(f string) bool { return slices.Contains(known, f) })
 }
 
-// readMeta reads what a session was made with. Spill is not set.
+// readMeta reads what a session was made with. Spill is not set. With errHead it may
+// be known all the same.
 func readMeta(f files) (core.Meta, error) {
 	log, err := openFile(f.log, os.O_RDONLY)
 	if err != nil {
@@ -93,15 +94,16 @@ func readMeta(f files) (core.Meta, error) {
 	}
 	defer func() { _ = log.Close() }()
 	l := newLines(log)
-	if _, err := readHeader(l); err != nil {
-		return core.Meta{}, err
+	_, bad := readHeader(l)
+	if bad != nil && !errors.Is(bad, errHead) {
+		return core.Meta{}, bad
 	}
 	var dec core.Decoder
 	line, err := l.read()
 	if object, ok := unseal(line); ok && err == nil {
 		r, err := dec.Decode(object)
 		if opened, ok := r.Event.(core.Opened); ok && err == nil {
-			return opened.Meta, nil
+			return opened.Meta, bad
 		}
 	}
 	return core.Meta{}, errHead

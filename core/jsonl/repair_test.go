@@ -170,6 +170,36 @@ func TestRepairOfTheBeginning(t *testing.T) {
 	}
 }
 
+// TestDamagedBeginningIsListed: a new index has a session whose first line is damaged,
+// so that it can be found and repaired.
+func TestDamagedBeginningIsListed(t *testing.T) {
+	s := New(t.TempDir())
+	j := logOf(t, s, "s1", notices(2)...)
+	damage(t, j.files.log, func(l []string) []string { l[0] = "x" + l[0]; return l })
+	if err := os.Remove(indexPath(*s.root.Load())); err != nil {
+		t.Fatal(err)
+	}
+	var listed []core.Summary
+	for sum, err := range s.List(t.Context(), core.Local) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, sum)
+	}
+	if len(listed) != 1 || listed[0].ID != "s1" || listed[0].Cwd != j.meta.Cwd {
+		t.Errorf("listed: %+v", listed)
+	}
+	if _, err := s.Open(t.Context(), core.Local, "s1"); !errors.Is(err, errHead) {
+		t.Errorf("Open: %v", err)
+	}
+	if done, err := s.Repair(t.Context(), core.Local, "s1"); err != nil || done.Kept == "" {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if now := readAll(t, j); len(now) != 4 {
+		t.Errorf("%d records after the repair", len(now))
+	}
+}
+
 func TestRepairIsRefused(t *testing.T) {
 	tests := []struct {
 		name   string
