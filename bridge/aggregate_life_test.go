@@ -18,7 +18,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -443,33 +442,5 @@ func TestAggregateLeavesNothing(t *testing.T) {
 			b := make([]byte, 1<<20)
 			t.Fatalf("%d goroutines, %d before\n%s", runtime.NumGoroutine(), before, b[:runtime.Stack(b, true)])
 		}
-	}
-}
-
-// Whoever has the place of a client of an aggregate hears of the turns that run in our agent.
-func TestAggregateSaysThatATurnRuns(t *testing.T) {
-	for _, version := range []string{`"2025-11-25"`, `1`} {
-		var turn atomic.Bool
-		a := aggregate(t, Options{Servers: []Server{{Name: "x", Endpoint: plays("dies")}}}, AggregateOptions{
-			Agent: func(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error {
-				works.Set(turn.Load)
-				return serveAgent(ctx, p, in, out, nil)
-			},
-		})
-		l := a.dial(core.Local, t.TempDir(), false)
-		if _, err := io.WriteString(l.out, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":`+version+`,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`+"\n"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := wire.Lines(l.in, 0).Next(); err != nil {
-			t.Fatal(err)
-		}
-		if l.works() {
-			t.Errorf("%s: no turn runs", version)
-		}
-		turn.Store(true)
-		if !l.works() {
-			t.Errorf("%s: a turn runs", version)
-		}
-		l.close()
 	}
 }

@@ -253,3 +253,37 @@ func TestRelayedSessionsAtWorkStay(t *testing.T) {
 		}
 	})
 }
+
+// Of what a server says while its client has no stream open the first thousand messages
+// are kept.
+func TestKeptMessagesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		relay, _ := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}).Relay("up", nil)
+		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
+		defer h.Close()
+		l, _ := played(0)
+		s := joins(t, h, "s", l)
+		defer s.place.Done()
+		line := []byte(`{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`)
+		m, err := wire.Parse(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range maxKept + 100 {
+			s.route(line, m)
+		}
+		ctx, hangUp := context.WithCancel(t.Context())
+		w := httptest.NewRecorder()
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			s.listen(w, httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))
+		}()
+		synctest.Wait()
+		hangUp()
+		<-read
+		if n := strings.Count(w.Body.String(), "list_changed"); n != maxKept {
+			t.Errorf("%d messages were kept", n)
+		}
+	})
+}

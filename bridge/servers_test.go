@@ -6,7 +6,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"dragoman/core"
@@ -269,4 +271,25 @@ func TestLoginIsForgottenWithWhatTheServerWas(t *testing.T) {
 	if item := awaitStatus(t, h.board, "up", statusFailed); item.Why != "it is nowhere" || item.LoggedIn {
 		t.Errorf("it is %+v", item)
 	}
+}
+
+// A server that does not start is tried a few times, and then when somebody wants it.
+func TestStartsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tries atomic.Int32
+		b := New(Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) {
+			tries.Add(1)
+			return Endpoint{}, errors.New("it is nowhere")
+		}}}, Board: core.NewBoard()})
+		defer b.Close()
+		for round := range int32(2) {
+			if err := b.Start(nil, "up"); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(24 * time.Hour)
+			if n := tries.Load(); n != (round+1)*(maxTries+1) {
+				t.Errorf("%d tries after %d days", n, round+1)
+			}
+		}
+	})
 }

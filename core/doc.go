@@ -87,6 +87,59 @@
 // has come to know (a browser its pages) nobody could give it again. So does a
 // conversation whose back end owns its history.
 //
+// # What may be had of each thing
+//
+// Nothing that a client, a model, a server or time can make more of grows without end,
+// here and in the packages that use this one. A test that is named here shows it.
+//
+//	resource                           owner            limit                       what ends it                    test
+//	sessions that are open             Gateway          any number                  a minute without clients        core.TestIdle
+//	a session's claim, descriptors     Session          2; at rest 0                a minute without use            cmd/dragoman.TestSessionsLeftOpenCostLittle
+//	its log in memory                  Session          256 KiB; at rest 0          what is stored; rest            cmd/dragoman.TestSessionsLeftOpenCostLittle
+//	its goroutines                     Session          turn, flusher; at rest 0    their work's end                cmd/dragoman.TestSessionsLeftOpenCostLittle
+//	its conversation                   Session          1; at rest 0                rest                            core.TestWhatKeepsASessionAwake
+//	what no client has read            Session          1 MiB                       the turn waits                  core.TestFarBehind
+//	prompts that wait                  Session          1,024                       the next is refused             core.TestPromptsThatWaitAreBounded
+//	keys of prompts                    State            256                         the oldest                      core.TestPromptsThatWaitAreBounded
+//	requests of a turn to its model    loop             limits.max_steps (200)      the turn ends                   core/loop.TestTooManyRequests
+//	sub-sessions                       the call         8 of a turn at a time       the call's end                  core.TestDelegateCanceled
+//	questions                          the turn         one of each call            limits.ask_timeout (1 h)        adapters/acp.TestAnAnswerThatNeverComes
+//	readers                            adapter          one of a client's session   the client leaves               adapters/pump.TestRemove
+//	topics of the board                Board            1,024 to 2,048 of the past  the oldest                      core.TestBoardForgets
+//	jobs                               toolset          32 run, 1 MiB of each       the session closes              core/tools.TestJobsAreBounded
+//	output of jobs that have ended     toolset          32 of them                  the oldest; the session closes  core/tools.TestJobsAreBounded
+//	output that was cut, on disk       Store            64 MiB of a call            the session is deleted          core/tools.TestShellHugeOutput
+//	handles of a workspace             toolset          1 of a root; at rest 0      rest                            core/tools.TestRest
+//	guards                             toolset, bridge  1 of a session; at rest 0   rest; the session closes        core/child.TestGuardRests
+//	crashed owners' files              Store            none                        the next list                   core/jsonl.TestSweep
+//	histories as they are sent         llm              64, 64 MiB in all           the one used longest ago        core/llm.TestPastsAreShared
+//	requests to a provider             llm              max_concurrent              the next waits                  core/llm.TestGateConcurrent
+//	MCP servers' processes             bridge           1 of a server and session   the session closes              bridge.TestCloseEndsTheWholeGroup
+//	starts of a server that fails      bridge           6 in a row                  a person starts it              bridge.TestStartsAreBounded
+//	logs of servers, and the audit     cmd/dragoman     1 MiB and one before        the older                       cmd/dragoman.TestServerLogsAreBounded
+//	requests open on a connection      wire.Conn        4,096                       the next is refused             adapters/wire.TestOpenRequestsAreBounded
+//	the same of MCP                    mcp              1,024                       the next is refused             adapters/mcp.TestTooManyCalls
+//	answers that are not read          wire.Writer      1,000, or 4 MiB             the reading waits               adapters/wire.TestUnreadAnswersStopTheReading
+//	bytes of a message                 wire             64 MiB                      it is refused                   adapters/wire.TestLines
+//	HTTP requests, SSE streams too     Gate             1,024                       the next is refused             adapters/gate.TestOpenRequests
+//	MCP clients over HTTP              mcp.HTTP         1,000; 250 of one           silent longest; 15 minutes      adapters/mcp.TestClientsThatNeverSayGoodbye
+//	their streams                      their request    as requests                 the client hangs up             adapters/mcp.TestHTTPSessionsAtWorkStay
+//	events for who comes back          mcp.HTTP         16 MiB                      the oldest; the session's end   adapters/mcp.TestReplaysAreBounded
+//	sessions that an MCP client holds  mcp              256                         idle longest                    adapters/mcp.TestHeldSessionsAreBounded
+//	turns as clients poll them         mcp              4 of a session              2 minutes                       cmd/dragoman.TestSessionsLeftOpenCostLittle
+//	subscriptions                      mcp              1 goroutine of a session    the client leaves               adapters/mcp.TestSubscriptionsEndWithTheirClient
+//	tasks                              the log          none is kept                the session is deleted          adapters/mcp.TestConversations
+//	relayed sessions over HTTP         RelayHTTP        64; 48 of one               silent longest; 15 minutes      bridge.TestRelayedClientsThatNeverSayGoodbye
+//	messages for a stream to come      RelayHTTP        1,000                       the newest                      bridge.TestKeptMessagesAreBounded
+//	clients of 2026-07-28 of a pipe    Aggregate        16                          silent longest                  bridge.TestSidesAreBounded
+//	threads of an editor's             acp              those that are open         the client leaves               adapters/acp.TestThreadPeerThatLeaves
+//
+// Sessions on disk stay until somebody deletes them. Of sessions that are open there may
+// be any number, because one that rests costs 16 KiB at the most; what an ended job has
+// printed, the servers of a session, and daemons that a command has left come on top. A
+// login that nobody finishes ends after 5 minutes. In an aggregate 64 calls of a client
+// may wait for what its user answers, each for 15 minutes.
+//
 // # Why
 //
 // The log is the session, instead of one of several copies of it, so that loading,

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/jsonl"
 )
 
 // visitor is a client over HTTP without a network.
@@ -303,4 +305,66 @@ func TestServeForSaysThatATurnRuns(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// What a client has subscribed to is followed until it leaves.
+func TestSubscriptionsEndWithTheirClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, d, _ := newTestDoor(t, func(context.Context, *core.Turn) (core.StopReason, error) { return core.StopEnd, nil })
+		followed := func() int {
+			d.watches.mu.Lock()
+			defer d.watches.mu.Unlock()
+			return len(d.watches.open)
+		}
+		v := visits(t, h, "curious")
+		for range 5 {
+			id := v.call(toolPrompt, `"prompt":"go"`).Session
+			if w := v.do(t.Context(), http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"dragoman://session/%s/transcript"}}`, id)); w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"error"`) {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+		}
+		if n := followed(); n != 5 {
+			t.Errorf("%d sessions are followed", n)
+		}
+		<-time.After(guestIdle + time.Minute)
+		synctest.Wait()
+		if n := followed(); n != 0 {
+			t.Errorf("%d sessions are followed for nobody", n)
+		}
+	})
+}
+
+// Of what is kept for clients that come back for what they have missed there is so much in
+// all, however much was said.
+func TestReplaysAreBounded(t *testing.T) {
+	long := strings.Repeat("long ", maxText/5)
+	g := coretest.Gateway(jsonl.New(t.TempDir()), func(ctx context.Context, t *core.Turn) (core.StopReason, error) {
+		return core.StopEnd, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: long})
+	}, coretest.Always(core.Verdict{Effect: core.Allow}))
+	h := New(Options{Gateway: g, Cwd: t.TempDir()}).HTTP(func(*http.Request) core.Principal { return core.Local })
+	heap := func() int {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	before := heap()
+	const answers = 3 * replayBytes / maxText
+	session := visits(t, h, "first").call(toolPrompt, `"prompt":"go"`).Session
+	for i := range answers {
+		v := visits(t, h, fmt.Sprint("client ", i))
+		if r := v.call(toolPrompt, fmt.Sprintf(`"prompt":"go","session_id":%q`, session)); r.Status != "completed" || len(r.Text) < maxText/2 {
+			t.Fatalf("%.500v", r)
+		}
+		d := h.door(core.Local)
+		d.clientOf(v.session).held[session].fade()
+	}
+	if grown := heap() - before; grown > 2*replayBytes {
+		t.Errorf("%d answers of %d KiB take %d MiB", answers, maxText>>10, grown>>20)
+	}
+	h.Close()
+	if err := g.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
 }

@@ -1,0 +1,65 @@
+package core_test
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The table of what may be had of each thing names an owner, a limit, an end and a test
+// of each, and the tests are there.
+func TestTableOfLimits(t *testing.T) {
+	doc, err := os.Open("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer doc.Close()
+	columns := regexp.MustCompile(`\s{2,}`)
+	rows := 0
+	for lines := bufio.NewScanner(doc); lines.Scan(); {
+		row, ok := strings.CutPrefix(lines.Text(), "//\t")
+		if !ok {
+			continue
+		}
+		cells := columns.Split(row, -1)
+		if rows++; rows == 1 {
+			if strings.Join(cells, "|") != "resource|owner|limit|what ends it|test" {
+				t.Errorf("the columns are %q", cells)
+			}
+			continue
+		}
+		if len(cells) != 5 {
+			t.Errorf("%q has %d columns", row, len(cells))
+			continue
+		}
+		pkg, name, ok := strings.Cut(cells[4], ".")
+		if !ok || !hasTest(t, pkg, name) {
+			t.Errorf("%s: there is no test %s in %s", cells[0], name, pkg)
+		}
+	}
+	if rows < 30 {
+		t.Errorf("the table has %d rows", rows)
+	}
+}
+
+// hasTest looks for a test in the files of a package.
+func hasTest(t *testing.T, pkg, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(pkg), "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), "\nfunc "+name+"(t *testing.T) {") {
+			return true
+		}
+	}
+	return false
+}
