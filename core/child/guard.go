@@ -85,7 +85,8 @@ func (g *Group) Await() { g.tree.await() }
 func (g *Group) Alive() bool { return g.tree.alive() }
 
 // Terminate asks all processes of the group to end. Where there is no way to ask,
-// it ends them.
+// it ends them. Asked again, on Linux, it asks those alone who have lost their parents
+// since then.
 func (g *Group) Terminate() { g.tree.terminate() }
 
 // Kill ends all processes of the group, and waits a moment for them to be gone.

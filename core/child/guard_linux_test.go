@@ -161,6 +161,36 @@ func TestSpare(t *testing.T) {
 	}
 }
 
+// A daemon that was not there yet when its group was asked to end is asked the next time.
+func TestTerminateAgain(t *testing.T) {
+	guard := guarding(t)
+	odd := childtest.OddSleep()
+	t.Cleanup(func() { childtest.Wake(t, odd) })
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command(shell(), "-c", "trap 'setsid -f sleep "+odd+"; exit 0' TERM; echo; while :; do sleep 0.01; done")
+	cmd.Stdout = w
+	g, err := guard.Start(cmd)
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	g.Terminate()
+	g.Await()
+	childtest.Soon(t, "the daemon runs", func() bool { return len(childtest.Asleep(t, odd)) == 1 })
+	g.Terminate()
+	childtest.Soon(t, "nobody lives", func() bool { return !g.Alive() })
+	if how := g.Close(); !how.Success() {
+		t.Error(how)
+	}
+}
+
 // A daemon that a program of Run's has started is the user's.
 func TestRunLeavesDaemons(t *testing.T) {
 	odd, daemon := childtest.OddSleep(), childtest.OddSleep()

@@ -45,6 +45,7 @@ type kept struct {
 	pid    int
 	ended  bool
 	spared bool
+	asked  map[int]string // who was asked to end, and when each began; nil: nobody was
 }
 
 // keep is the life of a guard. It returns the process's exit code.
@@ -225,12 +226,21 @@ func (k *keeper) signal(p *kept, sig syscall.Signal) int64 {
 		return int64(len(list))
 	}
 	// The program's own group hears it at one moment, also who is only being started.
-	// It hears it once: who cleans up may start others for that.
-	if !p.ended || slices.ContainsFunc(list, func(q process) bool { return q.group == p.pid }) {
-		_ = unix.Kill(-p.pid, sig)
+	// Everybody hears it once: who cleans up may start others for that. Who has lost its
+	// parent meanwhile cleans up for nobody, and is asked too.
+	again := p.asked != nil
+	if !again {
+		p.asked = map[int]string{}
+		if !p.ended || slices.ContainsFunc(list, func(q process) bool { return q.group == p.pid }) {
+			_ = unix.Kill(-p.pid, sig)
+		}
 	}
 	for _, q := range list {
-		if q.group != p.pid {
+		if p.asked[q.pid] == q.began || again && q.parent != os.Getpid() {
+			continue
+		}
+		p.asked[q.pid] = q.began
+		if again || q.group != p.pid {
 			q.send(sig)
 		}
 	}

@@ -186,6 +186,7 @@ func (c command) gone(g *child.Group, exited <-chan struct{}) bool {
 	case <-timer.C:
 		return false
 	}
+	g.Terminate() // who was on the way out of the session and did not hear it
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for g.Alive() {
