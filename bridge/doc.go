@@ -108,7 +108,9 @@
 // server's metadata only under the server's very address, where many name their host.
 //
 // A server on a pipe mostly ends by itself when its input does, but what it has
-// started often does not: it is a group of core/child's.
+// started often does not: it is a group of core/child's. A session has one guard for its
+// servers and its commands, a client of an aggregate or a relay one of its own; what
+// belongs to no session is the Box's.
 //
 // A relay to a server that is an address is a proxy: its streams say what belongs
 // to what, and any taking apart loses that. To a program a relay has to guess where

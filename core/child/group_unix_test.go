@@ -358,6 +358,7 @@ func TestTerminate(t *testing.T) {
 	for range 20 {
 		g := begun(line, nil)
 		g.Terminate()
+		g.Await()
 		childtest.Soon(t, "nobody lives", func() bool { return !g.Alive() })
 		g.Close()
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // guard is what a [Guard] is where each program has what ends it with us: its owner
@@ -26,20 +27,35 @@ func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 	if g.closed.Load() {
 		return nil, errClosed
 	}
-	t := &tree{cmd: cmd}
-	t.reap = sync.OnceFunc(func() { _ = cmd.Wait() })
-	program := cmd.Path
-	t.session.prepare(cmd)
-	if err := cmd.Start(); err != nil {
-		t.session.free()
-		return nil, cause(err, cmd, program)
-	}
-	if err := t.session.adopt(cmd.Process); err != nil {
-		_ = cmd.Process.Kill()
-		t.reap()
-		t.session.free()
+	streams, err := openStdio(cmd)
+	if err != nil {
 		return nil, err
 	}
+	own := &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, SysProcAttr: cmd.SysProcAttr, Err: cmd.Err}
+	if f := streams.files[0]; f != nil {
+		own.Stdin = f
+	}
+	if f := streams.files[1]; f != nil {
+		own.Stdout = f
+	}
+	if f := streams.files[2]; f != nil {
+		own.Stderr = f
+	}
+	t := &tree{cmd: own, reap: sync.OnceFunc(func() { _ = own.Wait() }), streams: streams, delay: cmd.WaitDelay}
+	t.session.prepare(own)
+	if err := own.Start(); err != nil {
+		t.session.free()
+		streams.failed()
+		return nil, cause(err, own, cmd.Path)
+	}
+	if err := t.session.adopt(own.Process); err != nil {
+		_ = own.Process.Kill()
+		t.reap()
+		t.session.free()
+		streams.failed()
+		return nil, err
+	}
+	streams.started()
 	return t, nil
 }
 
@@ -58,8 +74,10 @@ func cause(err error, cmd *exec.Cmd, program string) error {
 
 // tree is a group that is a child of ours.
 type tree struct {
-	cmd  *exec.Cmd
-	reap func() // waits for the program, once
+	cmd     *exec.Cmd
+	reap    func() // waits for the program, once
+	streams *stdio
+	delay   time.Duration
 
 	mu      sync.Mutex // held while the session is looked at or signalled; guards the fields below
 	closed  bool       // the session's number may mean another one
@@ -101,5 +119,6 @@ func (t *tree) close() Ending {
 	t.session.leave()
 	t.reap()
 	t.session.free()
+	t.streams.finish(t.delay)
 	return endingOf(t.cmd.ProcessState)
 }
