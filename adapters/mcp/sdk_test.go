@@ -323,3 +323,32 @@ func TestSDKClientCancels(t *testing.T) {
 		})
 	}
 }
+
+// A dialog outlives the call that opened it: the user's answer counts when it comes.
+func TestDialogOutlivesItsCall(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			answered := make(chan struct{})
+			times := 0
+			cs := connect(t, way, "2025-11-25", &sdk.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+				times++
+				select {
+				case <-answered:
+					return &sdk.ElicitResult{Action: "accept"}, nil
+				case <-ctx.Done():
+					t.Error("the dialog was taken back")
+					return nil, ctx.Err()
+				}
+			}})
+			_, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "write a.txt", "wait_seconds": 1})
+			if r.Status != "awaiting_approval" {
+				t.Fatalf("when the time is up: %+v", r)
+			}
+			close(answered)
+			if _, r := callTool(t, cs, "agent_wait", map[string]any{"session_id": r.Session}); r.Text != "Written." || times != 1 {
+				t.Errorf("after the answer: %+v, asked %d times", r, times)
+			}
+		})
+	}
+}

@@ -123,7 +123,7 @@ func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
 			c := made.config.MCP
 			s := mcp.Settings{
 				AllowAuto: c.AllowAuto, ElicitationTimeout: c.ElicitationTimeout,
-				ModelAnswers: c.ModelAnswers == "soft" || c.ModelAnswers == "" && f.http == "", // over HTTP a caller may be anybody with the token
+				ModelAnswers: modelAnswers(c.ModelAnswers, f.http != ""),
 			}
 			for _, w := range c.Workspaces {
 				path, err := w.ResolvePath(a.env)
@@ -137,6 +137,12 @@ func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
 	})
 	h.profiles.lends = s
 	return s
+}
+
+// modelAnswers is what mcp.model_answers says. Where it is left out a caller over HTTP,
+// who may be anybody with the token, allows nothing.
+func modelAnswers(configured string, overHTTP bool) bool {
+	return configured == "soft" || configured == "" && !overHTTP
 }
 
 // expander makes the texts that commands stand for, with arguments given by name.

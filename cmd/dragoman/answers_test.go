@@ -1,0 +1,38 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What an MCP client's model may allow: by default whatever is soft, and over HTTP
+// nothing. Only what the configuration says, and never what is a person's.
+func TestModelAnswers(t *testing.T) {
+	for configured, want := range map[string][2]bool{"": {true, false}, "soft": {true, true}, "none": {false, false}} {
+		for i, overHTTP := range []bool{false, true} {
+			if got := modelAnswers(configured, overHTTP); got != want[i] {
+				t.Errorf("%q, over HTTP %t: %t", configured, overHTTP, got)
+			}
+		}
+	}
+	ids := regexp.MustCompile(`"session_id":"([^"]+)".*"approval_id":"([^"]+)"`)
+	for configured, allowed := range map[string]bool{"{}": false, "{model_answers: soft}": true} {
+		p := newPlace(t)
+		p.config(t, "model: offline/demo\nmcp: "+configured+"\n")
+		post := posting(t, p)
+		_, session, _ := post("", "", relayHello)
+		post("", session, relayReady)
+		for command, soft := range map[string]bool{"echo hello": true, "echo x > .git/hooks/pre-commit": false} {
+			_, _, text := post("", session, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"agent_prompt","arguments":{"prompt":"run `+command+`"}}}`)
+			m := ids.FindStringSubmatch(text)
+			if m == nil {
+				t.Fatalf("no approval: %s", text)
+			}
+			_, _, text = post("", session, `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"agent_approve","arguments":{"session_id":"`+m[1]+`","approval_id":"`+m[2]+`","decision":"allow_once"}}}`)
+			if got := !strings.Contains(text, "can only be rejected"); got != (allowed && soft) {
+				t.Errorf("mcp: %s, %s: %s", configured, command, text)
+			}
+		}
+	}
+}
