@@ -9,7 +9,7 @@ import (
 )
 
 // A data folder that cannot be written still shows its sessions, also one whose turn a
-// crash has cut short.
+// crash has cut short: as interrupted, not as running.
 func TestReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -30,6 +30,9 @@ func TestReadOnlyFolder(t *testing.T) {
 			wantStream(t, "the session that ended", e.load(whole).text, 6)
 			v := e.load(broken)
 			wantStream(t, "the session that was interrupted", v.text, 90)
+			if !strings.Contains(strings.Join(v.facts, "\n"), "interrupted") {
+				t.Errorf("it is not shown as interrupted:\n%s", strings.Join(v.facts, "\n"))
+			}
 			if told := e.refused(broken, "stream 1 of 4"); !strings.Contains(told, "read-only") && !strings.Contains(told, "permission denied") {
 				t.Errorf("a prompt that cannot be stored is told %q", told)
 			}
@@ -41,6 +44,8 @@ func TestReadOnlyFolder(t *testing.T) {
 		for _, id := range []string{whole, broken} {
 			if r := c.use("session_get", object{"session_id": id}); r.IsError || !strings.Contains(r.text(), "The of") {
 				t.Errorf("session_get: %s", r.text())
+			} else if strings.Contains(r.text(), "running") || id == broken && !strings.Contains(r.text(), "interrupted") {
+				t.Errorf("the session that was interrupted is shown as\n%s", r.text())
 			}
 		}
 		if r := c.use("session_list", object{}); !strings.Contains(r.text(), whole) || !strings.Contains(r.text(), broken) {
@@ -62,7 +67,8 @@ func TestReadOnlyFolder(t *testing.T) {
 		}
 	}
 	for _, id := range []string{whole, broken} {
-		if out, errs, code := p.run(t, "sessions", "show", id); code != 0 || !strings.Contains(out, "The of") {
+		out, errs, code := p.run(t, "sessions", "show", id)
+		if code != 0 || !strings.Contains(out, "The of") || strings.Contains(out, "running") || strings.Contains(out, "interrupted") != (id == broken) {
 			t.Errorf("sessions show: %d %s%s", code, out, errs)
 		}
 	}
