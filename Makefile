@@ -22,7 +22,7 @@ RUNS ?= 20
 TORTURE ?= 20m
 
 .DEFAULT_GOAL := build
-.PHONY: build run test torture conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
+.PHONY: build run test race torture conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
 
 build: ## build bin/dragoman
 	$(BUILD) -o $(BINARY) ./cmd/dragoman
@@ -30,10 +30,21 @@ build: ## build bin/dragoman
 run: build ## build, then play the demo: every protocol, one prompt each, no key needed
 	$(BINARY) demo
 
-# -count=1: the end-to-end tests start the binary, whose sources Go's test cache does not see. -p: the longest tests wait
-# most of the time, for programs and clocks, so that more packages than there are processors go beside each other, and they begin.
-test: ## run all tests, with the race detector where a C compiler is found
-	$(GO) test $(RACE) -p 4 -count=1 -timeout 8m $(if $(filter ./...,$(PKG)),./e2e/conformance ./bridge ./e2e) $(PKG)
+# -count=1: the end-to-end tests start the binary, whose sources Go's test cache does not see. They go beside the others and without the
+# race detector, which makes them several times as long: "make race" has it there too. -p: the longest tests wait most of the time, for
+# programs and clocks, so that more packages than there are processors go beside each other, and they begin.
+ifeq ($(PKG),./...)
+test: ## run all tests; those of packages with the race detector where a C compiler is found
+	@$(GO) test -p 2 -count=1 -timeout 8m ./e2e/conformance ./e2e/... & outside=$$!; \
+	$(GO) test $(RACE) -p 3 -count=1 -timeout 8m ./bridge $(filter-out dragoman/e2e%,$(shell $(GO) list ./...)); inside=$$?; \
+	wait $$outside && exit $$inside
+else
+test:
+	$(GO) test $(RACE) -p 4 -count=1 -timeout 8m $(PKG)
+endif
+
+race: ## run the end-to-end tests with the race detector, in the binary as well
+	DRAGOMAN_E2E_RACE=1 $(GO) test -race -count=1 -timeout 60m ./e2e/...
 
 # Tests named TestTorture… do for long, with chance, what others do shortly: processes are killed, stopped and starved of disk and files,
 # calls of the file system go wrong, the power is cut. They run only here, and print how much they have tried.

@@ -37,8 +37,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build builds the binary, with the race detector where that works. With
-// DRAGOMAN_E2E_BINARY another one is tested, a released one say.
+// build builds the binary, with DRAGOMAN_E2E_RACE=1 with the race detector, which "make race"
+// wants: it makes everything many times as long. With DRAGOMAN_E2E_BINARY another one is
+// tested, a released one say.
 func build(dir string) (string, error) {
 	if given := os.Getenv("DRAGOMAN_E2E_BINARY"); given != "" {
 		return given, nil
@@ -48,7 +49,7 @@ func build(dir string) (string, error) {
 		out += ".exe"
 	}
 	args := []string{"build", "-buildvcs=false", "-o", out}
-	if raceWorks() {
+	if raced() {
 		args = append(args, "-race")
 	}
 	cmd := exec.Command("go", append(args, "../cmd/dragoman")...)
@@ -59,10 +60,10 @@ func build(dir string) (string, error) {
 }
 
 // quick is the binary without the race detector, for tests that are about sizes and
-// numbers: the detector makes them many times as long and has its eyes on the rest.
+// numbers, and for those that start it often.
 var quick = sync.OnceValues(func() (string, error) {
-	if given := os.Getenv("DRAGOMAN_E2E_BINARY"); given != "" {
-		return given, nil
+	if !raced() || os.Getenv("DRAGOMAN_E2E_BINARY") != "" {
+		return binary, nil
 	}
 	out := filepath.Join(filepath.Dir(binary), "quick-"+filepath.Base(binary))
 	if text, err := exec.Command("go", "build", "-buildvcs=false", "-o", out, "../cmd/dragoman").CombinedOutput(); err != nil {
@@ -81,8 +82,8 @@ func quickly(t testing.TB) launch {
 	return launch{binary: path}
 }
 
-// raceWorks: the race detector needs a C compiler that works; only trying tells.
-func raceWorks() bool { return exec.Command("go", "build", "-race", "runtime/cgo").Run() == nil }
+// raced reports whether the binary under test is to be built with the race detector.
+func raced() bool { return os.Getenv("DRAGOMAN_E2E_RACE") != "" }
 
 // place is where one test's processes live: a home, a data folder, a workspace.
 type place struct {

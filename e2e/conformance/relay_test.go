@@ -156,7 +156,8 @@ func TestRelay(t *testing.T) { through(t, relayed) }
 func TestAggregate(t *testing.T) { through(t, aggregated) }
 
 func through(t *testing.T, face func(*testing.T, bridge.Endpoint) string) {
-	dir := suites(t)
+	dir := suites(t) // installed by one test alone
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
