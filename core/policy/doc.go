@@ -28,7 +28,8 @@
 //  7. trust, in turns that a person prompted
 //  8. the default: reading inside the workspace is allowed, the rest asks. A place
 //     where programs keep keys (core.KeepsKeys) asks wherever it is, and so does
-//     reading in a workspace that is the user's home folder, or holds it.
+//     reading in a workspace that is the user's home folder, or holds it, and of a
+//     file that has other names, which may be outside.
 //
 // # Shell commands
 //

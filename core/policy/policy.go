@@ -330,6 +330,8 @@ func (f facts) act() string {
 				read = "reading " + show(a.Path) + ", where programs keep keys,"
 			case a.Outside:
 				read = "reading " + show(a.Path) + ", outside the workspace,"
+			case a.Linked:
+				read = "reading " + show(a.Path) + ", a file that has other names (hard links), which may be outside,"
 			case a.Wide && read == "":
 				read = "reading in a workspace that is your home folder, or holds it,"
 			}
@@ -349,7 +351,7 @@ func (f facts) act() string {
 // or holds it, does not count, nor do places where programs keep keys.
 func (f facts) readsInside() bool {
 	for _, a := range f.check.Access {
-		if a.Op != core.OpRead || a.Path == "" || !f.spilled(a) && (a.Outside || a.Wide || core.KeepsKeys(a.Path)) {
+		if a.Op != core.OpRead || a.Path == "" || !f.spilled(a) && (a.Outside || a.Wide || a.Linked || core.KeepsKeys(a.Path)) {
 			return false
 		}
 	}

@@ -370,6 +370,7 @@ func TestKeysAndWideWorkspaces(t *testing.T) {
 		"a key by its name":   {check(core.Native, "read_file", read(root+"/id_ed25519")), core.MustAsk, "where programs keep keys", "reading " + root + "/id_ed25519"},
 		"its public part":     {check(core.Native, "read_file", read(root+"/id_ed25519.pub")), core.Allow, "", ""},
 		"a project's file":    {check(core.Native, "read_file", read(root+"/.env")), core.Allow, "", ""},
+		"a linked file":       {check(core.Native, "read_file", core.Access{Op: core.OpRead, Path: root + "/h", Linked: true}), core.MustAsk, "reading " + root + "/h, a file that has other names (hard links), which may be outside, needs", "reading files of the workspace that have other names (hard links)"},
 		"a key outside":       {check(core.Native, "read_file", read("/home/u/.ssh/id_rsa")), core.MustAsk, "where programs keep keys", "reading /home/u/.ssh/id_rsa"},
 		"in the home folder":  {check(core.Native, "read_file", wide(read(root+"/a.go"))), core.MustAsk, "reading in a workspace that is your home folder, or holds it, needs", files},
 		"a key there":         {check(core.Native, "read_file", wide(read(root+"/.aws/credentials"))), core.MustAsk, "where programs keep keys", "reading " + root + "/.aws/credentials"},

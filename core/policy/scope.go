@@ -82,6 +82,8 @@ func partOf(f facts, i int, a core.Access) scope {
 	switch {
 	case a.Path == "":
 		return scope{}
+	case a.Linked && !a.Outside && !core.KeepsKeys(a.Path):
+		return scope{key: string(a.Op) + " linked", text: verb + "files of the workspace that have other names (hard links)", offer: true}
 	case !a.Outside && !core.KeepsKeys(a.Path), a.Op == core.OpRead && f.spilled(a):
 		return scope{key: string(a.Op) + " inside", text: verb + "files inside the workspace", offer: true}
 	}

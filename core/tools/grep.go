@@ -45,6 +45,7 @@ type search struct {
 	lines   *matcher
 	include string
 	wanted  *glob.Pattern // include; nil: all
+	inside  bool          // it is the workspace that is searched
 	context int
 	limit   int
 }
@@ -75,11 +76,14 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
+	access := p.access(core.OpRead)
+	access.Linked = s.linked(p)
+	q.inside = p.root != nil
 	return &step{
 		Preview: core.Preview{
 			Title:     title + in(p),
 			Locations: []core.Location{{Path: p.name}},
-			Access:    []core.Access{p.access(core.OpRead)},
+			Access:    []core.Access{access},
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.grep(ctx, p, q) },
 	}, nil
@@ -162,6 +166,7 @@ type found struct {
 	name  string
 	hits  []hit
 	large bool
+	other bool // it has other names, and is left out
 }
 
 // grepFolder searches below a folder with several workers. Their finds are
@@ -199,6 +204,7 @@ func (s *toolset) grepFolder(ctx context.Context, p place, q search, out *report
 	}
 	return strings.Trim(notes(
 		note(large > 0, fmt.Sprintf("%d files above %d MB were left out", large, maxSearched>>20)),
+		note(out.linked > 0, fmt.Sprintf("%d left out that match and have other names (hard links): to look into one, name it", out.linked)),
 		note(w.closed, "some folders could not be read"),
 		barredNote(w.barred), keysNote(w.keys)), "[]"), nil
 }
@@ -234,8 +240,12 @@ func (q search) work(ctx context.Context, dir *os.Root, show string, files <-cha
 	var buf []byte
 	for f := range files {
 		var data []byte
-		data, f.large, buf = slurp(dir, f.name, buf)
-		if f.hits = q.find(data); len(f.hits) > 0 {
+		var linked bool
+		data, f.large, linked, buf = slurp(dir, f.name, buf)
+		if f.hits = q.find(data); len(f.hits) > 0 && linked && q.inside {
+			f.hits, f.other = nil, true
+		}
+		if len(f.hits) > 0 {
 			f.name = visible(join(show, f.name))
 		}
 		select {
@@ -248,19 +258,19 @@ func (q search) work(ctx context.Context, dir *os.Root, show string, files <-cha
 
 // slurp reads a file for searching, into buf where it fits. What cannot be read,
 // is not text, or was swapped for something else is as if empty.
-func slurp(dir *os.Root, rel string, buf []byte) (data []byte, large bool, next []byte) {
+func slurp(dir *os.Root, rel string, buf []byte) (data []byte, large, linked bool, next []byte) {
 	f, err := dir.OpenFile(rel, os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		return nil, false, buf
+		return nil, false, false, buf
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, false, buf
+		return nil, false, false, buf
 	}
 	size := info.Size()
 	if size > maxSearched {
-		return nil, true, buf
+		return nil, true, false, buf
 	}
 	if int64(cap(buf)) < size {
 		buf = make([]byte, size+size/2)
@@ -273,9 +283,9 @@ func slurp(dir *os.Root, rel string, buf []byte) (data []byte, large bool, next 
 		n += m
 	}
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || isBinary(buf[:n]) {
-		return nil, false, buf
+		return nil, false, false, buf
 	}
-	return buf[:n], false, buf
+	return buf[:n], false, manyNames(info), buf
 }
 
 // report writes finds in the order of the walk.
@@ -285,6 +295,7 @@ type report struct {
 
 	text    strings.Builder
 	matches int
+	linked  int // files that match, and were left out because they have other names
 	full    bool
 }
 
@@ -304,6 +315,9 @@ func (r *report) collect(finds <-chan found, stop func()) (large int) {
 			next++
 			if f.large {
 				large++
+			}
+			if f.other {
+				r.linked++
 			}
 			if !r.full {
 				r.add(f.name, f.hits)

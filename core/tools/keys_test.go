@@ -1,7 +1,9 @@
 package tools
 
 import (
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -38,6 +40,42 @@ func TestSearchesLeaveOutKeys(t *testing.T) {
 	}
 	if got := b.ok("glob", m{"pattern": "*", "path": ".config"}); strings.Contains(got, "hosts") || !strings.Contains(got, "1 left out where") {
 		t.Errorf("a search above them: %s", got)
+	}
+}
+
+// A file that has another name may be one of somewhere else: reading it says so to the
+// policy, and a search leaves it out.
+func TestLinkedFilesAreNotRead(t *testing.T) {
+	b := newBed(t)
+	victim := b.put(filepath.Join(b.away, "v.txt"), "needle\n")
+	b.put("a.txt", "needle\n")
+	if err := os.Link(victim, filepath.Join(b.dir, "h.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS == "windows" {
+		return // where it cannot be told
+	}
+	for _, tool := range []string{"read_file", "grep"} {
+		for path, want := range map[string]bool{"h.txt": true, "a.txt": false, victim: false} {
+			args := m{"path": path}
+			if tool == "grep" {
+				args["pattern"] = "needle"
+			}
+			_, p, err := b.preview(tool, args)
+			if err != nil || p.Access[0].Linked != want {
+				t.Errorf("%s %s: %+v, %v", tool, path, p.Access, err)
+			}
+		}
+	}
+	got := b.ok("grep", m{"pattern": "needle"})
+	if !strings.Contains(got, "a.txt") || strings.Contains(got, "h.txt") || !strings.Contains(got, "1 left out that match and have other names (hard links): to look into one, name it") {
+		t.Error(got)
+	}
+	if got := b.ok("grep", m{"pattern": "needle", "path": "h.txt"}); !strings.Contains(got, "h.txt:1:needle") {
+		t.Errorf("a file that is named: %s", got)
+	}
+	if got := b.ok("grep", m{"pattern": "nothing"}); strings.Contains(got, "left out") {
+		t.Errorf("a file that does not match: %s", got)
 	}
 }
 

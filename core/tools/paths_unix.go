@@ -4,6 +4,7 @@ package tools
 
 import (
 	"errors"
+	"io/fs"
 	"syscall"
 )
 
@@ -12,5 +13,11 @@ const nonblock = syscall.O_NONBLOCK
 
 // checkNames refuses names that the system would read as something else.
 func checkNames(string) error { return nil }
+
+// manyNames reports whether a file has other names.
+func manyNames(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode().IsRegular() && st.Nlink > 1
+}
 
 func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -37,3 +38,7 @@ func checkNames(path string) error {
 
 // isNotDir: Windows says that the path was not found.
 func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
+
+// manyNames would report whether a file has other names, which cannot be told here
+// without opening it.
+func manyNames(fs.FileInfo) bool { return false }

@@ -64,6 +64,7 @@ func (s *toolset) prepareRead(_ context.Context, a *args) (*step, error) {
 		if err := s.readable(p); err != nil {
 			return nil, err
 		}
+		access.Linked = s.linked(p)
 	}
 	title, at := "Read "+label(p.show), 0
 	switch {
@@ -96,6 +97,20 @@ func (s *toolset) readable(p place) error {
 		}
 	}
 	return explain(p, err)
+}
+
+// linked reports whether a place is a file of the workspace that has other names.
+func (s *toolset) linked(p place) bool {
+	if p.root == nil {
+		return false
+	}
+	h, err := s.reach(p, false)
+	if err != nil {
+		return false
+	}
+	defer h.close()
+	info, err := h.stat()
+	return err == nil && manyNames(info)
 }
 
 // explain words an error of the file system for a model.

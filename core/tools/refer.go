@@ -290,7 +290,7 @@ func (b *bundle) take(e entry) string {
 		return fmt.Sprintf("no room for its %d bytes", info.Size())
 	}
 	var data []byte
-	data, _, b.buf = slurp(b.dir, e.rel, b.buf)
+	data, _, _, b.buf = slurp(b.dir, e.rel, b.buf)
 	if len(data) == 0 {
 		if info.Size() > 0 {
 			return "not text"
