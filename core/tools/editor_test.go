@@ -350,13 +350,13 @@ func TestTerminalFails(t *testing.T) {
 			t.Errorf("calls %s", got)
 		}
 		// It is stopped while the command runs: the terminal is closed.
-		s.log, s.end = nil, unanswered
+		s.log, s.end, s.peek = nil, unanswered, core.TerminalOutput{Text: "so far\n"}
 		s.open = func(context.Context) (core.EditorReply, error) { return core.TerminalOpened{ID: "t"}, nil }
 		ctx, cancel = context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(core.ErrCanceled) })
 		inv, _, _ = b.preview("shell_command", m{"command": "echo here > f"})
-		if _, err := b.tool("shell_command").Run(ctx, inv); !errors.Is(err, core.ErrCanceled) {
-			t.Errorf("a stopped turn: %v", err)
+		if res, err := b.tool("shell_command").Run(ctx, inv); !errors.Is(err, core.ErrCanceled) || said(res) != "so far" {
+			t.Errorf("a stopped turn: %q %v", said(res), err)
 		}
 		if got := strings.Join(s.log, ", "); got != "open, await t, peek t, close t" {
 			t.Errorf("calls %s", got)

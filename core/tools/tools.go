@@ -227,7 +227,7 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 	res, err := st.run(ctx, inv)
 	if err != nil {
 		if ctx.Err() != nil {
-			return core.Result{}, context.Cause(ctx)
+			return res, context.Cause(ctx)
 		}
 		res = failure(err)
 	}
