@@ -226,7 +226,8 @@ func (c *telling) check(t *testing.T) {
 	f.is(t, "progress", `{"some":true,"grows":true}`)
 	f.says(t, "accepted", `"status":"completed"`, "approved", "shell_command completed")
 	f.says(t, "declined", `"status":"completed"`, "shell_command rejected")
-	f.says(t, "cancelled by the user", `"status":"cancelled"`)
+	f.says(t, "dismissed by the user", `"status":"awaiting_approval"`)
+	f.says(t, "rejected then", `"status":"completed"`, "shell_command rejected")
 	f.says(t, "never answered", `"status":"completed"`, "shell_command rejected", "nobody answered in time")
 	f.is(t, "questions", `["Allow the agent to use shell_command?","Allow the agent to use shell_command?","Allow the agent to use shell_command?"]`)
 	if _, err := os.Stat(filepath.Join(c.p.work, "notes.txt")); err != nil {

@@ -102,7 +102,11 @@ async function story() {
   me.user = () => ({ action: 'decline' });
   fact('declined', brief(await me.prompt('run rm notes.txt', { session_id })));
   me.user = () => ({ action: 'cancel' });
-  fact('cancelled by the user', brief(await me.prompt('run rm notes.txt', { session_id })));
+  const dismissed = await me.prompt('run rm notes.txt', { session_id });
+  fact('dismissed by the user', brief(dismissed));
+  const [{ approval_id }] = dismissed.pending_approvals;
+  await me.call('agent_approve', { session_id, approval_id, decision: 'reject_once' });
+  fact('rejected then', brief(await me.wait({ session_id })));
   fact('questions', heard.questions.map((q) => q.split('\n')[0]));
 
   const stop = new AbortController();
