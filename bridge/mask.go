@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"dragoman/core"
 )
 
 // masks takes out of what servers say what they were given to keep: the values of
@@ -30,7 +32,7 @@ func (m *masks) learn(server string, e Endpoint) {
 	}
 	all := slices.Clone(m.of[server])
 	add := func(name, value string) {
-		if len(value) < minMasked && !(len(value) > 2 && keepsSecret(name)) {
+		if len(value) < minMasked && !(len(value) > 2 && core.NamesSecret(name)) {
 			return
 		}
 		for _, form := range []string{value, url.QueryEscape(value), strings.Trim(string(raw(value)), `"`)} {
@@ -52,12 +54,6 @@ func (m *masks) learn(server string, e Endpoint) {
 	// A longer one may hold a shorter one.
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	m.of[server] = all
-}
-
-// keepsSecret reports whether a name is one of a secret.
-func keepsSecret(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"key", "token", "secret", "auth", "pass", "cookie", "credential", "pin"}, func(word string) bool { return strings.Contains(name, word) })
 }
 
 // hide takes a server's secrets out of a text.

@@ -216,12 +216,26 @@ func (t *tool) Preview(_ context.Context, inv core.Invocation) (core.Preview, er
 	if err := json.Unmarshal(inv.Args, &args); err != nil {
 		return core.Preview{}, errors.New("the arguments are no JSON object")
 	}
-	name := t.spec.Title
-	if name == "" {
-		name = plain(t.spec.Name)
+	text := core.ArgsText(inv.Args, maxShownArgs)
+	title := core.Visible(t.spec.Server) + ": " + core.Visible(t.spec.Name)
+	if text != "" {
+		title += " " + core.ArgsText(inv.Args, maxTitleArgs)
 	}
-	return core.Preview{Title: t.spec.Server + ": " + name, Kind: t.spec.Kind}, nil
+	if own := core.Visible(t.spec.Title); own != "" && own != t.spec.Name {
+		title += " (" + core.Clip(own, maxTitleArgs) + ")"
+	}
+	pv := core.Preview{Title: title, Kind: t.spec.Kind}
+	if text != core.Clip(text, maxTitleArgs) { // else all of it is in the title
+		pv.Content = []core.Block{core.Text{Text: text}}
+	}
+	return pv, nil
 }
+
+// How many characters of a call's arguments are shown to those who decide about it.
+const (
+	maxTitleArgs = 160
+	maxShownArgs = 8000
+)
 
 // Run implements core.Tool. A call whose server ends in the middle is repeated once
 // where the tool says that this does no harm, and else not.

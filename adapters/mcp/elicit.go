@@ -280,7 +280,7 @@ func question(m core.Meta, a core.Ask, c core.Call) string {
 	if c.Title != "" {
 		fmt.Fprintf(&b, "\n%s", line(c.Title, maxSummary))
 	}
-	if args := redacted(c.Args); args != "" {
+	if args := core.ArgsText(c.Args, 2000); args != "" {
 		fmt.Fprintf(&b, "\nArguments: %s", args)
 	}
 	for _, block := range c.Content {

@@ -92,7 +92,7 @@ func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 func (t *turn) approval(a core.Ask) approval {
 	c := t.callOf(a)
 	text := summary(c)
-	if args := redacted(c.Args); args != "" {
+	if args := core.ArgsText(c.Args, 2000); args != "" {
 		text = strings.TrimPrefix(text+"; arguments: "+args, "; ")
 	}
 	options := []string{decisionOnce, decisionAlways, decisionReject, decisionRejectAlways}

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -288,61 +287,4 @@ func (l *limited) String() string {
 	}
 	s := cutRune(string(l.head), maxText)
 	return fmt.Sprintf("%s\n[… %d bytes more; agent_wait with after has all of it]", s, l.size-len(s))
-}
-
-// redacted is a call's arguments as a person may see them: values under names that sound like secrets are left out, and
-// long texts are cut. It is "" when there are none.
-func redacted(args json.RawMessage) string {
-	var v any
-	if len(args) == 0 || json.Unmarshal(args, &v) != nil {
-		return ""
-	}
-	if m, ok := v.(map[string]any); ok && len(m) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(redact(v, 0)) != nil {
-		return ""
-	}
-	return line(b.String(), 2000)
-}
-
-func redact(v any, depth int) any {
-	const deep, long = 20, 600
-	if depth > deep {
-		return "…"
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		for k, inner := range v {
-			switch inner.(type) {
-			case float64, bool, nil: // "max_tokens"
-			default:
-				if v[k] = redact(inner, depth+1); soundsSecret(k) {
-					v[k] = "[redacted]"
-				}
-			}
-		}
-	case []any:
-		for i := range v {
-			v[i] = redact(v[i], depth+1)
-		}
-	case string:
-		if len(v) > long {
-			return cutRune(v, long) + "…"
-		}
-	}
-	return v
-}
-
-func soundsSecret(name string) bool {
-	name = strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
-	for _, s := range []string{"password", "passwd", "secret", "token", "apikey", "authorization", "credential", "cookie", "privatekey"} {
-		if strings.Contains(name, s) {
-			return true
-		}
-	}
-	return false
 }

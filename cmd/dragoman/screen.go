@@ -164,8 +164,8 @@ func (s *screen) output(e core.CallOutput) {
 }
 
 func callTitle(c core.Call) string {
-	if c.Title != "" {
-		return oneLine(c.Title, 200)
+	if c.Title != "" { // whoever made it has bounded it, and said what is cut
+		return oneLine(c.Title, 1000)
 	}
 	return oneLine(c.Tool, 200)
 }

@@ -1,0 +1,62 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// ArgsText is a call's arguments for a person who decides about it: JSON without needless
+// escapes, of at most n characters, behind which it says how many are cut. What cannot be
+// seen is spelled out (Visible), and texts under names of secrets are left out
+// (NamesSecret). It is "" where there are no arguments.
+func ArgsText(args json.RawMessage, n int) string {
+	var v map[string]any
+	d := json.NewDecoder(bytes.NewReader(args))
+	d.UseNumber() // as they are written
+	if d.Decode(&v) != nil || len(v) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(withoutSecrets(v)) != nil {
+		return ""
+	}
+	return Clip(Visible(strings.TrimSpace(b.String())), n)
+}
+
+// withoutSecrets takes the texts under names of secrets out of a decoded value. Numbers
+// stay: max_tokens is no secret.
+func withoutSecrets(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			switch inner.(type) {
+			case json.Number, bool, nil:
+				continue
+			}
+			if v[name] = withoutSecrets(inner); NamesSecret(name) {
+				v[name] = "[redacted]"
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutSecrets(v[i])
+		}
+	}
+	return v
+}
+
+// Clip is s, of at most n characters, and how many follow.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d more characters)", string(runes[:n]), len(runes)-n)
+}

@@ -1,0 +1,29 @@
+package core
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestArgsText(t *testing.T) {
+	for args, want := range map[string]string{
+		``:   ``,
+		`{}`: ``,
+		`[`:  ``,
+		`{"path":"a","api_key":"hush","max_tokens":5,"h":{"Authorization":"x","list":[{"password":["y"]}]}}`: `{"api_key":"[redacted]","h":{"Authorization":"[redacted]","list":[{"password":"[redacted]"}]},"max_tokens":5,"path":"a"}`,
+		`{"a":"<b>\n"}`: `{"a":"<b>\n"}`,
+		`{"tokenizer":"bpe","keyboard":"us","passage":"one","key":"Enter"}`: `{"key":"Enter","keyboard":"us","passage":"one","tokenizer":"bpe"}`,
+		"{\"a\":\"\\u0072m\u202e\u200b\"}":                                  `{"a":"rm⟨U+202E⟩⟨U+200B⟩"}`,
+	} {
+		if got := ArgsText([]byte(args), 2000); got != want {
+			t.Errorf("%s: got %s, want %s", args, got, want)
+		}
+	}
+	deep := strings.Repeat(`{"a":`, 500) + `"hush"` + strings.Repeat("}", 500)
+	if got := ArgsText([]byte(deep), 2000); strings.Contains(got, "hush") || !strings.HasSuffix(got, "… (1006 more characters)") {
+		t.Errorf("deep: %s", got)
+	}
+	if got := ArgsText([]byte(`{"text":"`+strings.Repeat("ä", 5000)+`"}`), 2000); !strings.HasSuffix(got, "ä… (3011 more characters)") {
+		t.Errorf("long: %s", got[len(got)-60:])
+	}
+}

@@ -1,0 +1,51 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// secretWords are those that name a secret; of several words the last that counts.
+var secretWords = []string{
+	"password", "passwords", "passwd", "passphrase", "pass", "pwd", "pin", "secret", "secrets", "token", "tokens", "credential", "credentials",
+	"cookie", "cookies", "auth", "authorization", "bearer", "apikey", "apikeys", "apitoken", "authtoken", "accesstoken", "accesskey", "privatekey", "secretkey",
+}
+
+// openKeys are the words in front of "key" that make it none of a secret.
+var openKeys = []string{
+	"public", "primary", "foreign", "sort", "partition", "cache", "object", "group", "row", "index", "map", "hot", "shortcut", "idempotency", "routing", "storage", "tokenizer",
+}
+
+// NamesSecret reports whether a name of a variable, a header or an argument is that of a
+// secret. It goes by whole words, in whatever way they are joined (API_KEY, api-key,
+// apiKey): a tokenizer, a keyboard and a passage are none.
+func NamesSecret(name string) bool {
+	words := wordsOf(name)
+	for i, word := range words {
+		switch {
+		case slices.Contains(secretWords, word):
+			return true
+		case (word == "key" || word == "keys") && i > 0 && i == len(words)-1 && !slices.Contains(openKeys, words[i-1]):
+			return true
+		}
+	}
+	return false
+}
+
+// wordsOf takes a name apart, in lower case.
+func wordsOf(name string) (words []string) {
+	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		runes := []rune(part)
+		from := 0
+		for i := 1; i < len(runes); i++ {
+			up := unicode.IsUpper(runes[i])
+			if up && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+				words = append(words, strings.ToLower(string(runes[from:i])))
+				from = i
+			}
+		}
+		words = append(words, strings.ToLower(string(runes[from:])))
+	}
+	return words
+}

@@ -1,0 +1,75 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Visible returns s so that a person who reads it sees what is there: control
+// characters, what turns the direction of text, what has no width, invalid
+// bytes and long runs of blanks are named between ⟨ and ⟩, a new line is ⏎. The
+// signs used for that are named as well where they stand in s itself, so two
+// different texts never look the same.
+func Visible(s string) string { return reveal(s, false) }
+
+// VisibleLines is Visible for a text of several lines: they stay lines, and tabs
+// stay tabs.
+func VisibleLines(s string) string { return reveal(s, true) }
+
+func reveal(s string, lines bool) string {
+	if printableASCII(s) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, "⟨x%02X⟩", s[0])
+		case lines && (r == '\n' || r == '\t'):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString("⏎")
+		case r == ' ':
+			if n = len(s) - len(strings.TrimLeft(s, " ")); n > 16 {
+				fmt.Fprintf(&b, "⟨%d blanks⟩", n)
+			} else {
+				b.WriteString(s[:n])
+			}
+		case Unseen(r) || r == '⟨' || r == '⟩' || r == '⏎':
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		default:
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// printableASCII reports whether s is short runs of printable ASCII only.
+func printableASCII(s string) bool {
+	blanks := 0
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c > '~' {
+			return false
+		}
+		if c != ' ' {
+			blanks = 0
+		} else if blanks++; blanks > 16 {
+			return false
+		}
+	}
+	return true
+}
+
+// Unseen reports whether a character has no look of its own.
+func Unseen(r rune) bool {
+	if r >= ' ' && r <= '~' {
+		return false
+	}
+	return !unicode.IsPrint(r) || r == '\u2800' ||
+		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
+}
