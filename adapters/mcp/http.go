@@ -198,8 +198,7 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 			refuseHTTP(w, status, m.ID, jrpc2.Errorf(jrpc2.MethodNotFound, "method not found: %q", m.Method))
 			return
 		}
-		there := modern && m.Method != "initialize" || !modern && !namesTask(m.Method) // else it is refused for that
-		if err := checkParams(m.Method, m.Params); err != nil && there {
+		if err := checkParams(m.Method, m.Params); err != nil && offered(m.Method, modern) {
 			refuseHTTP(w, http.StatusOK, m.ID, err)
 			return
 		}

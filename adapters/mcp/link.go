@@ -280,7 +280,7 @@ func (l *link) request(ctx context.Context, m wire.Message, in *batch) error {
 	if err == nil {
 		if _, known := methods[m.Method]; !known {
 			err = jrpc2.Errorf(jrpc2.MethodNotFound, "method not found: %q", m.Method)
-		} else if to == l.modern || !namesTask(m.Method) { // which the other lane does not have
+		} else if offered(m.Method, to == l.modern) {
 			err = checkParams(m.Method, m.Params)
 		}
 		if err != nil {

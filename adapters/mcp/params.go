@@ -10,6 +10,16 @@ import (
 	"dragoman/adapters/wire"
 )
 
+// offered reports whether a life cycle of the protocol has a method. One that it lacks is refused for that, by the SDK,
+// whatever its parameters.
+func offered(method string, modern bool) bool {
+	switch method {
+	case "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
+		return !modern
+	}
+	return modern || !namesTask(method)
+}
+
 // kind is what a parameter must be, in words for the client.
 type kind string
 

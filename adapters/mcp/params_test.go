@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,12 +127,34 @@ func TestWrongParameters(t *testing.T) {
 	}
 }
 
+// removed are the methods that 2026-07-28 has no longer.
+var removed = []string{"initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+
+// A method that the protocol has no longer is refused for that, and not for its parameters.
+func TestRemovedMethods(t *testing.T) {
+	for _, method := range removed {
+		for _, params := range []string{"{" + modernMeta[:len(modernMeta)-1] + "}", "{" + modernMeta + `"level":3,"uri":3}`} {
+			c := converseAt(t, "2026-07-28", mcp.Options{Gateway: newGateway(coretest.NewMemory(), 0, nil)})
+			c.send(request(method, params))
+			answer, err := c.peer.Next()
+			c.stop()
+			if err != nil || !strings.Contains(answer, "-32601") {
+				t.Errorf("a pipe: %s %s: %s, %v", method, params, answer, err)
+			}
+			status, body := newSite(t).say("POST", request(method, params), "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method)
+			if !strings.Contains(body, "-32601") || status != 404 {
+				t.Errorf("HTTP: %s %s: %d %s", method, params, status, body)
+			}
+		}
+	}
+}
+
 // methodsOf are those of a life cycle. Over HTTP a second initialize begins another session.
 func methodsOf(modern, http bool) map[string]bool {
 	all := map[string]bool{}
 	for _, list := range []map[string]map[string]string{needed, optional} {
 		for m := range list {
-			all[m] = modern == strings.HasPrefix(m, "tasks/") || modern && m != "initialize"
+			all[m] = modern == strings.HasPrefix(m, "tasks/") || modern && !slices.Contains(removed, m)
 		}
 	}
 	all["initialize"] = !modern && !http
