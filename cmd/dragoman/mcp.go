@@ -42,7 +42,9 @@ those that it has begun or prompted.
 --http serves many clients over Streamable HTTP instead, at /mcp of the address given, until
 it is stopped. They need a bearer token, which is made at the first start and kept in the
 data folder; --show-token shows it. --no-auth does without, on an address that this machine
-alone can reach: then every program on it can use the agent.
+alone can reach: then every program on it can use the agent. A client that is silent for 15
+minutes, with no stream open and no turn running, has to begin anew; when 1,000 clients are
+there, the one that has been silent for longest makes room.
 
 What must be asked is asked of the client's user, where the client can show a form
 (elicitation). Where it cannot, or the form was dismissed, the client's model passes on what
