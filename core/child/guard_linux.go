@@ -19,9 +19,10 @@ import (
 type guard struct {
 	lenient bool // daemons of programs that ended by themselves outlive it
 
-	mu     sync.Mutex // held while a process is started; guards the fields below
-	closed bool
-	link   *link // nil: none was started
+	mu       sync.Mutex // held while the process is started, or comes to rest; guards the fields below
+	closed   bool
+	link     *link // nil: none was started
+	starting int   // programs
 }
 
 // start starts a program, by a new process where the one before has gone.
@@ -43,6 +44,14 @@ func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 		args = []string{cmd.Path}
 	}
 	body := program{path: cmd.Path, args: args, env: cmd.Environ()}.encode()
+	g.mu.Lock()
+	g.starting++ // the process does not come to rest meanwhile
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		g.starting--
+		g.mu.Unlock()
+	}()
 	for range 2 {
 		var l *link
 		if l, err = g.linked(); err != nil {
@@ -108,9 +117,9 @@ func (g *guard) close() {
 // rest ends the process where it has nothing to guard.
 func (g *guard) rest() {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	l := g.link
-	g.mu.Unlock()
-	if l == nil || l.gone() {
+	if l == nil || l.gone() || g.starting > 0 {
 		return
 	}
 	if n, err := l.ask(message{op: opRest}, nil, nil); n != 1 || err != nil {
