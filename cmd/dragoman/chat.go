@@ -116,7 +116,11 @@ func (h *house) chatSession(ctx context.Context, id, cwd string) (*core.Session,
 	if id != "" {
 		return findSession(ctx, h.gateway, id)
 	}
-	return h.gateway.Create(ctx, core.Meta{Cwd: cwd})
+	s, err := h.gateway.Create(ctx, core.Meta{Cwd: cwd})
+	if err != nil {
+		return nil, fmt.Errorf("%w; %s", err, otherData)
+	}
+	return s, nil
 }
 
 // chat is a conversation in a terminal, or over a pipe.

@@ -39,6 +39,8 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"logout", 2, "", "accepts 1 arg(s)"},
 		{"logout groq", 0, "No key of groq is kept.\n", ""},
 		{"acp --log-level loud", 1, "", `log level "loud": want debug, info, warn or error`},
+		{"doctor --log-level loud", 1, "", `log level "loud": want debug, info, warn or error`},
+		{"sessions list --log-level loud", 1, "", `log level "loud"`},
 		{"acp --log-file .", 1, "", "open the log file"},
 		{"mcp --root no-such-folder", 1, "", "no-such-folder"},
 		{"mcp --root notes.txt", 1, "", "notes.txt is no folder"},

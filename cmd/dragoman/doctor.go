@@ -244,13 +244,17 @@ func (a *app) examineState(ctx context.Context) section {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		s.add(plain, "%s will be made with the first session", dir)
+		if err := tryStore(ctx, existing(dir)); err != nil {
+			s.add(wrong, "sessions cannot be kept in %s, which is not there yet: %v", dir, err).hint = otherData
+		} else {
+			s.add(plain, "%s will be made with the first session", dir)
+		}
 		return s
 	case err != nil:
-		s.add(wrong, "%v", err)
+		s.add(wrong, "%v", err).hint = otherData
 		return s
 	case !info.IsDir():
-		s.add(wrong, "%s is no folder", dir)
+		s.add(wrong, "%s is no folder", dir).hint = otherData
 		return s
 	}
 	s.add(fine, "%s", dir)
@@ -269,7 +273,7 @@ func (a *app) examineState(ctx context.Context) section {
 	}
 	began := time.Now()
 	if err := tryStore(ctx, dir); err != nil {
-		s.add(wrong, "a session cannot be kept there: %v", err)
+		s.add(wrong, "a session cannot be kept there: %v", err).hint = otherData
 	} else {
 		s.add(fine, "a session could be made, locked, written, synced and removed in %v", time.Since(began).Round(time.Millisecond))
 	}
@@ -313,6 +317,19 @@ func examineLogs(ctx context.Context, s *section, dir string) {
 	s.add(plain, "sessions kept: %d", count)
 	if checked < count {
 		s.add(plain, "the %d used last were looked through for damage, and the others were not", checked)
+	}
+}
+
+// otherData is what to do about a data folder that cannot be used.
+const otherData = "name another folder with --data-dir or DRAGOMAN_DATA"
+
+// existing is the nearest folder above a path that is there.
+func existing(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || filepath.Dir(path) == path {
+			return path
+		}
+		path = filepath.Dir(path)
 	}
 }
 

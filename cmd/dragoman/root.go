@@ -75,6 +75,9 @@ func (a *app) root() *cobra.Command {
 func (a *app) begin(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.started = true
+		if _, err := parseLevel(a.flags.logLevel); err != nil {
+			return err
+		}
 		return f(cmd.Context(), args)
 	}
 }
