@@ -179,7 +179,7 @@ func TestServersAskTheModel(t *testing.T) {
 			if r.Session != "s1" || r.MaxOut != 10 || len(r.Messages) != 1 || len(r.Tools) != 0 {
 				t.Errorf("the request: %+v", r)
 			}
-			if a := asked[0]; a.Kind != core.AskQuestion || !strings.Contains(a.Text, "server up wants to ask the model script/model") || !strings.HasSuffix(a.Text, "user: 2+2?") {
+			if a := asked[0]; a.Kind != core.AskConsent || !strings.Contains(a.Text, "server up wants to ask the model script/model") || !strings.HasSuffix(a.Text, "user: 2+2?") {
 				t.Errorf("asked: %+v", a)
 			}
 			if tool == "sampleAgain" && !strings.Contains(asked[0].Text, "instructions: Be short.") {
