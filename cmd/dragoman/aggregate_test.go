@@ -55,10 +55,10 @@ policy:
 // Over HTTP too; servers that come into the configuration are there for the sessions
 // that begin then.
 func TestMCPShowsServersOverHTTP(t *testing.T) {
-	p := newPlace(t)
+	p, home := newPlace(t), t.TempDir()
 	config := func(servers string) {
 		p.config(t, `mcp_servers:
-  self: {command: `+strconv.Quote(binary)+`, args: [mcp], env: {DRAGOMAN_DATA: `+strconv.Quote(p.data)+`, HOME: `+strconv.Quote(p.work)+`, XDG_CONFIG_HOME: `+strconv.Quote(p.work)+`}}
+  self: {command: `+strconv.Quote(binary)+`, args: [mcp], env: {DRAGOMAN_DATA: `+strconv.Quote(p.data)+`, HOME: `+strconv.Quote(home)+`, XDG_CONFIG_HOME: `+strconv.Quote(home)+`}}
 mcp: {servers: `+servers+`}
 `)
 	}

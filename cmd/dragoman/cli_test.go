@@ -28,7 +28,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"acp --no-such-flag", 2, "", "unknown flag: --no-such-flag\nTry \"dragoman acp --help\"."},
 		{"acp extra", 2, "", `unknown command "extra"`},
 		{"config", 2, "", "say what to do: path, init, show or schema"},
-		{"sessions", 2, "", "say what to do: list, show or rm"},
+		{"sessions", 2, "", "say what to do: list, show, repair or rm"},
 		{"sessions show", 2, "", "accepts 1 arg(s)"},
 		{"sessions show nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
 		{"sessions rm nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
