@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Safe are the variables that a program gets without having been given them: what
@@ -74,11 +75,11 @@ func Environ(env, more []string) []string {
 		case Named(more, name):
 			out = append(out, kv)
 		case Named(Safe, name), runtime.GOOS == "windows" && Named(safeOnWindows, name):
-			out = append(out, name+"="+password.ReplaceAllString(value, "://"))
+			out = append(out, name+"="+password().ReplaceAllString(value, "://"))
 		}
 	}
 	return out
 }
 
-// password is who logs in where an address says so.
-var password = regexp.MustCompile(`://[^/@\s]*@`)
+// password matches a login within an address.
+var password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/@\s]*@`) })

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"dragoman/core"
 )
@@ -63,8 +64,9 @@ type row struct {
 	instead []string
 }
 
-// rows are the table by program.
-var rows = func() map[string][]row {
+// rows are the table by program. They are made when the first command line is judged, and
+// not when the program starts.
+var rows = sync.OnceValue(func() map[string][]row {
 	all := map[string][]row{}
 	for _, list := range [][]usage{lookers, gitters, builders} {
 		for _, u := range list {
@@ -77,7 +79,7 @@ var rows = func() map[string][]row {
 		}
 	}
 	return all
-}()
+})
 
 // optionsOf reads usage.options.
 func optionsOf(s string) map[string]value {
@@ -105,7 +107,7 @@ func optionsOf(s string) map[string]value {
 // covering finds the row of a line's words, and how many of them it names: the longest
 // that fits.
 func covering(words []string) (best row, n int) {
-	for _, r := range rows[words[0]] {
+	for _, r := range rows()[words[0]] {
 		if len(r.words) > n && len(r.words) <= len(words) && r.begins(words) {
 			best, n = r, len(r.words)
 		}

@@ -3,6 +3,7 @@ package policy
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // lookers are programs that look at files, and print.
@@ -93,9 +94,11 @@ func anything(string) bool { return true }
 
 // printing reports whether a script of sed only prints, deletes or replaces. Its other
 // commands read and write files, and run programs.
-func printing(script string) bool { return len(script) <= 500 && sedScript.MatchString(script) }
+func printing(script string) bool { return len(script) <= 500 && sedScript().MatchString(script) }
 
-var sedScript = regexp.MustCompile(`^` + sedCommand + `( *; *` + sedCommand + `)*;?$`)
+var sedScript = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^` + sedCommand + `( *; *` + sedCommand + `)*;?$`)
+})
 
 const (
 	sedText    = `([^/\\\n\[]|\\[^\n]|\[\^?[^\]/\\\n\[^][^\]/\\\n\[]*\])*` // brackets hold no slash: not every sed reads that alike

@@ -207,7 +207,7 @@ func rowed(line string) string {
 // with a value attached.
 func TestUnknownLettersAskAgain(t *testing.T) {
 	inside := func(string) bool { return false }
-	for _, list := range rows {
+	for _, list := range rows() {
 		for _, r := range list {
 			for c := '!'; c <= '~'; c++ {
 				letter := "-" + string(c)
@@ -233,7 +233,7 @@ func TestUnknownLettersAskAgain(t *testing.T) {
 // The table says what it means: every name in it can be typed, and no row is written twice.
 func TestTableOfHarmlessOptions(t *testing.T) {
 	seen := map[string]bool{}
-	for program, list := range rows {
+	for program, list := range rows() {
 		for _, r := range list {
 			words := strings.Join(r.words, " ")
 			if seen[words] {
