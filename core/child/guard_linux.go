@@ -151,7 +151,10 @@ type running struct {
 	how   syscall.WaitStatus
 }
 
-var errGuardGone = errors.New("the guard was ended from outside, and its programs with it")
+var (
+	errGuardGone = errors.New("the guard was ended from outside, and its programs with it")
+	errUnsent    = errors.New("its folder and streams could not be passed to the guard")
+)
 
 // newLink starts a guard's process: ourselves again, also where the program's file has
 // been replaced since.
@@ -272,8 +275,11 @@ func (l *link) start(path string, body []byte, folder *os.File, streams [3]*os.F
 		}
 	}
 	n, err := l.ask(m, body, files)
-	if err == nil && n < 0 {
+	switch {
+	case err == nil && n < 0:
 		err = &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Errno(-n)}
+	case errors.Is(err, errUnsent):
+		err = &os.PathError{Op: "start", Path: path, Err: err}
 	}
 	if err != nil {
 		l.mu.Lock()
@@ -295,7 +301,12 @@ func (l *link) ask(m message, body []byte, files []*os.File) (int64, error) {
 		l.answers[m.serial] = answer
 	}
 	l.mu.Unlock()
-	if err := l.tell(m, body, files); err != nil {
+	if err := l.tell(m, body, files); errors.Is(err, errUnsent) {
+		l.mu.Lock()
+		delete(l.answers, m.serial)
+		l.mu.Unlock()
+		return 0, err
+	} else if err != nil {
 		<-l.done
 		return 0, errGuardGone
 	}
@@ -313,7 +324,9 @@ func (l *link) ask(m message, body []byte, files []*os.File) (int64, error) {
 	}
 }
 
-// tell writes a request. The guard reads at all times.
+// tell writes a request. The guard reads at all times. errUnsent says that the system
+// did not take the files, and that nothing was written; after any other error the guard
+// ends.
 func (l *link) tell(m message, body []byte, files []*os.File) error {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
@@ -337,18 +350,27 @@ func (l *link) tell(m message, body []byte, files []*os.File) error {
 		return werr
 	}
 	runtime.KeepAlive(files)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = l.socket.Write(append(head[sent:], body...))
+	} else if len(files) > 0 && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
+		return fmt.Errorf("%w: %w", errUnsent, err)
 	}
-	_, err = l.socket.Write(append(head[sent:], body...))
+	if err != nil {
+		l.hangUp() // half a request may have been written
+	}
 	return err
+}
+
+// hangUp ends what the guard reads: it ends all that is left, and itself.
+func (l *link) hangUp() {
+	if conn, err := l.socket.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
+	}
 }
 
 // close has the guard end all that is left, and itself.
 func (l *link) close() {
-	if conn, err := l.socket.SyscallConn(); err == nil {
-		_ = conn.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
-	}
+	l.hangUp()
 	late := time.NewTimer(closeTime)
 	defer late.Stop()
 	for again := time.NewTicker(time.Second); ; {

@@ -2,9 +2,11 @@ package child
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -292,6 +294,31 @@ func TestGuardDisturbed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A request that the system does not send is an error, and the guard goes on.
+func TestStreamCannotBeSent(t *testing.T) {
+	guard := guarding(t)
+	closed, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/bin/echo")
+	cmd.Stdout = closed
+	if _, err := guard.Start(cmd); !errors.Is(err, unix.EBADF) || !strings.Contains(err.Error(), "/bin/echo") {
+		t.Errorf("with a closed file as its output: %v", err)
+	}
+	g, err := guard.Start(exec.Command(shell(), "-c", "exit 3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Await()
+	if how := g.Close(); how.Code != 3 {
+		t.Errorf("the next program ended with %v", how)
 	}
 }
 
