@@ -11,9 +11,9 @@ import (
 	"dragoman/core"
 )
 
-// readLog passes on what a log has behind after, until yield has enough. What is
-// damaged or missing is a record too: core.Missing, core.FellBack, or a piece of the run in which it
-// is missing. What has no place for one is told behind the last record, unless
+// readLog yields the records of a log behind after, until yield has enough. What is
+// damaged or missing is a record too: a core.Missing, or a piece of the run in which it
+// is missing. What has no place for one is reported behind the last record, unless
 // somebody owns the session: then there is no last record, and a line that looks
 // damaged may be one that is being written.
 func readLog(ctx context.Context, f files, id core.SessionID, after core.Pos, yield func(core.Record) bool) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -153,15 +154,19 @@ func (s *toolset) Rest() bool {
 	if s.guard != nil {
 		s.guard.Rest()
 	}
+	var open []*os.Root
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, r := range s.roots {
 		if r.dir != nil {
-			r.dir.Close() //nolint:errcheck // it was only read through
+			open = append(open, r.dir)
 			r.dir = nil
 		}
 	}
 	s.steps = map[stepKey]*step{}
+	s.mu.Unlock()
+	for _, dir := range open {
+		dir.Close() //nolint:errcheck // it was only read through
+	}
 	return true
 }
 
