@@ -311,6 +311,9 @@ func (p *profiles) resume(ctx context.Context, t *core.Turn, want string) (strin
 		if err != nil || sum.ID == t.Meta().ID || sum.Parent != "" || sum.Messages == 0 {
 			continue // one that cannot be read is not one to go on with
 		}
+		if !p.people && !withinFolders(sum, t.Meta()) {
+			continue // another agent may see only what lies within its folders
+		}
 		if want != "" && strings.HasPrefix(string(sum.ID), want) {
 			found = append(found, sum)
 		}
@@ -346,6 +349,12 @@ func (p *profiles) resume(ctx context.Context, t *core.Turn, want string) (strin
 func sharesFolder(s core.Summary, m core.Meta) bool {
 	mine := append([]string{m.Cwd}, m.Roots...)
 	return slices.ContainsFunc(append([]string{s.Cwd}, s.Roots...), func(dir string) bool { return dir != "" && slices.Contains(mine, dir) })
+}
+
+// withinFolders reports whether a session works in no other folders than another does.
+func withinFolders(s core.Summary, m core.Meta) bool {
+	mine := append([]string{m.Cwd}, m.Roots...)
+	return !slices.ContainsFunc(append([]string{s.Cwd}, s.Roots...), func(dir string) bool { return !slices.Contains(mine, dir) })
 }
 
 func resumesText(list []core.Summary) string {

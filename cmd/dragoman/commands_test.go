@@ -211,6 +211,39 @@ func TestResumeCommand(t *testing.T) {
 	}
 }
 
+// Another agent prompts from its own folders, so it is told of no session elsewhere.
+func TestResumeCommandOfOtherAgents(t *testing.T) {
+	r := newRoom(t, nil, map[string]string{"a.txt": "x\n"})
+	elsewhere := t.TempDir()
+	for _, m := range []core.Meta{
+		{ID: "zz-elsewhere", Cwd: elsewhere},
+		{ID: "zz-partly", Cwd: r.dir, Roots: []string{r.dir, elsewhere}},
+		{ID: "zz-here", Cwd: r.dir, Roots: []string{r.dir}},
+	} {
+		s, err := r.gateway.Create(t.Context(), m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.enter(s)
+		r.say("title of " + string(m.ID))
+	}
+	r.begin()
+	r.profiles.people = false
+	for _, id := range []string{"zz-elsewhere", "zz-partly"} {
+		got := r.say("/resume " + id)
+		if !strings.Contains(got, "There is no session `"+id+"`") || strings.Contains(got, "title of "+id) {
+			t.Errorf("/resume %s: %s", id, got)
+		}
+		if to := r.moved(); to != "" {
+			t.Errorf("/resume %s moved to %q", id, to)
+		}
+	}
+	if got := r.say("/resume"); !strings.Contains(got, "zz-here") || strings.Contains(got, "zz-partly") {
+		t.Errorf("listed: %s", got)
+	}
+	r.wants("/resume zz", "zz-here")
+}
+
 func TestExportCommand(t *testing.T) {
 	outside := t.TempDir()
 	r := newRoom(t, nil, map[string]string{"a.txt": "first\n", "docs/x.md": "there"})
