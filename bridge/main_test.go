@@ -24,9 +24,20 @@ import (
 const playVar = "BRIDGE_TEST_PLAYS"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(playVar) {
-	case "":
+	role := os.Getenv(playVar)
+	if role == "" {
 		os.Exit(m.Run())
+	}
+	play(role)
+	leave(0)
+}
+
+// leave ends a server at once. With os.Exit, and at main's end, the race detector sleeps
+// for a second first, in each of several hundred processes.
+func leave(code int) { syscall.Exit(code) }
+
+func play(role string) {
+	switch role {
 	case "sdk":
 		fmt.Fprintln(os.Stderr, "sdk server is up")
 		if err := sdkServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
@@ -42,7 +53,7 @@ func TestMain(m *testing.M) {
 		bufio.NewReader(os.Stdin).WriteTo(os.Stderr)
 	case "dies":
 		fmt.Fprintln(os.Stderr, "cannot find the license file")
-		os.Exit(3)
+		leave(3)
 	case "stubborn":
 		stubborn()
 	case "script":
@@ -110,7 +121,7 @@ func script() {
 			switch {
 			case text == "exit":
 				fmt.Fprintln(os.Stderr, "fatal: told to exit")
-				os.Exit(4)
+				leave(4)
 			case text == "flood":
 				w := bufio.NewWriter(os.Stdout)
 				for i := range 10000 {
@@ -263,7 +274,7 @@ func sdkServer() *mcp.Server {
 	})
 	mcp.AddTool(s, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		fmt.Fprintln(os.Stderr, "panic: out of cheese")
-		os.Exit(9)
+		leave(9)
 		return nil, nil, nil
 	})
 	return s
