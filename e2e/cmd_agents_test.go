@@ -11,7 +11,8 @@ const delegating = `{"fixtures":[
 	{"match":{"toolCallId":"call_child"},"response":{"content":"I made it."}},
 	{"match":{"toolCallId":"call_spawn"},"response":{"content":"That is all."}},
 	{"match":{"userMessage":"Write made.txt"},"response":{"toolCalls":[{"id":"call_child","name":"write_file","arguments":{"path":"made.txt","content":"x"}}]}},
-	{"match":{"userMessage":"let somebody"},"response":{"toolCalls":[{"id":"call_spawn","name":"spawn_agent","arguments":{"agent":"general","task":"Write made.txt with one letter."}}]}}]}`
+	{"match":{"userMessage":"let somebody"},"response":{"toolCalls":[{"id":"call_spawn","name":"spawn_agent","arguments":{"agent":"general","task":"Write made.txt with one letter."}}]}},
+	{"match":{"userMessage":"y"},"response":{"content":"Nobody had asked."}}]}`
 
 // A task that is handed over asks the user of the session that it comes from; a plan
 // cannot have done by others what it may not do.
@@ -36,9 +37,9 @@ func TestTasksThatAreHandedOver(t *testing.T) {
 	}
 	out, code := p.feed(t, "let somebody make a file\ny\ny\n", "chat", "--config", cfg, "--agent", "plan")
 	if code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d:\n%s", code, out)
 	}
-	wantText(t, "the plan", out, "also not through others")
+	wantText(t, "the plan", out, "also not through others", "Nobody had asked.")
 	if _, err := os.Stat(made); err == nil {
 		t.Errorf("a plan had a file written:\n%s", out)
 	}
