@@ -366,3 +366,42 @@ func TestPromptsThatWaitAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// A prompt that has waited long and begins displaces no key of a newer one.
+func TestNewestKeysAreKnownWhileOlderPromptsBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := make(chan struct{})
+		g, a := open(t, func(ctx context.Context, _ *core.Turn) (core.StopReason, error) {
+			select {
+			case <-next:
+			case <-ctx.Done():
+			}
+			return core.StopEnd, nil
+		}, nil)
+		defer closeGateway(t, g)
+		prompt := func(n int) core.TurnID {
+			id, err := a.Prompt(t.Context(), core.Prompt{Blocks: say("x").Blocks, Key: fmt.Sprint("key", n)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		const most = 1024
+		var ids []core.TurnID
+		for n := range most {
+			ids = append(ids, prompt(n))
+		}
+		for range most / 2 {
+			next <- struct{}{}
+		}
+		synctest.Wait()
+		for _, n := range []int{most - 256, most - 1} {
+			if got := prompt(n); got != ids[n] {
+				t.Errorf("key %d again: %s, not %s", n, got, ids[n])
+			}
+		}
+		if err := a.Cancel(t.Context(), "", nil); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -64,9 +64,10 @@ func (s *State) apply(ev Event, at time.Time) {
 		s.Queued = append(s.Queued, e.Turn)
 		s.begun(e.Key, e.Turn, e.Origin.Caller)
 	case TurnStarted:
-		s.unqueue(e.Turn)
+		if !s.unqueue(e.Turn) { // a prompt that waited was noted when it was queued
+			s.begun(e.Key, e.Turn, e.Origin.Caller)
+		}
 		s.Turn, s.Updated, s.origin = e.Turn, at, e.Origin
-		s.begun(e.Key, e.Turn, e.Origin.Caller)
 		if len(e.Prompt) > 0 {
 			s.Messages++
 		}
@@ -169,9 +170,12 @@ func (s *State) begun(key string, id TurnID, by Caller) {
 	}
 }
 
-func (s *State) unqueue(id TurnID) {
+// unqueue reports whether the turn was queued.
+func (s *State) unqueue(id TurnID) bool {
+	n := len(s.Queued)
 	s.Queued = slices.DeleteFunc(s.Queued, func(q TurnID) bool { return q == id })
 	s.queued = slices.DeleteFunc(s.queued, func(q PromptQueued) bool { return q.Turn == id })
+	return len(s.Queued) < n
 }
 
 // unfinished reports whether something runs or waits: a turn, a call or a question.
