@@ -129,6 +129,30 @@ func TestEndsByItself(t *testing.T) {
 	}
 }
 
+// A client that ends its input while a pipe is full of what it has not read has left,
+// as any other: nothing has failed.
+func TestEndOfInputBehindAFullPipe(t *testing.T) {
+	t.Parallel()
+	faces := map[string]func(p *place) *peer{
+		"mcp": func(p *place) *peer { return p.call(t, launch{}).peer },
+	}
+	for _, d := range editors() {
+		faces[d.name] = func(p *place) *peer { return p.edit(t, d, launch{}).peer }
+	}
+	for name, face := range faces {
+		c := face(newPlace(t))
+		for range 900 { // each is answered by some 200 bytes
+			_, req := c.request(strings.Repeat("unheard-of", 10), object{})
+			c.send(req)
+		}
+		c.in.Close()
+		code, said := c.left(patience), c.stderr()
+		if code != c.unasked() || strings.Contains(said, "write") {
+			t.Errorf("%s: exit code %d:\n%s", name, code, said)
+		}
+	}
+}
+
 // A second signal ends it at once, and its commands with it.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()

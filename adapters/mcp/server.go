@@ -172,6 +172,9 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 		return fmt.Errorf("serve: %w", err)
 	}
 	read := l.run(serving)
+	if serving.Err() != nil {
+		read = wire.ErrClosed // it was ended
+	}
 	if errors.Is(read, io.EOF) {
 		l.drain(serving)
 	}
@@ -190,10 +193,7 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case written != nil: // the reading was ended because of it
-		if wire.PeerLeft(written) {
-			return nil
-		}
+	case written != nil && !wire.PeerLeft(written):
 		return written
 	case !wire.PeerLeft(read):
 		return fmt.Errorf("read: %w", read)

@@ -94,6 +94,9 @@ func (c *Conn) Serve(ctx context.Context, handle func(*Call)) error {
 		c.in.Close() // ends a Read that is under way; what it returns is looked at there
 	})
 	read := c.read(serving, handle)
+	if serving.Err() != nil {
+		read = ErrClosed // it was ended
+	}
 	if errors.Is(read, io.EOF) && c.opts.Drain > 0 {
 		c.drain(serving)
 	}
@@ -106,7 +109,7 @@ func (c *Conn) Serve(ctx context.Context, handle func(*Call)) error {
 		return context.Cause(ctx)
 	case written != nil && !PeerLeft(written):
 		return written
-	case written == nil && !PeerLeft(read):
+	case !PeerLeft(read):
 		return fmt.Errorf("read: %w", read)
 	}
 	return nil

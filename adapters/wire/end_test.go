@@ -103,6 +103,24 @@ func TestEndWithBlockedOutput(t *testing.T) {
 	})
 }
 
+// A peer that says no more and does not read the rest has left, in a pipe of the system's too; what failed before is
+// still told.
+func TestRestThatIsNotRead(t *testing.T) {
+	for _, bad := range []error{nil, errors.New("disk on fire")} {
+		fromPeer, toConn := io.Pipe()
+		_, toPeer := osPipe(t)
+		c := wire.NewConn(fromPeer, toPeer, wire.Options{Linger: time.Millisecond})
+		c.Notify("n", strings.Repeat("x", 1<<20))
+		toConn.CloseWithError(bad) // nil is io.EOF
+		if err := c.Serve(t.Context(), nil); !errors.Is(err, bad) {
+			t.Errorf("%v: Serve: %v", bad, err)
+		}
+		if err := c.Notify("n", nil); !errors.Is(err, wire.ErrClosed) || !strings.Contains(err.Error(), "did not read the rest") {
+			t.Errorf("%v: Notify: %v", bad, err)
+		}
+	}
+}
+
 // The peer closes what we write to, but not what we read from: it has left all the same.
 func TestBrokenOutputEndsTheConnection(t *testing.T) {
 	fromPeer, _ := osPipe(t)

@@ -14,6 +14,9 @@ import (
 // ErrClosed is the error of everything that needs a connection which has ended, and the cause of its calls' contexts.
 var ErrClosed = errors.New("connection closed")
 
+// errUntaken: a connection ended, and its peer did not read the rest. It is an ErrClosed: to read no more is to leave.
+var errUntaken = fmt.Errorf("%w: the peer did not read the rest in time", ErrClosed)
+
 const (
 	// DefaultLinger is how long what is queued may take to leave when a connection ends.
 	DefaultLinger = time.Second
@@ -229,7 +232,8 @@ func (w *Writer) Close() {
 }
 
 // Run writes until Close is called, ctx ends or the stream fails. What is queued at the end is written first, for at most
-// Linger; then the stream is closed and everybody who waits is released. It returns nil when all has left.
+// Linger; then the stream is closed and everybody who waits is released. It returns nil when all has left, and an
+// ErrClosed when the peer did not read the rest.
 func (w *Writer) Run(ctx context.Context) error {
 	var owner sync.WaitGroup
 	done := make(chan struct{})
@@ -238,6 +242,9 @@ func (w *Writer) Run(ctx context.Context) error {
 	err := w.write()
 	close(done)
 	owner.Wait()
+	if severed && err != nil {
+		err = errUntaken // what Write says is that we closed the stream
+	}
 	w.fail(err)
 	if severed {
 		return err
@@ -333,10 +340,13 @@ func (w *Writer) wrote(c, all cut) {
 // fail ends the queue: what is left of it will never leave. A nil error means that all has left.
 func (w *Writer) fail(err error) {
 	w.mu.Lock()
-	if err != nil {
-		w.err = fmt.Errorf("%w: %v", ErrClosed, err)
-	} else {
+	switch {
+	case err == nil:
 		w.err = ErrClosed
+	case errors.Is(err, ErrClosed):
+		w.err = err
+	default:
+		w.err = fmt.Errorf("%w: %v", ErrClosed, err)
 	}
 	w.closing = true
 	w.buf, w.cuts, w.replies, w.flying, w.since = nil, nil, tally{}, cut{}, time.Time{}
