@@ -51,6 +51,14 @@
 // own needs no file of its own: /proc/self/exe is this one also when an update has replaced
 // it. The package's init takes the guard's way before the rest of the program is set up.
 //
+// That nothing was found is no proof that nothing is left, since /proc is read line by line
+// while processes start, end and change their parents. A program of several threads, node
+// say, that was killed or ends is listed as a zombie as soon as its first thread has ended.
+// Its children are still below it then, and on a busy machine stay there for some time: a
+// guard that took zombies for dead lost sight of them, went, and left them. So a process
+// lives as long as one of its threads does, one whose parent has ended meanwhile is looked
+// at again, and a guard goes when the system says that it has no children.
+//
 // One guard starts all programs of a session, because a process of ours for each costs
 // more than the program: measured for /bin/true on a busy machine, 18 ms with the start and
 // the end of a guard, 2.7 ms for each later program, and 7 ms where others run beside it

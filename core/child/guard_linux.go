@@ -418,9 +418,12 @@ func (t *tree) alive() bool { return t.signal(0) > 0 } // which nobody hears
 
 func (t *tree) terminate() { t.signal(unix.SIGTERM) }
 
-// kill repeats itself: what was killed needs a moment to be gone.
+// kill repeats itself: what was killed needs a moment to be gone, and may have been
+// starting something. On a machine so busy that once takes all the time, it is done three
+// times.
 func (t *tree) kill() {
-	for end := time.Now().Add(killTime); t.signal(unix.SIGKILL) > 0 && time.Now().Before(end); {
+	end := time.Now().Add(killTime)
+	for tries := 1; t.signal(unix.SIGKILL) > 0 && (tries < 3 || time.Now().Before(end)); tries++ {
 		time.Sleep(time.Millisecond)
 	}
 }

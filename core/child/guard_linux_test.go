@@ -53,6 +53,27 @@ func TestGuardedParent(t *testing.T) {
 	}
 }
 
+// headlessVar has the test's program be one whose first thread has ended while another goes
+// on to start a sleep of so many seconds, and the next one when that ends. The system lists
+// it as a zombie.
+const headlessVar = "CHILD_TEST_HEADLESS"
+
+func init() {
+	seconds := os.Getenv(headlessVar)
+	if seconds == "" {
+		return
+	}
+	go func() {
+		for {
+			if err := exec.Command("sleep", seconds).Start(); err != nil {
+				os.Exit(1)
+			}
+			_, _ = syscall.Wait4(-1, nil, 0, nil)
+		}
+	}()
+	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0) // ends this thread, which is the first
+}
+
 // leavings are lines that leave processes behind, in ways of their own.
 var leavings = []struct {
 	name   string
@@ -72,6 +93,33 @@ var leavings = []struct {
 	{"daemons without an environment", []string{`env -i setsid -f sleep %[1]s; sleep %[1]s; true`}, 2},
 	{"a daemon of one that has ended", []string{`setsid -f sh -c 'echo; exec sleep %[1]s >/dev/null' | read -r line; exit 0`, "sleep %[1]s; true"}, 2},
 	{"stopped", []string{`sleep %[1]s & until grep -q sleep /proc/$!/comm; do :; done; kill -s STOP $!; setsid sh -c 'sleep %[1]s & kill -s STOP $$' & wait`}, 2},
+	{"the first thread has ended", []string{headlessVar + "=%[1]s exec " + os.Args[0]}, 1},
+	{"the first thread of a daemon has ended", []string{headlessVar + "=%[1]s setsid -f " + os.Args[0] + "; sleep %[1]s; true"}, 2},
+}
+
+// A process whose parent ends while all are looked at is listed under its next parent.
+func TestSurvey(t *testing.T) {
+	const guard, parent, daemon, stray = 10, 30, 20, 40
+	at := func(pid, parent int) process { return process{pid: pid, parent: parent, began: "1"} }
+	looks := map[int][]process{ // one after the other; the last one stays
+		guard:  {at(guard, 0)},
+		daemon: {at(daemon, parent), at(daemon, guard)},
+		stray:  {at(stray, 7)}, // its parent is hidden
+	}
+	list := survey([]int{guard, daemon, parent, stray}, func(pid int) (p process, ok bool) {
+		left := looks[pid]
+		if len(left) == 0 {
+			return p, false // parent has ended
+		}
+		if len(left) > 1 {
+			looks[pid] = left[1:]
+		}
+		return left[0], true
+	})
+	below := descend(list, func(p process) bool { return p.parent == guard })
+	if want := []process{at(daemon, guard)}; !slices.Equal(below, want) || len(list) != 3 {
+		t.Errorf("below the guard %v, want %v; of %v", below, want, list)
+	}
 }
 
 // However we are killed, nothing that a program started outlives us, and no guard

@@ -279,7 +279,9 @@ func (k *keeper) members(p *kept) []process {
 	})
 }
 
-// end ends all that is left, and waits for that.
+// end ends all that is left, and waits for that. Only the system knows that nothing is:
+// while we look, processes start, end and change their parents. What we may not end is
+// waited for half a second.
 func (k *keeper) end(ended <-chan os.Signal) {
 	find := k.below
 	if k.lenient {
@@ -291,9 +293,9 @@ func (k *keeper) end(ended <-chan os.Signal) {
 			return list
 		}
 	}
-	for tries := 0; tries < 20; tries++ {
+	for tries := 0; tries < 100; tries++ {
 		k.reap()
-		if k.childless || len(find()) == 0 {
+		if k.childless || k.lenient && len(find()) == 0 {
 			return
 		}
 		if killAll(find) > 0 {

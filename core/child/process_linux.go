@@ -26,18 +26,45 @@ func processes() (list []process, err error) {
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
-	buf := make([]byte, 1024)
+	pids := make([]int, 0, len(names))
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
-			if p, ok := lookAt(pid, buf); ok {
-				list = append(list, p)
+			pids = append(pids, pid)
+		}
+	}
+	buf := make([]byte, 1024)
+	return survey(pids, func(pid int) (process, bool) { return lookAt(pid, buf) }), nil
+}
+
+// survey looks at processes one after the other. Whose parent has ended meanwhile is
+// looked at again, since it has another one by then: whoever follows parents down to it
+// would miss it.
+func survey(pids []int, look func(pid int) (process, bool)) (list []process) {
+	parents := map[int]int{} // of those that live
+	for _, pid := range pids {
+		if p, ok := look(pid); ok {
+			list = append(list, p)
+			parents[pid] = p.parent
+		}
+	}
+	for moved := true; moved; {
+		moved = false
+		for i, p := range list {
+			if _, ok := parents[p.parent]; ok || p.parent == 0 {
+				continue // it is there, or is not ours to see
+			}
+			if now, ok := look(p.pid); ok && now.parent != p.parent {
+				list[i], moved = now, true
 			}
 		}
 	}
-	return list, nil
+	return list
 }
 
-// lookAt looks at one process; false: it does not live.
+// lookAt looks at one process; false: it does not live. It lives as long as one of its
+// threads does: the system lists it as a zombie from the moment that its first thread has
+// ended, which at the end of a program may be long before the last one has, and its
+// children have another parent only then.
 func lookAt(pid int, buf []byte) (p process, ok bool) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -48,11 +75,14 @@ func lookAt(pid int, buf []byte) (p process, ok bool) {
 	if err != nil {
 		return p, false
 	}
-	// pid (name) state parent group session …, and as the 22nd when it began; the
-	// name may hold anything.
+	// pid (name) state parent group session …, as the 20th how many threads it has and
+	// as the 22nd when it began; the name may hold anything.
 	stat := buf[:n]
 	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(f) < 20 || f[0][0] == 'Z' || f[0][0] == 'X' {
+	if len(f) < 20 {
+		return p, false
+	}
+	if threads, _ := strconv.Atoi(string(f[17])); f[0][0] == 'X' || f[0][0] == 'Z' && threads <= 1 {
 		return p, false
 	}
 	parent, err := strconv.Atoi(string(f[1]))
