@@ -199,6 +199,33 @@ func (b *brood) soon(what string, so func() bool) {
 	}
 }
 
+// traces lists what the system says of a process and of its parent: enough to see how it
+// got away.
+func traces(pid int) string {
+	var b strings.Builder
+	file := func(pid int, name string, keep ...string) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		for line := range strings.Lines(string(text)) {
+			if err != nil || slices.ContainsFunc(keep, func(prefix string) bool { return strings.HasPrefix(line, prefix) }) {
+				b.WriteString("\n\t" + strings.TrimSpace(line))
+			}
+		}
+	}
+	file(pid, "stat", "")
+	file(pid, "limits", "Max realtime timeout") // the mark
+	file(pid, "status", "Sig", "Shd")
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	var state string
+	var parent int
+	if _, err2 := fmt.Sscan(string(stat[strings.LastIndex(string(stat), ")")+1:]), &state, &parent); err == nil && err2 == nil {
+		file(parent, "stat", "")
+	}
+	return b.String()
+}
+
 // leftAlive waits until nothing is left, for 5 seconds, and says what is.
 func (b *brood) leftAlive(t *testing.T) (list []string) {
 	deadline, look := time.NewTimer(5*time.Second), time.NewTicker(10*time.Millisecond)
@@ -207,8 +234,9 @@ func (b *brood) leftAlive(t *testing.T) (list []string) {
 	for {
 		list = nil
 		for _, what := range slices.Sorted(maps.Keys(b.seconds)) {
-			for _, shape := range slices.Sorted(maps.Keys(asleep(t, b.seconds[what]))) {
-				list = append(list, what+": "+shape)
+			left := asleep(t, b.seconds[what])
+			for _, shape := range slices.Sorted(maps.Keys(left)) {
+				list = append(list, what+": "+shape+traces(left[shape]))
 			}
 		}
 		if len(list) == 0 {
