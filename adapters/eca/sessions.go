@@ -99,7 +99,8 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 		if errors.Is(err, core.ErrNotFound) {
 			s.reply(ctx, call, eca.OpenResult{Found: false}, nil)
 		} else if err != nil {
-			s.reply(ctx, call, eca.OpenResult{Found: false, Error: refused(err)}, nil)
+			// Clients show why it could not be opened only of a chat that is found.
+			s.reply(ctx, call, eca.OpenResult{Found: true, ChatID: p.ChatID, Error: refused(err)}, nil)
 		}
 	})
 	return nil
