@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -237,7 +238,13 @@ func peerOf(p eca.InitializeParams) peer {
 		out.caps = *p.Capabilities.CodeAssistant
 	}
 	if p.ClientInfo != nil {
-		out.name, out.version = p.ClientInfo.Name, p.ClientInfo.Version
+		out.name, out.version = firstLine(p.ClientInfo.Name), firstLine(p.ClientInfo.Version)
 	}
 	return out
+}
+
+// firstLine is the first line of s that is not blank. Emacs gives a version of several.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(line)
 }

@@ -30,6 +30,12 @@ type served struct {
 // begin connects a client; folders are its workspace.
 func begin(t *testing.T, prof func(roots []string) *core.Profile, folders ...string) *served {
 	t.Helper()
+	return beginAs(t, `{"name":"VsCode"}`, prof, folders...)
+}
+
+// beginAs is begin for a client that says who it is.
+func beginAs(t *testing.T, info string, prof func(roots []string) *core.Profile, folders ...string) *served {
+	t.Helper()
 	s := &served{store: coretest.NewMemory(), end: make(chan error, 1)}
 	s.g = core.New(core.Config{Store: s.store, Profile: func(_ context.Context, roots []string) (*core.Profile, error) { return prof(roots), nil }})
 	in, out, peer := wiretest.New(wire.ContentLength)
@@ -40,7 +46,7 @@ func begin(t *testing.T, prof func(roots []string) *core.Profile, folders ...str
 	for _, f := range folders {
 		list = append(list, fmt.Sprintf(`{"uri":"file://%s","name":"x"}`, f))
 	}
-	s.ask("initialize", fmt.Sprintf(`{"processId":null,"clientInfo":{"name":"VsCode"},"capabilities":{},"workspaceFolders":[%s]}`, strings.Join(list, ",")))
+	s.ask("initialize", fmt.Sprintf(`{"processId":null,"clientInfo":%s,"capabilities":{},"workspaceFolders":[%s]}`, info, strings.Join(list, ",")))
 	s.tell("initialized", "{}")
 	s.until(func(m message) bool { return strings.Contains(m.raw, `"finish","taskId":"mcp-servers"`) })
 	return s

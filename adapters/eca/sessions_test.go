@@ -3,6 +3,7 @@ package eca_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,4 +37,48 @@ func TestAChatThatCannotBeOpenedIsFound(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Emacs gives a version of several lines. Who answered is one line all the same, in
+// what the model is told and in the log.
+func TestAClientIsNamedOnOneLine(t *testing.T) {
+	for version, want := range map[string]string{
+		`GNU Emacs 28.2 (build 2, x86_64-pc-linux-gnu)\n of 2025-02-27`: "rejected by emacs GNU Emacs 28.2 (build 2, x86_64-pc-linux-gnu)",
+		`30.1`:      "rejected by emacs 30.1",
+		`30.1\r\n`:  "rejected by emacs 30.1",
+		`\n\nodd\n`: "rejected by emacs odd",
+		`\n`:        "rejected by emacs",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := beginAs(t, fmt.Sprintf(`{"name":"emacs","version":"%s"}`, version), same(profile()), "/w")
+			defer s.close()
+			s.send(s.request("chat/prompt", promptOf("c", "write a.txt")))
+			m := s.until(func(m message) bool { return m.is("toolCallRun", `"manualApproval":true`) })
+			id, _ := m.Params.Content["id"].(string)
+			s.tell("chat/toolCallReject", fmt.Sprintf(`{"chatId":"c","toolCallId":%q}`, id))
+			s.until(finished("c"))
+			if got := s.why("c"); got != want {
+				t.Errorf("%s: the call was %q, want %q", version, got, want)
+			}
+		})
+	}
+}
+
+// why says why the last call of a stored session has the state that it has.
+func (s *served) why(id core.SessionID) (why string) {
+	s.t.Helper()
+	j, err := s.store.Open(s.t.Context(), core.Local, id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer j.Close()
+	for r, err := range j.Read(s.t.Context(), core.Pos{}) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if e, ok := r.Event.(core.CallChanged); ok {
+			why = e.Call.Why
+		}
+	}
+	return why
 }
