@@ -1,17 +1,17 @@
 package bridge
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/wire"
+	"dragoman/core"
 )
 
 // AskFirst is the error of a check that wants a person asked before the call is made.
@@ -125,8 +125,8 @@ func (s *side) answers(p *part, call *wire.Call, q request, own string, kept *ha
 	return true
 }
 
-// goesOn reports whether a call is made again with answers to what its server has asked:
-// the user has been asked about it.
+// goesOn reports whether a call brings the state of one that waits for answers to its
+// server's questions. Whether it is that call only resumes knows.
 func (s *side) goesOn(q request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,8 @@ func (s *side) goesOn(q request) bool {
 
 // consentForm is the question, the server and the tool first.
 func consentForm(server, tool string, args json.RawMessage, ask *AskFirst) json.RawMessage {
-	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)", spelled(tool), spelled(server), spelled(string(orObject(args))), spelled(ask.Why))
+	shown := cmp.Or(core.ArgsText(args, maxShownArgs), "{}")
+	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)", core.Visible(tool), core.Visible(server), shown, core.Visible(ask.Why))
 	return raw(map[string]any{"message": text, "requestedSchema": json.RawMessage(
 		`{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Once; the next call is asked about again"}},"required":["allow"]}`)})
 }
@@ -149,17 +150,4 @@ func agreed(reply json.RawMessage) bool {
 		} `json:"content"`
 	}
 	return wire.Unmarshal(reply, &r) == nil && r.Action == "accept" && r.Content.Allow
-}
-
-// spelled is text on one line in which nothing is invisible.
-func spelled(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
-			b.WriteRune(r)
-			continue
-		}
-		fmt.Fprintf(&b, "⟨U+%04X⟩", r)
-	}
-	return b.String()
 }

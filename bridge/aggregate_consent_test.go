@@ -115,3 +115,29 @@ func TestAskRulesHoldForRelays(t *testing.T) {
 		}
 	}
 }
+
+// The state of a call that waits for an answer lets no other call pass unasked.
+func TestStateOfAnotherCallIsNoConsent(t *testing.T) {
+	modern := hosted(t, "new", small("new", "echo"), &mcp.StreamableHTTPOptions{Stateless: true})
+	a := aggregate(t, Options{Servers: []Server{hosted(t, "up", asking(), nil), modern}}, AggregateOptions{Check: func(server, _ string, _ json.RawMessage) error {
+		if server == "new" {
+			return &AskFirst{Why: mustAsk}
+		}
+		return nil
+	}})
+	c := unspoken(t, a)
+	call := func(id, tool, more string) string {
+		c.say(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"` + tool + `","arguments":{},` + modernMeta(`{"elicitation":{}}`, "") + more + `}}`)
+		return last1(c.until(`"id":` + id + `,`))
+	}
+	var parked struct{ Result struct{ RequestState string } }
+	if line := call("1", "ask", ""); json.Unmarshal([]byte(line), &parked) != nil || parked.Result.RequestState == "" {
+		t.Fatal(line)
+	}
+	if line := call("2", "new__echo", `,"requestState":"`+parked.Result.RequestState+`","inputResponses":{}`); !strings.Contains(line, "May the tool echo of the MCP server new be called?") {
+		t.Errorf("the call was not asked about: %s", line)
+	}
+	if line := call("3", "ask", `,"requestState":"`+parked.Result.RequestState+`","inputResponses":{"1":{"action":"decline"}}`); !strings.Contains(line, "the user says decline") {
+		t.Errorf("the state no longer goes on with its own call: %s", line)
+	}
+}
