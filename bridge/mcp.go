@@ -230,14 +230,14 @@ func (s *set) bring() {
 	}
 	for _, spec := range specs {
 		_, taken := s.box.find(spec.Name)
+		if taken || slices.ContainsFunc(s.ups, func(u *upstream) bool { return u.server.Name == broughtName(spec) }) {
+			continue
+		}
+		server := broughtServer(spec)
 		if spec.Name == core.Native {
-			s.ups = append(s.ups, s.start(misnamed(spec)))
-			continue
+			server = misnamed(spec)
 		}
-		if taken || slices.ContainsFunc(s.ups, func(u *upstream) bool { return u.server.Name == spec.Name }) {
-			continue
-		}
-		s.ups = append(s.ups, s.start(broughtServer(spec)))
+		s.ups = append(s.ups, s.start(server))
 	}
 	s.brought = specs
 }

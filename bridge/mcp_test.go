@@ -553,6 +553,13 @@ func TestClientsServerCalledNative(t *testing.T) {
 	if want := `the name "native" is that of dragoman's own tools: give the server another one`; item.Why != want {
 		t.Errorf("why %q, want %q", item.Why, want)
 	}
+	h.servers = append(slices.Clone(h.servers), core.ServerSpec{Name: "other", Command: "no-such-program"})
+	if _, err := s.Tools(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if list := s.(*set).ups; len(list) != 3 {
+		t.Errorf("%d servers are there when the client brings another one, want 3", len(list))
+	}
 	h.servers = nil
 	if _, err := s.Tools(within(t)); err != nil {
 		t.Fatal(err)
