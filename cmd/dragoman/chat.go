@@ -193,6 +193,7 @@ func (c *chat) prompt(ctx context.Context, interrupts <-chan os.Signal) (string,
 // wants to leave.
 func (c *chat) line(ctx context.Context, label string, gen int, interrupts <-chan os.Signal) (typed, error) {
 	for {
+		ended := c.in.end() // looked at first: a line may come with the end
 		line, ok := c.in.take(gen)
 		switch {
 		case ok:
@@ -201,7 +202,7 @@ func (c *chat) line(ctx context.Context, label string, gen int, interrupts <-cha
 				c.screen.write("\n")
 			}
 			return line, c.screen.flush()
-		case c.in.end():
+		case ended:
 			return typed{}, errLeft
 		}
 		c.draw(label, c.in.line())
