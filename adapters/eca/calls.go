@@ -290,9 +290,9 @@ func patchOf(d core.Diff) (patch string, added, removed int) {
 	return fmt.Sprintf("@@ -%d,%d +%d,%d @@\n", min(removed, 1), removed, min(added, 1), added) + body.String(), added, removed
 }
 
-// outputs is a call's result. What is no text is named; a change is in the details.
 func isText(b core.Block) bool { _, is := b.(core.Text); return is }
 
+// outputs is a call's result. What is no text is named; a change is in the details.
 func outputs(now core.Call) []eca.Output {
 	list := []eca.Output{}
 	for _, b := range now.Content {

@@ -117,7 +117,7 @@ type progress struct {
 	once    sync.Once
 }
 
-// newProgress begins a call's progress. follow, or end, must be called.
+// newProgress begins a call's progress. follow must be called.
 func newProgress(ctx context.Context, req *mcp.CallToolRequest, stalled func() bool) *progress {
 	p := &progress{req: req, token: req.Params.GetProgressToken(), stalled: stalled, last: "waiting", over: make(chan struct{})}
 	if p.token == nil {
