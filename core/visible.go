@@ -65,11 +65,12 @@ func printableASCII(s string) bool {
 	return true
 }
 
-// Unseen reports whether a character has no look of its own.
+// Unseen reports whether a character cannot be seen: it prints nothing, or only changes
+// how others look.
 func Unseen(r rune) bool {
 	if r >= ' ' && r <= '~' {
 		return false
 	}
-	return !unicode.IsPrint(r) || r == '\u2800' ||
+	return !unicode.IsPrint(r) || r == '\u2800' || // the empty Braille pattern
 		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
 }

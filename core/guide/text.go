@@ -8,13 +8,15 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"dragoman/core"
 )
 
 // shown returns a name so that a person, or a model, who reads it sees what is
 // there: whatever has no look of its own, and every byte that is not UTF-8, is
 // named between ⟨ and ⟩. Two different names never look the same.
 func shown(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return hidden(r) || r == '⟨' || r == '⟩' || r == utf8.RuneError }) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return core.Unseen(r) || r == '⟨' || r == '⟩' || r == utf8.RuneError }) {
 		return s
 	}
 	var b strings.Builder
@@ -23,7 +25,7 @@ func shown(s string) string {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&b, "⟨x%02X⟩", s[0])
-		case hidden(r) || r == '⟨' || r == '⟩':
+		case core.Unseen(r) || r == '⟨' || r == '⟩':
 			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
 		default:
 			b.WriteString(s[:n])
@@ -31,15 +33,6 @@ func shown(s string) string {
 		s = s[n:]
 	}
 	return b.String()
-}
-
-// hidden reports whether a character has no look of its own.
-func hidden(r rune) bool {
-	if r >= ' ' && r <= '~' {
-		return false
-	}
-	return !unicode.IsPrint(r) || r == '\u2800' || // the empty Braille pattern
-		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
 }
 
 var errNotText = errors.New("it is not UTF-8 text")

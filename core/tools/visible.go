@@ -18,9 +18,6 @@ func visible(s string) string { return core.Visible(s) }
 // visibleLines is visible for a text of several lines.
 func visibleLines(s string) string { return core.VisibleLines(s) }
 
-// hidden reports whether a character has no look of its own.
-func hidden(r rune) bool { return core.Unseen(r) }
-
 // code sets s as a code span that nothing in it can end.
 func code(s string) string {
 	s = visible(s)
@@ -54,7 +51,7 @@ func longestRun(s string, c byte) int {
 // code span, and never longer than a line.
 func label(name string) string {
 	for _, r := range name {
-		if r < utf8.RuneSelf && !strings.ContainsRune("._-/+@=,:\\", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) || hidden(r) {
+		if r < utf8.RuneSelf && !strings.ContainsRune("._-/+@=,:\\", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) || core.Unseen(r) {
 			return code(name)
 		}
 	}
@@ -104,5 +101,5 @@ func hiddenIn(was, now string) []string {
 
 // suspicious is hidden, without what source files normally hold.
 func suspicious(r rune) bool {
-	return r >= utf8.RuneSelf && r != '\u00a0' && r != '\ufe0f' && hidden(r) || r < ' ' && r != '\n' && r != '\t' && r != '\r' && r != '\f'
+	return r >= utf8.RuneSelf && r != '\u00a0' && r != '\ufe0f' && core.Unseen(r) || r < ' ' && r != '\n' && r != '\t' && r != '\r' && r != '\f'
 }
