@@ -1,93 +1,96 @@
-// Package child starts programs, and ends them with all that they have started.
+// Package child starts programs and ends them together with everything they have started.
 //
 // # Vocabulary
 //
-// A [Guard] starts programs and ends what is left of them; on Linux it is a process, this
-// program itself under another name, that is their parent. A [Group] is one program and
-// all that it starts. A daemon is a process that has left the program's session and whose
-// parent has ended. A mark is what tells whose a process is (Linux): a limit of no effect
-// that programs inherit. Where guards are no processes, each program has a watch, a small
-// sh beside it that ends it when we die, and a gate, at which its process waits until the
-// watch runs.
+// A [Guard] starts programs and ends what is left of them. On Linux it is a process, this
+// program itself under another name, and the parent of the programs. A [Group] is one
+// program and everything it starts. A daemon is a process that has left the program's
+// session and whose parent has ended. A mark shows which program a process belongs to
+// (Linux): it is a resource limit that has no effect and that programs inherit. On other
+// Unix systems each program has a watch, a small sh beside it that ends the program when we
+// die, and a gate, at which the new process waits until the watch runs.
 //
 // # What holds on Linux
 //
-//   - When we die, however that happens, or a guard is closed, all that it has started
-//     is killed, daemons included, and the guard ends as the last of them.
+//   - When we die, however that happens, or a guard is closed, everything that it has
+//     started is killed, daemons included. The guard ends last.
 //   - When [Group.Kill] or [Group.Close] returns, nothing of the group is left, and nothing
 //     of the guard's other groups was touched. A daemon of a group that was spared lives
 //     until its guard is closed.
-//   - A program that runs has a guard: what cannot be guarded is not started.
-//   - A guard holds one end of a socket and the null device: no file, no folder and no
-//     variable of the programs' or of ours. It hears no signal but those that cannot be
-//     refused.
-//   - A program sees nothing of its guard but that it is its parent and the mark, in
-//     `ulimit -R`: its input, its environment, its open files, its signals are its own.
-//   - A guard that rests ([Guard.Rest]) has no process. It rests only where nothing is left
-//     of what it has started, daemons included.
-//   - A guard that is killed takes its programs along: the system kills them with it, and we
-//     find the rest by its mark. The next program has a new guard. One that is stopped is
-//     told to go on when it is asked for something.
-//   - Nobody signals a number that has come to mean another process.
+//   - Every program that runs has a guard: what cannot be guarded is not started.
+//   - A guard holds one end of a socket and the null device. It has no other file, no
+//     folder and no variable, neither the programs' nor ours. It obeys no signal that a
+//     process can refuse.
+//   - A program can see its guard only as its parent process, and the mark with
+//     `ulimit -R`. Its input, environment, open files and signals are its own.
+//   - A guard that rests ([Guard.Rest]) has no process. It rests only where nothing that it
+//     has started is left, daemons included.
+//   - When a guard is killed its programs end too: the system kills them, and we find what
+//     is left by the mark. The next program gets a new guard. A guard that was stopped is
+//     sent SIGCONT when it is asked for something.
+//   - A signal never reaches another process that has been given the number of an old one.
 //
 // # Locks and goroutines
 //
-// Guard and Guards have a lock each; that of Guard is held while its process is started.
-// Requests to a guard's process are written one after the other; it reads at all times.
-// Behind each process stands one goroutine of ours, which reads what it says until it has
-// ended; Guard.Close waits for that. A program whose streams are no files has a goroutine
-// for each, which Group.Close waits for. The guard's process has one goroutine that does
-// everything, and one that reads.
+// Guard and Guards have a lock each. Guard's is held while its process starts or comes to
+// rest. Requests to a guard's process are written one at a time; the process always reads.
+// For each guard's process one goroutine of ours reads the answers until the process has
+// ended; Guard.Close waits for it. A stream that is not a file has a goroutine, for which
+// Group.Close waits. The guard's process has one goroutine that does all the work, and one
+// that reads requests.
 //
 // # Why
 //
-// When we are killed we can do nothing any more, so something else must end what
-// we have started. A process beside the programs cannot: what has left its session and
-// lost its parent is nobody's by then, and of a hundred programs that were started in
-// ten ways 45 outlived us so. A parent that is a subreaper (prctl) inherits whatever
-// loses its own parent, so that all of it stays below the guard and can be found there. It
-// stops what it finds until it finds nothing new, kills all of that, and goes on until the
-// system says that it has no children. An sh cannot be a subreaper, and a program of our
-// own needs no file of its own: /proc/self/exe is this one also when an update has replaced
-// it. The package's init takes the guard's way before the rest of the program is set up.
+// Once we are killed we can do nothing, so something else must end what we have started. A
+// process beside the programs cannot do that: nothing shows any more to whom a process
+// belongs that has left its session and lost its parent. Of a hundred programs, started in
+// ten ways, 45 outlived us like that. A parent that is a subreaper (prctl) inherits every
+// process below it that loses its own parent, so all of them stay below the guard, which
+// can find them there. It stops what it finds until it finds nothing new, kills all of
+// that, and repeats this until the system says that it has no children. An sh cannot be a
+// subreaper. Our own program can, and needs no extra file: /proc/self/exe is the running
+// program even after an update has replaced it on disk. The package's init turns the
+// process into a guard before the rest of the program is set up.
 //
-// That nothing was found is no proof that nothing is left, since /proc is read line by line
-// while processes start, end and change their parents. A program of several threads, node
-// say, that was killed or ends is listed as a zombie as soon as its first thread has ended.
-// Its children are still below it then, and on a busy machine stay there for some time: a
-// guard that took zombies for dead lost sight of them, went, and left them. So a process
-// lives as long as one of its threads does, one whose parent has ended meanwhile is looked
-// at again, and a guard goes when the system says that it has no children.
+// A search that finds nothing does not prove that nothing is left, since /proc is read
+// entry by entry while processes start, end and change their parents. A program with
+// several threads, such as node, is listed as a zombie as soon as its first thread has
+// ended. Its children are still below it then, and on a busy machine stay there for some
+// time: a guard that took zombies for dead missed them, ended, and left them behind. So a
+// process counts as alive as long as one of its threads is, a process whose parent has
+// ended during the search is looked at again, and a guard ends only when the system says
+// that it has no children.
 //
-// One guard starts all programs of a session, because a process of ours for each costs
-// more than the program: measured for /bin/true on a busy machine, 18 ms with the start and
-// the end of a guard, 2.7 ms for each later program, and 7 ms where others run beside it
-// and /proc is searched for what it has left; with a gate and a watch of sh it took 12 ms.
+// One guard starts all programs of a session, because a guard for each would cost more than
+// the program itself. Measured with /bin/true on a busy machine: 18 ms including the start
+// and the end of a guard, 2.7 ms for each later program, and 7 ms where others run beside it
+// and /proc is searched for what it has left. With a gate and a watch of sh it took 12 ms.
 //
-// What ends with one group while others go on must be told apart. Descent and session do
-// not tell of a daemon. A variable in the environment (as Jenkins has it) is lost with
-// `env -i` and is seen by the program; a control group is not ours to make; a namespace
-// changes what programs see. A limit is inherited by everything, and RLIMIT_RTTIME is
-// looked at for real-time processes only: as a mark it means some hundred thousand years. Whoever
-// changes it on purpose, is started by others (a service manager, a container), or runs as
-// another user cannot be told apart, and ends with the guard; where the limit cannot be set
-// (a 32-bit system, or a hard limit), so do all daemons.
+// When one group ends while others go on, the guard must know which processes belong to
+// which group. Descent and session do not show that for a daemon. A variable in the
+// environment (as Jenkins uses) is lost with `env -i`, and the program sees it. We may not
+// make control groups, and a namespace changes what programs see. Everything inherits a
+// limit, and RLIMIT_RTTIME matters only to real-time processes, for which the mark means
+// more than a hundred thousand years. A process whose mark cannot be known ends with the
+// guard: one that changes the limit on purpose, was started by something else (a service
+// manager, a container), or runs as another user. Where the limit cannot be set (a 32-bit
+// system, or a hard limit) all daemons end with the guard.
 //
 // A daemon that a command leaves behind is meant to stay (a build server, an agent that
-// holds keys), but not for longer than the session. What the user's own configuration
-// has started to give a key ([Run]) may stay for good: gpg-agent serves others too.
+// holds keys), but not longer than the session. What the user's own configuration starts to
+// get a key ([Run]) may stay for good: gpg-agent serves other programs too.
 //
-// What this does not cover on Linux: processes that we may not signal (another user's), and
-// what was started for a program by somebody else. A guard that is stopped ends nothing
-// before it goes on.
+// Not covered on Linux: processes that we may not signal (another user's), and what
+// something else has started for a program. A guard that is stopped ends nothing until it
+// is resumed.
 //
 // On other Unix systems a group is the program's session. Each program waits at its gate
-// until its watch runs, so that nothing it starts in its first moments is missed; the watch
-// stops and kills the process group when the pipe to us ends. Groups and sessions that a
-// program makes are not found there, neither when it is ended nor when we die, and Guard.Close
-// ends nothing by itself. Where there is no sh, programs run without a watch; a program whose
-// environment has names that are none in the shell's language does not wait for its watch,
-// since some shells would lose them on the way. The number of a group that has ended is free
+// until its watch runs, so nothing that it starts in its first moments is missed. The watch
+// stops and kills the process group when the pipe from us ends. Process groups and sessions
+// that a program makes are not found there, neither when it is ended nor when we die, and
+// Guard.Close ends nothing by itself. Without an sh, programs run without a watch. A program
+// whose environment has names that no shell variable can have does not wait for its watch,
+// since some shells would lose those variables. The number of a group that has ended is free
 // for a moment before its watch is dismissed. On Windows a group is a job object, which ends
 // with us; what a program starts in the instant before it is put into the job is not in it.
 package child

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// Safe are the variables that a program gets without having been given them: what
+// Safe lists the variables that a program gets without being given them: what
 // programs need to run at all, to find their tools and files, to speak the user's
-// language and to reach the network. A name that ends in * stands for all that begin
-// so. Nothing here is a secret, leads to one (as SSH_AUTH_SOCK does), or makes a program
+// language and to reach the network. A name that ends in * matches every name with that
+// beginning. Nothing here is a secret, leads to one (as SSH_AUTH_SOCK does), or makes a program
 // load or run something (as LD_PRELOAD, PYTHONPATH and GIT_SSH_COMMAND do).
 var Safe = []string{
 	// Who and where.
@@ -39,14 +39,14 @@ var Safe = []string{
 	"SDKROOT", "DEVELOPER_DIR", "MACOSX_DEPLOYMENT_TARGET",
 }
 
-// safeOnWindows are those that Windows has beside them.
+// safeOnWindows lists the variables that are safe on Windows in addition to Safe.
 var safeOnWindows = []string{
 	"PATHEXT", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "USERPROFILE", "USERNAME", "USERDOMAIN", "COMPUTERNAME", "HOMEDRIVE", "HOMEPATH", "OS",
 	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "ALLUSERSPROFILE", "PUBLIC", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432",
 	"COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)", "COMMONPROGRAMW6432", "PROCESSOR_ARCHITECTURE", "NUMBER_OF_PROCESSORS", "PSMODULEPATH",
 }
 
-// Named reports whether a variable is one of a list, which is written as Safe is. On
+// Named reports whether a variable is in a list that is written like Safe. On
 // Windows case does not matter.
 func Named(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(known string) bool {
@@ -64,8 +64,8 @@ func sameName(a, b string) bool {
 	return a == b
 }
 
-// Environ is what a program gets of an environment: the variables of Safe, passwords
-// within addresses taken out, and those that more names, as they are.
+// Environ returns the part of an environment that a program gets: the variables in Safe,
+// with logins removed from addresses, and those in more, unchanged.
 func Environ(env, more []string) []string {
 	var out []string
 	for _, kv := range env {

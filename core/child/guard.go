@@ -16,7 +16,7 @@ var errClosed = errors.New("the guard of this program is closed")
 
 // Start starts cmd as the first of a group of its own, without a terminal. Of cmd it
 // takes what to start and where, the streams and WaitDelay; ExtraFiles must be empty,
-// and on Linux SysProcAttr too. cmd is neither started nor waited for by anybody else:
+// and on Linux SysProcAttr too. The caller neither starts cmd nor waits for it:
 // [Group.Close] says how the program ended. An error says that nothing was started.
 func (g *Guard) Start(cmd *exec.Cmd) (*Group, error) {
 	t, err := g.system.start(cmd)
@@ -26,17 +26,16 @@ func (g *Guard) Start(cmd *exec.Cmd) (*Group, error) {
 	return &Group{tree: t}, nil
 }
 
-// Close ends all that the guard has started and that is left of it, daemons included,
-// and waits for that (3 seconds at the most). It starts nothing any more. Groups are
-// closed beside that, before or after.
+// Close ends what is left of all that the guard has started, daemons included, and waits
+// up to 3 seconds for that. The guard then starts nothing more. Groups still need their own
+// Close, before or after.
 func (g *Guard) Close() { g.system.close() }
 
-// Rest gives back what the guard holds where nothing is left of what it has started:
-// its process, on Linux. The next program has a new one.
+// Rest ends the guard's own process (on Linux) if nothing that it has started is left.
+// The next Start starts a new one. Rest blocks until the process has ended.
 func (g *Guard) Rest() { g.system.rest() }
 
-// Guards are the guards of those who start programs, by their names. The zero Guards
-// is usable. Any goroutine may call its methods.
+// Guards holds guards by name, for several users of one guard. The zero Guards is usable. Any goroutine may call its methods.
 type Guards struct {
 	mu   sync.Mutex // guards the field below
 	held map[string]*held
@@ -47,8 +46,8 @@ type held struct {
 	by    int
 }
 
-// Hold returns the guard of that name: everybody who holds it at a time has the same
-// one. release gives it back; the last one to do so closes it.
+// Hold returns the guard of that name: all who hold it at the same time share it. release
+// gives it back, and the last release closes it and blocks for that.
 func (gs *Guards) Hold(name string) (g *Guard, release func()) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -85,8 +84,8 @@ func (g *Group) Await() { g.tree.await() }
 func (g *Group) Alive() bool { return g.tree.alive() }
 
 // Terminate asks all processes of the group to end. Where there is no way to ask,
-// it ends them. Asked again, on Linux, it asks those alone who have lost their parents
-// since then.
+// it ends them. A second call, on Linux, asks only the processes that have lost their
+// parents since the first.
 func (g *Group) Terminate() { g.tree.terminate() }
 
 // Kill ends all processes of the group, and waits a moment for them to be gone.
@@ -99,8 +98,8 @@ func (g *Group) Spare() { g.tree.spare() }
 
 // Close ends what is left of the group, and says how the program ended. It returns
 // when the program has ended and what it printed was copied to cmd's writers (within
-// cmd.WaitDelay, where that is set). It is called once; of the other methods, those
-// that come later do nothing.
+// cmd.WaitDelay, where that is set). It is called once; calls of the other methods after it
+// do nothing.
 func (g *Group) Close() Ending { return g.tree.close() }
 
 // Ending says how a program ended.
@@ -120,9 +119,9 @@ func (e Ending) String() string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// Run runs cmd under a guard of its own, and returns when nothing is left of it but
-// daemons: after the program's end or, where that comes first, ctx's; then daemons go
-// too. Daemons that are left live on, also after us. An error says that nothing was
+// Run runs cmd under a guard of its own, and returns when the program has ended and
+// nothing of it is left but daemons, which live on, even after us. If ctx ends first
+// everything is killed, daemons included. An error says that nothing was
 // started.
 func Run(ctx context.Context, cmd *exec.Cmd) (Ending, error) {
 	if ctx.Err() != nil {

@@ -19,7 +19,7 @@ import (
 type guard struct {
 	lenient bool // daemons of programs that ended by themselves outlive it
 
-	mu       sync.Mutex // held while the process is started, or comes to rest; guards the fields below
+	mu       sync.Mutex // held while the process starts or comes to rest; guards the fields below
 	closed   bool
 	link     *link // nil: none was started
 	starting int   // programs
@@ -144,7 +144,7 @@ type link struct {
 	programs map[uint64]*running
 }
 
-// running is a program that was started. Its other fields are there once ended is closed.
+// running is a program that was started. how is set before ended is closed.
 type running struct {
 	mark  uint64
 	ended chan struct{}
@@ -156,8 +156,8 @@ var (
 	errUnsent    = errors.New("its folder and streams could not be passed to the guard")
 )
 
-// newLink starts a guard's process: ourselves again, also where the program's file has
-// been replaced since.
+// newLink starts a guard's process: this same program, even if its file has been replaced
+// since we were started.
 func newLink(lenient bool) (*link, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -197,7 +197,7 @@ func (l *link) gone() bool {
 	return l.over
 }
 
-// listen takes what the guard says, until it ends.
+// listen reads the guard's messages until the guard ends.
 func (l *link) listen() {
 	defer close(l.done)
 	defer l.socket.Close()
@@ -291,7 +291,7 @@ func (l *link) start(path string, body []byte, folder *os.File, streams [3]*os.F
 }
 
 // ask sends a request and waits for the answer. A guard that somebody has stopped is
-// told to go on.
+// resumed.
 func (l *link) ask(m message, body []byte, files []*os.File) (int64, error) {
 	answer := make(chan int64, 1)
 	l.mu.Lock()
@@ -382,13 +382,13 @@ func (l *link) close() {
 			_ = l.cmd.Process.Signal(unix.SIGCONT) // somebody may have stopped it
 		case <-late.C:
 			again.Stop()
-			return // it goes on by itself
+			return // the guard finishes without us
 		}
 	}
 }
 
 const (
-	// killTime is how long killed processes are waited for. One that the system cannot
+	// killTime limits the wait for killed processes to be gone. One that the system cannot
 	// end, because its disk does not answer, would hold us for ever.
 	killTime = time.Second
 	// closeTime is the same for all that a guard has started.
@@ -409,12 +409,12 @@ func (t *tree) await() { <-t.running.ended }
 func (t *tree) signal(sig syscall.Signal) int64 {
 	n, err := t.link.ask(message{op: opSignal, mark: t.running.mark, value: int64(sig)}, nil, nil)
 	if err != nil {
-		return 0 // with the guard went all
+		return 0 // everything ended with the guard
 	}
 	return n
 }
 
-func (t *tree) alive() bool { return t.signal(0) > 0 } // which nobody hears
+func (t *tree) alive() bool { return t.signal(0) > 0 } // 0 only looks: it is not delivered
 
 func (t *tree) terminate() { t.signal(unix.SIGTERM) }
 

@@ -14,31 +14,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a guard's process is called, in lists of processes and as we start it.
+// The names of a guard's process: in lists of processes, and as its only argument.
 const (
 	guardName   = "dragoman-guard"
 	lenientName = "dragoman-guard-lenient"
 )
 
-// init is where a guard's process leaves the way that programs take: every program that
-// can start others can be their guard, and is one before the rest of it is set up. It
-// ends without what os.Exit does first: the race detector's part of that is a second's
-// sleep, for which whoever closes the guard would wait.
+// init turns this process into a guard if it was started as one, before the rest of the
+// program is set up. So every program that imports this package can be its own guard. The
+// guard ends without os.Exit, which under the race detector sleeps for a second, and Close
+// would wait for that.
 func init() {
 	if len(os.Args) == 1 && (os.Args[0] == guardName || os.Args[0] == lenientName) {
 		unix.Exit(keep(0, os.Args[0] == lenientName))
 	}
 }
 
-// keeper is a guard's process, seen from within. One goroutine does all of it, on the
-// first thread: the system kills the programs with the thread that has started them.
+// keeper is the inside of a guard's process. One goroutine does all of its work, on the
+// first thread: the system kills the programs when the thread that started them ends.
 type keeper struct {
 	socket    int
 	lenient   bool
 	null      int // the null device
 	programs  map[uint64]*kept
 	childless bool // nothing is left below us
-	resting   bool // and we end: who wants to start something has a new guard
+	resting   bool // and the process ends: the next program gets a new guard
 }
 
 // kept is a program that was started and not yet forgotten.
@@ -47,10 +47,10 @@ type kept struct {
 	pid    int
 	ended  bool
 	spared bool
-	asked  map[int]string // who was asked to end, and when each began; nil: nobody was
+	asked  map[int]string // the processes that were asked to end, with their start times; nil: none yet
 }
 
-// keep is the life of a guard. It returns the process's exit code.
+// keep runs a guard until its work is done, and returns the exit code of the process.
 func keep(socket int, lenient bool) int {
 	if kind, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_STREAM {
 		return 2 // somebody has started it by hand
@@ -61,7 +61,7 @@ func keep(socket int, lenient bool) int {
 	if name, err := unix.BytePtrFromString(guardName); err == nil {
 		_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0, 0, 0)
 	}
-	// Heard and not ignored: what a process ignores, the programs that it starts ignore.
+	// They are caught and not ignored: programs inherit what their parent ignores.
 	deaf := make(chan os.Signal, 1)
 	signal.Notify(deaf, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTSTP)
 	ended := make(chan os.Signal, 1)
@@ -104,7 +104,7 @@ type request struct {
 	files []int
 }
 
-// do does what a request says, and answers.
+// do carries out a request and answers it.
 func (k *keeper) do(r request) {
 	k.reap()
 	p := k.programs[r.mark]
@@ -122,7 +122,7 @@ func (k *keeper) do(r request) {
 	case r.op == opSpare:
 		p.spared = true
 	case r.op == opForget:
-		if !(k.lenient && p.spared) { // what it left is to be known at the end
+		if !(k.lenient && p.spared) { // the end must know which daemons to leave alone
 			delete(k.programs, r.mark)
 		}
 	}
@@ -131,7 +131,7 @@ func (k *keeper) do(r request) {
 	}
 }
 
-// say writes to us. Whoever is dead does not hear it.
+// say writes a message to the process that uses the guard. If that is dead, it is lost.
 func (k *keeper) say(m message) {
 	for b := m.encode(); len(b) > 0; {
 		n, err := unix.SendmsgN(k.socket, b, nil, nil, unix.MSG_NOSIGNAL)
@@ -191,7 +191,7 @@ func errno(err error) int64 {
 	return int64(unix.EINVAL)
 }
 
-// reap waits for all that has ended, and tells of programs.
+// reap collects the processes that have ended, and reports those that are programs.
 func (k *keeper) reap() {
 	for {
 		var how unix.WaitStatus
@@ -217,7 +217,7 @@ func (k *keeper) reap() {
 // signal sends a signal to a group, and returns how many it has.
 func (k *keeper) signal(p *kept, sig syscall.Signal) int64 {
 	if k.childless {
-		return 0 // the most frequent case, for which nobody has to be looked for
+		return 0 // the most frequent case: there is nothing to search for
 	}
 	find := func() []process { return k.members(p) }
 	if sig == unix.SIGKILL {
@@ -227,9 +227,9 @@ func (k *keeper) signal(p *kept, sig syscall.Signal) int64 {
 	if sig == 0 {
 		return int64(len(list))
 	}
-	// The program's own group hears it at one moment, also who is only being started.
-	// Everybody hears it once: who cleans up may start others for that. Who has lost its
-	// parent meanwhile cleans up for nobody, and is asked too.
+	// One call signals the program's whole process group, so a process that is just being
+	// forked is not missed. Each process is asked once, because one that cleans up may start
+	// others for that. A process that has lost its parent since then is asked as well.
 	again := p.asked != nil
 	if !again {
 		p.asked = map[int]string{}
@@ -263,9 +263,9 @@ func (k *keeper) below() []process {
 	return descend(all, func(q process) bool { return q.parent == self })
 }
 
-// members lists a group's: the program and its session, what carries its mark, and
-// what descends from those. The session's number may mean another program's by the
-// time that all of it have ended; that one has another mark.
+// members lists the processes of a group: the program and its session, what carries its
+// mark, and what descends from those. Once a session has ended its number may be given to
+// another program's session, which then carries another mark.
 func (k *keeper) members(p *kept) []process {
 	return descend(k.below(), func(q process) bool {
 		mark := markOf(q.pid)
@@ -299,7 +299,7 @@ func (k *keeper) end(ended <-chan os.Signal) {
 			return
 		}
 		if killAll(find) > 0 {
-			tries = 0 // else only those are left that we may not end, or that end already
+			tries = 0 // at 0 killed, only processes are left that we may not end, or that are ending
 		}
 		select {
 		case <-ended:

@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What we and a guard say to each other. Each request has one answer, of the same
-// serial, but opForget; saidEnded comes by itself.
+// The messages between us and a guard. Each request but opForget has one answer, with the
+// same serial. saidEnded is sent without a request.
 const (
-	opStart  = iota + 1 // Value: which files come along; the answer's: the program's number, or an error's as a negative number
-	opSignal            // Value: the signal; the answer's: how many live
+	opStart  = iota + 1 // value: which streams come along, as bits; in the answer: the process id, or a negative errno
+	opSignal            // value: the signal; in the answer: how many processes live
 	opSpare
 	opForget
-	opRest // the answer's: 1 where nothing is left below the guard, which ends then
+	opRest // value in the answer: 1 if nothing is left below the guard, which then ends
 	saidAnswer
-	saidEnded // Value: the system's wait status
+	saidEnded // value: the wait status
 )
 
-// message is a request, an answer or news. Mark names the program that it is about.
+// message is a request, an answer or a report. mark names the program that it is about.
 type message struct {
 	op     uint32
 	size   uint32 // of what follows it: a program, encoded
@@ -47,8 +47,8 @@ func decodeMessage(b []byte) message {
 	}
 }
 
-// program is what a guard is to start. Its folder and its streams come as descriptors,
-// in this order.
+// program describes a program for a guard to start. Its folder and its streams are passed
+// as descriptors, in this order.
 type program struct {
 	path      string
 	args, env []string
@@ -69,7 +69,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-var errMessage = errors.New("a message that is none")
+var errMessage = errors.New("the message is malformed")
 
 func decodeProgram(b []byte) (p program, err error) {
 	if p.path, b, err = cutText(b); err != nil {
@@ -101,7 +101,7 @@ func cutText(b []byte) (string, []byte, error) {
 	return string(b[:n]), b[n:], nil
 }
 
-// maxFiles is how many descriptors come with a program: its folder and its streams.
+// maxFiles is the most descriptors that come with a program: its folder and its streams.
 const maxFiles = 4
 
 // receive reads the next request and the descriptors that come with it, on a guard's
@@ -135,7 +135,7 @@ func receive(socket int) (m message, body []byte, files []int, err error) {
 	return m, body, files, err
 }
 
-// descriptor reads what blocks.
+// descriptor is a blocking file descriptor as an io.Reader.
 type descriptor int
 
 // Read implements io.Reader.

@@ -10,15 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is what the system says of one that lives. No two that have the same number
-// began at the same time.
+// process describes a living process. No two processes with the same number began at the
+// same time.
 type process struct {
 	pid, parent, group, session int
 	began                       string
 }
 
-// processes lists all that live. What has ended and waits for a parent that never
-// asks does not.
+// processes lists all living processes. Zombies are left out.
 func processes() (list []process, err error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -94,7 +93,7 @@ func lookAt(pid int, buf []byte) (p process, ok bool) {
 // descend lists the processes that admit takes, and all that descend from them.
 func descend(all []process, admit func(process) bool) (list []process) {
 	in := map[int]bool{}
-	for grown := true; grown; { // a parent may stand behind its child
+	for grown := true; grown; { // a parent may be listed after its child
 		grown = false
 		for _, p := range all {
 			if !in[p.pid] && (in[p.parent] || admit(p)) {
@@ -106,8 +105,8 @@ func descend(all []process, admit func(process) bool) (list []process) {
 	return list
 }
 
-// send sends a signal to the very process that was seen, and not to another one that
-// has its number by now. It reports whether it was sent.
+// send sends a signal to p, and not to another process that has been given its number
+// since. It reports whether the signal was sent.
 func (p process) send(sig syscall.Signal) bool {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // an old system, or one that hides the call
@@ -123,9 +122,8 @@ func (p process) send(sig syscall.Signal) bool {
 	return unix.PidfdSendSignal(fd, sig, nil, 0) == nil
 }
 
-// killAll ends the processes that find finds: it stops them first, until it finds no
-// new ones, since what is stopped starts nothing. It returns how many there were that
-// it may end.
+// killAll kills the processes that find returns. It stops them first, until find returns
+// no new ones, because a stopped process starts nothing. It returns how many it could kill.
 func killAll(find func() []process) (n int) {
 	stopped := map[int]string{}
 	var list []process
@@ -146,18 +144,17 @@ func killAll(find func() []process) (n int) {
 	return n
 }
 
-// A mark is a limit that a program has from its guard and that all that it starts
-// inherits, whatever it does to its session, its parents and its environment: how many
-// microseconds a process that the system schedules in real time may run without a
-// pause. A mark is more than a hundred thousand years of that. Its upper half names the
-// guard.
+// A mark is a resource limit that a guard sets for a program and that everything the
+// program starts inherits, whatever it does to its session, its parents and its
+// environment. It limits how many microseconds a real-time process may run without a pause;
+// a mark allows more than a hundred thousand years. Its upper half names the guard.
 const (
 	markLimit = unix.RLIMIT_RTTIME
 	markBase  = 1 << 62
 )
 
-// setMark has us, and what we start from now on, carry a mark. It reports whether the
-// system takes it.
+// setMark gives this process, and what it starts from now on, a mark. It reports whether
+// the system accepted it.
 func setMark(mark uint64) bool {
 	var now unix.Rlimit
 	if unix.Getrlimit(markLimit, &now) != nil || now.Max < mark {
@@ -167,7 +164,7 @@ func setMark(mark uint64) bool {
 	return unix.Setrlimit(markLimit, &now) == nil && markOf(os.Getpid()) == mark
 }
 
-// markOf is the mark that a process carries; 0: none, or it is not ours to know.
+// markOf returns the mark of a process; 0 if it has none, or we may not know it.
 func markOf(pid int) uint64 {
 	var limit unix.Rlimit
 	if unix.Prlimit(pid, markLimit, nil, &limit) != nil || limit.Cur&^(markBase<<1-1) != 0 || limit.Cur < markBase {

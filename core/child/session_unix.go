@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// killTime is how long a killed process is waited for. One that the system cannot
+// killTime limits the wait for a killed process to be gone. One that the system cannot
 // end, because its disk does not answer, would hold us for ever.
 const killTime = time.Second
 
 // session is a session and the process group that leads it, with their watch.
 type session struct {
 	id    int  // of both, and the program's
-	gone  bool // nobody of it lived when somebody looked; so nobody ever will
+	gone  bool // a look has found no living process in it, so there will never be one
 	watch watch
 }
 
@@ -32,15 +32,14 @@ func (t *session) prepareBy(cmd *exec.Cmd, sh string) {
 	t.watch.hold(cmd)
 }
 
-// adopt is told the program once it runs, and has it watched.
+// adopt starts the watch of a program that now runs.
 func (t *session) adopt(p *os.Process) error {
 	t.id = p.Pid
 	t.watch.start(t.id)
 	return nil
 }
 
-// await waits for the program in the system's sense: a call that leaves that to
-// later is not to be had everywhere.
+// await also reaps the program: not every system has a call that waits without reaping.
 func (t *session) await(reap func()) { reap() }
 
 // signal sends a signal to all that live, and reports whether there were any; a group
@@ -52,7 +51,7 @@ func (t *session) signal(sig syscall.Signal) bool {
 	return !t.gone
 }
 
-func (t *session) alive() bool { return t.signal(0) } // which nobody hears
+func (t *session) alive() bool { return t.signal(0) } // 0 only looks: it is not delivered
 
 func (t *session) terminate() { t.signal(syscall.SIGTERM) }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// stdio is a program's three streams, and what carries them where they are no files.
+// stdio holds a program's three streams, and copies those that are not files.
 type stdio struct {
 	files  [3]*os.File // the program's; nil: the null device
 	theirs []*os.File  // those of them that are ours to close once it has them
@@ -17,7 +17,7 @@ type stdio struct {
 	wg     sync.WaitGroup // the copies that run
 }
 
-// openStdio opens what cmd says. Errors leave nothing open.
+// openStdio opens the streams of cmd. An error leaves nothing open.
 func openStdio(cmd *exec.Cmd) (*stdio, error) {
 	s := &stdio{}
 	if err := s.open(cmd); err != nil {
@@ -88,8 +88,8 @@ func (s *stdio) failed() {
 	closeAll(s.ours)
 }
 
-// finish waits until all is copied; who has left the group may hold an end for ever,
-// and is waited for no longer than delay, unless that is 0.
+// finish waits until everything is copied. A process that has left the group may keep an
+// end open for ever, so finish gives up after delay, unless that is 0.
 func (s *stdio) finish(delay time.Duration) {
 	if delay > 0 {
 		late := time.AfterFunc(delay, func() { closeAll(s.ours) })

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// guard is what a [Guard] is where each program has what ends it with us: its owner
-// closes each group.
+// guard is the system's side of a [Guard] where each program has its own watch or job
+// object. It ends nothing by itself: the owner of each group closes it.
 type guard struct {
 	lenient bool // which makes no difference here
 	closed  atomic.Bool
@@ -59,8 +59,8 @@ func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 	return t, nil
 }
 
-// cause has an error name what was at fault, which the system leaves open: the folder,
-// or the program, instead of the sh by which it was started.
+// cause makes an error name what was at fault, the folder or the program, and not the sh
+// that was to start it.
 func cause(err error, cmd *exec.Cmd, program string) error {
 	if _, at := os.Stat(cmd.Dir); at != nil && cmd.Dir != "" {
 		return at
@@ -80,7 +80,7 @@ type tree struct {
 	delay   time.Duration
 
 	mu      sync.Mutex // held while the session is looked at or signalled; guards the fields below
-	closed  bool       // the session's number may mean another one
+	closed  bool       // the session's number may belong to another session
 	session session    // the system's side of it; after closed, close's
 }
 

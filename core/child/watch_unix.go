@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// watchName is what a watch is called in lists of processes.
+// watchName is the name of a watch in lists of processes.
 const watchName = "dragoman-guard"
 
 // watchScript is what a watch does for the group $1. It reads until the pipe
