@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The table of what may be had of each thing names an owner, a limit, an end and a test
-// of each, and the tests are there.
+// The table of limits names an owner, a limit, an end and a test
+// for each resource, and the tests exist.
 func TestTableOfLimits(t *testing.T) {
 	doc, err := os.Open("doc.go")
 	if err != nil {
