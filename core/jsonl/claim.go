@@ -38,8 +38,8 @@ type owner struct {
 }
 
 // Claim implements core.Journal. It cuts off what the death of the last owner
-// left unfinished. core.ErrReadOnly: the log cannot be gone on with, or the data folder
-// cannot be written.
+// left unfinished. core.ErrReadOnly: the log is damaged or of a later version, or the
+// data folder cannot be written.
 func (j *journal) Claim(ctx context.Context) (uint64, error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, fmt.Errorf("claim session %q: %w", j.meta.ID, err)
@@ -70,7 +70,7 @@ func (j *journal) Claim(ctx context.Context) (uint64, error) {
 	return c.epoch, nil
 }
 
-// take makes the claim of whoever holds the lock.
+// take makes the claim, with the lock held.
 func (j *journal) take(held *held) (*claim, error) {
 	log, err := j.files.disk.open(j.files.log, os.O_RDWR|os.O_APPEND)
 	if err != nil {
@@ -92,7 +92,7 @@ func (j *journal) take(held *held) (*claim, error) {
 	return c, nil
 }
 
-// found is what a log is like.
+// found describes a log that is not damaged.
 type found struct {
 	size  int64 // of its whole lines
 	torn  bool  // an unfinished line is behind them

@@ -10,16 +10,16 @@ import (
 	"dragoman/core/lock"
 )
 
-// disk is the file system, for all that changes something. Tests put a layer between:
-// one that fails call N, does half of it, or forgets what was not synced.
+// disk is the file system, for everything that changes something. Tests put a layer in
+// between that fails call N, does half of it, or forgets what was not synced.
 type disk struct{ layer layer }
 
-// layer does the calls in place of the file system, by way of do or not at all.
+// layer makes the calls instead of the file system, by calling do or not at all.
 type layer interface {
 	call(c *call, do func() error) error
 }
 
-// op is what a call does.
+// op names the action of a call.
 type op string
 
 const (
@@ -46,10 +46,10 @@ type call struct {
 	path string
 	to   string     // rename, link: the new name
 	flag int        // open
-	file *os.File   // what is open; of an open one it stands afterwards
-	lock *lock.File // lock: afterwards
+	file *os.File   // the open file; open sets it
+	lock *lock.File // lock sets it
 	data []byte     // write
-	n    int        // write, afterwards: how much of data
+	n    int        // write sets it: how much of data was written
 	size int64      // cut
 }
 
@@ -206,7 +206,7 @@ type held struct {
 	disk disk
 }
 
-// lock takes a lock, or waits for it as long as worth says and ctx lasts.
+// lock takes a lock. It waits for it while worth returns true and ctx lasts.
 func (d disk) lock(ctx context.Context, path string, worth func() bool) (*held, error) {
 	c := &call{op: opLock, path: path}
 	err := d.call(c, func() (err error) {
@@ -219,7 +219,7 @@ func (d disk) lock(ctx context.Context, path string, worth func() bool) (*held, 
 	return &held{c.lock, path, d}, nil
 }
 
-// always has a lock waited for until it is had.
+// always makes lock wait until it gets the lock.
 func always() bool { return true }
 
 // unlock gives the lock back. Its file stays.

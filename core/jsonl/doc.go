@@ -26,44 +26,45 @@
 // nobody was told that it succeeded, and the next owner cuts it off. A log whose
 // features this version does not know can be read, and nobody can claim it.
 //
-// A record whose body is over 256 KiB stands in a file of its own, named by its
+// A record whose body is over 256 KiB is kept in a file of its own, named by its
 // digest; its line has the digest. So lines are bounded, and reading takes
 // constant memory.
 //
 // # Damage
 //
-// A line that has an end and is bad, numbers that are missing and records out of
-// their order are damage. All that is good is read, in front of the damage and behind
-// it, under the numbers and offsets that it always had. Where numbers show that
-// records are missing, a core.Missing takes their place and says how many, in which
-// file and at which byte. Where a part of a run is missing, a text of the same length
-// takes its place; where it may be the end of one, a text of any length. What no
-// number shows is told by a core.Missing behind the last record, unless somebody owns
-// the session: a line that looks damaged then may be one that is being written.
+// A log is damaged if it has a bad line that is not the unfinished last one, if numbers
+// are missing, or if records are out of order. Reading yields everything that is good,
+// before and after the damage, with its original numbers and offsets. Where the numbers
+// show that records are missing, a core.Missing takes their place and says how many, in
+// which file and at which byte. Where a part of a run is missing, a text of the same length
+// takes its place; where the end of a run may be missing, a text of any length does. Damage
+// that no number shows is reported by a core.Missing behind the last record, unless
+// somebody owns the session: then a line that looks damaged may be one that is being
+// written.
 //
-// These records are not in the file. They follow from it alone, so every reader gets
-// the same ones, from wherever it begins. A record whose body is lost, or that makes
-// no sense, is a core.Missing as well, and no damage otherwise.
+// These records are not in the file. They depend on the file alone, so every reader gets
+// the same ones, wherever it begins. A record whose body is lost, or that cannot be
+// decoded, is read as a core.Missing too, but does not make the log damaged.
 //
-// Nobody can claim a damaged log, and reading changes nothing. A log whose first two
-// lines are damaged does not say what it is, and is not opened.
+// A damaged log cannot be claimed, and reading changes nothing. A log whose first two
+// lines are damaged cannot be identified, and is not opened.
 //
-// Repair writes down what reading shows: the good lines as they were, and the records
-// between them, under the feature "gaps". A process that has read the damaged log can go
-// on with the repaired one, whose numbers are the same. The damaged log gets a second name
-// first, <key>.jsonl.damaged (then .damaged-2, …), and the new one takes its place in one
-// step. It is no log to anybody any more, stays until the session is deleted, and is
-// never swept.
+// Repair writes what reading shows: the good lines unchanged, and the records that fill
+// the gaps, under the feature "gaps". A process that has read the damaged log can continue
+// with the repaired one, whose numbers are the same. The damaged log first gets a second
+// name, <key>.jsonl.damaged (then .damaged-2, …), and the new one replaces it in one step.
+// Nothing reads or sweeps the damaged log after that; it stays until the session is
+// deleted.
 //
 // # Owning and writing
 //
-// An owner holds a lock on <key>.lock, which dies with the process. The lock is
-// only politeness: before each write the owner looks whether the log is as long
-// as it left it, and if not, fails with core.ErrFenced for good. The lock file is
-// removed only with the lock held, when there is no log, and whoever gets the lock
-// looks whether the name still means the same file. A claim of what a living process owns
-// is refused at once; a lock without a living owner is about to be given back
-// and is waited for, up to 5 s.
+// An owner holds a lock on <key>.lock, which dies with the process. The lock alone is not
+// enough: before each write the owner checks that the log is still as long as it left it,
+// and if not, fails with core.ErrFenced for good. The lock file is removed only with the
+// lock held, when there is no log, and a process that gets the lock checks that the name
+// still means the same file. A session that a living process owns cannot be claimed, and
+// the claim fails at once. A lock that is held without a living owner will be free soon,
+// and a claim waits for it for up to 5 s.
 //
 // Write returns when the operating system has the bytes: they survive the death
 // of the process. Sync makes them survive the loss of power. A write that fails
@@ -72,23 +73,23 @@
 //
 // # The index
 //
-// The index is derived. Every summary is appended to it, so the sessions used
-// last stand at its end, and a list is read from there. A summary is believed as
-// long as the log has the length that it had then, or its owner lives; else it is
-// derived from the log, once: the list appends what it has looked up, marked so that
-// the session keeps its place among the others. An index that is missing or damaged is made again from
-// the logs, which takes as long as reading them all. It is rewritten without what
-// is obsolete when it has doubled, and when a session is deleted. A log that was
+// The index is derived from the logs. Every summary is appended to it, so the sessions used
+// last are at its end, and a list is read from there. A summary is used as long as the log
+// has the length that it had then, or its owner lives. Otherwise the list derives it from
+// the log and appends it, marked so that the session keeps its place among the others. An
+// index that is missing or damaged is rebuilt from the logs, which takes as long as reading
+// them all. It is rewritten without obsolete entries when it has doubled, and when a
+// session is deleted. A log that was
 // copied in by hand is not listed until the index is removed. In a data folder that
 // cannot be written, lists say what the logs say.
 //
 // # After a crash
 //
-// A crash leaves who owned a session, files that were being written, locks of
-// sessions that were never made, and sessions that were being deleted. A list that
-// comes upon one of them sweeps the whole folder, and so does whoever rewrites a
-// large index or makes a new one. A session is swept with its lock held, so nobody
-// uses it then; one whose owner is on another host is left alone.
+// A crash leaves owner files, files that were being written, locks of sessions that were
+// never made, and sessions that were being deleted. A list that finds one of them sweeps
+// the whole folder, and so does rewriting a large index or making a new one. A session is
+// swept with its lock held, so nobody uses it then; one whose owner is on another host is
+// left alone.
 //
 // # Concurrency
 //

@@ -37,7 +37,7 @@ type indexEntry struct {
 	Principal core.Principal `json:"p"`
 	Log       int64          `json:"n"`
 	Summary   core.Summary   `json:"s"`
-	Keeps     bool           `json:"k,omitempty"` // its place in lists: it was not used, but looked up in its log
+	Keeps     bool           `json:"k,omitempty"` // it was derived from the log, so the session keeps its place in lists
 }
 
 // Note implements core.Store.
@@ -283,7 +283,7 @@ func entries(index *os.File) iter.Seq2[indexEntry, error] {
 			switch {
 			case seen[k]:
 				continue
-			case e.Keeps: // it stands where the entry stands that it makes true
+			case e.Keeps: // its place is that of the entry that it replaces
 				if !ok {
 					e.Keeps = false
 					lookedUp[k] = e
@@ -345,7 +345,7 @@ func (s *Store) rebuildIndex(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
-	_ = s.sweep(ctx, root) // what is left the next one sweeps
+	_ = s.sweep(ctx, root) // the next sweep removes what is left
 	return s.writeIndex(root, all)
 }
 

@@ -12,8 +12,8 @@ import (
 	"dragoman/core"
 )
 
-// List implements core.Store. In a data folder that cannot be written it lists what is
-// there, as long as it takes to look.
+// List implements core.Store. If the index is needed and the data folder cannot be
+// written, it reads all logs instead.
 func (s *Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
 	return func(yield func(core.Summary, error) bool) {
 		l := listing{store: s, principal: p, listed: map[core.SessionID]bool{}, yield: func(sum core.Summary) bool { return yield(sum, nil) }}
@@ -23,7 +23,7 @@ func (s *Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summa
 	}
 }
 
-// listing is one list, and what it finds out about the index on its way.
+// listing is one list, with what it finds out about the index while it runs.
 type listing struct {
 	store     *Store
 	principal core.Principal
@@ -65,7 +65,7 @@ func (l *listing) run(ctx context.Context) error {
 	}
 }
 
-// index yields what the index has of the principal and is not listed yet.
+// index yields the principal's sessions in the index that are not listed yet.
 func (l *listing) index(ctx context.Context, root string) error {
 	index, err := openFile(indexPath(root), os.O_RDONLY)
 	if err != nil {
@@ -91,7 +91,7 @@ func (l *listing) index(ctx context.Context, root string) error {
 	return nil
 }
 
-// logs yields what the logs have of the principal and is not listed yet.
+// logs yields the principal's sessions that have a log and are not listed yet.
 func (l *listing) logs(ctx context.Context, root string) error {
 	all, err := l.store.deriveAll(ctx, root)
 	for _, e := range slices.Backward(all) {
@@ -102,7 +102,7 @@ func (l *listing) logs(ctx context.Context, root string) error {
 	return err
 }
 
-// current makes an entry of the index true. ok is false if the session is gone.
+// current returns the up-to-date summary for an entry. ok is false if the session is gone.
 func (l *listing) current(ctx context.Context, root string, e indexEntry) (sum core.Summary, ok bool) {
 	f := l.store.files(root, e.Principal, e.Summary.ID)
 	fi, err := os.Lstat(f.log)
@@ -132,8 +132,9 @@ func (l *listing) current(ctx context.Context, root string, e indexEntry) (sum c
 	return now.Summary, true
 }
 
-// settle keeps what the list has looked up, so that the next one need not, and sweeps
-// where it came upon what a crash has left. If it fails the next list does it.
+// settle stores the summaries that the list has derived, so that the next list need not,
+// and sweeps if the list has found what a crash has left. If it fails the next list tries
+// again.
 func (l *listing) settle(ctx context.Context) {
 	if len(l.lookedUp) == 0 && len(l.gone) == 0 && !l.crashed {
 		return

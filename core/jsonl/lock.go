@@ -9,14 +9,14 @@ import (
 	"dragoman/core/lock"
 )
 
-// ownerless is how long a lock without a living owner is waited for.
+// ownerless limits the wait for a lock that has no living owner.
 const ownerless = 5 * time.Second
 
 // lockSession takes a session's lock. It refuses at once with *core.OwnedError when a
-// living process owns the session. A lock without one is about to be given back: its
-// holder has just begun or ends, looks at what a crash has left, or was killed while it
-// started a program, which has a copy of the lock until it executes. Such a lock is
-// waited for, as long as ctx lasts and at most for ownerless.
+// living process owns the session. A lock without a living owner will be free soon: its
+// holder is just starting or ending, is sweeping after a crash, or was killed while it
+// started a program, which has a copy of the lock until it executes. lockSession waits for
+// such a lock while ctx lasts, and at most for ownerless.
 func lockSession(ctx context.Context, f files, id core.SessionID) (*held, error) {
 	end := time.Now().Add(ownerless)
 	held, err := f.disk.lock(ctx, f.lock, func() bool { return !readOwner(f.owner).alive() && time.Now().Before(end) })

@@ -8,18 +8,18 @@ import (
 	"dragoman/core"
 )
 
-// teller makes the records that stand for what a log has lost. They depend on the log
-// alone, all but their words: so reading shows the numbers and positions that
-// repairing writes down.
+// teller makes the records that stand for what a log has lost. All but their text depends
+// on the log alone, so reading shows the same numbers and positions that repairing
+// writes.
 type teller struct {
 	log    string // the damaged file
 	advice string // a sentence: what to do, or what was done
-	final  bool   // it was done
+	final  bool   // the log is being repaired
 	last   time.Time
-	untold loss // no record could say it where it is
+	untold loss // damage that no record in its place could report
 }
 
-// front makes the records in front of the good one that s has come to.
+// front makes the records in front of the good one that s is at.
 func (t *teller) front(s *scan) (told []core.Record) {
 	place := s.line.Place()
 	defer func() { t.last = place.Time }()
@@ -45,7 +45,7 @@ func (t *teller) front(s *scan) (told []core.Record) {
 	return told
 }
 
-// behind makes the record behind the last good one, if anything is left to tell.
+// behind makes the record behind the last good one, if anything is left to report.
 func (t *teller) behind(s *scan) (told []core.Record) {
 	t.untold.add(s.gap)
 	if t.untold.none() {
@@ -103,7 +103,8 @@ func bytesAre(n int64) string {
 	return fmt.Sprintf("%d bytes are", n)
 }
 
-// filler stands for n bytes of text, so that the text behind it stays where it was.
+// filler returns a text of n bytes that replaces a lost one, so that the text behind it
+// keeps its position.
 func filler(n uint64) string {
 	text := fmt.Sprintf("[%s missing here]", bytesAre(int64(n)))
 	if uint64(len(text)) > n {
@@ -117,11 +118,11 @@ func repairAdvice(id core.SessionID) string {
 	return "\"dragoman sessions repair " + typed(id) + "\" makes the session sound again and keeps the damaged file beside it."
 }
 
-// typed is an id as one writes it in a command.
+// typed returns an id as a user types it in a command, or ID if it needs quoting.
 func typed(id core.SessionID) string {
 	for _, c := range id {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.:", c) {
-			return "ID" // a list has it
+			return "ID" // "sessions list" shows it
 		}
 	}
 	return string(id)

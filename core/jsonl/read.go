@@ -79,12 +79,12 @@ func (l *lines) object() ([]byte, error) {
 type decoding struct {
 	values string
 	after  core.Pos
-	at     core.Pos // of who reads
+	at     core.Pos // of the reader
 	dec    core.Decoder
 	yield  func(core.Record) bool // false: it has enough
 }
 
-// pass hands on what the reader lacks of a record.
+// pass yields the part of a record that the reader lacks.
 func (d *decoding) pass(r core.Record) (more bool, err error) {
 	next, rest, ok, err := d.at.Splice(r)
 	if err != nil || !ok {
@@ -94,8 +94,8 @@ func (d *decoding) pass(r core.Record) (more bool, err error) {
 	return d.yield(rest), nil
 }
 
-// tell passes on records that stand for what is lost. Calls may have lost records, to
-// which later ones refer.
+// tell passes records that stand for lost ones. A lost record may be one of a call that
+// later records refer to, so the decoder starts anew.
 func (d *decoding) tell(told []core.Record) (more bool, err error) {
 	for _, r := range told {
 		if _, ok := r.Event.(core.Missing); ok {
@@ -108,7 +108,7 @@ func (d *decoding) tell(told []core.Record) (more bool, err error) {
 	return true, nil
 }
 
-// record passes on the record that s has come to.
+// record passes the record that s is at.
 func (d *decoding) record(s *scan) (more bool, err error) {
 	r, line, object := s.line.Place(), s.line, s.object
 	wanted := d.after.Before(s.end)
@@ -117,7 +117,7 @@ func (d *decoding) record(s *scan) (more bool, err error) {
 		if err == nil {
 			line, err = core.ParseLine(object)
 		}
-		if err == nil && line.End() != s.end { // a run stands in its line
+		if err == nil && line.End() != s.end { // a body does not change where its record ends
 			err = errBad
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errBad) { // its place is kept

@@ -15,13 +15,13 @@ import (
 	"dragoman/core"
 )
 
-// Repaired says what Repair has done. The zero value: nothing was wrong.
+// Repaired is the result of a Repair. The zero value means that nothing was wrong.
 type Repaired struct {
-	Damage string // what was wrong, and so is lost, for people
-	Kept   string // the damaged log
+	Damage string // what was damaged, and so is lost, for people
+	Kept   string // the path of the damaged log
 }
 
-// damaged is where the n-th damaged log of a session is kept, from 1 on.
+// damaged returns the path of the n-th damaged log of a session, from 1 on.
 func (f files) damaged(n int) string {
 	if n == 1 {
 		return f.log + ".damaged"
@@ -29,9 +29,10 @@ func (f files) damaged(n int) string {
 	return fmt.Sprintf("%s.damaged-%d", f.log, n)
 }
 
-// Check says what is wrong with a session's log, for people; empty: nothing. It reads
-// all of it, size bytes, and changes nothing. What somebody who owns the session may be
-// writing is not looked at. The error is that of a Repair.
+// Check returns what is wrong with a session's log, for people; empty: nothing. It reads
+// the whole log, size bytes, and changes nothing. Where the session has an owner, damage
+// behind the last good record does not count: the owner may be writing there. An error
+// means that Repair would fail too.
 func (s *Store) Check(ctx context.Context, p core.Principal, id core.SessionID) (damage string, size int64, err error) {
 	f, err := s.repairable(p, id)
 	if err == nil {
@@ -74,14 +75,14 @@ func (s *Store) repairable(p core.Principal, id core.SessionID) (files, error) {
 	return f, err
 }
 
-// Repair makes a damaged log sound: all that is good, as it was written, with records
-// in the place of what is missing, as reading shows it. The damaged log is kept beside
-// it, until the session is deleted. It fails with *core.OwnedError while a process owns
-// the session. When it returns the log is durable; whenever it is killed the log is the
-// damaged one or the sound one, and it can be done again.
+// Repair replaces a damaged log by a sound one: everything that is good, unchanged, with
+// records in the place of what is missing, as reading shows it. The damaged log is kept
+// beside it until the session is deleted. Repair fails with *core.OwnedError while a
+// process owns the session. When it returns the new log is durable. If it is killed the log
+// is either the damaged one or the sound one, and Repair can be called again.
 //
-// A beginning that is lost is made again from the index. That cannot be done for a
-// sub-session: what it may do was in there.
+// A lost beginning is restored from the index. That is impossible for a sub-session, whose
+// permissions were in it.
 func (s *Store) Repair(ctx context.Context, p core.Principal, id core.SessionID) (Repaired, error) {
 	f, err := s.repairable(p, id)
 	var done Repaired
@@ -133,7 +134,8 @@ func (s *Store) repair(ctx context.Context, f files, p core.Principal, id core.S
 	return Repaired{Damage: sv.damage(kept), Kept: kept}, nil
 }
 
-// keep gives the damaged log a name of its own, durably, unless it has one already.
+// keep gives the damaged log a second name, durably, unless it has one already. It returns
+// that name.
 func (f files) keep() (string, error) {
 	log, err := os.Lstat(f.log)
 	if err != nil {
@@ -147,7 +149,7 @@ func (f files) keep() (string, error) {
 	}
 	kept := f.damaged(n)
 	err = f.disk.link(f.log, kept)
-	if err != nil && !exists(kept) { // a file has one name here
+	if err != nil && !exists(kept) { // this file system has no hard links
 		err = f.copyLog(kept)
 	}
 	return kept, errors.Join(err, f.disk.syncDir(f.dir))
@@ -170,7 +172,7 @@ func (f files) copyLog(to string) error {
 	return err
 }
 
-// create makes a file, or makes it anew, and makes its content durable.
+// create writes a new file, or replaces the content of an old one, durably.
 func (d disk) create(path string, write func(io.Writer) error) error {
 	file, err := d.open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
@@ -198,21 +200,21 @@ func verify(path string, f files, id core.SessionID) error {
 	return err
 }
 
-// survey is what a log is like before it is repaired.
+// survey describes a log before it is repaired.
 type survey struct {
 	header header
-	meta   core.Meta // of a log whose Opened is lost
-	from   int64     // byte behind the first line
-	size   int64     // of what was read
+	meta   core.Meta // restored, of a log whose Opened is lost
+	from   int64     // the offset behind the first line
+	size   int64     // bytes read
 
 	headLost, openedLost bool
-	loss                 loss // all
-	inside               loss // less what is behind the last good record
+	loss                 loss // all damage
+	inside               loss // the damage in front of the last good record
 }
 
 func (sv *survey) sound() bool { return !sv.headLost && !sv.openedLost && sv.loss.none() }
 
-// damage says what is wrong, for people.
+// damage returns what is wrong, for people.
 func (sv *survey) damage(log string) string {
 	switch {
 	case sv.sound():
@@ -278,14 +280,14 @@ func (sv *survey) first(sc *scan, p core.Principal, id core.SessionID) error {
 	opened, ok := r.Event.(core.Opened)
 	switch {
 	case !ok:
-		return errors.New("its first record is none that a log begins with")
+		return errors.New("its first record is not one that a log can begin with")
 	case opened.Meta.ID != id || opened.Meta.Principal != p:
 		return fmt.Errorf("it is the log of another session, %q", opened.Meta.ID)
 	}
 	return nil
 }
 
-// metaOf makes again what a session was made with, from the index and the log.
+// metaOf restores a session's Meta from the index and the log.
 func (s *Store) metaOf(log io.ReaderAt, p core.Principal, id core.SessionID) (core.Meta, error) {
 	root, err := s.find(false)
 	if err != nil {
@@ -293,7 +295,7 @@ func (s *Store) metaOf(log io.ReaderAt, p core.Principal, id core.SessionID) (co
 	}
 	index, err := openFile(indexPath(root), os.O_RDONLY)
 	if err != nil {
-		return core.Meta{}, fmt.Errorf("its first record is damaged, and there is no index that knows its folder: %w", err)
+		return core.Meta{}, fmt.Errorf("its first record is damaged, and its folder cannot be looked up without an index: %w", err)
 	}
 	defer func() { _ = index.Close() }()
 	for e, err := range entries(index) {
@@ -303,20 +305,20 @@ func (s *Store) metaOf(log io.ReaderAt, p core.Principal, id core.SessionID) (co
 		case e.Principal != p || e.Summary.ID != id:
 			continue
 		case e.Summary.Parent != "":
-			return core.Meta{}, errors.New("its first record is damaged, which said what the agent that it was handed to may do")
+			return core.Meta{}, errors.New("its first record is damaged, and the permissions of this sub-session were in it")
 		}
 		sum := e.Summary
 		forks, err := forksOf(log)
 		return core.Meta{ID: id, Principal: p, Cwd: sum.Cwd, Roots: sum.Roots, Created: sum.Created, Forks: forks}, err
 	}
-	return core.Meta{}, fmt.Errorf("its first record is damaged, and %s does not know its folder", indexPath(root))
+	return core.Meta{}, fmt.Errorf("its first record is damaged, and %s has no entry with its folder", indexPath(root))
 }
 
-// forksOf is a number of forks that no id in a log was made with, so that none is made
-// twice: they begin with it.
+// forksOf returns a number of forks that is above that of every id in a log. New ids begin
+// with it, so none is made twice.
 func forksOf(log io.ReaderAt) (most int, err error) {
 	l := newLines(log)
-	most = 1 // what it has copied may be of one that began empty
+	most = 1 // it may have copied ids from a session without forks
 	for {
 		line, err := l.read()
 		switch {
@@ -336,7 +338,7 @@ func forksOf(log io.ReaderAt) (most int, err error) {
 	}
 }
 
-// write writes the sound log; kept is where the damaged one will be.
+// write writes the sound log; kept is the new path of the damaged one.
 func (sv *survey) write(ctx context.Context, log io.ReaderAt, w io.Writer, kept string) error {
 	h := sv.header
 	if !slices.Contains(h.Features, gaps) {

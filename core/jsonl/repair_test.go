@@ -209,13 +209,13 @@ func TestRepairIsRefused(t *testing.T) {
 	}{
 		{"a sub-session's beginning", core.Meta{Parent: "s0"}, func(t *testing.T, f files) {
 			damage(t, f.log, func(l []string) []string { l[1] = "x\n"; return l })
-		}, "what the agent that it was handed to may do"},
+		}, "the permissions of this sub-session were in it"},
 		{"the beginning without an index", core.Meta{}, func(t *testing.T, f files) {
 			damage(t, f.log, func(l []string) []string { l[1] = "x\n"; return l })
 			if err := os.Remove(filepath.Join(f.dir, "..", "..", "index.jsonl")); err != nil {
 				t.Fatal(err)
 			}
-		}, "there is no index"},
+		}, "cannot be looked up without an index"},
 		{"nothing good", core.Meta{}, func(t *testing.T, f files) { put(t, f.log, []byte("x\ny\n")) }, `"dragoman sessions rm s1"`},
 		{"empty", core.Meta{}, func(t *testing.T, f files) { put(t, f.log, nil) }, `"dragoman sessions rm s1"`},
 		{"a later version", core.Meta{}, func(t *testing.T, f files) {

@@ -15,27 +15,26 @@ const (
 	maxOff = 1 << 20
 )
 
-// scan walks through the records of a log, whatever has become of it, and finds what
-// is damaged and what is missing. Reading, claiming and repairing go through it, so
-// that they see the same log.
+// scan walks through the records of a log, damaged or not, and finds what is damaged and
+// what is missing. Reading, claiming and repairing all use it, so they see the same log.
 type scan struct {
 	l *lines
 
-	// The good record that next came to.
+	// The good record that next has found.
 	line   core.Line
 	object []byte   // its line, as unseal returns it
 	end    core.Pos // behind it
 	epoch  uint64   // its epoch, the highest so far
-	run    []byte   // the stream that it is a piece of; empty: none
+	run    []byte   // the stream that it belongs to; empty: none
 
 	// What is in front of it.
 	gap       loss
 	before    core.Pos // the end of the record in front of that
 	beforeRun []byte   // its stream
 
-	all  loss  // that was found so far
-	size int64 // of the file up to the last line that is whole, good or not
-	torn bool  // at the end: behind that is a line without an end
+	all  loss  // everything found so far
+	size int64 // bytes of the file up to the end of the last whole line, good or not
+	torn bool  // at the end of the scan: an unfinished line follows
 }
 
 // loss is what is damaged or missing in one place, or in several.
@@ -63,7 +62,7 @@ func (l *loss) add(more loss) {
 	l.text += more.text
 }
 
-// less takes out of l what was found last.
+// less returns l without last, which was found last.
 func (l loss) less(last loss) loss {
 	l.bytes -= last.bytes
 	l.lines -= last.lines
@@ -119,8 +118,8 @@ func (s *scan) lost(l loss) {
 	s.all.add(l)
 }
 
-// take looks at a line that is good in itself; false: it does not count, or its place
-// is not here.
+// take looks at a line whose checksum is right. It returns false for a line that does not
+// count or is out of its place.
 func (s *scan) take(object []byte) bool {
 	line, err := core.ParseLine(object)
 	place := line.Place()
@@ -168,8 +167,8 @@ func (s *scan) measure(place core.Record) {
 // rest is how many bytes the last line has that has no end.
 func (l *lines) rest() int64 { return int64(l.to - l.from) }
 
-// lacksEnd reports whether a line without an end is whole but for that: its last
-// byte was the end. One that a crash has cut short is not.
+// lacksEnd reports whether the last line is whole and only the newline at its end is
+// damaged. A line that a crash has cut short is not.
 func (l *lines) lacksEnd() bool {
 	if l.rest() < 2 {
 		return false

@@ -11,9 +11,9 @@ import (
 	"dragoman/core/lock"
 )
 
-// sweep takes away what crashes have left in a data folder. The index is locked. Each
-// session is locked while it is swept; what a living process uses has its lock, and
-// what another host may use is left alone.
+// sweep removes what crashes have left in a data folder. The index must be locked. Each
+// session is locked while it is swept. A session that a living process has locked, or that
+// another host may use, is left alone.
 func (s *Store) sweep(ctx context.Context, root string) error {
 	errs := []error{s.disk.remove(indexPath(root) + unfinished)}
 	dirs, err := os.ReadDir(filepath.Join(root, "sessions"))
@@ -28,7 +28,7 @@ func (s *Store) sweep(ctx context.Context, root string) error {
 			continue
 		}
 		errs = append(errs, err)
-		left := map[string]bool{} // by key: something is left of a crash, perhaps
+		left := map[string]bool{} // by key: a crash may have left something
 		for _, name := range names {
 			key, kind, _ := strings.Cut(name.Name(), ".")
 			f := s.filesOf(dir, key)
@@ -50,7 +50,7 @@ func (s *Store) sweep(ctx context.Context, root string) error {
 	return errors.Join(errs...)
 }
 
-// sweep takes away what a crash has left of one session, unless somebody has it.
+// sweep removes what a crash has left of one session, unless somebody has it locked.
 func (f files) sweep(ctx context.Context) error {
 	held, err := f.disk.lock(ctx, f.lock, func() bool { return false })
 	if errors.Is(err, lock.ErrHeld) {
@@ -72,14 +72,14 @@ func (f files) sweep(ctx context.Context) error {
 	return held.remove()
 }
 
-// clearLeft removes what an owner, or who makes a session, leaves when it dies. The
-// session is locked.
+// clearLeft removes what a process leaves that dies while it owns or makes a session. The
+// session must be locked.
 func (f files) clearLeft() error {
 	return errors.Join(f.disk.remove(f.owner), f.disk.remove(f.owner+unfinished), f.disk.remove(f.log+unfinished))
 }
 
-// clearGone removes what belongs to a session that is being deleted, if it is. The
-// session is locked, and has no log.
+// clearGone removes the rest of a session that is being deleted; it does nothing for
+// others. The session must be locked, and has no log.
 func (f files) clearGone() error {
 	if !exists(f.gone) {
 		return nil
@@ -89,7 +89,7 @@ func (f files) clearGone() error {
 	for exists(f.damaged(kept + 1)) {
 		kept++
 	}
-	for n := kept; n > 0; n-- { // the first last: a crash leaves none behind a missing one
+	for n := kept; n > 0; n-- { // from the last one down, so that a crash leaves no gap in the numbers
 		errs = append(errs, f.disk.remove(f.damaged(n)))
 	}
 	if err := errors.Join(errs...); err != nil {
