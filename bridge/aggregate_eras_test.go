@@ -375,6 +375,33 @@ tasks/list {"jsonrpc":"2.0","id":$ID,"result":{"tasks":[{"taskId":"T1","status":
 	}
 }
 
+// Where tasks are declared, one that nobody has is a wrong parameter, and no unknown method.
+func TestAggregateWithoutTheTask(t *testing.T) {
+	a := aggregate(t, Options{Servers: []Server{{Name: "x", Endpoint: plays("sdk")}}}, AggregateOptions{})
+	c := unspoken(t, a)
+	c.say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
+	c.until(`"id":"hello"`)
+	i := 0
+	for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
+		for params, want := range map[string]string{
+			`null`:              "the parameter taskId is missing",
+			`{}`:                "the parameter taskId is missing",
+			`{"taskId":null}`:   "the parameter taskId is missing",
+			`{"taskId":"gone"}`: `there is no task \"gone\"`,
+		} {
+			i++
+			c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, method, params))
+			if line := last1(c.until(fmt.Sprintf(`"id":%d,`, i))); !strings.Contains(line, `"code":-32602`) || !strings.Contains(line, want) {
+				t.Errorf("%s %s: %s", method, params, line)
+			}
+		}
+	}
+	c.say(`{"jsonrpc":"2.0","id":"update","method":"tasks/update","params":{"taskId":"gone"}}`)
+	if line := last1(c.until(`"id":"update"`)); !strings.Contains(line, `"code":-32601`) {
+		t.Errorf("a method of a later version: %s", line)
+	}
+}
+
 // What the configuration has not any more cannot be called.
 func TestAggregateLeavesOldServersAlone(t *testing.T) {
 	a := aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+done)}}}, AggregateOptions{})

@@ -174,7 +174,7 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 	} {
 		r.Caps[name] = json.RawMessage(value)
 	}
-	if len(s.parts) > 1 && s.version == legacyVersion { // each tool says whether it can be a task
+	if s.hasTasks() { // each tool says whether it can be a task
 		r.Caps["tasks"] = json.RawMessage(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
 	}
 	text := r.Instructions

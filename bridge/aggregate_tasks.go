@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/creachadair/jrpc2"
+
 	"dragoman/adapters/wire"
 )
 
@@ -34,9 +36,17 @@ func (s *side) learn(p *part, res json.RawMessage) {
 	}
 }
 
+// hasTasks reports whether the tasks of 2025-11-25 are declared, all of which are servers'.
+func (s *side) hasTasks() bool { return len(s.parts) > 1 && s.version == legacyVersion }
+
 // task relays what is about a task to whose it is. One that nobody remembers, from
 // before a restart perhaps, is looked for.
 func (s *side) task(_ context.Context, call *wire.Call, q request) {
+	declared := s.hasTasks() && call.Method != "tasks/update"
+	if declared && q.task == "" {
+		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter taskId is missing", call.Method))
+		return
+	}
 	s.mu.Lock()
 	p := s.tasks[q.task]
 	s.mu.Unlock()
@@ -47,7 +57,12 @@ func (s *side) task(_ context.Context, call *wire.Call, q request) {
 	s.busy.Add(1)
 	s.caller.owned.Go(func() {
 		defer s.busy.Add(-1)
-		s.relayTask(s.seekTask(call.Context(), q), call, q)
+		p := s.seekTask(call.Context(), q)
+		if declared && p.agent() { // our agent has no tasks at that version
+			call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "there is no task %.100q", q.task))
+			return
+		}
+		s.relayTask(p, call, q)
 	})
 }
 
