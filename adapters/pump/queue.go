@@ -2,10 +2,9 @@ package pump
 
 import "sync"
 
-// Queue runs functions on goroutines that live only while there are any: NewQueue
-// makes one that runs them one after the other, in the order of Go, NewCrew one that
-// runs some beside each other and begins them in that order. The zero value is not
-// ready.
+// Queue runs functions on goroutines that live only while there is work. It begins them
+// in the order of Go: one at a time if NewQueue made it, several at a time if NewCrew did.
+// The zero value is not usable.
 type Queue struct {
 	owner *sync.WaitGroup
 	width int // functions that may run at a time

@@ -22,8 +22,8 @@
 // stand behind it. Only answers which the peer does not read stop the reading ([Options.MaxReplies]); it goes on when
 // the peer does. Pumps wait for room themselves ([Writer.Room]); answers never wait.
 //
-// Over HTTP no connection says that a client has left. [Guests] bounds what is kept for such clients: who has been silent
-// for longest makes room, and who is silent for too long ends.
+// Over HTTP no connection shows that a client has left. [Guests] bounds what is kept for such clients: the client that has
+// been silent for longest makes room, and one that is silent for too long is ended.
 //
 // # Faults
 //

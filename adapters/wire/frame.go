@@ -67,8 +67,8 @@ const (
 	space = " \t\r\n"      // what JSON calls white space
 )
 
-// pieceBytes is how much of a line is read into one piece of memory. A longer line takes twice its size until it is put
-// together, where a buffer that doubles would take up to four times of it.
+// pieceBytes is the size of the pieces of memory that a long line is read into. While they are joined the line takes twice
+// its size; a buffer that doubles would take up to four times.
 const pieceBytes = 1 << 20
 
 type lineFramer struct {

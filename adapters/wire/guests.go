@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Guests are the clients that no connection ties to a server: over HTTP nothing says that one has left. Each has a place
-// from Enter on, until it leaves, is silent for too long, or somebody else needs the place. Set the limits before the first
-// Enter. All methods may be called by any goroutine.
+// Guests holds the clients that have no connection of their own: over HTTP nothing shows that one has left. A client has
+// a place from Enter on until it leaves, is silent for too long, or another client needs the place. Set the limits before
+// the first Enter. Any goroutine may call its methods.
 type Guests struct {
 	All  int           // how many there may be; 0: any number
 	Each int           // how many of one client; 0: any number
@@ -36,27 +36,27 @@ type Guest struct {
 	gone  bool
 }
 
-// Works says whether something goes on for a client without a request: whoever serves the client sets it, and whoever has
-// its place asks. The zero value says no.
+// Works reports whether something goes on for a client without a request. The server of the client sets it, and the
+// client's Guest asks. The zero value reports false.
 type Works struct{ now atomic.Pointer[func() bool] }
 
-// Set has now asked from here on. A nil Works is not asked by anybody.
+// Set makes Now call now. On a nil Works it does nothing.
 func (w *Works) Set(now func() bool) {
 	if w != nil {
 		w.now.Store(&now)
 	}
 }
 
-// Now asks.
+// Now reports whether something goes on.
 func (w *Works) Now() bool {
 	now := w.now.Load()
 	return now != nil && (*now)()
 }
 
-// FullError says that nobody can make room.
+// FullError means that no place is free and no guest can be ended.
 type FullError struct {
 	Most   int
-	Client string // whose places are taken; "": all
+	Client string // the client that has used up its places; "": all places are taken
 }
 
 // Error implements error.
@@ -69,12 +69,12 @@ func (e *FullError) Error() string {
 }
 
 // Enter gives a client a place, with its first request open: Done must follow. Where all places are taken the guest that
-// has been silent for longest is ended, of this client if it has as many as it may; a guest with an open request, or one
-// that works, stays. A *FullError says that all do, ErrClosed that Close was called.
+// has been silent for longest is ended: one of this client, if it has all the places that it may have. A guest with an open
+// request, or one that works, stays. A *FullError means that all of them stay, ErrClosed that Close was called.
 //
-// end gives back what is kept for the guest. It is called once, unless Leave was called first, and may block: in Enter that
-// makes the newcomer wait. works reports whether something goes on without a request; nil:
-// nothing does. Neither is called with a lock held.
+// end releases what is kept for the guest. It is called once, unless Leave was called first, and may block: then Enter
+// blocks too. works reports whether something goes on without a request; nil: nothing ever does. Neither is called with a
+// lock held.
 func (g *Guests) Enter(client string, works func() bool, end func()) (*Guest, error) {
 	n := &Guest{of: g, client: client, works: works, end: end, open: 1, since: time.Now()}
 	for {
@@ -99,8 +99,8 @@ func (g *Guests) Enter(client string, works func() bool, end func()) (*Guest, er
 	}
 }
 
-// idleLocked looks whether there is room for another guest of a client. Where there is none it lists those that could make
-// room, the one that has been silent for longest first.
+// idleLocked checks whether there is room for another guest of a client. If not, it lists the guests without an open
+// request that could be ended, the longest silent first.
 func (g *Guests) idleLocked(client string) (full *FullError, idle []*Guest) {
 	own := 0
 	for o := range g.list {
@@ -125,7 +125,7 @@ func (g *Guests) idleLocked(client string) (full *FullError, idle []*Guest) {
 	return full, idle
 }
 
-// giveUp ends an idle guest; false: it is at work, or gone already.
+// giveUp ends an idle guest. It returns false if the guest is at work, or already gone.
 func (o *Guest) giveUp() bool {
 	o.of.mu.Lock()
 	since := o.since
@@ -153,7 +153,7 @@ func (o *Guest) leaveLocked() {
 	delete(o.of.list, o)
 }
 
-// Leave gives the place back. What is kept for the guest is the caller's to give back.
+// Leave gives the place back. The caller releases what is kept for the guest.
 func (o *Guest) Leave() {
 	o.of.mu.Lock()
 	defer o.of.mu.Unlock()
@@ -192,7 +192,7 @@ func (o *Guest) windLocked() {
 	}
 }
 
-// expire ends a guest that was silent for long; one that works has as long again.
+// expire ends a guest that was silent for too long. For one that works the time starts again.
 func (o *Guest) expire() {
 	o.of.mu.Lock()
 	silent := time.Since(o.since)
@@ -213,7 +213,7 @@ func (o *Guest) expire() {
 	}
 }
 
-// Count is how many guests there are.
+// Count returns the number of guests.
 func (g *Guests) Count() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,12 +1,12 @@
 // Package glob matches paths against patterns with wildcards and braces, and patterns
-// against each other, at a cost that no pattern makes large.
+// against each other. No pattern makes that expensive.
 //
 // # What holds
 //
 //   - A pattern has about as many states as characters, however its braces are nested.
 //     No alternative is tried after another.
-//   - To match a text takes as many steps, at the most, as it has characters for each
-//     state of the pattern; to compare two patterns the product of their sizes.
+//   - Matching a text takes at most its number of characters times the pattern's number
+//     of states and ways; comparing two patterns, at most the product of their sizes.
 //
 // # Why
 //

@@ -5,21 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// Pattern is the texts that a pattern matches, as states with ways between them. It does
-// not change, and any goroutine may use it.
+// Pattern is a set of texts, as an automaton: states with ways between them. It is
+// immutable, and any goroutine may use it.
 type Pattern struct {
-	ways [][]way // by state; the first one is where a text begins
-	end  int
+	ways [][]way // by state; state 0 is the start
+	end  int     // the accepting state
 }
 
-// way leads from one state to another, by a character of a set, or by none.
+// way leads to another state: with a character of a set, or without one (nil).
 type way struct {
 	to int
 	by *set
 }
 
-// set is a set of characters: those in pairs of a first and a last one, or all but
-// those. A slash is in it where slash says so.
+// set is a set of characters: those in ranges, as pairs of first and last, or with not all
+// others. Only slash decides whether it contains the slash.
 type set struct {
 	pairs []rune
 	not   bool
@@ -44,8 +44,8 @@ func (s *set) has(r rune) bool {
 	return in != s.not
 }
 
-// meets reports whether two sets have a character in common. If they have any, one is at
-// or beside the end of a pair, or the last character of all.
+// meets reports whether two sets have a character in common. If so, there is one at or
+// next to the end of a range, or it is the highest character there is.
 func (s *set) meets(t *set) bool {
 	if s.slash && t.slash || s.has(utf8.MaxRune) && t.has(utf8.MaxRune) {
 		return true
@@ -62,8 +62,8 @@ func (s *set) meets(t *set) bool {
 	return false
 }
 
-// Meet reports whether some text is matched by both, and how many steps it took to see
-// it: at the most the product of their ways.
+// Meet reports whether some text is matched by both patterns, and how many steps it took to
+// find out: at most the product of their numbers of ways.
 func Meet(a, b *Pattern) (ok bool, steps int) {
 	seen := make([]bool, len(a.ways)*len(b.ways))
 	todo := [][2]int{{0, 0}}
@@ -102,8 +102,8 @@ func Meet(a, b *Pattern) (ok bool, steps int) {
 	return false, steps
 }
 
-// Matches reports whether a text is one of the pattern's. It takes at the most as many
-// steps as the text has characters, for each way.
+// Matches reports whether the pattern matches a text. It takes at most as many steps as the
+// text has characters times the pattern has ways.
 func (a *Pattern) Matches(text string) bool {
 	now, next := make([]bool, len(a.ways)), make([]bool, len(a.ways))
 	list, after := make([]int, 0, len(a.ways)), make([]int, 0, len(a.ways))
@@ -145,29 +145,29 @@ func (a *Pattern) Matches(text string) bool {
 type builder struct {
 	Pattern
 
-	path bool // it is no word of a shell: ** are folders, and a backslash protects
+	path bool // a pattern for paths, not a shell word: ** matches folders, and a backslash escapes
 	dots bool // a wildcard matches a dot at the start of a name
 }
 
-// Word reads a word of the shell. Its quotes and backslashes are gone already, so
-// what they protected is taken for a wildcard too. dots says that a wildcard may stand for
-// a dot at the start of a name, as a shell can be told.
+// Word parses a word of the shell. Its quotes and backslashes are already removed, so
+// escaped wildcards count as wildcards too. With dots a wildcard may match a dot at the
+// start of a name, as shells can be configured to do.
 func Word(word string, dots bool) *Pattern {
 	b := &builder{dots: dots}
 	b.end, _ = b.part(word, b.state(), true)
 	return &b.Pattern
 }
 
-// Path reads a pattern for paths: * and ? stay within a name, ** are any number of folders,
-// [a-z] and [!a] are one character, {a,b} is either, a backslash protects what follows.
-// [Valid] says whether a text is one.
+// Path parses a pattern for paths: * and ? match within a name, ** matches any number of
+// folders, [a-z] and [!a] match one character, {a,b} matches either, and a backslash escapes
+// the next character. [Valid] reports whether a text is such a pattern.
 func Path(pattern string) *Pattern {
 	b := &builder{path: true, dots: true}
 	b.end, _ = b.part(pattern, b.state(), true)
 	return &b.Pattern
 }
 
-// Tree is Path, and matches what is in a folder that it matches too.
+// Tree is like Path, and also matches everything in a folder that it matches.
 func Tree(pattern string) *Pattern {
 	b := &builder{path: true, dots: true}
 	named, _ := b.part(pattern, b.state(), true)
@@ -175,7 +175,7 @@ func Tree(pattern string) *Pattern {
 	return &b.Pattern
 }
 
-// below adds what is in a folder to the folder itself.
+// below also accepts everything in a folder.
 func (b *builder) below(folder int) (end int) {
 	in, end := b.state(), b.state()
 	b.way(folder, end, nil)
@@ -192,8 +192,8 @@ func (b *builder) state() int {
 
 func (b *builder) way(from, to int, by *set) { b.ways[from] = append(b.ways[from], way{to, by}) }
 
-// part adds a piece of the pattern behind a state, and returns where it ends. start says
-// whether a name begins there.
+// part adds a piece of the pattern after the state at, and returns the state where it
+// ends. start and starts report whether a name begins there.
 func (b *builder) part(s string, at int, start bool) (end int, starts bool) {
 	for s != "" {
 		r, n := utf8.DecodeRuneInString(s)
@@ -237,7 +237,7 @@ func (b *builder) wildcard(start bool) *set {
 	return inName
 }
 
-// star adds the stars that a piece begins with.
+// star adds the stars at the beginning of a piece.
 func (b *builder) star(s string, at int, start bool) (next int, rest string, starts bool) {
 	rest = strings.TrimLeft(s, "*")
 	loop, end := b.state(), b.state()
@@ -269,9 +269,9 @@ func (b *builder) either(alternatives []string, at int, start bool) (end int, st
 	return end, starts
 }
 
-// braces takes the alternatives apart that a piece begins with. A sequence such as
-// {1..9} is anything to a shell. ok is false where the brace is an ordinary character, as
-// it is in {a} to a shell, and not in a path.
+// braces splits the alternatives at the beginning of a piece. A sequence such as {1..9} in
+// a shell word counts as *. ok is false where the brace is an ordinary character, as in {a}
+// for a shell.
 func braces(s string, path bool) (alternatives []string, rest string, ok bool) {
 	depth, from, protected := 0, 1, false
 	for i := range len(s) {
@@ -306,8 +306,8 @@ func braces(s string, path bool) (alternatives []string, rest string, ok bool) {
 	return nil, "", false
 }
 
-// class reads the characters in brackets that a piece begins with; length 0: the bracket
-// is an ordinary character. Classes with a name, which a shell has, are any character.
+// class parses the brackets at the beginning of a piece; length 0: the bracket is an
+// ordinary character. A named class of the shell ([:alpha:]) counts as any character.
 func class(s string, path bool) (chars *set, length int) {
 	chars = &set{}
 	i := 1
@@ -338,7 +338,7 @@ func class(s string, path bool) (chars *set, length int) {
 	return nil, 0
 }
 
-// one reads a character, which a backslash may protect in a path.
+// one reads a character, which may be escaped in a path.
 func one(s string, path bool) (c rune, length int) {
 	c, n := utf8.DecodeRuneInString(s)
 	if c != '\\' || !path || len(s) == 1 {
@@ -348,5 +348,5 @@ func one(s string, path bool) (c rune, length int) {
 	return c, n + 1
 }
 
-// Wild reports whether a text may stand for more than one name.
+// Wild reports whether a text holds a character that may be a wildcard.
 func Wild(s string) bool { return strings.ContainsAny(s, "*?[{") }

@@ -1,8 +1,8 @@
-// Package lock takes locks on files, which one holder has at a time, of all processes.
+// Package lock locks files. A lock has one holder at a time among all processes.
 //
-// A lock dies with its process. It is given back by unlocking it, not by closing the file
-// alone: a program that is being started at that moment has a copy of every descriptor
-// until it executes, and would keep the lock until then.
+// A lock ends with its process. It is released by unlocking it and not only by closing the
+// file: a program that is being started at that moment has a copy of every descriptor until
+// it executes, and would keep the lock until then.
 //
 // Locks are advisory. They hold on local file systems; on network ones as far as those
 // pass them on.
@@ -18,18 +18,18 @@ import (
 	"time"
 )
 
-// ErrHeld says that somebody else has the lock: another process, or another File of
-// this one.
+// ErrHeld means that the lock is taken: by another process, or by another File of this
+// one.
 var ErrHeld = errors.New("another process has it")
 
 // File is a lock that is held.
 type File struct{ f *os.File }
 
-// Try takes the lock file at path, which it makes if there is none, for this user only.
-// It does not wait: ErrHeld.
+// Try locks the file at path. It creates the file if there is none, for this user only. It
+// does not wait: if the lock is taken it returns ErrHeld.
 //
-// A lock on a file that has lost its name excludes nobody, so whoever gets one looks
-// whether the name still means the same file.
+// A lock on a removed file excludes nobody, so Try checks afterwards that the name still
+// means the locked file.
 func Try(path string) (*File, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
@@ -59,7 +59,7 @@ func Try(path string) (*File, error) {
 	}
 }
 
-// private makes a lock file this user's only, whatever the umask.
+// private restricts a new lock file to this user, whatever the umask.
 func private(held *File, fi fs.FileInfo) error {
 	if fi.Mode().Perm() == 0o600 || fi.Size() > 0 || runtime.GOOS == "windows" {
 		return nil
@@ -71,14 +71,14 @@ func private(held *File, fi fs.FileInfo) error {
 	return nil
 }
 
-// Wait is Try that waits until it gets the lock or ctx ends; then the error is both
-// ErrHeld and the cause of ctx.
+// Wait is like Try, but waits for the lock until ctx ends; then the error wraps both ErrHeld
+// and the cause of ctx.
 func Wait(ctx context.Context, path string) (*File, error) {
 	return WaitWhile(ctx, path, func() bool { return true })
 }
 
-// WaitWhile is Wait that gives up, with ErrHeld, when somebody has the lock and worth
-// says that waiting is not worth it. It asks between tries, up to 5 ms apart.
+// WaitWhile is like Wait, but gives up with ErrHeld when the lock is taken and worth returns
+// false. It calls worth between tries, which are up to 5 ms apart.
 func WaitWhile(ctx context.Context, path string, worth func() bool) (*File, error) {
 	for pause := 100 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
 		f, err := Try(path)
@@ -95,10 +95,10 @@ func WaitWhile(ctx context.Context, path string, worth func() bool) (*File, erro
 	}
 }
 
-// Unlock gives the lock back. The file stays.
+// Unlock releases the lock. The file stays.
 func (l *File) Unlock() error { return errors.Join(release(l.f), l.f.Close()) }
 
-// Remove gives the lock back and takes its file away. Where an open file cannot be
+// Remove releases the lock and removes its file. Where an open file cannot be
 // removed it is closed first; somebody else may lock it in between.
 func (l *File) Remove() error {
 	path := l.f.Name()

@@ -24,12 +24,12 @@
 //  3. rejections remembered for the session
 //  4. hard asks: control files, command lines that cannot be judged, ask rules
 //  5. allow rules
-//  6. allowances remembered for the session, of those who count in the turn
+//  6. allowances remembered for the session, from those whose answers count in the turn
 //  7. trust, in turns that a person prompted
-//  8. the default: reading inside the workspace is allowed, the rest asks. A place
-//     where programs keep keys (core.KeepsKeys) asks wherever it is, and so does
-//     reading in a workspace that is the user's home folder, or holds it, and of a
-//     file that has other names, which may be outside.
+//  8. the default: reading inside the workspace is allowed, the rest asks. These
+//     ask as well: a place where programs keep keys (core.KeepsKeys), wherever it is;
+//     reading in a workspace that is the user's home folder or contains it; and reading a
+//     file that has other names (hard links), which may be outside.
 //
 // # Shell commands
 //
@@ -38,19 +38,19 @@
 // generously; allow rules look only at lines made of plain words joined by
 // && || | ; and give up at everything else. A line that the grammar cannot
 // read, is too long, or holds more than fifty commands is never allowed without
-// a person. Nor is one with a word of more than eight braces, or with more wildcards
-// than a number of steps can compare with the rules: what a line costs does not grow
-// with what its braces multiply to. A word that the shell may make a path of which a
-// deny or ask rule covers is asked about. What a program does with its arguments is out of reach: rules on
+// a person. Nor is a line with more than eight braces in one word, or with wildcards that
+// take too many steps to compare with the rules, so the cost of a line does not grow with
+// the number of words its braces expand to. A word with wildcards that the shell may expand
+// to a path of a deny or ask rule is asked about. What a program does with its arguments is out of reach: rules on
 // commands are a fence against accidents and not a sandbox.
 //
 // # Why
 //
 // Every list of "safe commands" that matched prefixes of the text was broken by
 // a newline, an ampersand, a redirection or a program that runs another one.
-// So remembered answers are narrow: a program with its sub-command where a table
-// (harmless.go) names every option of the line, else the exact line. The table says
-// what is harmless and not what is harmful, because the options that run, write, load
+// So remembered answers are narrow: a program with its sub-command if a table
+// (harmless.go) names every option of the line, else the exact line. The table lists
+// what is harmless, not what is harmful, because the options that run, write, load
 // or send something have no common name (-O of git grep, --hostname-bin of rg, the o
 // in sort -nrbfo), and programs gain new ones. Patterns are folded before a deny rule compares them, since file
 // systems may treat .GIT and .git as one.

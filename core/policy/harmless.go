@@ -10,51 +10,50 @@ import (
 )
 
 // usage is one row of the table of what an answer "for this session" covers: a program,
-// its sub-command, and what may stand behind them. Whatever a row does not name asks
-// again, with the exact line.
+// its sub-command, and what may follow them. A line with anything that its row does not
+// name is asked about again, and remembered only as that exact line.
 type usage struct {
-	// words are the program and its sub-command as they are typed. A last word "*" is
-	// any name, of a script or a target, and belongs to what is remembered.
+	// words are the program and its sub-command as they are typed. A last word "*" matches
+	// any name of a script or a target, which is remembered with the rest.
 	words string
-	// options are those that neither run nor write nor send anything that the words
-	// alone would not. "-[abc]" are three without a value, "-n=" has a value that may be
+	// options lists those that run, write and send nothing that the words alone would not. "-[abc]" are three without a value, "-n=" has a value that may be
 	// a path, "-m=*" one that is text, "--color[=]" one that can only be attached, "-#"
 	// is a number, and "+*" any word that begins with a plus.
 	options string
 	rest    operands
-	// behind are the options that may stand behind "--". Empty: none, and the words
-	// there are operands, as rest says.
+	// behind lists the options that may follow "--". Empty: none, and the words there are
+	// operands of the kind rest.
 	behind string
-	// apart says that every word is one option, as Go's flag package, find and most
-	// programs of Node have it: -la is not -l and -a, and -n5 is not -n 5.
+	// apart means that every word is one option, as in Go's flag package, find and most
+	// programs of Node: -la is not -l and -a, and -n5 is not -n 5.
 	apart bool
-	// first judges the first operand, which is no path but a pattern or a script.
+	// first judges the first operand where that is a pattern or a script, and not a path.
 	first func(string) bool
-	// instead are options that take the place of the first operand.
+	// instead lists the options that take the place of the first operand.
 	instead string
 }
 
-// operands says what the words that are no options may be.
+// operands is the kind of words that may follow besides options.
 type operands int
 
 const (
-	none  operands = iota // there must not be any
-	paths                 // anything that names nothing outside of the workspace
-	names                 // letters, digits and . _ - / only, and no path that begins with a dot or slash
+	none  operands = iota // no operands
+	paths                 // anything but what may name something outside the workspace
+	names                 // letters, digits and . _ - / only; no path that begins with a dot or slash
 	texts                 // anything
 )
 
-// value says how an option takes its value.
+// value is the way in which an option takes its value.
 type value int
 
 const (
 	noValue       value = iota
-	pathValue           // in the same word or the next, and it may be a path
-	textValue           // the same, and it is text
-	attachedValue       // in the same word, if at all
+	pathValue           // in the same word or the next; it may be a path
+	textValue           // in the same word or the next; it is text
+	attachedValue       // optional, in the same word
 )
 
-// row is a usage made ready.
+// row is a parsed usage.
 type row struct {
 	usage
 
@@ -104,8 +103,8 @@ func optionsOf(s string) map[string]value {
 	return all
 }
 
-// covering finds the row of a line's words, and how many of them it names: the longest
-// that fits.
+// covering returns the row that fits most of a line's first words, and how many; 0: none
+// fits.
 func covering(words []string) (best row, n int) {
 	for _, r := range rows()[words[0]] {
 		if len(r.words) > n && len(r.words) <= len(words) && r.begins(words) {
@@ -125,7 +124,7 @@ func (r row) begins(words []string) bool {
 }
 
 // covers reports whether a row names everything in the words behind the sub-command.
-// leaves says of a word that it may name something outside of the workspace.
+// leaves reports whether a word may name something outside the workspace.
 func (r row) covers(args []string, leaves func(string) bool) bool {
 	s := scan{row: r, leaves: leaves, first: r.first != nil}
 	options := r.options
@@ -164,10 +163,10 @@ type scan struct {
 	row    row
 	leaves func(string) bool
 	first  bool // the next operand is the first, and row.first judges it
-	ended  bool // "--" has come
+	ended  bool // "--" was read
 }
 
-// operand judges a word that is no option.
+// operand judges a word that is not an option.
 func (s *scan) operand(word string) bool {
 	if s.first {
 		s.first = false
@@ -185,8 +184,8 @@ func (s *scan) operand(word string) bool {
 	return false
 }
 
-// option judges a word that may be an option, and says how many of the words behind it
-// are its value.
+// option judges a word that may be an option. used is how many of the next words are its
+// value.
 func (s *scan) option(options map[string]value, word string, next []string) (used int, ok bool) {
 	if word[0] == '+' {
 		_, ok := options["+*"]
@@ -229,15 +228,15 @@ func (s *scan) bundle(options map[string]value, letters string, next []string) (
 	return 0, true
 }
 
-// took notes an option that stands in for the first operand.
+// took notes an option that takes the place of the first operand.
 func (s *scan) took(option string) {
 	if slices.Contains(s.row.instead, option) {
 		s.first = false
 	}
 }
 
-// takes judges the value of an option. One that is a word of its own must not look like
-// an option: a program that takes no value there would read it as one.
+// takes judges the value of an option. A value in a word of its own must not look like an
+// option, because a program that takes no value there would read it as one.
 func (s *scan) takes(is value, rest string, given bool, next []string) (used int, ok bool) {
 	switch {
 	case is == noValue:
@@ -259,20 +258,21 @@ func digits(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// number reports whether s is digits, with a unit or none: find's 10k.
+// number reports whether s is digits, perhaps with a unit, as 10k for find.
 func number(s string) bool {
 	return digits(s) || len(s) > 1 && digits(s[:len(s)-1]) && name(s[len(s)-1:], "")
 }
 
-// name reports whether s is letters, digits and the given characters only.
+// name reports whether s consists of letters, digits and the characters of also, and is
+// not empty.
 func name(s, also string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(also, r))
 	})
 }
 
-// leaves reports whether an argument may name something outside of the workspace, or a
-// place where programs keep keys.
+// leaves reports whether an argument may name something outside the workspace, or a place
+// where programs keep keys.
 func leaves(f facts, outside bool, arg string) bool {
 	for _, value := range append(strings.SplitN(arg, "=", 2), arg) {
 		p := filepath.ToSlash(value)

@@ -11,8 +11,8 @@ const (
 		"--showlocals --durations= --co --collect-only --no-header --no-summary --strict-markers --color=* --capture=* --disable-warnings --setup-show --fixtures --markers"
 )
 
-// builders build, test and check what the workspace holds, and so run what is in it: an
-// answer covers that, and not what the line brings along.
+// builders build, test and check the workspace, and so run code in it. An answer covers
+// that code, and nothing that the line itself adds.
 var builders = []usage{
 	{words: "go test", apart: true, rest: paths, options: goBuild + " -short -failfast -fullpath -run=* -skip=* -bench=* -benchtime= -benchmem -count= -timeout= -parallel= -cpu= -shuffle= -vet=off -list=* -fuzz=* -fuzztime= -fuzzminimizetime="},
 	{words: "go build", apart: true, rest: paths, options: goBuild},
@@ -31,7 +31,7 @@ var builders = []usage{
 	{words: "cargo clippy", options: cargo + " --no-deps", behind: "-W=* -D=* -A=* -F=*"},
 	{words: "cargo fmt", options: "-[qv] --all --check -p=* --package=*", behind: "--check"},
 
-	// What follows the name of a script is for the script: npm alone takes options there.
+	// Options behind the name of a script go to the script, except with npm.
 	{words: "npm test, npm t, npm run *, npm run-script *", apart: true, options: "-s --silent --if-present"},
 	{words: "pnpm test, pnpm run *, yarn test, yarn run *, bun run *"},
 	{words: "npm ls, npm list, npm outdated, pnpm ls, pnpm list, pnpm outdated, yarn list, yarn outdated", apart: true, options: "-a --all --json --long --parseable --depth= --prod --dev", rest: names},

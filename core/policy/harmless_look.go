@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// lookers are programs that look at files, and print.
+// lookers only read files and print.
 var lookers = []usage{
 	{words: "true, false, pwd, whoami, id, nproc, uptime", options: "-[LP]"},
 	{words: "echo", options: "-[neE]", rest: texts},
@@ -89,7 +89,7 @@ var lookers = []usage{
 	{words: "jq", options: "-[rcnesSajMCR] --raw-output --raw-output0 --compact-output --null-input --exit-status --slurp --sort-keys --ascii-output --join-output --monochrome-output --color-output --raw-input --tab --indent=", rest: paths, first: filtering},
 }
 
-// anything is the pattern of a search.
+// anything accepts every first operand: the pattern of a search.
 func anything(string) bool { return true }
 
 // printing reports whether a script of sed only prints, deletes or replaces. Its other
@@ -106,8 +106,8 @@ const (
 	sedCommand = `(` + sedPlace + `(, *(\+?[0-9]+|` + sedPlace + `))?)? *!?([pdq=]|s/` + sedText + `/` + sedText + `/[gpI0-9]*)`
 )
 
-// filtering reports whether a filter of jq reads its input alone: no modules, which may
-// come from any folder, and no variables of the environment.
+// filtering reports whether a filter of jq reads only its input: no modules, which may be
+// in any folder, and no environment variables.
 func filtering(filter string) bool {
 	for _, word := range []string{"import", "include", "module", "env", "ENV", "get_search_list"} {
 		if strings.Contains(filter, word) {

@@ -161,8 +161,8 @@ func (r rule) touchesPath(f facts, i int) bool {
 	return false
 }
 
-// mayTouch reports whether the shell may make a path of the rule's of a word with
-// wildcards.
+// mayTouch reports whether the shell may expand a word with wildcards to one of the rule's
+// paths.
 func (r rule) mayTouch(f facts) bool {
 	if r.path == nil || r.named != nil || !r.names(f) {
 		return false

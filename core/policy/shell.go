@@ -76,7 +76,7 @@ func readLine(text string) *line {
 	return l
 }
 
-// wordsOf are the words of one plain command; nil if it is several.
+// wordsOf returns the words of one plain command; nil for anything else.
 func wordsOf(cmd syntax.Command) (words []string) {
 	if call, ok := cmd.(*syntax.CallExpr); ok {
 		for _, arg := range call.Args {
@@ -239,16 +239,16 @@ func programOf(text string) string {
 	return program
 }
 
-// mention is a path that a line may mean, or many of them: any are all that its
-// wildcards could stand for, also where they are quoted, and some those that the shell
-// would look for. Both are nil where there are no wildcards.
+// mention is a path, or a pattern for paths, in a command line. any matches everything that
+// its wildcards could mean, even quoted ones, and some what the shell would expand it to.
+// Both are nil without wildcards.
 type mention struct {
 	path, folded string
 	any, some    *glob.Pattern
 }
 
-// may reports whether wildcards may stand for what a rule's path means. It takes no
-// steps any more when the line has had its share of them.
+// may reports whether a word with wildcards and a rule's path may mean the same path. Once
+// the line has used up its steps it only returns false: see tired.
 func (l *line) may(word, rule *glob.Pattern) bool {
 	if word == nil || l.tired() || l.crowds {
 		return false
@@ -258,7 +258,8 @@ func (l *line) may(word, rule *glob.Pattern) bool {
 	return ok
 }
 
-// tired reports whether some words of the line were not compared with the rules.
+// tired reports whether the line has used up its steps, so that some words were not
+// compared with the rules.
 func (l *line) tired() bool { return l.steps > maxSteps }
 
 // locate finds the paths that the line may mean, taken from dir: its words,
