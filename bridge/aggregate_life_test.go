@@ -350,6 +350,7 @@ func TestAggregateTakesCallsBack(t *testing.T) {
 // A server that asks what the client does not offer has its answer at once; what it
 // may ask passes as it was written.
 func TestAggregatePassesQuestions(t *testing.T) {
+	t.Parallel() // its call is never answered, for which the end waits
 	script := "SCRIPT=" + greeting + oneTool("") + `tools/call {"jsonrpc":"2.0","id":"q1","method":"sampling/createMessage","params":{}}
 tools/call {"jsonrpc":"2.0","id":2.50,"method":"elicitation/create","params":{"message":"?","x":1.50,"_meta":{"progressToken":"tok"}}}
 tools/call {"jsonrpc":"2.0","id":"q3","method":"roots/list"}

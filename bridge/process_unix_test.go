@@ -61,6 +61,7 @@ func awaitGone(t *testing.T, pids []int) {
 }
 
 func TestCloseEndsTheWholeGroup(t *testing.T) {
+	t.Parallel() // closing waits until the server has ignored two requests to end
 	p, pids := startStubborn(t)
 	p.close()
 	p.close()
