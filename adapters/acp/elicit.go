@@ -14,9 +14,9 @@ import (
 )
 
 // A question is put to the user by elicitation/create, to clients that show forms
-// (or pages: see page.go), and never as a permission: who answers permissions by
-// themselves would answer it. What a client has no form for is not put to it, and the
-// core says it in the chat. A form has a field for a choice, a field for any text, or
+// (or pages: see page.go), and never as a permission: some clients approve
+// permissions without asking anybody. A question that the client has no form for is not
+// put to it; the core shows it in the chat. A form has a field for a choice, a field for any text, or
 // both. A consent is a permission like that for a call: see consent.go.
 const (
 	fieldChoice = "choice"

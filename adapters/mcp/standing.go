@@ -60,9 +60,9 @@ func (s standing) note() string {
 	case ofUserLater:
 		return "agent_wait asks the client's user"
 	case ofPerson:
-		return "only a person may allow it, whom this client cannot ask"
+		return "only a person may allow it, and this client cannot ask one"
 	case ofOthers:
-		return "it is for those who have begun or prompted the session"
+		return "only a client that began or prompted the session may answer"
 	}
 	return ""
 }
