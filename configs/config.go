@@ -116,7 +116,7 @@ type Policy struct {
 	Allow      []Rule        `yaml:"allow" doc:"Calls that run without a question. A rule without path allows nothing outside of the workspace."`
 	Ask        []Rule        `yaml:"ask" workspace:"yes" doc:"Calls that a person is asked about, every time."`
 	Deny       []Rule        `yaml:"deny" workspace:"yes" doc:"Calls that never run."`
-	Env        []string      `yaml:"env" aka:"environment" doc:"Names of variables that commands get of dragoman's environment beside the harmless ones (PATH, HOME, LANG, where toolchains are); a * at the end is any text. Keys and what leads to them are not among those: name SSH_AUTH_SOCK where commands shall use your SSH agent, HTTPS_PROXY where they need a proxy's password. MCP servers have their own env."`
+	Env        []string      `yaml:"env" aka:"environment" doc:"Environment variables that commands get from dragoman's environment, besides the harmless ones (PATH, HOME, LANG, the locations of toolchains); a * at the end matches any text. Keys, and what gives access to them, are not passed unless named here: add SSH_AUTH_SOCK if commands are to use your SSH agent, HTTPS_PROXY if they need a proxy's password. MCP servers have their own env."`
 	Default    string        `yaml:"default" enum:"ask,deny,allow" default:"ask" doc:"What happens to a call that no rule matches. Reading and searching inside the workspace are allowed whatever stands here."`
 	AskTimeout time.Duration `yaml:"ask_timeout" default:"1h" min:"1s" doc:"How long a question waits for a person before the answer is no."`
 }
@@ -135,7 +135,7 @@ type Rule struct {
 // MCP holds the settings of our own MCP server.
 type MCP struct {
 	AllowAuto          bool          `yaml:"allow_auto" default:"false" doc:"Whether an MCP client may ask for a turn whose tool calls are approved by themselves (approvals: auto)."`
-	ModelAnswers       string        `yaml:"model_answers" enum:"none,soft" doc:"What an MCP client's model may allow by agent_approve, having asked its user: soft is whatever is asked by default, none is nothing. What only a person may allow (control files, ask rules) it never allows, nor anything while the client asks its user itself; it can always reject. Left out: soft, and none over HTTP."`
+	ModelAnswers       string        `yaml:"model_answers" enum:"none,soft" doc:"What an MCP client's model may allow with agent_approve after asking its user: soft allows what is asked about by default, none allows nothing. It can never allow what only a person may allow (control files, ask rules), nor anything while the client itself is asking its user; it can always reject. Left out: soft, or none over HTTP."`
 	Workspaces         []Value       `yaml:"workspaces" aka:"roots" doc:"Folders in which sessions of MCP clients may work; ~/ is your home, a relative path starts at this file's folder. Flags (--root) win. Left out: what the client names, else the folder that dragoman was started in."`
 	ElicitationTimeout time.Duration `yaml:"elicitation_timeout" default:"10m" min:"1s" doc:"How long a question put to the MCP client's user waits before the answer is no."`
 	Servers            []string      `yaml:"servers" doc:"Names of the MCP servers whose own tools, prompts and resources MCP clients get beside the agent; * is any text, an empty list none. Left out: all of them."`

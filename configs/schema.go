@@ -15,7 +15,7 @@ func SchemaJSON() []byte {
 	root := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
 		{"title", "dragoman configuration"},
-		{"description", "The user's own file. Sent as the options of an ECA editor (initializationOptions), what narrows holds at once: policy.deny, policy.ask, disabled_tools, a limit below its default. What widens (model, fallback, providers, policy.allow and the like) holds once you have been shown it and have agreed; MCP servers are asked about when they would be started."},
+		{"description", "The user's own file. An ECA editor may send the same settings as initializationOptions. Those that only restrict (policy.deny, policy.ask, disabled_tools, limits below their defaults) apply at once. Those that allow more (model, fallback, providers, policy.allow and the like) apply once you have seen them and agreed. You are asked about MCP servers before they are started."},
 	}
 	root = append(root, g.structure(reflect.TypeFor[Config]())...)
 	defs := object{}

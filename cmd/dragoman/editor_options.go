@@ -96,15 +96,15 @@ func mayUse(kept bool) []core.Option {
 }
 
 func (w *wider) question() string {
-	return "The editor wants settings that send more elsewhere or let more be done than your own configuration. It may have them from the folder that is open:\n\n" +
+	return "The editor's settings send data elsewhere, or allow more, than your own configuration does. They may come from the folder that is open:\n\n" +
 		w.list() + "\n\nUse them?"
 }
 
 func (w *wider) notice() string {
 	if n := len(w.Settings); n > maxWiderSettings {
-		return "The editor's options hold " + counted(n, "setting") + " that send more elsewhere or let more be done, too many to ask about. They are not used; write them in your own configuration file."
+		return "The editor's options have " + counted(n, "setting") + " that send data elsewhere or allow more, which is too many to ask about. They are not used. If you want them, put them in your own configuration file."
 	}
-	return "The editor's options hold settings that send more elsewhere or let more be done. Nobody could be asked, so they are not used; write them in your own configuration file if you want them:\n\n" + w.list()
+	return "The editor's options have settings that send data elsewhere or allow more. Nobody could be asked, so they are not used. If you want them, put them in your own configuration file:\n\n" + w.list()
 }
 
 func (w *wider) list() string {
