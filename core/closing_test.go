@@ -177,3 +177,46 @@ func TestLeave(t *testing.T) {
 		want(2, "the client has come back, and may do so again")
 	})
 }
+
+// A reader that has not come to the end of a session when that closes is given the rest
+// before it is told: whoever waits for a turn sees how it ended.
+func TestCloseLeavesReadersTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: func(ctx context.Context, _ *core.Turn) (core.StopReason, error) {
+			<-ctx.Done()
+			return core.StopEnd, nil
+		}}}}, Policy: coretest.Always(core.Verdict{Effect: core.Allow})}
+		g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+		s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.Attach(asking)
+		r := a.Read(core.Pos{})
+		defer r.Close()
+		if _, err := a.Prompt(t.Context(), say("go")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := g.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ended := false
+		for {
+			recs, err := r.Next(t.Context())
+			if errors.Is(err, core.ErrClosed) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, rec := range recs {
+				_, is := rec.Event.(core.TurnEnded)
+				ended = ended || is
+			}
+		}
+		if !ended {
+			t.Error("the reader was closed before it had the end of the turn")
+		}
+	})
+}

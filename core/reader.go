@@ -35,7 +35,8 @@ func (r *Reader) Pos() Pos { return r.pos }
 
 // Next returns all that is there behind the reader's position: at least one
 // record, at most 256 KiB, valid until the next call. It blocks until there is
-// something, ctx ends, or the reader is closed (ErrClosed).
+// something, ctx ends, or the reader is closed (ErrClosed). A reader of a session that
+// has closed gets first what memory still holds for it: the end of its turn.
 func (r *Reader) Next(ctx context.Context) ([]Record, error) {
 	return r.Until(ctx, Pos{Seq: math.MaxUint64})
 }
@@ -86,10 +87,10 @@ func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
 	s := r.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.closed {
+	r.buf, r.pos, behind = s.log.read(r.buf[:0], r.pos)
+	if r.closed && (behind || len(r.buf) == 0) { // the store may be closed, too
 		return nil, false, true
 	}
-	r.buf, r.pos, behind = s.log.read(r.buf[:0], r.pos)
 	r.asked = s.now()
 	if behind {
 		return nil, true, false
