@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/creachadair/jrpc2"
 
@@ -115,7 +116,7 @@ func checkParams(method string, params json.RawMessage) error {
 }
 
 // misfit finds, at the end of what the SDK says of parameters that it could not decode, the member that does not fit.
-var misfit = regexp.MustCompile(`into Go struct field [\w.]*?([\w/]+) of type \S+$`)
+var misfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`into Go struct field [\w.]*?([\w/]+) of type \S+$`) })
 
 // plainFault is an error of the SDK's about parameters inside of which something does not fit, in words for the client.
 // Its own names types of Go and repeats the parameters, however long they are. Other errors are returned as they are.
@@ -125,7 +126,7 @@ func plainFault(method string, err error) (_ error, changed bool) {
 		return err, false
 	}
 	const tail = 300 // bytes, in which the member is named
-	if m := misfit.FindStringSubmatch(text[max(0, len(text)-tail):]); m != nil {
+	if m := misfit().FindStringSubmatch(text[max(0, len(text)-tail):]); m != nil {
 		return jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter %s is of the wrong type", method, m[1]), true
 	}
 	return jrpc2.Errorf(jrpc2.InvalidParams, "%s: a parameter is of the wrong type", method), true
