@@ -51,7 +51,7 @@ func (s *side) consult(p *part, call *wire.Call, q request, own string, kept *ha
 	case !s.asksUser():
 		refuse(ask)
 	case s.modern():
-		kept.ends(OutcomeOK, 0) // what comes of it is the next call's
+		kept.ends(OutcomeOK, 0) // the next call records the outcome
 		s.consultModern(p, call, q, own, ask)
 	default:
 		s.busy.Add(1)

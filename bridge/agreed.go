@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Agreements are what the user has agreed to for good, of what clients bring along:
-// programs and addresses of servers, and settings. What is kept is a checksum of all
-// that was shown, for it may hold keys.
+// Agreements records the user's permanent consent to things that clients bring along:
+// programs and addresses of servers, and settings. It keeps only a checksum of all that
+// was shown, which may hold keys.
 type Agreements struct {
 	// Path is the file; empty: nothing is kept.
 	Path string

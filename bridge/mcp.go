@@ -263,7 +263,7 @@ func broughtServer(spec core.ServerSpec) Server {
 	}
 }
 
-// broughtName is what a server that a client brings along is called.
+// broughtName returns the name that we use for a server that a client brings along.
 func broughtName(spec core.ServerSpec) string {
 	if spec.Name == core.Native {
 		return spec.Name + " (the client's)"
@@ -322,7 +322,8 @@ func (s *set) Close() error {
 	return nil
 }
 
-// dialer is how a server's links are made, by programs of a guard's.
+// dialer returns the dialer for a server's links. The guard owns the programs that it
+// starts.
 func (b *Box) dialer(s Server, guard *child.Guard) dialer {
 	return dialer{
 		environ: b.opts.Environ, guard: guard, client: func(e Endpoint) *http.Client { return b.clientFor(s, e) }, limit: maxMessage,

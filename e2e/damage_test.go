@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// damage is a place in the log of a conversation of two turns, each of which runs a
-// call, and what is told of it.
+// damage is a place to damage in the log of a conversation of two turns, each of which
+// runs a call, and the text that must report it.
 type damage struct {
 	name string
 	find func(log []byte) int // a byte of it

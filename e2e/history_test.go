@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// history is what the clients of one data folder did and saw, in the order in which the
-// test did it. check says what in it cannot be if what is promised holds.
+// history records the actions and sights of the clients of one data folder, in the order
+// in which the test made them. check reports what contradicts dragoman's promises.
 type history struct{ acts []act }
 
 // act is one thing that a client did, or all that it saw of a session from one beginning
@@ -62,9 +62,9 @@ const lastStage = 3
 //
 //   - of one sight: a call whose state goes back, or that ends twice;
 //   - of two sights of a session: an order that differs, something that the later one
-//     lacks. The last text that was read before a process died may be shorter, and what
-//     a client sees beyond what is known when it is told that the session could not be
-//     stored may be lost;
+//     lacks. The last text that was read before a process died may be shorter. Once a
+//     client has learned that the session could not be stored, whatever its later live
+//     sights add may be lost;
 //   - a prompt that was answered and is not there, is there twice, or in another order;
 //   - a prompt that was refused and is there;
 //   - a call that has not ended though nothing runs.
@@ -175,8 +175,9 @@ func checkPrompts(sight []element, prompts []act) (faults []string) {
 	return faults
 }
 
-// ordered is what all sights of a session have in one order: what the user says and how
-// calls stand is shown in other ways live than afterwards.
+// ordered returns the elements that every sight of a session shows in the same order. It
+// leaves out the user's messages and the states of calls, which a live sight shows
+// differently from a later one.
 func ordered(sight []element) (list []element) {
 	for _, e := range sight {
 		if e.kind != elemSaid && e.kind != elemState {

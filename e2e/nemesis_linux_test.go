@@ -29,8 +29,8 @@ func (o *ordeal) text() string {
 	return fmt.Sprintf("think prompt %d then read notes.txt then stream %d of 30 then run echo %d then stream 3 of 30", o.prompts, 1+o.rnd.IntN(60), o.prompts)
 }
 
-// nemeses are what is done to processes. Each leaves sessions of which all is over, and
-// a process that goes on with them.
+// nemeses are the faults that a test inflicts on processes, by name. Each leaves sessions
+// in which nothing runs any more, and a process that goes on with them.
 var nemeses = map[string]func(o *ordeal, w *witness, sessions []string){
 	"SIGKILL": func(o *ordeal, w *witness, sessions []string) {
 		o.busy(w, sessions)

@@ -134,7 +134,7 @@ func watchCaller(t *testing.T, p *place, h *history) *witness {
 		turns[id+text] = one
 		c.listen(one, 0)
 	}
-	w.begins = func(string) {} // that is what a prompt's answer says
+	w.begins = func(string) {} // the answer to a prompt already shows that its turn has begun
 	w.ended = func(id, text string) string {
 		one := turns[id+text]
 		if one == nil {

@@ -137,10 +137,10 @@ func (s *Server) handle(methods wire.Methods, call *wire.Call) {
 }
 
 const (
-	// maxOpen is how many requests may be open; each may become a session that is held
-	// for its client.
+	// maxOpen limits the requests that may be open at a time. Each may become a session
+	// that is held for its client.
 	maxOpen = 1024
-	// crewWidth is how many requests that may wait are answered beside each other.
+	// crewWidth limits the requests handled concurrently, of those whose handlers may wait.
 	crewWidth = 16
 )
 

@@ -106,7 +106,7 @@ const (
 	tellEvery = time.Second
 	// tellAfter is how long a change waits for others that come with it.
 	tellAfter = 100 * time.Millisecond
-	// maxTitles is how many sessions' titles are remembered.
+	// maxTitles limits the sessions whose titles are remembered.
 	maxTitles = 4096
 )
 
@@ -134,7 +134,7 @@ func (h *host) start() {
 // follow tells clients what the board says has changed: sessions that come, go or get a title change the list of
 // resources; all that happens to them changes dragoman://sessions.
 func (h *host) follow(ctx context.Context) {
-	titles := map[string]string{} // forgotten when there are many: then a list is told of that has not changed
+	titles := map[string]string{} // by session; once cleared, a list that has not changed may be announced
 	var rev uint64
 	for {
 		if _, _, err := h.server.opts.Gateway.Board().Next(ctx, rev); err != nil || !pause(ctx, tellAfter) {

@@ -91,7 +91,7 @@ type begun struct {
 // keepBegun is how many turns a held session remembers the beginnings of; of others the log is read from the start.
 const keepBegun = 64
 
-// maxHeld is how many sessions a client may hold at a time. One more makes the one go that has been idle for longest.
+// maxHeld limits the sessions that a client may hold at a time. Beyond it the one idle for longest is released.
 const maxHeld = 256
 
 // keepFolds is how many turns a held session remembers the folds of, so that a caller who polls does not make us read a
@@ -205,7 +205,8 @@ func (h *held) touch() {
 	h.used = time.Now()
 }
 
-// idleFor is how long nothing has named a session in which nothing waits or runs; false: something does.
+// idleFor returns the time since a client last named the session; ok is false while a turn runs in it, or a prompt or an
+// ask waits.
 func (h *held) idleFor() (_ time.Duration, ok bool) {
 	h.mu.Lock()
 	used := h.used

@@ -56,7 +56,7 @@ type asked struct {
 	over func(context.Context)
 }
 
-// requests are what waits and is to be put to the client by requests of ours.
+// requests lists the pending asks and samples that are to be put to the client in requests of our own.
 func (f *follower) requests(samples []*sample) (list []asked) {
 	if f.asker == asksNow {
 		for _, a := range f.askable() {

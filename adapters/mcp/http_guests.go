@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// maxGuests is how many clients there may be over HTTP at once: sessions of the protocol, and names at 2026-07-28.
+	// maxGuests limits the clients over HTTP at a time, counted as protocol sessions and, at 2026-07-28, as client names.
 	maxGuests = 1000
-	// maxOfClient is how many of them may be one program's on one machine.
+	// maxOfClient limits those of one program on one machine.
 	maxOfClient = 250
-	// guestIdle is how long a client may be silent: without a request, a stream, and a turn that runs.
+	// guestIdle limits the time that a client may have no open request, no stream and no running turn.
 	guestIdle = 15 * time.Minute
 )
 
-// visit is what is kept for a client between two of its requests.
+// visit holds a client's state from one of its requests to the next.
 type visit struct {
 	place  *wire.Guest
 	client *client
@@ -143,8 +143,8 @@ func clientKey(c namedHere) string {
 	return c.Name + " " + c.Version
 }
 
-// named is what is kept for all requests of 2026-07-28 under one name, with a request open: Done of its place must follow.
-// r is the request that it may be made for.
+// named returns the visit that all requests of 2026-07-28 under one name share. It makes one for r if there is none. A
+// request is then open in the visit's place: the caller must call the place's Done.
 func (d *door) named(key string, r *http.Request) (*visit, error) {
 	for {
 		d.mu.Lock()

@@ -88,7 +88,7 @@ func hangs(ctx context.Context, _ *core.Turn) (core.StopReason, error) {
 	return core.StopEnd, nil
 }
 
-// look is what is kept for clients: how many there are, and what one of them holds.
+// look returns the number of clients, the number of sessions that c holds, and whether c has left.
 func (d *door) look(c *client) (guests, held int, left bool) {
 	d.mu.Lock()
 	guests = len(d.visits) + len(d.names)

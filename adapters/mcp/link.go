@@ -187,7 +187,7 @@ func (l *link) notified(ctx context.Context, m wire.Message) error {
 	return c.lane.hand(ctx, &jsonrpc.Request{Method: cancelledMethod, Params: params})
 }
 
-// peek is what is looked at in a request's parameters before the SDK reads them.
+// peek holds the parameters of a request that we read before the SDK does.
 type peek struct {
 	name    string
 	task    string
@@ -197,7 +197,7 @@ type peek struct {
 	client  namedHere
 }
 
-// namedHere is who a client says it is.
+// namedHere is the name and version that a client gives for itself.
 type namedHere struct{ Name, Version string }
 
 // peekAt looks at parameters, which are JSON or absent. It copies nothing but what it returns.

@@ -21,7 +21,7 @@ func offered(method string, modern bool) bool {
 	return modern || !namesTask(method)
 }
 
-// kind is what a parameter must be, in words for the client.
+// kind names the JSON type required of a parameter, as error messages to the client word it.
 type kind string
 
 const (
@@ -50,8 +50,8 @@ type param struct {
 	required bool
 }
 
-// longest is how many bytes a parameter may have. Names and the like are short; what a tool is given is bounded by the
-// message alone.
+// longest returns the maximum size of a parameter in bytes. Names and the like are short; a tool's input is limited only
+// by the size of a message.
 func (p param) longest() int {
 	switch {
 	case p.is != anObject || p.name == "_meta":

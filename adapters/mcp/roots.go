@@ -97,7 +97,7 @@ func (c *client) rootsChanged() {
 	c.foldersChanged++
 }
 
-// reach is what a client may see of sessions: those all of whose folders lie within its roots.
+// reach describes the sessions that an MCP client may see: those whose folders all lie within its roots.
 type reach struct {
 	roots []string
 	known map[string]bool // folders that were looked at
@@ -125,7 +125,8 @@ func (r *reach) covers(cwd string, roots []string) bool {
 	return true
 }
 
-// placeOf is where a folder lies, or would lie if it is gone, with links resolved; ok is false where that cannot be told.
+// placeOf returns a folder's path with symbolic links resolved, also for a folder that no longer exists; ok is false if
+// the path cannot be determined.
 func placeOf(dir string) (_ string, ok bool) {
 	dir = filepath.Clean(dir)
 	gone := ""

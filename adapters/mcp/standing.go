@@ -101,7 +101,7 @@ func (r *turnResult) worded() {
 	}
 }
 
-// how is what to do about what waits, in words.
+// how returns the calling model's instructions for dealing with the pending asks.
 func (r *turnResult) how() string {
 	switch {
 	case r.Next == toolWait && !slices.Contains(r.who, ofOthers):
