@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// effect is what a setting in an editor's options does to what the user has set.
+// effect says how a setting in an editor's options changes what the user has set.
 type effect int
 
 const (
@@ -110,7 +110,7 @@ var narrowest = map[string]string{
 	"log.level":         "error",
 }
 
-// Wider is what of an editor's options lets more be done than without them.
+// Wider describes the part of an editor's options that lets more be done than without it.
 type Wider struct {
 	// Settings are its settings in words, "KEY: VALUE", secrets hidden.
 	Settings []string

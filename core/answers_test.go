@@ -117,7 +117,7 @@ func attachAll(t *testing.T, g *core.Gateway, create bool) map[string]*core.Atta
 	}
 }
 
-// only is what waits.
+// only returns the one ask that waits, and fails the test if there is not exactly one.
 func only(t *testing.T, a *core.Attachment) core.AskID {
 	t.Helper()
 	p := a.Pending()

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ArgsText is a call's arguments for a person who decides about it: JSON without needless
-// escapes, of at most n characters, behind which it says how many are cut. What cannot be
-// seen is spelled out (Visible), and texts under names of secrets are left out
-// (NamesSecret). It is "" where there are no arguments.
+// ArgsText renders a call's arguments for a person who decides about it: as JSON without
+// needless escapes, cut by Clip to n characters. Invisible characters are spelled out
+// (Visible), and texts under names of secrets are replaced (NamesSecret). It returns ""
+// if there are no arguments.
 func ArgsText(args json.RawMessage, n int) string {
 	var v map[string]any
 	d := json.NewDecoder(bytes.NewReader(args))
@@ -49,7 +49,8 @@ func withoutSecrets(v any) any {
 	return v
 }
 
-// Clip is s, of at most n characters, and how many follow.
+// Clip returns s, or, if that is longer than n characters, its first n and a note that
+// says how many more there are.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -53,12 +53,12 @@ type Option struct {
 	ID          string `json:"id"`
 	Label       string `json:"label"`
 	Description string `json:"description,omitempty"`
-	// Decision is what the option decides, of a consent; empty: it is an answer like
-	// any other.
+	// Decision is the decision on a consent that the option stands for; empty: the
+	// option is an answer like any other.
 	Decision Decision `json:"decision,omitempty"`
 }
 
-// InWords is what is asked, as text: for a chat, where no form can be shown.
+// InWords returns the ask as text, for a chat, where no form can be shown.
 func (a Ask) InWords() string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(a.Text))

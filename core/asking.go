@@ -43,9 +43,10 @@ func (c Client) canAsk(a Ask) bool {
 	return c.Questions && !c.NoForms
 }
 
-// sayLocked answers an ask that cannot be put to anybody. A question is said in the
-// chat where somebody reads that: at the end of its turn, or at once, as the events.
-// A secret is not, since a chat is no place for one.
+// sayLocked returns the reply to an ask that cannot be put to anybody. A question is
+// shown in the chat if a client that decides reads it: at the end of the turn with
+// Later, else at once, by the events that are returned. A secret is not, since a chat is
+// no place for one.
 func (s *Session) sayLocked(a Ask) (Reply, []Event) {
 	reads := false
 	for c := range s.clients {

@@ -360,11 +360,11 @@ func (a *Attachment) changes(ctx context.Context, events func(*State) []Event) e
 	return s.durable(ctx, head)
 }
 
-// maxWaiting is how many prompts may wait in a session, and how many may wait for its
-// turn to take them up.
+// maxWaiting limits the number of prompts that wait in a session, and the number of
+// those that wait for its turn to take them up.
 const maxWaiting = 1024
 
-// crowdedLocked tells why no more prompts may wait.
+// crowdedLocked returns an error if no more prompts may wait, else nil.
 func (s *Session) crowdedLocked() error {
 	if len(s.queue) >= maxWaiting || s.turn != nil && len(s.turn.steers) >= maxWaiting {
 		return fmt.Errorf("%d prompts wait in this session: cancel some, or wait for their turns", maxWaiting)

@@ -118,7 +118,8 @@ type Posting struct {
 	Rev   uint64
 }
 
-// maxPast is how many sessions, and things that are gone, the board remembers at least.
+// maxPast is the number of sessions and things that are gone that the board keeps when it
+// has more than twice as many and forgets the oldest.
 const maxPast = 1024
 
 // past reports whether a posting is of those that grow with time: of a session, or of

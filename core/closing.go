@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// idleAfter is how long a session that nobody uses stays open, and how long one that
-// clients hold stays awake.
+// idleAfter is the time after which an unused session is closed, or rests where a client
+// holds it.
 const idleAfter = time.Minute
 
 // usable reports whether the session takes commands, and keeps it open for

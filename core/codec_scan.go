@@ -244,7 +244,7 @@ func parseString(b []byte) string {
 	return string(s)
 }
 
-// stringLen is how long parseString's result is.
+// stringLen returns the length of parseString's result, in bytes.
 func stringLen(b []byte) int {
 	if !isString(b) {
 		return 0

@@ -41,7 +41,7 @@ func (r Record) End() Pos {
 	return Pos{r.Epoch, r.Seq + r.span(), 0}
 }
 
-// span is how many numbers an atomic record takes.
+// span returns the count of numbers that an atomic record takes.
 func (r Record) span() uint64 {
 	if m, ok := r.Event.(Missing); ok {
 		return max(m.Records, 1)
@@ -49,7 +49,8 @@ func (r Record) span() uint64 {
 	return 1
 }
 
-// from is what a reader lacks of a record that has all in front of number seq.
+// from returns the part of a record that is still missing to a reader who has all
+// records in front of number seq.
 func (r Record) from(seq uint64) Record {
 	if m, ok := r.Event.(Missing); ok && r.Seq < seq {
 		m.Records = r.End().Seq - seq
@@ -137,7 +138,7 @@ type Phase struct {
 	After time.Duration // of PhaseRetrying: until the next try
 }
 
-// Pause is After for people: whole seconds, one at least.
+// Pause returns After as text for people, in whole seconds and at least one.
 func (p Phase) Pause() string { return max(p.After.Round(time.Second), time.Second).String() }
 
 // TextDelta is a part of the agent's answer. Deltas of one Message concatenate.
@@ -270,7 +271,7 @@ type Missing struct {
 	Final   bool   `json:"final,omitempty"` // nothing is to be done: the log was repaired, or the rest of it is sound
 }
 
-// Notice is what a client shows that knows nothing of Missing.
+// Notice returns a notice with the same text, for a client that does not know Missing.
 func (m Missing) Notice() Notice { return Notice{Severity: Warning, Text: m.Text} }
 
 // FellBack says that a model could not answer and another one is asked instead, from
@@ -283,7 +284,7 @@ type FellBack struct {
 	Reason  string `json:"reason"`  // for people: why the first could not
 }
 
-// Notice is what a client shows that knows nothing of FellBack.
+// Notice returns the event as a notice, for a client that does not know FellBack.
 func (f FellBack) Notice() Notice {
 	return Notice{Severity: Warning, Text: f.Model + " could not answer, so " + f.Instead + " is asked instead: " + f.Reason}
 }

@@ -69,8 +69,9 @@ func (l *log) next() uint64 {
 	return l.first
 }
 
-// index finds the entry of record seq, or the Missing that it is one of. Memory has
-// an entry behind it or is it.
+// index returns the index of the first entry in memory that ends behind record seq: the
+// one that holds it, which may be a Missing. Without one it returns the number of
+// entries.
 func (l *log) index(seq uint64) int {
 	if i := seq - l.first; i < uint64(len(l.entries)) && l.entries[i].seq == seq {
 		return int(i)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxPrinted is how much is kept of what a running call prints, in bytes of its end.
+// maxPrinted limits the output that is kept of a running call, in bytes of its end.
 const maxPrinted = 32 << 10
 
 // printed is the end of what a running call has printed: what is left of it when it
@@ -32,7 +32,7 @@ func (p *printed) drop(n int) {
 	p.dropped += n
 }
 
-// text is what there is, with a note of what is missing.
+// text returns the kept output, behind a note of the bytes that are left out.
 func (p *printed) text() string {
 	if n := len(p.end) - maxPrinted; n > 0 {
 		p.drop(n)

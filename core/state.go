@@ -133,10 +133,10 @@ func (s *State) apply(ev Event, at time.Time) {
 	}
 }
 
-// maxKeys is how many of the newest keys of prompts a session knows again.
+// maxKeys limits the prompts' keys that a session recognizes, to the newest.
 const maxKeys = 256
 
-// ModelUsage is what one model has used in a session.
+// ModelUsage is the usage of one model in a session.
 type ModelUsage struct {
 	Model string
 	Usage Usage

@@ -211,7 +211,7 @@ func TestResumeCommand(t *testing.T) {
 	}
 }
 
-// Another agent prompts from its own folders, so it is told of no session elsewhere.
+// Another agent prompts from its own folders, so /resume shows it no session elsewhere.
 func TestResumeCommandOfOtherAgents(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{"a.txt": "x\n"})
 	elsewhere := t.TempDir()

@@ -284,8 +284,8 @@ func (a *app) examineState(ctx context.Context) section {
 	return s
 }
 
-// checkedBytes is how much of the sessions the doctor reads, the last used first: it
-// takes about a second.
+// checkedBytes limits how much of the sessions' logs the doctor reads, the last used
+// first. Reading that much takes about a second.
 const checkedBytes = 128 << 20
 
 // examineLogs counts the sessions and finds those that are damaged.
@@ -320,7 +320,7 @@ func examineLogs(ctx context.Context, s *section, dir string) {
 	}
 }
 
-// otherData is what to do about a data folder that cannot be used.
+// otherData is the advice for a data folder that cannot be used.
 const otherData = "name another folder with --data-dir or DRAGOMAN_DATA"
 
 // existing is the nearest folder above a path that is there.
@@ -398,7 +398,7 @@ func tryShell(ctx context.Context, path string) error {
 	return nil
 }
 
-// tryTime is how long a shell may take to do nothing.
+// tryTime is the time limit for a shell that has nothing to do.
 const tryTime = 10 * time.Second
 
 func fileThere(path string) bool {

@@ -18,11 +18,11 @@ const (
 	maxWiderValue    = 300 // characters
 )
 
-// wider is what an editor's options would let more be done, while the user has not
-// agreed to it.
+// wider holds an editor's settings that would let more be done, while the user has not
+// agreed to them.
 type wider struct {
 	configs.Wider
-	whole *configs.Config // the options with it
+	whole *configs.Config // the options with them
 	asked bool            // the user is being asked, or has said no
 	told  bool            // that nobody can be asked
 }

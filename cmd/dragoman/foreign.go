@@ -32,7 +32,7 @@ type foreignServer struct {
 	name   string // here
 	server configs.MCPServer
 	notes  []string // what a person should know
-	// reaches is what it reads or runs on this machine to have its values, in words.
+	// reaches lists in words the files it reads and the commands it runs for its values.
 	reaches []string
 	err     error // why it cannot be had
 }

@@ -220,7 +220,7 @@ func TestTwoProcessesTakeTurns(t *testing.T) {
 	})
 }
 
-// heapNow is what the heap holds, in bytes.
+// heapNow returns the size of the heap after garbage collection, in bytes.
 func heapNow() int {
 	runtime.GC()
 	runtime.GC() // what the first one's finalizers and pools let go of

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// input is what a person types, or a pipe holds, line by line.
+// input reads, line by line, from a person who types or from a pipe.
 //
 // At a terminal every line belongs to a generation: the number of questions that had
 // been shown when its first character, or its paste, was read. A question is answered
@@ -122,7 +122,7 @@ func (in *input) end() bool {
 	return in.ended
 }
 
-// line is what has been typed of the next line.
+// line returns the part of the next line that has been typed.
 func (in *input) line() []piece {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -31,7 +31,7 @@ type keyed struct {
 	cut    bool // more was typed than maxLine allows
 }
 
-// piece is what one key or one paste has added to a line.
+// piece is the part of a line that one key or one paste has added.
 type piece struct {
 	text  string
 	shown string // on the screen, on one line

@@ -141,8 +141,8 @@ func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
 	return s
 }
 
-// modelAnswers is what mcp.model_answers says. Where it is left out a caller over HTTP,
-// who may be anybody with the token, allows nothing.
+// modelAnswers reports whether mcp.model_answers is soft. Where it is left out it counts
+// as soft, but not over HTTP, where the caller may be anybody with the token.
 func modelAnswers(configured string, overHTTP bool) bool {
 	return configured == "soft" || configured == "" && !overHTTP
 }

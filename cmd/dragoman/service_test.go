@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// part is what a scripted service answers to one request.
+// part is a scripted service's answer to one request.
 type part struct {
 	say     string
 	call    string // a tool

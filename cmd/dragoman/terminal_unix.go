@@ -179,7 +179,7 @@ func (t *terminal) drain(in *input) (over bool) {
 // hide would keep what is typed from being shown, which nobody shows but us.
 func (t *terminal) hide() (restore func()) { return func() {} }
 
-// columns is how many characters a line of the terminal takes.
+// columns returns the width of the terminal in characters, or 80 if it is not known.
 func (t *terminal) columns() int {
 	n := 80
 	_ = t.control(func(fd int) error {

@@ -15,7 +15,7 @@ import (
 // watchName is the name of a watch in lists of processes.
 const watchName = "dragoman-guard"
 
-// watchScript is what a watch does for the group $1. It reads until the pipe
+// watchScript is the program of a watch for the group $1. It reads until the pipe
 // ends: nothing is ever written, so that happens when we die. Nobody is left
 // then to wait for a polite end. The group is stopped first of all: so its number goes
 // on meaning it until all of it is killed. It is for any sh and needs no other program.
@@ -24,7 +24,7 @@ read -r end && exit
 kill -s STOP -- "-$1"
 kill -s KILL -- "-$1"`
 
-// gateScript is what a program's process does until it has a watch: it waits for
+// gateScript runs in a program's process until that has a watch: it waits for
 // a line on descriptor 3 and becomes the program then. Without one, because we
 // died, it ends. Its input is not touched: that is the program's.
 const gateScript = `read -r open <&3 && exec 3<&- && exec "$@"`

@@ -222,7 +222,7 @@ func TestGateUnseen(t *testing.T) {
 	}
 }
 
-// By whatever sh: a watch that is told that the program is over touches nothing;
+// By whatever sh: a watch that reads a line, as the program is over, touches nothing;
 // one whose input ends ends the group and its session. The gate lets the program
 // through after a line.
 func TestWatchScript(t *testing.T) {

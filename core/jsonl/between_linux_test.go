@@ -24,7 +24,7 @@ type between struct {
 	copies  []func() // close what those programs have
 }
 
-// executes is how long a program takes to execute: longer than anybody waits for it.
+// executes is the time that a program takes to execute: longer than anybody waits for it.
 const executes = 2 * ownerless
 
 func (l *between) call(c *call, do func() error) error {
@@ -70,7 +70,7 @@ func (l *between) close() {
 	}
 }
 
-// intruders are what another process may do in between. gone: it has deleted s1.
+// intruders act as another process in between. gone: s1 was deleted.
 var intruders = map[string]func(t *testing.T, s *Store) (gone bool){
 	"claims": func(t *testing.T, s *Store) bool {
 		opened, err := s.Open(t.Context(), core.Local, "s1")

@@ -17,7 +17,7 @@ import (
 	"dragoman/core/lock"
 )
 
-// fault is how a call of the file system goes wrong.
+// fault names a way in which a call of the file system goes wrong.
 type fault string
 
 const (
@@ -122,7 +122,7 @@ func (l *faulty) die() {
 	}
 }
 
-// run is what a process has done to a data folder, and what it was told.
+// run records the calls of a process on a data folder, and their results.
 type run struct {
 	t     *testing.T
 	store *Store

@@ -29,7 +29,7 @@ func features() []string {
 	}
 }
 
-// gaps is what a repaired log uses beyond that: records that stand for missing ones.
+// gaps is one more feature, of a repaired log: records that stand for missing ones.
 const gaps = "gaps"
 
 // header is the first line of a log.

@@ -37,7 +37,7 @@ type scan struct {
 	torn bool  // at the end of the scan: an unfinished line follows
 }
 
-// loss is what is damaged or missing in one place, or in several.
+// loss describes damaged or missing data in one place, or in several.
 type loss struct {
 	at      int64  // byte of the file where it begins
 	bytes   int64  // damaged
@@ -164,7 +164,7 @@ func (s *scan) measure(place core.Record) {
 	}
 }
 
-// rest is how many bytes the last line has that has no end.
+// rest returns the size of an unfinished last line, in bytes.
 func (l *lines) rest() int64 { return int64(l.to - l.from) }
 
 // lacksEnd reports whether the last line is whole and only the newline at its end is

@@ -26,8 +26,8 @@ func overwritten(t *testing.T, j *journal) {
 	put(t, j.files.log, b)
 }
 
-// crashed is what the death of a session's owner leaves: more in the log than was noted,
-// and who it was.
+// crashed makes a session as its owner leaves it by dying: with more in the log than was
+// noted, and with the note of who owned it.
 func crashed(t *testing.T, s *Store, id core.SessionID) (*journal, core.Summary) {
 	t.Helper()
 	j := logOf(t, s, id)

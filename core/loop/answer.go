@@ -129,8 +129,8 @@ func (a *answer) take(d core.Delta) ([]core.Event, error) {
 	return nil, fmt.Errorf("a delta of the unknown kind %q came", d.Kind)
 }
 
-// fellBack says that another model is asked instead of the one that is, once in a turn:
-// told is what has been said.
+// fellBack says once in a turn that another model is asked instead of is, and makes that
+// one the model asked. told holds the changes that were announced.
 func fellBack(t core.TurnID, is *core.ModelInfo, told *[]core.FellBack, d core.Delta) []core.Event {
 	if d.Instead == nil {
 		return nil

@@ -33,7 +33,7 @@ func (u *use) end(c core.Call) {
 	}
 }
 
-// printed is what a call had printed that was stopped while it ran.
+// printed returns the output of a call that was stopped while it ran.
 func printed(content []core.Block) (list []core.Block) {
 	for _, b := range content {
 		if b, ok := b.(core.Text); ok {

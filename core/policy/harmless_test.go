@@ -196,7 +196,7 @@ func TestHarmfulOptionsAskAgain(t *testing.T) {
 	}
 }
 
-// rowed is what the table remembers of a line.
+// rowed returns the first words of a line that a row of the table covers.
 func rowed(line string) string {
 	words := strings.Fields(line)
 	_, n := covering(words)

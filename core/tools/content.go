@@ -32,7 +32,7 @@ type content struct {
 	exists bool
 	text   string
 	mode   fs.FileMode
-	buffer bool   // it is what the editor has
+	buffer bool   // the text comes from the editor
 	count  uint64 // of the editor's, which changes with the text; 0: it counts none
 	// unsaved says that it is the editor's and that the disk has another text.
 	unsaved bool

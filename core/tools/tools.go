@@ -19,7 +19,7 @@ type Options struct {
 	// Shell is the program that runs commands, called as Shell -c COMMAND.
 	// Empty: bash where it is found, else sh; on Windows powershell, else cmd.
 	Shell string
-	// Env is what commands inherit of; nil: os.Environ.
+	// Env returns the environment that commands inherit from; nil: os.Environ.
 	Env func() []string
 	// Keep names variables of it that commands get beside those of child.Safe, and is
 	// written as that is. It is asked for every command; nil: there are none.

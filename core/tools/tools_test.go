@@ -442,7 +442,7 @@ type buffers struct {
 	onAsk func()
 }
 
-// noFile is what an editor says that has no such file.
+// noFile is the error of an editor that has no such file.
 var noFile = &core.EditorLacks{Why: "has no such file"}
 
 func (e *buffers) Caps() core.EditorCaps { return e.caps }

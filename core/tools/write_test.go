@@ -196,7 +196,7 @@ func TestThroughTheEditor(t *testing.T) {
 	if out, err := b.finish("write_file", inv); err == nil || !strings.Contains(out, "has changed since") {
 		t.Errorf("got %q", out)
 	}
-	// What the editor refuses is not done here, and its words are told.
+	// A write that the editor refuses is not done here, and the model gets its words.
 	e.err = errors.New("not in the project")
 	b.fails("write_file", m{"path": "sub/new.txt", "content": "new"}, "not in the project")
 	b.fails("write_file", m{"path": "a.txt", "content": "new"}, "not in the project")
