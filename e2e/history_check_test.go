@@ -11,6 +11,7 @@ import (
 func TestCheckerFindsFaults(t *testing.T) {
 	said := func(text string) element { return element{kind: elemSaid, text: text} }
 	text := func(text string) element { return element{kind: elemText, text: text} }
+	thought := func(text string) element { return element{kind: elemThought, text: text} }
 	fact := func(text string) element { return element{kind: elemFact, text: text} }
 	state := func(id, state string) element { return element{kind: elemState, id: id, text: state} }
 	sight := func(kind actKind, elements ...element) act {
@@ -34,6 +35,10 @@ func TestCheckerFindsFaults(t *testing.T) {
 		{"the last text was lost by a death", []act{sight(saw, fact("f"), text("abc")), sight(loaded, fact("f"), fact("interrupted"))}, ""},
 		{"what could not be stored is lost", []act{sight(saw, fact("f")), prompt(unstored, "p1"), sight(saw, fact("f"), fact("g")), sight(loaded, fact("f"), fact("h"))}, ""},
 		{"what was stored before is lost", []act{sight(saw, fact("f")), prompt(unstored, "p1"), sight(saw, fact("f"), fact("g")), sight(loaded, fact("h"))}, "element 0"},
+		{"a prompt between two thoughts is not shown to who sent it", []act{
+			prompt(prompted, "p1"), prompt(prompted, "p2"), sight(saw, thought("ab"), fact("f")),
+			sight(loaded, said("p1"), thought("a"), said("p2"), thought("b"), fact("f")),
+		}, ""},
 		{"nobody knows whether it was taken", []act{prompt(prompted, "p1"), sight(loaded)}, ""},
 
 		{"a state goes back", []act{sight(saw, state("k", "in_progress"), state("k", "pending"))}, `goes from "in_progress" back to "pending"`},

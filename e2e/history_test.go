@@ -177,10 +177,16 @@ func checkPrompts(sight []element, prompts []act) (faults []string) {
 
 // ordered returns the elements that every sight of a session shows in the same order. It
 // leaves out the user's messages and the states of calls, which a live sight shows
-// differently from a later one.
+// differently from a later one, and joins the text on both sides of them: an editor is
+// not shown its own prompt between two turns.
 func ordered(sight []element) (list []element) {
 	for _, e := range sight {
-		if e.kind != elemSaid && e.kind != elemState {
+		n := len(list)
+		switch {
+		case e.kind == elemSaid || e.kind == elemState:
+		case n > 0 && list[n-1].kind == e.kind && (e.kind == elemText || e.kind == elemThought):
+			list[n-1].text += e.text
+		default:
 			list = append(list, e)
 		}
 	}
