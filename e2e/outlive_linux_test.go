@@ -322,11 +322,17 @@ func TestTortureNothingOutlivesASession(t *testing.T) {
 		rounds, len(farewells), 3, len(shapes), failed, rounds*len(farewells))
 }
 
-// needShapes skips where the programs are not there that shapes are made of.
+// needShapes skips where a program is missing that starts one of the shapes; with CI=true
+// it fails.
 func needShapes(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"bash", "setsid", "node"} {
-		if _, err := exec.LookPath(name); err != nil {
+		_, err := exec.LookPath(name)
+		switch {
+		case err == nil:
+		case os.Getenv("CI") == "true":
+			t.Fatalf("the shapes need %s here: %v", name, err)
+		default:
 			t.Skip(err)
 		}
 	}
