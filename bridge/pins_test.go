@@ -1,6 +1,8 @@
 package bridge
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -141,6 +143,9 @@ func TestChangesAreTried(t *testing.T) {
 	if res, err := call(t, toolOf(t, running, "t"), `{}`); err != nil || res.Failed {
 		t.Errorf("what was agreed to in another process does not count here: %+v, %v", res, err)
 	}
+	if err := running.Close(); err != nil { // its next list would pin again what is forgotten
+		t.Error(err)
+	}
 	if err := Forget(file, "y"); err != nil {
 		t.Error(err)
 	}
@@ -149,6 +154,34 @@ func TestChangesAreTried(t *testing.T) {
 		t.Error(err)
 	}
 	changes(0, describedTool("t", "three"))
+}
+
+// A server that has failed and is being started again while others are waited for is
+// reported as failed, with the reason.
+func TestTryWaitsForTheSecondStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starts := 0
+		fails := func(pause func() time.Duration) func(context.Context) (Endpoint, error) {
+			return func(context.Context) (Endpoint, error) {
+				<-time.After(pause())
+				return Endpoint{}, errors.New("no license found")
+			}
+		}
+		b := New(Options{Servers: []Server{
+			{Name: "broken", Endpoint: fails(func() time.Duration { starts++; return time.Duration(starts-1) * time.Second })},
+			{Name: "slow", Endpoint: fails(func() time.Duration { return 1500 * time.Millisecond })},
+		}})
+		defer b.Close()
+		tried, err := b.Try(t.Context(), core.Meta{Cwd: t.TempDir()})
+		if err != nil || len(tried) != 2 {
+			t.Fatalf("%+v, %v", tried, err)
+		}
+		for _, s := range tried {
+			if s.Status != statusFailed || s.Why != "no license found" {
+				t.Errorf("%s: %s, %q", s.Name, s.Status, s.Why)
+			}
+		}
+	})
 }
 
 // What several processes pin at once is all kept.

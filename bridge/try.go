@@ -35,7 +35,6 @@ func (b *Box) Try(ctx context.Context, m core.Meta) ([]Tried, error) {
 	ups := map[string]*upstream{}
 	for _, u := range opened.(*set).ups {
 		u.nudge()
-		u.listed(ctx, ctx)
 		ups[u.server.Name] = u
 	}
 	var all []Tried
@@ -43,7 +42,7 @@ func (b *Box) Try(ctx context.Context, m core.Meta) ([]Tried, error) {
 		t := Tried{ServerItem: core.ServerItem{Name: s.Name, Status: statusDisabled}}
 		if u := ups[s.Name]; u != nil {
 			var list []*listed
-			t.Status, t.Why, list = u.state()
+			t.Status, t.Why, list = u.settled(ctx)
 			for _, l := range list {
 				t.Tools = append(t.Tools, l.spec)
 				if l.change != "" {

@@ -458,6 +458,24 @@ func (u *upstream) listed(ctx, grace context.Context) []*listed {
 	}
 }
 
+// settled waits until the server runs or has failed, or ctx ends, and returns the state
+// of that moment: one that has failed is soon started again.
+func (u *upstream) settled(ctx context.Context) (status, why string, list []*listed) {
+	for {
+		u.mu.Lock()
+		status, why, list, moved := u.status, u.why, u.list, u.moved
+		u.mu.Unlock()
+		if status != statusStarting {
+			return status, why, list
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return status, why, list
+		}
+	}
+}
+
 // downError says that a server does not run, and why.
 type downError struct {
 	server, why string
