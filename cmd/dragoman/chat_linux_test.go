@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -298,6 +299,9 @@ func TestFreeQuestions(t *testing.T) {
 
 // The terminal is as it was behind every end, also one that nobody expected.
 func TestTerminalIsLeftAsItWas(t *testing.T) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP) // under nohup the program would ignore it as well
+	defer signal.Stop(hup)
 	for _, how := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		ours, theirs := openPTY(t)
 		before, err := unix.IoctlGetTermios(int(theirs.Fd()), unix.TCGETS)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -434,6 +435,9 @@ func flags(t *testing.T, fdinfo string) int64 {
 // A program sees nothing of its guard: its environment, its open files, what it hears
 // and what it may use are what they would be without one, but for the mark.
 func TestGuardUnseen(t *testing.T) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP) // under nohup the bare program would ignore it
+	defer signal.Stop(hup)
 	const line = `env; pwd; umask; ulimit -a | grep -v real-time; grep -E "^(Sig[^Q]|Shd|Cap|NoNewPrivs|Seccomp|Uid|Groups)" /proc/self/status
 for fd in 0 1 2 3 4 5 6 7 8 9; do if (: <&$fd) 2>/dev/null || (: >&$fd) 2>/dev/null; then echo open $fd; fi; done
 read -r pid name state parent group session tty rest </proc/$$/stat; [ $pid = $group ] && [ $pid = $session ] && echo leads on $tty`
