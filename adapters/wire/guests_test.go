@@ -56,6 +56,7 @@ func TestGuests(t *testing.T) {
 		}
 		a1, a2, b1 := must("a", "a1"), must("a", "a2"), must("b", "b1")
 		for _, o := range []*Guest{a1, a2, b1} {
+			<-time.After(time.Second) // each has been silent for longer than the next
 			o.Done()
 		}
 		want()
