@@ -63,9 +63,6 @@ type (
 		Tool  string        `json:"tool,omitempty"`
 		After time.Duration `json:"after,omitempty"`
 	}
-	storedPrompt struct {
-		Prompt json.RawMessage `json:"prompt"`
-	}
 )
 
 // appendEvent appends the members k and v.
@@ -387,11 +384,13 @@ func plainEvent[T Event](v []byte) Event {
 }
 
 func decodePrompt[T any](v []byte) (ev T, prompt []Block, ok bool) {
-	p, ok := decodePlain[storedPrompt](v)
-	if ok && p.Prompt != nil {
-		prompt, ok = parseBlocks(p.Prompt)
+	m, ok := membersOf(v), true
+	for m.next() {
+		if string(m.key) == "prompt" {
+			prompt, ok = parseBlocks(m.val)
+		}
 	}
-	if !ok || json.Unmarshal(v, &ev) != nil {
+	if !ok || m.bad || json.Unmarshal(v, &ev) != nil {
 		return ev, nil, false
 	}
 	return ev, prompt, true

@@ -37,3 +37,17 @@ func TestLargeMessageOverMCP(t *testing.T) {
 		})
 	}
 }
+
+// A turn of a large prompt costs less than eight times its size: what the client sent, what the log and the model are
+// given, and as much again that is not collected yet.
+func TestLargePromptOverMCP(t *testing.T) {
+	t.Parallel()
+	const size = 11 << 20
+	c := newPlace(t).call(t, quickly(t))
+	c.use("agent_prompt", object{"prompt": "hello"})
+	before := memoryOf(c.cmd.Process.Pid, "VmHWM:")
+	c.use("agent_prompt", object{"prompt": strings.Repeat("0123456789 ", size/11)})
+	if grown := memoryOf(c.cmd.Process.Pid, "VmHWM:") - before; grown >= 8*size/(1<<20) {
+		t.Errorf("%.0f MiB for a prompt of %d", grown, size>>20)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // verb is what a step of an instruction does.
@@ -214,20 +215,23 @@ func closing(s string, i int) int {
 // mask returns s, byte for byte, with what stands in quotes made unfindable,
 // letters made small and white space made blanks.
 func mask(s string) string {
-	m := []byte(s)
-	for i := 0; i < len(m); i++ {
-		switch c := m[i]; {
+	var m strings.Builder
+	m.Grow(len(s)) // once: it may be large
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
 		case 'A' <= c && c <= 'Z':
-			m[i] = c + 'a' - 'A'
+			c += 'a' - 'A'
 		case c == '\n', c == '\t', c == '\r':
-			m[i] = ' '
+			c = ' '
 		case c == '"' && (i == 0 || s[i-1] != '\\'):
 			for end := closing(s, i); i < end; i++ {
-				m[i] = 0
+				m.WriteByte(0)
 			}
 		}
+		m.WriteByte(c)
 	}
-	return string(m)
+	return m.String()
 }
 
 // splitOutside splits s at sep outside of quotes, in whatever case.
@@ -245,11 +249,21 @@ func splitOutside(s, sep string) []string {
 
 // oneLine writes a text on one line of at most 80 characters.
 func oneLine(s string) string {
-	r := []rune(strings.Join(strings.Fields(s), " "))
-	if len(r) > 80 {
-		return string(r[:79]) + "…"
+	const most = 80
+	const enough = utf8.UTFMax * (most + 1) // bytes, of a text that may be as long as a message
+	var line []byte
+	for word := range strings.FieldsSeq(s) {
+		if len(line) > 0 {
+			line = append(line, ' ')
+		}
+		if line = append(line, word[:min(len(word), enough)]...); len(line) >= enough {
+			break
+		}
 	}
-	return string(r)
+	if r := []rune(string(line)); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return string(line)
 }
 
 // filePath is the path of a file: URI, and any other URI as it is.

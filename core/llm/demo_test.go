@@ -263,6 +263,9 @@ func TestParseSteps(t *testing.T) {
 		{"readme", "not an instruction"},
 		{"read a then dance", `"dance": this is no instruction that I know`},
 		{"read a then", `"read a then": it needs one path; a path with spaces stands in double quotes`},
+		{"read " + strings.Repeat("é ", 37) + "é", `"read ` + strings.Repeat("é ", 37) + `é": it needs one path; a path with spaces stands in double quotes`},
+		{"read \n " + strings.Repeat("\U0001F600 ", 400), `"read ` + strings.Repeat("\U0001F600 ", 37) + `…": it needs one path; a path with spaces stands in double quotes`},
+		{"read x " + strings.Repeat("\U0001F600", 400), `"read x ` + strings.Repeat("\U0001F600", 72) + `…": it needs one path; a path with spaces stands in double quotes`},
 	}
 	for _, tt := range tests {
 		steps, err := parseSteps(tt.in, nil)
