@@ -191,7 +191,7 @@ func (c *chat) prompt(ctx context.Context, interrupts <-chan os.Signal) (string,
 // line waits for a line of a generation (0: any), behind a label on the screen, and
 // shows it as it is typed. It returns errLeft when the input has ended or the user
 // wants to leave.
-func (c *chat) line(ctx context.Context, label string, gen int, interrupts <-chan os.Signal) (typed, error) {
+func (c *chat) line(ctx context.Context, label string, gen int, interrupts <-chan os.Signal) (inputLine, error) {
 	for {
 		ended := c.in.end() // looked at first: a line may come with the end
 		line, ok := c.in.take(gen)
@@ -203,18 +203,18 @@ func (c *chat) line(ctx context.Context, label string, gen int, interrupts <-cha
 			}
 			return line, c.screen.flush()
 		case ended:
-			return typed{}, errLeft
+			return inputLine{}, errLeft
 		}
 		c.draw(label, c.in.line())
 		if err := c.screen.flush(); err != nil {
-			return typed{}, err
+			return inputLine{}, err
 		}
 		select {
 		case <-c.in.came:
 		case <-interrupts:
-			return typed{}, errLeft
+			return inputLine{}, errLeft
 		case <-ctx.Done():
-			return typed{}, context.Cause(ctx)
+			return inputLine{}, context.Cause(ctx)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (c *chat) answer(ctx context.Context, a core.Ask) error {
 	timely, done := context.WithDeadline(ctx, a.Deadline)
 	defer done()
 	choices := c.screen.choices(a)
-	gen := c.apart(a)
+	gen := c.beginQuestion(a)
 	for {
 		c.ask(choices)
 		line, err := c.line(timely, choices, gen, nil)
@@ -63,10 +63,10 @@ func (c *chat) answer(ctx context.Context, a core.Ask) error {
 	}
 }
 
-// apart begins the generation of a question that is on the screen, and says what
-// becomes of the lines that were there before it.
-func (c *chat) apart(a core.Ask) (gen int) {
-	gen, kept, dropped := c.in.next(func(l typed) bool {
+// beginQuestion begins the generation of a question that is on the screen, and tells the user
+// which earlier lines are dropped and which are kept.
+func (c *chat) beginQuestion(a core.Ask) (gen int) {
+	gen, kept, dropped := c.in.next(func(l inputLine) bool {
 		l.pasted = false
 		r, ok := reply(a, l, true)
 		return a.Secret || ok && r.Text == ""
@@ -74,28 +74,28 @@ func (c *chat) apart(a core.Ask) (gen int) {
 	const early = "Typed before the question was shown"
 	switch {
 	case a.Secret && len(dropped) > 0: // it may be one
-		c.screen.line(c.screen.warm(early + ", so it is not the answer, and dropped: " + counted(len(dropped), "line")))
+		c.screen.line(c.screen.warm(early + ", so it is not the answer and was dropped: " + counted(len(dropped), "line")))
 	case len(dropped) > 0:
-		c.screen.line(c.screen.warm(early + ", so it is not the answer: " + heads(dropped)))
+		c.screen.line(c.screen.warm(early + ", so it is not the answer and was dropped: " + heads(dropped)))
 	}
 	if len(kept) > 0 {
-		c.screen.line(c.screen.faint(early + "; it is the next prompt when this turn has ended: " + heads(kept)))
+		c.screen.line(c.screen.faint(early + "; it becomes the next prompt when this turn has ended: " + heads(kept)))
 	}
 	return gen
 }
 
 // notAnAnswer says why a line does not answer a question. A paste is kept as a prompt.
-func (c *chat) notAnAnswer(a core.Ask, line typed) {
+func (c *chat) notAnAnswer(a core.Ask, line inputLine) {
 	if line.pasted && !a.Secret {
 		c.in.later(line)
-		c.screen.line(c.screen.warm("What is pasted decides nothing; it is the next prompt when this turn has ended: " + heads([]typed{line})))
+		c.screen.line(c.screen.warm("A paste decides nothing; it becomes the next prompt when this turn has ended: " + heads([]inputLine{line})))
 	}
 	c.screen.line("Please answer " + c.screen.choices(a))
 }
 
 // reply understands an answer; more is false at the end of the input. A paste may be
 // the text of an answer, and never a decision.
-func reply(a core.Ask, line typed, more bool) (core.Reply, bool) {
+func reply(a core.Ask, line inputLine, more bool) (core.Reply, bool) {
 	text := strings.TrimSpace(line.text())
 	if a.Kind != core.AskApproval {
 		return answerTo(a, text, more, line.pasted)

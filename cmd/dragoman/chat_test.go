@@ -180,7 +180,9 @@ func TestInterruptWhileAsked(t *testing.T) {
 	}
 }
 
-func lineTyped(text string) typed { return typed{keyed: keyed{pieces: []piece{{text: text}}}} }
+func lineTyped(text string) inputLine {
+	return inputLine{keyLine: keyLine{pieces: []piece{{text: text}}}}
+}
 
 func TestReply(t *testing.T) {
 	approval := core.Ask{Kind: core.AskApproval, Remember: "ls"}

@@ -316,14 +316,14 @@ func examineLogs(ctx context.Context, s *section, dir string) {
 	}
 	s.add(plain, "sessions kept: %d", count)
 	if checked < count {
-		s.add(plain, "the %d used last were looked through for damage, and the others were not", checked)
+		s.add(plain, "only the %d used last were checked for damage", checked)
 	}
 }
 
 // otherData is the advice for a data folder that cannot be used.
 const otherData = "name another folder with --data-dir or DRAGOMAN_DATA"
 
-// existing is the nearest folder above a path that is there.
+// existing returns path, or the nearest folder above it that exists.
 func existing(path string) string {
 	for {
 		if _, err := os.Stat(path); err == nil || filepath.Dir(path) == path {

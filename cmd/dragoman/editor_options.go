@@ -13,13 +13,12 @@ import (
 )
 
 const (
-	// maxWiderSettings bounds what a person is asked to judge at once.
+	// maxWiderSettings limits the settings that a person is asked to judge at once.
 	maxWiderSettings = 40
 	maxWiderValue    = 300 // characters
 )
 
-// wider holds an editor's settings that would let more be done, while the user has not
-// agreed to them.
+// wider holds an editor's settings that allow more, until the user has agreed to them.
 type wider struct {
 	configs.Wider
 	whole *configs.Config // the options with them
@@ -27,9 +26,9 @@ type wider struct {
 	told  bool            // that nobody can be asked
 }
 
-// configure takes what an editor sets when it connects, as the lowest layer. What only
-// takes away holds at once, and so does what the user has agreed to for good; the rest
-// waits for consent. Its error says what was left out because it is wrong.
+// configure makes what an editor sets when it connects the lowest layer. Settings that only
+// restrict apply at once, and so do those that the user has agreed to for good; the others
+// wait for consent. The error names what was left out because it is wrong.
 func (p *profiles) configure(raw json.RawMessage) error {
 	layer, unknown, err := configs.ParseEditor(raw)
 	if text := configs.UnknownKeys(unknown); text != "" {
@@ -50,9 +49,9 @@ func (p *profiles) agreements() bridge.Agreements {
 	return bridge.Agreements{Path: p.app.agreedFile()}
 }
 
-// consent is core.Config.Before: it asks the user, once, about what the editor's options
-// would widen, as soon as somebody can be asked. Until then, and without a yes, what is
-// narrowed holds.
+// consent is core.Config.Before: as soon as somebody can be asked it asks the user, once,
+// about the editor's settings that allow more. Until then, and without a yes, only those that
+// restrict apply.
 func (p *profiles) consent(ctx context.Context, m core.Meta, h core.Host) {
 	p.mu.Lock()
 	w := p.wider
@@ -65,13 +64,13 @@ func (p *profiles) consent(ctx context.Context, m core.Meta, h core.Host) {
 	var r core.Reply
 	var err error
 	if len(w.Settings) <= maxWiderSettings {
-		r, err = h.Ask(ctx, core.Ask{Kind: core.AskConsent, Text: w.question(), Options: mayUse(p.app.agreedFile() != "")})
+		r, err = h.Ask(ctx, core.Ask{Kind: core.AskConsent, Text: w.question(), Options: consentOptions(p.app.agreedFile() != "")})
 	}
 	answered := err == nil && (r.Outcome == core.OutcomeAnswered || r.Outcome == core.OutcomeDeclined)
 	yes := answered && (r.Option == "use" || r.Option == "always")
 	if yes && r.Option == "always" {
 		if err := p.agreements().Add(w.Sum, configs.EditorSource); err != nil {
-			p.logs.logger.Warn("that "+configs.EditorSource+" may always be used is not kept", zap.Error(err))
+			p.logs.logger.Warn("the consent to "+configs.EditorSource+" could not be kept", zap.Error(err))
 		}
 	}
 	p.mu.Lock()
@@ -86,8 +85,8 @@ func (p *profiles) consent(ctx context.Context, m core.Meta, h core.Host) {
 	}
 }
 
-// mayUse are the answers to the question.
-func mayUse(kept bool) []core.Option {
+// consentOptions returns the options of the question; kept: a lasting consent can be kept.
+func consentOptions(kept bool) []core.Option {
 	list := []core.Option{{ID: "use", Label: "Use them", Decision: core.AllowOnce}}
 	if kept {
 		list = append(list, core.Option{ID: "always", Label: "Use them, also in the future", Decision: core.AllowSession})

@@ -80,9 +80,8 @@ func (t *foreignText) asks(key, id, variable string) {
 	t.notes.note("%s: its editor asks you for %s; here it is ${env:%s}: set that variable, or write the value in its place", key, what, variable)
 }
 
-// expand translates the variables of a text. secret: it may hold ${cmd:…}. Only what
-// variable returns as a reference is one in the result: all the rest is text, whatever
-// comes together in it.
+// expand translates the variables of a text. secret: it may hold ${cmd:…}. The result has no
+// references but those that variable returns: everything else is escaped.
 func (t *foreignText) expand(key, text string, secret bool) (string, error) {
 	var whole, plain strings.Builder
 	for {
@@ -111,12 +110,10 @@ func (t *foreignText) expand(key, text string, secret bool) (string, error) {
 	}
 }
 
-// literal is a text as our configuration writes it, so that nothing in it is a
-// reference.
+// literal escapes a text for our configuration, so that nothing in it is a reference.
 func literal(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
-// variable translates one ${…}, given what stands in it: into a reference, or into
-// text.
+// variable translates the inside of one ${…} into a reference or into text.
 func (t *foreignText) variable(key, inner string, secret bool) (value string, reference bool, err error) {
 	kind, name, qualified := strings.Cut(inner, ":")
 	switch {
@@ -167,8 +164,8 @@ func (t *foreignText) variable(key, inner string, secret bool) (value string, re
 	return "${" + inner + "}", false, nil
 }
 
-// ofECA reports whether the settings are ECA's own, in which ${file:…} and ${cmd:…}
-// mean something.
+// ofECA reports whether the settings are ECA's own: only there ${file:…} and ${cmd:…} are
+// references.
 func (t *foreignText) ofECA() bool {
 	dir := filepath.Base(filepath.Dir(t.path))
 	return filepath.Base(t.path) == "config.json" && (dir == "eca" || dir == ".eca")

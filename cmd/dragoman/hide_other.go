@@ -12,5 +12,5 @@ func hideInput(*os.File) (restore func(), err error) {
 	return nil, errors.New("not known on this system")
 }
 
-// dropInput is not known here.
+// dropInput does nothing: how to drop input is not known on this system.
 func dropInput(*os.File) {}

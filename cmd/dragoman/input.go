@@ -17,24 +17,24 @@ import (
 // writer has chosen, and there are no generations.
 type input struct {
 	term *terminal     // nil: a pipe
-	came chan struct{} // holds 1: that there is something new is known until somebody looks
+	came chan struct{} // holds 1: news stays until somebody looks
 	room chan struct{} // holds 1: a line was taken
 	over chan struct{} // closed when nobody takes lines any more
 
 	mu    sync.Mutex // guards the fields below
 	keys  keys
-	gen   int     // of what is read now
+	gen   int     // the current generation
 	begun int     // the generation in which the open paste began
-	aside []piece // what was typed of the next prompt when a question came
-	lines []typed
+	aside []piece // a prompt that was half typed when a question came
+	lines []inputLine
 	ended bool
-	// dropped are the lines that forget has dropped.
-	dropped []typed
+	// dropped holds the lines that forget has dropped, until lost returns them.
+	dropped []inputLine
 }
 
-// typed is a line of input.
-type typed struct {
-	keyed
+// inputLine is a whole line of input.
+type inputLine struct {
+	keyLine
 	gen int
 }
 
@@ -42,7 +42,7 @@ func newInput() *input {
 	return &input{came: make(chan struct{}, 1), room: make(chan struct{}, 1), over: make(chan struct{})}
 }
 
-// read takes in what comes until the input ends, or is closed, and returns.
+// read reads until the input ends or is closed.
 func (in *input) read(from io.Reader) {
 	if in.term != nil {
 		in.term.read(in)
@@ -55,14 +55,14 @@ func (in *input) read(from io.Reader) {
 	wake(in.came)
 }
 
-// scan takes the lines of a pipe, one when it is wanted. A line of more than 1 MiB
-// ends the input.
+// scan reads the lines of a pipe, the next one when the last was taken. A line of more
+// than 1 MiB ends the input.
 func (in *input) scan(from io.Reader) {
 	s := bufio.NewScanner(from)
 	s.Buffer(nil, maxLine)
 	for s.Scan() {
 		in.mu.Lock()
-		in.lines = append(in.lines, typed{keyed: keyed{pieces: []piece{{text: s.Text()}}}})
+		in.lines = append(in.lines, inputLine{keyLine: keyLine{pieces: []piece{{text: s.Text()}}}})
 		in.mu.Unlock()
 		wake(in.came)
 		select {
@@ -83,8 +83,8 @@ func wake(c chan struct{}) {
 // acceptLocked takes what a terminal has sent.
 func (in *input) acceptLocked(chunk []byte) {
 	was := in.keys.open
-	in.keys.take(chunk, func(k keyed) {
-		in.lines = append(in.lines, typed{k, in.gen})
+	in.keys.take(chunk, func(k keyLine) {
+		in.lines = append(in.lines, inputLine{k, in.gen})
 	}, func(paste string) {
 		if p := pieceOf(paste); was && in.begun < in.gen {
 			in.aside = append(in.aside, p)
@@ -100,14 +100,14 @@ func (in *input) acceptLocked(chunk []byte) {
 	wake(in.came)
 }
 
-// take returns the next line: at a terminal one of the generation gen or, where that
-// is 0, of any.
-func (in *input) take(gen int) (line typed, ok bool) {
+// take returns the next line. At a terminal the line belongs to the generation gen, or to
+// any generation if gen is 0.
+func (in *input) take(gen int) (line inputLine, ok bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	i := slices.IndexFunc(in.lines, func(l typed) bool { return gen == 0 || in.term == nil || l.gen == gen })
+	i := slices.IndexFunc(in.lines, func(l inputLine) bool { return gen == 0 || in.term == nil || l.gen == gen })
 	if i < 0 {
-		return typed{}, false
+		return inputLine{}, false
 	}
 	line = in.lines[i]
 	in.lines = slices.Delete(in.lines, i, i+1)
@@ -129,11 +129,11 @@ func (in *input) line() []piece {
 	return slices.Clone(in.keys.line.pieces)
 }
 
-// next begins a generation, when a question is on the screen: all that was typed up to
-// now is read and belongs to those before. Of its whole lines those stay, as prompts,
-// that could not be meant as the answer; both are returned. What there is of another
-// line is put aside for the next prompt.
-func (in *input) next(answers func(typed) bool) (gen int, kept, dropped []typed) {
+// next begins a generation, when a question is on the screen. Everything typed up to now is
+// read and belongs to earlier generations. Lines that answers accepts are dropped, because
+// they could be meant as the answer; the others are kept as prompts. A line that is not
+// finished is put aside for the next prompt.
+func (in *input) next(answers func(inputLine) bool) (gen int, kept, dropped []inputLine) {
 	if in.term != nil {
 		in.term.drain(in)
 	}
@@ -144,7 +144,7 @@ func (in *input) next(answers func(typed) bool) (gen int, kept, dropped []typed)
 	if in.term == nil {
 		return in.gen, nil, nil
 	}
-	in.lines = slices.DeleteFunc(in.lines, func(l typed) bool {
+	in.lines = slices.DeleteFunc(in.lines, func(l inputLine) bool {
 		switch {
 		case strings.TrimSpace(l.text()) == "":
 			return true
@@ -162,15 +162,15 @@ func (in *input) next(answers func(typed) bool) (gen int, kept, dropped []typed)
 
 func (in *input) putAsideLocked() {
 	in.aside = append(in.aside, in.keys.line.pieces...)
-	in.keys.line = keyed{}
+	in.keys.line = keyLine{}
 }
 
-// resume goes on with the line that was put aside for a question.
+// resume restores the unfinished line that next has put aside.
 func (in *input) resume() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	rest := in.keys.line
-	in.keys.line = keyed{pasted: rest.pasted}
+	in.keys.line = keyLine{pasted: rest.pasted}
 	for _, p := range slices.Concat(in.aside, rest.pieces) {
 		in.keys.add(p)
 	}
@@ -178,14 +178,14 @@ func (in *input) resume() {
 }
 
 // later keeps a line as a prompt.
-func (in *input) later(l typed) {
+func (in *input) later(l inputLine) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	l.gen = 0
 	in.lines = append(in.lines, l)
 }
 
-// forget drops all that was typed at a terminal and not taken.
+// forget drops everything that was typed at a terminal and not taken.
 func (in *input) forget() {
 	if in.term == nil {
 		return
@@ -194,10 +194,10 @@ func (in *input) forget() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.dropped = append(in.dropped, in.lines...)
-	in.lines, in.aside, in.keys.line = nil, nil, keyed{}
+	in.lines, in.aside, in.keys.line = nil, nil, keyLine{}
 }
 
-// discard drops what was typed of this generation at a terminal, in silence.
+// discard is forget for the current generation, and lost does not return its lines.
 func (in *input) discard() {
 	if in.term == nil {
 		return
@@ -205,12 +205,12 @@ func (in *input) discard() {
 	in.term.drain(in)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.lines = slices.DeleteFunc(in.lines, func(l typed) bool { return l.gen == in.gen })
-	in.keys.line = keyed{}
+	in.lines = slices.DeleteFunc(in.lines, func(l inputLine) bool { return l.gen == in.gen })
+	in.keys.line = keyLine{}
 }
 
-// lost returns the lines that were forgotten since the last time.
-func (in *input) lost() []typed {
+// lost returns the lines that forget has dropped since the last call.
+func (in *input) lost() []inputLine {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	lost := in.dropped
@@ -218,8 +218,8 @@ func (in *input) lost() []typed {
 	return lost
 }
 
-// heads are the beginnings of lines, to be named in a message.
-func heads(lines []typed) string {
+// heads quotes the beginnings of lines for a message.
+func heads(lines []inputLine) string {
 	var list []string
 	for _, l := range lines {
 		list = append(list, `"`+oneLine(l.text(), 60)+`"`)

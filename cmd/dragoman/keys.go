@@ -8,23 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine bounds one line of input, in bytes.
+// maxLine limits one line of input, in bytes.
 const maxLine = 1 << 20
 
-// keys makes lines of what a terminal sends when it does nothing by itself: typed
-// characters, the keys that erase, and pastes, which the terminal puts between two
-// marks. Arrows and other keys do nothing. It is a value without I/O.
+// keys makes lines of what a terminal sends when it does not edit them itself: typed
+// characters, keys that erase, and pastes, which the terminal puts between two marks.
+// Arrows and other keys do nothing. It does no I/O.
 type keys struct {
-	erase, word, kill, end byte // what the user has set for them; 0: nothing
+	erase, word, kill, end byte // the user's keys; 0: none
 
 	raw   []byte // the beginning of a character, a key or a mark
 	paste []byte // what has come of a paste
 	open  bool   // a paste has begun and not ended
-	line  keyed
+	line  keyLine
 }
 
-// keyed is a line, or what there is of it so far.
-type keyed struct {
+// keyLine is a line, or the part of it that has been typed so far.
+type keyLine struct {
 	pieces []piece
 	pasted bool // in whole or in part
 	size   int  // of the text, in bytes
@@ -43,7 +43,7 @@ const (
 	pasteEnds   = "\x1b[201~"
 )
 
-func (k keyed) text() string {
+func (k keyLine) text() string {
 	var b strings.Builder
 	for _, p := range k.pieces {
 		b.WriteString(p.text)
@@ -51,10 +51,10 @@ func (k keyed) text() string {
 	return b.String()
 }
 
-// take reads on. done is called with each line that ends, and ended with the end of
-// the input. Bytes behind a line's end in one chunk are no typing: they come from a
-// paste by a terminal without marks, and so do the lines in front of them.
-func (k *keys) take(chunk []byte, done func(keyed), pasted func(string), ended func()) {
+// take reads a chunk. It calls done with each whole line, pasted with each paste, and ended
+// at the end of the input. If a chunk has bytes after the end of a line, nobody typed it: it
+// comes from a paste in a terminal without marks, and all of its lines count as pasted.
+func (k *keys) take(chunk []byte, done func(keyLine), pasted func(string), ended func()) {
 	burst := false
 	if i := bytes.IndexAny(chunk, "\r\n"); i >= 0 && i < len(chunk)-1 && !k.open && !bytes.Contains(chunk, []byte(pasteBegins)) {
 		burst = true
@@ -106,13 +106,13 @@ func (k *keys) keep(part []byte) {
 }
 
 // one takes one key and returns how many bytes it has; 0: it is not whole yet.
-func (k *keys) one(done func(keyed), ended func(), burst bool) int {
+func (k *keys) one(done func(keyLine), ended func(), burst bool) int {
 	b := k.raw[0]
 	switch {
 	case b == '\n' || b == '\r':
 		line := k.line
 		line.pasted = line.pasted || burst
-		k.line = keyed{}
+		k.line = keyLine{}
 		done(line)
 	case b == 0x1b:
 		return k.escape()
@@ -185,7 +185,7 @@ func (k *keys) drop(n int) {
 	}
 	k.line.pieces = k.line.pieces[:len(k.line.pieces)-n]
 	if len(k.line.pieces) == 0 {
-		k.line = keyed{}
+		k.line = keyLine{}
 	}
 }
 

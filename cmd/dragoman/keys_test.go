@@ -10,7 +10,7 @@ import (
 func hear(chunks ...string) (lines []string, ended bool) {
 	k := keys{erase: 0x7f, word: 0x17, kill: 0x15, end: 4}
 	for _, c := range chunks {
-		k.take([]byte(c), func(l keyed) {
+		k.take([]byte(c), func(l keyLine) {
 			text := l.text()
 			if l.pasted {
 				text = "pasted " + text

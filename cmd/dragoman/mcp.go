@@ -28,9 +28,10 @@ resources, and what they ask and tell, in both directions. Each client has serve
 which start when it first lists or calls something. Where several have a tool of the same name
 it begins with its server's: SERVER__TOOL. What is handed on, and how it is named, is said by
 mcp.servers and mcp.prefix; with mcp.tools a client searches for tools in place of being shown
-more than that. Deny rules hold for these tools; nothing else is asked, since the
-caller's program has. A tool that has changed since it was first seen is refused until you
-agree to it with "dragoman mcp-servers approve". Who called which tool is recorded in
+more than that. Deny and ask rules apply to these tools: a call that policy.ask matches is put
+to the client's user, or refused if the client shows no forms. Nothing else is asked about,
+since the client's own program asks. A tool that has changed since it was first seen is refused
+until you agree to it with "dragoman mcp-servers approve". Who called which tool is recorded in
 mcp-audit.jsonl in the data folder, and never what was said.
 
 --root names a folder in which sessions may work, and may be given several times. Without
@@ -54,8 +55,8 @@ only a person may allow it can only reject.
 --codex-tools adds the tools "codex" and "codex-reply", as Codex's own MCP server had them.
 
 --only hands on one of the MCP servers of the configuration instead, as it is: its own tools,
-prompts and resources under their own names. With --http each of them is also at
-/mcp/SERVER.`,
+prompts and resources under their own names. A call that policy.ask matches is refused there.
+With --http each of them is also at /mcp/SERVER.`,
 		Example: `  dragoman mcp
   dragoman mcp --root ~/src/app --root ~/src/lib
   dragoman mcp --http 127.0.0.1:7717 --root ~/src/app

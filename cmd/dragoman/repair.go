@@ -16,15 +16,15 @@ func (a *app) sessionsRepair() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "repair ID…",
-		Short: "Make damaged sessions sound again",
-		Long: `Make damaged sessions sound again. The log of a session is damaged when a byte of it has
-changed, or a part of it is lost: it can be read, with a word about what is missing, and takes
-no prompts. Repairing it writes a log of everything that is good, with that word in the place
-of what is missing, and closes a turn whose end is lost. The damaged log is kept beside it,
-until the session is removed.
+		Short: "Repair sessions whose log is damaged",
+		Long: `Repair sessions whose log is damaged: bytes of it have changed, or a part of it is lost. Such a
+session can still be read, with a note where something is missing, but takes no prompts. Repairing
+it writes a new log of everything that is intact, with these notes in place of what is missing,
+and closes a turn whose end is lost. The damaged log is kept beside it until the session is
+removed.
 
-A session that another process has open is left alone, and so is one that nothing is wrong
-with. ID may be cut short as long as only one session begins with it.`,
+A session that another process has open is left alone, and so is one with nothing wrong. ID may
+be cut short as long as only one session begins with it.`,
 		Example:           "  dragoman sessions repair --dry-run 7xk2\n  dragoman sessions repair 7xk2",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeSessions,

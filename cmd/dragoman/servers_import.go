@@ -48,7 +48,7 @@ Without FILE: list the places where such settings are found, and change nothing.
 		}),
 	}
 	cmd.Flags().BoolVarP(&how.dryRun, "dry-run", "n", false, "only show what would be written")
-	cmd.Flags().BoolVarP(&how.yes, "yes", "y", false, "keep what reads files or runs programs without being asked")
+	cmd.Flags().BoolVarP(&how.yes, "yes", "y", false, "keep what reads files or runs programs, without being asked about it")
 	cmd.Flags().BoolVar(&how.replace, "replace", false, "change the entries that have the names")
 	return cmd
 }
@@ -97,7 +97,7 @@ func (a *app) importServers(ctx context.Context, file string, how importing) err
 	return nil
 }
 
-// mayReach shows what servers read or run to have their values, and asks whether that is
+// mayReach shows which files and programs the servers' values come from, and asks whether that is
 // wanted.
 func (a *app) mayReach(good []foreignServer, how importing) (bool, error) {
 	n := 0

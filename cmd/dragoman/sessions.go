@@ -21,10 +21,11 @@ func (a *app) sessions() *cobra.Command {
 		Use:   "sessions",
 		Short: "List, show, repair and remove the sessions that are kept",
 		Long: `List, show, repair and remove the sessions that are kept. A session is the log of everything
-that happened in it; whichever editor it was begun in, each of them can open it again. What is
-lost of a damaged one is told where it is missing; "repair" makes it take prompts again.`,
+that happened in it; whichever editor it was begun in, each of them can open it again. A damaged
+one opens with a note where something is missing; "repair" makes it take prompts again.`,
 		Example: `  dragoman sessions list
   dragoman sessions show 7xk2 | less
+  dragoman sessions repair 7xk2
   dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return errors.New("say what to do: list, show, repair or rm") },
@@ -133,7 +134,7 @@ func findSession(ctx context.Context, g *core.Gateway, id string) (*core.Session
 	case err != nil:
 		return nil, err
 	case len(found) == 0:
-		return nil, fmt.Errorf("there is no session %q; \"dragoman sessions list\" has them all", id)
+		return nil, fmt.Errorf("there is no session %q; \"dragoman sessions list\" lists them all", id)
 	case len(found) > 1:
 		return nil, tooShort(len(found), id)
 	}

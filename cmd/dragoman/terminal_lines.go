@@ -29,7 +29,7 @@ func (t *terminal) read(in *input) {
 	s.Buffer(nil, maxLine)
 	for s.Scan() {
 		in.mu.Lock()
-		in.lines = append(in.lines, typed{keyed{pieces: []piece{{text: s.Text()}}}, in.gen})
+		in.lines = append(in.lines, inputLine{keyLine{pieces: []piece{{text: s.Text()}}}, in.gen})
 		in.mu.Unlock()
 		wake(in.came)
 	}

@@ -14,16 +14,16 @@ import (
 )
 
 // terminal is a terminal that leaves lines, erasing and pastes to us (keys), and hands
-// over each key at once. So what was typed before a moment can be told from what is
-// typed behind it, and a line may be longer than the 4 KiB that a terminal edits.
-// Ctrl-C and Ctrl-Z are signals as ever.
+// over each key at once. So it is known what was typed before a question was shown, and
+// a line may be longer than the 4 KiB that a terminal edits. Ctrl-C and Ctrl-Z still
+// send signals.
 type terminal struct {
 	conn  syscall.RawConn
 	write func(string) // to the terminal itself
 	echo  bool         // whether the user wants to see what is typed
 	marks bool         // whether pastes are put between marks
 
-	// Of one goroutine at a time: the one that listens, and behind it the owner.
+	// Used by one goroutine at a time: first the one that listens, then the owner.
 	was  unix.Termios
 	left bool // the terminal is as it was
 }
@@ -62,7 +62,7 @@ func openTerminal(in io.Reader, smart bool) (t *terminal, k keys, leave func()) 
 	return t, k, sync.OnceFunc(func() { stop(); t.leave() })
 }
 
-// key is a key as the terminal has it; some systems write 0xff for none.
+// key converts a key from the terminal's settings; some systems write 0xff for none.
 func key(b byte) byte {
 	if b == 0xff {
 		return 0
@@ -91,7 +91,7 @@ func (t *terminal) enter() {
 	}
 }
 
-// leave makes the terminal as it was.
+// leave restores the terminal.
 func (t *terminal) leave() {
 	if t.left {
 		return
@@ -143,10 +143,10 @@ func (t *terminal) read(in *input) {
 	_ = t.conn.Read(func(uintptr) bool { return t.drain(in) }) // how it ended makes no difference
 }
 
-// drain takes in all that has been typed up to now, and reports whether that is all
-// there will ever be.
+// drain reads everything that has been typed up to now, and reports whether the input has
+// ended.
 func (t *terminal) drain(in *input) (over bool) {
-	// Reading and numbering are one step, so the lock is held. Nothing waits in it.
+	// The lock is held because reading and numbering must be one step. Nothing here waits.
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	err := t.control(func(fd int) error {
@@ -176,7 +176,7 @@ func (t *terminal) drain(in *input) (over bool) {
 	return err != nil
 }
 
-// hide would keep what is typed from being shown, which nobody shows but us.
+// hide does nothing: this terminal shows nothing that we do not write.
 func (t *terminal) hide() (restore func()) { return func() {} }
 
 // columns returns the width of the terminal in characters, or 80 if it is not known.
