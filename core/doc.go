@@ -107,7 +107,8 @@
 //	readers                                 adapter          1 for each client and session  the client leaves               adapters/pump.TestRemove
 //	topics of the board                     Board            1,024 to 2,048 past ones       the oldest                      core.TestBoardForgets
 //	jobs                                    toolset          32 running, 1 MiB each         the session closes              core/tools.TestJobsAreBounded
-//	output of ended jobs                    toolset          32                             the oldest; the session closes  core/tools.TestJobsAreBounded
+//	ended jobs                              toolset          256                            the oldest; the session closes  core/tools.TestJobsAreBounded
+//	output of ended jobs                    toolset          32; at rest on disk            the oldest; the session closes  core/tools.TestOutputOfJobsRests
 //	cut output, on disk                     Store            64 MiB for each call           the session is deleted          core/tools.TestShellHugeOutput
 //	handles of a workspace                  toolset          1 for each root; at rest 0     rest                            core/tools.TestRest
 //	guards                                  toolset, bridge  1 for each session; at rest 0  rest; the session closes        core/child.TestGuardRests
@@ -135,8 +136,8 @@
 //	threads of an editor                    acp              the open ones                  the client leaves               adapters/acp.TestThreadPeerThatLeaves
 //
 // Sessions on disk stay until somebody deletes them. There may be any number of open
-// sessions, because one that rests costs at most 16 KiB; the output of ended jobs, the
-// servers of a session, and daemons that a command has left are not counted in that. A
+// sessions, because one that rests costs at most 16 KiB; its list of ended jobs, its
+// servers, and daemons that a command has left are not counted in that. A
 // login that nobody finishes ends after 5 minutes. In an aggregate 64 calls of a client
 // may wait for their user's answers, each for 15 minutes.
 //

@@ -37,7 +37,8 @@
 //     place only where it has not got what it is asked for (core.EditorLacks), and the
 //     result says so. A text that only the editor has is never overwritten on the disk.
 //   - A job belongs to one toolset: no other one lists, reads or ends it, and when
-//     Close returns it has ended.
+//     Close returns it has ended, and its output is gone. While the session rests the
+//     output of jobs that have ended is in a file of the session's folder.
 //   - A page is fetched from public addresses only. They are checked when the
 //     connection is made, so that neither names nor redirects lead elsewhere.
 //   - What a rule forbids to read is left out of every search and listing.
@@ -51,8 +52,8 @@
 // held across any call. Goroutines live within one Run: grep's workers, and for a
 // command the one that starts and waits, those that read and those that hand out;
 // Run waits for them all. A job has one of its own, around those of its command;
-// Close waits for it. The list of jobs has a mutex, and each job has one; the
-// second may be taken while the first is held, never the other way round.
+// Close waits for it. The list of jobs has a mutex, and each job has one;
+// neither is held while the other is taken, or across reading and writing a file.
 //
 // # Why
 //

@@ -17,6 +17,7 @@ import (
 const (
 	maxRunning = 32      // jobs of a session that run at a time
 	maxPrinted = 32      // jobs that have ended whose output is kept
+	maxEnded   = 256     // jobs that have ended and are still listed
 	ringBytes  = 1 << 20 // of a job's output
 	ringLine   = 64 << 10
 	lineCost   = 32 // what a line costs beside its text
@@ -69,30 +70,40 @@ func (js *jobs) start(ctx context.Context, info core.JobInfo, c command) (*job, 
 	return nil, j.failed
 }
 
-// add takes a job up and starts its goroutine.
+// add takes a job up and starts its goroutine. It makes room for it among the jobs that
+// have ended.
 func (js *jobs) add(j *job, run func()) error {
 	js.mu.Lock()
-	defer js.mu.Unlock()
-	if js.closed {
+	var ended []*job // the newest first
+	for _, o := range slices.Backward(js.list) {
+		if isClosed(o.done) {
+			ended = append(ended, o)
+		}
+	}
+	running, closed := len(js.list)-len(ended), js.closed
+	if !closed && running < maxRunning {
+		js.list = append(js.list, j)
+		js.wg.Go(run)
+	}
+	js.mu.Unlock()
+	if closed {
 		return core.ErrClosed
 	}
-	running, printed := 0, 0
-	for _, o := range slices.Backward(js.list) {
-		if !isClosed(o.done) {
-			running++
-		} else if printed++; printed >= maxPrinted {
+	for i, o := range ended {
+		if i+1 >= maxPrinted {
 			o.forget()
+		}
+		if i+1 >= maxEnded {
+			js.remove(o)
 		}
 	}
 	if running >= maxRunning {
 		return fmt.Errorf("%d jobs run already: end one of them first", running)
 	}
-	js.list = append(js.list, j)
-	js.wg.Go(run)
 	return nil
 }
 
-// remove forgets a job that never ran, or that nobody waited for.
+// remove forgets a job that never ran, that nobody waited for, or that ended long ago.
 func (js *jobs) remove(j *job) {
 	js.mu.Lock()
 	js.list = slices.DeleteFunc(js.list, func(o *job) bool { return o == j })
@@ -123,6 +134,18 @@ func (js *jobs) find(id string) (*job, error) {
 	return nil, fmt.Errorf("there is no job %q: use the action list", id)
 }
 
+// rest moves what ended jobs have printed to the disk, unless a job runs.
+func (js *jobs) rest() bool {
+	all := js.all()
+	if slices.ContainsFunc(all, func(j *job) bool { return !isClosed(j.done) }) {
+		return false
+	}
+	for _, j := range all {
+		j.rest(js.host.Meta().Spill)
+	}
+	return true
+}
+
 // close ends all jobs, waits for that, and takes them from the board.
 func (js *jobs) close() {
 	js.mu.Lock()
@@ -134,6 +157,7 @@ func (js *jobs) close() {
 	}
 	js.wg.Wait()
 	for _, j := range list {
+		j.forget()
 		if isClosed(j.begun) {
 			j.board.Drop(j.topic)
 		}
@@ -149,10 +173,11 @@ type job struct {
 	done   chan struct{} // closed when it has ended
 	failed error         // why it could not start; set before done
 
-	mu   sync.Mutex // guards the fields below
-	info core.JobInfo
-	out  ring
-	end  outcome
+	mu     sync.Mutex // guards the fields below
+	info   core.JobInfo
+	out    ring
+	stored stored // what was in out when the session came to rest
+	end    outcome
 }
 
 var _ core.Job = (*job)(nil)
@@ -230,8 +255,17 @@ func (j *job) Output() []core.JobLine {
 // printed is what is kept of the output, and how many lines came before it.
 func (j *job) printed() (lines []core.JobLine, gone int) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.out.all(), j.out.gone
+	lines, gone = j.out.all(), j.out.gone
+	file := j.stored
+	j.mu.Unlock()
+	if file.path == "" {
+		return lines, gone
+	}
+	lines, err := file.read()
+	if err != nil {
+		return nil, gone + file.lines
+	}
+	return lines, gone
 }
 
 // look is what is known of the job now.
@@ -244,8 +278,35 @@ func (j *job) look() core.JobInfo {
 // forget drops the output: later jobs need the room.
 func (j *job) forget() {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.out = ring{gone: j.out.gone + len(j.out.all())}
+	file := j.stored
+	j.out = ring{gone: j.out.gone + len(j.out.all()) + file.lines}
+	j.stored = stored{}
+	j.mu.Unlock()
+	file.remove()
+}
+
+// rest moves the output of a job that has ended to a file in a folder. Where that fails
+// it stays in memory.
+func (j *job) rest(folder string) {
+	j.mu.Lock()
+	lines, gone := j.out.all(), j.out.gone
+	j.mu.Unlock()
+	if len(lines) == 0 {
+		return
+	}
+	file, err := store(lines, folder)
+	if err != nil {
+		return
+	}
+	j.mu.Lock()
+	forgotten := j.out.gone > gone
+	if !forgotten {
+		j.out, j.stored = ring{gone: gone}, file
+	}
+	j.mu.Unlock()
+	if forgotten {
+		file.remove()
+	}
 }
 
 // words say how far the job is.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -273,6 +274,19 @@ func TestJobsAreBounded(t *testing.T) {
 	if len(b.posted()) != maxRunning+maxPrinted {
 		t.Errorf("%d jobs are posted", len(b.posted()))
 	}
+	for range maxEnded - maxPrinted {
+		b.begin(m{"command": "true"}).await(t)
+	}
+	b.fails("background_jobs", m{"action": "read_output", "id": first.info.ID}, "there is no job")
+	stay := 0
+	for _, item := range b.posted() {
+		if _, ok := item.(core.JobItem); ok {
+			stay++
+		}
+	}
+	if most := maxRunning - 1 + maxEnded; stay != most || len(b.set.jobs.all()) != most {
+		t.Errorf("%d jobs are posted, %d listed", stay, len(b.set.jobs.all()))
+	}
 }
 
 func TestRing(t *testing.T) {
@@ -317,6 +331,66 @@ func TestRing(t *testing.T) {
 	r.write(strings.Repeat("\n", 1<<20), false)
 	if len(r.lines) > ringBytes/lineCost {
 		t.Errorf("%d empty lines", len(r.lines))
+	}
+}
+
+// While a session rests the output of its jobs takes no memory, and can be read as before.
+// Nothing is left of it when the session closes.
+func TestOutputOfJobsRests(t *testing.T) {
+	b := newBed(t)
+	j := b.begin(m{"command": "echo one; printf 'two\\r\\n'; seq 200000; printf '\\n\\npart'; echo bad >&2"})
+	j.await(t)
+	read := func() string { return b.ok("background_jobs", m{"action": "read_output", "id": j.info.ID}) }
+	lines, said := j.Output(), read()
+	for range 2 {
+		if !b.set.Rest() {
+			t.Fatal("it does not rest")
+		}
+		if j.out.lines != nil || j.out.bytes > 0 {
+			t.Errorf("%d lines of %d bytes are in memory", len(j.out.lines), j.out.bytes)
+		}
+		if now := j.Output(); !slices.Equal(now, lines) || read() != said {
+			t.Errorf("it had %d lines, and has %d: %s\n%s", len(lines), len(now), said, read())
+		}
+	}
+	files := func() int {
+		list, _ := os.ReadDir(b.meta.Spill)
+		return len(list)
+	}
+	if n := files(); n != 1 {
+		t.Errorf("%d files", n)
+	}
+	for range maxPrinted {
+		b.begin(m{"command": "true"}).await(t)
+	}
+	if out := read(); !strings.Contains(out, "its output is kept no more") || files() > 0 {
+		t.Errorf("%d files; output %q", files(), out)
+	}
+
+	last := b.begin(m{"command": "echo x"})
+	last.await(t)
+	lost := b.begin(m{"command": "echo y"})
+	lost.await(t)
+	if !b.set.Rest() || files() != 2 {
+		t.Fatalf("%d files", files())
+	}
+	if err := os.Remove(lost.stored.path); err != nil {
+		t.Fatal(err)
+	}
+	if out := b.ok("background_jobs", m{"action": "read_output", "id": lost.info.ID}); !strings.Contains(out, "its output is kept no more") {
+		t.Errorf("output %q", out)
+	}
+	if err := b.set.Close(); err != nil || files() > 0 || len(last.Output()) > 0 {
+		t.Errorf("%d files, %v", files(), err)
+	}
+
+	b = newBed(t) // where nothing can be written it stays in memory
+	b.put("file", "")
+	b.meta.Spill = filepath.Join(b.dir, "file")
+	j = b.begin(m{"command": "echo z"})
+	j.await(t)
+	if !b.set.Rest() || len(j.Output()) != 1 {
+		t.Errorf("output %v", j.Output())
 	}
 }
 

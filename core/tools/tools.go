@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -145,10 +144,11 @@ func (s *toolset) Close() error {
 	return errors.Join(errs...)
 }
 
-// Rest implements core.Rester: it gives the handles of the workspace roots back, and the
-// guard's process where no command has left anything running, unless a job runs.
+// Rest implements core.Rester: it gives the handles of the workspace roots back, the
+// memory that the output of ended jobs takes, and the guard's process where no command has
+// left anything running, unless a job runs.
 func (s *toolset) Rest() bool {
-	if s.jobs != nil && slices.ContainsFunc(s.jobs.all(), func(j *job) bool { return !isClosed(j.done) }) {
+	if s.jobs != nil && !s.jobs.rest() {
 		return false
 	}
 	if s.guard != nil {
