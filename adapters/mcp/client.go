@@ -21,11 +21,11 @@ import (
 type client struct {
 	host    *host
 	server  *Server
-	caller  core.Caller    // who it is to policies, whatever it says that its name is
+	caller  core.Caller    // its identity for policies, whatever name it gives
 	link    *link          // the pipe; nil: HTTP
 	gone    chan struct{}  // closed when it has left; nil with a pipe, which the SDK watches
-	timers  sync.WaitGroup // clocks that may still reject something
-	dialogs sync.WaitGroup // that are open at the client
+	timers  sync.WaitGroup // deadlines that may still reject something
+	dialogs sync.WaitGroup // open at the client
 
 	mu      sync.Mutex // guards the fields below
 	held    map[core.SessionID]*held
@@ -36,7 +36,7 @@ type client struct {
 	leaving bool            // gone is closed
 	left    bool
 
-	folders        []string // its own roots, as it has told them
+	folders        []string // its own roots, as it gave them last
 	foldersKnown   bool
 	foldersChanged int // how often it has said that they have changed
 }
@@ -134,15 +134,15 @@ func (h *held) giveBack(t *turn) {
 	}
 }
 
-// fade forgets the folds: a turn's whole text is in each.
+// fade forgets the folds, each of which holds the whole text of a turn.
 func (h *held) fade() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.folds = nil
 }
 
-// open finds a session, attaching to it the first time. One outside of the client's roots is not found, like one that is
-// not there. It may block on the store.
+// open finds a session, and attaches to it the first time. A session outside of the client's roots is not found. It may
+// block on the store.
 func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held, error) {
 	may, err := c.reach(ctx, req)
 	if err != nil {
@@ -171,7 +171,8 @@ func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held
 	return h, nil
 }
 
-// mine reports whether the client has begun or prompted a session: in others it answers nothing, and deletes none.
+// mine reports whether the client has begun or prompted the session. Only then it may answer questions in it, and delete
+// it.
 func (h *held) mine() bool { return h.made || h.a.Prompted() }
 
 // hold attaches to a session. Of two calls that do so at once one attachment stays.
@@ -215,8 +216,8 @@ func (h *held) idleFor() (_ time.Duration, ok bool) {
 	return time.Since(used), st.Turn == "" && len(st.Queued) == 0 && len(st.Asks) == 0
 }
 
-// makeRoom gives up the session that has been idle for longest, where the client holds more than maxHeld. It is attached to
-// again when the client names it.
+// makeRoom gives up the session that has been idle for longest if the client holds more than maxHeld. The client is
+// attached to it again when it names it.
 func (c *client) makeRoom() {
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.held))

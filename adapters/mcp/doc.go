@@ -7,9 +7,10 @@
 // A [Server] serves connections. A host is what the clients of one principal are served from: the SDK's server with the
 // tools, prompts and resources. A client is who sends requests: a pipe, a session of the protocol over HTTP, or at
 // 2026-07-28 over HTTP, where no request knows of another, all requests under one name. It holds a core.Attachment for
-// each session that it has named, of the last 256. A call is a request of the client's that is not answered yet. A turn is the fold of a
-// core turn's records: what a tool's result says is derived from it and from nothing else; the client keeps the folds of
-// turns that somebody may poll.
+// each of the last 256 sessions that it has named. A call is a request of the client's that is not answered yet. A turn
+// is the fold of a core turn's records: what a tool's result says is derived from it and from nothing else; the client
+// keeps the folds of turns that somebody may poll. A guest (wire.Guest) is an HTTP client's place among those that are
+// served at a time, and a visit is what is kept for it between two requests.
 //
 // A link is a connection's pipe, and a lane is one life cycle on it: the legacy lane begins with initialize, on the modern
 // lane (2026-07-28) every request stands alone. Each lane is an mcp.Transport with an SDK session of its own, so that both
@@ -31,24 +32,29 @@
 // # Waiting
 //
 // A tool that follows a turn reads the session's log on its own goroutine until the turn has ended, a person must be
-// asked whom the client cannot ask, or wait_seconds are over (follow.go). Until then a caller that gave a token hears of it
-// at least each 10 seconds (progress.go). A dialog at the client outlives the call that opened it: its answer counts
-// whenever it comes, and what is settled elsewhere is taken back. Questions are level-triggered: what the log says is waiting is compared with what has been put to
-// the client, at 2025-06-18 and 2025-11-25 as requests (elicit.go), at 2026-07-28 as a result that the client answers by
-// calling again (again.go). No answer, and no understandable one, is ever taken for a yes. The agent's own questions go
-// the same ways (question.go), but for secrets. A dialog that was dismissed has decided nothing: the turn waits. Who may
-// answer what waits is said in standing.go: the client's user while a dialog is open, the calling model by agent_approve
-// where the client has none or it was dismissed, and for what only a person may allow nobody but a person.
+// asked whom the client cannot ask, or wait_seconds are over (follow.go). Until then a caller that gave a token gets
+// progress at least every 10 seconds (progress.go).
+//
+// Questions are level-triggered: what the log says is waiting is compared with what has been put to the client, at
+// 2025-06-18 and 2025-11-25 as requests (elicit.go), at 2026-07-28 as a result that the client answers by calling again
+// (again.go). No answer, and no answer that cannot be understood, is ever taken for a yes. The agent's own questions go
+// the same ways (question.go), but for secrets. A dialog at the client outlives the call that opened it: its answer
+// counts whenever it comes, and a dialog is withdrawn when its question is settled elsewhere. A dialog that was
+// dismissed has decided nothing: the turn waits.
+//
+// standing.go decides who may answer a question that waits. While a dialog is open only the client's user may. If the
+// client has no dialogs, or this one was dismissed, the calling model may, by agent_approve. What only a person may
+// allow the model can only reject.
 //
 // A client that declares sampling lends its model to the turns that it prompts (sample.go). What such a turn asks the model
 // waits in the same way for a call that follows the turn, since a request of ours belongs to one of the client's; it is
-// put and answered by the same two means, and given up with the client, with the turn, or in the end because of its own deadline.
+// put and answered by the same two means. It is given up when the client leaves, the turn ends, or its deadline passes.
 //
-// # Whose sessions
+// # Which sessions
 //
-// A client reaches those sessions alone all of whose folders lie within its roots (roots.go); any other one is answered like
-// one that is not there. It answers, and deletes, in those alone that it has begun or prompted: whose prompts a session had
-// stands in its log, by the client's core.Caller.
+// A client reaches only sessions whose folders all lie within its roots (roots.go); to the client any other session does
+// not exist. It answers questions only in sessions that it has begun or prompted, and deletes only those: the log of a
+// session names the core.Caller of each prompt.
 //
 // # Locks and goroutines
 //
@@ -72,13 +78,13 @@
 // Clients of 2026-07-28 over HTTP share what is held under their name: an approval must outlive the request that it was
 // returned to, and nothing else says that two requests are from one client.
 //
-// Over HTTP nothing says that a client has left, so each is a guest with a place (http_guests.go): a session of the
-// protocol, or a name at 2026-07-28. There are 1,000 places, 250 for one program on one machine, which is told by
-// the principal, the address without its port, and the name in clientInfo: a proxy hides addresses, and names can be
-// made up, so neither keeps anybody out by itself. When the places are taken, who has been silent for longest makes room.
-// Who is silent for 15 minutes ends, and is told "not found" if it was there after all, on which the protocol has it
-// begin anew. A request, a stream, or a turn that runs keeps a place. No turn ends with its client: whoever asks for
-// it later finds it (agent_wait, tasks/get).
+// Over HTTP nothing shows that a client has left, so each session of the protocol, and at 2026-07-28 each name, is a
+// guest with a place (http_guests.go). There are 1,000 places, and 250 for one program on one machine. A program is
+// identified by the principal, the address without its port, and the name in clientInfo together, since a proxy hides
+// addresses and names can be made up. When all places are taken the guest that has been silent for longest makes room.
+// A guest that is silent for 15 minutes is ended; if its client is still there its next request gets "not found", and
+// the protocol has it begin anew. An open request, a stream or a running turn keeps a place. No turn ends with its
+// client: whoever asks for it later finds it (agent_wait, tasks/get).
 //
 // A notification that the list of resources has changed goes to those alone who have looked at the list, or have asked
 // for it: sessions come and go with every prompt.

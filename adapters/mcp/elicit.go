@@ -47,33 +47,33 @@ var (
 	errUnasked   = errors.New("nobody answered in time")
 )
 
-// asked is something that is put to the client by a request of ours.
-type asked struct {
+// dialog is an ask, or a request to the client's model, that we put to the client by a request of ours.
+type dialog struct {
 	id core.AskID
-	// put asks it and takes the answer; dismissed says that there is none.
+	// put sends the request and takes the answer; dismissed: the user gave none.
 	put func(context.Context) (dismissed bool)
-	// over blocks until it is no longer wanted, or its context has ended.
+	// over blocks until the answer is no longer wanted, or its context has ended.
 	over func(context.Context)
 }
 
-// requests lists the pending asks and samples that are to be put to the client in requests of our own.
-func (f *follower) requests(samples []*sample) (list []asked) {
+// requests lists the dialogs for the pending asks and samples that we put to the client by requests of ours.
+func (f *follower) requests(samples []*sample) (list []dialog) {
 	if f.asker == asksNow {
 		for _, a := range f.askable() {
 			call := f.turn.callOf(a)
-			list = append(list, asked{a.ID, func(ctx context.Context) bool { return f.c.elicit(ctx, f.req, f.h, a, call) }, func(ctx context.Context) { f.h.settled(ctx, a.ID) }})
+			list = append(list, dialog{a.ID, func(ctx context.Context) bool { return f.c.elicit(ctx, f.req, f.h, a, call) }, func(ctx context.Context) { f.h.settled(ctx, a.ID) }})
 		}
 	}
 	if f.lends == asksNow {
 		for _, m := range samples {
-			list = append(list, asked{m.id, func(ctx context.Context) bool { return f.lent.sample(ctx, f.req, m) }, m.settled})
+			list = append(list, dialog{m.id, func(ctx context.Context) bool { return f.lent.sample(ctx, f.req, m) }, m.settled})
 		}
 	}
 	return list
 }
 
-// ask puts what waits to the client, unless that has been done. The dialogs stay open when the call is answered: whoever
-// takes long to answer is not asked twice. What is no longer wanted is taken back.
+// ask opens the dialogs that are not open yet. They stay open when the call is answered, so that a user who takes long is
+// not asked twice. A dialog whose answer is no longer wanted is withdrawn.
 func (f *follower) ask(ctx context.Context, samples []*sample) {
 	for _, a := range f.requests(samples) {
 		asking, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -99,7 +99,7 @@ func (f *follower) ask(ctx context.Context, samples []*sample) {
 	}
 }
 
-// takeBack ends the dialogs that the call has opened: the client has taken the call back.
+// takeBack ends the dialogs that the call has opened, when the client has cancelled the call.
 func (f *follower) takeBack() {
 	for _, id := range f.open {
 		f.h.mu.Lock()
@@ -154,14 +154,16 @@ func (h *held) dismiss(id core.AskID) {
 	h.closed = make(chan struct{})
 }
 
-// dismissals say how often the dialog of each ask was closed without an answer; the channel is closed when another one is.
+// dismissals returns how often the dialog of each ask was closed without an answer. The channel is closed at the next
+// dismissal.
 func (h *held) dismissals() (map[core.AskID]int, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.dismissed), h.closed
 }
 
-// isOpen reports whether the client's user is being asked: a dialog is open, or the client is to come back with an answer.
+// isOpen reports whether the client's user is being asked: a dialog is open, or the client is expected to call again with
+// an answer.
 func (h *held) isOpen(id core.AskID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

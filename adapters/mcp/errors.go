@@ -15,8 +15,8 @@ type errText string
 
 func (e errText) Error() string { return string(e) }
 
-// strangers is the refusal for a client that tries to act in a session of other clients.
-const strangers = "This client has neither begun nor prompted the session, so it cannot %s."
+// notItsSession refuses a client that tries to act in a session of other clients.
+const notItsSession = "This client has neither begun nor prompted the session, so it cannot %s."
 
 // codeEnded is the code of the answer to a call that has ended with its client, or because the client took it back. Over a
 // pipe there is no such answer; over HTTP each request has one.

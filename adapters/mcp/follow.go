@@ -158,7 +158,7 @@ func (f *follower) take(ctx context.Context, recs []core.Record, replay bool) {
 	f.logs.tell(ctx, f.h.id, f.turn, news)
 }
 
-// next waits for records: no longer than is left, and than the next progress is due.
+// next waits for records, at most until the call's time is over or the next progress is due.
 func (f *follower) next(ctx context.Context, r *core.Reader) ([]core.Record, error) {
 	begin := time.Now()
 	due := begin.Add(f.wait)
@@ -205,8 +205,8 @@ func (f *follower) samples() (list []*sample) {
 	return list
 }
 
-// askable are those of the pending that the client's user is to be asked in this call, or is being asked. A dialog that was
-// closed is opened again only by a later call, and only where the calling model may not pass an answer on.
+// askable returns the pending asks that the client's user is being asked, or is to be asked in this call. A dialog that
+// was closed is opened again only by a later call, and only if the calling model may not pass an answer on.
 func (f *follower) askable() (list []core.Ask) {
 	var dismissed map[core.AskID]int
 	dismissed, f.closed = f.h.dismissals()
@@ -217,7 +217,7 @@ func (f *follower) askable() (list []core.Ask) {
 		}
 	}
 	if len(list) == 0 || f.asker != asksNow {
-		f.closed = nil // nothing is asked that could be closed
+		f.closed = nil // there is no dialog to close
 	}
 	return list
 }
@@ -235,12 +235,12 @@ func (f *follower) answer() (*mcp.CallToolResult, any, error) {
 	asks := f.pending()
 	r := f.turn.result(f.h.id, asks)
 	for _, a := range asks {
-		r.stands(a, f.c.standing(f.h, f.asker, a))
+		r.addStanding(a, f.c.standing(f.h, f.asker, a))
 	}
 	if f.events != nil {
 		r.Events, r.Cursor = f.events.list, f.events.cursor()
 	}
-	r.worded()
+	r.finish()
 	return r.toolResult(f.req.ProtocolVersion()), r, nil
 }
 

@@ -154,7 +154,7 @@ func (d *door) other(w http.ResponseWriter, r *http.Request) {
 		defer v.place.Done()
 		if r.Method == http.MethodDelete {
 			v.client.leave() // the SDK waits for calls
-			defer d.ended(v)
+			defer d.releaseEnded(v)
 		}
 		if v.early != nil {
 			w = &answerWriter{ResponseWriter: w, early: v.early}
@@ -225,7 +225,7 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 			return
 		}
 		defer d.settle(v)
-		answers.begins = func(id string) { d.begins(v, id) }
+		answers.begins = func(id string) { d.noteSession(v, id) }
 		if m.Method == "initialize" {
 			body, v.early = beginsHTTP(body)
 			answers.early = v.early
@@ -289,8 +289,8 @@ func refuseHTTP(w http.ResponseWriter, status int, id json.RawMessage, err error
 	w.Write(appendError(nil, id, err, false)) //nolint:errcheck // a client that left has nobody to tell
 }
 
-// envelopeOf takes a body apart as a line on a pipe is taken apart: what is refused there is refused here. The messages of
-// a batch are looked at too, and the SDK's to answer; then the Message is empty.
+// envelopeOf parses a body as a line on a pipe is parsed, so that both refuse the same. For a batch, which the SDK
+// answers, it checks each message and returns an empty Message.
 func envelopeOf(body []byte) (wire.Message, error) {
 	if !bytes.HasPrefix(body, []byte("[")) {
 		return wire.Parse(body)

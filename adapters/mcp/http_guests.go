@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// maxGuests limits the clients over HTTP at a time, counted as protocol sessions and, at 2026-07-28, as client names.
+	// maxGuests limits the clients that are served over HTTP at a time: sessions of the protocol and, at 2026-07-28, names.
 	maxGuests = 1000
-	// maxOfClient limits those of one program on one machine.
+	// maxOfClient limits the guests of one program on one machine.
 	maxOfClient = 250
-	// guestIdle limits the time that a client may have no open request, no stream and no running turn.
+	// guestIdle limits the time that a guest may be silent: without an open request, a stream or a running turn.
 	guestIdle = 15 * time.Minute
 )
 
@@ -31,8 +31,8 @@ const (
 type visit struct {
 	place  *wire.Guest
 	client *client
-	id     string          // of its session; "": it has none yet, or is of 2026-07-28; the door's lock guards it
-	early  json.RawMessage // the early dialect's version; nil: another one
+	id     string          // the session's; "": none yet, or a name at 2026-07-28; the door's lock guards it
+	early  json.RawMessage // the version, in the early dialect; nil: another dialect
 }
 
 func (v *visit) dialect() json.RawMessage {
@@ -42,7 +42,7 @@ func (v *visit) dialect() json.RawMessage {
 	return v.early
 }
 
-// visit finds what is kept for a request's session; nil: nothing is.
+// visit finds the visit of a request's session; nil: there is none.
 func (d *door) visit(r *http.Request) *visit {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,17 +59,16 @@ func (d *door) open(id string) *mcp.ServerSession {
 	return nil
 }
 
-// enter makes a place for the session that a request may begin. What tells clients apart is the principal, the address
-// without its port, and the name. settle must follow.
+// enter takes a place for the session that a request may begin. settle must follow.
 func (d *door) enter(r *http.Request, name string) (*visit, error) {
 	v := &visit{client: d.newClient(make(chan struct{}))}
 	var err error
-	v.place, err = d.guests.Enter(d.whose(r, name), v.client.works, func() { d.endSession(v) })
+	v.place, err = d.guests.Enter(d.programOf(r, name), v.client.works, func() { d.endSession(v) })
 	return v, err
 }
 
-// whose says which client's place a request takes.
-func (d *door) whose(r *http.Request, name string) string {
+// programOf identifies the program that sent a request, by the principal, the address without its port, and the name.
+func (d *door) programOf(r *http.Request, name string) string {
 	machine, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		machine = r.RemoteAddr
@@ -77,22 +76,22 @@ func (d *door) whose(r *http.Request, name string) string {
 	return string(d.principal) + "\x00" + machine + "\x00" + name
 }
 
-// begins notes the session that a visit's first request has begun.
-func (d *door) begins(v *visit, id string) {
+// noteSession notes the session that a visit's first request has begun.
+func (d *door) noteSession(v *visit, id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v.id = id
 	d.visits[id] = v
 }
 
-// settle is the end of a visit's first request: where no session was begun nothing is kept.
+// settle ends a visit's first request. If it has begun no session the visit is released.
 func (d *door) settle(v *visit) {
 	v.place.Done()
-	d.ended(v)
+	d.releaseEnded(v)
 }
 
-// ended gives back what is kept for a session that there is no more.
-func (d *door) ended(v *visit) {
+// releaseEnded releases a visit if its session no longer exists.
+func (d *door) releaseEnded(v *visit) {
 	d.mu.Lock()
 	id := v.id
 	d.mu.Unlock()
@@ -125,19 +124,19 @@ func (d *door) newClient(gone chan struct{}) *client {
 	return &client{host: d.host, server: d.server, caller: newCaller(), gone: gone, held: map[core.SessionID]*held{}}
 }
 
-// newCaller makes up who a client is to policies.
+// newCaller makes up the identity that a client has for policies.
 func newCaller() core.Caller { return core.Caller(strings.ToLower(rand.Text())) }
 
-// namedCaller is that of all requests under one name, the same when something comes after a long silence.
+// namedCaller derives the identity of all requests under one name. It is the same after a long silence.
 func (s *Server) namedCaller(p core.Principal, key string) core.Caller {
 	sum := hmac.New(sha256.New, s.names)
 	fmt.Fprintf(sum, "%q %q", p, key)
 	return core.Caller(hex.EncodeToString(sum.Sum(nil)[:16]))
 }
 
-// clientKey is the name under which requests of 2026-07-28 are one client's.
-func clientKey(c namedHere) string {
-	if c == (namedHere{}) {
+// clientKey returns the name under which requests of 2026-07-28 count as one client's.
+func clientKey(c clientInfo) string {
+	if c == (clientInfo{}) {
 		return ""
 	}
 	return c.Name + " " + c.Version
@@ -156,7 +155,7 @@ func (d *door) named(key string, r *http.Request) (*visit, error) {
 		v = &visit{client: d.newClient(d.gone)}
 		v.client.caller = d.server.namedCaller(d.principal, key)
 		var err error
-		v.place, err = d.guests.Enter(d.whose(r, key), v.client.works, func() { d.forget(key, v) })
+		v.place, err = d.guests.Enter(d.programOf(r, key), v.client.works, func() { d.forget(key, v) })
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +172,7 @@ func (d *door) named(key string, r *http.Request) (*visit, error) {
 	}
 }
 
-// forget ends what was kept under a name. What comes later is another client's.
+// forget ends the visit of a name. Later requests under that name begin another one.
 func (d *door) forget(key string, v *visit) {
 	d.mu.Lock()
 	if d.names[key] == v {
@@ -189,7 +188,7 @@ func (d *door) from(req mcp.Request) *client {
 	if ss, ok := req.GetSession().(*mcp.ServerSession); ok {
 		id = ss.ID()
 		if p := ss.InitializeParams(); id == "" && p != nil && p.ClientInfo != nil {
-			key = clientKey(namedHere{p.ClientInfo.Name, p.ClientInfo.Version})
+			key = clientKey(clientInfo{p.ClientInfo.Name, p.ClientInfo.Version})
 		}
 	}
 	d.mu.Lock()
@@ -201,7 +200,7 @@ func (d *door) from(req mcp.Request) *client {
 	if v != nil {
 		return v.client
 	}
-	c := d.newClient(d.gone) // of a request that is ending: it keeps nothing
+	c := d.newClient(d.gone) // for a request that is ending: it keeps nothing
 	c.held, c.left = nil, true
 	return c
 }

@@ -36,7 +36,7 @@ type link struct {
 	frames wire.Framer
 	out    *wire.Writer
 	order  order
-	// ownTools says that all tools are ours, which find large arguments at the call.
+	// ownTools says that all tools are ours: they read large arguments from the call, and not from the SDK.
 	ownTools bool
 	legacy   *lane
 	modern   *lane
@@ -49,7 +49,7 @@ type link struct {
 	open    int             // calls whose answers are not queued yet
 	idle    chan struct{}   // closed when open comes to 0; nil: nobody waits for that
 	hello   *call           // the initialize that counts: the first that was not refused
-	version string          // as it has negotiated it
+	version string          // that was negotiated
 	early   json.RawMessage // the number that the early dialect has for a version; nil: another one
 }
 
@@ -194,11 +194,11 @@ type peek struct {
 	args    json.RawMessage
 	thread  string // the session that the arguments name, by whatever name a tool has for it
 	version string
-	client  namedHere
+	client  clientInfo
 }
 
-// namedHere is the name and version that a client gives for itself.
-type namedHere struct{ Name, Version string }
+// clientInfo is the name and version that a client gives for itself.
+type clientInfo struct{ Name, Version string }
 
 // peekAt looks at parameters, which are JSON or absent. It copies nothing but what it returns.
 func peekAt(params json.RawMessage) (p peek) {
@@ -234,10 +234,11 @@ func peekAt(params json.RawMessage) (p peek) {
 	return p
 }
 
-// largeArgs is from how many bytes on a tool's arguments are kept from the SDK, which would copy them several times, and memory is looked after.
+// largeArgs is the size in bytes above which a tool's arguments are kept from the SDK, which would copy them several
+// times, and memory is collected in between.
 const largeArgs = 1 << 20
 
-// withoutArguments are the parameters of tools/call with empty arguments.
+// withoutArguments returns the parameters of tools/call with empty arguments.
 func withoutArguments(params json.RawMessage) json.RawMessage {
 	b := []byte{'{'}
 	for name, value := range wire.Members(params) {
@@ -252,7 +253,7 @@ func withoutArguments(params json.RawMessage) json.RawMessage {
 	return append(b, '}')
 }
 
-// text is a value that is a string, else "".
+// text decodes a value that is a string; any other value is "".
 func text(value json.RawMessage) (s string) {
 	_ = json.Unmarshal(value, &s) // what is none is left empty
 	return s

@@ -162,7 +162,7 @@ func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolReq
 		return failed(in.Session, err)
 	}
 	if in.Delete && !h.mine() {
-		return refusal(strangers, "delete it"), nil, nil
+		return refusal(notItsSession, "delete it"), nil, nil
 	}
 	if turn := h.a.State().Turn; turn != "" && h.from(turn) != (core.Pos{}) {
 		if err := h.a.Cancel(ctx, turn, core.ErrCanceled); err != nil {

@@ -11,8 +11,8 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// offered reports whether a life cycle of the protocol has a method. One that it lacks is refused for that, by the SDK,
-// whatever its parameters.
+// offered reports whether a life cycle of the protocol has a method. The SDK refuses any other method, whatever its
+// parameters.
 func offered(method string, modern bool) bool {
 	switch method {
 	case "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
@@ -62,7 +62,7 @@ func (p param) longest() int {
 	return 1 << 20
 }
 
-// methods are those of all versions, and of the extension Tasks, with their parameters. Each may have _meta beside them.
+// methods lists the methods of all versions and of the extension Tasks with their parameters. Each may also have _meta.
 var methods = map[string][]param{
 	"completion/complete":      {{"ref", anObject, true}, {"argument", anObject, true}, {"context", anObject, false}},
 	"initialize":               {{"protocolVersion", aVersion, false}, {"capabilities", anObject, false}, {"clientInfo", anObject, false}},
@@ -84,8 +84,8 @@ var methods = map[string][]param{
 	"tools/list":               {{"cursor", aString, false}},
 }
 
-// checkParams says what is wrong with a request's parameters, which are JSON or absent. The SDK looks at them again, but
-// its errors name types of Go and repeat what was sent. The error is one to be answered.
+// checkParams checks a request's parameters, which are JSON or absent. The error is meant for the client. The SDK checks
+// them again, but its errors name Go types and repeat what was sent.
 func checkParams(method string, params json.RawMessage) error {
 	known, ok := methods[method]
 	if !ok {
@@ -115,11 +115,11 @@ func checkParams(method string, params json.RawMessage) error {
 	return nil
 }
 
-// misfit finds, at the end of what the SDK says of parameters that it could not decode, the member that does not fit.
+// misfit finds the member that does not fit at the end of the SDK's error about parameters that it could not decode.
 var misfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`into Go struct field [\w.]*?([\w/]+) of type \S+$`) })
 
-// plainFault is an error of the SDK's about parameters inside of which something does not fit, in words for the client.
-// Its own names types of Go and repeats the parameters, however long they are. Other errors are returned as they are.
+// plainFault rewords the SDK's error about a parameter of the wrong type for the client: the SDK names Go types and
+// repeats the parameters, however long they are. Other errors are returned as they are.
 func plainFault(method string, err error) (_ error, changed bool) {
 	text := err.Error()
 	if !strings.HasPrefix(text, "handling '") || !strings.Contains(text[:min(len(text), 200)], "unmarshaling") {

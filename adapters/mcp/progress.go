@@ -117,7 +117,7 @@ type progress struct {
 	once    sync.Once
 }
 
-// newProgress begins a call's progress. follow must be called.
+// newProgress begins a call's progress. The caller must call follow.
 func newProgress(ctx context.Context, req *mcp.CallToolRequest, stalled func() bool) *progress {
 	p := &progress{req: req, token: req.Params.GetProgressToken(), stalled: stalled, last: "waiting", over: make(chan struct{})}
 	if p.token == nil {
@@ -161,7 +161,7 @@ func (p *progress) tell(ctx context.Context, now time.Time, text string, replay 
 	}
 }
 
-// due is when flush or beat has something to do; zero: never.
+// due returns the time when flush or beat has something to do; zero: never.
 func (p *progress) due() time.Time {
 	if p.waiting == "" {
 		return p.again
@@ -182,7 +182,7 @@ func (p *progress) flush(ctx context.Context, now time.Time) {
 	p.waiting = ""
 }
 
-// beat sends the newest line again, if nothing was sent for a while.
+// beat sends the newest line again if nothing was sent for beatEvery.
 func (p *progress) beat(ctx context.Context, now time.Time) {
 	if p.token == nil || now.Before(p.again) {
 		return

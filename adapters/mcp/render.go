@@ -38,7 +38,7 @@ func Render(records []core.Record) []string {
 		}
 	}
 	res := t.result(meta.ID, t.asks)
-	res.worded()
+	res.finish()
 	tool := res.toolResult(titledVersion)
 	tool.StructuredContent = res
 	return append(out, message(`"id":1,"result":`, tool))

@@ -25,8 +25,8 @@ type turnResult struct {
 	Events    []event           `json:"events,omitempty"`
 	Cursor    string            `json:"cursor,omitempty"`
 
-	answer string     // what the agent has said
-	who    []standing // of what waits
+	answer string     // the agent's text
+	who    []standing // who may answer each pending ask
 }
 
 type callResult struct {
@@ -134,15 +134,15 @@ func (r *turnResult) say() string {
 			b.WriteString("The turn waits for a decision on:\n")
 		}
 		for _, a := range r.Approvals {
-			fmt.Fprintf(&b, "- %s (approval_id %q): %s%s\n", a.Tool, a.ID, a.Summary, noted(a.Note))
+			fmt.Fprintf(&b, "- %s (approval_id %q): %s%s\n", a.Tool, a.ID, a.Summary, inParentheses(a.Note))
 		}
 		if len(r.Questions) > 0 {
 			b.WriteString("The agent asks the user:\n")
 		}
 		for _, q := range r.Questions {
-			fmt.Fprintf(&b, "- %s\n  (approval_id %q; answer: %s)%s\n", q.Question, q.ID, q.answers(), noted(q.Note))
+			fmt.Fprintf(&b, "- %s\n  (approval_id %q; answer: %s)%s\n", q.Question, q.ID, q.answers(), inParentheses(q.Note))
 		}
-		return b.String() + r.how()
+		return b.String() + r.instructions()
 	case statusCancelled:
 		return strings.TrimSpace("The turn was cancelled.\n\n" + r.answer)
 	case statusRefused:
@@ -164,8 +164,8 @@ func (r *turnResult) say() string {
 	return r.answer
 }
 
-// noted is a note behind what it is about.
-func noted(note string) string {
+// inParentheses returns a note as it follows another text; "" for none.
+func inParentheses(note string) string {
 	if note == "" {
 		return ""
 	}

@@ -40,8 +40,9 @@ func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]strin
 	return nil, errText(fmt.Sprintf("cwd %s lies outside of the folders that this gateway may work in: %s.", cwd, strings.Join(roots, ", ")))
 }
 
-// roots are the folders that sessions of this client may work in, at least one, with links resolved. The client's own are
-// asked for anew where a session is to begin, else as it has told them and not said that they have changed.
+// roots returns the folders that sessions of this client may work in, at least one, with links resolved. anew asks the
+// client for its own roots, which is needed for a new session. Else those that it gave last hold until it says that they
+// have changed.
 func (c *client) roots(ctx context.Context, req asking, anew bool) ([]string, error) {
 	o := c.server.opts
 	list, whose := o.Roots, "--root"
@@ -69,7 +70,7 @@ func (c *client) roots(ctx context.Context, req asking, anew bool) ([]string, er
 	return roots, nil
 }
 
-// told are the client's own roots.
+// told returns the client's own roots.
 func (c *client) told(ctx context.Context, req asking, anew bool) ([]string, error) {
 	c.mu.Lock()
 	list, known, at := c.folders, c.foldersKnown, c.foldersChanged
@@ -83,13 +84,13 @@ func (c *client) told(ctx context.Context, req asking, anew bool) ([]string, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.foldersChanged == at { // not while it was asked
+	if c.foldersChanged == at { // they have not changed while it was asked
 		c.folders, c.foldersKnown = list, true
 	}
 	return list, nil
 }
 
-// rootsChanged notes that the client has other roots than it has told.
+// rootsChanged notes that the client's roots have changed.
 func (c *client) rootsChanged() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,8 +18,8 @@ func turnOutput(more string) string {
 "status":{"type":"string","enum":["completed","running","awaiting_approval","cancelled","refused","max_turns","failed"]},
 "text":{"type":"string"},"next":{"type":"string","description":"The tool to call next.","enum":["agent_wait","agent_approve"]},"stop_reason":{"type":"string"},
 "tool_calls":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},"status":{"type":"string"},"summary":{"type":"string"}}}},
-"pending_approvals":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"tool":{"type":"string"},"summary":{"type":"string"},"options":{"type":"array","description":"The decisions that agent_approve takes.","items":{"type":"string"}},"note":{"type":"string","description":"Why it takes no others."}}}},
-"pending_questions":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"question":{"type":"string"},"options":{"type":"array","items":{"type":"string"}},"freeform":{"type":"boolean"},"note":{"type":"string"}}}},
+"pending_approvals":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"tool":{"type":"string"},"summary":{"type":"string"},"options":{"type":"array","description":"The decisions that agent_approve takes.","items":{"type":"string"}},"note":{"type":"string","description":"Why it takes no other decisions."}}}},
+"pending_questions":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"question":{"type":"string"},"options":{"type":"array","items":{"type":"string"}},"freeform":{"type":"boolean"},"note":{"type":"string","description":"Why agent_approve can only reject the question."}}}},
 "usage":{"type":"object"}` + more + `}}`
 }
 

@@ -7,7 +7,7 @@ import (
 	"dragoman/core"
 )
 
-// standing says who may answer something that waits.
+// standing is the right to answer an ask that waits, by who has it.
 type standing uint8
 
 const (
@@ -18,8 +18,8 @@ const (
 	ofOthers                    // those who have begun or prompted the session
 )
 
-// standing says who may answer an ask, as a client that can ask its user in some way sees it. While a dialog is open only
-// the user may; where it was closed the calling model may, like that of a client without dialogs.
+// standing returns who may answer an ask. by is how the client can ask its user. While a dialog is open only the user may
+// answer. If it was dismissed, or the client has no dialogs, the calling model may.
 func (c *client) standing(h *held, by asker, a core.Ask) standing {
 	dismissed, _ := h.dismissals()
 	switch {
@@ -37,8 +37,8 @@ func (c *client) standing(h *held, by asker, a core.Ask) standing {
 	return ofPerson
 }
 
-// modelMay reports whether the calling model may pass on more than a no. What only a person may allow, and consent to
-// what is no call, it may not, nor anything that is to be allowed where the configuration wants persons alone.
+// modelMay reports whether the calling model may do more than reject. It may answer questions, and allow calls if the
+// configuration lets it and the call is not one that only a person may allow. It may never consent to anything else.
 func (c *client) modelMay(a core.Ask) bool {
 	switch a.Kind {
 	case core.AskQuestion:
@@ -50,7 +50,7 @@ func (c *client) modelMay(a core.Ask) bool {
 	return !a.Hard && c.server.opts.Settings().ModelAnswers
 }
 
-// note is why agent_approve takes nothing but a no; "": it takes more.
+// note returns the reason why agent_approve can only reject; "": it can do more.
 func (s standing) note() string {
 	switch s {
 	case ofModel:
@@ -67,8 +67,8 @@ func (s standing) note() string {
 	return ""
 }
 
-// stands adds to the result who may answer an ask.
-func (r *turnResult) stands(a core.Ask, s standing) {
+// addStanding adds to the result who may answer an ask.
+func (r *turnResult) addStanding(a core.Ask, s standing) {
 	for i := range r.Approvals {
 		if p := &r.Approvals[i]; p.ID == a.ID {
 			p.Note = s.note()
@@ -83,9 +83,9 @@ func (r *turnResult) stands(a core.Ask, s standing) {
 	r.who = append(r.who, s)
 }
 
-// worded completes a result: its text, for clients that show their model nothing but the structured result, and the tool
-// to call next.
-func (r *turnResult) worded() {
+// finish completes a result: the tool to call next, and the text, for clients that show their model nothing but the
+// structured result.
+func (r *turnResult) finish() {
 	switch r.Status {
 	case statusRunning:
 		r.Next = toolWait
@@ -101,8 +101,8 @@ func (r *turnResult) worded() {
 	}
 }
 
-// how returns the calling model's instructions for dealing with the pending asks.
-func (r *turnResult) how() string {
+// instructions tells the calling model how to deal with the pending asks.
+func (r *turnResult) instructions() string {
 	switch {
 	case r.Next == toolWait && !slices.Contains(r.who, ofOthers):
 		return fmt.Sprintf("Call agent_wait with session_id %q and turn_id %q for the result, or agent_approve to reject.", r.Session, r.Turn)

@@ -286,7 +286,7 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 	case f.ended:
 		st.Status, st.Message = TaskCompleted, ""
 		r := f.result(t.h.id, nil)
-		r.worded()
+		r.finish()
 		st.Result = r.toolResult(modernVersion)
 		st.Result.StructuredContent = r
 	case len(asks) > 0 && t.asks || len(samples) > 0:

@@ -141,9 +141,9 @@ func add[In any](h *host, s *mcp.Server, t *mcp.Tool, handle handler[In]) {
 	})
 }
 
-// arguments reads a call's arguments; none, and null, are an empty object, and one that is null is not there: clients that
-// fill in every argument do so with null. What does not fit the schema is a mistake of the calling model's, which it can mend
-// (2025-11-25, Tools, Error handling).
+// arguments decodes a call's arguments. No arguments, or null, count as an empty object, and an argument that is null as
+// absent, because some clients fill in every argument with null. An error names what does not fit the schema, for the
+// calling model to correct (2025-11-25, Tools, Error handling).
 func arguments[In any](schema func() (*jsonschema.Resolved, error), args json.RawMessage) (in In, err error) {
 	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
@@ -168,11 +168,12 @@ func arguments[In any](schema func() (*jsonschema.Resolved, error), args json.Ra
 	return in, nil
 }
 
-// collect gives back what a large message has left behind, before the next copy of it is made: memory would come to twice
-// what is needed else.
+// collect frees what a large message has left behind before the next copy of it is made. Without it memory use would
+// double.
 func collect() { runtime.GC() }
 
-// checkable are arguments as a schema looks at them: without those that are null, and of a long text its beginning.
+// checkable returns arguments as a schema is to check them: without those that are null, and with a shorter text in place
+// of a long one.
 func checkable(args json.RawMessage) (any, error) {
 	if !json.Valid(args) || args[0] != '{' {
 		var v any
@@ -183,7 +184,7 @@ func checkable(args json.RawMessage) (any, error) {
 	for name, value := range wire.Members(args) {
 		var v any
 		if value[0] == '"' && len(value) > long {
-			v = strings.Repeat("x", 8<<10) // longer than what a schema bounds
+			v = strings.Repeat("x", 8<<10) // longer than any limit in a schema
 		} else if err := json.Unmarshal(value, &v); err != nil {
 			return nil, err
 		}

@@ -134,7 +134,7 @@ func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest,
 		return failed(in.Session, err)
 	}
 	if !h.mine() {
-		return refusal(strangers, "answer in it"), nil, nil
+		return refusal(notItsSession, "answer in it"), nil, nil
 	}
 	pending := h.a.Pending()
 	i := slices.IndexFunc(pending, func(a core.Ask) bool { return a.ID == in.Approval })
@@ -143,7 +143,7 @@ func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest,
 	}
 	a, rejects := pending[i], in.Answer == "" && (in.Decision == decisionReject || in.Decision == decisionRejectAlways)
 	if s := c.standing(h, askerOf(req), a); s != ofModel && !rejects {
-		return refusal("By agent_approve this can only be rejected: %s.", s.note()), nil, nil
+		return refusal("agent_approve can only reject this: %s.", s.note()), nil, nil
 	}
 	if a.Kind != core.AskApproval {
 		return c.answered(ctx, h, a, in)
