@@ -1,6 +1,10 @@
 package guide
 
-import "strings"
+import (
+	"strings"
+
+	"dragoman/core"
+)
 
 // builtIns are the commands that are always there. They come first, so that no
 // file can take their names.
@@ -37,7 +41,7 @@ func (g *Guide) initFolders() string {
 	var b strings.Builder
 	b.WriteString("The workspace has several folders; look at each, and ask the user which of them the file belongs to:\n")
 	for _, a := range g.roots {
-		b.WriteString("- " + shown(a.dir) + "\n")
+		b.WriteString("- " + core.Visible(a.dir) + "\n")
 	}
 	return b.String() + "\n"
 }

@@ -202,7 +202,7 @@ func TestNames(t *testing.T) {
 	if len(g.Agents()) > 0 {
 		t.Errorf("%v", g.Agents())
 	}
-	if text := g.System("", ""); !strings.Contains(text, `/a&quot;&gt;&lt;b&gt;⟨U+000A⟩.md" of="workspace">`) {
+	if text := g.System("", ""); !strings.Contains(text, `/a&quot;&gt;&lt;b&gt;⏎.md" of="workspace">`) {
 		t.Errorf("%s", text)
 	}
 	for _, w := range g.Warnings() {

@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+
+	"dragoman/core"
 )
 
 // instructionFiles are read in every folder where instructions are looked for, in
@@ -164,7 +166,7 @@ func (c *collector) part(p place, text string, by []place) (part Part, ok bool) 
 	}
 	part = Part{Source: p.source(), Text: text}
 	if len(by) > 0 {
-		part.By = shown(by[len(by)-1].path())
+		part.By = core.Visible(by[len(by)-1].path())
 	}
 	same := func(q Part) bool { return q.Text == text }
 	if blank(text) || slices.ContainsFunc(c.parts, same) || slices.Contains(c.files, part.File) {
@@ -227,7 +229,7 @@ func (c *collector) target(p place, m mention) (place, error) {
 			return place{a, rel}, nil
 		}
 	}
-	return place{}, fmt.Errorf("it lies outside of %s", shown(p.in.dir))
+	return place{}, fmt.Errorf("it lies outside of %s", core.Visible(p.in.dir))
 }
 
 // may says why a file must not be included, if that is so. What includes itself

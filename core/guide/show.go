@@ -113,7 +113,7 @@ func (g *Guide) showContext(s State) string {
 	var b strings.Builder
 	b.WriteString("**Context**")
 	if model != "" {
-		b.WriteString(" of " + code(shown(model)))
+		b.WriteString(" of " + code(core.Visible(model)))
 	}
 	b.WriteString("\n\n")
 	used := s.Session.Context
@@ -247,7 +247,7 @@ func showConfig(s State) string {
 		b.WriteString("No configuration file was read.\n")
 	}
 	for _, f := range s.ConfigFiles {
-		b.WriteString("- " + code(shown(f)) + "\n")
+		b.WriteString("- " + code(core.Visible(f)) + "\n")
 	}
 	fence := strings.Repeat("`", max(3, longestRun(s.Config)+1))
 	b.WriteString("\n" + fence + "yaml\n" + strings.TrimSuffix(s.Config, "\n") + "\n" + fence + "\n")
@@ -267,7 +267,7 @@ func code(s string) string {
 func codes(list []string) string {
 	var all []string
 	for _, s := range list {
-		all = append(all, code(shown(s)))
+		all = append(all, code(core.Visible(s)))
 	}
 	return strings.Join(all, ", ")
 }

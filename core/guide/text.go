@@ -12,29 +12,6 @@ import (
 	"dragoman/core"
 )
 
-// shown returns a name so that a person, or a model, who reads it sees what is
-// there: whatever has no look of its own, and every byte that is not UTF-8, is
-// named between ⟨ and ⟩. Two different names never look the same.
-func shown(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return core.Unseen(r) || r == '⟨' || r == '⟩' || r == utf8.RuneError }) {
-		return s
-	}
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, "⟨x%02X⟩", s[0])
-		case core.Unseen(r) || r == '⟨' || r == '⟩':
-			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
-		default:
-			b.WriteString(s[:n])
-		}
-		s = s[n:]
-	}
-	return b.String()
-}
-
 var errNotText = errors.New("it is not UTF-8 text")
 
 // textOf turns a file's bytes into text: UTF-8, lines that end in one newline,
@@ -117,7 +94,7 @@ var escapes = strings.NewReplacer(`"`, "&quot;", "<", "&lt;", ">", "&gt;")
 // bytes and cut between characters.
 func oneLine(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
-	s = shown(s)
+	s = core.Visible(s)
 	if len(s) <= n {
 		return s
 	}
@@ -154,4 +131,4 @@ func badName(name string) string {
 }
 
 // nameOf makes a name fit to be typed: no blanks, nothing unseen.
-func nameOf(s string) string { return shown(strings.Join(strings.Fields(s), "-")) }
+func nameOf(s string) string { return core.Visible(strings.Join(strings.Fields(s), "-")) }
