@@ -75,11 +75,25 @@ func Environ(env, more []string) []string {
 		case Named(more, name):
 			out = append(out, kv)
 		case Named(Safe, name), runtime.GOOS == "windows" && Named(safeOnWindows, name):
-			out = append(out, name+"="+password().ReplaceAllString(value, "://"))
+			out = append(out, name+"="+withoutLogins(name, value))
 		}
 	}
 	return out
 }
 
-// password matches a login within an address.
-var password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/@\s]*@`) })
+// withoutLogins returns a variable's value without the logins in its addresses. That of a
+// proxy is one address, which needs no scheme.
+func withoutLogins(name, value string) string {
+	if !strings.HasSuffix(strings.ToLower(name), "_proxy") {
+		return login().ReplaceAllString(value, "://")
+	}
+	host := strings.LastIndexByte(value, '@') + 1
+	if scheme, _, ok := strings.Cut(value[:host], "://"); ok {
+		return scheme + "://" + value[host:]
+	}
+	return value[host:]
+}
+
+// login matches a login within an address. The last @ ends it, since one may be part of a
+// password.
+var login = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/\s]*@`) })

@@ -24,6 +24,15 @@ func TestEnviron(t *testing.T) {
 	if got := Environ([]string{"HTTPS_PROXY=http://u:p@proxy:1"}, []string{"HTTPS_PROXY"}); !slices.Equal(got, []string{"HTTPS_PROXY=http://u:p@proxy:1"}) {
 		t.Errorf("a variable that was named is changed: %q", got)
 	}
+	for proxy, want := range map[string]string{
+		"HTTPS_PROXY=u:canary@proxy:1": "HTTPS_PROXY=proxy:1", "all_proxy=socks5h://u:can@ry@proxy:1/": "all_proxy=socks5h://proxy:1/", "http_proxy=u:can/ary@p": "http_proxy=p", "HTTP_PROXY=http://u:can,ary/@p:1": "HTTP_PROXY=http://p:1",
+		"https_proxy=proxy:3128": "https_proxy=proxy:3128", "NO_PROXY=a,.b": "NO_PROXY=a,.b", "GOPROXY=https://u:can,a@ry@a,file:///x@y": "GOPROXY=https://a,file:///x@y",
+		"GIT_AUTHOR_EMAIL=me@home": "GIT_AUTHOR_EMAIL=me@home", "PATH=/opt/tool@2/bin": "PATH=/opt/tool@2/bin",
+	} {
+		if got := Environ([]string{proxy}, nil); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s becomes %q, want %s", proxy, got, want)
+		}
+	}
 	if got := len(Environ([]string{"Path=C:\\", "systemroot=C:\\Windows"}, nil)) == 2; got != (runtime.GOOS == "windows") {
 		t.Errorf("names without regard to case: %v on %s", got, runtime.GOOS)
 	}
