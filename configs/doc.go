@@ -40,8 +40,9 @@
 //     a reference would carry a variable or a file into a prompt. What it may
 //     not set is left out, with a warning.
 //
-//   - The editor's layer is the lowest. What is wrong in it is left out and said,
-//     for its user cannot mend it before the editor has started.
+//   - The editor's layer is the lowest, but its ask and deny rules and its disabled
+//     tools stay beside those of the user's file. What is wrong in it is left out and
+//     said, for its user cannot mend it before the editor has started.
 //
 //   - Editors take settings from folders that they open. So only the user's own
 //     file has programs run for keys; the editor's layer holds no references, says

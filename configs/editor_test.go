@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,37 @@ func TestEditorLayer(t *testing.T) {
 	none, err := Load(Options{Env: environment(), Editor: layer})
 	if err != nil || none.Model != "local/small" || none.Policy.Default != "ask" {
 		t.Errorf("without a file: %+v, %v", none, err)
+	}
+}
+
+// Rules and tools that an editor takes away stay away where the user's file has a list
+// of its own; what would allow more is replaced by that.
+func TestEditorsListsAreKept(t *testing.T) {
+	layer, _, err := ParseEditor([]byte(`{
+		"policy": {"deny": [{"tool": "a"}], "ask": [{"tool": "b"}], "allow": [{"tool": "c"}], "env": ["C_*"]}, "fallback": ["openai/c"],
+		"agents": {"code": {"disabled_tools": ["a"], "tools": ["c"]}}
+	}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	text := "policy: {deny: [{tool: x}], ask: [{tool: y}], allow: [{tool: z}], env: [Z_*]}\nfallback: [openai/z]\nagents: {code: {disabled_tools: [x], tools: [z]}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(Options{Path: file, Editor: layer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(c.Policy.Deny, c.Policy.Ask, c.Agents["code"].DisabledTools, c.Policy.Allow, c.Policy.Env, c.Fallback, c.Agents["code"].Tools)
+	want := fmt.Sprint([]Rule{{Tool: "a"}, {Tool: "x"}}, []Rule{{Tool: "b"}, {Tool: "y"}}, []string{"a", "x"}, []Rule{{Tool: "z"}}, []string{"Z_*"}, []string{"openai/z"}, []string{"z"})
+	if got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	ours, _ := c.Where("policy.deny[1].tool")
+	theirs, _ := c.Where("policy.deny[0].tool")
+	if len(layer.Policy.Deny) != 1 || ours.Line != 1 || theirs.File != EditorSource {
+		t.Errorf("layer %v, places %v, %v", layer.Policy.Deny, ours, theirs)
 	}
 }
 

@@ -88,7 +88,7 @@ func (m *merger) merge(dst, src reflect.Value, key string, is field) {
 	case shapeMap:
 		m.mergeMap(dst, src, key, is)
 	case shapeList:
-		m.mergeList(dst, src, key)
+		m.mergeList(dst, src, key, is)
 	case shapeStruct, shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
 		dst.Set(src)
 	}
@@ -151,10 +151,11 @@ func (m *merger) detached(v reflect.Value) reflect.Value {
 	return v
 }
 
-// mergeList replaces a list. A workspace's list goes behind the user's.
-func (m *merger) mergeList(dst, src reflect.Value, key string) {
+// mergeList replaces a list. A workspace's list goes behind the user's, and the user's
+// behind an editor's where a workspace could add to it: such a list only takes away.
+func (m *merger) mergeList(dst, src reflect.Value, key string, is field) {
 	first := 0
-	if m.workspace {
+	if m.workspace || is.workspace && m.to.FromEditor(key) {
 		first = dst.Len()
 	} else {
 		for k := range m.to.where {
