@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 
@@ -216,28 +215,13 @@ func TestAnswersOfOldLogs(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := coretest.NewMemory()
-				j, err := store.Create(t.Context(), core.Meta{ID: "s", Principal: core.Local, Cwd: "/w"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				epoch, err := j.Claim(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
 				test.reply.Outcome, test.reply.Remember = core.OutcomeDecided, "touch"
-				records := coretest.Records(
-					epoch,
-					core.Opened{Meta: j.Meta()}, core.TurnStarted{Turn: "t1", Message: "m1", Origin: test.turn, Prompt: say("go").Blocks},
+				store, _ := storeOf(
+					t,
+					core.TurnStarted{Turn: "t1", Message: "m1", Origin: test.turn, Prompt: say("go").Blocks},
 					core.Asked{Ask: core.Ask{ID: "q1", Kind: core.AskApproval, Turn: "t1", Remember: "touching"}},
 					core.Answered{Ask: "q1", Reply: test.reply}, core.TurnEnded{Turn: "t1", Stop: core.StopEnd},
 				)
-				if err := j.Write(t.Context(), records[1:]); err != nil {
-					t.Fatal(err)
-				}
-				if err := errors.Join(j.Release(), j.Close()); err != nil {
-					t.Fatal(err)
-				}
 				g := coretest.Gateway(store, call, remembering, touch)
 				defer closeGateway(t, g)
 				atts := attachAll(t, g, false)

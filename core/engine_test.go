@@ -60,6 +60,43 @@ func follow(t *testing.T, r *core.Reader, turn core.TurnID) (lines []string) {
 	}
 }
 
+// storeOf is a store with the session "s", whose log has these events behind Opened.
+// Nobody owns it.
+func storeOf(t *testing.T, events ...core.Event) (store *coretest.Memory, epoch uint64) {
+	t.Helper()
+	store = coretest.NewMemory()
+	j, err := store.Create(t.Context(), core.Meta{ID: "s", Principal: core.Local, Cwd: "/w"})
+	if err == nil {
+		epoch, err = j.Claim(t.Context())
+	}
+	if err == nil {
+		records := coretest.Records(epoch, append([]core.Event{core.Opened{Meta: j.Meta()}}, events...)...)
+		err = j.Write(t.Context(), records[1:])
+	}
+	if err == nil {
+		err = errors.Join(j.Release(), j.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, epoch
+}
+
+// readTo reads up to head.
+func readTo(t *testing.T, r *core.Reader, head core.Pos) (all []core.Record) {
+	t.Helper()
+	for {
+		recs, err := r.Until(t.Context(), head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(recs) == 0 {
+			return all
+		}
+		all = append(all, recs...)
+	}
+}
+
 func line(ev core.Event) string {
 	name, _ := strings.CutPrefix(fmt.Sprintf("%T", ev), "core.")
 	switch e := ev.(type) {

@@ -13,24 +13,10 @@ import (
 // wherever a reader begins: also from a record that is missing.
 func TestMissingRecordsKeepTheirNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := coretest.NewMemory()
-		j, err := store.Create(t.Context(), core.Meta{ID: "s", Principal: core.Local, Cwd: "/w"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		epoch, err := j.Claim(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored := coretest.Records(epoch,
-			core.Opened{}, core.Claimed{Epoch: epoch}, core.TextDelta{Message: "m", Text: "before"},
-			core.Missing{Records: 5, Text: "5 records are missing"}, core.TextDelta{Message: "m", Text: "behind"}, core.Notice{Text: "last"})
-		if err := j.Write(t.Context(), stored[1:]); err != nil {
-			t.Fatal(err)
-		}
-		if err := j.Close(); err != nil {
-			t.Fatal(err)
-		}
+		store, epoch := storeOf(
+			t, core.Claimed{Epoch: 1}, core.TextDelta{Message: "m", Text: "before"},
+			core.Missing{Records: 5, Text: "5 records are missing"}, core.TextDelta{Message: "m", Text: "behind"}, core.Notice{Text: "last"},
+		)
 		g := coretest.Gateway(store, echo, nil)
 		defer closeGateway(t, g)
 		s, err := g.Open(t.Context(), core.Local, "s")
@@ -77,19 +63,4 @@ func TestMissingRecordsKeepTheirNumbers(t *testing.T) {
 			t.Error("the copy does not say what is missing")
 		}
 	})
-}
-
-// readTo reads up to head.
-func readTo(t *testing.T, r *core.Reader, head core.Pos) (all []core.Record) {
-	t.Helper()
-	for {
-		recs, err := r.Until(t.Context(), head)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(recs) == 0 {
-			return all
-		}
-		all = append(all, recs...)
-	}
 }

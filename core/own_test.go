@@ -17,20 +17,12 @@ import (
 // readOn reads what is there behind a reader's position.
 func readOn(t *testing.T, r *core.Reader, head core.Pos) (list []string) {
 	t.Helper()
-	for {
-		recs, err := r.Until(t.Context(), head)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(recs) == 0 {
-			return list
-		}
-		for _, rec := range recs {
-			if rec.Seq > 0 {
-				list = append(list, fmt.Sprintf("%d.%d %s", rec.Seq, rec.Off, line(rec.Event)))
-			}
+	for _, rec := range readTo(t, r, head) {
+		if rec.Seq > 0 {
+			list = append(list, fmt.Sprintf("%d.%d %s", rec.Seq, rec.Off, line(rec.Event)))
 		}
 	}
+	return list
 }
 
 // held opens a session in a process of its own and attaches to it.

@@ -48,6 +48,56 @@ func start(t *testing.T, line string, sleeps int) (*Group, func() int) {
 	return g, left
 }
 
+// begun starts a line, and returns when it has printed something. Its errors go to errs.
+func begun(t *testing.T, guard *Guard, line string, errs *os.File) *Group {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command(shell(), "-c", line)
+	cmd.Stdout = w
+	if errs != nil {
+		cmd.Stderr = errs
+	}
+	g, err := guard.Start(cmd)
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// guarded starts a program with a guard, and returns the process that guards it: the
+// guard, or the program's watch. end has the program end, and closes its group.
+func guarded(t *testing.T, guard *Guard) (pid int, end func() Ending) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command(shell(), "-c", "read -r line; exit 3")
+	cmd.Stdin = r
+	g, err := guard.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := childtest.Guards(t, os.Getpid())
+	if len(list) != 1 {
+		t.Fatalf("guarded by %v", list)
+	}
+	return list[0], func() Ending {
+		w.Close()
+		g.Await()
+		return g.Close()
+	}
+}
+
 // A group is asked to end, and ended, with all that the program has started; what
 // the program leaves behind lives until then.
 func TestGroup(t *testing.T) {
@@ -333,30 +383,11 @@ func BenchmarkStart(b *testing.B) {
 // Who is asked to end hears it, also when it is only being started; and hears it once.
 func TestTerminate(t *testing.T) {
 	guard := guarding(t)
-	begun := func(line string, out *os.File) *Group {
-		t.Helper()
-		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		cmd := exec.Command(shell(), "-c", line)
-		cmd.Stdout, cmd.Stderr = w, out
-		g, err := guard.Start(cmd)
-		w.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.Read(make([]byte, 1)); err != nil {
-			t.Fatal(err)
-		}
-		return g
-	}
 	odd := childtest.OddSleep()
 	t.Cleanup(func() { childtest.Wake(t, odd) })
 	line := "echo; sleep " + odd + " & sleep " + odd + " & sleep " + odd + " & sleep " + odd + "; true"
 	for range 20 {
-		g := begun(line, nil)
+		g := begun(t, guard, line, nil)
 		g.Terminate()
 		g.Await()
 		childtest.Soon(t, "nobody lives", func() bool { return !g.Alive() })
@@ -367,7 +398,7 @@ func TestTerminate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer said.Close()
-	g := begun(`trap "echo heard >&2; done=yes" TERM; echo; until [ "$done" ]; do sleep 0.01; done; sleep 0.05`, said)
+	g := begun(t, guard, `trap "echo heard >&2; done=yes" TERM; echo; until [ "$done" ]; do sleep 0.01; done; sleep 0.05`, said)
 	g.Terminate()
 	g.Await()
 	g.Close()

@@ -82,33 +82,6 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// watched starts a program with a watch. end has the program end, and closes its
-// group.
-func watched(t *testing.T) (watch int, end func() Ending) {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	cmd := exec.Command(shell(), "-c", "read -r line; exit 3")
-	cmd.Stdin = r
-	guard := guarding(t)
-	g, err := guard.Start(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := childtest.Guards(t, os.Getpid())
-	if len(list) != 1 {
-		t.Fatalf("watches %v", list)
-	}
-	return list[0], func() Ending {
-		w.Close()
-		g.Await()
-		return g.Close()
-	}
-}
-
 // A program's end leaves no watch, also when the watch does not answer or was
 // killed, and whatever becomes of the watch does not change the program.
 func TestWatchDismissed(t *testing.T) {
@@ -119,7 +92,7 @@ func TestWatchDismissed(t *testing.T) {
 		"stopped and resumed": {syscall.SIGSTOP, syscall.SIGCONT},
 	} {
 		t.Run(name, func(t *testing.T) {
-			watch, end := watched(t)
+			watch, end := guarded(t, guarding(t))
 			for _, sig := range disturb {
 				if err := syscall.Kill(watch, sig); err != nil {
 					t.Fatal(err)
