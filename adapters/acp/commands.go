@@ -49,8 +49,8 @@ func (s *session) tellCommands(ctx context.Context) {
 	}
 }
 
-// shared is a list of commands as many sessions have it: they keep one. It is the
-// pump's to call.
+// shared returns the list of commands that was sent last if it equals list, so that sessions
+// share one copy. Only the pump calls it.
 func (s *Server) shared(list acp.CommandsUpdate) acp.CommandsUpdate {
 	if !reflect.DeepEqual(s.commands, list) {
 		s.commands = list

@@ -9,9 +9,8 @@ import (
 	"dragoman/core"
 )
 
-// consentCall is the call that a consent is asked for with: one that the client has
-// been told of, else one that is made up for it, since no permission can be asked for
-// without.
+// consentCall returns the call that a consent is requested with. A permission needs a call:
+// if the consent belongs to none that the client knows, one is made up.
 func consentCall(v *View, a core.Ask) acp.ToolCall {
 	if t := v.calls[a.Call]; t != nil {
 		return acp.ToolCall{ToolCallID: string(a.Call), Name: t.call.Tool, Title: a.Text, Kind: kind(t.call.Kind), Status: status(t.call.State)}
@@ -19,8 +18,8 @@ func consentCall(v *View, a core.Ask) acp.ToolCall {
 	return acp.ToolCall{ToolCallID: string(a.ID), Title: a.Text, Kind: kind(core.KindOther), Status: acp.StatusPending}
 }
 
-// Consent is the session/request_permission for a consent that waits. Some clients
-// show of an option no more than its kind.
+// Consent makes the session/request_permission for a consent that waits. Some clients show
+// only the kind of an option.
 func Consent(v *View, a core.Ask) acp.PermissionRequest {
 	req := acp.PermissionRequest{SessionID: string(v.Session), ToolCall: consentCall(v, a)}
 	for _, o := range a.Options {
@@ -33,8 +32,8 @@ func Consent(v *View, a core.Ask) acp.PermissionRequest {
 	return req
 }
 
-// optionKind is a decision in the protocol's words. What decides nothing must not
-// look like a yes.
+// optionKind returns the protocol's word for a decision. An option without a decision must
+// not look like a yes.
 func optionKind(d core.Decision) acp.PermissionKind {
 	switch d {
 	case core.AllowOnce:
@@ -48,14 +47,14 @@ func optionKind(d core.Decision) acp.PermissionKind {
 	return acp.RejectOnce
 }
 
-// consented reports whether the answer was one that allows.
+// consented reports whether the answer allows what was asked about.
 func consented(a core.Ask, r core.Reply) bool {
 	i := slices.IndexFunc(a.Options, func(o core.Option) bool { return o.ID == r.Option })
 	return r.Outcome == core.OutcomeAnswered && i >= 0 && a.Options[i].Decision.Allows()
 }
 
-// answerConsent takes the client's answer to a consent. Cancelled means what it means
-// for a call: the turn is stopped.
+// answerConsent takes the client's answer to a consent. As with a call, cancelled stops the
+// turn.
 func (s *session) answerConsent(a core.Ask, result json.RawMessage, err error) {
 	var res acp.PermissionResponse
 	if err == nil {

@@ -20,9 +20,9 @@
 // thread_files.go, thread_disk.go and thread_editor.go, the thread protocol of June 2025 on the
 // same stream.
 //
-// Requests that may wait are answered by a crew of few: the next begins when the pump
-// has come behind the answer of one. A client that does not read gets no more sessions
-// made than it could take answers for.
+// Requests that may wait are handled a few at a time (Server.crew): the next one begins
+// when the pump has written the answer to one before it. So only a few
+// sessions are made for a client that does not read its answers.
 //
 // # Why
 //

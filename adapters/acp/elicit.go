@@ -26,9 +26,9 @@ const (
 // settler takes a client's answer to a request of ours.
 type settler = func(core.Ask, json.RawMessage, error)
 
-// question is the request that puts a question to the client; params is nil where it
-// has no form for it. A secret must not be asked for in a form: the question stays
-// without an answer.
+// question makes the request that puts a question to the client; params is nil if the client
+// has no form for it. A secret must not be asked for in a form, so such a question stays
+// unanswered.
 func (f *feed) question(a core.Ask) (method string, params any, settle settler) {
 	switch {
 	case a.URL != "" && f.view.Shows.Pages:

@@ -11,8 +11,7 @@ import (
 	"dragoman/core"
 )
 
-// details holds the sentence of an error once more: some clients show its message,
-// others the details of an internal error.
+// details repeats the message of an error: some clients show the message, others the details.
 type details struct {
 	Details string `json:"details"`
 }

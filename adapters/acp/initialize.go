@@ -67,8 +67,8 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	return nil
 }
 
-// anybody is a client that has not said who it is. Consents can be put to every
-// client, as permissions, and questions to those that say what they show.
+// anybody is a client that has not said who it is. Consents can be put to every client, as
+// permissions, but questions only to clients that say which forms they show.
 var anybody = core.Client{Name: "an ACP client", Asks: true, Questions: true, NoForms: true, NoPages: true}
 
 // authenticate succeeds at once: there is nobody to log in to.

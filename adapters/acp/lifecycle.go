@@ -131,8 +131,8 @@ func (s *Server) forkSession(ctx context.Context, call *wire.Call, p acp.Session
 	return nil
 }
 
-// closeSession is session/close: what runs is cancelled, and what runs behind the
-// session ends with it. It is idempotent.
+// closeSession is session/close: it cancels the running turn, and ends the session's jobs and
+// servers. It is idempotent.
 func (s *Server) closeSession(_ context.Context, call *wire.Call, p acp.SessionID) error {
 	s.letGo(p.SessionID, func(sess *session) {
 		if sess != nil {

@@ -41,13 +41,13 @@ type Server struct {
 	pump *pump.Pump
 	wg   sync.WaitGroup // queues and the pump
 
-	crew *pump.Queue // for what may wait and belongs to no session that is here
+	crew *pump.Queue // for requests that may wait and belong to no session of this connection
 
 	threadQueue *pump.Queue // for what concerns threads
 
 	commands  acp.CommandsUpdate // that were told last; of the pump's goroutine alone
 	heard     bool               // the first message; of the reading goroutine alone
-	terminals string             // what the ids of this client's terminals begin with in the core
+	terminals string             // prefix of the core's ids for this client's terminals
 
 	mu       sync.Mutex // guards the fields below
 	peer     peer
@@ -137,8 +137,8 @@ func (s *Server) handle(methods wire.Methods, call *wire.Call) {
 }
 
 const (
-	// maxOpen limits the requests that may be open at a time. Each may become a session
-	// that is held for its client.
+	// maxOpen limits the requests that may be open at a time. Each may become a session that
+	// is kept for the client.
 	maxOpen = 1024
 	// crewWidth limits the requests handled concurrently, of those whose handlers may wait.
 	crewWidth = 16
@@ -148,9 +148,9 @@ const (
 // against other sessions' calls does not matter; what belongs to one session goes
 // through that session's queue. A nil result means that the handler answers.
 //
-// Its place in the crew is free again when the pump has come behind it, which it does
-// only for a client that reads: what requests make, such as sessions, would be held
-// for answers that nobody takes.
+// Its place in the crew is free again when the pump has written the answer, which it does
+// only for a client that reads. Otherwise sessions would be kept for answers that nobody
+// takes.
 func later[P any](s *Server, ctx context.Context, f func(context.Context, *wire.Call, P) error) func(*wire.Call, P) error {
 	return func(call *wire.Call, p P) error {
 		s.crew.Go(func() {

@@ -65,9 +65,9 @@ func (e editor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply,
 	return nil, fmt.Errorf("the editor has no %T", call)
 }
 
-// refused is the error for a request that the client did not do: an EditorLacks where it
-// does not know the request or the file, so that somebody else may do it, else a
-// refusal in the client's words.
+// refused returns the error for a request that the client did not carry out: an EditorLacks if
+// the client does not know the request or the file, so that something else may do it; any
+// other error is a refusal in the client's words.
 func refused(what, method string, err error) error {
 	var e *jrpc2.Error
 	if !errors.As(err, &e) {
@@ -104,7 +104,7 @@ func (e editor) open(ctx context.Context, c core.OpenTerminal) (core.EditorReply
 		return nil, refused("the editor did not open a terminal, so the command did not run", "terminal/create", err)
 	}
 	if res.TerminalID == "" {
-		return nil, errors.New("the editor answered with no terminalId, so the command was not run a second time here; look before you try again")
+		return nil, errors.New("the editor answered with no terminalId, so the command was not run a second time here; check whether it has run before you try again")
 	}
 	return core.TerminalOpened{ID: e.terminals + res.TerminalID}, nil
 }

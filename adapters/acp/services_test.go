@@ -53,7 +53,7 @@ func TestRefusalsOfTheClient(t *testing.T) {
 		{open, `"result":{"terminalId":"7"}`, "core.TerminalOpened{x:7}"},
 		{open, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know terminal/create"},
 		{open, `"error":{"code":-32603,"message":"no terminals today"}`, "the editor did not open a terminal, so the command did not run: no terminals today"},
-		{open, `"result":null`, "the editor answered with no terminalId, so the command was not run a second time here; look before you try again"},
+		{open, `"result":null`, "the editor answered with no terminalId, so the command was not run a second time here; check whether it has run before you try again"},
 	} {
 		done := make(chan string, 1)
 		go func() {

@@ -21,7 +21,7 @@ type session struct {
 	offer   *atomic.Pointer[Offer]
 	servers []acp.MCPServer // those that the client gave to it
 	foreign []string        // folders that it would have liked
-	missing string          // what its log lacks, said once
+	missing string          // the notice of what the log lacks, sent once
 	feed    *feed
 	told    bool // the commands, with a prompt; of the reading goroutine alone
 }
@@ -103,7 +103,7 @@ type entrance struct {
 	replay      bool
 	servers     []acp.MCPServer
 	foreign     []string // folders that the client wants and the session does not have
-	missing     string   // what the log lacks, to a client that is not shown where
+	missing     string   // the notice of what the log lacks, for a client that is not shown where
 	offer       *Offer
 	answer      func(acp.SessionResponse) // before the first record, or with replay behind the last
 }

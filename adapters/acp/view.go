@@ -24,9 +24,9 @@ type View struct {
 
 	replay   bool // of the record that is being encoded
 	calls    map[core.CallID]*told
-	consents map[core.AskID]struct{}  // those of asks that were told as a call of their own
-	asks     map[core.AskID]core.Ask  // asked and not settled, as far as the client has come
-	pages    map[core.AskID]core.Ask  // the client has opened, for calls that go on
+	consents map[core.AskID]struct{}  // asks that were shown as a call of their own
+	asks     map[core.AskID]core.Ask  // asked and not settled, as far as the client has read
+	pages    map[core.AskID]core.Ask  // opened by the client, for calls that still run
 	mine     map[core.TurnID]core.Pos // turns of this connection that have not ended, and where they began
 	refused  refusal
 	listed   acp.CommandsUpdate // the commands as they were told last

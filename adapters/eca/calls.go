@@ -73,7 +73,7 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 		dst = v.rejected(v.prepare(dst, c), c, why)
 	case core.Canceled:
 		if dst = v.prepare(dst, c); !now.Start.IsZero() && slices.ContainsFunc(now.Content, isText) {
-			dst = v.called(dst, c) // a rejection has no room for what it had printed
+			dst = v.called(dst, c) // toolCallRejected has no field for the call's output
 		} else {
 			dst = v.rejected(dst, c, byStop)
 		}

@@ -66,8 +66,8 @@ type feed struct {
 
 var _ pump.Feed = (*feed)(nil)
 
-// urgent reports whether a record is shown whatever part of the chat is: what is
-// missing, as long as something is to be done about it.
+// urgent reports whether a record is shown whichever page of the chat is open: a Missing, as
+// long as something is to be done about it.
 func urgent(ev core.Event) bool {
 	m, ok := ev.(core.Missing)
 	return ok && !m.Final

@@ -243,7 +243,8 @@ func peerOf(p eca.InitializeParams) peer {
 	return out
 }
 
-// firstLine is the first line of s that is not blank. Emacs gives a version of several.
+// firstLine returns the first line of s that is not blank. Emacs sends a version of several
+// lines.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return strings.TrimSpace(line)

@@ -99,7 +99,7 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 		if errors.Is(err, core.ErrNotFound) {
 			s.reply(ctx, call, eca.OpenResult{Found: false}, nil)
 		} else if err != nil {
-			// Clients show why it could not be opened only of a chat that is found.
+			// Clients show the reason of a failure only for a chat that was found.
 			s.reply(ctx, call, eca.OpenResult{Found: true, ChatID: p.ChatID, Error: refused(err)}, nil)
 		}
 	})

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Guests holds the clients that have no connection of their own: over HTTP nothing shows that one has left. A client has
-// a place from Enter on until it leaves, is silent for too long, or another client needs the place. Set the limits before
-// the first Enter. Any goroutine may call its methods.
+// Guests holds clients without a connection of their own, as over HTTP, where nothing shows that a client has left. A
+// client has a place from Enter until it leaves, is silent for too long, or another client needs the place. Set the limits
+// before the first Enter. Any goroutine may call its methods.
 type Guests struct {
 	All  int           // how many there may be; 0: any number
 	Each int           // how many of one client; 0: any number
@@ -20,7 +20,7 @@ type Guests struct {
 	mu     sync.Mutex // guards the fields below, and those of the guests
 	list   map[*Guest]struct{}
 	closed bool
-	ending sync.WaitGroup // the ends that a clock has begun
+	ending sync.WaitGroup // calls of end that a clock has begun
 }
 
 // Guest is a client's place.
@@ -30,14 +30,14 @@ type Guest struct {
 	works  func() bool
 	end    func()
 
-	open  int       // requests and streams
+	open  int       // open requests and streams
 	since time.Time // when the last of them ended
 	clock *time.Timer
 	gone  bool
 }
 
-// Works reports whether something goes on for a client without a request. The server of the client sets it, and the
-// client's Guest asks. The zero value reports false.
+// Works reports whether something is under way for a client without a request, such as a turn. The client's server sets
+// it, and the client's Guest asks it. The zero value reports false.
 type Works struct{ now atomic.Pointer[func() bool] }
 
 // Set makes Now call now. On a nil Works it does nothing.
@@ -47,7 +47,7 @@ func (w *Works) Set(now func() bool) {
 	}
 }
 
-// Now reports whether something goes on.
+// Now reports whether something is under way.
 func (w *Works) Now() bool {
 	now := w.now.Load()
 	return now != nil && (*now)()
@@ -68,13 +68,14 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("%d sessions%s are open, and something is under way in each: end one, or try again later", e.Most, whose)
 }
 
-// Enter gives a client a place, with its first request open: Done must follow. Where all places are taken the guest that
-// has been silent for longest is ended: one of this client, if it has all the places that it may have. A guest with an open
-// request, or one that works, stays. A *FullError means that all of them stay, ErrClosed that Close was called.
+// Enter gives a client a place, with its first request open: Done must follow. If all places are taken, the guest that has
+// been silent for longest is ended; if this client has all the places that it may have, one of its own. A guest stays if it
+// has an open request, or if its works reports true. A *FullError means that all of them stay, ErrClosed that Close was
+// called.
 //
 // end releases what is kept for the guest. It is called once, unless Leave was called first, and may block: then Enter
-// blocks too. works reports whether something goes on without a request; nil: nothing ever does. Neither is called with a
-// lock held.
+// blocks too. works reports whether something is under way without a request; nil: nothing ever is. Neither is called with
+// a lock held.
 func (g *Guests) Enter(client string, works func() bool, end func()) (*Guest, error) {
 	n := &Guest{of: g, client: client, works: works, end: end, open: 1, since: time.Now()}
 	for {
@@ -125,7 +126,7 @@ func (g *Guests) idleLocked(client string) (full *FullError, idle []*Guest) {
 	return full, idle
 }
 
-// giveUp ends an idle guest. It returns false if the guest is at work, or already gone.
+// giveUp ends an idle guest. It returns false if something is under way for the guest, or it has already left.
 func (o *Guest) giveUp() bool {
 	o.of.mu.Lock()
 	since := o.since
@@ -181,7 +182,7 @@ func (o *Guest) Done() {
 	o.windLocked()
 }
 
-// windLocked sets the clock of a guest that is silent.
+// windLocked starts the clock of a silent guest.
 func (o *Guest) windLocked() {
 	switch {
 	case o.gone || o.of.closed || o.of.Idle <= 0:
@@ -192,7 +193,7 @@ func (o *Guest) windLocked() {
 	}
 }
 
-// expire ends a guest that was silent for too long. For one that works the time starts again.
+// expire ends a guest that was silent for too long. If something is under way for it the clock starts again.
 func (o *Guest) expire() {
 	o.of.mu.Lock()
 	silent := time.Since(o.since)
@@ -220,7 +221,7 @@ func (g *Guests) Count() int {
 	return len(g.list)
 }
 
-// Close stops the clocks and waits for the ends that they have begun. It ends nobody.
+// Close stops the clocks and waits for the calls of end that they have begun. It ends no guest.
 func (g *Guests) Close() {
 	g.mu.Lock()
 	g.closed = true

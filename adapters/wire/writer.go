@@ -14,7 +14,8 @@ import (
 // ErrClosed is the error of everything that needs a connection which has ended, and the cause of its calls' contexts.
 var ErrClosed = errors.New("connection closed")
 
-// errUntaken: a connection ended, and its peer did not read the rest. It is an ErrClosed: to read no more is to leave.
+// errUntaken means that a connection ended before its peer had read the rest. It is an ErrClosed, since a peer that no
+// longer reads has left.
 var errUntaken = fmt.Errorf("%w: the peer did not read the rest in time", ErrClosed)
 
 const (

@@ -88,9 +88,9 @@ func (v *visit) open(ctx context.Context, c command) (why string, err error) {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case wait.Err() != nil:
-		return "", fmt.Errorf("the editor did not say within %v whether it opened a terminal, so the command was not run a second time here; look before you try again", editorWait)
+		return "", fmt.Errorf("the editor did not say within %v whether it opened a terminal, so the command was not run a second time here; check whether it has run before you try again", editorWait)
 	case err == nil:
-		return "", fmt.Errorf("the editor answered with no terminal, so the command was not run a second time here; look before you try again")
+		return "", fmt.Errorf("the editor answered with no terminal, so the command was not run a second time here; check whether it has run before you try again")
 	}
 	return lacking(ctx, wait, err)
 }
