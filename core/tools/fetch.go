@@ -181,13 +181,16 @@ func (r *refusal) Error() string {
 
 // publicAddr refuses the addresses that lead to this machine, to its networks, or
 // to nobody: a page must not be a way to what only we can reach.
-func publicAddr(to netip.AddrPort) error {
+func publicAddr(to netip.AddrPort) error { return publicBut(to, net.InterfaceAddrs) }
+
+// publicBut also refuses the addresses that own lists, which are those of this machine.
+func publicBut(to netip.AddrPort, own func() ([]net.Addr, error)) error {
 	a := to.Addr().WithZone("").Unmap()
-	own, err := net.InterfaceAddrs()
+	list, err := own()
 	if err != nil {
 		return fmt.Errorf("the addresses of this machine cannot be told: %w", err)
 	}
-	if !isPublic(a) || isOwn(a, own) {
+	if !isPublic(a) || isOwn(a, list) {
 		return &refusal{a}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -39,9 +40,13 @@ func TestOwnAddresses(t *testing.T) {
 		&net.IPNet{IP: net.ParseIP("203.1.113.9"), Mask: net.CIDRMask(24, 32)}, &net.IPNet{IP: net.ParseIP("2606:4700::9"), Mask: net.CIDRMask(64, 128)},
 	}
 	for a, want := range map[string]bool{"203.1.113.9": true, "203.1.113.8": false, "2606:4700::9": true, "2606:4700::8": false} {
-		if got := isOwn(netip.MustParseAddr(a), own); got != want {
-			t.Errorf("%s: %v", a, got)
+		err := publicBut(netip.AddrPortFrom(netip.MustParseAddr(a), 80), func() ([]net.Addr, error) { return own, nil })
+		if (err != nil) != want {
+			t.Errorf("%s: %v", a, err)
 		}
+	}
+	if err := publicBut(netip.MustParseAddrPort("1.1.1.1:80"), func() ([]net.Addr, error) { return nil, errors.New("no list") }); err == nil {
+		t.Error("an address is fetched from that may be this machine's")
 	}
 	all, err := net.InterfaceAddrs()
 	if err != nil {

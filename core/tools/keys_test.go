@@ -88,8 +88,9 @@ func TestWideWorkspaces(t *testing.T) {
 	t.Setenv("USERPROFILE", home)
 	b.put("x", "")
 	b.put("app/y", "")
+	b.put(filepath.Join(b.away, "x"), "")
+	b.link(home, "../link")
 	link := filepath.Join(filepath.Dir(home), "link")
-	b.link(home, link)
 	for _, c := range []struct {
 		roots []string
 		path  string
@@ -110,7 +111,7 @@ func TestWideWorkspaces(t *testing.T) {
 		b.open()
 		_, p, err := b.preview("read_file", m{"path": c.path})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s in %q: %v", c.path, c.roots, err)
 		}
 		if got := p.Access[0].Wide; got != c.want {
 			t.Errorf("%s in %q: wide %v", c.path, c.roots, got)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -205,6 +206,9 @@ func (b *bed) get(path string) string {
 func (b *bed) link(target, path string) {
 	b.t.Helper()
 	if err := os.Symlink(target, filepath.Join(b.dir, path)); err != nil {
+		if runtime.GOOS != "windows" {
+			b.t.Fatal(err)
+		}
 		b.t.Skipf("no symbolic links here: %v", err)
 	}
 }
@@ -478,11 +482,12 @@ func (e *buffers) Do(_ context.Context, c core.EditorCall) (core.EditorReply, er
 func TestManyAlternatives(t *testing.T) {
 	b := newBed(t, Options{})
 	b.put("a.go", "x\n")
+	b.put("b.go", "x\n") // which none of them matches
 	pattern := strings.Repeat("{"+strings.Repeat(",", 90)+"}", 10) + "a.go"
 	if got := b.ok("glob", m{"pattern": pattern}); got != "a.go\n" {
 		t.Error(got)
 	}
-	if got := b.ok("grep", m{"pattern": "x", "include": pattern}); !strings.Contains(got, "a.go") {
+	if got := b.ok("grep", m{"pattern": "x", "include": pattern}); !strings.Contains(got, "a.go") || strings.Contains(got, "b.go") {
 		t.Error(got)
 	}
 }
