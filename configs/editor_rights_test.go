@@ -97,4 +97,11 @@ func TestWiderIsKnownByItsContent(t *testing.T) {
 	if other := sum(`{"model":"a/m","providers":{"a":{"base_url":"https://a.example","api_key":"two"}}}`); other == one {
 		t.Error("another key has the same name")
 	}
+	const several = `{"providers":{"a":{"base_url":"https://a.example"},"b":{"base_url":"https://b.example"},"c":{"base_url":"https://c.example"},"d":{"base_url":"https://d.example"}}}`
+	first := sum(several)
+	for range 30 { // a map has another order each time
+		if again := sum(several); again != first {
+			t.Fatal("the same text has another name")
+		}
+	}
 }
