@@ -18,13 +18,48 @@ func ArgsText(args json.RawMessage, n int) string {
 	if d.Decode(&v) != nil || len(v) == 0 {
 		return ""
 	}
+	return Clip(Visible(plainJSON(withoutSecrets(v))), n)
+}
+
+// plainJSON encodes a decoded value without needless escapes.
+func plainJSON(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(withoutSecrets(v)) != nil {
+	if e.Encode(v) != nil {
 		return ""
 	}
-	return Clip(Visible(strings.TrimSpace(b.String())), n)
+	return strings.TrimSpace(b.String())
+}
+
+// VisibleArgs returns a call's arguments with the invisible characters in all texts and
+// names spelled out (VisibleLines), for clients that show them as they come.
+func VisibleArgs(args json.RawMessage) json.RawMessage {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(args))
+	d.UseNumber()
+	if printableASCII(string(args)) && !bytes.Contains(args, []byte(`\u`)) || d.Decode(&v) != nil {
+		return args
+	}
+	return json.RawMessage(plainJSON(visibleTexts(v)))
+}
+
+func visibleTexts(v any) any {
+	switch v := v.(type) {
+	case string:
+		return VisibleLines(v)
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for name, inner := range v {
+			all[VisibleLines(name)] = visibleTexts(inner)
+		}
+		return all
+	case []any:
+		for i := range v {
+			v[i] = visibleTexts(v[i])
+		}
+	}
+	return v
 }
 
 // withoutSecrets takes the texts under names of secrets out of a decoded value. Numbers

@@ -27,3 +27,18 @@ func TestArgsText(t *testing.T) {
 		t.Errorf("long: %s", got[len(got)-60:])
 	}
 }
+
+func TestVisibleArgs(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"z": 1.50, "a":"b\n"}`: `{"z": 1.50, "a":"b\n"}`, // as they were
+		``:                       ``,
+		"{\"a\":\"\u202e":        "{\"a\":\"\u202e",
+		"{\"z\":1.50,\"a\":[\"x\u202ey\",null],\"b\u200b\":{\"c\":\"line\\n\\ttab \\u001b[31m\"}}": `{"a":["x⟨U+202E⟩y",null],"b⟨U+200B⟩":{"c":"line\n\ttab ⟨U+001B⟩[31m"},"z":1.50}`,
+		`{"a":"<\u200b>"}`: `{"a":"<⟨U+200B⟩>"}`,
+		`{"a":"ä"}`:        `{"a":"ä"}`,
+	} {
+		if got := string(VisibleArgs([]byte(args))); got != want {
+			t.Errorf("%s: got %s, want %s", args, got, want)
+		}
+	}
+}

@@ -164,8 +164,12 @@ func (v *View) run(dst []byte, c *call, asks bool) []byte {
 		return dst
 	}
 	c.ran = true
+	t, args := toolCall(eca.TypeToolCallRun, c), object(c.now.Args)
+	if asks && t.Origin == eca.OriginMCP {
+		args = core.VisibleArgs(args) // nothing else shows all of them
+	}
 	return v.content(dst, eca.RoleAssistant, eca.ToolCallRun{
-		ToolCall: toolCall(eca.TypeToolCallRun, c), Arguments: object(c.now.Args), ManualApproval: asks, Summary: c.now.Title, Details: v.details(c),
+		ToolCall: t, Arguments: args, ManualApproval: asks, Summary: c.now.Title, Details: v.details(c),
 	})
 }
 

@@ -36,6 +36,8 @@
 //     in the same read.
 //   - A tool call begins with toolCallPrepare, its arguments are an object, and
 //     what is sent of their text is never sent again.
+//   - Where a call of an MCP server's tool is put to the user, invisible characters in
+//     its arguments are spelled out: the title has no room for all of them.
 //   - Nothing is said of a chat that the client has not named.
 //   - What can be chosen is told with what is selected now, and then what each chat
 //     has chosen: an update never undoes the user's choice.

@@ -401,6 +401,26 @@ func TestOddCalls(t *testing.T) {
 	}
 }
 
+// Whoever decides about a call of an MCP server's tool sees all of its arguments, also
+// what a title has no room for. Once it runs, they are as they were sent.
+func TestApprovalsSpellOutArguments(t *testing.T) {
+	hidden := `{"a":"` + strings.Repeat("x", 300) + `\u202e"}`
+	for server, want := range map[string]string{"db": `x⟨U+202E⟩"}`, core.Native: `x\u202e"}`} {
+		call := core.Call{ID: "c1", Server: server, Tool: "query", State: core.Awaiting, Args: json.RawMessage(hidden)}
+		v := newView("c1", Now, "", newOffer(nil))
+		v.live = true
+		asked := string(v.callChanged(nil, call))
+		_, asked, _ = strings.Cut(asked, `"toolCallRun"`)
+		if !strings.Contains(asked, want) {
+			t.Errorf("%s: %s is not in %s", server, want, asked)
+		}
+		call.State = core.Running
+		if runs := string(v.callChanged(nil, call)); !strings.Contains(runs, `"toolCallRunning"`) || !strings.Contains(runs, `x\u202e"}`) {
+			t.Errorf("%s: %s", server, runs)
+		}
+	}
+}
+
 func TestCostText(t *testing.T) {
 	for cost, want := range map[float64]string{0: "0.00", 0.5: "0.50", 0.0125: "0.0125", 1.0 / 3: "0.333333", 12: "12.00", 1e-9: "0.00"} {
 		if got := costText(&cost); got != want {
