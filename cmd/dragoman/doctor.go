@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -28,10 +29,10 @@ func (a *app) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say what was found on this machine, and what is wrong",
 		Long: `Say what was found on this machine, and what is wrong: the program itself, the
-configuration, keys (their names, never their values), the model that would be used, where
-sessions are kept and which of them are damaged, the shell that would run commands, and the
-settings of editors that start an agent or that mention dragoman. Nothing is changed and nobody
-is asked over the network.
+configuration, keys (their names, never their values), the model that would be used, where the
+log is written, where sessions are kept and which of them are damaged, the shell that would run
+commands, and the settings of editors that start an agent or that mention dragoman. Nothing is
+changed and nobody is asked over the network.
 
 The exit code is 1 if something is wrong; what only deserves a look (!) does not count.`,
 		Example: "  dragoman doctor\n  dragoman doctor --config ./other.yaml",
@@ -165,6 +166,7 @@ func (a *app) examineConfig(ctx context.Context, c *configs.Config, err error) s
 	for _, w := range c.Warnings {
 		s.add(look, "%s", w)
 	}
+	a.examineLog(&s, c)
 	if n := len(c.MCPServers); n > 0 {
 		s.add(plain, "%s, started by the sessions that use them", counted(n, "MCP server")).hint = "\"dragoman mcp-servers list\" tries them"
 	}
@@ -181,6 +183,46 @@ func (a *app) examineConfig(ctx context.Context, c *configs.Config, err error) s
 		}
 	}
 	return s
+}
+
+// examineLog tries the file that the log is to be written to.
+func (a *app) examineLog(s *section, c *configs.Config) {
+	path, from, bad := a.flags.logFile, "--log-file", wrong // nothing starts then
+	if path == "" {
+		from, bad = "log.file", look // the log stays on standard error then
+		var err error
+		if path, err = c.Log.File.ResolvePath(a.env); err != nil {
+			s.add(bad, "log.file: %v", err)
+		}
+	}
+	if path == "" {
+		return
+	}
+	if err := tryLogFile(path); err != nil {
+		s.add(bad, "the log cannot be written: %v", err).hint = "name another file in " + from
+		return
+	}
+	s.add(fine, "the log is appended to %s", path)
+}
+
+// tryLogFile reports whether openLogFile would succeed, and leaves nothing behind.
+func tryLogFile(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		dir, err := os.MkdirTemp(existing(filepath.Dir(path)), "doctor-")
+		if err != nil {
+			return err
+		}
+		return os.Remove(dir)
+	}
+	if err != nil || info.Mode()&fs.ModeNamedPipe != 0 { // a pipe is opened when somebody reads it
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func (a *app) examineModel(ctx context.Context, c *configs.Config, configErr error) section {
@@ -366,7 +408,7 @@ func (a *app) examineTools(ctx context.Context) section {
 	} else {
 		path, err := exec.LookPath(shells[i])
 		if err == nil {
-			err = tryShell(ctx, path)
+			err = tryProgram(ctx, path) // without input it ends at once
 		}
 		if err != nil {
 			s.add(wrong, "shell_command would use %s, which does not work: %v", cmp.Or(path, shells[i]), err).hint = "no command can be run, and no MCP server that is a program"
@@ -375,18 +417,22 @@ func (a *app) examineTools(ctx context.Context) section {
 		}
 	}
 	if path, err := exec.LookPath("git"); err != nil {
-		s.add(look, "git is not on PATH").hint = "the agent can work without it, but sees no history"
+		s.add(look, "git is not on PATH").hint = withoutGit
+	} else if err := tryProgram(ctx, path, "--version"); err != nil {
+		s.add(look, "git is %s, which does not work: %v", path, err).hint = withoutGit
 	} else {
 		s.add(fine, "git: %s", path)
 	}
 	return s
 }
 
-// tryShell starts a shell as commands are started. Without input it ends at once.
-func tryShell(ctx context.Context, path string) error {
+const withoutGit = "the agent can work without it, but sees no history"
+
+// tryProgram starts a program as commands are started, and waits until it has ended.
+func tryProgram(ctx context.Context, path string, args ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, tryTime, fmt.Errorf("it did not end within %v", tryTime))
 	defer cancel()
-	how, err := child.Run(ctx, exec.Command(path))
+	how, err := child.Run(ctx, exec.Command(path, args...))
 	switch {
 	case err != nil:
 		return err
@@ -398,7 +444,7 @@ func tryShell(ctx context.Context, path string) error {
 	return nil
 }
 
-// tryTime is the time limit for a shell that has nothing to do.
+// tryTime is the time limit for a program that has nothing to do.
 const tryTime = 10 * time.Second
 
 func fileThere(path string) bool {

@@ -86,6 +86,42 @@ func TestDoctorTriesTheShell(t *testing.T) {
 	}
 }
 
+// So is git, without which the agent works.
+func TestDoctorTriesGit(t *testing.T) {
+	p := doctorPlace(t)
+	p.write(t, filepath.Join(p.home, "bin", "git"), "#!/bin/sh\nexit 3\n")
+	o := p.run(t, "", "doctor")
+	if want := "! git is " + filepath.Join(p.home, "bin", "git") + ", which does not work: exit status 3"; o.code != exitOK || !strings.Contains(o.out, want) {
+		t.Errorf("exit code %d, want %q in\n%s", o.code, want, o.out)
+	}
+}
+
+// A log file that cannot be written stops every command if a flag names it, and is passed
+// over if the configuration does. One that can be is not made by the doctor.
+func TestDoctorTriesTheLogFile(t *testing.T) {
+	p := doctorPlace(t)
+	file := filepath.Join(p.home, "notes")
+	p.write(t, file, "a file where a folder is needed")
+	below, fresh := filepath.Join(file, "log"), filepath.Join(p.home, "logs", "log")
+
+	o := p.run(t, "", "doctor", "--log-file", below)
+	if o.code != exitFailed || !strings.Contains(o.out, "✗ the log cannot be written: ") || !strings.Contains(o.out, "name another file in --log-file") {
+		t.Errorf("%+v", o)
+	}
+	for _, path := range []string{file, fresh} {
+		if o := p.run(t, "", "doctor", "--log-file", path); o.code != exitOK || !strings.Contains(o.out, "✓ the log is appended to "+path) {
+			t.Errorf("%+v", o)
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(fresh)); err == nil {
+		t.Error("the doctor has made the log's folder")
+	}
+	p.config(t, "log: {file: "+below+"}\n")
+	if o := p.run(t, "", "doctor"); o.code != exitOK || !strings.Contains(o.out, "! the log cannot be written: ") || !strings.Contains(o.out, "name another file in log.file") {
+		t.Errorf("%+v", o)
+	}
+}
+
 func TestDoctorMissesTheKey(t *testing.T) {
 	p := doctorPlace(t)
 	p.config(t, "model: groq/x\n")
