@@ -225,6 +225,7 @@ func TestDamageIsToldOverMCP(t *testing.T) {
 				if s := r.Structured.Status; !r.IsError && s != "completed" && s != "failed" {
 					t.Errorf("agent_wait for %q: %q %s", turn, s, r.text())
 				}
+				wantText(t, "agent_wait", r.text(), dm.told, command) // wherever it is
 				if turn == last.Turn && dm.open {
 					wantText(t, "agent_wait", r.text(), "interrupted", log, command)
 				}

@@ -234,6 +234,9 @@ func (f *follower) mustAsk(samples []*sample) bool {
 func (f *follower) answer() (*mcp.CallToolResult, any, error) {
 	asks := f.pending()
 	r := f.turn.result(f.h.id, asks)
+	if missing := f.h.a.State().Missing; missing != "" { // wherever in the log it is
+		r.note(missing)
+	}
 	for _, a := range asks {
 		r.addStanding(a, f.c.standing(f.h, f.asker, a))
 	}

@@ -62,7 +62,7 @@ func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 		r.Status = statusRunning
 	}
 	if t.fell.Instead != "" {
-		r.answer = strings.TrimSpace("[" + t.fell.Notice().Text + "]\n\n" + r.answer)
+		r.note(t.fell.Notice().Text)
 	}
 	if t.err != "" {
 		r.answer = strings.TrimPrefix(r.answer+"\n\n"+t.err, "\n\n")
@@ -88,6 +88,9 @@ func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 	}
 	return r
 }
+
+// note puts a sentence that is not the agent's in front of its text.
+func (r *turnResult) note(text string) { r.answer = strings.TrimSpace("[" + text + "]\n\n" + r.answer) }
 
 func (t *turn) approval(a core.Ask) approval {
 	c := t.callOf(a)
