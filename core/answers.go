@@ -1,6 +1,6 @@
 package core
 
-// person stands for everybody who is no Caller, where an answer says who gave it.
+// person is the giver of answers that no Caller gave.
 const person Caller = "person"
 
 // Personal reports whether a person prompted: somebody in an editor or a terminal, who
@@ -8,11 +8,11 @@ const person Caller = "person"
 // person has allowed for the session.
 func (o Origin) Personal() bool { return o.Caller == "" && o.Approvals == "" }
 
-// answers are the decisions for the session, by who gave them and by their key.
+// answers holds the decisions for the session by giver and by key.
 type answers map[Caller]map[string]Decision
 
-// signed is a reply as the log has it: one that will be found again says who gave it,
-// also where that was a person.
+// signed returns a reply as it is logged: if it is remembered it names its giver, even a
+// person.
 func signed(r Reply) Reply {
 	if r.Remember != "" && r.Caller == "" {
 		r.Caller = person
@@ -20,14 +20,14 @@ func signed(r Reply) Reply {
 	return r
 }
 
-// add keeps what was answered in a turn. A person's answer about what a program's turn
-// does counts in that program's turns as well.
+// add keeps a decision that was made in a turn. What a person decides about a program's turn
+// counts in that program's turns as well.
 func (a answers) add(r Reply, turn Origin) {
 	if r.Remember == "" || r.Outcome != OutcomeDecided {
 		return
 	}
 	by := r.Caller
-	if by == "" { // from a log of before answers said who gave them
+	if by == "" { // from a log older than the givers of answers
 		if r.Decision.Allows() && !(turn.Personal() && r.By == turn.Client) {
 			return
 		}
@@ -46,7 +46,7 @@ func (a answers) set(by Caller, key string, d Decision) {
 	a[by][key] = d
 }
 
-// merge takes over what another fold of the log has kept.
+// merge adds the decisions that another fold of the log has kept.
 func (a answers) merge(from answers) {
 	for by, list := range from {
 		for key, d := range list {
@@ -55,9 +55,8 @@ func (a answers) merge(from answers) {
 	}
 }
 
-// of are the decisions that count in a turn. What a person has rejected is rejected in
-// every turn; what was allowed, or what a program has rejected, counts only in the turns
-// of whoever answered.
+// of returns the decisions that count in a turn. What a person has rejected is rejected in
+// every turn. Every other decision counts only in the turns of its giver.
 func (a answers) of(turn Origin) map[string]Decision {
 	list := map[string]Decision{}
 	if turn.Caller != "" {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ArgsText renders a call's arguments for a person who decides about it: as JSON without
+// ArgsText renders a call's arguments for a person who decides about the call: as JSON without
 // needless escapes, cut by Clip to n characters. Invisible characters are spelled out
-// (Visible), and texts under names of secrets are replaced (NamesSecret). It returns ""
-// if there are no arguments.
+// (Visible), and texts whose names are those of secrets are replaced (NamesSecret). It
+// returns "" if there are no arguments.
 func ArgsText(args json.RawMessage, n int) string {
 	var v map[string]any
 	d := json.NewDecoder(bytes.NewReader(args))
@@ -62,8 +62,8 @@ func visibleTexts(v any) any {
 	return v
 }
 
-// withoutSecrets takes the texts under names of secrets out of a decoded value. Numbers
-// stay: max_tokens is no secret.
+// withoutSecrets replaces the texts of a decoded value whose names are those of secrets.
+// Numbers stay: max_tokens is no secret.
 func withoutSecrets(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -11,7 +11,7 @@ type AskKind string
 
 const (
 	AskApproval AskKind = "approval" // may this call run?
-	AskConsent  AskKind = "consent"  // may something else happen: a server be started, a model be lent? Each option holds its Decision
+	AskConsent  AskKind = "consent"  // may something else happen, such as a server start or a model be lent? Each option holds its Decision
 	AskQuestion AskKind = "question" // the agent wants to know something; no permission is an answer
 )
 
@@ -26,15 +26,15 @@ type Ask struct {
 	Options  []Option `json:"options,omitempty"`
 	URL      string   `json:"url,omitempty"`      // of a question: a page that the user opens; the answer says only that they did, or would not
 	Freeform bool     `json:"freeform,omitempty"` // of a question: any text may be the answer
-	// Later says that the turn can end with a question that no client has a form for:
-	// the user answers with the next message, and the Reply is OutcomeLater.
+	// Later says that the turn can end with the question if no client has a form for it:
+	// then the user answers with the next message, and the Reply is OutcomeLater.
 	Later    bool      `json:"-"`
 	Deadline time.Time `json:"deadline"`
 	// Remember says in words what DecideSession would allow from then on;
 	// empty: it is not offered.
 	Remember string `json:"remember,omitempty"`
-	// Hard says that only a person may allow it: not a rule, an earlier answer, or a
-	// model that answers for its user.
+	// Hard says that only a person may allow it. A rule, an earlier answer or a model that
+	// answers for its user may not.
 	Hard bool `json:"hard,omitempty"`
 
 	// About is the call of a sub-session that an approval is for, as it stands

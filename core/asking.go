@@ -43,10 +43,10 @@ func (c Client) canAsk(a Ask) bool {
 	return c.Questions && !c.NoForms
 }
 
-// sayLocked returns the reply to an ask that cannot be put to anybody. A question is
-// shown in the chat if a client that decides reads it: at the end of the turn with
-// Later, else at once, by the events that are returned. A secret is not, since a chat is
-// no place for one.
+// sayLocked returns the reply to an ask that cannot be put to anybody. A question is shown in
+// the chat if a client that decides reads it: with Later at the end of the turn, else at once,
+// by the events that are returned. The question for a secret is not shown, since a chat is no
+// place for the answer.
 func (s *Session) sayLocked(a Ask) (Reply, []Event) {
 	reads := false
 	for c := range s.clients {

@@ -18,22 +18,21 @@ const (
 
 // Caller is the identity of a program that prompts and answers for its own user,
 // as an MCP client does; empty: a person in an editor or a terminal. The adapter
-// makes it up when the client connects and gives it to nobody, unlike the client's
-// name, which the client chooses. A policy compares it: what was answered for the
-// session counts only in turns of the same Caller.
+// makes it up when the client connects and tells it to nobody, unlike the client's
+// name, which the client chooses. What was answered for the session counts only in
+// turns of the same Caller.
 type Caller string
 
 // Client is who attaches to a session.
 type Client struct {
 	Name      string // for people: "Zed 0.212", "agent over MCP"
 	Principal Principal
-	Caller    Caller // stands in the Origin of its turns and in its Replies
+	Caller    Caller // recorded in the Origin of its turns and in its Replies
 	Role      Role
 	Asks      bool // approvals can be put to it
 	Questions bool // questions and consents can be put to it
-	// NoForms and NoPages take the questions out that the client has no form for, and
-	// the pages that it cannot offer to open: what only such clients could be asked is
-	// said in the chat instead.
+	// NoForms says that the client shows no forms, NoPages that it cannot offer to open
+	// pages. A question that no client can be asked is shown in the chat instead.
 	NoForms, NoPages bool
 	Editor           Editor // nil: none
 	// Servers are MCP servers that the client brings along for the session, for as
@@ -129,8 +128,8 @@ func (a *Attachment) Follow(ctx context.Context) error {
 // State is what is true of the session now.
 func (a *Attachment) State() State { return a.s.State() }
 
-// Prompted reports whether the client's Caller has prompted here, in this
-// attachment or an earlier one. Of a client without a Caller it says no.
+// Prompted reports whether the client's Caller has prompted here, in this attachment or an
+// earlier one. Without a Caller it is false.
 func (a *Attachment) Prompted() bool {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()

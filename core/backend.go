@@ -41,9 +41,9 @@ type Conversation interface {
 	// promptly; what it returns then does not matter.
 	Run(context.Context, *Turn) (StopReason, error)
 	Set(context.Context, Settings) error
-	// Close ends it, between two turns. One whose back end does not own its history is
-	// also closed when the session rests, and opened again for the next turn; it must
-	// not use its Host then.
+	// Close ends the conversation, between two turns. If its back end does not own its
+	// history, it is also closed when the session rests, and opened again for the next
+	// turn. Close must not use the Host then.
 	Close(context.Context) error
 }
 

@@ -118,12 +118,12 @@ type Posting struct {
 	Rev   uint64
 }
 
-// maxPast is the number of sessions and things that are gone that the board keeps when it
-// has more than twice as many and forgets the oldest.
+// maxPast limits the past postings on the board. When there are more than twice as many it
+// forgets the oldest of them, down to maxPast.
 const maxPast = 1024
 
-// past reports whether a posting is of those that grow with time: of a session, or of
-// what is gone. All others are as many as there are things.
+// past reports whether a posting belongs to those whose number grows with time: those of
+// sessions and of things that are gone. Of the others there are as many as there are things.
 func (p Posting) past() bool {
 	_, gone := p.Item.(GoneItem)
 	return gone || p.Topic.Kind == "session"
@@ -136,7 +136,7 @@ type Board struct {
 	mu     sync.Mutex // guards the fields below
 	rev    uint64
 	topics map[Topic]Posting
-	past   int       // of the topics
+	past   int       // the number of past topics
 	order  []Posting // by revision; those that a newer one replaced are swept out now and then
 	change chan struct{}
 }
@@ -168,7 +168,7 @@ func (b *Board) Put(t Topic, item BoardItem) {
 	b.change = make(chan struct{})
 }
 
-// forgetLocked forgets the oldest of what grows with time.
+// forgetLocked forgets the oldest past postings.
 func (b *Board) forgetLocked() {
 	for _, p := range b.order {
 		if b.past > maxPast && p.past() && !b.staleLocked(p) {

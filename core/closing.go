@@ -25,8 +25,8 @@ func (s *Session) usable() bool {
 	return true
 }
 
-// startIdleLocked gives the session back after a while, or has it rest where clients
-// hold it, if it is not in use.
+// startIdleLocked starts the clock after which a session that is not in use is given back, or
+// rests if clients hold it.
 func (s *Session) startIdleLocked() {
 	if s.closing != nil || s.idle != nil || s.turn != nil || len(s.queue) > 0 || s.uses > 0 || s.resting && len(s.clients) > 0 {
 		return
@@ -67,10 +67,10 @@ func (s *Session) giveBack(n int) {
 	s.g.drop(s)
 }
 
-// Leave is Close of a client that is done with the session: if nobody else is
-// attached, the session is given back at once and not after a while, with its jobs,
-// its servers and its claim. A turn that goes on keeps it until it ends. Leave blocks
-// until the session is given back, unless a turn goes on.
+// Leave is Close for a client that is done with the session. If nobody else is attached, the
+// session is given back at once and not after a while: its jobs and servers end, and its
+// claim is released. A running turn keeps the session until it ends. Leave blocks until the
+// session is given back, unless a turn is running.
 func (a *Attachment) Leave() {
 	a.Close()
 	s := a.s

@@ -101,8 +101,8 @@ func (d *Decoder) Skip(line []byte) error {
 	return nil
 }
 
-// forget drops all calls: a turn has ended, and they before it, or records are
-// missing that may be theirs.
+// forget drops all calls, since a turn has ended and its calls before it, or since records
+// are missing that may belong to them.
 func (d *Decoder) forget() {
 	clear(d.calls)
 	clear(d.skipped)
@@ -126,7 +126,7 @@ func (l Line) Kind() string { return string(l.kind) }
 // IsCall reports whether the event is a CallChanged, to which later ones may refer.
 func (l Line) IsCall() bool { return string(l.kind) == kindCall }
 
-// End is the position of a reader that has all of the record. ParseLine has read it.
+// End returns the position behind the record, which ParseLine must have read.
 func (l Line) End() Pos {
 	if _, text, ok := l.delta(); ok {
 		return Pos{l.record.Epoch, l.record.Seq, l.record.Off + uint64(stringLen(text))}
@@ -138,8 +138,8 @@ func (l Line) End() Pos {
 	return r.End()
 }
 
-// AppendStream appends the name of the stream that the record is a piece of, and
-// nothing if it is none. ParseLine has read it.
+// AppendStream appends the name of the stream that the record is a piece of. It appends nothing
+// if the record is no piece of a stream. ParseLine must have read the record.
 func (l Line) AppendStream(dst []byte) []byte {
 	id, _, ok := l.delta()
 	if !ok {
@@ -148,12 +148,12 @@ func (l Line) AppendStream(dst []byte) []byte {
 	return append(append(dst, streamKind(string(l.kind))), id...)
 }
 
-// StreamDelta is a piece of a stream that AppendStream has named.
+// StreamDelta makes a piece of a stream that AppendStream has named.
 func StreamDelta(name []byte, text string) Event {
 	return stream{name[0], parseString(name[1:])}.delta(text)
 }
 
-// delta finds the two strings of a piece of a run; ok is false for what is none.
+// delta finds the two strings of a piece of a run; ok is false for other records.
 func (l Line) delta() (id, text []byte, ok bool) {
 	if streamKind(string(l.kind)) == 0 || len(l.body) == 0 || l.body[0] != '{' {
 		return nil, nil, false

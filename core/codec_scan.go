@@ -311,11 +311,10 @@ func hexRune(b []byte, i int) (r rune) {
 	return r
 }
 
-// largeString is from how many bytes on room for a string is made before it is
-// written.
+// largeString is the size in bytes from which room for a string is made before it is written.
 const largeString = 64 << 10
 
-// escapes is by how much appendString makes a text longer that is UTF-8.
+// escapes returns the number of bytes that appendString adds to a text in UTF-8.
 func escapes(s string) (n int) {
 	for i := range len(s) {
 		switch c := s[i]; {

@@ -17,12 +17,12 @@ import (
 type desk struct {
 	agent Agent
 	conv  Conversation
-	keeps bool // the conversation is not ours to open again: its back end remembers it
+	keeps bool // the conversation stays open at rest: its back end owns its history
 	set   Settings
 	tools *bench
 }
 
-// rest lets go of what a turn can make again. The toolsets stay, with the servers that
+// rest closes what the next turn can open again. The toolsets stay, with the servers that
 // they have started and what those know.
 func (d *desk) rest(ctx context.Context) error {
 	if d.tools != nil {

@@ -27,10 +27,10 @@ type Editor interface {
 	Do(context.Context, EditorCall) (EditorReply, error)
 }
 
-// EditorLacks says that an editor has not got what it was asked for: it does not
-// know the request, it has no such file, or its answer holds nothing.
+// EditorLacks means that an editor does not have what it was asked for: it does not know the
+// request, it has no such file, or its answer holds nothing.
 type EditorLacks struct {
-	Why string // goes on behind "the editor"
+	Why string // continues the sentence "the editor …"
 }
 
 func (e *EditorLacks) Error() string { return "the editor " + e.Why }

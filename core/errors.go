@@ -18,8 +18,8 @@ var (
 	ErrExists   = errors.New("the session exists already")
 	ErrFenced   = errors.New("another process has taken the session over")
 	ErrObserver = errors.New("this client may only watch the session")
-	// ErrReadOnly: a claim is refused because the log is damaged, a
-	// later version of the gateway wrote it, or the data folder cannot be written.
+	// ErrReadOnly: a claim is refused because the log is damaged, because a later version of
+	// the gateway wrote it, or because the data folder cannot be written.
 	ErrReadOnly = errors.New("the session can be read, but not gone on with")
 	ErrNotAsked = errors.New("nothing of that id waits for an answer")
 	ErrClosed   = errors.New("the session is closed")

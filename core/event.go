@@ -41,7 +41,7 @@ func (r Record) End() Pos {
 	return Pos{r.Epoch, r.Seq + r.span(), 0}
 }
 
-// span returns the count of numbers that an atomic record takes.
+// span returns how many numbers an atomic record takes.
 func (r Record) span() uint64 {
 	if m, ok := r.Event.(Missing); ok {
 		return max(m.Records, 1)
@@ -127,7 +127,7 @@ const (
 	PhaseGenerating PhaseKind = "generating" // the model speaks
 	PhaseCalling    PhaseKind = "calling"    // tools run
 	PhaseCompacting PhaseKind = "compacting" // the conversation is being summed up
-	PhaseRetrying   PhaseKind = "retrying"   // the model's service is asked again, or at all, after a while
+	PhaseRetrying   PhaseKind = "retrying"   // the model's service will be asked, or asked again, after a while
 )
 
 // Phase is live only: it is never stored, and a reader gets the newest.
@@ -261,27 +261,25 @@ type Notice struct {
 	Text     string   `json:"text"`
 }
 
-// Missing stands in the place of records that a log has lost: they were damaged,
-// or are not there. Its number is that of the first of them, and the record behind
-// it has the number behind the last. A store makes it when it reads such a log, and
-// writes it when the log is repaired; nobody else makes one.
+// Missing takes the place of records that a log has lost because they were damaged or are not
+// there. Its number is that of the first of them, and the next record has the number after the
+// last of them. Only a store makes it: when it reads such a log, and in the repaired log.
 type Missing struct {
-	Records uint64 `json:"records"`         // at least 1; behind the last good record of a log nobody knows how many
+	Records uint64 `json:"records"`         // at least 1; behind the last good record the number is unknown, and this is 1
 	Text    string `json:"text"`            // for people: what is missing, where, and what to do
-	Final   bool   `json:"final,omitempty"` // nothing is to be done: the log was repaired, or the rest of it is sound
+	Final   bool   `json:"final,omitempty"` // nothing has to be done: the log was repaired, or the rest of it is sound
 }
 
 // Notice returns a notice with the same text, for a client that does not know Missing.
 func (m Missing) Notice() Notice { return Notice{Severity: Warning, Text: m.Text} }
 
-// FellBack says that a model could not answer and another one is asked instead, from
-// here to the end of the turn's next answer at least. It stands in front of that one's
-// first word.
+// FellBack says that a model could not answer and that another one is asked instead, at least
+// until the end of the turn's next answer. It precedes the first word of that answer.
 type FellBack struct {
 	Turn    TurnID `json:"turn"`
-	Model   string `json:"model"`   // that was asked, as PROVIDER/MODEL
-	Instead string `json:"instead"` // that is asked instead
-	Reason  string `json:"reason"`  // for people: why the first could not
+	Model   string `json:"model"`   // the model that could not answer, as PROVIDER/MODEL
+	Instead string `json:"instead"` // the model that is asked instead
+	Reason  string `json:"reason"`  // for people: why the first one could not answer
 }
 
 // Notice returns the event as a notice, for a client that does not know FellBack.

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// deltaDelay is the time for which text waits for more of it before it is written.
+	// deltaDelay is the time that text waits for more text before it is written.
 	deltaDelay = 25 * time.Millisecond
 	// syncEvery is the longest that what was written waits to be durable.
 	syncEvery = time.Second

@@ -19,14 +19,14 @@ type Config struct {
 	// must be quick; the same value means that nothing has changed. Its error is
 	// for the user: what is wrong in the configuration, and where.
 	Profile func(ctx context.Context, roots []string) (*Profile, error)
-	// Before is called before each turn is prepared, and may ask the user for what the
-	// profile waits for; nil: nothing is done. It ends when ctx does.
+	// Before is called before each turn is prepared, and may ask the user for a consent that
+	// the profile waits for; nil: nothing is done. It returns when ctx ends.
 	Before func(ctx context.Context, meta Meta, h Host)
 	Node   string           // this process, for people: host and pid
 	Now    func() time.Time // nil: time.Now
 	NewID  func() string    // of sessions; nil: 26 random characters
-	// AskMark ends the id of a question, so that only those who were asked know it;
-	// nil: 16 random characters.
+	// AskMark returns the end of an ask's id, which only those who were asked know; nil: 16
+	// random characters.
 	AskMark func() string
 }
 

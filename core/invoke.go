@@ -86,8 +86,8 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 	return res, t.ended(ctx, shown, res)
 }
 
-// left records what a stopped call has printed and returns beside its error. It does
-// not wait for clients that are behind: a stopped turn ends.
+// left records the output that a stopped call returns beside its error. It does not wait for
+// clients that are behind, so that a stopped turn ends.
 func (t *Turn) left(id CallID, res Result) {
 	s := t.s
 	s.mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// keyFolders are the folders in which programs keep keys and passwords. Those with names
-// hold other things as well; there the names count.
+// keyFolders are the folders in which programs keep keys and passwords. In a folder with a list
+// of names only these hold keys.
 var keyFolders = map[string][]string{
 	".ssh": nil, ".gnupg": nil, ".aws": nil, ".azure": nil, ".kube": nil, ".password-store": nil, "keyrings": nil, "keychains": nil,
 	".config": {"gcloud", "gh", "op"}, ".docker": {"config.json"},
@@ -18,8 +18,8 @@ var keyFiles = []string{
 	".netrc", "_netrc", ".pgpass", ".git-credentials", ".pypirc", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
 }
 
-// KeepsKeys reports whether an absolute path is one where programs keep keys and
-// passwords, or is below one. It goes by names alone: links must be resolved already.
+// KeepsKeys reports whether programs keep keys and passwords at an absolute path, or in a folder
+// above it. It goes by names alone, so links must already be resolved.
 func KeepsKeys(path string) bool {
 	names := strings.Split(strings.ToLower(filepath.ToSlash(path)), "/")
 	for i, name := range names {
@@ -31,8 +31,8 @@ func KeepsKeys(path string) bool {
 	return slices.Contains(keyFiles, names[len(names)-1])
 }
 
-// KeyFile reports whether the name of a file says that it holds keys or passwords: one
-// of the user's, or of a project's.
+// KeyFile reports whether the name of a file says that it holds keys or passwords, be it a file
+// of the user's or of a project's.
 func KeyFile(name string) bool {
 	name = strings.ToLower(name)
 	switch name {

@@ -53,7 +53,7 @@ type log struct {
 	written  uint64 // entries below this number are in the store, whole
 	runOff   uint64 // bytes of the run numbered written that are in the store
 	wroteSum uint64 // bytes of total that are in the store
-	broken   bool   // the store takes nothing: all that is here can be read, and stays
+	broken   bool   // the store accepts nothing; what is in memory stays and can be read
 
 	phase    Phase // zero Kind: none
 	phaseRev uint64
@@ -61,7 +61,7 @@ type log struct {
 
 func newLog() log { return log{first: 1, written: 1} }
 
-// next is the number of the record that comes.
+// next returns the number of the next record.
 func (l *log) next() uint64 {
 	if n := len(l.entries); n > 0 {
 		return l.entries[n-1].end()
@@ -269,8 +269,8 @@ func (l *log) trim() {
 	}
 }
 
-// forget lets go of what is in memory, all of which the store has. A run at the end
-// stays: the head is a place in it.
+// forget drops what is in memory, all of which the store has. A run at the end stays, because
+// the head is a place in it.
 func (l *log) forget() {
 	next := l.next()
 	if n := len(l.entries); n > 0 && l.entries[n-1].run.kind != 0 {

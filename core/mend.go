@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// ownerDied says why a turn that a dead owner has left open was closed.
+// ownerDied is the reason given for closing a turn that a dead owner has left open.
 const ownerDied = "interrupted: the process that ran it has ended"
 
-// interruptedLocked lists what closes the turn, the calls and the questions that
+// interruptedLocked lists the events that close the turn, the calls and the questions that
 // were left open.
 func (s *Session) interruptedLocked(why string) (events []Event) {
 	for _, c := range s.state.openCalls() {
@@ -52,9 +52,9 @@ func (s *Session) follow(ctx context.Context) error {
 	return err
 }
 
-// catchUp reads what another process has added, with the owning token. It returns
-// what was shown as closing what the log leaves open, which memory no longer has
-// then, unless that process has gone on from there.
+// catchUp reads what another process has added; the caller has the owning token. It drops the
+// events that show put into memory to close what the log leaves open, and returns them, unless
+// that process has continued from there.
 func (s *Session) catchUp(ctx context.Context) (closing []Event, err error) {
 	s.mu.Lock()
 	closing, s.shown = s.shown, nil
@@ -93,8 +93,8 @@ func (s *Session) mend(ctx context.Context) error {
 	return err
 }
 
-// show closes in memory alone what the log leaves open, as the next owner will in
-// the log; why says why the log can only be read.
+// show closes what the log leaves open, in memory alone, as the next owner will do in the log.
+// why is the reason why the log can only be read.
 func (s *Session) show(ctx context.Context, why error) error {
 	select {
 	case s.owning <- struct{}{}:
@@ -114,8 +114,8 @@ func (s *Session) show(ctx context.Context, why error) error {
 	return nil
 }
 
-// showLocked puts what closes a session into memory alone. It has the numbers that
-// the next owner's records will have, so that readers are at the right place then.
+// showLocked puts the events that close a session into memory alone. They have the numbers that
+// the next owner's records will have, so that readers are then at the right place.
 func (s *Session) showLocked(closing []Event) {
 	if len(closing) == 0 {
 		return

@@ -36,7 +36,7 @@ func (s *Session) own(ctx context.Context) (done func(), err error) {
 	return s.used, nil
 }
 
-// used is the end of what own began.
+// used ends a use that own began.
 func (s *Session) used() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,9 +68,9 @@ func (s *Session) claim(ctx context.Context) error {
 	return nil
 }
 
-// rest gives back what a session that clients hold does not need until its next
-// command: the claim, and with it the store's descriptors, the conversation, and the
-// log's memory. Where something is under way it looks again after a while.
+// rest gives back what a session that clients hold does not need until its next command: the
+// claim with the store's descriptors, the conversation, and the log in memory. If something is
+// under way it tries again after a while.
 func (s *Session) rest() {
 	select {
 	case s.owning <- struct{}{}: // nobody claims, and no turn can begin
@@ -95,7 +95,7 @@ func (s *Session) rest() {
 	s.epoch, s.resting = 0, true
 	s.log.forget()
 	s.mu.Unlock()
-	// Nobody waits who could be told; what failed shows at the next command.
+	// Nobody waits for this error; the next command will report it.
 	_ = s.desk.rest(context.Background())
 	if owned {
 		_ = s.journal.Release()
@@ -109,8 +109,7 @@ func (s *Session) quietLocked() bool {
 		s.shown == nil && !f.active && !f.syncing && len(f.waiting) == 0 && !s.log.unwrittenAny()
 }
 
-// awake waits until a rest that has begun is over. Of a session that is being closed
-// none begins.
+// awake waits until a rest that has begun is over. While a session is being closed none begins.
 func (s *Session) awake(ctx context.Context) error {
 	select {
 	case s.owning <- struct{}{}:

@@ -29,7 +29,7 @@ type Access struct {
 	Path    string
 	Outside bool
 	Linked  bool   // it is a file that has other names (hard links), which may be anywhere
-	Wide    bool   // the root that it lies in is the user's home folder, or holds it
+	Wide    bool   // its root is the user's home folder or contains it
 	Command string // of OpRun
 	URL     string // of OpNet
 }

@@ -47,7 +47,7 @@ func ParsePos(s string) (Pos, error) {
 // Splice fits a record from any source (the log's memory, a store, a retry)
 // behind a reader that has come to p. It returns the part of r that the reader
 // lacks and the reader's new position; ok is false when it lacks nothing of it.
-// A record that would leave a gap is an error. Of a Missing it may have the first.
+// A record that would leave a gap is an error. A reader may have the first part of a Missing.
 func (p Pos) Splice(r Record) (next Pos, rest Record, ok bool, err error) {
 	end := r.End()
 	if !p.Before(end) {
@@ -63,7 +63,7 @@ func (p Pos) Splice(r Record) (next Pos, rest Record, ok bool, err error) {
 		}
 	case r.Seq == seq+1 && r.Off == 0 && p.Off > 0: // the run that p stands in has ended
 		rest = r
-	case r.Seq < seq: // a Missing: it alone ends behind a number that is not its own
+	case r.Seq < seq: // a Missing: only that takes more than one number
 		rest = r.from(seq)
 	default:
 		return p, Record{}, false, fmt.Errorf("record %d.%d does not follow %d.%d", r.Seq, r.Off, p.Seq, p.Off)

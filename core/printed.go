@@ -9,22 +9,22 @@ import (
 // maxPrinted limits the output that is kept of a running call, in bytes of its end.
 const maxPrinted = 32 << 10
 
-// printed is the end of what a running call has printed: what is left of it when it
-// is stopped before it has a result.
-type printed struct {
+// outputTail keeps the end of a running call's output, which is all that is left if the call is
+// stopped before it has a result.
+type outputTail struct {
 	end     []byte
-	dropped int // bytes in front of it
+	dropped int // bytes in front of the kept ones
 }
 
-func (p *printed) add(text string) {
+func (p *outputTail) add(text string) {
 	p.end = append(p.end, text...)
 	if n := len(p.end) - maxPrinted; n > maxPrinted {
 		p.drop(n)
 	}
 }
 
-// drop takes n bytes away, and the rest of a character.
-func (p *printed) drop(n int) {
+// drop removes n bytes, and the rest of a character that they cut.
+func (p *outputTail) drop(n int) {
 	for n < len(p.end) && !utf8.RuneStart(p.end[n]) {
 		n++
 	}
@@ -32,8 +32,8 @@ func (p *printed) drop(n int) {
 	p.dropped += n
 }
 
-// text returns the kept output, behind a note of the bytes that are left out.
-func (p *printed) text() string {
+// text returns the kept output after a note of how many bytes are left out.
+func (p *outputTail) text() string {
 	if n := len(p.end) - maxPrinted; n > 0 {
 		p.drop(n)
 	}
@@ -43,8 +43,8 @@ func (p *printed) text() string {
 	return string(p.end)
 }
 
-// stopped is a call that ends before it has a result: one that ran keeps what it
-// changed and where it was shown, and what it has printed.
+// stopped returns the state of a call that ends before it has a result. A call that ran keeps
+// its changes, the terminals that showed it, and its output.
 func (s *State) stopped(c Call) Call {
 	if c.State != Running {
 		return c

@@ -8,7 +8,7 @@ import (
 
 // What a call prints is kept to its end, in whole characters and bounded memory.
 func TestPrinted(t *testing.T) {
-	var p printed
+	var p outputTail
 	if p.add("one\n"); p.text() != "one\n" {
 		t.Errorf("got %q", p.text())
 	}

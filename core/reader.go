@@ -35,8 +35,8 @@ func (r *Reader) Pos() Pos { return r.pos }
 
 // Next returns all that is there behind the reader's position: at least one
 // record, at most 256 KiB, valid until the next call. It blocks until there is
-// something, ctx ends, or the reader is closed (ErrClosed). A reader of a session that
-// has closed gets first what memory still holds for it: the end of its turn.
+// something, ctx ends, or the reader is closed (ErrClosed). A reader of a session that has
+// closed first gets what memory still holds: the end of its turn.
 func (r *Reader) Next(ctx context.Context) ([]Record, error) {
 	return r.Until(ctx, Pos{Seq: math.MaxUint64})
 }

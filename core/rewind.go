@@ -232,7 +232,7 @@ func copyOf(rec Record, upto Pos) Event {
 		e.Key = "" // it was sent to the other session
 		return e
 	}
-	if e, ok := rec.Event.(Missing); ok { // the copy's own log lacks nothing
+	if e, ok := rec.Event.(Missing); ok { // nothing is missing in the copy's own log
 		return e.Notice()
 	}
 	return rec.Event
@@ -250,8 +250,8 @@ func copied(ev Event) bool {
 	return false
 }
 
-// ForksIn is the number of forks, Meta.Forks, of the session that made an id; 0 also
-// for what is no id.
+// ForksIn returns the number of forks (Meta.Forks) of the session that made an id, or 0 if the
+// text is no id.
 func ForksIn(id string) int {
 	if len(id) < 2 {
 		return 0

@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// secretWords are those that name a secret; of several words the last that counts.
+// secretWords are the words that name a secret. Of several words in a name the last one counts.
 var secretWords = []string{
 	"password", "passwords", "passwd", "passphrase", "pass", "pwd", "pin", "secret", "secrets", "token", "tokens", "credential", "credentials",
 	"cookie", "cookies", "auth", "authorization", "bearer", "apikey", "apikeys", "apitoken", "authtoken", "accesstoken", "accesskey", "privatekey", "secretkey",
 }
 
-// openKeys are the words in front of "key" that make it none of a secret.
+// openKeys are the words in front of "key" that make it no secret.
 var openKeys = []string{
 	"public", "primary", "foreign", "sort", "partition", "cache", "object", "group", "row", "index", "map", "hot", "shortcut", "idempotency", "routing", "storage", "tokenizer",
 }
@@ -33,7 +33,7 @@ func NamesSecret(name string) bool {
 	return false
 }
 
-// wordsOf takes a name apart, in lower case.
+// wordsOf returns the words of a name, in lower case.
 func wordsOf(name string) (words []string) {
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		runes := []rune(part)

@@ -46,7 +46,7 @@ type Session struct {
 	room     chan struct{} // closed when a reader or the store has made progress; nil: nobody waits
 	flush    flusher
 	storeErr error
-	shown    []Event       // what closes, in memory alone, what the log leaves open: the log takes nothing
+	shown    []Event       // events in memory alone that close what a log that can only be read leaves open
 	leaving  bool          // nobody uses it, and it is about to be closed
 	closing  chan struct{} // closed when close has ended; nil: it has not begun
 	closed   bool
@@ -54,7 +54,7 @@ type Session struct {
 	idles    int         // how often it was armed
 	uses     int         // commands under way, which need the claim
 	resting  bool        // memory has nothing of the log, and the claim is given back
-	done     bool        // its last client has said that it is done with it
+	done     bool        // its last client has called Leave
 
 	desk desk // the conversation and the tools of the agent
 }

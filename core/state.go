@@ -14,7 +14,7 @@ type State struct {
 	Title    string
 	Settings Settings
 	Usage    Usage        // the session's total
-	Models   []ModelUsage // the parts of it, of those that answered
+	Models   []ModelUsage // the total by model
 	Context  int          // tokens that the last request and its answer filled
 	Window   int          // tokens that the model takes; 0: unknown
 	Plan     []PlanEntry
@@ -28,19 +28,19 @@ type State struct {
 
 	autoTitle bool
 	queued    []PromptQueued
-	calls     map[CallID]Call // those that have not ended
-	printed   map[CallID]*printed
+	calls     map[CallID]Call // calls that have not ended
+	printed   map[CallID]*outputTail
 	answers   answers
 	origin    Origin            // of the newest turn
-	keys      map[string]TurnID // of prompts that carried one, the newest maxKeys
-	recent    []string          // those keys, oldest first
-	callers   map[Caller]bool   // that have prompted
+	keys      map[string]TurnID // by the keys of prompts, the newest maxKeys
+	recent    []string          // these keys, oldest first
+	callers   map[Caller]bool   // callers that have prompted
 	message   MessageID         // the newest of the agent
 	flags     map[MessageID]string
 }
 
 func newState() State {
-	return State{calls: map[CallID]Call{}, printed: map[CallID]*printed{}, answers: answers{}, keys: map[string]TurnID{}, callers: map[Caller]bool{}, flags: map[MessageID]string{}}
+	return State{calls: map[CallID]Call{}, printed: map[CallID]*outputTail{}, answers: answers{}, keys: map[string]TurnID{}, callers: map[Caller]bool{}, flags: map[MessageID]string{}}
 }
 
 // public returns a copy of what others may see. Its cost does not grow with the
@@ -91,7 +91,7 @@ func (s *State) apply(ev Event, at time.Time) {
 			return // of a call that has ended
 		}
 		if s.printed[e.Call] == nil {
-			s.printed[e.Call] = &printed{}
+			s.printed[e.Call] = &outputTail{}
 		}
 		s.printed[e.Call].add(e.Text)
 	case Asked:
@@ -111,7 +111,7 @@ func (s *State) apply(ev Event, at time.Time) {
 		s.Plan = e.Entries
 	case UsageChanged:
 		s.Usage, s.Context, s.Window = e.Total, e.Context, e.Window
-		s.used(e)
+		s.addUsage(e)
 	case TitleChanged:
 		s.Title, s.autoTitle = e.Title, e.Auto
 	case SettingsChanged:
@@ -134,7 +134,7 @@ func (s *State) apply(ev Event, at time.Time) {
 	}
 }
 
-// maxKeys limits the prompts' keys that a session recognizes, to the newest.
+// maxKeys limits the keys of prompts that a session remembers to the newest.
 const maxKeys = 256
 
 // ModelUsage is the usage of one model in a session.
@@ -143,8 +143,8 @@ type ModelUsage struct {
 	Usage Usage
 }
 
-// used adds an answer to what its model has used.
-func (s *State) used(e UsageChanged) {
+// addUsage adds an answer to the usage of its model.
+func (s *State) addUsage(e UsageChanged) {
 	if e.Model == "" {
 		return
 	}

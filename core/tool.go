@@ -31,9 +31,9 @@ type Toolset interface {
 	Close() error
 }
 
-// Rester is a Toolset that holds something between two turns. Rest gives back what the
-// next turn can have again, while no call runs. It reports whether the session may
-// rest: nothing runs behind it, such as a job.
+// Rester is a Toolset that holds something between two turns. Rest is called while no call runs,
+// and gives back what the next turn can get again. It reports whether the session may rest,
+// which it may not while a job or the like runs.
 type Rester interface{ Rest() bool }
 
 // ToolHost is what a session lends to its toolsets.

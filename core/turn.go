@@ -80,8 +80,8 @@ func (t *Turn) NewCall() CallID { return CallID(t.s.newID("c")) }
 // Ask puts a question to the user and blocks until it is settled, as Host.Ask does.
 func (t *Turn) Ask(ctx context.Context, a Ask) (Reply, error) { return host{t.s}.Ask(ctx, a) }
 
-// Later lists the questions that were settled as OutcomeLater. The turn says them,
-// does nothing more, and ends: the user's next message answers them.
+// Later lists the questions that were settled as OutcomeLater. The back end says them and then
+// ends the turn: the user's next message answers them.
 func (t *Turn) Later() []Ask {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()

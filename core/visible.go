@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Visible returns s so that a person who reads it sees what is there: control
-// characters, what turns the direction of text, what has no width, invalid
-// bytes and long runs of blanks are named between ⟨ and ⟩, a new line is ⏎. The
-// signs used for that are named as well where they stand in s itself, so two
-// different texts never look the same.
+// Visible returns s as a person can see all of it: control characters, characters without a
+// width or that turn the direction of text, invalid bytes and long runs of blanks are named
+// between ⟨ and ⟩, and a new line is ⏎. These signs are named as well if they are in s, so
+// two different texts never look the same.
 func Visible(s string) string { return reveal(s, false) }
 
 // VisibleLines is Visible for a text of several lines: they stay lines, and tabs

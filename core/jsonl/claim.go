@@ -17,7 +17,7 @@ import (
 // claim is what an owner has of its session.
 type claim struct {
 	log   *file // for appending
-	lock  *held
+	lock  *heldLock
 	epoch uint64
 
 	// The writer's alone.
@@ -71,7 +71,7 @@ func (j *journal) Claim(ctx context.Context) (uint64, error) {
 }
 
 // take makes the claim, with the lock held.
-func (j *journal) take(held *held) (*claim, error) {
+func (j *journal) take(held *heldLock) (*claim, error) {
 	log, err := j.files.disk.open(j.files.log, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, err

@@ -199,15 +199,15 @@ func (d disk) replace(path string, data []byte, sync bool) error {
 	return err
 }
 
-// held is a lock that is held.
-type held struct {
+// heldLock is a lock that this process holds.
+type heldLock struct {
 	file *lock.File
 	path string
 	disk disk
 }
 
 // lock takes a lock. It waits for it while worth returns true and ctx lasts.
-func (d disk) lock(ctx context.Context, path string, worth func() bool) (*held, error) {
+func (d disk) lock(ctx context.Context, path string, worth func() bool) (*heldLock, error) {
 	c := &call{op: opLock, path: path}
 	err := d.call(c, func() (err error) {
 		c.lock, err = lock.WaitWhile(ctx, path, worth)
@@ -216,18 +216,18 @@ func (d disk) lock(ctx context.Context, path string, worth func() bool) (*held, 
 	if err != nil {
 		return nil, err
 	}
-	return &held{c.lock, path, d}, nil
+	return &heldLock{c.lock, path, d}, nil
 }
 
 // always makes lock wait until it gets the lock.
 func always() bool { return true }
 
 // unlock gives the lock back. Its file stays.
-func (h *held) unlock() error {
+func (h *heldLock) unlock() error {
 	return h.disk.call(&call{op: opUnlock, path: h.path, lock: h.file}, h.file.Unlock)
 }
 
 // remove gives the lock back and takes its file away: its session is gone.
-func (h *held) remove() error {
+func (h *heldLock) remove() error {
 	return h.disk.call(&call{op: opTakeLock, path: h.path, lock: h.file}, h.file.Remove)
 }

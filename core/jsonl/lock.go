@@ -17,7 +17,7 @@ const ownerless = 5 * time.Second
 // holder is just starting or ending, is sweeping after a crash, or was killed while it
 // started a program, which has a copy of the lock until it executes. lockSession waits for
 // such a lock while ctx lasts, and at most for ownerless.
-func lockSession(ctx context.Context, f files, id core.SessionID) (*held, error) {
+func lockSession(ctx context.Context, f files, id core.SessionID) (*heldLock, error) {
 	end := time.Now().Add(ownerless)
 	held, err := f.disk.lock(ctx, f.lock, func() bool { return !readOwner(f.owner).alive() && time.Now().Before(end) })
 	if errors.Is(err, lock.ErrHeld) && ctx.Err() == nil {
