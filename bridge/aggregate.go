@@ -34,7 +34,7 @@ type Aggregate struct {
 // AggregateOptions say what an Aggregate shows.
 type AggregateOptions struct {
 	// Agent serves our own agent to one client over a pipe, and returns when that has
-	// ended. It sets works to what tells whether a turn of the client's runs.
+	// ended. It sets works to report whether a turn of the client's runs.
 	Agent func(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error
 	// Servers name those that are shown; * is any text.
 	Servers []string

@@ -439,8 +439,8 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 			call.Reply(nil, err)
 		case ask == nil:
 			s.toPart(p, call, q, r.name, kept)
-		case s.goesOn(q) && s.resumes(p, call, q, r.name, kept): // it was asked about when it was first made
-		case !s.answers(p, call, q, r.name, kept):
+		case s.isParked(q) && s.resumes(p, call, q, r.name, kept): // it was asked about when it was first made
+		case !s.resumeConsent(p, call, q, r.name, kept):
 			s.consult(p, call, q, r.name, kept, ask)
 		}
 	}

@@ -14,18 +14,18 @@ import (
 	"dragoman/core"
 )
 
-// AskFirst is the error of a check that wants a person asked before the call is made.
+// AskFirst is the error of a check that requires a person to be asked before the call is made.
 type AskFirst struct {
-	Why string // in words: which rule
+	Why string // the rule, in words
 }
 
-// Error says why the call is refused where nobody can be asked.
+// Error returns the reason for the refusal if nobody can be asked.
 func (e *AskFirst) Error() string {
 	return e.Why + ", and this client cannot ask its user here: use a client with forms (elicitation), or have the agent call the tool (agent_prompt)"
 }
 
-// consent is a call that the client's user is asked about, at 2026-07-28: the client
-// makes it again with the answer. What was shown is what is called.
+// consent is a call at 2026-07-28 that waits until the client makes it again with its user's
+// answer. The call is then made as it was shown.
 type consent struct {
 	part   *part
 	own    string
@@ -73,13 +73,13 @@ func (s *side) consult(p *part, call *wire.Call, q request, own string, kept *ha
 	}
 }
 
-// consultModern answers a call with the question whether it may be made.
+// consultModern answers a call at 2026-07-28 with the question whether it may be made.
 func (s *side) consultModern(p *part, call *wire.Call, q request, own string, ask *AskFirst) {
 	handle := rand.Text()
 	s.mu.Lock()
 	full := len(s.consents) >= maxParked
 	if !full {
-		s.consents[handle] = &consent{p, own, q, time.AfterFunc(parkedFor, func() { s.consented(handle) })}
+		s.consents[handle] = &consent{p, own, q, time.AfterFunc(parkedFor, func() { s.takeConsent(handle) })}
 	}
 	s.mu.Unlock()
 	if full {
@@ -91,8 +91,8 @@ func (s *side) consultModern(p *part, call *wire.Call, q request, own string, as
 		member{"inputRequests", raw(map[string]json.RawMessage{"allow": question})}, member{"requestState", raw(handle)}), nil)
 }
 
-// consented takes a call that the user was asked about; nil: there is none.
-func (s *side) consented(handle string) *consent {
+// takeConsent removes and returns the call that waits under a handle; nil: there is none.
+func (s *side) takeConsent(handle string) *consent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.consents[handle]
@@ -103,18 +103,18 @@ func (s *side) consented(handle string) *consent {
 	return c
 }
 
-// answers goes on with a call that the client makes again with its user's answer; false:
-// it is no such call.
-func (s *side) answers(p *part, call *wire.Call, q request, own string, kept *handed) bool {
+// resumeConsent continues a call that the client makes again with its user's answer; false: it
+// is no such call.
+func (s *side) resumeConsent(p *part, call *wire.Call, q request, own string, kept *handed) bool {
 	if q.state == "" {
 		return false
 	}
-	c := s.consented(q.state)
+	c := s.takeConsent(q.state)
 	if c == nil {
 		return false
 	}
 	var replies map[string]json.RawMessage
-	_ = json.Unmarshal(q.answers, &replies) // what is none answers nothing
+	_ = json.Unmarshal(q.answers, &replies) // anything else answers nothing
 	if c.part != p || c.own != own || !agreed(replies["allow"]) {
 		kept.ends(OutcomeRefused, 0)
 		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "the client's user did not allow the call"))
@@ -125,15 +125,15 @@ func (s *side) answers(p *part, call *wire.Call, q request, own string, kept *ha
 	return true
 }
 
-// goesOn reports whether a call brings the state of one that waits for answers to its
-// server's questions. Whether it is that call only resumes knows.
-func (s *side) goesOn(q request) bool {
+// isParked reports whether a call brings the state of a call that waits for answers to its
+// server's questions. resumes checks that it is that call.
+func (s *side) isParked(q request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return q.state != "" && s.parked[q.state] != nil
 }
 
-// consentForm is the question, the server and the tool first.
+// consentForm returns the form that asks the question, with the tool and the server first.
 func consentForm(server, tool string, args json.RawMessage, ask *AskFirst) json.RawMessage {
 	shown := cmp.Or(core.ArgsText(args, maxShownArgs), "{}")
 	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)", core.Visible(tool), core.Visible(server), shown, core.Visible(ask.Why))
@@ -141,7 +141,7 @@ func consentForm(server, tool string, args json.RawMessage, ask *AskFirst) json.
 		`{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Once; the next call is asked about again"}},"required":["allow"]}`)})
 }
 
-// agreed reports whether an answer to that says yes.
+// agreed reports whether an answer to the form is a yes.
 func agreed(reply json.RawMessage) bool {
 	var r struct {
 		Action  string `json:"action"`

@@ -55,12 +55,13 @@ func (a Agreements) read() (map[string]agreement, error) {
 		err = json.Unmarshal(b, &kept)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("what was agreed to be started cannot be read: %v; mend or remove %s", err, a.Path)
+		return nil, fmt.Errorf("the list of what you have agreed to cannot be read: %v; mend or remove %s", err, a.Path)
 	}
 	return kept, nil
 }
 
-// Add keeps an agreement under a name for people. Processes do so one after the other.
+// Add records an agreement, with a name for people who read the file. It may be called by
+// several processes at once.
 func (a Agreements) Add(key, name string) error {
 	if a.Path == "" {
 		return nil

@@ -288,7 +288,7 @@ func (s *sight) permits(tool string, args json.RawMessage) error {
 	return err
 }
 
-// judge is permits where somebody may be there to ask.
+// judge is permits for a client whose user may be asked.
 func (s *sight) judge(tool string, args json.RawMessage) (ask *AskFirst, err error) {
 	if !s.server.offers(tool) {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "there is no tool %.100q", tool)

@@ -153,7 +153,7 @@ func fail(w http.ResponseWriter, status int, id json.RawMessage, err error) {
 	_, _ = w.Write(wire.AppendAnswer(nil, id, nil, err)) // the client has left
 }
 
-// refuse answers a client that gets no session.
+// refuse answers a client for which there is no session.
 func refuse(w http.ResponseWriter, id json.RawMessage, err error) {
 	if full, ok := errors.AsType[*wire.FullError](err); ok {
 		w.Header().Set("Retry-After", "60")

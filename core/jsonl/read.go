@@ -136,6 +136,6 @@ func (d *decoding) record(s *scan) (more bool, err error) {
 		return d.pass(r)
 	}
 	r = s.line.Place()
-	r.Event = core.Missing{Records: 1, Final: true, Text: fmt.Sprintf("1 record is missing here: it makes no sense, in front of byte %d of the log.", s.size)}
+	r.Event = core.Missing{Records: 1, Final: true, Text: fmt.Sprintf("1 record is missing here: its line, which ends at byte %d of the log, cannot be decoded.", s.size)}
 	return d.tell([]core.Record{r})
 }

@@ -128,7 +128,7 @@ func (p *Policy) hardAsk(f facts) string {
 		case l.count > maxCommands:
 			return fmt.Sprintf("the command line holds more than %d commands", maxCommands)
 		case l.crowds:
-			return fmt.Sprintf("the command line cannot be judged: a word of it holds more than %d braces, or is too long for one with wildcards", maxBraces)
+			return fmt.Sprintf("the command line cannot be judged: a word of it has more than %d braces, or has wildcards and is too long", maxBraces)
 		}
 	}
 	for _, r := range p.ask {
@@ -142,13 +142,13 @@ func (p *Policy) hardAsk(f facts) string {
 			case r.Command != "" && r.names(f) && f.unsure():
 				return "the command line hides what it runs, so " + r.name() + " cannot be checked"
 			case r.mayTouch(f):
-				return "the command line may mean what " + r.name() + " is about"
+				return "a wildcard in the command line may match what " + r.name() + " covers"
 			}
 		}
 	}
 	for _, l := range f.lines {
 		if l != nil && l.tired() {
-			return "the command line cannot be judged: it has too many wildcards for the rules that there are"
+			return "the command line cannot be judged: it has too many wildcards to compare with the rules"
 		}
 	}
 	return ""

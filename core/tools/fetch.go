@@ -188,7 +188,7 @@ func publicBut(to netip.AddrPort, own func() ([]net.Addr, error)) error {
 	a := to.Addr().WithZone("").Unmap()
 	list, err := own()
 	if err != nil {
-		return fmt.Errorf("the addresses of this machine cannot be told: %w", err)
+		return fmt.Errorf("look up this machine's own addresses: %w", err)
 	}
 	if !isPublic(a) || isOwn(a, list) {
 		return &refusal{a}

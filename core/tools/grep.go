@@ -166,7 +166,7 @@ type found struct {
 	name  string
 	hits  []hit
 	large bool
-	other bool // it has other names, and is left out
+	other bool // it has other names (hard links), and is left out
 }
 
 // grepFolder searches below a folder with several workers. Their finds are

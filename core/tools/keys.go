@@ -8,12 +8,11 @@ import (
 	"dragoman/core"
 )
 
-// errKeys says why something is not read that a person refers to.
+// errKeys refuses a reference to a file with keys.
 var errKeys = errors.New("keys and passwords are kept there: it is not sent to a model; paste what is needed")
 
-// refuseKeys refuses the places where programs keep keys and passwords, and outside of
-// the workspace also files that are called like that. Whoever attaches a file there
-// hardly means to send those.
+// refuseKeys refuses places where programs keep keys and passwords, and outside of the
+// workspace also files whose names say so. Nobody who attaches a file means to send those.
 func refuseKeys(p place) error {
 	if core.KeepsKeys(p.real) || p.root == nil && core.KeyFile(filepath.Base(p.real)) {
 		return errKeys
@@ -21,7 +20,7 @@ func refuseKeys(p place) error {
 	return nil
 }
 
-// keysNote says how much was left out because programs keep keys there.
+// keysNote says how many entries were left out because programs keep keys there.
 func keysNote(n int) string {
 	return note(n > 0, fmt.Sprintf("%d left out where programs keep keys: to look there, name the path", n))
 }
