@@ -54,10 +54,11 @@
 //   - A token goes to the address that it was made for and nowhere else. What a server
 //     names for its login is no nearer to us than the server, and encrypted. No token,
 //     code or secret is in an error or a log.
-//   - A client over HTTP that left without a word keeps nobody out: 64 have a session, or
-//     a connection for their requests of 2026-07-28, with each relay, 48 of one program.
-//     Who was silent for longest makes room, and who is silent for 15 minutes ends, unless
-//     a request, a stream or, in an aggregate, a turn of our agent's is under way.
+//   - A client over HTTP that left without a word keeps nobody out. A relay serves 64
+//     clients, 48 of them of one program: sessions, and connections for requests of
+//     2026-07-28. The client that has been silent for longest makes room, and one that is
+//     silent for 15 minutes is ended, unless a request, a stream or, in an aggregate, a
+//     turn of our agent's is under way.
 //   - Children get a safe part of our environment and what they are given. They end
 //     with the session, and soon after us when we are killed.
 //   - What a server prints beside the protocol ends no connection and is not answered.
@@ -109,8 +110,8 @@
 //
 // A server on a pipe mostly ends by itself when its input does, but what it has
 // started often does not: it is a group of core/child's. A session has one guard for its
-// servers and its commands, a client of an aggregate or a relay one of its own; what
-// belongs to no session is the Box's.
+// servers and its commands, and each client of an aggregate or a relay has one. Servers
+// that belong to no session are started by the Box's guard.
 //
 // A relay to a server that is an address is a proxy: its streams say what belongs
 // to what, and any taking apart loses that. To a program a relay has to guess where

@@ -48,8 +48,9 @@
 //     file has programs run for keys; the editor's layer holds no references, says
 //     neither where a known provider is reached, for that is where the user's key
 //     is sent, nor which files are written; and its MCP servers are started after
-//     the user has agreed (FromEditor). Of the rest what narrows holds at once, and
-//     what widens after a person has agreed (Narrowed); each setting is classified.
+//     the user has agreed (FromEditor). Of the rest, settings that only restrict hold at
+//     once, and settings that allow more hold after a person has agreed (Narrowed);
+//     editorEffects classifies every setting.
 //
 // # Invariants
 //

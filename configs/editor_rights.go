@@ -13,22 +13,22 @@ import (
 type effect int
 
 const (
-	// effectNone changes nothing that anybody may do or is sent. It holds at once.
+	// effectNone changes neither what anybody may do nor what is sent. It holds at once.
 	effectNone effect = iota + 1
-	// effectNarrows takes something away. It holds at once.
+	// effectNarrows only restricts. It holds at once.
 	effectNarrows
 	// effectBounds is a number that narrows up to its default. Where 0 is allowed it
 	// means no bound.
 	effectBounds
-	// effectWidens lets more be done, or sends something elsewhere. It holds once a
+	// effectWidens allows more, or sends something elsewhere. It holds once a
 	// person has agreed.
 	effectWidens
 	// effectAsks is asked about by itself, when it would be used.
 	effectAsks
 )
 
-// editorEffects says for every setting what it does when an editor sets it; * is a
-// name of the user's choice. What is its own default changes nothing.
+// editorEffects classifies every setting by its effect when an editor sets it; * is a name of
+// the user's choice. A setting that has its default value changes nothing.
 var editorEffects = map[string]effect{
 	"$schema":  effectNone,
 	"model":    effectWidens, // whom the conversation is sent to
@@ -103,14 +103,14 @@ var editorEffects = map[string]effect{
 	"log.file":  effectWidens, // which an editor cannot set at all
 }
 
-// narrowest are the values of settings that widen which take something away instead.
+// narrowest holds, for settings with effectWidens, the values that only restrict.
 var narrowest = map[string]string{
 	"policy.default":    "deny",
 	"mcp.model_answers": "none",
 	"log.level":         "error",
 }
 
-// Wider describes the part of an editor's options that lets more be done than without it.
+// Wider describes the part of an editor's options that allows more than is allowed without it.
 type Wider struct {
 	// Settings are its settings in words, "KEY: VALUE", secrets hidden.
 	Settings []string
@@ -118,8 +118,8 @@ type Wider struct {
 	Sum string
 }
 
-// Narrowed parts an editor's layer: what of it holds at once, because it only takes
-// away, and the rest. An entry of providers or agents is of one piece.
+// Narrowed splits an editor's layer into the settings that hold at once, because they only
+// restrict, and the rest. An entry of providers or agents is not split.
 func (c *Config) Narrowed() (narrow *Config, wider Wider) {
 	var set []chosen
 	c.settings(reflect.ValueOf(c).Elem(), chosen{}, func(s chosen) { set = append(set, s) })
@@ -186,7 +186,8 @@ func (c *Config) settings(v reflect.Value, at chosen, f func(chosen)) {
 	}
 }
 
-// widens reports whether a person must agree to it. What nobody has classified does.
+// widens reports whether a person must agree to the setting. It is true for one that is not
+// classified.
 func (s chosen) widens() bool {
 	text := fmt.Sprint(rawValue(s.value))
 	if text == s.is.def || s.value.IsZero() && s.is.def == "" {
@@ -213,14 +214,14 @@ func withinDefault(v reflect.Value, is field) bool {
 	return !unbounded(n) && (unbounded(def) || n <= def)
 }
 
-// shown is the value in words.
+// shown returns the value in words.
 func (s chosen) shown() string {
 	w := &writer{fields: fieldCache{}}
 	w.value(s.value, 0, false)
 	return strings.TrimSpace(w.String())
 }
 
-// rawValue is a value as it was written, secrets with it.
+// rawValue returns a value as it was written, with its secrets.
 func rawValue(v reflect.Value) any {
 	switch shapeOf(v.Type()) {
 	case shapeText:

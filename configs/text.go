@@ -236,8 +236,8 @@ func maskPath(path string) string {
 	return strings.Join(names, "/")
 }
 
-// random reports whether a name looks made up by a machine: a part of it that is long and
-// holds digits, or capitals in the midst of a long word.
+// random reports whether a name looks like one made by a machine: it has a long part with
+// digits, or with capitals inside a word.
 func random(name string) bool {
 	if strings.Contains(name, "${") {
 		return false

@@ -38,12 +38,13 @@ func (g *Guard) Rest() { g.system.rest() }
 // Guards holds guards by name, for several users of one guard. The zero Guards is usable. Any goroutine may call its methods.
 type Guards struct {
 	mu   sync.Mutex // guards the field below
-	held map[string]*held
+	held map[string]*sharedGuard
 }
 
-type held struct {
+// sharedGuard is a guard that several users hold.
+type sharedGuard struct {
 	guard Guard
-	by    int
+	users int
 }
 
 // Hold returns the guard of that name: all who hold it at the same time share it. release
@@ -54,16 +55,16 @@ func (gs *Guards) Hold(name string) (g *Guard, release func()) {
 	h := gs.held[name]
 	if h == nil {
 		if gs.held == nil {
-			gs.held = map[string]*held{}
+			gs.held = map[string]*sharedGuard{}
 		}
-		h = &held{}
+		h = &sharedGuard{}
 		gs.held[name] = h
 	}
-	h.by++
+	h.users++
 	return &h.guard, sync.OnceFunc(func() {
 		gs.mu.Lock()
-		h.by--
-		last := h.by == 0
+		h.users--
+		last := h.users == 0
 		if last {
 			delete(gs.held, name)
 		}

@@ -57,7 +57,7 @@ func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 		if l, err = g.linked(); err != nil {
 			break
 		}
-		var r *running
+		var r *runningProgram
 		r, err = l.start(cmd.Path, body, folder, streams.files)
 		if err == nil {
 			streams.started()
@@ -128,7 +128,7 @@ func (g *guard) rest() {
 	<-l.done
 }
 
-// link is a guard's process, as we see it.
+// link is our side of a guard's process.
 type link struct {
 	cmd    *exec.Cmd
 	socket *os.File
@@ -141,11 +141,11 @@ type link struct {
 	serial   uint64
 	marks    uint64
 	answers  map[uint64]chan int64
-	programs map[uint64]*running
+	programs map[uint64]*runningProgram
 }
 
-// running is a program that was started. how is set before ended is closed.
-type running struct {
+// runningProgram is a program that the guard has started. how is set before ended is closed.
+type runningProgram struct {
 	mark  uint64
 	ended chan struct{}
 	how   syscall.WaitStatus
@@ -185,7 +185,7 @@ func newLink(lenient bool) (*link, error) {
 	}
 	l := &link{
 		cmd: cmd, socket: socket, base: base, turn: make(chan struct{}, 1), done: make(chan struct{}),
-		answers: map[uint64]chan int64{}, programs: map[uint64]*running{},
+		answers: map[uint64]chan int64{}, programs: map[uint64]*runningProgram{},
 	}
 	go l.listen() // until the process ends; done says so
 	return l, nil
@@ -255,8 +255,8 @@ func (l *link) sweep() {
 }
 
 // start has the guard start a program.
-func (l *link) start(path string, body []byte, folder *os.File, streams [3]*os.File) (*running, error) {
-	r := &running{ended: make(chan struct{})}
+func (l *link) start(path string, body []byte, folder *os.File, streams [3]*os.File) (*runningProgram, error) {
+	r := &runningProgram{ended: make(chan struct{})}
 	l.mu.Lock()
 	if l.over {
 		l.mu.Unlock()
@@ -398,7 +398,7 @@ const (
 // tree is a group, as its guard keeps it.
 type tree struct {
 	link    *link
-	running *running
+	running *runningProgram
 	streams *stdio
 	delay   time.Duration
 }

@@ -36,13 +36,13 @@ type keeper struct {
 	socket    int
 	lenient   bool
 	null      int // the null device
-	programs  map[uint64]*kept
+	programs  map[uint64]*startedProgram
 	childless bool // nothing is left below us
 	resting   bool // and the process ends: the next program gets a new guard
 }
 
-// kept is a program that was started and not yet forgotten.
-type kept struct {
+// startedProgram is a program that the guard has started and not yet forgotten.
+type startedProgram struct {
 	mark   uint64
 	pid    int
 	ended  bool
@@ -70,7 +70,7 @@ func keep(socket int, lenient bool) int {
 	if err != nil {
 		return 1
 	}
-	k := &keeper{socket: socket, lenient: lenient, null: null, programs: map[uint64]*kept{}, childless: true}
+	k := &keeper{socket: socket, lenient: lenient, null: null, programs: map[uint64]*startedProgram{}, childless: true}
 	requests := make(chan request)
 	go func() {
 		defer close(requests)
@@ -178,7 +178,7 @@ func (k *keeper) start(r request) int64 {
 	if err != nil {
 		return -errno(err)
 	}
-	k.programs[r.mark] = &kept{mark: r.mark, pid: pid}
+	k.programs[r.mark] = &startedProgram{mark: r.mark, pid: pid}
 	k.childless = false
 	return int64(pid)
 }
@@ -215,7 +215,7 @@ func (k *keeper) reap() {
 }
 
 // signal sends a signal to a group, and returns how many it has.
-func (k *keeper) signal(p *kept, sig syscall.Signal) int64 {
+func (k *keeper) signal(p *startedProgram, sig syscall.Signal) int64 {
 	if k.childless {
 		return 0 // the most frequent case: there is nothing to search for
 	}
@@ -266,7 +266,7 @@ func (k *keeper) below() []process {
 // members lists the processes of a group: the program and its session, what carries its
 // mark, and what descends from those. Once a session has ended its number may be given to
 // another program's session, which then carries another mark.
-func (k *keeper) members(p *kept) []process {
+func (k *keeper) members(p *startedProgram) []process {
 	return descend(k.below(), func(q process) bool {
 		mark := markOf(q.pid)
 		switch {

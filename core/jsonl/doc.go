@@ -79,9 +79,8 @@
 // the log and appends it, marked so that the session keeps its place among the others. An
 // index that is missing or damaged is rebuilt from the logs, which takes as long as reading
 // them all. It is rewritten without obsolete entries when it has doubled, and when a
-// session is deleted. A log that was
-// copied in by hand is not listed until the index is removed. In a data folder that
-// cannot be written, lists say what the logs say.
+// session is deleted. A log that was copied in by hand is not listed until the index is
+// removed. In a data folder that cannot be written, lists are made from the logs.
 //
 // # After a crash
 //

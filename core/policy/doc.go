@@ -41,8 +41,8 @@
 // a person. Nor is a line with more than eight braces in one word, or with wildcards that
 // take too many steps to compare with the rules, so the cost of a line does not grow with
 // the number of words its braces expand to. A word with wildcards that the shell may expand
-// to a path of a deny or ask rule is asked about. What a program does with its arguments is out of reach: rules on
-// commands are a fence against accidents and not a sandbox.
+// to a path of a deny or ask rule is asked about. What a program does with its arguments is
+// out of reach: rules on commands are a fence against accidents and not a sandbox.
 //
 // # Why
 //
@@ -52,6 +52,6 @@
 // (harmless.go) names every option of the line, else the exact line. The table lists
 // what is harmless, not what is harmful, because the options that run, write, load
 // or send something have no common name (-O of git grep, --hostname-bin of rg, the o
-// in sort -nrbfo), and programs gain new ones. Patterns are folded before a deny rule compares them, since file
-// systems may treat .GIT and .git as one.
+// in sort -nrbfo), and programs gain new ones. Patterns are folded before a deny rule
+// compares them, since file systems may treat .GIT and .git as one.
 package policy

@@ -16,17 +16,18 @@ type usage struct {
 	// words are the program and its sub-command as they are typed. A last word "*" matches
 	// any name of a script or a target, which is remembered with the rest.
 	words string
-	// options lists those that run, write and send nothing that the words alone would not. "-[abc]" are three without a value, "-n=" has a value that may be
-	// a path, "-m=*" one that is text, "--color[=]" one that can only be attached, "-#"
-	// is a number, and "+*" any word that begins with a plus.
+	// options lists the options that run, write and send nothing that the words alone
+	// would not. "-[abc]" are three options without a value. "-n=" has a value that may be
+	// a path, "-m=*" one that is text, and "--color[=]" one that can only be attached.
+	// "-#" is a number, and "+*" any word that begins with a plus.
 	options string
 	rest    operands
 	// behind lists the options that may follow "--". Empty: none, and the words there are
 	// operands of the kind rest.
 	behind string
-	// apart means that every word is one option, as in Go's flag package, find and most
+	// separate means that every word is one option, as in Go's flag package, find and most
 	// programs of Node: -la is not -l and -a, and -n5 is not -n 5.
-	apart bool
+	separate bool
 	// first judges the first operand where that is a pattern or a script, and not a path.
 	first func(string) bool
 	// instead lists the options that take the place of the first operand.
@@ -67,7 +68,7 @@ type row struct {
 // not when the program starts.
 var rows = sync.OnceValue(func() map[string][]row {
 	all := map[string][]row{}
-	for _, list := range [][]usage{lookers, gitters, builders} {
+	for _, list := range [][]usage{readUsages, gitUsages, buildUsages} {
 		for _, u := range list {
 			for _, spelling := range strings.Split(u.words, ", ") {
 				words := strings.Fields(spelling)
@@ -195,20 +196,20 @@ func (s *scan) option(options map[string]value, word string, next []string) (use
 	if _, fixed := options[word]; fixed && given { // -mod=readonly
 		return 0, true
 	}
-	if is, known := options[whole]; known && (len(whole) == 2 || strings.HasPrefix(word, "--") || s.row.apart) {
-		s.took(whole)
-		return s.takes(is, rest, given, next)
+	if is, known := options[whole]; known && (len(whole) == 2 || strings.HasPrefix(word, "--") || s.row.separate) {
+		s.noteInstead(whole)
+		return s.judgeValue(is, rest, given, next)
 	}
 	if _, known := options["-#"]; known && digits(word[1:]) {
 		return 0, true
 	}
-	if strings.HasPrefix(word, "--") || s.row.apart {
+	if strings.HasPrefix(word, "--") || s.row.separate {
 		return 0, false
 	}
 	return s.bundle(options, word[1:], next)
 }
 
-// bundle takes joined letters apart: -la, -n5, -vn 5.
+// bundle takes joined letters separate: -la, -n5, -vn 5.
 func (s *scan) bundle(options map[string]value, letters string, next []string) (used int, ok bool) {
 	for i := range len(letters) {
 		is, known := options["-"+letters[i:i+1]]
@@ -217,27 +218,27 @@ func (s *scan) bundle(options map[string]value, letters string, next []string) (
 		case !known:
 			return 0, false
 		case is == noValue:
-			s.took("-" + letters[i:i+1])
+			s.noteInstead("-" + letters[i:i+1])
 			continue
 		case is == attachedValue:
 			return 0, !s.leaves(rest)
 		}
-		s.took("-" + letters[i:i+1])
-		return s.takes(is, strings.TrimPrefix(rest, "="), rest != "", next)
+		s.noteInstead("-" + letters[i:i+1])
+		return s.judgeValue(is, strings.TrimPrefix(rest, "="), rest != "", next)
 	}
 	return 0, true
 }
 
-// took notes an option that takes the place of the first operand.
-func (s *scan) took(option string) {
+// noteInstead notes an option that takes the place of the first operand.
+func (s *scan) noteInstead(option string) {
 	if slices.Contains(s.row.instead, option) {
 		s.first = false
 	}
 }
 
-// takes judges the value of an option. A value in a word of its own must not look like an
+// judgeValue judges the value of an option. A value in a word of its own must not look like an
 // option, because a program that takes no value there would read it as one.
-func (s *scan) takes(is value, rest string, given bool, next []string) (used int, ok bool) {
+func (s *scan) judgeValue(is value, rest string, given bool, next []string) (used int, ok bool) {
 	switch {
 	case is == noValue:
 		return 0, !given

@@ -18,9 +18,9 @@ const (
 		"--source --notes[=] --no-notes --show-pulls --log-size --count --no-walk[=] --dense --sparse --encoding=*"
 )
 
-// gitters are sub-commands of git that show things, or change the repository in ways that
+// gitUsages lists sub-commands of git that show things, or change the repository in ways that
 // can be undone.
-var gitters = []usage{
+var gitUsages = []usage{
 	{words: "git status", options: "-[sbvz] -u[=] --short --branch --show-stash --porcelain[=] --long --verbose --untracked-files[=] --ignore-submodules[=] --ignored[=] --column[=] --no-column --ahead-behind --no-ahead-behind --renames --no-renames", rest: paths},
 	{words: "git diff", options: gitDiff + " --cached --staged --merge-base", rest: paths},
 	{words: "git log, git whatchanged", options: gitDiff + gitLog, rest: paths},

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// lookers only read files and print.
-var lookers = []usage{
+// readUsages lists programs that only read files and print.
+var readUsages = []usage{
 	{words: "true, false, pwd, whoami, id, nproc, uptime", options: "-[LP]"},
 	{words: "echo", options: "-[neE]", rest: texts},
-	{words: "test", options: "-[bcdefghkLnoOGprsStuwxz] -nt -ot -ef -eq -ne -lt -le -gt -ge", rest: texts, apart: true},
+	{words: "test", options: "-[bcdefghkLnoOGprsStuwxz] -nt -ot -ef -eq -ne -lt -le -gt -ge", rest: texts, separate: true},
 	{words: "seq", options: "-[w] -s=* -f=*", rest: names},
 	{words: "sleep", rest: names},
 	{words: "uname", options: "-[asnrvmpio]"},
@@ -80,7 +80,7 @@ var lookers = []usage{
 			"--changed-within=* --changed-before=* --max-results= --color=* --threads=",
 	},
 	{
-		words: "find", rest: paths, apart: true,
+		words: "find", rest: paths, separate: true,
 		options: "-H -L -P -name=* -iname=* -path=* -ipath=* -wholename=* -iwholename=* -regex=* -iregex=* -regextype=* -type=* -xtype=* -maxdepth= -mindepth= " +
 			"-size= -mtime= -mmin= -atime= -amin= -ctime= -cmin= -newer= -newermt=* -empty -not -a -o -and -or -true -false -print -print0 -printf=* -ls -prune -quit " +
 			"-depth -daystart -follow -xdev -mount -perm=* -user=* -group=* -executable -readable -writable -links= -samefile= -noleaf",

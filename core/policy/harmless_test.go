@@ -245,7 +245,7 @@ func TestTableOfHarmlessOptions(t *testing.T) {
 			}
 			for _, options := range []map[string]value{r.options, r.behind} {
 				for name := range options {
-					long := strings.HasPrefix(name, "--") || r.apart
+					long := strings.HasPrefix(name, "--") || r.separate
 					if len(name) < 2 || name != "+*" && name[0] != '-' || strings.ContainsAny(name, "[]*") && name != "+*" || !long && len(name) > 2 {
 						t.Errorf("%s: %q is no option", words, name)
 					}

@@ -33,8 +33,8 @@
 //     returns, or soon after we are killed, no process of that session is left.
 //   - A command runs once. Where an editor may have run it in its terminal, it is
 //     not run here as well, whatever became of it there.
-//   - What an editor refuses is not done here. The disk or a shell of our own takes its
-//     place only where it has not got what it is asked for (core.EditorLacks), and the
+//   - What an editor refuses is not done here either. The disk or a shell of our own takes
+//     its place only if it does not have what it is asked for (core.EditorLacks), and the
 //     result says so. A text that only the editor has is never overwritten on the disk.
 //   - A job belongs to one toolset: no other one lists, reads or ends it, and when
 //     Close returns it has ended, and its output is gone. While the session rests the
