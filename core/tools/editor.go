@@ -323,6 +323,10 @@ func (s *toolset) places(found core.Places) (core.Result, error) {
 			fmt.Fprintf(&out, "%s:%d:%d (a rule forbids to read it)\n", visible(p.show), it.Line, it.Column)
 			continue
 		}
+		if core.KeepsKeys(p.real) {
+			fmt.Fprintf(&out, "%s:%d:%d (programs keep keys there)\n", visible(p.show), it.Line, it.Column)
+			continue
+		}
 		if _, known := files[p.real]; !known && len(files) < maxShown {
 			c, err := s.onDisk(p)
 			if err != nil {

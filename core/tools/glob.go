@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -90,10 +91,10 @@ func checkGlob(name, pattern string) (string, error) {
 }
 
 func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Result, error) {
-	if found, barred, ok, err := s.globbed(ctx, p, pattern); err != nil {
+	if found, left, ok, err := s.globbed(ctx, p, pattern); err != nil {
 		return core.Result{}, err
 	} else if ok {
-		return globResult(found, p, pattern, barred), nil
+		return globResult(found, p, pattern, left), nil
 	}
 	w, done, err := s.walkFrom(p)
 	if err != nil {
@@ -124,16 +125,17 @@ func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Resul
 	return text(out.String(), notes(note(found > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", found-maxFound)), closed, barred, keys)), nil
 }
 
-// globResult shows what an editor found.
-func globResult(found []string, p place, pattern string, barred int) core.Result {
+// globResult shows what an editor found. left notes what is not among it.
+func globResult(found []string, p place, pattern string, left []string) core.Result {
 	if len(found) == 0 {
-		return text("no files match "+visible(pattern)+visibleIn(p), notes(barredNote(barred)))
+		return text("no files match "+visible(pattern)+visibleIn(p), notes(left...))
 	}
 	var out strings.Builder
 	for _, name := range found[:min(len(found), maxFound)] {
 		out.WriteString(visible(name) + "\n")
 	}
-	return text(out.String(), notes(note(len(found) > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", len(found)-maxFound)), barredNote(barred)))
+	more := note(len(found) > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", len(found)-maxFound))
+	return text(out.String(), notes(slices.Concat([]string{more}, left)...))
 }
 
 // below tells which folders can hold something that a pattern matches.

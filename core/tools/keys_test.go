@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,6 +41,29 @@ func TestSearchesLeaveOutKeys(t *testing.T) {
 	}
 	if got := b.ok("glob", m{"pattern": "*", "path": ".config"}); strings.Contains(got, "hosts") || !strings.Contains(got, "1 left out where") {
 		t.Errorf("a search above them: %s", got)
+	}
+}
+
+// What an editor finds is no way round that.
+func TestEditorsSearchesLeaveOutKeys(t *testing.T) {
+	b := newBed(t)
+	found := []string{b.put("a.go", "needle\n"), b.put(".aws/credentials", "canary\n"), b.put("sub/.ssh/config", "canary\n")}
+	w := &window{caps: core.EditorCaps{References: true, Glob: true}}
+	w.do = func(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
+		if _, ok := c.(core.GlobFiles); ok {
+			return core.FilePaths{Paths: found}, nil
+		}
+		return core.Places{Items: []core.Place{{Path: found[1], Line: 1, Column: 1}, {Path: found[0], Line: 1, Column: 1}}}, nil
+	}
+	b.editor = w
+	if got, want := b.ok("glob", m{"pattern": "**"}), "a.go\n\n[2 left out where programs keep keys: to look there, name the path]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := b.ok("glob", m{"pattern": "*", "path": "sub/.ssh"}), "sub/.ssh/config\n"; got != want {
+		t.Errorf("among the keys: got %q, want %q", got, want)
+	}
+	if got, want := b.ok("editor_references", m{"path": "a.go", "line": 1, "symbol": "needle"}), ".aws/credentials:1:1 (programs keep keys there)\na.go:1:1: needle\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
