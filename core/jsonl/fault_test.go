@@ -239,7 +239,7 @@ func (r *run) own(j *journal, id core.SessionID, batches ...[]core.Event) {
 		if i > 0 && i < len(batches)-1 { // several at once
 			continue
 		}
-		if err := j.Sync(context.Background()); err == nil {
+		if err := r.sync(j); err == nil {
 			r.synced[id] = len(r.acked[id])
 			continue
 		}
@@ -254,6 +254,23 @@ func (r *run) own(j *journal, id core.SessionID, batches ...[]core.Event) {
 	if err := j.Release(); err != nil && !r.dead() {
 		return // who claims it next takes it
 	}
+}
+
+// sync syncs a log. Once that has failed nobody knows what the disk has: it is not
+// acknowledged, not by the next sync either, and nothing more is written.
+func (r *run) sync(j *journal) error {
+	l, ok := r.store.disk.layer.(*faulty)
+	before := ok && l.hit == ""
+	err := j.Sync(context.Background())
+	if !before || l.hit == "" || l.dead {
+		return err
+	}
+	c := j.claimed()
+	next := core.Record{Epoch: c.epoch, Seq: c.end.Seq, Event: core.Notice{Text: "refused"}}
+	if again, more := j.Sync(context.Background()), j.Write(context.Background(), []core.Record{next}); err == nil || again == nil || more == nil {
+		r.t.Errorf("a sync has failed: it says %v, the next one %v, and a write %v", err, again, more)
+	}
+	return err
 }
 
 // another is the name of another process that writes to the same session.
