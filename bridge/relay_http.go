@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"sync"
@@ -116,7 +117,7 @@ func (h *RelayHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *RelayHTTP) post(w http.ResponseWriter, r *http.Request) {
 	body, err := readAll(r.Body, maxMessage)
 	if err != nil {
-		http.Error(w, "the message cannot be read", http.StatusRequestEntityTooLarge)
+		http.Error(w, fmt.Sprintf("read the message: %v", err), http.StatusRequestEntityTooLarge)
 		return
 	}
 	m, err := wire.Parse(body)

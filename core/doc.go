@@ -122,6 +122,7 @@
 //	open requests of an MCP connection      mcp              1,024                          the next is refused             adapters/mcp.TestTooManyCalls
 //	unread answers                          wire.Writer      1,000, or 4 MiB                reading pauses                  adapters/wire.TestUnreadAnswersStopTheReading
 //	bytes of a message                      wire             64 MiB                         it is refused                   adapters/wire.TestLines
+//	bytes of an HTTP request                Gate             8 MiB                          it is refused                   adapters/gate.TestWhoMayComeIn
 //	HTTP requests and SSE streams           Gate             1,024                          the next is refused             adapters/gate.TestOpenRequests
 //	MCP clients over HTTP                   mcp.HTTP         1,000; 250 of one client       the longest silent; 15 minutes  adapters/mcp.TestClientsThatNeverSayGoodbye
 //	streams of these clients                their request    as HTTP requests               the client hangs up             adapters/mcp.TestHTTPSessionsAtWorkStay

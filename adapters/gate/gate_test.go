@@ -25,7 +25,7 @@ var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(r.Body)
 	var big *http.MaxBytesError
 	if errors.As(err, &big) {
-		http.Error(w, "too big", http.StatusRequestEntityTooLarge)
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 		return
 	}
 	io.WriteString(w, string(gate.Principal(r))+": "+string(b)) //nolint:errcheck // the test looks at it
@@ -79,6 +79,9 @@ func TestWhoMayComeIn(t *testing.T) {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
 			if c.status == 200 && w.Body.String() != "ada: "+c.body {
+				t.Errorf("%s", w.Body)
+			}
+			if c.status == 413 && !strings.Contains(w.Body.String(), "a request may have at most 10 bytes") {
 				t.Errorf("%s", w.Body)
 			}
 			if (c.status == 401) != (w.Header().Get("WWW-Authenticate") != "") {

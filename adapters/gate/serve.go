@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -75,7 +76,7 @@ type body struct {
 	begun   bool
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader. Of a body that is too large its error names the limit.
 func (b *body) Read(p []byte) (int, error) {
 	if !b.begun {
 		b.begun = true
@@ -84,6 +85,9 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
 		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		err = fmt.Errorf("%w: a request may have at most %d bytes", err, large.Limit)
 	}
 	return n, err
 }
