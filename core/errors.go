@@ -20,7 +20,7 @@ var (
 	ErrObserver = errors.New("this client may only watch the session")
 	// ErrReadOnly: a claim is refused because the log is damaged, because a later version of
 	// the gateway wrote it, or because the data folder cannot be written.
-	ErrReadOnly = errors.New("the session can be read, but not gone on with")
+	ErrReadOnly = errors.New("the session can be read, but not continued")
 	ErrNotAsked = errors.New("nothing of that id waits for an answer")
 	ErrClosed   = errors.New("the session is closed")
 )

@@ -82,7 +82,7 @@ func TestDamageIsToldInEditors(t *testing.T) {
 				command := "dragoman sessions repair " + id
 				wantText(t, "what is told", notes, dm.told, log, command)
 				if dm.open {
-					wantText(t, "the turn's end", notes, "interrupted: ", "the session can be read, but not gone on with")
+					wantText(t, "the turn's end", notes, "interrupted: ", "the session can be read, but not continued")
 				}
 				for call, state := range v.calls {
 					if !slices.Contains([]string{"completed", "failed", "toolCalled", "toolCallRejected"}, state) {

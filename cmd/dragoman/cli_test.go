@@ -45,6 +45,8 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"mcp --root no-such-folder", 1, "", "no-such-folder"},
 		{"mcp --root notes.txt", 1, "", "notes.txt is no folder"},
 		{"chat --agent nobody", 1, "", `there is no agent "nobody"; there are code, plan`},
+		{"sessions repair nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
+		{"sessions repair --dry-run nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
 		{"chat --session nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
 		{"server --log-level error --verbose --config-file none.yaml", 1, "", ""}, // it ends without having been asked to,
 	} {

@@ -38,6 +38,9 @@ be cut short as long as only one session begins with it.`,
 					} else if err == nil {
 						err = repairSession(ctx, a.out, store, g, id)
 					}
+					if errors.Is(err, core.ErrNotFound) {
+						err = noSession(arg)
+					}
 					errs = append(errs, err)
 				}
 				return errors.Join(errs...)
@@ -75,8 +78,8 @@ func repairSession(ctx context.Context, out io.Writer, store *jsonl.Store, g *co
 	return err
 }
 
-// listedID finds the id that begins with what was typed. One that no list has may be
-// there all the same.
+// listedID finds the id that begins with what was typed. Without one it returns what was typed,
+// since a session that no list has may exist.
 func listedID(ctx context.Context, g *core.Gateway, typed string) (core.SessionID, error) {
 	found, err := beginningWith(ctx, g, typed)
 	switch {

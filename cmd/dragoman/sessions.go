@@ -134,7 +134,7 @@ func findSession(ctx context.Context, g *core.Gateway, id string) (*core.Session
 	case err != nil:
 		return nil, err
 	case len(found) == 0:
-		return nil, fmt.Errorf("there is no session %q; \"dragoman sessions list\" lists them all", id)
+		return nil, noSession(id)
 	case len(found) > 1:
 		return nil, tooShort(len(found), id)
 	}
@@ -155,13 +155,17 @@ func beginningWith(ctx context.Context, g *core.Gateway, typed string) (found []
 	return found, context.Cause(ctx)
 }
 
+func noSession(typed string) error {
+	return fmt.Errorf("there is no session %q; \"dragoman sessions list\" lists them all", typed)
+}
+
 func tooShort(n int, typed string) error {
 	return fmt.Errorf("%d sessions begin with %q; write more of the id", n, typed)
 }
 
 func removeSession(ctx context.Context, g *core.Gateway, id core.SessionID) error {
 	if _, err := g.Open(ctx, core.Local, id); errors.Is(err, core.ErrNotFound) {
-		return fmt.Errorf("there is no session %q", id)
+		return noSession(string(id))
 	}
 	// One that cannot be opened can be removed all the same.
 	if err := g.Delete(ctx, core.Local, id); err != nil {

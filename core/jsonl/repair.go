@@ -355,7 +355,7 @@ func (sv *survey) write(ctx context.Context, log io.ReaderAt, w io.Writer, kept 
 	l.next = sv.from
 	sc := scanLog(l)
 	out := copying{w: w, opened: core.Record{Seq: 1, Time: sv.meta.Created, Event: core.Opened{Meta: sv.meta}}}
-	t := teller{log: kept, final: true, advice: "That is the damaged log; this one was made of what is good in it."}
+	t := teller{log: kept, final: true, advice: "That is the damaged log; this one holds everything in it that was intact."}
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
