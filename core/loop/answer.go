@@ -154,11 +154,7 @@ func reasonOf(err error) string {
 	}
 	short := *e
 	short.Hint = ""
-	text := []rune(strings.TrimPrefix(short.Error(), "model "+e.Model+": "))
-	if len(text) > most {
-		text = append(text[:most-1], '…')
-	}
-	return string(text)
+	return core.Clip(strings.TrimPrefix(short.Error(), "model "+e.Model+": "), most)
 }
 
 // speaks says that the model has begun to answer, once.

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -517,5 +518,17 @@ func TestOffer(t *testing.T) {
 	}
 	if got, _ := byName.find(strings.Repeat("é", 500)); len(got.Name) > 200 || !utf8.ValidString(got.Name) {
 		t.Errorf("a long name: %q", got.Name)
+	}
+}
+
+// Why a model could not answer is said without advice and with a bounded length, and how
+// much is cut is said as well.
+func TestReasonOf(t *testing.T) {
+	err := fmt.Errorf("ask: %w", &core.ModelError{Kind: core.ErrServer, Model: "a/m", Message: strings.Repeat("ä", 600), Hint: "Try again later"})
+	if got, want := reasonOf(err), "server: "+strings.Repeat("ä", 492)+"… (108 more characters)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := reasonOf(errors.New("secret")); got != "it did not say why" {
+		t.Errorf("an error of another kind: %s", got)
 	}
 }
