@@ -23,7 +23,7 @@ func askFirst(_, tool string, _ json.RawMessage) error {
 	return nil
 }
 
-// asking is a server of the older versions, one of whose tools asks in its turn.
+// asking is a server of the older versions with a tool that asks the user.
 func asking() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
 	type in struct {
@@ -42,8 +42,8 @@ func asking() *mcp.Server {
 	return s
 }
 
-// A call that a rule wants asked about is put to the client's user, who sees the server,
-// the tool and the arguments; where nobody can be asked it is refused.
+// A call that an ask rule matches is put to the client's user, who sees the server, the
+// tool and the arguments. If nobody can be asked it is refused.
 func TestAskRulesHoldForClients(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, *Aggregate) mcp.Transport{"pipe": piped, "http": overHTTP} {
 		for _, version := range eras {
@@ -94,7 +94,8 @@ func TestAskRulesHoldForClients(t *testing.T) {
 	}
 }
 
-// A server that is handed on alone says the same where a rule wants its call asked about.
+// A server that is handed on alone refuses a call that an ask rule matches with the
+// same words.
 func TestAskRulesHoldForRelays(t *testing.T) {
 	b := New(Options{Environ: environ(), Grace: patience, Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Log: func(_, _, text string) { t.Log(text) }})
 	relay, ok := b.Relay("up", func(tool string, args json.RawMessage) error { return askFirst("up", tool, args) })

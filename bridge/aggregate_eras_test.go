@@ -375,7 +375,8 @@ tasks/list {"jsonrpc":"2.0","id":$ID,"result":{"tasks":[{"taskId":"T1","status":
 	}
 }
 
-// Where tasks are declared, one that nobody has is a wrong parameter, and no unknown method.
+// If tasks are declared, an unknown task is a wrong parameter, and not an unknown
+// method.
 func TestAggregateWithoutTheTask(t *testing.T) {
 	a := aggregate(t, Options{Servers: []Server{{Name: "x", Endpoint: plays("sdk")}}}, AggregateOptions{})
 	c := unspoken(t, a)

@@ -11,7 +11,8 @@ import (
 	"dragoman/core"
 )
 
-// Whoever has the place of a client of an aggregate hears of the turns that run in our agent.
+// The server that keeps an aggregate's client can ask whether a turn runs for it in our
+// agent.
 func TestAggregateSaysThatATurnRuns(t *testing.T) {
 	for _, version := range []string{`"2025-11-25"`, `1`} {
 		var turn atomic.Bool
@@ -39,8 +40,8 @@ func TestAggregateSaysThatATurnRuns(t *testing.T) {
 	}
 }
 
-// However many clients speak over one connection, each in requests that say who it is,
-// there are connections to servers for some of them at a time.
+// However many clients speak over one connection, each by requests that name it, only a
+// bounded number of them has connections to servers at a time.
 func TestSidesAreBounded(t *testing.T) {
 	a := aggregate(t, Options{Servers: []Server{{Name: "x", Endpoint: plays("dies")}}}, AggregateOptions{})
 	in, say := io.Pipe()

@@ -28,8 +28,9 @@ func withDaemon(t *testing.T, name, seconds string) Server {
 	}}
 }
 
-// However clients reach servers, each client, as each session, has one guard for all of
-// them; with its last server goes what they have left behind, and the guard.
+// However clients reach servers, each client and each session has one guard for all of
+// its servers. When the last server ends, the guard ends with all that the servers have
+// left behind.
 func TestOneGuardForAllServers(t *testing.T) {
 	for name, use := range map[string]func(t *testing.T, servers []Server, look func()){
 		"a session": func(t *testing.T, servers []Server, look func()) {

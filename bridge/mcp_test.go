@@ -541,8 +541,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// A client's server that is called like our own tools does not start, and the user is
-// told what to do.
+// A client's server with the name of our own tools does not start, and the user is told what to do.
 func TestClientsServerCalledNative(t *testing.T) {
 	h := &host{meta: core.Meta{Cwd: t.TempDir()}, board: core.NewBoard(), servers: []core.ServerSpec{{Name: core.Native, Command: "no-such-program"}}}
 	_, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})

@@ -8,8 +8,8 @@ import (
 	"dragoman/core"
 )
 
-// Who decides about a call sees the server, the tool's own name and the arguments, in
-// this order; what a server calls its tool comes last.
+// A person who decides about a call sees the server, the tool's own name and the
+// arguments, in this order. The server's title for the tool comes last.
 func TestPreviewShowsTheCall(t *testing.T) {
 	of := func(title, args string) core.Preview {
 		t.Helper()

@@ -254,8 +254,8 @@ func TestRelayedSessionsAtWorkStay(t *testing.T) {
 	})
 }
 
-// Of what a server says while its client has no stream open the first thousand messages
-// are kept.
+// Of a server's messages while its client has no stream open the first thousand are
+// kept.
 func TestKeptMessagesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		relay, _ := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}).Relay("up", nil)

@@ -273,7 +273,8 @@ func TestLoginIsForgottenWithWhatTheServerWas(t *testing.T) {
 	}
 }
 
-// A server that does not start is tried a few times, and then when somebody wants it.
+// A server that does not start is tried a few times, and after that only when a person
+// starts it.
 func TestStartsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int32

@@ -22,7 +22,7 @@ func classes(typ reflect.Type, at string) (list []string) {
 	return list
 }
 
-// Whoever adds a setting says what it does when an editor sets it.
+// Every setting is classified by its effect when an editor sets it.
 func TestEverySettingHasAnEffect(t *testing.T) {
 	all := classes(reflect.TypeFor[Config](), "")
 	for _, key := range all {
@@ -37,7 +37,7 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 	}
 }
 
-// What of an editor's options only takes away holds at once; the rest is shown.
+// An editor's options that only restrict hold at once; the rest is shown.
 func TestNarrowed(t *testing.T) {
 	for _, c := range []struct{ text, narrow, wider string }{
 		{`{"policy":{"deny":[{"tool":"a"}],"ask":[{"command":"git *"}],"default":"deny"}}`, "policy.ask policy.deny policy.default", ""},
@@ -80,7 +80,7 @@ func TestNarrowed(t *testing.T) {
 	}
 }
 
-// What is agreed to is the content, secrets and all, whatever its order.
+// The user agrees to the content with its secrets, in whatever order it comes.
 func TestWiderIsKnownByItsContent(t *testing.T) {
 	sum := func(text string) string {
 		layer, _, err := ParseEditor([]byte(text))

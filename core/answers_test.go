@@ -126,7 +126,7 @@ func only(t *testing.T, a *core.Attachment) core.AskID {
 	return p[0].ID
 }
 
-// fate says what becomes of the call of a turn. What is asked is rejected.
+// fate returns the outcome of a turn's call. An ask is rejected.
 func fate(t *testing.T, a *core.Attachment, p core.Prompt) string {
 	t.Helper()
 	from := a.Head()
@@ -179,8 +179,8 @@ func TestAnswersOfTasks(t *testing.T) {
 	})
 }
 
-// A log of before answers said who gave them is read so that nobody gets more than was
-// given: an answer is a person's where the client that prompted gave it itself.
+// In a log older than the givers of answers nobody gets more than was given: an answer
+// counts as a person's if the client that prompted gave it itself.
 func TestAnswersOfOldLogs(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -44,7 +44,7 @@ func TestCallers(t *testing.T) {
 	})
 }
 
-// What only a person may allow says so where it is asked.
+// An ask about a call that only a person may allow is Hard.
 func TestHardAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var origin core.Origin

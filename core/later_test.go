@@ -10,8 +10,9 @@ import (
 	"dragoman/core"
 )
 
-// A question goes to clients that have a form for it. Where there is none it is said
-// in the chat, never answered; a consent can be put to all that are asked at all.
+// A question goes to clients that have a form for it. Without one it is shown in the
+// chat and stays unanswered. A consent can be put to every client that can be asked at
+// all.
 func TestAskWithoutForm(t *testing.T) {
 	plain := core.Client{Name: "plain", Asks: true, Questions: true, NoForms: true, NoPages: true}
 	forms, pages := plain, plain

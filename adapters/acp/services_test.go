@@ -12,9 +12,9 @@ import (
 	"dragoman/core"
 )
 
-// The disk, or a shell of our own, takes the client's place only where the client has
-// not got what it is asked for: it does not know the request or the file, or answers
-// without a text. What it refuses is told in its words.
+// The disk, or a shell of our own, takes the client's place only if the client does not
+// know the request or the file, or answers without a text. Any other refusal is
+// reported in the client's words.
 func TestRefusalsOfTheClient(t *testing.T) {
 	in, out, peer := wiretest.New(wire.Newline)
 	conn := wire.NewConn(in, out, wire.Options{Framing: wire.Newline})

@@ -401,8 +401,9 @@ func TestOddCalls(t *testing.T) {
 	}
 }
 
-// Whoever decides about a call of an MCP server's tool sees all of its arguments, also
-// what a title has no room for. Once it runs, they are as they were sent.
+// A user who decides about a call of an MCP server's tool sees all of its arguments,
+// even those that a title has no room for. Once the call runs, the arguments are as
+// they were sent.
 func TestApprovalsSpellOutArguments(t *testing.T) {
 	hidden := `{"a":"` + strings.Repeat("x", 300) + `\u202e"}`
 	for server, want := range map[string]string{"db": `x⟨U+202E⟩"}`, core.Native: `x\u202e"}`} {

@@ -39,8 +39,8 @@ func TestAChatThatCannotBeOpenedIsFound(t *testing.T) {
 	})
 }
 
-// Emacs gives a version of several lines. Who answered is one line all the same, in
-// what the model is told and in the log.
+// Emacs sends a version of several lines. The name of the client that answered is still
+// a single line, for the model and in the log.
 func TestAClientIsNamedOnOneLine(t *testing.T) {
 	for version, want := range map[string]string{
 		`GNU Emacs 28.2 (build 2, x86_64-pc-linux-gnu)\n of 2025-02-27`: "rejected by emacs GNU Emacs 28.2 (build 2, x86_64-pc-linux-gnu)",

@@ -26,8 +26,8 @@ func newTestDoor(t *testing.T, run func(context.Context, *core.Turn) (core.StopR
 	return h, h.door(core.Local), g
 }
 
-// Clients of 2026-07-28 never say that they leave: those that are silent are given up, though nobody else comes, and what
-// they held.
+// Clients of 2026-07-28 never say that they leave. Silent ones are given up with all that they held, even if no other
+// client comes.
 func TestSilentClientsAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, d, g := newTestDoor(t, nil)

@@ -104,8 +104,8 @@ func (d *door) clientOf(session string) *client {
 	return d.visits[session].client
 }
 
-// A session over HTTP that nobody uses ends, though nobody else comes, and gives up what it holds; a stream and a turn that
-// runs keep it.
+// A session over HTTP that nobody uses ends and gives up all that it holds, even if no other client comes. A stream or
+// a running turn keeps it.
 func TestIdleHTTPSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, d, _ := newTestDoor(t, hangs)
@@ -148,7 +148,7 @@ func TestIdleHTTPSessionsEnd(t *testing.T) {
 	})
 }
 
-// The turn of a client that never came back goes on, and another session of the protocol waits for it and ends it.
+// The turn of a client that never came back goes on. Another session of the protocol can wait for it and end it.
 func TestTurnOutlivesItsHTTPSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, d, _ := newTestDoor(t, hangs)
@@ -173,8 +173,8 @@ func TestTurnOutlivesItsHTTPSession(t *testing.T) {
 	})
 }
 
-// Clients that leave without a word keep nobody out: the one that has been silent for longest makes room, of one program
-// before all.
+// Clients that leave without a word keep nobody out: the one that has been silent for longest makes room, one of the
+// same program first if that has all its places.
 func TestClientsThatNeverSayGoodbye(t *testing.T) {
 	h, d, _ := newTestDoor(t, nil)
 	srv := httptest.NewServer(h)
@@ -220,7 +220,8 @@ func TestClientsThatNeverSayGoodbye(t *testing.T) {
 	}
 }
 
-// A client with a request, a stream or a turn makes no room. Where there are no others, the newcomer is told so.
+// A client with a request, a stream or a turn makes no room. If all clients have one, the newcomer is refused and told
+// why.
 func TestHTTPSessionsAtWorkStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, d, _ := newTestDoor(t, hangs)
@@ -277,7 +278,7 @@ func TestHeldSessionsAreBounded(t *testing.T) {
 	})
 }
 
-// Whoever has let a client in hears of the turns that run for it.
+// The caller of ServeFor can ask whether a turn runs for its client.
 func TestServeForSaysThatATurnRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := coretest.Gateway(coretest.NewMemory(), hangs, coretest.Always(core.Verdict{Effect: core.Allow}))
@@ -340,8 +341,7 @@ func TestSubscriptionsEndWithTheirClient(t *testing.T) {
 	})
 }
 
-// Of what is kept for clients that come back for what they have missed there is so much in
-// all, however much was said.
+// The events that are kept for clients that reconnect are bounded, however many there were.
 func TestReplaysAreBounded(t *testing.T) {
 	long := strings.Repeat("long ", maxText/5)
 	g := coretest.Gateway(jsonl.New(t.TempDir()), func(ctx context.Context, t *core.Turn) (core.StopReason, error) {

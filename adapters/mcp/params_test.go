@@ -12,7 +12,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// needed are the parameters that a method cannot do without, with values that fit, and optional those that it can.
+// needed returns the parameters that a method requires, with values that fit, and optional the others.
 var needed, optional = map[string]map[string]string{
 	"completion/complete":   {"ref": `{"type":"ref/prompt","name":"x"}`, "argument": `{"name":"a","value":""}`},
 	"logging/setLevel":      {"level": `"info"`},
@@ -39,7 +39,7 @@ var needed, optional = map[string]map[string]string{
 	"tools/list":               {"cursor": `"x"`},
 }
 
-// wrongParams are a method's parameters that are refused, and with which code.
+// wrongParams is a list of parameters that a method refuses, with the code of the error.
 func wrongParams(method string) map[string]int {
 	wrong := map[string]int{"true": -32600, "3": -32600, `"x"`: -32600, "[]": -32600, `[{"a":1}]`: -32600}
 	if len(needed[method]) > 0 {
@@ -127,10 +127,10 @@ func TestWrongParameters(t *testing.T) {
 	}
 }
 
-// removed are the methods that 2026-07-28 has no longer.
+// removed lists the methods that 2026-07-28 no longer has.
 var removed = []string{"initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
 
-// A method that the protocol has no longer is refused for that, and not for its parameters.
+// A method that the protocol no longer has is refused as unknown, and not for its parameters.
 func TestRemovedMethods(t *testing.T) {
 	for _, method := range removed {
 		for _, params := range []string{"{" + modernMeta[:len(modernMeta)-1] + "}", "{" + modernMeta + `"level":3,"uri":3}`} {
@@ -169,7 +169,7 @@ func request(method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q%s}`, method, params)
 }
 
-// What is wrong further inside is found by the SDK, whose words are not shown.
+// The SDK finds what is wrong deeper inside the parameters. Its own words are not shown.
 func TestWrongParametersFurtherInside(t *testing.T) {
 	c := converseAt(t, "2025-11-25", mcp.Options{})
 	defer c.end()
@@ -194,8 +194,8 @@ func TestWrongParametersFurtherInside(t *testing.T) {
 	}
 }
 
-// An initialize that is refused says nothing of the client: a second one with a number for a version does not make the
-// early dialect of a client that has begun with a date.
+// A refused initialize changes nothing: a client that began with a date for a version does not get the early dialect by
+// a second initialize with a number.
 func TestASecondInitializeChangesNothing(t *testing.T) {
 	c := converseAt(t, "2025-11-25", mcp.Options{})
 	defer c.end()
@@ -213,7 +213,7 @@ func TestASecondInitializeChangesNothing(t *testing.T) {
 	}
 }
 
-// What is refused as an envelope on a pipe is refused over HTTP too, with the same code, and has no effect.
+// An envelope that is refused on a pipe is refused over HTTP too, with the same code, and has no effect.
 func TestEnvelopesAreRefusedAlike(t *testing.T) {
 	c := converseAt(t, "2025-11-25", mcp.Options{})
 	defer c.end()

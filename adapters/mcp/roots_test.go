@@ -31,8 +31,8 @@ func asked(t *testing.T, cs *sdk.ClientSession, tool string, args map[string]any
 	return string(b)
 }
 
-// folders are a root, what lies in it and beside it, and sessions that work there. Those whose names begin with "in" lie
-// within the root.
+// folders makes a root, folders in it and beside it, and sessions that work there. The sessions whose names begin with
+// "in" lie within the root.
 func folders(t *testing.T, g *core.Gateway) (root, beside string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -68,11 +68,11 @@ func folders(t *testing.T, g *core.Gateway) (root, beside string) {
 	return root, beside
 }
 
-// inside are the sessions of folders that lie within the root.
+// inside lists the sessions that lie within the root.
 var inside = []string{"in-gone", "in-root", "in-sub", "in-way"}
 
-// A client sees those sessions alone all of whose folders lie within its roots; another one is answered like one that is not
-// there, in whatever way it is named.
+// A client sees only sessions whose folders all lie within its roots. Any other session is answered as if it did not
+// exist, however it is named.
 func TestSessionsOutsideOfTheRoots(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// A client answers what is asked, and deletes, in those sessions alone that it has begun or prompted; it may look at others.
+// A client answers questions only in sessions that it has begun or prompted, and deletes only those. It may look at
+// others.
 func TestAnsweringInSessionsOfOthers(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -81,7 +82,7 @@ func TestAnsweringInSessionsOfOthers(t *testing.T) {
 	}
 }
 
-// Each client is somebody of its own to policies, whatever its name.
+// Each client has its own identity for policies, whatever its name.
 func TestClientsHaveIdentitiesOfTheirOwn(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// An argument that may be left out may be null, whatever the tool; one that may not is missing then.
+// An optional argument of any tool may be null. A required one that is null counts as missing.
 func TestNullIsNoArgument(t *testing.T) {
 	for name, serve := range map[string]func(*testing.T, mcp.Options) (peer, func()){"a pipe": servePipe, "HTTP": serveHTTP} {
 		synctest.Test(t, func(t *testing.T) {

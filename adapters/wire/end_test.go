@@ -103,8 +103,8 @@ func TestEndWithBlockedOutput(t *testing.T) {
 	})
 }
 
-// A peer that says no more and does not read the rest has left, in a pipe of the system's too; what failed before is
-// still told.
+// A peer that ends its input and does not read the rest has left, also on a pipe of the system. An earlier failure is
+// still reported.
 func TestRestThatIsNotRead(t *testing.T) {
 	for _, bad := range []error{nil, errors.New("disk on fire")} {
 		fromPeer, toConn := io.Pipe()

@@ -93,7 +93,8 @@ func TestGuests(t *testing.T) {
 	})
 }
 
-// Many at once get no more places than there are, and each that was ended was ended once.
+// Many clients at once get no more places than there are, and each guest is ended at
+// most once.
 func TestGuestsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Guests{All: 10, Each: 4, Idle: time.Minute}

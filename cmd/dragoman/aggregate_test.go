@@ -113,7 +113,7 @@ func TestMCPDoesNotStartItselfForEver(t *testing.T) {
 	}
 }
 
-// What the rules say of a client's own call of a server's tool.
+// A client's own call of a server's tool is judged by the rules.
 func TestRulesForClientsCalls(t *testing.T) {
 	p, err := policy.New(policy.Options{Rules: []policy.Rule{
 		{Effect: core.Deny, Tool: "drop_*"}, {Effect: core.MustAsk, Server: "tracker", Tool: "close_*"}, {Effect: core.Allow, Tool: "close_all"},

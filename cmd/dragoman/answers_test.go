@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What an MCP client's model may allow: by default whatever is soft, and over HTTP
-// nothing. Only what the configuration says, and never what is a person's.
+// An MCP client's model may allow what the configuration lets it: by default soft asks,
+// and over HTTP nothing. It may never allow what only a person may.
 func TestModelAnswers(t *testing.T) {
 	for configured, want := range map[string][2]bool{"": {true, false}, "soft": {true, true}, "none": {false, false}} {
 		for i, overHTTP := range []bool{false, true} {

@@ -95,7 +95,7 @@ func (c *typist) pastes(text string) {
 	c.types("\x1b[200~" + strings.ReplaceAll(text, "\n", "\r") + "\x1b[201~")
 }
 
-// until waits until the terminal shows a text, behind what was waited for before.
+// until waits until the terminal shows a text after the one it waited for last.
 func (c *typist) until(text string) {
 	c.t.Helper()
 	for {
@@ -134,8 +134,9 @@ func runs(line string) part {
 	return part{say: "Working. ", call: "shell_command", args: map[string]string{"command": line}}
 }
 
-// What was typed while the model spoke is no answer to the question that comes then: a
-// line that would be one is dropped, a prompt is kept, and so is one half typed.
+// A line that was typed while the model spoke is no answer to the question that
+// follows. A line that could be an answer is dropped; a prompt is kept, also a half
+// typed one.
 func TestTypedAheadDecidesNothing(t *testing.T) {
 	first := runs("touch PWNED")
 	first.begun, first.release = make(chan struct{}), make(chan struct{})
@@ -297,7 +298,7 @@ func TestFreeQuestions(t *testing.T) {
 	}
 }
 
-// The terminal is as it was behind every end, also one that nobody expected.
+// The terminal is restored after every end of the program, even an unexpected one.
 func TestTerminalIsLeftAsItWas(t *testing.T) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP) // under nohup the program would ignore it as well

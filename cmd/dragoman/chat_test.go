@@ -217,8 +217,8 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// What fails over a pipe is written to standard error, and the exit code says so; what
-// was said is on standard output as ever.
+// Over a pipe failures are written to standard error, and the exit code is 1; answers
+// are on standard output as before.
 func TestChatThatFails(t *testing.T) {
 	p, s := served(t, part{say: "Fine."})
 	o := p.run(t, "one\n", "chat", "--model", "house/m")
@@ -234,7 +234,8 @@ func TestChatThatFails(t *testing.T) {
 	}
 }
 
-// Nobody has asked to wait where a service is broken, and nobody reads nanoseconds.
+// A wait because of a broken service is not called a limit, and is shown in whole
+// seconds.
 func TestRetriesAreSaidPlainly(t *testing.T) {
 	var b strings.Builder
 	s := &screen{w: bufio.NewWriter(&b)}

@@ -76,7 +76,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	p.doctor(t, "doctor_wrong.txt", exitFailed)
 }
 
-// A shell that is there and does not work is said to be so.
+// A shell that exists and does not work is reported.
 func TestDoctorTriesTheShell(t *testing.T) {
 	p := doctorPlace(t)
 	p.write(t, filepath.Join(p.home, "bin", "bash"), "#!/bin/sh\nexit 3\n")
@@ -86,7 +86,7 @@ func TestDoctorTriesTheShell(t *testing.T) {
 	}
 }
 
-// So is git, without which the agent works.
+// So is a broken git, although the agent works without it.
 func TestDoctorTriesGit(t *testing.T) {
 	p := doctorPlace(t)
 	p.write(t, filepath.Join(p.home, "bin", "git"), "#!/bin/sh\nexit 3\n")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Where another model answers than the one that was chosen, the user hears so in front
-// of its first word, with the reason, and the usage is kept as that model's.
+// If a fallback model answers instead of the chosen one, the user is told so before its
+// first word, with the reason, and the usage counts for that model.
 func TestFallbackIsSaid(t *testing.T) {
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"error":{"message":"wrong key"}}`, http.StatusUnauthorized)

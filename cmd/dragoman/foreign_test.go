@@ -253,9 +253,9 @@ func TestJSONMembersKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// Importing settings of another program runs nothing and reads nothing, neither then nor
-// when the servers are tried: that is kept from ECA's own settings alone, and after a
-// question.
+// Importing settings of another program runs nothing and reads nothing, neither then
+// nor when the servers are tried. References are kept only from ECA's own settings, and
+// after a question.
 func TestImportsRunNothing(t *testing.T) {
 	unixOnly(t)
 	p := newPlace(t)

@@ -175,8 +175,8 @@ func leftOpen(t *testing.T, f idleFace, first, many int, look func()) {
 }
 
 // Two editors, of two protocols and in two processes, hold a session and take turns in
-// it. Who prompts is shown first what the other has added, each once; who is too early
-// is told who has it.
+// it. The one that prompts is first shown what the other has added, once; if it is too
+// early, it is told who has the session.
 func TestTwoProcessesTakeTurns(t *testing.T) {
 	a, logs, work := inPlace(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -57,8 +57,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Whatever a terminal sends, keys go on, and how it is cut into pieces does not matter
-// to what is typed.
+// keys accepts anything that a terminal sends, and the result does not depend on how
+// the input is cut into pieces.
 func FuzzKeys(f *testing.F) {
 	f.Add("a\x1b[200~b\rc\x1b[201~\n\x1b[Dx", 3)
 	f.Fuzz(func(t *testing.T, text string, at int) {

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// Nothing that somebody else wrote is on the screen without being seen there.
+// Nothing that somebody else wrote is on the screen and invisible.
 func TestInvisibleCharactersAreShown(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain\ttext\n": "plain\ttext\n", "a\r\nb": "a\nb", "a\x1b[2Kb": "a\ufffd[2Kb", "a\u202eb": "a\ufffdb",

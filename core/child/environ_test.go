@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What is not on the list is not handed on, whatever it is called; what is named is.
+// Variables that are not on the list are not handed on, whatever their names; named
+// ones are.
 func TestEnviron(t *testing.T) {
 	env := []string{
 		"PATH=/bin", "HOME=/home/u", "LC_ALL=C", "LC_=x", "GOCACHE=/c", "JAVA_HOME=/j", "HTTPS_PROXY=http://u:canary@proxy:1", "https_proxy=http://canary@p", "http_proxy=http://p:3128",

@@ -380,7 +380,8 @@ func BenchmarkStart(b *testing.B) {
 	})
 }
 
-// Who is asked to end hears it, also when it is only being started; and hears it once.
+// A process that is asked to end gets the signal once, even if it is just being
+// started.
 func TestTerminate(t *testing.T) {
 	guard := guarding(t)
 	odd := childtest.OddSleep()

@@ -441,7 +441,7 @@ func TestGuardStartedByHand(t *testing.T) {
 	}
 }
 
-// What is sent is what is received; nonsense is refused.
+// A message is received as it was sent, and nonsense is refused.
 func FuzzProgram(f *testing.F) {
 	f.Add("/bin/sh", "sh\x00-c\x00a b", "A=1\x00B=")
 	f.Add("", "", "")

@@ -125,7 +125,7 @@ func FuzzRulePaths(f *testing.F) {
 	})
 }
 
-// A pattern costs what it is long, whatever it holds.
+// The cost of a pattern grows with its length, whatever it contains.
 func TestBraces(t *testing.T) {
 	for _, c := range []struct {
 		pattern string

@@ -13,8 +13,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// good are the records of a log whose sums are right, less those of stale owners:
-// found by looking at each line for itself.
+// good returns the records of a log whose sums are right, without those of stale
+// owners, by looking at each line alone.
 func good(b []byte) (records []core.Record) {
 	var dec core.Decoder
 	epoch := uint64(0)

@@ -20,8 +20,8 @@ func after(t *testing.T, allowed, line string) core.Verdict {
 	return p.Decide(c)
 }
 
-// What somebody types all day is asked about once. The first line of each group is the
-// one that was allowed.
+// Commands that people type all day are asked about once. The first line of each group
+// is the one that was allowed.
 func TestDailyCommandsAreCovered(t *testing.T) {
 	for _, group := range [][]string{
 		{"git status", "git status -sb", "git status --porcelain=v2 --branch", "git status -uno src", "git --no-pager status"},
@@ -230,7 +230,7 @@ func TestUnknownLettersAskAgain(t *testing.T) {
 	}
 }
 
-// The table says what it means: every name in it can be typed, and no row is written twice.
+// Every name in the table can be typed, and no row is in it twice.
 func TestTableOfHarmlessOptions(t *testing.T) {
 	seen := map[string]bool{}
 	for program, list := range rows() {

@@ -7,7 +7,8 @@ import (
 	"dragoman/core"
 )
 
-// A line is asked about when its wildcards may mean what a rule is about, trusted or not.
+// A line is asked about when its wildcards may match what a rule covers, trusted or
+// not.
 func TestWildcardsOfCommands(t *testing.T) {
 	p := mustNew(t, Rule{Effect: core.Deny, Path: "**/.env"}, Rule{Effect: core.Deny, Path: "**/*.pem"}, Rule{Effect: core.MustAsk, Path: "secrets/**"})
 	for line, want := range map[string]core.Effect{

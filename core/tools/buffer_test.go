@@ -49,8 +49,8 @@ func TestVersions(t *testing.T) {
 	b.ok("edit_file", m{"path": "a.txt", "old": "five", "new": "six"})
 }
 
-// What an editor knows of files wins over the disk; what it has not got is taken from
-// there, and what it refuses fails.
+// An editor's text wins over the disk. What the editor does not have is read from the
+// disk, and what it refuses fails.
 func TestEditorFiles(t *testing.T) {
 	b := newBed(t)
 	pic := "\x89PNG\r\n\x1a\n"

@@ -34,7 +34,7 @@ func TestPublicAddresses(t *testing.T) {
 	}
 }
 
-// What this machine is called by others is as near as what it calls itself.
+// The addresses by which others reach this machine are as near as its loopback address.
 func TestOwnAddresses(t *testing.T) {
 	own := []net.Addr{
 		&net.IPNet{IP: net.ParseIP("203.1.113.9"), Mask: net.CIDRMask(24, 32)}, &net.IPNet{IP: net.ParseIP("2606:4700::9"), Mask: net.CIDRMask(64, 128)},
