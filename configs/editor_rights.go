@@ -112,7 +112,8 @@ var narrowest = map[string]string{
 
 // Wider describes the part of an editor's options that allows more than is allowed without it.
 type Wider struct {
-	// Settings are its settings in words, "KEY: VALUE", secrets hidden.
+	// Settings are its settings in words, "KEY: VALUE", secrets hidden; each element of
+	// a list, and of a mapping of texts, is one.
 	Settings []string
 	// Sum names the content, the secrets with it: it is what a person agrees to.
 	Sum string
@@ -135,7 +136,7 @@ func (c *Config) Narrowed() (narrow *Config, wider Wider) {
 	var content strings.Builder
 	for _, s := range set {
 		if skip[s.key] || skip[s.entry] {
-			wider.Settings = append(wider.Settings, s.key+": "+s.shown())
+			wider.Settings = append(wider.Settings, shownAs(s.key, s.value)...)
 			fmt.Fprintf(&content, "%q %q\n", s.key, fmt.Sprintf("%#v", rawValue(s.value)))
 		}
 	}
@@ -214,11 +215,27 @@ func withinDefault(v reflect.Value, is field) bool {
 	return !unbounded(n) && (unbounded(def) || n <= def)
 }
 
-// shown returns the value in words.
-func (s chosen) shown() string {
-	w := &writer{fields: fieldCache{}}
-	w.value(s.value, 0, false)
-	return strings.TrimSpace(w.String())
+// shownAs returns a setting in words, whole.
+func shownAs(key string, v reflect.Value) (list []string) {
+	switch shapeOf(v.Type()) {
+	case shapeMap:
+		for _, name := range v.MapKeys() {
+			list = append(list, shownAs(join(key, name.String()), v.MapIndex(name))...)
+		}
+	case shapeList:
+		for i := range v.Len() {
+			list = append(list, shownAs(key, v.Index(i))...)
+		}
+	case shapeStruct:
+		w := &writer{fields: fieldCache{}}
+		w.listItem(v, 0)
+		list = []string{key + ": " + strings.TrimSpace(strings.TrimPrefix(w.String(), "-"))}
+	case shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
+		w := &writer{fields: fieldCache{}}
+		w.value(v, 0, false)
+		list = []string{key + ": " + strings.TrimSpace(w.String())}
+	}
+	return list
 }
 
 // rawValue returns a value as it was written, with its secrets.

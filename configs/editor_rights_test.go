@@ -42,7 +42,7 @@ func TestNarrowed(t *testing.T) {
 	for _, c := range []struct{ text, narrow, wider string }{
 		{`{"policy":{"deny":[{"tool":"a"}],"ask":[{"command":"git *"}],"default":"deny"}}`, "policy.ask policy.deny policy.default", ""},
 		{`{"policy":{"default":"allow","deny":[{"tool":"a"}]}}`, "policy.deny", "policy.default: allow"},
-		{`{"policy":{"default":"ask","allow":[{"command":"ls"}]}}`, "policy.default", `policy.allow: - {command: "ls"}`},
+		{`{"policy":{"default":"ask","allow":[{"command":"ls"}]}}`, "policy.default", `policy.allow: {command: "ls"}`},
 		{`{"limits":{"max_turn_requests":7,"compact_at":100,"tools":0}}`, "limits.max_turn_requests", "limits.compact_at: 100|limits.tools: 0"},
 		{`{"mcp":{"allow_auto":false,"elicitation_timeout":"5m"}}`, "mcp.allow_auto mcp.elicitation_timeout", ""},
 		{`{"mcp":{"model_answers":"none"}}`, "mcp.model_answers", ""},
@@ -58,8 +58,13 @@ func TestNarrowed(t *testing.T) {
 			"agents.code.disabled_tools agents.code.max_steps", `agents.mine.instructions: "Do it."|agents.mine.max_steps: 3`,
 		},
 		{`{"mcp_servers":{"x":{"command":"x","args":["y"]}}}`, "mcp_servers.x.command mcp_servers.x.args", ""},
+		{`{"policy":{"allow":[{"command":"ls"},{"tool":"*"}],"env":["A","B_*"]}}`, "", `policy.allow: {command: "ls"}|policy.allow: {tool: "*"}|policy.env: "B_*"|policy.env: A`},
+		{
+			`{"providers":{"x":{"base_url":"https://x.example","headers":{"B":"sk-secret-key-123456","A":"b"}}}}`, "",
+			`providers.x.base_url: "https://x.example"|providers.x.headers.A: "***"|providers.x.headers.B: "***"`,
+		},
 		{`{"log":{"level":"debug"}}`, "", "log.level: debug"},
-		{`{"fallback":["openai/x"],"log":{"level":"error"}}`, "log.level", "fallback: - openai/x"},
+		{`{"fallback":["openai/x"],"log":{"level":"error"}}`, "log.level", "fallback: openai/x"},
 	} {
 		layer, _, err := ParseEditor([]byte(c.text))
 		if err != nil {

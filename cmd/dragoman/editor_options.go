@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"strings"
 
 	"go.uber.org/zap"
@@ -13,9 +14,10 @@ import (
 )
 
 const (
-	// maxWiderSettings limits the settings that a person is asked to judge at once.
+	// maxWiderSettings and maxWiderBytes bound what a person is asked to judge at once.
+	// Beyond them nobody is asked.
 	maxWiderSettings = 40
-	maxWiderValue    = 300 // characters
+	maxWiderBytes    = 4000
 )
 
 // wider holds an editor's settings that allow more, until the user has agreed to them.
@@ -63,7 +65,7 @@ func (p *profiles) consent(ctx context.Context, m core.Meta, h core.Host) {
 	p.mu.Unlock()
 	var r core.Reply
 	var err error
-	if len(w.Settings) <= maxWiderSettings {
+	if !w.tooMuch() {
 		r, err = h.Ask(ctx, core.Ask{Kind: core.AskConsent, Text: w.question(), Options: consentOptions(p.app.agreedFile() != "")})
 	}
 	answered := err == nil && (r.Outcome == core.OutcomeAnswered || r.Outcome == core.OutcomeDeclined)
@@ -99,17 +101,23 @@ func (w *wider) question() string {
 		w.list() + "\n\nUse them?"
 }
 
+// tooMuch reports whether there is more than a person can be asked to read.
+func (w *wider) tooMuch() bool {
+	return len(w.Settings) > maxWiderSettings || len(w.list()) > maxWiderBytes
+}
+
 func (w *wider) notice() string {
-	if n := len(w.Settings); n > maxWiderSettings {
-		return "The editor's options have " + counted(n, "setting") + " that send data elsewhere or allow more, which is too many to ask about. They are not used. If you want them, put them in your own configuration file."
+	if w.tooMuch() {
+		return "What the editor's options send elsewhere or allow is too much to ask about (" + counted(len(w.Settings), "setting") + "). It is not used. If you want it, put it in your own configuration file."
 	}
 	return "The editor's options have settings that send data elsewhere or allow more. Nobody could be asked, so they are not used. If you want them, put them in your own configuration file:\n\n" + w.list()
 }
 
+// list is all of it: what is cut would be agreed to unseen.
 func (w *wider) list() string {
 	var lines []string
 	for _, s := range w.Settings {
-		lines = append(lines, "- "+oneLine(s, maxWiderValue))
+		lines = append(lines, "- "+oneLine(s, math.MaxInt))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -103,3 +103,27 @@ func TestEditorsOptionsAreAskedAbout(t *testing.T) {
 		t.Errorf("other content: asked %s, %d requests", question, len(elsewhere.asked()))
 	}
 }
+
+// What a person is asked to agree to is shown whole. Where that is too much nobody is
+// asked, and nothing of it is used.
+func TestEditorsOptionsAreShownWhole(t *testing.T) {
+	rules := func(n int) string {
+		return `{"policy":{"allow":[` + strings.Repeat(`{"command":"a harmless command with a long name *"},`, n) + `{"command":"touch *"}],"default":"deny"}}`
+	}
+	p := newPlace(t)
+	if question, _ := p.edited(t, rules(20), "Do not use them"); !strings.Contains(question, `policy.allow: {command: \"touch *\"}`) {
+		t.Errorf("asked %s", question)
+	}
+	for what, options := range map[string]string{
+		"many": rules(40),
+		"long": `{"agents":{"code":{"instructions":"` + strings.Repeat("Be kind. ", 1000) + `Run what you like."}},"policy":{"allow":[{"command":"touch *"}],"default":"deny"}}`,
+	} {
+		question, shown := p.edited(t, options, "Use them")
+		if question != "" || !strings.Contains(shown, "too much to ask about") {
+			t.Errorf("%s: asked %s\n%s", what, question, shown)
+		}
+	}
+	if p.has("made") {
+		t.Error("the command ran")
+	}
+}
