@@ -14,7 +14,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// readOn reads what is there behind a reader's position.
+// readOn reads the records behind a reader's position.
 func readOn(t *testing.T, r *core.Reader, head core.Pos) (list []string) {
 	t.Helper()
 	for _, rec := range readTo(t, r, head) {
@@ -101,8 +101,8 @@ func TestTwoProcessesTakeTurns(t *testing.T) {
 	})
 }
 
-// What another process has taken back meanwhile is told to a client that has seen it,
-// before what the client itself adds.
+// A client is told that another process has taken back what it has seen, before the
+// client's own additions.
 func TestTakenBackWhileASessionRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewMemory()
@@ -188,8 +188,7 @@ func (w *workbench) Changed() <-chan struct{}                   { return nil }
 func (w *workbench) Close() error                               { return nil }
 func (w *workbench) Rest() bool                                 { return !w.works.Load() }
 
-// What is under way in a session keeps it from resting, and a session rests once that
-// is over.
+// A session does not rest while something is under way in it, and rests afterwards.
 func TestWhatKeepsASessionAwake(t *testing.T) {
 	for name, keep := range map[string]func(t *testing.T, a *core.Attachment, w *workbench) (end func()){
 		"a turn": func(t *testing.T, a *core.Attachment, _ *workbench) func() {
@@ -265,8 +264,8 @@ func TestWhatKeepsASessionAwake(t *testing.T) {
 	}
 }
 
-// Whoever closes a gateway while its sessions begin to rest, or are taken again, loses
-// nothing and waits for nobody.
+// Closing a gateway while its sessions begin to rest, or are taken again, loses nothing
+// and does not block.
 func TestCloseWhileSessionsRest(t *testing.T) {
 	for _, when := range []time.Duration{time.Minute - time.Nanosecond, time.Minute, time.Minute + time.Nanosecond} {
 		synctest.Test(t, func(t *testing.T) {
@@ -319,8 +318,8 @@ func TestCloseWhileSessionsRest(t *testing.T) {
 	}
 }
 
-// A session takes a thousand prompts that wait, and refuses the next; of those with
-// keys it knows the newest again.
+// A session takes a thousand waiting prompts and refuses the next. It recognizes the
+// newest keys of prompts.
 func TestPromptsThatWaitAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, a := open(t, func(ctx context.Context, _ *core.Turn) (core.StopReason, error) {

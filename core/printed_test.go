@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a call prints is kept to its end, in whole characters and bounded memory.
+// The end of a call's output is kept, in whole characters and bounded memory.
 func TestPrinted(t *testing.T) {
 	var p outputTail
 	if p.add("one\n"); p.text() != "one\n" {

@@ -284,9 +284,9 @@ func TestTruncateAll(t *testing.T) {
 	})
 }
 
-// A log that takes nothing can be read, and nobody waits for the end of the turn
-// that it leaves open. Once it takes something again the session goes on, whoever
-// closes the turn in the log, and a reader that saw it closed gets nothing twice.
+// A log that cannot be written can be read, and the turn that it leaves open is shown
+// as ended. When it can be written again the session goes on, whichever process closes
+// the turn in the log, and a reader that saw it closed gets nothing twice.
 func TestReadOnly(t *testing.T) {
 	for _, other := range []bool{false, true} {
 		t.Run(fmt.Sprintf("closed by another process %v", other), func(t *testing.T) {

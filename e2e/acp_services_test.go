@@ -207,8 +207,8 @@ func TestACPThreadVersions(t *testing.T) {
 	}
 }
 
-// What the client refuses is not done behind its back: the disk is neither read nor
-// written, nothing runs, and the call fails with the client's words.
+// A request that the client refuses is not carried out otherwise: the disk is neither
+// read nor written, nothing runs, and the call fails with the client's words.
 func TestACPRefusalsStayRefused(t *testing.T) {
 	needClients(t)
 	p := newPlace(t)

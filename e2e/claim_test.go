@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// A session of our own is never refused as another process's: programs that are being
-// started beside it have copies of what it has open, until they execute.
+// A process's own session is never refused as in use by another process, although
+// programs that are being started have copies of its open files until they execute.
 func TestNewSessionsBesideCommands(t *testing.T) {
 	t.Parallel()
 	const (

@@ -121,8 +121,8 @@ func TestDamageIsToldInEditors(t *testing.T) {
 	}
 }
 
-// A client that resumes a damaged session, or copies it, is not shown its history, and
-// told all the same.
+// A client that resumes or copies a damaged session is told of the damage, although it
+// is not shown the history.
 func TestDamageIsToldWithoutAReplay(t *testing.T) {
 	for _, method := range []string{"session/resume", "session/fork"} {
 		t.Run(method, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestDamageIsToldWithoutAReplay(t *testing.T) {
 	}
 }
 
-// What is missing is told also where it is not in the part that a client looks at.
+// A client is told what is missing even if it looks at another part of the session.
 func TestDamageIsToldBesideAPage(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -195,7 +195,7 @@ func notesOf(t *testing.T, facts []string) string {
 	return b.String()
 }
 
-// The same over MCP. Nothing waits for what cannot come.
+// The same over MCP. No call waits for the end of a turn that is lost.
 func TestDamageIsToldOverMCP(t *testing.T) {
 	for _, dm := range damages {
 		t.Run(dm.name, func(t *testing.T) {

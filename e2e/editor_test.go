@@ -82,7 +82,7 @@ func (v *view) show(kind elementKind, id, text string) {
 	v.seen = append(v.seen, element{kind, id, text})
 }
 
-// call keeps how a call stands.
+// call records the state of a call.
 func (v *view) call(id, state string) {
 	v.calls[id] = state
 	v.show(elemState, id, state)

@@ -129,8 +129,8 @@ func TestEndsByItself(t *testing.T) {
 	}
 }
 
-// A client that ends its input while a pipe is full of what it has not read has left,
-// as any other: nothing has failed.
+// A client that ends its input while a pipe is full of unread output has left like any
+// other, and nothing has failed.
 func TestEndOfInputBehindAFullPipe(t *testing.T) {
 	t.Parallel()
 	faces := map[string]func(p *place) *peer{

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// The checker finds what it is for, in histories made by hand, and nothing in one that is
-// as it should be.
+// The checker finds each fault in histories made by hand, and nothing in a correct one.
 func TestCheckerFindsFaults(t *testing.T) {
 	said := func(text string) element { return element{kind: elemSaid, text: text} }
 	text := func(text string) element { return element{kind: elemText, text: text} }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A large message over MCP costs less than four times its size, whatever it is, up to what is done because of it.
+// Reading any large message over MCP costs less than four times its size, not counting the work that it causes.
 func TestLargeMessageOverMCP(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0123456789 ", 1<<20)

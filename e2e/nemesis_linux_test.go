@@ -92,7 +92,7 @@ var nemeses = map[string]func(o *ordeal, w *witness, sessions []string){
 	},
 }
 
-// busy prompts every session at once.
+// busy prompts all sessions at the same time.
 func (o *ordeal) busy(w *witness, sessions []string) {
 	for _, id := range sessions {
 		text := o.text()
@@ -114,7 +114,7 @@ func (o *ordeal) signal(w *witness, s syscall.Signal) {
 	}
 }
 
-// limit bounds what a process may use, until it is told otherwise.
+// limit sets a resource limit of a process until it is set again.
 func (o *ordeal) limit(w *witness, resource int, n uint64) {
 	var old unix.Rlimit
 	pid := w.cmd.Process.Pid
@@ -148,8 +148,8 @@ func (o *ordeal) round(name string, sessions []string) {
 	next.over()
 }
 
-// What clients saw is what is there afterwards, whatever happens to the process: in one
-// order, each call's states only forward, nothing that was answered lost, nothing twice.
+// Clients saw what is in the session afterwards, whatever happens to the process: in
+// one order, each call's states only forward, no answer lost, nothing twice.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	for face, watch := range witnesses {
@@ -181,8 +181,8 @@ func TestTortureHistories(t *testing.T) {
 	}
 }
 
-// endure does a nemesis to the processes of one data folder, for so many rounds, and
-// checks the history of their clients.
+// endure inflicts a nemesis on the processes of one data folder, for a number of
+// rounds, and checks the history of their clients.
 func endure(t *testing.T, name string, watch func(*testing.T, *place, *history) *witness, seed uint64, again func(rounds int) bool) {
 	p := newPlace(t)
 	p.config(t, "policy:\n  default: allow\n")

@@ -67,11 +67,12 @@ const mcpLines = `while read -r line; do
 done
 `
 
-// odd is a number of seconds that nobody else sleeps for, to which a digit is added.
+// odd is a number of seconds, to which a digit is added, that no other program sleeps
+// for.
 func odd() string { return strconv.Itoa(10_000_000 + rand.IntN(80_000_000)) }
 
-// asleep lists the programs that sleep for a number of seconds that begins so: the shape of
-// each, and its process.
+// asleep lists the programs that sleep for a number of seconds with the given
+// beginning, with the shape and process of each.
 func asleep(t *testing.T, seconds string) map[string]int {
 	t.Helper()
 	list := map[string]int{}
@@ -287,7 +288,7 @@ func outlives(t *testing.T, name string, stay bool, say func(*brood)) bool {
 	return len(left) > 0
 }
 
-// Whatever programs start, and however a session ends, nothing of it outlives that.
+// Nothing that programs start outlives the session, however it ends.
 func TestNothingOutlivesASession(t *testing.T) {
 	t.Parallel()
 	needShapes(t)

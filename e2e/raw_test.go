@@ -328,7 +328,7 @@ func notification(method string, params any) object {
 // rss is how much memory a process has, in MiB; 0 where that is not known.
 func rss(pid int) float64 { return memoryOf(pid, "VmRSS:") }
 
-// memoryOf is a figure of a process's status, in MiB; 0 where that is not known.
+// memoryOf returns a figure of a process's status, in MiB; 0: it is not known.
 func memoryOf(pid int, figure string) float64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

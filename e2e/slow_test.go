@@ -379,7 +379,7 @@ func TestOneSessionTwoProcessesMCP(t *testing.T) {
 	second.leave()
 }
 
-// A turn that another process runs is followed to its end, whatever becomes of that one.
+// A turn that another process runs is followed to its end, even if that process dies.
 func TestTurnOfAnotherProcessMCP(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// witness is a client of one process whose history is recorded. What it does is its
-// face's affair.
+// witness is a client of one process whose history is recorded. Its face decides what
+// it does.
 type witness struct {
 	*peer
 	name string
@@ -37,7 +37,8 @@ var witnesses = map[string]func(t *testing.T, p *place, h *history) *witness{
 
 const inUse = "in use by another process"
 
-// answered records what became of a prompt. One that failed may be there or not.
+// answered records the outcome of a prompt. A prompt that failed may be in the session
+// or not.
 func (h *history) answered(client, session, text, end string) {
 	var kind actKind
 	switch {

@@ -111,7 +111,7 @@ func (l *faulty) does(c *call, do func() error) error {
 	return err
 }
 
-// die ends what the process had.
+// die releases the locks and files of a process that dies.
 func (l *faulty) die() {
 	l.dead = true
 	for f := range l.files {
@@ -146,7 +146,7 @@ func newRun(t *testing.T, dir string, l layer, dead func() bool) *run {
 	}
 }
 
-// again does something, and once more if it fails: only one call goes wrong.
+// again calls a function, and once more if it fails: only one call goes wrong.
 func (r *run) again(what string, do func() error) bool {
 	r.t.Helper()
 	err := do()

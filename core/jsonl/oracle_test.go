@@ -84,7 +84,7 @@ func textOf(ev core.Event) (stream, text string, ok bool) {
 	return "", "", false
 }
 
-// realLog is a log as a conversation leaves it, and what may go on with it.
+// realLog has a conversation, and returns the path and the content of its log.
 func realLog(t testing.TB, s *Store) (log string, whole []byte) {
 	t.Helper()
 	run := func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {

@@ -17,7 +17,8 @@ import (
 	"dragoman/core/lock"
 )
 
-// overwritten damages a log without changing its length: who reads it through notices.
+// overwritten damages a log without changing its length, which only reading all of it
+// shows.
 func overwritten(t *testing.T, j *journal) {
 	t.Helper()
 	b := content(t, j.files.log)
@@ -27,8 +28,8 @@ func overwritten(t *testing.T, j *journal) {
 	put(t, j.files.log, b)
 }
 
-// crashed makes a session as its owner leaves it by dying: with more in the log than was
-// noted, and with the note of who owned it.
+// crashed makes a session as a dead owner leaves it: with an owner file, and with more
+// in the log than in the index.
 func crashed(t *testing.T, s *Store, id core.SessionID) (*journal, core.Summary) {
 	t.Helper()
 	j := logOf(t, s, id)

@@ -7,7 +7,8 @@ import (
 	"dragoman/core"
 )
 
-// after says what becomes of a line when a person has allowed another one for the session.
+// after returns the verdict on a line when a person has allowed another one for the
+// session.
 func after(t *testing.T, allowed, line string) core.Verdict {
 	t.Helper()
 	p := mustNew(t)
@@ -96,8 +97,8 @@ func TestDailyCommandsAreCovered(t *testing.T) {
 	}
 }
 
-// An answer for a program covers none of the ways in which it runs, writes, loads or
-// sends something that the line brings along.
+// An answer for a program covers no option by which a line makes it run, write, load or
+// send something else.
 func TestHarmfulOptionsAskAgain(t *testing.T) {
 	for allowed, lines := range map[string][]string{
 		"git grep foo": {

@@ -10,7 +10,7 @@ import (
 	"dragoman/core/child/childtest"
 )
 
-// daemons counts what sleeps for so long.
+// daemons counts the programs that sleep for a number of seconds.
 func daemons(t *testing.T, odd string) int { return len(childtest.Asleep(t, odd)) }
 
 // A command or a job that we end takes its daemons along, and nobody else's. One that has

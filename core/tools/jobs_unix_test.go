@@ -394,8 +394,8 @@ func TestOutputOfJobsRests(t *testing.T) {
 	}
 }
 
-// A session does not rest while a job runs; what it keeps open of the workspace it
-// gives back then, and has again at the next call.
+// A session does not rest while a job runs. When it rests it closes its handles of the workspace, and opens them again
+// at the next call.
 func TestRest(t *testing.T) {
 	b := newBed(t)
 	b.put("a.txt", "hello\n")

@@ -44,7 +44,7 @@ func TestSearchesLeaveOutKeys(t *testing.T) {
 	}
 }
 
-// What an editor finds is no way round that.
+// The same holds for files that an editor finds.
 func TestEditorsSearchesLeaveOutKeys(t *testing.T) {
 	b := newBed(t)
 	found := []string{b.put("a.go", "needle\n"), b.put(".aws/credentials", "canary\n"), b.put("sub/.ssh/config", "canary\n")}
@@ -67,8 +67,8 @@ func TestEditorsSearchesLeaveOutKeys(t *testing.T) {
 	}
 }
 
-// A file that has another name may be one of somewhere else: reading it says so to the
-// policy, and a search leaves it out.
+// A file with other names may also lie outside: reading it tells the policy so, and a
+// search leaves it out.
 func TestLinkedFilesAreNotRead(t *testing.T) {
 	b := newBed(t)
 	victim := b.put(filepath.Join(b.away, "v.txt"), "needle\n")
@@ -103,8 +103,8 @@ func TestLinkedFilesAreNotRead(t *testing.T) {
 	}
 }
 
-// A workspace that is the home folder, or holds it, says so to the policy; one in it
-// does not, nor a folder in such a workspace that is a root of its own.
+// The policy is told if a workspace is the home folder or contains it, but not of a
+// workspace inside the home folder, even if that is also a root in a wide workspace.
 func TestWideWorkspaces(t *testing.T) {
 	b := newBed(t)
 	home := b.dir

@@ -217,7 +217,7 @@ func TestThroughTheEditor(t *testing.T) {
 	}
 }
 
-// An editor that can only read files: the disk is written where that loses nothing.
+// With an editor that can only read files the disk is written, if that loses nothing.
 func TestEditorThatOnlyReads(t *testing.T) {
 	b := newBed(t)
 	path, fresh := b.put("a.txt", "\ufeffone\r\ntwo\r\n"), filepath.Join(b.dir, "new.txt")
@@ -250,8 +250,8 @@ func TestEditorThatOnlyReads(t *testing.T) {
 	}
 }
 
-// An empty text of the editor's is no file where the disk has none, and told where the
-// disk has text.
+// An empty text from the editor counts as no such file if the disk has none, and is
+// reported if the disk has text.
 func TestEmptyInTheEditor(t *testing.T) {
 	b := newBed(t)
 	path := b.put("a.txt", "disk\n")
