@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// secretWords are the words that name a secret. Of several words in a name the last one counts.
+// secretWords are the words that name a secret, wherever in a name they are.
 var secretWords = []string{
 	"password", "passwords", "passwd", "passphrase", "pass", "pwd", "pin", "secret", "secrets", "token", "tokens", "credential", "credentials",
 	"cookie", "cookies", "auth", "authorization", "bearer", "apikey", "apikeys", "apitoken", "authtoken", "accesstoken", "accesskey", "privatekey", "secretkey",
