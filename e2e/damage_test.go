@@ -122,7 +122,7 @@ func TestDamageIsToldInEditors(t *testing.T) {
 }
 
 // A client that resumes or copies a damaged session is told of the damage, although it
-// is not shown the history.
+// is not shown the history. A file that a copy is exported into says it as well.
 func TestDamageIsToldWithoutAReplay(t *testing.T) {
 	for _, method := range []string{"session/resume", "session/fork"} {
 		t.Run(method, func(t *testing.T) {
@@ -146,6 +146,17 @@ func TestDamageIsToldWithoutAReplay(t *testing.T) {
 			told := func() string { return notesOf(t, v.facts) }
 			e.read("what is missing", func() bool { return strings.Contains(told(), "missing here: ") })
 			wantText(t, "what is told", told(), log, "dragoman sessions repair "+id)
+			if copied.SessionID == "" {
+				wantText(t, "the refusal", e.run(id, "/export copy.md"), "its log is damaged", log, "dragoman sessions repair "+id)
+				shown, _, _ := p.run(t, "sessions", "show", id)
+				wantText(t, "sessions show", shown, "missing here: ", log)
+			} else {
+				if end := e.run(copied.SessionID, "/export copy.md"); end != endOK {
+					t.Errorf("/export: %q", end)
+				}
+				written, _ := os.ReadFile(filepath.Join(e.work, "copy.md"))
+				wantText(t, "the exported text", string(written), "missing here: ", log)
+			}
 			e.leave()
 		})
 	}
