@@ -222,10 +222,10 @@ func (t *tool) Preview(_ context.Context, inv core.Invocation) (core.Preview, er
 		title += " " + core.ArgsText(inv.Args, maxTitleArgs)
 	}
 	if own := core.Visible(t.spec.Title); own != "" && own != t.spec.Name {
-		title += " (" + core.Clip(own, maxTitleArgs) + ")"
+		title += " (" + core.Clipped(own, maxTitleArgs) + ")"
 	}
 	pv := core.Preview{Title: title, Kind: t.spec.Kind}
-	if text != core.Clip(text, maxTitleArgs) { // else all of it is in the title
+	if _, left := core.Clip(text, maxTitleArgs); left > 0 { // else all of it is in the title
 		pv.Content = []core.Block{core.Text{Text: text}}
 	}
 	return pv, nil

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // ArgsText renders a call's arguments for a person who decides about the call: as JSON without
-// needless escapes, cut by Clip to n characters. Invisible characters are spelled out
+// needless escapes, cut by Clipped to n characters. Invisible characters are spelled out
 // (Visible), and texts whose names are those of secrets are replaced (NamesSecret). It
 // returns "" if there are no arguments.
 func ArgsText(args json.RawMessage, n int) string {
@@ -18,7 +19,7 @@ func ArgsText(args json.RawMessage, n int) string {
 	if d.Decode(&v) != nil || len(v) == 0 {
 		return ""
 	}
-	return Clip(Visible(plainJSON(withoutSecrets(v))), n)
+	return Clipped(Visible(plainJSON(withoutSecrets(v))), n)
 }
 
 // plainJSON encodes a decoded value without needless escapes.
@@ -84,15 +85,27 @@ func withoutSecrets(v any) any {
 	return v
 }
 
-// Clip returns s, or, if that is longer than n characters, its first n and a note that
-// says how many more there are.
-func Clip(s string, n int) string {
+// Clip returns the first n characters of s, and how many follow.
+func Clip(s string, n int) (short string, left int) {
 	if len(s) <= n {
+		return s, 0
+	}
+	i, count := 0, 0
+	for i = range s {
+		if count == n {
+			return s[:i], utf8.RuneCountInString(s[i:])
+		}
+		count++
+	}
+	return s, 0
+}
+
+// Clipped returns s, or, if that is longer than n characters, its first n and a note that
+// says how many more there are.
+func Clipped(s string, n int) string {
+	short, left := Clip(s, n)
+	if left == 0 {
 		return s
 	}
-	runes := []rune(s)
-	if len(runes) <= n {
-		return s
-	}
-	return fmt.Sprintf("%s… (%d more characters)", string(runes[:n]), len(runes)-n)
+	return fmt.Sprintf("%s… (%d more characters)", short, left)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // State is the fold of a session's log: what is true of it now.
@@ -209,9 +208,8 @@ func titleOf(prompt []Block) string {
 		}
 		line, _, _ := strings.Cut(strings.TrimSpace(t.Text), "\n")
 		line = strings.TrimSpace(line)
-		start := line[:min(len(line), utf8.UTFMax*(most+1))] // the line may be as long as a message
-		if r := []rune(start); len(r) > most {
-			return strings.TrimSpace(string(r[:most-1])) + "…"
+		if short, left := Clip(line, most-1); left > 1 {
+			return strings.TrimSpace(short) + "…"
 		}
 		if line != "" {
 			return line

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"dragoman/core"
 )
 
 // verb is what a step of an instruction does.
@@ -260,8 +262,8 @@ func oneLine(s string) string {
 			break
 		}
 	}
-	if r := []rune(string(line)); len(r) > most {
-		return string(r[:most-1]) + "…"
+	if short, left := core.Clip(string(line), most-1); left > 1 {
+		return short + "…"
 	}
 	return string(line)
 }

@@ -154,7 +154,7 @@ func reasonOf(err error) string {
 	}
 	short := *e
 	short.Hint = ""
-	return core.Clip(strings.TrimPrefix(short.Error(), "model "+e.Model+": "), most)
+	return core.Clipped(strings.TrimPrefix(short.Error(), "model "+e.Model+": "), most)
 }
 
 // speaks says that the model has begun to answer, once.

@@ -53,7 +53,7 @@ func (s *toolset) prepareAsk(_ context.Context, a *args) (*step, error) {
 	if err := a.done(); err != nil {
 		return nil, err
 	}
-	short, _ := clip(visible(ask.Text), titleMax)
+	short, _ := core.Clip(visible(ask.Text), titleMax)
 	return &step{
 		Preview: core.Preview{Title: "Ask: " + short},
 		run: func(ctx context.Context, inv core.Invocation) (core.Result, error) {

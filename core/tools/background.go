@@ -56,7 +56,7 @@ func (s *toolset) prepareJobs(_ context.Context, a *args) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	of, _ := clip(j.look().Command, titleMax/2)
+	of, _ := core.Clip(j.look().Command, titleMax/2)
 	if action == "kill" {
 		return &step{
 			Preview: core.Preview{Title: "End the job " + code(of), Kind: core.KindExecute},
@@ -78,7 +78,7 @@ func (s *toolset) listJobs(context.Context, core.Invocation) (core.Result, error
 	var b strings.Builder
 	for _, j := range s.jobs.all() {
 		info := j.look()
-		line, left := clip(visible(info.Command), titleMax)
+		line, left := core.Clip(visible(info.Command), titleMax)
 		if left > 0 {
 			line += "…"
 		}

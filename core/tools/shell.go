@@ -123,7 +123,7 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	if summary == "" {
 		summary = why
 	}
-	summary, _ = clip(summary, titleMax)
+	summary, _ = core.Clip(summary, titleMax)
 	return &step{
 		Preview: core.Preview{
 			Title:     shellTitle(line, p, behind),
@@ -143,7 +143,7 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 // shellTitle shows the command, or as much of it as a line holds and how much
 // follows: then Content has it whole.
 func shellTitle(line string, p place, behind bool) string {
-	short, left := clip(line, titleMax)
+	short, left := core.Clip(line, titleMax)
 	title := "Run " + code(short)
 	if behind {
 		title = "Run in the background " + code(short)
@@ -156,11 +156,11 @@ func shellTitle(line string, p place, behind bool) string {
 
 func shellContent(line, why, lang string) []core.Block {
 	var blocks []core.Block
-	if _, left := clip(line, titleMax); left > 0 || strings.ContainsAny(line, "\n\r") {
+	if _, left := core.Clip(line, titleMax); left > 0 || strings.ContainsAny(line, "\n\r") {
 		blocks = append(blocks, core.Text{Text: codeBlock(line, lang)})
 	}
 	if why != "" {
-		short, _ := clip(visible(why), titleMax)
+		short, _ := core.Clip(visible(why), titleMax)
 		blocks = append(blocks, core.Text{Text: "The agent says: " + short})
 	}
 	return blocks

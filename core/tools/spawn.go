@@ -88,7 +88,7 @@ func (s *toolset) prepareSpawn(a *args, agents []Subagent) (*step, error) {
 		return nil, fmt.Errorf("there is no agent %q to hand tasks to", name)
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(task), "\n")
-	short, left := clip(visible(first), titleMax/2)
+	short, left := core.Clip(visible(first), titleMax/2)
 	if left > 0 {
 		short += "…"
 	}

@@ -58,21 +58,6 @@ func label(name string) string {
 	return visible(name)
 }
 
-// clip cuts s to n characters and says how many follow.
-func clip(s string, n int) (short string, left int) {
-	if len(s) <= n {
-		return s, 0
-	}
-	i, count := 0, 0
-	for i = range s {
-		if count == n {
-			return s[:i], utf8.RuneCountInString(s[i:])
-		}
-		count++
-	}
-	return s, 0
-}
-
 // hiddenIn lists where now has hidden characters that was did not have, for a
 // warning beside a diff; at most three.
 func hiddenIn(was, now string) []string {

@@ -36,7 +36,7 @@ func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	title, left := clip(u.String(), titleMax)
+	title, left := core.Clip(u.String(), titleMax)
 	var content []core.Block
 	if title = "Fetch " + code(title); left > 0 {
 		title += fmt.Sprintf(" … and %d more characters", left)
