@@ -74,7 +74,7 @@ func refused(what, method string, err error) error {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	var data details
-	if json.Unmarshal(e.Data, &data) != nil || data.Details == "" {
+	if json.Unmarshal(e.Data, &data) != nil || data.Details == "" && string(e.Data) != "null" {
 		data.Details = string(e.Data)
 	}
 	words := strings.Trim(e.Message+": "+data.Details, ": ")

@@ -27,37 +27,44 @@ func TestRefusalsOfTheClient(t *testing.T) {
 		}
 	}()
 	e := editor{conn: conn, caps: acp.ClientCapabilities{}, terminals: "x:"}
+	thread := &threadEditor{conn: conn, thread: "t"}
 	read, write, open := core.ReadFile{Path: "/w/a.txt"}, core.WriteFile{Path: "/w/a.txt", Text: "x"}, core.OpenTerminal{Command: "sh"}
 	const missing = `"error":{"code":-32603,"message":"Internal error","data":{"details":"ENOENT: no such file or directory, open '/w/a.txt'"}}`
 	for _, c := range []struct {
+		of           core.Editor
 		call         core.EditorCall
 		answer, want string
 	}{
-		{read, `"result":{"content":"typed"}`, "core.FileText{typed 0}"},
-		{read, `"result":{"content":""}`, "core.FileText{ 0}"},
-		{read, `"result":null`, "lacks: the editor answered fs/read_text_file without a text"},
-		{read, `"result":{}`, "lacks: the editor answered fs/read_text_file without a text"},
-		{read, `"result":{"content":null}`, "lacks: the editor answered fs/read_text_file without a text"},
-		{read, `"result":{"content":7}`, "the editor did not read the file: the answer to fs/read_text_file: content: expected a string, got number"},
-		{read, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know fs/read_text_file"},
-		{read, `"error":{"code":-32002,"message":"Resource not found"}`, "lacks: the editor has no such file"},
-		{read, missing, "lacks: the editor has no such file"},
-		{read, `"error":{"code":-32603,"message":"Permission denied by the client"}`, "the editor did not read the file: Permission denied by the client"},
-		{read, `"error":{"code":-32603,"message":"Internal error","data":{"details":"EACCES: permission denied"}}`, "the editor did not read the file: Internal error: EACCES: permission denied"},
-		{read, `"error":{"code":-32602,"message":""}`, "the editor did not read the file: the client answered with error -32602"},
-		{write, `"result":null`, "core.Done{}"},
-		{write, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know fs/write_text_file"},
-		{write, missing, "lacks: the editor has no such file"},
-		{write, `"error":{"code":-32000,"message":"buffer is read-only","data":["why"]}`, `the editor did not write the file: buffer is read-only: ["why"]`},
-		{write, `"error":"no"`, "the editor did not write the file: no"},
-		{open, `"result":{"terminalId":"7"}`, "core.TerminalOpened{x:7}"},
-		{open, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know terminal/create"},
-		{open, `"error":{"code":-32603,"message":"no terminals today"}`, "the editor did not open a terminal, so the command did not run: no terminals today"},
-		{open, `"result":null`, "the editor answered with no terminalId, so the command was not run a second time here; check whether it has run before you try again"},
+		{e, read, `"result":{"content":"typed"}`, "core.FileText{typed 0}"},
+		{e, read, `"result":{"content":""}`, "core.FileText{ 0}"},
+		{e, read, `"result":null`, "lacks: the editor answered fs/read_text_file without a text"},
+		{e, read, `"result":{}`, "lacks: the editor answered fs/read_text_file without a text"},
+		{e, read, `"result":{"content":null}`, "lacks: the editor answered fs/read_text_file without a text"},
+		{e, read, `"result":{"content":7}`, "the editor did not read the file: the answer to fs/read_text_file: content: expected a string, got number"},
+		{e, read, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know fs/read_text_file"},
+		{e, read, `"error":{"code":-32002,"message":"Resource not found"}`, "lacks: the editor has no such file"},
+		{e, read, missing, "lacks: the editor has no such file"},
+		{e, read, `"error":{"code":-32603,"message":"Permission denied by the client"}`, "the editor did not read the file: Permission denied by the client"},
+		{e, read, `"error":{"code":-32603,"message":"Internal error","data":{"details":"EACCES: permission denied"}}`, "the editor did not read the file: Internal error: EACCES: permission denied"},
+		{e, read, `"error":{"code":-32602,"message":""}`, "the editor did not read the file: the client answered with error -32602"},
+		{e, read, `"error":{"code":-32603,"message":"Permission denied","data":null}`, "the editor did not read the file: Permission denied"},
+		{e, write, `"result":null`, "core.Done{}"},
+		{e, write, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know fs/write_text_file"},
+		{e, write, missing, "lacks: the editor has no such file"},
+		{e, write, `"error":{"code":-32000,"message":"buffer is read-only","data":["why"]}`, `the editor did not write the file: buffer is read-only: ["why"]`},
+		{e, write, `"error":"no"`, "the editor did not write the file: no"},
+		{e, open, `"result":{"terminalId":"7"}`, "core.TerminalOpened{x:7}"},
+		{e, open, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know terminal/create"},
+		{e, open, `"error":{"code":-32603,"message":"no terminals today"}`, "the editor did not open a terminal, so the command did not run: no terminals today"},
+		{e, open, `"result":null`, "the editor answered with no terminalId, so the command was not run a second time here; check whether it has run before you try again"},
+		{thread, read, `"result":{"content":"","version":3}`, "core.FileText{ 3}"},
+		{thread, read, `"result":null`, "lacks: the editor answered readTextFile without a text"},
+		{thread, read, `"result":{"version":3}`, "lacks: the editor answered readTextFile without a text"},
+		{thread, core.ReadBytes{Path: "/w/a.png"}, `"result":{}`, "lacks: the editor answered readBinaryFile without the file's content"},
 	} {
 		done := make(chan string, 1)
 		go func() {
-			reply, err := e.Do(t.Context(), c.call)
+			reply, err := c.of.Do(t.Context(), c.call)
 			lacks := &core.EditorLacks{}
 			switch {
 			case errors.As(err, &lacks):

@@ -50,8 +50,13 @@ func (e *threadEditor) Do(ctx context.Context, call core.EditorCall) (core.Edito
 			req.LineLimit = &c.Limit
 		}
 		var res acp.ThreadFileContent
-		err := e.ask(ctx, "readTextFile", req, &res)
-		return core.FileText{Text: res.Content, Version: res.Version}, err
+		if err := e.ask(ctx, "readTextFile", req, &res); err != nil {
+			return nil, err
+		}
+		if res.Content == nil {
+			return nil, &core.EditorLacks{Why: "answered readTextFile without a text"}
+		}
+		return core.FileText{Text: *res.Content, Version: res.Version}, nil
 	case core.ReadBytes:
 		req := acp.ThreadFile{ThreadID: string(e.thread), Path: c.Path}
 		if c.Offset > 0 {
@@ -64,7 +69,10 @@ func (e *threadEditor) Do(ctx context.Context, call core.EditorCall) (core.Edito
 		if err := e.ask(ctx, "readBinaryFile", req, &res); err != nil {
 			return nil, err
 		}
-		data, err := base64.StdEncoding.DecodeString(res.Content)
+		if res.Content == nil {
+			return nil, &core.EditorLacks{Why: "answered readBinaryFile without the file's content"}
+		}
+		data, err := base64.StdEncoding.DecodeString(*res.Content)
 		if err != nil {
 			return nil, fmt.Errorf("read %s through the editor: its content is not base64", c.Path)
 		}

@@ -81,7 +81,8 @@ func (s *Server) readTextFile(ctx context.Context, t *thread, call *wire.Call, p
 	if !utf8.Valid(data) {
 		return jrpc2.Errorf(jrpc2.InvalidParams, "path: %.200q is not text; use readBinaryFile", p.Path)
 	}
-	call.Reply(acp.ThreadFileContent{Version: version, Content: linesOf(string(data), p.LineOffset, p.LineLimit)}, nil)
+	text := linesOf(string(data), p.LineOffset, p.LineLimit)
+	call.Reply(acp.ThreadFileContent{Version: version, Content: &text}, nil)
 	return nil
 }
 
@@ -124,7 +125,8 @@ func (s *Server) readBinaryFile(ctx context.Context, t *thread, call *wire.Call,
 	if err != nil {
 		return err
 	}
-	call.Reply(acp.ThreadFileContent{Version: version, Content: base64.StdEncoding.EncodeToString(data)}, nil)
+	text := base64.StdEncoding.EncodeToString(data)
+	call.Reply(acp.ThreadFileContent{Version: version, Content: &text}, nil)
 	return nil
 }
 

@@ -74,8 +74,8 @@ type ThreadFile struct {
 
 // ThreadFileContent answers `readTextFile`, and `readBinaryFile` in base64.
 type ThreadFileContent struct {
-	Version uint64 `json:"version"`
-	Content string `json:"content"`
+	Version uint64  `json:"version"`
+	Content *string `json:"content"` // required; nil: a peer that answers something else
 }
 
 // ThreadStat answers `stat`.
