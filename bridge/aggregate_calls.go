@@ -258,6 +258,7 @@ func (x *pass) finish(res json.RawMessage, err error) {
 	if call, _, ok := x.end(&outcome{res, err}); ok {
 		x.kept.answered(wire.Message{Result: res, Error: faulty(err)}, len(res))
 		call.Reply(res, err)
+		x.dropQuestions()
 	}
 }
 
@@ -341,6 +342,7 @@ func (x *pass) giveUp(then func(*wire.Call)) {
 	if asked != nil {
 		asked.Withdraw()
 	}
+	x.dropQuestions()
 	if call != nil {
 		then(call)
 	}

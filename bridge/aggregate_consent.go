@@ -51,8 +51,7 @@ func (s *side) consult(p *part, call *wire.Call, q request, own string, kept *ha
 	case !s.asksUser():
 		refuse(ask)
 	case s.modern():
-		kept.ends(OutcomeOK, 0) // the next call records the outcome
-		s.consultModern(p, call, q, own, ask)
+		s.consultModern(p, call, q, own, kept, ask)
 	default:
 		s.busy.Add(1)
 		s.caller.owned.Go(func() {
@@ -74,7 +73,7 @@ func (s *side) consult(p *part, call *wire.Call, q request, own string, kept *ha
 }
 
 // consultModern answers a call at 2026-07-28 with the question whether it may be made.
-func (s *side) consultModern(p *part, call *wire.Call, q request, own string, ask *AskFirst) {
+func (s *side) consultModern(p *part, call *wire.Call, q request, own string, kept *handed, ask *AskFirst) {
 	handle := rand.Text()
 	s.mu.Lock()
 	full := len(s.consents) >= maxParked
@@ -83,9 +82,11 @@ func (s *side) consultModern(p *part, call *wire.Call, q request, own string, as
 	}
 	s.mu.Unlock()
 	if full {
+		kept.ends(OutcomeRefused, 0)
 		call.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", maxParked))
 		return
 	}
+	kept.ends(OutcomeOK, 0) // the next call records the outcome
 	question := edited(nil, member{"method", raw("elicitation/create")}, member{"params", consentForm(p.server.Name, own, q.args, ask)})
 	call.Reply(edited(nil, member{"resultType", json.RawMessage(`"input_required"`)},
 		member{"inputRequests", raw(map[string]json.RawMessage{"allow": question})}, member{"requestState", raw(handle)}), nil)

@@ -28,7 +28,6 @@ const (
 type parked struct {
 	questions []*question
 	numbered  int
-	handle    string
 	result    *outcome // came in the meantime
 	expiry    *time.Timer
 }
@@ -92,6 +91,17 @@ func (x *pass) forgetQuestion(c *wire.Call) {
 	}
 }
 
+// dropQuestions takes back the questions of a pass that has ended: no answer will come.
+func (x *pass) dropQuestions() {
+	x.mu.Lock()
+	open := x.questions
+	x.questions = nil
+	x.mu.Unlock()
+	for _, q := range open {
+		q.call.Reply(nil, wire.ErrCanceled)
+	}
+}
+
 // hand answers the client's call with the questions that are open.
 func (x *pass) hand() {
 	s := x.part.side
@@ -110,12 +120,7 @@ func (x *pass) hand() {
 		}
 		requests[q.id] = edited(nil, ask...)
 	}
-	x.call, x.stop, x.handle = nil, nil, handle
-	x.expiry = time.AfterFunc(parkedFor, func() {
-		if s.unpark(handle) != nil {
-			x.giveUp(func(*wire.Call) {})
-		}
-	})
+	x.call, x.stop = nil, nil
 	x.mu.Unlock()
 	if stop != nil {
 		stop()
@@ -131,6 +136,13 @@ func (x *pass) hand() {
 		call.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", maxParked))
 		return
 	}
+	x.mu.Lock()
+	x.expiry = time.AfterFunc(parkedFor, func() {
+		if s.unpark(handle) != nil {
+			x.giveUp(func(*wire.Call) {})
+		}
+	})
+	x.mu.Unlock()
 	call.Reply(edited(nil, member{"resultType", json.RawMessage(`"input_required"`)}, member{"inputRequests", raw(requests)}, member{"requestState", raw(handle)}), nil)
 }
 
