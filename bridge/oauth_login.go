@@ -96,8 +96,6 @@ func (b *Box) upstreams(server string) []*upstream {
 
 // login runs the authorization code grant with PKCE (Authorization).
 func (b *bearer) login(ctx context.Context, o OAuth, show func(string)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, loginFor, timeoutOf{fmt.Sprintf("nobody has logged in within %v", loginFor)})
-	defer cancel()
 	kept, err := b.store.Load(ctx, b.server)
 	if err != nil {
 		return err
@@ -291,7 +289,10 @@ func (c *comeback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(text)) // the browser may have left
 }
 
+// wait returns what the browser brings, or an error when ctx or the time for it ends.
 func (c *comeback) wait(ctx context.Context) (url.Values, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, loginFor, timeoutOf{fmt.Sprintf("nobody has logged in within %v", loginFor)})
+	defer cancel()
 	select {
 	case q := <-c.got:
 		return q, nil

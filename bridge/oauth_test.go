@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -409,6 +410,36 @@ func TestLoginWithAWrongState(t *testing.T) {
 	<-left
 	if !errors.Is(err, context.Canceled) || a.count("POST /token authorization_code") > 0 {
 		t.Errorf("%v", err)
+	}
+}
+
+// A login that nobody finishes ends after five minutes, and its address with it.
+func TestUnfinishedLoginsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err := (&comeback{got: make(chan url.Values)}).wait(t.Context())
+		if took := time.Since(began); took != 5*time.Minute || err == nil || !strings.Contains(err.Error(), "nobody has logged in within 5m0s") {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+	a, store := newAuthority(t), &memory{}
+	b := New(Options{Servers: []Server{a.server(OAuth{})}, Tokens: store})
+	ctx, cancel := context.WithCancel(within(t))
+	back := ""
+	err := b.Login(ctx, "up", func(address string) {
+		if at, err := url.Parse(address); err == nil {
+			back = at.Query().Get("redirect_uri")
+		}
+		cancel()
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if resp, err := http.Get(back); back == "" || err == nil {
+		t.Errorf("the address %q is still listened at: %+v", back, resp)
+	}
+	if err := b.Login(within(t), "up", browse(t, http.StatusOK)); err != nil {
+		t.Errorf("the next login: %v", err)
 	}
 }
 
