@@ -94,53 +94,65 @@
 //
 //	resource                                owner            limit                           what ends it                    test
 //	open sessions                           Gateway          any number                      a minute without clients        core.TestIdle
+//	memory of a session at rest             Session          16 KiB                          the session closes              cmd/dragoman.TestSessionsLeftOpenCostLittle
 //	claim and descriptors of a session      Session          2; at rest 0                    a minute without use            cmd/dragoman.TestSessionsLeftOpenCostLittle
-//	log of a session in memory              Session          256 KiB; at rest 0              storing it; rest                cmd/dragoman.TestSessionsLeftOpenCostLittle
+//	log of a session in memory              Session          256 KiB; at rest 0              storing it; rest                core.TestLogInMemoryIsBounded
 //	goroutines of a session                 Session          turn, flusher; at rest 0        the end of their work           cmd/dragoman.TestSessionsLeftOpenCostLittle
 //	conversation of a session               Session          1; at rest 0                    rest                            core.TestWhatKeepsASessionAwake
 //	unread part of a log                    Session          1 MiB                           the turn waits                  core.TestFarBehind
 //	waiting prompts                         Session          1,024                           the next is refused             core.TestPromptsThatWaitAreBounded
+//	prompts for the turn that runs          the turn         1,024                           the next is refused             core.TestPromptsForTheTurnAreBounded
 //	remembered keys of prompts              State            256                             the oldest                      core.TestPromptsThatWaitAreBounded
 //	model requests of a turn                loop             limits.max_turn_requests (200)  the turn ends                   core/loop.TestTooManyRequests
-//	sub-sessions                            the call         8 at a time for each turn       the call's end                  core.TestDelegateCanceled
+//	calls without effect                    loop             8 at a time for each turn       the next waits                  core/loop.TestManyCalls
+//	sub-sessions                            the call         1 for each call                 the call's end                  core.TestDelegateCanceled
 //	questions                               the turn         1 for each call                 policy.ask_timeout (1 h)        adapters/acp.TestAnAnswerThatNeverComes
-//	readers                                 adapter          1 for each client and session   the client leaves               adapters/pump.TestRemove
+//	readers                                 adapter          1 for each client and session   the client leaves               adapters/pump.TestReadersEndWithTheirFeeds
 //	topics of the board                     Board            1,024 to 2,048 past ones        the oldest                      core.TestBoardForgets
-//	jobs                                    toolset          32 running, 1 MiB each          the session closes              core/tools.TestJobsAreBounded
+//	jobs                                    toolset          32 running                      the session closes              core/tools.TestJobsAreBounded
+//	output of a job                         toolset          1 MiB                           the oldest lines                core/tools.TestRing
 //	ended jobs                              toolset          256                             the oldest; the session closes  core/tools.TestJobsAreBounded
 //	output of ended jobs                    toolset          32; at rest on disk             the oldest; the session closes  core/tools.TestOutputOfJobsRests
 //	cut output, on disk                     Store            64 MiB for each call            the session is deleted          core/tools.TestShellHugeOutput
 //	handles of a workspace                  toolset          1 for each root; at rest 0      rest                            core/tools.TestRest
+//	versions of an editor's texts           toolset          10,000                          the session closes              core/tools.TestVersionsAreBounded
 //	guards                                  toolset, bridge  1 for each session; at rest 0   rest; the session closes        core/child.TestGuardRests
 //	files of crashed owners                 Store            none                            the next list                   core/jsonl.TestSweep
 //	encoded histories                       llm              64, and 64 MiB together         the least recently used         core/llm.TestPastsAreShared
 //	requests to a provider                  llm              max_concurrent                  the next waits                  core/llm.TestGateConcurrent
-//	MCP servers' processes                  bridge           1 for each server and session   the session closes              bridge.TestCloseEndsTheWholeGroup
+//	what is known of models                 llm              256 of each provider            no more is remembered           core/llm.TestWhatIsKnownOfModelsIsBounded
+//	MCP servers' processes                  bridge           1 for each server and session   the session closes              bridge.TestATurnCallsAServer
+//	children of an MCP server               bridge           any number                      the server's end                bridge.TestCloseEndsTheWholeGroup
 //	starts of a failing server              bridge           6 in a row                      a person starts it              bridge.TestStartsAreBounded
+//	questions of a server                   bridge           8; to MCP clients 64            the next is refused             bridge.TestQuestionsOfServersAreBounded
+//	a login that nobody finishes            bridge           5 minutes                       its clock                       bridge.TestUnfinishedLoginsEnd
 //	server logs and the audit               cmd/dragoman     1 MiB and one older file        the older file                  cmd/dragoman.TestServerLogsAreBounded
 //	open requests of a connection           wire.Conn        4,096                           the next is refused             adapters/wire.TestOpenRequestsAreBounded
+//	open requests of an ACP connection      acp              1,024                           the next is refused             adapters/acp.TestOpenRequestsAreBounded
 //	open requests of an MCP connection      mcp              1,024                           the next is refused             adapters/mcp.TestTooManyCalls
 //	unread answers                          wire.Writer      1,000, or 4 MiB                 reading pauses                  adapters/wire.TestUnreadAnswersStopTheReading
-//	bytes of a message                      wire             64 MiB                          it is refused                   adapters/wire.TestLines
+//	bytes of a message                      wire             64 MiB                          it is refused                   adapters/wire.TestMessagesAreBounded
 //	bytes of an HTTP request                Gate             8 MiB                           it is refused                   adapters/gate.TestWhoMayComeIn
 //	HTTP requests and SSE streams           Gate             1,024                           the next is refused             adapters/gate.TestOpenRequests
-//	MCP clients over HTTP                   mcp.HTTP         1,000; 250 of one client        the longest silent; 15 minutes  adapters/mcp.TestClientsThatNeverSayGoodbye
+//	MCP clients over HTTP                   mcp.HTTP         1,000; 250 of one client        the longest silent              adapters/mcp.TestClientsThatNeverSayGoodbye
+//	silent MCP clients over HTTP            mcp.HTTP         15 minutes                      its clock                       adapters/mcp.TestIdleHTTPSessionsEnd
 //	streams of these clients                their request    as HTTP requests                the client hangs up             adapters/mcp.TestHTTPSessionsAtWorkStay
 //	events kept for clients that reconnect  mcp.HTTP         16 MiB                          the oldest; the session's end   adapters/mcp.TestReplaysAreBounded
 //	sessions held by an MCP client          mcp              256                             the longest idle                adapters/mcp.TestHeldSessionsAreBounded
-//	polled turns                            mcp              4 for each session              2 minutes                       cmd/dragoman.TestSessionsLeftOpenCostLittle
+//	polled turns                            mcp              4 for each session              2 minutes                       adapters/mcp.TestPolledTurnsAreBounded
 //	subscriptions                           mcp              1 goroutine for each session    the client leaves               adapters/mcp.TestSubscriptionsEndWithTheirClient
 //	tasks                                   the log          none are kept                   the session is deleted          adapters/mcp.TestConversations
 //	relayed sessions over HTTP              RelayHTTP        64; 48 of one client            the longest silent; 15 minutes  bridge.TestRelayedClientsThatNeverSayGoodbye
 //	messages kept for the next stream       RelayHTTP        1,000                           the newest are dropped          bridge.TestKeptMessagesAreBounded
 //	clients of 2026-07-28 on a pipe         Aggregate        16                              the longest silent              bridge.TestSidesAreBounded
+//	calls that wait for their user          Aggregate        64; 64 that a rule asks about   15 minutes                      bridge.TestParkedCallsAreBounded
+//	remembered tasks of servers             Aggregate        4,096                           they are looked for again       bridge.TestRememberedTasksAreBounded
 //	threads of an editor                    acp              the open ones                   the client leaves               adapters/acp.TestThreadPeerThatLeaves
+//	rewrites                                eca              4; 3 minutes each               the next is refused             adapters/eca.TestRewritesAreBounded
 //
 // Sessions on disk stay until somebody deletes them. There may be any number of open
-// sessions, because one that rests costs at most 16 KiB, not counting its list of ended
-// jobs, its servers, and daemons that a command has left. A login that nobody finishes
-// ends after 5 minutes. In an aggregate 64 calls of a client may wait for their user's
-// answers, each for 15 minutes.
+// sessions, because one that rests costs so little, not counting its list of ended jobs,
+// its servers, and daemons that a command has left.
 //
 // # Why
 //

@@ -45,6 +45,50 @@ func (j tornJournal) Read(ctx context.Context, from core.Pos) iter.Seq2[core.Rec
 	}
 }
 
+// Of a long log the last 256 KiB are in memory; what stands before is read from the store.
+func TestLogInMemoryIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := coretest.NewMemory()
+		var read atomic.Int32
+		store.Before = func(_ context.Context, op string, _ core.SessionID) error {
+			if op == "read" {
+				read.Add(1)
+			}
+			return nil
+		}
+		const piece = 32 << 10
+		g := coretest.Gateway(store, func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+			for range 20 {
+				if err := turn.Emit(ctx, core.TextDelta{Message: turn.NewMessage(), Text: strings.Repeat("x", piece)}); err != nil {
+					return "", err
+				}
+			}
+			return core.StopEnd, nil
+		}, nil)
+		defer closeGateway(t, g)
+		s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.Attach(asking)
+		defer a.Close()
+		prompt(t, a, say("go"))
+		synctest.Wait()
+		head := a.Head()
+		for pieces, stored := range map[uint64]bool{6: false, 10: true} {
+			read.Store(0)
+			r := a.Read(core.Pos{Epoch: head.Epoch, Seq: head.Seq - pieces})
+			if _, err := r.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r.Close()
+			if (read.Load() > 0) != stored {
+				t.Errorf("the store was read %d times for what is some %d KiB behind", read.Load(), pieces*piece>>10)
+			}
+		}
+	})
+}
+
 // A reader gets all that stands in front of a fault in the store, and then the
 // fault.
 func TestReadBeforeAFault(t *testing.T) {

@@ -358,6 +358,28 @@ func TestPromptsThatWaitAreBounded(t *testing.T) {
 	})
 }
 
+// As many may wait for the turn that runs to take them up.
+func TestPromptsForTheTurnAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		g, a := open(t, listener(gate), nil)
+		defer closeGateway(t, g)
+		prompt(t, a, say("go"))
+		synctest.Wait()
+		n := 0
+		for n < 5000 && a.Steer(say("x").Blocks) {
+			n++
+		}
+		if n != 1024 {
+			t.Errorf("%d were taken", n)
+		}
+		if _, err := a.Prompt(t.Context(), core.Prompt{Blocks: say("x").Blocks, Busy: core.BusySteer}); err == nil || !strings.Contains(err.Error(), "1024 prompts wait in this session") {
+			t.Errorf("one more: %v", err)
+		}
+		close(gate)
+	})
+}
+
 // A prompt that has waited long and begins displaces no key of a newer one.
 func TestNewestKeysAreKnownWhileOlderPromptsBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -71,29 +71,37 @@ func TestASecondClientAnswers(t *testing.T) {
 
 // A permission that nobody gives is rejected when its time is over, and taken back.
 func TestAnAnswerThatNeverComes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		prof := &core.Profile{
-			Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}}, Toolboxes: []core.Toolbox{coretest.Tools{writeFile}},
-			Policy: asks, AskTimeout: time.Minute,
-		}
-		g := core.New(core.Config{
-			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
-			Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
-		})
-		peer, stop := serve(t, g)
-		newSession(t, peer)
-		if err := peer.Send(promptLine(2, "write a.txt")); err != nil {
-			t.Fatal(err)
-		}
-		until(t, peer, "session/request_permission")
-		until(t, peer, "$/cancel_request")
-		until(t, peer, `"status":"failed"`)
-		until(t, peer, `"id":2,"result":{"stopReason":"end_turn"}`)
-		stop()
-		if err := g.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+	for configured, limit := range map[time.Duration]time.Duration{time.Minute: time.Minute, 0: time.Hour} {
+		synctest.Test(t, func(t *testing.T) { nobodyAnswers(t, configured, limit) })
+	}
+}
+
+func nobodyAnswers(t *testing.T, configured, limit time.Duration) {
+	prof := &core.Profile{
+		Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}}, Toolboxes: []core.Toolbox{coretest.Tools{writeFile}},
+		Policy: asks, AskTimeout: configured,
+	}
+	g := core.New(core.Config{
+		Store: coretest.NewMemory(), NewID: func() string { return "s1" },
+		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
 	})
+	peer, stop := serve(t, g)
+	newSession(t, peer)
+	if err := peer.Send(promptLine(2, "write a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, peer, "session/request_permission")
+	asked := time.Now()
+	until(t, peer, "$/cancel_request")
+	if took := time.Since(asked); took != limit {
+		t.Errorf("it was taken back after %v", took)
+	}
+	until(t, peer, `"status":"failed"`)
+	until(t, peer, `"id":2,"result":{"stopReason":"end_turn"}`)
+	stop()
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 // What an agent behind this one's agent wants to do is put to the user as a call of

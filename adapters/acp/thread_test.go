@@ -3,6 +3,7 @@ package acp_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"dragoman/adapters/acp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
@@ -166,12 +168,30 @@ func TestThreadPeerThatDoesNotAcknowledge(t *testing.T) {
 // A peer that leaves takes its turn along, and nothing is left of it.
 func TestThreadPeerThatLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		peer, stop := serveIn(t, "/w")
+		store := coretest.NewMemory()
+		g := newGateway(store, nil, false)
+		in, out, peer := wiretest.New(wire.Newline)
+		served := make(chan error, 1)
+		go func() { served <- acp.New(acp.Options{Gateway: g, Cwd: "/w"}).Serve(t.Context(), in, out) }()
 		if err := peer.Send(`{"id":1,"method":"createThread"}`, `{"id":2,"method":"sendMessage","params":{"threadId":"s1","message":{"role":"user","chunks":[{"type":"text","chunk":"hang"}]}}}`); err != nil {
 			t.Fatal(err)
 		}
 		until(t, peer, "streamMessageChunk")
-		stop()
+		s, err := g.Open(t.Context(), core.Local, "s1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		peer.Hangup()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		<-time.After(2 * time.Minute)
+		if _, err := s.Attach(core.Client{Name: "late"}).Prompt(t.Context(), core.Prompt{Blocks: []core.Block{core.Text{Text: "hi"}}}); !errors.Is(err, core.ErrClosed) {
+			t.Errorf("its session is held still: %v", err)
+		}
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

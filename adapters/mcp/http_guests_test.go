@@ -278,6 +278,31 @@ func TestHeldSessionsAreBounded(t *testing.T) {
 	})
 }
 
+// Of the turns that a client polls the four polled last are kept, and for two minutes.
+func TestPolledTurnsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &held{}
+		for i := range 10 {
+			h.giveBack(h.borrow(core.TurnID(fmt.Sprint("turn ", i))))
+		}
+		if n := len(h.folds); n != 4 || h.folds[0].id != "turn 6" {
+			t.Errorf("%d turns are kept, the oldest is %s", n, h.folds[0].id)
+		}
+		<-time.After(2*time.Minute - time.Second)
+		h.giveBack(h.borrow("turn 9")) // it is polled again
+		<-time.After(2*time.Minute - time.Second)
+		synctest.Wait()
+		if n := len(h.folds); n != 4 {
+			t.Errorf("%d turns are kept before the time is over", n)
+		}
+		<-time.After(2 * time.Second)
+		synctest.Wait()
+		if n := len(h.folds); n != 0 {
+			t.Errorf("%d turns are kept for nobody", n)
+		}
+	})
+}
+
 // The caller of ServeFor can ask whether a turn runs for its client.
 func TestServeForSaysThatATurnRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

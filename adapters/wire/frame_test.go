@@ -98,6 +98,37 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// Where nothing else is said a message may have 64 MiB.
+func TestMessagesAreBounded(t *testing.T) {
+	const most = 64 << 20
+	for name, c := range map[string]struct {
+		f    wire.Framing
+		head func(n int) string
+	}{
+		"lines":   {wire.Newline, func(int) string { return "" }},
+		"headers": {wire.ContentLength, func(n int) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n", n) }},
+	} {
+		for n, large := range map[int]bool{most: false, most + 1: true} {
+			in := io.MultiReader(strings.NewReader(c.head(n)), io.LimitReader(same('x'), int64(n)), strings.NewReader("\n"))
+			b, err := c.f.Framer(in, 0).Next()
+			fault, refused := errors.AsType[*wire.FrameError](err)
+			if refused != large || large && fault.Msg != "message exceeds 67108864 bytes" || !large && (err != nil || len(b) != n) {
+				t.Errorf("%s: %d bytes are read as %d, %v", name, n, len(b), err)
+			}
+		}
+	}
+}
+
+// same reads as one byte again and again.
+type same byte
+
+func (s same) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(s)
+	}
+	return len(b), nil
+}
+
 func TestHeaders(t *testing.T) {
 	const (
 		noHeader = "! expected a header line with a Content-Length"

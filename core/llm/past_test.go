@@ -167,6 +167,16 @@ func TestPastsAreShared(t *testing.T) {
 	}
 	all.Wait()
 	r := coretest.ModelRequest()
+	for i := range 3 * maxPasts { // small ones
+		r.Session = core.SessionID(fmt.Sprint("u", i))
+		r.Messages[0].Blocks = []core.Block{core.Text{Text: "x"}}
+		if _, err := encodeWhole(m, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(m.p.pasts.kept); n != maxPasts {
+		t.Errorf("%d small sessions are kept", n)
+	}
 	for i := range 3 * maxPasts {
 		r.Session = core.SessionID(fmt.Sprint("t", i))
 		r.Messages[0].Blocks = []core.Block{core.Text{Text: strings.Repeat("x", maxPastBytes/maxPasts/2*(1+i%5))}}

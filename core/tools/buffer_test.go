@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +11,20 @@ import (
 
 	"dragoman/core"
 )
+
+// The versions of so many texts are remembered; what is known goes on being followed.
+func TestVersionsAreBounded(t *testing.T) {
+	s := newBed(t).set
+	for i := range 15_000 {
+		s.saw(place{real: fmt.Sprint("/w/", i)}, 1)
+	}
+	s.saw(place{real: "/w/0"}, 2)
+	s.saw(place{real: "/w/1"}, 0)
+	s.saw(place{real: "/w/new"}, 3)
+	if n := len(s.versions); n != 10_000 || s.versions["/w/0"] != 2 || s.versions["/w/new"] != 3 {
+		t.Errorf("%d versions, %d, %d", n, s.versions["/w/0"], s.versions["/w/new"])
+	}
+}
 
 // An editor that counts versions has what changed since the read refused.
 func TestVersions(t *testing.T) {

@@ -421,8 +421,14 @@ func TestRest(t *testing.T) {
 	if !b.set.Rest() {
 		t.Error("it does not rest")
 	}
-	if n := open(); n > awake-2 && awake > 0 {
-		t.Errorf("%d descriptors are open, %d were", n, awake)
+	rested := open()
+	if rested > awake-2 && awake > 0 {
+		t.Errorf("%d descriptors are open, %d were", rested, awake)
+	}
+	read()
+	b.set.Rest()
+	if n := open(); n != rested {
+		t.Errorf("%d descriptors are open at the second rest, %d at the first", n, rested)
 	}
 	for _, r := range b.set.roots {
 		if r.dir != nil {

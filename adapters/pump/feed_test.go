@@ -1,0 +1,81 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// nowhere is an output that takes everything.
+type nowhere struct{}
+
+func (nowhere) PutLines([]byte) error                 { return nil }
+func (nowhere) Room(ctx context.Context, _ int) error { return ctx.Err() }
+
+// silent is a feed that says nothing.
+type silent struct{ name string }
+
+func (*silent) Encode(dst []byte, _ core.Record) ([]byte, func()) { return dst, nil }
+func (*silent) Caught(core.Pos)                                   {}
+func (*silent) Lost(error)                                        {}
+
+// A feed has one reader, which is closed when the feed is removed; so are all others when
+// the client has left.
+func TestReadersEndWithTheirFeeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := coretest.Gateway(coretest.NewMemory(), func(context.Context, *core.Turn) (core.StopReason, error) { return core.StopEnd, nil }, nil)
+		p := New(nowhere{})
+		ctx, leave := context.WithCancel(t.Context())
+		ran := make(chan error, 1)
+		go func() { ran <- p.Run(ctx) }()
+		var feeds []*silent
+		for i := range 5 {
+			s, err := g.Create(t.Context(), core.Meta{ID: core.SessionID(fmt.Sprint("s", i)), Cwd: "/w"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := &silent{fmt.Sprint(i)}
+			feeds = append(feeds, f)
+			p.Add(s.Attach(core.Client{Name: "tester"}), core.Pos{}, f, nil)
+		}
+		synctest.Wait()
+		readers := map[Feed]*core.Reader{}
+		for r, f := range p.feeds {
+			readers[f] = r
+		}
+		if len(p.feeds) != 5 || len(readers) != 5 {
+			t.Fatalf("%d readers of %d feeds", len(p.feeds), len(readers))
+		}
+		open := func() (n int) {
+			t.Helper()
+			synctest.Wait()
+			for _, r := range readers {
+				ended, cancel := context.WithCancel(t.Context())
+				cancel()
+				if _, err := r.Next(ended); !errors.Is(err, core.ErrClosed) {
+					n++
+				}
+			}
+			return n
+		}
+		p.Remove(feeds[2])
+		if n := open(); n != 4 || len(p.feeds) != 4 {
+			t.Errorf("%d readers are open, %d feeds are kept", n, len(p.feeds))
+		}
+		leave()
+		if err := <-ran; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if n := open(); n != 0 || len(p.feeds) != 0 {
+			t.Errorf("%d readers are open, %d feeds are kept for a client that has left", n, len(p.feeds))
+		}
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
