@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxWiderSettings and maxWiderBytes bound what a person is asked to judge at once.
-	// Beyond them nobody is asked.
+	// maxWiderSettings and maxWiderBytes limit the settings that a person is asked to judge
+	// at once. Beyond them nobody is asked.
 	maxWiderSettings = 40
 	maxWiderBytes    = 4000
 )
@@ -108,12 +108,12 @@ func (w *wider) tooMuch() bool {
 
 func (w *wider) notice() string {
 	if w.tooMuch() {
-		return "What the editor's options send elsewhere or allow is too much to ask about (" + counted(len(w.Settings), "setting") + "). It is not used. If you want it, put it in your own configuration file."
+		return "The editor's options send data elsewhere or allow more in " + counted(len(w.Settings), "setting") + ", which is too much to ask about. They are not used. If you want them, put them in your own configuration file."
 	}
 	return "The editor's options have settings that send data elsewhere or allow more. Nobody could be asked, so they are not used. If you want them, put them in your own configuration file:\n\n" + w.list()
 }
 
-// list is all of it: what is cut would be agreed to unseen.
+// list returns all of the settings, uncut: nobody can agree to what is not shown.
 func (w *wider) list() string {
 	var lines []string
 	for _, s := range w.Settings {
