@@ -285,20 +285,27 @@ func TestPolledTurnsAreBounded(t *testing.T) {
 		for i := range 10 {
 			h.giveBack(h.borrow(core.TurnID(fmt.Sprint("turn ", i))))
 		}
-		if n := len(h.folds); n != 4 || h.folds[0].id != "turn 6" {
-			t.Errorf("%d turns are kept, the oldest is %s", n, h.folds[0].id)
+		kept := func() (ids []core.TurnID) {
+			synctest.Wait()
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			for _, f := range h.folds {
+				ids = append(ids, f.id)
+			}
+			return ids
+		}
+		if ids := kept(); !slices.Equal(ids, []core.TurnID{"turn 6", "turn 7", "turn 8", "turn 9"}) {
+			t.Errorf("kept are %q", ids)
 		}
 		<-time.After(2*time.Minute - time.Second)
 		h.giveBack(h.borrow("turn 9")) // it is polled again
 		<-time.After(2*time.Minute - time.Second)
-		synctest.Wait()
-		if n := len(h.folds); n != 4 {
-			t.Errorf("%d turns are kept before the time is over", n)
+		if ids := kept(); len(ids) != 4 {
+			t.Errorf("kept before the time is over are %q", ids)
 		}
 		<-time.After(2 * time.Second)
-		synctest.Wait()
-		if n := len(h.folds); n != 0 {
-			t.Errorf("%d turns are kept for nobody", n)
+		if ids := kept(); len(ids) > 0 {
+			t.Errorf("kept for nobody are %q", ids)
 		}
 	})
 }
