@@ -11,8 +11,8 @@ import (
 // chainName is the variable by which gateways that start each other notice that.
 const chainName = "DRAGOMAN_CHAIN"
 
-// proxyNames are the variables that a server gets with the password that they hold:
-// without it nothing of the network is reached through such a proxy.
+// proxyNames are the variables that a server gets with the password in them, since
+// without it the server could not reach the network through such a proxy.
 var proxyNames = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
 
 // childEnv is the environment of a server: what every program gets of ours, and what

@@ -36,8 +36,8 @@ type link struct {
 	out io.WriteCloser
 	// settled is told which version was agreed on.
 	settled func(version string)
-	// works reports whether something goes on at the other end without a request; nil:
-	// it is not known.
+	// works reports whether something is under way at the other end without a request;
+	// nil: that is not known.
 	works func() bool
 	// close ends what carries the link, and waits for that.
 	close func()

@@ -208,8 +208,9 @@ func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []by
 	s.exchange(w, r, line, m, call)
 }
 
-// find is the session that a request names, with a request open: Done of its place must
-// follow. nil: there is none, or its program has ended: then a client begins anew.
+// find returns the session that a request names, with a request open: Done of its place
+// must follow. nil: there is none, or its program has ended, and the client must begin
+// a new one.
 func (h *RelayHTTP) find(r *http.Request) *httpSession {
 	h.mu.Lock()
 	s := h.sessions[r.Header.Get(sessionHeader)]

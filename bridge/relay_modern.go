@@ -45,8 +45,8 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 	s.exchange(w, r, line, m, call)
 }
 
-// shared is the connection of all requests that share one, with a request open: Done of
-// its place must follow.
+// shared returns the connection that a request shares with others, with a request open:
+// Done of its place must follow.
 func (h *RelayHTTP) shared(ctx context.Context, p core.Principal, whose string) (*httpSession, error) {
 	for {
 		h.mu.Lock()

@@ -48,7 +48,7 @@ func (s *httpSession) send(ctx context.Context, line []byte) {
 	}
 }
 
-// works reports whether a request is open, or something goes on without one.
+// works reports whether a request is open, or something is under way without one.
 func (s *httpSession) works() bool {
 	s.mu.Lock()
 	open := len(s.open) > 0

@@ -41,7 +41,8 @@ type client struct {
 	foldersChanged int // how often it has said that they have changed
 }
 
-// works reports whether something goes on for a client that sends nothing: a call, or a turn of a session that it holds.
+// works reports whether something is under way for a client that sends nothing: a call, or a turn of a session that it
+// holds.
 func (c *client) works() bool {
 	c.mu.Lock()
 	calls, all := c.calls, slices.Collect(maps.Values(c.held))

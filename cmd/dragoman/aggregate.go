@@ -127,8 +127,8 @@ func (g aggregated) load() (*bridge.Aggregate, error) {
 	}), nil
 }
 
-// denied refuses what the rules deny, as they are now, and says what a person must be
-// asked about.
+// denied refuses a call that the current rules deny. For one that a person must be asked about
+// it returns a *bridge.AskFirst.
 func (g aggregated) denied(server, tool string, args json.RawMessage) error {
 	made, err := g.house.profiles.load()
 	if err != nil {

@@ -85,7 +85,7 @@ func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core
 		c.screen.errs = a.errs
 	}
 	term, keys, leave := openTerminal(in, a.getenv("TERM") != "dumb")
-	defer leave() // also when a panic comes by
+	defer leave() // also after a panic
 	c.in.term, c.in.keys = term, keys
 	// The reader ends with its input, which is closed behind the conversation.
 	var reading sync.WaitGroup
@@ -132,7 +132,7 @@ type chat struct {
 	tty     bool
 	in      *input
 	screen  *screen
-	failed  bool    // a turn has, and over a pipe nobody reads on to see it
+	failed  bool    // a turn over a pipe has failed
 	drawn   []piece // what is shown of the line that is being typed
 	hidden  bool    // a secret is being typed
 
@@ -286,8 +286,8 @@ func (c *chat) ask(text string) {
 // echoes reports whether it is for us to show what is typed.
 func (c *chat) echoes() bool { return c.in.term != nil && c.in.term.echo }
 
-// draw shows a line as far as it is typed. What cannot simply be taken back is
-// written anew below.
+// draw shows a line as far as it is typed. If it cannot erase what is shown it writes the line
+// again below.
 func (c *chat) draw(label string, now []piece) {
 	if !c.echoes() || c.hidden {
 		return

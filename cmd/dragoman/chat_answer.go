@@ -15,7 +15,7 @@ import (
 func (c *chat) answer(ctx context.Context, a core.Ask) error {
 	pending := func(p core.Ask) bool { return p.ID == a.ID }
 	if !slices.ContainsFunc(c.att.Pending(), pending) {
-		return nil // settled while another was answered
+		return nil // settled while another question was answered
 	}
 	c.screen.question(a)
 	if err := c.screen.flush(); err != nil {
@@ -73,7 +73,7 @@ func (c *chat) beginQuestion(a core.Ask) (gen int) {
 	})
 	const early = "Typed before the question was shown"
 	switch {
-	case a.Secret && len(dropped) > 0: // it may be one
+	case a.Secret && len(dropped) > 0: // a line may be a secret
 		c.screen.line(c.screen.warm(early + ", so it is not the answer and was dropped: " + counted(len(dropped), "line")))
 	case len(dropped) > 0:
 		c.screen.line(c.screen.warm(early + ", so it is not the answer and was dropped: " + heads(dropped)))
@@ -126,7 +126,7 @@ func answerTo(a core.Ask, line string, more, pasted bool) (core.Reply, bool) {
 	if !more || line == "" {
 		return core.Reply{Outcome: core.OutcomeDeclined}, true
 	}
-	if pasted { // one that chooses would decide
+	if pasted { // it may not choose an option
 		return core.Reply{Outcome: core.OutcomeAnswered, Text: line}, a.Freeform || len(a.Options) == 0
 	}
 	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(a.Options) {
@@ -143,7 +143,7 @@ func answerTo(a core.Ask, line string, more, pasted bool) (core.Reply, bool) {
 	return core.Reply{}, false
 }
 
-// answerText is an answer in words.
+// answerText returns an answer in words.
 func answerText(r core.Reply) string {
 	switch r.Outcome {
 	case core.OutcomeAnswered:

@@ -25,7 +25,7 @@ type wider struct {
 	configs.Wider
 	whole *configs.Config // the options with them
 	asked bool            // the user is being asked, or has said no
-	told  bool            // that nobody can be asked
+	told  bool            // the user was told that nobody can be asked
 }
 
 // configure makes what an editor sets when it connects the lowest layer. Settings that only

@@ -18,7 +18,7 @@ type keys struct {
 	erase, word, kill, end byte // the user's keys; 0: none
 
 	raw   []byte // the beginning of a character, a key or a mark
-	paste []byte // what has come of a paste
+	paste []byte // the part of a paste that has come
 	open  bool   // a paste has begun and not ended
 	line  keyLine
 }
@@ -105,7 +105,7 @@ func (k *keys) keep(part []byte) {
 	k.paste = append(k.paste, part[:min(len(part), maxLine+1-len(k.paste))]...)
 }
 
-// one takes one key and returns how many bytes it has; 0: it is not whole yet.
+// one reads one key and returns its size in bytes; 0: it is not whole yet.
 func (k *keys) one(done func(keyLine), ended func(), burst bool) int {
 	b := k.raw[0]
 	switch {
@@ -142,7 +142,7 @@ func (k *keys) one(done func(keyLine), ended func(), burst bool) int {
 	return 1
 }
 
-// escape takes a key that is a sequence, or the mark of a paste.
+// escape reads a key that is an escape sequence, or the mark of a paste.
 func (k *keys) escape() int {
 	if len(k.raw) < 2 {
 		return 0
@@ -202,7 +202,7 @@ func (k *keys) lastWord() (n int) {
 	return n
 }
 
-// pieceOf is a paste as one piece: a text of several lines is shown by its size.
+// pieceOf returns a paste as one piece. A text of several lines is shown by its size.
 func pieceOf(paste string) piece {
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(paste)
 	text = strings.Map(func(r rune) rune {

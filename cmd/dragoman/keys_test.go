@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// hear feeds keys in chunks and returns the lines, a paste among them as its piece.
+// hear feeds keys with chunks and returns the lines; a paste is in them as its piece.
 func hear(chunks ...string) (lines []string, ended bool) {
 	k := keys{erase: 0x7f, word: 0x17, kill: 0x15, end: 4}
 	for _, c := range chunks {

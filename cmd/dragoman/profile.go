@@ -49,8 +49,8 @@ type profiles struct {
 	loading chan struct{} // holds the one token of whoever loads
 
 	mu     sync.Mutex       // guards the fields below
-	editor *configs.Config  // what holds of what the editor has set
-	wider  *wider           // what of it waits for the user; nil: nothing
+	editor *configs.Config  // the editor's settings that hold
+	wider  *wider           // the editor's settings that wait for the user; nil: none
 	routes map[string]route // where a client has providers reached
 	made   *profile         // nil: there is none yet
 	seen   sightings        // of the files that it comes from

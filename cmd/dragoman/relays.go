@@ -58,8 +58,8 @@ func (s *servers) current() *bridge.Box {
 	return s.box
 }
 
-// denied refuses what the rules deny, and has a person asked where a rule says so.
-// Nothing else is asked: the host of the caller has asked.
+// denied refuses a call that the rules deny, or that a rule wants a person to be asked about.
+// Nothing else is asked about, since the client's own program asks.
 func denied(rules core.Policy, server, cwd string) func(string, json.RawMessage) error {
 	return func(tool string, args json.RawMessage) error {
 		v := rules.Decide(core.Check{
@@ -70,7 +70,7 @@ func denied(rules core.Policy, server, cwd string) func(string, json.RawMessage)
 		switch {
 		case v.Effect == core.Deny:
 			return fmt.Errorf("%s", v.Why)
-		case v.Effect == core.MustAsk && v.Hard: // by a rule: the rest is the client's program's affair
+		case v.Effect == core.MustAsk && v.Hard: // because of a rule; the client's program asks about the rest
 			return &bridge.AskFirst{Why: v.Why}
 		}
 		return nil

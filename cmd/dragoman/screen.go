@@ -14,7 +14,7 @@ import (
 type screen struct {
 	palette
 	w    *bufio.Writer
-	errs io.Writer // what failures are written to; nil: the screen
+	errs io.Writer // for failures; nil: the screen
 	mid  bool      // the cursor stands behind text on its line
 	in   string    // what is being streamed: a message's, thought's or call's id
 
@@ -51,7 +51,7 @@ func (s *screen) failure(text string) {
 		return
 	}
 	s.start()
-	_ = s.flush() // so that both are in order where they go to one place; the next one fails again
+	_ = s.flush() // keeps the order if both go to one place; the next flush reports an error
 	fmt.Fprintln(s.errs, "dragoman: "+text)
 }
 
@@ -164,7 +164,7 @@ func (s *screen) output(e core.CallOutput) {
 }
 
 func callTitle(c core.Call) string {
-	if c.Title != "" { // whoever made it has bounded it, and said what is cut
+	if c.Title != "" { // its maker has limited it and noted what is cut
 		return oneLine(c.Title, 1000)
 	}
 	return oneLine(c.Tool, 200)

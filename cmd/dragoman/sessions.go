@@ -141,8 +141,8 @@ func findSession(ctx context.Context, g *core.Gateway, id string) (*core.Session
 	return g.Open(ctx, core.Local, found[0])
 }
 
-// beginningWith lists the sessions whose ids begin with what was typed; the one whose
-// id it is alone.
+// beginningWith lists the sessions whose ids begin with what was typed. A session whose whole
+// id was typed is listed alone.
 func beginningWith(ctx context.Context, g *core.Gateway, typed string) (found []core.SessionID, err error) {
 	for sum, err := range g.List(ctx, core.Local) {
 		if err == nil && string(sum.ID) == typed {

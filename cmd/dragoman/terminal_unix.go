@@ -25,7 +25,7 @@ type terminal struct {
 
 	// Used by one goroutine at a time: first the one that listens, then the owner.
 	was  unix.Termios
-	left bool // the terminal is as it was
+	left bool // the terminal was restored
 }
 
 // openTerminal makes a terminal hand over its keys until leave is called; nil: in is
@@ -107,7 +107,7 @@ func (t *terminal) leave() {
 func (t *terminal) listen() (stop func()) {
 	came := make(chan os.Signal, 4) // as many as there are kinds
 	for _, s := range []os.Signal{syscall.SIGTSTP, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(s) { // else somebody wants us to live on: nohup
+		if !signal.Ignored(s) { // an ignored one must not end us: nohup
 			signal.Notify(came, s)
 		}
 	}
@@ -120,7 +120,7 @@ func (t *terminal) listen() (stop func()) {
 				t.leave()
 				switch s {
 				case syscall.SIGTSTP:
-					_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // and here we go on, when we are let
+					_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // we continue here after SIGCONT
 					t.enter()
 				case syscall.SIGQUIT:
 					signal.Reset(syscall.SIGQUIT)

@@ -40,8 +40,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// invisible reports whether a character has no look of its own, or changes that of
-// others.
+// invisible reports whether a character cannot be seen, or changes how others look.
 func invisible(r rune) bool {
 	if r >= ' ' && r <= '~' {
 		return false
@@ -49,8 +48,7 @@ func invisible(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
 }
 
-// escaped is a line of a log as a terminal may show it: what is invisible stands there
-// as it would in JSON.
+// escaped returns a line of a log for a terminal, with invisible characters as in JSON.
 func escaped(line []byte) []byte {
 	if bytes.IndexFunc(line, func(r rune) bool { return r != '\n' && r != '\t' && invisible(r) }) < 0 {
 		return line

@@ -61,7 +61,7 @@ func (s *stdio) open(cmd *exec.Cmd) error {
 			s.files[1+i], s.theirs, s.ours = w, append(s.theirs, w), append(s.ours, r)
 			s.copies = append(s.copies, func() {
 				_, _ = io.Copy(out, r) // a writer that fails wants no more
-				r.Close()              // and a program that goes on printing hears of it
+				r.Close()              // a program that continues to print gets an error
 			})
 		}
 	}

@@ -18,7 +18,7 @@ type way struct {
 	by *set
 }
 
-// set is a set of characters: those in ranges, as pairs of first and last, or with not all
+// set is a set of characters: those in ranges (pairs of first and last), or, with not, all
 // others. Only slash decides whether it contains the slash.
 type set struct {
 	pairs []rune
@@ -258,7 +258,7 @@ func (b *builder) star(s string, at int, start bool) (next int, rest string, sta
 	return end, rest, false
 }
 
-// either adds alternatives.
+// either adds alternatives between two states.
 func (b *builder) either(alternatives []string, at int, start bool) (end int, starts bool) {
 	end = b.state()
 	for _, s := range alternatives {

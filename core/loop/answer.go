@@ -145,7 +145,7 @@ func fellBack(t core.TurnID, is *core.ModelInfo, told *[]core.FellBack, d core.D
 	return []core.Event{e, core.Phase{Turn: t, Kind: core.PhaseWaiting}}
 }
 
-// reasonOf is why a model could not answer, without what the user could do about it.
+// reasonOf returns the reason why a model could not answer, without advice for the user.
 func reasonOf(err error) string {
 	const most = 500 // characters
 	var e *core.ModelError

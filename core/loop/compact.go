@@ -152,8 +152,8 @@ func (h *history) after(e core.Compacted, base int) int {
 	return max(1, n/bytesPerToken)
 }
 
-// summarize makes the text of a summary. What it took, and which model made it, is told
-// also with an error.
+// summarize makes the text of a summary. It returns the usage, and the model that made it, also
+// with an error.
 func (c *conversation) summarize(ctx context.Context, s summary) (text string, all *core.Usage, by core.ModelInfo, err error) {
 	past := c.history.past()
 	if s.model.Info().Offline {

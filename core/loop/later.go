@@ -8,8 +8,8 @@ import (
 	"dragoman/core"
 )
 
-// leave ends a turn with the questions that the user's next message answers: they
-// are the last that it says, in the order of the calls that asked them.
+// leave ends a turn with the questions that the user's next message answers. They are
+// the last text of the turn, in the order of the calls that asked them.
 func leave(ctx context.Context, t *core.Turn, asked []core.Ask, calls []*heard) error {
 	place := func(a core.Ask) int {
 		return slices.IndexFunc(calls, func(h *heard) bool { return h.id == a.Call })
@@ -25,8 +25,8 @@ func leave(ctx context.Context, t *core.Turn, asked []core.Ask, calls []*heard) 
 
 const postponed = "the call did not run: the user has not answered the question before it; make it again after the answer, if it is still right"
 
-// postpone ends a call that the model made behind a question whose answer it does
-// not have yet. Nobody is asked about it.
+// postpone ends a call that the model made after a question that is not answered yet.
+// Nobody is asked about the call.
 func (h *heard) postpone(ctx context.Context, t *core.Turn) error {
 	return h.refuse(ctx, t, postponed)
 }

@@ -14,9 +14,9 @@ import (
 // maxVersions is how many files' versions are remembered.
 const maxVersions = 10_000
 
-// request asks the editor about a file that it may know better than the disk. Without
-// a reply the disk has to do: there is no editor for that, or it has not got it, and
-// then why says so. What the editor refuses is an error.
+// request asks the editor about a file that it may know better than the disk. Without a
+// reply the disk is used: no editor offers the request, or the editor does not have the
+// file, and then why says so. A refusal of the editor is an error.
 func (s *toolset) request(ctx context.Context, p place, able func(core.EditorCaps) bool, call core.EditorCall) (reply core.EditorReply, why string, err error) {
 	e := s.host.Editor()
 	if e == nil || p.spill || !able(e.Caps()) {
@@ -35,8 +35,8 @@ func (s *toolset) request(ctx context.Context, p place, able func(core.EditorCap
 	return reply, "", nil
 }
 
-// lacking says why an editor has not got what it was asked for within wait; anything
-// else that went wrong is an error, in the editor's words.
+// lacking returns the reason why an editor does not have what it was asked for.
+// Anything else that went wrong is an error, in the editor's words.
 func lacking(ctx, wait context.Context, err error) (string, error) {
 	var lacks *core.EditorLacks
 	switch {
@@ -139,8 +139,8 @@ var (
 	errUnsaved = errors.New("the editor has changes of it that are not saved, and does not write it for us, so nothing was written: have it saved first")
 )
 
-// fresh makes sure that a text may be changed: it is the one that the model has read,
-// where the editor counts, and nothing is lost that only the editor has.
+// fresh checks that a text may be changed: that it is the one which the model has read, if the
+// editor counts versions, and that no text is lost that only the editor has.
 func (s *toolset) fresh(p place, now content) error {
 	s.mu.Lock()
 	read := s.versions[p.real]
@@ -160,8 +160,9 @@ func (s *toolset) editorWrites() bool {
 	return e != nil && e.Caps().WriteFile
 }
 
-// sameText compares a text of the editor's with one on the disk, without what editors
-// leave out or add: the ends of lines, the last of them, and a byte order mark.
+// sameText compares a text of the editor's with one on the disk. It ignores what
+// editors leave out or add: the kind of line ends, the last of them, and a byte order
+// mark.
 func sameText(a, b string) bool {
 	plain := func(s string) string { return strings.TrimSuffix(toLF(strings.TrimPrefix(s, bom)), "\n") }
 	return a == b || plain(a) == plain(b)

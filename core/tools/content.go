@@ -118,8 +118,8 @@ func isBinary(data []byte) bool {
 // errChanged says that what was approved no longer fits.
 var errChanged = errors.New("it has changed since this call was previewed, so nothing was written: read it again")
 
-// replace makes text the content of a file, if that is still what seen says. note is
-// what the model should know of how that was done.
+// replace makes text the content of a file, if the content is still that of seen. note
+// is for the model: how it was done.
 func (s *toolset) replace(ctx context.Context, p place, seen content, text string) (note string, err error) {
 	now, err := s.current(ctx, p)
 	if err == nil && !now.same(seen) {
@@ -146,9 +146,9 @@ func (s *toolset) replace(ctx context.Context, p place, seen content, text strin
 	return now.note, explain(p, h.write(seen, text))
 }
 
-// throughEditor lets the editor write. Where it is not done the disk has to be
-// written: the editor does not offer it, or has not got the file, and then why says
-// so. What it refuses is an error.
+// throughEditor lets the editor write. If done is false the disk has to be written: the
+// editor does not offer to write, or does not have the file, and then why says so. A
+// refusal of the editor is an error.
 func (s *toolset) throughEditor(ctx context.Context, p place, text string) (done bool, why string, err error) {
 	if !s.editorWrites() {
 		return false, "", nil

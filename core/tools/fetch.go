@@ -196,8 +196,8 @@ func publicBut(to netip.AddrPort, own func() ([]net.Addr, error)) error {
 	return nil
 }
 
-// isOwn reports whether an address is one of this machine's: what listens there may
-// take us for a neighbour.
+// isOwn reports whether an address is one of this machine's. A service that listens
+// there may trust us as a local program.
 func isOwn(a netip.Addr, own []net.Addr) bool {
 	return slices.ContainsFunc(own, func(n net.Addr) bool {
 		p, err := netip.ParsePrefix(n.String())

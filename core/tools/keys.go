@@ -12,7 +12,8 @@ import (
 var errKeys = errors.New("keys and passwords are kept there: it is not sent to a model; paste what is needed")
 
 // refuseKeys refuses places where programs keep keys and passwords, and outside of the
-// workspace also files whose names say so. Nobody who attaches a file means to send those.
+// workspace also files whose names say so. Hardly anybody who attaches such a file
+// means to send it to a model.
 func refuseKeys(p place) error {
 	if core.KeepsKeys(p.real) || p.root == nil && core.KeyFile(filepath.Base(p.real)) {
 		return errKeys

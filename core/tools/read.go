@@ -177,8 +177,8 @@ func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, e
 	return e.excerpt(ctx, p)
 }
 
-// readUnsaved reads what exists only in the editor. st is what that knows of it; nil:
-// it was not asked, and an empty text is no file.
+// readUnsaved reads a file that exists only in the editor. st is the editor's answer to
+// a stat; nil: it was not asked, and an empty text counts as no file.
 func (s *toolset) readUnsaved(ctx context.Context, p place, lines span, st *core.FileStat) (core.Result, error) {
 	if st != nil && !st.Exists {
 		return core.Result{}, explain(p, fs.ErrNotExist)

@@ -68,8 +68,8 @@ func (s *toolset) settle(given string) *root {
 	return r
 }
 
-// wide reports whether a folder is the user's home folder, or holds it: then nearly
-// everything of the user's lies in it.
+// wide reports whether a folder is the user's home folder or contains it. Nearly all of the
+// user's files are in such a folder.
 func wide(real string) bool {
 	if real == filepath.Dir(real) {
 		return true

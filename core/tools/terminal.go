@@ -32,9 +32,9 @@ type visit struct {
 	id      string
 }
 
-// runTerminal runs a command in a terminal of the editor's. ran is false where it
-// did not: the editor has no terminals, and why says so, or it refused, which is the
-// error. The environment is the editor's; of ours it gets nothing.
+// runTerminal runs a command in a terminal of the editor's. ran is false if it did not
+// run: the editor has no terminals, and why says so, or it refused, which is the error.
+// The command gets the editor's environment, and nothing of ours.
 func (s *toolset) runTerminal(ctx context.Context, e core.Editor, inv core.Invocation, c command) (res core.Result, ran bool, why string, err error) {
 	v := visit{editor: e, session: s.host.Meta().ID}
 	why, err = v.open(ctx, c)
