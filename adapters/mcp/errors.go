@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -25,14 +24,9 @@ const codeEnded = -32000
 // failed makes an error of the core a tool's error. What the calling model can do about it is said; the context's end is
 // returned as it is, since nobody waits for the result any more.
 func failed(session core.SessionID, err error) (*mcp.CallToolResult, any, error) {
-	busy, isBusy := errors.AsType[*core.BusyError](err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, core.ErrCanceled):
 		return nil, nil, err
-	case isBusy:
-		text := fmt.Sprintf("The session is busy with turn %q. Wait for it with agent_wait, or stop it with agent_cancel.", busy.Turn)
-		r := refusal("%s", text)
-		return r, turnResult{Session: session, Turn: busy.Turn, Status: statusRunning, Text: text, Next: toolWait}, nil
 	case errors.Is(err, core.ErrNotFound):
 		return refusal("There is no session %q in this client's folders. session_list lists those that there are; without session_id agent_prompt starts one.", session), nil, nil
 	case errors.Is(err, core.ErrNotAsked):

@@ -69,12 +69,26 @@ func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest,
 		}
 	}
 	by.place.leave() // what comes behind finds the turn begun
+	if busy, ok := errors.AsType[*core.BusyError](err); ok {
+		return h.busy(busy.Turn)
+	}
 	if err != nil {
 		return failed(h.id, err)
 	}
 	f := c.follower(by, req, h, turn, in.Wait)
 	f.task = canBeTask(ctx)
 	return f.run(ctx, from)
+}
+
+// busy refuses a prompt while another turn runs, or waits for a decision.
+func (h *held) busy(running core.TurnID) (*mcp.CallToolResult, any, error) {
+	r := turnResult{Session: h.id, Turn: running, Status: statusRunning, Next: toolWait}
+	r.Text = fmt.Sprintf("The session is busy with turn %q. Wait for it with agent_wait, or stop it with agent_cancel.", running)
+	if stateStatus(h.a.State()) == statusAwaiting {
+		r.Status = statusAwaiting
+		r.Text = fmt.Sprintf("The session is busy with turn %q, which waits for a decision. agent_wait says which; agent_cancel stops the turn.", running)
+	}
+	return refusal("%s", r.Text), r, nil
 }
 
 // promptAgain continues an agent_prompt that was answered with questions. It begins nothing.
