@@ -21,7 +21,7 @@ func TestOpenRequestsAreBounded(t *testing.T) {
 			}
 			return nil
 		}
-		g := newGateway(store, nil, false)
+		g := coretest.Gateway(store, act, nil)
 		peer, stop := serve(t, g)
 		for i := range 1024 {
 			if err := peer.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`, i)); err != nil {
