@@ -330,7 +330,7 @@ func (t *tool) changed(ctx context.Context) (bool, error) {
 		Text: fmt.Sprintf("The MCP server %s has changed what it says of its tool %s since you first used it. It may do something else now.\n%s\nUse it as it is now?",
 			t.spec.Server, plain(t.spec.Name), t.change),
 		Options: []core.Option{
-			{ID: optionYes, Label: "Use it", Decision: core.AllowOnce}, {ID: optionNo, Label: "Do not", Decision: core.RejectOnce},
+			{ID: optionYes, Label: "Use it", Decision: core.AllowSession}, {ID: optionNo, Label: "Do not", Decision: core.RejectOnce},
 		},
 	})
 	if err != nil || r.Outcome != core.OutcomeAnswered || r.Option != optionYes {

@@ -31,6 +31,9 @@ func TestChangedToolsAreAskedAbout(t *testing.T) {
 	answer := optionNo
 	h := &host{meta: core.Meta{Cwd: t.TempDir()}, ask: func(a core.Ask) core.Reply {
 		asked = append(asked, a.Text)
+		if len(a.Options) != 2 || a.Options[0].Decision != core.AllowSession || a.Options[1].Decision != core.RejectOnce {
+			t.Errorf("a yes is kept until the tool changes again, a no is not: %+v", a.Options)
+		}
 		return core.Reply{Outcome: core.OutcomeAnswered, Option: answer}
 	}}
 	session := func(list string) core.Toolset {
