@@ -3,15 +3,11 @@ package bridge
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"dragoman/core"
 )
 
 const mustAsk = "must be asked by rule 1 (ask tool e*)"
@@ -90,29 +86,6 @@ func TestAskRulesHoldForClients(t *testing.T) {
 					}
 				})
 			}
-		}
-	}
-}
-
-// A server that is handed on alone refuses a call that an ask rule matches with the
-// same words.
-func TestAskRulesHoldForRelays(t *testing.T) {
-	b := New(Options{Environ: environ(), Grace: patience, Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Log: func(_, _, text string) { t.Log(text) }})
-	relay, ok := b.Relay("up", func(tool string, args json.RawMessage) error { return askFirst("up", tool, args) })
-	if !ok {
-		t.Fatal("there is no relay")
-	}
-	h := relay.HTTP(t.TempDir(), func(*http.Request) core.Principal { return core.Local })
-	s := httptest.NewServer(h)
-	defer func() {
-		s.CloseClientConnections()
-		s.Close()
-		h.Close()
-	}()
-	for _, version := range eras {
-		cs := connected(t, &mcp.StreamableClientTransport{Endpoint: s.URL}, version, nil)
-		if got := said(t, cs, "echo", map[string]any{"text": "hi"}); !strings.Contains(got, mustAsk+", and this client cannot ask its user here") {
-			t.Errorf("%s: %s", version, got)
 		}
 	}
 }

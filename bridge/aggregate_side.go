@@ -28,19 +28,19 @@ type side struct {
 	end          context.CancelFunc
 	busy         atomic.Int64 // requests that are open, and calls that wait for answers
 	used         atomic.Int64 // when it was last heard of; of 2026-07-28
+	consents     consents
 
-	mu       sync.Mutex // guards the fields below
-	level    string     // that the client has set
-	names    [namedKinds]*names
-	lists    [allKinds]*snapshot
-	uris     map[string]*part
-	routes   []route
-	tasks    map[string]*part
-	parked   map[string]*pass
-	consents map[string]*consent
-	listens  map[string]*listening // by the request's id
-	hidden   []core.ToolSpec       // that a client finds by searching
-	stirred  [allKinds]bool        // a change of it is about to be told
+	mu      sync.Mutex // guards the fields below
+	level   string     // that the client has set
+	names   [namedKinds]*names
+	lists   [allKinds]*snapshot
+	uris    map[string]*part
+	routes  []route
+	tasks   map[string]*part
+	parked  map[string]*pass
+	listens map[string]*listening // by the request's id
+	hidden  []core.ToolSpec       // that a client finds by searching
+	stirred [allKinds]bool        // a change of it is about to be told
 }
 
 // clientCaps is what a client says it can be asked.
@@ -58,7 +58,7 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 	ctx, end := context.WithCancel(ctx)
 	s := &side{
 		caller: c, version: version, client: orObject(client), caps: orObject(caps), end: end,
-		uris: map[string]*part{}, tasks: map[string]*part{}, parked: map[string]*pass{}, consents: map[string]*consent{}, listens: map[string]*listening{},
+		uris: map[string]*part{}, tasks: map[string]*part{}, parked: map[string]*pass{}, listens: map[string]*listening{},
 	}
 	var who implementation
 	_ = json.Unmarshal(s.client, &who) // what is not there is not said

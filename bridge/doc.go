@@ -15,8 +15,9 @@
 // when it was first seen (pins.go). A login lets us in at a server that wants one; a
 // bearer gives the requests its token (oauth.go). A [Relay] hands one server on to
 // clients. A filter says what of a server's tools they get, and a sight is what the
-// server has said of its tools on one connection (filter.go). An [Audit] is the record
-// of one call.
+// server has said of its tools on one connection (filter.go). A consent is a call that a
+// client of 2026-07-28 asks its user about (consent.go), a dialog the form that a relay
+// shows an older one (relay_consent.go). An [Audit] is the record of one call.
 //
 // An [Aggregate] shows our own agent and all servers to clients as one. A caller is a
 // client's connection to it. A side is one way of being a client there: since its
@@ -49,7 +50,10 @@
 //     leaves. A name of the user's own configuration means that.
 //   - A relay passes messages as they were written, session to session. The exception
 //     is a program's one connection for all requests of 2026-07-28 of a principal,
-//     where ids and progress tokens are exchanged and put back. A client's key is
+//     where ids and progress tokens are exchanged and put back. Where a rule wants a call
+//     asked about, the question and its answer are between us and the client: the server
+//     gets the call, as it was shown, once the client's user has agreed, or nothing at
+//     all. Nothing else waits for that, in either direction. A client's key is
 //     never sent on, nor is ours told to it.
 //   - A token goes to the address that it was made for and nowhere else. What a server
 //     names for its login is no nearer to us than the server, and encrypted. No token,

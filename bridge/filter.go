@@ -17,18 +17,20 @@ import (
 // filter decides what of a server's tools is handed on to MCP clients, where there is
 // no user of ours to ask: what the server's own lists take out or a rule denies is
 // refused, and so is a tool that is not what was pinned, until somebody has agreed to
-// it (dragoman mcp-servers approve).
+// it (dragoman mcp-servers approve). What a rule wants asked about the client's user is
+// asked about (consent.go).
 type filter struct {
 	box    *Box
 	server Server
-	check  func(tool string, args json.RawMessage) error // nil: no rule denies anything
+	check  func(tool string, args json.RawMessage) error // an *AskFirst has the client's user asked; nil: no rule denies anything
 }
 
 // sight is what a server has said of its tools on one connection. Every list that
-// is handed on goes through shown, and every call through permits, which know comes
+// is handed on goes through shown, and every call through judge, which know comes
 // before.
 type sight struct {
 	*filter
+	consents consents
 
 	mu     sync.Mutex // guards the fields below
 	said   map[string]string
@@ -278,17 +280,8 @@ func (s *sight) gather(cursor, next string, page map[string]string) {
 	}
 }
 
-// permits refuses a call of a tool that the server's lists or a rule take out, that is
-// not what was pinned, or that a person would have to be asked about.
-func (s *sight) permits(tool string, args json.RawMessage) error {
-	ask, err := s.judge(tool, args)
-	if ask != nil {
-		return s.refuse(tool, ask)
-	}
-	return err
-}
-
-// judge is permits for a client whose user may be asked.
+// judge refuses a call of a tool that the server's lists or a rule take out, or that is
+// not what was pinned. ask says that a person must be asked.
 func (s *sight) judge(tool string, args json.RawMessage) (ask *AskFirst, err error) {
 	if !s.server.offers(tool) {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "there is no tool %.100q", tool)

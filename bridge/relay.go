@@ -25,7 +25,7 @@ type Relay struct {
 
 // Relay returns the relay to a configured server; false: there is none of that
 // name, or it is disabled. check is asked before each tools/call, whose error refuses
-// it; nil: no rule refuses anything.
+// it, or has the client's user asked (AskFirst); nil: no rule refuses anything.
 func (b *Box) Relay(name string, check func(tool string, args json.RawMessage) error) (*Relay, bool) {
 	s, ok := b.find(name)
 	if !ok || s.Disabled {

@@ -42,12 +42,13 @@ type RelayHTTP struct {
 	principal func(*http.Request) core.Principal
 	sight     *sight // of a server that is an address; a program has one for each session
 	guests    wire.Guests
+	dialogs   *dialogs
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]*httpSession
 	modern   map[string]*httpSession // by whose requests they are
 	listed   []*listed               // what sight was told last
-	clients  map[string]string       // of a server that is an address, by session
+	clients  map[string]visitor      // of a server that is an address, by session
 	closed   bool
 }
 
@@ -55,8 +56,8 @@ type RelayHTTP struct {
 // limited. Programs are started in dir. Close must follow when no more requests come.
 func (r *Relay) HTTP(dir string, principal func(*http.Request) core.Principal) *RelayHTTP {
 	return &RelayHTTP{
-		relay: r, dir: dir, principal: principal, sight: r.sight(),
-		sessions: map[string]*httpSession{}, modern: map[string]*httpSession{}, clients: map[string]string{},
+		relay: r, dir: dir, principal: principal, sight: r.sight(), dialogs: newDialogs(),
+		sessions: map[string]*httpSession{}, modern: map[string]*httpSession{}, clients: map[string]visitor{},
 		guests: wire.Guests{All: maxRelayed, Each: maxOfClient, Idle: relayIdle},
 	}
 }
@@ -74,6 +75,7 @@ func (h *RelayHTTP) Close() {
 	}
 	h.mu.Unlock()
 	h.guests.Close()
+	h.dialogs.close()
 	var wg sync.WaitGroup
 	for _, s := range all {
 		wg.Go(s.close)
@@ -87,6 +89,9 @@ func (h *RelayHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPost:
 		h.post(w, r)
 	case http.MethodGet, http.MethodDelete:
+		if r.Method == http.MethodDelete {
+			h.dialogs.withdraw(h.callID(r, nil), wire.ErrCanceled)
+		}
 		e, err := h.relay.server.Endpoint(r.Context())
 		if err == nil && e.remote() && !e.SSE {
 			h.proxy(w, r, e, nil, wire.Message{})
@@ -126,6 +131,10 @@ func (h *RelayHTTP) post(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		fail(w, http.StatusBadRequest, m.ID, err)
+		return
+	}
+	if h.aboutDialogs(r, m) {
+		w.WriteHeader(http.StatusAccepted)
 		return
 	}
 	e, err := h.relay.server.Endpoint(r.Context())
@@ -200,12 +209,13 @@ func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []by
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	call, err := s.permits(r.Context(), m, len(line))
-	if err != nil {
-		fail(w, http.StatusOK, m.ID, err)
+	call, v, err := s.permits(r.Context(), &m, len(line))
+	w, end := h.decided(w, r, s.sight, m, call, v, err)
+	if w == nil {
 		return
 	}
-	s.exchange(w, r, line, m, call)
+	defer end()
+	s.exchange(w, r, v.line(line, m), m, call)
 }
 
 // find returns the session that a request names, with a request open: Done of its place
@@ -233,7 +243,7 @@ func (h *RelayHTTP) enter(r *http.Request, m wire.Message) (*httpSession, error)
 	if err != nil {
 		return nil, err
 	}
-	s.client = client // nobody else knows it yet
+	s.client, s.offers = client, offersOf(m) // nobody else knows it yet
 	h.mu.Lock()
 	closed := h.closed
 	if !closed {
@@ -256,6 +266,7 @@ func (h *RelayHTTP) drop(s *httpSession) {
 // forget takes a session that has ended off the lists.
 func (h *RelayHTTP) forget(s *httpSession) {
 	s.place.Leave()
+	h.dialogs.withdraw(callID{session: sessionKey(s.principal, s.id)}, errors.New("the MCP server "+s.relay.server.Name+" has ended"))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.sessions, s.id)

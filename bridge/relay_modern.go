@@ -30,11 +30,12 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 		return
 	}
 	defer s.place.Done()
-	call, err := s.permits(r.Context(), m, len(line))
-	if err != nil {
-		fail(w, http.StatusOK, m.ID, err)
+	call, v, err := s.permits(r.Context(), &m, len(line))
+	w, end := h.decided(w, r, s.sight, m, call, v, err)
+	if w == nil {
 		return
 	}
+	defer end()
 	if m.Method == "tools/call" {
 		if err := s.mismatch(r, m); err != nil {
 			call.ends(OutcomeRefused, 0)
@@ -42,7 +43,7 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 			return
 		}
 	}
-	s.exchange(w, r, line, m, call)
+	s.exchange(w, r, v.line(line, m), m, call)
 }
 
 // shared returns the connection that a request shares with others, with a request open:

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -27,13 +28,15 @@ type relayed struct {
 	up, down  *wire.Writer  // to the server, to the client
 	idle      chan struct{} // closed when the client has sent its last and nothing is open
 	secret    string        // begins the ids of our own requests, which no client can guess
+	dialogs   *dialogs
 
-	owned sync.WaitGroup // of the listing of tools
+	owned sync.WaitGroup // of the listing of tools, and of who waits for dialogs
 
 	mu     sync.Mutex // guards the fields below
 	open   map[string]*opened
 	last   bool
 	client string        // as it introduced itself
+	offers clientCaps    // likewise
 	greets chan struct{} // closed when initialize is answered; nil: it was not sent
 	asked  int           // requests of our own
 	held   [][]byte
@@ -47,6 +50,7 @@ type opened struct {
 	method  string
 	cursor  string // of tools/list
 	call    *handed
+	back    bool              // the client has taken it back; guarded by relayed.mu
 	own     chan wire.Message // closed when the server has left
 	greeted func()            // of initialize
 }
@@ -55,7 +59,7 @@ func newRelayed(r *Relay, p core.Principal, l *link, out io.WriteCloser) *relaye
 	return &relayed{
 		relay: r, principal: p, sight: r.sight(), link: l,
 		up: wire.NewWriter(l.out, wire.Newline), down: wire.NewWriter(out, wire.Newline),
-		idle: make(chan struct{}), secret: rand.Text(), open: map[string]*opened{},
+		idle: make(chan struct{}), secret: rand.Text(), dialogs: newDialogs(), open: map[string]*opened{},
 	}
 }
 
@@ -76,6 +80,7 @@ func (c *relayed) run(ctx context.Context) <-chan struct{} {
 // fromClient hands on what the client says, until it leaves.
 func (c *relayed) fromClient(ctx context.Context, frames wire.Framer) {
 	defer func() {
+		c.dialogs.close()
 		c.owned.Wait()
 		c.settle(nil)
 	}()
@@ -151,17 +156,24 @@ func resultOf(m wire.Message) (json.RawMessage, error) {
 // forward hands a line on, if the filter has nothing against it. unknown: why the
 // tools could not be listed.
 func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
+	if line, messages = c.dialogs.sift(line, messages); line == nil {
+		return
+	}
+	batch := line[0] == '['
 	var began []*opened
+	var v ruling
 	for _, m := range messages {
 		if m.Kind() != wire.Request {
-			c.notice(m)
+			if c.notice(m) && !batch {
+				return // the server has not heard of that call
+			}
 			continue
 		}
 		o := &opened{id: m.ID, method: m.Method}
 		switch m.Method {
 		case "initialize":
 			c.mu.Lock()
-			c.client = clientOf(m)
+			c.client, c.offers = clientOf(m), offersOf(m)
 			if c.greets == nil {
 				c.greets = make(chan struct{})
 				greets := c.greets
@@ -172,18 +184,24 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 			o.cursor = cursorOf(m.Params)
 		case "tools/call":
 			var err error
-			if o.call, err = c.permits(m, len(line), unknown); err != nil {
+			if o.call, v, err = c.permits(&m, len(line), unknown, batch); err != nil {
 				o.call.ends(OutcomeRefused, 0)
 				for _, b := range began { // with it all of its batch is
 					b.call.ends(OutcomeRefused, 0)
 				}
 				id := m.ID
-				if line[0] == '[' {
+				if batch {
 					id = nil
 				}
 				c.refuse(id, err)
 				return
 			}
+			if v.reply != nil {
+				o.call.ends(OutcomeOK, 0)                                  // the next call records the outcome
+				_ = c.down.Put(wire.AppendAnswer(nil, m.ID, v.reply, nil)) // a client that has left is noticed by its stream
+				return
+			}
+			line = v.line(line, m)
 		}
 		began = append(began, o)
 	}
@@ -192,47 +210,59 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 		c.open[string(o.id)] = o
 	}
 	c.mu.Unlock()
+	if v.ask != nil {
+		c.asks(line, began[0], v)
+		return
+	}
 	_ = c.up.Put(line) // a server that has left is noticed by its stream
 }
 
 // permits judges a call.
-func (c *relayed) permits(m wire.Message, size int, unknown error) (*handed, error) {
-	name, args, err := callOf(m)
-	client := clientOf(m)
-	if client == "" {
-		c.mu.Lock()
-		client = c.client
-		c.mu.Unlock()
-	}
+func (c *relayed) permits(m *wire.Message, size int, unknown error, batch bool) (*handed, ruling, error) {
+	name, args, err := callOf(*m)
+	c.mu.Lock()
+	client, offers := cmp.Or(clientOf(*m), c.client), c.offers
+	c.mu.Unlock()
 	call := c.relay.begins(c.principal, client, name, size)
 	switch {
 	case err != nil:
-		return call, err
+		return call, ruling{}, err
 	case unknown != nil:
-		return call, jrpc2.Errorf(jrpc2.InternalError, "%v", unknown)
+		return call, ruling{}, jrpc2.Errorf(jrpc2.InternalError, "%v", unknown)
+	case batch: // of a version that has no forms
+		ask, err := c.sight.judge(name, args)
+		if ask != nil {
+			err = c.sight.refuse(name, ask)
+		}
+		return call, ruling{}, err
 	}
-	return call, c.sight.permits(name, args)
+	v, err := c.sight.rules(m, name, args, offers)
+	return call, v, err
 }
 
 // notice looks at what the client says without asking: a call that it takes back has
-// ended for it.
-func (c *relayed) notice(m wire.Message) {
+// ended for it. It reports whether that call was with the client's user.
+func (c *relayed) notice(m wire.Message) bool {
 	if m.Method != cancelledMethod {
-		return
+		return false
 	}
 	var n struct {
 		ID json.RawMessage `json:"requestId"`
 	}
 	if json.Unmarshal(m.Params, &n) != nil {
-		return
+		return false
 	}
 	c.mu.Lock()
 	o := c.open[string(n.ID)]
-	c.mu.Unlock()
-	if o != nil && o.own == nil {
-		o.call.ends(OutcomeCancelled, 0)
-		c.settle(n.ID) // an answer that comes all the same passes
+	if o == nil || o.own != nil {
+		c.mu.Unlock()
+		return false
 	}
+	o.back = true
+	c.mu.Unlock()
+	o.call.ends(OutcomeCancelled, 0)
+	c.settle(n.ID) // an answer that comes all the same passes
+	return c.dialogs.withdraw(callID{id: string(n.ID)}, wire.ErrCanceled)
 }
 
 // fromServer hands on what the server says, until it leaves.

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,12 +24,15 @@ var passed = []string{"Accept", "Content-Type", "Last-Event-ID", sessionHeader, 
 func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, body []byte, m wire.Message) {
 	var call *handed
 	if m.Method == "tools/call" && m.Kind() == wire.Request {
+		var v ruling
 		var err error
-		if call, err = h.permits(r, m, len(body)); err != nil {
-			call.ends(OutcomeRefused, 0)
-			fail(w, http.StatusOK, m.ID, err)
+		call, v, err = h.permits(r, &m, len(body))
+		to, end := h.decided(w, r, h.sight, m, call, v, err)
+		if to == nil {
 			return
 		}
+		defer end()
+		w, body = to, v.line(body, m)
 		defer func() { // unless its answer came
 			if r.Context().Err() != nil {
 				call.ends(OutcomeCancelled, 0)
@@ -83,14 +87,14 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 	w.WriteHeader(status)
 	switch m.Method {
 	case "initialize":
-		h.introduced(resp.Header.Get(sessionHeader), clientOf(m))
+		h.introduced(resp.Header.Get(sessionHeader), visitor{clientOf(m), offersOf(m)})
 	case "tools/list":
 		if h.sight.hides() {
 			h.proxyList(w, resp, cursorOf(m.Params))
 			return
 		}
 	}
-	watch := &answerWatch{call: call, id: m.ID, stream: isStream(resp)}
+	watch := &answerWatch{call: call, id: m.ID, stream: isStream(resp.Header)}
 	defer watch.end()
 	out := http.NewResponseController(w)
 	buf := make([]byte, 32<<10)
@@ -122,7 +126,7 @@ func (h *RelayHTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
 		}
 		return text
 	}
-	if !isStream(resp) {
+	if !isStream(resp.Header) {
 		if body, err := readAll(resp.Body, maxMessage); err == nil {
 			_, _ = w.Write(filter(body)) // the client has left
 		}
@@ -150,27 +154,24 @@ func (h *RelayHTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
 	}
 }
 
-func isStream(resp *http.Response) bool {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+func isStream(header http.Header) bool {
+	kind, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
 	return kind == "text/event-stream"
 }
 
 // permits judges a call. The tools are known by a connection of our own, which is
 // nobody's session.
-func (h *RelayHTTP) permits(r *http.Request, m wire.Message, size int) (*handed, error) {
-	name, args, err := callOf(m)
-	client := clientOf(m)
-	if client == "" {
-		client = h.clientOf(r.Header.Get(sessionHeader))
-	}
-	call := h.relay.begins(h.principal(r), client, name, size)
+func (h *RelayHTTP) permits(r *http.Request, m *wire.Message, size int) (call *handed, v ruling, err error) {
+	name, args, err := callOf(*m)
+	from := h.visitor(r.Header.Get(sessionHeader))
+	call = h.relay.begins(h.principal(r), cmp.Or(clientOf(*m), from.client), name, size)
 	if err == nil && h.relay.pins() {
 		err = h.know(r.Context())
 	}
 	if err == nil {
-		err = h.sight.permits(name, args)
+		v, err = h.sight.rules(m, name, args, from.offers)
 	}
-	return call, err
+	return call, v, err
 }
 
 // know learns the tools as that connection has them now.
@@ -199,12 +200,18 @@ func (h *RelayHTTP) know(ctx context.Context) error {
 	return h.sight.took(list)
 }
 
-// maxClients is how many sessions' clients a relay remembers by their names.
+// maxClients is how many sessions' clients a relay remembers.
 const maxClients = 1000
 
+// visitor is a client as it has introduced itself.
+type visitor struct {
+	client string
+	offers clientCaps
+}
+
 // introduced notes who has begun a session.
-func (h *RelayHTTP) introduced(session, client string) {
-	if session == "" || client == "" {
+func (h *RelayHTTP) introduced(session string, v visitor) {
+	if session == "" {
 		return
 	}
 	h.mu.Lock()
@@ -215,10 +222,10 @@ func (h *RelayHTTP) introduced(session, client string) {
 		}
 		delete(h.clients, old)
 	}
-	h.clients[session] = client
+	h.clients[session] = v
 }
 
-func (h *RelayHTTP) clientOf(session string) string {
+func (h *RelayHTTP) visitor(session string) visitor {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.clients[session]

@@ -35,8 +35,9 @@ type httpSession struct {
 	stream *exchange // what the client has open for messages that belong to nothing
 	// headers are the arguments of tools that are headers too, by tool.
 	headers map[string][]paramHeader
-	client  string   // as it introduced itself
-	kept    [][]byte // for the stream that is not open
+	client  string     // as it introduced itself
+	offers  clientCaps // likewise
+	kept    [][]byte   // for the stream that is not open
 	ended   bool
 }
 

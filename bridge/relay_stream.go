@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -25,26 +26,19 @@ type exchange struct {
 
 // permits judges a call, for which the tools have to be known: at 2026-07-28 also
 // for the headers that they want. nil is returned for all else.
-func (s *httpSession) permits(ctx context.Context, m wire.Message, size int) (*handed, error) {
+func (s *httpSession) permits(ctx context.Context, m *wire.Message, size int) (call *handed, v ruling, err error) {
 	if m.Method != "tools/call" {
-		return nil, nil
+		return nil, ruling{}, nil
 	}
-	name, args, err := callOf(m)
-	client := clientOf(m)
-	if client == "" {
-		client = s.client
-	}
-	call := s.relay.begins(s.principal, client, name, size)
+	name, args, err := callOf(*m)
+	call = s.relay.begins(s.principal, cmp.Or(clientOf(*m), s.client), name, size)
 	if err == nil && (s.id == "" || !s.sight.known()) {
-		err = s.know(ctx, metaOf([]wire.Message{m}))
+		err = s.know(ctx, metaOf([]wire.Message{*m}))
 	}
 	if err == nil {
-		err = s.sight.permits(name, args)
+		v, err = s.sight.rules(m, name, args, s.offers)
 	}
-	if err != nil {
-		call.ends(OutcomeRefused, 0)
-	}
-	return call, err
+	return call, v, err
 }
 
 // know has the tools listed, if they are not known.

@@ -144,6 +144,8 @@
 //	tasks                                   the log          none are kept                   the session is deleted          adapters/mcp.TestConversations
 //	relayed sessions over HTTP              RelayHTTP        64; 48 of one client            the longest silent; 15 minutes  bridge.TestRelayedClientsThatNeverSayGoodbye
 //	messages kept for the next stream       RelayHTTP        1,000                           the newest are dropped          bridge.TestKeptMessagesAreBounded
+//	forms about calls                       Relay            64 for each session             the answer; the client leaves   bridge.TestDialogsAreBounded
+//	calls asked about at 2026-07-28         Relay            64 for each connection          the answer; 15 minutes          bridge.TestConsentsAreBounded
 //	clients of 2026-07-28 on a pipe         Aggregate        16                              the longest silent              bridge.TestSidesAreBounded
 //	calls that wait for their user          Aggregate        64; 64 that a rule asks about   15 minutes                      bridge.TestParkedCallsAreBounded
 //	remembered tasks of servers             Aggregate        4,096                           they are looked for again       bridge.TestRememberedTasksAreBounded

@@ -55,8 +55,8 @@ only a person may allow it can only reject.
 --codex-tools adds the tools "codex" and "codex-reply", as Codex's own MCP server had them.
 
 --only hands on one of the MCP servers of the configuration instead, as it is: its own tools,
-prompts and resources under their own names. A call that policy.ask matches is refused there.
-With --http each of them is also at /mcp/SERVER.`,
+prompts and resources under their own names. Deny and ask rules apply as above. With --http
+each of them is also at /mcp/SERVER.`,
 		Example: `  dragoman mcp
   dragoman mcp --root ~/src/app --root ~/src/lib
   dragoman mcp --http 127.0.0.1:7717 --root ~/src/app

@@ -1,0 +1,274 @@
+package bridge
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+)
+
+// ruling is what is to be done with a call that nothing refuses.
+type ruling struct {
+	tool  string          // the call's
+	ask   *AskFirst       // the client's user is asked with form; nil: nobody is
+	form  json.RawMessage // of ask
+	reply json.RawMessage // 2026-07-28: the client gets this in place of a result; nil: the call is made
+	again bool            // the parameters are those of an earlier call, which the user has allowed now
+}
+
+// line is the call m, which came as line, as the server gets it.
+func (v ruling) line(line []byte, m wire.Message) []byte {
+	if !v.again {
+		return line
+	}
+	return edited(line, member{"params", m.Params})
+}
+
+// rules judges a call. offers is what the client said in initialize; a request of
+// 2026-07-28 says that itself. A call that brings its user's answer gets the parameters
+// that the user was shown.
+func (s *sight) rules(m *wire.Message, name string, args json.RawMessage, offers clientCaps) (v ruling, err error) {
+	if s.check != nil && bytes.Contains(m.Params, []byte(ourMark())) {
+		q, err := inspect(m.Params)
+		if err != nil {
+			return v, err
+		}
+		kept, err := s.consents.answered(s.server.Name, name, q)
+		if err != nil {
+			return v, s.refuse(name, err)
+		}
+		switch {
+		case kept == nil && strings.HasPrefix(q.state, ourMark()):
+			return v, s.refuse(name, errors.New("requestState is not one that this gateway gave out for the call, or it is too old"))
+		case kept != nil:
+			m.Params, args, v.again = edited(kept.q.params, member{"_meta", q.meta}), kept.q.args, true
+		}
+	}
+	v.tool = name
+	ask, err := s.judge(name, args)
+	if err != nil || ask == nil || v.again {
+		return v, err
+	}
+	modern := versionOf(*m) >= modernVersion
+	if modern {
+		offers = offersOf(*m)
+	}
+	switch {
+	case !offers.asksUser():
+		err = s.refuse(name, ask)
+	case modern:
+		v.reply, err = s.consents.park(s.server.Name, name, request{params: m.Params, args: args}, ask)
+	default:
+		v.ask, v.form = ask, consentForm(s.server.Name, name, args, ask)
+	}
+	return v, err
+}
+
+// offersOf is what a client says that it can be asked: in initialize, or in a request
+// of 2026-07-28.
+func offersOf(m wire.Message) (o clientCaps) {
+	params := object(m.Params)
+	caps := params["capabilities"]
+	if m.Method != "initialize" {
+		caps = object(params["_meta"])[metaCaps]
+	}
+	_ = json.Unmarshal(caps, &o) // what is none of them is not offered
+	return o
+}
+
+// dialogs are the forms about calls that are with a relay's clients, as requests of our
+// own. Their answers go to no server.
+type dialogs struct {
+	mu     sync.Mutex         // guards the fields below
+	open   map[string]*dialog // by the request's id
+	closed bool
+}
+
+// dialog is one form.
+type dialog struct {
+	of     callID
+	id     string
+	answer chan outcome // takes one
+	back   bool         // it was taken back; set before answer has a value
+}
+
+// callID says which call of a client's a dialog is about.
+type callID struct {
+	session string // "" over a pipe
+	id      string // as it was written; "": all of the session
+}
+
+// errClientLeft ends a question; what is said before it names the client.
+var errClientLeft = errors.New("its connection has ended")
+
+func newDialogs() *dialogs { return &dialogs{open: map[string]*dialog{}} }
+
+// begin makes a dialog about a call.
+func (ds *dialogs) begin(of callID) (*dialog, error) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	if ds.closed {
+		return nil, errClientLeft
+	}
+	n := 0
+	for _, d := range ds.open {
+		if d.of.session == of.session {
+			n++
+		}
+	}
+	if n >= maxAskingClient {
+		return nil, jrpc2.Errorf(wire.CodeBusy, "%d questions are with the client already", maxAskingClient)
+	}
+	d := &dialog{of: of, id: ourMark() + rand.Text(), answer: make(chan outcome, 1)}
+	ds.open[d.id] = d
+	return d, nil
+}
+
+// request is the message that shows the form.
+func (d *dialog) request(form json.RawMessage) []byte {
+	return edited(nil, member{"jsonrpc", raw("2.0")}, member{"id", raw(d.id)}, member{"method", raw("elicitation/create")}, member{"params", form})
+}
+
+// withdrawal is the message that takes the form back.
+func (d *dialog) withdrawal() []byte { return withdrawal(raw(d.id)) }
+
+// answersUs reports whether a message is the answer to a form of ours, whether or not
+// anybody waits for it.
+func answersUs(m wire.Message) bool {
+	return m.Kind() == wire.Response && strings.HasPrefix(string(m.ID), `"`+ourMark())
+}
+
+// takes reports whether a message is the answer to a form of ours, and passes it to
+// whoever waits for it. Nobody does where the form was taken back.
+func (ds *dialogs) takes(m wire.Message) bool {
+	if !answersUs(m) {
+		return false
+	}
+	ds.mu.Lock()
+	d := ds.open[strings.Trim(string(m.ID), `"`)]
+	if d != nil {
+		delete(ds.open, d.id)
+	}
+	ds.mu.Unlock()
+	if d != nil {
+		res, err := resultOf(m)
+		d.answer <- outcome{res, err}
+	}
+	return true
+}
+
+// withdraw takes the forms about a call back, or about all of a session's, and reports
+// whether there were any. Whoever waits for them gets why.
+func (ds *dialogs) withdraw(of callID, why error) bool {
+	ds.mu.Lock()
+	var gone []*dialog
+	for id, d := range ds.open {
+		if d.of.session == of.session && (of.id == "" || d.of.id == of.id) {
+			delete(ds.open, id)
+			gone = append(gone, d)
+		}
+	}
+	ds.mu.Unlock()
+	for _, d := range gone {
+		d.end(why)
+	}
+	return len(gone) > 0
+}
+
+// close takes all forms back, and lets no more be shown.
+func (ds *dialogs) close() {
+	ds.mu.Lock()
+	open := ds.open
+	ds.open, ds.closed = map[string]*dialog{}, true
+	ds.mu.Unlock()
+	for _, d := range open {
+		d.end(errClientLeft)
+	}
+}
+
+// end tells whoever waits for the answer that there will be none.
+func (d *dialog) end(why error) {
+	d.back = true
+	d.answer <- outcome{err: why}
+}
+
+// sift takes the answers to our forms out of a client's line; nil: nothing is left.
+func (ds *dialogs) sift(line []byte, messages []wire.Message) ([]byte, []wire.Message) {
+	if !slices.ContainsFunc(messages, answersUs) {
+		return line, messages
+	}
+	var rest []wire.Message
+	var list, kept []json.RawMessage
+	if line[0] == '[' {
+		_ = json.Unmarshal(line, &list) // it was parsed
+	}
+	for i, m := range messages {
+		if ds.takes(m) {
+			continue
+		}
+		rest = append(rest, m)
+		if list != nil {
+			kept = append(kept, list[i])
+		}
+	}
+	if len(rest) == 0 {
+		return nil, nil
+	}
+	return raw(kept), rest
+}
+
+// asks puts a call to the client's user, and hands it on when they have agreed. It does
+// not block.
+func (c *relayed) asks(line []byte, o *opened, v ruling) {
+	d, err := c.dialogs.begin(callID{id: string(o.id)})
+	if err != nil {
+		c.conclude(line, o, v, outcome{err: err})
+		return
+	}
+	_ = c.down.Put(d.request(v.form)) // a client that has left is noticed by its stream
+	c.owned.Go(func() {
+		got := <-d.answer
+		if d.back {
+			_ = c.down.Put(d.withdrawal()) // as above
+		}
+		c.conclude(line, o, v, got)
+	})
+}
+
+// conclude hands a call on if the client's user has agreed, and refuses it if not. One that
+// is open no more was taken back, or is answered because the server has left.
+func (c *relayed) conclude(line []byte, o *opened, v ruling, got outcome) {
+	err := v.ask.judged(got.res, got.err)
+	c.mu.Lock()
+	open := c.open[string(o.id)] == o
+	if open && err != nil {
+		delete(c.open, string(o.id)) // c.last is not set before this has returned
+	}
+	c.mu.Unlock()
+	switch {
+	case !open:
+	case err != nil:
+		o.call.ends(OutcomeRefused, 0)
+		c.refuse(o.id, c.sight.refuse(v.tool, err))
+	default:
+		_ = c.up.Put(line) // a server that has left is noticed by its stream
+		c.mu.Lock()
+		back := o.back
+		c.mu.Unlock()
+		if back { // and the server may have heard of that too early
+			_ = c.up.Put(withdrawal(o.id))
+		}
+	}
+}
+
+// withdrawal is the message that takes a request back.
+func withdrawal(id json.RawMessage) []byte {
+	return edited(nil, member{"jsonrpc", raw("2.0")}, member{"method", raw(cancelledMethod)}, member{"params", raw(map[string]json.RawMessage{"requestId": id})})
+}
