@@ -205,7 +205,7 @@ func (s *set) follow() {
 		if u.server.brought {
 			s.ups = append(s.ups, u)
 		} else {
-			u.retire()
+			u.retire(whyOver)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"dragoman/adapters/wire"
@@ -332,16 +333,29 @@ func (u *upstream) read(ctx context.Context, method string, members ...member) (
 	return nil, fmt.Errorf("the MCP server %s came back for answers too often", u.server.Name)
 }
 
-// side is the connection to a server in a workspace that is nobody's session: what the
-// server would ask a person there is answered by nobody. It is made when it is first
-// needed, and lasts until Close; nil: that was.
+// maxOutside is how many connections there are outside of sessions, all servers and
+// workspaces together. More are kept only while something is under way in each.
+const maxOutside = 16
+
+// side returns the connection to a server in a workspace outside of any session: nobody
+// answers what the server would ask a person there. It is made when it is first needed.
+// It lasts until Close, or until others need its place. nil: the box is closed.
 func (b *Box) side(roots []string, server Server) *upstream {
-	key := server.Name + "\x00" + strings.Join(roots, "\x00")
 	b.mu.Lock()
-	defer b.mu.Unlock()
+	u := b.sideLocked(roots, server)
+	over := b.unusedLocked(u)
+	b.mu.Unlock()
+	for _, o := range over {
+		o.retire(whyUnused)
+	}
+	return u
+}
+
+func (b *Box) sideLocked(roots []string, server Server) *upstream {
 	if b.closed {
 		return nil
 	}
+	key := server.Name + "\x00" + strings.Join(roots, "\x00")
 	u := b.sides[key]
 	if u == nil {
 		m := core.Meta{Roots: roots}
@@ -358,7 +372,24 @@ func (b *Box) side(roots []string, server Server) *upstream {
 		b.enterLocked(u)
 		b.owned.Go(func() { u.run(ctx) })
 	}
+	u.used = time.Now()
 	return u
+}
+
+// unusedLocked takes out the connections outside of sessions that are too many, the
+// longest unused first, but for those at work and now. The caller ends them.
+func (b *Box) unusedLocked(now *upstream) (over []*upstream) {
+	if len(b.sides) <= maxOutside {
+		return nil
+	}
+	keys := slices.SortedFunc(maps.Keys(b.sides), func(x, y string) int { return b.sides[x].used.Compare(b.sides[y].used) })
+	for _, key := range keys {
+		if u := b.sides[key]; len(b.sides) > maxOutside && u != now && !u.isCalled() {
+			delete(b.sides, key)
+			over = append(over, u)
+		}
+	}
+	return over
 }
 
 // Close ends the connections that belong to no session. Those of sessions end with

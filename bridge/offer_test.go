@@ -1,10 +1,15 @@
 package bridge
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"dragoman/core"
 )
@@ -143,4 +148,51 @@ func gone(t *testing.T, b *core.Board, server string) bool {
 		}
 	}
 	return true
+}
+
+// A server in many folders outside of sessions costs no more than some connections; one
+// that is at work stays.
+func TestConnectionsOutsideOfSessionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := Server{Name: "x", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{}, errors.New("no license found") }}
+		b := New(Options{Servers: []Server{server}})
+		defer b.Close()
+		in := func(folder int) *upstream {
+			t.Helper()
+			<-time.After(time.Second)
+			u := b.side([]string{fmt.Sprint("/", folder)}, server)
+			u.nudge()
+			synctest.Wait()
+			return u
+		}
+		open := func() int {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if len(b.sides) != len(b.live["x"]) {
+				t.Errorf("%d connections are kept, %d there", len(b.sides), len(b.live["x"]))
+			}
+			return len(b.sides)
+		}
+		busy, first := in(0), in(1)
+		done := busy.calling()
+		for i := 2; i < 3*maxOutside; i++ {
+			in(i)
+			if n := open(); n != min(i+1, maxOutside) {
+				t.Fatalf("%d connections in %d folders", n, i+1)
+			}
+		}
+		if in(0) != busy || in(1) == first {
+			t.Error("one at work has ended, or the longest unused one has not")
+		}
+		if _, err := first.acquire(t.Context(), false); err == nil || !strings.Contains(err.Error(), whyUnused) {
+			t.Error(err)
+		}
+		done()
+		for i := range maxOutside {
+			in(100 + i)
+		}
+		if in(0) == busy || open() != maxOutside {
+			t.Error("one that was at work has not ended since")
+		}
+	})
 }

@@ -88,7 +88,7 @@ func (b *Box) Set(servers []Server) {
 	}
 	b.mu.Unlock()
 	for _, u := range over {
-		u.retire()
+		u.retire(whyOver)
 	}
 	for name := range touched {
 		if touched[name] {

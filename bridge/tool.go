@@ -418,6 +418,13 @@ func (u *upstream) calling() func() {
 	}
 }
 
+// isCalled reports whether a call is under way.
+func (u *upstream) isCalled() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.calls > 0
+}
+
 func (u *upstream) isAsking() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -33,6 +33,7 @@ type upstream struct {
 	want   chan struct{}      // somebody needs it
 	stale  chan struct{}      // the server says that its list has changed
 	stop   context.CancelFunc // ends run; set before it begins
+	used   time.Time          // outside of sessions: when it was last needed; guarded by the box's mu
 	asks   sync.WaitGroup
 
 	mu     sync.Mutex // guards the fields below
@@ -55,6 +56,7 @@ type upstream struct {
 const (
 	whyStopped = "it was stopped, and stays so until somebody starts it again"
 	whyOver    = "the configuration has changed, and no longer has it as it was"
+	whyUnused  = "it was ended to make room for others; try again"
 )
 
 var errClosing = errors.New("the servers are being ended")
@@ -106,7 +108,7 @@ func (u *upstream) release() bool {
 	if held == whyStopped {
 		u.ready()
 	}
-	return held != whyOver
+	return held == "" || held == whyStopped
 }
 
 // summon has it started at once, however often that has failed.
@@ -119,9 +121,9 @@ func (u *upstream) summon() {
 	u.nudge()
 }
 
-// retire ends it for good.
-func (u *upstream) retire() {
-	u.hold(whyOver)
+// retire ends it for good. why is for calls that still want it.
+func (u *upstream) retire(why string) {
+	u.hold(why)
 	u.stop()
 }
 

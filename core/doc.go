@@ -122,6 +122,7 @@
 //	requests to a provider                  llm              max_concurrent                  the next waits                  core/llm.TestGateConcurrent
 //	what is known of models                 llm              256 of each provider            no more is remembered           core/llm.TestWhatIsKnownOfModelsIsBounded
 //	MCP servers' processes                  bridge           1 for each server and session   the session closes              bridge.TestATurnCallsAServer
+//	MCP servers outside of sessions         bridge           16 unused                       the longest unused              bridge.TestConnectionsOutsideOfSessionsAreBounded
 //	children of an MCP server               bridge           any number                      the server's end                bridge.TestCloseEndsTheWholeGroup
 //	starts of a failing server              bridge           6 in a row                      a person starts it              bridge.TestStartsAreBounded
 //	questions of a server                   bridge           8; to MCP clients 64            the next is refused             bridge.TestQuestionsOfServersAreBounded
