@@ -333,8 +333,8 @@ func (u *upstream) read(ctx context.Context, method string, members ...member) (
 	return nil, fmt.Errorf("the MCP server %s came back for answers too often", u.server.Name)
 }
 
-// maxOutside is how many connections there are outside of sessions, all servers and
-// workspaces together. More are kept only while something is under way in each.
+// maxOutside limits the connections outside of sessions, over all servers and workspaces.
+// There are more only while a call is under way on each.
 const maxOutside = 16
 
 // side returns the connection to a server in a workspace outside of any session: nobody

@@ -14,7 +14,7 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// ruling is what is to be done with a call that nothing refuses.
+// ruling says how to proceed with a call that nothing refuses.
 type ruling struct {
 	tool  string          // the call's
 	ask   *AskFirst       // the client's user is asked with form; nil: nobody is
@@ -71,7 +71,7 @@ func (s *sight) rules(m *wire.Message, name string, args json.RawMessage, offers
 	return v, err
 }
 
-// offersOf is what a client says that it can be asked: in initialize, or in a request
+// offersOf returns the ways in which a client can be asked, as it says in initialize or in a request
 // of 2026-07-28.
 func offersOf(m wire.Message) (o clientCaps) {
 	params := object(m.Params)

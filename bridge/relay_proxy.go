@@ -200,7 +200,7 @@ func (h *RelayHTTP) know(ctx context.Context) error {
 	return h.sight.took(list)
 }
 
-// maxClients is how many sessions' clients a relay remembers.
+// maxClients limits the sessions whose clients a relay remembers.
 const maxClients = 1000
 
 // visitor is a client as it has introduced itself.
