@@ -101,8 +101,7 @@ func TestTwoProcessesTakeTurns(t *testing.T) {
 	})
 }
 
-// A client is told that another process has taken back what it has seen, before the
-// client's own additions.
+// A client sees what another process took back before it sees its own additions.
 func TestTakenBackWhileASessionRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewMemory()

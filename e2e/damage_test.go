@@ -121,8 +121,8 @@ func TestDamageIsToldInEditors(t *testing.T) {
 	}
 }
 
-// A client that resumes or copies a damaged session is told of the damage, although it
-// is not shown the history. A file that a copy is exported into says it as well.
+// Resuming or copying a damaged session reports the damage to the client, although the
+// history is not shown. So does the file that a copy is exported to.
 func TestDamageIsToldWithoutAReplay(t *testing.T) {
 	for _, method := range []string{"session/resume", "session/fork"} {
 		t.Run(method, func(t *testing.T) {
