@@ -22,32 +22,39 @@ import (
 type logs struct {
 	logger *zap.Logger
 
-	flags globals
+	options logOptions
+	level   zap.AtomicLevel
+	out     *logWriter
+	form    *atomic.Pointer[zapcore.Encoder] // of lines; it changes with where they go
+	file    *os.File                         // nil: standard error
+}
+
+// logOptions say where the log begins. What is empty follows the configuration.
+type logOptions struct {
+	level string // the least severe one that is logged
+	file  string
+	errs  io.Writer // takes the lines while there is no file
 	env   configs.Env
-	level zap.AtomicLevel
-	out   *logWriter
-	form  *atomic.Pointer[zapcore.Encoder] // of lines; it changes with where they go
-	file  *os.File                         // nil: standard error
 }
 
 // quietLevel holds until the configuration or a flag says otherwise.
 const quietLevel = zapcore.WarnLevel
 
-// openLogs starts the log as the flags say. What the configuration says about it
+// openLog starts the log as the options say. What the configuration says about it
 // is followed once the configuration is read.
-func (a *app) openLogs() (*logs, error) {
-	l := &logs{flags: a.flags, env: a.env, level: zap.NewAtomicLevelAt(quietLevel), form: &atomic.Pointer[zapcore.Encoder]{}}
-	if a.flags.logLevel != "" {
-		level, err := parseLevel(a.flags.logLevel)
+func openLog(o logOptions) (*logs, error) {
+	l := &logs{options: o, level: zap.NewAtomicLevelAt(quietLevel), form: &atomic.Pointer[zapcore.Encoder]{}}
+	if o.level != "" {
+		level, err := parseLevel(o.level)
 		if err != nil {
 			return nil, err
 		}
 		l.level.SetLevel(level)
 	}
-	out := a.errs
+	out := o.errs
 	l.form.Store(consoleForm())
-	if a.flags.logFile != "" {
-		f, err := openLogFile(a.flags.logFile)
+	if o.file != "" {
+		f, err := openLogFile(o.file)
 		if err != nil {
 			return nil, err
 		}
@@ -60,17 +67,17 @@ func (a *app) openLogs() (*logs, error) {
 	return l, nil
 }
 
-// follow applies the configuration's log section, where no flag says otherwise.
-func (l *logs) follow(c *configs.Config) {
-	if l.flags.logLevel == "" {
-		if level, err := parseLevel(c.Log.Level); err == nil {
+// follow applies the configuration's log section, where no option says otherwise.
+func (l *logs) follow(c configs.Log) {
+	if l.options.level == "" {
+		if level, err := parseLevel(c.Level); err == nil {
 			l.level.SetLevel(level)
 		}
 	}
-	if l.flags.logFile != "" || l.file != nil {
+	if l.options.file != "" || l.file != nil {
 		return
 	}
-	path, err := c.Log.File.ResolvePath(l.env)
+	path, err := c.File.ResolvePath(l.options.env)
 	if err == nil && path == "" {
 		return
 	}

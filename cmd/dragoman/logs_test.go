@@ -23,8 +23,7 @@ func TestFullPipeBlocksNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	a := &app{errs: w, flags: globals{logLevel: "info"}}
-	l, err := a.openLogs()
+	l, err := openLog(logOptions{level: "info", errs: w})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +89,9 @@ func TestLogFollowsTheConfiguration(t *testing.T) {
 	p := newPlace(t)
 	file := filepath.Join(p.home, "logs", "dragoman.log")
 	var errs bytes.Buffer
-	open := func(flags globals) *logs {
-		l, err := (&app{errs: &errs, env: p.lookup, flags: flags}).openLogs()
+	open := func(o logOptions) *logs {
+		o.errs, o.env = &errs, p.lookup
+		l, err := openLog(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,9 +100,9 @@ func TestLogFollowsTheConfiguration(t *testing.T) {
 	c := configs.Defaults()
 	c.Log.Level, c.Log.File = "debug", configs.NewValue(file)
 
-	l := open(globals{})
+	l := open(logOptions{})
 	l.logger.Info("before")
-	l.follow(c)
+	l.follow(c.Log)
 	l.logger.With(zap.Int("n", 1)).Debug("after")
 	l.close()
 	var line map[string]any
@@ -118,8 +118,8 @@ func TestLogFollowsTheConfiguration(t *testing.T) {
 
 	// A flag wins over the file.
 	other := filepath.Join(p.home, "other.log")
-	l = open(globals{logLevel: "WARN", logFile: other})
-	l.follow(c)
+	l = open(logOptions{level: "WARN", file: other})
+	l.follow(c.Log)
 	l.logger.Info("too small")
 	l.logger.Warn("kept")
 	l.close()
@@ -129,8 +129,8 @@ func TestLogFollowsTheConfiguration(t *testing.T) {
 
 	// A file that cannot be opened leaves the log where it is, and says so.
 	c.Log.File = configs.NewValue(p.home)
-	l = open(globals{})
-	l.follow(c)
+	l = open(logOptions{})
+	l.follow(c.Log)
 	l.close()
 	if !strings.Contains(errs.String(), "the log stays on standard error") {
 		t.Errorf("%s", &errs)

@@ -81,11 +81,15 @@ type placed struct {
 }
 
 func newProfiles(a *app, l *logs) *profiles {
+	data, err := a.dataDir()
+	if err != nil {
+		data = "" // nothing is kept then
+	}
 	guards := &child.Guards{} // a session's, for its commands and its servers
 	p := &profiles{
 		app: a, logs: l, board: core.NewBoard(), logins: a.openLogins(), guides: newGuides(a.env),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
-		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: a.environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.serverLogins(), log: l.logger, guards: guards, logs: a.openServerLogs(), audit: a.openAudit()},
+		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: a.environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.serverLogins(), log: l.logger, guards: guards, logs: openServerLogs(data), audit: openAudit(data)},
 	}
 	p.guides.options.Refuse = p.refuses
 	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: func() []string { return p.config().Policy.Env }, Guards: guards}), p.guides}
@@ -286,7 +290,7 @@ func (p *profiles) goesOnLocked(mistake error) (made *profile, tell func(), err 
 // took tells of a profile that is in use from now on: the first one, and whether
 // anybody had asked for one before.
 func (p *profiles) took(made *profile, first, again bool) {
-	p.logs.follow(made.config)
+	p.logs.follow(made.config.Log)
 	for _, w := range made.config.Warnings {
 		p.logs.logger.Warn("configuration", zap.String("warning", w.String()))
 	}

@@ -55,6 +55,11 @@ func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error
 	return err
 }
 
+// openLogs starts the program's log as the flags say.
+func (a *app) openLogs() (*logs, error) {
+	return openLog(logOptions{level: a.flags.logLevel, file: a.flags.logFile, errs: a.errs, env: a.env})
+}
+
 // close ends all sessions. Behind the first call it has nothing left to do.
 func (h *house) close(ctx context.Context) error {
 	ctx, done := context.WithTimeoutCause(ctx, shutdownFor, errors.New("the sessions did not end in time"))

@@ -34,10 +34,11 @@ type serverLogs struct {
 	closed bool
 }
 
-func (a *app) openServerLogs() *serverLogs {
+// openServerLogs keeps logs in a data folder; "": nothing is kept.
+func openServerLogs(data string) *serverLogs {
 	l := &serverLogs{now: time.Now, of: map[string]*logWriter{}}
-	if dir, err := a.dataDir(); err == nil {
-		l.dir = filepath.Join(dir, serverLogDir)
+	if data != "" {
+		l.dir = filepath.Join(data, serverLogDir)
 	}
 	return l
 }
@@ -138,13 +139,9 @@ func (s serverLog) Write(lines []byte) (int, error) {
 	return n, os.Rename(path, older(path))
 }
 
-// removeServerLog forgets what a server has said.
-func (a *app) removeServerLog(server string) error {
-	dir, err := a.dataDir()
-	if err != nil {
-		return nil //nolint:nilerr // then nothing is kept anywhere
-	}
-	path := serverLogPath(filepath.Join(dir, serverLogDir), server)
+// removeServerLog removes a server's log from a data folder.
+func removeServerLog(data, server string) error {
+	path := serverLogPath(filepath.Join(data, serverLogDir), server)
 	var all error
 	for _, p := range []string{path, older(path)} {
 		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {

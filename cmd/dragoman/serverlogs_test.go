@@ -136,7 +136,7 @@ func TestServerLogsAreRead(t *testing.T) {
 	say(x, "eight")
 	expect("x: info  seven", "x: info  eight")
 	expect()
-	fresh := &logReader{dir: dir, only: string(x), of: map[string]*logPlace{}}
+	fresh := &logReader{dir: dir, only: []string{string(x)}, of: map[string]*logPlace{}}
 	if got, err := fresh.next(); err != nil || len(got) != 3 || !strings.HasSuffix(got[0], "info  six") {
 		t.Errorf("from the beginning: %q, %v", got, err)
 	}

@@ -279,7 +279,10 @@ func (a *app) takeLoginBack(ctx context.Context, c *configs.Config, server strin
 
 // forgetServer removes what was kept of a server.
 func (a *app) forgetServer(ctx context.Context, name string) error {
-	err := a.removeServerLog(name)
+	var err error
+	if data, none := a.dataDir(); none == nil { // else nothing is kept anywhere
+		err = removeServerLog(data, name)
+	}
 	if kept, ok := a.serverLogins().(serverLogins); ok {
 		err = errors.Join(err, kept.forget(name))
 	}

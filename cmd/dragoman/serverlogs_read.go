@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// followEvery is how often logs are looked at for new lines.
+const followEvery = 250 * time.Millisecond
+
+// logReader reads logs on from where it was.
+type logReader struct {
+	dir  string
+	only []string // the paths of those that are meant; none: all
+	of   map[string]*logPlace
+}
+
+// newServerLogReader reads the logs of servers in a data folder; without a name those of all.
+func newServerLogReader(data string, servers ...string) *logReader {
+	r := &logReader{dir: filepath.Join(data, serverLogDir), of: map[string]*logPlace{}}
+	for _, s := range servers {
+		r.only = append(r.only, serverLogPath(r.dir, s))
+	}
+	return r
+}
+
+// there reports whether one of the servers that are meant has a log.
+func (r *logReader) there() bool {
+	return slices.ContainsFunc(r.only, func(path string) bool {
+		_, err := os.Stat(path)
+		return !errors.Is(err, fs.ErrNotExist)
+	})
+}
+
+// show writes the last lines (0: all), and, if follow is set, what comes until ctx ends.
+// Without any line it says so on errs.
+func (r *logReader) show(ctx context.Context, out, errs io.Writer, lines int, follow bool) error {
+	last, err := r.next()
+	if err != nil {
+		return err
+	}
+	if len(last) == 0 && !follow {
+		fmt.Fprintln(errs, "Nothing was said yet: a server's log begins when a session starts it.")
+	}
+	if lines > 0 {
+		last = last[max(0, len(last)-lines):]
+	}
+	for {
+		for _, line := range last {
+			if _, err := fmt.Fprintln(out, printable(line)); err != nil {
+				return err
+			}
+		}
+		if !follow {
+			return nil
+		}
+		t := time.NewTimer(followEvery)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		case <-t.C:
+		}
+		if last, err = r.next(); err != nil {
+			return err
+		}
+	}
+}
+
+// logPlace is how far a log was read.
+type logPlace struct {
+	file os.FileInfo // nil: nothing was read yet
+	at   int64
+}
+
+// next is the lines since it was called last, in the order of their times.
+func (r *logReader) next() ([]string, error) {
+	paths := r.only
+	if len(paths) == 0 {
+		var err error
+		if paths, err = filepath.Glob(filepath.Join(r.dir, "*.log")); err != nil {
+			return nil, err
+		}
+		old, err := filepath.Glob(filepath.Join(r.dir, "*.log.1"))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range old {
+			paths = append(paths, strings.TrimSuffix(path, ".1"))
+		}
+	}
+	var all []string
+	names := map[string]bool{}
+	for _, path := range paths {
+		names[path] = true
+	}
+	for _, path := range slices.Sorted(maps.Keys(names)) {
+		if r.of[path] == nil {
+			r.of[path] = &logPlace{}
+		}
+		text, err := r.of[path].read(path)
+		if err != nil {
+			return nil, err
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".log")
+		for line := range strings.Lines(text) {
+			if line = strings.TrimRight(line, "\n"); len(r.only) != 1 && len(line) > len(serverLogTime) {
+				line = line[:len(serverLogTime)] + " " + name + ":" + line[len(serverLogTime):]
+			}
+			all = append(all, line)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b string) int {
+		return strings.Compare(a[:min(len(a), len(serverLogTime))], b[:min(len(b), len(serverLogTime))])
+	})
+	return all, nil
+}
+
+// read is the whole lines behind the place, also those of a log that was put aside
+// since.
+func (p *logPlace) read(path string) (string, error) {
+	now, err := os.Stat(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the log: %w", err)
+	}
+	if p.file != nil && now != nil && os.SameFile(now, p.file) {
+		if now.Size() < p.at { // another one, of the same number
+			p.at = 0
+		}
+		return p.readOn(path)
+	}
+	var text string
+	aside, err := os.Stat(older(path))
+	if err == nil {
+		if p.file == nil || !os.SameFile(aside, p.file) {
+			p.at = 0 // nothing of it was read
+		}
+		if text, err = p.readOn(older(path)); err != nil {
+			return "", err
+		}
+	}
+	if now == nil {
+		return text, nil
+	}
+	p.at = 0
+	more, err := p.readOn(path)
+	return text + more, err
+}
+
+// readOn reads a file on from the place, which is in it from then on.
+func (p *logPlace) readOn(path string) (string, error) {
+	text, info, err := readFrom(path, p.at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // it was put aside just now
+	}
+	if err != nil {
+		return "", err
+	}
+	whole := bytes.LastIndexByte(text, '\n') + 1 // a line may be being written
+	p.file, p.at = info, p.at+int64(whole)
+	return string(text[:whole]), nil
+}
+
+func readFrom(path string, at int64) ([]byte, os.FileInfo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the log: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the log: %w", err)
+	}
+	b, err := io.ReadAll(io.NewSectionReader(f, at, 1<<40))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the log: %w", err)
+	}
+	return b, info, nil
+}
