@@ -208,7 +208,14 @@ func titleOf(prompt []Block) string {
 		}
 		line, _, _ := strings.Cut(strings.TrimSpace(t.Text), "\n")
 		line = strings.TrimSpace(line)
-		if short, left := Clip(line, most-1); left > 1 {
+		characters := 0
+		short := ""
+		for i := range line {
+			if characters++; characters == most {
+				short = line[:i]
+			}
+		}
+		if characters > most {
 			return strings.TrimSpace(short) + "…"
 		}
 		if line != "" {
