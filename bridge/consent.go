@@ -12,7 +12,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/wire"
-	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // AskFirst is the error of a check that requires a person to be asked before the call is made.
@@ -111,8 +111,8 @@ func (c *consents) answered(server, tool string, q request) (*consent, error) {
 
 // consentForm returns the form that asks the question, with the tool and the server first.
 func consentForm(server, tool string, args json.RawMessage, ask *AskFirst) json.RawMessage {
-	shown := cmp.Or(core.ArgsText(args, maxShownArgs), "{}")
-	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)", core.Visible(tool), core.Visible(server), shown, core.Visible(ask.Why))
+	shown := cmp.Or(display.Args(args, maxShownArgs), "{}")
+	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)", display.Visible(tool), display.Visible(server), shown, display.Visible(ask.Why))
 	return raw(map[string]any{"message": text, "requestedSchema": json.RawMessage(
 		`{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Once; the next call is asked about again"}},"required":["allow"]}`)})
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // masks takes out of what servers say what they were given to keep: the values of
@@ -32,7 +32,7 @@ func (m *masks) learn(server string, e Endpoint) {
 	}
 	all := slices.Clone(m.of[server])
 	add := func(name, value string) {
-		if len(value) < minMasked && !(len(value) > 2 && core.NamesSecret(name)) {
+		if len(value) < minMasked && !(len(value) > 2 && display.SecretName(name)) {
 			return
 		}
 		for _, form := range []string{value, url.QueryEscape(value), strings.Trim(string(raw(value)), `"`)} {

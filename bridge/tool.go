@@ -15,6 +15,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 const (
@@ -216,16 +217,16 @@ func (t *tool) Preview(_ context.Context, inv core.Invocation) (core.Preview, er
 	if err := json.Unmarshal(inv.Args, &args); err != nil {
 		return core.Preview{}, errors.New("the arguments are no JSON object")
 	}
-	text := core.ArgsText(inv.Args, maxShownArgs)
-	title := core.Visible(t.spec.Server) + ": " + core.Visible(t.spec.Name)
+	text := display.Args(inv.Args, maxShownArgs)
+	title := display.Visible(t.spec.Server) + ": " + display.Visible(t.spec.Name)
 	if text != "" {
-		title += " " + core.ArgsText(inv.Args, maxTitleArgs)
+		title += " " + display.Args(inv.Args, maxTitleArgs)
 	}
-	if own := core.Visible(t.spec.Title); own != "" && own != t.spec.Name {
-		title += " (" + core.Clipped(own, maxTitleArgs) + ")"
+	if own := display.Visible(t.spec.Title); own != "" && own != t.spec.Name {
+		title += " (" + display.Clipped(own, maxTitleArgs) + ")"
 	}
 	pv := core.Preview{Title: title, Kind: t.spec.Kind}
-	if _, left := core.Clip(text, maxTitleArgs); left > 0 { // else all of it is in the title
+	if _, left := display.Clip(text, maxTitleArgs); left > 0 { // else all of it is in the title
 		pv.Content = []core.Block{core.Text{Text: text}}
 	}
 	return pv, nil

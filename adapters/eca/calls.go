@@ -10,6 +10,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // call is what the client knows of a tool call.
@@ -166,7 +167,7 @@ func (v *View) run(dst []byte, c *call, asks bool) []byte {
 	c.ran = true
 	t, args := toolCall(eca.TypeToolCallRun, c), object(c.now.Args)
 	if asks && t.Origin == eca.OriginMCP {
-		args = core.VisibleArgs(args) // nothing else shows all of them
+		args = display.VisibleArgs(args) // nothing else shows all of them
 	}
 	return v.content(dst, eca.RoleAssistant, eca.ToolCallRun{
 		ToolCall: t, Arguments: args, ManualApproval: asks, Summary: c.now.Title, Details: v.details(c),

@@ -16,6 +16,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // asker is how a client's user can be asked.
@@ -282,7 +283,7 @@ func question(m core.Meta, a core.Ask, c core.Call) string {
 	if c.Title != "" {
 		fmt.Fprintf(&b, "\n%s", line(c.Title, maxSummary))
 	}
-	if args := core.ArgsText(c.Args, 2000); args != "" {
+	if args := display.Args(c.Args, 2000); args != "" {
 		fmt.Fprintf(&b, "\nArguments: %s", args)
 	}
 	for _, block := range c.Content {

@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // turnResult is the structured result of agent_prompt and, with events, of agent_wait.
@@ -95,7 +96,7 @@ func (r *turnResult) note(text string) { r.answer = strings.TrimSpace("[" + text
 func (t *turn) approval(a core.Ask) approval {
 	c := t.callOf(a)
 	text := summary(c)
-	if args := core.ArgsText(c.Args, 2000); args != "" {
+	if args := display.Args(c.Args, 2000); args != "" {
 		text = strings.TrimPrefix(text+"; arguments: "+args, "; ")
 	}
 	options := []string{decisionOnce, decisionAlways, decisionReject, decisionRejectAlways}

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // Bounds of what is read. Nothing sensible comes near them, except for the size
@@ -79,7 +79,7 @@ func (p place) dir() string { return filepath.Dir(p.path()) }
 
 // source is the place as the guide's readers see it.
 func (p place) source() Source {
-	s := Source{File: core.Visible(p.path()), User: p.in.user, at: p}
+	s := Source{File: display.Visible(p.path()), User: p.in.user, at: p}
 	if !p.in.user {
 		s.Folder = p.in.dir
 	}

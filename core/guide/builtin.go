@@ -3,7 +3,7 @@ package guide
 import (
 	"strings"
 
-	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // builtIns are the commands that are always there. They come first, so that no
@@ -41,7 +41,7 @@ func (g *Guide) initFolders() string {
 	var b strings.Builder
 	b.WriteString("The workspace has several folders; look at each, and ask the user which of them the file belongs to:\n")
 	for _, a := range g.roots {
-		b.WriteString("- " + core.Visible(a.dir) + "\n")
+		b.WriteString("- " + display.Visible(a.dir) + "\n")
 	}
 	return b.String() + "\n"
 }

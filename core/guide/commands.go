@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // CommandKind says where a command comes from.
@@ -145,7 +145,7 @@ func (g *Guide) expand(name string, given bool, fill func(Command, string) (stri
 			return "", err
 		}
 	}
-	return fmt.Sprintf("Follow the skill %s. Its folder, which relative paths in it start from, is %s\n\n%s", c.Name, core.Visible(c.at.dir()), text), nil
+	return fmt.Sprintf("Follow the skill %s. Its folder, which relative paths in it start from, is %s\n\n%s", c.Name, display.Visible(c.at.dir()), text), nil
 }
 
 func (l *loader) commands(ctx context.Context) {

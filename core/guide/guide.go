@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // Options say where to look. All paths are absolute.
@@ -161,7 +161,7 @@ func (l *loader) warn(p place, format string, args ...any) {
 	if len(l.g.warnings) > maxWarn {
 		return
 	}
-	w := Warning{core.Visible(p.path()), fmt.Sprintf(format, args...)}
+	w := Warning{display.Visible(p.path()), fmt.Sprintf(format, args...)}
 	if len(l.g.warnings) == maxWarn {
 		w.Text = fmt.Sprintf("there are more than %d warnings; the others are left out", maxWarn)
 	}
@@ -345,7 +345,7 @@ func (g *Guide) body(p place) (string, error) {
 	defer d.close()
 	doc, _, err := readDocument(context.Background(), d, p)
 	if err != nil {
-		return "", fmt.Errorf("read %s: %w", core.Visible(p.path()), err)
+		return "", fmt.Errorf("read %s: %w", display.Visible(p.path()), err)
 	}
 	text, _ := legible(doc.body)
 	return strings.TrimSpace(text), nil

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // instructionFiles are read in every folder where instructions are looked for, in
@@ -166,7 +166,7 @@ func (c *collector) part(p place, text string, by []place) (part Part, ok bool) 
 	}
 	part = Part{Source: p.source(), Text: text}
 	if len(by) > 0 {
-		part.By = core.Visible(by[len(by)-1].path())
+		part.By = display.Visible(by[len(by)-1].path())
 	}
 	same := func(q Part) bool { return q.Text == text }
 	if blank(text) || slices.ContainsFunc(c.parts, same) || slices.Contains(c.files, part.File) {
@@ -229,7 +229,7 @@ func (c *collector) target(p place, m mention) (place, error) {
 			return place{a, rel}, nil
 		}
 	}
-	return place{}, fmt.Errorf("it lies outside of %s", core.Visible(p.in.dir))
+	return place{}, fmt.Errorf("it lies outside of %s", display.Visible(p.in.dir))
 }
 
 // may says why a file must not be included, if that is so. What includes itself

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // State is what the texts of built-in commands are made of.
@@ -113,7 +114,7 @@ func (g *Guide) showContext(s State) string {
 	var b strings.Builder
 	b.WriteString("**Context**")
 	if model != "" {
-		b.WriteString(" of " + code(core.Visible(model)))
+		b.WriteString(" of " + code(display.Visible(model)))
 	}
 	b.WriteString("\n\n")
 	used := s.Session.Context
@@ -247,7 +248,7 @@ func showConfig(s State) string {
 		b.WriteString("No configuration file was read.\n")
 	}
 	for _, f := range s.ConfigFiles {
-		b.WriteString("- " + code(core.Visible(f)) + "\n")
+		b.WriteString("- " + code(display.Visible(f)) + "\n")
 	}
 	fence := strings.Repeat("`", max(3, longestRun(s.Config)+1))
 	b.WriteString("\n" + fence + "yaml\n" + strings.TrimSuffix(s.Config, "\n") + "\n" + fence + "\n")
@@ -267,7 +268,7 @@ func code(s string) string {
 func codes(list []string) string {
 	var all []string
 	for _, s := range list {
-		all = append(all, code(core.Visible(s)))
+		all = append(all, code(display.Visible(s)))
 	}
 	return strings.Join(all, ", ")
 }

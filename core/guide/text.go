@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"dragoman/core"
+	"dragoman/core/display"
 )
 
 var errNotText = errors.New("it is not UTF-8 text")
@@ -94,7 +94,7 @@ var escapes = strings.NewReplacer(`"`, "&quot;", "<", "&lt;", ">", "&gt;")
 // bytes and cut between characters.
 func oneLine(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
-	s = core.Visible(s)
+	s = display.Visible(s)
 	if len(s) <= n {
 		return s
 	}
@@ -131,4 +131,4 @@ func badName(name string) string {
 }
 
 // nameOf makes a name fit to be typed: no blanks, nothing unseen.
-func nameOf(s string) string { return core.Visible(strings.Join(strings.Fields(s), "-")) }
+func nameOf(s string) string { return display.Visible(strings.Join(strings.Fields(s), "-")) }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // verb is what a step of an instruction does.
@@ -262,7 +262,7 @@ func oneLine(s string) string {
 			break
 		}
 	}
-	if short, left := core.Clip(string(line), most-1); left > 1 {
+	if short, left := display.Clip(string(line), most-1); left > 1 {
 		return short + "…"
 	}
 	return string(line)

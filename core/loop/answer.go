@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // answer is one answer while it streams. Its text goes into the log and is not
@@ -154,7 +155,7 @@ func reasonOf(err error) string {
 	}
 	short := *e
 	short.Hint = ""
-	return core.Clipped(strings.TrimPrefix(short.Error(), "model "+e.Model+": "), most)
+	return display.Clipped(strings.TrimPrefix(short.Error(), "model "+e.Model+": "), most)
 }
 
 // speaks says that the model has begun to answer, once.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 var askSpec = core.Spec{
@@ -53,7 +54,7 @@ func (s *toolset) prepareAsk(_ context.Context, a *args) (*step, error) {
 	if err := a.done(); err != nil {
 		return nil, err
 	}
-	short, _ := core.Clip(visible(ask.Text), titleMax)
+	short, _ := display.Clip(visible(ask.Text), titleMax)
 	return &step{
 		Preview: core.Preview{Title: "Ask: " + short},
 		run: func(ctx context.Context, inv core.Invocation) (core.Result, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // jobsSpec says ReadOnly: what the tool reads and ends is what this session's own
@@ -56,7 +57,7 @@ func (s *toolset) prepareJobs(_ context.Context, a *args) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	of, _ := core.Clip(j.look().Command, titleMax/2)
+	of, _ := display.Clip(j.look().Command, titleMax/2)
 	if action == "kill" {
 		return &step{
 			Preview: core.Preview{Title: "End the job " + code(of), Kind: core.KindExecute},
@@ -78,7 +79,7 @@ func (s *toolset) listJobs(context.Context, core.Invocation) (core.Result, error
 	var b strings.Builder
 	for _, j := range s.jobs.all() {
 		info := j.look()
-		line, left := core.Clip(visible(info.Command), titleMax)
+		line, left := display.Clip(visible(info.Command), titleMax)
 		if left > 0 {
 			line += "…"
 		}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 const (
@@ -167,10 +168,10 @@ func (s *toolset) diagnostics(items []core.Diagnostic, about string) (core.Resul
 		if shown == maxItems || out.Len() > maxBytes {
 			break
 		}
-		message, _ := core.Clip(visible(d.Message), maxMessage)
+		message, _ := display.Clip(visible(d.Message), maxMessage)
 		fmt.Fprintf(&out, "%s:%d:%d: %s: %s", visible(d.at.show), d.Line, d.Column, visible(d.Severity), message)
 		if from := strings.TrimSpace(d.Source + " " + d.Code); from != "" {
-			from, _ = core.Clip(visible(from), maxMessage)
+			from, _ = display.Clip(visible(from), maxMessage)
 			fmt.Fprintf(&out, " [%s]", from)
 		}
 		out.WriteByte('\n')
@@ -215,7 +216,7 @@ func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able fu
 	if err != nil {
 		return nil, err
 	}
-	named, _ := core.Clip(symbol, titleMax/2)
+	named, _ := display.Clip(symbol, titleMax/2)
 	if named = code(named); symbol == "" {
 		named = fmt.Sprintf("column %d", column)
 	}
@@ -315,7 +316,7 @@ func (s *toolset) places(found core.Places) (core.Result, error) {
 		shown++
 		p, err := s.locate(it.Path)
 		if err != nil || p.root == nil {
-			path, _ := core.Clip(visible(it.Path), maxMessage)
+			path, _ := display.Clip(visible(it.Path), maxMessage)
 			fmt.Fprintf(&out, "%s:%d:%d (outside of the workspace)\n", path, it.Line, it.Column)
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 const (
@@ -123,7 +124,7 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	if summary == "" {
 		summary = why
 	}
-	summary, _ = core.Clip(summary, titleMax)
+	summary, _ = display.Clip(summary, titleMax)
 	return &step{
 		Preview: core.Preview{
 			Title:     shellTitle(line, p, behind),
@@ -143,7 +144,7 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 // shellTitle shows the command, or as much of it as a line holds and how much
 // follows: then Content has it whole.
 func shellTitle(line string, p place, behind bool) string {
-	short, left := core.Clip(line, titleMax)
+	short, left := display.Clip(line, titleMax)
 	title := "Run " + code(short)
 	if behind {
 		title = "Run in the background " + code(short)
@@ -156,11 +157,11 @@ func shellTitle(line string, p place, behind bool) string {
 
 func shellContent(line, why, lang string) []core.Block {
 	var blocks []core.Block
-	if _, left := core.Clip(line, titleMax); left > 0 || strings.ContainsAny(line, "\n\r") {
+	if _, left := display.Clip(line, titleMax); left > 0 || strings.ContainsAny(line, "\n\r") {
 		blocks = append(blocks, core.Text{Text: codeBlock(line, lang)})
 	}
 	if why != "" {
-		short, _ := core.Clip(visible(why), titleMax)
+		short, _ := display.Clip(visible(why), titleMax)
 		blocks = append(blocks, core.Text{Text: "The agent says: " + short})
 	}
 	return blocks

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // Subagent is an agent that can be handed tasks.
@@ -88,7 +89,7 @@ func (s *toolset) prepareSpawn(a *args, agents []Subagent) (*step, error) {
 		return nil, fmt.Errorf("there is no agent %q to hand tasks to", name)
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(task), "\n")
-	short, left := core.Clip(visible(first), titleMax/2)
+	short, left := display.Clip(visible(first), titleMax/2)
 	if left > 0 {
 		short += "…"
 	}

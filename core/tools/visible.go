@@ -6,17 +6,17 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // titleMax is how many characters of a text a title shows.
 const titleMax = 160
 
-// visible is core.Visible, which every text in a title or a preview goes through.
-func visible(s string) string { return core.Visible(s) }
+// visible is display.Visible, which every text in a title or a preview goes through.
+func visible(s string) string { return display.Visible(s) }
 
 // visibleLines is visible for a text of several lines.
-func visibleLines(s string) string { return core.VisibleLines(s) }
+func visibleLines(s string) string { return display.VisibleLines(s) }
 
 // code sets s as a code span that nothing in it can end.
 func code(s string) string {
@@ -51,7 +51,7 @@ func longestRun(s string, c byte) int {
 // code span, and never longer than a line.
 func label(name string) string {
 	for _, r := range name {
-		if r < utf8.RuneSelf && !strings.ContainsRune("._-/+@=,:\\", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) || core.Unseen(r) {
+		if r < utf8.RuneSelf && !strings.ContainsRune("._-/+@=,:\\", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) || display.Unseen(r) {
 			return code(name)
 		}
 	}
@@ -86,5 +86,5 @@ func hiddenIn(was, now string) []string {
 
 // suspicious is hidden, without what source files normally hold.
 func suspicious(r rune) bool {
-	return r >= utf8.RuneSelf && r != '\u00a0' && r != '\ufe0f' && core.Unseen(r) || r < ' ' && r != '\n' && r != '\t' && r != '\r' && r != '\f'
+	return r >= utf8.RuneSelf && r != '\u00a0' && r != '\ufe0f' && display.Unseen(r) || r < ' ' && r != '\n' && r != '\t' && r != '\r' && r != '\f'
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 var fetchSpec = core.Spec{
@@ -36,7 +37,7 @@ func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	title, left := core.Clip(u.String(), titleMax)
+	title, left := display.Clip(u.String(), titleMax)
 	var content []core.Block
 	if title = "Fetch " + code(title); left > 0 {
 		title += fmt.Sprintf(" … and %d more characters", left)

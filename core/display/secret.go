@@ -1,4 +1,4 @@
-package core
+package display
 
 import (
 	"slices"
@@ -17,10 +17,10 @@ var openKeys = []string{
 	"public", "primary", "foreign", "sort", "partition", "cache", "object", "group", "row", "index", "map", "hot", "shortcut", "idempotency", "routing", "storage", "tokenizer",
 }
 
-// NamesSecret reports whether a name of a variable, a header or an argument is that of a
+// SecretName reports whether a name of a variable, a header or an argument is that of a
 // secret. It goes by whole words, in whatever way they are joined (API_KEY, api-key,
 // apiKey): a tokenizer, a keyboard and a passage are none.
-func NamesSecret(name string) bool {
+func SecretName(name string) bool {
 	words := wordsOf(name)
 	for i, word := range words {
 		switch {

@@ -1,11 +1,11 @@
-package core
+package display
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestArgsText(t *testing.T) {
+func TestArgs(t *testing.T) {
 	for args, want := range map[string]string{
 		``:   ``,
 		`{}`: ``,
@@ -15,15 +15,15 @@ func TestArgsText(t *testing.T) {
 		`{"tokenizer":"bpe","keyboard":"us","passage":"one","key":"Enter"}`: `{"key":"Enter","keyboard":"us","passage":"one","tokenizer":"bpe"}`,
 		"{\"a\":\"\\u0072m\u202e\u200b\"}":                                  `{"a":"rm⟨U+202E⟩⟨U+200B⟩"}`,
 	} {
-		if got := ArgsText([]byte(args), 2000); got != want {
+		if got := Args([]byte(args), 2000); got != want {
 			t.Errorf("%s: got %s, want %s", args, got, want)
 		}
 	}
 	deep := strings.Repeat(`{"a":`, 500) + `"hush"` + strings.Repeat("}", 500)
-	if got := ArgsText([]byte(deep), 2000); strings.Contains(got, "hush") || !strings.HasSuffix(got, "… (1006 more characters)") {
+	if got := Args([]byte(deep), 2000); strings.Contains(got, "hush") || !strings.HasSuffix(got, "… (1006 more characters)") {
 		t.Errorf("deep: %s", got)
 	}
-	if got := ArgsText([]byte(`{"text":"`+strings.Repeat("ä", 5000)+`"}`), 2000); !strings.HasSuffix(got, "ä… (3011 more characters)") {
+	if got := Args([]byte(`{"text":"`+strings.Repeat("ä", 5000)+`"}`), 2000); !strings.HasSuffix(got, "ä… (3011 more characters)") {
 		t.Errorf("long: %s", got[len(got)-60:])
 	}
 }

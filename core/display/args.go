@@ -1,4 +1,4 @@
-package core
+package display
 
 import (
 	"bytes"
@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// ArgsText renders a call's arguments for a person who decides about the call: as JSON without
+// Args renders a call's arguments for a person who decides about the call: as JSON without
 // needless escapes, cut by Clipped to n characters. Invisible characters are spelled out
-// (Visible), and texts whose names are those of secrets are replaced (NamesSecret). It
+// (Visible), and texts whose names are those of secrets are replaced (SecretName). It
 // returns "" if there are no arguments.
-func ArgsText(args json.RawMessage, n int) string {
+func Args(args json.RawMessage, n int) string {
 	var v map[string]any
 	d := json.NewDecoder(bytes.NewReader(args))
 	d.UseNumber() // as they are written
@@ -73,7 +73,7 @@ func withoutSecrets(v any) any {
 			case json.Number, bool, nil:
 				continue
 			}
-			if v[name] = withoutSecrets(inner); NamesSecret(name) {
+			if v[name] = withoutSecrets(inner); SecretName(name) {
 				v[name] = "[redacted]"
 			}
 		}

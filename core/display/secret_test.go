@@ -1,15 +1,15 @@
-package core
+package display
 
 import "testing"
 
-func TestNamesSecret(t *testing.T) {
+func TestSecretName(t *testing.T) {
 	for _, name := range []string{"password", "API_KEY", "apiKey", "APIKey", "x-api-key", "X-Auth-Token", "accessToken", "AUTH", "Authorization", "DB_PASS", "client_secret", "apikey", "GROQ_KEY", "privateKey", "ACCESSTOKEN", "credentials"} {
-		if !NamesSecret(name) {
+		if !SecretName(name) {
 			t.Errorf("%s is none", name)
 		}
 	}
 	for _, name := range []string{"tokenizer", "keyboard", "passage", "key", "author", "authors", "monkey", "primary_key", "publicKey", "cache_key", "compass", "opinion", "spinner", "keyword", "keyPath", "passing", "", "_"} {
-		if NamesSecret(name) {
+		if SecretName(name) {
 			t.Errorf("%s is one", name)
 		}
 	}
