@@ -235,7 +235,7 @@ func (p *part) started(peer *peer) {
 // that waits for a login is tried whenever it is needed.
 func (p *part) failed(err error) {
 	why := plain(err.Error())
-	_, login := p.box().standing(p.server.Name)
+	_, login := p.box().logins.Standing(p.server.Name)
 	p.mu.Lock()
 	p.fails++
 	p.after = time.Now().Add(min(p.box().opts.firstPause<<min(p.fails-1, 10), maxPause))

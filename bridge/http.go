@@ -197,8 +197,8 @@ func (h *httpLink) request(ctx context.Context, line []byte, m wire.Message) {
 	resp, err := h.post(ctx, line, m)
 	if err != nil {
 		h.refuse(m, codeUnreached, unwrapURL(err).Error())
-		var wants *loginError
-		if errors.As(err, &wants) && !wants.more && !h.whole { // a relay's client may go on once there is a login
+		var wants *RequiredError
+		if errors.As(err, &wants) && !wants.More && !h.whole { // a relay's client may go on once there is a login
 			h.fail(wants)
 		}
 		return
@@ -347,7 +347,7 @@ func (h *httpLink) listen() {
 	for tries := 0; tries < maxResumed; tries++ {
 		resp, err := h.get(h.ctx, c.id)
 		var refused statusError
-		var wants *loginError
+		var wants *RequiredError
 		if errors.As(err, &refused) && refused.code < 500 || errors.As(err, &wants) {
 			return // there is none
 		}

@@ -101,6 +101,7 @@ type Box struct {
 	opts   Options
 	hello  json.RawMessage
 	client *http.Client
+	logins *Wallet
 	pins   pins
 	masks  *masks
 
@@ -114,7 +115,6 @@ type Box struct {
 	confirmed map[string]bool        // by what would be started
 	offers    map[string]offer
 	sides     map[string]*upstream // that belong to no session
-	bearers   map[string]*bearer   // the logins of servers
 	// introduced is what servers said of themselves to clients of an aggregate.
 	introduced map[string]introduction
 	closed     bool
@@ -140,11 +140,12 @@ func New(o Options) *Box {
 	if err != nil {
 		hello = json.RawMessage(`{"name":"dragoman","version":"0"}`)
 	}
+	client := newHTTPClient()
 	return &Box{
-		opts: o, hello: hello, client: newHTTPClient(), pins: pins{path: o.PinFile}, masks: hides,
+		opts: o, hello: hello, client: client, logins: NewWallet(o.Tokens, client), pins: pins{path: o.PinFile}, masks: hides,
 		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, roused: map[string]bool{}, sets: map[*set]bool{},
 		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[string]bool{},
-		offers: map[string]offer{}, sides: map[string]*upstream{}, bearers: map[string]*bearer{},
+		offers: map[string]offer{}, sides: map[string]*upstream{},
 	}
 }
 

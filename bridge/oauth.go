@@ -29,7 +29,7 @@ type OAuth struct {
 	Port   int      // of the address that the browser comes back to; 0: any
 }
 
-// TokenStore keeps what logins gave, as text that only a Box understands.
+// TokenStore keeps what logins gave, as text that only a Wallet understands.
 type TokenStore interface {
 	// Load returns what is kept for a server; nil: nothing.
 	Load(ctx context.Context, server string) ([]byte, error)
@@ -72,22 +72,22 @@ func (l login) stale() bool { return !l.Expires.IsZero() && time.Until(l.Expires
 // over reports whether the token is over.
 func (l login) over() bool { return !l.Expires.IsZero() && time.Until(l.Expires) <= 0 }
 
-// loginError says that a server wants a login, or one with more rights.
-type loginError struct {
-	server string
-	more   bool     // there is a login, whose rights do not suffice
-	scopes []string // that are missing, as far as it says
+// RequiredError says that a server wants a login, or one with more rights.
+type RequiredError struct {
+	Server string
+	More   bool     // there is a login, whose rights do not suffice
+	Scopes []string // that are missing, as far as it says
 }
 
-func (e *loginError) Error() string {
+func (e *RequiredError) Error() string {
 	what := "it wants a login"
-	if e.more {
+	if e.More {
 		what += " with more rights"
 	}
-	if len(e.scopes) > 0 {
-		what += " (" + shown(strings.Join(e.scopes, " ")) + ")"
+	if len(e.Scopes) > 0 {
+		what += " (" + shown(strings.Join(e.Scopes, " ")) + ")"
 	}
-	return what + ": dragoman mcp-servers login " + shown(e.server)
+	return what + ": dragoman mcp-servers login " + shown(e.Server)
 }
 
 // bearer gives the requests to one server the token of its login. One that has run
@@ -97,71 +97,16 @@ type bearer struct {
 	server string
 	url    *url.URL
 	store  TokenStore
-	next   http.RoundTripper
+	client *http.Client  // without the token
 	turn   chan struct{} // holds the one token of whoever loads or renews
 
 	mu     sync.Mutex // guards the fields below
 	loaded bool
-	held   login       // without Access: there is none
-	wants  *loginError // the last that was heard of the server; nil: it wants none
+	held   login          // without Access: there is none
+	wants  *RequiredError // the last that was heard of the server; nil: it wants none
 }
 
-// bearer is the login of a server; nil: it has none, because it is a program, a
-// client brought it along, or the configuration names a key.
-func (b *Box) bearer(s Server, e Endpoint) *bearer {
-	if b.opts.Tokens == nil || !e.remote() || !b.configured(s) || e.keyed() {
-		return nil
-	}
-	at, err := url.Parse(e.URL)
-	if err != nil {
-		return nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	have := b.bearers[s.Name]
-	if have == nil || have.url.String() != at.String() {
-		have = &bearer{server: s.Name, url: at, store: b.opts.Tokens, next: b.client.Transport, turn: make(chan struct{}, 1)}
-		b.bearers[s.Name] = have
-	}
-	return have
-}
-
-// keyed reports whether the configuration names a key for the server.
-func (e Endpoint) keyed() bool {
-	for name := range e.Headers {
-		if strings.EqualFold(name, "Authorization") {
-			return true
-		}
-	}
-	return false
-}
-
-// clientFor is the client for requests to a server.
-func (b *Box) clientFor(s Server, e Endpoint) *http.Client {
-	a := b.bearer(s, e)
-	if a == nil {
-		return b.client
-	}
-	c := *b.client
-	c.Transport = a
-	return &c
-}
-
-// standing says how it is with the login of a server: whether there is one, and
-// which the server wants; nil: none.
-func (b *Box) standing(server string) (loggedIn bool, wants *loginError) {
-	b.mu.Lock()
-	a := b.bearers[server]
-	b.mu.Unlock()
-	if a == nil {
-		return false, nil
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.held.Access != "", a.wants
-}
-
-// RoundTrip implements http.RoundTripper. Its error may be a *loginError.
+// RoundTrip implements http.RoundTripper. Its error may be a *RequiredError.
 func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	l, err := b.current(req.Context())
 	if err == nil && (req.URL.Scheme != b.url.Scheme || req.URL.Host != b.url.Host) {
@@ -183,7 +128,7 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode == http.StatusForbidden && l.Access != "" {
 		if scopes, ok := missing(resp); ok {
 			discard(resp)
-			err := b.refused(&loginError{b.server, true, scopes})
+			err := b.refused(&RequiredError{b.server, true, scopes})
 			if lost := b.want(req.Context(), scopes); lost != nil {
 				err = fmt.Errorf("%w (which ones could not be kept: %v)", err, lost)
 			}
@@ -202,7 +147,7 @@ func (b *bearer) again(req *http.Request, refused *http.Response, l login) (*htt
 		return nil, err
 	}
 	if newer.Access == "" || req.Body != nil && req.GetBody == nil {
-		return nil, b.refused(&loginError{server: b.server})
+		return nil, b.refused(&RequiredError{Server: b.server})
 	}
 	body := req.Body
 	if req.GetBody != nil {
@@ -213,7 +158,7 @@ func (b *bearer) again(req *http.Request, refused *http.Response, l login) (*htt
 	resp, err := b.send(req, body, newer)
 	if err == nil && resp.StatusCode == http.StatusUnauthorized {
 		discard(resp)
-		return nil, b.refused(&loginError{server: b.server})
+		return nil, b.refused(&RequiredError{Server: b.server})
 	}
 	return resp, err
 }
@@ -224,7 +169,7 @@ func (b *bearer) send(req *http.Request, body io.ReadCloser, l login) (*http.Res
 	if l.Access != "" {
 		req.Header.Set("Authorization", "Bearer "+l.Access)
 	}
-	return b.next.RoundTrip(req)
+	return b.client.Transport.RoundTrip(req)
 }
 
 // discard ends an answer that nobody reads.
@@ -255,12 +200,12 @@ func challengeOf(resp *http.Response) map[string]string {
 }
 
 // refused notes that the server wants a login.
-func (b *bearer) refused(e *loginError) error {
+func (b *bearer) refused(e *RequiredError) error {
 	b.heard(e)
 	return e
 }
 
-func (b *bearer) heard(wants *loginError) {
+func (b *bearer) heard(wants *RequiredError) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.wants = wants
@@ -362,27 +307,4 @@ func union(one []string, other ...[]string) []string {
 		}
 	}
 	return all
-}
-
-// gained reports whether a server that wants a login has another one by now, made by
-// another process.
-func (b *Box) gained(ctx context.Context, server string) bool {
-	b.mu.Lock()
-	a := b.bearers[server]
-	b.mu.Unlock()
-	if a == nil {
-		return false
-	}
-	kept, err := a.store.Load(ctx, server)
-	if err != nil {
-		return false // the next start says why
-	}
-	l := parseLogin(kept, a.url.String())
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if l.Access == "" || l.Access == a.held.Access {
-		return false
-	}
-	a.loaded = false
-	return true
 }

@@ -65,9 +65,8 @@ func resourceOf(ctx context.Context, c *http.Client, server *url.URL, pointed st
 	}
 	for _, address := range slices.Compact(at) {
 		meta, err := readResource(ctx, c, address)
-		var status statusError
-		if errors.As(err, &status) && status.code < 500 {
-			continue // it says nothing there
+		if errors.Is(err, errNothing) {
+			continue
 		}
 		if err == nil && !covers(meta.Resource, server) {
 			err = fmt.Errorf("it is about %s, and not about this server", clip(plain(meta.Resource), 100))
@@ -83,6 +82,9 @@ func resourceOf(ctx context.Context, c *http.Client, server *url.URL, pointed st
 	return place{resource: server.String()}, root.String(), nil
 }
 
+// errNothing: the server says nothing at an address.
+var errNothing = errors.New("there is nothing")
+
 // readResource reads metadata of a resource. The SDK's own reader takes it only under the
 // very address of the server; many servers name what is above it.
 func readResource(ctx context.Context, c *http.Client, address string) (*oauthex.ProtectedResourceMetadata, error) {
@@ -97,10 +99,13 @@ func readResource(ctx context.Context, c *http.Client, address string) (*oauthex
 	}
 	defer resp.Body.Close()
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if resp.StatusCode != http.StatusOK || kind == "text/html" { // a page for everything that is not there
-		return nil, statusError{min(resp.StatusCode, http.StatusInternalServerError), resp.Status}
+	switch {
+	case resp.StatusCode >= http.StatusInternalServerError:
+		return nil, fmt.Errorf("the server answered %s", resp.Status)
+	case resp.StatusCode != http.StatusOK || kind == "text/html": // a page for everything that is not there
+		return nil, errNothing
 	}
-	body, err := readAll(resp.Body, maxOAuth)
+	body, err := readAnswer(resp)
 	if err != nil {
 		return nil, err
 	}

@@ -22,77 +22,8 @@ import (
 // loginFor is how long a person may take in the browser.
 const loginFor = 5 * time.Minute
 
-// Login logs in to a server: show is given the address that a person is to open in a
-// browser, and must not block. Login blocks until the browser comes back from there, five
-// minutes at most, and keeps what came of it. Connections that waited for it are made.
-func (b *Box) Login(ctx context.Context, server string, show func(address string)) error {
-	a, e, err := b.account(ctx, server)
-	if err == nil {
-		err = a.login(ctx, e.OAuth, show)
-	}
-	if err != nil {
-		return fmt.Errorf("log in to the MCP server %s: %w", server, err)
-	}
-	for _, u := range b.upstreams(server) {
-		u.admitted()
-	}
-	return nil
-}
-
-// Logout takes the login to a server back, there and here, and ends the connections
-// that were made with it. Where the server could not be told, the error says so, and
-// the login is forgotten all the same.
-func (b *Box) Logout(ctx context.Context, server string) error {
-	a, _, err := b.account(ctx, server)
-	if err != nil {
-		return fmt.Errorf("log out of the MCP server %s: %w", server, err)
-	}
-	told, err := a.logout(ctx)
-	for _, u := range b.upstreams(server) {
-		u.dismissed()
-	}
-	if err != nil {
-		return fmt.Errorf("log out of the MCP server %s: %w", server, err)
-	}
-	if told != nil {
-		return fmt.Errorf("the login to the MCP server %s is forgotten here, but the server could not be told: %w", server, told)
-	}
-	return nil
-}
-
-// account finds the login of a server, which need not have been made.
-func (b *Box) account(ctx context.Context, server string) (*bearer, Endpoint, error) {
-	s, ok := b.find(server)
-	if !ok {
-		return nil, Endpoint{}, errors.New("there is none of that name in the configuration")
-	}
-	e, err := s.Endpoint(ctx)
-	if err == nil && e.remote() {
-		err = checkURL(e.URL)
-	}
-	if err != nil {
-		return nil, e, err
-	}
-	a := b.bearer(s, e)
-	switch {
-	case !e.remote():
-		return nil, e, errors.New("it is a program, which gets its keys through its environment")
-	case e.keyed():
-		return nil, e, errors.New("the configuration names a key for it (headers, Authorization), which is used in the place of a login; remove it first")
-	case a == nil:
-		return nil, e, errors.New("there is nowhere to keep a login")
-	case a.url.Scheme != "https" && !isLoopback(a.url.Hostname()):
-		return nil, e, errors.New("its address is not https, so that anybody on the way could read the login")
-	}
-	return a, e, nil
-}
-
-// upstreams are the connections to a server, of all sessions.
-func (b *Box) upstreams(server string) []*upstream {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(b.live[server]), func(u *upstream) bool { return u.server.brought })
-}
+// closeFor is how long the answer to the browser may take when the listening ends.
+const closeFor = 2 * time.Second
 
 // login runs the authorization code grant with PKCE (Authorization).
 func (b *bearer) login(ctx context.Context, o OAuth, show func(string)) error {
@@ -176,7 +107,7 @@ func (b *bearer) probe(ctx context.Context) (refused bool, challenge map[string]
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	resp, err := (&http.Client{Transport: b.next, CheckRedirect: sameServer}).Do(req)
+	resp, err := b.client.Do(req)
 	if err != nil {
 		return false, nil, unwrapURL(err)
 	}
@@ -233,7 +164,7 @@ func (b *bearer) logout(ctx context.Context) (told, err error) {
 	})
 	b.hold(login{})
 	if l.Access+l.Refresh != "" {
-		b.heard(&loginError{server: b.server})
+		b.heard(&RequiredError{Server: b.server})
 		told = l.revoke(ctx, b.url)
 	}
 	return told, err
@@ -291,7 +222,7 @@ func (c *comeback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // wait returns what the browser brings, or an error when ctx or the time for it ends.
 func (c *comeback) wait(ctx context.Context) (url.Values, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, loginFor, timeoutOf{fmt.Sprintf("nobody has logged in within %v", loginFor)})
+	ctx, cancel := context.WithTimeoutCause(ctx, loginFor, fmt.Errorf("nobody has logged in within %v", loginFor))
 	defer cancel()
 	select {
 	case q := <-c.got:
@@ -304,7 +235,7 @@ func (c *comeback) wait(ctx context.Context) (url.Values, error) {
 // close ends the listening; what is being answered may be for a moment more. A second
 // close does nothing.
 func (c *comeback) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), byeFor)
+	ctx, cancel := context.WithTimeout(context.Background(), closeFor)
 	defer cancel()
 	if c.server.Shutdown(ctx) != nil {
 		c.server.Close()

@@ -490,7 +490,7 @@ func TestTokensStayWithTheirServer(t *testing.T) {
 	b, s := open(t, h, Options{Servers: []Server{moved}, Tokens: store})
 	_, _ = s.Tools(within(t))
 	awaitStatus(t, h.board, "up", "requires-auth")
-	if b.bearer(broughtServer(core.ServerSpec{Name: "up", URL: a.resource}), Endpoint{URL: a.resource}) != nil {
+	if b.clientFor(broughtServer(core.ServerSpec{Name: "up", URL: a.resource}), Endpoint{URL: a.resource}) != b.client {
 		t.Error("a client's server has a login")
 	}
 	// The server itself redirects.

@@ -160,7 +160,7 @@ func (c client) post(ctx context.Context, h *http.Client, to string, form url.Va
 		return nil, fmt.Errorf("ask the authorization server: %w", unwrapURL(err))
 	}
 	defer resp.Body.Close()
-	body, err := readAll(resp.Body, maxOAuth)
+	body, err := readAnswer(resp)
 	if err != nil {
 		return nil, fmt.Errorf("read the authorization server's answer: %w", err)
 	}

@@ -59,7 +59,7 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 		req.Header.Set(name, value)
 	}
 	resp, err := h.relay.box.clientFor(h.relay.server, e).Do(req)
-	var wants *loginError
+	var wants *RequiredError
 	if errors.As(err, &wants) && m.Kind() == wire.Request {
 		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s: %v", h.relay.server.Name, wants))
 		return

@@ -64,6 +64,11 @@ func (b *Box) Set(servers []Server) {
 	servers = slices.Clone(servers)
 	var over []*upstream
 	touched := map[string]bool{}
+	for _, old := range b.list() {
+		if !slices.ContainsFunc(servers, old.is) {
+			b.logins.Forget(old.Name)
+		}
+	}
 	b.mu.Lock()
 	for _, now := range servers {
 		touched[now.Name] = !slices.ContainsFunc(b.servers, now.is)
@@ -78,7 +83,6 @@ func (b *Box) Set(servers []Server) {
 		delete(b.roused, old.Name)
 		delete(b.known, old.Name)
 		delete(b.offers, old.Name)
-		delete(b.bearers, old.Name)
 	}
 	b.servers = servers
 	for key, u := range b.sides {
@@ -295,7 +299,7 @@ func (b *Box) item(name string) (core.ServerItem, bool) {
 		offer = live[0].offer
 		live[0].mu.Unlock()
 	}
-	loggedIn, wants := b.standing(name)
+	loggedIn, wants := b.logins.Standing(name)
 	if item.LoggedIn = loggedIn; wants != nil && item.Status == statusStopped && !stopped {
 		item.Status, item.Why = statusLogin, wants.Error()
 	}

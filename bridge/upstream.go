@@ -334,7 +334,7 @@ func (u *upstream) relist(ctx context.Context, p *peer) {
 // failed notes why the server does not run, and when it may be started again.
 func (u *upstream) failed(err error) {
 	status, why := statusFailed, plain(err.Error())
-	if _, wants := u.box.standing(u.server.Name); wants != nil && !u.server.brought {
+	if _, wants := u.box.logins.Standing(u.server.Name); wants != nil && !u.server.brought {
 		status, why = statusLogin, wants.Error()
 	}
 	u.mu.Lock()
@@ -364,7 +364,7 @@ func (u *upstream) recheck(ctx context.Context) {
 	if status, _, _ := u.state(); status != statusLogin {
 		return
 	}
-	if u.box.gained(ctx, u.server.Name) {
+	if u.box.logins.Gained(ctx, u.server.Name) {
 		u.admitted()
 	}
 }

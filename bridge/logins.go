@@ -1,0 +1,91 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Login logs in to a server: show is given the address that a person is to open in a
+// browser, and must not block. Login blocks until the browser comes back from there, five
+// minutes at most, and keeps what came of it. Connections that waited for it are made.
+func (b *Box) Login(ctx context.Context, server string, show func(address string)) error {
+	s, err := b.site(ctx, server)
+	if err == nil {
+		err = b.logins.Login(ctx, s, show)
+	}
+	if err != nil {
+		return fmt.Errorf("log in to the MCP server %s: %w", server, err)
+	}
+	for _, u := range b.upstreams(server) {
+		u.admitted()
+	}
+	return nil
+}
+
+// Logout takes the login to a server back, there and here, and ends the connections
+// that were made with it. Where the server could not be told, the error says so, and
+// the login is forgotten all the same.
+func (b *Box) Logout(ctx context.Context, server string) error {
+	s, err := b.site(ctx, server)
+	if err != nil {
+		return fmt.Errorf("log out of the MCP server %s: %w", server, err)
+	}
+	untold, err := b.logins.Logout(ctx, s)
+	for _, u := range b.upstreams(server) {
+		u.dismissed()
+	}
+	if err != nil {
+		return fmt.Errorf("log out of the MCP server %s: %w", server, err)
+	}
+	if untold != nil {
+		return fmt.Errorf("the login to the MCP server %s is forgotten here, but the server could not be told: %w", server, untold)
+	}
+	return nil
+}
+
+// site looks up where the login of a server is made.
+func (b *Box) site(ctx context.Context, server string) (Site, error) {
+	s, ok := b.find(server)
+	if !ok {
+		return Site{}, errUnknown
+	}
+	e, err := s.Endpoint(ctx)
+	if err == nil && e.remote() {
+		err = checkURL(e.URL)
+	}
+	return s.site(e), err
+}
+
+// site is where the login of a server is made.
+func (s Server) site(e Endpoint) Site {
+	return Site{Server: s.Name, URL: e.URL, Keyed: e.keyed(), OAuth: e.OAuth}
+}
+
+// keyed reports whether the configuration names a key for the server.
+func (e Endpoint) keyed() bool {
+	for name := range e.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return true
+		}
+	}
+	return false
+}
+
+// clientFor is the client for requests to a server. What a client of ours brings along
+// has no login.
+func (b *Box) clientFor(s Server, e Endpoint) *http.Client {
+	if !b.configured(s) {
+		return b.client
+	}
+	return b.logins.Client(s.site(e))
+}
+
+// upstreams are the connections to a server, of all sessions.
+func (b *Box) upstreams(server string) []*upstream {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(b.live[server]), func(u *upstream) bool { return u.server.brought })
+}

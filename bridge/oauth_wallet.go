@@ -1,0 +1,150 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync"
+)
+
+// Wallet makes the logins to servers, keeps them in a store, and gives requests their
+// tokens. Its methods may be called at the same time.
+type Wallet struct {
+	store  TokenStore   // nil: nobody can log in
+	client *http.Client // for requests to the servers
+
+	mu      sync.Mutex         // guards the field below
+	bearers map[string]*bearer // by server
+}
+
+// NewWallet returns a wallet. client sends the requests to the servers through its
+// Transport, which must not be nil, and says which redirects are followed.
+func NewWallet(store TokenStore, client *http.Client) *Wallet {
+	return &Wallet{store: store, client: client, bearers: map[string]*bearer{}}
+}
+
+// Site is a server of the configuration, as far as a login is concerned.
+type Site struct {
+	Server string // its name
+	URL    string // empty: it is a program
+	Keyed  bool   // the configuration names a key for it
+	OAuth  OAuth
+}
+
+// bearer is the login of a server, which need not have been made; nil: it can have none,
+// because it is a program or the configuration names a key.
+func (w *Wallet) bearer(s Site) *bearer {
+	if w.store == nil || s.URL == "" || s.Keyed {
+		return nil
+	}
+	at, err := url.Parse(s.URL)
+	if err != nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	have := w.bearers[s.Server]
+	if have == nil || have.url.String() != at.String() {
+		have = &bearer{server: s.Server, url: at, store: w.store, client: w.client, turn: make(chan struct{}, 1)}
+		w.bearers[s.Server] = have
+	}
+	return have
+}
+
+// known is the login of a server that has been asked for; nil: none has.
+func (w *Wallet) known(server string) *bearer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.bearers[server]
+}
+
+// Client returns the client for requests to a server. The error of one may be a
+// *RequiredError.
+func (w *Wallet) Client(s Site) *http.Client {
+	b := w.bearer(s)
+	if b == nil {
+		return w.client
+	}
+	c := *w.client
+	c.Transport = b
+	return &c
+}
+
+// Login logs in to a server: show is given the address that a person is to open in a
+// browser, and must not block. Login blocks until the browser comes back from there, five
+// minutes at most, and keeps what came of it.
+func (w *Wallet) Login(ctx context.Context, s Site, show func(address string)) error {
+	b, err := w.account(s)
+	if err != nil {
+		return err
+	}
+	return b.login(ctx, s.OAuth, show)
+}
+
+// Logout takes the login to a server back, there and here. untold is why the
+// authorization server could not be told; the login is forgotten all the same.
+func (w *Wallet) Logout(ctx context.Context, s Site) (untold, err error) {
+	b, err := w.account(s)
+	if err != nil {
+		return nil, err
+	}
+	return b.logout(ctx)
+}
+
+// account finds the login of a server, which need not have been made. The error says why
+// there can be none.
+func (w *Wallet) account(s Site) (*bearer, error) {
+	b := w.bearer(s)
+	switch {
+	case s.URL == "":
+		return nil, errors.New("it is a program, which gets its keys through its environment")
+	case s.Keyed:
+		return nil, errors.New("the configuration names a key for it (headers, Authorization), which is used in the place of a login; remove it first")
+	case b == nil:
+		return nil, errors.New("there is nowhere to keep a login")
+	case b.url.Scheme != "https" && !isLoopback(b.url.Hostname()):
+		return nil, errors.New("its address is not https, so that anybody on the way could read the login")
+	}
+	return b, nil
+}
+
+// Standing reports whether there is a login to a server, and which one the server has
+// asked for last; nil: none.
+func (w *Wallet) Standing(server string) (loggedIn bool, wants *RequiredError) {
+	b := w.known(server)
+	if b == nil {
+		return false, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held.Access != "", b.wants
+}
+
+// Gained reports whether a server that wants a login has another one by now, made by
+// another process.
+func (w *Wallet) Gained(ctx context.Context, server string) bool {
+	b := w.known(server)
+	if b == nil {
+		return false
+	}
+	kept, err := b.store.Load(ctx, server)
+	if err != nil {
+		return false // the next start says why
+	}
+	l := parseLogin(kept, b.url.String())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l.Access == "" || l.Access == b.held.Access {
+		return false
+	}
+	b.loaded = false
+	return true
+}
+
+// Forget drops what was learned of a server. What the store keeps stays.
+func (w *Wallet) Forget(server string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.bearers, server)
+}
