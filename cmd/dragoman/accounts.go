@@ -34,7 +34,7 @@ func (a accounts) List(context.Context) []core.Account {
 }
 
 func (a accounts) of(c *configs.Config, name string) core.Account {
-	env := a.p.app.env
+	env := a.p.app.Lookup
 	acc := core.Account{Provider: name, Label: name, Methods: []core.LoginMethod{keyMethod}}
 	if k, ok := knownProvider(name); ok {
 		acc.Label = k.Label

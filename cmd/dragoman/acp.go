@@ -20,7 +20,7 @@ ends when the editor closes our standard input.`,
 		Args: cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			return a.serveStdio(ctx, "acp", func(h *house) server {
-				return acp.New(acp.Options{Gateway: h.gateway, Log: h.log, Version: version, Servers: true, Providers: routing{h.profiles}})
+				return acp.New(acp.Options{Gateway: h.gateway, Log: h.log, Version: a.Version, Servers: true, Providers: routing{h.profiles}})
 			})
 		}),
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/adapters/wire"
+	"dragoman/cmd/internal/program"
 	"dragoman/core"
 )
 
@@ -78,20 +79,20 @@ func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core
 	}
 	defer out.Close()
 	c := &chat{
-		gateway: h.gateway, session: session, profile: profile, set: set, in: newInput(), tty: isTerminal(a.in),
-		screen: &screen{w: bufio.NewWriter(out), palette: colours(a.out, a.env)},
+		gateway: h.gateway, session: session, profile: profile, set: set, in: newInput(), tty: isTerminal(a.In),
+		screen: &screen{w: bufio.NewWriter(out), palette: colours(a.Out, a.Lookup)},
 	}
 	if !c.tty {
-		c.screen.errs = a.errs
+		c.screen.errs = a.Err
 	}
-	term, keys, leave := openTerminal(in, a.getenv("TERM") != "dumb")
+	term, keys, leave := openTerminal(in, a.Getenv("TERM") != "dumb")
 	defer leave() // also after a panic
 	c.in.term, c.in.keys = term, keys
 	// The reader ends with its input, which is closed behind the conversation.
 	var reading sync.WaitGroup
 	reading.Go(func() { c.in.read(in) })
 	if err = c.talk(ctx); err == nil && c.failed && !c.tty {
-		err = quietError{} // it was said
+		err = program.ErrReported // it was said
 	}
 	close(c.in.over)
 	leave()

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/cmd/internal/program"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -163,7 +165,7 @@ func TestTypedAheadDecidesNothing(t *testing.T) {
 	c.types("top\n")
 	c.until("Done.")
 	c.until("> ")
-	if code := c.leaves(); code != exitOK {
+	if code := c.leaves(); code != program.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 	if got := s.asked(); p.has("PWNED") || len(got) != 4 || !strings.Contains(got[2], "explain it") || !strings.Contains(got[3], "and then stop") {

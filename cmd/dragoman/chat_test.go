@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/core"
 )
 
@@ -54,7 +55,7 @@ func TestChatSaysWhatIsWrongInTheConfiguration(t *testing.T) {
 	p := newPlace(t)
 	path := p.config(t, "modle: x\n")
 	o := p.run(t, "hello\n", "chat")
-	if o.code != exitFailed || o.out != "" || !strings.Contains(o.errs, path+`:1:1: modle: unknown key; did you mean "model"?`) {
+	if o.code != program.ExitFailed || o.out != "" || !strings.Contains(o.errs, path+`:1:1: modle: unknown key; did you mean "model"?`) {
 		t.Errorf("%+v", o)
 	}
 }
@@ -158,7 +159,7 @@ func TestInterruptStopsTheTurnAndThenLeaves(t *testing.T) {
 	code := c.ends()
 	close(over)
 	pressing.Wait()
-	if code != exitOK {
+	if code != program.ExitOK {
 		t.Errorf("exit code %d\n%s", code, &c.got)
 	}
 	if got := p.well(t, "", "sessions", "list", "--json"); !strings.Contains(got, `"messages":`) {
@@ -175,7 +176,7 @@ func TestInterruptWhileAsked(t *testing.T) {
 	c.signal(syscall.SIGINT)
 	c.until("The turn was cancelled.")
 	c.in.Close()
-	if code := c.ends(); code != exitOK {
+	if code := c.ends(); code != program.ExitOK {
 		t.Errorf("exit code %d\n%s", code, &c.got)
 	}
 }
@@ -222,14 +223,14 @@ func TestReply(t *testing.T) {
 func TestChatThatFails(t *testing.T) {
 	p, s := served(t, part{say: "Fine."})
 	o := p.run(t, "one\n", "chat", "--model", "house/m")
-	if o.code != exitOK || !strings.Contains(o.out, "Fine.") || o.errs != "" {
+	if o.code != program.ExitOK || !strings.Contains(o.out, "Fine.") || o.errs != "" {
 		t.Errorf("well: %+v", o)
 	}
 	s.fail(http.StatusUnauthorized)
-	if o = p.run(t, "two\n", "chat"); o.code != exitFailed || strings.Contains(o.out, "failed") || !strings.Contains(o.errs, "dragoman: The turn failed: model house/m: auth (HTTP 401)") {
+	if o = p.run(t, "two\n", "chat"); o.code != program.ExitFailed || strings.Contains(o.out, "failed") || !strings.Contains(o.errs, "dragoman: The turn failed: model house/m: auth (HTTP 401)") {
 		t.Errorf("a key that is refused: %+v", o)
 	}
-	if o = p.run(t, "three\n", "chat", "--model", "nobody/x"); o.code != exitFailed || !strings.Contains(o.errs, "nobody") {
+	if o = p.run(t, "three\n", "chat", "--model", "nobody/x"); o.code != program.ExitFailed || !strings.Contains(o.errs, "nobody") {
 		t.Errorf("a model that is not there: %+v", o)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/cmd/internal/program"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -78,7 +80,7 @@ func TestLookingMakesNothing(t *testing.T) {
 // The help is part of the product: every command says what it does, shows how,
 // and explains its flags; nothing is wider than a terminal.
 func TestHelpIsComplete(t *testing.T) {
-	a := &app{env: func(string) (string, bool) { return "", false }}
+	a := &app{Environment: &program.Environment{Lookup: func(string) (string, bool) { return "", false }}}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		if c.Name() == "help" || c.Name() == "completion" || c.HasParent() && c.Parent().Name() == "completion" {
@@ -117,7 +119,7 @@ func TestConfigCommands(t *testing.T) {
 	}
 	p.golden(t, "config_show_defaults.txt", p.well(t, "", "config", "show"))
 	p.golden(t, "config_init.txt", p.well(t, "", "config", "init"))
-	if o := p.run(t, "", "config", "init"); o.code != exitFailed || !strings.Contains(o.errs, "is there already") {
+	if o := p.run(t, "", "config", "init"); o.code != program.ExitFailed || !strings.Contains(o.errs, "is there already") {
 		t.Errorf("a second init: %+v", o)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
@@ -132,7 +134,7 @@ func TestConfigCommands(t *testing.T) {
 	}
 	p.config(t, "modle: groq/x\nlog: {level: loud}\n")
 	o := p.run(t, "", "config", "show")
-	if o.code != exitFailed || o.out != "" {
+	if o.code != program.ExitFailed || o.out != "" {
 		t.Errorf("%+v", o)
 	}
 	p.golden(t, "config_show_wrong.txt", o.errs)
@@ -140,31 +142,5 @@ func TestConfigCommands(t *testing.T) {
 	p.write(t, other, "model: ollama/x\n")
 	if got := p.well(t, "", "config", "show", "--config", other); !strings.Contains(got, "model: ollama/x") {
 		t.Errorf("config show --config: %s", got)
-	}
-}
-
-func TestDataFolderIsChosen(t *testing.T) {
-	p := newPlace(t)
-	at := func(flag string, env map[string]string) string {
-		a := &app{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, flags: globals{dataDir: flag}}
-		dir, err := a.dataDir()
-		if err != nil {
-			return err.Error()
-		}
-		return dir
-	}
-	env := map[string]string{"HOME": p.home, "DRAGOMAN_DATA": p.data, "XDG_STATE_HOME": p.work}
-	if got := at(p.home, env); got != p.home {
-		t.Errorf("--data-dir: %s", got)
-	}
-	if got := at("", env); got != p.data {
-		t.Errorf("DRAGOMAN_DATA: %s", got)
-	}
-	delete(env, "DRAGOMAN_DATA")
-	if got := at("", env); got != filepath.Join(p.work, "dragoman") {
-		t.Errorf("XDG_STATE_HOME: %s", got)
-	}
-	if got := at("", nil); !strings.Contains(got, "--data-dir") {
-		t.Errorf("without anything: %s", got)
 	}
 }

@@ -148,7 +148,7 @@ func (p *profiles) chooseModel(ctx context.Context, t *core.Turn, want string) (
 	}
 	if id != configs.OfflineProvider+"/"+configs.OfflineModel {
 		provider, _, _ := strings.Cut(id, "/")
-		if err := made.config.CheckKey(provider, p.app.env, p.logins); err != nil {
+		if err := made.config.CheckKey(provider, p.app.Lookup, p.logins); err != nil {
 			return "The model was not changed: " + keyProblem(err) + "\n", nil
 		}
 	}

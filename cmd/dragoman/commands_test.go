@@ -278,7 +278,7 @@ func TestExportCommand(t *testing.T) {
 // neither trust nor its own word is one.
 func TestExportIsBoundByThePolicy(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{"a.txt": "x\n"})
-	conf := filepath.Join(r.profiles.app.getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml")
+	conf := filepath.Join(r.profiles.app.Getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml")
 	(&place{}).write(t, conf, "policy: {deny: [{path: secret.md}, {path: \"**/kept/**\"}], allow: [{tool: write_file, path: \"out/**\"}]}\n")
 	r.wants("/export secret.md", "was not written", "denied by")
 	for _, dir := range []string{"kept", "seen"} {
@@ -382,7 +382,7 @@ func TestLoginCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := made.config.Key(t.Context(), "groq", r.profiles.app.env, r.profiles.logins, nil); got != key || err != nil {
+	if got, err := made.config.Key(t.Context(), "groq", r.profiles.app.Lookup, r.profiles.logins, nil); got != key || err != nil {
 		t.Errorf("the key in use: %q, %v", got, err)
 	}
 	for _, text := range []string{fmt.Sprintf("%+v %v", made.config, made.choice), r.say("/config"), r.say("/doctor"), r.say("/login")} {

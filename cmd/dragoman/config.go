@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 )
 
@@ -40,7 +41,7 @@ offline demo.`,
 	sub("schema", "Print the JSON schema of the configuration file",
 		"Print the JSON schema (2020-12) of the configuration file, with which editors complete and check it.",
 		"  dragoman config schema > dragoman.schema.json", func() error {
-			_, err := a.out.Write(configs.SchemaJSON())
+			_, err := a.Out.Write(configs.SchemaJSON())
 			return err
 		})
 	return cmd
@@ -50,35 +51,35 @@ offline demo.`,
 var errNoConfigPlace = errors.New("no place for a configuration file: the environment names no home folder; give a file with --config")
 
 func (a *app) configPath() error {
-	path := a.configFile()
+	path := a.ConfigFile()
 	if path == "" {
 		return errNoConfigPlace
 	}
-	_, err := fmt.Fprintln(a.out, path)
+	_, err := fmt.Fprintln(a.Out, path)
 	return err
 }
 
 func (a *app) configInit() error {
-	path := a.configFile()
+	path := a.ConfigFile()
 	if path == "" {
 		return errNoConfigPlace
 	}
 	if err := configs.Init(path); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.out, "wrote %s\nEvery setting in it is switched off. \"dragoman doctor\" says what is found with it.\n", path)
+	_, err := fmt.Fprintf(a.Out, "wrote %s\nEvery setting in it is switched off. \"dragoman doctor\" says what is found with it.\n", path)
 	return err
 }
 
 func (a *app) configShow() error {
-	c, err := a.loadConfig(nil)
+	c, err := a.LoadConfig(nil)
 	if err != nil {
-		fmt.Fprintf(a.errs, "dragoman: the configuration is wrong:\n%v\n", err)
-		return quietError{}
+		fmt.Fprintf(a.Err, "dragoman: the configuration is wrong:\n%v\n", err)
+		return program.ErrReported
 	}
 	for _, w := range c.Warnings {
-		fmt.Fprintf(a.errs, "warning: %s\n", w)
+		fmt.Fprintf(a.Err, "warning: %s\n", w)
 	}
-	_, err = a.out.Write(configs.Marshal(c))
+	_, err = a.Out.Write(configs.Marshal(c))
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/cmd/internal/program"
+
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +30,7 @@ key is looked for, no configuration is read, and nobody is asked over the networ
 		Example: "  dragoman demo\n  NO_COLOR=1 dragoman demo | less",
 		Args:    cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
-			ctx, stop := untilSignal(ctx, true)
+			ctx, stop := program.UntilSignal(ctx, true)
 			defer stop()
 			return a.playDemo(ctx)
 		}),
@@ -82,34 +84,34 @@ func (a *app) playDemo(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(place)) }()
 
-	c := colours(a.out, a.env)
-	fmt.Fprint(a.out, demoIntro(c))
+	c := colours(a.Out, a.Lookup)
+	fmt.Fprint(a.Out, demoIntro(c))
 	began := time.Now()
 	acts := newActs()
 	var playing sync.WaitGroup
 	for _, act := range acts {
-		playing.Go(func() { act.err = act.run(ctx, self, filepath.Join(place, act.command), a.env) })
+		playing.Go(func() { act.err = act.run(ctx, self, filepath.Join(place, act.command), a.Lookup) })
 	}
 	playing.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	fmt.Fprint(a.out, sideBySide(acts, c))
+	fmt.Fprint(a.Out, sideBySide(acts, c))
 	failed := false
 	for _, act := range acts {
 		if act.err != nil {
 			failed = true
-			fmt.Fprintf(a.out, "%s\n", c.bad(fmt.Sprintf("%s failed: %v", act.name, act.err)))
+			fmt.Fprintf(a.Out, "%s\n", c.bad(fmt.Sprintf("%s failed: %v", act.name, act.err)))
 			if tail := act.instance.complaints(); tail != "" {
-				fmt.Fprintf(a.out, "%s\n", indented(printable(tail), "  stderr: "))
+				fmt.Fprintf(a.Out, "%s\n", indented(printable(tail), "  stderr: "))
 			}
 		}
 	}
 	if failed {
-		return quietError{}
+		return program.ErrReported
 	}
-	fmt.Fprintf(a.out, "%s\n\n", c.good(fmt.Sprintf("All three did the same, in %v; what they left behind is removed.", time.Since(began).Round(time.Millisecond))))
-	fmt.Fprint(a.out, editorSettings(self, c))
+	fmt.Fprintf(a.Out, "%s\n\n", c.good(fmt.Sprintf("All three did the same, in %v; what they left behind is removed.", time.Since(began).Round(time.Millisecond))))
+	fmt.Fprint(a.Out, editorSettings(self, c))
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"dragoman/cmd/internal/program"
 )
 
 // The demo plays all three protocols, in an environment full of keys that it must
@@ -43,7 +45,7 @@ func TestDemoSaysWhatFailed(t *testing.T) {
 	unixOnly(t)
 	p := newPlace(t)
 	p.env["TMPDIR"] = filepath.Join(p.home, "none")
-	if o := p.run(t, "", "demo"); o.code != exitFailed || !strings.Contains(o.errs, "make a folder for the demo") {
+	if o := p.run(t, "", "demo"); o.code != program.ExitFailed || !strings.Contains(o.errs, "make a folder for the demo") {
 		t.Errorf("%+v", o)
 	}
 

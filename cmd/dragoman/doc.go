@@ -4,15 +4,16 @@
 //
 // # What is where
 //
-// app.go is one run of the program, root.go its command line; each command has a
-// file of its own. run.go puts the gateway together and takes it apart again.
+// cmd/internal/program is what one run of the program is given, and its exit codes. app.go runs
+// the command line, which root.go describes; each command has a file of its own. run.go puts the
+// gateway together and takes it apart again.
 // profile.go makes profiles of the configuration, and anew when a file has changed;
 // models.go, agents.go and rights.go are its parts: models, agents, and what each
 // agent may do. guides.go reads what workspaces say, commands.go and export.go do
 // what a prompt behind a slash asks for, accounts.go and logins.go keep keys. vault.go
 // encrypts what is kept, with a key that keyring.go has the system's keyring keep.
 // logs.go and logwriter.go keep the program's own log, serverlogs.go those of MCP
-// servers, signals.go listens to the system. servers.go is the MCP servers themselves,
+// servers. servers.go is the MCP servers themselves,
 // servers_*.go what a person does with them.
 //
 // # What always holds
@@ -40,9 +41,4 @@
 //   - The end comes in order: adapters, sessions (five seconds), the log (a quarter
 //     of a second, since nobody may be reading it). A second signal ends the
 //     process at once.
-//
-// # Exit codes
-//
-// 0: done, also when the editor has left or a signal asked for the end. 1: it
-// failed. 2: the command line is wrong. 3: the keyring has no such secret. 128 + n: the second signal n.
 package main

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -39,9 +40,9 @@ The exit code is 1 if something is wrong; what only deserves a look (!) does not
 		Args:    cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			r := a.examine(ctx, nil)
-			r.print(a.out, colours(a.out, a.env))
+			r.print(a.Out, colours(a.Out, a.Lookup))
 			if r.wrong() > 0 {
-				return quietError{}
+				return program.ErrReported
 			}
 			return nil
 		}),
@@ -118,7 +119,7 @@ func (r *report) verdict() string {
 
 // examine looks at everything. editor is what an editor set; nil: nothing.
 func (a *app) examine(ctx context.Context, editor *configs.Config) *report {
-	config, configErr := a.loadConfig(editor)
+	config, configErr := a.LoadConfig(editor)
 	return &report{[]section{
 		a.examineProgram(),
 		a.examineConfig(ctx, config, configErr),
@@ -135,7 +136,7 @@ func (a *app) examineProgram() section {
 	if err != nil {
 		s.add(wrong, "the program's own path is not known: %v", err)
 	}
-	s.add(fine, "dragoman %s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	s.add(fine, "dragoman %s, %s, %s/%s", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	s.add(plain, "%s", self)
 	if found, err := exec.LookPath("dragoman"); err != nil {
 		s.add(plain, "not on PATH: give editors the path above")
@@ -147,7 +148,7 @@ func (a *app) examineProgram() section {
 
 func (a *app) examineConfig(ctx context.Context, c *configs.Config, err error) section {
 	s := section{title: "Configuration"}
-	path := a.configFile()
+	path := a.ConfigFile()
 	var problems *configs.Error
 	switch {
 	case errors.As(err, &problems):
@@ -187,11 +188,11 @@ func (a *app) examineConfig(ctx context.Context, c *configs.Config, err error) s
 
 // examineLog tries the file that the log is to be written to.
 func (a *app) examineLog(s *section, c *configs.Config) {
-	path, from, bad := a.flags.logFile, "--log-file", wrong // nothing starts then
+	path, from, bad := a.Flags.LogFile, "--log-file", wrong // nothing starts then
 	if path == "" {
 		from, bad = "log.file", look // the log stays on standard error then
 		var err error
-		if path, err = c.Log.File.ResolvePath(a.env); err != nil {
+		if path, err = c.Log.File.ResolvePath(a.Lookup); err != nil {
 			s.add(bad, "log.file: %v", err)
 		}
 	}
@@ -228,7 +229,7 @@ func tryLogFile(path string) error {
 func (a *app) examineModel(ctx context.Context, c *configs.Config, configErr error) section {
 	s := section{title: "Model"}
 	given := a.openLogins()
-	choice := c.ChooseModel(a.env, given)
+	choice := c.ChooseModel(a.Lookup, given)
 	if configErr != nil {
 		s.add(look, "until the configuration is mended no prompt is answered; without it this would be chosen:")
 	}
@@ -239,10 +240,10 @@ func (a *app) examineModel(ctx context.Context, c *configs.Config, configErr err
 		s.add(look, "%s, because %s", choice, choice.Reason).hint = "it is no language model: set one of the keys below, or \"model\" in the configuration"
 	default:
 		s.add(fine, "%s, because %s", choice, choice.Reason)
-		if err := c.CheckKey(choice.Provider, a.env, given); err != nil {
+		if err := c.CheckKey(choice.Provider, a.Lookup, given); err != nil {
 			s.add(wrong, "%v", err)
 		}
-		if address, err := choice.Settings.BaseURL.Resolve(a.env); err != nil {
+		if address, err := choice.Settings.BaseURL.Resolve(a.Lookup); err != nil {
 			s.add(wrong, "%v", err)
 		} else if address != "" {
 			s.add(plain, "reached at %s (not tried)", address)
@@ -278,7 +279,7 @@ func (a *app) examineModel(ctx context.Context, c *configs.Config, configErr err
 
 func (a *app) examineState(ctx context.Context) section {
 	s := section{title: "Sessions"}
-	dir, err := a.dataDir()
+	dir, err := a.DataDir()
 	if err != nil {
 		s.add(wrong, "%v", err)
 		return s

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"dragoman/cmd/internal/program"
 )
 
 // The doctor tries the place where sessions would be kept, although it is not there yet,
@@ -20,10 +22,10 @@ func TestDoctorTriesTheDataFolder(t *testing.T) {
 	delete(p.env, "DRAGOMAN_DATA")
 	p.env["HOME"] = nowhere
 	o := p.run(t, "", "doctor")
-	if o.code != exitFailed || !strings.Contains(o.out, "sessions cannot be kept in "+nowhere) || !strings.Contains(o.out, "--data-dir or DRAGOMAN_DATA") || strings.Contains(o.out, "Nothing is wrong") {
+	if o.code != program.ExitFailed || !strings.Contains(o.out, "sessions cannot be kept in "+nowhere) || !strings.Contains(o.out, "--data-dir or DRAGOMAN_DATA") || strings.Contains(o.out, "Nothing is wrong") {
 		t.Errorf("%+v", o)
 	}
-	if o := p.run(t, "hello\n", "chat"); o.code != exitFailed || !strings.Contains(o.errs, "--data-dir or DRAGOMAN_DATA") {
+	if o := p.run(t, "hello\n", "chat"); o.code != program.ExitFailed || !strings.Contains(o.errs, "--data-dir or DRAGOMAN_DATA") {
 		t.Errorf("chat: %+v", o)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"dragoman/cmd/internal/program"
 )
 
 // unsteady is what differs between machines in the doctor's report.
@@ -40,7 +42,7 @@ func (p *place) doctor(t *testing.T, name string, code int) {
 
 func TestDoctorFindsNothingWrong(t *testing.T) {
 	p := doctorPlace(t)
-	p.doctor(t, "doctor_bare.txt", exitOK)
+	p.doctor(t, "doctor_bare.txt", program.ExitOK)
 }
 
 func TestDoctorFindsEverything(t *testing.T) {
@@ -59,7 +61,7 @@ func TestDoctorFindsEverything(t *testing.T) {
 	p.write(t, filepath.Join(p.home, ".cursor", "mcp.json"), `{"mcpServers": {"dragoman": {"command": "`+binary+`", "args": ["mcp"]}}}`)
 	p.write(t, filepath.Join(p.home, ".emacs.d", "init.el"), ";; settings\n(setq eca-custom-command '(\"/opt/dragoman\" \"server\"))\n")
 	p.well(t, "read notes.txt\n", "chat", "--model", "offline/demo") // a session
-	p.doctor(t, "doctor_found.txt", exitOK)
+	p.doctor(t, "doctor_found.txt", program.ExitOK)
 	if out := p.run(t, "", "doctor").out; strings.Contains(out, "very-secret-key") {
 		t.Error("the report holds a key")
 	}
@@ -73,7 +75,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	p.write(t, filepath.Join(p.home, "config", "zed", "settings.json"), `{"agent_servers": {"dragoman": {"command": "/nowhere/dragoman", "args": ["acp"]}}}`)
 	p.write(t, filepath.Join(p.home, ".jetbrains", "acp.json"), `{"agent_servers": {"dragoman": {"command": "`+binary+`", "args": ["eca"]}}}`)
 	p.write(t, filepath.Join(p.home, ".cursor", "mcp.json"), `{"mcpServers": {"dragoman": {"command": "dragoman" "args": ["mcp"]}}}`)
-	p.doctor(t, "doctor_wrong.txt", exitFailed)
+	p.doctor(t, "doctor_wrong.txt", program.ExitFailed)
 }
 
 // A shell that exists and does not work is reported.
@@ -81,7 +83,7 @@ func TestDoctorTriesTheShell(t *testing.T) {
 	p := doctorPlace(t)
 	p.write(t, filepath.Join(p.home, "bin", "bash"), "#!/bin/sh\nexit 3\n")
 	o := p.run(t, "", "doctor")
-	if want := "bash, which does not work: exit status 3"; o.code != exitFailed || !strings.Contains(o.out, want) {
+	if want := "bash, which does not work: exit status 3"; o.code != program.ExitFailed || !strings.Contains(o.out, want) {
 		t.Errorf("exit code %d, want %q in\n%s", o.code, want, o.out)
 	}
 }
@@ -91,7 +93,7 @@ func TestDoctorTriesGit(t *testing.T) {
 	p := doctorPlace(t)
 	p.write(t, filepath.Join(p.home, "bin", "git"), "#!/bin/sh\nexit 3\n")
 	o := p.run(t, "", "doctor")
-	if want := "! git is " + filepath.Join(p.home, "bin", "git") + ", which does not work: exit status 3"; o.code != exitOK || !strings.Contains(o.out, want) {
+	if want := "! git is " + filepath.Join(p.home, "bin", "git") + ", which does not work: exit status 3"; o.code != program.ExitOK || !strings.Contains(o.out, want) {
 		t.Errorf("exit code %d, want %q in\n%s", o.code, want, o.out)
 	}
 }
@@ -105,11 +107,11 @@ func TestDoctorTriesTheLogFile(t *testing.T) {
 	below, fresh := filepath.Join(file, "log"), filepath.Join(p.home, "logs", "log")
 
 	o := p.run(t, "", "doctor", "--log-file", below)
-	if o.code != exitFailed || !strings.Contains(o.out, "✗ the log cannot be written: ") || !strings.Contains(o.out, "name another file in --log-file") {
+	if o.code != program.ExitFailed || !strings.Contains(o.out, "✗ the log cannot be written: ") || !strings.Contains(o.out, "name another file in --log-file") {
 		t.Errorf("%+v", o)
 	}
 	for _, path := range []string{file, fresh} {
-		if o := p.run(t, "", "doctor", "--log-file", path); o.code != exitOK || !strings.Contains(o.out, "✓ the log is appended to "+path) {
+		if o := p.run(t, "", "doctor", "--log-file", path); o.code != program.ExitOK || !strings.Contains(o.out, "✓ the log is appended to "+path) {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -117,7 +119,7 @@ func TestDoctorTriesTheLogFile(t *testing.T) {
 		t.Error("the doctor has made the log's folder")
 	}
 	p.config(t, "log: {file: "+below+"}\n")
-	if o := p.run(t, "", "doctor"); o.code != exitOK || !strings.Contains(o.out, "! the log cannot be written: ") || !strings.Contains(o.out, "name another file in log.file") {
+	if o := p.run(t, "", "doctor"); o.code != program.ExitOK || !strings.Contains(o.out, "! the log cannot be written: ") || !strings.Contains(o.out, "name another file in log.file") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -126,7 +128,7 @@ func TestDoctorMissesTheKey(t *testing.T) {
 	p := doctorPlace(t)
 	p.config(t, "model: groq/x\n")
 	o := p.run(t, "", "doctor")
-	if o.code != exitFailed || !strings.Contains(o.out, "providers.groq.api_key: there is no key for groq: run \"dragoman login groq\", set GROQ_API_KEY") {
+	if o.code != program.ExitFailed || !strings.Contains(o.out, "providers.groq.api_key: there is no key for groq: run \"dragoman login groq\", set GROQ_API_KEY") {
 		t.Errorf("%+v", o)
 	}
 }

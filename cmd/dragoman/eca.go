@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/adapters/eca"
+	"dragoman/cmd/internal/program"
 	"dragoman/core"
 )
 
@@ -30,21 +31,21 @@ The exit code is 0 if the editor has asked to shut down before it left, else 1.`
 		Example: `  dragoman eca
   dragoman server --log-level debug --log-file /tmp/dragoman.log`,
 		Args:    cobra.NoArgs,
-		Version: version,
+		Version: a.Version,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
-			if verbose && a.flags.logLevel == "" {
-				a.flags.logLevel = "debug"
+			if verbose && a.Flags.LogLevel == "" {
+				a.Flags.LogLevel = "debug"
 			}
 			return a.serveStdio(ctx, "eca", func(h *house) server {
 				return overECA{eca.New(eca.Options{
-					Gateway: h.gateway, Log: h.log, Version: version, Welcome: h.welcome, Configure: h.profiles.configure, Shutdown: h.close,
+					Gateway: h.gateway, Log: h.log, Version: a.Version, Welcome: h.welcome, Configure: h.profiles.configure, Shutdown: h.close,
 				})}
 			})
 		}),
 	}
 	cmd.SetVersionTemplate(ecaVersionTemplate)
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "log at level debug, unless --log-level says otherwise")
-	cmd.Flags().StringVar(&a.flags.config, "config-file", "", "the same as --config: the configuration `FILE`")
+	cmd.Flags().StringVar(&a.Flags.Config, "config-file", "", "the same as --config: the configuration `FILE`")
 	return cmd
 }
 
@@ -56,7 +57,7 @@ type overECA struct{ *eca.Server }
 func (s overECA) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	err := s.Server.Serve(ctx, in, out)
 	if errors.Is(err, eca.ErrNoShutdown) {
-		return quietError{}
+		return program.ErrReported
 	}
 	return err
 }

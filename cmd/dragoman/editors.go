@@ -42,7 +42,7 @@ func (e entry) ours() bool {
 
 // editorFiles lists the places of settings on this system.
 func (a *app) editorFiles() []editorFile {
-	home := homeOf(a.env)
+	home := a.Home()
 	if home == "" {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (a *app) editorFiles() []editorFile {
 // programs do.
 func (a *app) settingsFolders(home string) (config, apps string) {
 	config = filepath.Join(home, ".config")
-	if dir := a.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+	if dir := a.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		config = dir
 	}
 	apps = config
@@ -80,7 +80,7 @@ func (a *app) settingsFolders(home string) (config, apps string) {
 	case "darwin":
 		apps = filepath.Join(home, "Library", "Application Support")
 	case "windows":
-		if dir := a.getenv("AppData"); dir != "" {
+		if dir := a.Getenv("AppData"); dir != "" {
 			config, apps = dir, dir
 		}
 	}
@@ -136,7 +136,7 @@ func words(v any) []string {
 // examineEditors looks into the settings of editors.
 func (a *app) examineEditors() section {
 	s := section{title: "Editors"}
-	home := homeOf(a.env)
+	home := a.Home()
 	for _, f := range a.editorFiles() {
 		text, err := readSettings(f.path)
 		switch where := f.editor + ": " + short(f.path, home); {

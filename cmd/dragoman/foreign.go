@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 )
 
@@ -40,7 +41,7 @@ type foreignServer struct {
 // readForeign reads the servers of another program's settings, in their order. path is
 // absolute.
 func readForeign(path string, text []byte, env configs.Env) ([]foreignServer, error) {
-	f := foreignFile{path: path, project: projectOf(path, homeOf(env)), env: env, inputs: map[string]string{}}
+	f := foreignFile{path: path, project: projectOf(path, program.Home(env)), env: env, inputs: map[string]string{}}
 	text = plainJSON(bytes.TrimPrefix(text, []byte("\ufeff")))
 	_, top, err := jsonMembers(text)
 	if err != nil {

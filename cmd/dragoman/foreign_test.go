@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 )
 
@@ -281,10 +282,10 @@ func TestImportsRunNothing(t *testing.T) {
 	}
 
 	const asks = `b: headers.X-B runs "touch `
-	if o := p.run(t, "", "mcp-servers", "import", eca, "--dry-run"); o.code != exitOK || !strings.Contains(o.out, asks) || !strings.Contains(o.out, `b: headers.X-A reads the file "~/secret"`) {
+	if o := p.run(t, "", "mcp-servers", "import", eca, "--dry-run"); o.code != program.ExitOK || !strings.Contains(o.out, asks) || !strings.Contains(o.out, `b: headers.X-A reads the file "~/secret"`) {
 		t.Errorf("--dry-run: %+v", o)
 	}
-	if o := p.run(t, "y\n", "mcp-servers", "import", eca); o.code != exitFailed || !strings.Contains(o.out, asks) || !strings.Contains(o.errs, "--yes agrees") || !strings.Contains(o.out, "Nothing was changed.") {
+	if o := p.run(t, "y\n", "mcp-servers", "import", eca); o.code != program.ExitFailed || !strings.Contains(o.out, asks) || !strings.Contains(o.errs, "--yes agrees") || !strings.Contains(o.out, "Nothing was changed.") {
 		t.Errorf("nobody to ask: %+v", o)
 	}
 	if p.has("P") {
@@ -315,7 +316,7 @@ func TestServersAreImported(t *testing.T) {
 	}
 	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "config.yaml")
 	o := p.run(t, "", "mcp-servers", "import", cursor, "--dry-run")
-	if o.code != exitFailed || !strings.Contains(o.out, "  a:\n    command: no-such-program\n    env:\n      TOKEN: \"***\"\n") || !strings.Contains(o.errs, "not imported: c: it has neither a command nor a url") ||
+	if o.code != program.ExitFailed || !strings.Contains(o.out, "  a:\n    command: no-such-program\n    env:\n      TOKEN: \"***\"\n") || !strings.Contains(o.errs, "not imported: c: it has neither a command nor a url") ||
 		!strings.Contains(o.errs, "env.TOKEN of a is written out") {
 		t.Errorf("--dry-run: %+v", o)
 	}
@@ -324,7 +325,7 @@ func TestServersAreImported(t *testing.T) {
 	}
 	o = p.run(t, "", "mcp-servers", "import", cursor)
 	for _, want := range []string{"imported a, b into " + path, "warning: env.TOKEN of a is written out", "no-such-program cannot be started now"} {
-		if o.code != exitFailed || !strings.Contains(o.out+o.errs, want) {
+		if o.code != program.ExitFailed || !strings.Contains(o.out+o.errs, want) {
 			t.Errorf("%q is missing: %+v", want, o)
 		}
 	}
@@ -341,7 +342,7 @@ func TestServersAreImported(t *testing.T) {
 	if got := p.well(t, "", "mcp-servers", "import", code); got != "b is in the configuration already\nNothing was changed.\n" {
 		t.Errorf("the same: %s", got)
 	}
-	if o := p.run(t, "", "mcp-servers", "import", filepath.Join(p.home, "none.json")); o.code != exitFailed || !strings.Contains(o.errs, "none.json: no such file") {
+	if o := p.run(t, "", "mcp-servers", "import", filepath.Join(p.home, "none.json")); o.code != program.ExitFailed || !strings.Contains(o.errs, "none.json: no such file") {
 		t.Errorf("%+v", o)
 	}
 	other := filepath.Join(p.home, "other.yaml")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/guide"
@@ -26,7 +27,7 @@ type guides struct {
 }
 
 func newGuides(env configs.Env) *guides {
-	home := homeOf(env)
+	home := program.Home(env)
 	xdg, _ := env("XDG_CONFIG_HOME")
 	dirs := guide.ConfigDirs(xdg, home)
 	if file := configs.UserFile(env); file != "" && !slices.Contains(dirs, filepath.Dir(file)) {

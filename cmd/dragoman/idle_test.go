@@ -19,6 +19,7 @@ import (
 	"dragoman/adapters/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
+	"dragoman/cmd/internal/program"
 	"dragoman/core"
 	"dragoman/core/jsonl"
 )
@@ -108,7 +109,8 @@ func inPlace(t *testing.T) (a *app, logs *logs, work string) {
 		t.Fatal(err)
 	}
 	env := map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}
-	a = &app{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, out: io.Discard, errs: io.Discard}
+	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	a = &app{Environment: &program.Environment{Version: version, Lookup: lookup, Out: io.Discard, Err: io.Discard}}
 	logs, err := a.openLogs()
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +123,7 @@ func inPlace(t *testing.T) (a *app, logs *logs, work string) {
 // In the end the client leaves without a word.
 func (f idleFace) connect(t *testing.T, a *app, logs *logs, work string) (c *idleClient, end func()) {
 	t.Helper()
-	dir, err := a.dataDir()
+	dir, err := a.DataDir()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zalando/go-keyring"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core/child"
 )
@@ -28,8 +29,6 @@ const (
 	ringTime = 5 * time.Second
 	// ringText is how much it may answer, in bytes.
 	ringText = 64 << 10
-
-	exitNoSecret = 3
 )
 
 // keyringCommand asks the system's keyring in a process of its own, because the
@@ -50,12 +49,12 @@ written to standard output. The exit code is 3 where there is none of that name.
 			return nil
 		}),
 		RunE: a.begin(func(_ context.Context, args []string) error {
-			secret, err := askKeyring(args[0], args[1], a.in)
+			secret, err := askKeyring(args[0], args[1], a.In)
 			if errors.Is(err, keyring.ErrNotFound) {
-				return exitError(exitNoSecret)
+				return program.ExitError(program.ExitNoSecret)
 			}
 			if err == nil {
-				_, err = io.WriteString(a.out, secret)
+				_, err = io.WriteString(a.Out, secret)
 			}
 			return err
 		}),
@@ -109,7 +108,7 @@ type childRing struct {
 
 // patient lets the keyring take longer, for a person who is there to unlock it.
 func (a *app) patient() {
-	if r, ok := a.ring.(childRing); ok && isTerminal(a.in) {
+	if r, ok := a.ring.(childRing); ok && isTerminal(a.In) {
 		r.wait = time.Minute
 		a.ring = r
 	}
@@ -125,18 +124,18 @@ func (r childRing) set(ctx context.Context, account, secret string) error {
 }
 
 func (r childRing) ask(ctx context.Context, secret string, args ...string) (string, error) {
-	program := r.program
-	if program == "" {
+	name := r.program
+	if name == "" {
 		self, err := os.Executable()
 		if err != nil {
 			return "", err
 		}
-		program = self
+		name = self
 	}
 	wait := cmp.Or(r.wait, ringTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the system's keyring did not answer within %v", wait))
 	defer cancel()
-	cmd := exec.Command(program, append([]string{"keyring"}, args...)...)
+	cmd := exec.Command(name, append([]string{"keyring"}, args...)...)
 	out, said := &keyText{cancel: cancel}, &keyText{cancel: cancel}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(secret), out, said
 	cmd.Env, cmd.WaitDelay = r.environ, time.Second
@@ -148,7 +147,7 @@ func (r childRing) ask(ctx context.Context, secret string, args ...string) (stri
 		return "", fmt.Errorf("the system's keyring could not be asked: %w", err)
 	case how.Success():
 		return out.text.String(), nil
-	case how.Code == exitNoSecret:
+	case how.Code == program.ExitNoSecret:
 		return "", errNoSecret
 	}
 	return "", fmt.Errorf("the system's keyring does not work: %s", oneLine(strings.TrimPrefix(said.text.String(), "dragoman: "), 200))

@@ -35,7 +35,7 @@ Without PROVIDER: list the providers and where their keys come from, never the k
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			return a.withAccounts(func(acc accounts) error {
 				if len(args) == 0 {
-					return listAccounts(a.out, acc.List(ctx))
+					return listAccounts(a.Out, acc.List(ctx))
 				}
 				return a.logIn(ctx, acc, args[0])
 			})
@@ -58,13 +58,13 @@ environment stay as they are.`,
 					if _, err := acc.p.logins.all(); err != nil {
 						return err
 					}
-					_, err := fmt.Fprintf(a.out, "No key of %s is kept.\n", oneLine(args[0], 60))
+					_, err := fmt.Fprintf(a.Out, "No key of %s is kept.\n", oneLine(args[0], 60))
 					return err
 				}
 				if err := acc.Logout(ctx, args[0]); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(a.out, "The key of %s is forgotten.\n", oneLine(args[0], 60))
+				_, err := fmt.Fprintf(a.Out, "The key of %s is forgotten.\n", oneLine(args[0], 60))
 				return err
 			})
 		}),
@@ -100,18 +100,18 @@ func (a *app) logIn(ctx context.Context, acc accounts, provider string) error {
 	if step, err = acc.Login(ctx, provider, "", map[string]string{step.Fields[0].Key: key}); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.out, step.Message)
+	_, err = fmt.Fprintln(a.Out, step.Message)
 	return err
 }
 
 // readKey reads a key from the terminal, where it does not show, or from a pipe.
 func (a *app) readKey(step core.LoginStep) (string, error) {
-	if !isTerminal(a.in) {
-		return firstLine(a.in)
+	if !isTerminal(a.In) {
+		return firstLine(a.In)
 	}
-	fmt.Fprintf(a.errs, "%s\n%s: ", step.Message, step.Fields[0].Label)
-	defer fmt.Fprintln(a.errs)
-	restore, err := hideInput(a.in)
+	fmt.Fprintf(a.Err, "%s\n%s: ", step.Message, step.Fields[0].Label)
+	defer fmt.Fprintln(a.Err)
+	restore, err := hideInput(a.In)
 	if err != nil {
 		return "", fmt.Errorf("the terminal shows what is typed, so no key is asked for (%w); give it through a pipe", err)
 	}
@@ -126,7 +126,7 @@ func (a *app) readKey(step core.LoginStep) (string, error) {
 	// Of an interrupted input the reader stays behind: the process is about to end.
 	typed := make(chan answer, 1)
 	go func() {
-		key, err := firstLine(a.in)
+		key, err := firstLine(a.In)
 		typed <- answer{key, err}
 	}()
 	select {
@@ -156,7 +156,7 @@ func listAccounts(out io.Writer, list []core.Account) error {
 
 func (a *app) completeProviders(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
-	if c, err := a.loadConfig(nil); err == nil && len(args) == 0 {
+	if c, err := a.LoadConfig(nil); err == nil && len(args) == 0 {
 		names = c.ProviderNames()
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

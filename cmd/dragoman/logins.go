@@ -57,7 +57,7 @@ type keptLogins struct {
 // openLogins finds the file; it reads nothing.
 func (a *app) openLogins() *logins {
 	l := &logins{writing: make(chan struct{}, 1), vault: newVault(nil, "")}
-	if dir, err := a.dataDir(); err == nil {
+	if dir, err := a.DataDir(); err == nil {
 		l.path, l.vault = filepath.Join(dir, loginFile), a.vaultIn(dir)
 	}
 	return l
@@ -65,7 +65,7 @@ func (a *app) openLogins() *logins {
 
 // keptSecrets are the files of what people have given to the program, as patterns.
 func (a *app) keptSecrets() []string {
-	dir, err := a.dataDir()
+	dir, err := a.DataDir()
 	if err != nil {
 		return nil
 	}

@@ -131,8 +131,8 @@ func TestKeysAreChecked(t *testing.T) {
 
 func TestAccountsAreListed(t *testing.T) {
 	p := profilesOf(t, map[string]string{"OPENAI_API_KEY": "k"})
-	p.app.flags.config = filepath.Join(t.TempDir(), "c.yaml")
-	(&place{}).write(t, p.app.flags.config, "providers: {mine: {base_url: \"http://localhost:1/v1\"}, groq: {api_key: \"${env:NOWHERE}\"}, mistral: {api_key: x}}\nmodel: mine/x\n")
+	p.app.Flags.Config = filepath.Join(t.TempDir(), "c.yaml")
+	(&place{}).write(t, p.app.Flags.Config, "providers: {mine: {base_url: \"http://localhost:1/v1\"}, groq: {api_key: \"${env:NOWHERE}\"}, mistral: {api_key: x}}\nmodel: mine/x\n")
 	if _, err := p.logins.set(t.Context(), "gemini", "k"); err != nil {
 		t.Fatal(err)
 	}

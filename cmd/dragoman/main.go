@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"dragoman/adapters/wire"
+	"dragoman/cmd/internal/program"
 )
 
 // version is the program's, set by the linker: -X main.version=v1.2.3.
@@ -13,8 +14,10 @@ var version = "dev"
 func main() {
 	wire.SurviveSIGPIPE()
 	a := &app{
-		env: os.LookupEnv, in: os.Stdin, out: os.Stdout, errs: os.Stderr,
-		args: os.Args[1:], browse: openBrowser, ring: systemRing(os.LookupEnv),
+		Environment: &program.Environment{
+			Version: version, Lookup: os.LookupEnv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Browse: openBrowser,
+		},
+		args: os.Args[1:], ring: systemRing(os.LookupEnv),
 	}
 	os.Exit(a.run(context.Background()))
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"dragoman/cmd/internal/program"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -135,7 +137,7 @@ func (p *place) run(t testing.TB, stdin string, args ...string) outcome {
 func (p *place) well(t testing.TB, stdin string, args ...string) string {
 	t.Helper()
 	o := p.run(t, stdin, args...)
-	if o.code != exitOK {
+	if o.code != program.ExitOK {
 		t.Fatalf("%v: exit code %d\n%s\n%s", args, o.code, o.out, o.errs)
 	}
 	return o.out

@@ -110,14 +110,14 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 	if f.only != "" {
 		return a.serveStdio(ctx, "mcp", func(h *house) server { return only{newRelays(h, cwd), f.only} })
 	}
-	return a.serveStdio(ctx, "mcp", func(h *house) server { return aggregated{h, make(h), cwd, a.inCircle()} })
+	return a.serveStdio(ctx, "mcp", func(h *house) server { return aggregated{h, make(h), cwd, a.InCircle()} })
 }
 
 // mcpServer is the adapter, as the flags and the configuration want it.
 func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
 	s := mcp.New(mcp.Options{
-		Gateway: h.gateway, Log: h.log, Version: version, Roots: f.roots, Cwd: cwd, Home: homeOf(a.env),
-		CodexTools: f.codexTools, Expand: expander(newGuides(a.env)),
+		Gateway: h.gateway, Log: h.log, Version: a.Version, Roots: f.roots, Cwd: cwd, Home: a.Home(),
+		CodexTools: f.codexTools, Expand: expander(newGuides(a.Lookup)),
 		Settings: func() mcp.Settings {
 			made, err := h.profiles.load()
 			if err != nil {
@@ -129,7 +129,7 @@ func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
 				ModelAnswers: modelAnswers(c.ModelAnswers, f.http != ""),
 			}
 			for _, w := range c.Workspaces {
-				path, err := w.ResolvePath(a.env)
+				path, err := w.ResolvePath(a.Lookup)
 				if err != nil {
 					path = w.String() // it is no folder, and that is said when somebody prompts
 				}

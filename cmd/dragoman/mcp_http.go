@@ -18,7 +18,7 @@ import (
 const tokenFile = "mcp-token"
 
 func (a *app) token() (token, path string, err error) {
-	dir, err := a.dataDir()
+	dir, err := a.DataDir()
 	if err != nil {
 		return "", "", err
 	}
@@ -32,7 +32,7 @@ func (a *app) showToken() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, token)
+	fmt.Fprintln(a.Out, token)
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (a *app) serveHTTP(ctx context.Context, f mcpFlags, cwd string, make func(*
 		if f.only != "" {
 			g.Mount("/mcp", only{servers, f.only})
 		} else {
-			handler := aggregated{h, make(h), cwd, a.inCircle()}.HTTP()
+			handler := aggregated{h, make(h), cwd, a.InCircle()}.HTTP()
 			g.Mount("/mcp", handler)
 			g.Mount("/mcp/", servers)
 			leave = func() {
@@ -81,8 +81,8 @@ func (a *app) serveHTTP(ctx context.Context, f mcpFlags, cwd string, make func(*
 				servers.Close()
 			}
 		}
-		fmt.Fprintf(a.errs, "dragoman: MCP at http://%s/mcp. %s\n", l.Addr(), say)
-		h.log.Info("speaking", zap.String("version", version), zap.Stringer("address", l.Addr()))
+		fmt.Fprintf(a.Err, "dragoman: MCP at http://%s/mcp. %s\n", l.Addr(), say)
+		h.log.Info("speaking", zap.String("version", a.Version), zap.Stringer("address", l.Addr()))
 		err = g.Serve(ctx, l, leave)
 		h.log.Info("ended", zap.Error(err))
 		if errors.Is(err, http.ErrServerClosed) {

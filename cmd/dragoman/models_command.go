@@ -53,9 +53,9 @@ line, for programs.`,
 				list := k.list(all)
 				list = slices.DeleteFunc(list, func(m core.ModelInfo) bool { return !holdsAll(m.ID+" "+m.Name, args) })
 				if asJSON {
-					return k.printJSON(a.out, list)
+					return k.printJSON(a.Out, list)
 				}
-				return k.printTable(a.out, list, all || len(args) > 0)
+				return k.printTable(a.Out, list, all || len(args) > 0)
 			})
 		}),
 	}
@@ -81,9 +81,9 @@ prices and abilities. The key itself is never shown, and nobody is asked over th
 				case err != nil:
 					return err
 				case asJSON:
-					return k.printJSON(a.out, []core.ModelInfo{info})
+					return k.printJSON(a.Out, []core.ModelInfo{info})
 				}
-				return k.printOne(a.out, info)
+				return k.printOne(a.Out, info)
 			})
 		}),
 	}
@@ -114,12 +114,12 @@ type knowledge struct {
 
 // withModels looks at the configuration, and at nothing else.
 func (a *app) withModels(f func(*knowledge) error) error {
-	c, err := a.loadConfig(nil)
+	c, err := a.LoadConfig(nil)
 	if err != nil {
 		return fmt.Errorf("the configuration is wrong:\n%w", err)
 	}
 	given := a.openLogins()
-	k := &knowledge{c, a.env, given, newModels(c, surroundings{env: a.env, given: given, keyFile: a.configFile()})}
+	k := &knowledge{c, a.Lookup, given, newModels(c, surroundings{env: a.Lookup, given: given, keyFile: a.ConfigFile()})}
 	defer k.models.registry.Close()
 	return f(k)
 }

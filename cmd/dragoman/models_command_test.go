@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dragoman/adapters/wire"
+	"dragoman/cmd/internal/program"
 )
 
 // What is known of models is printed without a word to anybody.
@@ -54,7 +55,7 @@ func TestModels(t *testing.T) {
 		"models show nowhere":  "want PROVIDER/MODEL",
 		"models show nobody/x": `there is no provider "nobody"`,
 	} {
-		if o := p.run(t, "", strings.Fields(args)...); o.code == exitOK || !strings.Contains(o.errs, want) {
+		if o := p.run(t, "", strings.Fields(args)...); o.code == program.ExitOK || !strings.Contains(o.errs, want) {
 			t.Errorf("%s: %+v", args, o)
 		}
 	}

@@ -81,15 +81,15 @@ type placed struct {
 }
 
 func newProfiles(a *app, l *logs) *profiles {
-	data, err := a.dataDir()
+	data, err := a.DataDir()
 	if err != nil {
 		data = "" // nothing is kept then
 	}
 	guards := &child.Guards{} // a session's, for its commands and its servers
 	p := &profiles{
-		app: a, logs: l, board: core.NewBoard(), logins: a.openLogins(), guides: newGuides(a.env),
+		app: a, logs: l, board: core.NewBoard(), logins: a.openLogins(), guides: newGuides(a.Lookup),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
-		servers: &servers{env: a.env, run: newKeyPrograms().run, environ: a.environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.serverLogins(), log: l.logger, guards: guards, logs: openServerLogs(data), audit: openAudit(data)},
+		servers: &servers{env: a.Lookup, run: newKeyPrograms().run, environ: a.Environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.serverLogins(), log: l.logger, guards: guards, logs: openServerLogs(data), audit: openAudit(data)},
 	}
 	p.guides.options.Refuse = p.refuses
 	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: func() []string { return p.config().Policy.Env }, Guards: guards}), p.guides}
@@ -241,10 +241,10 @@ func (p *profiles) reload() (made *profile, tell func(), err error) {
 	editor, routes, old, tried := p.editor, maps.Clone(p.routes), p.made, p.tried
 	p.stale, p.tried = false, true
 	p.mu.Unlock()
-	seen := allSeen(p.app.configFile(), p.logins.path)
-	config, err := p.app.loadConfig(editor)
+	seen := allSeen(p.app.ConfigFile(), p.logins.path)
+	config, err := p.app.LoadConfig(editor)
 	config = directed(config, routes)
-	for _, f := range config.Files(p.app.env) {
+	for _, f := range config.Files(p.app.Lookup) {
 		seen[f] = seenOf(f)
 	}
 	if err == nil {
@@ -410,15 +410,15 @@ func (p *profiles) close() {
 // make translates a configuration. It opens nothing but the files that agents'
 // instructions refer to. old is the profile that is replaced; nil: there is none.
 func (p *profiles) make(c *configs.Config, old *profile) (*profile, error) {
-	rules, strict, err := newPolicies(c, p.app.env, p.app.keptSecrets()...)
+	rules, strict, err := newPolicies(c, p.app.Lookup, p.app.keptSecrets()...)
 	if err != nil {
 		return nil, err
 	}
-	roles, err := newRoles(c, p.app.env)
+	roles, err := newRoles(c, p.app.Lookup)
 	if err != nil {
 		return nil, err
 	}
-	in := surroundings{env: p.app.env, given: p.logins, keyFile: p.app.configFile(), lends: p.lends}
+	in := surroundings{env: p.app.Lookup, given: p.logins, keyFile: p.app.ConfigFile(), lends: p.lends}
 	if old != nil {
 		in.before = old.registry
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/loop"
@@ -34,8 +35,10 @@ func profileOf(t *testing.T, text string, env map[string]string) (*profile, erro
 // profilesOf makes profiles of an environment, with a data folder of their own.
 func profilesOf(t *testing.T, env map[string]string) *profiles {
 	t.Helper()
-	a := &app{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, errs: io.Discard}
-	a.flags.dataDir = filepath.Join(t.TempDir(), "data")
+	a := &app{Environment: &program.Environment{
+		Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Err: io.Discard,
+		Flags: program.Flags{DataDir: filepath.Join(t.TempDir(), "data")},
+	}}
 	l, err := a.openLogs()
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +217,7 @@ func TestRuleThatCannotBeUsedIsPointedAt(t *testing.T) {
 func TestProfilesAreMadeOnce(t *testing.T) {
 	p := newPlace(t)
 	path := p.config(t, "modle: x\n")
-	a := &app{env: p.lookup, errs: os.Stderr}
+	a := &app{Environment: &program.Environment{Lookup: p.lookup, Err: os.Stderr}}
 	l, err := a.openLogs()
 	if err != nil {
 		t.Fatal(err)

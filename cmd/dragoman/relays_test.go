@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"dragoman/cmd/internal/program"
 )
 
 const (
@@ -74,7 +76,7 @@ func TestOnlyOneServer(t *testing.T) {
 		t.Errorf("a denied call: %s", out)
 	}
 	for _, name := range []string{"off", "nobody"} {
-		if o := p.run(t, said, "mcp", "--only", name); o.code != exitFailed || !strings.Contains(o.errs, `there is no MCP server "`+name+`"`) {
+		if o := p.run(t, said, "mcp", "--only", name); o.code != program.ExitFailed || !strings.Contains(o.errs, `there is no MCP server "`+name+`"`) {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 func (r *room) configure(text string) {
 	r.t.Helper()
-	(&place{}).write(r.t, filepath.Join(r.profiles.app.getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml"), text)
+	(&place{}).write(r.t, filepath.Join(r.profiles.app.Getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml"), text)
 }
 
 // posted lists the kinds of topics that were posted since.
@@ -105,7 +105,7 @@ func TestConfigurationIsReloaded(t *testing.T) {
 	if got := get(); agentNames(got.Agents) != "code, plan, three" || got.Fault != "" {
 		t.Errorf("mended: %s, %q", agentNames(got.Agents), got.Fault)
 	}
-	if err := os.Remove(r.profiles.app.configFile()); err != nil {
+	if err := os.Remove(r.profiles.app.ConfigFile()); err != nil {
 		t.Fatal(err)
 	}
 	if got := agentNames(get().Agents); got != "code, plan" {

@@ -34,9 +34,9 @@ be cut short as long as only one session begins with it.`,
 				for _, arg := range args {
 					id, err := listedID(ctx, g, arg)
 					if err == nil && dry {
-						err = checkSession(ctx, a.out, store, id)
+						err = checkSession(ctx, a.Out, store, id)
 					} else if err == nil {
-						err = repairSession(ctx, a.out, store, g, id)
+						err = repairSession(ctx, a.Out, store, g, id)
 					}
 					if errors.Is(err, core.ErrNotFound) {
 						err = noSession(arg)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/policy"
@@ -152,7 +153,7 @@ func spawned(args json.RawMessage) string {
 // files of the keys that were given.
 func newPolicies(c *configs.Config, env configs.Env, keys ...string) (rules, strict *policy.Policy, err error) {
 	var all, others []policy.Rule
-	home := homeOf(env)
+	home := program.Home(env)
 	for _, path := range keys {
 		ours := policy.Rule{Effect: core.Deny, Path: filepath.ToSlash(path)}
 		if _, err := policy.New(policy.Options{Rules: []policy.Rule{ours}, Home: home}); err == nil {

@@ -59,7 +59,7 @@ func agentsRoom(t *testing.T) (*room, *profile) {
 		".dragoman/agents/heir.md":     fmt.Sprintf(manyAgents, "wants more", "inherit: reviewer\ntools:\n  byDefault: deny\n  allow: [shell_command, read_file]"),
 		".eca/agents/narrow.md":        fmt.Sprintf(manyAgents, "narrow", "tools:\n  byDefault: deny\n  allow: [Read, eca__grep]\nmodel: groq/else\nmaxSteps: 3"),
 	})
-	home := r.profiles.app.getenv("XDG_CONFIG_HOME")
+	home := r.profiles.app.Getenv("XDG_CONFIG_HOME")
 	for name, front := range map[string]string{"own": "", "careful": "tools: [Read, Bash]", "shy": "spawnableBy: [own]\nmode: subagent"} {
 		(&place{}).write(t, filepath.Join(home, "dragoman", "agents", name+".md"), fmt.Sprintf(strings.Replace(manyAgents, "mode: [primary, subagent]\n", "", 1), name, front))
 	}

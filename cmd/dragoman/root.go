@@ -33,9 +33,9 @@ func (a *app) root() *cobra.Command {
 		Long:    rootLong,
 		Example: rootExample,
 		Args:    cobra.NoArgs,
-		Version: version,
+		Version: a.Version,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if isTerminal(a.in) {
+			if isTerminal(a.In) {
 				return cmd.Help()
 			}
 			return errors.New("say what to speak: dragoman eca, dragoman acp or dragoman mcp")
@@ -43,17 +43,17 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetOut(a.out)
-	root.SetErr(a.errs)
-	root.SetIn(a.in)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.SetIn(a.In)
 	root.SetVersionTemplate(versionTemplate)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 98"))
 
 	f := root.PersistentFlags()
-	f.StringVar(&a.flags.config, "config", "", "the configuration `FILE` (default: see dragoman config path)")
-	f.StringVar(&a.flags.dataDir, "data-dir", "", "the `FOLDER` that keeps sessions (default: $DRAGOMAN_DATA, else the system's place for state)")
-	f.StringVar(&a.flags.logLevel, "log-level", "", "the least severe `LEVEL` that is logged: debug, info, warn or error (default: the configuration's, else warn)")
-	f.StringVar(&a.flags.logFile, "log-file", "", "append the log to a `FILE`, as JSON (default: the configuration's, else standard error)")
+	f.StringVar(&a.Flags.Config, "config", "", "the configuration `FILE` (default: see dragoman config path)")
+	f.StringVar(&a.Flags.DataDir, "data-dir", "", "the `FOLDER` that keeps sessions (default: $DRAGOMAN_DATA, else the system's place for state)")
+	f.StringVar(&a.Flags.LogLevel, "log-level", "", "the least severe `LEVEL` that is logged: debug, info, warn or error (default: the configuration's, else warn)")
+	f.StringVar(&a.Flags.LogFile, "log-file", "", "append the log to a `FILE`, as JSON (default: the configuration's, else standard error)")
 	root.AddGroup(
 		&cobra.Group{ID: "speak", Title: "Speak a protocol over standard input and output:"},
 		&cobra.Group{ID: "use", Title: "For people:"},
@@ -75,7 +75,7 @@ func (a *app) root() *cobra.Command {
 func (a *app) begin(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.started = true
-		if _, err := parseLevel(a.flags.logLevel); err != nil {
+		if _, err := parseLevel(a.Flags.LogLevel); err != nil {
 			return err
 		}
 		return f(cmd.Context(), args)

@@ -62,7 +62,7 @@ func (r routing) List(context.Context) []acp.Provider {
 	for _, name := range made.config.ProviderNames() {
 		is := acp.Provider{ID: name, Types: types, Required: r.required(made, name)}
 		settings, _ := made.config.Provider(name)
-		if !made.config.Disabled(name) && made.config.CheckKey(name, r.p.app.env, r.p.logins) == nil {
+		if !made.config.Disabled(name) && made.config.CheckKey(name, r.p.app.Lookup, r.p.logins) == nil {
 			is.Type, is.BaseURL = typeOf(settings.Kind), settings.BaseURL.String()
 		}
 		list = append(list, is)
@@ -76,7 +76,7 @@ func (r routing) required(made *profile, name string) bool {
 	if made.choice.Provider != name || !made.config.Directed(name) {
 		return made.choice.Provider == name
 	}
-	return made.config.Without(name).ChooseModel(r.p.app.env, r.p.logins).Provider == name
+	return made.config.Without(name).ChooseModel(r.p.app.Lookup, r.p.logins).Provider == name
 }
 
 // Set implements acp.Providers.

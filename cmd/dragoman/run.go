@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/adapters/wire"
+	"dragoman/cmd/internal/program"
 	"dragoman/core"
 	"dragoman/core/jsonl"
 )
@@ -35,11 +36,11 @@ func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error
 		return err
 	}
 	defer logs.close()
-	dir, err := a.dataDir()
+	dir, err := a.DataDir()
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilSignal(ctx, !a.ownInterrupt)
+	ctx, stop := program.UntilSignal(ctx, !a.ownInterrupt)
 	defer stop()
 
 	h := &house{log: logs.logger, profiles: newProfiles(a, logs)}
@@ -57,7 +58,7 @@ func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error
 
 // openLogs starts the program's log as the flags say.
 func (a *app) openLogs() (*logs, error) {
-	return openLog(logOptions{level: a.flags.logLevel, file: a.flags.logFile, errs: a.errs, env: a.env})
+	return openLog(logOptions{level: a.Flags.LogLevel, file: a.Flags.LogFile, errs: a.Err, env: a.Lookup})
 }
 
 // close ends all sessions. Behind the first call it has nothing left to do.
@@ -100,7 +101,7 @@ func (a *app) serveStdio(ctx context.Context, protocol string, make func(*house)
 			return err
 		}
 		h.log = h.log.With(zap.String("protocol", protocol))
-		h.log.Info("speaking", zap.String("version", version))
+		h.log.Info("speaking", zap.String("version", a.Version))
 		h.profiles.people, h.profiles.quiet = protocol != "mcp", protocol == "acp" || protocol == "eca"
 		err = make(h).Serve(ctx, in, out)
 		h.log.Info("ended", zap.Error(err))

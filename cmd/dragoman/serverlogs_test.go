@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"dragoman/cmd/internal/program"
 )
 
 // What many processes say of one server is kept whole, and bounded.
@@ -146,7 +148,7 @@ func TestServerLogsAreRead(t *testing.T) {
 func TestLogsOfServers(t *testing.T) {
 	unixOnly(t)
 	p := newPlace(t)
-	if o := p.run(t, "", "mcp-servers", "logs"); o.code != exitOK || o.out != "" || !strings.Contains(o.errs, "Nothing was said yet") {
+	if o := p.run(t, "", "mcp-servers", "logs"); o.code != program.ExitOK || o.out != "" || !strings.Contains(o.errs, "Nothing was said yet") {
 		t.Errorf("without any: %+v", o)
 	}
 	p.config(t, "mcp_servers:\n  loud: {command: sh, args: [-c, 'echo my key is $KEY >&2; echo no message; read hello'], env: {KEY: very-secret}}\n")
@@ -164,7 +166,7 @@ func TestLogsOfServers(t *testing.T) {
 	if got := p.well(t, "", "mcp-servers", "logs", "-n", "1"); strings.Count(got, "\n") != 1 || !strings.Contains(got, " loud: ") {
 		t.Errorf("-n 1: %s", got)
 	}
-	if o := p.run(t, "", "mcp-servers", "logs", "lou"); o.code != exitFailed || !strings.Contains(o.errs, `there is no MCP server "lou"; did you mean "loud"?`) {
+	if o := p.run(t, "", "mcp-servers", "logs", "lou"); o.code != program.ExitFailed || !strings.Contains(o.errs, `there is no MCP server "lou"; did you mean "loud"?`) {
 		t.Errorf("%+v", o)
 	}
 

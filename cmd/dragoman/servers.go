@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/bridge"
+	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -47,25 +47,13 @@ type servers struct {
 // pinFile is what keeps what tools of servers said at first, in the data folder.
 const pinFile = "mcp-tools.json"
 
-func (a *app) pinFile() string {
-	dir, err := a.dataDir()
-	if err != nil {
-		return "" // nothing is kept then
-	}
-	return filepath.Join(dir, pinFile)
-}
+func (a *app) pinFile() string { return a.DataFile(pinFile) }
 
 // agreedFile is what keeps which programs of those that editors pass along may always
 // be started, in the data folder.
 const agreedFile = "mcp-agreed.json"
 
-func (a *app) agreedFile() string {
-	dir, err := a.dataDir()
-	if err != nil {
-		return "" // nothing is kept then
-	}
-	return filepath.Join(dir, agreedFile)
-}
+func (a *app) agreedFile() string { return a.DataFile(agreedFile) }
 
 // toolbox has the servers be those of a configuration, and the board tell of them. It
 // is called by one goroutine at a time.
@@ -159,7 +147,7 @@ func endpointOf(ctx context.Context, m configs.MCPServer, env configs.Env, run c
 		return e, err
 	}
 	if home, ok := strings.CutPrefix(e.Command, "~/"); ok {
-		e.Command = homeOf(env) + "/" + home
+		e.Command = program.Home(env) + "/" + home
 	}
 	if e.URL, err = m.URL.Resolve(env); err != nil {
 		return e, err
@@ -235,12 +223,12 @@ and end it again. Of one that fails the end of what it printed is told.`,
   dragoman mcp-servers list --tools`,
 		Args: cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
-			config, err := a.loadConfig(nil)
+			config, err := a.LoadConfig(nil)
 			if err != nil {
 				return err
 			}
 			if len(config.MCPServers) == 0 {
-				fmt.Fprintf(a.out, "There are no MCP servers. \"dragoman mcp-servers add\" writes one into %s,\n\"dragoman mcp-servers import\" takes over those of other programs.\n", a.configFile())
+				fmt.Fprintf(a.Out, "There are no MCP servers. \"dragoman mcp-servers add\" writes one into %s,\n\"dragoman mcp-servers import\" takes over those of other programs.\n", a.ConfigFile())
 				return nil
 			}
 			box, items, err := a.tryServers(ctx, config)
@@ -256,7 +244,7 @@ and end it again. Of one that fails the end of what it printed is told.`,
 }
 
 func (a *app) showServers(c *configs.Config, items []bridge.Tried, tools bool) {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	for _, item := range items {
 		m := c.MCPServers[item.Name]
 		said := counted(len(item.Tools), "tool")

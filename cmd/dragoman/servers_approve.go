@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/bridge"
+	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core"
 )
@@ -48,7 +49,7 @@ func (a *app) approve(ctx context.Context, server string, tools []string, yes bo
 	case s.Disabled:
 		return fmt.Errorf("the MCP server %s is disabled; \"dragoman mcp-servers enable %s\" has it used", server, server)
 	case a.pinFile() == "":
-		_, err := a.dataDir()
+		_, err := a.DataDir()
 		return err
 	}
 	only := *c
@@ -66,12 +67,12 @@ func (a *app) approve(ctx context.Context, server string, tools []string, yes bo
 		return err
 	}
 	if len(changes) == 0 {
-		fmt.Fprintf(a.out, "Nothing has changed: %s\n", counted(len(tried[0].Tools), "tool"))
+		fmt.Fprintf(a.Out, "Nothing has changed: %s\n", counted(len(tried[0].Tools), "tool"))
 		return nil
 	}
-	col := colours(a.out, a.env)
+	col := colours(a.Out, a.Lookup)
 	for _, ch := range changes {
-		fmt.Fprintf(a.out, "%s\n%s\n", col.strong(server+": "+oneLine(ch.Tool, 100)), indented(printable(ch.Text), "  "))
+		fmt.Fprintf(a.Out, "%s\n%s\n", col.strong(server+": "+oneLine(ch.Tool, 100)), indented(printable(ch.Text), "  "))
 	}
 	if !yes {
 		agreed, err := a.askYes(fmt.Sprintf("Use %s of %s as shown?", counted(len(changes), "tool"), server))
@@ -79,14 +80,14 @@ func (a *app) approve(ctx context.Context, server string, tools []string, yes bo
 			return err
 		}
 		if !agreed {
-			fmt.Fprintln(a.out, "Nothing was changed.")
-			return quietError{}
+			fmt.Fprintln(a.Out, "Nothing was changed.")
+			return program.ErrReported
 		}
 	}
 	if err := box.Agree(server, changes); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "agreed to %s of %s\n", counted(len(changes), "tool"), server)
+	fmt.Fprintf(a.Out, "agreed to %s of %s\n", counted(len(changes), "tool"), server)
 	return nil
 }
 
@@ -114,13 +115,13 @@ func chosen(t bridge.Tried, tools []string) ([]bridge.Change, error) {
 
 // askYes puts a question to a person at the terminal. Nobody there is not a yes.
 func (a *app) askYes(question string) (bool, error) {
-	if !isTerminal(a.in) {
+	if !isTerminal(a.In) {
 		return false, errors.New("nobody is at the terminal to be asked; --yes agrees without being asked")
 	}
-	fmt.Fprintf(a.out, "%s [y/N] ", question)
-	line, err := bufio.NewReader(a.in).ReadString('\n')
+	fmt.Fprintf(a.Out, "%s [y/N] ", question)
+	line, err := bufio.NewReader(a.In).ReadString('\n')
 	if err != nil && line == "" {
-		fmt.Fprintln(a.out)
+		fmt.Fprintln(a.Out)
 		return false, nil
 	}
 	answer := strings.ToLower(strings.TrimSpace(line))
@@ -140,11 +141,11 @@ func (a *app) tryServers(ctx context.Context, c *configs.Config) (*bridge.Box, [
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the working folder: %w", err)
 	}
-	ctx, stop := untilSignal(ctx, true)
+	ctx, stop := program.UntilSignal(ctx, true)
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("the servers were not all up within %v", tryFor))
 	defer cancel()
-	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.env, newKeyPrograms().run), Environ: a.environ(), Version: version, PinFile: a.pinFile(), Tokens: a.serverLogins()})
+	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.Lookup, newKeyPrograms().run), Environ: a.Environ(), Version: a.Version, PinFile: a.pinFile(), Tokens: a.serverLogins()})
 	tried, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
 	return box, tried, err
 }

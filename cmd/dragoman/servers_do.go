@@ -63,8 +63,8 @@ func (d doing) Do(ctx context.Context, by core.Client, roots []string, name stri
 	case core.LoginServer:
 		err = box.Login(ctx, name, func(address string) {
 			w.Show(address)
-			if d.p.app.browse != nil {
-				_ = d.p.app.browse(address) // where that cannot be done it was shown
+			if d.p.app.Browse != nil {
+				_ = d.p.app.Browse(address) // where that cannot be done it was shown
 			}
 		})
 	case core.LogoutServer:

@@ -188,7 +188,7 @@ func TestServerOfTheEditorIsChangedThere(t *testing.T) {
 			t.Errorf("%T was done", what)
 		}
 	}
-	if b, err := os.ReadFile(r.profiles.app.configFile()); err == nil && strings.Contains(string(b), "LD_PRELOAD") {
+	if b, err := os.ReadFile(r.profiles.app.ConfigFile()); err == nil && strings.Contains(string(b), "LD_PRELOAD") {
 		t.Errorf("it is the user's now:\n%s", b)
 	}
 }

@@ -86,7 +86,7 @@ func (a *app) addServer(ctx context.Context, name string, command []string, n ne
 		}
 		return err
 	}
-	fmt.Fprintf(a.out, "wrote the MCP server %s to %s\n\"dragoman mcp-servers list\" tries it.\n", name, path)
+	fmt.Fprintf(a.Out, "wrote the MCP server %s to %s\n\"dragoman mcp-servers list\" tries it.\n", name, path)
 	a.warnOf(name, s)
 	return nil
 }
@@ -172,7 +172,7 @@ func (a *app) warnOf(name string, s configs.MCPServer) {
 			a.warn("%s cannot be started now: %s", program, reason(err))
 		}
 	}
-	c, err := a.loadConfig(nil)
+	c, err := a.LoadConfig(nil)
 	if err != nil {
 		return // it was checked before it was written
 	}
@@ -203,7 +203,7 @@ func referTo(key string) string {
 }
 
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.errs, "warning: %s\n", printable(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(a.Err, "warning: %s\n", printable(fmt.Sprintf(format, args...)))
 }
 
 func (a *app) mcpServersRemove() *cobra.Command {
@@ -218,12 +218,12 @@ entry stay.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeServers(nil),
 		RunE: a.begin(func(ctx context.Context, args []string) error {
-			before, _ := a.loadConfig(nil) // one that is wrong may be mended by this
+			before, _ := a.LoadConfig(nil) // one that is wrong may be mended by this
 			path, err := a.editConfig(ctx, nil, configs.DropServer(args[0]))
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "removed the MCP server %s from %s\n", args[0], path)
+			fmt.Fprintf(a.Out, "removed the MCP server %s from %s\n", args[0], path)
 			if err := a.takeLoginBack(ctx, before, args[0]); err != nil {
 				a.warn("the login is forgotten here, but could not be taken back: %v", err)
 			}
@@ -251,7 +251,7 @@ func (a *app) mcpServersDisable(disabled bool) *cobra.Command {
 			}
 			path, err := a.editConfig(ctx, nil, edits...)
 			if err == nil {
-				fmt.Fprintf(a.out, "%s %s in %s\n", does.done, strings.Join(args, ", "), path)
+				fmt.Fprintf(a.Out, "%s %s in %s\n", does.done, strings.Join(args, ", "), path)
 			}
 			return err
 		}),
@@ -272,7 +272,7 @@ func (a *app) takeLoginBack(ctx context.Context, c *configs.Config, server strin
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, takeBackFor, errors.New("there was no answer in time"))
 	defer cancel()
-	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.env, newKeyPrograms().run), Environ: a.environ(), Version: version, Tokens: kept})
+	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.Lookup, newKeyPrograms().run), Environ: a.Environ(), Version: a.Version, Tokens: kept})
 	defer box.Close()
 	return box.Logout(ctx, server)
 }
@@ -280,7 +280,7 @@ func (a *app) takeLoginBack(ctx context.Context, c *configs.Config, server strin
 // forgetServer removes what was kept of a server.
 func (a *app) forgetServer(ctx context.Context, name string) error {
 	var err error
-	if data, none := a.dataDir(); none == nil { // else nothing is kept anywhere
+	if data, none := a.DataDir(); none == nil { // else nothing is kept anywhere
 		err = removeServerLog(data, name)
 	}
 	if kept, ok := a.serverLogins().(serverLogins); ok {
@@ -300,15 +300,15 @@ func (a *app) forgetServer(ctx context.Context, name string) error {
 // editConfig changes the user's configuration file, which lies over what an editor
 // has set; editor may be nil.
 func (a *app) editConfig(ctx context.Context, editor *configs.Config, edits ...configs.Edit) (path string, err error) {
-	if a.configFile() == "" {
+	if a.ConfigFile() == "" {
 		return "", errNoConfigPlace
 	}
-	return configs.EditFile(ctx, configs.Options{Path: a.flags.config, Env: a.env, Editor: editor}, edits...)
+	return configs.EditFile(ctx, configs.Options{Path: a.Flags.Config, Env: a.Lookup, Editor: editor}, edits...)
 }
 
 // serverNames lists the servers of the configuration; none where it is wrong.
 func (a *app) serverNames() map[string]configs.MCPServer {
-	c, err := a.loadConfig(nil)
+	c, err := a.LoadConfig(nil)
 	if err != nil {
 		return nil
 	}
@@ -331,7 +331,7 @@ func (a *app) completeServers(fits func(configs.MCPServer) bool) cobra.Completio
 
 // knownServer is a server of the configuration.
 func (a *app) knownServer(name string) (*configs.Config, configs.MCPServer, error) {
-	c, err := a.loadConfig(nil)
+	c, err := a.LoadConfig(nil)
 	if err != nil {
 		return nil, configs.MCPServer{}, fmt.Errorf("the configuration is wrong:\n%w", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"dragoman/cmd/internal/program"
 )
 
 func TestServersAreAddedAndRemoved(t *testing.T) {
@@ -33,14 +35,14 @@ func TestServersAreAddedAndRemoved(t *testing.T) {
 	file(entry + "    disabled: false\n")
 	o := p.run(t, "", "mcp-servers", "add", "web", "--url", "http://example.com/mcp", "--header", "Authorization=Bearer very-secret", "--transport", "sse")
 	for _, want := range []string{"headers.Authorization of web is written out in the file", "without encryption"} {
-		if o.code != exitOK || !strings.Contains(o.errs, want) {
+		if o.code != program.ExitOK || !strings.Contains(o.errs, want) {
 			t.Errorf("%q is missing: %+v", want, o)
 		}
 	}
 	if strings.Contains(o.out+o.errs, "very-secret") {
 		t.Errorf("a secret is shown: %+v", o)
 	}
-	if o := p.run(t, "", "mcp-servers", "add", "web", "--replace", "--", "no-such-program", "x"); o.code != exitOK || !strings.Contains(o.errs, "no-such-program cannot be started now") {
+	if o := p.run(t, "", "mcp-servers", "add", "web", "--replace", "--", "no-such-program", "x"); o.code != program.ExitOK || !strings.Contains(o.errs, "no-such-program cannot be started now") {
 		t.Errorf("%+v", o)
 	}
 	file(entry + "    disabled: false\n  web:\n    command: no-such-program\n    args: [\"x\"]\n")
@@ -49,7 +51,7 @@ func TestServersAreAddedAndRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := p.run(t, "", "mcp-servers", "add", "open", "--env", "TOKEN=very-secret", "--", "sh")
-		if o.code != exitOK || !strings.Contains(o.errs, "in a file that other users can read; run chmod 600 "+path) {
+		if o.code != program.ExitOK || !strings.Contains(o.errs, "in a file that other users can read; run chmod 600 "+path) {
 			t.Errorf("%+v", o)
 		}
 		p.well(t, "", "mcp-servers", "remove", "open")
@@ -77,7 +79,7 @@ func TestServersThatCannotBeChanged(t *testing.T) {
 		{"add a --header A=b -- x", 1, "--header and --transport belong to a URL"},
 		{"add a --env A -- x", 1, `--env takes NAME=VALUE, and "A" has no name`},
 		{"add a --env A=b --env A=c -- x", 1, "--env A is given twice"},
-		{"add a --env A=${B} -- x", 1, "mcp_servers.a.env.A: unknown reference: write ${env:NAME}"},
+		{"add a --env A=${B} -- x", 1, "mcp_servers.a.Lookup.A: unknown reference: write ${env:NAME}"},
 		{"add a --url example.com", 1, "must be an absolute http or https URL"},
 		{"add a --start soon -- x", 1, "must be auto or session"},
 		{"add a/b -- x", 1, "a name is 1 to 64 letters, digits, - and _"},
@@ -106,7 +108,7 @@ func TestServersThatCannotBeChanged(t *testing.T) {
 		}
 	}
 	p.config(t, "mcp_servers: {a: {command: x}}\nlog: {level: loud}\n")
-	if o := p.run(t, "", "mcp-servers", "remove", "a"); o.code != exitFailed || !strings.Contains(o.errs, "config.yaml:2:14: log.level: must be debug, info, warn or error") {
+	if o := p.run(t, "", "mcp-servers", "remove", "a"); o.code != program.ExitFailed || !strings.Contains(o.errs, "config.yaml:2:14: log.level: must be debug, info, warn or error") {
 		t.Errorf("a wrong file: %+v", o)
 	}
 }
@@ -130,10 +132,10 @@ func TestChangesAreApproved(t *testing.T) {
 		t.Errorf("list says %s", got)
 	}
 	o := p.run(t, "y\n", "mcp-servers", "approve", "self")
-	if o.code != exitFailed || !strings.Contains(o.errs, "--yes agrees without being asked") || !strings.Contains(o.out, "self: codex-reply\n  It is new.\n") {
+	if o.code != program.ExitFailed || !strings.Contains(o.errs, "--yes agrees without being asked") || !strings.Contains(o.out, "self: codex-reply\n  It is new.\n") {
 		t.Errorf("without a person: %+v", o)
 	}
-	if o := p.run(t, "", "mcp-servers", "approve", "self", "codx", "--yes"); o.code != exitFailed || !strings.Contains(o.errs, `has no tool "codx"; did you mean "codex"?`) {
+	if o := p.run(t, "", "mcp-servers", "approve", "self", "codx", "--yes"); o.code != program.ExitFailed || !strings.Contains(o.errs, `has no tool "codx"; did you mean "codex"?`) {
 		t.Errorf("%+v", o)
 	}
 	if got := p.well(t, "", "mcp-servers", "approve", "self", "codex", "--yes"); !strings.HasSuffix(got, "agreed to 1 tool of self\n") || strings.Contains(got, "codex-reply\n") {
@@ -161,7 +163,7 @@ func TestLoginGoesWithItsServer(t *testing.T) {
 			g.Close()
 		}
 		o := p.run(t, "", "mcp-servers", "remove", "tracker")
-		if o.code != exitOK || there != g.over() || there == strings.Contains(o.errs, "could not be taken back") {
+		if o.code != program.ExitOK || there != g.over() || there == strings.Contains(o.errs, "could not be taken back") {
 			t.Errorf("%v: %+v", there, o)
 		}
 		if left, err := filepath.Glob(filepath.Join(p.data, serverLoginDir, "*.json")); err != nil || len(left) > 0 {

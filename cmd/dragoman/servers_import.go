@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 )
 
@@ -63,12 +64,12 @@ func (a *app) importServers(ctx context.Context, file string, how importing) err
 	if err != nil {
 		return fmt.Errorf("read %s: %s", file, reason(err))
 	}
-	list, err := readForeign(path, text, a.env)
+	list, err := readForeign(path, text, a.Lookup)
 	if err != nil {
 		return err
 	}
-	config, err := a.loadConfig(nil)
-	if _, missing := os.Stat(a.configFile()); errors.Is(missing, fs.ErrNotExist) {
+	config, err := a.LoadConfig(nil)
+	if _, missing := os.Stat(a.ConfigFile()); errors.Is(missing, fs.ErrNotExist) {
 		config, err = configs.Defaults(), nil // it is made then
 	}
 	if err != nil {
@@ -83,7 +84,7 @@ func (a *app) importServers(ctx context.Context, file string, how importing) err
 	}
 	for _, s := range good {
 		for _, note := range s.notes {
-			fmt.Fprintf(a.errs, "note: %s: %s\n", s.name, printable(note))
+			fmt.Fprintf(a.Err, "note: %s: %s\n", s.name, printable(note))
 		}
 		if how.dryRun {
 			a.warnOfSecrets(s.name, s.server)
@@ -92,7 +93,7 @@ func (a *app) importServers(ctx context.Context, file string, how importing) err
 		}
 	}
 	if failed {
-		return quietError{}
+		return program.ErrReported
 	}
 	return nil
 }
@@ -104,7 +105,7 @@ func (a *app) mayReach(good []foreignServer, how importing) (bool, error) {
 	for _, s := range good {
 		for _, what := range s.reaches {
 			n++
-			fmt.Fprintf(a.out, "%s: %s\n", s.name, what)
+			fmt.Fprintf(a.Out, "%s: %s\n", s.name, what)
 		}
 	}
 	if n == 0 || how.dryRun || how.yes {
@@ -130,15 +131,15 @@ func (a *app) sift(list []foreignServer, c *configs.Config, replace bool) (good 
 		case s.err == nil && twice:
 			s.err = errors.New("another server of the file has this name")
 		case s.err == nil && taken && have.Means(s.server):
-			fmt.Fprintf(a.out, "%s is in the configuration already\n", s.name)
+			fmt.Fprintf(a.Out, "%s is in the configuration already\n", s.name)
 			continue
 		case s.err == nil && taken && !replace:
-			fmt.Fprintf(a.out, "%s is in the configuration already, with other settings; --replace changes it\n", s.name)
+			fmt.Fprintf(a.Out, "%s is in the configuration already, with other settings; --replace changes it\n", s.name)
 			continue
 		}
 		if s.err != nil {
 			failed = true
-			fmt.Fprintf(a.errs, "not imported: %s: %s\n", s.name, printable(s.err.Error()))
+			fmt.Fprintf(a.Err, "not imported: %s: %s\n", s.name, printable(s.err.Error()))
 			continue
 		}
 		good = append(good, s)
@@ -149,7 +150,7 @@ func (a *app) sift(list []foreignServer, c *configs.Config, replace bool) (good 
 // takeOver writes servers into the configuration, or shows them.
 func (a *app) takeOver(ctx context.Context, good []foreignServer, dryRun bool) error {
 	if len(good) == 0 {
-		fmt.Fprintln(a.out, "Nothing was changed.")
+		fmt.Fprintln(a.Out, "Nothing was changed.")
 		return nil
 	}
 	all := map[string]configs.MCPServer{}
@@ -161,12 +162,12 @@ func (a *app) takeOver(ctx context.Context, good []foreignServer, dryRun bool) e
 		edits = append(edits, configs.PutServer(s.name, s.server))
 	}
 	if dryRun {
-		fmt.Fprintf(a.out, "# would be written to %s, secrets in full\n%s", a.configFile(), configs.ShowServers(all))
+		fmt.Fprintf(a.Out, "# would be written to %s, secrets in full\n%s", a.ConfigFile(), configs.ShowServers(all))
 		return nil
 	}
 	path, err := a.editConfig(ctx, nil, edits...)
 	if err == nil {
-		fmt.Fprintf(a.out, "imported %s into %s\n\"dragoman mcp-servers list\" tries them.\n", strings.Join(names, ", "), path)
+		fmt.Fprintf(a.Out, "imported %s into %s\n\"dragoman mcp-servers list\" tries them.\n", strings.Join(names, ", "), path)
 	}
 	return err
 }
@@ -177,7 +178,7 @@ type foreignPlace struct{ program, path string }
 // foreignPlaces lists them for this system, those of the folder we are in last.
 func (a *app) foreignPlaces() []foreignPlace {
 	var places []foreignPlace
-	if home := homeOf(a.env); home != "" {
+	if home := a.Home(); home != "" {
 		config, apps := a.settingsFolders(home)
 		places = append(places,
 			foreignPlace{"Claude Desktop", filepath.Join(apps, "Claude", "claude_desktop_config.json")},
@@ -194,7 +195,7 @@ func (a *app) foreignPlaces() []foreignPlace {
 			zed = filepath.Join(apps, "Zed", "settings.json")
 		}
 		eca := filepath.Join(home, ".config")
-		if dir := a.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		if dir := a.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 			eca = dir
 		}
 		places = append(places, foreignPlace{"Zed", zed}, foreignPlace{"ECA", filepath.Join(eca, "eca", "config.json")})
@@ -216,14 +217,14 @@ func (a *app) foreignPlaces() []foreignPlace {
 
 // showForeignPlaces lists the settings that are there, and their servers.
 func (a *app) showForeignPlaces() error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	found := false
 	for _, p := range a.foreignPlaces() {
 		text, err := readSettings(p.path)
 		if err != nil {
 			continue
 		}
-		list, err := readForeign(p.path, text, a.env)
+		list, err := readForeign(p.path, text, a.Lookup)
 		if err != nil {
 			continue // settings without servers, or in a form that its program cannot read either
 		}
@@ -235,12 +236,12 @@ func (a *app) showForeignPlaces() error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", p.program, p.path, oneLine(strings.Join(append([]string{counted(len(names), "server") + ":"}, names...), " "), 100))
 	}
 	if !found {
-		fmt.Fprintln(a.out, "No settings with MCP servers were found. Give the file: dragoman mcp-servers import FILE")
+		fmt.Fprintln(a.Out, "No settings with MCP servers were found. Give the file: dragoman mcp-servers import FILE")
 		return nil
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(a.out, "Nothing was changed. \"dragoman mcp-servers import FILE\" takes the servers of one over.")
+	_, err := fmt.Fprintln(a.Out, "Nothing was changed. \"dragoman mcp-servers import FILE\" takes the servers of one over.")
 	return err
 }

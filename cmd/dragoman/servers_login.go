@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/bridge"
+	"dragoman/cmd/internal/program"
 	"dragoman/core/lock"
 )
 
@@ -41,7 +42,7 @@ type keptServer struct {
 
 // serverLogins finds the folder; nil: there is none.
 func (a *app) serverLogins() bridge.TokenStore {
-	dir, err := a.dataDir()
+	dir, err := a.DataDir()
 	if err != nil {
 		return nil
 	}
@@ -155,22 +156,22 @@ below mcp_servers in the example that "dragoman config init" writes.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeServers(nil),
 		RunE: a.begin(func(ctx context.Context, args []string) error {
-			ctx, stop := untilSignal(ctx, true)
+			ctx, stop := program.UntilSignal(ctx, true)
 			defer stop()
 			return a.withServers(func(box *bridge.Box, kept serverLogins) error {
 				err := box.Login(ctx, args[0], func(address string) {
-					fmt.Fprintf(a.errs, "Log in in the browser, at:\n\n  %s\n\n", address)
+					fmt.Fprintf(a.Err, "Log in in the browser, at:\n\n  %s\n\n", address)
 					if noBrowser {
 						return
 					}
-					if err := a.browse(address); err != nil {
-						fmt.Fprintf(a.errs, "No browser could be opened (%v): open the address yourself, on this machine.\n", err)
+					if err := a.Browse(address); err != nil {
+						fmt.Fprintf(a.Err, "No browser could be opened (%v): open the address yourself, on this machine.\n", err)
 					}
 				})
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(a.out, "You are logged in to %s. The login is kept %s.\n", oneLine(args[0], 60), kept.where(ctx, args[0]))
+				_, err = fmt.Fprintf(a.Out, "You are logged in to %s. The login is kept %s.\n", oneLine(args[0], 60), kept.where(ctx, args[0]))
 				return err
 			})
 		}),
@@ -188,18 +189,18 @@ func (a *app) mcpServersLogout() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeServers(nil),
 		RunE: a.begin(func(ctx context.Context, args []string) error {
-			ctx, stop := untilSignal(ctx, true)
+			ctx, stop := program.UntilSignal(ctx, true)
 			defer stop()
 			return a.withServers(func(box *bridge.Box, kept serverLogins) error {
 				had, err := kept.read(args[0])
 				if err == nil && had == nil {
-					_, err = fmt.Fprintf(a.out, "No login to %s is kept.\n", oneLine(args[0], 60))
+					_, err = fmt.Fprintf(a.Out, "No login to %s is kept.\n", oneLine(args[0], 60))
 					return err
 				}
 				if err := box.Logout(ctx, args[0]); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(a.out, "The login to %s is forgotten.\n", oneLine(args[0], 60))
+				_, err = fmt.Fprintf(a.Out, "The login to %s is forgotten.\n", oneLine(args[0], 60))
 				return err
 			})
 		}),
@@ -208,17 +209,17 @@ func (a *app) mcpServersLogout() *cobra.Command {
 
 // withServers lets f look after the logins to the servers of the configuration.
 func (a *app) withServers(f func(*bridge.Box, serverLogins) error) error {
-	config, err := a.loadConfig(nil)
+	config, err := a.LoadConfig(nil)
 	if err != nil {
 		return err
 	}
 	a.patient()
 	kept, ok := a.serverLogins().(serverLogins)
 	if !ok {
-		_, err := a.dataDir()
+		_, err := a.DataDir()
 		return err
 	}
-	box := bridge.New(bridge.Options{Servers: serversOf(config, nil, a.env, newKeyPrograms().run), Environ: a.environ(), Version: version, Tokens: kept})
+	box := bridge.New(bridge.Options{Servers: serversOf(config, nil, a.Lookup, newKeyPrograms().run), Environ: a.Environ(), Version: a.Version, Tokens: kept})
 	defer box.Close()
 	return f(box, kept)
 }

@@ -166,7 +166,7 @@ func TestEditorLogsIn(t *testing.T) {
 	}
 	left := make(chan error, 1)
 	opened := ""
-	r.profiles.app.browse = func(address string) error {
+	r.profiles.app.Browse = func(address string) error {
 		opened = address
 		go func() {
 			resp, err := http.Get(address)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"dragoman/cmd/internal/program"
+
 	"github.com/spf13/cobra"
 )
 
@@ -27,7 +29,7 @@ The logs stand in mcp-logs in the data folder, for your eyes only, at most 2 MiB
 			if lines < 0 {
 				return errors.New("-n is how many lines are shown; 0 means all of them")
 			}
-			ctx, stop := untilSignal(ctx, true)
+			ctx, stop := program.UntilSignal(ctx, true)
 			defer stop()
 			return a.showServerLogs(ctx, args, lines, follow)
 		}),
@@ -38,7 +40,7 @@ The logs stand in mcp-logs in the data folder, for your eyes only, at most 2 MiB
 }
 
 func (a *app) showServerLogs(ctx context.Context, args []string, lines int, follow bool) error {
-	dir, err := a.dataDir()
+	dir, err := a.DataDir()
 	if err != nil {
 		return err
 	}
@@ -48,5 +50,5 @@ func (a *app) showServerLogs(ctx context.Context, args []string, lines int, foll
 			return err
 		}
 	}
-	return r.show(ctx, a.out, a.errs, lines, follow)
+	return r.show(ctx, a.Out, a.Err, lines, follow)
 }

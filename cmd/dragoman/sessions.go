@@ -46,9 +46,9 @@ id, its folder and its title. With --json one object a line, for programs.`,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			return a.withSessions(func(g *core.Gateway) error {
 				if asJSON {
-					return listJSON(ctx, a.out, g)
+					return listJSON(ctx, a.Out, g)
 				}
-				return listTable(ctx, a.out, g, time.Now())
+				return listTable(ctx, a.Out, g, time.Now())
 			})
 		}),
 	}
@@ -71,7 +71,7 @@ whom. ID may be cut short as long as only one session begins with it.`,
 				if err != nil {
 					return err
 				}
-				return printTranscript(ctx, a.out, s)
+				return printTranscript(ctx, a.Out, s)
 			})
 		}),
 	}
@@ -108,7 +108,7 @@ func (a *app) withSessions(f func(*core.Gateway) error) error {
 
 // withStore is withSessions for a command that needs the store itself.
 func (a *app) withStore(f func(*jsonl.Store, *core.Gateway) error) error {
-	dir, err := a.dataDir()
+	dir, err := a.DataDir()
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/core"
 )
 
@@ -56,10 +57,10 @@ func TestSessionsAreListedShownAndRemoved(t *testing.T) {
 	shown = regexp.MustCompile(`tokens: \d+ in, \d+ out`).ReplaceAllString(shown, "tokens: N in, N out")
 	p.golden(t, "sessions_show.md", shown)
 
-	if got := p.run(t, "", "sessions", "rm", ids[1][:8]); got.code != exitFailed {
+	if got := p.run(t, "", "sessions", "rm", ids[1][:8]); got.code != program.ExitFailed {
 		t.Errorf("a part of an id was enough to remove a session: %+v", got)
 	}
-	if got := p.run(t, "", "sessions", "rm", "none", ids[1]); got.code != exitFailed || !strings.Contains(got.errs, `"none"`) {
+	if got := p.run(t, "", "sessions", "rm", "none", ids[1]); got.code != program.ExitFailed || !strings.Contains(got.errs, `"none"`) {
 		t.Errorf("%+v", got)
 	}
 	p.well(t, "", "sessions", "rm", ids[0])

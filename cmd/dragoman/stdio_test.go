@@ -15,6 +15,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/wire"
+	"dragoman/cmd/internal/program"
 )
 
 // started is the program as an editor starts it.
@@ -147,9 +148,9 @@ func TestEndOfInputEndsTheProgram(t *testing.T) {
 	for _, command := range []string{"eca", "acp", "mcp"} {
 		p := newPlace(t)
 		for _, input := range []string{"", "garbage", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}` + "\n"} {
-			want := exitOK
+			want := program.ExitOK
 			if command == "eca" {
-				want = exitFailed
+				want = program.ExitFailed
 			}
 			if o := p.run(t, input, command); o.code != want || o.errs != "" {
 				t.Errorf("%s, %q: %+v", command, input, o)
@@ -198,7 +199,7 @@ func TestSignalInTheMiddleOfATurnClosesTheLog(t *testing.T) {
 			if err := c.cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			if code := c.code(); code != exitOK {
+			if code := c.code(); code != program.ExitOK {
 				t.Errorf("exit code %d\n%s", code, c.complaints())
 			}
 			shown := p.well(t, "", "sessions", "show", id)

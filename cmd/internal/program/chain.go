@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"crypto/sha256"
@@ -17,11 +17,11 @@ const chainVar = "DRAGOMAN_CHAIN"
 const maxChain = 4
 
 // chain is the configurations that have started us, and ours.
-func (a *app) chain() (before []string, ours string) {
-	if s := a.getenv(chainVar); s != "" {
+func (e *Environment) chain() (before []string, ours string) {
+	if s := e.Getenv(chainVar); s != "" {
 		before = strings.Split(s, ",")
 	}
-	path := a.configFile()
+	path := e.ConfigFile()
 	if abs, err := filepath.Abs(path); err == nil && path != "" {
 		path = abs
 	}
@@ -29,15 +29,15 @@ func (a *app) chain() (before []string, ours string) {
 	return before, hex.EncodeToString(sum[:6])
 }
 
-// inCircle reports whether handing on our MCP servers would go round in a circle.
-func (a *app) inCircle() bool {
-	before, ours := a.chain()
+// InCircle reports whether handing on our MCP servers would go round in a circle.
+func (e *Environment) InCircle() bool {
+	before, ours := e.chain()
 	return len(before) >= maxChain || slices.Contains(before, ours)
 }
 
-// environ is our environment, for MCP servers: with us in the chain.
-func (a *app) environ() []string {
-	before, ours := a.chain()
+// Environ returns our environment, for MCP servers: with us in the chain.
+func (e *Environment) Environ() []string {
+	before, ours := e.chain()
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, chainVar+"=") })
 	return append(env, chainVar+"="+strings.Join(append(before, ours), ","))
 }

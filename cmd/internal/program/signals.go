@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"dragoman/core"
 )
 
-// untilSignal returns a context that ends with core.ErrShutdown at the first
+// UntilSignal returns a context that ends with core.ErrShutdown at the first
 // signal to end: SIGTERM, SIGHUP and, unless a command listens to it itself,
 // SIGINT. A second one ends the process at once, whatever it does. stop gives the
 // signals back and waits for the goroutine that listens.
-func untilSignal(ctx context.Context, interrupt bool) (_ context.Context, stop func()) {
+func UntilSignal(ctx context.Context, interrupt bool) (_ context.Context, stop func()) {
 	ends := []os.Signal{syscall.SIGTERM}
 	if interrupt {
 		ends = append(ends, syscall.SIGINT)
@@ -53,5 +53,5 @@ func signalCode(s os.Signal) int {
 	if n, ok := s.(syscall.Signal); ok {
 		return 128 + int(n)
 	}
-	return exitFailed
+	return ExitFailed
 }

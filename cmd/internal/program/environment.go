@@ -1,0 +1,88 @@
+package program
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"dragoman/configs"
+	"dragoman/core/jsonl"
+)
+
+// Environment is what the system and the command line give to one run of the program.
+type Environment struct {
+	Version string // of the program
+	Lookup  configs.Env
+	In      *os.File
+	Out     io.Writer // belongs to the protocol that is spoken, or to what a command is asked for
+	Err     io.Writer
+	Browse  func(address string) error // opens a browser; nil: there is none
+
+	Flags Flags // filled in when the command line has been read
+}
+
+// Flags are the flags of every command. Empty: not given.
+type Flags struct {
+	Config   string // the configuration file
+	DataDir  string // the folder that keeps sessions
+	LogLevel string
+	LogFile  string
+}
+
+// Getenv returns a variable of the environment; empty: it is not set.
+func (e *Environment) Getenv(name string) string {
+	v, _ := e.Lookup(name)
+	return v
+}
+
+// Home returns the user's home folder; empty: the environment does not name it.
+func (e *Environment) Home() string { return Home(e.Lookup) }
+
+// Home returns the home folder that an environment names; empty: none.
+func Home(env configs.Env) string {
+	name := "HOME"
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE"
+	}
+	home, _ := env(name)
+	return home
+}
+
+// ConfigFile returns the path that the configuration is read from. The file need not exist.
+// Empty: the environment names no place for it.
+func (e *Environment) ConfigFile() string {
+	return cmp.Or(e.Flags.Config, configs.UserFile(e.Lookup))
+}
+
+// LoadConfig reads the configuration, over what the editor set (nil: nothing).
+// With an error it returns the defaults as well.
+func (e *Environment) LoadConfig(editor *configs.Config) (*configs.Config, error) {
+	return configs.Load(configs.Options{Path: e.Flags.Config, Env: e.Lookup, Editor: editor})
+}
+
+// DataDir returns the absolute path of the folder that keeps sessions, which need not exist.
+func (e *Environment) DataDir() (string, error) {
+	dir := cmp.Or(e.Flags.DataDir, e.Getenv("DRAGOMAN_DATA"), jsonl.DefaultDir(e.Getenv))
+	if dir == "" {
+		return "", errors.New("no folder for sessions: neither XDG_STATE_HOME nor a home folder is known; give one with --data-dir")
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find the data folder %s: %w", dir, err)
+	}
+	return abs, nil
+}
+
+// DataFile returns the path of a file of the data folder; empty: there is no such folder, and
+// nothing is kept.
+func (e *Environment) DataFile(name string) string {
+	dir, err := e.DataDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
