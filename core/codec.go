@@ -150,7 +150,7 @@ func (l Line) AppendStream(dst []byte) []byte {
 
 // StreamDelta makes a piece of a stream that AppendStream has named.
 func StreamDelta(name []byte, text string) Event {
-	return stream{name[0], parseString(name[1:])}.delta(text)
+	return deltaEvent(name[0], parseString(name[1:]), text)
 }
 
 // delta finds the two strings of a piece of a run; ok is false for other records.

@@ -172,7 +172,7 @@ func (d *Decoder) call(v []byte) (c Call, ok bool) {
 		for _, body := range bodies {
 			d.call(body)
 		}
-		c.restore(d.calls[c.ID], same)
+		restore(&c, d.calls[c.ID], same)
 	}
 	d.calls = remember(d.calls, c)
 	return c, true
@@ -212,7 +212,7 @@ func (d *Decoder) skipCall(v []byte) {
 }
 
 // restore takes over the fields that a record only names.
-func (c *Call) restore(last Call, same []byte) {
+func restore(c *Call, last Call, same []byte) {
 	if bytes.Contains(same, []byte(strconv.Quote(sameTitle))) {
 		c.Title = last.Title
 	}

@@ -298,15 +298,20 @@ func (d *Decoder) delta(kind string, v []byte) Event {
 	if string(id[1:len(id)-1]) != d.id || strings.ContainsAny(d.id, `\"`) {
 		d.id = parseString(id)
 	}
-	switch kind {
-	case kindTextDelta:
-		return TextDelta{MessageID(d.id), parseString(text)}
-	case kindThoughtDelta:
-		return ThoughtDelta{ThoughtID(d.id), parseString(text)}
-	case kindCallArgs:
-		return CallArgs{CallID(d.id), parseString(text)}
+	return deltaEvent(streamKind(kind), d.id, parseString(text))
+}
+
+// deltaEvent makes a piece of the stream of a streamKind and an id.
+func deltaEvent(stream byte, id, text string) Event {
+	switch stream {
+	case 't':
+		return TextDelta{MessageID(id), text}
+	case 'h':
+		return ThoughtDelta{ThoughtID(id), text}
+	case 'a':
+		return CallArgs{CallID(id), text}
 	default:
-		return CallOutput{CallID(d.id), parseString(text)}
+		return CallOutput{CallID(id), text}
 	}
 }
 
