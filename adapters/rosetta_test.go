@@ -14,6 +14,7 @@ import (
 	"dragoman/adapters/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/codec"
 	"dragoman/core/coretest"
 )
 
@@ -39,7 +40,7 @@ func TestRosetta(t *testing.T) {
 
 func parse(t *testing.T, data []byte) (records []core.Record) {
 	t.Helper()
-	var d core.Decoder
+	var d codec.Decoder
 	for line := range bytes.Lines(data) {
 		r, err := d.Decode(bytes.TrimSpace(line))
 		if err != nil {
@@ -51,7 +52,7 @@ func parse(t *testing.T, data []byte) (records []core.Record) {
 }
 
 func events(records []core.Record) (out []byte) {
-	var e core.Encoder
+	var e codec.Encoder
 	for _, r := range records {
 		out = append(e.Append(out, r), '\n')
 	}
@@ -99,7 +100,7 @@ func BenchmarkRosetta(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var d core.Decoder
+	var d codec.Decoder
 	var records []core.Record
 	for line := range bytes.Lines(ar.Files[0].Data) {
 		r, err := d.Decode(bytes.TrimSpace(line))

@@ -1,6 +1,7 @@
 // Package core is the agent gateway without a protocol: sessions, turns, tool
 // calls, approvals and the events that record them. It imports nothing but the
-// standard library, and knows neither a dialect, nor a model, nor a disk.
+// standard library, and knows neither a dialect, nor a model, nor a disk, nor the form
+// in which events are stored (package codec has that).
 //
 // # Vocabulary
 //

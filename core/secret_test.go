@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"dragoman/core"
+	"dragoman/core/codec"
 	"dragoman/core/coretest"
 )
 
@@ -23,7 +24,7 @@ func stored(t *testing.T, store core.Store, id core.SessionID) string {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	var enc core.Encoder
+	var enc codec.Encoder
 	var b []byte
 	for r, err := range j.Read(t.Context(), core.Pos{}) {
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"dragoman/core"
+	"dragoman/core/codec"
 )
 
 // exportable are the endings of files that a session is written into: none that a
@@ -174,7 +175,7 @@ func writeMarkdown(ctx context.Context, out io.Writer, s *core.Session, t *core.
 
 // writeRecords writes the session for programs: one record a line, as it is stored.
 func writeRecords(ctx context.Context, out io.Writer, _ *core.Session, t *core.Turn) error {
-	var enc core.Encoder
+	var enc codec.Encoder
 	var line []byte
 	for rec, err := range before(ctx, t) {
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"dragoman/core"
+	"dragoman/core/codec"
 )
 
 // claim is what an owner has of its session.
@@ -23,7 +24,7 @@ type claim struct {
 	// The writer's alone.
 	size int64    // of the log, as we left it
 	end  core.Pos // behind its last record
-	enc  core.Encoder
+	enc  codec.Encoder
 	buf  []byte
 
 	mu     sync.Mutex // guards the field below

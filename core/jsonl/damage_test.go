@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/codec"
 	"dragoman/core/coretest"
 )
 
@@ -383,7 +384,7 @@ func TestFence(t *testing.T) {
 		t.Errorf("Sync by the first owner: %v, want ErrFenced", err)
 	}
 	// As if it had looked at the length just before the second wrote.
-	line := seal(new(core.Encoder).Append(nil, late), 0)
+	line := seal(new(codec.Encoder).Append(nil, late), 0)
 	if _, err := stale.log.Write(line); err != nil {
 		t.Fatal(err)
 	}

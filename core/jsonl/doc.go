@@ -18,7 +18,7 @@
 // # The log
 //
 // The first line says the format and its features; the others are records as
-// core.Encoder writes them, Opened first. Each line is JSON and ends with its
+// codec.Encoder writes them, Opened first. Each line is JSON and ends with its
 // CRC32C, and carries the epoch of the owner that wrote it. Reading drops lines
 // of a lower epoch behind one of a higher: a stale owner changes nothing.
 //

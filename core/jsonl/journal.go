@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"dragoman/core"
+	"dragoman/core/codec"
 )
 
 const (
@@ -47,7 +48,7 @@ func newLog(meta core.Meta) []byte {
 	}
 	b = seal(b, 0)
 	start := len(b)
-	b = new(core.Encoder).Append(b, core.Record{Seq: 1, Time: meta.Created, Event: core.Opened{Meta: meta}})
+	b = new(codec.Encoder).Append(b, core.Record{Seq: 1, Time: meta.Created, Event: core.Opened{Meta: meta}})
 	return seal(b, start)
 }
 
@@ -98,7 +99,7 @@ func readMeta(f files) (core.Meta, error) {
 	if bad != nil && !errors.Is(bad, errHead) {
 		return core.Meta{}, bad
 	}
-	var dec core.Decoder
+	var dec codec.Decoder
 	line, err := l.read()
 	if object, ok := unseal(line); ok && err == nil {
 		r, err := dec.Decode(object)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/codec"
 )
 
 // teller makes the records that stand for what a log has lost. All but their text depends
@@ -33,13 +34,13 @@ func (t *teller) front(s *scan) (told []core.Record) {
 		told = append(told, r)
 	case gap.lines > 0 && s.before.Off > 0 && place.Seq > s.before.Seq: // it may have been the run's end
 		t.untold.add(gap)
-		r.Seq, r.Off, r.Event = s.before.Seq, s.before.Off, core.StreamDelta(s.beforeRun, fmt.Sprintf("[%s damaged here]", bytesAre(gap.bytes)))
+		r.Seq, r.Off, r.Event = s.before.Seq, s.before.Off, codec.StreamDelta(s.beforeRun, fmt.Sprintf("[%s damaged here]", bytesAre(gap.bytes)))
 		told = append(told, r)
 	default:
 		t.untold.add(gap)
 	}
 	if s.gap.text > 0 {
-		r.Seq, r.Off, r.Event = place.Seq, place.Off-s.gap.text, core.StreamDelta(s.run, filler(s.gap.text))
+		r.Seq, r.Off, r.Event = place.Seq, place.Off-s.gap.text, codec.StreamDelta(s.run, filler(s.gap.text))
 		told = append(told, r)
 	}
 	return told

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/codec"
 	"dragoman/core/coretest"
 )
 
 // good returns the records of a log whose sums are right, without those of stale
 // owners, by looking at each line alone.
 func good(b []byte) (records []core.Record) {
-	var dec core.Decoder
+	var dec codec.Decoder
 	epoch := uint64(0)
 	for i, line := range bytes.SplitAfter(b, []byte("\n")) {
 		object, ok := unseal(bytes.Clone(bytes.TrimSuffix(line, []byte("\n"))))
@@ -24,7 +25,7 @@ func good(b []byte) (records []core.Record) {
 			continue
 		}
 		r, err := dec.Decode(object)
-		if place, perr := core.Peek(object); err != nil && perr == nil && valueOf(object) == "" {
+		if place, perr := codec.Peek(object); err != nil && perr == nil && valueOf(object) == "" {
 			r, err = place.Place(), nil
 		}
 		if err == nil && r.Seq > 0 && r.Epoch >= epoch {

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"dragoman/core"
+	"dragoman/core/codec"
 )
 
 // readLog yields the records of a log behind after, until yield has enough. What is
@@ -80,7 +81,7 @@ type decoding struct {
 	values string
 	after  core.Pos
 	at     core.Pos // of the reader
-	dec    core.Decoder
+	dec    codec.Decoder
 	yield  func(core.Record) bool // false: it has enough
 }
 
@@ -99,7 +100,7 @@ func (d *decoding) pass(r core.Record) (more bool, err error) {
 func (d *decoding) tell(told []core.Record) (more bool, err error) {
 	for _, r := range told {
 		if _, ok := r.Event.(core.Missing); ok {
-			d.dec = core.Decoder{}
+			d.dec = codec.Decoder{}
 		}
 		if more, err := d.pass(r); err != nil || !more {
 			return more, err
@@ -115,7 +116,7 @@ func (d *decoding) record(s *scan) (more bool, err error) {
 	if digest := valueOf(object); digest != "" && (wanted || line.IsCall()) {
 		object, err = withValue(object, d.values, digest)
 		if err == nil {
-			line, err = core.ParseLine(object)
+			line, err = codec.ParseLine(object)
 		}
 		if err == nil && line.End() != s.end { // a body does not change where its record ends
 			err = errBad

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"dragoman/core"
+	"dragoman/core/codec"
 )
 
 // Repaired is the result of a Repair. The zero value means that nothing was wrong.
@@ -273,7 +274,7 @@ func (sv *survey) first(sc *scan, p core.Principal, id core.SessionID) error {
 	if sv.openedLost = sc.line.Place().Seq > 1; sv.openedLost {
 		return nil
 	}
-	r, err := new(core.Decoder).DecodeLine(sc.line)
+	r, err := new(codec.Decoder).DecodeLine(sc.line)
 	if err != nil {
 		return err
 	}
@@ -380,7 +381,7 @@ func (sv *survey) write(ctx context.Context, log io.ReaderAt, w io.Writer, kept 
 type copying struct {
 	w      io.Writer
 	opened core.Record // for a log whose first record is lost
-	enc    core.Encoder
+	enc    codec.Encoder
 	buf    []byte
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"dragoman/core"
+	"dragoman/core/codec"
 )
 
 const (
@@ -21,7 +22,7 @@ type scan struct {
 	l *lines
 
 	// The good record that next has found.
-	line   core.Line
+	line   codec.Line
 	object []byte   // its line, as unseal returns it
 	end    core.Pos // behind it
 	epoch  uint64   // its epoch, the highest so far
@@ -121,7 +122,7 @@ func (s *scan) lost(l loss) {
 // take looks at a line whose checksum is right. It returns false for a line that does not
 // count or is out of its place.
 func (s *scan) take(object []byte) bool {
-	line, err := core.ParseLine(object)
+	line, err := codec.ParseLine(object)
 	place := line.Place()
 	if err == nil && place.Epoch < s.epoch { // a stale owner's
 		return false

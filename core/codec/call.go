@@ -1,9 +1,11 @@
-package core
+package codec
 
 import (
 	"bytes"
 	"slices"
 	"strconv"
+
+	"dragoman/core"
 )
 
 // The fields of a call that are written only when they have changed.
@@ -16,7 +18,7 @@ const (
 
 // appendCall appends the members of a call, and remembers it for as long as
 // another record of it may follow.
-func (e *Encoder) appendCall(dst []byte, c Call) []byte {
+func (e *Encoder) appendCall(dst []byte, c core.Call) []byte {
 	last, again := e.calls[c.ID]
 	same := make([]string, 0, 4)
 	// differs reports whether a field must be written, and lists it if not.
@@ -68,19 +70,19 @@ func (e *Encoder) appendCall(dst []byte, c Call) []byte {
 }
 
 // remember keeps what later records of a call may share with c.
-func remember(calls map[CallID]Call, c Call) map[CallID]Call {
+func remember(calls map[core.CallID]core.Call, c core.Call) map[core.CallID]core.Call {
 	if c.State.Ended() {
 		delete(calls, c.ID)
 		return calls
 	}
 	if calls == nil {
-		calls = map[CallID]Call{}
+		calls = map[core.CallID]core.Call{}
 	}
-	calls[c.ID] = Call{Title: c.Title, Args: c.Args, Content: c.Content, Output: c.Output}
+	calls[c.ID] = core.Call{Title: c.Title, Args: c.Args, Content: c.Content, Output: c.Output}
 	return calls
 }
 
-func appendLocations(dst []byte, locations []Location) []byte {
+func appendLocations(dst []byte, locations []core.Location) []byte {
 	dst = append(dst, '[')
 	for i, l := range locations {
 		if i > 0 {
@@ -92,10 +94,10 @@ func appendLocations(dst []byte, locations []Location) []byte {
 	return append(dst, ']')
 }
 
-func parseLocations(b []byte) (locations []Location, ok bool) {
+func parseLocations(b []byte) (locations []core.Location, ok bool) {
 	e := elementsOf(b)
 	for e.next() {
-		var l Location
+		var l core.Location
 		m := membersOf(e.val)
 		for m.next() {
 			switch string(m.key) {
@@ -118,15 +120,15 @@ func parseLocations(b []byte) (locations []Location, ok bool) {
 }
 
 // call decodes a call; false: this version does not understand it.
-func (d *Decoder) call(v []byte) (c Call, ok bool) {
+func (d *Decoder) call(v []byte) (c core.Call, ok bool) {
 	var same []byte
 	m, ok := membersOf(v), true
 	for m.next() {
 		switch string(m.key) {
 		case "id":
-			c.ID = CallID(parseString(m.val))
+			c.ID = core.CallID(parseString(m.val))
 		case "turn":
-			c.Turn = TurnID(parseString(m.val))
+			c.Turn = core.TurnID(parseString(m.val))
 		case "server":
 			c.Server = parseString(m.val)
 		case "tool":
@@ -138,7 +140,7 @@ func (d *Decoder) call(v []byte) (c Call, ok bool) {
 		case "why":
 			c.Why = parseString(m.val)
 		case "child":
-			c.Child = SessionID(parseString(m.val))
+			c.Child = core.SessionID(parseString(m.val))
 		case "start":
 			c.Start, _ = parseTime(m.val)
 		case "end":
@@ -164,7 +166,7 @@ func (d *Decoder) call(v []byte) (c Call, ok bool) {
 		}
 	}
 	if m.bad || !ok {
-		return Call{}, false
+		return core.Call{}, false
 	}
 	bodies := d.skipped[c.ID]
 	delete(d.skipped, c.ID)
@@ -180,14 +182,14 @@ func (d *Decoder) call(v []byte) (c Call, ok bool) {
 
 // skipCall keeps a call's record for later ones, without decoding it.
 func (d *Decoder) skipCall(v []byte) {
-	var id CallID
-	var state CallState
+	var id core.CallID
+	var state core.CallState
 	whole := true
 	m := membersOf(v)
 	for m.next() {
 		switch string(m.key) {
 		case "id":
-			id = CallID(parseString(m.val))
+			id = core.CallID(parseString(m.val))
 		case "state":
 			state = callState(m.val)
 		case "same":
@@ -206,13 +208,13 @@ func (d *Decoder) skipCall(v []byte) {
 		delete(d.skipped, id)
 	}
 	if d.skipped == nil {
-		d.skipped = map[CallID][][]byte{}
+		d.skipped = map[core.CallID][][]byte{}
 	}
 	d.skipped[id] = append(d.skipped[id], bytes.Clone(v))
 }
 
 // restore takes over the fields that a record only names.
-func restore(c *Call, last Call, same []byte) {
+func restore(c *core.Call, last core.Call, same []byte) {
 	if bytes.Contains(same, []byte(strconv.Quote(sameTitle))) {
 		c.Title = last.Title
 	}
@@ -228,20 +230,24 @@ func restore(c *Call, last Call, same []byte) {
 }
 
 // callKind and callState spare a string for the words that are known.
-func callKind(b []byte) CallKind {
-	for _, k := range [...]CallKind{KindRead, KindEdit, KindDelete, KindMove, KindSearch, KindExecute, KindThink, KindFetch, KindOther} {
+func callKind(b []byte) core.CallKind {
+	for _, k := range [...]core.CallKind{
+		core.KindRead, core.KindEdit, core.KindDelete, core.KindMove, core.KindSearch, core.KindExecute, core.KindThink, core.KindFetch, core.KindOther,
+	} {
 		if len(b) == len(k)+2 && string(b[1:len(b)-1]) == string(k) {
 			return k
 		}
 	}
-	return CallKind(parseString(b))
+	return core.CallKind(parseString(b))
 }
 
-func callState(b []byte) CallState {
-	for _, s := range [...]CallState{Proposed, Awaiting, Running, Succeeded, Errored, Rejected, Canceled} {
+func callState(b []byte) core.CallState {
+	for _, s := range [...]core.CallState{
+		core.Proposed, core.Awaiting, core.Running, core.Succeeded, core.Errored, core.Rejected, core.Canceled,
+	} {
 		if len(b) == len(s)+2 && string(b[1:len(b)-1]) == string(s) {
 			return s
 		}
 	}
-	return CallState(parseString(b))
+	return core.CallState(parseString(b))
 }

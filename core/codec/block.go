@@ -1,4 +1,4 @@
-package core
+package codec
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"dragoman/core"
 )
 
 // The words for the types of blocks, as they are stored. They never change.
@@ -26,7 +28,7 @@ const ForeignBlock = "dragoman-block:"
 
 // AppendBlocks appends blocks to dst as a JSON array in one line. Each is an
 // object with its type; a nil Block is left out.
-func AppendBlocks(dst []byte, blocks []Block) []byte {
+func AppendBlocks(dst []byte, blocks []core.Block) []byte {
 	dst = append(dst, '[')
 	for _, b := range blocks {
 		if b == nil {
@@ -41,7 +43,7 @@ func AppendBlocks(dst []byte, blocks []Block) []byte {
 }
 
 // ParseBlocks reads what AppendBlocks wrote.
-func ParseBlocks(b []byte) ([]Block, error) {
+func ParseBlocks(b []byte) ([]core.Block, error) {
 	blocks, ok := parseBlocks(b)
 	if !ok {
 		return nil, fmt.Errorf("parse blocks: not a list of blocks")
@@ -49,13 +51,13 @@ func ParseBlocks(b []byte) ([]Block, error) {
 	return blocks, nil
 }
 
-func appendBlock(dst []byte, b Block) []byte {
+func appendBlock(dst []byte, b core.Block) []byte {
 	kind := ""
 	switch b := b.(type) {
-	case Text:
+	case core.Text:
 		dst = appendString(append(dst, `{"type":"text","text":`...), b.Text)
 		return append(dst, '}')
-	case Diff:
+	case core.Diff:
 		dst = appendString(append(dst, `{"type":"diff","path":`...), b.Path)
 		dst = appendStringMember(dst, "old", b.Old)
 		dst = appendStringMember(dst, "new", b.New)
@@ -68,15 +70,15 @@ func appendBlock(dst []byte, b Block) []byte {
 		dst = appendStringMember(dst, "from", b.From)
 		dst = appendStringMember(dst, "sum", b.Sum)
 		return append(dst, '}')
-	case Image:
+	case core.Image:
 		kind = blockImage
-	case Audio:
+	case core.Audio:
 		kind = blockAudio
-	case Link:
+	case core.Link:
 		kind = blockLink
-	case Resource:
+	case core.Resource:
 		kind = blockResource
-	case Terminal:
+	case core.Terminal:
 		kind = blockTerminal
 	}
 	dst = append(append(dst, `{"type":"`...), kind...)
@@ -87,8 +89,8 @@ func appendBlock(dst []byte, b Block) []byte {
 	return append(dst, '}')
 }
 
-func parseBlocks(b []byte) ([]Block, bool) {
-	var blocks []Block
+func parseBlocks(b []byte) ([]core.Block, bool) {
+	var blocks []core.Block
 	e := elementsOf(b)
 	for e.next() {
 		block, ok := parseBlock(e.val)
@@ -101,7 +103,7 @@ func parseBlocks(b []byte) ([]Block, bool) {
 }
 
 // parseBlock decodes one block. false: it is not an object.
-func parseBlock(raw []byte) (b Block, ok bool) {
+func parseBlock(raw []byte) (b core.Block, ok bool) {
 	kind := ""
 	m := membersOf(raw)
 	for m.next() {
@@ -116,28 +118,28 @@ func parseBlock(raw []byte) (b Block, ok bool) {
 	case blockText:
 		b, ok = parseText(raw)
 	case blockImage:
-		b, ok = blockOf[Image](raw)
+		b, ok = blockOf[core.Image](raw)
 	case blockAudio:
-		b, ok = blockOf[Audio](raw)
+		b, ok = blockOf[core.Audio](raw)
 	case blockLink:
-		b, ok = blockOf[Link](raw)
+		b, ok = blockOf[core.Link](raw)
 	case blockResource:
-		b, ok = blockOf[Resource](raw)
+		b, ok = blockOf[core.Resource](raw)
 	case blockDiff:
 		b, ok = parseDiff(raw)
 	case blockTerminal:
-		b, ok = blockOf[Terminal](raw)
+		b, ok = blockOf[core.Terminal](raw)
 	}
 	if !ok { // a later version's
 		if !json.Valid(raw) {
 			return nil, false
 		}
-		b = Resource{URI: ForeignBlock + kind, MIME: "application/json", Text: strings.ToValidUTF8(string(raw), "\uFFFD")}
+		b = core.Resource{URI: ForeignBlock + kind, MIME: "application/json", Text: strings.ToValidUTF8(string(raw), "\uFFFD")}
 	}
 	return b, true
 }
 
-func parseText(raw []byte) (b Text, ok bool) {
+func parseText(raw []byte) (b core.Text, ok bool) {
 	m, ok := membersOf(raw), true
 	for m.next() {
 		if string(m.key) == "text" {
@@ -147,7 +149,7 @@ func parseText(raw []byte) (b Text, ok bool) {
 	return b, ok
 }
 
-func parseDiff(raw []byte) (b Diff, ok bool) {
+func parseDiff(raw []byte) (b core.Diff, ok bool) {
 	m, ok := membersOf(raw), true
 	for m.next() {
 		var text *string
@@ -183,25 +185,25 @@ func parseDiff(raw []byte) (b Diff, ok bool) {
 	return b, ok
 }
 
-func blockOf[T Block](raw []byte) (Block, bool) {
+func blockOf[T core.Block](raw []byte) (core.Block, bool) {
 	var b T
 	err := json.Unmarshal(raw, &b)
 	return b, err == nil
 }
 
 // equalBlocks reports whether two blocks say the same.
-func equalBlocks(a, b Block) bool {
+func equalBlocks(a, b core.Block) bool {
 	switch a := a.(type) {
-	case Image:
-		b, ok := b.(Image)
+	case core.Image:
+		b, ok := b.(core.Image)
 		return ok && a.MIME == b.MIME && a.URI == b.URI && bytes.Equal(a.Data, b.Data)
-	case Audio:
-		b, ok := b.(Audio)
+	case core.Audio:
+		b, ok := b.(core.Audio)
 		return ok && a.MIME == b.MIME && bytes.Equal(a.Data, b.Data)
-	case Resource:
-		b, ok := b.(Resource)
+	case core.Resource:
+		b, ok := b.(core.Resource)
 		return ok && a.URI == b.URI && a.MIME == b.MIME && a.Text == b.Text && a.Lines == b.Lines && bytes.Equal(a.Blob, b.Blob)
-	case Text, Link, Diff, Terminal:
+	case core.Text, core.Link, core.Diff, core.Terminal:
 		return a == b
 	}
 	return a == nil && b == nil

@@ -1,4 +1,4 @@
-package core
+package codec
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"dragoman/core"
 )
 
 // The words for the kinds of events, as they are stored. They never change.
@@ -58,87 +60,87 @@ type (
 		By    string `json:"by,omitempty"`
 	}
 	storedPhase struct {
-		Turn  TurnID        `json:"turn,omitempty"`
-		Kind  PhaseKind     `json:"kind"`
-		Tool  string        `json:"tool,omitempty"`
-		After time.Duration `json:"after,omitempty"`
+		Turn  core.TurnID    `json:"turn,omitempty"`
+		Kind  core.PhaseKind `json:"kind"`
+		Tool  string         `json:"tool,omitempty"`
+		After time.Duration  `json:"after,omitempty"`
 	}
 )
 
 // appendEvent appends the members k and v.
-func (e *Encoder) appendEvent(dst []byte, ev Event) []byte {
+func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 	switch ev := ev.(type) {
-	case TextDelta:
+	case core.TextDelta:
 		return appendDelta(dst, kindTextDelta, string(ev.Message), ev.Text)
-	case ThoughtDelta:
+	case core.ThoughtDelta:
 		return appendDelta(dst, kindThoughtDelta, string(ev.Thought), ev.Text)
-	case CallArgs:
+	case core.CallArgs:
 		return appendDelta(dst, kindCallArgs, string(ev.Call), ev.Text)
-	case CallOutput:
+	case core.CallOutput:
 		return appendDelta(dst, kindCallOutput, string(ev.Call), ev.Text)
-	case CallChanged:
+	case core.CallChanged:
 		return append(e.appendCall(appendKind(dst, kindCall), ev.Call), '}')
-	case ThoughtEnded:
+	case core.ThoughtEnded:
 		dst = appendStringMember(appendKind(dst, kindThoughtEnded), "thought", string(ev.Thought))
 		dst = appendIntMember(dst, "took", int64(ev.Took))
 		return append(appendRawMember(dst, "sealed", ev.Sealed), '}')
-	case Bound:
+	case core.Bound:
 		dst = appendStringMember(appendKind(dst, kindBound), "agent", ev.Agent)
 		return append(appendRawMember(dst, "state", ev.State), '}')
-	case Opened:
+	case core.Opened:
 		ev.Meta.Created = storable(ev.Meta.Created)
 		return appendPlain(dst, kindOpened, ev, nil)
-	case Claimed:
+	case core.Claimed:
 		return appendPlain(dst, kindClaimed, storedClaimed{ev.Epoch, ev.Node, ev.After.String()}, nil)
-	case PromptQueued:
+	case core.PromptQueued:
 		return appendPlain(dst, kindPromptQueued, ev, ev.Prompt)
-	case TurnStarted:
+	case core.TurnStarted:
 		return appendPlain(dst, kindTurnStarted, ev, ev.Prompt)
-	case Expanded:
+	case core.Expanded:
 		return appendPlain(dst, kindExpanded, ev, nil)
-	case Steered:
+	case core.Steered:
 		return appendPlain(dst, kindSteered, ev, ev.Prompt)
-	case Phase:
+	case core.Phase:
 		return appendPlain(dst, kindPhase, storedPhase(ev), nil)
-	case ThoughtStarted:
+	case core.ThoughtStarted:
 		return appendPlain(dst, kindThoughtStarted, ev, nil)
-	case Asked:
+	case core.Asked:
 		ev.Ask.Deadline = storable(ev.Ask.Deadline)
 		return appendPlain(dst, kindAsked, ev, nil)
-	case Answered:
+	case core.Answered:
 		return appendPlain(dst, kindAnswered, ev, nil)
-	case PlanChanged:
+	case core.PlanChanged:
 		return appendPlain(dst, kindPlanChanged, ev, nil)
-	case UsageChanged:
+	case core.UsageChanged:
 		ev.Last.Cost, ev.Total.Cost = finite(ev.Last.Cost), finite(ev.Total.Cost)
 		return appendPlain(dst, kindUsageChanged, ev, nil)
-	case TitleChanged:
+	case core.TitleChanged:
 		return appendPlain(dst, kindTitleChanged, ev, nil)
-	case SettingsChanged:
+	case core.SettingsChanged:
 		return appendPlain(dst, kindSettingsChanged, ev, nil)
-	case Notice:
+	case core.Notice:
 		return appendPlain(dst, kindNotice, ev, nil)
-	case Missing:
+	case core.Missing:
 		clear(e.calls) // what is missing may be a record of theirs
 		return appendPlain(dst, kindMissing, ev, nil)
-	case FellBack:
+	case core.FellBack:
 		return appendPlain(dst, kindFellBack, ev, nil)
-	case Flagged:
+	case core.Flagged:
 		return appendPlain(dst, kindFlagged, ev, nil)
-	case Compacted:
+	case core.Compacted:
 		return appendPlain(dst, kindCompacted, ev, nil)
-	case Reverted:
+	case core.Reverted:
 		return appendPlain(dst, kindReverted, ev, nil)
-	case Cited:
+	case core.Cited:
 		return appendPlain(dst, kindCited, ev, nil)
-	case Moved:
+	case core.Moved:
 		return appendPlain(dst, kindMoved, ev, nil)
-	case Truncated:
+	case core.Truncated:
 		return appendPlain(dst, kindTruncated, storedTruncated{ev.After.String(), ev.By}, nil)
-	case TurnEnded:
+	case core.TurnEnded:
 		clear(e.calls) // all have ended before
 		return appendPlain(dst, kindTurnEnded, ev, nil)
-	case Unknown:
+	case core.Unknown:
 		return appendRawMember(appendString(appendKey(dst, "k"), ev.Kind), "v", ev.Raw)
 	case nil:
 	}
@@ -160,7 +162,7 @@ func appendDelta(dst []byte, kind, id, text string) []byte {
 
 // appendPlain appends an event that encoding/json knows how to write, and the
 // prompt that some have.
-func appendPlain(dst []byte, kind string, ev any, prompt []Block) []byte {
+func appendPlain(dst []byte, kind string, ev any, prompt []core.Block) []byte {
 	body, err := jsonFor(ev)
 	if err != nil {
 		dst = appendStringMember(appendKind(dst, kindLost), "kind", kind)
@@ -182,7 +184,7 @@ func finite(cost *float64) *float64 {
 }
 
 // event decodes the event of a record.
-func (d *Decoder) event(l Line) (Event, error) {
+func (d *Decoder) event(l Line) (core.Event, error) {
 	ev := d.known(string(l.kind), l.body)
 	if ev != nil {
 		return ev, nil
@@ -198,11 +200,11 @@ func (d *Decoder) event(l Line) (Event, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: its event is not JSON", errNotRecord)
 	}
-	return Unknown{Kind: strings.Clone(string(l.kind)), Raw: raw}, nil
+	return core.Unknown{Kind: strings.Clone(string(l.kind)), Raw: raw}, nil
 }
 
 // known decodes an event; nil: this version does not understand it.
-func (d *Decoder) known(kind string, v []byte) Event {
+func (d *Decoder) known(kind string, v []byte) core.Event {
 	if len(v) == 0 || v[0] != '{' {
 		return nil
 	}
@@ -211,86 +213,86 @@ func (d *Decoder) known(kind string, v []byte) Event {
 		return d.delta(kind, v)
 	case kindCall:
 		if c, ok := d.call(v); ok {
-			return CallChanged{c}
+			return core.CallChanged{Call: c}
 		}
 		return nil
 	case kindThoughtEnded, kindBound:
 		return decodeRawEvent(kind, v)
 	case kindClaimed:
 		if s, ok := decodePlain[storedClaimed](v); ok {
-			after, err := ParsePos(s.After)
-			return orNil(Claimed{s.Epoch, s.Node, after}, err == nil)
+			after, err := core.ParsePos(s.After)
+			return orNil(core.Claimed{Epoch: s.Epoch, Node: s.Node, After: after}, err == nil)
 		}
 		return nil
 	case kindTruncated:
 		if s, ok := decodePlain[storedTruncated](v); ok {
-			after, err := ParsePos(s.After)
-			return orNil(Truncated{after, s.By}, err == nil)
+			after, err := core.ParsePos(s.After)
+			return orNil(core.Truncated{After: after, By: s.By}, err == nil)
 		}
 		return nil
 	case kindPhase:
 		s, ok := decodePlain[storedPhase](v)
-		return orNil(Phase(s), ok)
+		return orNil(core.Phase(s), ok)
 	case kindPromptQueued:
-		ev, prompt, ok := decodePrompt[PromptQueued](v)
+		ev, prompt, ok := decodePrompt[core.PromptQueued](v)
 		ev.Prompt = prompt
 		return orNil(ev, ok)
 	case kindTurnStarted:
-		ev, prompt, ok := decodePrompt[TurnStarted](v)
+		ev, prompt, ok := decodePrompt[core.TurnStarted](v)
 		ev.Prompt = prompt
 		return orNil(ev, ok)
 	case kindSteered:
-		ev, prompt, ok := decodePrompt[Steered](v)
+		ev, prompt, ok := decodePrompt[core.Steered](v)
 		ev.Prompt = prompt
 		return orNil(ev, ok)
 	case kindOpened:
-		ev, ok := decodePlain[Opened](v)
+		ev, ok := decodePlain[core.Opened](v)
 		ev.Meta.Created = storable(ev.Meta.Created)
 		return orNil(ev, ok)
 	case kindAsked:
-		ev, ok := decodePlain[Asked](v)
+		ev, ok := decodePlain[core.Asked](v)
 		ev.Ask.Deadline = storable(ev.Ask.Deadline)
 		return orNil(ev, ok)
 	case kindTurnEnded:
 		d.forget()
-		return plainEvent[TurnEnded](v)
+		return plainEvent[core.TurnEnded](v)
 	case kindThoughtStarted:
-		return plainEvent[ThoughtStarted](v)
+		return plainEvent[core.ThoughtStarted](v)
 	case kindAnswered:
-		return plainEvent[Answered](v)
+		return plainEvent[core.Answered](v)
 	case kindPlanChanged:
-		return plainEvent[PlanChanged](v)
+		return plainEvent[core.PlanChanged](v)
 	case kindUsageChanged:
-		return plainEvent[UsageChanged](v)
+		return plainEvent[core.UsageChanged](v)
 	case kindTitleChanged:
-		return plainEvent[TitleChanged](v)
+		return plainEvent[core.TitleChanged](v)
 	case kindSettingsChanged:
-		return plainEvent[SettingsChanged](v)
+		return plainEvent[core.SettingsChanged](v)
 	case kindExpanded:
-		return plainEvent[Expanded](v)
+		return plainEvent[core.Expanded](v)
 	case kindNotice:
-		return plainEvent[Notice](v)
+		return plainEvent[core.Notice](v)
 	case kindMissing:
 		d.forget()
-		return plainEvent[Missing](v)
+		return plainEvent[core.Missing](v)
 	case kindFellBack:
-		return plainEvent[FellBack](v)
+		return plainEvent[core.FellBack](v)
 	case kindFlagged:
-		return plainEvent[Flagged](v)
+		return plainEvent[core.Flagged](v)
 	case kindCompacted:
-		return plainEvent[Compacted](v)
+		return plainEvent[core.Compacted](v)
 	case kindReverted:
-		return plainEvent[Reverted](v)
+		return plainEvent[core.Reverted](v)
 	case kindCited:
-		return plainEvent[Cited](v)
+		return plainEvent[core.Cited](v)
 	case kindMoved:
-		return plainEvent[Moved](v)
+		return plainEvent[core.Moved](v)
 	}
 	return nil
 }
 
 // delta decodes a piece of a run.
-func (d *Decoder) delta(kind string, v []byte) Event {
+func (d *Decoder) delta(kind string, v []byte) core.Event {
 	id, text, ok := deltaOf(v)
 	if !ok {
 		return nil
@@ -302,16 +304,16 @@ func (d *Decoder) delta(kind string, v []byte) Event {
 }
 
 // deltaEvent makes a piece of the stream of a streamKind and an id.
-func deltaEvent(stream byte, id, text string) Event {
+func deltaEvent(stream byte, id, text string) core.Event {
 	switch stream {
 	case 't':
-		return TextDelta{MessageID(id), text}
+		return core.TextDelta{Message: core.MessageID(id), Text: text}
 	case 'h':
-		return ThoughtDelta{ThoughtID(id), text}
+		return core.ThoughtDelta{Thought: core.ThoughtID(id), Text: text}
 	case 'a':
-		return CallArgs{CallID(id), text}
+		return core.CallArgs{Call: core.CallID(id), Text: text}
 	default:
-		return CallOutput{CallID(id), text}
+		return core.CallOutput{Call: core.CallID(id), Text: text}
 	}
 }
 
@@ -345,14 +347,14 @@ func streamKind(kind string) byte {
 }
 
 // decodeRawEvent decodes the events that hold JSON of others.
-func decodeRawEvent(kind string, v []byte) Event {
-	var ended ThoughtEnded
-	var bound Bound
+func decodeRawEvent(kind string, v []byte) core.Event {
+	var ended core.ThoughtEnded
+	var bound core.Bound
 	m, ok := membersOf(v), true
 	for m.next() {
 		switch string(m.key) {
 		case "thought":
-			ended.Thought = ThoughtID(parseString(m.val))
+			ended.Thought = core.ThoughtID(parseString(m.val))
 		case "took":
 			n, err := strconv.ParseInt(string(m.val), 10, 64)
 			ended.Took, ok = time.Duration(n), ok && err == nil
@@ -383,12 +385,12 @@ func decodePlain[T any](v []byte) (ev T, ok bool) {
 	return ev, err == nil
 }
 
-func plainEvent[T Event](v []byte) Event {
+func plainEvent[T core.Event](v []byte) core.Event {
 	ev, ok := decodePlain[T](v)
 	return orNil(ev, ok)
 }
 
-func decodePrompt[T any](v []byte) (ev T, prompt []Block, ok bool) {
+func decodePrompt[T any](v []byte) (ev T, prompt []core.Block, ok bool) {
 	m, ok := membersOf(v), true
 	for m.next() {
 		if string(m.key) == "prompt" {
@@ -401,7 +403,7 @@ func decodePrompt[T any](v []byte) (ev T, prompt []Block, ok bool) {
 	return ev, prompt, true
 }
 
-func orNil(ev Event, ok bool) Event {
+func orNil(ev core.Event, ok bool) core.Event {
 	if !ok {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package core_test
+package codec_test
 
 import (
 	"bytes"
@@ -12,11 +12,12 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/codec"
 	"dragoman/core/coretest"
 )
 
 // encode writes records as a log's lines.
-func encode(t *testing.T, enc *core.Encoder, records []core.Record) [][]byte {
+func encode(t *testing.T, enc *codec.Encoder, records []core.Record) [][]byte {
 	t.Helper()
 	var lines [][]byte
 	for _, r := range records {
@@ -31,8 +32,8 @@ func encode(t *testing.T, enc *core.Encoder, records []core.Record) [][]byte {
 
 func TestCodecRoundTrip(t *testing.T) {
 	records := coretest.Records(7, coretest.Samples()...)
-	var enc core.Encoder
-	var dec core.Decoder
+	var enc codec.Encoder
+	var dec codec.Decoder
 	for i, line := range encode(t, &enc, records) {
 		got, err := dec.Decode(line)
 		if err != nil {
@@ -49,9 +50,9 @@ func TestCodecRoundTrip(t *testing.T) {
 func TestCodecGoesOnWithALog(t *testing.T) {
 	records := coretest.Records(7, coretest.Samples()...)
 	for cut := range records {
-		var first, second core.Encoder
+		var first, second codec.Encoder
 		lines := append(encode(t, &first, records[:cut]), encode(t, &second, records[cut:])...)
-		var dec core.Decoder
+		var dec codec.Decoder
 		for i, line := range lines {
 			got, err := dec.Decode(line)
 			if err != nil || !reflect.DeepEqual(got, records[i]) {
@@ -69,8 +70,8 @@ func TestCodecCallSequences(t *testing.T) {
 	contents := [][]core.Block{nil, {core.Text{Text: "x"}}, {core.Text{Text: "y"}}, coretest.Blocks()}
 	states := []core.CallState{core.Proposed, core.Running, core.Running, core.Running, core.Succeeded}
 	for range 60 {
-		var enc core.Encoder
-		var dec core.Decoder
+		var enc codec.Encoder
+		var dec codec.Decoder
 		for seq := range uint64(40) {
 			call := core.Call{
 				ID: core.CallID("c" + string(rune('0'+rnd.IntN(3)))), Turn: "t1", Title: []string{"", "one", "two"}[rnd.IntN(3)],
@@ -106,7 +107,7 @@ func TestCodecWritesBigFieldsOnce(t *testing.T) {
 		ID: "c1", Turn: "t1", State: core.Proposed, Title: "TITLE", Args: json.RawMessage(`"ARGS"`), Output: json.RawMessage(`"OUTPUT"`),
 		Content: []core.Block{core.Text{Text: "CONTENT"}},
 	}
-	var enc core.Encoder
+	var enc codec.Encoder
 	var log []byte
 	for _, s := range []core.CallState{core.Proposed, core.Awaiting, core.Running, core.Running, core.Succeeded} {
 		call.State = s
@@ -120,7 +121,7 @@ func TestCodecWritesBigFieldsOnce(t *testing.T) {
 }
 
 func TestCodecDecode(t *testing.T) {
-	later := core.Resource{URI: core.ForeignBlock + "hologram", MIME: "application/json", Text: `{"type":"hologram","z":[1]}`}
+	later := core.Resource{URI: codec.ForeignBlock + "hologram", MIME: "application/json", Text: `{"type":"hologram","z":[1]}`}
 	tests := []struct {
 		name, line string
 		want       core.Event // nil: an error
@@ -134,7 +135,7 @@ func TestCodecDecode(t *testing.T) {
 		{"known kind of another shape", `{"k":"title","v":{"title":{"en":"x"}}}`, core.Unknown{Kind: "title", Raw: json.RawMessage(`{"title":{"en":"x"}}`)}},
 		{"known kind, not an object", `{"k":"text","v":3}`, core.Unknown{Kind: "text", Raw: json.RawMessage(`3`)}},
 		{"block of a later version", `{"k":"turn_started","v":{"turn":"t","message":"m","origin":{},"prompt":[{"type":"text","text":"a"},{"type":"hologram","z":[1]}]}}`, core.TurnStarted{Turn: "t", Message: "m", Prompt: []core.Block{core.Text{Text: "a"}, later}}},
-		{"block of another shape", `{"k":"steered","v":{"prompt":[{"type":"text","text":7}]}}`, core.Steered{Prompt: []core.Block{core.Resource{URI: core.ForeignBlock + "text", MIME: "application/json", Text: `{"type":"text","text":7}`}}}},
+		{"block of another shape", `{"k":"steered","v":{"prompt":[{"type":"text","text":7}]}}`, core.Steered{Prompt: []core.Block{core.Resource{URI: codec.ForeignBlock + "text", MIME: "application/json", Text: `{"type":"text","text":7}`}}}},
 		{"a call that refers to nothing", `{"k":"call","v":{"id":"c","state":"running","same":["args","title"]}}`, core.CallChanged{Call: core.Call{ID: "c", State: core.Running}}},
 		{"empty", "", nil},
 		{"no object", `[1]`, nil},
@@ -147,7 +148,7 @@ func TestCodecDecode(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var dec core.Decoder
+			var dec codec.Decoder
 			r, err := dec.Decode([]byte(tt.line))
 			if (err != nil) != (tt.want == nil) {
 				t.Fatalf("error %v", err)
@@ -180,8 +181,8 @@ func TestCodecUnsayable(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var enc core.Encoder
-			var dec core.Decoder
+			var enc codec.Encoder
+			var dec codec.Decoder
 			line := encode(t, &enc, []core.Record{{Epoch: 1, Seq: 1, Time: far, Event: tt.give}})[0]
 			got, err := dec.Decode(line)
 			if err != nil || !reflect.DeepEqual(got, core.Record{Epoch: 1, Seq: 1, Event: tt.out}) {
@@ -192,12 +193,12 @@ func TestCodecUnsayable(t *testing.T) {
 }
 
 func TestCodecPeek(t *testing.T) {
-	var enc core.Encoder
+	var enc codec.Encoder
 	for _, want := range coretest.Records(9, coretest.Samples()...) {
 		line := enc.Append(nil, want)
 		want.Event = nil
 		for _, cut := range []int{0, 3} { // it looks no further than to the event
-			got, err := core.Peek(line[:len(line)-cut])
+			got, err := codec.Peek(line[:len(line)-cut])
 			if err != nil || got.Place() != want {
 				t.Errorf("%v: got %+v, want %+v\n%s", err, got.Place(), want, line)
 			}
@@ -206,12 +207,12 @@ func TestCodecPeek(t *testing.T) {
 }
 
 func TestParseBlocks(t *testing.T) {
-	got, err := core.ParseBlocks(core.AppendBlocks(nil, coretest.Blocks()))
+	got, err := codec.ParseBlocks(codec.AppendBlocks(nil, coretest.Blocks()))
 	if err != nil || !reflect.DeepEqual(got, coretest.Blocks()) {
 		t.Errorf("%v\n got %#v\nwant %#v", err, got, coretest.Blocks())
 	}
 	for _, bad := range []string{"", "{}", "[1]", `[{"type":"text"`, `["x"]`} {
-		if b, err := core.ParseBlocks([]byte(bad)); err == nil {
+		if b, err := codec.ParseBlocks([]byte(bad)); err == nil {
 			t.Errorf("ParseBlocks(%q) = %v, want an error", bad, b)
 		}
 	}
@@ -220,7 +221,7 @@ func TestParseBlocks(t *testing.T) {
 // FuzzDecode: no line makes the decoder panic, and what it reads it would write
 // and read again the same.
 func FuzzDecode(f *testing.F) {
-	var enc core.Encoder
+	var enc codec.Encoder
 	for _, r := range coretest.Records(1, coretest.Samples()...) {
 		f.Add(enc.Append(nil, r))
 	}
@@ -228,8 +229,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"k":"\ud83d\ude00","v~":"\u","v":{"a":"\"}`))
 	f.Add([]byte(`{"k":"text","v":` + strings.Repeat("[", 2000)))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		var dec core.Decoder
-		if _, err := core.Peek(line); err != nil {
+		var dec codec.Decoder
+		if _, err := codec.Peek(line); err != nil {
 			if _, err := dec.Decode(line); err == nil && bytes.Index(line, []byte(`"k"`)) < bytes.Index(line, []byte(`"v`)) {
 				t.Fatalf("Decode reads what Peek refuses: %q", line)
 			}
@@ -240,8 +241,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var again core.Decoder
-		stored := new(core.Encoder).Append(nil, r)
+		var again codec.Decoder
+		stored := new(codec.Encoder).Append(nil, r)
 		if !json.Valid(stored) || bytes.ContainsAny(stored, "\n\r") {
 			t.Fatalf("not one line of valid JSON: %q", stored)
 		}
@@ -254,7 +255,7 @@ func FuzzDecode(f *testing.F) {
 
 // normal makes what is stored alike alike: empty lists and none.
 func normal(r core.Record) string {
-	return string(new(core.Encoder).Append(nil, r))
+	return string(new(codec.Encoder).Append(nil, r))
 }
 
 // FuzzString compares our reading and writing of strings with encoding/json's.
@@ -262,7 +263,7 @@ func FuzzString(f *testing.F) {
 	f.Add(coretest.Awkward)
 	f.Add("\xff\xed\xa0\x80\xc0\x80")
 	f.Fuzz(func(t *testing.T, s string) {
-		var enc core.Encoder
+		var enc codec.Encoder
 		line := enc.Append(nil, core.Record{Event: core.TextDelta{Message: "m", Text: s}})
 		var m struct{ V struct{ Text string } }
 		if err := json.Unmarshal(line, &m); err != nil || m.V.Text != strings.ToValidUTF8(s, "\ufffd") && utf8.ValidString(s) {
@@ -272,7 +273,7 @@ func FuzzString(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var dec core.Decoder
+		var dec codec.Decoder
 		r, err := dec.Decode(append(append([]byte(`{"k":"text","v":{"id":"m","text":`), std...), `}}`...))
 		var want string
 		if json.Unmarshal(std, &want) != nil || err != nil || r.Event != (core.TextDelta{Message: "m", Text: want}) {
@@ -282,7 +283,7 @@ func FuzzString(f *testing.F) {
 }
 
 func BenchmarkEncodeText(b *testing.B) {
-	var enc core.Encoder
+	var enc codec.Encoder
 	r := core.Record{Epoch: 1, Seq: 12, Off: 300, Time: time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC), Event: core.TextDelta{Message: "m12", Text: strings.Repeat("some words\n", 10)}}
 	var dst []byte
 	b.ReportAllocs()
@@ -293,9 +294,9 @@ func BenchmarkEncodeText(b *testing.B) {
 
 func BenchmarkDecode(b *testing.B) {
 	for _, r := range coretest.Records(1, coretest.Samples()...) {
-		line := new(core.Encoder).Append(nil, r)
+		line := new(codec.Encoder).Append(nil, r)
 		b.Run(strings.TrimPrefix(reflect.TypeOf(r.Event).String(), "core."), func(b *testing.B) {
-			var dec core.Decoder
+			var dec codec.Decoder
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := dec.Decode(line); err != nil {

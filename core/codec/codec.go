@@ -1,4 +1,4 @@
-package core
+package codec
 
 import (
 	"bytes"
@@ -7,34 +7,20 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-)
 
-// The stored form of a record is one JSON object on one line:
-//
-//	{"e":1,"s":7,"o":120,"t":"2026-01-02T15:04:05.123Z","k":"text","v":{"id":"m1","text":"hello"}}
-//
-// e, s and o are its place (o is left out when 0), t its time, k the kind of
-// event, and v, always the last member, the event. Readers ignore members that
-// they do not know, so a store may add its own behind v. A text that is not
-// UTF-8 is stored with U+FFFD in place of what is wrong; an empty list and none
-// are the same. JSON that others wrote (arguments, results, state) is kept byte
-// for byte: if it is not one line of valid JSON, its text stands in a string
-// under the member's name with a tilde.
-//
-// A call is written whole but for what it shares with its last record: the
-// member "same" names the big fields that are as they were. So an Encoder that
-// knows nothing of a log writes a correct, only longer, continuation of it.
+	"dragoman/core"
+)
 
 // Encoder writes one log's records. The zero value is ready; it may go on with
 // a log that another one began. It is not safe for concurrent use.
 type Encoder struct {
-	calls map[CallID]Call // that live, as they were written last
+	calls map[core.CallID]core.Call // that live, as they were written last
 }
 
 // Append appends the stored form of r to dst, without a newline. It cannot
 // fail: what JSON cannot say (a time in the year 12000, a cost of NaN) is left
 // out.
-func (e *Encoder) Append(dst []byte, r Record) []byte {
+func (e *Encoder) Append(dst []byte, r core.Record) []byte {
 	dst = append(dst, `{"e":`...)
 	dst = strconv.AppendUint(dst, r.Epoch, 10)
 	dst = append(dst, `,"s":`...)
@@ -55,9 +41,9 @@ func (e *Encoder) Reset() { clear(e.calls) }
 // Decoder reads one log's records, in the log's order. The zero value is ready.
 // It is not safe for concurrent use.
 type Decoder struct {
-	calls   map[CallID]Call     // that live, as they were read last
-	skipped map[CallID][][]byte // bodies of live calls' records that calls lacks
-	id      string              // of the last delta, to be used again
+	calls   map[core.CallID]core.Call // that live, as they were read last
+	skipped map[core.CallID][][]byte  // bodies of live calls' records that calls lacks
+	id      string                    // of the last delta, to be used again
 }
 
 var errNotRecord = errors.New("not a record")
@@ -65,20 +51,20 @@ var errNotRecord = errors.New("not a record")
 // Decode reads a line that Append wrote. The record shares no memory with line.
 // An event of an unknown kind, or one that makes no sense to this version, comes
 // as Unknown; an error means that line is no record.
-func (d *Decoder) Decode(line []byte) (Record, error) {
+func (d *Decoder) Decode(line []byte) (core.Record, error) {
 	l, err := ParseLine(line)
 	if err != nil {
-		return Record{}, err
+		return core.Record{}, err
 	}
 	return d.DecodeLine(l)
 }
 
 // DecodeLine is Decode for a line that was looked at before.
-func (d *Decoder) DecodeLine(l Line) (Record, error) {
+func (d *Decoder) DecodeLine(l Line) (core.Record, error) {
 	r := l.record
 	var err error
 	if r.Event, err = d.event(l); err != nil {
-		return Record{}, fmt.Errorf("record %d.%d: %w", r.Seq, r.Off, err)
+		return core.Record{}, fmt.Errorf("record %d.%d: %w", r.Seq, r.Off, err)
 	}
 	return r, nil
 }
@@ -111,14 +97,14 @@ func (d *Decoder) forget() {
 // Line is a record whose event is not decoded yet. It is a view of the bytes
 // that it was made of.
 type Line struct {
-	record Record
+	record core.Record
 	kind   []byte
 	body   []byte // v
 	text   []byte // v~
 }
 
 // Place is the record without its event.
-func (l Line) Place() Record { return l.record }
+func (l Line) Place() core.Record { return l.record }
 
 // Kind is the word for the kind of the event.
 func (l Line) Kind() string { return string(l.kind) }
@@ -127,13 +113,13 @@ func (l Line) Kind() string { return string(l.kind) }
 func (l Line) IsCall() bool { return string(l.kind) == kindCall }
 
 // End returns the position behind the record, which ParseLine must have read.
-func (l Line) End() Pos {
+func (l Line) End() core.Pos {
 	if _, text, ok := l.delta(); ok {
-		return Pos{l.record.Epoch, l.record.Seq, l.record.Off + uint64(stringLen(text))}
+		return core.Pos{Epoch: l.record.Epoch, Seq: l.record.Seq, Off: l.record.Off + uint64(stringLen(text))}
 	}
 	r := l.record
 	if string(l.kind) == kindMissing {
-		r.Event = plainEvent[Missing](l.body)
+		r.Event = plainEvent[core.Missing](l.body)
 	}
 	return r.End()
 }
@@ -149,7 +135,7 @@ func (l Line) AppendStream(dst []byte) []byte {
 }
 
 // StreamDelta makes a piece of a stream that AppendStream has named.
-func StreamDelta(name []byte, text string) Event {
+func StreamDelta(name []byte, text string) core.Event {
 	return deltaEvent(name[0], parseString(name[1:]), text)
 }
 
