@@ -150,8 +150,8 @@ func (c *caller) track(p *part, params json.RawMessage) (_ json.RawMessage, forg
 		c.tokens = map[string]origin{}
 	}
 	c.tokens[ours] = origin{p, token}
-	meta := edited(object(params)["_meta"], member{"progressToken", json.RawMessage(ours)})
-	return edited(params, member{"_meta", meta}), func() {
+	meta := wire.Edit(wire.Object(params)["_meta"], wire.Set("progressToken", json.RawMessage(ours)))
+	return wire.Edit(params, wire.Set("_meta", meta)), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.tokens, ours)
@@ -168,7 +168,7 @@ func (c *caller) progressed(params json.RawMessage) {
 	o := c.tokens[string(n.Token)]
 	c.mu.Unlock()
 	if o.part != nil {
-		o.part.tell("notifications/progress", edited(params, member{"progressToken", o.token}))
+		o.part.tell("notifications/progress", wire.Edit(params, wire.Set("progressToken", o.token)))
 	}
 }
 
@@ -183,7 +183,7 @@ func (p *part) setLevel(peer *peer, level string) {
 	if same {
 		return
 	}
-	_, _ = peer.conn.Start("logging/setLevel", raw(map[string]string{"level": level}), func(json.RawMessage, error) {}) // its end is noticed elsewhere
+	_, _ = peer.conn.Start("logging/setLevel", wire.JSON(map[string]string{"level": level}), func(json.RawMessage, error) {}) // its end is noticed elsewhere
 }
 
 // setLevel has our agent judge a level, and tells it to all.

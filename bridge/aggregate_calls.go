@@ -112,44 +112,46 @@ func (x *pass) sendTo(peer *peer) {
 // tool, with a progress token of ours, and what each version wants to be said.
 func (x *pass) params(peer *peer, token json.RawMessage) json.RawMessage {
 	s := x.part.side
-	var meta, all []member
+	var meta, all []wire.Member
 	if token != nil {
-		meta = append(meta, member{"progressToken", token})
+		meta = append(meta, wire.Set("progressToken", token))
 	}
 	if !x.part.agent() {
 		if x.method == "tools/call" {
-			meta = append(meta, member{metaHops, strconv.AppendInt(nil, int64(x.q.hops)+1, 10)})
+			meta = append(meta, wire.Set(metaHops, strconv.AppendInt(nil, int64(x.q.hops)+1, 10)))
 		}
 		switch {
 		case s.modern() && !peer.modern():
-			meta = append(meta, member{metaVersion, nil}, member{metaClient, nil}, member{metaCaps, nil}, member{metaLevel, nil})
+			meta = append(meta, wire.Set(metaVersion, nil), wire.Set(metaClient, nil), wire.Set(metaCaps, nil), wire.Set(metaLevel, nil))
 		case !s.modern() && peer.modern():
 			meta = append(meta, s.says()...)
 		}
 	}
 	if len(meta) > 0 {
-		whole := edited(x.q.meta, meta...)
+		whole := wire.Edit(x.q.meta, meta...)
 		if len(whole) == 2 {
 			whole = nil
 		}
-		all = append(all, member{"_meta", whole})
+		all = append(all, wire.Set("_meta", whole))
 	}
 	if x.own != "" && x.own != x.q.name {
-		all = append(all, member{"name", wire.AppendString(nil, x.own)})
+		all = append(all, wire.Set("name", wire.AppendString(nil, x.own)))
 	}
 	if len(all) == 0 {
 		return x.q.params
 	}
-	return edited(x.q.params, all...)
+	return wire.Edit(x.q.params, all...)
 }
 
 // says is what a request of 2026-07-28 says of the client.
-func (s *side) says() []member {
-	list := []member{{metaVersion, json.RawMessage(`"` + modernVersion + `"`)}, {metaClient, s.client}, {metaCaps, s.caps}}
+func (s *side) says() []wire.Member {
+	list := []wire.Member{
+		wire.Set(metaVersion, json.RawMessage(`"`+modernVersion+`"`)), wire.Set(metaClient, s.client), wire.Set(metaCaps, s.caps),
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.level != "" {
-		list = append(list, member{metaLevel, raw(s.level)})
+		list = append(list, wire.Set(metaLevel, wire.JSON(s.level)))
 	}
 	return list
 }
@@ -170,7 +172,7 @@ func (x *pass) note(n progress) {
 	if token == nil || conn.Writer().Queued() > maxUnread {
 		return // the next one says more
 	}
-	_ = conn.Notify("notifications/progress", edited(n.raw, member{"progressToken", token})) // it has left
+	_ = conn.Notify("notifications/progress", wire.Edit(n.raw, wire.Set("progressToken", token))) // it has left
 }
 
 // maxUnread is how much a client may leave unread before it is told less.
@@ -220,7 +222,7 @@ func (x *pass) fit(peer *peer, res json.RawMessage) json.RawMessage {
 			Type json.RawMessage `json:"resultType"`
 		}
 		if json.Unmarshal(res, &r) == nil && r.Type == nil {
-			res = edited(res, member{"resultType", json.RawMessage(`"complete"`)})
+			res = wire.Edit(res, wire.Set("resultType", json.RawMessage(`"complete"`)))
 		}
 	}
 	if bytes.Contains(res, []byte(`"taskId"`)) {
@@ -246,9 +248,9 @@ func today(method string, res json.RawMessage) json.RawMessage {
 	text := func(s string) map[string]string { return map[string]string{"type": "text", "text": s} }
 	switch {
 	case method == "tools/call" && r.Content == nil && r.Output != nil:
-		return edited(res, member{"output", nil}, member{"content", raw([]any{text(*r.Output)})})
+		return wire.Edit(res, wire.Set("output", nil), wire.Set("content", wire.JSON([]any{text(*r.Output)})))
 	case method == "prompts/get" && r.Messages == nil && r.Prompt != nil:
-		return edited(res, member{"prompt", nil}, member{"messages", raw([]any{map[string]any{"role": "user", "content": text(*r.Prompt)}})})
+		return wire.Edit(res, wire.Set("prompt", nil), wire.Set("messages", wire.JSON([]any{map[string]any{"role": "user", "content": text(*r.Prompt)}})))
 	}
 	return res
 }

@@ -51,7 +51,7 @@ func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
 	s.listens[string(l.id)] = l
 	s.mu.Unlock()
 	context.AfterFunc(call.Context(), func() { s.deaf(l) })
-	_ = s.caller.conn.Notify(listenMethodAck, edited(nil, member{"_meta", l.meta()}, member{"notifications", raw(l.wants)})) // it has left
+	_ = s.caller.conn.Notify(listenMethodAck, wire.Edit(nil, wire.Set("_meta", l.meta()), wire.Set("notifications", wire.JSON(l.wants)))) // it has left
 	if l.wants.empty() {
 		call.Reply(l.result(), nil)
 		return
@@ -81,10 +81,10 @@ func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
 	})
 }
 
-func (l *listening) meta() json.RawMessage { return edited(nil, member{metaListening, l.id}) }
+func (l *listening) meta() json.RawMessage { return wire.Edit(nil, wire.Set(metaListening, l.id)) }
 
 func (l *listening) result() json.RawMessage {
-	return edited(nil, member{"resultType", json.RawMessage(`"complete"`)}, member{"_meta", l.meta()})
+	return wire.Edit(nil, wire.Set("resultType", json.RawMessage(`"complete"`)), wire.Set("_meta", l.meta()))
 }
 
 // deaf ends a listening: the client does not want to hear any more.
@@ -160,7 +160,7 @@ func (p *part) follow(peer *peer, l *listening) {
 	if wants.Tools = wants.Tools && peer.caps.Tools != nil; wants.empty() {
 		return
 	}
-	a, err := peer.conn.Start(listenMethod, peer.with(nil, member{"notifications", raw(wants)}), func(json.RawMessage, error) {})
+	a, err := peer.conn.Start(listenMethod, peer.with(nil, wire.Set("notifications", wire.JSON(wants))), func(json.RawMessage, error) {})
 	if err != nil {
 		return // it has ended
 	}
@@ -187,7 +187,7 @@ func (p *part) followLists(peer *peer) {
 	c := peer.caps
 	wants := changes{Tools: c.Tools != nil && c.Tools.ListChanged, Prompts: c.Prompts != nil && c.Prompts.ListChanged, Resources: c.Resources != nil && c.Resources.ListChanged}
 	if !wants.empty() {
-		_, _ = peer.conn.Start(listenMethod, peer.with(nil, member{"notifications", raw(wants)}), func(json.RawMessage, error) {}) // it has ended
+		_, _ = peer.conn.Start(listenMethod, peer.with(nil, wire.Set("notifications", wire.JSON(wants))), func(json.RawMessage, error) {}) // it has ended
 	}
 }
 
@@ -229,10 +229,10 @@ func (p *part) followOne(peer *peer, uri string) {
 		return
 	}
 	if !peer.modern() {
-		_, _ = peer.conn.Start("resources/subscribe", raw(map[string]string{"uri": uri}), func(json.RawMessage, error) {}) // its end is noticed elsewhere
+		_, _ = peer.conn.Start("resources/subscribe", wire.JSON(map[string]string{"uri": uri}), func(json.RawMessage, error) {}) // its end is noticed elsewhere
 		return
 	}
-	a, err := peer.conn.Start(listenMethod, peer.with(nil, member{"notifications", raw(changes{URIs: []string{uri}})}), func(json.RawMessage, error) {})
+	a, err := peer.conn.Start(listenMethod, peer.with(nil, wire.Set("notifications", wire.JSON(changes{URIs: []string{uri}}))), func(json.RawMessage, error) {})
 	if err == nil {
 		p.mu.Lock()
 		p.subs[uri] = a
@@ -252,7 +252,7 @@ func (p *part) unfollow(uri string) {
 	case a != nil:
 		a.Withdraw()
 	case !peer.modern():
-		_, _ = peer.conn.Start("resources/unsubscribe", raw(map[string]string{"uri": uri}), func(json.RawMessage, error) {}) // as above
+		_, _ = peer.conn.Start("resources/unsubscribe", wire.JSON(map[string]string{"uri": uri}), func(json.RawMessage, error) {}) // as above
 	}
 }
 
@@ -339,6 +339,6 @@ func (s *side) hearing(wants func(*listening) bool) []*listening {
 }
 
 func (s *side) tellListening(l *listening, method string, params json.RawMessage) {
-	meta := edited(object(params)["_meta"], member{metaListening, l.id})
-	_ = s.caller.conn.Notify(method, edited(params, member{"_meta", meta})) // it has left
+	meta := wire.Edit(wire.Object(params)["_meta"], wire.Set(metaListening, l.id))
+	_ = s.caller.conn.Notify(method, wire.Edit(params, wire.Set("_meta", meta))) // it has left
 }

@@ -241,7 +241,7 @@ func (s *sight) agreed(list []json.RawMessage) []json.RawMessage {
 	var page struct {
 		Tools []json.RawMessage `json:"tools"`
 	}
-	if err := json.Unmarshal(s.shown("", edited(nil, member{"tools", raw(list)})), &page); err != nil {
+	if err := json.Unmarshal(s.shown("", wire.Edit(nil, wire.Set("tools", wire.JSON(list)))), &page); err != nil {
 		return nil // a list is a list
 	}
 	return page.Tools
@@ -347,7 +347,7 @@ func (s *side) put(k kind) *snapshot {
 				continue
 			}
 			if name != it.id {
-				words = edited(words, member{"name", raw(name)})
+				words = wire.Edit(words, wire.Set("name", wire.JSON(name)))
 			}
 		} else if owners[it.id] != nil {
 			left = append(left, ref{it.part.server.Name, it.id})

@@ -92,26 +92,6 @@ func TestTemplatesMatch(t *testing.T) {
 	}
 }
 
-// What is changed of an object is changed, and nothing else.
-func TestEdited(t *testing.T) {
-	in := `{"b" : 1.50,"a":{"x":[1, 2]},"b":2,"ü\n":"\u00fc"}`
-	for _, test := range []struct {
-		changes []member
-		want    string
-	}{
-		{nil, `{"b":1.50,"a":{"x":[1, 2]},"b":2,"ü\n":"\u00fc"}`},
-		{[]member{{"b", raw(3)}}, `{"b":3,"a":{"x":[1, 2]},"ü\n":"\u00fc"}`},
-		{[]member{{"b", nil}, {"c", raw("d")}, {"e", nil}}, `{"a":{"x":[1, 2]},"ü\n":"\u00fc","c":"d"}`},
-	} {
-		if got := string(edited([]byte(in), test.changes...)); got != test.want {
-			t.Errorf("%v: %s, want %s", test.changes, got, test.want)
-		}
-	}
-	if got := string(edited(nil, member{"a", raw(1)})); got != `{"a":1}` {
-		t.Error(got)
-	}
-}
-
 func TestInspect(t *testing.T) {
 	q, err := inspect([]byte(`{"name":"n","arguments":{"name":"x","a":1},"other":1,"_meta":{"progressToken":"p","dragoman/hops":2,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`))
 	if err != nil || q.name != "n" || string(q.args) != `{"name":"x","a":1}` || string(q.token) != `"p"` || q.hops != 2 || q.version != modernVersion || string(q.caps) != "{}" {

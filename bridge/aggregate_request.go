@@ -102,36 +102,3 @@ func (q *request) inspectMeta() (err error) {
 	}
 	return nil
 }
-
-// edited is an object with members replaced in their places, added at the end, or
-// left out where the value is nil. All else stays as it was written.
-func edited(object json.RawMessage, changes ...member) json.RawMessage {
-	b := append(make([]byte, 0, len(object)+128), '{')
-	var made uint
-	put := func(name []byte, value json.RawMessage) {
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(append(wire.AppendString(b, name), ':'), value...)
-	}
-members:
-	for name, value := range wire.Members(object) {
-		for i, c := range changes {
-			if c.name != string(name) {
-				continue
-			}
-			if c.value != nil && made&(1<<i) == 0 {
-				put(name, c.value)
-			}
-			made |= 1 << i
-			continue members
-		}
-		put(name, value)
-	}
-	for i, c := range changes {
-		if c.value != nil && made&(1<<i) == 0 {
-			put([]byte(c.name), c.value)
-		}
-	}
-	return append(b, '}')
-}

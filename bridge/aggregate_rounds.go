@@ -114,11 +114,11 @@ func (x *pass) hand() {
 	}
 	requests := map[string]json.RawMessage{}
 	for _, q := range x.questions {
-		ask := []member{{"method", raw(q.call.Method)}}
+		ask := []wire.Member{wire.Set("method", wire.JSON(q.call.Method))}
 		if q.call.Params != nil {
-			ask = append(ask, member{"params", q.call.Params})
+			ask = append(ask, wire.Set("params", q.call.Params))
 		}
-		requests[q.id] = edited(nil, ask...)
+		requests[q.id] = wire.Edit(nil, ask...)
 	}
 	x.call, x.stop = nil, nil
 	x.mu.Unlock()
@@ -143,7 +143,7 @@ func (x *pass) hand() {
 		}
 	})
 	x.mu.Unlock()
-	call.Reply(edited(nil, member{"resultType", json.RawMessage(`"input_required"`)}, member{"inputRequests", raw(requests)}, member{"requestState", raw(handle)}), nil)
+	call.Reply(wire.Edit(nil, wire.Set("resultType", json.RawMessage(`"input_required"`)), wire.Set("inputRequests", wire.JSON(requests)), wire.Set("requestState", wire.JSON(handle))), nil)
 }
 
 func (s *side) unpark(handle string) *pass {
@@ -254,10 +254,10 @@ func (x *pass) rounds(peer *peer, res json.RawMessage) {
 		}
 		params := x.params(peer, nil)
 		if len(replies) > 0 {
-			params = edited(params, member{"inputResponses", raw(replies)})
+			params = wire.Edit(params, wire.Set("inputResponses", wire.JSON(replies)))
 		}
 		if r.State != nil {
-			params = edited(params, member{"requestState", r.State})
+			params = wire.Edit(params, wire.Set("requestState", r.State))
 		}
 		if err := peer.conn.Ask(ctx, x.method, params, &res); err != nil {
 			if ctx.Err() == nil {

@@ -142,7 +142,7 @@ func (s *side) noResource(uri string) error {
 	if s.modern() {
 		code = jrpc2.InvalidParams
 	}
-	return &jrpc2.Error{Code: code, Message: "Resource not found", Data: raw(map[string]string{"uri": uri})}
+	return &jrpc2.Error{Code: code, Message: "Resource not found", Data: wire.JSON(map[string]string{"uri": uri})}
 }
 
 func (s *side) toLocated(call *wire.Call, q request, p *part) {
@@ -174,7 +174,7 @@ func (s *side) complete(ctx context.Context, call *wire.Call, q request) {
 	}
 	to := func(p *part, own string) {
 		if own != "" && own != about.Name {
-			q.params = edited(q.params, member{"ref", edited(q.ref, member{"name", raw(own)})})
+			q.params = wire.Edit(q.params, wire.Set("ref", wire.Edit(q.ref, wire.Set("name", wire.JSON(own)))))
 		}
 		x := s.newPass(p, call, q)
 		x.again = true

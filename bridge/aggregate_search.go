@@ -63,7 +63,7 @@ func (s *side) behindSearch(own, all []json.RawMessage) (shown []json.RawMessage
 	}
 	description := "Finds tools that are not listed here, those of the MCP servers " + strings.Join(servers, ", ") +
 		": what each is for, and its arguments. Use it before you say that something cannot be done. Call what it finds with " + callTool + "."
-	return append(own[:len(own):len(own)], json.RawMessage(fmt.Sprintf(searchTools[0], raw(description))), json.RawMessage(searchTools[1])), hidden
+	return append(own[:len(own):len(own)], json.RawMessage(fmt.Sprintf(searchTools[0], wire.JSON(description))), json.RawMessage(searchTools[1])), hidden
 }
 
 // through is the call that a call of callTool stands for.
@@ -76,7 +76,7 @@ func (q request) through() (request, error) {
 		return q, jrpc2.Errorf(jrpc2.InvalidParams, `%s takes {"name": NAME, "arguments": {…}}, with the name of a tool that %s has found`, callTool, searchTool)
 	}
 	q.name, q.args = p.Name, orObject(p.Args)
-	q.params = edited(q.params, member{"name", raw(q.name)}, member{"arguments", q.args})
+	q.params = wire.Edit(q.params, wire.Set("name", wire.JSON(q.name)), wire.Set("arguments", q.args))
 	return q, nil
 }
 
@@ -94,11 +94,11 @@ func (s *side) search(ctx context.Context, call *wire.Call, q request) {
 		s.mu.Lock()
 		hidden := s.hidden
 		s.mu.Unlock()
-		result := []member{{"content", raw([]map[string]string{{"type": "text", "text": found(hidden, q.args)}})}}
+		result := []wire.Member{wire.Set("content", wire.JSON([]map[string]string{{"type": "text", "text": found(hidden, q.args)}}))}
 		if s.modern() {
-			result = append(result, member{"resultType", json.RawMessage(`"complete"`)})
+			result = append(result, wire.Set("resultType", json.RawMessage(`"complete"`)))
 		}
-		call.Reply(edited(nil, result...), nil)
+		call.Reply(wire.Edit(nil, result...), nil)
 	})
 }
 

@@ -187,7 +187,7 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 			text += "\n\nThe MCP server " + p.server.Name + " says of itself:\n" + said
 		}
 	}
-	return edited(res, member{"capabilities", raw(r.Caps)}, member{"instructions", raw(text)})
+	return wire.Edit(res, wire.Set("capabilities", wire.JSON(r.Caps)), wire.Set("instructions", wire.JSON(text)))
 }
 
 // introduction is what a server said of itself when it was last started.

@@ -83,10 +83,10 @@ func (s *side) seekTask(ctx context.Context, q request) *part {
 		if p.agent() && !s.modern() {
 			continue // it has none at these versions
 		}
-		x := &pass{part: p, method: "tasks/get", q: request{params: raw(map[string]string{"taskId": q.task}), meta: q.meta}}
-		x.q.params = edited(x.q.params, member{"_meta", orObject(q.meta)})
+		x := &pass{part: p, method: "tasks/get", q: request{params: wire.JSON(map[string]string{"taskId": q.task}), meta: q.meta}}
+		x.q.params = wire.Edit(x.q.params, wire.Set("_meta", orObject(q.meta)))
 		if peer.conn.Ask(ctx, x.method, x.params(peer, nil), nil) == nil {
-			s.learn(p, json.RawMessage(`{"taskId":`+string(raw(q.task))+`}`))
+			s.learn(p, json.RawMessage(`{"taskId":`+string(wire.JSON(q.task))+`}`))
 			return p
 		}
 	}

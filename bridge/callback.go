@@ -130,13 +130,13 @@ func rootsOf(m core.Meta) json.RawMessage {
 		}
 		list = append(list, root{(&url.URL{Scheme: "file", Path: p}).String(), filepath.Base(path)})
 	}
-	return raw(map[string]any{"roots": list})
+	return wire.JSON(map[string]any{"roots": list})
 }
 
 // answers looks whether a result wants to know something first (2026-07-28, Multi
 // Round-Trip Requests), finds that out, and returns what the call has to say when it
 // is made again; false: the result is the result.
-func (u *upstream) answers(ctx context.Context, p *peer, res json.RawMessage) ([]member, bool, error) {
+func (u *upstream) answers(ctx context.Context, p *peer, res json.RawMessage) ([]wire.Member, bool, error) {
 	if !p.modern() {
 		return nil, false, nil
 	}
@@ -163,12 +163,12 @@ func (u *upstream) answers(ctx context.Context, p *peer, res json.RawMessage) ([
 		}
 		replies[name] = reply
 	}
-	var more []member
+	var more []wire.Member
 	if len(replies) > 0 {
-		more = append(more, member{"inputResponses", raw(replies)})
+		more = append(more, wire.Set("inputResponses", wire.JSON(replies)))
 	}
 	if r.State != nil {
-		more = append(more, member{"requestState", r.State})
+		more = append(more, wire.Set("requestState", r.State))
 	}
 	return more, true, nil
 }
@@ -185,7 +185,7 @@ func (u *upstream) subscribe(_ context.Context, p *peer) (stop func()) {
 	if !p.modern() || len(changes) == 0 {
 		return func() {}
 	}
-	a, err := p.conn.Start("subscriptions/listen", p.with(nil, member{"notifications", raw(changes)}), func(json.RawMessage, error) {})
+	a, err := p.conn.Start("subscriptions/listen", p.with(nil, wire.Set("notifications", wire.JSON(changes))), func(json.RawMessage, error) {})
 	if err != nil {
 		return func() {}
 	}

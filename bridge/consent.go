@@ -77,9 +77,9 @@ func (c *consents) park(server, tool string, q request, ask *AskFirst) (json.Raw
 	if full {
 		return nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", maxParked)
 	}
-	question := edited(nil, member{"method", raw("elicitation/create")}, member{"params", consentForm(server, tool, q.args, ask)})
-	return edited(nil, member{"resultType", json.RawMessage(`"input_required"`)},
-		member{"inputRequests", raw(map[string]json.RawMessage{"allow": question})}, member{"requestState", raw(state)}), nil
+	question := wire.Edit(nil, wire.Set("method", wire.JSON("elicitation/create")), wire.Set("params", consentForm(server, tool, q.args, ask)))
+	return wire.Edit(nil, wire.Set("resultType", json.RawMessage(`"input_required"`)),
+		wire.Set("inputRequests", wire.JSON(map[string]json.RawMessage{"allow": question})), wire.Set("requestState", wire.JSON(state))), nil
 }
 
 // take removes the call of a state and returns it; nil: there is none.
@@ -113,7 +113,7 @@ func (c *consents) answered(server, tool string, q request) (*consent, error) {
 func consentForm(server, tool string, args json.RawMessage, ask *AskFirst) json.RawMessage {
 	shown := cmp.Or(display.Args(args, maxShownArgs), "{}")
 	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)", display.Visible(tool), display.Visible(server), shown, display.Visible(ask.Why))
-	return raw(map[string]any{"message": text, "requestedSchema": json.RawMessage(
+	return wire.JSON(map[string]any{"message": text, "requestedSchema": json.RawMessage(
 		`{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Once; the next call is asked about again"}},"required":["allow"]}`)})
 }
 

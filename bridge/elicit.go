@@ -70,10 +70,10 @@ func (u *upstream) elicit(ctx context.Context, params json.RawMessage) (json.Raw
 			content[field.name] = value
 		}
 	}
-	return raw(map[string]any{"action": actionAccept, "content": content}), nil
+	return wire.JSON(map[string]any{"action": actionAccept, "content": content}), nil
 }
 
-func acted(action string) json.RawMessage { return raw(map[string]string{"action": action}) }
+func acted(action string) json.RawMessage { return wire.JSON(map[string]string{"action": action}) }
 
 // form is one question of a server's.
 type form struct {
@@ -120,7 +120,7 @@ func (f form) confirm(ctx context.Context) (json.RawMessage, error) {
 	case r.Option != optionYes:
 		return acted(actionDecline), nil
 	}
-	return raw(map[string]any{"action": actionAccept, "content": struct{}{}}), nil
+	return wire.JSON(map[string]any{"action": actionAccept, "content": struct{}{}}), nil
 }
 
 // visit asks the user to open an address. We do not open it: the user sees where it
@@ -323,10 +323,10 @@ func (f field) value(r core.Reply) (json.RawMessage, error) {
 		return f.text(r.Text)
 	}
 	if i, err := strconv.Atoi(strings.TrimPrefix(r.Option, "choice-")); err == nil && i >= 0 && i < len(list) {
-		return raw(list[i].Const), nil
+		return wire.JSON(list[i].Const), nil
 	}
 	if c, ok := find(list, r.Text); ok {
-		return raw(c.Const), nil
+		return wire.JSON(c.Const), nil
 	}
 	return nil, fmt.Errorf("please choose one of the answers")
 }
@@ -338,7 +338,7 @@ func (f field) text(s string) (json.RawMessage, error) {
 	case f.MaxLength != nil && n > *f.MaxLength:
 		return nil, fmt.Errorf("it must have at most %d characters", *f.MaxLength)
 	}
-	return raw(s), nil
+	return wire.JSON(s), nil
 }
 
 func (f field) number(s string) (json.RawMessage, error) {
@@ -356,7 +356,7 @@ func (f field) number(s string) (json.RawMessage, error) {
 	if f.Type == "integer" {
 		return json.RawMessage(strconv.FormatFloat(n, 'f', 0, 64)), nil
 	}
-	return raw(n), nil
+	return wire.JSON(n), nil
 }
 
 func (f field) several(list []choice, s string) (json.RawMessage, error) {
@@ -380,7 +380,7 @@ func (f field) several(list []choice, s string) (json.RawMessage, error) {
 	case f.MaxItems != nil && len(chosen) > *f.MaxItems:
 		return nil, fmt.Errorf("please choose at most %d", *f.MaxItems)
 	}
-	return raw(chosen), nil
+	return wire.JSON(chosen), nil
 }
 
 // find finds a choice by what it is called.

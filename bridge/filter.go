@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"dragoman/adapters/wire"
+
 	"github.com/creachadair/jrpc2"
 )
 
@@ -248,7 +250,7 @@ func (s *sight) shown(cursor string, result json.RawMessage) json.RawMessage {
 		return result
 	}
 	list := append(append([]byte{'['}, bytes.Join(kept, []byte{','})...), ']')
-	return edited(result, member{"tools", list})
+	return wire.Edit(result, wire.Set("tools", list))
 }
 
 // gather puts a page of a client's list to those before it.
@@ -336,7 +338,7 @@ func (s *sight) unchanged(tool string) error {
 func (s *sight) change(tool, was, is string, pinned bool) string {
 	what := "is new"
 	if pinned {
-		old, now := object(json.RawMessage(was)), object(json.RawMessage(is))
+		old, now := wire.Object(json.RawMessage(was)), wire.Object(json.RawMessage(is))
 		var fields []string
 		for _, name := range slices.Sorted(maps.Keys(merged(old, now))) {
 			if string(old[name]) != string(now[name]) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"dragoman/adapters/wire"
 	"dragoman/core/display"
 )
 
@@ -35,7 +36,7 @@ func (m *masks) learn(server string, e Endpoint) {
 		if len(value) < minMasked && !(len(value) > 2 && display.SecretName(name)) {
 			return
 		}
-		for _, form := range []string{value, url.QueryEscape(value), strings.Trim(string(raw(value)), `"`)} {
+		for _, form := range []string{value, url.QueryEscape(value), strings.Trim(string(wire.JSON(value)), `"`)} {
 			if !slices.Contains(all, form) {
 				all = append(all, form)
 			}

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/child"
 )
@@ -331,13 +330,4 @@ func (b *Box) dialer(s Server, guard *child.Guard) dialer {
 		junk:  func(line string) { b.opts.Log(s.Name, "info", plain(line)) },
 		learn: func(e Endpoint) { b.masks.learn(s.Name, e) }, hide: func(text string) string { return b.masks.hide(s.Name, text) },
 	}
-}
-
-// raw encodes what always encodes.
-func raw(v any) json.RawMessage {
-	b, err := wire.AppendJSON(nil, v)
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	return b
 }

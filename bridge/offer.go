@@ -183,7 +183,7 @@ func (b *Box) Expand(ctx context.Context, m core.Meta, command, args string) (te
 	if from.up == nil {
 		from.up = b.side(m.Roots, from.server)
 	}
-	res, err := from.up.read(ctx, "prompts/get", member{"name", raw(p.Name)}, member{"arguments", raw(values)})
+	res, err := from.up.read(ctx, "prompts/get", wire.Set("name", wire.JSON(p.Name)), wire.Set("arguments", wire.JSON(values)))
 	if err != nil {
 		return "", true, err
 	}
@@ -255,7 +255,7 @@ func (b *Box) resource(ctx context.Context, roots []string, uri string) (core.Bl
 	if !ok {
 		return nil, errors.New("no MCP server that has been started offers it")
 	}
-	res, err := b.side(roots, server).read(ctx, "resources/read", member{"uri", raw(uri)})
+	res, err := b.side(roots, server).read(ctx, "resources/read", wire.Set("uri", wire.JSON(uri)))
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +309,7 @@ func (b *Box) owner(uri string) (Server, bool) {
 }
 
 // read asks a server for something that is no call. nil: there is no connection.
-func (u *upstream) read(ctx context.Context, method string, members ...member) (json.RawMessage, error) {
+func (u *upstream) read(ctx context.Context, method string, members ...wire.Member) (json.RawMessage, error) {
 	if u == nil {
 		return nil, errClosing
 	}

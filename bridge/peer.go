@@ -253,24 +253,8 @@ func (i implementation) String() string { return strings.TrimSpace(i.Name + " " 
 // modern reports whether every request says its version.
 func (p *peer) modern() bool { return p.version == modernVersion }
 
-// member is a member of an object of parameters.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
 // with puts parameters together; token is that for progress, or nil.
-func (p *peer) with(token json.RawMessage, members ...member) json.RawMessage {
-	b := []byte{'{'}
-	add := func(name string, value json.RawMessage) {
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(append(append(append(b, '"'), name...), `":`...), value...)
-	}
-	for _, m := range members {
-		add(m.name, m.value)
-	}
+func (p *peer) with(token json.RawMessage, members ...wire.Member) json.RawMessage {
 	var meta []byte
 	if token != nil {
 		meta = append(append(meta, `"progressToken":`...), token...)
@@ -285,13 +269,13 @@ func (p *peer) with(token json.RawMessage, members ...member) json.RawMessage {
 		meta = append(meta, `,"`+metaHops+`":`+strconv.Itoa(p.says.hops)...)
 	}
 	if meta != nil {
-		add("_meta", append(append([]byte{'{'}, meta...), '}'))
+		members = append(members[:len(members):len(members)], wire.Set("_meta", append(append([]byte{'{'}, meta...), '}')))
 	}
-	return append(b, '}')
+	return wire.Edit(nil, members...)
 }
 
 // ask sends a request and waits for its result.
-func (p *peer) ask(ctx context.Context, method string, token json.RawMessage, members ...member) (json.RawMessage, error) {
+func (p *peer) ask(ctx context.Context, method string, token json.RawMessage, members ...wire.Member) (json.RawMessage, error) {
 	var raw json.RawMessage
 	err := p.conn.Ask(ctx, method, p.with(token, members...), &raw)
 	return raw, err
@@ -354,13 +338,13 @@ func (p *peer) list(ctx context.Context, method, field string) ([]json.RawMessag
 	var cursor *string
 	seen := map[string]bool{}
 	for range maxPages {
-		var members []member
+		var members []wire.Member
 		if cursor != nil {
 			value, err := json.Marshal(*cursor)
 			if err != nil {
 				return nil, err
 			}
-			members = []member{{"cursor", value}}
+			members = []wire.Member{wire.Set("cursor", value)}
 		}
 		raw, err := p.ask(ctx, method, nil, members...)
 		if err != nil {

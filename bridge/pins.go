@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/lock"
 )
@@ -55,7 +56,7 @@ func canonical(item json.RawMessage) string {
 			some[name] = v
 		}
 	}
-	return string(raw(some)) // in the order of their names
+	return string(wire.JSON(some)) // in the order of their names
 }
 
 // loadLocked reads the file, and again when another process has written it. A file that
@@ -186,9 +187,9 @@ func (p *pins) onlyLook() {
 }
 
 func withName(tool, name string) json.RawMessage {
-	m := object(json.RawMessage(tool))
-	m["name"] = raw(name)
-	return raw(m)
+	m := wire.Object(json.RawMessage(tool))
+	m["name"] = wire.JSON(name)
+	return wire.JSON(m)
 }
 
 // names lists the tools of a server that are pinned.
@@ -272,7 +273,7 @@ const maxDiff = 1500
 
 // differences says in words what has changed.
 func differences(was, is string) string {
-	old, now := object(json.RawMessage(was)), object(json.RawMessage(is))
+	old, now := wire.Object(json.RawMessage(was)), wire.Object(json.RawMessage(is))
 	var s strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(merged(old, now))) {
 		if string(old[name]) == string(now[name]) {

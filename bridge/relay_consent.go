@@ -28,7 +28,7 @@ func (v ruling) line(line []byte, m wire.Message) []byte {
 	if !v.again {
 		return line
 	}
-	return edited(line, member{"params", m.Params})
+	return wire.Edit(line, wire.Set("params", m.Params))
 }
 
 // rules judges a call. offers is what the client said in initialize; a request of
@@ -48,7 +48,7 @@ func (s *sight) rules(m *wire.Message, name string, args json.RawMessage, offers
 		case kept == nil && strings.HasPrefix(q.state, ourMark()):
 			return v, s.refuse(name, errors.New("requestState is not one that this gateway gave out for the call, or it is too old"))
 		case kept != nil:
-			m.Params, args, v.again = edited(kept.q.params, member{"_meta", q.meta}), kept.q.args, true
+			m.Params, args, v.again = wire.Edit(kept.q.params, wire.Set("_meta", q.meta)), kept.q.args, true
 		}
 	}
 	v.tool = name
@@ -74,10 +74,10 @@ func (s *sight) rules(m *wire.Message, name string, args json.RawMessage, offers
 // offersOf returns the ways in which a client can be asked, as it says in initialize or in a request
 // of 2026-07-28.
 func offersOf(m wire.Message) (o clientCaps) {
-	params := object(m.Params)
+	params := wire.Object(m.Params)
 	caps := params["capabilities"]
 	if m.Method != "initialize" {
-		caps = object(params["_meta"])[metaCaps]
+		caps = wire.Object(params["_meta"])[metaCaps]
 	}
 	_ = json.Unmarshal(caps, &o) // what is none of them is not offered
 	return o
@@ -133,11 +133,11 @@ func (ds *dialogs) begin(of callID) (*dialog, error) {
 
 // request is the message that shows the form.
 func (d *dialog) request(form json.RawMessage) []byte {
-	return edited(nil, member{"jsonrpc", raw("2.0")}, member{"id", raw(d.id)}, member{"method", raw("elicitation/create")}, member{"params", form})
+	return wire.Edit(nil, wire.Set("jsonrpc", wire.JSON("2.0")), wire.Set("id", wire.JSON(d.id)), wire.Set("method", wire.JSON("elicitation/create")), wire.Set("params", form))
 }
 
 // withdrawal is the message that takes the form back.
-func (d *dialog) withdrawal() []byte { return withdrawal(raw(d.id)) }
+func (d *dialog) withdrawal() []byte { return withdrawal(wire.JSON(d.id)) }
 
 // answersUs reports whether a message is the answer to a form of ours, whether or not
 // anybody waits for it.
@@ -221,7 +221,7 @@ func (ds *dialogs) sift(line []byte, messages []wire.Message) ([]byte, []wire.Me
 	if len(rest) == 0 {
 		return nil, nil
 	}
-	return raw(kept), rest
+	return wire.JSON(kept), rest
 }
 
 // asks puts a call to the client's user, and hands it on when they have agreed. It does
@@ -270,5 +270,5 @@ func (c *relayed) conclude(line []byte, o *opened, v ruling, got outcome) {
 
 // withdrawal is the message that takes a request back.
 func withdrawal(id json.RawMessage) []byte {
-	return edited(nil, member{"jsonrpc", raw("2.0")}, member{"method", raw(cancelledMethod)}, member{"params", raw(map[string]json.RawMessage{"requestId": id})})
+	return wire.Edit(nil, wire.Set("jsonrpc", wire.JSON("2.0")), wire.Set("method", wire.JSON(cancelledMethod)), wire.Set("params", wire.JSON(map[string]json.RawMessage{"requestId": id})))
 }

@@ -55,9 +55,9 @@ func (c *relayed) hold(ctx context.Context, line []byte, messages []wire.Message
 func metaOf(messages []wire.Message) json.RawMessage {
 	for _, m := range messages {
 		if m.Method == "tools/call" {
-			meta := object(object(m.Params)["_meta"])
+			meta := wire.Object(wire.Object(m.Params)["_meta"])
 			delete(meta, "progressToken")
-			return raw(meta)
+			return wire.JSON(meta)
 		}
 	}
 	return json.RawMessage("{}")
@@ -107,12 +107,12 @@ func (f *filter) listFor() time.Duration {
 func listParams(cursor string, meta json.RawMessage) json.RawMessage {
 	p := map[string]json.RawMessage{}
 	if cursor != "" {
-		p["cursor"] = raw(cursor)
+		p["cursor"] = wire.JSON(cursor)
 	}
 	if len(meta) > len("{}") {
 		p["_meta"] = meta
 	}
-	return raw(p)
+	return wire.JSON(p)
 }
 
 // ask asks the server for a page of its tools.
@@ -120,7 +120,7 @@ func (c *relayed) ask(ctx context.Context, params json.RawMessage) (json.RawMess
 	o := &opened{method: "tools/list", own: make(chan wire.Message, 1)}
 	c.mu.Lock()
 	c.asked++
-	o.id = raw(c.secret + strconv.Itoa(c.asked))
+	o.id = wire.JSON(c.secret + strconv.Itoa(c.asked))
 	c.open[string(o.id)] = o
 	c.mu.Unlock()
 	defer c.settle(o.id)

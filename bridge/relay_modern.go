@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/creachadair/jrpc2"
 
@@ -85,7 +84,7 @@ func (r *Relay) whose(p core.Principal, m wire.Message) string {
 	if r.from == nil {
 		return string(p)
 	}
-	meta := object(object(m.Params)["_meta"])
+	meta := wire.Object(wire.Object(m.Params)["_meta"])
 	return string(p) + "\x00" + string(meta[metaClient]) + "\x00" + string(meta[metaCaps])
 }
 
@@ -178,30 +177,21 @@ func statusOf(m wire.Message) int {
 }
 
 // readdressed gives a message another id. All else in it stays as it was written.
-func readdressed(line []byte, id json.RawMessage) []byte { return edited(line, member{"id", id}) }
+func readdressed(line []byte, id json.RawMessage) []byte { return wire.Edit(line, wire.Set("id", id)) }
 
 // retokened gives a request another progress token.
 func retokened(line []byte, m wire.Message, token json.RawMessage) []byte {
-	meta := edited(object(m.Params)["_meta"], member{"progressToken", token})
-	return edited(line, member{"params", edited(m.Params, member{"_meta", meta})})
+	meta := wire.Edit(wire.Object(m.Params)["_meta"], wire.Set("progressToken", token))
+	return wire.Edit(line, wire.Set("params", wire.Edit(m.Params, wire.Set("_meta", meta))))
 }
 
 // renamed replaces a member of a notification's parameters.
 func renamed(line []byte, m wire.Message, name string, value json.RawMessage) []byte {
-	return edited(line, member{"params", edited(m.Params, member{name, value})})
-}
-
-// object takes an object apart; what is none is empty.
-func object(b json.RawMessage) map[string]json.RawMessage {
-	m := map[string]json.RawMessage{}
-	if strings.HasPrefix(string(b), "{") {
-		_ = json.Unmarshal(b, &m) // it is part of a message that was parsed
-	}
-	return m
+	return wire.Edit(line, wire.Set("params", wire.Edit(m.Params, wire.Set(name, value))))
 }
 
 // labelled puts into a notification which subscription it belongs to.
 func labelled(line []byte, m wire.Message, id json.RawMessage) []byte {
-	meta := edited(object(m.Params)["_meta"], member{"io.modelcontextprotocol/subscriptionId", id})
-	return edited(line, member{"params", edited(m.Params, member{"_meta", meta})})
+	meta := wire.Edit(wire.Object(m.Params)["_meta"], wire.Set("io.modelcontextprotocol/subscriptionId", id))
+	return wire.Edit(line, wire.Set("params", wire.Edit(m.Params, wire.Set("_meta", meta))))
 }

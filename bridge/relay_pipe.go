@@ -343,12 +343,12 @@ func (c *relayed) answered(line []byte, messages []wire.Message, i int, o *opene
 			return line
 		}
 		if line[0] != '[' {
-			return edited(line, member{"result", result})
+			return wire.Edit(line, wire.Set("result", result))
 		}
 		var list []json.RawMessage
 		if json.Unmarshal(line, &list) == nil {
 			list[i] = wire.AppendAnswer(nil, m.ID, result, nil)
-			return raw(list)
+			return wire.JSON(list)
 		}
 	}
 	return line

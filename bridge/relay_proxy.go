@@ -122,7 +122,7 @@ func (h *RelayHTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
 			return text
 		}
 		if result := h.sight.shown(cursor, m.Result); !sameBytes(result, m.Result) {
-			return edited(text, member{"result", result})
+			return wire.Edit(text, wire.Set("result", result))
 		}
 		return text
 	}

@@ -190,7 +190,7 @@ func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte 
 			break
 		}
 		if result := s.sight.shown(x.cursor, m.Result); !sameBytes(result, m.Result) {
-			line = edited(line, member{"result", result})
+			line = wire.Edit(line, wire.Set("result", result))
 		}
 	case "tools/call":
 		x.call.answered(m, len(line))

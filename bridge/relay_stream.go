@@ -140,10 +140,10 @@ func (s *httpSession) begin(x *exchange, token json.RawMessage) (id string, ok b
 	switch {
 	case x.own:
 		s.last++
-		id = string(raw(s.secret + strconv.FormatInt(s.last, 10)))
+		id = string(wire.JSON(s.secret + strconv.FormatInt(s.last, 10)))
 	case s.id == "":
 		s.last++
-		id = string(raw(s.last))
+		id = string(wire.JSON(s.last))
 		if token != nil {
 			x.token, token = token, json.RawMessage(id)
 		}

@@ -61,9 +61,11 @@ func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.Raw
 		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry, core.DeltaFellBack:
 		}
 	}
-	return raw(map[string]any{
-		"role": "assistant", "content": map[string]string{"type": "text", "text": text.String()}, "model": model.Info().ID, "stopReason": stopReason(stop),
-	}), nil
+	return wire.JSON(map[string]any{
+			"role": "assistant", "content": map[string]string{"type": "text", "text": text.String()}, "model": model.Info().ID, "stopReason": stopReason(stop),
+		}),
+
+		nil
 }
 
 // stopReason is why the model has stopped, in the protocol's words where it has one.

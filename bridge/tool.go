@@ -283,7 +283,7 @@ func (t *tool) call(ctx context.Context, p *peer, inv core.Invocation) (core.Res
 		sign <- n
 	})
 	defer forget()
-	members := []member{{"name", raw(t.spec.Name)}, {"arguments", inv.Args}}
+	members := []wire.Member{wire.Set("name", wire.JSON(t.spec.Name)), wire.Set("arguments", inv.Args)}
 	for range maxRounds {
 		res, err := t.await(ctx, p, token, members, sign, inv)
 		if err != nil {
@@ -319,7 +319,7 @@ func (t *tool) refused(err error) (core.Result, error) {
 }
 
 // await sends the call and waits for its answer; meanwhile it shows how far it is.
-func (t *tool) await(ctx context.Context, p *peer, token json.RawMessage, members []member, sign <-chan progress, inv core.Invocation) (json.RawMessage, error) {
+func (t *tool) await(ctx context.Context, p *peer, token json.RawMessage, members []wire.Member, sign <-chan progress, inv core.Invocation) (json.RawMessage, error) {
 	type answer struct {
 		result json.RawMessage
 		err    error
