@@ -15,6 +15,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/wire"
+	"dragoman/core/display"
 )
 
 // kind is what is listed.
@@ -221,7 +222,7 @@ func (p *part) look(ctx context.Context, k kind) {
 		}
 		if err != nil {
 			if refused := (*jrpc2.Error)(nil); !errors.As(err, &refused) || refused.Code != jrpc2.MethodNotFound {
-				p.log("warn", kinds[k].method+": "+plain(err.Error()))
+				p.log("warn", kinds[k].method+": "+display.Plain(err.Error()))
 			}
 			return
 		}
@@ -296,7 +297,7 @@ func (p *part) keep(k kind, list []json.RawMessage) {
 	p.mu.Unlock()
 	if !same {
 		for _, why := range out {
-			p.log("warn", "left out of "+kinds[k].method+": "+plain(why))
+			p.log("warn", "left out of "+kinds[k].method+": "+display.Plain(why))
 		}
 	}
 	if late {

@@ -14,6 +14,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // part is a server behind a side, or our agent. run makes its connection when it is
@@ -234,7 +235,7 @@ func (p *part) started(peer *peer) {
 // failed notes why the server does not run, and when it may be started again. One
 // that waits for a login is tried whenever it is needed.
 func (p *part) failed(err error) {
-	why := plain(err.Error())
+	why := display.Plain(err.Error())
 	_, login := p.box().logins.Standing(p.server.Name)
 	p.mu.Lock()
 	p.fails++

@@ -13,6 +13,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // side is one way in which a client is on a connection: since its initialize, or, at
@@ -180,7 +181,7 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 	text := r.Instructions
 	for _, p := range s.parts[1:] {
 		known := s.caller.agg.box.introduction(p.server.Name)
-		if said := strings.TrimSpace(seen(known.instructions)); said != "" {
+		if said := strings.TrimSpace(display.Seen(known.instructions)); said != "" {
 			if len(said) > maxSaid {
 				said = strings.ToValidUTF8(said[:maxSaid], "") + " …"
 			}

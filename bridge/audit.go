@@ -9,6 +9,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // Audit is what is kept of a tool's call that an MCP client has made through us.
@@ -94,7 +95,7 @@ func outcomeOf(m wire.Message) Outcome {
 
 // short is a name as it is kept.
 func short(name string) string {
-	return strings.ToValidUTF8(plain(name)[:min(len(plain(name)), maxName)], "")
+	return strings.ToValidUTF8(display.Plain(name)[:min(len(display.Plain(name)), maxName)], "")
 }
 
 // clientOf is who a request of a client's is from, as it says: initialize, or one of

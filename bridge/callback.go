@@ -12,6 +12,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // maxAsking is how many questions of one server may be with the user at a time.
@@ -83,7 +84,7 @@ func (u *upstream) logged(params json.RawMessage) {
 	if m.Logger != "" {
 		text = m.Logger + ": " + text
 	}
-	u.box.opts.Log(u.server.Name, level(m.Level), plain(text[:min(len(text), maxJunk)]))
+	u.box.opts.Log(u.server.Name, level(m.Level), display.Plain(text[:min(len(text), maxJunk)]))
 }
 
 // level is one of four words for the eight of the protocol.

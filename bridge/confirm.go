@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 var errRefused = errors.New("you did not agree to starting it")
@@ -20,7 +20,7 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 	if !u.server.Confirm {
 		return nil
 	}
-	what := shown(e.URL)
+	what := display.Word(e.URL)
 	text := "The client of this session wants to use the MCP server %s at %s. Connect to it?"
 	if !e.remote() {
 		what = e.program()
@@ -36,7 +36,7 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 	if !known {
 		u.move(statusStarting, "waits for your answer")
 		r, err := u.host.Ask(ctx, core.Ask{
-			Kind: core.AskConsent, Text: fmt.Sprintf(text, shown(u.server.Name), what), Options: u.box.mayStart(),
+			Kind: core.AskConsent, Text: fmt.Sprintf(text, display.Word(u.server.Name), what), Options: u.box.mayStart(),
 		})
 		if err != nil {
 			return err
@@ -77,17 +77,17 @@ func (b *Box) mayStart() []core.Option {
 // the folder, and the names of the variables, of those that load code also what they
 // are set to.
 func (e Endpoint) program() string {
-	words := []string{shown(e.Command)}
+	words := []string{display.Word(e.Command)}
 	for _, a := range e.Args {
-		words = append(words, shown(a))
+		words = append(words, display.Word(a))
 	}
-	text := strings.Join(words, " ") + " in " + shown(e.Dir)
+	text := strings.Join(words, " ") + " in " + display.Word(e.Dir)
 	var set []string
 	for _, name := range slices.Sorted(maps.Keys(e.Env)) {
 		if loadsCode(name) {
-			set = append(set, shown(name)+"="+shown(e.Env[name]))
+			set = append(set, display.Word(name)+"="+display.Word(e.Env[name]))
 		} else {
-			set = append(set, shown(name))
+			set = append(set, display.Word(name))
 		}
 	}
 	if len(set) > 0 {
@@ -106,16 +106,4 @@ func loadsCode(name string) bool {
 		}
 	}
 	return false
-}
-
-// shown is a word as it can be told from others: in quotes where it holds anything
-// but plain characters, with those spelled out that nobody sees.
-func shown(s string) string {
-	odd := func(r rune) bool {
-		return r <= ' ' || r == '"' || r == '\\' || r == '\'' || !strconv.IsGraphic(r) || seen(string(r)) == ""
-	}
-	if s != "" && !strings.ContainsFunc(s, odd) {
-		return s
-	}
-	return strconv.QuoteToASCII(s)
 }

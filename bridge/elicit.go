@@ -15,6 +15,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 const (
@@ -45,7 +46,7 @@ func (u *upstream) elicit(ctx context.Context, params json.RawMessage) (json.Raw
 	if err := wire.Unmarshal(params, &q); err != nil {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "elicitation/create: %v", err)
 	}
-	f := form{u: u, message: seen(q.Message)}
+	f := form{u: u, message: display.Seen(q.Message)}
 	switch q.Mode {
 	case "url":
 		return f.visit(ctx, q.URL)
@@ -127,7 +128,7 @@ func (f form) confirm(ctx context.Context) (json.RawMessage, error) {
 // leads and goes there, or not.
 func (f form) visit(ctx context.Context, address string) (json.RawMessage, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || plain(address) != address {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || display.Plain(address) != address {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "elicitation/create: the address is no http or https URL")
 	}
 	r, action, err := f.send(ctx, core.Ask{
@@ -263,9 +264,9 @@ func (f form) ask(ctx context.Context, field field, first bool) (json.RawMessage
 
 // question puts a field into words.
 func (f field) question() (text string, options []core.Option, freeform bool) {
-	text = seen(orElse(f.Title, f.name))
+	text = display.Seen(orElse(f.Title, f.name))
 	if f.Description != "" {
-		text += ": " + seen(f.Description)
+		text += ": " + display.Seen(f.Description)
 	}
 	list := f.choices()
 	switch {
@@ -275,12 +276,12 @@ func (f field) question() (text string, options []core.Option, freeform bool) {
 		freeform = true
 		var names []string
 		for _, c := range list {
-			names = append(names, seen(c.Title))
+			names = append(names, display.Seen(c.Title))
 		}
 		text += " (any of these, with commas between them: " + strings.Join(names, ", ") + ")"
 	case list != nil:
 		for i, c := range list {
-			options = append(options, core.Option{ID: "choice-" + strconv.Itoa(i), Label: seen(c.Title)})
+			options = append(options, core.Option{ID: "choice-" + strconv.Itoa(i), Label: display.Seen(c.Title)})
 		}
 	default:
 		freeform = true
@@ -289,8 +290,8 @@ func (f field) question() (text string, options []core.Option, freeform bool) {
 		}
 	}
 	if d := present(f.Default); d != nil {
-		text += " [" + seen(strings.Trim(string(d), `"`)) + "]"
-		options = append(options, core.Option{ID: optionDefault, Label: "As it stands: " + seen(strings.Trim(string(d), `"`))})
+		text += " [" + display.Seen(strings.Trim(string(d), `"`)) + "]"
+		options = append(options, core.Option{ID: optionDefault, Label: "As it stands: " + display.Seen(strings.Trim(string(d), `"`))})
 	} else if !f.required {
 		options = append(options, core.Option{ID: optionSkip, Label: "Leave it out"})
 	}

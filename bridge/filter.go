@@ -14,6 +14,8 @@ import (
 	"dragoman/adapters/wire"
 
 	"github.com/creachadair/jrpc2"
+
+	"dragoman/core/display"
 )
 
 // filter decides what of a server's tools is handed on to MCP clients, where there is
@@ -169,7 +171,7 @@ func twice(have map[string]string, name, is string) string {
 func (s *sight) refused(why string) error {
 	known, err := s.box.pins.known(s.server.Name, false)
 	if err == nil && len(known) > 0 {
-		err = fmt.Errorf("the MCP server %s did not list its tools, as it has before: %s", s.server.Name, plain(why))
+		err = fmt.Errorf("the MCP server %s did not list its tools, as it has before: %s", s.server.Name, display.Plain(why))
 	}
 	if err != nil {
 		return err
@@ -342,7 +344,7 @@ func (s *sight) change(tool, was, is string, pinned bool) string {
 		var fields []string
 		for _, name := range slices.Sorted(maps.Keys(merged(old, now))) {
 			if string(old[name]) != string(now[name]) {
-				fields = append(fields, plain(name))
+				fields = append(fields, display.Plain(name))
 			}
 		}
 		what = "has changed since it was agreed to (" + strings.Join(fields, ", ") + ")"
@@ -351,7 +353,7 @@ func (s *sight) change(tool, was, is string, pinned bool) string {
 		}
 	}
 	return fmt.Sprintf("the tool %s of the MCP server %s %s, and may do something else now; a person can look at it and agree to it: dragoman mcp-servers approve %s %s",
-		shown(tool), s.server.Name, what, shown(s.server.Name), shown(tool))
+		display.Word(tool), s.server.Name, what, display.Word(s.server.Name), display.Word(tool))
 }
 
 // warn logs a change once.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"dragoman/adapters/wire"
+	"dragoman/core/display"
 )
 
 const (
@@ -255,7 +256,7 @@ func (h *httpLink) failed(resp *http.Response, kind string, m wire.Message) {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		text += ": it wants a login, or another key than the one that is configured"
 	default:
-		if s := strings.TrimSpace(plain(strings.ToValidUTF8(string(body), "\uFFFD"))); s != "" && kind != "text/html" {
+		if s := strings.TrimSpace(display.Plain(strings.ToValidUTF8(string(body), "\uFFFD"))); s != "" && kind != "text/html" {
 			text += ": " + s[:min(len(s), 200)]
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/child"
+	"dragoman/core/display"
 )
 
 // Server is an upstream MCP server, as it is configured.
@@ -327,7 +328,7 @@ func (s *set) Close() error {
 func (b *Box) dialer(s Server, guard *child.Guard) dialer {
 	return dialer{
 		environ: b.opts.Environ, guard: guard, client: func(e Endpoint) *http.Client { return b.clientFor(s, e) }, limit: maxMessage,
-		junk:  func(line string) { b.opts.Log(s.Name, "info", plain(line)) },
+		junk:  func(line string) { b.opts.Log(s.Name, "info", display.Plain(line)) },
 		learn: func(e Endpoint) { b.masks.learn(s.Name, e) }, hide: func(text string) string { return b.masks.hide(s.Name, text) },
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"dragoman/core/display"
 )
 
 // OAuth is what the configuration says of logging in to a server. The zero value
@@ -85,9 +87,9 @@ func (e *RequiredError) Error() string {
 		what += " with more rights"
 	}
 	if len(e.Scopes) > 0 {
-		what += " (" + shown(strings.Join(e.Scopes, " ")) + ")"
+		what += " (" + display.Word(strings.Join(e.Scopes, " ")) + ")"
 	}
-	return what + ": dragoman mcp-servers login " + shown(e.Server)
+	return what + ": dragoman mcp-servers login " + display.Word(e.Server)
 }
 
 // bearer gives the requests to one server the token of its login. One that has run
@@ -279,7 +281,7 @@ func (b *bearer) renew(ctx context.Context, refused string) (login, error) {
 		return l, nil // it may do for a while
 	}
 	if err != nil {
-		return login{}, fmt.Errorf("the login of the MCP server %s could not be renewed: %w; if that does not pass: dragoman mcp-servers login %s", b.server, err, shown(b.server))
+		return login{}, fmt.Errorf("the login of the MCP server %s could not be renewed: %w; if that does not pass: dragoman mcp-servers login %s", b.server, err, display.Word(b.server))
 	}
 	return b.hold(l), nil
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"dragoman/core/display"
 )
 
 // place is where one logs in to a server, as the server says.
@@ -36,7 +38,7 @@ func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool
 	}
 	issuer = strings.TrimSuffix(issuer, "/") // a lone slash at the end leads to addresses that nobody serves
 	if p.meta, err = auth.GetAuthServerMetadata(ctx, issuer, c); err != nil {
-		return place{}, fmt.Errorf("the authorization server %s does not say how to log in: %s", clip(plain(issuer), 100), clip(plain(unwrapURL(err).Error()), 300))
+		return place{}, fmt.Errorf("the authorization server %s does not say how to log in: %s", clip(display.Plain(issuer), 100), clip(display.Plain(unwrapURL(err).Error()), 300))
 	}
 	if p.meta == nil && !refused {
 		return place{}, errors.New("it asks for no login, and does not say where one is made")
@@ -45,7 +47,7 @@ func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool
 		p.meta = &oauthex.AuthServerMeta{Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register"}
 	}
 	if p.meta.AuthorizationEndpoint == "" || p.meta.TokenEndpoint == "" {
-		return place{}, fmt.Errorf("the authorization server %s names no address to log in at", clip(plain(issuer), 100))
+		return place{}, fmt.Errorf("the authorization server %s names no address to log in at", clip(display.Plain(issuer), 100))
 	}
 	return p, nil
 }
@@ -69,13 +71,13 @@ func resourceOf(ctx context.Context, c *http.Client, server *url.URL, pointed st
 			continue
 		}
 		if err == nil && !covers(meta.Resource, server) {
-			err = fmt.Errorf("it is about %s, and not about this server", clip(plain(meta.Resource), 100))
+			err = fmt.Errorf("it is about %s, and not about this server", clip(display.Plain(meta.Resource), 100))
 		}
 		if err == nil && len(meta.AuthorizationServers) == 0 {
 			err = errors.New("it names no authorization server")
 		}
 		if err != nil {
-			return place{}, "", fmt.Errorf("what the server says of its login at %s cannot be used: %w", clip(plain(address), 200), err)
+			return place{}, "", fmt.Errorf("what the server says of its login at %s cannot be used: %w", clip(display.Plain(address), 200), err)
 		}
 		return place{resource: meta.Resource, scopes: meta.ScopesSupported}, meta.AuthorizationServers[0], nil
 	}
@@ -135,7 +137,7 @@ func (p place) client(ctx context.Context, c *http.Client, o OAuth, back string,
 		return client{o.ClientID, o.ClientSecret, chooseAuth(o.ClientSecret, known)}, nil
 	}
 	if p.meta.RegistrationEndpoint == "" {
-		return client{}, fmt.Errorf("the authorization server %s lets nobody register by themselves: register a client there with the redirect address %s, and give its client_id (and redirect_port) below oauth in the configuration of the server", clip(plain(p.meta.Issuer), 100), back)
+		return client{}, fmt.Errorf("the authorization server %s lets nobody register by themselves: register a client there with the redirect address %s, and give its client_id (and redirect_port) below oauth in the configuration of the server", clip(display.Plain(p.meta.Issuer), 100), back)
 	}
 	want := authNone
 	if len(known) > 0 && !slices.Contains(known, authNone) {
@@ -152,11 +154,11 @@ func (p place) client(ctx context.Context, c *http.Client, o OAuth, back string,
 		var failed *url.Error
 		switch {
 		case errors.As(err, &said):
-			text = clip(plain(said.ErrorCode+" "+said.ErrorDescription), 200)
+			text = clip(display.Plain(said.ErrorCode+" "+said.ErrorDescription), 200)
 		case errors.As(err, &failed):
 			text = failed.Err.Error()
 		}
-		return client{}, fmt.Errorf("register at the authorization server %s: %s", clip(plain(p.meta.Issuer), 100), text)
+		return client{}, fmt.Errorf("register at the authorization server %s: %s", clip(display.Plain(p.meta.Issuer), 100), text)
 	}
 	if r.ClientSecret == "" {
 		return client{ID: r.ClientID, Auth: authNone}, nil

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"dragoman/core/display"
 )
 
 const (
@@ -185,7 +187,7 @@ func (g *guard) fits(u *url.URL) error {
 	case u.Scheme == "https":
 	case u.Scheme == "http" && isLoopback(host):
 	default:
-		return fmt.Errorf("the server names an address for its login that is not https: %s", clip(plain(u.Scheme+"://"+host), 100))
+		return fmt.Errorf("the server names an address for its login that is not https: %s", clip(display.Plain(u.Scheme+"://"+host), 100))
 	}
 	if isLoopback(host) && g.server != local {
 		return fmt.Errorf("%s is this machine, which a server outside must not name", host)

@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"dragoman/core/display"
 )
 
 // loginFor is how long a person may take in the browser.
@@ -94,7 +96,7 @@ func (b *bearer) belongs(p place, o OAuth, old login) error {
 	if want == "" || strings.TrimSuffix(want, "/") == strings.TrimSuffix(p.meta.Issuer, "/") {
 		return nil
 	}
-	return fmt.Errorf("the server names the authorization server %s, but its client belongs to %s; if that is right, log out first and change oauth in the configuration", clip(plain(p.meta.Issuer), 100), clip(plain(want), 100))
+	return fmt.Errorf("the server names the authorization server %s, but its client belongs to %s; if that is right, log out first and change oauth in the configuration", clip(display.Plain(p.meta.Issuer), 100), clip(display.Plain(want), 100))
 }
 
 // probe asks the server something without a login, to hear how it refuses.
@@ -146,7 +148,7 @@ func (l login) code(ctx context.Context, c *http.Client, p place, back *comeback
 	iss := got.Get("iss") // RFC 9207
 	switch {
 	case iss != "" && iss != p.meta.Issuer || iss == "" && p.meta.AuthorizationResponseIssParameterSupported:
-		return "", "", fmt.Errorf("the answer comes from %q, and not from the authorization server %s that was asked; it is not used", clip(plain(iss), 100), clip(plain(p.meta.Issuer), 100))
+		return "", "", fmt.Errorf("the answer comes from %q, and not from the authorization server %s that was asked; it is not used", clip(display.Plain(iss), 100), clip(display.Plain(p.meta.Issuer), 100))
 	case got.Get("error") != "":
 		return "", "", &oauthError{got.Get("error"), got.Get("error_description")}
 	case got.Get("code") == "":

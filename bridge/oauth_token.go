@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"dragoman/core/display"
 )
 
 // client is what an authorization server knows us as.
@@ -45,9 +47,9 @@ type oauthError struct {
 }
 
 func (e *oauthError) Error() string {
-	s := clip(plain(e.Code), 60)
+	s := clip(display.Plain(e.Code), 60)
 	if e.Description != "" {
-		s += ": " + clip(plain(e.Description), 200)
+		s += ": " + clip(display.Plain(e.Description), 200)
 	}
 	return "the authorization server says " + s
 }
@@ -112,7 +114,7 @@ func (l login) grant(ctx context.Context, c *http.Client, form url.Values) (g gr
 		return g, errors.New("the authorization server's answer holds no token")
 	}
 	if !strings.EqualFold(g.Type, "bearer") {
-		return g, fmt.Errorf("the authorization server gives tokens of the kind %q, which we cannot use; Bearer is wanted", clip(plain(g.Type), 40))
+		return g, fmt.Errorf("the authorization server gives tokens of the kind %q, which we cannot use; Bearer is wanted", clip(display.Plain(g.Type), 40))
 	}
 	if strings.ContainsFunc(g.Access, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return g, errors.New("the authorization server's token holds characters that no token has")
@@ -178,5 +180,5 @@ func (c client) post(ctx context.Context, h *http.Client, to string, form url.Va
 		}
 		return nil, &said
 	}
-	return nil, fmt.Errorf("the authorization server answered %s", clip(plain(resp.Status), 60))
+	return nil, fmt.Errorf("the authorization server answered %s", clip(display.Plain(resp.Status), 60))
 }

@@ -13,6 +13,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // offer is what a server has beside tools, as it was when it was last started.
@@ -50,7 +51,7 @@ func (u *upstream) offered(ctx context.Context, p *peer) {
 		}
 		for _, r := range itemsAs[resource](u, ctx, p, "resources/list", "resources") {
 			o.resources = append(o.resources, core.Link{
-				URI: r.URI, Name: seen(r.Name), Title: u.server.Name, Description: seen(r.Description), MIME: r.MIME, Size: r.Size,
+				URI: r.URI, Name: display.Seen(r.Name), Title: u.server.Name, Description: display.Seen(r.Description), MIME: r.MIME, Size: r.Size,
 			})
 		}
 		type template struct {
@@ -79,7 +80,7 @@ func (u *upstream) offered(ctx context.Context, p *peer) {
 func itemsAs[T any](u *upstream, ctx context.Context, p *peer, method, field string) (list []T) {
 	items, err := p.list(ctx, method, field)
 	if err != nil && ctx.Err() == nil && p.version != earlyVersion { // which has fewer methods
-		u.box.opts.Log(u.server.Name, "warn", method+": "+plain(err.Error()))
+		u.box.opts.Log(u.server.Name, "warn", method+": "+display.Plain(err.Error()))
 	}
 	for _, item := range items {
 		var v T
@@ -92,9 +93,9 @@ func itemsAs[T any](u *upstream, ctx context.Context, p *peer, method, field str
 
 // command is a prompt as a command of that name.
 func (p prompt) command(name string) core.Command {
-	c := core.Command{Kind: core.CommandMCP, Name: name, Description: seen(orElse(p.Description, p.Title))}
+	c := core.Command{Kind: core.CommandMCP, Name: name, Description: display.Seen(orElse(p.Description, p.Title))}
 	for _, a := range p.Arguments {
-		c.Arguments = append(c.Arguments, core.Argument{Name: a.Name, Description: seen(a.Description), Required: a.Required})
+		c.Arguments = append(c.Arguments, core.Argument{Name: a.Name, Description: display.Seen(a.Description), Required: a.Required})
 	}
 	return c
 }
@@ -102,7 +103,7 @@ func (p prompt) command(name string) core.Command {
 // commandOf is the name under which a prompt is a command.
 func commandOf(server, prompt string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || plain(string(r)) == "" {
+		if unicode.IsSpace(r) || display.Plain(string(r)) == "" {
 			return '_'
 		}
 		return r
@@ -245,7 +246,7 @@ func (b *Box) List(_ context.Context, _ []string, query string, most int) []core
 func (b *Box) Read(ctx context.Context, roots []string, uri string) core.Block {
 	block, err := b.resource(ctx, roots, uri)
 	if err != nil {
-		return core.Resource{URI: uri, Text: "(this resource could not be read: " + plain(err.Error()) + ")"}
+		return core.Resource{URI: uri, Text: "(this resource could not be read: " + display.Plain(err.Error()) + ")"}
 	}
 	return block
 }

@@ -17,6 +17,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/lock"
 )
 
@@ -304,7 +305,7 @@ func shownField(v json.RawMessage) string {
 	}
 	shown := []rune{}
 	for _, r := range text {
-		if r != '\n' && seen(string(r)) == "" {
+		if r != '\n' && display.Seen(string(r)) == "" {
 			shown = append(shown, []rune(fmt.Sprintf("\\u%04x", r))...)
 			continue
 		}
@@ -329,7 +330,7 @@ func (t *tool) changed(ctx context.Context) (bool, error) {
 	r, err := t.up.host.Ask(ctx, core.Ask{
 		Kind: core.AskConsent,
 		Text: fmt.Sprintf("The MCP server %s has changed what it says of its tool %s since you first used it. It may do something else now.\n%s\nUse it as it is now?",
-			t.spec.Server, plain(t.spec.Name), t.change),
+			t.spec.Server, display.Plain(t.spec.Name), t.change),
 		Options: []core.Option{
 			{ID: optionYes, Label: "Use it", Decision: core.AllowSession}, {ID: optionNo, Label: "Do not", Decision: core.RejectOnce},
 		},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/core/child"
+	"dragoman/core/display"
 )
 
 const (
@@ -232,19 +233,9 @@ func (t *tail) last(n int) string {
 			lines = append(lines, l)
 		}
 	}
-	s := plain(strings.Join(lines[max(0, len(lines)-n):], " | "))
+	s := display.Plain(strings.Join(lines[max(0, len(lines)-n):], " | "))
 	if len(s) > maxWhy {
 		s = "…" + strings.ToValidUTF8(s[len(s)-maxWhy:], "")
 	}
 	return s
-}
-
-// plain takes out what would do something to a terminal.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -11,6 +11,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // decided does over HTTP what a ruling, or err, says of a call, which may take until the
@@ -117,7 +118,7 @@ func (e *eventWriter) end(id json.RawMessage) {
 	}
 	var line bytes.Buffer
 	if m, err := wire.Parse(e.body); err != nil || m.Kind() != wire.Response || json.Compact(&line, e.body) != nil {
-		text := cmp.Or(plain(string(e.body[:min(len(e.body), maxJunk)])), "the MCP server did not answer")
+		text := cmp.Or(display.Plain(string(e.body[:min(len(e.body), maxJunk)])), "the MCP server did not answer")
 		line.Reset()
 		line.Write(wire.AppendAnswer(nil, id, nil, jrpc2.Errorf(jrpc2.InternalError, "%s", text)))
 	}

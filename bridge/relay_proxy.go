@@ -13,6 +13,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/wire"
+	"dragoman/core/display"
 )
 
 // passed are the headers of a client's request that the server gets to see. Among
@@ -66,7 +67,7 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 	}
 	if err != nil {
 		if r.Context().Err() == nil {
-			http.Error(w, "the MCP server "+h.relay.server.Name+" cannot be reached: "+plain(unwrapURL(err).Error()), http.StatusBadGateway)
+			http.Error(w, "the MCP server "+h.relay.server.Name+" cannot be reached: "+display.Plain(unwrapURL(err).Error()), http.StatusBadGateway)
 		}
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // maxSampled bounds the answer that a server may ask a model for, in tokens.
@@ -121,7 +122,7 @@ func (s sampling) shown() string {
 			fmt.Fprintf(&b, "%s: %s\n", m.Role, text)
 		}
 	}
-	text := strings.TrimSpace(seen(b.String()))
+	text := strings.TrimSpace(display.Seen(b.String()))
 	if more := len(text) - maxShown; more > 0 {
 		text = fmt.Sprintf("%s …\n(and %d bytes more)", strings.ToValidUTF8(text[:maxShown], ""), more)
 	}

@@ -58,7 +58,7 @@ func (u *upstream) tools(ctx context.Context, p *peer) ([]*listed, error) {
 		l, err := parseTool(u.server.Name, item)
 		switch {
 		case err != nil:
-			u.box.opts.Log(u.server.Name, "warn", "a tool is left out: "+plain(err.Error()))
+			u.box.opts.Log(u.server.Name, "warn", "a tool is left out: "+display.Plain(err.Error()))
 			continue
 		case taken[l.spec.Name]:
 			u.box.opts.Log(u.server.Name, "warn", fmt.Sprintf("a tool is left out: there are two of the name %q", l.spec.Name))
@@ -109,7 +109,7 @@ func parseTool(server string, item json.RawMessage) (*listed, error) {
 		t.Description = strings.ToValidUTF8(t.Description[:maxDescription], "") + " …"
 	}
 	return &listed{raw: item, spec: core.Spec{
-		Server: server, Name: t.Name, Title: plain(t.Title), Description: seen(t.Description), Schema: t.Schema,
+		Server: server, Name: t.Name, Title: display.Plain(t.Title), Description: display.Seen(t.Description), Schema: t.Schema,
 		Kind: core.KindOther, ReadOnly: t.Annotations.ReadOnly, Idempotent: t.Annotations.Idempotent || t.Annotations.ReadOnly,
 	}}, nil
 }
@@ -125,7 +125,7 @@ func seenSchema(raw json.RawMessage) json.RawMessage {
 	}
 	changed := false
 	clean := func(s string) string {
-		out := seen(s)
+		out := display.Seen(s)
 		changed = changed || out != s
 		return out
 	}
@@ -153,22 +153,6 @@ func seenSchema(raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	return out
-}
-
-// seen is a text without the characters that nobody sees: what a person approves
-// is what a model reads.
-func seen(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r >= 0x200b && r <= 0x200f, r == 0x2060, r == 0xfeff, r >= 0xe0000 && r <= 0xe007f:
-			return -1
-		case plain(string(r)) == "":
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // offers reports whether the configuration lets a tool through.
@@ -311,7 +295,7 @@ func (t *tool) refused(err error) (core.Result, error) {
 	if e.Code == codeUnreached {
 		return core.Result{}, fmt.Errorf("the MCP server %s could not be reached: %s", t.spec.Server, e.Message)
 	}
-	text := fmt.Sprintf("the MCP server %s refused the call: %s (%d)", t.spec.Server, plain(e.Message), e.Code)
+	text := fmt.Sprintf("the MCP server %s refused the call: %s (%d)", t.spec.Server, display.Plain(e.Message), e.Code)
 	if len(e.Data) > 0 {
 		text += " " + string(e.Data[:min(len(e.Data), 2000)])
 	}
@@ -371,7 +355,7 @@ func (t *tool) await(ctx context.Context, p *peer, token json.RawMessage, member
 
 // show puts what a call says of its progress into its output.
 func (n progress) show(inv core.Invocation) {
-	text := seen(n.Message)
+	text := display.Seen(n.Message)
 	if n.Total > 0 {
 		text = strings.TrimSpace(fmt.Sprintf("%g/%g %s", n.Progress, n.Total, text))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/child"
+	"dragoman/core/display"
 )
 
 const (
@@ -333,7 +334,7 @@ func (u *upstream) relist(ctx context.Context, p *peer) {
 
 // failed notes why the server does not run, and when it may be started again.
 func (u *upstream) failed(err error) {
-	status, why := statusFailed, plain(err.Error())
+	status, why := statusFailed, display.Plain(err.Error())
 	if _, wants := u.box.logins.Standing(u.server.Name); wants != nil && !u.server.brought {
 		status, why = statusLogin, wants.Error()
 	}
