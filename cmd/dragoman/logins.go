@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 
+	"dragoman/configs"
 	"dragoman/core/lock"
 )
 
@@ -36,7 +37,7 @@ type logins struct {
 	writing chan struct{} // holds the one token of whoever changes the file
 
 	mu   sync.Mutex // guards the fields below
-	seen sighting
+	seen configs.Sighting
 	kept map[string]keptLogin
 	err  error // why the file is not used
 }
@@ -108,7 +109,7 @@ func (l *logins) all() (map[string]keptLogin, error) {
 	if l.path == "" {
 		return nil, nil
 	}
-	now := seenOf(l.path)
+	now := configs.SightingOf(l.path)
 	l.mu.Lock()
 	if now == l.seen && (l.kept != nil || l.err != nil) {
 		defer l.mu.Unlock()
@@ -194,7 +195,7 @@ func (l *logins) set(ctx context.Context, provider, key string) (changed bool, e
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seen, l.kept, l.err = seenOf(l.path), now, nil
+	l.seen, l.kept, l.err = configs.SightingOf(l.path), now, nil
 	return true, nil
 }
 

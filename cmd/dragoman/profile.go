@@ -48,13 +48,13 @@ type profiles struct {
 
 	loading chan struct{} // holds the one token of whoever loads
 
-	mu     sync.Mutex       // guards the fields below
-	editor *configs.Config  // the editor's settings that hold
-	wider  *wider           // the editor's settings that wait for the user; nil: none
-	routes map[string]route // where a client has providers reached
-	made   *profile         // nil: there is none yet
-	seen   sightings        // of the files that it comes from
-	stale  bool             // it must be made anew, whatever the files say
+	mu     sync.Mutex        // guards the fields below
+	editor *configs.Config   // the editor's settings that hold
+	wider  *wider            // the editor's settings that wait for the user; nil: none
+	routes map[string]route  // where a client has providers reached
+	made   *profile          // nil: there is none yet
+	seen   configs.Sightings // of the files that it comes from
+	stale  bool              // it must be made anew, whatever the files say
 	tried  bool
 	fault  string // why the newest configuration is not in use; "": it is
 	places map[string]*placed
@@ -228,7 +228,7 @@ func (p *profiles) current() *profile {
 	p.mu.Lock()
 	made, seen, stale := p.made, p.seen, p.stale
 	p.mu.Unlock()
-	if made == nil || stale || seen.changed() {
+	if made == nil || stale || seen.Changed() {
 		return nil
 	}
 	return made
@@ -241,11 +241,11 @@ func (p *profiles) reload() (made *profile, tell func(), err error) {
 	editor, routes, old, tried := p.editor, maps.Clone(p.routes), p.made, p.tried
 	p.stale, p.tried = false, true
 	p.mu.Unlock()
-	seen := allSeen(p.app.ConfigFile(), p.logins.path)
+	seen := configs.SightingsOf(p.app.ConfigFile(), p.logins.path)
 	config, err := p.app.LoadConfig(editor)
 	config = directed(config, routes)
 	for _, f := range config.Files(p.app.Lookup) {
-		seen[f] = seenOf(f)
+		seen[f] = configs.SightingOf(f)
 	}
 	if err == nil {
 		made, err = p.make(config, old)
@@ -356,7 +356,7 @@ func (p *profiles) watch(ctx context.Context) {
 // session or prompt, and so there is nothing to look at.
 func (p *profiles) look(ctx context.Context) {
 	p.mu.Lock()
-	idle := !p.tried || p.made == nil && !p.stale && !p.seen.changed()
+	idle := !p.tried || p.made == nil && !p.stale && !p.seen.Changed()
 	var places [][]string
 	for _, pl := range p.places {
 		places = append(places, pl.roots)

@@ -1,0 +1,39 @@
+package configs
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A file that is written anew, comes or goes is seen; one that is left alone is not.
+func TestSightingsSeeChanges(t *testing.T) {
+	dir := t.TempDir()
+	there, coming := filepath.Join(dir, "there"), filepath.Join(dir, "coming")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(there, "a")
+	for what, change := range map[string]func(){
+		"written": func() { write(there, "longer") },
+		"come":    func() { write(coming, "b") },
+	} {
+		seen := SightingsOf(there, coming, "")
+		if len(seen) != 2 || seen.Changed() {
+			t.Fatalf("before a file was %s: %v", what, seen)
+		}
+		if change(); !seen.Changed() {
+			t.Errorf("nobody saw that a file was %s", what)
+		}
+	}
+	seen := SightingsOf(there)
+	if err := os.Remove(there); err != nil {
+		t.Fatal(err)
+	}
+	if !seen.Changed() || SightingOf(there) != (Sighting{}) {
+		t.Error("nobody saw that a file has gone")
+	}
+}
