@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"dragoman/configs"
+	"dragoman/core/display"
 )
 
 // logs is the program's own log: lines for people on standard error, JSON in a
@@ -138,7 +139,7 @@ func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 		return err
 	}
 	defer buf.Free()
-	_, err = c.logs.out.Write(escaped(buf.Bytes()))
+	_, err = c.logs.out.Write(display.Escaped(buf.Bytes()))
 	return err
 }
 

@@ -128,13 +128,6 @@ func (a *app) askYes(question string) (bool, error) {
 	return answer == "y" || answer == "yes", nil
 }
 
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // tryServers starts the servers of a configuration once. The box must be closed.
 func (a *app) tryServers(ctx context.Context, c *configs.Config) (*bridge.Box, []bridge.Tried, error) {
 	cwd, err := os.Getwd()

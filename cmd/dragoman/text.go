@@ -1,92 +1,12 @@
 package main
 
-import (
-	"bytes"
-	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
+import "dragoman/core/display"
+
+// What others wrote is shown as display shows it.
+var (
+	printable  = display.Printable
+	oneLine    = display.Line
+	firstLines = display.FirstLines
+	indented   = display.Indented
+	counted    = display.Counted
 )
-
-// printable makes text that somebody else wrote safe for a terminal: control
-// characters, which could move the cursor, rename the window or hide what a
-// command does, are shown as one sign; so are those that turn the direction of
-// writing round, that end a line unseen, and that have no width. Those that
-// join the signs of a script or an emoji stay behind one.
-func printable(s string) string {
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	before := rune(0)
-	bad := func(r rune) bool {
-		last := before
-		before = r
-		switch {
-		case r == '\n' || r == '\t':
-			return false
-		case r == '\u200c' || r == '\u200d' || r == '\ufe0f':
-			return last < utf8.RuneSelf || invisible(last) && last != '\ufe0f'
-		}
-		return r == utf8.RuneError || invisible(r)
-	}
-	if strings.IndexFunc(s, bad) < 0 {
-		return s
-	}
-	before = 0
-	return strings.Map(func(r rune) rune {
-		if bad(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
-}
-
-// invisible reports whether a character cannot be seen, or changes how others look.
-func invisible(r rune) bool {
-	if r >= ' ' && r <= '~' {
-		return false
-	}
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
-}
-
-// escaped returns a line of a log for a terminal, with invisible characters as in JSON.
-func escaped(line []byte) []byte {
-	if bytes.IndexFunc(line, func(r rune) bool { return r != '\n' && r != '\t' && invisible(r) }) < 0 {
-		return line
-	}
-	var out []byte
-	for _, r := range string(line) {
-		switch {
-		case r == '\n' || r == '\t' || !invisible(r):
-			out = utf8.AppendRune(out, r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	return out
-}
-
-// oneLine is printable text on one line of at most n characters.
-func oneLine(s string, n int) string {
-	s = strings.Join(strings.Fields(printable(s)), " ")
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return strings.TrimSpace(string([]rune(s)[:n-1])) + "…"
-}
-
-// firstLines cuts a text behind n lines and says how many there were more.
-func firstLines(s string, n int) (head string, more int) {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	if len(lines) <= n {
-		return strings.Join(lines, "\n"), 0
-	}
-	return strings.Join(lines[:n], "\n"), len(lines) - n
-}
-
-// indented puts a mark in front of each line.
-func indented(s, mark string) string {
-	return mark + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+mark)
-}

@@ -1,4 +1,4 @@
-package main
+package display
 
 import "testing"
 
@@ -11,14 +11,14 @@ func TestInvisibleCharactersAreShown(t *testing.T) {
 		"\u2764\ufe0f \U0001f469\u200d\U0001f4bb \u0645\u06cc\u200c\u062e": "\u2764\ufe0f \U0001f469\u200d\U0001f4bb \u0645\u06cc\u200c\u062e",
 		"\U0001f3f3\ufe0f\u200d\U0001f308":                                 "\U0001f3f3\ufe0f\u200d\U0001f308", "na\u00efve \u4f60": "na\u00efve \u4f60",
 	} {
-		if got := printable(in); got != want {
+		if got := Printable(in); got != want {
 			t.Errorf("%+q: %+q, want %+q", in, got, want)
 		}
 	}
 	for in, want := range map[string]string{
 		"WARN a {\"b\": \"c\"}\n": "WARN a {\"b\": \"c\"}\n", "a\u202eb\u200b\U000e0061\n": "a\\u202eb\\u200b\\udb40\\udc61\n", "\u4f60\t\n": "\u4f60\t\n",
 	} {
-		if got := string(escaped([]byte(in))); got != want {
+		if got := string(Escaped([]byte(in))); got != want {
 			t.Errorf("%+q in a log: %+q, want %+q", in, got, want)
 		}
 	}
