@@ -6,6 +6,7 @@
 // A frame is one JSON text as it stands in the stream, a line ([Newline]) or a body behind headers ([ContentLength]).
 // A [Framer] takes frames out of a reader, a [Writer] puts them into one, and a [Message] is a frame's envelope taken
 // apart by [Parse]. A [Call] is a request or notification of the peer's; an [Asked] is a request of ours.
+// A [Protocol] serves a connection's calls; where several share a stream, the first call chooses ([Conn.ServeFirst]).
 // Method tables, handlers and error values are jrpc2's: jrpc2.Handler, handler.Map, *jrpc2.Error, jrpc2.Code.
 //
 // # Order
