@@ -151,7 +151,7 @@
 //	clients of 2026-07-28 on a pipe         Aggregate        16                              the longest silent              bridge.TestSidesAreBounded
 //	calls that wait for their user          Aggregate        64; 64 that a rule asks about   15 minutes                      bridge.TestParkedCallsAreBounded
 //	remembered tasks of servers             Aggregate        4,096                           they are looked for again       bridge.TestRememberedTasksAreBounded
-//	threads of an editor                    acp              the open ones                   the client leaves               adapters/acp.TestThreadPeerThatLeaves
+//	threads of an editor                    thread           the open ones                   the client leaves               adapters/thread.TestThreadPeerThatLeaves
 //	rewrites                                eca              4; 3 minutes each               the next is refused             adapters/eca.TestRewritesAreBounded
 //
 // Sessions on disk stay until somebody deletes them. There may be any number of open

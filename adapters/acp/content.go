@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
-	"unicode/utf8"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
@@ -31,7 +30,7 @@ const (
 // chunks appends a message's text, in pieces that every client can read.
 func chunks(dst []byte, v *View, kind, id, text string) []byte {
 	for len(text) > 0 {
-		n := fit(text, maxChunk)
+		n := wire.Fit(text, maxChunk)
 		dst = head(dst, v)
 		dst = append(dst, `{"sessionUpdate":"`...)
 		dst = append(dst, kind...)
@@ -48,30 +47,9 @@ func chunks(dst []byte, v *View, kind, id, text string) []byte {
 	return dst
 }
 
-// fit is how many bytes of s, in whole characters, take at most room bytes in a
-// JSON text; at least one character.
-func fit(s string, room int) int {
-	if len(s)*6 <= room {
-		return len(s)
-	}
-	for i, r := range s {
-		size := utf8.RuneLen(r)
-		switch {
-		case r == '\n' || r == '\r' || r == '\t' || r == '"' || r == '\\':
-			size = 2
-		case r < ' ' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError:
-			size = 6
-		}
-		if room -= size; room < 0 && i > 0 {
-			return i
-		}
-	}
-	return len(s)
-}
-
 // cut shortens a text that is too long, and says where the rest is.
 func cut(s string, room int, v *View) string {
-	n := fit(s, max(room, 1))
+	n := wire.Fit(s, max(room, 1))
 	if n == len(s) {
 		return s
 	}

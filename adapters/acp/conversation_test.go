@@ -2,7 +2,6 @@ package acp_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -61,7 +60,7 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		return core.StopRefusal, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: rest})
 	case "rounds":
 		return core.StopRequests, nil
-	case "ask", "choose", "run", "read", "servers", "open", "print":
+	case "ask", "choose", "run", "servers", "open", "print":
 		return core.StopEnd, invoke(ctx, t, verb, rest)
 	case "wonder", "consent": // beside any call
 		a := core.Ask{Text: "Shall I?", Options: []core.Option{{ID: "y", Label: "Yes"}}}
@@ -151,46 +150,7 @@ func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 				return core.Result{Blocks: []core.Block{core.Text{Text: fmt.Sprintf("%+v", host.Servers())}}}, nil
 			},
 		},
-		coretest.Tool{
-			Is:   core.Spec{Server: core.Native, Name: "read", Kind: core.KindRead, ReadOnly: true},
-			Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) { return read(ctx, host, inv) },
-		},
 	}, nil
-}
-
-// read reads lines of a file through the editor, with all that it has for that.
-func read(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Result, error) {
-	var args struct{ Arg string }
-	if err := json.Unmarshal(inv.Args, &args); err != nil {
-		return core.Result{}, err
-	}
-	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
-	defer stop()
-	e, id, path := host.Editor(), host.Meta().ID, "/w/"+args.Arg
-	text := "the disk's\n"
-	var log []string
-	for _, call := range []core.EditorCall{
-		core.StatFile{Session: id, Path: path},
-		core.GlobFiles{Session: id, Pattern: "*.txt"},
-		core.ReadBytes{Session: id, Path: path, Offset: 1, Limit: 2},
-		core.ReadFile{Session: id, Path: path, Line: 3, Limit: 2},
-	} {
-		caps := e.Caps()
-		if !caps.ReadFile || !caps.Stat || !caps.Glob || !caps.ReadBytes {
-			break
-		}
-		reply, err := e.Do(ctx, call)
-		if err != nil {
-			log = append(log, err.Error())
-			continue
-		}
-		if f, ok := reply.(core.FileText); ok {
-			text = f.Text
-		}
-		log = append(log, fmt.Sprintf("%+v", reply))
-	}
-	blocks := []core.Block{core.Text{Text: text}, core.Text{Text: strings.Join(log, "\n")}}
-	return core.Result{Blocks: blocks, Locations: []core.Location{{Path: path}}}, nil
 }
 
 // run runs a command in the editor's terminal, or says what it would print.
@@ -244,9 +204,6 @@ var asks = coretest.Policy(func(c core.Check) core.Verdict {
 		}
 		return core.Verdict{Effect: core.Deny, Why: "rejected for this session"}
 	}
-	if len(c.Access) > 0 && strings.HasSuffix(c.Access[0].Path, ".key") {
-		return core.Verdict{Effect: core.Deny, Why: "it is a key"}
-	}
 	if c.Spec.Name != "write_file" {
 		return core.Verdict{Effect: core.Allow, Why: "it is harmless"}
 	}
@@ -279,7 +236,7 @@ func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 	in, out, peer := wiretest.New(wire.Newline)
 	served := make(chan error, 1)
 	go func() {
-		served <- acp.New(acp.Options{Gateway: g, Version: "1.2.3", Cwd: "/w"}).Serve(t.Context(), in, out)
+		served <- acp.New(acp.Options{Gateway: g, Version: "1.2.3"}).Serve(t.Context(), in, out)
 	}()
 	return peer, func() {
 		peer.Hangup()

@@ -16,9 +16,8 @@
 // prompt.go (prompt, cancel), offer.go and configure.go, permission.go, consent.go,
 // elicit.go and page.go (what is put to the user), services.go (the editor's files and terminals),
 // servers.go, commands.go, view.go, encode.go, encode_call.go and content.go
-// (session/update), errors.go; and thread.go, thread_feed.go, thread_entries.go,
-// thread_files.go, thread_disk.go and thread_editor.go, the thread protocol of June 2025 on the
-// same stream.
+// (session/update), errors.go. The thread protocol of June 2025, on the same stream, is
+// package thread's.
 //
 // Requests that may wait are handled a few at a time (Server.crew): the next one begins
 // when the pump has written the answer to one before it. So only a few

@@ -46,7 +46,7 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 	case core.UsageChanged:
 		return usage(dst, v, e)
 	case core.TitleChanged:
-		return update(dst, v, info(e, stamp(r.Time)))
+		return update(dst, v, info(e, acp.Stamp(r.Time)))
 	case core.SettingsChanged:
 		return settings(dst, v, e.Settings)
 	case core.Notice:

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -167,7 +168,7 @@ func output(dst []byte, v *View, e core.CallOutput) []byte {
 		})
 	}
 	for rest := e.Text; rest != ""; {
-		n := fit(rest, maxChunk)
+		n := wire.Fit(rest, maxChunk)
 		dst = update(dst, v, acp.ToolCall{
 			SessionUpdate: acp.ToolCallMore, ToolCallID: string(e.Call),
 			Meta: &acp.TerminalMeta{Output: &acp.TerminalOutput{TerminalID: string(e.Call), Data: rest[:n]}},

@@ -11,14 +11,9 @@ import (
 	"dragoman/core"
 )
 
-// details repeats the message of an error: some clients show the message, others the details.
-type details struct {
-	Details string `json:"details"`
-}
-
 func notFound(id string) error {
 	return jrpc2.Errorf(acp.CodeNotFound, "no such session: %.100q", id).
-		WithData(details{"there is no session of that id on this connection; session/list tells those that can be loaded"})
+		WithData(acp.Details{Details: "there is no session of that id on this connection; session/list tells those that can be loaded"})
 }
 
 // wireError is how the core's errors are said in this protocol, and the one place
@@ -29,10 +24,10 @@ func wireError(err error) error {
 	case errors.As(err, &coded):
 		return coded
 	case errors.Is(err, core.ErrNotFound):
-		return jrpc2.Errorf(acp.CodeNotFound, "%s", err.Error()).WithData(details{err.Error()})
+		return jrpc2.Errorf(acp.CodeNotFound, "%s", err.Error()).WithData(acp.Details{Details: err.Error()})
 	case errors.Is(err, core.ErrCanceled), errors.Is(err, context.Canceled):
 		return jrpc2.Errorf(acp.CodeCancelled, "request cancelled")
 	}
 	text := cmp.Or(err.Error(), "internal error")
-	return jrpc2.Errorf(jrpc2.InternalError, "%s", text).WithData(details{text})
+	return jrpc2.Errorf(jrpc2.InternalError, "%s", text).WithData(acp.Details{Details: text})
 }

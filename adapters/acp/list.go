@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/creachadair/jrpc2"
 
@@ -86,19 +85,11 @@ func parseRank(c *string) (r rank, err error) {
 }
 
 func infoOf(sum core.Summary) acp.SessionInfo {
-	info := acp.SessionInfo{SessionID: string(sum.ID), Cwd: sum.Cwd, Title: sum.Title, UpdatedAt: stamp(sum.Updated)}
+	info := acp.SessionInfo{SessionID: string(sum.ID), Cwd: sum.Cwd, Title: sum.Title, UpdatedAt: acp.Stamp(sum.Updated)}
 	for _, root := range sum.Roots {
 		if root != sum.Cwd {
 			info.AdditionalDirectories = append(info.AdditionalDirectories, root)
 		}
 	}
 	return info
-}
-
-// stamp is a time as the protocol has it, in RFC 3339; the zero time is empty.
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
 }

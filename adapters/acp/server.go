@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"slices"
 	"sync"
 
 	"github.com/creachadair/jrpc2"
@@ -23,7 +22,6 @@ type Options struct {
 	Gateway *core.Gateway
 	Log     *zap.Logger // nil: nothing is logged
 	Version string      // of the gateway
-	Cwd     string      // the folder of threads; "": the process's
 	// Servers says that the gateway connects the tool servers that a client gives to a
 	// session. Without it they are kept, and the client is told once.
 	Servers bool
@@ -43,10 +41,7 @@ type Server struct {
 
 	crew *pump.Queue // for requests that may wait and belong to no session of this connection
 
-	threadQueue *pump.Queue // for what concerns threads
-
 	commands  acp.CommandsUpdate // that were told last; of the pump's goroutine alone
-	heard     bool               // the first message; of the reading goroutine alone
 	terminals string             // prefix of the core's ids for this client's terminals
 
 	mu       sync.Mutex // guards the fields below
@@ -54,9 +49,7 @@ type Server struct {
 	sessions map[core.SessionID]*session
 	going    map[*session]struct{} // those that are being closed
 	warned   bool                  // that tool servers are not connected
-
-	threads map[core.SessionID]*thread
-	left    bool // the client has
+	left     bool                  // the client has
 }
 
 // New returns a server. Serve makes it go.
@@ -66,7 +59,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		opts: o, log: o.Log, terminals: rand.Text()[:8] + ":", peer: peer{client: anybody},
-		sessions: map[core.SessionID]*session{}, going: map[*session]struct{}{}, threads: map[core.SessionID]*thread{},
+		sessions: map[core.SessionID]*session{}, going: map[*session]struct{}{},
 	}
 	s.crew = pump.NewCrew(&s.wg, crewWidth)
 	return s
@@ -76,15 +69,25 @@ func New(o Options) *Server {
 // or ctx ends, and everything that it started has ended; both streams are closed
 // then. Turns that were prompted over the connection are stopped when it ends.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	s.conn = wire.NewConn(in, out, wire.Options{
-		Framing: wire.Newline, Withdraw: wire.Withdrawal{Method: "$/cancel_request", Member: "requestId"}, MaxOpen: maxOpen, Recorder: s.opts.Recorder,
+	return wire.NewConn(in, out, s.opts.Wire()).ServeFirst(ctx, func(string) wire.Protocol { return s })
+}
+
+// Wire returns the options of the connections that the server serves.
+func (o Options) Wire() wire.Options {
+	return wire.Options{
+		Framing: wire.Newline, Withdraw: wire.Withdrawal{Method: "$/cancel_request", Member: "requestId"}, MaxOpen: maxOpen, Recorder: o.Recorder,
 		Panicked: func(method string, v any, stack []byte) {
-			s.log.Error("handler panicked", zap.String("method", method), zap.Any("panic", v), zap.ByteString("stack", stack))
+			if o.Log != nil {
+				o.Log.Error("handler panicked", zap.String("method", method), zap.Any("panic", v), zap.ByteString("stack", stack))
+			}
 		},
-	})
-	s.pump = pump.New(s.conn.Writer())
-	s.threadQueue = pump.NewQueue(&s.wg)
-	ctx, end := context.WithCancelCause(ctx)
+	}
+}
+
+// Begin implements wire.Protocol.
+func (s *Server) Begin(ctx context.Context, conn *wire.Conn) (handle func(*wire.Call), end func()) {
+	s.conn, s.pump = conn, pump.New(conn.Writer())
+	ctx, stop := context.WithCancelCause(ctx)
 	s.wg.Go(func() {
 		if err := s.pump.Run(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, wire.ErrClosed) {
 			s.log.Warn("stopped writing to the client", zap.Error(err))
@@ -92,11 +95,18 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	})
 	s.wg.Go(func() { s.watch(ctx) })
 	methods := s.methods(ctx)
-	err := s.conn.Serve(ctx, func(call *wire.Call) { s.handle(methods, call) })
-	s.leave()
-	end(core.ErrClientGone)
-	s.wg.Wait()
-	return err
+	handle = func(call *wire.Call) {
+		if _, known := methods[call.Method]; !known {
+			call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, acp.NoMethod, call.Method))
+			return
+		}
+		methods.Handle(call)
+	}
+	return handle, func() {
+		s.leave()
+		stop(core.ErrClientGone)
+		s.wg.Wait()
+	}
 }
 
 func (s *Server) methods(ctx context.Context) wire.Methods {
@@ -118,22 +128,7 @@ func (s *Server) methods(ctx context.Context) wire.Methods {
 		"$/cancel_request":          wire.Async(s.cancelRequest),
 	}
 	maps.Copy(m, s.providerMethods(ctx))
-	maps.Copy(m, s.threadMethods(ctx))
 	return m
-}
-
-// handle is the connection's handler. The first message tells which protocol the
-// client speaks where we speak first.
-func (s *Server) handle(methods wire.Methods, call *wire.Call) {
-	if !s.heard {
-		s.heard = true
-		s.conn.SetBare(isThreadMethod(call.Method))
-	}
-	if _, known := methods[call.Method]; !known {
-		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "Method not found - '%.100s'", call.Method))
-		return
-	}
-	methods.Handle(call)
 }
 
 const (
@@ -182,16 +177,11 @@ func (s *Server) leave() {
 	for sess := range s.going {
 		list = append(list, sess)
 	}
-	threads := slices.Collect(maps.Values(s.threads))
 	clear(s.sessions)
 	clear(s.going)
-	clear(s.threads)
 	s.mu.Unlock()
 	for _, sess := range list {
 		sess.leave()
-	}
-	for _, t := range threads {
-		t.leave()
 	}
 }
 
@@ -213,12 +203,6 @@ func (s *Server) current(sess *session) *session {
 		return now
 	}
 	return sess
-}
-
-func (s *Server) hasLeft() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.left
 }
 
 // who is what the client has said of itself.

@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -73,21 +72,17 @@ func refused(what, method string, err error) error {
 	if !errors.As(err, &e) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	var data details
-	if json.Unmarshal(e.Data, &data) != nil || data.Details == "" && string(e.Data) != "null" {
-		data.Details = string(e.Data)
-	}
-	words := strings.Trim(e.Message+": "+data.Details, ": ")
-	if words == "" {
-		words = fmt.Sprintf("the client answered with error %d", e.Code)
-	}
-	switch lower := strings.ToLower(words); {
+	r := acp.Refusal{Code: int(e.Code), Message: e.Message, Data: e.Data}
+	switch words := r.Words(); {
 	case e.Code == jrpc2.MethodNotFound:
 		return &core.EditorLacks{Why: "does not know " + method}
-	case e.Code == acp.CodeNotFound, strings.Contains(lower, "enoent"), strings.Contains(lower, "no such file"):
+	case r.NoFile():
 		return &core.EditorLacks{Why: "has no such file"}
+	case words == "":
+		return fmt.Errorf("%s: the client answered with error %d", what, e.Code)
+	default:
+		return fmt.Errorf("%s: %s", what, words)
 	}
-	return fmt.Errorf("%s: %s", what, words)
 }
 
 // open is terminal/create.

@@ -27,7 +27,6 @@ func TestRefusalsOfTheClient(t *testing.T) {
 		}
 	}()
 	e := editor{conn: conn, caps: acp.ClientCapabilities{}, terminals: "x:"}
-	thread := &threadEditor{conn: conn, thread: "t"}
 	read, write, open := core.ReadFile{Path: "/w/a.txt"}, core.WriteFile{Path: "/w/a.txt", Text: "x"}, core.OpenTerminal{Command: "sh"}
 	const missing = `"error":{"code":-32603,"message":"Internal error","data":{"details":"ENOENT: no such file or directory, open '/w/a.txt'"}}`
 	for _, c := range []struct {
@@ -57,10 +56,6 @@ func TestRefusalsOfTheClient(t *testing.T) {
 		{e, open, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know terminal/create"},
 		{e, open, `"error":{"code":-32603,"message":"no terminals today"}`, "the editor did not open a terminal, so the command did not run: no terminals today"},
 		{e, open, `"result":null`, "the editor answered with no terminalId, so the command was not run a second time here; check whether it has run before you try again"},
-		{thread, read, `"result":{"content":"","version":3}`, "core.FileText{ 3}"},
-		{thread, read, `"result":null`, "lacks: the editor answered readTextFile without a text"},
-		{thread, read, `"result":{"version":3}`, "lacks: the editor answered readTextFile without a text"},
-		{thread, core.ReadBytes{Path: "/w/a.png"}, `"result":{}`, "lacks: the editor answered readBinaryFile without the file's content"},
 	} {
 		done := make(chan string, 1)
 		go func() {

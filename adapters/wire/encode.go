@@ -52,6 +52,26 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 	return append(dst, '"')
 }
 
+// Fit returns how many bytes of s, in whole characters, take at most room bytes in a JSON text; at least one character.
+func Fit(s string, room int) int {
+	if len(s)*6 <= room {
+		return len(s)
+	}
+	for i, r := range s {
+		size := utf8.RuneLen(r)
+		switch {
+		case r == '\n' || r == '\r' || r == '\t' || r == '"' || r == '\\':
+			size = 2
+		case r < ' ' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError:
+			size = 6
+		}
+		if room -= size; room < 0 && i > 0 {
+			return i
+		}
+	}
+	return len(s)
+}
+
 // AppendRaw appends a JSON text as it is, but with blanks for line ends between its tokens, so that it can stand in a
 // line. An empty text is null. The text must be JSON: within a string no raw line end can stand.
 func AppendRaw(dst []byte, raw json.RawMessage) []byte {

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"dragoman/adapters/acp"
+	"dragoman/adapters/thread"
+	"dragoman/adapters/wire"
 )
 
 func (a *app) acp() *cobra.Command {
@@ -20,8 +23,22 @@ ends when the editor closes our standard input.`,
 		Args: cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			return a.serveStdio(ctx, "acp", func(h *house) server {
-				return acp.New(acp.Options{Gateway: h.gateway, Log: h.log, Version: a.Version, Servers: true, Providers: routing{h.profiles}})
+				return acpStream{acp.Options{Gateway: h.gateway, Log: h.log, Version: a.Version, Servers: true, Providers: routing{h.profiles}}}
 			})
 		}),
 	}
+}
+
+// acpStream serves ACP, or the thread protocol that it was in June 2025, as the client's first call wants.
+type acpStream struct {
+	opts acp.Options
+}
+
+func (a acpStream) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	return wire.NewConn(in, out, a.opts.Wire()).ServeFirst(ctx, func(method string) wire.Protocol {
+		if thread.Speaks(method) {
+			return thread.New(thread.Options{Gateway: a.opts.Gateway, Log: a.opts.Log})
+		}
+		return acp.New(a.opts)
+	})
 }

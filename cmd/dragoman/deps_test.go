@@ -60,6 +60,8 @@ var importRules = []rule{
 	{from: "dragoman/adapters/gate", forbidden: thirdParty, direct: true, except: []string{"go.uber.org/zap/..."}, why: "the front door is the standard library's server and our rules"},
 	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: adapterImports("eca"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: adapterImports("acp"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/thread", forbidden: "dragoman/...", except: adapterImports("acp"), why: "an adapter imports core, wire and its own proto, which it shares with acp, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/thread", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "go.uber.org/zap/..."}, why: "the dialect is older than every library for it"},
 	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: adapterImports("mcp"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 
 	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},

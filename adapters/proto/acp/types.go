@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 )
@@ -37,13 +38,6 @@ const (
 	AllowAlways  = sdk.PermissionOptionKindAllowAlways
 	RejectOnce   = sdk.PermissionOptionKindRejectOnce
 	RejectAlways = sdk.PermissionOptionKindRejectAlways
-)
-
-// Error codes beside those of JSON-RPC.
-const (
-	CodeAuthRequired = -32000
-	CodeNotFound     = -32002
-	CodeCancelled    = -32800
 )
 
 // InitializeRequest is `initialize`. Info is what version 2 calls ClientInfo.
@@ -311,3 +305,11 @@ type (
 	PlanStatus   = sdk.PlanEntryStatus
 	PlanPriority = sdk.PlanEntryPriority
 )
+
+// Stamp writes a time as the protocol has it, in RFC 3339; the zero time is empty.
+func Stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}

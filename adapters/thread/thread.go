@@ -1,9 +1,7 @@
-package acp
+package thread
 
 import (
 	"context"
-	"errors"
-	"os"
 	"strings"
 	"sync"
 
@@ -15,76 +13,17 @@ import (
 	"dragoman/core"
 )
 
-// The thread protocol, which the protocol was in June 2025: on the same stream, its
-// methods known by their names. A thread is a session in the process's folder. The
-// document's headings and its code disagree about who calls which method, so all
-// ten are answered; which of them we call is what the code says.
-//
-// A message of the user's is a turn, answered with null when it has ended; the
-// agent's words are streamMessageChunk requests, in order, all acknowledged before
-// that answer. Nobody can be asked: what policy would ask for is rejected. There is
-// no cancel but the end of the connection.
-
 // thread is a session that is open in the thread protocol.
 type thread struct {
 	srv     *Server
 	id      core.SessionID
 	att     *core.Attachment
 	prompts *pump.Prompts
-	feed    *threadFeed
+	feed    *feed
 	disk    disk
 
 	mu       sync.Mutex // guards the field below
 	streamed string     // what came by streamMessageChunk, for the next message
-}
-
-func isThreadMethod(name string) bool {
-	switch name {
-	case "getThreads", "createThread", "openThread", "getThreadEntries", "sendMessage", "streamMessageChunk",
-		"readTextFile", "readBinaryFile", "stat", "globSearch":
-		return true
-	}
-	return false
-}
-
-func (s *Server) threadMethods(ctx context.Context) wire.Methods {
-	return wire.Methods{
-		"getThreads":         wire.Async(queued(s, ctx, s.getThreads)),
-		"createThread":       wire.Async(queued(s, ctx, s.createThread)),
-		"openThread":         wire.Async(threaded(s, ctx, s.openThread, func(p acp.ThreadID) string { return p.ThreadID })),
-		"getThreadEntries":   wire.Async(threaded(s, ctx, s.getThreadEntries, func(p acp.ThreadID) string { return p.ThreadID })),
-		"sendMessage":        wire.Async(threaded(s, ctx, s.sendMessage, func(p acp.SendMessage) string { return p.ThreadID })),
-		"streamMessageChunk": wire.Async(threaded(s, ctx, s.chunkStreamed, func(p acp.StreamMessageChunk) string { return p.ThreadID })),
-		"readTextFile":       wire.Async(threaded(s, ctx, s.readTextFile, func(p acp.ThreadFile) string { return p.ThreadID })),
-		"readBinaryFile":     wire.Async(threaded(s, ctx, s.readBinaryFile, func(p acp.ThreadFile) string { return p.ThreadID })),
-		"stat":               wire.Async(threaded(s, ctx, s.stat, func(p acp.ThreadFile) string { return p.ThreadID })),
-		"globSearch":         wire.Async(threaded(s, ctx, s.globSearch, func(p acp.GlobSearch) string { return p.ThreadID })),
-	}
-}
-
-// queued runs a handler beside the reading goroutine: what concerns threads happens
-// in the order in which it was read. A nil result means that the handler answers.
-func queued[P any](s *Server, ctx context.Context, f func(context.Context, *wire.Call, P) error) func(*wire.Call, P) error {
-	return func(call *wire.Call, p P) error {
-		s.threadQueue.Go(func() {
-			if err := f(ctx, call, p); err != nil {
-				call.Reply(nil, threadError(err))
-			}
-		})
-		return nil
-	}
-}
-
-// threaded is queued for a handler of one thread, which is opened where that was
-// not done.
-func threaded[P any](s *Server, ctx context.Context, f func(context.Context, *thread, *wire.Call, P) error, id func(P) string) func(*wire.Call, P) error {
-	return queued(s, ctx, func(ctx context.Context, call *wire.Call, p P) error {
-		t, err := s.thread(ctx, core.SessionID(id(p)))
-		if err != nil {
-			return err
-		}
-		return f(ctx, t, call, p)
-	})
 }
 
 // thread finds a thread, and opens it if need be.
@@ -107,8 +46,8 @@ func (s *Server) thread(ctx context.Context, id core.SessionID) (*thread, error)
 func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
 	id := sess.Meta().ID
 	t := &thread{srv: s, id: id, prompts: &pump.Prompts{}}
-	t.att = sess.Attach(core.Client{Name: s.who().client.Name, Editor: &threadEditor{conn: s.conn, thread: id}})
-	t.feed = &threadFeed{thread: t, prefix: t.prompts.Prefix(), gone: ctx.Done()}
+	t.att = sess.Attach(core.Client{Name: "an ACP client", Editor: &editor{conn: s.conn, thread: id}})
+	t.feed = &feed{thread: t, prefix: t.prompts.Prefix(), gone: ctx.Done()}
 	s.mu.Lock()
 	left := s.left
 	if !left {
@@ -131,14 +70,6 @@ func (t *thread) leave() {
 	t.att.Close()
 }
 
-// cwd is the folder of threads.
-func (s *Server) cwd() (string, error) {
-	if s.opts.Cwd != "" {
-		return s.opts.Cwd, nil
-	}
-	return os.Getwd()
-}
-
 // getThreads lists the sessions of the folder, last used first.
 func (s *Server) getThreads(ctx context.Context, call *wire.Call, _ struct{}) error {
 	cwd, err := s.cwd()
@@ -153,7 +84,7 @@ func (s *Server) getThreads(ctx context.Context, call *wire.Call, _ struct{}) er
 		if sum.Parent != "" || sum.Cwd != cwd || sum.Messages == 0 && !s.isThread(sum.ID) {
 			continue
 		}
-		t := acp.Thread{ID: string(sum.ID), Title: sum.Title, ModifiedAt: stamp(sum.Updated)}
+		t := acp.Thread{ID: string(sum.ID), Title: sum.Title, ModifiedAt: acp.Stamp(sum.Updated)}
 		if t.Title == "" {
 			t.Title = "New thread"
 		}
@@ -232,9 +163,9 @@ func (s *Server) sendMessage(_ context.Context, t *thread, call *wire.Call, p ac
 	}
 	if p.Message.Role == acp.RoleAssistant {
 		t.prompts.WhenNone(func() { // behind the turns that run
-			s.threadQueue.Go(func() {
+			s.queue.Go(func() {
 				if _, err := t.att.Say(context.Background(), text); err != nil {
-					call.Reply(nil, threadError(err))
+					call.Reply(nil, wireError(err))
 					return
 				}
 				call.Reply(nil, nil)
@@ -263,16 +194,4 @@ func textOf(chunks []acp.MessageChunk) (string, error) {
 		b.WriteString(c.Chunk)
 	}
 	return b.String(), nil
-}
-
-// threadError is wireError in a protocol whose clients show the message alone.
-func threadError(err error) error {
-	var coded *jrpc2.Error
-	switch {
-	case errors.As(err, &coded):
-		return coded
-	case errors.Is(err, core.ErrNotFound):
-		return jrpc2.Errorf(acp.CodeNotFound, "there is no such thread")
-	}
-	return jrpc2.Errorf(jrpc2.InternalError, "%s", err.Error())
 }

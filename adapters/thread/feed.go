@@ -1,4 +1,4 @@
-package acp
+package thread
 
 import (
 	"encoding/json"
@@ -18,10 +18,13 @@ import (
 // peer that did not once is not waited for again.
 const ackWait = 5 * time.Second
 
-// threadFeed is a thread's side in the pump. All of it belongs to the pump's
+// maxChunk is how much of a message's text one request carries, in bytes of JSON.
+const maxChunk = 32 << 10
+
+// feed is a thread's side in the pump. All of it belongs to the pump's
 // goroutine. Only turns that were prompted over the connection are streamed: the
 // protocol has no way to say what another client has asked.
-type threadFeed struct {
+type feed struct {
 	thread *thread
 	prefix string          // of the keys of this connection's prompts
 	gone   <-chan struct{} // closed when the connection ends
@@ -32,11 +35,11 @@ type threadFeed struct {
 	ends []func()    // answers that wait for it
 }
 
-var _ pump.Feed = (*threadFeed)(nil)
+var _ pump.Feed = (*feed)(nil)
 
 // Encode implements pump.Feed. It writes nothing by itself: what we say are
 // requests, whose place is behind what was encoded before.
-func (f *threadFeed) Encode(dst []byte, r core.Record) ([]byte, func()) {
+func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	switch e := r.Event.(type) {
 	case core.TurnStarted:
 		if f.turn = ""; strings.HasPrefix(e.Key, f.prefix) {
@@ -67,20 +70,20 @@ func (f *threadFeed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 }
 
 // Caught implements pump.Feed.
-func (f *threadFeed) Caught(core.Pos) {}
+func (f *feed) Caught(core.Pos) {}
 
 // Lost implements pump.Feed.
-func (f *threadFeed) Lost(err error) {
+func (f *feed) Lost(err error) {
 	t := f.thread
-	t.srv.log.Error("session can no longer be read", sessionField(t.id), zap.Error(err))
+	t.srv.log.Error("session can no longer be read", zap.String("session", string(t.id)), zap.Error(err))
 	t.prompts.Abandon(core.TurnEnded{Stop: core.StopError, Err: "the connection to this thread was lost: " + err.Error()})
 }
 
 // stream sends words of the agent's.
-func (f *threadFeed) stream(text string) {
+func (f *feed) stream(text string) {
 	t := f.thread
 	for text != "" {
-		n := fit(text, maxChunk)
+		n := wire.Fit(text, maxChunk)
 		chunk := acp.StreamMessageChunk{ThreadID: string(t.id), Chunk: acp.MessageChunk{Type: "text", Chunk: text[:n]}}
 		text = text[n:]
 		_, err := t.srv.conn.Start("streamMessageChunk", chunk, func(json.RawMessage, error) { t.srv.pump.Do(f.acknowledged) })
@@ -92,13 +95,13 @@ func (f *threadFeed) stream(text string) {
 }
 
 // acknowledged notes that the peer has taken a chunk, in whatever way.
-func (f *threadFeed) acknowledged() {
+func (f *feed) acknowledged() {
 	if f.open--; f.open == 0 {
 		f.answer()
 	}
 }
 
-func (f *threadFeed) answer() {
+func (f *feed) answer() {
 	ends := f.ends
 	f.ends = nil
 	for _, end := range ends {
@@ -107,11 +110,11 @@ func (f *threadFeed) answer() {
 }
 
 // ended answers a message, when the peer has taken all chunks or has had the time.
-func (f *threadFeed) ended(call *wire.Call, e core.TurnEnded) {
+func (f *feed) ended(call *wire.Call, e core.TurnEnded) {
 	answer := func() {
 		switch e.Stop {
 		case core.StopError, core.StopInterrupted:
-			call.Reply(nil, threadError(errors.New(e.Err)))
+			call.Reply(nil, wireError(errors.New(e.Err)))
 		case core.StopEnd, core.StopTokens, core.StopRequests, core.StopRefusal, core.StopCanceled:
 			call.Reply(nil, nil)
 		}

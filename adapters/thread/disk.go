@@ -1,4 +1,4 @@
-package acp
+package thread
 
 import (
 	"context"

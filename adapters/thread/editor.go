@@ -1,4 +1,4 @@
-package acp
+package thread
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 	"dragoman/core"
 )
 
-// threadEditor is the peer of a thread as a provider of files. Which of the methods
+// editor is the peer of a thread as a provider of files. Which of the methods
 // it has shows when they are called: one that it does not know, or does not answer
 // in time, is not asked for again, and we do it ourselves.
-type threadEditor struct {
+type editor struct {
 	conn   *wire.Conn
 	thread core.SessionID
 
@@ -26,10 +26,10 @@ type threadEditor struct {
 	without map[string]bool
 }
 
-var _ core.Editor = (*threadEditor)(nil)
+var _ core.Editor = (*editor)(nil)
 
 // Caps implements core.Editor.
-func (e *threadEditor) Caps() core.EditorCaps {
+func (e *editor) Caps() core.EditorCaps {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return core.EditorCaps{
@@ -38,7 +38,7 @@ func (e *threadEditor) Caps() core.EditorCaps {
 }
 
 // Do implements core.Editor.
-func (e *threadEditor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply, error) {
+func (e *editor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply, error) {
 	switch c := call.(type) {
 	case core.ReadFile:
 		req := acp.ThreadFile{ThreadID: string(e.thread), Path: c.Path}
@@ -92,7 +92,7 @@ func (e *threadEditor) Do(ctx context.Context, call core.EditorCall) (core.Edito
 
 // ask asks the peer. A request that is given up is not withdrawn: the protocol has
 // no word for that.
-func (e *threadEditor) ask(ctx context.Context, method string, params, result any) error {
+func (e *editor) ask(ctx context.Context, method string, params, result any) error {
 	type answer struct {
 		result json.RawMessage
 		err    error
@@ -116,13 +116,26 @@ func (e *threadEditor) ask(ctx context.Context, method string, params, result an
 			return nil
 		}
 	}
-	if jrpc2.ErrorCode(got.err) == jrpc2.MethodNotFound {
-		e.lacks(method)
+	var refusal *jrpc2.Error
+	if !errors.As(got.err, &refusal) {
+		return fmt.Errorf("%s: %w", method, got.err)
 	}
-	return refused(method, method, got.err)
+	if refusal.Code == jrpc2.MethodNotFound {
+		e.lacks(method)
+		return &core.EditorLacks{Why: "does not know " + method}
+	}
+	r := acp.Refusal{Code: int(refusal.Code), Message: refusal.Message, Data: refusal.Data}
+	switch words := r.Words(); {
+	case r.NoFile():
+		return &core.EditorLacks{Why: "has no such file"}
+	case words == "":
+		return fmt.Errorf("%s: the client answered with error %d", method, r.Code)
+	default:
+		return fmt.Errorf("%s: %s", method, words)
+	}
 }
 
-func (e *threadEditor) lacks(method string) {
+func (e *editor) lacks(method string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.without == nil {

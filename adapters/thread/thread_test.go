@@ -1,4 +1,4 @@
-package acp_test
+package thread_test
 
 import (
 	"bytes"
@@ -15,27 +15,35 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"dragoman/adapters/acp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
-// serveIn is serve for threads in a folder.
+// serveIn is serve for threads in a folder, with a gateway of its own.
 func serveIn(t *testing.T, dir string) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
-	g := newGateway(coretest.NewMemory(), nil, false)
-	in, out, peer := wiretest.New(wire.Newline)
-	served := make(chan error, 1)
-	go func() { served <- acp.New(acp.Options{Gateway: g, Cwd: dir}).Serve(t.Context(), in, out) }()
+	g := newGateway(coretest.NewMemory())
+	peer, hangup := serve(t, g, dir)
 	return peer, func() {
-		peer.Hangup()
-		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
+		hangup()
 		if err := g.Close(t.Context()); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// until returns the first message with a text.
+func until(t *testing.T, peer *wiretest.Peer, text string) string {
+	t.Helper()
+	for {
+		msg, err := peer.Next()
+		if err != nil {
+			t.Fatalf("waiting for %s: %v", text, err)
+		}
+		if strings.Contains(msg, text) {
+			return msg
 		}
 	}
 }
@@ -169,10 +177,8 @@ func TestThreadPeerThatDoesNotAcknowledge(t *testing.T) {
 func TestThreadPeerThatLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewMemory()
-		g := newGateway(store, nil, false)
-		in, out, peer := wiretest.New(wire.Newline)
-		served := make(chan error, 1)
-		go func() { served <- acp.New(acp.Options{Gateway: g, Cwd: "/w"}).Serve(t.Context(), in, out) }()
+		g := newGateway(store)
+		peer, stop := serve(t, g, "/w")
 		if err := peer.Send(`{"id":1,"method":"createThread"}`, `{"id":2,"method":"sendMessage","params":{"threadId":"s1","message":{"role":"user","chunks":[{"type":"text","chunk":"hang"}]}}}`); err != nil {
 			t.Fatal(err)
 		}
@@ -181,10 +187,7 @@ func TestThreadPeerThatLeaves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		peer.Hangup()
-		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
+		stop()
 		<-time.After(2 * time.Minute)
 		if _, err := s.Attach(core.Client{Name: "late"}).Prompt(t.Context(), core.Prompt{Blocks: []core.Block{core.Text{Text: "hi"}}}); !errors.Is(err, core.ErrClosed) {
 			t.Errorf("its session is held still: %v", err)
@@ -289,41 +292,5 @@ func members(t *testing.T, line string, raw json.RawMessage, want string) {
 	}
 	for name := range have {
 		t.Errorf("%s is not in the document: %s", name, line)
-	}
-}
-
-// What the document of August 2025 has is in the answers to its clients, in its
-// types; what is more, its library skips.
-func TestEarlyMembers(t *testing.T) {
-	data, err := os.ReadFile("testdata/early.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	answers := map[string]json.RawMessage{}
-	for line := range strings.Lines(string(data)) {
-		var m struct{ ID, Result json.RawMessage }
-		if rest, ok := strings.CutPrefix(line, "<- "); ok && json.Unmarshal([]byte(rest), &m) == nil && m.ID != nil {
-			answers[string(m.ID)] = m.Result
-		}
-	}
-	var hello struct {
-		ProtocolVersion   *uint16
-		AgentCapabilities *struct{ LoadSession *bool }
-		AuthMethods       []struct{ ID, Name string }
-	}
-	if err := json.Unmarshal(answers["0"], &hello); err != nil || hello.ProtocolVersion == nil || *hello.ProtocolVersion != 1 ||
-		hello.AgentCapabilities == nil || hello.AgentCapabilities.LoadSession == nil || !*hello.AgentCapabilities.LoadSession || hello.AuthMethods == nil {
-		t.Errorf("initialize: %s, %v", answers["0"], err)
-	}
-	var made struct{ SessionID string }
-	if err := json.Unmarshal(answers["2"], &made); err != nil || made.SessionID == "" {
-		t.Errorf("session/new: %s, %v", answers["2"], err)
-	}
-	for id, want := range map[string]string{
-		"1": "null", "3": `{"stopReason":"max_tokens"}`, "4": `{"stopReason":"end_turn"}`, "5": `{"stopReason":"cancelled"}`, "6": "null",
-	} {
-		if got := string(answers[id]); got != want {
-			t.Errorf("answer %s is %s, want %s", id, got, want)
-		}
 	}
 }

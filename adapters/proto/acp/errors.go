@@ -1,0 +1,44 @@
+package acp
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Error codes beside those of JSON-RPC.
+const (
+	CodeAuthRequired = -32000
+	CodeNotFound     = -32002
+	CodeCancelled    = -32800
+)
+
+// NoMethod is the message of the error for a method that is not known, a format for its name. Clients look for it.
+const NoMethod = "Method not found - '%.100s'"
+
+// Details is the data of an error: its message again, since some clients show the message and others the details.
+type Details struct {
+	Details string `json:"details"`
+}
+
+// Refusal is an error with which a client answers a request of ours.
+type Refusal struct {
+	Code    int
+	Message string
+	Data    json.RawMessage
+}
+
+// Words returns what the client says of it: the message with the details, or with data of another form as it is. It is
+// empty where the client says nothing.
+func (r Refusal) Words() string {
+	var data Details
+	if json.Unmarshal(r.Data, &data) != nil || data.Details == "" && string(r.Data) != "null" {
+		data.Details = string(r.Data)
+	}
+	return strings.Trim(r.Message+": "+data.Details, ": ")
+}
+
+// NoFile reports whether the client has no file of that name. Most clients say so in words alone.
+func (r Refusal) NoFile() bool {
+	words := strings.ToLower(r.Words())
+	return r.Code == CodeNotFound || strings.Contains(words, "enoent") || strings.Contains(words, "no such file")
+}
