@@ -31,19 +31,6 @@ func (e *endless) Close() error { return nil }
 const wireDelta = `{"id":"chatcmpl-BxYz0123456789abcdefghijklmnop","object":"chat.completion.chunk","created":1760000000,"model":"gpt-5.2-2025-12-11",` +
 	`"service_tier":"default","system_fingerprint":"fp_0123456789","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],"usage":null}`
 
-// BenchmarkEvents reads server-sent events without looking into them.
-func BenchmarkEvents(b *testing.B) {
-	event := []byte("data: " + wireDelta + "\n\n")
-	r := newEventReader(&endless{event: event})
-	b.SetBytes(int64(len(event)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, _, err := r.next(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkDeltas streams an answer from the transport's body to core's deltas:
 // each iteration is one delta.
 func BenchmarkDeltas(b *testing.B) {

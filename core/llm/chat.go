@@ -22,7 +22,7 @@ func (chatWire) endpoint(base *url.URL) *url.URL {
 
 func (chatWire) sign(h http.Header, key string) { bearer(h, key) }
 
-func (chatWire) frames(src io.Reader) frames { return newEventReader(src) }
+func (chatWire) frames(src io.Reader) frames { return newEvents(src) }
 
 func (chatWire) listen(a *answer) listener { return &chatAnswer{answer: a} }
 

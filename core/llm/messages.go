@@ -37,7 +37,7 @@ func (messagesWire) sign(h http.Header, key string) {
 	}
 }
 
-func (messagesWire) frames(src io.Reader) frames { return newEventReader(src) }
+func (messagesWire) frames(src io.Reader) frames { return newEvents(src) }
 
 // adapt implements wire. Newer models want to decide themselves for how long they
 // think, and are told an effort; others do not know that, or do not think.

@@ -55,14 +55,6 @@ type wire interface {
 	listen(a *answer) listener
 }
 
-// frames yields the events of a stream, until io.EOF. name and data are valid
-// until the next call.
-type frames interface {
-	next() (name, data []byte, err error)
-	// cut reports whether the last event may be only a part of one.
-	cut() bool
-}
-
 // listener takes in the events of one answer. It says what it knows of the end in
 // the answer's finish and whole. The error is what the service reported, or that
 // the event cannot be read.
@@ -201,7 +193,7 @@ func read(ctx context.Context, in *guarded, w wire, a *answer) error {
 	}
 	src, l := io.MultiReader(bytes.NewReader(head), in), w.listen(a)
 	events := w.frames(src)
-	if _, streams := events.(*eventReader); streams && head[0] == '{' {
+	if _, streams := events.(*eventFrames); streams && head[0] == '{' {
 		return readWhole(ctx, src, l, a)
 	}
 	for {

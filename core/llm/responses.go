@@ -26,7 +26,7 @@ func (responsesWire) endpoint(base *url.URL) *url.URL {
 
 func (responsesWire) sign(h http.Header, key string) { bearer(h, key) }
 
-func (responsesWire) frames(src io.Reader) frames { return newEventReader(src) }
+func (responsesWire) frames(src io.Reader) frames { return newEvents(src) }
 
 // adapt implements wire.
 func (responsesWire) adapt(m *remote, r *core.Request, err error) bool {

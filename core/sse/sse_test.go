@@ -1,4 +1,4 @@
-package llm
+package sse
 
 import (
 	"bytes"
@@ -10,10 +10,12 @@ import (
 	"testing/iotest"
 )
 
+const maxEvent = 16 << 20
+
 func readEvents(src io.Reader) (events []string, err error) {
-	r := newEventReader(src)
+	r := NewReader(src, maxEvent)
 	for {
-		name, data, err := r.next()
+		name, data, err := r.Next()
 		if err != nil {
 			return events, err
 		}
@@ -83,14 +85,14 @@ func TestEventsBound(t *testing.T) {
 	if got, err := readEvents(long(maxEvent / 2)); !errors.Is(err, io.EOF) || len(got) != 1 || len(got[0]) != maxEvent/2+1 {
 		t.Errorf("8 MiB: %d events, %v", len(got), err)
 	}
-	if _, err := readEvents(long(maxEvent)); !errors.Is(err, errEventTooLong) {
+	if _, err := readEvents(long(maxEvent)); !errors.Is(err, ErrTooLong) {
 		t.Errorf("a line of 16 MiB: %v", err)
 	}
 	var lines bytes.Buffer
 	for range 20 {
 		lines.WriteString("data: " + strings.Repeat("x", 1<<20) + "\n")
 	}
-	if _, err := readEvents(&lines); !errors.Is(err, errEventTooLong) {
+	if _, err := readEvents(&lines); !errors.Is(err, ErrTooLong) {
 		t.Errorf("an event of 20 MiB: %v", err)
 	}
 }

@@ -1,4 +1,10 @@
-package llm
+// Package sse reads server-sent events.
+//
+// A stream that ends with an event without its empty line is read to its end, since some
+// model services end theirs in this way; Unended reports it. No event and no line is longer
+// than the limit that the caller sets. Writing events is left to who writes them: it is one
+// line.
+package sse
 
 import (
 	"bytes"
@@ -6,17 +12,15 @@ import (
 	"io"
 )
 
-// maxEvent bounds a line and an event of a stream, and an answer that is not
-// streamed, in bytes.
-const maxEvent = 16 << 20
+// ErrTooLong is the error of a stream with an event longer than the limit.
+var ErrTooLong = errors.New("an event of the stream is too long")
 
-var errEventTooLong = errors.New("an event is longer than 16 MiB")
-
-// eventReader reads server-sent events as the HTML standard defines them
+// Reader reads server-sent events as the HTML standard defines them
 // (section 9.2.6): lines end with CR, LF or CRLF, comments and unknown fields
 // are skipped, data lines are joined by LF, a byte order mark is ignored.
-type eventReader struct {
-	src io.Reader
+type Reader struct {
+	src   io.Reader
+	limit int
 
 	buf     []byte // buf[from:] was read and not used yet
 	from    int
@@ -31,15 +35,16 @@ type eventReader struct {
 	unended bool // the last event lacked its empty line
 }
 
-func newEventReader(src io.Reader) *eventReader {
-	return &eventReader{src: src, buf: make([]byte, 0, 16<<10)}
+// NewReader returns a reader of src that refuses lines and events of more than limit bytes.
+func NewReader(src io.Reader, limit int) *Reader {
+	return &Reader{src: src, limit: limit, buf: make([]byte, 0, 16<<10)}
 }
 
-// next returns the next event that has data. Both results are valid until the
+// Next returns the next event that has data. Both results are valid until the
 // next call. At the end it returns io.EOF; when the stream broke off, the
 // reader's error. Data before a clean end that lacks its empty line is returned:
 // whether it is whole is for the caller to see.
-func (r *eventReader) next() (name, data []byte, err error) {
+func (r *Reader) Next() (name, data []byte, err error) {
 	r.name, r.data = r.name[:0], r.data[:0]
 	some := false
 	for {
@@ -67,18 +72,19 @@ func (r *eventReader) next() (name, data []byte, err error) {
 			if some {
 				r.data = append(r.data, '\n')
 			}
-			if len(r.data)+len(value) > maxEvent {
-				return nil, nil, errEventTooLong
+			if len(r.data)+len(value) > r.limit {
+				return nil, nil, ErrTooLong
 			}
 			r.data, some = append(r.data, value...), true
 		}
 	}
 }
 
-func (r *eventReader) cut() bool { return r.unended }
+// Unended reports whether the last event lacked its empty line.
+func (r *Reader) Unended() bool { return r.unended }
 
 // line returns the next line without its end. It is valid until the next call.
-func (r *eventReader) line() ([]byte, error) {
+func (r *Reader) line() ([]byte, error) {
 	for {
 		if r.skipLF && r.from < len(r.buf) {
 			if r.buf[r.from] == '\n' {
@@ -121,15 +127,15 @@ func lineEnd(b []byte) int {
 }
 
 // fill reads once, into room that it makes.
-func (r *eventReader) fill() error {
+func (r *Reader) fill() error {
 	if r.from > 0 {
 		n := copy(r.buf, r.buf[r.from:])
 		r.scanned -= r.from
 		r.buf, r.from = r.buf[:n], 0
 	}
 	if len(r.buf) == cap(r.buf) {
-		if len(r.buf) >= maxEvent {
-			return errEventTooLong
+		if len(r.buf) >= r.limit {
+			return ErrTooLong
 		}
 		r.buf = append(make([]byte, 0, 2*cap(r.buf)), r.buf...)
 	}
@@ -139,7 +145,7 @@ func (r *eventReader) fill() error {
 }
 
 // withoutMark drops the byte order mark that a stream may begin with.
-func (r *eventReader) withoutMark(line []byte) []byte {
+func (r *Reader) withoutMark(line []byte) []byte {
 	if r.begun {
 		return line
 	}

@@ -1,0 +1,36 @@
+package sse
+
+import "testing"
+
+// endless is the body of an answer that does not end.
+type endless struct {
+	event []byte
+	at    int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		c := copy(p[n:], e.event[e.at:])
+		n += c
+		e.at = (e.at + c) % len(e.event)
+	}
+	return n, nil
+}
+
+// delta is one as OpenAI sends it.
+const delta = `{"id":"chatcmpl-BxYz0123456789abcdefghijklmnop","object":"chat.completion.chunk","created":1760000000,"model":"gpt-5.2-2025-12-11",` +
+	`"service_tier":"default","system_fingerprint":"fp_0123456789","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],"usage":null}`
+
+// BenchmarkEvents reads server-sent events without looking into them.
+func BenchmarkEvents(b *testing.B) {
+	event := []byte("data: " + delta + "\n\n")
+	r := NewReader(&endless{event: event}, maxEvent)
+	b.SetBytes(int64(len(event)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := r.Next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
