@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"slices"
@@ -13,79 +12,37 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"github.com/spf13/cobra"
-
 	"dragoman/adapters/wire"
 	"dragoman/cmd/internal/program"
 	"dragoman/core"
 )
 
-func (a *app) chat() *cobra.Command {
-	var resume string
-	var set core.Settings
-	cmd := &cobra.Command{
-		Use:   "chat",
-		Short: "Talk to the agent in this terminal",
-		Long: `Talk to the agent in this terminal, line by line, about the folder that you are in. Each
-line is a prompt. When something needs your approval, answer y (yes, once), s (yes, for this
-session) or n (no). Ctrl-C stops what runs; at the prompt it leaves, and so does Ctrl-D.
-A line that begins with a slash may be a command: /model, /login, /fork, /resume, /compact,
-/export, /doctor, /costs, and what the workspace and you add.
-
-What you type or paste before a question is on the screen is never its answer: it is your
-next prompt, or dropped, and the chat says which. A paste is one prompt, sent with Enter, and
-approves nothing.
-
-Standard input may be a pipe: each line is a prompt, the line behind a question is its
-answer, and at the end of the input every answer is no. What fails is written to standard
-error then, and the exit code is 1 if any turn failed.`,
-		Example: `  dragoman chat
-  dragoman chat --agent plan
-  dragoman chat --session 7xk2
-  echo 'read README.md' | dragoman chat`,
-		Args: cobra.NoArgs,
-		RunE: a.begin(func(ctx context.Context, _ []string) error {
-			a.ownInterrupt = true
-			return a.inHouse(ctx, func(ctx context.Context, h *house) error { return a.chatInHouse(ctx, h, resume, set) })
-		}),
-	}
-	f := cmd.Flags()
-	f.StringVar(&resume, "session", "", "go on with the session `ID`, which may be cut short (see dragoman sessions list)")
-	f.StringVar(&set.Model, "model", "", "the model to use, as `PROVIDER/MODEL` (default: the configuration's)")
-	f.StringVar(&set.Agent, "agent", "", "the `AGENT` to talk to: code, plan, or one of the configuration's (default: code)")
-	return cmd
+// chatOptions say who talks about what.
+type chatOptions struct {
+	program  *program.Environment
+	gateway  *core.Gateway
+	session  *core.Session
+	settings core.Settings // what was chosen for this conversation; what is empty stays the session's
+	model    string        // the model of a session that has chosen none
+	offline  bool          // that is the offline demo
 }
 
-func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core.Settings) error {
-	h.profiles.people = true
-	cwd, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("find the working folder: %w", err)
-	}
-	profile, err := h.profiles.in(ctx, []string{cwd})
-	if err != nil {
-		return fmt.Errorf("the configuration is wrong:\n%w", err)
-	}
-	if _, ok := profile.Agent(set.Agent); !ok {
-		return fmt.Errorf("there is no agent %q; there are %s", set.Agent, agentNames(profile.Agents))
-	}
-	session, err := h.chatSession(ctx, resume, cwd)
-	if err != nil {
-		return err
-	}
+// chatIn talks over standard input and output, which may be a terminal or pipes, until one side
+// has enough. It returns program.ErrReported if a turn over a pipe has failed.
+func chatIn(ctx context.Context, o chatOptions) error {
 	in, out, err := wire.Stdio()
 	if err != nil {
 		return err
 	}
 	defer out.Close()
 	c := &chat{
-		gateway: h.gateway, session: session, profile: profile, set: set, in: newInput(), tty: isTerminal(a.In),
-		screen: &screen{w: bufio.NewWriter(out), palette: colours(a.Out, a.Lookup)},
+		options: o, in: newInput(), tty: isTerminal(o.program.In),
+		screen: &screen{w: bufio.NewWriter(out), palette: colours(o.program.Out, o.program.Lookup)},
 	}
 	if !c.tty {
-		c.screen.errs = a.Err
+		c.screen.errs = o.program.Err
 	}
-	term, keys, leave := openTerminal(in, a.Getenv("TERM") != "dumb")
+	term, keys, leave := openTerminal(in, o.program.Getenv("TERM") != "dumb")
 	defer leave() // also after a panic
 	c.in.term, c.in.keys = term, keys
 	// The reader ends with its input, which is closed behind the conversation.
@@ -98,38 +55,13 @@ func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core
 	leave()
 	in.Close() //nolint:errcheck // it only ends the reader
 	reading.Wait()
-	if resume == "" && session.State().Messages == 0 { // nobody will miss it
-		err = errors.Join(err, h.gateway.Delete(context.WithoutCancel(ctx), core.Local, session.Meta().ID))
-	}
 	return err
-}
-
-func agentNames(agents []core.Agent) string {
-	var names []string
-	for _, a := range agents {
-		names = append(names, a.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// chatSession opens a session by its id, or makes one for the working folder.
-func (h *house) chatSession(ctx context.Context, id, cwd string) (*core.Session, error) {
-	if id != "" {
-		return findSession(ctx, h.gateway, id)
-	}
-	s, err := h.gateway.Create(ctx, core.Meta{Cwd: cwd})
-	if err != nil {
-		return nil, fmt.Errorf("%w; %s", err, otherData)
-	}
-	return s, nil
 }
 
 // chat is a conversation in a terminal, or over a pipe.
 type chat struct {
-	gateway *core.Gateway
-	session *core.Session
-	profile *profile
-	set     core.Settings
+	options chatOptions
+	session *core.Session // the one that is talked in now
 	tty     bool
 	in      *input
 	screen  *screen
@@ -146,7 +78,7 @@ var errLeft = errors.New("left")
 
 // talk takes prompts until the input ends, the user leaves or ctx ends.
 func (c *chat) talk(ctx context.Context) error {
-	c.enter(c.session)
+	c.enter(c.options.session)
 	defer func() { c.reader.Close(); c.att.Close() }() // those that are open by then
 	if err := c.settle(ctx); err != nil {
 		return err
@@ -229,7 +161,7 @@ func (c *chat) enter(s *core.Session) {
 
 // move goes on in another session.
 func (c *chat) move(ctx context.Context, to core.Moved) error {
-	s, err := c.gateway.Open(ctx, core.Local, to.To)
+	s, err := c.options.gateway.Open(ctx, core.Local, to.To)
 	if err != nil {
 		c.screen.line(c.screen.bad("The session cannot be opened: " + oneLine(err.Error(), 1000)))
 		return c.screen.flush()
@@ -244,11 +176,11 @@ func (c *chat) move(ctx context.Context, to core.Moved) error {
 // settle makes the choices of the flags the session's.
 func (c *chat) settle(ctx context.Context) error {
 	set := c.att.State().Settings
-	if c.set.Model != "" {
-		set.Model = c.set.Model
+	if c.options.settings.Model != "" {
+		set.Model = c.options.settings.Model
 	}
-	if c.set.Agent != "" {
-		set.Agent = c.set.Agent
+	if c.options.settings.Agent != "" {
+		set.Agent = c.options.settings.Agent
 	}
 	return c.att.Set(ctx, set)
 }
@@ -260,11 +192,11 @@ func (c *chat) greet() {
 	st := c.att.State()
 	model := st.Settings.Model
 	if model == "" {
-		model = c.profile.DefaultModel
+		model = c.options.model
 	}
 	s := c.screen
-	s.line(s.strong("dragoman") + " " + version + " · " + model + " · " + st.Meta.Cwd)
-	if model == c.profile.DefaultModel && c.profile.choice.Offline() {
+	s.line(s.strong("dragoman") + " " + c.options.program.Version + " · " + model + " · " + st.Meta.Cwd)
+	if model == c.options.model && c.options.offline {
 		s.line(s.faint("The offline demo is no language model: it follows plain instructions, such as: read README.md"))
 	}
 	s.line(s.faint("Ctrl-C stops what runs; at the prompt it leaves."))

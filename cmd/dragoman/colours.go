@@ -36,17 +36,3 @@ func (p palette) good(s string) string   { return p.paint("32", s) }
 func (p palette) bad(s string) string    { return p.paint("31", s) }
 func (p palette) warm(s string) string   { return p.paint("33", s) }
 func (p palette) cool(s string) string   { return p.paint("36", s) }
-
-func (p palette) marked(m mark) string {
-	switch m {
-	case fine:
-		return p.good(string(m))
-	case look:
-		return p.warm(string(m))
-	case wrong:
-		return p.bad(string(m))
-	case plain:
-		return p.faint(string(m))
-	}
-	return string(m)
-}

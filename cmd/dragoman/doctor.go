@@ -59,6 +59,21 @@ const (
 	plain mark = "·"
 )
 
+// painted returns the mark in its colour.
+func (m mark) painted(p palette) string {
+	switch m {
+	case fine:
+		return p.good(string(m))
+	case look:
+		return p.warm(string(m))
+	case wrong:
+		return p.bad(string(m))
+	case plain:
+		return p.faint(string(m))
+	}
+	return string(m)
+}
+
 // finding is one line of the report; Hint says what to do.
 type finding struct {
 	mark mark
@@ -96,7 +111,7 @@ func (r *report) print(out io.Writer, c palette) {
 	for _, s := range r.sections {
 		fmt.Fprintf(out, "%s\n", c.strong(s.title))
 		for _, f := range s.findings {
-			fmt.Fprintf(out, "  %s %s\n", c.marked(f.mark), strings.ReplaceAll(printable(f.text), "\n", "\n    "))
+			fmt.Fprintf(out, "  %s %s\n", f.mark.painted(c), strings.ReplaceAll(printable(f.text), "\n", "\n    "))
 			if f.hint != "" {
 				fmt.Fprintf(out, "    %s\n", c.faint("→ "+printable(f.hint)))
 			}

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -111,32 +108,10 @@ func (a *app) readKey(step core.LoginStep) (string, error) {
 	}
 	fmt.Fprintf(a.Err, "%s\n%s: ", step.Message, step.Fields[0].Label)
 	defer fmt.Fprintln(a.Err)
-	restore, err := hideInput(a.In)
-	if err != nil {
-		return "", fmt.Errorf("the terminal shows what is typed, so no key is asked for (%w); give it through a pipe", err)
-	}
-	defer restore() // also when it is left with Ctrl-C
-	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(interrupted)
-	type answer struct {
-		key string
-		err error
-	}
-	// Of an interrupted input the reader stays behind: the process is about to end.
-	typed := make(chan answer, 1)
-	go func() {
-		key, err := firstLine(a.In)
-		typed <- answer{key, err}
-	}()
-	select {
-	case got := <-typed:
-		return got.key, got.err
-	case <-interrupted:
-		return "", errors.New("interrupted; nothing was changed")
-	}
+	return readHidden(a.In, "key")
 }
 
+// firstLine returns the first line of a pipe, without the blanks around it.
 func firstLine(in io.Reader) (string, error) {
 	line, err := bufio.NewReader(io.LimitReader(in, maxKey+2)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +73,7 @@ func (a *app) approve(ctx context.Context, server string, tools []string, yes bo
 		fmt.Fprintf(a.Out, "%s\n%s\n", col.strong(server+": "+oneLine(ch.Tool, 100)), indented(printable(ch.Text), "  "))
 	}
 	if !yes {
-		agreed, err := a.askYes(fmt.Sprintf("Use %s of %s as shown?", counted(len(changes), "tool"), server))
+		agreed, err := confirm(a.Environment, fmt.Sprintf("Use %s of %s as shown?", counted(len(changes), "tool"), server))
 		if err != nil {
 			return err
 		}
@@ -111,21 +109,6 @@ func chosen(t bridge.Tried, tools []string) ([]bridge.Change, error) {
 		return nil, errors.New(msg)
 	}
 	return slices.DeleteFunc(slices.Clone(t.Changes), func(c bridge.Change) bool { return !slices.Contains(tools, c.Tool) }), nil
-}
-
-// askYes puts a question to a person at the terminal. Nobody there is not a yes.
-func (a *app) askYes(question string) (bool, error) {
-	if !isTerminal(a.In) {
-		return false, errors.New("nobody is at the terminal to be asked; --yes agrees without being asked")
-	}
-	fmt.Fprintf(a.Out, "%s [y/N] ", question)
-	line, err := bufio.NewReader(a.In).ReadString('\n')
-	if err != nil && line == "" {
-		fmt.Fprintln(a.Out)
-		return false, nil
-	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes", nil
 }
 
 // tryServers starts the servers of a configuration once. The box must be closed.

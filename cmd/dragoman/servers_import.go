@@ -111,7 +111,7 @@ func (a *app) mayReach(good []foreignServer, how importing) (bool, error) {
 	if n == 0 || how.dryRun || how.yes {
 		return true, nil
 	}
-	agreed, err := a.askYes("This happens whenever the value is needed. Import these servers?")
+	agreed, err := confirm(a.Environment, "This happens whenever the value is needed. Import these servers?")
 	if err != nil {
 		return false, fmt.Errorf("the servers want to read files or run programs: %w", err)
 	}
