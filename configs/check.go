@@ -269,7 +269,7 @@ func (ck *checker) model(key, spec string) {
 
 func (ck *checker) provider(name string, p Provider) {
 	key := join("providers", name)
-	_, known := known(name)
+	_, known := KnownProvider(name)
 	switch {
 	case name == OfflineProvider:
 		ck.fail(key, "the name is taken by the built-in demo model")

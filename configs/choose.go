@@ -55,7 +55,7 @@ func (c *Config) ChooseModel(env Env, logins Logins) Choice {
 	choice.Looked = looked
 	for _, l := range looked {
 		if l.Found {
-			k, _ := known(l.Provider)
+			k, _ := KnownProvider(l.Provider)
 			choice.Provider, choice.Model, choice.Reason = k.Name, k.Model, l.Variable+" is set"
 			if l.Variable == "" {
 				choice.Reason = "a key was given for " + k.Name

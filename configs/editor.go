@@ -104,7 +104,7 @@ func (c *Config) beyondEditor() (problems []Problem) {
 	})
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		p, key := c.Providers[name], join("providers", name)
-		if k, ok := known(name); ok && !k.Local() && !p.BaseURL.IsZero() {
+		if k, ok := KnownProvider(name); ok && !k.Local() && !p.BaseURL.IsZero() {
 			wrong(join(key, "base_url"), "your key for "+k.Label+" would be sent there; give the provider another name, or"+own[1:])
 		}
 		for _, option := range []string{"file", "record"} {

@@ -54,7 +54,8 @@ func KnownProviders() []Known {
 	}
 }
 
-func known(name string) (Known, bool) {
+// KnownProvider finds a provider that needs only a key.
+func KnownProvider(name string) (Known, bool) {
 	for _, k := range KnownProviders() {
 		if k.Name == name {
 			return k, true
@@ -87,7 +88,7 @@ func (c *Config) ProviderNames() []string {
 // and for the offline one, which has no settings.
 func (c *Config) Provider(name string) (Provider, bool) {
 	p, configured := c.Providers[name]
-	k, isKnown := known(name)
+	k, isKnown := KnownProvider(name)
 	if p.Kind == "" {
 		// Behind a base URL of the user's is most often a server that speaks as most do.
 		if p.Kind = KindOpenAIChat; isKnown && p.BaseURL.IsZero() {
@@ -142,7 +143,7 @@ func (c *Config) KeySource(provider string, env Env, logins Logins) (source KeyS
 	if !c.Providers[provider].APIKey.IsZero() {
 		return KeyConfigured, ""
 	}
-	k, _ := known(provider)
+	k, _ := KnownProvider(provider)
 	for _, name := range k.Keys {
 		if secret, _ := env.lookup(name); strings.TrimSpace(secret) != "" {
 			return KeyInEnv, name
@@ -177,7 +178,7 @@ func (c *Config) Key(ctx context.Context, provider string, env Env, logins Login
 	case KeyGiven:
 		return logins.Key(ctx, provider)
 	}
-	k, _ := known(provider)
+	k, _ := KnownProvider(provider)
 	if k.Local() || c.Directed(provider) {
 		return "", nil
 	}
@@ -209,7 +210,7 @@ func (c *Config) parseModel(spec string) (choice Choice, message string) {
 	provider, model, ok := splitModel(spec)
 	if !ok {
 		message = "must be PROVIDER/MODEL, got " + quote(spec)
-		if k, isKnown := known(spec); isKnown {
+		if k, isKnown := KnownProvider(spec); isKnown {
 			message += "; for example " + quote(k.Name+"/"+k.Model)
 		}
 		return Choice{}, message

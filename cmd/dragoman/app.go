@@ -5,19 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/secrets"
 )
 
 // app is one run of the command line.
 type app struct {
 	*program.Environment
-	args []string
-
-	ring      ring // the system's keyring; nil: keys are kept as they are
-	vaultOnce sync.Once
-	vault     *vault // of the data folder; see vaultIn
+	args    []string
+	secrets *secrets.Store
 
 	started bool // a command has begun: what fails now is no mistake in the command line
 	// ownInterrupt: the command makes something of SIGINT itself.

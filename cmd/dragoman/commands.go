@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/guide"
@@ -383,7 +384,7 @@ func cell(title string) string {
 
 // login asks for a provider's key, or says where it can be given.
 func (p *profiles) login(ctx context.Context, t *core.Turn, args string) (string, error) {
-	acc := accounts{p}
+	acc := p.accounts()
 	words := strings.Fields(args)
 	switch {
 	case len(words) == 0:
@@ -391,7 +392,7 @@ func (p *profiles) login(ctx context.Context, t *core.Turn, args string) (string
 	case len(words) > 1:
 		return "Write only the provider's name behind /login. If what follows was a key, it stands in this session's log now: revoke it and make another one.\n", nil
 	}
-	is, err := acc.find(words[0])
+	is, err := acc.Find(words[0])
 	if err != nil {
 		return "The key was not asked for: " + err.Error() + "\n", nil
 	}
@@ -415,7 +416,7 @@ func (p *profiles) login(ctx context.Context, t *core.Turn, args string) (string
 	case r.Outcome != core.OutcomeAnswered || strings.TrimSpace(r.Text) == "":
 		return "No key was given; nothing was changed.\n", nil
 	}
-	if step, err = acc.Login(ctx, is.Provider, "", map[string]string{keyField: r.Text}); err != nil {
+	if step, err = acc.Login(ctx, is.Provider, "", map[string]string{secrets.KeyField: r.Text}); err != nil {
 		return "The key was not kept: " + err.Error() + "\n", nil
 	}
 	return step.Message + "\n", nil

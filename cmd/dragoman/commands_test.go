@@ -396,7 +396,7 @@ func TestLoginCommand(t *testing.T) {
 	}
 	r.answer = func(core.Ask) core.Reply { return core.Reply{Outcome: core.OutcomeDeclined} }
 	r.wants("/login groq", "nothing was changed")
-	if err := (accounts{r.profiles}).Logout(t.Context(), "groq"); err != nil {
+	if err := r.profiles.accounts().Logout(t.Context(), "groq"); err != nil {
 		t.Fatal(err)
 	}
 	if r.profiles.logins.Has("groq") {

@@ -186,9 +186,9 @@ func (a *app) examineConfig(ctx context.Context, c *configs.Config, err error) s
 	if n := len(c.MCPServers); n > 0 {
 		s.add(plain, "%s, started by the sessions that use them", counted(n, "MCP server")).hint = "\"dragoman mcp-servers list\" tries them"
 	}
-	if kept, ok := a.serverLogins().(serverLogins); ok {
+	if kept, ok := a.secrets.ServerLogins(); ok {
 		for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
-			if where := kept.where(ctx, name); where != "" {
+			if where := kept.Where(ctx, name); where != "" {
 				s.add(plain, "the login to the MCP server %s is kept %s", name, where)
 			}
 		}
@@ -243,7 +243,7 @@ func tryLogFile(path string) error {
 
 func (a *app) examineModel(ctx context.Context, c *configs.Config, configErr error) section {
 	s := section{title: "Model"}
-	given := a.openLogins()
+	given := a.secrets.Logins()
 	choice := c.ChooseModel(a.Lookup, given)
 	if configErr != nil {
 		s.add(look, "until the configuration is mended no prompt is answered; without it this would be chosen:")
@@ -271,7 +271,7 @@ func (a *app) examineModel(ctx context.Context, c *configs.Config, configErr err
 			if _, err := given.Key(ctx, l.Provider); err != nil {
 				s.add(wrong, "%v", err).hint = "dragoman login " + l.Provider
 			} else {
-				s.add(fine, "a key was given for %s; it is kept %s", l.Provider, given.where(ctx, l.Provider))
+				s.add(fine, "a key was given for %s; it is kept %s", l.Provider, given.Where(ctx, l.Provider))
 			}
 		case l.Found:
 			s.add(fine, "%s is set", l.Variable)
@@ -284,10 +284,10 @@ func (a *app) examineModel(ctx context.Context, c *configs.Config, configErr err
 	if len(missing) > 0 {
 		s.add(plain, "not set: %s", strings.Join(missing, ", ")).hint = "programs started from a desktop do not see the shell's variables; \"dragoman login PROVIDER\" takes a key for everybody, and so does the configuration file"
 	}
-	if _, err := given.all(); err != nil {
+	if err := given.Check(); err != nil {
 		s.add(wrong, "%v", err)
-	} else if given.shared() {
-		s.add(wrong, "others can read the keys in %s", given.path).hint = "chmod 600 " + given.path
+	} else if given.Shared() {
+		s.add(wrong, "others can read the keys in %s", given.Path()).hint = "chmod 600 " + given.Path()
 	}
 	return s
 }

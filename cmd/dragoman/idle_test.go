@@ -20,6 +20,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/secrets"
 	"dragoman/core"
 	"dragoman/core/jsonl"
 )
@@ -110,7 +111,8 @@ func inPlace(t *testing.T) (a *app, logs *logs, work string) {
 	}
 	env := map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
-	a = &app{Environment: &program.Environment{Version: version, Lookup: lookup, Out: io.Discard, Err: io.Discard}}
+	e := &program.Environment{Version: version, Lookup: lookup, Out: io.Discard, Err: io.Discard}
+	a = &app{Environment: e, secrets: secrets.New(e, nil)}
 	logs, err := a.openLogs()
 	if err != nil {
 		t.Fatal(err)

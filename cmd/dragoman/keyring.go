@@ -1,46 +1,27 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/zalando/go-keyring"
 
 	"dragoman/cmd/internal/program"
-	"dragoman/configs"
-	"dragoman/core/child"
+	"dragoman/cmd/internal/secrets"
 )
 
-const (
-	// ringService is what the keyring knows us as.
-	ringService = "dragoman"
-	// ringTime is how long it may take to answer: one that is locked may ask its user.
-	ringTime = 5 * time.Second
-	// ringText is how much it may answer, in bytes.
-	ringText = 64 << 10
-)
-
-// keyringCommand asks the system's keyring in a process of its own, because the
-// library's calls can wait for ever and cannot be ended. Secrets pass over its standard
-// input and output only.
+// keyringCommand is the process that asks the system's keyring for another one of ours. Secrets
+// pass over its standard input and output only.
 func (a *app) keyringCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keyring get|set|delete ACCOUNT",
 		Short: "Ask the system's keyring (for dragoman itself)",
 		Long: `Ask the system's keyring for what dragoman keeps there. Secrets are read from standard input and
 written to standard output. The exit code is 3 where there is none of that name.`,
-		Example: "  dragoman keyring delete \"" + vaultAccount + "\"",
+		Example: "  dragoman keyring delete \"" + secrets.Account + "\"",
 		Hidden:  true,
 		Args: cobra.MatchAll(cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"get", "set", "delete"}, args[0]) {
@@ -49,8 +30,8 @@ written to standard output. The exit code is 3 where there is none of that name.
 			return nil
 		}),
 		RunE: a.begin(func(_ context.Context, args []string) error {
-			secret, err := askKeyring(args[0], args[1], a.In)
-			if errors.Is(err, keyring.ErrNotFound) {
+			secret, err := secrets.AskKeyring(args[0], args[1], a.In)
+			if errors.Is(err, secrets.ErrNoSecret) {
 				return program.ExitError(program.ExitNoSecret)
 			}
 			if err == nil {
@@ -59,96 +40,4 @@ written to standard output. The exit code is 3 where there is none of that name.
 			return err
 		}),
 	}
-}
-
-func askKeyring(verb, account string, in io.Reader) (string, error) {
-	switch verb {
-	case "get":
-		return keyring.Get(ringService, account)
-	case "delete":
-		return "", keyring.Delete(ringService, account)
-	}
-	secret, err := io.ReadAll(io.LimitReader(in, ringText))
-	if err != nil {
-		return "", err
-	}
-	return "", keyring.Set(ringService, account, string(secret))
-}
-
-// systemRing is the keyring of the system; nil: there is none, or the environment says
-// to leave it alone.
-func systemRing(env configs.Env) ring {
-	if v, _ := env("DRAGOMAN_KEYRING"); v == "off" {
-		return nil
-	}
-	r := childRing{environ: os.Environ()}
-	switch runtime.GOOS {
-	case "darwin", "windows":
-		return r
-	}
-	if bus, _ := env("DBUS_SESSION_BUS_ADDRESS"); bus != "" {
-		return r
-	}
-	// Without an address the library would start a bus that has no keyring.
-	run, _ := env("XDG_RUNTIME_DIR")
-	if info, err := os.Stat(filepath.Join(run, "bus")); run == "" || err != nil || info.Mode()&os.ModeSocket == 0 {
-		return nil
-	}
-	r.environ = append(r.environ, "DBUS_SESSION_BUS_ADDRESS=unix:path="+filepath.Join(run, "bus"))
-	return r
-}
-
-// childRing asks the keyring by a child of ours, which is killed when it takes too
-// long, with all that the system's library has started there.
-type childRing struct {
-	program string // "": ourselves
-	environ []string
-	wait    time.Duration // 0: ringTime
-}
-
-// patient lets the keyring take longer, for a person who is there to unlock it.
-func (a *app) patient() {
-	if r, ok := a.ring.(childRing); ok && isTerminal(a.In) {
-		r.wait = time.Minute
-		a.ring = r
-	}
-}
-
-func (r childRing) get(ctx context.Context, account string) (string, error) {
-	return r.ask(ctx, "", "get", account)
-}
-
-func (r childRing) set(ctx context.Context, account, secret string) error {
-	_, err := r.ask(ctx, secret, "set", account)
-	return err
-}
-
-func (r childRing) ask(ctx context.Context, secret string, args ...string) (string, error) {
-	name := r.program
-	if name == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return "", err
-		}
-		name = self
-	}
-	wait := cmp.Or(r.wait, ringTime)
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the system's keyring did not answer within %v", wait))
-	defer cancel()
-	cmd := exec.Command(name, append([]string{"keyring"}, args...)...)
-	out, said := &keyText{cancel: cancel}, &keyText{cancel: cancel}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(secret), out, said
-	cmd.Env, cmd.WaitDelay = r.environ, time.Second
-	how, err := child.Run(ctx, cmd)
-	switch {
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case err != nil:
-		return "", fmt.Errorf("the system's keyring could not be asked: %w", err)
-	case how.Success():
-		return out.text.String(), nil
-	case how.Code == program.ExitNoSecret:
-		return "", errNoSecret
-	}
-	return "", fmt.Errorf("the system's keyring does not work: %s", oneLine(strings.TrimPrefix(said.text.String(), "dragoman: "), 200))
 }

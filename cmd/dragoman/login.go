@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dragoman/cmd/internal/secrets"
 	"dragoman/core"
 )
 
@@ -30,7 +31,7 @@ Without PROVIDER: list the providers and where their keys come from, never the k
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeProviders,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
-			return a.withAccounts(func(acc accounts) error {
+			return a.withAccounts(func(acc secrets.Accounts) error {
 				if len(args) == 0 {
 					return listAccounts(a.Out, acc.List(ctx))
 				}
@@ -50,9 +51,9 @@ environment stay as they are.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeLogins,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
-			return a.withAccounts(func(acc accounts) error {
-				if !acc.p.logins.Has(args[0]) {
-					if _, err := acc.p.logins.all(); err != nil {
+			return a.withAccounts(func(acc secrets.Accounts) error {
+				if !acc.Logins.Has(args[0]) {
+					if err := acc.Logins.Check(); err != nil {
 						return err
 					}
 					_, err := fmt.Fprintf(a.Out, "No key of %s is kept.\n", oneLine(args[0], 60))
@@ -69,7 +70,7 @@ environment stay as they are.`,
 }
 
 // withAccounts lets f look after the keys, without a gateway.
-func (a *app) withAccounts(f func(accounts) error) error {
+func (a *app) withAccounts(f func(secrets.Accounts) error) error {
 	a.patient()
 	l, err := a.openLogs()
 	if err != nil {
@@ -81,11 +82,18 @@ func (a *app) withAccounts(f func(accounts) error) error {
 	if _, err := p.load(); err != nil {
 		return fmt.Errorf("the configuration is wrong:\n%w", err)
 	}
-	return f(accounts{p})
+	return f(p.accounts())
+}
+
+// patient lets the keyring wait for a person who is there to unlock it.
+func (a *app) patient() {
+	if isTerminal(a.In) {
+		a.secrets.Patient()
+	}
 }
 
 // logIn asks for a key and keeps it.
-func (a *app) logIn(ctx context.Context, acc accounts, provider string) error {
+func (a *app) logIn(ctx context.Context, acc secrets.Accounts, provider string) error {
 	step, err := acc.Login(ctx, provider, "", nil)
 	if err != nil {
 		return err
@@ -113,7 +121,7 @@ func (a *app) readKey(step core.LoginStep) (string, error) {
 
 // firstLine returns the first line of a pipe, without the blanks around it.
 func firstLine(in io.Reader) (string, error) {
-	line, err := bufio.NewReader(io.LimitReader(in, maxKey+2)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(in, secrets.MaxKey+2)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the key: %w", err)
 	}
@@ -140,7 +148,7 @@ func (a *app) completeProviders(_ *cobra.Command, args []string, _ string) ([]st
 func (a *app) completeLogins(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if len(args) == 0 {
-		names = a.openLogins().names()
+		names = a.secrets.Logins().Names()
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

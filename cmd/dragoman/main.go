@@ -6,6 +6,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/secrets"
 )
 
 // version is the program's, set by the linker: -X main.version=v1.2.3.
@@ -13,11 +14,9 @@ var version = "dev"
 
 func main() {
 	wire.SurviveSIGPIPE()
-	a := &app{
-		Environment: &program.Environment{
-			Version: version, Lookup: os.LookupEnv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Browse: openBrowser,
-		},
-		args: os.Args[1:], ring: systemRing(os.LookupEnv),
+	env := &program.Environment{
+		Version: version, Lookup: os.LookupEnv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Browse: openBrowser,
 	}
+	a := &app{Environment: env, secrets: secrets.New(env, secrets.SystemRing(os.LookupEnv)), args: os.Args[1:]}
 	os.Exit(a.run(context.Background()))
 }

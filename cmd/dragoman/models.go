@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/llm"
@@ -40,7 +41,7 @@ func newModels(c *configs.Config, in surroundings) *models {
 	known := knownModels(c, m.choice, env, given)
 	demo := llm.DemoConfig{KeyFile: keyFile}
 	var providers []llm.Provider
-	run := newKeyPrograms().run
+	run := secrets.NewPrograms().Run
 	for _, name := range c.ProviderNames() {
 		if c.Disabled(name) {
 			m.broken[name] = errors.New("the editor has taken the provider out of use")

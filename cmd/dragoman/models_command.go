@@ -118,7 +118,7 @@ func (a *app) withModels(f func(*knowledge) error) error {
 	if err != nil {
 		return fmt.Errorf("the configuration is wrong:\n%w", err)
 	}
-	given := a.openLogins()
+	given := a.secrets.Logins()
 	k := &knowledge{c, a.Lookup, given, newModels(c, surroundings{env: a.Lookup, given: given, keyFile: a.ConfigFile()})}
 	defer k.models.registry.Close()
 	return f(k)
@@ -266,7 +266,7 @@ func (k *knowledge) keyText(provider string) string {
 	if s := k.key(provider); s != "" {
 		return s
 	}
-	if known, ok := knownProvider(provider); ok && !known.Local() {
+	if known, ok := configs.KnownProvider(provider); ok && !known.Local() {
 		return "none; set " + strings.Join(known.Keys, " or ") + ", or run dragoman login " + provider
 	}
 	return "none is needed, or none is known"
@@ -336,7 +336,7 @@ func (k *knowledge) printJSON(out io.Writer, list []core.ModelInfo) error {
 			ID: m.ID, Name: m.Name, Provider: m.Provider, Kind: p.Kind, Chosen: m.ID == k.models.choice.String(),
 			Window: m.Window, MaxOut: m.MaxOut, Tools: m.Tools, Images: m.Images, Thinks: m.Thinks, Offline: m.Offline, Efforts: m.Efforts,
 		}
-		known, ok := knownProvider(m.Provider)
+		known, ok := configs.KnownProvider(m.Provider)
 		j.Key = m.Offline || k.key(m.Provider) != "" || !ok || known.Local()
 		if m.Offline {
 			j.Kind = ""

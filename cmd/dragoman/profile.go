@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -38,7 +39,7 @@ type profiles struct {
 	logs    *logs
 	board   *core.Board
 	gateway *core.Gateway // nil: nothing is run
-	logins  *logins
+	logins  *secrets.Logins
 	guides  *guides
 	boxes   []core.Toolbox // of every profile
 	servers *servers
@@ -87,9 +88,9 @@ func newProfiles(a *app, l *logs) *profiles {
 	}
 	guards := &child.Guards{} // a session's, for its commands and its servers
 	p := &profiles{
-		app: a, logs: l, board: core.NewBoard(), logins: a.openLogins(), guides: newGuides(a.Lookup),
+		app: a, logs: l, board: core.NewBoard(), logins: a.secrets.Logins(), guides: newGuides(a.Lookup),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
-		servers: &servers{env: a.Lookup, run: newKeyPrograms().run, environ: a.Environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.serverLogins(), log: l.logger, guards: guards, logs: openServerLogs(data), audit: openAudit(data)},
+		servers: &servers{env: a.Lookup, run: secrets.NewPrograms().Run, environ: a.Environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.tokens(), log: l.logger, guards: guards, logs: openServerLogs(data), audit: openAudit(data)},
 	}
 	p.guides.options.Refuse = p.refuses
 	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: func() []string { return p.config().Policy.Env }, Guards: guards}), p.guides}
@@ -241,7 +242,7 @@ func (p *profiles) reload() (made *profile, tell func(), err error) {
 	editor, routes, old, tried := p.editor, maps.Clone(p.routes), p.made, p.tried
 	p.stale, p.tried = false, true
 	p.mu.Unlock()
-	seen := configs.SightingsOf(p.app.ConfigFile(), p.logins.path)
+	seen := configs.SightingsOf(p.app.ConfigFile(), p.logins.Path())
 	config, err := p.app.LoadConfig(editor)
 	config = directed(config, routes)
 	for _, f := range config.Files(p.app.Lookup) {
@@ -410,7 +411,7 @@ func (p *profiles) close() {
 // make translates a configuration. It opens nothing but the files that agents'
 // instructions refer to. old is the profile that is replaced; nil: there is none.
 func (p *profiles) make(c *configs.Config, old *profile) (*profile, error) {
-	rules, strict, err := newPolicies(c, p.app.Lookup, p.app.keptSecrets()...)
+	rules, strict, err := newPolicies(c, p.app.Lookup, p.app.secrets.Files()...)
 	if err != nil {
 		return nil, err
 	}
@@ -427,7 +428,7 @@ func (p *profiles) make(c *configs.Config, old *profile) (*profile, error) {
 	box := p.servers.toolbox(c, p.board)
 	made.Profile = core.Profile{
 		Models: m.infos(), DefaultModel: m.choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
-		Commands: p.commands(box), Expand: p.expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.of(""), Accounts: accounts{p},
+		Commands: p.commands(box), Expand: p.expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.of(""), Accounts: p.accounts(),
 		Servers: doing{p},
 	}
 	for _, r := range roles {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/loop"
@@ -35,10 +36,11 @@ func profileOf(t *testing.T, text string, env map[string]string) (*profile, erro
 // profilesOf makes profiles of an environment, with a data folder of their own.
 func profilesOf(t *testing.T, env map[string]string) *profiles {
 	t.Helper()
-	a := &app{Environment: &program.Environment{
+	e := &program.Environment{
 		Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Err: io.Discard,
 		Flags: program.Flags{DataDir: filepath.Join(t.TempDir(), "data")},
-	}}
+	}
+	a := &app{Environment: e, secrets: secrets.New(e, nil)}
 	l, err := a.openLogs()
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +219,8 @@ func TestRuleThatCannotBeUsedIsPointedAt(t *testing.T) {
 func TestProfilesAreMadeOnce(t *testing.T) {
 	p := newPlace(t)
 	path := p.config(t, "modle: x\n")
-	a := &app{Environment: &program.Environment{Lookup: p.lookup, Err: os.Stderr}}
+	e := &program.Environment{Lookup: p.lookup, Err: os.Stderr}
+	a := &app{Environment: e, secrets: secrets.New(e, nil)}
 	l, err := a.openLogs()
 	if err != nil {
 		t.Fatal(err)

@@ -288,7 +288,7 @@ func TestForbiddenIsNotIncluded(t *testing.T) {
 // The keys that were given are nobody's to read or change.
 func TestKeysAreOutOfReach(t *testing.T) {
 	r, made := agentsRoom(t)
-	path := r.profiles.logins.path
+	path := r.profiles.logins.Path()
 	for _, op := range []core.AccessOp{core.OpRead, core.OpWrite} {
 		c := write("code", core.Settings{Trust: true})
 		c.Access = []core.Access{{Op: op, Path: path, Outside: true}}

@@ -18,6 +18,7 @@ import (
 
 	"dragoman/bridge"
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -54,6 +55,16 @@ func (a *app) pinFile() string { return a.DataFile(pinFile) }
 const agreedFile = "mcp-agreed.json"
 
 func (a *app) agreedFile() string { return a.DataFile(agreedFile) }
+
+var _ bridge.TokenStore = secrets.ServerLogins{}
+
+// tokens are where the bridge keeps logins; nil: nowhere.
+func (a *app) tokens() bridge.TokenStore {
+	if kept, ok := a.secrets.ServerLogins(); ok {
+		return kept
+	}
+	return nil
+}
 
 // toolbox has the servers be those of a configuration, and the board tell of them. It
 // is called by one goroutine at a time.

@@ -11,6 +11,7 @@ import (
 
 	"dragoman/bridge"
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
 	"dragoman/core"
 )
@@ -121,7 +122,7 @@ func (a *app) tryServers(ctx context.Context, c *configs.Config) (*bridge.Box, [
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("the servers were not all up within %v", tryFor))
 	defer cancel()
-	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.Lookup, newKeyPrograms().run), Environ: a.Environ(), Version: a.Version, PinFile: a.pinFile(), Tokens: a.serverLogins()})
+	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.Lookup, secrets.NewPrograms().Run), Environ: a.Environ(), Version: a.Version, PinFile: a.pinFile(), Tokens: a.tokens()})
 	tried, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
 	return box, tried, err
 }

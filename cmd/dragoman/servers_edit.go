@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/bridge"
+	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
 )
 
@@ -263,16 +264,16 @@ const takeBackFor = 10 * time.Second
 
 // takeLoginBack tells the authorization server of a server that its login is over.
 func (a *app) takeLoginBack(ctx context.Context, c *configs.Config, server string) error {
-	kept, ok := a.serverLogins().(serverLogins)
+	kept, ok := a.secrets.ServerLogins()
 	if !ok {
 		return nil
 	}
-	if had, err := kept.read(server); err != nil || had == nil {
+	if had, err := kept.Has(server); err != nil || !had {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, takeBackFor, errors.New("there was no answer in time"))
 	defer cancel()
-	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.Lookup, newKeyPrograms().run), Environ: a.Environ(), Version: a.Version, Tokens: kept})
+	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, a.Lookup, secrets.NewPrograms().Run), Environ: a.Environ(), Version: a.Version, Tokens: kept})
 	defer box.Close()
 	return box.Logout(ctx, server)
 }
@@ -283,14 +284,14 @@ func (a *app) forgetServer(ctx context.Context, name string) error {
 	if data, none := a.DataDir(); none == nil { // else nothing is kept anywhere
 		err = removeServerLog(data, name)
 	}
-	if kept, ok := a.serverLogins().(serverLogins); ok {
-		err = errors.Join(err, kept.forget(name))
+	if kept, ok := a.secrets.ServerLogins(); ok {
+		err = errors.Join(err, kept.Forget(name))
 	}
 	if file := a.pinFile(); file != "" {
 		err = errors.Join(err, bridge.Forget(file, name))
 	}
-	if kept, ok := a.serverLogins().(serverLogins); ok {
-		if had, readErr := kept.read(name); had != nil || readErr != nil {
+	if kept, ok := a.secrets.ServerLogins(); ok {
+		if had, readErr := kept.Has(name); had || readErr != nil {
 			err = errors.Join(err, kept.Change(ctx, name, func([]byte) ([]byte, error) { return nil, nil }))
 		}
 	}

@@ -79,7 +79,7 @@ func TestServersThatCannotBeChanged(t *testing.T) {
 		{"add a --header A=b -- x", 1, "--header and --transport belong to a URL"},
 		{"add a --env A -- x", 1, `--env takes NAME=VALUE, and "A" has no name`},
 		{"add a --env A=b --env A=c -- x", 1, "--env A is given twice"},
-		{"add a --env A=${B} -- x", 1, "mcp_servers.a.Lookup.A: unknown reference: write ${env:NAME}"},
+		{"add a --env A=${B} -- x", 1, "mcp_servers.a.env.A: unknown reference: write ${env:NAME}"},
 		{"add a --url example.com", 1, "must be an absolute http or https URL"},
 		{"add a --start soon -- x", 1, "must be auto or session"},
 		{"add a/b -- x", 1, "a name is 1 to 64 letters, digits, - and _"},
@@ -166,7 +166,7 @@ func TestLoginGoesWithItsServer(t *testing.T) {
 		if o.code != program.ExitOK || there != g.over() || there == strings.Contains(o.errs, "could not be taken back") {
 			t.Errorf("%v: %+v", there, o)
 		}
-		if left, err := filepath.Glob(filepath.Join(p.data, serverLoginDir, "*.json")); err != nil || len(left) > 0 {
+		if left, err := filepath.Glob(filepath.Join(p.data, "mcp-logins", "*.json")); err != nil || len(left) > 0 {
 			t.Errorf("left: %v, %v", left, err)
 		}
 	}

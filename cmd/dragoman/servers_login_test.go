@@ -135,7 +135,7 @@ func TestServerLogin(t *testing.T) {
 	if got := g.grants(); got != "authorization_code refresh_token" {
 		t.Errorf("asked for: %s", got)
 	}
-	files, err := filepath.Glob(filepath.Join(p.data, serverLoginDir, "*.json"))
+	files, err := filepath.Glob(filepath.Join(p.data, "mcp-logins", "*.json"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
@@ -150,7 +150,7 @@ func TestServerLogin(t *testing.T) {
 	if r := p.run(t, "", "mcp-servers", "remove", "tracker"); r.code != 0 {
 		t.Errorf("%+v", r)
 	}
-	if left, err := os.ReadDir(filepath.Join(p.data, serverLoginDir)); err != nil || len(left) != 0 {
+	if left, err := os.ReadDir(filepath.Join(p.data, "mcp-logins")); err != nil || len(left) != 0 {
 		t.Errorf("left of a server that is no more: %v, %v", left, err)
 	}
 	if r := p.run(t, "", "mcp-servers", "login", "trcker"); r.code != 1 || !strings.Contains(r.errs, "there is none of that name") {
@@ -224,42 +224,4 @@ func (p *place) logInTo(t *testing.T, server string) string {
 		t.Errorf("%v: %s%s", err, out.String(), said)
 	}
 	return out.String()
-}
-
-// What a login keeps is encrypted where there is a keyring, and nobody's whose name
-// another server has.
-func TestServerLoginsAreKept(t *testing.T) {
-	dir := t.TempDir()
-	s := serverLogins{filepath.Join(dir, serverLoginDir), newVault(&fakeRing{}, dir)}
-	put := func(text string) func([]byte) ([]byte, error) {
-		return func([]byte) ([]byte, error) { return []byte(text), nil }
-	}
-	if err := s.Change(t.Context(), "../up", put("hunter2")); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := s.Load(t.Context(), "../up"); string(got) != "hunter2" || err != nil {
-		t.Errorf("%s, %v", got, err)
-	}
-	if text, err := os.ReadFile(s.path("../up")); err != nil || strings.Contains(string(text), "hunter") || !strings.Contains(s.where(t.Context(), "../up"), "encrypted with a key") {
-		t.Errorf("%s, %v", text, err)
-	}
-	if got, err := s.Load(t.Context(), "up"); got != nil || err != nil {
-		t.Errorf("%s, %v", got, err)
-	}
-	locked := serverLogins{s.dir, newVault(nil, dir)}
-	if _, err := locked.Load(t.Context(), "../up"); err == nil {
-		t.Error("it was read without the keyring")
-	}
-	if err := locked.Change(t.Context(), "../up", put("anew")); err != nil {
-		t.Error(err)
-	}
-	if got, err := s.Load(t.Context(), "../up"); string(got) != "anew" || err != nil {
-		t.Errorf("%s, %v", got, err)
-	}
-	if err := s.Change(t.Context(), "../up", func([]byte) ([]byte, error) { return nil, nil }); err != nil {
-		t.Error(err)
-	}
-	if got, err := s.Load(t.Context(), "../up"); got != nil || err != nil {
-		t.Errorf("%s, %v", got, err)
-	}
 }

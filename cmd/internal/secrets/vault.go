@@ -1,4 +1,4 @@
-package main
+package secrets
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 // Windows, less than some tokens), what is kept is listed without it, and it is asked
 // once in a process, when a secret is wanted for the first time.
 type vault struct {
-	ring ring   // nil: there is none
+	ring Ring   // nil: there is none
 	lock string // the file that is locked while the key is made
 
 	turn chan struct{} // holds the one token of whoever asks the keyring
@@ -32,33 +32,29 @@ type vault struct {
 	tried time.Time
 }
 
-// ring is the system's keyring.
-type ring interface {
-	// get returns a secret; errNoSecret: there is none of that name.
-	get(ctx context.Context, account string) (string, error)
-	set(ctx context.Context, account, secret string) error
+// Ring is the system's keyring.
+type Ring interface {
+	// Get returns a secret; ErrNoSecret: there is none of that name.
+	Get(ctx context.Context, account string) (string, error)
+	Set(ctx context.Context, account, secret string) error
 }
 
 var (
-	errNoSecret = errors.New("the system's keyring does not have it")
-	errNoRing   = errors.New("there is no keyring of the system's")
+	// ErrNoSecret means that the keyring has no secret of that name.
+	ErrNoSecret = errors.New("the system's keyring does not have it")
+
+	errNoRing = errors.New("there is no keyring of the system's")
 )
 
 const (
-	// vaultAccount is the name that the keyring has our key under.
-	vaultAccount = "key of the data folder"
+	// Account is the name that the keyring has our key under.
+	Account = "key of the data folder"
 	// ringRetry is how long a keyring that did not answer is not asked again.
 	ringRetry = time.Minute
 )
 
-func newVault(r ring, dir string) *vault {
+func newVault(r Ring, dir string) *vault {
 	return &vault{ring: r, lock: filepath.Join(dir, "keyring.lock"), turn: make(chan struct{}, 1)}
-}
-
-// vaultIn is the data folder's, one for the whole process.
-func (a *app) vaultIn(dir string) *vault {
-	a.vaultOnce.Do(func() { a.vault = newVault(a.ring, dir) })
-	return a.vault
 }
 
 // seal encrypts a secret, which open gives back under the same name. It makes the key
@@ -100,7 +96,7 @@ func (v *vault) key(ctx context.Context, create bool) (cipher.AEAD, error) {
 	v.mu.Lock()
 	aead, err, late := v.aead, v.err, time.Since(v.tried) > ringRetry
 	v.mu.Unlock()
-	if aead != nil || err != nil && !late && !(create && errors.Is(err, errNoSecret)) {
+	if aead != nil || err != nil && !late && !(create && errors.Is(err, ErrNoSecret)) {
 		return aead, err
 	}
 	aead, err = v.fetch(ctx, create)
@@ -113,8 +109,8 @@ func (v *vault) key(ctx context.Context, create bool) (cipher.AEAD, error) {
 }
 
 func (v *vault) fetch(ctx context.Context, create bool) (cipher.AEAD, error) {
-	text, err := v.ring.get(ctx, vaultAccount)
-	if errors.Is(err, errNoSecret) && create {
+	text, err := v.ring.Get(ctx, Account)
+	if errors.Is(err, ErrNoSecret) && create {
 		text, err = v.create(ctx)
 	}
 	if err != nil {
@@ -122,7 +118,7 @@ func (v *vault) fetch(ctx context.Context, create bool) (cipher.AEAD, error) {
 	}
 	key, err := base64.RawStdEncoding.DecodeString(text)
 	if err != nil || len(key) != 32 {
-		return nil, fmt.Errorf("what the system's keyring has as %q of dragoman is no key of ours", vaultAccount)
+		return nil, fmt.Errorf("what the system's keyring has as %q of dragoman is no key of ours", Account)
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -142,46 +138,21 @@ func (v *vault) create(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer held.Unlock() //nolint:errcheck // it is locked no more in any case
-	if text, err := v.ring.get(ctx, vaultAccount); !errors.Is(err, errNoSecret) {
+	if text, err := v.ring.Get(ctx, Account); !errors.Is(err, ErrNoSecret) {
 		return text, err
 	}
 	key := make([]byte, 32)
 	rand.Read(key)
-	if err := v.ring.set(ctx, vaultAccount, base64.RawStdEncoding.EncodeToString(key)); err != nil {
+	if err := v.ring.Set(ctx, Account, base64.RawStdEncoding.EncodeToString(key)); err != nil {
 		return "", err
 	}
-	return v.ring.get(ctx, vaultAccount)
+	return v.ring.Get(ctx, Account)
 }
 
 // fault says why nothing is encrypted.
 func (v *vault) fault(ctx context.Context) string {
-	if _, err := v.key(ctx, false); err != nil && !errors.Is(err, errNoSecret) {
+	if _, err := v.key(ctx, false); err != nil && !errors.Is(err, ErrNoSecret) {
 		return err.Error()
 	}
 	return "it was kept before the system's keyring was used; giving it again encrypts it"
-}
-
-// writePrivate replaces a file at once and whole, for its owner's eyes only.
-func writePrivate(path string, data []byte) (err error) {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".auth-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

@@ -1,4 +1,4 @@
-package main
+package secrets
 
 import (
 	"context"
@@ -24,13 +24,14 @@ const loginFile = "auth.json"
 
 const (
 	maxLogins = 1 << 20 // bytes of that file
-	maxKey    = 8 << 10 // bytes of one key
+	// MaxKey limits one key, in bytes.
+	MaxKey = 8 << 10
 )
 
-// logins are the keys that people have given, by provider. They are read when
+// Logins are the keys that people have given, by provider. They are read when
 // somebody looks for one, and again when the file has changed, so that what one
 // process is given counts in all of them.
-type logins struct {
+type Logins struct {
 	path  string // empty: there is no place for it
 	vault *vault
 
@@ -55,26 +56,17 @@ type keptLogins struct {
 	Providers map[string]keptLogin `json:"providers"`
 }
 
-// openLogins finds the file; it reads nothing.
-func (a *app) openLogins() *logins {
-	l := &logins{writing: make(chan struct{}, 1), vault: newVault(nil, "")}
-	if dir, err := a.DataDir(); err == nil {
-		l.path, l.vault = filepath.Join(dir, loginFile), a.vaultIn(dir)
-	}
-	return l
+// Path returns the file that keeps the keys; empty: there is no place for it.
+func (l *Logins) Path() string { return l.path }
+
+// Check says why the file is not used; nil: it is.
+func (l *Logins) Check() error {
+	_, err := l.all()
+	return err
 }
 
-// keptSecrets are the files of what people have given to the program, as patterns.
-func (a *app) keptSecrets() []string {
-	dir, err := a.DataDir()
-	if err != nil {
-		return nil
-	}
-	return []string{filepath.Join(dir, loginFile), filepath.Join(dir, serverLoginDir, "**")}
-}
-
-// Has implements configs.Logins. A nil logins has none.
-func (l *logins) Has(provider string) bool {
+// Has implements configs.Logins. A nil Logins has none.
+func (l *Logins) Has(provider string) bool {
 	if l == nil {
 		return false
 	}
@@ -84,7 +76,7 @@ func (l *logins) Has(provider string) bool {
 }
 
 // Key implements configs.Logins.
-func (l *logins) Key(ctx context.Context, provider string) (string, error) {
+func (l *Logins) Key(ctx context.Context, provider string) (string, error) {
 	if l == nil {
 		return "", nil
 	}
@@ -96,7 +88,7 @@ func (l *logins) Key(ctx context.Context, provider string) (string, error) {
 	return key, nil
 }
 
-func (l *logins) keyOf(ctx context.Context, provider string, k keptLogin) (string, error) {
+func (l *Logins) keyOf(ctx context.Context, provider string, k keptLogin) (string, error) {
 	if k.Sealed == "" {
 		return k.Key, nil
 	}
@@ -105,7 +97,7 @@ func (l *logins) keyOf(ctx context.Context, provider string, k keptLogin) (strin
 }
 
 // all is what is kept. The map must not be changed.
-func (l *logins) all() (map[string]keptLogin, error) {
+func (l *Logins) all() (map[string]keptLogin, error) {
 	if l.path == "" {
 		return nil, nil
 	}
@@ -155,10 +147,10 @@ func readLogins(path string) (map[string]keptLogin, error) {
 	return kept.Providers, nil
 }
 
-// set keeps a key, or forgets it where it is empty. It reports whether that
+// Set keeps a key, or forgets it where it is empty. It reports whether that
 // changed anything. It blocks until the file is written, which no other process
 // changes meanwhile.
-func (l *logins) set(ctx context.Context, provider, key string) (changed bool, err error) {
+func (l *Logins) Set(ctx context.Context, provider, key string) (changed bool, err error) {
 	if l.path == "" {
 		return false, errors.New("there is no folder for keys: neither XDG_STATE_HOME nor a home folder is known; give one with --data-dir")
 	}
@@ -168,7 +160,7 @@ func (l *logins) set(ctx context.Context, provider, key string) (changed bool, e
 	if key != "" {
 		if sealed, err := l.vault.seal(ctx, "provider "+provider, []byte(key)); err == nil {
 			next = keptLogin{Sealed: sealed}
-		} // else it is kept as it is, which where says
+		} // else it is kept as it is, which Where says
 	}
 	unlock, err := l.lock(ctx)
 	if err != nil {
@@ -200,7 +192,7 @@ func (l *logins) set(ctx context.Context, provider, key string) (changed bool, e
 }
 
 // lock keeps other processes from changing the file.
-func (l *logins) lock(ctx context.Context) (unlock func() error, err error) {
+func (l *Logins) lock(ctx context.Context) (unlock func() error, err error) {
 	dir := filepath.Dir(l.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("keep the keys: %w", err)
@@ -230,8 +222,8 @@ func writeLogins(path string, kept map[string]keptLogin) error {
 	return writePrivate(path, append(data, '\n'))
 }
 
-// where says how the key of a provider is kept.
-func (l *logins) where(ctx context.Context, provider string) string {
+// Where says how the key of a provider is kept.
+func (l *Logins) Where(ctx context.Context, provider string) string {
 	kept, _ := l.all()
 	if kept[provider].Sealed != "" {
 		return "in " + l.path + ", encrypted with a key of the system's keyring"
@@ -239,25 +231,25 @@ func (l *logins) where(ctx context.Context, provider string) string {
 	return "unencrypted in " + l.path + ", which only you can read (" + l.vault.fault(ctx) + ")"
 }
 
-// shared reports whether others can read the file.
-func (l *logins) shared() bool {
+// Shared reports whether others can read the file.
+func (l *Logins) Shared() bool {
 	info, err := os.Stat(l.path)
 	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
 }
 
-// names lists the providers that a key is kept for.
-func (l *logins) names() []string {
+// Names lists the providers that a key is kept for.
+func (l *Logins) Names() []string {
 	kept, _ := l.all()
 	return slices.Sorted(maps.Keys(kept))
 }
 
-// checkKey says what is wrong with a key, without showing it.
-func checkKey(key string) error {
+// CheckKey says what is wrong with a key, without showing it.
+func CheckKey(key string) error {
 	switch {
 	case key == "":
 		return errors.New("the key is empty")
-	case len(key) > maxKey:
-		return fmt.Errorf("the key is longer than %d KiB", maxKey>>10)
+	case len(key) > MaxKey:
+		return fmt.Errorf("the key is longer than %d KiB", MaxKey>>10)
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return errors.New("a key is one word of letters, digits and signs; this text holds something else")
 	}

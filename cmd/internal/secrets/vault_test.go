@@ -1,4 +1,4 @@
-package main
+package secrets
 
 import (
 	"context"
@@ -20,18 +20,18 @@ type fakeRing struct {
 	asked int
 }
 
-func (r *fakeRing) get(_ context.Context, account string) (string, error) {
+func (r *fakeRing) Get(_ context.Context, account string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked++
 	secret, ok := r.has[account]
 	if r.fault == nil && !ok {
-		return "", errNoSecret
+		return "", ErrNoSecret
 	}
 	return secret, r.fault
 }
 
-func (r *fakeRing) set(_ context.Context, account, secret string) error {
+func (r *fakeRing) Set(_ context.Context, account, secret string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fault != nil {
@@ -55,19 +55,19 @@ func (r *fakeRing) breaks(err error) {
 func TestKeysAreEncrypted(t *testing.T) {
 	r, dir := &fakeRing{}, t.TempDir()
 	one := loginsWith(r, dir)
-	if changed, err := one.set(t.Context(), "groq", "sk-hunter2"); !changed || err != nil {
+	if changed, err := one.Set(t.Context(), "groq", "sk-hunter2"); !changed || err != nil {
 		t.Fatal(changed, err)
 	}
 	text, err := os.ReadFile(one.path)
 	if err != nil || strings.Contains(string(text), "hunter") || !strings.Contains(string(text), `"version": 2`) {
 		t.Errorf("%s, %v", text, err)
 	}
-	if !strings.Contains(one.where(t.Context(), "groq"), "encrypted with a key of the system's keyring") {
-		t.Error(one.where(t.Context(), "groq"))
+	if !strings.Contains(one.Where(t.Context(), "groq"), "encrypted with a key of the system's keyring") {
+		t.Error(one.Where(t.Context(), "groq"))
 	}
 	asked := r.asked
 	two := loginsWith(r, dir)
-	if !two.Has("groq") || len(two.names()) != 1 || r.asked != asked {
+	if !two.Has("groq") || len(two.Names()) != 1 || r.asked != asked {
 		t.Error("the keyring was asked for nothing")
 	}
 	for range 3 {
@@ -78,7 +78,7 @@ func TestKeysAreEncrypted(t *testing.T) {
 	if r.asked != asked+1 {
 		t.Errorf("asked %d times", r.asked-asked)
 	}
-	if changed, err := two.set(t.Context(), "groq", "sk-hunter2"); changed || err != nil {
+	if changed, err := two.Set(t.Context(), "groq", "sk-hunter2"); changed || err != nil {
 		t.Errorf("the same again: %v, %v", changed, err)
 	}
 	// Without the keyring it is there, but cannot be had.
@@ -98,7 +98,7 @@ func TestKeysAreEncrypted(t *testing.T) {
 	if _, err := one.vault.open(t.Context(), "provider openai", two.kept["groq"].Sealed); err == nil {
 		t.Error("a key of one provider was taken for another's")
 	}
-	if changed, err := three.set(t.Context(), "groq", ""); !changed || err != nil || one.Has("groq") {
+	if changed, err := three.Set(t.Context(), "groq", ""); !changed || err != nil || one.Has("groq") {
 		t.Errorf("forgotten: %v, %v", changed, err)
 	}
 }
@@ -108,22 +108,22 @@ func TestKeysAreEncrypted(t *testing.T) {
 func TestKeyringThatFails(t *testing.T) {
 	r, dir := &fakeRing{fault: errors.New("it is locked")}, t.TempDir()
 	l := loginsWith(r, dir)
-	if _, err := l.set(t.Context(), "groq", "sk-1"); err != nil {
+	if _, err := l.Set(t.Context(), "groq", "sk-1"); err != nil {
 		t.Fatal(err)
 	}
 	if got := l.key(t, "groq"); got != "sk-1" {
 		t.Errorf("%q", got)
 	}
-	if got := l.where(t.Context(), "groq"); !strings.Contains(got, "unencrypted in ") || !strings.Contains(got, "it is locked") {
+	if got := l.Where(t.Context(), "groq"); !strings.Contains(got, "unencrypted in ") || !strings.Contains(got, "it is locked") {
 		t.Error(got)
 	}
 	asked := r.asked
-	if _, err := l.set(t.Context(), "openai", "sk-2"); err != nil || r.asked != asked {
+	if _, err := l.Set(t.Context(), "openai", "sk-2"); err != nil || r.asked != asked {
 		t.Errorf("asked again at once: %v", err)
 	}
 	r.breaks(nil)
 	next := loginsWith(r, dir)
-	if changed, err := next.set(t.Context(), "groq", "sk-1"); !changed || err != nil || next.kept["groq"].Sealed == "" || next.kept["openai"].Key != "sk-2" {
+	if changed, err := next.Set(t.Context(), "groq", "sk-1"); !changed || err != nil || next.kept["groq"].Sealed == "" || next.kept["openai"].Key != "sk-2" {
 		t.Errorf("%v, %v, %+v", changed, err, next.kept)
 	}
 	if next.key(t, "groq") != "sk-1" || next.key(t, "openai") != "sk-2" {
@@ -137,7 +137,7 @@ func TestOneKeyForAll(t *testing.T) {
 	var all sync.WaitGroup
 	for _, name := range []string{"a", "b", "c", "d"} {
 		all.Go(func() {
-			if _, err := loginsWith(r, dir).set(t.Context(), name, "k"+name); err != nil {
+			if _, err := loginsWith(r, dir).Set(t.Context(), name, "k"+name); err != nil {
 				t.Error(err)
 			}
 		})
@@ -173,23 +173,23 @@ esac
 		t.Fatal(err)
 	}
 	r := childRing{program: program, environ: append(os.Environ(), "DIR="+dir), wait: time.Minute}
-	if _, err := r.get(t.Context(), "x"); !errors.Is(err, errNoSecret) {
+	if _, err := r.Get(t.Context(), "x"); !errors.Is(err, ErrNoSecret) {
 		t.Errorf("%v", err)
 	}
-	if err := r.set(t.Context(), "x", "s3cret"); err != nil {
+	if err := r.Set(t.Context(), "x", "s3cret"); err != nil {
 		t.Error(err)
 	}
-	if got, err := r.get(t.Context(), "x"); got != "s3cret" || err != nil {
+	if got, err := r.Get(t.Context(), "x"); got != "s3cret" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := r.get(t.Context(), "broken"); err == nil || !strings.Contains(err.Error(), "does not work: no such bus") {
+	if _, err := r.Get(t.Context(), "broken"); err == nil || !strings.Contains(err.Error(), "does not work: no such bus") {
 		t.Errorf("%v", err)
 	}
-	if _, err := r.get(t.Context(), "long"); err == nil {
+	if _, err := r.Get(t.Context(), "long"); err == nil {
 		t.Error("it printed for ever")
 	}
 	r.wait = 100 * time.Millisecond
-	if _, err := r.get(t.Context(), "late"); err == nil || !strings.Contains(err.Error(), "did not answer within") {
+	if _, err := r.Get(t.Context(), "late"); err == nil || !strings.Contains(err.Error(), "did not answer within") {
 		t.Errorf("%v", err)
 	}
 }
@@ -205,39 +205,16 @@ func TestSystemRing(t *testing.T) {
 			return "", false
 		}
 	}
-	if systemRing(env("DRAGOMAN_KEYRING", "off", "DBUS_SESSION_BUS_ADDRESS", "unix:path=/x")) != nil {
+	if SystemRing(env("DRAGOMAN_KEYRING", "off", "DBUS_SESSION_BUS_ADDRESS", "unix:path=/x")) != nil {
 		t.Error("it is not left alone")
 	}
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		return
 	}
-	if systemRing(env()) != nil || systemRing(env("XDG_RUNTIME_DIR", t.TempDir())) != nil {
+	if SystemRing(env()) != nil || SystemRing(env("XDG_RUNTIME_DIR", t.TempDir())) != nil {
 		t.Error("there is a keyring without a bus")
 	}
-	if systemRing(env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/x")) == nil {
+	if SystemRing(env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/x")) == nil {
 		t.Error("there is none with a bus")
-	}
-}
-
-// The hidden command says what is wrong with its words, and that there is no keyring.
-func TestKeyringCommand(t *testing.T) {
-	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
-		t.Skip("there is a keyring here, which is the user's")
-	}
-	p := newPlace(t)
-	delete(p.env, "DRAGOMAN_KEYRING")
-	p.env["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=" + filepath.Join(p.work, "nowhere")
-	r := p.run(t, "", "keyring", "get", "x")
-	if r.code != 1 || r.out != "" || !strings.Contains(r.errs, "nowhere") {
-		t.Errorf("%+v", r)
-	}
-	if r := p.run(t, "", "keyring", "steal", "x"); r.code != 2 {
-		t.Errorf("%+v", r)
-	}
-	if r := p.run(t, "sk-1\n", "login", "groq"); r.code != 0 || !strings.Contains(r.out, "unencrypted in ") || !strings.Contains(r.out, "nowhere") {
-		t.Errorf("%+v", r)
-	}
-	if r := p.run(t, "", "--help"); strings.Contains(r.out, "keyring") && strings.Contains(r.out, "for dragoman itself") {
-		t.Error("it is shown")
 	}
 }

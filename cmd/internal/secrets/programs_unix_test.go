@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package secrets
 
 import (
 	"context"
@@ -13,14 +13,14 @@ import (
 // What a key program has started ends with it: when the program has to end,
 // and when it has printed its key, also where somebody still holds its output.
 func TestKeyProgramsLeaveNothing(t *testing.T) {
-	k := newKeyPrograms()
+	k := NewPrograms()
 	odd := childtest.OddSleep()
 	t.Cleanup(func() { childtest.Wake(t, odd) })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error)
 	go func() {
-		_, err := k.run(ctx, t.TempDir(), []string{"sh", "-c", "trap '' TERM; sh -c 'sleep " + odd + "; true' & sleep " + odd + "; true"})
+		_, err := k.Run(ctx, t.TempDir(), []string{"sh", "-c", "trap '' TERM; sh -c 'sleep " + odd + "; true' & sleep " + odd + "; true"})
 		done <- err
 	}()
 	childtest.Soon(t, "the program and what it started run", func() bool { return len(childtest.Asleep(t, odd)) == 2 })
@@ -31,7 +31,7 @@ func TestKeyProgramsLeaveNothing(t *testing.T) {
 	if left := childtest.Asleep(t, odd); len(left) > 0 {
 		t.Errorf("stopped: %v are left", left)
 	}
-	if text, err := k.run(t.Context(), t.TempDir(), []string{"sh", "-c", "sleep " + odd + " & echo key"}); text != "key\n" || err != nil {
+	if text, err := k.Run(t.Context(), t.TempDir(), []string{"sh", "-c", "sleep " + odd + " & echo key"}); text != "key\n" || err != nil {
 		t.Errorf("ended: %q, %v", text, err)
 	}
 	if left := childtest.Asleep(t, odd); len(left) > 0 {

@@ -1,4 +1,4 @@
-package main
+package secrets
 
 import (
 	"bytes"
@@ -19,9 +19,9 @@ const (
 	keyKept        = 5 * time.Minute  // some programs ask their user each time
 )
 
-// keyPrograms runs the programs that the user's configuration takes keys from, and
+// Programs runs the programs that the user's configuration takes keys from, and
 // keeps what they print for a while: a key is looked up at each request.
-type keyPrograms struct {
+type Programs struct {
 	mu   sync.Mutex // guards the fields below
 	runs map[string]*keyRun
 }
@@ -34,11 +34,12 @@ type keyRun struct {
 	at   time.Time
 }
 
-func newKeyPrograms() *keyPrograms { return &keyPrograms{runs: map[string]*keyRun{}} }
+// NewPrograms returns programs of which none has run yet.
+func NewPrograms() *Programs { return &Programs{runs: map[string]*keyRun{}} }
 
-// run is a configs.Run. Of several callers one runs the program and the others wait;
+// Run is a configs.Run. Of several callers one runs the program and the others wait;
 // what failed is not kept.
-func (k *keyPrograms) run(ctx context.Context, dir string, args []string) (string, error) {
+func (k *Programs) Run(ctx context.Context, dir string, args []string) (string, error) {
 	name := dir + "\x00" + strings.Join(args, "\x00")
 	for {
 		k.mu.Lock()

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/core"
+)
+
+func TestAccountsAreListed(t *testing.T) {
+	p := profilesOf(t, map[string]string{"OPENAI_API_KEY": "k"})
+	p.app.Flags.Config = filepath.Join(t.TempDir(), "c.yaml")
+	(&place{}).write(t, p.app.Flags.Config, "providers: {mine: {base_url: \"http://localhost:1/v1\"}, groq: {api_key: \"${env:NOWHERE}\"}, mistral: {api_key: x}}\nmodel: mine/x\n")
+	if _, err := p.logins.Set(t.Context(), "gemini", "k"); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]core.Account{}
+	for _, a := range p.accounts().List(t.Context()) {
+		got[a.Provider] = a
+	}
+	for name, want := range map[string]core.Account{
+		"openai":    {Provider: "openai", Label: "OpenAI", Configured: true, Source: "env", EnvVar: "OPENAI_API_KEY"},
+		"mine":      {Provider: "mine", Label: "mine", Configured: true},
+		"groq":      {Provider: "groq", Label: "Groq", Source: "config", EnvVar: "GROQ_API_KEY"},
+		"mistral":   {Provider: "mistral", Label: "Mistral", Configured: true, Source: "config", EnvVar: "MISTRAL_API_KEY"},
+		"gemini":    {Provider: "gemini", Label: "Google Gemini", Configured: true, Source: "login", EnvVar: "GEMINI_API_KEY"},
+		"anthropic": {Provider: "anthropic", Label: "Anthropic", EnvVar: "ANTHROPIC_API_KEY"},
+		"ollama":    {Provider: "ollama", Label: "Ollama", Configured: true, Local: true},
+	} {
+		a := got[name]
+		if methods := len(a.Methods); (methods == 0) != want.Local {
+			t.Errorf("%s has %d methods", name, methods)
+		}
+		a.Methods = nil
+		if have, _ := json.Marshal(a); string(have) != string(mustJSON(t, want)) {
+			t.Errorf("%s: %s, want %+v", name, have, want)
+		}
+	}
+	step, err := p.accounts().Login(t.Context(), "openai", "", nil)
+	if err != nil || len(step.Fields) != 1 || !step.Fields[0].Secret || !strings.Contains(step.Message, "OPENAI_API_KEY is set, which wins over it") {
+		t.Errorf("%+v, %v", step, err)
+	}
+	if _, err := p.accounts().Login(t.Context(), "openai", "oauth", nil); err == nil || !strings.Contains(err.Error(), `no method "oauth"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

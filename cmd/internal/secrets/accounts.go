@@ -1,0 +1,133 @@
+package secrets
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+// Accounts are the keys of the providers, wherever they come from. Its functions are those of
+// whoever holds the configuration.
+type Accounts struct {
+	Env    configs.Env
+	Logins *Logins
+	Config func() *configs.Config // the one in use
+	// Changed is called when the key of a provider was given or forgotten.
+	Changed func(provider string)
+}
+
+var _ core.Accounts = Accounts{}
+
+// keyMethod is the one way to log in so far.
+var keyMethod = core.LoginMethod{Key: "api-key", Label: "API key"}
+
+// KeyField is what that asks for.
+const KeyField = "key"
+
+// List implements core.Accounts.
+func (a Accounts) List(context.Context) []core.Account {
+	c := a.Config()
+	var list []core.Account
+	for _, name := range c.ProviderNames() {
+		list = append(list, a.Of(c, name))
+	}
+	return list
+}
+
+// Of returns the account of a provider that a configuration knows.
+func (a Accounts) Of(c *configs.Config, name string) core.Account {
+	env := a.Env
+	acc := core.Account{Provider: name, Label: name, Methods: []core.LoginMethod{keyMethod}}
+	if k, ok := configs.KnownProvider(name); ok {
+		acc.Label = k.Label
+		if acc.Local = k.Local(); acc.Local {
+			acc.Methods = nil
+		} else {
+			acc.EnvVar = k.Keys[0]
+		}
+	}
+	source, variable := c.KeySource(name, env, a.Logins)
+	if acc.Source = string(source); variable != "" {
+		acc.EnvVar = variable
+	}
+	acc.Configured = c.CheckKey(name, env, a.Logins) == nil
+	return acc
+}
+
+// Find returns a provider that a person named, and may have mistyped.
+func (a Accounts) Find(name string) (core.Account, error) {
+	c := a.Config()
+	names := c.ProviderNames()
+	if !slices.Contains(names, name) {
+		more := "; there are " + strings.Join(names, ", ")
+		if s := configs.Suggest(name, names); s != "" {
+			more = fmt.Sprintf("; did you mean %q?", s)
+		}
+		return core.Account{}, fmt.Errorf("there is no provider %q%s", display.Line(name, 60), more)
+	}
+	return a.Of(c, name), nil
+}
+
+// Login implements core.Accounts: it takes a key and keeps it. Nobody is asked
+// whether the key is right: the first request will tell.
+func (a Accounts) Login(ctx context.Context, provider, method string, fields map[string]string) (core.LoginStep, error) {
+	acc, err := a.Find(provider)
+	switch {
+	case err != nil:
+		return core.LoginStep{}, err
+	case acc.Local:
+		return core.LoginStep{}, fmt.Errorf("%s is a program on this machine and needs no key; choose a model such as %s/NAME", acc.Label, provider)
+	case method != "" && method != keyMethod.Key:
+		return core.LoginStep{}, fmt.Errorf("log in to %s: there is no method %q, only %q", provider, display.Line(method, 60), keyMethod.Key)
+	case len(fields) == 0:
+		return core.LoginStep{Message: a.begin(acc), Fields: []core.LoginField{{Key: KeyField, Label: "API key of " + acc.Label, Secret: true}}}, nil
+	}
+	key := strings.TrimSpace(fields[KeyField])
+	if err := CheckKey(key); err != nil {
+		return core.LoginStep{}, fmt.Errorf("log in to %s: %w", provider, err)
+	}
+	changed, err := a.Logins.Set(ctx, provider, key)
+	if err != nil {
+		return core.LoginStep{}, err
+	}
+	if changed {
+		a.Changed(provider)
+	}
+	return core.LoginStep{Message: "The key of " + acc.Label + " is kept " + a.Logins.Where(ctx, provider) + "." + a.wins(acc)}, nil
+}
+
+// begin says what is asked for, and where it is kept.
+func (a Accounts) begin(acc core.Account) string {
+	s := "Give the API key of " + acc.Label + "."
+	if k, ok := configs.KnownProvider(acc.Provider); ok && k.Page != "" {
+		s += " Keys are made at " + k.Page + " ."
+	}
+	s += " It is kept in " + a.Logins.path + ", which only you can read, and encrypted where the system has a keyring."
+	return s + a.wins(acc)
+}
+
+// wins says which key wins over one that is given.
+func (a Accounts) wins(acc core.Account) string {
+	switch configs.KeySource(acc.Source) {
+	case configs.KeyConfigured:
+		return " The configuration names another key, which wins over it."
+	case configs.KeyInEnv:
+		return " " + acc.EnvVar + " is set, which wins over it."
+	case configs.KeyGiven, "":
+	}
+	return ""
+}
+
+// Logout implements core.Accounts.
+func (a Accounts) Logout(ctx context.Context, provider string) error {
+	changed, err := a.Logins.Set(ctx, provider, "")
+	if changed {
+		a.Changed(provider)
+	}
+	return err
+}

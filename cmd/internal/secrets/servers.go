@@ -1,0 +1,130 @@
+package secrets
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"dragoman/core/lock"
+)
+
+// serverLoginDir is where the logins to MCP servers are kept, in the data folder: a
+// file for each, so that one whose token is being renewed keeps no other waiting.
+const serverLoginDir = "mcp-logins"
+
+// ServerLogins are the logins to MCP servers: what the bridge keeps of each, which it alone reads.
+type ServerLogins struct {
+	dir   string
+	vault *vault
+}
+
+// keptServer is the file of a server: what the bridge keeps, encrypted or as it is.
+type keptServer struct {
+	Version int    `json:"version"`
+	Server  string `json:"server"` // for people
+	Sealed  string `json:"sealed,omitempty"`
+	Login   []byte `json:"login,omitempty"`
+}
+
+// path is a server's file. Its name is nobody's to choose.
+func (s ServerLogins) path(server string) string {
+	sum := sha256.Sum256([]byte(server))
+	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
+}
+
+// read is what is kept, as it is kept; nil: nothing.
+func (s ServerLogins) read(server string) (*keptServer, error) {
+	data, err := os.ReadFile(s.path(server))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var kept keptServer
+	if err == nil && (json.Unmarshal(data, &kept) != nil || kept.Version != 1 || kept.Server != server) {
+		err = fmt.Errorf("%s is not in a form that this version knows; remove it and log in again", s.path(server))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &kept, nil
+}
+
+// Has reports whether a login to a server is kept.
+func (s ServerLogins) Has(server string) (bool, error) {
+	kept, err := s.read(server)
+	return kept != nil, err
+}
+
+// Load returns what is kept for a server; nil: nothing.
+func (s ServerLogins) Load(ctx context.Context, server string) ([]byte, error) {
+	kept, err := s.read(server)
+	switch {
+	case err != nil || kept == nil:
+		return nil, err
+	case kept.Sealed != "":
+		return s.vault.open(ctx, "mcp server "+server, kept.Sealed)
+	}
+	return kept.Login, nil
+}
+
+// Change replaces what is kept for a server by what change makes of it; nil forgets it. Other
+// processes that change it wait meanwhile.
+func (s ServerLogins) Change(ctx context.Context, server string, change func([]byte) ([]byte, error)) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	held, err := lock.Wait(ctx, s.path(server)+".lock")
+	if err != nil {
+		return err
+	}
+	defer held.Unlock() //nolint:errcheck // it is locked no more in any case
+	old, fault := s.Load(ctx, server)
+	next, err := change(old) // of what cannot be read it makes something new
+	if err != nil {
+		return errors.Join(err, fault)
+	}
+	switch {
+	case next == nil:
+		return remove(s.path(server))
+	case fault == nil && string(next) == string(old):
+		return nil
+	}
+	kept := keptServer{Version: 1, Server: server, Login: next}
+	if sealed, err := s.vault.seal(ctx, "mcp server "+server, next); err == nil {
+		kept.Login, kept.Sealed = nil, sealed
+	} // else it is kept as it is, which Where says
+	data, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	return writePrivate(s.path(server), append(data, '\n'))
+}
+
+// Forget removes what is kept for a server, if anything is.
+func (s ServerLogins) Forget(server string) error {
+	return errors.Join(remove(s.path(server)), remove(s.path(server)+".lock"))
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Where says how the login to a server is kept; "": there is none.
+func (s ServerLogins) Where(ctx context.Context, server string) string {
+	kept, err := s.read(server)
+	switch {
+	case err != nil || kept == nil:
+		return ""
+	case kept.Sealed != "":
+		return "in " + s.path(server) + ", encrypted with a key of the system's keyring"
+	}
+	return "unencrypted in " + s.path(server) + ", which only you can read (" + s.vault.fault(ctx) + ")"
+}

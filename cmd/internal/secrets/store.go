@@ -1,0 +1,63 @@
+package secrets
+
+import (
+	"path/filepath"
+	"sync"
+	"time"
+
+	"dragoman/cmd/internal/program"
+)
+
+// Store is what people have given to the program: keys of providers and logins to MCP
+// servers, in the data folder. It reads nothing before somebody asks.
+type Store struct {
+	env *program.Environment
+
+	once  sync.Once
+	ring  Ring   // the system's keyring; nil: what is kept is not encrypted
+	vault *vault // of the data folder, one for the whole process
+}
+
+// New returns what is kept in the environment's data folder. ring may be nil.
+func New(env *program.Environment, ring Ring) *Store { return &Store{env: env, ring: ring} }
+
+// Patient lets the keyring take longer, for a person who is there to unlock it. It is called
+// before anything is asked for.
+func (s *Store) Patient() {
+	if r, ok := s.ring.(childRing); ok {
+		r.wait = time.Minute
+		s.ring = r
+	}
+}
+
+func (s *Store) vaultIn(dir string) *vault {
+	s.once.Do(func() { s.vault = newVault(s.ring, dir) })
+	return s.vault
+}
+
+// Logins returns the keys of providers.
+func (s *Store) Logins() *Logins {
+	l := &Logins{writing: make(chan struct{}, 1), vault: newVault(nil, "")}
+	if dir, err := s.env.DataDir(); err == nil {
+		l.path, l.vault = filepath.Join(dir, loginFile), s.vaultIn(dir)
+	}
+	return l
+}
+
+// ServerLogins returns the logins to MCP servers; false: there is no place for them.
+func (s *Store) ServerLogins() (ServerLogins, bool) {
+	dir, err := s.env.DataDir()
+	if err != nil {
+		return ServerLogins{}, false
+	}
+	return ServerLogins{filepath.Join(dir, serverLoginDir), s.vaultIn(dir)}, true
+}
+
+// Files returns the files of all that is kept, as patterns. No agent's call may read them.
+func (s *Store) Files() []string {
+	dir, err := s.env.DataDir()
+	if err != nil {
+		return nil
+	}
+	return []string{filepath.Join(dir, loginFile), filepath.Join(dir, serverLoginDir, "**")}
+}
