@@ -19,6 +19,9 @@ type Usage struct {
 	Estimated  bool     `json:"estimated,omitempty"` // counted from characters, not by the provider
 }
 
+// EstimateTokens returns about how many tokens a model makes of a text of so many characters.
+func EstimateTokens(chars int) int { return (chars + 3) / 4 }
+
 // Add returns the sum. The cost of a sum is known only where both are.
 func (u Usage) Add(v Usage) Usage {
 	sum := Usage{

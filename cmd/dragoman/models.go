@@ -60,7 +60,7 @@ func newModels(c *configs.Config, in surroundings) *models {
 			demo.Wanted = append(demo.Wanted, llm.Wanted{Provider: k.Name, Variables: k.Keys})
 		}
 	}
-	m.registry = llm.New(llm.Config{Providers: providers, Demo: demo, Sampler: in.lends, Before: in.before})
+	m.registry = llm.New(llm.Config{Providers: providers, Offline: llm.NewDemo(demo), Sampler: in.lends, Before: in.before})
 	return m
 }
 

@@ -2,6 +2,7 @@ package coretest
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 	"golang.org/x/tools/txtar"
+
+	"dragoman/core"
 )
 
 // Golden runs play with each archive that pattern finds, as a test of the file's
@@ -40,5 +43,62 @@ func Golden(t *testing.T, pattern string, update bool, play func(t *testing.T, n
 				t.Errorf("%s is not what it is to hold:\n%s", file, udiff.Unified("want", "got", string(want), string(got)))
 			}
 		})
+	}
+}
+
+// GoldenFile fails the test if a file does not hold got. With update, it is written anew.
+func GoldenFile(t *testing.T, file, got string, update bool) {
+	t.Helper()
+	if update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Error(err)
+	}
+	if string(want) != got {
+		t.Errorf("%s is not what it is to hold:\n%s", file, udiff.Unified("want", "got", string(want), got))
+	}
+}
+
+// Section returns a file of an archive; empty if there is none of that name.
+func Section(ar *txtar.Archive, name string) string {
+	for _, f := range ar.Files {
+		if f.Name == name {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
+// SetSection replaces a file of an archive, or adds it.
+func SetSection(ar *txtar.Archive, name, data string) {
+	for i := range ar.Files {
+		if ar.Files[i].Name == name {
+			ar.Files[i].Data = []byte(data)
+			return
+		}
+	}
+	ar.Files = append(ar.Files, txtar.File{Name: name, Data: []byte(data)})
+}
+
+// WriteDelta writes a line about a delta of a model, as golden files have them.
+func WriteDelta(b *strings.Builder, d core.Delta) {
+	switch d.Kind {
+	case core.DeltaText, core.DeltaThought, core.DeltaToolArgs:
+		fmt.Fprintf(b, "%d %s %q\n", d.Block, d.Kind, d.Text)
+	case core.DeltaToolStart:
+		fmt.Fprintf(b, "%d %s %s %s\n", d.Block, d.Kind, d.ToolID, d.ToolName)
+	case core.DeltaToolEnd:
+		fmt.Fprintf(b, "%d %s %s\n", d.Block, d.Kind, d.Args)
+	case core.DeltaUsage:
+		fmt.Fprintf(b, "usage in=%d out=%d estimated=%v\n", d.Usage.In, d.Usage.Out, d.Usage.Estimated)
+	case core.DeltaStop:
+		fmt.Fprintf(b, "stop %s\n", d.Stop)
+	case core.DeltaSealed, core.DeltaRetry:
+		fmt.Fprintf(b, "unexpected %+v\n", d)
 	}
 }

@@ -136,7 +136,7 @@ func (g *Guide) showContext(s State) string {
 	heading := "\nOf every request, about:\n"
 	for _, part := range g.sizes(s.Agent, model) {
 		if part.bytes > 0 {
-			b.WriteString(heading + "- " + part.name + ": " + number((part.bytes+3)/4) + " tokens\n")
+			b.WriteString(heading + "- " + part.name + ": " + number(core.EstimateTokens(part.bytes)) + " tokens\n")
 			heading = ""
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -111,14 +110,5 @@ func TestEfforts(t *testing.T) {
 			got += line + "\n"
 		}
 	}
-	golden := filepath.Join("testdata", "request", "efforts.txt")
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if want, err := os.ReadFile(golden); err != nil || string(want) != got {
-		t.Errorf("%v (-want +got):\n%s", err, lineDiff(string(want), got))
-	}
+	coretest.GoldenFile(t, filepath.Join("testdata", "request", "efforts.txt"), got, *update)
 }

@@ -205,7 +205,7 @@ func (a *answer) complete(ctx context.Context) error {
 		a.emit(core.Delta{Kind: core.DeltaSealed, Block: a.newBlock(), Sealed: seal.encode()})
 	}
 	if a.usage == nil {
-		a.usage = &core.Usage{In: tokens(a.sent), Out: tokens(a.chars + a.args), Estimated: true}
+		a.usage = &core.Usage{In: core.EstimateTokens(a.sent), Out: core.EstimateTokens(a.chars + a.args), Estimated: true}
 	}
 	if a.usage.Cost == nil && a.price != nil {
 		cost := a.price.Cost(*a.usage)
@@ -250,6 +250,3 @@ func isObject(b []byte) error {
 	}
 	return nil
 }
-
-// tokens estimates: four characters each.
-func tokens(chars int) int { return (chars + 3) / 4 }

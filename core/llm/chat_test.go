@@ -3,10 +3,10 @@ package llm
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +18,8 @@ import (
 	"dragoman/core/coretest"
 )
 
+var update = flag.Bool("update", false, "rewrite the golden files")
+
 // folders are where the answers of each wire format are kept.
 var folders = map[string]string{"chat": KindOpenAIChat, "messages": KindAnthropic, "responses": KindOpenAIResponses, "ollama": KindOllama}
 
@@ -28,7 +30,7 @@ func TestAnswers(t *testing.T) {
 	for folder, kind := range folders {
 		t.Run(folder, func(t *testing.T) {
 			coretest.Golden(t, filepath.Join("testdata", folder, "*.txtar"), *update, func(t *testing.T, _ string, ar *txtar.Archive) {
-				body := fileOf(ar, "answer")
+				body := coretest.Section(ar, "answer")
 				for _, escape := range []struct{ in, out string }{{`\r\n`, "\r\n"}, {`\r`, "\r"}, {`\ufeff`, "\ufeff"}, {"(no newline)\n", ""}} {
 					body = strings.ReplaceAll(body, escape.in, escape.out)
 				}
@@ -36,7 +38,7 @@ func TestAnswers(t *testing.T) {
 				if slow := readAnswer(t, kind, iotest.OneByteReader(strings.NewReader(body))); slow != got {
 					t.Errorf("byte by byte (-whole +bytes):\n%s", lineDiff(got, slow))
 				}
-				setFile(ar, "deltas", got)
+				coretest.SetSection(ar, "deltas", got)
 			})
 		})
 	}
@@ -92,13 +94,13 @@ func readAnswer(t *testing.T, kind string, body io.Reader) string {
 			if !old[d.ToolID] {
 				d.ToolID = "(new)"
 			}
-			writeDelta(&b, d)
+			coretest.WriteDelta(&b, d)
 		case core.DeltaToolEnd:
 			if d.Bad != nil {
 				fmt.Fprintf(&b, "%d tool_end bad: %v\n", d.Block, d.Bad)
 				return true
 			}
-			writeDelta(&b, d)
+			coretest.WriteDelta(&b, d)
 		case core.DeltaSealed:
 			fmt.Fprintf(&b, "%d sealed %s\n", d.Block, d.Sealed)
 		case core.DeltaUsage:
@@ -109,7 +111,7 @@ func readAnswer(t *testing.T, kind string, body io.Reader) string {
 			}
 			b.WriteByte('\n')
 		case core.DeltaText, core.DeltaThought, core.DeltaToolArgs, core.DeltaRetry, core.DeltaStop:
-			writeDelta(&b, d)
+			coretest.WriteDelta(&b, d)
 		}
 		return true
 	})
@@ -119,12 +121,22 @@ func readAnswer(t *testing.T, kind string, body io.Reader) string {
 	return b.String()
 }
 
+// lineDiff shows the first line that differs, and a few around it.
+func lineDiff(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	i := 0
+	for i < len(w) && i < len(g) && w[i] == g[i] {
+		i++
+	}
+	return fmt.Sprintf("line %d\n-%s\n+%s", i+1, strings.Join(w[i:min(i+3, len(w))], "\n-"), strings.Join(g[i:min(i+3, len(g))], "\n+"))
+}
+
 func FuzzAnswer(f *testing.F) {
 	for folder, kind := range folders {
 		files, _ := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
 		for _, file := range files {
 			if ar, err := txtar.ParseFile(file); err == nil {
-				f.Add(kind, []byte(fileOf(ar, "answer")))
+				f.Add(kind, []byte(coretest.Section(ar, "answer")))
 			}
 		}
 	}
@@ -188,16 +200,6 @@ func TestChatRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := indented(t, body) + "\n"
-		golden := filepath.Join("testdata", "request", name+".json")
-		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil || got != string(want) {
-			t.Errorf("%s (-want +got): %v\n%s", name, err, lineDiff(string(want), got))
-		}
+		coretest.GoldenFile(t, filepath.Join("testdata", "request", name+".json"), got, *update)
 	}
 }

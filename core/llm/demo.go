@@ -74,7 +74,7 @@ func (d *Demo) answer(ctx context.Context, r *core.Request, s *speaker) error {
 		return err
 	}
 	free := 0.0
-	usage := core.Usage{In: tokens(requestChars(r)), Out: tokens(s.chars), Cost: &free, Estimated: true}
+	usage := core.Usage{In: core.EstimateTokens(requestChars(r)), Out: core.EstimateTokens(s.chars), Cost: &free, Estimated: true}
 	if err := s.emit(ctx, core.Delta{Kind: core.DeltaUsage, Usage: usage}); err != nil {
 		return err
 	}

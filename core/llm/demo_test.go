@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -18,15 +16,15 @@ import (
 	"dragoman/core/coretest"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 // TestDemo plays each file of testdata/demo: "prompt" is what the user says,
 // "tools" are the names of the tools that are offered, "schema" is the schema of
 // all of them, each "result" answers one call, "failed" answers it as a failure,
 // and "answers" is what the demo yields, round by round. Each line of "attached"
 // is a link in the prompt.
 func TestDemo(t *testing.T) {
-	coretest.Golden(t, "testdata/demo/*.txtar", *update, func(t *testing.T, _ string, ar *txtar.Archive) { setFile(ar, "answers", playDemo(t, ar)) })
+	coretest.Golden(t, "testdata/demo/*.txtar", *update, func(t *testing.T, _ string, ar *txtar.Archive) {
+		coretest.SetSection(ar, "answers", playDemo(t, ar))
+	})
 }
 
 func demoForTests() *Demo {
@@ -41,13 +39,13 @@ func demoForTests() *Demo {
 }
 
 func playDemo(t *testing.T, ar *txtar.Archive) string {
-	blocks := []core.Block{core.Text{Text: strings.TrimSuffix(fileOf(ar, "prompt"), "\n")}}
-	for uri := range strings.FieldsSeq(fileOf(ar, "attached")) {
+	blocks := []core.Block{core.Text{Text: strings.TrimSuffix(coretest.Section(ar, "prompt"), "\n")}}
+	for uri := range strings.FieldsSeq(coretest.Section(ar, "attached")) {
 		blocks = append(blocks, core.Link{URI: uri, Name: "attached"})
 	}
 	r := &core.Request{System: "You are helpful.", Messages: []core.Message{{Role: core.RoleUser, Blocks: blocks}}}
-	for name := range strings.FieldsSeq(fileOf(ar, "tools")) {
-		r.Tools = append(r.Tools, core.ToolSpec{Name: name, Schema: json.RawMessage(fileOf(ar, "schema"))})
+	for name := range strings.FieldsSeq(coretest.Section(ar, "tools")) {
+		r.Tools = append(r.Tools, core.ToolSpec{Name: name, Schema: json.RawMessage(coretest.Section(ar, "schema"))})
 	}
 	var results []core.ToolReturn
 	for _, f := range ar.Files {
@@ -58,7 +56,7 @@ func playDemo(t *testing.T, ar *txtar.Archive) string {
 	var b strings.Builder
 	for {
 		h := coretest.Hear(t.Context(), t, demoForTests(), r, func(d core.Delta) bool {
-			writeDelta(&b, d)
+			coretest.WriteDelta(&b, d)
 			return true
 		})
 		if h.Err != nil || h.Stop != core.StopEnd {
@@ -79,65 +77,10 @@ func playDemo(t *testing.T, ar *txtar.Archive) string {
 	}
 }
 
-func writeDelta(b *strings.Builder, d core.Delta) {
-	switch d.Kind {
-	case core.DeltaText, core.DeltaThought, core.DeltaToolArgs:
-		fmt.Fprintf(b, "%d %s %q\n", d.Block, d.Kind, d.Text)
-	case core.DeltaToolStart:
-		fmt.Fprintf(b, "%d %s %s %s\n", d.Block, d.Kind, d.ToolID, d.ToolName)
-	case core.DeltaToolEnd:
-		fmt.Fprintf(b, "%d %s %s\n", d.Block, d.Kind, d.Args)
-	case core.DeltaUsage:
-		fmt.Fprintf(b, "usage in=%d out=%d estimated=%v\n", d.Usage.In, d.Usage.Out, d.Usage.Estimated)
-	case core.DeltaStop:
-		fmt.Fprintf(b, "stop %s\n", d.Stop)
-	case core.DeltaSealed, core.DeltaRetry:
-		fmt.Fprintf(b, "unexpected %+v\n", d)
-	}
-}
-
-func fileOf(ar *txtar.Archive, name string) string {
-	for _, f := range ar.Files {
-		if f.Name == name {
-			return string(f.Data)
-		}
-	}
-	return ""
-}
-
-func setFile(ar *txtar.Archive, name, data string) {
-	for i := range ar.Files {
-		if ar.Files[i].Name == name {
-			ar.Files[i].Data = []byte(data)
-			return
-		}
-	}
-	ar.Files = append(ar.Files, txtar.File{Name: name, Data: []byte(data)})
-}
-
-// lineDiff shows the first line that differs, and a few around it.
-func lineDiff(want, got string) string {
-	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
-	i := 0
-	for i < len(w) && i < len(g) && w[i] == g[i] {
-		i++
-	}
-	return fmt.Sprintf("line %d\n-%s\n+%s", i+1, strings.Join(w[i:min(i+3, len(w))], "\n-"), strings.Join(g[i:min(i+3, len(g))], "\n+"))
-}
-
 func TestDemoIntroduction(t *testing.T) {
 	const golden = "testdata/introduction.md"
 	got := demoForTests().introduction(errNoInstruction)
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil || got != string(want) {
-		t.Errorf("introduction (-want +got): %v\n%s", err, lineDiff(string(want), got))
-	}
+	coretest.GoldenFile(t, golden, got, *update)
 	for _, must := range []string{"OPENAI_API_KEY", "not a language model", "do not see the variables of your shell", "config.yaml"} {
 		if !strings.Contains(got, must) {
 			t.Errorf("%q is missing", must)
@@ -299,7 +242,8 @@ func FuzzParseSteps(f *testing.F) {
 			if st.verb == verbStream {
 				continue
 			}
-			if args := toolArgs(st, nil); st.tool() != "" && isObject(args) != nil {
+			var object map[string]json.RawMessage
+			if args := toolArgs(st, nil); st.tool() != "" && json.Unmarshal(args, &object) != nil {
 				t.Errorf("arguments of %s are %s", st.said, args)
 			}
 		}

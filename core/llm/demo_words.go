@@ -95,7 +95,7 @@ func writeResult(b *strings.Builder, blocks []core.Block) {
 	}
 	lines := strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
 	shown := strings.Join(lines[:min(len(lines), shownLines)], "\n")
-	cut := cutBytes(shown, shownBytes)
+	cut := strings.ToValidUTF8(shown[:min(len(shown), shownBytes)], "") // less what is left of a character
 	fence := "```"
 	for strings.Contains(cut, fence) {
 		fence += "`"

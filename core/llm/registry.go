@@ -73,7 +73,8 @@ type Provider struct {
 // Config is what a Registry is made from.
 type Config struct {
 	Providers []Provider
-	Demo      DemoConfig
+	// Offline needs no provider, and is found by its id; nil: there is no such model.
+	Offline core.Model
 	// Sampler is for the kind mcp-sampling; nil: no session is driven by an MCP client.
 	Sampler Sampler
 	// Transport carries the requests; nil: one of our own, made at the first.
@@ -86,7 +87,7 @@ type Config struct {
 // Registry finds models by name. It is immutable and safe for concurrent use.
 type Registry struct {
 	providers []*provider
-	demo      *Demo
+	offline   core.Model
 	sampler   Sampler
 	client    func() *http.Client
 }
@@ -110,7 +111,7 @@ type experience struct {
 // New makes a Registry. Nothing is checked, resolved or opened before a model is
 // asked for. Of several providers of one name the last counts.
 func New(c Config) *Registry {
-	r := &Registry{demo: NewDemo(c.Demo), sampler: c.Sampler}
+	r := &Registry{offline: c.Offline, sampler: c.Sampler}
 	r.client = sync.OnceValue(func() *http.Client {
 		rt := c.Transport
 		if rt == nil {
@@ -142,14 +143,14 @@ func (r *Registry) experience(p Provider) *experience {
 }
 
 // Model finds a model by PROVIDER/MODEL. The model's name may hold slashes and
-// need not be known. "offline/demo" is always there.
+// need not be known. The offline one is found even if a provider has its name.
 func (r *Registry) Model(id string) (core.Model, error) {
 	name, model, ok := strings.Cut(id, "/")
 	if !ok || name == "" || model == "" {
 		return nil, fmt.Errorf("model %q: want PROVIDER/MODEL, with one of the providers %s", id, r.names())
 	}
-	if id == DemoID {
-		return r.demo, nil
+	if r.offline != nil && id == r.offline.Info().ID {
+		return r.offline, nil
 	}
 	i := slices.IndexFunc(r.providers, func(p *provider) bool { return p.Name == name })
 	if i < 0 {
@@ -208,7 +209,7 @@ func (r *Registry) chain(p *provider, name, model string) (core.Model, error) {
 }
 
 // Infos describes the models that are known beforehand: the configured ones in
-// their order, then the offline demo.
+// their order, then the offline one.
 func (r *Registry) Infos() []core.ModelInfo {
 	var infos []core.ModelInfo
 	for _, p := range r.providers {
@@ -220,14 +221,20 @@ func (r *Registry) Infos() []core.ModelInfo {
 			}
 		}
 	}
-	return append(infos, r.demo.Info())
+	if r.offline != nil {
+		infos = append(infos, r.offline.Info())
+	}
+	return infos
 }
 
 // Close ends the connections that are idle. Answers that still stream go on.
 func (r *Registry) Close() { r.client().CloseIdleConnections() }
 
 func (r *Registry) names() string {
-	names := []string{DemoProvider}
+	var names []string
+	if r.offline != nil {
+		names = append(names, r.offline.Info().Provider)
+	}
 	for _, p := range r.providers {
 		names = append(names, p.Name)
 	}

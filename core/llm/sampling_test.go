@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,13 +57,7 @@ func TestSampling(t *testing.T) {
 			t.Errorf("heard %+v", h)
 		}
 		golden := filepath.Join("testdata", "request", map[bool]string{true: "sampling.json", false: "sampling-text.json"}[tools])
-		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		} else if want, err := os.ReadFile(golden); err != nil || string(want) != got {
-			t.Errorf("%s: %v (-want +got):\n%s", golden, err, lineDiff(string(want), got))
-		}
+		coretest.GoldenFile(t, golden, got, *update)
 	}
 	for name, c := range map[string]struct {
 		says string
