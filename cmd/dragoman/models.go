@@ -13,6 +13,7 @@ import (
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/llm"
+	"dragoman/core/llm/offline"
 )
 
 // models finds models for agents: the configuration's providers and those that
@@ -39,7 +40,7 @@ func newModels(c *configs.Config, in surroundings) *models {
 	env, given, keyFile := in.env, in.given, in.keyFile
 	m := &models{choice: c.ChooseModel(env, given), fallback: c.Fallback, broken: map[string]error{}}
 	known := knownModels(c, m.choice, env, given)
-	demo := llm.DemoConfig{KeyFile: keyFile}
+	demo := offline.Config{KeyFile: keyFile}
 	var providers []llm.Provider
 	run := secrets.NewPrograms().Run
 	for _, name := range c.ProviderNames() {
@@ -57,10 +58,10 @@ func newModels(c *configs.Config, in surroundings) *models {
 	}
 	for _, k := range configs.KnownProviders() {
 		if !k.Local() {
-			demo.Wanted = append(demo.Wanted, llm.Wanted{Provider: k.Name, Variables: k.Keys})
+			demo.Wanted = append(demo.Wanted, offline.Wanted{Provider: k.Name, Variables: k.Keys})
 		}
 	}
-	m.registry = llm.New(llm.Config{Providers: providers, Offline: llm.NewDemo(demo), Sampler: in.lends, Before: in.before})
+	m.registry = llm.New(llm.Config{Providers: providers, Offline: offline.New(demo), Sampler: in.lends, Before: in.before})
 	return m
 }
 

@@ -1,12 +1,12 @@
-// Package llm is where answers come from: language models that are reached over
-// the network, and the offline demo, which is none and says so.
+// Package llm is where answers come from: the language models that are reached over
+// the network. The offline demo, which is none, is in package offline.
 //
 // remote.go is a model behind a network: requests, tries, the reading of a stream.
 // answer.go puts an answer together. What differs between services is a wire: two
 // files each, one for what is sent and one for what comes (chat, responses,
 // messages, ollama). past.go keeps what was encoded of a history, gate.go lets
 // requests through, adapt.go gives up what a service refuses of them. What is no
-// network's model: chain (langchaingo), replay, sampling (an MCP client's), the demo.
+// network's model: chain (langchaingo), replay, sampling (an MCP client's).
 //
 // # Vocabulary
 //

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/llm/offline"
 )
 
 func TestRegistry(t *testing.T) {
 	known := core.ModelInfo{ID: "svc/known", Name: "Known", Window: 1000, MaxOut: 100, Tools: true}
 	keys := 0
-	r := New(Config{Offline: demoForTests(), Providers: []Provider{
+	r := New(Config{Offline: offline.New(offline.Config{}), Providers: []Provider{
 		{Name: "svc", Kind: "later replaced"},
 		{
 			Name: "svc", Kind: KindOpenAIChat, BaseURL: "https://svc.test/v1", Models: []core.ModelInfo{known, {ID: "short"}},
@@ -72,8 +73,8 @@ func TestRegistry(t *testing.T) {
 
 // TestRegistryOffline: the demo is told apart from a provider of that name.
 func TestRegistryOffline(t *testing.T) {
-	r := New(Config{Offline: demoForTests(), Providers: []Provider{{Name: "offline", Kind: KindOpenAIChat, BaseURL: "http://x.test"}}})
-	if m, err := r.Model(DemoID); err != nil || !m.Info().Offline {
+	r := New(Config{Offline: offline.New(offline.Config{}), Providers: []Provider{{Name: "offline", Kind: KindOpenAIChat, BaseURL: "http://x.test"}}})
+	if m, err := r.Model(offline.ID); err != nil || !m.Info().Offline {
 		t.Errorf("%v, %v", m, err)
 	}
 	if m, err := r.Model("offline/else"); err != nil || m.Info().Offline {

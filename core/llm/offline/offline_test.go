@@ -1,9 +1,10 @@
-package llm
+package offline
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -16,6 +17,8 @@ import (
 	"dragoman/core/coretest"
 )
 
+var update = flag.Bool("update", false, "rewrite the golden files")
+
 // TestDemo plays each file of testdata/demo: "prompt" is what the user says,
 // "tools" are the names of the tools that are offered, "schema" is the schema of
 // all of them, each "result" answers one call, "failed" answers it as a failure,
@@ -27,8 +30,8 @@ func TestDemo(t *testing.T) {
 	})
 }
 
-func demoForTests() *Demo {
-	return NewDemo(DemoConfig{
+func demoForTests() *Model {
+	return New(Config{
 		Wanted: []Wanted{
 			{"openai", []string{"OPENAI_API_KEY"}},
 			{"gemini", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}},

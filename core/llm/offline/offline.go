@@ -1,4 +1,10 @@
-package llm
+// Package offline is a model that needs neither a network nor a key: the demo, which is
+// no language model and says so.
+//
+// It follows plain instructions (steps.go) with the tools that a request offers
+// (tools.go), and answers in words (words.go, speak.go). Everything else it answers with
+// an introduction that tells how to get a real model.
+package offline
 
 import (
 	"context"
@@ -12,14 +18,14 @@ import (
 
 // The offline demo's name, and that of its provider.
 const (
-	DemoProvider = "offline"
-	DemoID       = DemoProvider + "/demo"
+	Provider = "offline"
+	ID       = Provider + "/demo"
 )
 
-// DemoConfig is what the offline demo tells about its surroundings.
-type DemoConfig struct {
+// Config holds what the demo says about its surroundings.
+type Config struct {
 	// Wanted are the providers that no key was found for, in the order in which
-	// they are told.
+	// the introduction lists them.
 	Wanted []Wanted
 	// KeyFile is the file that takes a key, as the user would open it.
 	KeyFile string
@@ -32,28 +38,28 @@ type Wanted struct {
 	Variables []string
 }
 
-// Demo is the offline demo: a core.Model that is no language model. It follows
-// plain instructions with the tools that the request offers, so that everything
+// Model is a core.Model that is no language model. It follows plain instructions
+// with the tools that the request offers, so that everything
 // a turn can show can be seen without a key. It keeps no state: how far an
 // answer has come it sees in the request's history. Equal requests get equal
 // answers. It is safe for concurrent use.
-type Demo struct{ config DemoConfig }
+type Model struct{ config Config }
 
-var _ core.Model = (*Demo)(nil)
+var _ core.Model = (*Model)(nil)
 
-// NewDemo makes the offline demo.
-func NewDemo(c DemoConfig) *Demo { return &Demo{c} }
+// New makes the offline demo.
+func New(c Config) *Model { return &Model{c} }
 
 // Info describes it, as what it is.
-func (d *Demo) Info() core.ModelInfo {
+func (d *Model) Info() core.ModelInfo {
 	return core.ModelInfo{
-		ID: DemoID, Name: "Offline demo (not a language model)", Provider: DemoProvider,
+		ID: ID, Name: "Offline demo (not a language model)", Provider: Provider,
 		Tools: true, Thinks: true, Offline: true,
 	}
 }
 
 // Stream answers the last message of the user. The only error is ctx's.
-func (d *Demo) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
+func (d *Model) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
 	return func(yield func(core.Delta, error) bool) {
 		s := &speaker{yield: yield, block: -1}
 		if err := d.answer(ctx, r, s); err != nil && !s.gone {
@@ -62,7 +68,7 @@ func (d *Demo) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta
 	}
 }
 
-func (d *Demo) answer(ctx context.Context, r *core.Request, s *speaker) error {
+func (d *Model) answer(ctx context.Context, r *core.Request, s *speaker) error {
 	p := lastPrompt(r.Messages)
 	steps, err := p.steps()
 	if err != nil {

@@ -1,4 +1,4 @@
-package llm
+package offline
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 // introduction is what the demo answers to anything that is no instruction, and
 // to an instruction that it does not understand.
-func (d *Demo) introduction(err error) string {
+func (d *Model) introduction(err error) string {
 	var b strings.Builder
 	var bad *stepError
 	if errors.As(err, &bad) {
