@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
 
@@ -65,7 +66,7 @@ func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 	requests := mcp.InputRequestMap{}
 	if f.asker == asksAgain {
 		for _, a := range f.askable() {
-			requests[string(a.ID)] = elicitation(modernVersion, f.h.meta, a, f.turn.callOf(a))
+			requests[string(a.ID)] = elicitation(proto.Modern, f.h.meta, a, f.turn.callOf(a))
 			c.limit(f.h, a)
 		}
 	}

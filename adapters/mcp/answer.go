@@ -12,6 +12,7 @@ import (
 	"github.com/creachadair/jrpc2"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -28,7 +29,7 @@ func (l *link) answer(r *jsonrpc.Response) error {
 	}
 	early := l.dialect()
 	if r.Error != nil {
-		if c.method == "initialize" {
+		if c.method == proto.MethodInitialize {
 			l.refusedHello(c)
 		}
 		fault, _ := plainFault(c.method, r.Error)
@@ -38,11 +39,11 @@ func (l *link) answer(r *jsonrpc.Response) error {
 	switch {
 	case early != nil:
 		result = earlyResult(c.method, early, result)
-	case c.method == "initialize":
+	case c.method == proto.MethodInitialize:
 		l.negotiated(result)
-	case c.lane == l.modern && c.method == "tools/call":
+	case c.lane == l.modern && c.method == proto.MethodCallTool:
 		result = withoutContent(result)
-	case c.method == "subscriptions/listen":
+	case c.method == proto.MethodListen:
 		var r, meta map[string]json.RawMessage
 		if json.Unmarshal(result, &r) == nil && json.Unmarshal(r["_meta"], &meta) == nil && meta != nil {
 			result = withSubscription(r, meta, c.raw)
@@ -115,7 +116,7 @@ func appendError(dst []byte, id json.RawMessage, err error, early bool) []byte {
 		}
 	}
 	if early {
-		code, data = earlyCode, nil
+		code, data = proto.CodeClosed, nil
 	}
 	dst = append(appendHead(dst, id), `,"error":{"code":`...)
 	dst = strconv.AppendInt(dst, code, 10)
@@ -168,7 +169,7 @@ func (l *link) batch(ctx context.Context, b []byte) error {
 	l.mu.Unlock()
 	var list []json.RawMessage
 	switch err := json.Unmarshal(b, &list); {
-	case version != batchVersion:
+	case version != proto.Batches:
 		l.refuse(nil, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "batches are not part of this protocol version"))
 		return nil
 	case err != nil || len(list) == 0 || len(list) > maxBatch:

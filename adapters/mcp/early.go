@@ -2,21 +2,13 @@ package mcp
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
+
+	proto "dragoman/adapters/proto/mcp"
 )
 
 // The versions of the protocol that differ for us.
-const (
-	earlyVersion  = "2024-11-05" // what the early dialect is served as
-	batchVersion  = "2025-03-26" // the only one with batches
-	elicitVersion = "2025-06-18" // the first with elicitation
-	titledVersion = "2025-11-25" // the first whose forms have titled choices; the last that begins with initialize
-	modernVersion = "2026-07-28" // the first without initialize
-)
-
-// legacyVersions are those that initialize can lead to.
-var legacyVersions = []string{earlyVersion, batchVersion, elicitVersion, titledVersion}
+const ()
 
 // begins looks at the parameters of initialize. A number for a version marks the early dialect (one client spoke it
 // before versions were dates): the SDK sees the oldest version instead, and the answers are made to suit both. A version
@@ -30,11 +22,11 @@ func begins(params json.RawMessage) (_, number json.RawMessage) {
 	var name string
 	switch {
 	case len(raw) > 0 && strings.IndexByte("-0123456789", raw[0]) >= 0:
-		number, name = raw, earlyVersion
-	case json.Unmarshal(raw, &name) != nil || slices.Contains(legacyVersions, name):
+		number, name = raw, proto.Oldest
+	case json.Unmarshal(raw, &name) != nil || proto.IsLegacy(name):
 		return params, nil
 	default:
-		name = titledVersion
+		name = proto.Legacy
 	}
 	p["protocolVersion"], _ = json.Marshal(name) // a string always encodes
 	if changed, err := json.Marshal(p); err == nil {
@@ -63,8 +55,8 @@ func (l *link) refusedHello(c *call) {
 
 // earlyMethod is the name that a method has today.
 func earlyMethod(name string) string {
-	if name == "initialized" {
-		return "notifications/initialized"
+	if name == proto.NoteEarlyInitialized {
+		return proto.NoteInitialized
 	}
 	return name
 }
@@ -73,7 +65,7 @@ func earlyMethod(name string) string {
 // for lists that change.
 func earlyNotification(method string) bool {
 	switch method {
-	case "notifications/progress", "notifications/message", "notifications/resources/updated":
+	case proto.NoteProgress, proto.NoteMessage, proto.NoteResourceUpdated:
 		return true
 	}
 	return false
@@ -82,13 +74,10 @@ func earlyNotification(method string) bool {
 // earlyCapabilities are those that the early dialect has.
 var earlyCapabilities = json.RawMessage(`{"experimental":{},"logging":{},"prompts":{},"resources":{"subscribe":true},"tools":{}}`)
 
-// earlyCode is the code of every error of the early dialect.
-const earlyCode = -32000
-
 // earlyResult adds to a result what the early dialect looks for. What a client of 2024-11-05 looks for stays.
 func earlyResult(method string, version, result json.RawMessage) json.RawMessage {
 	switch method {
-	case "resources/subscribe", "resources/unsubscribe", "logging/setLevel":
+	case proto.MethodSubscribe, proto.MethodUnsubscribe, proto.MethodSetLevel:
 		return json.RawMessage("null")
 	}
 	var r map[string]json.RawMessage
@@ -98,7 +87,7 @@ func earlyResult(method string, version, result json.RawMessage) json.RawMessage
 	delete(r, "ttlMs") // what the SDK adds at every version
 	delete(r, "cacheScope")
 	switch method {
-	case "initialize":
+	case proto.MethodInitialize:
 		r["protocolVersion"], r["capabilities"] = version, earlyCapabilities
 		var info map[string]json.RawMessage
 		if json.Unmarshal(r["serverInfo"], &info) == nil {
@@ -106,15 +95,15 @@ func earlyResult(method string, version, result json.RawMessage) json.RawMessage
 			r["serverInfo"], _ = json.Marshal(info) // it was one
 		}
 		delete(r, "instructions")
-	case "resources/list":
+	case proto.MethodListResources:
 		r["resourceTemplates"], _ = json.Marshal(templates) // our own structures always encode
-	case "prompts/list":
+	case proto.MethodListPrompts:
 		r["prompts"] = described(r["prompts"])
-	case "prompts/get":
+	case proto.MethodGetPrompt:
 		r["prompt"] = joined(r["messages"])
-	case "tools/call":
+	case proto.MethodCallTool:
 		r["output"] = joined(r["content"])
-	case "resources/read":
+	case proto.MethodReadResource:
 		r["contents"] = typed(r["contents"])
 	}
 	changed, err := json.Marshal(r)

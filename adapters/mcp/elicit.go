@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -31,13 +32,13 @@ const (
 // askerOf tells by a request's version and the client's capabilities.
 func askerOf(req asking) asker {
 	version, caps := req.ProtocolVersion(), req.ClientCapabilities()
-	if caps == nil || caps.Elicitation == nil || version < elicitVersion {
+	if caps == nil || caps.Elicitation == nil || version < proto.Forms {
 		return asksNobody
 	}
 	if e := caps.Elicitation; e.Form == nil && e.URL != nil { // neither: forms, as before there was a choice
 		return asksNobody
 	}
-	if version >= modernVersion {
+	if version >= proto.Modern {
 		return asksAgain
 	}
 	return asksNow
@@ -198,7 +199,7 @@ func hungUp(err error) bool { return errors.Is(err, mcp.ErrConnectionClosed) || 
 // understand settles an approval or a question by a user's answer (§ Elicitation, Response Actions). An answer that is no
 // decision rejects; a dialog that was closed decides nothing.
 func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) (dismissed bool) {
-	if r.Action == "cancel" { // nobody has decided anything: the turn waits
+	if r.Action == proto.ActionCancel { // nobody has decided anything: the turn waits
 		return true
 	}
 	if a.Kind != core.AskApproval {
@@ -207,7 +208,7 @@ func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) (dismissed
 	}
 	note, _ := r.Content["note"].(string)
 	switch r.Action {
-	case "accept":
+	case proto.ActionAccept:
 		switch d := r.Content["decision"]; d {
 		case nil, "", string(core.AllowOnce):
 			c.settle(h, a, core.AllowOnce, note)
@@ -216,7 +217,7 @@ func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) (dismissed
 		default:
 			c.settle(h, a, core.RejectOnce, line(fmt.Sprintf("the answer %q is none of those offered", fmt.Sprint(d)), maxSummary))
 		}
-	case "decline":
+	case proto.ActionDecline:
 		c.settle(h, a, core.RejectOnce, note)
 	default:
 		c.settle(h, a, core.RejectOnce, "the client's answer is neither accept, decline nor cancel")
@@ -271,9 +272,9 @@ func keepAnswer(next mcp.MethodHandler) mcp.MethodHandler {
 // elicitation is the form that is put to the user.
 func elicitation(version string, m core.Meta, a core.Ask, c core.Call) *mcp.ElicitParams {
 	if a.Kind != core.AskApproval {
-		return &mcp.ElicitParams{Mode: "form", Message: inWords(a), RequestedSchema: questionForm(version, a)}
+		return &mcp.ElicitParams{Mode: proto.ModeForm, Message: inWords(a), RequestedSchema: questionForm(version, a)}
 	}
-	return &mcp.ElicitParams{Mode: "form", Message: question(m, a, c), RequestedSchema: form(version, a)}
+	return &mcp.ElicitParams{Mode: proto.ModeForm, Message: question(m, a, c), RequestedSchema: form(version, a)}
 }
 
 // question names the tool, what it would do, and where.
@@ -307,7 +308,7 @@ func form(version string, a core.Ask) json.RawMessage {
 		options = append(options, core.Option{ID: string(core.AllowSession), Label: always})
 	}
 	b := []byte(`{"type":"object","properties":{"decision":{"type":"string","title":"Decision",`)
-	if b = appendOptions(b, version, options); version >= titledVersion {
+	if b = appendOptions(b, version, options); version >= proto.Titles {
 		b = append(b, `,"default":"allow_once"`...)
 	}
 	return append(b, `},"note":{"type":"string","title":"Note","description":"A word to the agent; may be left out."}}}`...)

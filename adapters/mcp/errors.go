@@ -17,10 +17,6 @@ func (e errText) Error() string { return string(e) }
 // notItsSession refuses a client that tries to act in a session of other clients.
 const notItsSession = "This client has neither begun nor prompted the session, so it cannot %s."
 
-// codeEnded is the code of the answer to a call that has ended with its client, or because the client took it back. Over a
-// pipe there is no such answer; over HTTP each request has one.
-const codeEnded = -32000
-
 // failed makes an error of the core a tool's error. What the calling model can do about it is said; the context's end is
 // returned as it is, since nobody waits for the result any more.
 func failed(session core.SessionID, err error) (*mcp.CallToolResult, any, error) {

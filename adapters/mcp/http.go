@@ -14,14 +14,12 @@ import (
 	"github.com/creachadair/jrpc2"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
 const (
-	sessionHeader = "Mcp-Session-Id"
-	versionHeader = "Mcp-Protocol-Version"
-	nameHeader    = "Mcp-Name"
 
 	// replayBytes is what is kept of what clients may have missed (up to 2025-11-25, Resumability), in all.
 	replayBytes = 16 << 20
@@ -131,7 +129,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "dragoman is shutting down", http.StatusServiceUnavailable)
 		return
 	}
-	modern := r.Header.Get(versionHeader) >= modernVersion
+	modern := r.Header.Get(proto.HeaderVersion) >= proto.Modern
 	switch {
 	case r.Method == http.MethodPost:
 		d.post(w, r, modern)
@@ -174,7 +172,7 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		return
 	}
 	body = bytes.TrimSpace(body)
-	id := r.Header.Get(sessionHeader)
+	id := r.Header.Get(proto.HeaderSession)
 	if bytes.HasPrefix(body, []byte("[")) && (modern || !d.batches(id)) {
 		refuseHTTP(w, http.StatusBadRequest, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "batches are not part of this protocol version"))
 		return
@@ -185,7 +183,7 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		return
 	}
 	p := peekAt(m.Params)
-	modern = modern || p.version != "" || m.Method == "server/discover"
+	modern = modern || p.version != "" || m.Method == proto.MethodDiscover
 	v := d.visit(r)
 	answers := &answerWriter{ResponseWriter: w, method: m.Method, early: v.dialect()}
 	w = answers
@@ -205,8 +203,8 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	}
 	if modern {
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		if namesTask(m.Method) && p.task != "" && r.Header.Get(nameHeader) != p.task {
-			refuseHTTP(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(mcp.CodeHeaderMismatch, "the header Mcp-Name must be the body's taskId"))
+		if proto.NamesTask(m.Method) && p.task != "" && r.Header.Get(proto.HeaderName) != p.task {
+			refuseHTTP(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Name must be the body's taskId"))
 			return
 		}
 		v, err := d.named(clientKey(p.client), r)
@@ -226,7 +224,7 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		}
 		defer d.settle(v)
 		answers.begins = func(id string) { d.noteSession(v, id) }
-		if m.Method == "initialize" {
+		if m.Method == proto.MethodInitialize {
 			body, v.early = beginsHTTP(body)
 			answers.early = v.early
 		}
@@ -235,22 +233,13 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		return
 	case v != nil:
 		defer v.place.Done()
-		if v.early != nil && m.ID == nil && m.Method == "initialized" {
-			body = []byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`)
+		if v.early != nil && m.ID == nil && m.Method == proto.NoteEarlyInitialized {
+			body = []byte(`{"jsonrpc":"2.0","method":"` + proto.NoteInitialized + `","params":{}}`)
 		}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	d.legacy.ServeHTTP(w, r)
-}
-
-// namesTask reports whether a method's Mcp-Name header names a task (extension Tasks, Routing Headers).
-func namesTask(method string) bool {
-	switch method {
-	case "tasks/get", "tasks/update", "tasks/cancel":
-		return true
-	}
-	return false
 }
 
 // batches reports whether a session's version has batches.
@@ -260,7 +249,7 @@ func (d *door) batches(id string) bool {
 		return false
 	}
 	p := ss.InitializeParams()
-	return p != nil && p.ProtocolVersion == batchVersion
+	return p != nil && p.ProtocolVersion == proto.Batches
 }
 
 // beginsHTTP does to a whole initialize what begins does to its parameters.

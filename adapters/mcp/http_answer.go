@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	proto "dragoman/adapters/proto/mcp"
 )
 
 // answerWriter makes what the SDK writes suit the client, as link.answer does over a pipe: it takes content that is null out of
@@ -25,7 +27,7 @@ func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Write implements io.Writer.
 func (w *answerWriter) Write(b []byte) (int, error) {
-	if id := w.Header().Get(sessionHeader); id != "" && w.begins != nil {
+	if id := w.Header().Get(proto.HeaderSession); id != "" && w.begins != nil {
 		w.begins(id)
 		w.begins = nil
 	}
@@ -93,7 +95,7 @@ func (w *answerWriter) message(b []byte) []byte {
 	switch {
 	case w.early != nil:
 		result = earlyResult(w.method, w.early, result)
-	case w.method == "tools/call":
+	case w.method == proto.MethodCallTool:
 		result = withoutContent(result)
 	}
 	return append(append(append(appendHead(nil, id), `,"result":`...), result...), '}')

@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -46,7 +47,7 @@ func (v *visit) dialect() json.RawMessage {
 func (d *door) visit(r *http.Request) *visit {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.visits[r.Header.Get(sessionHeader)]
+	return d.visits[r.Header.Get(proto.HeaderSession)]
 }
 
 // open finds a session of the protocol; nil: there is none.
@@ -135,8 +136,8 @@ func (s *Server) namedCaller(p core.Principal, key string) core.Caller {
 }
 
 // clientKey returns the name under which requests of 2026-07-28 count as one client's.
-func clientKey(c clientInfo) string {
-	if c == (clientInfo{}) {
+func clientKey(c proto.Implementation) string {
+	if c == (proto.Implementation{}) {
 		return ""
 	}
 	return c.Name + " " + c.Version
@@ -188,7 +189,7 @@ func (d *door) from(req mcp.Request) *client {
 	if ss, ok := req.GetSession().(*mcp.ServerSession); ok {
 		id = ss.ID()
 		if p := ss.InitializeParams(); id == "" && p != nil && p.ClientInfo != nil {
-			key = clientKey(clientInfo{p.ClientInfo.Name, p.ClientInfo.Version})
+			key = clientKey(proto.Implementation{Name: p.ClientInfo.Name, Version: p.ClientInfo.Version})
 		}
 	}
 	d.mu.Lock()

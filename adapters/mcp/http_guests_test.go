@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/coretest"
@@ -34,7 +35,7 @@ func (v *visitor) do(ctx context.Context, method, body string) *httptest.Respons
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	if v.session != "" {
-		r.Header.Set(sessionHeader, v.session)
+		r.Header.Set(proto.HeaderSession, v.session)
 	}
 	w := httptest.NewRecorder()
 	v.h.ServeHTTP(w, r)
@@ -76,7 +77,7 @@ func visits(t *testing.T, h http.Handler, name string) *visitor {
 	t.Helper()
 	v := &visitor{t: t, h: h}
 	w := v.do(t.Context(), http.MethodPost, greeting(name))
-	if v.session = w.Header().Get(sessionHeader); w.Code != http.StatusOK || v.session == "" {
+	if v.session = w.Header().Get(proto.HeaderSession); w.Code != http.StatusOK || v.session == "" {
 		t.Fatalf("%s: %d %s", name, w.Code, w.Body)
 	}
 	return v
@@ -192,7 +193,7 @@ func TestClientsThatNeverSayGoodbye(t *testing.T) {
 		}
 		defer res.Body.Close() //nolint:errcheck // it was read
 		_, err = io.Copy(io.Discard, res.Body)
-		if id := res.Header.Get(sessionHeader); err == nil && res.StatusCode == http.StatusOK && id != "" {
+		if id := res.Header.Get(proto.HeaderSession); err == nil && res.StatusCode == http.StatusOK && id != "" {
 			return id
 		}
 		t.Fatalf("%s: %s", name, res.Status)

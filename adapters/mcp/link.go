@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -25,9 +26,6 @@ const (
 	maxBatch = 100
 	// drainTime is how long open calls may still be answered when the client has sent its last: a shell's pipe.
 	drainTime = time.Second
-
-	cancelledMethod   = "notifications/cancelled"
-	listChangedMethod = "notifications/resources/list_changed"
 )
 
 // link is a client's pipe. run reads it and hands each message to the lane that it belongs to; answers go the other way.
@@ -159,7 +157,7 @@ func (l *link) answered(ctx context.Context, m wire.Message) error {
 
 // notified hands a notification on. A cancel has its effect here, before anything behind it is read.
 func (l *link) notified(ctx context.Context, m wire.Message) error {
-	if m.Method != cancelledMethod {
+	if m.Method != proto.NoteCancelled {
 		method := m.Method
 		if l.dialect() != nil {
 			method = earlyMethod(method)
@@ -176,7 +174,7 @@ func (l *link) notified(ctx context.Context, m wire.Message) error {
 	l.mu.Lock()
 	c := l.byRaw[string(p.ID)]
 	l.mu.Unlock()
-	if c == nil || c.method == "initialize" { // which must not be cancelled (Basic, Cancellation)
+	if c == nil || c.method == proto.MethodInitialize { // which must not be cancelled (Basic, Cancellation)
 		return nil
 	}
 	c.cancel(core.ErrCanceled)
@@ -184,7 +182,7 @@ func (l *link) notified(ctx context.Context, m wire.Message) error {
 	if err != nil {
 		return nil
 	}
-	return c.lane.hand(ctx, &jsonrpc.Request{Method: cancelledMethod, Params: params})
+	return c.lane.hand(ctx, &jsonrpc.Request{Method: proto.NoteCancelled, Params: params})
 }
 
 // peek holds the parameters of a request that we read before the SDK does.
@@ -194,11 +192,8 @@ type peek struct {
 	args    json.RawMessage
 	thread  string // the session that the arguments name, by whatever name a tool has for it
 	version string
-	client  clientInfo
+	client  proto.Implementation
 }
-
-// clientInfo is the name and version that a client gives for itself.
-type clientInfo struct{ Name, Version string }
 
 // peekAt looks at parameters, which are JSON or absent. It copies nothing but what it returns.
 func peekAt(params json.RawMessage) (p peek) {
@@ -223,9 +218,9 @@ func peekAt(params json.RawMessage) (p peek) {
 		case "_meta":
 			for name, value := range wire.Members(value) {
 				switch string(name) {
-				case mcp.MetaKeyProtocolVersion:
+				case proto.MetaVersion:
 					p.version = text(value)
-				case mcp.MetaKeyClientInfo:
+				case proto.MetaClient:
 					_ = json.Unmarshal(value, &p.client) // as above
 				}
 			}
@@ -271,7 +266,7 @@ func (p peek) session() core.SessionID {
 func (l *link) request(ctx context.Context, m wire.Message, in *batch) error {
 	p := peekAt(m.Params)
 	to := l.legacy
-	if p.version >= modernVersion || m.Method == "server/discover" {
+	if p.version >= proto.Modern || m.Method == proto.MethodDiscover {
 		to = l.modern
 	}
 	c := &call{raw: bytes.Clone(m.ID), lane: to, method: m.Method, in: in, extra: new(mcp.RequestExtra)}
@@ -292,14 +287,14 @@ func (l *link) request(ctx context.Context, m wire.Message, in *batch) error {
 	if err != nil {
 		return l.put(in, c.slot, appendError(nil, m.ID, err, l.dialect() != nil))
 	}
-	if id := p.session(); m.Method == "tools/call" && id != "" {
+	if id := p.session(); m.Method == proto.MethodCallTool && id != "" {
 		c.place = l.order.enter(id)
 	}
 	params := m.Params
-	if m.Method == "tools/call" && len(p.args) > largeArgs && l.ownTools {
+	if m.Method == proto.MethodCallTool && len(p.args) > largeArgs && l.ownTools {
 		c.args, params = p.args, withoutArguments(params)
 	}
-	if m.Method == "initialize" && to == l.legacy {
+	if m.Method == proto.MethodInitialize && to == l.legacy {
 		var number json.RawMessage
 		params, number = begins(params)
 		l.begun(c, number)
@@ -390,12 +385,12 @@ func (l *link) drain(ctx context.Context) {
 
 // subscription puts the client's own id of a subscriptions/listen in the place of the SDK's, in what belongs to it.
 func (l *link) subscription(params json.RawMessage) json.RawMessage {
-	if !bytes.Contains(params, []byte(mcp.MetaKeySubscriptionID)) {
+	if !bytes.Contains(params, []byte(proto.MetaSubscription)) {
 		return params
 	}
 	var p, meta map[string]json.RawMessage
 	var n int64
-	if json.Unmarshal(params, &p) != nil || json.Unmarshal(p["_meta"], &meta) != nil || json.Unmarshal(meta[mcp.MetaKeySubscriptionID], &n) != nil {
+	if json.Unmarshal(params, &p) != nil || json.Unmarshal(p["_meta"], &meta) != nil || json.Unmarshal(meta[proto.MetaSubscription], &n) != nil {
 		return params
 	}
 	id, err := jsonrpc.MakeID(float64(n))
@@ -413,7 +408,7 @@ func (l *link) subscription(params json.RawMessage) json.RawMessage {
 
 // withSubscription puts an id into a message's parameters, or result.
 func withSubscription(p, meta map[string]json.RawMessage, id json.RawMessage) json.RawMessage {
-	meta[mcp.MetaKeySubscriptionID] = id
+	meta[proto.MetaSubscription] = id
 	p["_meta"], _ = json.Marshal(meta) // it was read from JSON
 	b, _ := json.Marshal(p)            // as above
 	return b
@@ -486,7 +481,7 @@ func (n *lane) Write(_ context.Context, m jsonrpc.Message) error {
 		return nil
 	}
 	if r, ok := m.(*jsonrpc.Request); ok && n == n.link.modern {
-		if r.Method == listChangedMethod && !bytes.Contains(r.Params, []byte(mcp.MetaKeySubscriptionID)) {
+		if r.Method == proto.NoteResourcesChanged && !bytes.Contains(r.Params, []byte(proto.MetaSubscription)) {
 			return nil // the SDK takes a lane that nobody has used for one of the other life cycle
 		}
 		r.Params = n.link.subscription(r.Params)

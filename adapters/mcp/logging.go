@@ -6,11 +6,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
-
-// logLevelKey is where a request of 2026-07-28 says which log messages it wants.
-const logLevelKey = "io.modelcontextprotocol/logLevel"
 
 // levels are those that a log message can have.
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
@@ -29,8 +27,8 @@ type logs struct {
 // logsOf tells whether a call wants any.
 func (c *client) logsOf(req *mcp.CallToolRequest) logs {
 	l := logs{req: req, stalled: c.stalled}
-	if req.ProtocolVersion() >= modernVersion {
-		level, _ := req.Params.Meta[logLevelKey].(string)
+	if req.ProtocolVersion() >= proto.Modern {
+		level, _ := req.Params.Meta[proto.MetaLevel].(string)
 		l.on = level != ""
 		return l
 	}

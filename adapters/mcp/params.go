@@ -8,6 +8,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -15,10 +16,10 @@ import (
 // parameters.
 func offered(method string, modern bool) bool {
 	switch method {
-	case "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
+	case proto.MethodInitialize, proto.MethodSetLevel, proto.MethodSubscribe, proto.MethodUnsubscribe:
 		return !modern
 	}
-	return modern || !namesTask(method)
+	return modern || !proto.NamesTask(method)
 }
 
 // kind names the JSON type required of a parameter, as error messages to the client word it.
@@ -64,24 +65,24 @@ func (p param) longest() int {
 
 // methods lists the methods of all versions and of the extension Tasks with their parameters. Each may also have _meta.
 var methods = map[string][]param{
-	"completion/complete":      {{"ref", anObject, true}, {"argument", anObject, true}, {"context", anObject, false}},
-	"initialize":               {{"protocolVersion", aVersion, false}, {"capabilities", anObject, false}, {"clientInfo", anObject, false}},
-	"logging/setLevel":         {{"level", aString, true}},
-	"ping":                     nil,
-	"prompts/get":              {{"name", aString, true}, {"arguments", anObject, false}},
-	"prompts/list":             {{"cursor", aString, false}},
-	"resources/list":           {{"cursor", aString, false}},
-	"resources/read":           {{"uri", aString, true}},
-	"resources/subscribe":      {{"uri", aString, true}},
-	"resources/templates/list": {{"cursor", aString, false}},
-	"resources/unsubscribe":    {{"uri", aString, true}},
-	"server/discover":          nil,
-	"subscriptions/listen":     {{"notifications", anObject, true}},
-	"tasks/cancel":             {{"taskId", aString, true}},
-	"tasks/get":                {{"taskId", aString, true}},
-	"tasks/update":             {{"taskId", aString, true}, {"inputResponses", anObject, false}},
-	"tools/call":               {{"name", aString, true}, {"arguments", anObject, false}, {"requestState", aString, false}, {"inputResponses", anObject, false}},
-	"tools/list":               {{"cursor", aString, false}},
+	proto.MethodComplete:      {{"ref", anObject, true}, {"argument", anObject, true}, {"context", anObject, false}},
+	proto.MethodInitialize:    {{"protocolVersion", aVersion, false}, {"capabilities", anObject, false}, {"clientInfo", anObject, false}},
+	proto.MethodSetLevel:      {{"level", aString, true}},
+	proto.MethodPing:          nil,
+	proto.MethodGetPrompt:     {{"name", aString, true}, {"arguments", anObject, false}},
+	proto.MethodListPrompts:   {{"cursor", aString, false}},
+	proto.MethodListResources: {{"cursor", aString, false}},
+	proto.MethodReadResource:  {{"uri", aString, true}},
+	proto.MethodSubscribe:     {{"uri", aString, true}},
+	proto.MethodListTemplates: {{"cursor", aString, false}},
+	proto.MethodUnsubscribe:   {{"uri", aString, true}},
+	proto.MethodDiscover:      nil,
+	proto.MethodListen:        {{"notifications", anObject, true}},
+	proto.MethodCancelTask:    {{"taskId", aString, true}},
+	proto.MethodGetTask:       {{"taskId", aString, true}},
+	proto.MethodUpdateTask:    {{"taskId", aString, true}, {"inputResponses", anObject, false}},
+	proto.MethodCallTool:      {{"name", aString, true}, {"arguments", anObject, false}, {"requestState", aString, false}, {"inputResponses", anObject, false}},
+	proto.MethodListTools:     {{"cursor", aString, false}},
 }
 
 // checkParams checks a request's parameters, which are JSON or absent. The error is meant for the client. The SDK checks
@@ -94,7 +95,7 @@ func checkParams(method string, params json.RawMessage) error {
 	if len(params) > 0 && params[0] != '{' {
 		return jrpc2.Errorf(jrpc2.InvalidRequest, "%s: params must be an object", method)
 	}
-	if len(params) == 0 && method == "initialize" {
+	if len(params) == 0 && method == proto.MethodInitialize {
 		return jrpc2.Errorf(jrpc2.InvalidParams, "initialize: params are missing")
 	}
 	values := map[string]json.RawMessage{}

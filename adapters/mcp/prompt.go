@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
 
@@ -21,9 +22,8 @@ const (
 	// defaultWait is how long a tool waits for a turn: less than the minute after which many clients give a call up.
 	defaultWait = 50 * time.Second
 
-	// hopsKey is where a gateway says in _meta how many gateways a request has passed; one that has passed more than
-	// maxHops goes round in a circle.
-	hopsKey = "dragoman/hops"
+	// maxHops limits the gateways that a request may have passed (proto.MetaHops): one that has passed more goes round in a
+	// circle.
 	maxHops = 4
 )
 
@@ -138,14 +138,14 @@ func (c *client) composed(req *mcp.CallToolRequest, in promptArgs) (core.Prompt,
 		}
 		p.Blocks = append(p.Blocks, link)
 	}
-	switch hops := req.Params.Meta[hopsKey].(type) {
+	switch hops := req.Params.Meta[proto.MetaHops].(type) {
 	case nil:
 	case float64:
 		if p.Hops = int(hops); hops < 0 || hops > maxHops {
 			return p, errText(fmt.Sprintf("The request has passed %v gateways; after %d it is taken to go round in a circle.", hops, maxHops))
 		}
 	default:
-		return p, errText(fmt.Sprintf("_meta[%q] must be a number.", hopsKey))
+		return p, errText(fmt.Sprintf("_meta[%q] must be a number.", proto.MetaHops))
 	}
 	return p, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
 
@@ -35,7 +36,7 @@ func (h *host) commands(ctx context.Context, c *client, req asking) ([]string, [
 
 // listPrompts adds the commands behind the last page of what is registered.
 func (h *host) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest, next mcp.MethodHandler) (mcp.Result, error) {
-	res, err := next(ctx, "prompts/list", req)
+	res, err := next(ctx, proto.MethodListPrompts, req)
 	list, ok := res.(*mcp.ListPromptsResult)
 	if err != nil || !ok || list.NextCursor != "" {
 		return res, err
@@ -62,7 +63,7 @@ func (h *host) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, next mc
 	}
 	i := slices.IndexFunc(commands, func(c core.Command) bool { return c.Name == req.Params.Name })
 	if i < 0 {
-		return next(ctx, "prompts/get", req)
+		return next(ctx, proto.MethodGetPrompt, req)
 	}
 	cmd := commands[i]
 	for _, a := range cmd.Arguments {
@@ -80,8 +81,8 @@ func (h *host) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, next mc
 		text = fmt.Sprintf("Call the tool %s with this prompt and pass on what it answers:\n\n%s", toolPrompt, commandLine(cmd, req.Params.Arguments))
 	}
 	res := &promptResult{Description: cmd.Description, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}
-	if req.ProtocolVersion() >= modernVersion {
-		res.ResultType = "complete"
+	if req.ProtocolVersion() >= proto.Modern {
+		res.ResultType = proto.ResultComplete
 	}
 	return res, nil
 }

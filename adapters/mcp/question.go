@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -65,7 +66,7 @@ func appendOptions(b []byte, version string, options []core.Option) []byte {
 		}
 		return line(o.Label+": "+o.Description, maxSummary)
 	}
-	if version >= titledVersion {
+	if version >= proto.Titles {
 		b = append(b, `"oneOf":[`...)
 		for i, o := range options {
 			if i > 0 {
@@ -90,7 +91,7 @@ func appendOptions(b []byte, version string, options []core.Option) []byte {
 // reply is what a user's answer to a form says to a question. What is no answer declines; to dismiss a question does not
 // stop the turn.
 func reply(a core.Ask, r *mcp.ElicitResult) core.Reply {
-	if r.Action != "accept" {
+	if r.Action != proto.ActionAccept {
 		return core.Reply{Outcome: core.OutcomeDeclined}
 	}
 	choice, _ := r.Content[fieldChoice].(string)

@@ -3,6 +3,7 @@ package mcp
 import (
 	"strconv"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -39,19 +40,19 @@ func Render(records []core.Record) []string {
 	}
 	res := t.result(meta.ID, t.asks)
 	res.finish()
-	tool := res.toolResult(titledVersion)
+	tool := res.toolResult(proto.Legacy)
 	tool.StructuredContent = res
 	return append(out, message(`"id":1,"result":`, tool))
 }
 
 func progressMessage(n int, text string) string {
-	b := []byte(`"method":"notifications/progress","params":{"progressToken":"p","message":`)
+	b := []byte(`"method":"` + proto.NoteProgress + `","params":{"progressToken":"p","message":`)
 	b = append(wire.AppendString(b, text), `,"progress":`...)
 	return `{"jsonrpc":"2.0",` + string(strconv.AppendInt(b, int64(n), 10)) + "}}"
 }
 
 func questionMessage(id int, m core.Meta, a core.Ask, c core.Call) string {
-	return message(`"id":`+strconv.Itoa(id)+`,"method":"elicitation/create","params":`, elicitation(titledVersion, m, a, c))
+	return message(`"id":`+strconv.Itoa(id)+`,"method":"`+proto.MethodElicit+`","params":`, elicitation(proto.Legacy, m, a, c))
 }
 
 // message ends an envelope with a value.

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
 
@@ -93,7 +94,7 @@ func (h *host) listResources(ctx context.Context, req *mcp.ListResourcesRequest,
 	}
 	after, ours := strings.CutPrefix(cursor, sessionCursor)
 	if !ours {
-		r, err := next(ctx, "resources/list", req)
+		r, err := next(ctx, proto.MethodListResources, req)
 		list, ok := r.(*mcp.ListResourcesResult)
 		if err != nil || !ok || list.NextCursor != "" {
 			return r, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 	"dragoman/core/display"
 )
@@ -121,7 +122,7 @@ func (t *turn) waiting(pending []core.Ask) []core.Ask {
 // beside what programs read. Links have been contents since 2025-06-18.
 func (r turnResult) toolResult(version string) *mcp.CallToolResult {
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.say()}}, IsError: r.Status == statusFailed}
-	if version >= elicitVersion {
+	if version >= proto.Forms {
 		res.Content = append(res.Content, &mcp.ResourceLink{URI: transcriptURI(r.Session), Name: "transcript", MIMEType: mimeMarkdown})
 	}
 	return res

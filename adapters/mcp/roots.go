@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	proto "dragoman/adapters/proto/mcp"
 )
 
 // rootsLimit is how long a client may take to list its roots.
@@ -161,7 +163,7 @@ func (c *client) started() ([]string, error) {
 // clientRoots asks the client (Client, Roots; up to 2025-11-25). A client that has none returns none.
 func clientRoots(ctx context.Context, req asking) ([]string, error) {
 	caps := req.ClientCapabilities()
-	if caps == nil || caps.RootsV2 == nil || req.ProtocolVersion() >= modernVersion { //nolint:staticcheck // deprecated from 2026-07-28 on, where it is not used
+	if caps == nil || caps.RootsV2 == nil || req.ProtocolVersion() >= proto.Modern { //nolint:staticcheck // deprecated from 2026-07-28 on, where it is not used
 		return nil, nil
 	}
 	ctx, stop := context.WithTimeout(ctx, rootsLimit)

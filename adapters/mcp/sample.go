@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
 
@@ -59,7 +60,7 @@ func lendsOf(req asking) asker {
 	switch {
 	case caps == nil || caps.Sampling == nil:
 		return asksNobody
-	case req.ProtocolVersion() >= modernVersion:
+	case req.ProtocolVersion() >= proto.Modern:
 		return asksAgain
 	}
 	return asksNow
@@ -71,7 +72,7 @@ func (c *client) lend(req asking, h *held) *lending {
 	if lendsOf(req) == asksNobody {
 		return nil
 	}
-	tools := req.ClientCapabilities().Sampling.Tools != nil && req.ProtocolVersion() >= titledVersion
+	tools := req.ClientCapabilities().Sampling.Tools != nil && req.ProtocolVersion() >= proto.Titles
 	l := &lending{h: h, tools: tools, ready: make(chan struct{}), news: make(chan struct{})}
 	s := c.server
 	s.mu.Lock()

@@ -11,6 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap"
+
+	proto "dragoman/adapters/proto/mcp"
 )
 
 // newSDK makes the SDK's server: what is declared, offered, and looked at on the way.
@@ -23,7 +25,7 @@ func (h *host) newSDK() *mcp.Server {
 		Completions: &mcp.CompletionCapabilities{},
 		Logging:     &mcp.LoggingCapabilities{}, //nolint:staticcheck // deprecated from 2026-07-28 on, and still there
 	}
-	caps.AddExtension(tasksExtension, nil)
+	caps.AddExtension(proto.ExtensionTasks, nil)
 	if o.Capabilities != nil {
 		o.Capabilities(caps)
 	}
@@ -113,13 +115,12 @@ func (h *host) lists(next mcp.MethodHandler) mcp.MethodHandler {
 // notFound gives the error of a resource that is not there the code that it had up to 2025-11-25 (Resources, Error
 // Handling); the SDK has that of 2026-07-28 alone.
 func notFound(version string, err error) error {
-	const code = -32002
 	e, ok := errors.AsType[*jsonrpc.Error](err)
-	if !ok || version >= modernVersion || !strings.EqualFold(e.Message, "resource not found") {
+	if !ok || version >= proto.Modern || !strings.EqualFold(e.Message, "resource not found") {
 		return err
 	}
 	older := *e
-	older.Code = code
+	older.Code = proto.CodeNoResource
 	return &older
 }
 
@@ -137,7 +138,7 @@ func withoutExtensions(res mcp.Result, err error) (mcp.Result, error) {
 // never looked at.
 func (h *host) unasked(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if method == listChangedMethod && !subscribed(req) && !h.client(req).hasListed() {
+		if method == proto.NoteResourcesChanged && !subscribed(req) && !h.client(req).hasListed() {
 			return nil, nil
 		}
 		return next(ctx, method, req)
@@ -147,7 +148,7 @@ func (h *host) unasked(next mcp.MethodHandler) mcp.MethodHandler {
 // subscribed reports whether a notification answers a subscriptions/listen.
 func subscribed(req mcp.Request) bool {
 	p := req.GetParams()
-	return p != nil && p.GetMeta()[mcp.MetaKeySubscriptionID] != nil
+	return p != nil && p.GetMeta()[proto.MetaSubscription] != nil
 }
 
 func (c *client) hasListed() bool {

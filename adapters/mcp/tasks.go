@@ -12,11 +12,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
-
-// tasksExtension is the name of the tasks extension, by which client and server say that they have it.
-const tasksExtension = "io.modelcontextprotocol/tasks"
 
 // taskPoll is how often a client should look at a task.
 const taskPoll = time.Second
@@ -35,9 +33,9 @@ type TaskStatus string
 
 const (
 	TaskWorking   TaskStatus = "working"
-	TaskAsks      TaskStatus = "input_required" // Questions says what
-	TaskCompleted TaskStatus = "completed"      // Result is what the call would have returned
-	TaskFailed    TaskStatus = "failed"         // Err says why there is no result
+	TaskAsks      TaskStatus = proto.ResultInputRequired // Questions says what
+	TaskCompleted TaskStatus = "completed"               // Result is what the call would have returned
+	TaskFailed    TaskStatus = "failed"                  // Err says why there is no result
 	TaskCancelled TaskStatus = "cancelled"
 )
 
@@ -72,17 +70,17 @@ func hasTasks(c *mcp.ClientCapabilities) bool {
 	if c == nil {
 		return false
 	}
-	_, ok := c.Extensions[tasksExtension]
+	_, ok := c.Extensions[proto.ExtensionTasks]
 	return ok
 }
 
 // callTool lets a call become a task, where the client knows such.
 func (h *host) callTool(ctx context.Context, req *mcp.CallToolRequest, next mcp.MethodHandler) (mcp.Result, error) {
-	if req.ProtocolVersion() < modernVersion || !hasTasks(req.ClientCapabilities()) {
-		return next(ctx, "tools/call", req)
+	if req.ProtocolVersion() < proto.Modern || !hasTasks(req.ClientCapabilities()) {
+		return next(ctx, proto.MethodCallTool, req)
 	}
 	var task Task
-	res, err := next(context.WithValue(ctx, taskSlot{}, &task), "tools/call", req)
+	res, err := next(context.WithValue(ctx, taskSlot{}, &task), proto.MethodCallTool, req)
 	if err != nil || task == nil {
 		return res, err
 	}
@@ -90,7 +88,7 @@ func (h *host) callTool(ctx context.Context, req *mcp.CallToolRequest, next mcp.
 	if err != nil {
 		return nil, err
 	}
-	return &taskResult{ResultType: "task", taskHead: st.head(task.ID())}, nil
+	return &taskResult{ResultType: proto.ResultTask, taskHead: st.head(task.ID())}, nil
 }
 
 // taskHead is a task as every message about it has it.
@@ -151,12 +149,12 @@ func (p *taskParams) answers() mcp.InputResponseMap {
 // addTasks adds the extension's methods.
 func (h *host) addTasks(s *mcp.Server) {
 	for method, handle := range map[string]func(context.Context, Task, *taskParams) (mcp.Result, error){
-		"tasks/get": lookAtTask,
-		"tasks/update": func(ctx context.Context, t Task, p *taskParams) (mcp.Result, error) {
-			return &taskAck{ResultType: "complete"}, t.Answer(ctx, p.answers())
+		proto.MethodGetTask: lookAtTask,
+		proto.MethodUpdateTask: func(ctx context.Context, t Task, p *taskParams) (mcp.Result, error) {
+			return &taskAck{ResultType: proto.ResultComplete}, t.Answer(ctx, p.answers())
 		},
-		"tasks/cancel": func(ctx context.Context, t Task, _ *taskParams) (mcp.Result, error) {
-			return &taskAck{ResultType: "complete"}, t.Stop(ctx)
+		proto.MethodCancelTask: func(ctx context.Context, t Task, _ *taskParams) (mcp.Result, error) {
+			return &taskAck{ResultType: proto.ResultComplete}, t.Stop(ctx)
 		},
 	} {
 		err := mcp.AddReceivingCustomMethod(s, method, func(ctx context.Context, ss *mcp.ServerSession, p *taskParams) (mcp.Result, error) {
@@ -164,7 +162,7 @@ func (h *host) addTasks(s *mcp.Server) {
 				p = new(taskParams) // the SDK asks them for the version
 			}
 			req := &mcp.ServerRequest[*taskParams]{Session: ss, Params: p}
-			if req.ProtocolVersion() < modernVersion {
+			if req.ProtocolVersion() < proto.Modern {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: \"" + method + "\""}
 			}
 			if !hasTasks(req.ClientCapabilities()) {
@@ -184,11 +182,11 @@ func (h *host) addTasks(s *mcp.Server) {
 
 // tasksMissing is the answer to a client that has not declared the extension.
 func tasksMissing() error {
-	data, err := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: struct{}{}}}})
+	data, err := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{proto.ExtensionTasks: struct{}{}}}})
 	if err != nil {
 		return err
 	}
-	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: "the client has not declared the extension " + tasksExtension, Data: data}
+	return &jsonrpc.Error{Code: proto.CodeMissingCapability, Message: "the client has not declared the extension " + proto.ExtensionTasks, Data: data}
 }
 
 // task finds a task by its id.
@@ -227,7 +225,7 @@ func lookAtTask(ctx context.Context, t Task, _ *taskParams) (mcp.Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &taskResult{ResultType: "complete", taskHead: st.head(t.ID())}
+	r := &taskResult{ResultType: proto.ResultComplete, taskHead: st.head(t.ID())}
 	switch st.Status {
 	case TaskAsks:
 		r.Questions = st.Questions
@@ -287,7 +285,7 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 		st.Status, st.Message = TaskCompleted, ""
 		r := f.result(t.h.id, nil)
 		r.finish()
-		st.Result = r.toolResult(modernVersion)
+		st.Result = r.toolResult(proto.Modern)
 		st.Result.StructuredContent = r
 	case len(asks) > 0 && t.asks || len(samples) > 0:
 		st.Status, st.Message, st.Questions = TaskAsks, "waiting for the client's model", mcp.InputRequestMap{}
@@ -299,7 +297,7 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 		}
 		for _, a := range asks {
 			st.Message = "waiting for approval"
-			st.Questions[string(a.ID)] = elicitation(modernVersion, t.h.meta, a, f.callOf(a))
+			st.Questions[string(a.ID)] = elicitation(proto.Modern, t.h.meta, a, f.callOf(a))
 			t.c.limit(t.h, a)
 		}
 	case len(asks)+closed > 0:

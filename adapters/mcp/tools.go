@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -129,7 +130,8 @@ func add[In any](h *host, s *mcp.Server, t *mcp.Tool, handle handler[In]) {
 			return refusal("%v", err), nil
 		}
 		if err != nil && !protocol {
-			return nil, &jsonrpc.Error{Code: codeEnded, Message: "the call has ended: it was taken back, or the connection is closing"}
+			// Over a pipe this is not sent; over HTTP each request has an answer.
+			return nil, &jsonrpc.Error{Code: proto.CodeClosed, Message: "the call has ended: it was taken back, or the connection is closing"}
 		}
 		if err != nil {
 			return nil, err

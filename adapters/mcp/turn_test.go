@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
@@ -93,8 +94,8 @@ func TestTurn(t *testing.T) {
 			if r.Status != test.status || r.answer != test.text {
 				t.Errorf("%s %q, want %s %q", r.Status, r.answer, test.status, test.text)
 			}
-			if r.say() == "" || r.toolResult(modernVersion).IsError != (test.status == statusFailed) {
-				t.Errorf("said %q, error %v", r.say(), r.toolResult(modernVersion).IsError)
+			if r.say() == "" || r.toolResult(proto.Modern).IsError != (test.status == statusFailed) {
+				t.Errorf("said %q, error %v", r.say(), r.toolResult(proto.Modern).IsError)
 			}
 		})
 	}

@@ -1,0 +1,53 @@
+package mcp
+
+import "slices"
+
+// Versions of the protocol, named by what they were the first, the last or the only one to have.
+const (
+	Numbered = "1"          // the early dialect: its version is a number
+	Oldest   = "2024-11-05" // the first with a date
+	Batches  = "2025-03-26" // the only one with batches
+	Forms    = "2025-06-18" // the first with elicitation
+	Titles   = Legacy       // the first with titles for the choices of a form
+	Legacy   = "2025-11-25" // the last that begins with initialize
+	Modern   = "2026-07-28" // the first without initialize: every request says its version
+)
+
+var legacy = []string{Oldest, Batches, Forms, Legacy}
+
+// IsLegacy reports whether a version is one that initialize can lead to.
+func IsLegacy(version string) bool { return slices.Contains(legacy, version) }
+
+// Headers of Streamable HTTP.
+const (
+	HeaderSession = "Mcp-Session-Id"
+	HeaderVersion = "Mcp-Protocol-Version"
+	HeaderMethod  = "Mcp-Method" // of 2026-07-28, as are those below
+	HeaderName    = "Mcp-Name"   // of a tool, a prompt, a resource or a task
+	HeaderParam   = "Mcp-Param-" // and the name that a tool's schema gives an argument
+)
+
+// Members of _meta.
+const (
+	MetaVersion      = "io.modelcontextprotocol/protocolVersion"
+	MetaClient       = "io.modelcontextprotocol/clientInfo"
+	MetaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	MetaServer       = "io.modelcontextprotocol/serverInfo"
+	MetaLevel        = "io.modelcontextprotocol/logLevel"
+	MetaSubscription = "io.modelcontextprotocol/subscriptionId"
+	MetaToken        = "progressToken"
+	// MetaHops counts the gateways of ours that a request has passed.
+	MetaHops = "dragoman/hops"
+)
+
+// ExtensionTasks is the name of the extension Tasks among the capabilities.
+const ExtensionTasks = "io.modelcontextprotocol/tasks"
+
+// Error codes beside those of JSON-RPC.
+const (
+	CodeClosed             = -32000 // the call has ended with its client; every error of the early dialect
+	CodeNoResource         = -32002 // up to 2025-11-25
+	CodeHeaderMismatch     = -32020 // a header does not say what the body says
+	CodeMissingCapability  = -32021 // the client has not declared what the method needs
+	CodeUnsupportedVersion = -32022
+)
