@@ -16,13 +16,13 @@ import (
 func TestVersionsAreBounded(t *testing.T) {
 	s := newBed(t).set
 	for i := range 15_000 {
-		s.saw(place{real: fmt.Sprint("/w/", i)}, 1)
+		s.files.saw(place{real: fmt.Sprint("/w/", i)}, 1)
 	}
-	s.saw(place{real: "/w/0"}, 2)
-	s.saw(place{real: "/w/1"}, 0)
-	s.saw(place{real: "/w/new"}, 3)
-	if n := len(s.versions); n != 10_000 || s.versions["/w/0"] != 2 || s.versions["/w/new"] != 3 {
-		t.Errorf("%d versions, %d, %d", n, s.versions["/w/0"], s.versions["/w/new"])
+	s.files.saw(place{real: "/w/0"}, 2)
+	s.files.saw(place{real: "/w/1"}, 0)
+	s.files.saw(place{real: "/w/new"}, 3)
+	if n := len(s.files.versions); n != 10_000 || s.files.versions["/w/0"] != 2 || s.files.versions["/w/new"] != 3 {
+		t.Errorf("%d versions, %d, %d", n, s.files.versions["/w/0"], s.files.versions["/w/new"])
 	}
 }
 

@@ -9,11 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/aymanbagabas/go-udiff"
 
 	"dragoman/core"
 )
@@ -46,12 +43,12 @@ func (c content) same(d content) bool {
 
 // current reads a file as text, from the editor where it offers that. A file that
 // does not exist is no error; one that the editor refuses to read is.
-func (s *toolset) current(ctx context.Context, p place) (content, error) {
-	c, err := s.onDisk(p)
+func (w *workspace) current(ctx context.Context, p place) (content, error) {
+	c, err := w.onDisk(p)
 	if err != nil {
 		return content{}, err
 	}
-	b, why, err := s.buffer(ctx, p, 0, 0)
+	b, why, err := w.buffer(ctx, p, 0, 0)
 	switch {
 	case err != nil:
 		return content{}, err
@@ -61,8 +58,8 @@ func (s *toolset) current(ctx context.Context, p place) (content, error) {
 	case b == nil || b.Text == "" && !c.exists:
 		return c, context.Cause(ctx)
 	case len(b.Text) > maxText:
-		return content{}, explain(p, errTooLarge)
-	case c.exists && sameText(b.Text, c.text) && !s.editorWrites(): // the disk is what will be written
+		return content{}, p.explain(errTooLarge)
+	case c.exists && sameText(b.Text, c.text) && !w.editorWrites(): // the disk is what will be written
 		c.count = b.Version
 		return c, nil
 	case b.Text == "" && c.text != "":
@@ -76,17 +73,17 @@ func (s *toolset) current(ctx context.Context, p place) (content, error) {
 var errTooLarge = fmt.Errorf("it is larger than %d MiB: use shell_command", maxText>>20)
 
 // onDisk is the part of current that looks at the disk.
-func (s *toolset) onDisk(p place) (content, error) {
-	h, err := s.reach(p, false)
+func (w *workspace) onDisk(p place) (content, error) {
+	h, err := p.reach(false)
 	if err != nil {
 		if missing(err) {
 			return content{}, nil
 		}
-		return content{}, explain(p, err)
+		return content{}, p.explain(err)
 	}
 	defer h.close()
 	c, err := h.read()
-	return c, explain(p, err)
+	return c, p.explain(err)
 }
 
 // read reads the shelf's file as text.
@@ -120,47 +117,47 @@ var errChanged = errors.New("it has changed since this call was previewed, so no
 
 // replace makes text the content of a file, if the content is still that of seen. note
 // is for the model: how it was done.
-func (s *toolset) replace(ctx context.Context, p place, seen content, text string) (note string, err error) {
-	now, err := s.current(ctx, p)
+func (w *workspace) replace(ctx context.Context, p place, seen content, text string) (note string, err error) {
+	now, err := w.current(ctx, p)
 	if err == nil && !now.same(seen) {
-		err = explain(p, errChanged)
+		err = p.explain(errChanged)
 	}
 	if err != nil {
 		return "", err
 	}
-	h, err := s.reach(p, true)
+	h, err := p.reach(true)
 	if err != nil {
-		return "", explain(p, err)
+		return "", p.explain(err)
 	}
 	defer h.close()
-	s.saw(p, 0) // what comes of it in the editor is another version
-	done, why, err := s.throughEditor(ctx, p, text)
+	w.saw(p, 0) // what comes of it in the editor is another version
+	done, why, err := w.throughEditor(ctx, p, text)
 	switch {
 	case done || err != nil:
 		return now.note, err
 	case now.unsaved:
-		return "", explain(p, errUnsaved)
+		return "", p.explain(errUnsaved)
 	case why != "":
 		now.note = why + ", so the file was written on the disk"
 	}
-	return now.note, explain(p, h.write(seen, text))
+	return now.note, p.explain(h.write(seen, text))
 }
 
 // throughEditor lets the editor write. If done is false the disk has to be written: the
 // editor does not offer to write, or does not have the file, and then why says so. A
 // refusal of the editor is an error.
-func (s *toolset) throughEditor(ctx context.Context, p place, text string) (done bool, why string, err error) {
-	if !s.editorWrites() {
+func (w *workspace) throughEditor(ctx context.Context, p place, text string) (done bool, why string, err error) {
+	if !w.editorWrites() {
 		return false, "", nil
 	}
 	wait, stop := context.WithTimeout(ctx, editorWait)
 	defer stop()
-	_, err = s.host.Editor().Do(wait, core.WriteFile{Session: s.host.Meta().ID, Path: p.name, Text: text})
+	_, err = w.host.Editor().Do(wait, core.WriteFile{Session: w.host.Meta().ID, Path: p.name, Text: text})
 	if ctx.Err() == nil && wait.Err() != nil { // it may still do it: writing too would race with it
 		return false, "", fmt.Errorf("write %s: the editor did not answer; look at the file before trying again", visible(p.show))
 	}
 	why, err = lacking(ctx, wait, err)
-	return why == "" && err == nil, why, explain(p, err)
+	return why == "" && err == nil, why, p.explain(err)
 }
 
 // write replaces the shelf's file as a whole: a temporary file beside it takes
@@ -246,61 +243,4 @@ func (h shelf) settle(tmp string, seen content) error {
 		return errChanged
 	}
 	return h.dir.Rename(tmp, h.base)
-}
-
-// diffOf describes a change of a file.
-func diffOf(p place, was content, text string) core.Diff {
-	d := core.Diff{Path: p.name, Old: was.text, New: text, Created: !was.exists}
-	edits := udiff.Lines(was.text, text)
-	for _, e := range edits {
-		d.Removed += lines(was.text[e.Start:e.End])
-		d.Added += lines(e.New)
-	}
-	// The library counts lines anew for each edit: many in a large file are
-	// described as one.
-	if len(edits)*len(was.text) > 1<<30 {
-		edits = []udiff.Edit{{Start: edits[0].Start, End: edits[len(edits)-1].End}}
-		tail := len(was.text) - edits[0].End
-		edits[0].New = text[edits[0].Start : len(text)-tail]
-	}
-	show := strings.TrimPrefix(visible(p.show), "/")
-	from := "a/" + show
-	if d.Created {
-		from = "/dev/null"
-	}
-	if patch, err := udiff.ToUnified(from, "b/"+show, was.text, edits, udiff.DefaultContextLines); err == nil {
-		d.Patch = patch
-	}
-	return d
-}
-
-// lines counts the lines of a text, an unfinished last one too.
-func lines(s string) int {
-	n := strings.Count(s, "\n")
-	if s != "" && !strings.HasSuffix(s, "\n") {
-		n++
-	}
-	return n
-}
-
-// changes is a diff's size for a title.
-func changes(d core.Diff) string {
-	switch {
-	case d.Old == d.New && !d.Created:
-		return "(no change)"
-	case d.Removed == 0:
-		return fmt.Sprintf("(+%d)", d.Added)
-	case d.Added == 0:
-		return fmt.Sprintf("(−%d)", d.Removed)
-	}
-	return fmt.Sprintf("(+%d −%d)", d.Added, d.Removed)
-}
-
-// shown is the content of a change for the request for approval.
-func shown(d core.Diff) []core.Block {
-	blocks := []core.Block{d}
-	if list := hiddenIn(d.Old, d.New); len(list) > 0 {
-		blocks = append(blocks, core.Text{Text: "The new text has invisible characters: " + strings.Join(list, ", ") + "."})
-	}
-	return blocks
 }

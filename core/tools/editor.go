@@ -92,7 +92,7 @@ func (s *toolset) ask(ctx context.Context, able func(core.EditorCaps) bool, call
 
 // inside locates a file that must lie in the workspace.
 func (s *toolset) inside(path string) (place, error) {
-	p, err := s.locate(path)
+	p, err := s.files.locate(path)
 	if err == nil && p.root == nil {
 		err = fmt.Errorf("%s is outside of the workspace: the editor is asked about what is inside only", visible(p.show))
 	}
@@ -114,7 +114,7 @@ func (s *toolset) prepareDiagnose(_ context.Context, a *args) (*step, error) {
 	if path != "" {
 		p, err := s.inside(path)
 		if err == nil {
-			err = s.readable(p)
+			err = s.files.readable(p)
 		}
 		if err != nil {
 			return nil, err
@@ -147,7 +147,7 @@ func (s *toolset) diagnostics(items []core.Diagnostic, about string) (core.Resul
 	var list []item
 	outside, barred := 0, 0
 	for _, d := range items {
-		p, err := s.locate(d.Path)
+		p, err := s.files.locate(d.Path)
 		if err != nil || p.root == nil {
 			outside++
 			continue
@@ -211,7 +211,7 @@ func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able fu
 	}
 	p, err := s.inside(path)
 	if err == nil {
-		err = s.readable(p)
+		err = s.files.readable(p)
 	}
 	if err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able fu
 // columnOf finds a symbol in a line, as a whole word where it is one. Columns are
 // counted as editors do, in UTF-16 units.
 func (s *toolset) columnOf(ctx context.Context, p place, line int, symbol string) (int, error) {
-	c, err := s.current(ctx, p)
+	c, err := s.files.current(ctx, p)
 	if err != nil {
 		return 0, err
 	}
@@ -314,7 +314,7 @@ func (s *toolset) places(found core.Places) (core.Result, error) {
 			break
 		}
 		shown++
-		p, err := s.locate(it.Path)
+		p, err := s.files.locate(it.Path)
 		if err != nil || p.root == nil {
 			path, _ := display.Clip(visible(it.Path), maxMessage)
 			fmt.Fprintf(&out, "%s:%d:%d (outside of the workspace)\n", path, it.Line, it.Column)
@@ -329,7 +329,7 @@ func (s *toolset) places(found core.Places) (core.Result, error) {
 			continue
 		}
 		if _, known := files[p.real]; !known && len(files) < maxShown {
-			c, err := s.onDisk(p)
+			c, err := s.files.onDisk(p)
 			if err != nil {
 				c.text = "" // then without its lines
 			}

@@ -54,7 +54,18 @@ func (b borrowed) Editor() core.Editor { return b.editor }
 
 // desk is a toolset for one call; close gives its roots back.
 func desk(m core.Meta, e core.Editor) *toolset {
-	return &toolset{host: borrowed{meta: m, editor: e}, roots: map[string]*root{}, steps: map[stepKey]*step{}, versions: map[string]uint64{}}
+	host := borrowed{meta: m, editor: e}
+	return &toolset{host: host, files: newWorkspace(host), steps: map[stepKey]*step{}}
+}
+
+// Undo implements core.Files. Files are reached through the session's roots, as
+// by its tools, and through the editor where it has them; what lies outside of the
+// roots is left alone. There is one outcome for each file, in the order in which
+// the files were changed last; a file that was moved is where it was before.
+func (f *Files) Undo(ctx context.Context, m core.Meta, e core.Editor, changes []core.Diff) []core.RevertedFile {
+	w := newWorkspace(borrowed{meta: m, editor: e})
+	defer w.close() //nolint:errcheck // what was written is on the disk
+	return w.undo(ctx, changes)
 }
 
 func (f *Files) deskOf(roots []string) *toolset {
@@ -64,7 +75,7 @@ func (f *Files) deskOf(roots []string) *toolset {
 	}
 	s := desk(m, nil)
 	s.opts.Forbids = func(m core.Meta) (func(core.Access) bool, error) {
-		roots := s.rootsOf(m)
+		roots := s.files.roots()
 		return func(a core.Access) bool { // to read a file: nothing else is asked of it
 			a.Outside = !slices.ContainsFunc(roots, func(r *root) bool { _, in := within(r.real, a.Path); return in })
 			return f.forbids(readSpec, m, a) != nil
@@ -86,7 +97,11 @@ func (f *Files) Find(ctx context.Context, roots []string, query string, most int
 	s := f.deskOf(roots)
 	defer s.Close()
 	if dir, name, ok := listing(s.host.Meta().Cwd, query); ok {
-		return s.listFolder(dir, name, most)
+		denied, err := s.bar()
+		if err != nil {
+			return nil
+		}
+		return listFolder(dir, name, most, denied)
 	}
 	r := ranking{query: strings.ToLower(filepath.ToSlash(query)), most: most}
 	tops := s.outermost()
@@ -129,60 +144,9 @@ func listing(cwd, query string) (dir, name string, ok bool) {
 	return dir, name, filepath.IsAbs(dir)
 }
 
-// listFolder lists what in a folder begins with a name: folders first. Names that
-// begin with a dot are left out unless they are asked for.
-func (s *toolset) listFolder(dir, name string, most int) []core.FileName {
-	real, err := resolve(dir)
-	if err != nil || refusePseudo(real) != nil {
-		return nil
-	}
-	bar, err := s.bar()
-	if err != nil || bar(real) {
-		return nil
-	}
-	f, err := os.OpenFile(real, os.O_RDONLY|nonblock, 0)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	entries, _ := f.ReadDir(maxListed) // what can be read of it
-	var list []core.FileName
-	for _, e := range entries {
-		n := e.Name()
-		if len(n) < len(name) || !strings.EqualFold(n[:len(name)], name) || n[0] == '.' && !strings.HasPrefix(name, ".") || bar(filepath.Join(real, n)) {
-			continue
-		}
-		if kind := targetOf(e.Type(), func() (fs.FileInfo, error) { return os.Stat(filepath.Join(real, n)) }); kind.IsRegular() || kind.IsDir() {
-			list = append(list, core.FileName{Path: filepath.Join(dir, n), Folder: kind.IsDir()})
-		}
-	}
-	slices.SortFunc(list, func(a, b core.FileName) int {
-		if a.Folder != b.Folder {
-			if a.Folder {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.Path, b.Path)
-	})
-	return list[:min(len(list), most)]
-}
-
-// targetOf is what an entry is, or the link that it is leads to.
-func targetOf(kind fs.FileMode, stat func() (fs.FileInfo, error)) fs.FileMode {
-	if kind&fs.ModeSymlink == 0 {
-		return kind
-	}
-	info, err := stat()
-	if err != nil {
-		return fs.ModeIrregular
-	}
-	return info.Mode().Type()
-}
-
 // outermost lists the roots that lie in no other one.
 func (s *toolset) outermost() (list []*root) {
-	all := s.rootsOf(s.host.Meta())
+	all := s.files.roots()
 	for i, r := range all {
 		if !slices.ContainsFunc(all, func(o *root) bool {
 			_, in := within(o.real, r.real)

@@ -116,7 +116,7 @@ func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Resul
 		return true, true
 	})
 	if err != nil {
-		return core.Result{}, explain(p, err)
+		return core.Result{}, p.explain(err)
 	}
 	closed, barred, keys := note(w.closed, "some folders could not be read"), barredNote(w.barred), keysNote(w.keys)
 	if found == 0 {
@@ -172,4 +172,41 @@ func visibleIn(p place) string {
 		return ""
 	}
 	return " in " + visible(p.show)
+}
+
+// globbed asks the editor for the files of a folder that a pattern fits; ok is false
+// where it has no answer. Patterns are counted from the session's folder there; paths
+// that come back from elsewhere are left out. So are those of files that must not be
+// read, or where programs keep keys, and left says how many they are.
+func (s *toolset) globbed(ctx context.Context, p place, pattern string) (found, left []string, ok bool, err error) {
+	bar, err := s.bar()
+	if err != nil || p.root == nil || filepath.IsAbs(p.show) {
+		return nil, nil, false, err
+	}
+	reply, _, err := s.files.request(ctx, p, func(c core.EditorCaps) bool { return c.Glob },
+		core.GlobFiles{Session: s.host.Meta().ID, Pattern: join(escapeGlob(p.show), pattern)})
+	paths, ok := reply.(core.FilePaths)
+	barred, keys, among := 0, 0, core.KeepsKeys(p.real)
+	for _, path := range paths.Paths {
+		q, err := s.files.locate(path)
+		if err != nil || q.root == nil {
+			continue
+		}
+		_, in := within(p.real, q.real)
+		switch {
+		case in && !among && core.KeepsKeys(q.real):
+			keys++
+		case bar(q.real):
+			barred++
+		case in:
+			found = append(found, q.show)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), []string{barredNote(barred), keysNote(keys)}, ok, err
+}
+
+// escapeGlob is a pattern that fits a path alone.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`).Replace(path)
 }

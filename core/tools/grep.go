@@ -69,7 +69,7 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 		q.wanted = glob.Path(q.include)
 		title += " in " + code(include)
 	}
-	p, err := s.locate(path)
+	p, err := s.files.locate(path)
 	if err == nil && !p.outside(core.OpRead) {
 		err = s.searchable(p)
 	}
@@ -77,7 +77,7 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 		return nil, err
 	}
 	access := p.access(core.OpRead)
-	access.Linked = s.linked(p)
+	access.Linked = p.linked()
 	q.inside = p.root != nil
 	return &step{
 		Preview: core.Preview{
@@ -91,16 +91,16 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 
 // searchable fails early for what is neither a folder nor a file.
 func (s *toolset) searchable(p place) error {
-	h, err := s.reach(p, false)
+	h, err := p.reach(false)
 	if err != nil {
-		return explain(p, err)
+		return p.explain(err)
 	}
 	defer h.close()
 	info, err := h.stat()
 	if err == nil && !info.IsDir() {
 		err = wantRegular(info)
 	}
-	return explain(p, err)
+	return p.explain(err)
 }
 
 func (s *toolset) grep(ctx context.Context, p place, q search) (core.Result, error) {
@@ -109,16 +109,16 @@ func (s *toolset) grep(ctx context.Context, p place, q search) (core.Result, err
 		err = errBarred
 	}
 	if err != nil {
-		return core.Result{}, explain(p, err)
+		return core.Result{}, p.explain(err)
 	}
-	h, err := s.reach(p, false)
+	h, err := p.reach(false)
 	if err != nil {
-		return core.Result{}, explain(p, err)
+		return core.Result{}, p.explain(err)
 	}
 	defer h.close()
 	info, err := h.stat()
 	if err != nil {
-		return core.Result{}, explain(p, err)
+		return core.Result{}, p.explain(err)
 	}
 	out := report{limit: q.limit, context: q.context > 0}
 	var more string
@@ -143,18 +143,18 @@ var errBarred = errors.New("a rule forbids to read it")
 func grepFile(h shelf, p place, q search, out *report) error {
 	f, info, err := h.regular()
 	if err != nil {
-		return explain(p, err)
+		return p.explain(err)
 	}
 	defer f.Close()
 	if info.Size() > maxSearched {
-		return explain(p, fmt.Errorf("it is larger than %d MiB: use shell_command", maxSearched>>20))
+		return p.explain(fmt.Errorf("it is larger than %d MiB: use shell_command", maxSearched>>20))
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSearched))
 	if err != nil {
-		return explain(p, err)
+		return p.explain(err)
 	}
 	if isBinary(data) {
-		return explain(p, errors.New("it is binary"))
+		return p.explain(errors.New("it is binary"))
 	}
 	out.add(visible(p.show), q.find(data))
 	return nil
@@ -200,7 +200,7 @@ func (s *toolset) grepFolder(ctx context.Context, p place, q search, out *report
 		return "", context.Cause(caller)
 	}
 	if walkErr != nil && !out.full {
-		return "", explain(p, walkErr)
+		return "", p.explain(walkErr)
 	}
 	return strings.Trim(notes(
 		note(large > 0, fmt.Sprintf("%d files above %d MB were left out", large, maxSearched>>20)),

@@ -430,7 +430,7 @@ func TestRest(t *testing.T) {
 	if n := open(); n != rested {
 		t.Errorf("%d descriptors are open at the second rest, %d at the first", n, rested)
 	}
-	for _, r := range b.set.roots {
+	for _, r := range b.set.files.known {
 		if r.dir != nil {
 			t.Errorf("%s is open", r.given)
 		}

@@ -2,11 +2,8 @@ package tools
 
 import (
 	"bytes"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 )
@@ -100,24 +97,6 @@ func (c *capture) write(text string) {
 // spill begins the file for the whole output.
 func (c *capture) spill() {
 	c.file, c.path, c.err = newSpill(c.folder)
-}
-
-// newSpill creates a file for output in a folder, which it makes where there is none.
-func newSpill(folder string) (f *os.File, path string, err error) {
-	if folder == "" {
-		return nil, "", errors.New("there is no folder for it")
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, "", err
-	}
-	dir, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, "", err
-	}
-	defer dir.Close()
-	name := "output-" + rand.Text() + ".txt"
-	f, err = dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	return f, filepath.Join(folder, name), err
 }
 
 // keep writes to the file, as long as there is room.

@@ -35,12 +35,17 @@ func (p place) access(op core.AccessOp) core.Access {
 }
 
 // locate turns a path argument into a place.
-func (s *toolset) locate(arg string) (place, error) {
+func (w *workspace) locate(arg string) (place, error) {
 	path, err := parsePath(arg)
 	if err != nil {
 		return place{}, err
 	}
-	meta := s.host.Meta()
+	return w.at(path)
+}
+
+// at is the place of a path: absolute, or relative to the session's folder.
+func (w *workspace) at(path string) (place, error) {
+	meta := w.host.Meta()
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(meta.Cwd, path)
 	}
@@ -53,7 +58,7 @@ func (s *toolset) locate(arg string) (place, error) {
 		return place{}, err
 	}
 	p := place{name: path, real: real}
-	for _, r := range s.rootsOf(meta) {
+	for _, r := range w.roots() {
 		if rel, ok := within(r.real, real); ok && (p.root == nil || len(r.real) > len(p.root.real)) {
 			p.root, p.name = r, filepath.Join(r.given, rel)
 		}
@@ -211,4 +216,47 @@ func cause(err error) error {
 		return le.Err
 	}
 	return err
+}
+
+// readable fails early for what cannot be read.
+func (w *workspace) readable(p place) error {
+	h, err := p.reach(false)
+	if err == nil {
+		defer h.close()
+		var info fs.FileInfo
+		if info, err = h.stat(); err == nil {
+			err = wantRegular(info)
+		}
+	}
+	if err != nil && missing(err) {
+		if e := w.host.Editor(); e != nil && !p.spill && e.Caps().ReadFile {
+			return nil // a new file that was not saved yet, perhaps
+		}
+	}
+	return p.explain(err)
+}
+
+// linked reports whether a place is a file of the workspace that has other names.
+func (p place) linked() bool {
+	if p.root == nil {
+		return false
+	}
+	h, err := p.reach(false)
+	if err != nil {
+		return false
+	}
+	defer h.close()
+	info, err := h.stat()
+	return err == nil && manyNames(info)
+}
+
+// explain words an error of the file system for a model.
+func (p place) explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case missing(err):
+		return fmt.Errorf("there is no %s", visible(p.show))
+	}
+	return fmt.Errorf("%s: %w", visible(p.show), cause(err))
 }

@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -55,16 +57,16 @@ func (s *toolset) prepareRead(_ context.Context, a *args) (*step, error) {
 	if err := a.done(); err != nil {
 		return nil, err
 	}
-	p, err := s.locate(path)
+	p, err := s.files.locate(path)
 	if err != nil {
 		return nil, err
 	}
 	access := p.access(core.OpRead)
 	if !access.Outside {
-		if err := s.readable(p); err != nil {
+		if err := s.files.readable(p); err != nil {
 			return nil, err
 		}
-		access.Linked = s.linked(p)
+		access.Linked = p.linked()
 	}
 	title, at := "Read "+label(p.show), 0
 	switch {
@@ -81,63 +83,20 @@ func (s *toolset) prepareRead(_ context.Context, a *args) (*step, error) {
 	}, nil
 }
 
-// readable fails early for what cannot be read.
-func (s *toolset) readable(p place) error {
-	h, err := s.reach(p, false)
-	if err == nil {
-		defer h.close()
-		var info fs.FileInfo
-		if info, err = h.stat(); err == nil {
-			err = wantRegular(info)
-		}
-	}
-	if err != nil && missing(err) {
-		if e := s.host.Editor(); e != nil && !p.spill && e.Caps().ReadFile {
-			return nil // a new file that was not saved yet, perhaps
-		}
-	}
-	return explain(p, err)
-}
-
-// linked reports whether a place is a file of the workspace that has other names.
-func (s *toolset) linked(p place) bool {
-	if p.root == nil {
-		return false
-	}
-	h, err := s.reach(p, false)
-	if err != nil {
-		return false
-	}
-	defer h.close()
-	info, err := h.stat()
-	return err == nil && manyNames(info)
-}
-
-// explain words an error of the file system for a model.
-func explain(p place, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case missing(err):
-		return fmt.Errorf("there is no %s", visible(p.show))
-	}
-	return fmt.Errorf("%s: %w", visible(p.show), cause(err))
-}
-
 func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, error) {
 	st, err := s.stat(ctx, p)
 	if err != nil {
 		return core.Result{}, err
 	}
 	if st != nil && st.Exists && st.Dir {
-		return core.Result{}, explain(p, errFolder)
+		return core.Result{}, p.explain(errFolder)
 	}
-	h, err := s.reach(p, false)
+	h, err := p.reach(false)
 	if err != nil {
 		if missing(err) {
 			return s.readUnsaved(ctx, p, lines, st)
 		}
-		return core.Result{}, explain(p, err)
+		return core.Result{}, p.explain(err)
 	}
 	defer h.close()
 	f, info, err := h.regular()
@@ -145,14 +104,14 @@ func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, e
 		if missing(err) {
 			return s.readUnsaved(ctx, p, lines, st)
 		}
-		return core.Result{}, explain(p, err)
+		return core.Result{}, p.explain(err)
 	}
 	defer f.Close()
 
 	head := make([]byte, sniffed)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return core.Result{}, explain(p, err)
+		return core.Result{}, p.explain(err)
 	}
 	head = head[:n]
 	if mime := imageType(head); mime != "" {
@@ -181,7 +140,7 @@ func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, e
 // a stat; nil: it was not asked, and an empty text counts as no file.
 func (s *toolset) readUnsaved(ctx context.Context, p place, lines span, st *core.FileStat) (core.Result, error) {
 	if st != nil && !st.Exists {
-		return core.Result{}, explain(p, fs.ErrNotExist)
+		return core.Result{}, p.explain(fs.ErrNotExist)
 	}
 	if namedPicture(p.name) {
 		if data, err := s.picture(ctx, p); data != nil || err != nil {
@@ -193,7 +152,7 @@ func (s *toolset) readUnsaved(ctx context.Context, p place, lines span, st *core
 		return core.Result{}, err
 	}
 	if e == nil || e.empty && st == nil {
-		return core.Result{}, explain(p, fs.ErrNotExist)
+		return core.Result{}, p.explain(fs.ErrNotExist)
 	}
 	return e.excerpt(ctx, p)
 }
@@ -206,12 +165,12 @@ func (s *toolset) readBuffer(ctx context.Context, p place, lines span, size int6
 	if size > maxBuffer {
 		first, count = lines.first, lines.count+1
 	}
-	b, why, err := s.buffer(ctx, p, first, count)
+	b, why, err := s.files.buffer(ctx, p, first, count)
 	if b == nil {
-		s.saw(p, 0)
+		s.files.saw(p, 0)
 		return nil, why, err
 	}
-	s.saw(p, b.Version)
+	s.files.saw(p, b.Version)
 	e := newExcerptor(strings.NewReader(b.Text), lines)
 	e.empty, e.disk = b.Text == "", size
 	if first > 0 && strings.Count(b.Text, "\n") <= count { // else it sent everything
@@ -239,7 +198,7 @@ func readImage(p place, f *os.File, head []byte, mime string) (core.Result, erro
 	data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head), f), maxImage+1))
 	switch {
 	case err != nil:
-		return core.Result{}, explain(p, err)
+		return core.Result{}, p.explain(err)
 	case len(data) > maxImage:
 		return core.Result{}, fmt.Errorf("%s is a picture of more than %d MB: it is not shown", visible(p.show), maxImage>>20)
 	}
@@ -270,7 +229,7 @@ func newExcerptor(r io.Reader, want span) *excerptor {
 // is more.
 func (e *excerptor) excerpt(ctx context.Context, p place) (core.Result, error) {
 	if err := e.scan(ctx); err != nil {
-		return core.Result{}, explain(p, err)
+		return core.Result{}, p.explain(err)
 	}
 	switch {
 	case e.total == 0 && e.disk > 0:
@@ -366,4 +325,28 @@ func (e *excerptor) note(cut bool) {
 	if e.shown > 0 && (last < e.total || e.far) {
 		e.notes = append(e.notes, fmt.Sprintf("lines %d–%d%s; go on with offset %d", e.want.first, last, of, last+1))
 	}
+}
+
+// picture asks the editor for a picture; nil: it has none.
+func (s *toolset) picture(ctx context.Context, p place) (core.Block, error) {
+	reply, _, err := s.files.request(ctx, p, func(c core.EditorCaps) bool { return c.ReadBytes },
+		core.ReadBytes{Session: s.host.Meta().ID, Path: p.name, Limit: maxImage + 1})
+	if b, ok := reply.(core.FileBytes); ok && imageType(b.Data) != "" && len(b.Data) <= maxImage {
+		return core.Image{MIME: imageType(b.Data), Data: b.Data}, nil
+	}
+	return nil, err
+}
+
+// namedPicture reports whether a name is that of a picture.
+func namedPicture(name string) bool {
+	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".gif", ".webp"}, strings.ToLower(filepath.Ext(name)))
+}
+
+// stat asks the editor what a path is; nil: it does not know.
+func (s *toolset) stat(ctx context.Context, p place) (*core.FileStat, error) {
+	reply, _, err := s.files.request(ctx, p, func(c core.EditorCaps) bool { return c.Stat }, core.StatFile{Session: s.host.Meta().ID, Path: p.name})
+	if st, ok := reply.(core.FileStat); ok {
+		return &st, nil
+	}
+	return nil, err
 }

@@ -37,7 +37,7 @@ func (f *Files) Read(ctx context.Context, roots []string, r core.Reference) core
 	}
 	s := f.deskOf(roots)
 	defer s.Close()
-	p, err := s.locate(filepath.Clean(r.Path))
+	p, err := s.files.locate(filepath.Clean(r.Path))
 	if err != nil {
 		return unread(fileURI(r.Path), err)
 	}
@@ -48,21 +48,21 @@ func (f *Files) Read(ctx context.Context, roots []string, r core.Reference) core
 	if err != nil {
 		return unread(uri, err)
 	}
-	h, err := s.reach(p, false)
+	h, err := p.reach(false)
 	if err != nil {
-		return unread(uri, explain(p, err))
+		return unread(uri, p.explain(err))
 	}
 	defer h.close()
 	info, err := h.stat()
 	switch {
 	case err != nil:
-		return unread(uri, explain(p, err))
+		return unread(uri, p.explain(err))
 	case info.IsDir():
 		return f.readFolder(ctx, s, p)
 	}
 	b, err := readAttached(h, uri, r.Lines)
 	if err != nil {
-		return unread(uri, explain(p, err))
+		return unread(uri, p.explain(err))
 	}
 	return b
 }
@@ -244,7 +244,7 @@ func (f *Files) readFolder(ctx context.Context, s *toolset, p place) core.Block 
 		return true, true
 	})
 	if err != nil {
-		return unread(uri, explain(p, err))
+		return unread(uri, p.explain(err))
 	}
 	return core.Resource{URI: uri, MIME: "text/plain", Text: b.text(looked > maxEntries, w)}
 }

@@ -4,25 +4,79 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
+	"sync"
 
 	"dragoman/core"
 )
 
-// root is one workspace root of the session. Its real path is settled when it is
-// first seen to exist: who replaces the folder by a link to another one later
-// does not move the workspace.
-type root struct {
-	given string
-	real  string
-	wide  bool     // it is the user's home folder, or holds it
-	dir   *os.Root // guarded by toolset.mu; nil until a call needs it
+// host says whose workspace it is. A core.ToolHost is one.
+type host interface {
+	Meta() core.Meta
+	// Editor may know texts that are not saved; nil: there is none.
+	Editor() core.Editor
 }
 
-// rootsOf returns the session's roots.
-func (s *toolset) rootsOf(meta core.Meta) []*root {
+// workspace is the folders of one session. Nothing is opened before it is needed.
+// It may be used by any goroutine.
+type workspace struct {
+	host host
+
+	mu    sync.Mutex // guards the fields below
+	shut  bool
+	known map[string]*root // by path as in Meta.Roots
+	// versions are the editor's numbers of the texts that were read last, by real path.
+	versions map[string]uint64
+}
+
+// newWorkspace returns the workspace of a host. It does nothing else. Only Close may
+// be called where h is nil.
+func newWorkspace(h host) *workspace {
+	return &workspace{host: h, known: map[string]*root{}, versions: map[string]uint64{}}
+}
+
+// close gives the handles of the roots back. Calls that still run fail.
+func (w *workspace) close() error {
+	w.mu.Lock()
+	known := w.known
+	w.shut, w.known = true, map[string]*root{}
+	w.mu.Unlock()
+	var errs []error
+	for _, r := range known {
+		errs = append(errs, r.release(true))
+	}
+	return errors.Join(errs...)
+}
+
+// rest gives the handles of the roots back until a call needs them again.
+func (w *workspace) rest() {
+	w.mu.Lock()
+	known := slices.Collect(maps.Values(w.known))
+	w.mu.Unlock()
+	for _, r := range known {
+		_ = r.release(false) // it was only read through
+	}
+}
+
+// root is one workspace root. Its real path is settled when it is first seen to
+// exist: who replaces the folder by a link to another one later does not move the
+// workspace.
+type root struct {
+	given string // as in Meta.Roots
+	real  string // with symbolic links resolved
+	wide  bool   // it is the user's home folder, or holds it
+
+	mu   sync.Mutex // guards the fields below
+	shut bool
+	dir  *os.Root // nil until a call needs it
+}
+
+// roots returns the workspace's roots. One that is no absolute path grants nothing.
+func (w *workspace) roots() []*root {
+	meta := w.host.Meta()
 	given := meta.Roots
 	if len(given) == 0 {
 		given = []string{meta.Cwd}
@@ -30,14 +84,14 @@ func (s *toolset) rootsOf(meta core.Meta) []*root {
 	list := make([]*root, 0, len(given))
 	for _, g := range given {
 		if !filepath.IsAbs(g) {
-			continue // a session's roots are absolute; anything else grants nothing
+			continue
 		}
 		g = filepath.Clean(g)
-		s.mu.Lock()
-		r := s.roots[g]
-		s.mu.Unlock()
+		w.mu.Lock()
+		r := w.known[g]
+		w.mu.Unlock()
 		if r == nil {
-			r = s.settle(g)
+			r = w.settle(g)
 		}
 		if r != nil {
 			list = append(list, r)
@@ -47,24 +101,22 @@ func (s *toolset) rootsOf(meta core.Meta) []*root {
 }
 
 // settle finds a root's real path, and keeps it once the folder exists.
-func (s *toolset) settle(given string) *root {
+func (w *workspace) settle(given string) *root {
 	real, err := resolve(given)
 	if err != nil {
 		return nil
 	}
 	r := &root{given: given, real: real, wide: wide(real)}
-	if info, err := os.Lstat(real); err != nil || !info.IsDir() {
-		return r
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.shut {
-		return r
-	}
-	if first := s.roots[given]; first != nil {
+	info, err := os.Lstat(real)
+	exists := err == nil && info.IsDir()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if first := w.known[given]; first != nil {
 		return first
 	}
-	s.roots[given] = r
+	if r.shut = w.shut; exists && !w.shut {
+		w.known[given] = r
+	}
 	return r
 }
 
@@ -85,16 +137,16 @@ func wide(real string) bool {
 	return holds
 }
 
-// open returns the handle of a workspace root. It stays open until the toolset
-// is closed, or the folder was replaced by another one.
-func (s *toolset) open(r *root) (*os.Root, error) {
+// open returns the handle of the root. It stays open until the workspace rests or is
+// closed, or the folder was replaced by another one.
+func (r *root) open() (*os.Root, error) {
 	info, err := os.Lstat(r.real)
 	if err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("the workspace folder %s does not exist", visible(r.given))
 	}
-	s.mu.Lock()
+	r.mu.Lock()
 	dir := r.dir
-	s.mu.Unlock()
+	r.mu.Unlock()
 	if dir != nil {
 		if now, err := dir.Stat("."); err == nil && os.SameFile(now, info) {
 			return dir, nil
@@ -104,21 +156,38 @@ func (s *toolset) open(r *root) (*os.Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace folder %s: %w", visible(r.given), cause(err))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.shut {
-		fresh.Close()
-		return nil, core.ErrClosed
+	dir, spare, err := r.keep(fresh, dir)
+	if spare != nil {
+		spare.Close()
 	}
-	if r.dir != nil && r.dir != dir { // another call was quicker
-		fresh.Close()
-		return r.dir, nil
-	}
-	if dir != nil {
-		dir.Close()
+	return dir, err
+}
+
+// keep makes fresh the root's handle, in place of old, unless another call was
+// quicker. spare is the handle that nobody needs any more.
+func (r *root) keep(fresh, old *os.Root) (dir, spare *os.Root, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.shut:
+		return nil, fresh, core.ErrClosed
+	case r.dir != nil && r.dir != old:
+		return r.dir, fresh, nil
 	}
 	r.dir = fresh
-	return fresh, nil
+	return fresh, old, nil
+}
+
+// release closes the handle, for good if shut is set.
+func (r *root) release(shut bool) error {
+	r.mu.Lock()
+	dir := r.dir
+	r.dir, r.shut = nil, r.shut || shut
+	r.mu.Unlock()
+	if dir == nil {
+		return nil
+	}
+	return dir.Close()
 }
 
 // openReal opens the folder at a path without symbolic links, and sees to it
@@ -147,158 +216,3 @@ func openReal(real string) (*os.Root, error) {
 }
 
 var errSwapped = errors.New("it was replaced while the call ran: refused")
-
-// shelf is a folder, held open, and the name in it that a call is about.
-type shelf struct {
-	dir  *os.Root
-	base string // one name, or "." for the folder itself
-	own  bool   // dir is ours to close
-}
-
-func (h shelf) close() {
-	if h.own {
-		h.dir.Close()
-	}
-}
-
-// reach opens the way to a place for one call; who calls it has made sure that a
-// place outside was approved, or that this is only for what the approver sees.
-// With create, missing folders on the way are created. Its errors do not name the
-// place: see explain.
-func (s *toolset) reach(p place, create bool) (shelf, error) {
-	var h shelf
-	var rel string
-	var err error
-	if p.root != nil {
-		if h.dir, err = s.open(p.root); err != nil {
-			return shelf{}, err
-		}
-		rel, _ = within(p.root.real, p.real)
-	} else {
-		top := filepath.Dir(p.real)
-		for {
-			h.dir, err = openReal(top)
-			if err == nil || !create || !missing(err) || top == filepath.Dir(top) {
-				break
-			}
-			top = filepath.Dir(top)
-		}
-		if err != nil {
-			return shelf{}, cause(err)
-		}
-		h.own = true
-		rel, _ = within(top, p.real)
-	}
-	if err := h.walk(rel, create); err != nil {
-		h.close()
-		return shelf{}, cause(err)
-	}
-	return h, nil
-}
-
-// walk goes down to the folder of rel, name by name. It follows no symbolic
-// link: rel had none when it was resolved, so one that is there now was put there
-// since.
-func (h *shelf) walk(rel string, create bool) error {
-	names := strings.Split(rel, string(filepath.Separator))
-	for _, name := range names[:len(names)-1] {
-		next, err := down(h.dir, name)
-		if create && errors.Is(err, fs.ErrNotExist) {
-			if err := h.dir.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-				return err
-			}
-			next, err = down(h.dir, name)
-		}
-		if err != nil {
-			return err
-		}
-		h.close()
-		h.dir, h.own = next, true
-	}
-	h.base = names[len(names)-1]
-	return nil
-}
-
-// down opens a folder of dir by its name; links are refused.
-func down(dir *os.Root, name string) (*os.Root, error) {
-	want, err := dir.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if want.Mode()&fs.ModeSymlink != 0 {
-		return nil, errSwapped
-	}
-	if !want.IsDir() {
-		return nil, errors.New("a name on the way is not a folder")
-	}
-	next, err := dir.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	if got, err := next.Stat("."); err != nil || !os.SameFile(got, want) {
-		next.Close()
-		return nil, errSwapped
-	}
-	return next, nil
-}
-
-// stat looks at what the shelf is about, not following a link.
-func (h shelf) stat() (fs.FileInfo, error) {
-	info, err := h.dir.Lstat(h.base)
-	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return nil, errSwapped
-	}
-	return info, err
-}
-
-// folder opens the shelf's place as a folder. Its handle is to be closed.
-func (h shelf) folder() (*os.Root, error) {
-	if h.base == "." {
-		return h.dir.OpenRoot(".")
-	}
-	return down(h.dir, h.base)
-}
-
-// regular opens the shelf's file for reading. Everything but a regular file is
-// refused before it is opened, and again after.
-func (h shelf) regular() (*os.File, fs.FileInfo, error) {
-	want, err := h.stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := wantRegular(want); err != nil {
-		return nil, nil, err
-	}
-	f, err := h.dir.OpenFile(h.base, os.O_RDONLY|nonblock, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	got, err := f.Stat()
-	if err == nil && !os.SameFile(got, want) {
-		err = errSwapped
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, got, nil
-}
-
-// errFolder says that a file was wanted.
-var errFolder = errors.New("it is a folder, not a file: use directory_tree")
-
-func wantRegular(info fs.FileInfo) error {
-	switch m := info.Mode(); {
-	case m.IsRegular():
-		return nil
-	case m.IsDir():
-		return errFolder
-	case m&fs.ModeNamedPipe != 0:
-		return errors.New("it is a named pipe, not a file: refused")
-	case m&fs.ModeSocket != 0:
-		return errors.New("it is a socket, not a file: refused")
-	case m&fs.ModeDevice != 0:
-		return errors.New("it is a device, not a file: refused")
-	}
-	return errors.New("it is not an ordinary file: refused")
-}

@@ -209,7 +209,7 @@ func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p place, c 
 // ready looks at the folder of a command once more, and gives it its environment.
 func (s *toolset) ready(p place, c *command) error {
 	// The folder is reached like any other, so one that was swapped is refused.
-	h, err := s.reach(p, false)
+	h, err := p.reach(false)
 	if err == nil {
 		var dir *os.Root
 		if dir, err = h.folder(); err == nil {
@@ -218,7 +218,7 @@ func (s *toolset) ready(p place, c *command) error {
 		h.close()
 	}
 	if err != nil {
-		return explain(p, err)
+		return p.explain(err)
 	}
 	environ := os.Environ
 	if s.opts.Env != nil {

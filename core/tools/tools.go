@@ -3,9 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -59,7 +57,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 	s := &toolset{
 		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace, most: b.most, net: b.net,
 		changed: make(chan struct{}, 1), // what is to be said is said by one
-		roots:   map[string]*root{}, steps: map[stepKey]*step{}, versions: map[string]uint64{},
+		files:   newWorkspace(host), steps: map[stepKey]*step{},
 	}
 	s.jobs = &jobs{host: host}
 	if host != nil {
@@ -101,6 +99,7 @@ type toolset struct {
 	grace time.Duration
 	most  int64
 	net   fetcher
+	files *workspace
 	jobs  *jobs
 	guard *child.Guard // of the session's programs; nil: without a host
 	tools []core.Tool  // that are always there
@@ -112,11 +111,7 @@ type toolset struct {
 
 	mu    sync.Mutex // guards the fields below
 	shut  bool
-	roots map[string]*root // by path as in Meta.Roots
 	steps map[stepKey]*step
-	// versions are the editor's numbers of the texts that read_file saw last, by real
-	// path.
-	versions map[string]uint64
 	// listed is the signature of what Tools listed last, to tell whether it still
 	// holds; 0: it has listed nothing.
 	listed uint64
@@ -132,16 +127,9 @@ func (s *toolset) Close() error {
 		s.release()
 	}
 	s.mu.Lock()
-	roots := s.roots
-	s.shut, s.roots, s.steps = true, map[string]*root{}, map[stepKey]*step{}
+	s.shut, s.steps = true, map[stepKey]*step{}
 	s.mu.Unlock()
-	var errs []error
-	for _, r := range roots {
-		if r.dir != nil {
-			errs = append(errs, r.dir.Close())
-		}
-	}
-	return errors.Join(errs...)
+	return s.files.close()
 }
 
 // Rest implements core.Rester: it gives the handles of the workspace roots back, the
@@ -154,19 +142,10 @@ func (s *toolset) Rest() bool {
 	if s.guard != nil {
 		s.guard.Rest()
 	}
-	var open []*os.Root
 	s.mu.Lock()
-	for _, r := range s.roots {
-		if r.dir != nil {
-			open = append(open, r.dir)
-			r.dir = nil
-		}
-	}
 	s.steps = map[stepKey]*step{}
 	s.mu.Unlock()
-	for _, dir := range open {
-		dir.Close() //nolint:errcheck // it was only read through
-	}
+	s.files.rest()
 	return true
 }
 

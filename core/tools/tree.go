@@ -58,20 +58,20 @@ func (s *toolset) prepareTree(_ context.Context, a *args) (*step, error) {
 // folder locates a folder, and fails early where it is inside of the roots and
 // no folder.
 func (s *toolset) folder(path string) (place, error) {
-	p, err := s.locate(path)
+	p, err := s.files.locate(path)
 	if err != nil || p.outside(core.OpRead) {
 		return p, err
 	}
-	h, err := s.reach(p, false)
+	h, err := p.reach(false)
 	if err != nil {
-		return p, explain(p, err)
+		return p, p.explain(err)
 	}
 	defer h.close()
 	info, err := h.stat()
 	if err == nil && !info.IsDir() {
 		err = errFile
 	}
-	return p, explain(p, err)
+	return p, p.explain(err)
 }
 
 func (s *toolset) tree(ctx context.Context, p place, depth int) (core.Result, error) {
@@ -84,7 +84,7 @@ func (s *toolset) tree(ctx context.Context, p place, depth int) (core.Result, er
 	fmt.Fprintf(&t.out, "%s/\n", strings.TrimSuffix(visible(p.show), "/"))
 	err = w.each(ctx, func(e entry) (into, on bool) { return t.visit(w, e) })
 	if err != nil {
-		return core.Result{}, explain(p, err)
+		return core.Result{}, p.explain(err)
 	}
 	t.flush(0)
 	return text(t.out.String(), notes(

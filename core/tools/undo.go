@@ -16,13 +16,12 @@ var (
 	errBetween = errors.New("it was changed in between: only what came after that was undone")
 )
 
-// Undo implements core.Files. Files are reached through the session's roots, as
-// by its tools, and through the editor where it has them; what lies outside of the
-// roots is left alone. There is one outcome for each file, in the order in which
-// the files were changed last; a file that was moved is where it was before.
-func (f *Files) Undo(ctx context.Context, m core.Meta, e core.Editor, changes []core.Diff) []core.RevertedFile {
-	s := desk(m, e)
-	defer s.Close()
+// undo takes changes back, the last one first: a file that is what a change left becomes
+// what it was before, or is moved back. Files are reached through the roots, and through
+// the editor where it has them; what lies outside of the roots is left alone. There is
+// one outcome for each file, in the order in which the files were changed last; a file
+// that was moved is where it was before.
+func (w *workspace) undo(ctx context.Context, changes []core.Diff) []core.RevertedFile {
 	var done outcomes
 	// A move parts what is behind it from what is in front of it: names mean other
 	// files there.
@@ -31,10 +30,10 @@ func (f *Files) Undo(ctx context.Context, m core.Meta, e core.Editor, changes []
 		for begin > 0 && changes[begin-1].From == "" {
 			begin--
 		}
-		s.undoEdits(ctx, changes[begin:end], &done)
+		w.undoEdits(ctx, changes[begin:end], &done)
 		if begin > 0 {
 			begin--
-			done.add(changes[begin].From, s.undoMove(ctx, changes[begin]))
+			done.add(changes[begin].From, w.undoMove(ctx, changes[begin]))
 		}
 		end = begin
 	}
@@ -56,7 +55,7 @@ func (o *outcomes) add(path string, err error) {
 }
 
 // undoEdits takes changes back among which there is no move.
-func (s *toolset) undoEdits(ctx context.Context, changes []core.Diff, done *outcomes) {
+func (w *workspace) undoEdits(ctx context.Context, changes []core.Diff, done *outcomes) {
 	var order []string
 	byPath := map[string][]core.Diff{} // the last change first
 	for _, d := range slices.Backward(changes) {
@@ -66,17 +65,17 @@ func (s *toolset) undoEdits(ctx context.Context, changes []core.Diff, done *outc
 		byPath[d.Path] = append(byPath[d.Path], d)
 	}
 	for _, path := range order {
-		done.add(path, s.undo(ctx, path, byPath[path]))
+		done.add(path, w.undoFile(ctx, path, byPath[path]))
 	}
 }
 
 // undoMove moves a file back, if it is the one that was moved, as it was then.
-func (s *toolset) undoMove(ctx context.Context, d core.Diff) error {
-	p, err := s.workspaceFile(d.Path)
+func (w *workspace) undoMove(ctx context.Context, d core.Diff) error {
+	p, err := w.workspaceFile(d.Path)
 	if err != nil {
 		return err
 	}
-	q, err := s.workspaceFile(d.From)
+	q, err := w.workspaceFile(d.From)
 	if err != nil {
 		return err
 	}
@@ -86,42 +85,42 @@ func (s *toolset) undoMove(ctx context.Context, d core.Diff) error {
 	if d.Sum == "" {
 		return fmt.Errorf("it is too large to tell whether it has changed since, so it was left at %s", visible(p.show))
 	}
-	if _, err := s.movable(ctx, p); err != nil {
+	if _, err := w.movable(ctx, p); err != nil {
 		return err
 	}
-	switch sum, err := s.sum(ctx, p); {
+	switch sum, err := w.sum(ctx, p); {
 	case err != nil:
 		return err
 	case sum != d.Sum:
 		return fmt.Errorf("%s has changed since, so it was left there", visible(p.show))
 	}
-	if err := s.free(q); err != nil {
+	if err := w.free(q); err != nil {
 		return err
 	}
-	return s.move(p, q)
+	return w.move(p, q)
 }
 
 var errOutside = errors.New("it is outside of the workspace, so it was left as it is")
 
 // workspaceFile locates a file that must lie in the workspace.
-func (s *toolset) workspaceFile(path string) (place, error) {
+func (w *workspace) workspaceFile(path string) (place, error) {
 	if !filepath.IsAbs(path) {
 		return place{}, errors.New("its path is not absolute")
 	}
-	p, err := s.locate(path)
+	p, err := w.locate(path)
 	if err == nil && p.root == nil {
 		err = errOutside
 	}
 	return p, err
 }
 
-// undo takes the changes of one file back.
-func (s *toolset) undo(ctx context.Context, path string, changes []core.Diff) error {
-	p, err := s.workspaceFile(path)
+// undoFile takes the changes of one file back.
+func (w *workspace) undoFile(ctx context.Context, path string, changes []core.Diff) error {
+	p, err := w.workspaceFile(path)
 	if err != nil {
 		return err
 	}
-	now, err := s.current(ctx, p)
+	now, err := w.current(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -130,9 +129,9 @@ func (s *toolset) undo(ctx context.Context, path string, changes []core.Diff) er
 		return err
 	}
 	if !to.exists {
-		return errors.Join(s.remove(ctx, p, now), err)
+		return errors.Join(w.remove(ctx, p, now), err)
 	}
-	if _, werr := s.replace(ctx, p, now, to.text); werr != nil {
+	if _, werr := w.replace(ctx, p, now, to.text); werr != nil {
 		return werr
 	}
 	return err
@@ -160,22 +159,22 @@ func undone(now content, changes []core.Diff) (content, error) {
 }
 
 // remove takes away a file that is what was seen.
-func (s *toolset) remove(ctx context.Context, p place, seen content) error {
-	h, err := s.reach(p, false)
+func (w *workspace) remove(ctx context.Context, p place, seen content) error {
+	h, err := p.reach(false)
 	if err != nil {
-		return explain(p, err)
+		return p.explain(err)
 	}
 	defer h.close()
 	// What the editor has and the disk has not yet is what would be lost.
 	disk, err := h.read()
 	if err != nil {
-		return explain(p, err)
+		return p.explain(err)
 	}
-	if now, err := s.current(ctx, p); err != nil || !now.same(seen) || disk.exists && disk.text != seen.text {
+	if now, err := w.current(ctx, p); err != nil || !now.same(seen) || disk.exists && disk.text != seen.text {
 		return errors.Join(err, errSince)
 	}
 	if !disk.exists {
 		return nil
 	}
-	return explain(p, h.dir.Remove(h.base))
+	return p.explain(h.dir.Remove(h.base))
 }

@@ -48,21 +48,21 @@ func (s *toolset) walkFrom(p place) (w *walk, close func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := s.reach(p, false)
+	h, err := p.reach(false)
 	if err != nil {
-		return nil, nil, explain(p, err)
+		return nil, nil, p.explain(err)
 	}
 	defer h.close()
 	if info, err := h.stat(); err == nil && !info.IsDir() {
-		return nil, nil, explain(p, errFile)
+		return nil, nil, p.explain(errFile)
 	}
 	dir, err := h.folder()
 	if err != nil {
-		return nil, nil, explain(p, err)
+		return nil, nil, p.explain(err)
 	}
 	w = &walk{dir: dir, real: p.real, among: core.KeepsKeys(p.real), bar: func(rel string) bool { return bar(filepath.Join(p.real, filepath.FromSlash(rel))) }}
 	if p.root != nil {
-		if top, err := s.open(p.root); err == nil {
+		if top, err := p.root.open(); err == nil {
 			rel, _ := within(p.root.real, p.real)
 			w.above(top, filepath.ToSlash(rel))
 		}

@@ -35,13 +35,13 @@ func (s *toolset) prepareWrite(ctx context.Context, a *args) (*step, error) {
 	if len(content) > maxText {
 		return nil, fmt.Errorf("argument %q is larger than %d MiB", "content", maxText>>20)
 	}
-	p, err := s.locate(path)
+	p, err := s.files.locate(path)
 	if err != nil {
 		return nil, err
 	}
-	was, err := s.current(ctx, p)
+	was, err := s.files.current(ctx, p)
 	if err == nil {
-		err = s.fresh(p, was)
+		err = s.files.fresh(p, was)
 	}
 	if err != nil && !p.outside(core.OpWrite) {
 		return nil, err
@@ -83,7 +83,7 @@ func (s *toolset) change(p place, was content, d core.Diff, title string, access
 			Access:    access,
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
-			note, err := s.replace(ctx, p, was, d.New)
+			note, err := s.files.replace(ctx, p, was, d.New)
 			if err != nil {
 				return core.Result{}, err
 			}
@@ -137,7 +137,7 @@ func (s *toolset) prepareEdit(ctx context.Context, a *args) (*step, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	p, err := s.locate(path)
+	p, err := s.files.locate(path)
 	if err != nil {
 		return nil, err
 	}
@@ -154,19 +154,19 @@ func (s *toolset) prepareEdit(ctx context.Context, a *args) (*step, error) {
 
 // edited reads a file and applies an edit to what it read.
 func (s *toolset) edited(ctx context.Context, p place, e edit) (was content, now string, err error) {
-	was, err = s.current(ctx, p)
+	was, err = s.files.current(ctx, p)
 	if err != nil {
 		return was, "", err
 	}
 	if !was.exists {
 		return was, "", fmt.Errorf("there is no %s: use write_file to create it", visible(p.show))
 	}
-	if err := s.fresh(p, was); err != nil {
+	if err := s.files.fresh(p, was); err != nil {
 		return was, "", err
 	}
 	now, err = e.apply(was.text)
 	if err == nil && len(now) > maxText {
 		err = errors.New("the result would be too large")
 	}
-	return was, now, explain(p, err)
+	return was, now, p.explain(err)
 }

@@ -1,0 +1,67 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"dragoman/core"
+)
+
+// diffOf describes a change of a file.
+func diffOf(p place, was content, text string) core.Diff {
+	d := core.Diff{Path: p.name, Old: was.text, New: text, Created: !was.exists}
+	edits := udiff.Lines(was.text, text)
+	for _, e := range edits {
+		d.Removed += lines(was.text[e.Start:e.End])
+		d.Added += lines(e.New)
+	}
+	// The library counts lines anew for each edit: many in a large file are
+	// described as one.
+	if len(edits)*len(was.text) > 1<<30 {
+		edits = []udiff.Edit{{Start: edits[0].Start, End: edits[len(edits)-1].End}}
+		tail := len(was.text) - edits[0].End
+		edits[0].New = text[edits[0].Start : len(text)-tail]
+	}
+	show := strings.TrimPrefix(visible(p.show), "/")
+	from := "a/" + show
+	if d.Created {
+		from = "/dev/null"
+	}
+	if patch, err := udiff.ToUnified(from, "b/"+show, was.text, edits, udiff.DefaultContextLines); err == nil {
+		d.Patch = patch
+	}
+	return d
+}
+
+// lines counts the lines of a text, an unfinished last one too.
+func lines(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
+
+// changes is a diff's size for a title.
+func changes(d core.Diff) string {
+	switch {
+	case d.Old == d.New && !d.Created:
+		return "(no change)"
+	case d.Removed == 0:
+		return fmt.Sprintf("(+%d)", d.Added)
+	case d.Added == 0:
+		return fmt.Sprintf("(−%d)", d.Removed)
+	}
+	return fmt.Sprintf("(+%d −%d)", d.Added, d.Removed)
+}
+
+// shown is the content of a change for the request for approval.
+func shown(d core.Diff) []core.Block {
+	blocks := []core.Block{d}
+	if list := hiddenIn(d.Old, d.New); len(list) > 0 {
+		blocks = append(blocks, core.Text{Text: "The new text has invisible characters: " + strings.Join(list, ", ") + "."})
+	}
+	return blocks
+}
