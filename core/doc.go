@@ -115,8 +115,8 @@
 //	ended jobs                              toolset          256                             the oldest; the session closes  core/tools.TestJobsAreBounded
 //	output of ended jobs                    toolset          32; at rest on disk             the oldest; the session closes  core/tools.TestOutputOfJobsRests
 //	cut output, on disk                     Store            64 MiB for each call            the session is deleted          core/tools.TestShellHugeOutput
-//	handles of a workspace                  toolset          1 for each root; at rest 0      rest                            core/tools.TestRest
-//	versions of an editor's texts           toolset          10,000                          the session closes              core/tools.TestVersionsAreBounded
+//	handles of a workspace                  workspace        1 for each root; at rest 0      rest                            core/files.TestRest
+//	versions of an editor's texts           workspace        10,000                          the session closes              core/files.TestVersionsAreBounded
 //	guards                                  toolset, bridge  1 for each session; at rest 0   rest; the session closes        core/child.TestGuardRests
 //	files of crashed owners                 Store            none                            the next list                   core/jsonl.TestSweep
 //	encoded histories                       llm              64, and 64 MiB together         the least recently used         core/llm.TestPastsAreShared

@@ -36,7 +36,7 @@ var leaves = []string{"dragoman/core/display", "dragoman/core/sse"}
 var importRules = []rule{
 	{from: "dragoman/core", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "core is the vocabulary and imports none of our packages"},
 	{from: "dragoman/core", forbidden: thirdParty, why: "core outlives protocols, libraries and loggers"},
-	{from: "dragoman/core/...", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/child", "dragoman/core/lock", "dragoman/core/glob", "dragoman/core/codec"}, leaves...), why: "the parts of core know core alone, how programs are started and ended, locks, patterns, the stored form of events and the leaves; cmd joins them"},
+	{from: "dragoman/core/...", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/child", "dragoman/core/lock", "dragoman/core/glob", "dragoman/core/codec", "dragoman/core/files"}, leaves...), why: "the parts of core know core alone, how programs are started and ended, locks, patterns, the stored form of events, the way into a workspace and the leaves; cmd joins them"},
 	{from: "dragoman/core/display", forbidden: "dragoman/...", why: "a text is shown in the same way, whoever wrote it"},
 	{from: "dragoman/core/display", forbidden: thirdParty, why: "what can be seen is in the standard library's tables"},
 	{from: "dragoman/core/codec", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "the stored form of events knows events and nothing else"},
@@ -50,6 +50,8 @@ var importRules = []rule{
 	{from: "dragoman/core/lock", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "locks are the system's"},
 	{from: "dragoman/core/glob", forbidden: "dragoman/...", why: "a pattern is a pattern, whoever wrote it"},
 	{from: "dragoman/core/glob", forbidden: thirdParty, direct: true, except: []string{"github.com/bmatcuk/doublestar/..."}, why: "patterns are read here, as one library documents them"},
+	{from: "dragoman/core/files", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display", "dragoman/core/glob"}, why: "the way into a workspace knows no tool, no guide and no protocol"},
+	{from: "dragoman/core/files", forbidden: thirdParty, why: "what guards files is the standard library's os.Root and our rules"},
 	{from: "dragoman/core/sse", forbidden: "dragoman/...", why: "a stream of events is one, whoever sends it"},
 	{from: "dragoman/core/sse", forbidden: thirdParty, why: "what the HTML standard describes needs the standard library alone"},
 	{from: "dragoman/core/...", forbidden: "github.com/coder/acp-go-sdk", why: "no protocol SDK in core; adapters translate"},

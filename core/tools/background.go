@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/files"
 )
 
 // jobsSpec says ReadOnly: what the tool reads and ends is what this session's own
@@ -150,11 +151,11 @@ func jobOutput(j *job, offset, most int) (core.Result, error) {
 }
 
 // runBackground starts a command as a job.
-func (s *toolset) runBackground(ctx context.Context, p place, c command, line, summary string) (core.Result, error) {
+func (s *toolset) runBackground(ctx context.Context, p files.Place, c command, line, summary string) (core.Result, error) {
 	if err := s.ready(p, &c); err != nil {
 		return core.Result{}, err
 	}
-	j, err := s.jobs.start(ctx, core.JobInfo{Summary: summary, Command: line, Cwd: p.real, Started: time.Now()}, c)
+	j, err := s.jobs.start(ctx, core.JobInfo{Summary: summary, Command: line, Cwd: p.Real, Started: time.Now()}, c)
 	switch {
 	case errors.Is(err, core.ErrClosed) || ctx.Err() != nil:
 		return core.Result{}, err

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 // What a rule forbids to read is neither searched nor listed, whoever lists: it is
@@ -16,7 +17,7 @@ func TestForbiddenIsNotListed(t *testing.T) {
 	var fault error
 	b := newBed(t, Options{Forbids: func(m core.Meta) (func(core.Access) bool, error) {
 		return func(a core.Access) bool {
-			rel, ok := within(m.Cwd, a.Path)
+			rel, ok := files.Within(m.Cwd, a.Path)
 			return ok && (filepath.Base(rel) == ".env" || rel == "private" || strings.HasPrefix(rel, "private"+string(filepath.Separator)))
 		}, fault
 	}})

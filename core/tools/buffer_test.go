@@ -3,7 +3,6 @@ package tools
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,20 +10,6 @@ import (
 
 	"dragoman/core"
 )
-
-// The versions of so many texts are remembered; what is known goes on being followed.
-func TestVersionsAreBounded(t *testing.T) {
-	s := newBed(t).set
-	for i := range 15_000 {
-		s.files.saw(place{real: fmt.Sprint("/w/", i)}, 1)
-	}
-	s.files.saw(place{real: "/w/0"}, 2)
-	s.files.saw(place{real: "/w/1"}, 0)
-	s.files.saw(place{real: "/w/new"}, 3)
-	if n := len(s.files.versions); n != 10_000 || s.files.versions["/w/0"] != 2 || s.files.versions["/w/new"] != 3 {
-		t.Errorf("%d versions, %d, %d", n, s.files.versions["/w/0"], s.files.versions["/w/new"])
-	}
-}
 
 // An editor that counts versions has what changed since the read refused.
 func TestVersions(t *testing.T) {

@@ -7,29 +7,30 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 // diffOf describes a change of a file.
-func diffOf(p place, was content, text string) core.Diff {
-	d := core.Diff{Path: p.name, Old: was.text, New: text, Created: !was.exists}
-	edits := udiff.Lines(was.text, text)
+func diffOf(p files.Place, was files.Content, text string) core.Diff {
+	d := core.Diff{Path: p.Name, Old: was.Text, New: text, Created: !was.Exists}
+	edits := udiff.Lines(was.Text, text)
 	for _, e := range edits {
-		d.Removed += lines(was.text[e.Start:e.End])
+		d.Removed += lines(was.Text[e.Start:e.End])
 		d.Added += lines(e.New)
 	}
 	// The library counts lines anew for each edit: many in a large file are
 	// described as one.
-	if len(edits)*len(was.text) > 1<<30 {
+	if len(edits)*len(was.Text) > 1<<30 {
 		edits = []udiff.Edit{{Start: edits[0].Start, End: edits[len(edits)-1].End}}
-		tail := len(was.text) - edits[0].End
+		tail := len(was.Text) - edits[0].End
 		edits[0].New = text[edits[0].Start : len(text)-tail]
 	}
-	show := strings.TrimPrefix(visible(p.show), "/")
+	show := strings.TrimPrefix(visible(p.Show), "/")
 	from := "a/" + show
 	if d.Created {
 		from = "/dev/null"
 	}
-	if patch, err := udiff.ToUnified(from, "b/"+show, was.text, edits, udiff.DefaultContextLines); err == nil {
+	if patch, err := udiff.ToUnified(from, "b/"+show, was.Text, edits, udiff.DefaultContextLines); err == nil {
 		d.Patch = patch
 	}
 	return d

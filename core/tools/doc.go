@@ -1,41 +1,32 @@
-// Package tools is the native tools: files, search, the shell and what it runs in
-// the background, pages of the web, what an editor knows, the plan, questions to
-// the user and tasks for other agents, as a core.Toolbox; and the workspace as
-// prompts refer to it, as core.Files.
+// Package tools is the native tools of a session, as a core.Toolbox.
+//
+// They are files, search, the shell and what it runs in the background, pages of the
+// web, what an editor knows, the plan, questions to the user and tasks for other
+// agents. What reads and searches for the model also does for people who refer to
+// files in a prompt: see Files.
 //
 // # Vocabulary
 //
-// A place is where a path argument leads: its name as the session knows it, and
-// its real path, with symbolic links resolved as far as it exists. It lies in a
-// workspace root, in the folder for cut output (reading only), or outside.
+// A place is that of core/files: where a path argument leads.
 // A step is what one call is going to do, worked out by Preview and carried out
 // by Run: what was approved is what runs, and nothing is worked out twice.
-// A shelf is a folder, held open, in which one call reads or replaces a file.
 // A job is a command that runs behind its session, on the board. A visit is a
 // command in a terminal of the editor's.
 //
 // # Invariants
 //
-//   - Bytes of files are reached through an os.Root only: that of a workspace
-//     root, or, for a place outside that was approved, one of its folder for the
-//     length of the call. From there a real path is walked one name at a time,
-//     and a name that has become a symbolic link since Preview is refused, also
-//     where it stays inside.
-//   - Only regular files are opened. Pipes, sockets and devices are recognised
-//     before, and what is swapped for one meanwhile is opened without waiting.
-//     /proc, /sys and /dev are refused, whoever approved.
+//   - Files are reached through core/files alone, whose rules hold here: what Preview
+//     saw is what Run opens, or the call fails.
 //   - Before a call outside of the roots is approved, no error that Preview
 //     returns depends on what is there: the model would read it.
-//   - A file changes as a whole (a temporary file, renamed) and only when its
-//     content is still the one that Preview compared with.
+//   - A file changes only when its content is still the one that Preview compared with.
 //   - Text for approval shows every character that could hide: see visible.go.
 //   - A command runs in a session of its own without a terminal; when Run
 //     returns, or soon after we are killed, no process of that session is left.
 //   - A command runs once. Where an editor may have run it in its terminal, it is
 //     not run here as well, whatever became of it there.
-//   - What an editor refuses is not done here either. The disk or a shell of our own takes
-//     its place only if it does not have what it is asked for (core.EditorLacks), and the
-//     result says so. A text that only the editor has is never overwritten on the disk.
+//   - What an editor refuses is not done here either. A shell of our own takes its place
+//     only if it does not have a terminal (core.EditorLacks), and the result says so.
 //   - A job belongs to one toolset: no other one lists, reads or ends it, and when
 //     Close returns it has ended, and its output is gone. While the session rests the
 //     output of jobs that have ended is in a file of the session's folder.
@@ -48,18 +39,13 @@
 //
 // # Locks and goroutines
 //
-// A toolset has one mutex, for its maps of roots, steps and versions; it is not
-// held across any call. Goroutines live within one Run: grep's workers, and for a
-// command the one that starts and waits, those that read and those that hand out;
-// Run waits for them all. A job has one of its own, around those of its command;
+// A toolset has one mutex, for its map of steps; it is not held across any call.
+// Goroutines live within one Run: grep's workers, and for a command the one that
+// starts and waits, those that read and those that hand out; Run waits for them all. A job has one of its own, around those of its command;
 // Close waits for it. The list of jobs has a mutex, and each job has one;
 // neither is held while the other is taken, or across reading and writing a file.
 //
 // # Why
-//
-// Paths are cut at ".." before links are resolved, as editors do, and then only
-// the resolved path is used: what Preview shows cannot differ from what is
-// opened, whichever reading the writer of the path had in mind.
 //
 // Ignore files are translated into doublestar patterns, and a test compares the
 // outcome with git's own. The two libraries that were tried (go-gitignore by
@@ -68,8 +54,7 @@
 //
 // An editor's unsaved text wins over the disk for read_file, write_file and
 // edit_file; searching looks at the disk alone, since no protocol lets us
-// search an editor's buffers. An editor that does not answer is not passed over: it
-// may have such a text.
+// search an editor's buffers.
 //
 // A page is reached without the proxies of the environment: a proxy resolves names
 // where nobody can look at what they mean. Who can reach the network through a
@@ -77,11 +62,6 @@
 //
 // The environment of an editor's terminal is the editor's: secrets in it are the
 // user's own business there. Ours is not passed on.
-//
-// Undo does not ask whether it may: a person has asked for it. It is handed
-// changes that a log tells of, so it keeps to the roots, and to files that are
-// exactly what the last change left. What was moved is known again by its sum, for
-// a move leaves no text of it in the log.
 //
 // How a command is ended, also when we are killed, and what that does not cover, is
 // core/child's.

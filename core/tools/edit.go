@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"dragoman/core/files"
 )
 
 // bom is the mark that some editors write before UTF-8 text.
@@ -29,9 +31,9 @@ func (e edit) check() error {
 // and where the file's lines end in CRLF the new ones do too.
 func (e edit) apply(text string) (string, error) {
 	mark := ""
-	if strings.HasPrefix(text, bom) {
-		mark, text = bom, text[len(bom):]
-		e.old, e.new = strings.TrimPrefix(e.old, bom), strings.TrimPrefix(e.new, bom)
+	if strings.HasPrefix(text, files.BOM) {
+		mark, text = files.BOM, text[len(files.BOM):]
+		e.old, e.new = strings.TrimPrefix(e.old, files.BOM), strings.TrimPrefix(e.new, files.BOM)
 		if e.old == "" {
 			return "", fmt.Errorf("argument %q is only a byte order mark", "old")
 		}

@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/files"
 )
 
 const (
@@ -76,14 +77,14 @@ func (s *toolset) ask(ctx context.Context, able func(core.EditorCaps) bool, call
 	if e == nil || !able(e.Caps()) {
 		return nil, errLeft
 	}
-	wait, stop := context.WithTimeout(ctx, editorWait)
+	wait, stop := context.WithTimeout(ctx, files.EditorWait)
 	defer stop()
 	reply, err := e.Do(wait, call)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil && wait.Err() != nil:
-		return nil, fmt.Errorf("the editor did not answer within %v: go on without it", editorWait)
+		return nil, fmt.Errorf("the editor did not answer within %v: go on without it", files.EditorWait)
 	case err != nil:
 		return nil, fmt.Errorf("ask the editor: %w", err)
 	}
@@ -91,10 +92,10 @@ func (s *toolset) ask(ctx context.Context, able func(core.EditorCaps) bool, call
 }
 
 // inside locates a file that must lie in the workspace.
-func (s *toolset) inside(path string) (place, error) {
-	p, err := s.files.locate(path)
-	if err == nil && p.root == nil {
-		err = fmt.Errorf("%s is outside of the workspace: the editor is asked about what is inside only", visible(p.show))
+func (s *toolset) inside(path string) (files.Place, error) {
+	p, err := s.files.Locate(path)
+	if err == nil && p.Root == nil {
+		err = fmt.Errorf("%s is outside of the workspace: the editor is asked about what is inside only", visible(p.Show))
 	}
 	return p, err
 }
@@ -114,14 +115,14 @@ func (s *toolset) prepareDiagnose(_ context.Context, a *args) (*step, error) {
 	if path != "" {
 		p, err := s.inside(path)
 		if err == nil {
-			err = s.files.readable(p)
+			err = s.files.Readable(p)
 		}
 		if err != nil {
 			return nil, err
 		}
-		call.Path, about = p.name, "in "+visible(p.show)
-		st.Title += " in " + label(p.show)
-		st.Locations, st.Access = []core.Location{{Path: p.name}}, []core.Access{p.access(core.OpRead)}
+		call.Path, about = p.Name, "in "+visible(p.Show)
+		st.Title += " in " + label(p.Show)
+		st.Locations, st.Access = []core.Location{{Path: p.Name}}, []core.Access{p.Access(core.OpRead)}
 	}
 	st.run = func(ctx context.Context, _ core.Invocation) (core.Result, error) {
 		reply, err := s.ask(ctx, diagnoses, call)
@@ -142,24 +143,24 @@ func (s *toolset) diagnostics(items []core.Diagnostic, about string) (core.Resul
 	}
 	type item struct {
 		core.Diagnostic
-		at place
+		at files.Place
 	}
 	var list []item
 	outside, barred := 0, 0
 	for _, d := range items {
-		p, err := s.files.locate(d.Path)
-		if err != nil || p.root == nil {
+		p, err := s.files.Locate(d.Path)
+		if err != nil || p.Root == nil {
 			outside++
 			continue
 		}
-		if bar(p.real) {
+		if bar(p.Real) {
 			barred++
 			continue
 		}
 		list = append(list, item{d, p})
 	}
 	slices.SortStableFunc(list, func(a, b item) int {
-		return cmp.Or(cmp.Compare(a.at.name, b.at.name), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(a.at.Name, b.at.Name), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	var out strings.Builder
 	res := core.Result{}
@@ -169,14 +170,14 @@ func (s *toolset) diagnostics(items []core.Diagnostic, about string) (core.Resul
 			break
 		}
 		message, _ := display.Clip(visible(d.Message), maxMessage)
-		fmt.Fprintf(&out, "%s:%d:%d: %s: %s", visible(d.at.show), d.Line, d.Column, visible(d.Severity), message)
+		fmt.Fprintf(&out, "%s:%d:%d: %s: %s", visible(d.at.Show), d.Line, d.Column, visible(d.Severity), message)
 		if from := strings.TrimSpace(d.Source + " " + d.Code); from != "" {
 			from, _ = display.Clip(visible(from), maxMessage)
 			fmt.Fprintf(&out, " [%s]", from)
 		}
 		out.WriteByte('\n')
 		if shown++; len(res.Locations) < maxShown {
-			res.Locations = append(res.Locations, core.Location{Path: d.at.name, Line: max(d.Line, 0)})
+			res.Locations = append(res.Locations, core.Location{Path: d.at.Name, Line: max(d.Line, 0)})
 		}
 	}
 	if shown == 0 {
@@ -211,7 +212,7 @@ func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able fu
 	}
 	p, err := s.inside(path)
 	if err == nil {
-		err = s.files.readable(p)
+		err = s.files.Readable(p)
 	}
 	if err != nil {
 		return nil, err
@@ -222,11 +223,11 @@ func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able fu
 	}
 	return &step{
 		Preview: core.Preview{
-			Title:     fmt.Sprintf("Find the %s of %s in %s line %d", what, named, label(p.show), line),
-			Locations: []core.Location{{Path: p.name, Line: line}}, Access: []core.Access{p.access(core.OpRead)},
+			Title:     fmt.Sprintf("Find the %s of %s in %s line %d", what, named, label(p.Show), line),
+			Locations: []core.Location{{Path: p.Name, Line: line}}, Access: []core.Access{p.Access(core.OpRead)},
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
-			call := core.Locate{Session: s.host.Meta().ID, Path: p.name, Line: line, Column: column, References: what == "references"}
+			call := core.Locate{Session: s.host.Meta().ID, Path: p.Name, Line: line, Column: column, References: what == "references"}
 			if symbol != "" {
 				if call.Column, err = s.columnOf(ctx, p, line, symbol); err != nil {
 					return core.Result{}, err
@@ -244,18 +245,18 @@ func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able fu
 
 // columnOf finds a symbol in a line, as a whole word where it is one. Columns are
 // counted as editors do, in UTF-16 units.
-func (s *toolset) columnOf(ctx context.Context, p place, line int, symbol string) (int, error) {
-	c, err := s.files.current(ctx, p)
+func (s *toolset) columnOf(ctx context.Context, p files.Place, line int, symbol string) (int, error) {
+	c, err := s.files.Current(ctx, p)
 	if err != nil {
 		return 0, err
 	}
-	row, ok := lineOf(c.text, line)
+	row, ok := lineOf(c.Text, line)
 	if !ok {
-		return 0, fmt.Errorf("%s has no line %d", visible(p.show), line)
+		return 0, fmt.Errorf("%s has no line %d", visible(p.Show), line)
 	}
 	at := wordIndex(row, symbol)
 	if at < 0 {
-		return 0, fmt.Errorf("%s line %d has no %q: it is %q", visible(p.show), line, symbol, cutLine([]byte(row), 0))
+		return 0, fmt.Errorf("%s line %d has no %q: it is %q", visible(p.Show), line, symbol, cutLine([]byte(row), 0))
 	}
 	return len(utf16.Encode([]rune(row[:at]))) + 1, nil
 }
@@ -307,38 +308,38 @@ func (s *toolset) places(found core.Places) (core.Result, error) {
 	}
 	var out strings.Builder
 	var res core.Result
-	files := map[string]string{}
+	texts := map[string]string{}
 	shown := 0
 	for _, it := range found.Items {
 		if shown == maxItems || out.Len() > maxBytes {
 			break
 		}
 		shown++
-		p, err := s.files.locate(it.Path)
-		if err != nil || p.root == nil {
+		p, err := s.files.Locate(it.Path)
+		if err != nil || p.Root == nil {
 			path, _ := display.Clip(visible(it.Path), maxMessage)
 			fmt.Fprintf(&out, "%s:%d:%d (outside of the workspace)\n", path, it.Line, it.Column)
 			continue
 		}
-		if bar(p.real) {
-			fmt.Fprintf(&out, "%s:%d:%d (a rule forbids to read it)\n", visible(p.show), it.Line, it.Column)
+		if bar(p.Real) {
+			fmt.Fprintf(&out, "%s:%d:%d (a rule forbids to read it)\n", visible(p.Show), it.Line, it.Column)
 			continue
 		}
-		if core.KeepsKeys(p.real) {
-			fmt.Fprintf(&out, "%s:%d:%d (programs keep keys there)\n", visible(p.show), it.Line, it.Column)
+		if core.KeepsKeys(p.Real) {
+			fmt.Fprintf(&out, "%s:%d:%d (programs keep keys there)\n", visible(p.Show), it.Line, it.Column)
 			continue
 		}
-		if _, known := files[p.real]; !known && len(files) < maxShown {
-			c, err := s.files.onDisk(p)
+		if _, known := texts[p.Real]; !known && len(texts) < maxShown {
+			c, err := s.files.OnDisk(p)
 			if err != nil {
-				c.text = "" // then without its lines
+				c.Text = "" // then without its lines
 			}
-			files[p.real] = c.text
+			texts[p.Real] = c.Text
 		}
-		row, _ := lineOf(files[p.real], it.Line)
-		fmt.Fprintf(&out, "%s:%d:%d: %s\n", visible(p.show), it.Line, it.Column, cutLine([]byte(strings.TrimSpace(row)), 0))
+		row, _ := lineOf(texts[p.Real], it.Line)
+		fmt.Fprintf(&out, "%s:%d:%d: %s\n", visible(p.Show), it.Line, it.Column, cutLine([]byte(strings.TrimSpace(row)), 0))
 		if len(res.Locations) < maxShown {
-			res.Locations = append(res.Locations, core.Location{Path: p.name, Line: max(it.Line, 0)})
+			res.Locations = append(res.Locations, core.Location{Path: p.Name, Line: max(it.Line, 0)})
 		}
 	}
 	res.Blocks = text(out.String(), notes(note(len(found.Items) > shown, fmt.Sprintf("%d more", len(found.Items)-shown)))).Blocks

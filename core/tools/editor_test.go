@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 // window is an editor that answers as a test says.
@@ -200,7 +201,7 @@ func TestEditorGone(t *testing.T) {
 		b.editor = w
 		start := time.Now()
 		b.fails("editor_diagnostics", m{}, "did not answer within 10s")
-		if took := time.Since(start); took != editorWait {
+		if took := time.Since(start); took != files.EditorWait {
 			t.Errorf("it took %v", took)
 		}
 		tool := b.tool("editor_definition")

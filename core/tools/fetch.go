@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"dragoman/core/files"
 )
 
 const (
@@ -237,7 +239,7 @@ func pageText(contentType string, data []byte, base *url.URL) (kind, text string
 	if err != nil {
 		return "", "", fmt.Errorf("its content type %q cannot be read", contentType)
 	}
-	if !textual(kind) || bytes.IndexByte(data[:min(len(data), sniffed)], 0) >= 0 {
+	if !textual(kind) || bytes.IndexByte(data[:min(len(data), files.Sniffed)], 0) >= 0 {
 		return "", "", fmt.Errorf("it is no text but %s", visible(kind))
 	}
 	text = decodeText(data, params["charset"])
@@ -262,7 +264,7 @@ func textual(kind string) bool {
 
 // decodeText reads what most of the web is written in: UTF-8, or Latin-1.
 func decodeText(data []byte, charset string) string {
-	data = bytes.TrimPrefix(data, []byte(bom))
+	data = bytes.TrimPrefix(data, []byte(files.BOM))
 	switch strings.ToLower(charset) {
 	case "iso-8859-1", "latin1", "windows-1252":
 		if !utf8.Valid(data) {

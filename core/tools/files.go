@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 const (
@@ -55,7 +56,7 @@ func (b borrowed) Editor() core.Editor { return b.editor }
 // desk is a toolset for one call; close gives its roots back.
 func desk(m core.Meta, e core.Editor) *toolset {
 	host := borrowed{meta: m, editor: e}
-	return &toolset{host: host, files: newWorkspace(host), steps: map[stepKey]*step{}}
+	return &toolset{host: host, files: files.New(host), steps: map[stepKey]*step{}}
 }
 
 // Undo implements core.Files. Files are reached through the session's roots, as
@@ -63,9 +64,9 @@ func desk(m core.Meta, e core.Editor) *toolset {
 // roots is left alone. There is one outcome for each file, in the order in which
 // the files were changed last; a file that was moved is where it was before.
 func (f *Files) Undo(ctx context.Context, m core.Meta, e core.Editor, changes []core.Diff) []core.RevertedFile {
-	w := newWorkspace(borrowed{meta: m, editor: e})
-	defer w.close() //nolint:errcheck // what was written is on the disk
-	return w.undo(ctx, changes)
+	w := files.New(borrowed{meta: m, editor: e})
+	defer w.Close() //nolint:errcheck // what was written is on the disk
+	return w.Undo(ctx, changes)
 }
 
 func (f *Files) deskOf(roots []string) *toolset {
@@ -75,9 +76,9 @@ func (f *Files) deskOf(roots []string) *toolset {
 	}
 	s := desk(m, nil)
 	s.opts.Forbids = func(m core.Meta) (func(core.Access) bool, error) {
-		roots := s.files.roots()
+		roots := s.files.Roots()
 		return func(a core.Access) bool { // to read a file: nothing else is asked of it
-			a.Outside = !slices.ContainsFunc(roots, func(r *root) bool { _, in := within(r.real, a.Path); return in })
+			a.Outside = !slices.ContainsFunc(roots, func(r *files.Root) bool { _, in := files.Within(r.Real, a.Path); return in })
 			return f.forbids(readSpec, m, a) != nil
 		}, nil
 	}
@@ -101,7 +102,7 @@ func (f *Files) Find(ctx context.Context, roots []string, query string, most int
 		if err != nil {
 			return nil
 		}
-		return listFolder(dir, name, most, denied)
+		return files.List(dir, name, most, denied)
 	}
 	r := ranking{query: strings.ToLower(filepath.ToSlash(query)), most: most}
 	tops := s.outermost()
@@ -145,13 +146,13 @@ func listing(cwd, query string) (dir, name string, ok bool) {
 }
 
 // outermost lists the roots that lie in no other one.
-func (s *toolset) outermost() (list []*root) {
-	all := s.files.roots()
+func (s *toolset) outermost() (list []*files.Root) {
+	all := s.files.Roots()
 	for i, r := range all {
-		if !slices.ContainsFunc(all, func(o *root) bool {
-			_, in := within(o.real, r.real)
-			return in && o.real != r.real
-		}) && !slices.ContainsFunc(all[:i], func(o *root) bool { return o.real == r.real }) {
+		if !slices.ContainsFunc(all, func(o *files.Root) bool {
+			_, in := files.Within(o.Real, r.Real)
+			return in && o.Real != r.Real
+		}) && !slices.ContainsFunc(all[:i], func(o *files.Root) bool { return o.Real == r.Real }) {
 			list = append(list, r)
 		}
 	}
@@ -159,8 +160,8 @@ func (s *toolset) outermost() (list []*root) {
 }
 
 // findIn ranks what is below a root, until so many entries were looked at in all.
-func (s *toolset) findIn(ctx context.Context, top *root, r *ranking, until int) {
-	w, done, err := s.walkFrom(place{name: top.given, real: top.real, show: top.given, root: top})
+func (s *toolset) findIn(ctx context.Context, top *files.Root, r *ranking, until int) {
+	w, done, err := s.walkFrom(files.Place{Name: top.Given, Real: top.Real, Show: top.Given, Root: top})
 	if err != nil {
 		return
 	}
@@ -172,8 +173,8 @@ func (s *toolset) findIn(ctx context.Context, top *root, r *ranking, until int) 
 	w.bar = func(string) bool { return false }
 	w.wide(ctx, func(e entry) (into, on bool) {
 		r.looked++
-		if kind := targetOf(e.kind, func() (fs.FileInfo, error) { return w.dir.Stat(e.rel) }); kind.IsDir() || kind.IsRegular() {
-			r.add(e, core.FileName{Path: filepath.Join(top.given, filepath.FromSlash(e.rel)), Folder: kind.IsDir()}, barred)
+		if kind := files.Target(e.kind, func() (fs.FileInfo, error) { return w.dir.Stat(e.rel) }); kind.IsDir() || kind.IsRegular() {
+			r.add(e, core.FileName{Path: filepath.Join(top.Given, filepath.FromSlash(e.rel)), Folder: kind.IsDir()}, barred)
 		}
 		return true, r.looked < until && !r.full()
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"dragoman/core"
+	"dragoman/core/files"
 	"dragoman/core/glob"
 )
 
@@ -52,19 +53,19 @@ func (s *toolset) prepareGlob(_ context.Context, a *args) (*step, error) {
 	return &step{
 		Preview: core.Preview{
 			Title:     "Find " + code(pattern) + in(p),
-			Locations: []core.Location{{Path: p.name}},
-			Access:    []core.Access{p.access(core.OpRead)},
+			Locations: []core.Location{{Path: p.Name}},
+			Access:    []core.Access{p.Access(core.OpRead)},
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.glob(ctx, p, pattern) },
 	}, nil
 }
 
 // in names the folder of a search for a title.
-func in(p place) string {
-	if p.show == "." {
+func in(p files.Place) string {
+	if p.Show == "." {
 		return ""
 	}
-	return " in " + label(p.show)
+	return " in " + label(p.Show)
 }
 
 // checkGlob makes sure that a pattern is one, and relative.
@@ -90,7 +91,7 @@ func checkGlob(name, pattern string) (string, error) {
 	return pattern, nil
 }
 
-func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Result, error) {
+func (s *toolset) glob(ctx context.Context, p files.Place, pattern string) (core.Result, error) {
 	if found, left, ok, err := s.globbed(ctx, p, pattern); err != nil {
 		return core.Result{}, err
 	} else if ok {
@@ -110,13 +111,13 @@ func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Resul
 		}
 		if wanted.Matches(e.rel) {
 			if found++; found <= maxFound {
-				out.WriteString(visible(join(p.show, e.rel)) + "\n")
+				out.WriteString(visible(join(p.Show, e.rel)) + "\n")
 			}
 		}
 		return true, true
 	})
 	if err != nil {
-		return core.Result{}, p.explain(err)
+		return core.Result{}, p.Explain(err)
 	}
 	closed, barred, keys := note(w.closed, "some folders could not be read"), barredNote(w.barred), keysNote(w.keys)
 	if found == 0 {
@@ -126,7 +127,7 @@ func (s *toolset) glob(ctx context.Context, p place, pattern string) (core.Resul
 }
 
 // globResult shows what an editor found. left notes what is not among it.
-func globResult(found []string, p place, pattern string, left []string) core.Result {
+func globResult(found []string, p files.Place, pattern string, left []string) core.Result {
 	if len(found) == 0 {
 		return text("no files match "+visible(pattern)+visibleIn(p), notes(left...))
 	}
@@ -167,39 +168,39 @@ func join(show, rel string) string {
 	return strings.TrimSuffix(show, "/") + "/" + rel
 }
 
-func visibleIn(p place) string {
-	if p.show == "." {
+func visibleIn(p files.Place) string {
+	if p.Show == "." {
 		return ""
 	}
-	return " in " + visible(p.show)
+	return " in " + visible(p.Show)
 }
 
 // globbed asks the editor for the files of a folder that a pattern fits; ok is false
 // where it has no answer. Patterns are counted from the session's folder there; paths
 // that come back from elsewhere are left out. So are those of files that must not be
 // read, or where programs keep keys, and left says how many they are.
-func (s *toolset) globbed(ctx context.Context, p place, pattern string) (found, left []string, ok bool, err error) {
+func (s *toolset) globbed(ctx context.Context, p files.Place, pattern string) (found, left []string, ok bool, err error) {
 	bar, err := s.bar()
-	if err != nil || p.root == nil || filepath.IsAbs(p.show) {
+	if err != nil || p.Root == nil || filepath.IsAbs(p.Show) {
 		return nil, nil, false, err
 	}
-	reply, _, err := s.files.request(ctx, p, func(c core.EditorCaps) bool { return c.Glob },
-		core.GlobFiles{Session: s.host.Meta().ID, Pattern: join(escapeGlob(p.show), pattern)})
+	reply, _, err := s.files.Request(ctx, p, func(c core.EditorCaps) bool { return c.Glob },
+		core.GlobFiles{Session: s.host.Meta().ID, Pattern: join(escapeGlob(p.Show), pattern)})
 	paths, ok := reply.(core.FilePaths)
-	barred, keys, among := 0, 0, core.KeepsKeys(p.real)
+	barred, keys, among := 0, 0, core.KeepsKeys(p.Real)
 	for _, path := range paths.Paths {
-		q, err := s.files.locate(path)
-		if err != nil || q.root == nil {
+		q, err := s.files.Locate(path)
+		if err != nil || q.Root == nil {
 			continue
 		}
-		_, in := within(p.real, q.real)
+		_, in := files.Within(p.Real, q.Real)
 		switch {
-		case in && !among && core.KeepsKeys(q.real):
+		case in && !among && core.KeepsKeys(q.Real):
 			keys++
-		case bar(q.real):
+		case bar(q.Real):
 			barred++
 		case in:
-			found = append(found, q.show)
+			found = append(found, q.Show)
 		}
 	}
 	slices.Sort(found)

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"dragoman/core"
+	"dragoman/core/files"
 	"dragoman/core/glob"
 )
 
@@ -69,20 +70,20 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 		q.wanted = glob.Path(q.include)
 		title += " in " + code(include)
 	}
-	p, err := s.files.locate(path)
-	if err == nil && !p.outside(core.OpRead) {
+	p, err := s.files.Locate(path)
+	if err == nil && !p.Outside(core.OpRead) {
 		err = s.searchable(p)
 	}
 	if err != nil {
 		return nil, err
 	}
-	access := p.access(core.OpRead)
-	access.Linked = p.linked()
-	q.inside = p.root != nil
+	access := p.Access(core.OpRead)
+	access.Linked = p.Linked()
+	q.inside = p.Root != nil
 	return &step{
 		Preview: core.Preview{
 			Title:     title + in(p),
-			Locations: []core.Location{{Path: p.name}},
+			Locations: []core.Location{{Path: p.Name}},
 			Access:    []core.Access{access},
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.grep(ctx, p, q) },
@@ -90,35 +91,35 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 }
 
 // searchable fails early for what is neither a folder nor a file.
-func (s *toolset) searchable(p place) error {
-	h, err := p.reach(false)
+func (s *toolset) searchable(p files.Place) error {
+	h, err := p.Reach()
 	if err != nil {
-		return p.explain(err)
+		return p.Explain(err)
 	}
-	defer h.close()
-	info, err := h.stat()
+	defer h.Close()
+	info, err := h.Stat()
 	if err == nil && !info.IsDir() {
-		err = wantRegular(info)
+		err = files.CheckRegular(info)
 	}
-	return p.explain(err)
+	return p.Explain(err)
 }
 
-func (s *toolset) grep(ctx context.Context, p place, q search) (core.Result, error) {
+func (s *toolset) grep(ctx context.Context, p files.Place, q search) (core.Result, error) {
 	bar, err := s.bar()
-	if err == nil && bar(p.real) {
+	if err == nil && bar(p.Real) {
 		err = errBarred
 	}
 	if err != nil {
-		return core.Result{}, p.explain(err)
+		return core.Result{}, p.Explain(err)
 	}
-	h, err := p.reach(false)
+	h, err := p.Reach()
 	if err != nil {
-		return core.Result{}, p.explain(err)
+		return core.Result{}, p.Explain(err)
 	}
-	defer h.close()
-	info, err := h.stat()
+	defer h.Close()
+	info, err := h.Stat()
 	if err != nil {
-		return core.Result{}, p.explain(err)
+		return core.Result{}, p.Explain(err)
 	}
 	out := report{limit: q.limit, context: q.context > 0}
 	var more string
@@ -140,23 +141,23 @@ func (s *toolset) grep(ctx context.Context, p place, q search) (core.Result, err
 // errBarred says that a rule is against it.
 var errBarred = errors.New("a rule forbids to read it")
 
-func grepFile(h shelf, p place, q search, out *report) error {
-	f, info, err := h.regular()
+func grepFile(h files.Handle, p files.Place, q search, out *report) error {
+	f, info, err := h.Regular()
 	if err != nil {
-		return p.explain(err)
+		return p.Explain(err)
 	}
 	defer f.Close()
 	if info.Size() > maxSearched {
-		return p.explain(fmt.Errorf("it is larger than %d MiB: use shell_command", maxSearched>>20))
+		return p.Explain(fmt.Errorf("it is larger than %d MiB: use shell_command", maxSearched>>20))
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSearched))
 	if err != nil {
-		return p.explain(err)
+		return p.Explain(err)
 	}
-	if isBinary(data) {
-		return p.explain(errors.New("it is binary"))
+	if files.Binary(data) {
+		return p.Explain(errors.New("it is binary"))
 	}
-	out.add(visible(p.show), q.find(data))
+	out.add(visible(p.Show), q.find(data))
 	return nil
 }
 
@@ -172,7 +173,7 @@ type found struct {
 // grepFolder searches below a folder with several workers. Their finds are
 // reported in the order of the walk, and as soon as there are enough of them
 // everything stops.
-func (s *toolset) grepFolder(ctx context.Context, p place, q search, out *report) (more string, err error) {
+func (s *toolset) grepFolder(ctx context.Context, p files.Place, q search, out *report) (more string, err error) {
 	w, done, err := s.walkFrom(p)
 	if err != nil {
 		return "", err
@@ -182,15 +183,15 @@ func (s *toolset) grepFolder(ctx context.Context, p place, q search, out *report
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 
-	files, finds := make(chan found), make(chan found)
-	var walkErr error // set before files is closed
+	todo, finds := make(chan found), make(chan found)
+	var walkErr error // set before todo is closed
 	var walker, workers sync.WaitGroup
 	walker.Go(func() {
-		defer close(files)
-		walkErr = q.files(ctx, w, files)
+		defer close(todo)
+		walkErr = q.files(ctx, w, todo)
 	})
 	for range min(max(runtime.GOMAXPROCS(0), 2), 8) {
-		workers.Go(func() { q.work(ctx, w.dir, p.show, files, finds) })
+		workers.Go(func() { q.work(ctx, w.dir, p.Show, todo, finds) })
 	}
 	walker.Go(func() { workers.Wait(); close(finds) })
 
@@ -200,7 +201,7 @@ func (s *toolset) grepFolder(ctx context.Context, p place, q search, out *report
 		return "", context.Cause(caller)
 	}
 	if walkErr != nil && !out.full {
-		return "", p.explain(walkErr)
+		return "", p.Explain(walkErr)
 	}
 	return strings.Trim(notes(
 		note(large > 0, fmt.Sprintf("%d files above %d MB were left out", large, maxSearched>>20)),
@@ -210,7 +211,7 @@ func (s *toolset) grepFolder(ctx context.Context, p place, q search, out *report
 }
 
 // files sends the files to look into.
-func (q search) files(ctx context.Context, w *walk, files chan<- found) error {
+func (q search) files(ctx context.Context, w *walk, todo chan<- found) error {
 	seq := 0
 	return w.each(ctx, func(e entry) (into, on bool) {
 		if !e.kind.IsRegular() {
@@ -226,7 +227,7 @@ func (q search) files(ctx context.Context, w *walk, files chan<- found) error {
 			}
 		}
 		select {
-		case files <- found{seq: seq, name: e.rel}:
+		case todo <- found{seq: seq, name: e.rel}:
 			seq++
 			return true, true
 		case <-ctx.Done():
@@ -236,9 +237,9 @@ func (q search) files(ctx context.Context, w *walk, files chan<- found) error {
 }
 
 // work looks into files until there are no more.
-func (q search) work(ctx context.Context, dir *os.Root, show string, files <-chan found, finds chan<- found) {
+func (q search) work(ctx context.Context, dir *os.Root, show string, todo <-chan found, finds chan<- found) {
 	var buf []byte
-	for f := range files {
+	for f := range todo {
 		var data []byte
 		var linked bool
 		data, f.large, linked, buf = slurp(dir, f.name, buf)
@@ -259,15 +260,11 @@ func (q search) work(ctx context.Context, dir *os.Root, show string, files <-cha
 // slurp reads a file for searching, into buf where it fits. What cannot be read,
 // is not text, or was swapped for something else is as if empty.
 func slurp(dir *os.Root, rel string, buf []byte) (data []byte, large, linked bool, next []byte) {
-	f, err := dir.OpenFile(rel, os.O_RDONLY|nonblock, 0)
+	f, info, err := files.OpenRegular(dir, rel)
 	if err != nil {
 		return nil, false, false, buf
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, false, false, buf
-	}
 	size := info.Size()
 	if size > maxSearched {
 		return nil, true, false, buf
@@ -276,16 +273,16 @@ func slurp(dir *os.Root, rel string, buf []byte) (data []byte, large, linked boo
 		buf = make([]byte, size+size/2)
 	}
 	buf = buf[:cap(buf)]
-	n, err := io.ReadFull(f, buf[:min(size, sniffed)])
-	if err == nil && !isBinary(buf[:n]) {
+	n, err := io.ReadFull(f, buf[:min(size, files.Sniffed)])
+	if err == nil && !files.Binary(buf[:n]) {
 		var m int
 		m, err = io.ReadFull(f, buf[n:size])
 		n += m
 	}
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || isBinary(buf[:n]) {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || files.Binary(buf[:n]) {
 		return nil, false, false, buf
 	}
-	return buf[:n], false, manyNames(info), buf
+	return buf[:n], false, files.ManyNames(info), buf
 }
 
 // report writes finds in the order of the walk.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"dragoman/core/files"
+
 	"github.com/bmatcuk/doublestar/v4"
 )
 
@@ -91,7 +93,7 @@ func (ig *ignores) add(top *os.Root, base, file string) *ignores {
 	if err != nil || !info.Mode().IsRegular() { // git follows no link here either
 		return ig
 	}
-	f, err := top.OpenFile(file, os.O_RDONLY|nonblock, 0)
+	f, _, err := files.OpenRegular(top, file)
 	if err != nil {
 		return ig
 	}

@@ -89,7 +89,7 @@ func agreeWithGit(t *testing.T, b *bed, git, name string) {
 	}
 	want := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	sort.Strings(want)
-	p, err := b.set.files.locate(".")
+	p, err := b.set.files.Locate(".")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 // errKeys refuses a reference to a file with keys.
@@ -14,8 +15,8 @@ var errKeys = errors.New("keys and passwords are kept there: it is not sent to a
 // refuseKeys refuses places where programs keep keys and passwords, and outside of the
 // workspace also files whose names say so. Hardly anybody who attaches such a file
 // means to send it to a model.
-func refuseKeys(p place) error {
-	if core.KeepsKeys(p.real) || p.root == nil && core.KeyFile(filepath.Base(p.real)) {
+func refuseKeys(p files.Place) error {
+	if core.KeepsKeys(p.Real) || p.Root == nil && core.KeyFile(filepath.Base(p.Real)) {
 		return errKeys
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 var moveSpec = core.Spec{
@@ -33,60 +34,60 @@ func (s *toolset) prepareMove(ctx context.Context, a *args) (*step, error) {
 	if err := a.done(); err != nil {
 		return nil, err
 	}
-	p, err := s.files.locate(from)
+	p, err := s.files.Locate(from)
 	if err != nil {
 		return nil, err
 	}
-	q, err := s.files.locate(to)
+	q, err := s.files.Locate(to)
 	if err != nil {
 		return nil, err
 	}
-	if p.root == nil || p.root != q.root {
+	if p.Root == nil || p.Root != q.Root {
 		return nil, errors.New("both paths must lie in the same workspace folder: use shell_command for others")
 	}
-	was, err := s.files.movable(ctx, p)
+	was, err := s.files.Movable(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.files.free(q); err != nil {
+	if err := q.Free(); err != nil {
 		return nil, err
 	}
-	sum, err := s.files.sum(ctx, p)
+	sum, err := p.Sum(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &step{
 		bound: true,
 		Preview: core.Preview{
-			Title:     "Move " + label(p.show) + " to " + label(q.show),
-			Locations: []core.Location{{Path: p.name}, {Path: q.name}},
+			Title:     "Move " + label(p.Show) + " to " + label(q.Show),
+			Locations: []core.Location{{Path: p.Name}, {Path: q.Name}},
 			Content:   []core.Block{moveOf(p, q, sum)},
 			// What is moved can be read under its new name.
-			Access: []core.Access{p.access(core.OpRead), p.access(core.OpWrite), q.access(core.OpWrite)},
+			Access: []core.Access{p.Access(core.OpRead), p.Access(core.OpWrite), q.Access(core.OpWrite)},
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
-			now, err := s.files.movable(ctx, p)
+			now, err := s.files.Movable(ctx, p)
 			if err == nil && (!os.SameFile(now, was) || !now.ModTime().Equal(was.ModTime()) || now.Size() != was.Size()) {
-				err = p.explain(errors.New("it has changed since this call was previewed, so it was not moved"))
+				err = p.Explain(errors.New("it has changed since this call was previewed, so it was not moved"))
 			}
 			if err == nil {
-				err = s.files.move(p, q)
+				err = p.MoveTo(q)
 			}
 			if err != nil {
 				return core.Result{}, err
 			}
-			res := text(fmt.Sprintf("moved %s to %s", visible(p.show), visible(q.show)))
-			res.Locations = []core.Location{{Path: q.name}}
+			res := text(fmt.Sprintf("moved %s to %s", visible(p.Show), visible(q.Show)))
+			res.Locations = []core.Location{{Path: q.Name}}
 			return res, nil
 		},
 	}, nil
 }
 
 // moveOf describes a move, with the header that git writes for one.
-func moveOf(p, q place, sum string) core.Diff {
-	from, to := strings.TrimPrefix(visible(p.show), "/"), strings.TrimPrefix(visible(q.show), "/")
+func moveOf(p, q files.Place, sum string) core.Diff {
+	from, to := strings.TrimPrefix(visible(p.Show), "/"), strings.TrimPrefix(visible(q.Show), "/")
 	return core.Diff{
-		Path: q.name, From: p.name, Sum: sum,
+		Path: q.Name, From: p.Name, Sum: sum,
 		Patch: fmt.Sprintf("diff --git a/%s b/%s\nsimilarity index 100%%\nrename from %s\nrename to %s\n", from, to, from, to),
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
+
+	"dragoman/core/files"
 )
 
 const (
@@ -96,7 +98,7 @@ func (c *capture) write(text string) {
 
 // spill begins the file for the whole output.
 func (c *capture) spill() {
-	c.file, c.path, c.err = newSpill(c.folder)
+	c.file, c.path, c.err = files.NewSpill(c.folder)
 }
 
 // keep writes to the file, as long as there is room.

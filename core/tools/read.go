@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 const (
@@ -57,18 +58,18 @@ func (s *toolset) prepareRead(_ context.Context, a *args) (*step, error) {
 	if err := a.done(); err != nil {
 		return nil, err
 	}
-	p, err := s.files.locate(path)
+	p, err := s.files.Locate(path)
 	if err != nil {
 		return nil, err
 	}
-	access := p.access(core.OpRead)
+	access := p.Access(core.OpRead)
 	if !access.Outside {
-		if err := s.files.readable(p); err != nil {
+		if err := s.files.Readable(p); err != nil {
 			return nil, err
 		}
-		access.Linked = p.linked()
+		access.Linked = p.Linked()
 	}
-	title, at := "Read "+label(p.show), 0
+	title, at := "Read "+label(p.Show), 0
 	switch {
 	case a.given("limit"):
 		title += fmt.Sprintf(" lines %d–%d", lines.first, lines.first+lines.count-1)
@@ -78,40 +79,40 @@ func (s *toolset) prepareRead(_ context.Context, a *args) (*step, error) {
 		at = lines.first
 	}
 	return &step{
-		Preview: core.Preview{Title: title, Locations: []core.Location{{Path: p.name, Line: at}}, Access: []core.Access{access}},
+		Preview: core.Preview{Title: title, Locations: []core.Location{{Path: p.Name, Line: at}}, Access: []core.Access{access}},
 		run:     func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.read(ctx, p, lines) },
 	}, nil
 }
 
-func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, error) {
+func (s *toolset) read(ctx context.Context, p files.Place, lines span) (core.Result, error) {
 	st, err := s.stat(ctx, p)
 	if err != nil {
 		return core.Result{}, err
 	}
 	if st != nil && st.Exists && st.Dir {
-		return core.Result{}, p.explain(errFolder)
+		return core.Result{}, p.Explain(files.ErrFolder)
 	}
-	h, err := p.reach(false)
+	h, err := p.Reach()
 	if err != nil {
-		if missing(err) {
+		if files.Missing(err) {
 			return s.readUnsaved(ctx, p, lines, st)
 		}
-		return core.Result{}, p.explain(err)
+		return core.Result{}, p.Explain(err)
 	}
-	defer h.close()
-	f, info, err := h.regular()
+	defer h.Close()
+	f, info, err := h.Regular()
 	if err != nil {
-		if missing(err) {
+		if files.Missing(err) {
 			return s.readUnsaved(ctx, p, lines, st)
 		}
-		return core.Result{}, p.explain(err)
+		return core.Result{}, p.Explain(err)
 	}
 	defer f.Close()
 
-	head := make([]byte, sniffed)
+	head := make([]byte, files.Sniffed)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return core.Result{}, p.explain(err)
+		return core.Result{}, p.Explain(err)
 	}
 	head = head[:n]
 	if mime := imageType(head); mime != "" {
@@ -120,8 +121,8 @@ func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, e
 		}
 		return readImage(p, f, head, mime)
 	}
-	if isBinary(head) {
-		return core.Result{}, fmt.Errorf("%s is binary (%d bytes): it is not shown; use shell_command to look into it", visible(p.show), info.Size())
+	if files.Binary(head) {
+		return core.Result{}, fmt.Errorf("%s is binary (%d bytes): it is not shown; use shell_command to look into it", visible(p.Show), info.Size())
 	}
 	e, why, err := s.readBuffer(ctx, p, lines, info.Size())
 	if err != nil {
@@ -138,11 +139,11 @@ func (s *toolset) read(ctx context.Context, p place, lines span) (core.Result, e
 
 // readUnsaved reads a file that exists only in the editor. st is the editor's answer to
 // a stat; nil: it was not asked, and an empty text counts as no file.
-func (s *toolset) readUnsaved(ctx context.Context, p place, lines span, st *core.FileStat) (core.Result, error) {
+func (s *toolset) readUnsaved(ctx context.Context, p files.Place, lines span, st *core.FileStat) (core.Result, error) {
 	if st != nil && !st.Exists {
-		return core.Result{}, p.explain(fs.ErrNotExist)
+		return core.Result{}, p.Explain(fs.ErrNotExist)
 	}
-	if namedPicture(p.name) {
+	if namedPicture(p.Name) {
 		if data, err := s.picture(ctx, p); data != nil || err != nil {
 			return core.Result{Blocks: []core.Block{data}}, err
 		}
@@ -152,7 +153,7 @@ func (s *toolset) readUnsaved(ctx context.Context, p place, lines span, st *core
 		return core.Result{}, err
 	}
 	if e == nil || e.empty && st == nil {
-		return core.Result{}, p.explain(fs.ErrNotExist)
+		return core.Result{}, p.Explain(fs.ErrNotExist)
 	}
 	return e.excerpt(ctx, p)
 }
@@ -160,17 +161,17 @@ func (s *toolset) readUnsaved(ctx context.Context, p place, lines span, st *core
 // readBuffer reads the editor's text; nil: it has none. Of a large file it asks for
 // the lines that are wanted; else for all, since not every editor heeds a range. size
 // is how many bytes the disk has.
-func (s *toolset) readBuffer(ctx context.Context, p place, lines span, size int64) (*excerptor, string, error) {
+func (s *toolset) readBuffer(ctx context.Context, p files.Place, lines span, size int64) (*excerptor, string, error) {
 	first, count := 0, 0
 	if size > maxBuffer {
 		first, count = lines.first, lines.count+1
 	}
-	b, why, err := s.files.buffer(ctx, p, first, count)
+	b, why, err := s.files.Buffer(ctx, p, first, count)
 	if b == nil {
-		s.files.saw(p, 0)
+		s.files.Saw(p, 0)
 		return nil, why, err
 	}
-	s.files.saw(p, b.Version)
+	s.files.Saw(p, b.Version)
 	e := newExcerptor(strings.NewReader(b.Text), lines)
 	e.empty, e.disk = b.Text == "", size
 	if first > 0 && strings.Count(b.Text, "\n") <= count { // else it sent everything
@@ -194,13 +195,13 @@ func imageType(head []byte) string {
 	return ""
 }
 
-func readImage(p place, f *os.File, head []byte, mime string) (core.Result, error) {
+func readImage(p files.Place, f *os.File, head []byte, mime string) (core.Result, error) {
 	data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head), f), maxImage+1))
 	switch {
 	case err != nil:
-		return core.Result{}, p.explain(err)
+		return core.Result{}, p.Explain(err)
 	case len(data) > maxImage:
-		return core.Result{}, fmt.Errorf("%s is a picture of more than %d MB: it is not shown", visible(p.show), maxImage>>20)
+		return core.Result{}, fmt.Errorf("%s is a picture of more than %d MB: it is not shown", visible(p.Show), maxImage>>20)
 	}
 	return core.Result{Blocks: []core.Block{core.Image{MIME: mime, Data: data}}}, nil
 }
@@ -227,21 +228,21 @@ func newExcerptor(r io.Reader, want span) *excerptor {
 
 // excerpt returns the lines asked for, within the limits, and a note when there
 // is more.
-func (e *excerptor) excerpt(ctx context.Context, p place) (core.Result, error) {
+func (e *excerptor) excerpt(ctx context.Context, p files.Place) (core.Result, error) {
 	if err := e.scan(ctx); err != nil {
-		return core.Result{}, p.explain(err)
+		return core.Result{}, p.Explain(err)
 	}
 	switch {
 	case e.total == 0 && e.disk > 0:
-		return text(fmt.Sprintf("[%s is empty in the editor and has %d bytes on the disk]", visible(p.show), e.disk)), nil
+		return text(fmt.Sprintf("[%s is empty in the editor and has %d bytes on the disk]", visible(p.Show), e.disk)), nil
 	case e.total == 0:
-		return text("[" + strings.Join(append([]string{visible(p.show) + " is empty"}, e.notes...), "; ") + "]"), nil
+		return text("[" + strings.Join(append([]string{visible(p.Show) + " is empty"}, e.notes...), "; ") + "]"), nil
 	case e.shown == 0 && e.far:
-		return core.Result{}, fmt.Errorf("%s: line %d is more than %d MB into the file; use shell_command", visible(p.show), e.want.first, maxScan>>20)
+		return core.Result{}, fmt.Errorf("%s: line %d is more than %d MB into the file; use shell_command", visible(p.Show), e.want.first, maxScan>>20)
 	case e.shown == 0 && e.part:
-		return core.Result{}, fmt.Errorf("%s: line %d is past its end", visible(p.show), e.want.first)
+		return core.Result{}, fmt.Errorf("%s: line %d is past its end", visible(p.Show), e.want.first)
 	case e.shown == 0:
-		return core.Result{}, fmt.Errorf("%s has %d lines; line %d is past its end", visible(p.show), e.total, e.want.first)
+		return core.Result{}, fmt.Errorf("%s has %d lines; line %d is past its end", visible(p.Show), e.total, e.want.first)
 	}
 	body := string(e.out)
 	if !utf8.ValidString(body) {
@@ -249,7 +250,7 @@ func (e *excerptor) excerpt(ctx context.Context, p place) (core.Result, error) {
 		e.notes = append(e.notes, "it is not UTF-8: invalid bytes are shown as \ufffd")
 	}
 	if len(e.notes) > 0 {
-		return text(body, "["+visible(p.show)+": "+strings.Join(e.notes, "; ")+"]"), nil
+		return text(body, "["+visible(p.Show)+": "+strings.Join(e.notes, "; ")+"]"), nil
 	}
 	return text(body), nil
 }
@@ -328,9 +329,9 @@ func (e *excerptor) note(cut bool) {
 }
 
 // picture asks the editor for a picture; nil: it has none.
-func (s *toolset) picture(ctx context.Context, p place) (core.Block, error) {
-	reply, _, err := s.files.request(ctx, p, func(c core.EditorCaps) bool { return c.ReadBytes },
-		core.ReadBytes{Session: s.host.Meta().ID, Path: p.name, Limit: maxImage + 1})
+func (s *toolset) picture(ctx context.Context, p files.Place) (core.Block, error) {
+	reply, _, err := s.files.Request(ctx, p, func(c core.EditorCaps) bool { return c.ReadBytes },
+		core.ReadBytes{Session: s.host.Meta().ID, Path: p.Name, Limit: maxImage + 1})
 	if b, ok := reply.(core.FileBytes); ok && imageType(b.Data) != "" && len(b.Data) <= maxImage {
 		return core.Image{MIME: imageType(b.Data), Data: b.Data}, nil
 	}
@@ -343,8 +344,8 @@ func namedPicture(name string) bool {
 }
 
 // stat asks the editor what a path is; nil: it does not know.
-func (s *toolset) stat(ctx context.Context, p place) (*core.FileStat, error) {
-	reply, _, err := s.files.request(ctx, p, func(c core.EditorCaps) bool { return c.Stat }, core.StatFile{Session: s.host.Meta().ID, Path: p.name})
+func (s *toolset) stat(ctx context.Context, p files.Place) (*core.FileStat, error) {
+	reply, _, err := s.files.Request(ctx, p, func(c core.EditorCaps) bool { return c.Stat }, core.StatFile{Session: s.host.Meta().ID, Path: p.Name})
 	if st, ok := reply.(core.FileStat); ok {
 		return &st, nil
 	}

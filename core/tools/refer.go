@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 const (
@@ -37,32 +38,32 @@ func (f *Files) Read(ctx context.Context, roots []string, r core.Reference) core
 	}
 	s := f.deskOf(roots)
 	defer s.Close()
-	p, err := s.files.locate(filepath.Clean(r.Path))
+	p, err := s.files.Locate(filepath.Clean(r.Path))
 	if err != nil {
 		return unread(fileURI(r.Path), err)
 	}
-	uri := fileURI(p.name)
+	uri := fileURI(p.Name)
 	if err = refuseKeys(p); err == nil {
-		err = f.forbids(readSpec, s.host.Meta(), p.access(core.OpRead))
+		err = f.forbids(readSpec, s.host.Meta(), p.Access(core.OpRead))
 	}
 	if err != nil {
 		return unread(uri, err)
 	}
-	h, err := p.reach(false)
+	h, err := p.Reach()
 	if err != nil {
-		return unread(uri, p.explain(err))
+		return unread(uri, p.Explain(err))
 	}
-	defer h.close()
-	info, err := h.stat()
+	defer h.Close()
+	info, err := h.Stat()
 	switch {
 	case err != nil:
-		return unread(uri, p.explain(err))
+		return unread(uri, p.Explain(err))
 	case info.IsDir():
 		return f.readFolder(ctx, s, p)
 	}
 	b, err := readAttached(h, uri, r.Lines)
 	if err != nil {
-		return unread(uri, p.explain(err))
+		return unread(uri, p.Explain(err))
 	}
 	return b
 }
@@ -132,14 +133,14 @@ func cutText(s string) (short string, more bool) {
 }
 
 // readAttached reads a file: a picture, or text.
-func readAttached(h shelf, uri string, lines [2]int) (core.Block, error) {
-	file, info, err := h.regular()
+func readAttached(h files.Handle, uri string, lines [2]int) (core.Block, error) {
+	file, info, err := h.Regular()
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, 64<<10)
-	head, err := in.Peek(sniffed)
+	head, err := in.Peek(files.Sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func readAttached(h shelf, uri string, lines [2]int) (core.Block, error) {
 		}
 		return core.Image{MIME: kind, Data: data, URI: uri}, err
 	}
-	if isBinary(head) {
+	if files.Binary(head) {
 		return nil, fmt.Errorf("it is binary (%d bytes)", info.Size())
 	}
 	part, err := readPart(in, lines)
@@ -226,8 +227,8 @@ func (p part) resource(uri string, lines [2]int) core.Resource {
 }
 
 // readFolder is the text of a folder's files, and what else there is.
-func (f *Files) readFolder(ctx context.Context, s *toolset, p place) core.Block {
-	uri := fileURI(p.name)
+func (f *Files) readFolder(ctx context.Context, s *toolset, p files.Place) core.Block {
+	uri := fileURI(p.Name)
 	w, done, err := s.walkFrom(p)
 	if err != nil {
 		return unread(uri, err)
@@ -244,7 +245,7 @@ func (f *Files) readFolder(ctx context.Context, s *toolset, p place) core.Block 
 		return true, true
 	})
 	if err != nil {
-		return unread(uri, p.explain(err))
+		return unread(uri, p.Explain(err))
 	}
 	return core.Resource{URI: uri, MIME: "text/plain", Text: b.text(looked > maxEntries, w)}
 }

@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/files"
 )
 
 const (
@@ -118,9 +119,9 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	access := p.access(core.OpRun)
+	access := p.Access(core.OpRun)
 	access.Command = line
-	c := command{argv: s.shell.argv(line), dir: p.real, limit: limit, grace: s.grace, guard: s.guard}
+	c := command{argv: s.shell.argv(line), dir: p.Real, limit: limit, grace: s.grace, guard: s.guard}
 	if summary == "" {
 		summary = why
 	}
@@ -128,7 +129,7 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	return &step{
 		Preview: core.Preview{
 			Title:     shellTitle(line, p, behind),
-			Locations: []core.Location{{Path: p.name}},
+			Locations: []core.Location{{Path: p.Name}},
 			Content:   shellContent(line, cmp.Or(why, summary), s.shell.name),
 			Access:    []core.Access{access},
 		},
@@ -143,7 +144,7 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 
 // shellTitle shows the command, or as much of it as a line holds and how much
 // follows: then Content has it whole.
-func shellTitle(line string, p place, behind bool) string {
+func shellTitle(line string, p files.Place, behind bool) string {
 	short, left := display.Clip(line, titleMax)
 	title := "Run " + code(short)
 	if behind {
@@ -175,7 +176,7 @@ type ending struct {
 	DurationMS int64  `json:"duration_ms"`
 }
 
-func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p place, c command) (core.Result, error) {
+func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p files.Place, c command) (core.Result, error) {
 	if err := s.ready(p, &c); err != nil {
 		return core.Result{}, err
 	}
@@ -197,7 +198,7 @@ func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p place, c 
 	took := time.Since(start)
 	printed, err := out.result()
 	if err != nil {
-		printed += "\n[the whole output could not be kept: " + cause(err).Error() + "]"
+		printed += "\n[the whole output could not be kept: " + files.Cause(err).Error() + "]"
 	}
 	res := s.shellResult(printed, end, took, c.limit)
 	if remark != "" {
@@ -207,18 +208,18 @@ func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p place, c 
 }
 
 // ready looks at the folder of a command once more, and gives it its environment.
-func (s *toolset) ready(p place, c *command) error {
+func (s *toolset) ready(p files.Place, c *command) error {
 	// The folder is reached like any other, so one that was swapped is refused.
-	h, err := p.reach(false)
+	h, err := p.Reach()
 	if err == nil {
 		var dir *os.Root
-		if dir, err = h.folder(); err == nil {
+		if dir, err = h.Folder(); err == nil {
 			dir.Close()
 		}
-		h.close()
+		h.Close()
 	}
 	if err != nil {
-		return p.explain(err)
+		return p.Explain(err)
 	}
 	environ := os.Environ
 	if s.opts.Env != nil {
@@ -228,7 +229,7 @@ func (s *toolset) ready(p place, c *command) error {
 	if s.opts.Keep != nil {
 		keep = s.opts.Keep()
 	}
-	c.env = append(childEnv(environ(), keep), "PWD="+p.real)
+	c.env = append(childEnv(environ(), keep), "PWD="+p.Real)
 	return nil
 }
 

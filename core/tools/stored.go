@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 // stored is a file with the lines of a job's output. Each begins with the name of its
@@ -32,7 +33,7 @@ func store(lines []core.JobLine, folder string) (stored, error) {
 		b.WriteString(l.Text)
 		b.WriteByte('\n')
 	}
-	f, path, err := newSpill(folder)
+	f, path, err := files.NewSpill(folder)
 	if err != nil {
 		return stored{}, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/child"
+	"dragoman/core/files"
 )
 
 // Options configures the native tools. The zero value is usable.
@@ -57,7 +58,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 	s := &toolset{
 		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace, most: b.most, net: b.net,
 		changed: make(chan struct{}, 1), // what is to be said is said by one
-		files:   newWorkspace(host), steps: map[stepKey]*step{},
+		files:   files.New(host), steps: map[stepKey]*step{},
 	}
 	s.jobs = &jobs{host: host}
 	if host != nil {
@@ -99,7 +100,7 @@ type toolset struct {
 	grace time.Duration
 	most  int64
 	net   fetcher
-	files *workspace
+	files *files.Workspace
 	jobs  *jobs
 	guard *child.Guard // of the session's programs; nil: without a host
 	tools []core.Tool  // that are always there
@@ -129,7 +130,7 @@ func (s *toolset) Close() error {
 	s.mu.Lock()
 	s.shut, s.steps = true, map[stepKey]*step{}
 	s.mu.Unlock()
-	return s.files.close()
+	return s.files.Close()
 }
 
 // Rest implements core.Rester: it gives the handles of the workspace roots back, the
@@ -145,7 +146,7 @@ func (s *toolset) Rest() bool {
 	s.mu.Lock()
 	s.steps = map[stepKey]*step{}
 	s.mu.Unlock()
-	s.files.rest()
+	s.files.Rest()
 	return true
 }
 

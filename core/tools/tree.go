@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 const (
@@ -47,9 +48,9 @@ func (s *toolset) prepareTree(_ context.Context, a *args) (*step, error) {
 	}
 	return &step{
 		Preview: core.Preview{
-			Title:     "List " + label(p.show),
-			Locations: []core.Location{{Path: p.name}},
-			Access:    []core.Access{p.access(core.OpRead)},
+			Title:     "List " + label(p.Show),
+			Locations: []core.Location{{Path: p.Name}},
+			Access:    []core.Access{p.Access(core.OpRead)},
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.tree(ctx, p, depth) },
 	}, nil
@@ -57,34 +58,34 @@ func (s *toolset) prepareTree(_ context.Context, a *args) (*step, error) {
 
 // folder locates a folder, and fails early where it is inside of the roots and
 // no folder.
-func (s *toolset) folder(path string) (place, error) {
-	p, err := s.files.locate(path)
-	if err != nil || p.outside(core.OpRead) {
+func (s *toolset) folder(path string) (files.Place, error) {
+	p, err := s.files.Locate(path)
+	if err != nil || p.Outside(core.OpRead) {
 		return p, err
 	}
-	h, err := p.reach(false)
+	h, err := p.Reach()
 	if err != nil {
-		return p, p.explain(err)
+		return p, p.Explain(err)
 	}
-	defer h.close()
-	info, err := h.stat()
+	defer h.Close()
+	info, err := h.Stat()
 	if err == nil && !info.IsDir() {
 		err = errFile
 	}
-	return p, p.explain(err)
+	return p, p.Explain(err)
 }
 
-func (s *toolset) tree(ctx context.Context, p place, depth int) (core.Result, error) {
+func (s *toolset) tree(ctx context.Context, p files.Place, depth int) (core.Result, error) {
 	w, done, err := s.walkFrom(p)
 	if err != nil {
 		return core.Result{}, err
 	}
 	defer done()
 	t := tree{depth: depth}
-	fmt.Fprintf(&t.out, "%s/\n", strings.TrimSuffix(visible(p.show), "/"))
+	fmt.Fprintf(&t.out, "%s/\n", strings.TrimSuffix(visible(p.Show), "/"))
 	err = w.each(ctx, func(e entry) (into, on bool) { return t.visit(w, e) })
 	if err != nil {
-		return core.Result{}, p.explain(err)
+		return core.Result{}, p.Explain(err)
 	}
 	t.flush(0)
 	return text(t.out.String(), notes(

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 // entry is what a walk meets.
@@ -43,27 +44,27 @@ type walk struct {
 // walkFrom prepares a walk through a place that must be a folder. The ignore
 // files of the folders above it, up to its root, hold as well, unless they
 // ignore the place itself: who names it wants to see it. close ends the walk.
-func (s *toolset) walkFrom(p place) (w *walk, close func(), err error) {
+func (s *toolset) walkFrom(p files.Place) (w *walk, close func(), err error) {
 	bar, err := s.bar()
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := p.reach(false)
+	h, err := p.Reach()
 	if err != nil {
-		return nil, nil, p.explain(err)
+		return nil, nil, p.Explain(err)
 	}
-	defer h.close()
-	if info, err := h.stat(); err == nil && !info.IsDir() {
-		return nil, nil, p.explain(errFile)
+	defer h.Close()
+	if info, err := h.Stat(); err == nil && !info.IsDir() {
+		return nil, nil, p.Explain(errFile)
 	}
-	dir, err := h.folder()
+	dir, err := h.Folder()
 	if err != nil {
-		return nil, nil, p.explain(err)
+		return nil, nil, p.Explain(err)
 	}
-	w = &walk{dir: dir, real: p.real, among: core.KeepsKeys(p.real), bar: func(rel string) bool { return bar(filepath.Join(p.real, filepath.FromSlash(rel))) }}
-	if p.root != nil {
-		if top, err := p.root.open(); err == nil {
-			rel, _ := within(p.root.real, p.real)
+	w = &walk{dir: dir, real: p.Real, among: core.KeepsKeys(p.Real), bar: func(rel string) bool { return bar(filepath.Join(p.Real, filepath.FromSlash(rel))) }}
+	if p.Root != nil {
+		if top, err := p.Root.Open(); err == nil {
+			rel, _ := files.Within(p.Root.Real, p.Real)
 			w.above(top, filepath.ToSlash(rel))
 		}
 	}
@@ -112,7 +113,7 @@ func (w *walk) list(ctx context.Context, rel string, depth int, rules *ignores, 
 	list, err := w.read(rel)
 	if err != nil {
 		if rel == "." {
-			return false, cause(err)
+			return false, files.Cause(err)
 		}
 		w.closed = true
 		return true, nil

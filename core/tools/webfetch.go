@@ -8,6 +8,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/files"
 )
 
 var fetchSpec = core.Spec{
@@ -81,7 +82,7 @@ func (s *toolset) bounded(whole string) string {
 	out.write(whole)
 	shown, err := out.result()
 	if err != nil {
-		shown += "\n[the whole text could not be kept: " + cause(err).Error() + "]"
+		shown += "\n[the whole text could not be kept: " + files.Cause(err).Error() + "]"
 	}
 	return shown
 }

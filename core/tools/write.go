@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 var writeSpec = core.Spec{
@@ -32,58 +33,58 @@ func (s *toolset) prepareWrite(ctx context.Context, a *args) (*step, error) {
 	if err := a.done(); err != nil {
 		return nil, err
 	}
-	if len(content) > maxText {
-		return nil, fmt.Errorf("argument %q is larger than %d MiB", "content", maxText>>20)
+	if len(content) > files.MaxText {
+		return nil, fmt.Errorf("argument %q is larger than %d MiB", "content", files.MaxText>>20)
 	}
-	p, err := s.files.locate(path)
+	p, err := s.files.Locate(path)
 	if err != nil {
 		return nil, err
 	}
-	was, err := s.files.current(ctx, p)
+	was, err := s.files.Current(ctx, p)
 	if err == nil {
-		err = s.files.fresh(p, was)
+		err = s.files.Fresh(p, was)
 	}
-	if err != nil && !p.outside(core.OpWrite) {
+	if err != nil && !p.Outside(core.OpWrite) {
 		return nil, err
 	}
 	if err != nil {
-		return blind(p, "Write "+label(p.show), err), nil
+		return blind(p, "Write "+label(p.Show), err), nil
 	}
 	d := diffOf(p, was, content)
-	title := "Write " + label(p.show) + " " + changes(d)
+	title := "Write " + label(p.Show) + " " + changes(d)
 	if d.Created {
-		title = "Create " + label(p.show) + " " + changes(d)
+		title = "Create " + label(p.Show) + " " + changes(d)
 	}
-	return s.change(p, was, d, title, p.access(core.OpWrite)), nil
+	return s.change(p, was, d, title, p.Access(core.OpWrite)), nil
 }
 
 // blind is the step for a place outside that cannot be changed as wanted. The
 // reason is only told once the call was approved: before that the model must not
 // learn what is there.
-func blind(p place, title string, err error) *step {
+func blind(p files.Place, title string, err error) *step {
 	return &step{
 		bound: true,
 		Preview: core.Preview{
-			Title: title, Locations: []core.Location{{Path: p.name}},
-			Access: []core.Access{p.access(core.OpRead), p.access(core.OpWrite)},
+			Title: title, Locations: []core.Location{{Path: p.Name}},
+			Access: []core.Access{p.Access(core.OpRead), p.Access(core.OpWrite)},
 		},
 		run: func(context.Context, core.Invocation) (core.Result, error) { return core.Result{}, err },
 	}
 }
 
 // change is the step that makes a diff true.
-func (s *toolset) change(p place, was content, d core.Diff, title string, access ...core.Access) *step {
+func (s *toolset) change(p files.Place, was files.Content, d core.Diff, title string, access ...core.Access) *step {
 	at := firstChange(d.Old, d.New)
 	return &step{
 		bound: true,
 		Preview: core.Preview{
 			Title:     title,
-			Locations: []core.Location{{Path: p.name, Line: at}},
+			Locations: []core.Location{{Path: p.Name, Line: at}},
 			Content:   shown(d),
 			Access:    access,
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
-			note, err := s.files.replace(ctx, p, was, d.New)
+			note, err := s.files.Replace(ctx, p, was, d.New)
 			if err != nil {
 				return core.Result{}, err
 			}
@@ -91,7 +92,7 @@ func (s *toolset) change(p place, was content, d core.Diff, title string, access
 			if d.Created {
 				verb = "created"
 			}
-			return text(fmt.Sprintf("%s %s %s", verb, visible(p.show), changes(d)), bracketed(note)), nil
+			return text(fmt.Sprintf("%s %s %s", verb, visible(p.Show), changes(d)), bracketed(note)), nil
 		},
 	}
 }
@@ -137,36 +138,36 @@ func (s *toolset) prepareEdit(ctx context.Context, a *args) (*step, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	p, err := s.files.locate(path)
+	p, err := s.files.Locate(path)
 	if err != nil {
 		return nil, err
 	}
 	was, now, err := s.edited(ctx, p, e)
-	if err != nil && !p.outside(core.OpWrite) {
+	if err != nil && !p.Outside(core.OpWrite) {
 		return nil, err
 	}
 	if err != nil {
-		return blind(p, "Edit "+label(p.show), err), nil
+		return blind(p, "Edit "+label(p.Show), err), nil
 	}
 	d := diffOf(p, was, now)
-	return s.change(p, was, d, "Edit "+label(p.show)+" "+changes(d), p.access(core.OpRead), p.access(core.OpWrite)), nil
+	return s.change(p, was, d, "Edit "+label(p.Show)+" "+changes(d), p.Access(core.OpRead), p.Access(core.OpWrite)), nil
 }
 
 // edited reads a file and applies an edit to what it read.
-func (s *toolset) edited(ctx context.Context, p place, e edit) (was content, now string, err error) {
-	was, err = s.files.current(ctx, p)
+func (s *toolset) edited(ctx context.Context, p files.Place, e edit) (was files.Content, now string, err error) {
+	was, err = s.files.Current(ctx, p)
 	if err != nil {
 		return was, "", err
 	}
-	if !was.exists {
-		return was, "", fmt.Errorf("there is no %s: use write_file to create it", visible(p.show))
+	if !was.Exists {
+		return was, "", fmt.Errorf("there is no %s: use write_file to create it", visible(p.Show))
 	}
-	if err := s.files.fresh(p, was); err != nil {
+	if err := s.files.Fresh(p, was); err != nil {
 		return was, "", err
 	}
-	now, err = e.apply(was.text)
-	if err == nil && len(now) > maxText {
+	now, err = e.apply(was.Text)
+	if err == nil && len(now) > files.MaxText {
 		err = errors.New("the result would be too large")
 	}
-	return was, now, p.explain(err)
+	return was, now, p.Explain(err)
 }

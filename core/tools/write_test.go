@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 func TestWrite(t *testing.T) {
@@ -51,7 +52,7 @@ func TestWrite(t *testing.T) {
 	b.put("latin", "caf\xe9")
 	b.fails("write_file", m{"path": "bin", "content": "x"}, "not UTF-8 text")
 	b.fails("edit_file", m{"path": "latin", "old": "caf", "new": "x"}, "not UTF-8 text")
-	b.fails("write_file", m{"path": "big", "content": strings.Repeat("x", maxText+1)}, "larger than 4 MiB")
+	b.fails("write_file", m{"path": "big", "content": strings.Repeat("x", files.MaxText+1)}, "larger than 4 MiB")
 	b.ok("write_file", m{"path": "empty", "content": ""})
 	if b.get("empty") != "" {
 		t.Error("the empty file is not empty")
@@ -299,7 +300,7 @@ func FuzzEdit(f *testing.F) {
 			}
 			return
 		}
-		if strings.HasPrefix(was, bom) != strings.HasPrefix(now, bom) && !strings.HasPrefix(text, bom) {
+		if strings.HasPrefix(was, files.BOM) != strings.HasPrefix(now, files.BOM) && !strings.HasPrefix(text, files.BOM) {
 			t.Errorf("the mark is not kept: %q to %q", was, now)
 		}
 		// A file whose lines all end in CRLF still does.
@@ -308,10 +309,10 @@ func FuzzEdit(f *testing.F) {
 			t.Errorf("line ends are mixed: %q to %q", was, now)
 		}
 		// All that is not old stays.
-		if !all && !strings.Contains(was, "\r") && !strings.Contains(old, "\r") && !strings.HasPrefix(was, bom) && strings.Replace(was, old, text, 1) != now {
+		if !all && !strings.Contains(was, "\r") && !strings.Contains(old, "\r") && !strings.HasPrefix(was, files.BOM) && strings.Replace(was, old, text, 1) != now {
 			t.Errorf("%q with %q for %q: %q", was, text, old, now)
 		}
-		d := diffOf(place{name: "/f", show: "f"}, content{exists: true, text: was}, now)
+		d := diffOf(files.Place{Name: "/f", Show: "f"}, files.Content{Exists: true, Text: was}, now)
 		if was != now && d.Patch == "" || d.New != now {
 			t.Errorf("no patch for %q to %q", was, now)
 		}

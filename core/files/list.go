@@ -1,4 +1,4 @@
-package tools
+package files
 
 import (
 	"cmp"
@@ -11,9 +11,12 @@ import (
 	"dragoman/core"
 )
 
-// listFolder lists what in a folder begins with a name: folders first. Names that
+// maxListed is how many names of one folder List looks at.
+const maxListed = 5_000
+
+// List lists what in a folder begins with a name: folders first. Names that
 // begin with a dot are left out unless they are asked for, and so is what is denied.
-func listFolder(dir, name string, most int, denied func(real string) bool) []core.FileName {
+func List(dir, name string, most int, denied func(real string) bool) []core.FileName {
 	real, err := resolve(dir)
 	if err != nil || refusePseudo(real) != nil || denied(real) {
 		return nil
@@ -30,7 +33,7 @@ func listFolder(dir, name string, most int, denied func(real string) bool) []cor
 		if len(n) < len(name) || !strings.EqualFold(n[:len(name)], name) || n[0] == '.' && !strings.HasPrefix(name, ".") || denied(filepath.Join(real, n)) {
 			continue
 		}
-		if kind := targetOf(e.Type(), func() (fs.FileInfo, error) { return os.Stat(filepath.Join(real, n)) }); kind.IsRegular() || kind.IsDir() {
+		if kind := Target(e.Type(), func() (fs.FileInfo, error) { return os.Stat(filepath.Join(real, n)) }); kind.IsRegular() || kind.IsDir() {
 			list = append(list, core.FileName{Path: filepath.Join(dir, n), Folder: kind.IsDir()})
 		}
 	}
@@ -46,8 +49,8 @@ func listFolder(dir, name string, most int, denied func(real string) bool) []cor
 	return list[:min(len(list), most)]
 }
 
-// targetOf is what an entry is, or the link that it is leads to.
-func targetOf(kind fs.FileMode, stat func() (fs.FileInfo, error)) fs.FileMode {
+// Target is what an entry is, or the link that it is leads to.
+func Target(kind fs.FileMode, stat func() (fs.FileInfo, error)) fs.FileMode {
 	if kind&fs.ModeSymlink == 0 {
 		return kind
 	}

@@ -1,4 +1,4 @@
-package tools
+package files
 
 import (
 	"errors"
@@ -8,50 +8,54 @@ import (
 	"strings"
 )
 
-// shelf is a folder, held open, and the name in it that a call is about.
-type shelf struct {
+// Handle is a folder, held open, and the name in it that a call is about. Whoever has
+// one closes it.
+type Handle struct {
 	dir  *os.Root
 	base string // one name, or "." for the folder itself
 	own  bool   // dir is ours to close
 }
 
-func (h shelf) close() {
+// Close gives the folder back.
+func (h Handle) Close() {
 	if h.own {
 		h.dir.Close()
 	}
 }
 
-// reach opens the way to a place for one call; who calls it has made sure that a
+// Reach opens the way to a place for one call; who calls it has made sure that a
 // place outside was approved, or that this is only for what the approver sees.
-// With create, missing folders on the way are created. Its errors do not name the
-// place: see explain.
-func (p place) reach(create bool) (shelf, error) {
-	var h shelf
+// The place itself need not exist. Errors do not name the place: see Explain.
+func (p Place) Reach() (Handle, error) { return p.reach(false) }
+
+// reach is Reach. With create, missing folders on the way are created.
+func (p Place) reach(create bool) (Handle, error) {
+	var h Handle
 	var rel string
 	var err error
-	if p.root != nil {
-		if h.dir, err = p.root.open(); err != nil {
-			return shelf{}, err
+	if p.Root != nil {
+		if h.dir, err = p.Root.Open(); err != nil {
+			return Handle{}, err
 		}
-		rel, _ = within(p.root.real, p.real)
+		rel, _ = Within(p.Root.Real, p.Real)
 	} else {
-		top := filepath.Dir(p.real)
+		top := filepath.Dir(p.Real)
 		for {
 			h.dir, err = openReal(top)
-			if err == nil || !create || !missing(err) || top == filepath.Dir(top) {
+			if err == nil || !create || !Missing(err) || top == filepath.Dir(top) {
 				break
 			}
 			top = filepath.Dir(top)
 		}
 		if err != nil {
-			return shelf{}, cause(err)
+			return Handle{}, Cause(err)
 		}
 		h.own = true
-		rel, _ = within(top, p.real)
+		rel, _ = Within(top, p.Real)
 	}
 	if err := h.walk(rel, create); err != nil {
-		h.close()
-		return shelf{}, cause(err)
+		h.Close()
+		return Handle{}, Cause(err)
 	}
 	return h, nil
 }
@@ -59,7 +63,7 @@ func (p place) reach(create bool) (shelf, error) {
 // walk goes down to the folder of rel, name by name. It follows no symbolic
 // link: rel had none when it was resolved, so one that is there now was put there
 // since.
-func (h *shelf) walk(rel string, create bool) error {
+func (h *Handle) walk(rel string, create bool) error {
 	names := strings.Split(rel, string(filepath.Separator))
 	for _, name := range names[:len(names)-1] {
 		next, err := down(h.dir, name)
@@ -72,7 +76,7 @@ func (h *shelf) walk(rel string, create bool) error {
 		if err != nil {
 			return err
 		}
-		h.close()
+		h.Close()
 		h.dir, h.own = next, true
 	}
 	h.base = names[len(names)-1]
@@ -102,8 +106,8 @@ func down(dir *os.Root, name string) (*os.Root, error) {
 	return next, nil
 }
 
-// stat looks at what the shelf is about, not following a link.
-func (h shelf) stat() (fs.FileInfo, error) {
+// Stat looks at the place, not following a link: one is refused.
+func (h Handle) Stat() (fs.FileInfo, error) {
 	info, err := h.dir.Lstat(h.base)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return nil, errSwapped
@@ -111,22 +115,22 @@ func (h shelf) stat() (fs.FileInfo, error) {
 	return info, err
 }
 
-// folder opens the shelf's place as a folder. Its handle is to be closed.
-func (h shelf) folder() (*os.Root, error) {
+// Folder opens the place as a folder, which the caller closes.
+func (h Handle) Folder() (*os.Root, error) {
 	if h.base == "." {
 		return h.dir.OpenRoot(".")
 	}
 	return down(h.dir, h.base)
 }
 
-// regular opens the shelf's file for reading. Everything but a regular file is
+// Regular opens the place as a file for reading, which the caller closes. Everything but a regular file is
 // refused before it is opened, and again after.
-func (h shelf) regular() (*os.File, fs.FileInfo, error) {
-	want, err := h.stat()
+func (h Handle) Regular() (*os.File, fs.FileInfo, error) {
+	want, err := h.Stat()
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := wantRegular(want); err != nil {
+	if err := CheckRegular(want); err != nil {
 		return nil, nil, err
 	}
 	f, err := h.dir.OpenFile(h.base, os.O_RDONLY|nonblock, 0)
@@ -144,15 +148,35 @@ func (h shelf) regular() (*os.File, fs.FileInfo, error) {
 	return f, got, nil
 }
 
-// errFolder says that a file was wanted.
-var errFolder = errors.New("it is a folder, not a file: use directory_tree")
+// OpenRegular opens a regular file below a folder for reading, which the caller closes.
+// Links are followed as long as they stay inside of the folder. It never waits: what is
+// swapped for a pipe meanwhile is refused.
+func OpenRegular(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = CheckRegular(info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
 
-func wantRegular(info fs.FileInfo) error {
+// ErrFolder says that a file was wanted.
+var ErrFolder = errors.New("it is a folder, not a file: use directory_tree")
+
+// CheckRegular fails for what is not a regular file.
+func CheckRegular(info fs.FileInfo) error {
 	switch m := info.Mode(); {
 	case m.IsRegular():
 		return nil
 	case m.IsDir():
-		return errFolder
+		return ErrFolder
 	case m&fs.ModeNamedPipe != 0:
 		return errors.New("it is a named pipe, not a file: refused")
 	case m&fs.ModeSocket != 0:

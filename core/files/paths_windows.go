@@ -1,4 +1,4 @@
-package tools
+package files
 
 import (
 	"errors"
@@ -39,6 +39,6 @@ func checkNames(path string) error {
 // isNotDir: Windows says that the path was not found.
 func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
-// manyNames would report whether a file has other names, which cannot be told here
+// ManyNames would report whether a file has other names, which cannot be told here
 // without opening it.
-func manyNames(fs.FileInfo) bool { return false }
+func ManyNames(fs.FileInfo) bool { return false }

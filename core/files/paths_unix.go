@@ -1,6 +1,6 @@
 //go:build unix
 
-package tools
+package files
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ const nonblock = syscall.O_NONBLOCK
 // checkNames refuses names that the system would read as something else.
 func checkNames(string) error { return nil }
 
-// manyNames reports whether a file has other names.
-func manyNames(info fs.FileInfo) bool {
+// ManyNames reports whether a file has other names.
+func ManyNames(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.Mode().IsRegular() && st.Nlink > 1
 }

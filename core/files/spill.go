@@ -1,4 +1,4 @@
-package tools
+package files
 
 import (
 	"crypto/rand"
@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// newSpill creates a file for output in a folder, which it makes where there is none.
-func newSpill(folder string) (f *os.File, path string, err error) {
+// NewSpill creates a file for output in a folder, which it makes where there is none.
+func NewSpill(folder string) (f *os.File, path string, err error) {
 	if folder == "" {
 		return nil, "", errors.New("there is no folder for it")
 	}

@@ -1,4 +1,4 @@
-package tools
+package files
 
 import (
 	"errors"
@@ -11,38 +11,39 @@ import (
 	"sync"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
-// host says whose workspace it is. A core.ToolHost is one.
-type host interface {
+// Host says whose workspace it is. A core.ToolHost is one.
+type Host interface {
 	Meta() core.Meta
 	// Editor may know texts that are not saved; nil: there is none.
 	Editor() core.Editor
 }
 
-// workspace is the folders of one session. Nothing is opened before it is needed.
+// Workspace is the folders of one session. Nothing is opened before it is needed.
 // It may be used by any goroutine.
-type workspace struct {
-	host host
+type Workspace struct {
+	host Host
 
 	mu    sync.Mutex // guards the fields below
 	shut  bool
-	known map[string]*root // by path as in Meta.Roots
+	known map[string]*Root // by path as in Meta.Roots
 	// versions are the editor's numbers of the texts that were read last, by real path.
 	versions map[string]uint64
 }
 
-// newWorkspace returns the workspace of a host. It does nothing else. Only Close may
+// New returns the workspace of a host. It does nothing else. Only Close may
 // be called where h is nil.
-func newWorkspace(h host) *workspace {
-	return &workspace{host: h, known: map[string]*root{}, versions: map[string]uint64{}}
+func New(h Host) *Workspace {
+	return &Workspace{host: h, known: map[string]*Root{}, versions: map[string]uint64{}}
 }
 
-// close gives the handles of the roots back. Calls that still run fail.
-func (w *workspace) close() error {
+// Close gives the handles of the roots back. Calls that still run fail.
+func (w *Workspace) Close() error {
 	w.mu.Lock()
 	known := w.known
-	w.shut, w.known = true, map[string]*root{}
+	w.shut, w.known = true, map[string]*Root{}
 	w.mu.Unlock()
 	var errs []error
 	for _, r := range known {
@@ -51,8 +52,8 @@ func (w *workspace) close() error {
 	return errors.Join(errs...)
 }
 
-// rest gives the handles of the roots back until a call needs them again.
-func (w *workspace) rest() {
+// Rest gives the handles of the roots back until a call needs them again.
+func (w *Workspace) Rest() {
 	w.mu.Lock()
 	known := slices.Collect(maps.Values(w.known))
 	w.mu.Unlock()
@@ -61,27 +62,27 @@ func (w *workspace) rest() {
 	}
 }
 
-// root is one workspace root. Its real path is settled when it is first seen to
+// Root is one workspace root. Its real path is settled when it is first seen to
 // exist: who replaces the folder by a link to another one later does not move the
 // workspace.
-type root struct {
-	given string // as in Meta.Roots
-	real  string // with symbolic links resolved
-	wide  bool   // it is the user's home folder, or holds it
+type Root struct {
+	Given string // as in Meta.Roots
+	Real  string // with symbolic links resolved
+	Wide  bool   // it is the user's home folder, or holds it
 
 	mu   sync.Mutex // guards the fields below
 	shut bool
 	dir  *os.Root // nil until a call needs it
 }
 
-// roots returns the workspace's roots. One that is no absolute path grants nothing.
-func (w *workspace) roots() []*root {
+// Roots returns the workspace's roots. One that is no absolute path grants nothing.
+func (w *Workspace) Roots() []*Root {
 	meta := w.host.Meta()
 	given := meta.Roots
 	if len(given) == 0 {
 		given = []string{meta.Cwd}
 	}
-	list := make([]*root, 0, len(given))
+	list := make([]*Root, 0, len(given))
 	for _, g := range given {
 		if !filepath.IsAbs(g) {
 			continue
@@ -101,12 +102,12 @@ func (w *workspace) roots() []*root {
 }
 
 // settle finds a root's real path, and keeps it once the folder exists.
-func (w *workspace) settle(given string) *root {
+func (w *Workspace) settle(given string) *Root {
 	real, err := resolve(given)
 	if err != nil {
 		return nil
 	}
-	r := &root{given: given, real: real, wide: wide(real)}
+	r := &Root{Given: given, Real: real, Wide: wide(real)}
 	info, err := os.Lstat(real)
 	exists := err == nil && info.IsDir()
 	w.mu.Lock()
@@ -133,16 +134,16 @@ func wide(real string) bool {
 	if err != nil {
 		return false
 	}
-	_, holds := within(real, home)
+	_, holds := Within(real, home)
 	return holds
 }
 
-// open returns the handle of the root. It stays open until the workspace rests or is
+// Open returns the handle of the root. It stays open until the workspace rests or is
 // closed, or the folder was replaced by another one.
-func (r *root) open() (*os.Root, error) {
-	info, err := os.Lstat(r.real)
+func (r *Root) Open() (*os.Root, error) {
+	info, err := os.Lstat(r.Real)
 	if err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("the workspace folder %s does not exist", visible(r.given))
+		return nil, fmt.Errorf("the workspace folder %s does not exist", display.Visible(r.Given))
 	}
 	r.mu.Lock()
 	dir := r.dir
@@ -152,9 +153,9 @@ func (r *root) open() (*os.Root, error) {
 			return dir, nil
 		}
 	}
-	fresh, err := openReal(r.real)
+	fresh, err := openReal(r.Real)
 	if err != nil {
-		return nil, fmt.Errorf("open the workspace folder %s: %w", visible(r.given), cause(err))
+		return nil, fmt.Errorf("open the workspace folder %s: %w", display.Visible(r.Given), Cause(err))
 	}
 	dir, spare, err := r.keep(fresh, dir)
 	if spare != nil {
@@ -165,7 +166,7 @@ func (r *root) open() (*os.Root, error) {
 
 // keep makes fresh the root's handle, in place of old, unless another call was
 // quicker. spare is the handle that nobody needs any more.
-func (r *root) keep(fresh, old *os.Root) (dir, spare *os.Root, err error) {
+func (r *Root) keep(fresh, old *os.Root) (dir, spare *os.Root, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -179,7 +180,7 @@ func (r *root) keep(fresh, old *os.Root) (dir, spare *os.Root, err error) {
 }
 
 // release closes the handle, for good if shut is set.
-func (r *root) release(shut bool) error {
+func (r *Root) release(shut bool) error {
 	r.mu.Lock()
 	dir := r.dir
 	r.dir, r.shut = nil, r.shut || shut

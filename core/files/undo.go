@@ -1,4 +1,4 @@
-package tools
+package files
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // The reasons why a file is left as it is.
@@ -16,12 +17,12 @@ var (
 	errBetween = errors.New("it was changed in between: only what came after that was undone")
 )
 
-// undo takes changes back, the last one first: a file that is what a change left becomes
+// Undo takes changes back, the last one first: a file that is what a change left becomes
 // what it was before, or is moved back. Files are reached through the roots, and through
 // the editor where it has them; what lies outside of the roots is left alone. There is
 // one outcome for each file, in the order in which the files were changed last; a file
 // that was moved is where it was before.
-func (w *workspace) undo(ctx context.Context, changes []core.Diff) []core.RevertedFile {
+func (w *Workspace) Undo(ctx context.Context, changes []core.Diff) []core.RevertedFile {
 	var done outcomes
 	// A move parts what is behind it from what is in front of it: names mean other
 	// files there.
@@ -55,7 +56,7 @@ func (o *outcomes) add(path string, err error) {
 }
 
 // undoEdits takes changes back among which there is no move.
-func (w *workspace) undoEdits(ctx context.Context, changes []core.Diff, done *outcomes) {
+func (w *Workspace) undoEdits(ctx context.Context, changes []core.Diff, done *outcomes) {
 	var order []string
 	byPath := map[string][]core.Diff{} // the last change first
 	for _, d := range slices.Backward(changes) {
@@ -70,7 +71,7 @@ func (w *workspace) undoEdits(ctx context.Context, changes []core.Diff, done *ou
 }
 
 // undoMove moves a file back, if it is the one that was moved, as it was then.
-func (w *workspace) undoMove(ctx context.Context, d core.Diff) error {
+func (w *Workspace) undoMove(ctx context.Context, d core.Diff) error {
 	p, err := w.workspaceFile(d.Path)
 	if err != nil {
 		return err
@@ -79,59 +80,59 @@ func (w *workspace) undoMove(ctx context.Context, d core.Diff) error {
 	if err != nil {
 		return err
 	}
-	if p.root != q.root {
+	if p.Root != q.Root {
 		return errOutside
 	}
 	if d.Sum == "" {
-		return fmt.Errorf("it is too large to tell whether it has changed since, so it was left at %s", visible(p.show))
+		return fmt.Errorf("it is too large to tell whether it has changed since, so it was left at %s", display.Visible(p.Show))
 	}
-	if _, err := w.movable(ctx, p); err != nil {
+	if _, err := w.Movable(ctx, p); err != nil {
 		return err
 	}
-	switch sum, err := w.sum(ctx, p); {
+	switch sum, err := p.Sum(ctx); {
 	case err != nil:
 		return err
 	case sum != d.Sum:
-		return fmt.Errorf("%s has changed since, so it was left there", visible(p.show))
+		return fmt.Errorf("%s has changed since, so it was left there", display.Visible(p.Show))
 	}
-	if err := w.free(q); err != nil {
+	if err := q.Free(); err != nil {
 		return err
 	}
-	return w.move(p, q)
+	return p.MoveTo(q)
 }
 
-var errOutside = errors.New("it is outside of the workspace, so it was left as it is")
+var errOutside = errors.New("it is outside of the Workspace, so it was left as it is")
 
 // workspaceFile locates a file that must lie in the workspace.
-func (w *workspace) workspaceFile(path string) (place, error) {
+func (w *Workspace) workspaceFile(path string) (Place, error) {
 	if !filepath.IsAbs(path) {
-		return place{}, errors.New("its path is not absolute")
+		return Place{}, errors.New("its path is not absolute")
 	}
-	p, err := w.locate(path)
-	if err == nil && p.root == nil {
+	p, err := w.Locate(path)
+	if err == nil && p.Root == nil {
 		err = errOutside
 	}
 	return p, err
 }
 
 // undoFile takes the changes of one file back.
-func (w *workspace) undoFile(ctx context.Context, path string, changes []core.Diff) error {
+func (w *Workspace) undoFile(ctx context.Context, path string, changes []core.Diff) error {
 	p, err := w.workspaceFile(path)
 	if err != nil {
 		return err
 	}
-	now, err := w.current(ctx, p)
+	now, err := w.Current(ctx, p)
 	if err != nil {
 		return err
 	}
 	to, err := undone(now, changes)
-	if to.exists == now.exists && to.text == now.text {
+	if to.Exists == now.Exists && to.Text == now.Text {
 		return err
 	}
-	if !to.exists {
+	if !to.Exists {
 		return errors.Join(w.remove(ctx, p, now), err)
 	}
-	if _, werr := w.replace(ctx, p, now, to.text); werr != nil {
+	if _, werr := w.Replace(ctx, p, now, to.Text); werr != nil {
 		return werr
 	}
 	return err
@@ -139,17 +140,17 @@ func (w *workspace) undoFile(ctx context.Context, path string, changes []core.Di
 
 // undone works out what a file was before changes, of which the last comes first.
 // An error says that not all of them could be taken back from what it is now.
-func undone(now content, changes []core.Diff) (content, error) {
-	to := content{exists: now.exists, text: now.text}
+func undone(now Content, changes []core.Diff) (Content, error) {
+	to := Content{Exists: now.Exists, Text: now.Text}
 	var err error
 	for _, d := range changes {
-		was := content{exists: !d.Created, text: d.Old}
+		was := Content{Exists: !d.Created, Text: d.Old}
 		switch {
-		case to.exists && to.text == d.New:
+		case to.Exists && to.Text == d.New:
 			to, err = was, nil
-		case to.exists == was.exists && to.text == was.text: // that is done already
+		case to.Exists == was.Exists && to.Text == was.Text: // that is done already
 			err = nil
-		case to.exists == now.exists && to.text == now.text:
+		case to.Exists == now.Exists && to.Text == now.Text:
 			err = errSince
 		default:
 			err = errBetween
@@ -159,22 +160,22 @@ func undone(now content, changes []core.Diff) (content, error) {
 }
 
 // remove takes away a file that is what was seen.
-func (w *workspace) remove(ctx context.Context, p place, seen content) error {
-	h, err := p.reach(false)
+func (w *Workspace) remove(ctx context.Context, p Place, seen Content) error {
+	h, err := p.Reach()
 	if err != nil {
-		return p.explain(err)
+		return p.Explain(err)
 	}
-	defer h.close()
+	defer h.Close()
 	// What the editor has and the disk has not yet is what would be lost.
 	disk, err := h.read()
 	if err != nil {
-		return p.explain(err)
+		return p.Explain(err)
 	}
-	if now, err := w.current(ctx, p); err != nil || !now.same(seen) || disk.exists && disk.text != seen.text {
+	if now, err := w.Current(ctx, p); err != nil || !now.same(seen) || disk.Exists && disk.Text != seen.Text {
 		return errors.Join(err, errSince)
 	}
-	if !disk.exists {
+	if !disk.Exists {
 		return nil
 	}
-	return p.explain(h.dir.Remove(h.base))
+	return p.Explain(h.dir.Remove(h.base))
 }

@@ -1,4 +1,4 @@
-package tools
+package files
 
 import (
 	"errors"
@@ -12,39 +12,42 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
-// place is where a path argument leads.
-type place struct {
-	name string // absolute, as the session knows it: for locations, diffs and editors
-	real string // absolute, symbolic links resolved as far as it exists: what is opened
-	show string // for titles and output: relative to the session's folder where it lies in it
-	root *root  // the workspace root that it lies in; nil: none
-	// spill is set for a place in the folder for cut output.
-	spill bool
+// Place is where a path leads.
+type Place struct {
+	Name string // absolute, as the session knows it: for locations, diffs and editors
+	Real string // absolute, symbolic links resolved as far as it exists: what is opened
+	Show string // for titles and output: relative to the session's folder where it lies in it
+	Root *Root  // the workspace root that it lies in; nil: none
+	// Spill is set for a place in the folder for cut output.
+	Spill bool
 }
 
-// outside reports whether touching the place in this way leaves the roots.
-func (p place) outside(op core.AccessOp) bool {
-	return p.root == nil && (!p.spill || op != core.OpRead)
+// Outside reports whether touching the place in this way leaves the roots.
+func (p Place) Outside(op core.AccessOp) bool {
+	return p.Root == nil && (!p.Spill || op != core.OpRead)
 }
 
-// access is what policy hears of it.
-func (p place) access(op core.AccessOp) core.Access {
-	return core.Access{Op: op, Path: p.real, Outside: p.outside(op), Wide: p.root != nil && p.root.wide}
+// Access is what policy hears of touching it in this way.
+func (p Place) Access(op core.AccessOp) core.Access {
+	return core.Access{Op: op, Path: p.Real, Outside: p.Outside(op), Wide: p.Root != nil && p.Root.Wide}
 }
 
-// locate turns a path argument into a place.
-func (w *workspace) locate(arg string) (place, error) {
+// Locate finds the place that a path means as a model writes it: a plain path, absolute
+// or relative to the session's folder, or a file URI. It opens nothing.
+func (w *Workspace) Locate(arg string) (Place, error) {
 	path, err := parsePath(arg)
 	if err != nil {
-		return place{}, err
+		return Place{}, err
 	}
-	return w.at(path)
+	return w.At(path)
 }
 
-// at is the place of a path: absolute, or relative to the session's folder.
-func (w *workspace) at(path string) (place, error) {
+// At finds the place of a plain path: absolute, or relative to the session's folder. It
+// opens nothing.
+func (w *Workspace) At(path string) (Place, error) {
 	meta := w.host.Meta()
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(meta.Cwd, path)
@@ -52,28 +55,28 @@ func (w *workspace) at(path string) (place, error) {
 	path = filepath.Clean(path)
 	real, err := resolve(path)
 	if err != nil {
-		return place{}, err
+		return Place{}, err
 	}
 	if err := refusePseudo(real); err != nil {
-		return place{}, err
+		return Place{}, err
 	}
-	p := place{name: path, real: real}
-	for _, r := range w.roots() {
-		if rel, ok := within(r.real, real); ok && (p.root == nil || len(r.real) > len(p.root.real)) {
-			p.root, p.name = r, filepath.Join(r.given, rel)
+	p := Place{Name: path, Real: real}
+	for _, r := range w.Roots() {
+		if rel, ok := Within(r.Real, real); ok && (p.Root == nil || len(r.Real) > len(p.Root.Real)) {
+			p.Root, p.Name = r, filepath.Join(r.Given, rel)
 		}
 	}
-	if p.root == nil && meta.Spill != "" {
+	if p.Root == nil && meta.Spill != "" {
 		if spill, err := resolve(filepath.Clean(meta.Spill)); err == nil {
-			_, p.spill = within(spill, real)
+			_, p.Spill = Within(spill, real)
 		}
 	}
-	if p.root == nil {
-		p.name = real
+	if p.Root == nil {
+		p.Name = real
 	}
-	p.show = p.name
-	if rel, ok := within(filepath.Clean(meta.Cwd), p.name); ok {
-		p.show = filepath.ToSlash(rel)
+	p.Show = p.Name
+	if rel, ok := Within(filepath.Clean(meta.Cwd), p.Name); ok {
+		p.Show = filepath.ToSlash(rel)
 	}
 	return p, nil
 }
@@ -115,10 +118,10 @@ func parsePath(arg string) (string, error) {
 	return path, nil
 }
 
-// within reports whether path lies in dir or is it, and the way from there.
+// Within reports whether path lies in dir or is it, and the way from there.
 // Both are absolute and clean. It compares names, never text: /a/app-evil is not
 // in /a/app.
-func within(dir, path string) (rel string, ok bool) {
+func Within(dir, path string) (rel string, ok bool) {
 	rel, err := filepath.Rel(dir, path)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) || filepath.IsAbs(rel) {
 		return "", false
@@ -147,10 +150,10 @@ func resolve(path string) (string, error) {
 		next := filepath.Join(cur, name)
 		info, err := os.Lstat(next)
 		if err != nil {
-			if missing(err) {
+			if Missing(err) {
 				return filepath.Join(append([]string{next}, rest...)...), nil
 			}
-			return "", fmt.Errorf("resolve %s: %w", visible(path), cause(err))
+			return "", fmt.Errorf("resolve %s: %w", display.Visible(path), Cause(err))
 		}
 		if info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
 			cur = next
@@ -162,10 +165,10 @@ func resolve(path string) (string, error) {
 				cur = next
 				continue
 			}
-			return "", fmt.Errorf("resolve %s: %w", visible(path), cause(err))
+			return "", fmt.Errorf("resolve %s: %w", display.Visible(path), Cause(err))
 		}
 		if links++; links > maxLinks {
-			return "", fmt.Errorf("resolve %s: too many symbolic links", visible(path))
+			return "", fmt.Errorf("resolve %s: too many symbolic links", display.Visible(path))
 		}
 		if filepath.IsAbs(target) {
 			var more []string
@@ -185,8 +188,8 @@ func split(path string) (top string, names []string) {
 	return top, strings.Split(strings.TrimPrefix(path[len(top)-1:], sep), sep)
 }
 
-// missing reports whether an error says that a path leads nowhere.
-func missing(err error) bool {
+// Missing reports whether an error says that a path leads nowhere.
+func Missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || isNotDir(err)
 }
 
@@ -197,16 +200,16 @@ func refusePseudo(real string) error {
 		return nil
 	}
 	for _, dir := range []string{"/proc", "/sys", "/dev"} {
-		if _, ok := within(dir, real); ok {
-			return fmt.Errorf("%s is in %s, which holds no ordinary files: refused", visible(real), dir)
+		if _, ok := Within(dir, real); ok {
+			return fmt.Errorf("%s is in %s, which holds no ordinary files: refused", display.Visible(real), dir)
 		}
 	}
 	return nil
 }
 
-// cause is an error of the file system without the path, which our own texts
+// Cause is an error of the file system without the path, which our own texts
 // name as the session knows it.
-func cause(err error) error {
+func Cause(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		return pe.Err
@@ -218,45 +221,47 @@ func cause(err error) error {
 	return err
 }
 
-// readable fails early for what cannot be read.
-func (w *workspace) readable(p place) error {
-	h, err := p.reach(false)
+// Readable fails for a place that cannot be read as a file, neither on the disk nor
+// through the editor.
+func (w *Workspace) Readable(p Place) error {
+	h, err := p.Reach()
 	if err == nil {
-		defer h.close()
+		defer h.Close()
 		var info fs.FileInfo
-		if info, err = h.stat(); err == nil {
-			err = wantRegular(info)
+		if info, err = h.Stat(); err == nil {
+			err = CheckRegular(info)
 		}
 	}
-	if err != nil && missing(err) {
-		if e := w.host.Editor(); e != nil && !p.spill && e.Caps().ReadFile {
+	if err != nil && Missing(err) {
+		if e := w.host.Editor(); e != nil && !p.Spill && e.Caps().ReadFile {
 			return nil // a new file that was not saved yet, perhaps
 		}
 	}
-	return p.explain(err)
+	return p.Explain(err)
 }
 
-// linked reports whether a place is a file of the workspace that has other names.
-func (p place) linked() bool {
-	if p.root == nil {
+// Linked reports whether a place is a file of the workspace that has other names.
+func (p Place) Linked() bool {
+	if p.Root == nil {
 		return false
 	}
-	h, err := p.reach(false)
+	h, err := p.Reach()
 	if err != nil {
 		return false
 	}
-	defer h.close()
-	info, err := h.stat()
-	return err == nil && manyNames(info)
+	defer h.Close()
+	info, err := h.Stat()
+	return err == nil && ManyNames(info)
 }
 
-// explain words an error of the file system for a model.
-func (p place) explain(err error) error {
+// Explain words an error of the file system for a model: it names the place, and keeps
+// the cause. nil stays nil.
+func (p Place) Explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case missing(err):
-		return fmt.Errorf("there is no %s", visible(p.show))
+	case Missing(err):
+		return fmt.Errorf("there is no %s", display.Visible(p.Show))
 	}
-	return fmt.Errorf("%s: %w", visible(p.show), cause(err))
+	return fmt.Errorf("%s: %w", display.Visible(p.Show), Cause(err))
 }

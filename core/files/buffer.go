@@ -1,0 +1,112 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+// maxVersions is how many files' versions are remembered.
+const maxVersions = 10_000
+
+// Request asks the editor about a file that it may know better than the disk. Without a
+// reply the disk is used: no editor offers the request, or the editor does not have the
+// file, and then why says so. A refusal of the editor is an error.
+func (w *Workspace) Request(ctx context.Context, p Place, able func(core.EditorCaps) bool, call core.EditorCall) (reply core.EditorReply, why string, err error) {
+	e := w.host.Editor()
+	if e == nil || p.Spill || !able(e.Caps()) {
+		return nil, "", nil
+	}
+	wait, stop := context.WithTimeout(ctx, EditorWait)
+	defer stop()
+	reply, err = e.Do(wait, call)
+	why, err = Lacking(ctx, wait, err)
+	if err != nil {
+		return nil, "", p.Explain(err)
+	}
+	if why != "" {
+		return nil, why, nil
+	}
+	return reply, "", nil
+}
+
+// Lacking returns the reason why an editor does not have what it was asked for.
+// Anything else that went wrong is an error, in the editor's words.
+func Lacking(ctx, wait context.Context, err error) (string, error) {
+	var lacks *core.EditorLacks
+	switch {
+	case err == nil:
+		return "", nil
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case errors.As(err, &lacks):
+		return display.Visible(lacks.Error()), nil
+	case wait.Err() != nil:
+		return "", fmt.Errorf("the editor did not answer within %v", EditorWait)
+	}
+	return "", errors.New(display.Visible(err.Error()))
+}
+
+// Buffer asks the editor for a file's text; nil: it does not have it.
+func (w *Workspace) Buffer(ctx context.Context, p Place, line, limit int) (*core.FileText, string, error) {
+	reply, why, err := w.Request(ctx, p, func(c core.EditorCaps) bool { return c.ReadFile },
+		core.ReadFile{Session: w.host.Meta().ID, Path: p.Name, Line: line, Limit: limit})
+	if t, ok := reply.(core.FileText); ok {
+		return &t, "", nil
+	}
+	return nil, why, err
+}
+
+// Saw notes which version of a text the model has read; 0: none that counts.
+func (w *Workspace) Saw(p Place, version uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if version == 0 {
+		delete(w.versions, p.Real)
+	} else if len(w.versions) < maxVersions || w.versions[p.Real] != 0 {
+		w.versions[p.Real] = version
+	}
+}
+
+var (
+	errStale   = errors.New("it has changed since it was read, so it is not changed now: read it again")
+	errUnsaved = errors.New("the editor has changes of it that are not saved, and does not write it for us, so nothing was written: have it saved first")
+)
+
+// Fresh checks that a text may be changed: that it is the one which the model has read, if the
+// editor counts versions, and that no text is lost that only the editor has.
+func (w *Workspace) Fresh(p Place, now Content) error {
+	w.mu.Lock()
+	read := w.versions[p.Real]
+	w.mu.Unlock()
+	if read != 0 && now.count != 0 && read != now.count {
+		return p.Explain(errStale)
+	}
+	if now.unsaved && !w.editorWrites() {
+		return p.Explain(errUnsaved)
+	}
+	return nil
+}
+
+// editorWrites reports whether the editor offers to write files.
+func (w *Workspace) editorWrites() bool {
+	e := w.host.Editor()
+	return e != nil && e.Caps().WriteFile
+}
+
+// BOM is the mark that some editors write before UTF-8 text.
+const BOM = "\ufeff"
+
+// sameText compares a text of the editor's with one on the disk. It ignores what
+// editors leave out or add: the kind of line ends, the last of them, and a byte order
+// mark.
+func sameText(a, b string) bool {
+	plain := func(s string) string {
+		return strings.TrimSuffix(strings.ReplaceAll(strings.TrimPrefix(s, BOM), "\r\n", "\n"), "\n")
+	}
+	return a == b || plain(a) == plain(b)
+}

@@ -1,0 +1,248 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+	"unicode/utf8"
+
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+const (
+	// MaxText is how large a file may be that is changed as text.
+	MaxText = 4 << 20
+	// Sniffed is how much of a file decides whether it is text, as in git.
+	Sniffed = 8000
+	// EditorWait is how long an editor may take for a file.
+	EditorWait = 10 * time.Second
+)
+
+// Content is the text of a file, as it was seen.
+type Content struct {
+	Exists bool
+	Text   string
+	mode   fs.FileMode
+	buffer bool   // the text comes from the editor
+	count  uint64 // of the editor's, which changes with the text; 0: it counts none
+	// unsaved says that it is the editor's and that the disk has another text.
+	unsaved bool
+	note    string // what the model should know of where the text comes from
+}
+
+// same reports whether two looks at a file saw the same.
+func (c Content) same(d Content) bool {
+	return c.Exists == d.Exists && c.Text == d.Text && c.buffer == d.buffer
+}
+
+// Current reads a file as text, from the editor where it offers that. A file that
+// does not exist is no error; one that the editor refuses to read is.
+func (w *Workspace) Current(ctx context.Context, p Place) (Content, error) {
+	c, err := w.OnDisk(p)
+	if err != nil {
+		return Content{}, err
+	}
+	b, why, err := w.Buffer(ctx, p, 0, 0)
+	switch {
+	case err != nil:
+		return Content{}, err
+	case b == nil && c.Exists && why != "":
+		c.note = why + ", so the text on the disk was taken"
+		return c, nil
+	case b == nil || b.Text == "" && !c.Exists:
+		return c, context.Cause(ctx)
+	case len(b.Text) > MaxText:
+		return Content{}, p.Explain(errTooLarge)
+	case c.Exists && sameText(b.Text, c.Text) && !w.editorWrites(): // the disk is what will be written
+		c.count = b.Version
+		return c, nil
+	case b.Text == "" && c.Text != "":
+		c.note = fmt.Sprintf("it was empty in the editor and had %d bytes on the disk", len(c.Text))
+	}
+	return Content{
+		Exists: true, Text: b.Text, mode: c.mode, buffer: true, count: b.Version, unsaved: !c.Exists || !sameText(b.Text, c.Text), note: c.note,
+	}, nil
+}
+
+var errTooLarge = fmt.Errorf("it is larger than %d MiB: use shell_command", MaxText>>20)
+
+// OnDisk is the part of Current that looks at the disk.
+func (w *Workspace) OnDisk(p Place) (Content, error) {
+	h, err := p.Reach()
+	if err != nil {
+		if Missing(err) {
+			return Content{}, nil
+		}
+		return Content{}, p.Explain(err)
+	}
+	defer h.Close()
+	c, err := h.read()
+	return c, p.Explain(err)
+}
+
+// read reads the file as text.
+func (h Handle) read() (Content, error) {
+	f, info, err := h.Regular()
+	if errors.Is(err, fs.ErrNotExist) {
+		return Content{}, nil
+	}
+	if err != nil {
+		return Content{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxText+1))
+	switch {
+	case err != nil:
+		return Content{}, err
+	case len(data) > MaxText:
+		return Content{}, errTooLarge
+	case Binary(data) || !utf8.Valid(data):
+		return Content{}, errors.New("it is not UTF-8 text")
+	}
+	return Content{Exists: true, Text: string(data), mode: info.Mode().Perm()}, nil
+}
+
+// Binary reports whether data begins like something else than text, as git sees it.
+func Binary(data []byte) bool {
+	return bytes.IndexByte(data[:min(len(data), Sniffed)], 0) >= 0
+}
+
+// errChanged says that what was approved no longer fits.
+var errChanged = errors.New("it has changed since this call was previewed, so nothing was written: read it again")
+
+// Replace makes text the content of a file, if the content is still that of seen. note
+// is for the model: how it was done.
+func (w *Workspace) Replace(ctx context.Context, p Place, seen Content, text string) (note string, err error) {
+	now, err := w.Current(ctx, p)
+	if err == nil && !now.same(seen) {
+		err = p.Explain(errChanged)
+	}
+	if err != nil {
+		return "", err
+	}
+	h, err := p.reach(true)
+	if err != nil {
+		return "", p.Explain(err)
+	}
+	defer h.Close()
+	w.Saw(p, 0) // what comes of it in the editor is another version
+	done, why, err := w.throughEditor(ctx, p, text)
+	switch {
+	case done || err != nil:
+		return now.note, err
+	case now.unsaved:
+		return "", p.Explain(errUnsaved)
+	case why != "":
+		now.note = why + ", so the file was written on the disk"
+	}
+	return now.note, p.Explain(h.write(seen, text))
+}
+
+// throughEditor lets the editor write. If done is false the disk has to be written: the
+// editor does not offer to write, or does not have the file, and then why says so. A
+// refusal of the editor is an error.
+func (w *Workspace) throughEditor(ctx context.Context, p Place, text string) (done bool, why string, err error) {
+	if !w.editorWrites() {
+		return false, "", nil
+	}
+	wait, stop := context.WithTimeout(ctx, EditorWait)
+	defer stop()
+	_, err = w.host.Editor().Do(wait, core.WriteFile{Session: w.host.Meta().ID, Path: p.Name, Text: text})
+	if ctx.Err() == nil && wait.Err() != nil { // it may still do it: writing too would race with it
+		return false, "", fmt.Errorf("write %s: the editor did not answer; look at the file before trying again", display.Visible(p.Show))
+	}
+	why, err = Lacking(ctx, wait, err)
+	return why == "" && err == nil, why, p.Explain(err)
+}
+
+// write replaces the file as a whole: a temporary file beside it takes
+// its name. Just before that the file is compared once more with what was seen.
+func (h Handle) write(seen Content, text string) error {
+	if seen.Exists {
+		// A rename would get round a file's own write protection.
+		f, err := h.dir.OpenFile(h.base, os.O_WRONLY|nonblock, 0)
+		if err != nil && !Missing(err) {
+			return err
+		}
+		if err == nil {
+			f.Close()
+		}
+	}
+	tmp, err := h.temporary(seen, text)
+	if err != nil {
+		return err
+	}
+	err = h.settle(tmp, seen)
+	if err != nil {
+		_ = h.dir.Remove(tmp)
+	}
+	return err
+}
+
+// temporary writes text to a new file of a random name. An existing file's mode
+// is kept; a new one gets what the process's mask leaves of 0644.
+func (h Handle) temporary(seen Content, text string) (name string, err error) {
+	name = ".dragoman-" + rand.Text()
+	perm := fs.FileMode(0o644)
+	if seen.mode != 0 {
+		perm = 0o600
+	}
+	f, err := h.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.WriteString(f, text)
+	if err == nil && seen.mode != 0 {
+		err = f.Chmod(seen.mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = h.dir.Remove(name)
+		return "", err
+	}
+	return name, nil
+}
+
+// settle gives the temporary file its name.
+func (h Handle) settle(tmp string, seen Content) error {
+	if seen.buffer { // the editor's text, which was the same as the disk's
+		now, err := h.read()
+		if err == nil && !(now.Exists && sameText(now.Text, seen.Text)) {
+			err = errChanged
+		}
+		if err != nil {
+			return err
+		}
+		return h.dir.Rename(tmp, h.base)
+	}
+	if !seen.Exists {
+		// A link fails where a file has appeared meanwhile; renaming would not.
+		err := h.dir.Link(tmp, h.base)
+		if err == nil {
+			return h.dir.Remove(tmp)
+		}
+		if errors.Is(err, fs.ErrExist) {
+			return errChanged
+		}
+	}
+	now, err := h.read()
+	if err != nil {
+		return err
+	}
+	if !now.same(seen) {
+		return errChanged
+	}
+	return h.dir.Rename(tmp, h.base)
+}

@@ -1,0 +1,115 @@
+package files
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"dragoman/core"
+)
+
+// desk is a session's workspace for a test, and its host.
+type desk struct {
+	*Workspace
+
+	t    testing.TB
+	dir  string // the workspace root
+	away string // a folder beside it
+	meta core.Meta
+}
+
+func (d *desk) Meta() core.Meta     { return d.meta }
+func (d *desk) Editor() core.Editor { return nil }
+
+func newDesk(t testing.TB) *desk {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &desk{t: t, dir: filepath.Join(top, "app"), away: filepath.Join(top, "app-evil")}
+	for _, dir := range []string{d.dir, d.away} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.meta = core.Meta{ID: "s1", Cwd: d.dir, Roots: []string{d.dir}, Spill: filepath.Join(top, "spill")}
+	d.Workspace = New(d)
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// put writes a file below the workspace, or at an absolute path.
+func (d *desk) put(path, content string) string {
+	d.t.Helper()
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(d.dir, path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		d.t.Fatal(err)
+	}
+	return path
+}
+
+// place locates a path.
+func (d *desk) place(path string) Place {
+	d.t.Helper()
+	p, err := d.Locate(path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return p
+}
+
+// read is the text of a file on the disk.
+func (d *desk) read(path string) string {
+	d.t.Helper()
+	c, err := d.OnDisk(d.place(path))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return c.Text
+}
+
+// A workspace that rests holds no root open, and opens it again when it is needed. Once
+// closed it opens none.
+func TestRest(t *testing.T) {
+	d := newDesk(t)
+	d.put("a.txt", "hello")
+	for range 2 {
+		if got := d.read("a.txt"); got != "hello" {
+			t.Errorf("got %q", got)
+		}
+		for _, r := range d.known {
+			if r.dir == nil {
+				t.Errorf("%s is not open", r.Given)
+			}
+		}
+		d.Rest()
+		for _, r := range d.known {
+			if r.dir != nil {
+				t.Errorf("%s is open", r.Given)
+			}
+		}
+	}
+	p, roots := d.place("a.txt"), d.Roots()
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Reach(); err == nil {
+		t.Error("a closed workspace was reached")
+	}
+	if _, err := d.place("a.txt").Reach(); err == nil {
+		t.Error("a closed workspace was reached by another way")
+	}
+	if len(roots) != 1 || roots[0].dir != nil {
+		t.Errorf("roots are held: %v", roots)
+	}
+}
