@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
 )
 
@@ -65,9 +66,9 @@ func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core
 	if err != nil {
 		return err
 	}
-	err = chatIn(ctx, chatOptions{
-		program: a.Environment, gateway: h.gateway, session: session, settings: set,
-		model: profile.DefaultModel, offline: profile.choice.Offline(),
+	err = terminal.Chat(ctx, terminal.ChatOptions{
+		Program: a.Environment, Gateway: h.gateway, Session: session, Settings: set,
+		Model: profile.DefaultModel, Offline: profile.choice.Offline(),
 	})
 	if resume == "" && session.State().Messages == 0 { // nobody will miss it
 		err = errors.Join(err, h.gateway.Delete(context.WithoutCancel(ctx), core.Local, session.Meta().ID))

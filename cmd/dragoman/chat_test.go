@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"dragoman/cmd/internal/program"
-	"dragoman/core"
 )
 
 func TestChatOverPipes(t *testing.T) {
@@ -181,43 +180,6 @@ func TestInterruptWhileAsked(t *testing.T) {
 	}
 }
 
-func lineTyped(text string) inputLine {
-	return inputLine{keyLine: keyLine{pieces: []piece{{text: text}}}}
-}
-
-func TestReply(t *testing.T) {
-	approval := core.Ask{Kind: core.AskApproval, Remember: "ls"}
-	once := core.Ask{Kind: core.AskApproval}
-	choice := core.Ask{Kind: core.AskQuestion, Options: []core.Option{{ID: "a", Label: "Red"}, {ID: "b", Label: "Blue"}}}
-	free := core.Ask{Kind: core.AskQuestion, Freeform: true}
-	for _, c := range []struct {
-		ask  core.Ask
-		line string
-		more bool
-		want core.Reply
-		ok   bool
-	}{
-		{approval, "y", true, core.Reply{Outcome: core.OutcomeDecided, Decision: core.AllowOnce}, true},
-		{approval, " YES ", true, core.Reply{Outcome: core.OutcomeDecided, Decision: core.AllowOnce}, true},
-		{approval, "s", true, core.Reply{Outcome: core.OutcomeDecided, Decision: core.AllowSession}, true},
-		{once, "s", true, core.Reply{}, false},
-		{approval, "n", true, core.Reply{Outcome: core.OutcomeDecided, Decision: core.RejectOnce}, true},
-		{approval, "", true, core.Reply{}, false},
-		{approval, "yeah", true, core.Reply{}, false},
-		{approval, "y", false, core.Reply{Outcome: core.OutcomeDecided, Decision: core.RejectOnce, Text: "the input ended before an answer came"}, true},
-		{choice, "2", true, core.Reply{Outcome: core.OutcomeAnswered, Option: "b"}, true},
-		{choice, "red", true, core.Reply{Outcome: core.OutcomeAnswered, Option: "a"}, true},
-		{choice, "3", true, core.Reply{}, false},
-		{choice, "", true, core.Reply{Outcome: core.OutcomeDeclined}, true},
-		{free, "Whatever you like", true, core.Reply{Outcome: core.OutcomeAnswered, Text: "Whatever you like"}, true},
-		{free, "", false, core.Reply{Outcome: core.OutcomeDeclined}, true},
-	} {
-		if got, ok := reply(c.ask, lineTyped(c.line), c.more); got != c.want || ok != c.ok {
-			t.Errorf("%+v %q: %+v, %v", c.ask, c.line, got, ok)
-		}
-	}
-}
-
 // Over a pipe failures are written to standard error, and the exit code is 1; answers
 // are on standard output as before.
 func TestChatThatFails(t *testing.T) {
@@ -232,17 +194,5 @@ func TestChatThatFails(t *testing.T) {
 	}
 	if o = p.run(t, "three\n", "chat", "--model", "nobody/x"); o.code != program.ExitFailed || !strings.Contains(o.errs, "nobody") {
 		t.Errorf("a model that is not there: %+v", o)
-	}
-}
-
-// A wait because of a broken service is not called a limit, and is shown in whole
-// seconds.
-func TestRetriesAreSaidPlainly(t *testing.T) {
-	var b strings.Builder
-	s := &screen{w: bufio.NewWriter(&b)}
-	s.record(core.Record{Event: core.Phase{Kind: core.PhaseRetrying, After: 310605137}})
-	s.record(core.Record{Event: core.Phase{Kind: core.PhaseRetrying, After: 2*time.Second + 1}})
-	if s.flush(); b.String() != "waiting for the model's service; next try in 1s\nwaiting for the model's service; next try in 2s\n" {
-		t.Errorf("%s", &b)
 	}
 }

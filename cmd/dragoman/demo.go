@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/terminal"
 
 	"github.com/spf13/cobra"
 )
@@ -84,7 +85,7 @@ func (a *app) playDemo(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(place)) }()
 
-	c := colours(a.Out, a.Lookup)
+	c := terminal.Colours(a.Out, a.Lookup)
 	fmt.Fprint(a.Out, demoIntro(c))
 	began := time.Now()
 	acts := newActs()
@@ -101,7 +102,7 @@ func (a *app) playDemo(ctx context.Context) (err error) {
 	for _, act := range acts {
 		if act.err != nil {
 			failed = true
-			fmt.Fprintf(a.Out, "%s\n", c.bad(fmt.Sprintf("%s failed: %v", act.name, act.err)))
+			fmt.Fprintf(a.Out, "%s\n", c.Bad(fmt.Sprintf("%s failed: %v", act.name, act.err)))
 			if tail := act.instance.complaints(); tail != "" {
 				fmt.Fprintf(a.Out, "%s\n", indented(printable(tail), "  stderr: "))
 			}
@@ -110,13 +111,13 @@ func (a *app) playDemo(ctx context.Context) (err error) {
 	if failed {
 		return program.ErrReported
 	}
-	fmt.Fprintf(a.Out, "%s\n\n", c.good(fmt.Sprintf("All three did the same, in %v; what they left behind is removed.", time.Since(began).Round(time.Millisecond))))
+	fmt.Fprintf(a.Out, "%s\n\n", c.Good(fmt.Sprintf("All three did the same, in %v; what they left behind is removed.", time.Since(began).Round(time.Millisecond))))
 	fmt.Fprint(a.Out, editorSettings(self, c))
 	return nil
 }
 
-func demoIntro(c palette) string {
-	return c.strong("dragoman demo") + ` · one agent, three protocols, one prompt each
+func demoIntro(c terminal.Palette) string {
+	return c.Strong("dragoman demo") + ` · one agent, three protocols, one prompt each
 
   Each column is this program, started as a child and spoken to over real pipes. The tools, the
   approvals and the session logs are real; only the model is not: the offline demo follows plain

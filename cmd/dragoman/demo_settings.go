@@ -3,14 +3,16 @@ package main
 import (
 	"encoding/json"
 	"strings"
+
+	"dragoman/cmd/internal/terminal"
 )
 
 // editorSettings are what to paste into an editor, with this program's path.
-func editorSettings(self string, c palette) string {
+func editorSettings(self string, c terminal.Palette) string {
 	var b strings.Builder
-	b.WriteString(c.strong("Let your editor do the same") + "\n\n")
+	b.WriteString(c.Strong("Let your editor do the same") + "\n\n")
 	for _, e := range settingsOf(self) {
-		b.WriteString("  " + c.strong(e.editor) + c.faint("  "+e.where) + "\n")
+		b.WriteString("  " + c.Strong(e.editor) + c.Faint("  "+e.where) + "\n")
 		b.WriteString(indented(e.text, "    ") + "\n\n")
 	}
 	b.WriteString("  A real model: set OPENAI_API_KEY, OPENROUTER_API_KEY, ANTHROPIC_API_KEY or another key, or give\n" +

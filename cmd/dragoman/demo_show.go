@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"dragoman/cmd/internal/terminal"
 )
 
 // obj is a JSON object.
@@ -90,7 +92,7 @@ const (
 )
 
 // sideBySide shows the acts in columns, step by step.
-func sideBySide(acts []*act, c palette) string {
+func sideBySide(acts []*act, c terminal.Palette) string {
 	var b strings.Builder
 	row := func(paint func(string) string, text func(*act) string) {
 		var parts []string
@@ -100,9 +102,9 @@ func sideBySide(acts []*act, c palette) string {
 		b.WriteString("  " + strings.TrimRight(strings.Join(parts, columnGap), " ") + "\n")
 	}
 	asIs := func(s string) string { return s }
-	row(c.strong, func(a *act) string { return a.name + " · dragoman " + a.command })
-	row(c.faint, func(a *act) string { return a.played })
-	row(c.faint, func(*act) string { return strings.Repeat("─", columnWide) })
+	row(c.Strong, func(a *act) string { return a.name + " · dragoman " + a.command })
+	row(c.Faint, func(a *act) string { return a.played })
+	row(c.Faint, func(*act) string { return strings.Repeat("─", columnWide) })
 	for s := range steps {
 		high := 0
 		for _, a := range acts {
@@ -120,18 +122,18 @@ func sideBySide(acts []*act, c palette) string {
 }
 
 // line is one line of a cell, cut to the column and painted.
-func (c *cells) line(s step, i int, p palette) string {
+func (c *cells) line(s step, i int, p terminal.Palette) string {
 	if i >= len(c.lines[s]) {
 		return pad("")
 	}
 	text := c.lines[s][i]
 	switch {
 	case strings.HasPrefix(text, "→ "):
-		return p.cool(pad(text))
+		return p.Cool(pad(text))
 	case strings.HasPrefix(text, "← "):
-		return p.warm(pad(text))
+		return p.Warm(pad(text))
 	case strings.HasPrefix(text, "│ "):
-		return p.faint(pad("  " + text))
+		return p.Faint(pad("  " + text))
 	}
 	return pad("  " + text)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/terminal"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -40,7 +41,7 @@ The exit code is 1 if something is wrong; what only deserves a look (!) does not
 		Args:    cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			r := a.examine(ctx, nil)
-			r.print(a.Out, colours(a.Out, a.Lookup))
+			r.print(a.Out, terminal.Colours(a.Out, a.Lookup))
 			if r.wrong() > 0 {
 				return program.ErrReported
 			}
@@ -60,16 +61,16 @@ const (
 )
 
 // painted returns the mark in its colour.
-func (m mark) painted(p palette) string {
+func (m mark) painted(p terminal.Palette) string {
 	switch m {
 	case fine:
-		return p.good(string(m))
+		return p.Good(string(m))
 	case look:
-		return p.warm(string(m))
+		return p.Warm(string(m))
 	case wrong:
-		return p.bad(string(m))
+		return p.Bad(string(m))
 	case plain:
-		return p.faint(string(m))
+		return p.Faint(string(m))
 	}
 	return string(m)
 }
@@ -107,13 +108,13 @@ func (r *report) wrong() int {
 	return n
 }
 
-func (r *report) print(out io.Writer, c palette) {
+func (r *report) print(out io.Writer, c terminal.Palette) {
 	for _, s := range r.sections {
-		fmt.Fprintf(out, "%s\n", c.strong(s.title))
+		fmt.Fprintf(out, "%s\n", c.Strong(s.title))
 		for _, f := range s.findings {
 			fmt.Fprintf(out, "  %s %s\n", f.mark.painted(c), strings.ReplaceAll(printable(f.text), "\n", "\n    "))
 			if f.hint != "" {
-				fmt.Fprintf(out, "    %s\n", c.faint("→ "+printable(f.hint)))
+				fmt.Fprintf(out, "    %s\n", c.Faint("→ "+printable(f.hint)))
 			}
 		}
 		fmt.Fprintln(out)

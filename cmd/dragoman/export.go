@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode"
 
+	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
 	"dragoman/core/codec"
 )
@@ -161,16 +162,15 @@ func exportTo(root, rel string, write func(io.Writer) error) (err error) {
 
 // writeMarkdown writes the session for people, without the turn that asks for it.
 func writeMarkdown(ctx context.Context, out io.Writer, s *core.Session, t *core.Turn) error {
-	tr := newTranscript(out)
-	tr.title(s.State())
+	tr := terminal.NewTranscript(out)
+	tr.Title(s.State())
 	for rec, err := range before(ctx, t) {
 		if err != nil {
 			return err
 		}
-		tr.record(rec)
+		tr.Record(rec)
 	}
-	tr.block("")
-	return tr.w.Flush()
+	return tr.End()
 }
 
 // writeRecords writes the session for programs: one record a line, as it is stored.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/cmd/internal/secrets"
+	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
 )
 
@@ -87,7 +88,7 @@ func (a *app) withAccounts(f func(secrets.Accounts) error) error {
 
 // patient lets the keyring wait for a person who is there to unlock it.
 func (a *app) patient() {
-	if isTerminal(a.In) {
+	if terminal.Is(a.In) {
 		a.secrets.Patient()
 	}
 }
@@ -111,12 +112,12 @@ func (a *app) logIn(ctx context.Context, acc secrets.Accounts, provider string) 
 
 // readKey reads a key from the terminal, where it does not show, or from a pipe.
 func (a *app) readKey(step core.LoginStep) (string, error) {
-	if !isTerminal(a.In) {
+	if !terminal.Is(a.In) {
 		return firstLine(a.In)
 	}
 	fmt.Fprintf(a.Err, "%s\n%s: ", step.Message, step.Fields[0].Label)
 	defer fmt.Fprintln(a.Err)
-	return readHidden(a.In, "key")
+	return terminal.ReadHidden(a.In, "key")
 }
 
 // firstLine returns the first line of a pipe, without the blanks around it.

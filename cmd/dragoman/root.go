@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"dragoman/cmd/internal/terminal"
+
 	"github.com/spf13/cobra"
 )
 
@@ -35,7 +37,7 @@ func (a *app) root() *cobra.Command {
 		Args:    cobra.NoArgs,
 		Version: a.Version,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if isTerminal(a.In) {
+			if terminal.Is(a.In) {
 				return cmd.Help()
 			}
 			return errors.New("say what to speak: dragoman eca, dragoman acp or dragoman mcp")

@@ -12,6 +12,7 @@ import (
 	"dragoman/bridge"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
+	"dragoman/cmd/internal/terminal"
 	"dragoman/configs"
 	"dragoman/core"
 )
@@ -69,12 +70,12 @@ func (a *app) approve(ctx context.Context, server string, tools []string, yes bo
 		fmt.Fprintf(a.Out, "Nothing has changed: %s\n", counted(len(tried[0].Tools), "tool"))
 		return nil
 	}
-	col := colours(a.Out, a.Lookup)
+	col := terminal.Colours(a.Out, a.Lookup)
 	for _, ch := range changes {
-		fmt.Fprintf(a.Out, "%s\n%s\n", col.strong(server+": "+oneLine(ch.Tool, 100)), indented(printable(ch.Text), "  "))
+		fmt.Fprintf(a.Out, "%s\n%s\n", col.Strong(server+": "+oneLine(ch.Tool, 100)), indented(printable(ch.Text), "  "))
 	}
 	if !yes {
-		agreed, err := confirm(a.Environment, fmt.Sprintf("Use %s of %s as shown?", counted(len(changes), "tool"), server))
+		agreed, err := terminal.Confirm(a.Environment, fmt.Sprintf("Use %s of %s as shown?", counted(len(changes), "tool"), server))
 		if err != nil {
 			return err
 		}

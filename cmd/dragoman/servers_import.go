@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/terminal"
 	"dragoman/configs"
 )
 
@@ -111,7 +112,7 @@ func (a *app) mayReach(good []foreignServer, how importing) (bool, error) {
 	if n == 0 || how.dryRun || how.yes {
 		return true, nil
 	}
-	agreed, err := confirm(a.Environment, "This happens whenever the value is needed. Import these servers?")
+	agreed, err := terminal.Confirm(a.Environment, "This happens whenever the value is needed. Import these servers?")
 	if err != nil {
 		return false, fmt.Errorf("the servers want to read files or run programs: %w", err)
 	}

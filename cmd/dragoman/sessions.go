@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
 	"dragoman/core/jsonl"
 )
@@ -71,7 +72,7 @@ whom. ID may be cut short as long as only one session begins with it.`,
 				if err != nil {
 					return err
 				}
-				return printTranscript(ctx, a.Out, s)
+				return terminal.PrintTranscript(ctx, a.Out, s)
 			})
 		}),
 	}

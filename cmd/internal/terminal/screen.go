@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bufio"
@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // screen shows a conversation as it happens, line by line, on anything that takes
 // text.
 type screen struct {
-	palette
+	Palette
 	w    *bufio.Writer
 	errs io.Writer // for failures; nil: the screen
 	mid  bool      // the cursor stands behind text on its line
@@ -47,7 +48,7 @@ func (s *screen) line(text string) {
 // failure shows what failed.
 func (s *screen) failure(text string) {
 	if s.errs == nil {
-		s.line(s.bad(text))
+		s.line(s.Bad(text))
 		return
 	}
 	s.start()
@@ -71,9 +72,9 @@ func (s *screen) stream(id, head, text string) {
 func (s *screen) record(r core.Record) {
 	switch e := r.Event.(type) {
 	case core.TextDelta:
-		s.stream("m"+string(e.Message), "", printable(e.Text))
+		s.stream("m"+string(e.Message), "", display.Printable(e.Text))
 	case core.ThoughtDelta:
-		s.stream("t"+string(e.Thought), s.faint("thinking: "), s.faint(printable(e.Text)))
+		s.stream("t"+string(e.Thought), s.Faint("thinking: "), s.Faint(display.Printable(e.Text)))
 	case core.CallChanged:
 		s.call(e.Call)
 	case core.CallOutput:
@@ -83,21 +84,21 @@ func (s *screen) record(r core.Record) {
 	case core.Answered:
 		s.settled(e.Reply)
 	case core.Notice:
-		s.line(s.warm(string(e.Severity) + ": " + oneLine(e.Text, 1000)))
+		s.line(s.Warm(string(e.Severity) + ": " + display.Line(e.Text, 1000)))
 	case core.Missing:
-		s.line(s.warm(printable(e.Text)))
+		s.line(s.Warm(display.Printable(e.Text)))
 	case core.FellBack:
-		s.line(s.warm(oneLine(e.Notice().Text, 1000)))
+		s.line(s.Warm(display.Line(e.Notice().Text, 1000)))
 	case core.Phase:
 		if e.Kind == core.PhaseRetrying && e.After > 0 {
-			s.line(s.faint("waiting for the model's service; next try in " + e.Pause()))
+			s.line(s.Faint("waiting for the model's service; next try in " + e.Pause()))
 		}
 	case core.TurnEnded:
 		s.start()
 		if text := endText(e); e.Stop == core.StopError {
-			s.failure(printable(text))
+			s.failure(display.Printable(text))
 		} else if text != "" {
-			s.line(s.warm(printable(text)))
+			s.line(s.Warm(display.Printable(text)))
 		}
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
 		core.Asked, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
@@ -109,38 +110,38 @@ func (s *screen) record(r core.Record) {
 func (s *screen) call(c core.Call) {
 	switch c.State {
 	case core.Awaiting:
-		s.line(s.strong("? "+callTitle(c)) + s.faint(" · "+oneLine(c.Why, 200)))
+		s.line(s.Strong("? "+callTitle(c)) + s.Faint(" · "+display.Line(c.Why, 200)))
 		for _, b := range c.Content {
 			s.excerpt(blockText(b), 40)
 		}
 		s.shown = c.ID
 	case core.Running:
 		if s.shown != c.ID {
-			s.line(s.cool("→ " + callTitle(c)))
+			s.line(s.Cool("→ " + callTitle(c)))
 			s.shown = c.ID
 		}
 	case core.Succeeded:
 		s.start()
 	case core.Errored:
-		s.line(s.bad("✗ " + callTitle(c)))
+		s.line(s.Bad("✗ " + callTitle(c)))
 		for _, b := range c.Content {
 			if t, ok := b.(core.Text); ok {
-				s.excerpt(printable(t.Text), 6)
+				s.excerpt(display.Printable(t.Text), 6)
 			}
 		}
 	case core.Rejected, core.Canceled:
-		s.line(s.bad(callLine(c)))
+		s.line(s.Bad(callLine(c)))
 	case core.Proposed:
 	}
 }
 
 // excerpt shows the first lines of a text, set off.
 func (s *screen) excerpt(text string, lines int) {
-	text, more := firstLines(text, lines)
+	text, more := display.FirstLines(text, lines)
 	if more > 0 {
 		text += fmt.Sprintf("\n… %d more lines", more)
 	}
-	s.line(s.faint(indented(text, "  │ ")))
+	s.line(s.Faint(display.Indented(text, "  │ ")))
 }
 
 // output shows what a command prints, each line with a mark.
@@ -149,14 +150,14 @@ func (s *screen) output(e core.CallOutput) {
 		s.start()
 		s.in = id
 	}
-	for part := range strings.SplitAfterSeq(printable(e.Text), "\n") {
+	for part := range strings.SplitAfterSeq(display.Printable(e.Text), "\n") {
 		if part == "" {
 			continue
 		}
 		if !s.mid {
-			s.write(s.faint("  │ "))
+			s.write(s.Faint("  │ "))
 		}
-		s.write(s.faint(strings.TrimSuffix(part, "\n")))
+		s.write(s.Faint(strings.TrimSuffix(part, "\n")))
 		if strings.HasSuffix(part, "\n") {
 			s.write("\n")
 		}
@@ -165,16 +166,16 @@ func (s *screen) output(e core.CallOutput) {
 
 func callTitle(c core.Call) string {
 	if c.Title != "" { // its maker has limited it and noted what is cut
-		return oneLine(c.Title, 1000)
+		return display.Line(c.Title, 1000)
 	}
-	return oneLine(c.Tool, 200)
+	return display.Line(c.Tool, 200)
 }
 
 // settled says what became of a question that nobody here has answered.
 func (s *screen) settled(r core.Reply) {
 	switch r.Outcome {
 	case core.OutcomeExpired:
-		s.line(s.warm("The time to answer is over."))
+		s.line(s.Warm("The time to answer is over."))
 	case core.OutcomeDecided, core.OutcomeAnswered, core.OutcomeDeclined, core.OutcomeLater, core.OutcomeAlone, core.OutcomeCanceled:
 	}
 }
@@ -184,9 +185,9 @@ func (s *screen) question(a core.Ask) {
 	if a.Kind == core.AskApproval {
 		return
 	}
-	s.line(s.strong("? ") + printable(asked(a)))
+	s.line(s.Strong("? ") + display.Printable(asked(a)))
 	for i, o := range a.Options {
-		s.line(fmt.Sprintf("  %d. %s", i+1, oneLine(strings.TrimSuffix(o.Label+": "+o.Description, ": "), 200)))
+		s.line(fmt.Sprintf("  %d. %s", i+1, display.Line(strings.TrimSuffix(o.Label+": "+o.Description, ": "), 200)))
 	}
 }
 
@@ -199,7 +200,7 @@ func asked(a core.Ask) string {
 func (s *screen) choices(a core.Ask) string {
 	switch {
 	case a.Kind == core.AskApproval && a.Remember != "":
-		return "[y]es, [s]ession (" + oneLine(a.Remember, 80) + ") or [n]o: "
+		return "[y]es, [s]ession (" + display.Line(a.Remember, 80) + ") or [n]o: "
 	case a.Kind == core.AskApproval:
 		return "[y]es or [n]o: "
 	case len(a.Options) == 0:

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // answer puts a question to the user and passes the answer on. When ctx ends
@@ -53,7 +54,7 @@ func (c *chat) answer(ctx context.Context, a core.Ask) error {
 			if a.Secret && r.Outcome == core.OutcomeAnswered {
 				text = "a secret"
 			}
-			c.screen.line(c.screen.faint("answered: " + oneLine(text, 100)))
+			c.screen.line(c.screen.Faint("answered: " + display.Line(text, 100)))
 		}
 		err = c.att.Answer(context.WithoutCancel(ctx), a.ID, r)
 		if errors.Is(err, core.ErrNotAsked) { // settled meanwhile
@@ -74,12 +75,12 @@ func (c *chat) beginQuestion(a core.Ask) (gen int) {
 	const early = "Typed before the question was shown"
 	switch {
 	case a.Secret && len(dropped) > 0: // a line may be a secret
-		c.screen.line(c.screen.warm(early + ", so it is not the answer and was dropped: " + counted(len(dropped), "line")))
+		c.screen.line(c.screen.Warm(early + ", so it is not the answer and was dropped: " + display.Counted(len(dropped), "line")))
 	case len(dropped) > 0:
-		c.screen.line(c.screen.warm(early + ", so it is not the answer and was dropped: " + heads(dropped)))
+		c.screen.line(c.screen.Warm(early + ", so it is not the answer and was dropped: " + heads(dropped)))
 	}
 	if len(kept) > 0 {
-		c.screen.line(c.screen.faint(early + "; it becomes the next prompt when this turn has ended: " + heads(kept)))
+		c.screen.line(c.screen.Faint(early + "; it becomes the next prompt when this turn has ended: " + heads(kept)))
 	}
 	return gen
 }
@@ -88,7 +89,7 @@ func (c *chat) beginQuestion(a core.Ask) (gen int) {
 func (c *chat) notAnAnswer(a core.Ask, line inputLine) {
 	if line.pasted && !a.Secret {
 		c.in.later(line)
-		c.screen.line(c.screen.warm("A paste decides nothing; it becomes the next prompt when this turn has ended: " + heads([]inputLine{line})))
+		c.screen.line(c.screen.Warm("A paste decides nothing; it becomes the next prompt when this turn has ended: " + heads([]inputLine{line})))
 	}
 	c.screen.line("Please answer " + c.screen.choices(a))
 }

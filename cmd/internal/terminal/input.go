@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bufio"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"dragoman/core/display"
 )
 
 // input reads, line by line, from a person who types or from a pipe.
@@ -222,7 +224,7 @@ func (in *input) lost() []inputLine {
 func heads(lines []inputLine) string {
 	var list []string
 	for _, l := range lines {
-		list = append(list, `"`+oneLine(l.text(), 60)+`"`)
+		list = append(list, `"`+display.Line(l.text(), 60)+`"`)
 	}
 	return strings.Join(list, ", ")
 }

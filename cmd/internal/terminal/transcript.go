@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bufio"
@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
-// printTranscript writes a session as Markdown, in constant memory.
-func printTranscript(ctx context.Context, out io.Writer, s *core.Session) error {
+// PrintTranscript writes a session as Markdown, in constant memory.
+func PrintTranscript(ctx context.Context, out io.Writer, s *core.Session) error {
 	att := s.Attach(core.Client{Name: "dragoman sessions show", Role: core.Observe})
 	defer att.Close()
 	st, head := att.State(), att.Head()
-	t := newTranscript(out)
-	t.title(st)
+	t := NewTranscript(out)
+	t.Title(st)
 	r := att.Read(core.Pos{})
 	defer r.Close()
 	for r.Pos().Before(head) {
@@ -26,32 +27,35 @@ func printTranscript(ctx context.Context, out io.Writer, s *core.Session) error 
 			return err
 		}
 		for _, rec := range recs {
-			t.record(rec)
+			t.Record(rec)
 		}
 	}
-	t.block("")
 	if st.Turn != "" {
+		t.block("")
 		t.block("_A turn is running._")
 	}
-	return t.w.Flush()
+	return t.End()
 }
 
-func newTranscript(out io.Writer) *transcript { return &transcript{w: bufio.NewWriter(out)} }
+// NewTranscript returns a transcript that is written to out.
+func NewTranscript(out io.Writer) *Transcript { return &Transcript{w: bufio.NewWriter(out)} }
 
-// transcript writes records as text.
-type transcript struct {
+// Transcript writes a session for people, as Markdown: first Title, then Record for each of its
+// records in their order, then End.
+type Transcript struct {
 	w       *bufio.Writer
 	speaker string // whose text is being written: a message's or a thought's id
 	whole   bool   // its last line has an end
 }
 
-func (t *transcript) title(st core.State) {
+// Title writes the heading, and what is known of the session as a whole.
+func (t *Transcript) Title(st core.State) {
 	title := st.Title
 	if title == "" {
 		title = "Session without a title"
 	}
-	fmt.Fprintf(t.w, "# %s\n\n", oneLine(title, 200))
-	fmt.Fprintf(t.w, "- id: %s\n- folder: %s\n", printable(string(st.Meta.ID)), printable(st.Meta.Cwd))
+	fmt.Fprintf(t.w, "# %s\n\n", display.Line(title, 200))
+	fmt.Fprintf(t.w, "- id: %s\n- folder: %s\n", display.Printable(string(st.Meta.ID)), display.Printable(st.Meta.Cwd))
 	fmt.Fprintf(t.w, "- begun: %s, used: %s\n", stamp(st.Meta.Created), stamp(st.Updated))
 	if u := st.Usage; u != (core.Usage{}) {
 		about := ""
@@ -65,7 +69,7 @@ func (t *transcript) title(st core.State) {
 func stamp(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // block begins a new paragraph and writes it, unless it is empty.
-func (t *transcript) block(s string) {
+func (t *Transcript) block(s string) {
 	if t.speaker != "" && !t.whole {
 		t.w.WriteString("\n")
 	}
@@ -76,17 +80,18 @@ func (t *transcript) block(s string) {
 }
 
 // stream writes a part of a text that belongs together.
-func (t *transcript) stream(id, head, text string) {
+func (t *Transcript) stream(id, head, text string) {
 	if t.speaker != id {
 		t.block("")
 		t.w.WriteString("\n" + head)
 		t.speaker = id
 	}
-	t.w.WriteString(printable(text))
+	t.w.WriteString(display.Printable(text))
 	t.whole = strings.HasSuffix(text, "\n")
 }
 
-func (t *transcript) record(r core.Record) {
+// Record writes a record, if it is one that people read.
+func (t *Transcript) Record(r core.Record) {
 	switch e := r.Event.(type) {
 	case core.TurnStarted:
 		if len(e.Prompt) > 0 {
@@ -104,19 +109,19 @@ func (t *transcript) record(r core.Record) {
 		t.block(planText(e.Entries))
 	case core.Asked:
 		if e.Ask.Kind != core.AskApproval {
-			t.block("**Question:** " + printable(asked(e.Ask)))
+			t.block("**Question:** " + display.Printable(asked(e.Ask)))
 		}
 	case core.Answered:
 		t.answered(e)
 	case core.Notice:
-		t.block("_" + string(e.Severity) + ": " + oneLine(e.Text, 500) + "_")
+		t.block("_" + string(e.Severity) + ": " + display.Line(e.Text, 500) + "_")
 	case core.Missing:
-		t.block("_" + printable(e.Text) + "_")
+		t.block("_" + display.Printable(e.Text) + "_")
 	case core.FellBack:
-		t.block("_" + oneLine(e.Notice().Text, 500) + "_")
+		t.block("_" + display.Line(e.Notice().Text, 500) + "_")
 	case core.TurnEnded:
 		if text := endText(e); text != "" {
-			t.block("_" + printable(text) + "_")
+			t.block("_" + display.Printable(text) + "_")
 		}
 	case core.Truncated:
 		t.block("_What stood behind this point was taken back._")
@@ -125,9 +130,15 @@ func (t *transcript) record(r core.Record) {
 	}
 }
 
-func (t *transcript) prompt(who string, o core.Origin, blocks []core.Block, at time.Time) {
+// End ends the last line, and returns the first error of writing.
+func (t *Transcript) End() error {
+	t.block("")
+	return t.w.Flush()
+}
+
+func (t *Transcript) prompt(who string, o core.Origin, blocks []core.Block, at time.Time) {
 	if o.Client != "" {
-		who += ", over " + oneLine(o.Client, 60)
+		who += ", over " + display.Line(o.Client, 60)
 	}
 	t.block("## " + who + ", " + stamp(at))
 	for _, b := range blocks {
@@ -136,24 +147,24 @@ func (t *transcript) prompt(who string, o core.Origin, blocks []core.Block, at t
 }
 
 // call writes a call once, when it has ended.
-func (t *transcript) call(c core.Call) {
+func (t *Transcript) call(c core.Call) {
 	if !c.State.Ended() {
 		return
 	}
 	t.block("- " + callLine(c))
 	for _, b := range c.Content {
-		text, more := firstLines(blockText(b), 20)
+		text, more := display.FirstLines(blockText(b), 20)
 		if more > 0 {
 			text += fmt.Sprintf("\n… %d more lines", more)
 		}
-		fmt.Fprintf(t.w, "\n%s\n", indented(fenced(text), "  "))
+		fmt.Fprintf(t.w, "\n%s\n", display.Indented(fenced(text), "  "))
 	}
 }
 
 // answered writes what a person said, where the call itself does not tell.
-func (t *transcript) answered(e core.Answered) {
+func (t *Transcript) answered(e core.Answered) {
 	if e.Reply.Outcome == core.OutcomeAnswered {
-		t.block("**Answer:** " + printable(strings.TrimSpace(e.Reply.Option+" "+e.Reply.Text)))
+		t.block("**Answer:** " + display.Printable(strings.TrimSpace(e.Reply.Option+" "+e.Reply.Text)))
 	}
 }
 
@@ -163,9 +174,9 @@ func callLine(c core.Call) string {
 	if title == "" {
 		title = c.Tool
 	}
-	s := callMark(c.State) + " " + oneLine(title, 200)
+	s := callMark(c.State) + " " + display.Line(title, 200)
 	if c.Why != "" {
-		s += " (" + oneLine(c.Why, 200) + ")"
+		s += " (" + display.Line(c.Why, 200) + ")"
 	}
 	return s
 }
@@ -219,7 +230,7 @@ func planText(entries []core.PlanEntry) string {
 			mark = "~"
 		case core.PlanPending:
 		}
-		fmt.Fprintf(&b, "\n- [%s] %s", mark, oneLine(e.Text, 200))
+		fmt.Fprintf(&b, "\n- [%s] %s", mark, display.Line(e.Text, 200))
 	}
 	return b.String()
 }
@@ -228,17 +239,17 @@ func planText(entries []core.PlanEntry) string {
 func blockText(b core.Block) string {
 	switch b := b.(type) {
 	case core.Text:
-		return printable(strings.TrimRight(b.Text, "\n"))
+		return display.Printable(strings.TrimRight(b.Text, "\n"))
 	case core.Image:
-		return fmt.Sprintf("[picture, %s, %d bytes]", oneLine(b.MIME, 40), len(b.Data))
+		return fmt.Sprintf("[picture, %s, %d bytes]", display.Line(b.MIME, 40), len(b.Data))
 	case core.Audio:
-		return fmt.Sprintf("[sound, %s, %d bytes]", oneLine(b.MIME, 40), len(b.Data))
+		return fmt.Sprintf("[sound, %s, %d bytes]", display.Line(b.MIME, 40), len(b.Data))
 	case core.Link:
-		return "[" + oneLine(b.URI, 200) + "]"
+		return "[" + display.Line(b.URI, 200) + "]"
 	case core.Resource:
-		return "[" + oneLine(b.URI, 200) + "]\n" + printable(b.Text)
+		return "[" + display.Line(b.URI, 200) + "]\n" + display.Printable(b.Text)
 	case core.Diff:
-		return printable(b.Patch)
+		return display.Printable(b.Patch)
 	case core.Terminal: // what it printed is in the call's result
 	}
 	return ""

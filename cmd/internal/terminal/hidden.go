@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bufio"
@@ -14,9 +14,9 @@ import (
 // maxHidden limits a line that does not show, in bytes. Terminals edit lines of 4 KiB.
 const maxHidden = 16 << 10
 
-// readHidden reads a line from a terminal, which does not show it, and returns it without the
+// ReadHidden reads a line from a terminal, which does not show it, and returns it without the
 // blanks around it. what names it in errors. SIGINT and SIGTERM end the reading with an error.
-func readHidden(in *os.File, what string) (string, error) {
+func ReadHidden(in *os.File, what string) (string, error) {
 	restore, err := hideInput(in)
 	if err != nil {
 		return "", fmt.Errorf("the terminal shows what is typed, so no %s is asked for (%w); give it through a pipe", what, err)

@@ -1,6 +1,6 @@
 //go:build !windows && (!unix || aix || solaris)
 
-package main
+package terminal
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 //go:build !unix || aix || solaris
 
-package main
+package terminal
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ type terminal struct {
 
 // openTerminal returns nil if in is no terminal. There is nothing to leave.
 func openTerminal(in io.Reader, _ bool) (t *terminal, k keys, leave func()) {
-	if f, ok := in.(*os.File); ok && isTerminal(f) {
+	if f, ok := in.(*os.File); ok && Is(f) {
 		return &terminal{file: f}, keys{}, func() {}
 	}
 	return nil, keys{}, func() {}

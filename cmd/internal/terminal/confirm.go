@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bufio"
@@ -9,9 +9,9 @@ import (
 	"dragoman/cmd/internal/program"
 )
 
-// confirm puts a question to a person at the terminal. Nobody there is not a yes.
-func confirm(p *program.Environment, question string) (bool, error) {
-	if !isTerminal(p.In) {
+// Confirm puts a question to a person at the terminal. Nobody there is not a yes.
+func Confirm(p *program.Environment, question string) (bool, error) {
+	if !Is(p.In) {
 		return false, errors.New("nobody is at the terminal to be asked; --yes agrees without being asked")
 	}
 	fmt.Fprintf(p.Out, "%s [y/N] ", question)

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bufio"
@@ -15,34 +15,35 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/cmd/internal/program"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
-// chatOptions say who talks about what.
-type chatOptions struct {
-	program  *program.Environment
-	gateway  *core.Gateway
-	session  *core.Session
-	settings core.Settings // what was chosen for this conversation; what is empty stays the session's
-	model    string        // the model of a session that has chosen none
-	offline  bool          // that is the offline demo
+// ChatOptions say who talks, and in which session.
+type ChatOptions struct {
+	Program  *program.Environment
+	Gateway  *core.Gateway
+	Session  *core.Session // to begin in
+	Settings core.Settings // what was chosen for this conversation; what is empty stays the session's
+	Model    string        // the model of a session that has chosen none
+	Offline  bool          // that is the offline demo
 }
 
-// chatIn talks over standard input and output, which may be a terminal or pipes, until one side
+// Chat talks over standard input and output, which may be a terminal or pipes, until one side
 // has enough. It returns program.ErrReported if a turn over a pipe has failed.
-func chatIn(ctx context.Context, o chatOptions) error {
+func Chat(ctx context.Context, o ChatOptions) error {
 	in, out, err := wire.Stdio()
 	if err != nil {
 		return err
 	}
 	defer out.Close()
 	c := &chat{
-		options: o, in: newInput(), tty: isTerminal(o.program.In),
-		screen: &screen{w: bufio.NewWriter(out), palette: colours(o.program.Out, o.program.Lookup)},
+		options: o, in: newInput(), tty: Is(o.Program.In),
+		screen: &screen{w: bufio.NewWriter(out), Palette: Colours(o.Program.Out, o.Program.Lookup)},
 	}
 	if !c.tty {
-		c.screen.errs = o.program.Err
+		c.screen.errs = o.Program.Err
 	}
-	term, keys, leave := openTerminal(in, o.program.Getenv("TERM") != "dumb")
+	term, keys, leave := openTerminal(in, o.Program.Getenv("TERM") != "dumb")
 	defer leave() // also after a panic
 	c.in.term, c.in.keys = term, keys
 	// The reader ends with its input, which is closed behind the conversation.
@@ -60,7 +61,7 @@ func chatIn(ctx context.Context, o chatOptions) error {
 
 // chat is a conversation in a terminal, or over a pipe.
 type chat struct {
-	options chatOptions
+	options ChatOptions
 	session *core.Session // the one that is talked in now
 	tty     bool
 	in      *input
@@ -78,7 +79,7 @@ var errLeft = errors.New("left")
 
 // talk takes prompts until the input ends, the user leaves or ctx ends.
 func (c *chat) talk(ctx context.Context) error {
-	c.enter(c.options.session)
+	c.enter(c.options.Session)
 	defer func() { c.reader.Close(); c.att.Close() }() // those that are open by then
 	if err := c.settle(ctx); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (c *chat) talk(ctx context.Context) error {
 // prompt waits for the user's next prompt.
 func (c *chat) prompt(ctx context.Context, interrupts <-chan os.Signal) (string, error) {
 	if lost := c.in.lost(); len(lost) > 0 {
-		c.screen.line(c.screen.warm("Typed before the turn was stopped, and not sent: " + heads(lost)))
+		c.screen.line(c.screen.Warm("Typed before the turn was stopped, and not sent: " + heads(lost)))
 	}
 	c.in.resume()
 	for {
@@ -114,7 +115,7 @@ func (c *chat) prompt(ctx context.Context, interrupts <-chan os.Signal) (string,
 			return "", err
 		}
 		if line.cut {
-			c.screen.line(c.screen.warm("The line is longer than 1 MiB and was not sent."))
+			c.screen.line(c.screen.Warm("The line is longer than 1 MiB and was not sent."))
 		} else if text := line.text(); strings.TrimSpace(text) != "" {
 			return strings.TrimRight(text, "\n"), nil
 		}
@@ -161,26 +162,26 @@ func (c *chat) enter(s *core.Session) {
 
 // move goes on in another session.
 func (c *chat) move(ctx context.Context, to core.Moved) error {
-	s, err := c.options.gateway.Open(ctx, core.Local, to.To)
+	s, err := c.options.Gateway.Open(ctx, core.Local, to.To)
 	if err != nil {
-		c.screen.line(c.screen.bad("The session cannot be opened: " + oneLine(err.Error(), 1000)))
+		c.screen.line(c.screen.Bad("The session cannot be opened: " + display.Line(err.Error(), 1000)))
 		return c.screen.flush()
 	}
 	c.reader.Close()
 	c.att.Close()
 	c.enter(s)
-	c.screen.line(c.screen.faint("now in: " + oneLine(to.Title, 60) + " (" + string(to.To) + ")"))
+	c.screen.line(c.screen.Faint("now in: " + display.Line(to.Title, 60) + " (" + string(to.To) + ")"))
 	return c.screen.flush()
 }
 
 // settle makes the choices of the flags the session's.
 func (c *chat) settle(ctx context.Context) error {
 	set := c.att.State().Settings
-	if c.options.settings.Model != "" {
-		set.Model = c.options.settings.Model
+	if c.options.Settings.Model != "" {
+		set.Model = c.options.Settings.Model
 	}
-	if c.options.settings.Agent != "" {
-		set.Agent = c.options.settings.Agent
+	if c.options.Settings.Agent != "" {
+		set.Agent = c.options.Settings.Agent
 	}
 	return c.att.Set(ctx, set)
 }
@@ -192,14 +193,14 @@ func (c *chat) greet() {
 	st := c.att.State()
 	model := st.Settings.Model
 	if model == "" {
-		model = c.options.model
+		model = c.options.Model
 	}
 	s := c.screen
-	s.line(s.strong("dragoman") + " " + c.options.program.Version + " · " + model + " · " + st.Meta.Cwd)
-	if model == c.options.model && c.options.offline {
-		s.line(s.faint("The offline demo is no language model: it follows plain instructions, such as: read README.md"))
+	s.line(s.Strong("dragoman") + " " + c.options.Program.Version + " · " + model + " · " + st.Meta.Cwd)
+	if model == c.options.Model && c.options.Offline {
+		s.line(s.Faint("The offline demo is no language model: it follows plain instructions, such as: read README.md"))
 	}
-	s.line(s.faint("Ctrl-C stops what runs; at the prompt it leaves."))
+	s.line(s.Faint("Ctrl-C stops what runs; at the prompt it leaves."))
 	s.flush()
 }
 
@@ -207,7 +208,7 @@ func (c *chat) greet() {
 func (c *chat) ask(text string) {
 	if c.tty {
 		c.screen.start()
-		c.screen.write(c.screen.strong(text))
+		c.screen.write(c.screen.Strong(text))
 		if !c.echoes() {
 			c.screen.prompted()
 		}
@@ -237,7 +238,7 @@ func (c *chat) draw(label string, now []piece) {
 	if plain := strings.IndexFunc(gone, func(r rune) bool { return r >= utf8.RuneSelf }) < 0; plain && width < c.in.term.columns() {
 		c.screen.write(strings.Repeat("\b \b", len(gone)))
 	} else if gone != "" {
-		c.screen.write("\n" + c.screen.strong(label))
+		c.screen.write("\n" + c.screen.Strong(label))
 		same = 0
 	}
 	c.screen.write(shownText(now[same:]))
@@ -256,7 +257,7 @@ func shownText(pieces []piece) string {
 func (c *chat) leave() error {
 	c.screen.start()
 	if c.tty && c.session.State().Messages > 0 {
-		c.screen.line(c.screen.faint("go on with: dragoman chat --session " + string(c.session.Meta().ID)))
+		c.screen.line(c.screen.Faint("go on with: dragoman chat --session " + string(c.session.Meta().ID)))
 	}
 	return c.screen.flush()
 }
@@ -291,7 +292,7 @@ func (c *chat) turn(ctx context.Context, line string, interrupts <-chan os.Signa
 	id, err := c.att.Prompt(prompted, core.Prompt{Blocks: []core.Block{core.Text{Text: line}}})
 	if err != nil {
 		c.failed = true
-		c.screen.failure("The prompt was not taken: " + oneLine(err.Error(), 1000))
+		c.screen.failure("The prompt was not taken: " + display.Line(err.Error(), 1000))
 		return c.screen.flush()
 	}
 	var moved core.Moved

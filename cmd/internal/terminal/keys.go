@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"dragoman/core/display"
 )
 
 // maxLine limits one line of input, in bytes.
@@ -135,7 +137,7 @@ func (k *keys) one(done func(keyLine), ended func(), burst bool) int {
 		}
 		r, n := utf8.DecodeRune(k.raw)
 		if text := string(r); r != utf8.RuneError && !unicode.IsControl(r) {
-			k.add(piece{text, printable(text)})
+			k.add(piece{text, display.Printable(text)})
 		}
 		return n
 	}
@@ -212,8 +214,8 @@ func pieceOf(paste string) piece {
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 	if n := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1; n > 1 || len(text) > 1000 {
-		return piece{text, "[pasted: " + counted(n, "line") + ", " + counted(utf8.RuneCountInString(text), "character") + "]"}
+		return piece{text, "[pasted: " + display.Counted(n, "line") + ", " + display.Counted(utf8.RuneCountInString(text), "character") + "]"}
 	}
 	text = strings.TrimRight(text, "\n")
-	return piece{text, strings.ReplaceAll(printable(text), "\t", " ")}
+	return piece{text, strings.ReplaceAll(display.Printable(text), "\t", " ")}
 }

@@ -1,6 +1,6 @@
 //go:build unix && !aix && !solaris
 
-package main
+package terminal
 
 import (
 	"os"

@@ -1,0 +1,22 @@
+package terminal
+
+import (
+	"bufio"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/core"
+)
+
+// A wait because of a broken service is not called a limit, and is shown in whole
+// seconds.
+func TestRetriesAreSaidPlainly(t *testing.T) {
+	var b strings.Builder
+	s := &screen{w: bufio.NewWriter(&b)}
+	s.record(core.Record{Event: core.Phase{Kind: core.PhaseRetrying, After: 310605137}})
+	s.record(core.Record{Event: core.Phase{Kind: core.PhaseRetrying, After: 2*time.Second + 1}})
+	if s.flush(); b.String() != "waiting for the model's service; next try in 1s\nwaiting for the model's service; next try in 2s\n" {
+		t.Errorf("%s", &b)
+	}
+}
