@@ -12,9 +12,9 @@
 // server that is spoken to over a link by a wire.Conn (peer.go). A process is a
 // child with one owner. An offer is what a server has beside tools: prompts, which
 // become commands, and resources (offer.go). A pin is what a tool said of itself
-// when it was first seen (pins.go). A login lets us in at a server that wants one; a
-// bearer gives the requests its token (oauth.go). A [Relay] hands one server on to
-// clients. A filter says what of a server's tools they get, and a sight is what the
+// when it was first seen (pins.go). Logins to servers that want one are bridge/login's;
+// a Box has the connections that they let in or end (logins.go). A [Relay] hands one
+// server on to clients. A filter says what of a server's tools they get, and a sight is what the
 // server has said of its tools on one connection (filter.go). A consent is a call that a
 // client of 2026-07-28 asks its user about (consent.go), a dialog the form that a relay
 // shows an older one (relay_consent.go). An [Audit] is the record of one call.
@@ -55,9 +55,6 @@
 //     gets the call, as it was shown, once the client's user has agreed, or nothing at
 //     all. Nothing else waits for that, in either direction. A client's key is
 //     never sent on, nor is ours told to it.
-//   - A token goes to the address that it was made for and nowhere else. What a server
-//     names for its login is no nearer to us than the server, and encrypted. No token,
-//     code or secret is in an error or a log.
 //   - A client over HTTP that left without a word keeps nobody out. A relay serves 64
 //     clients, 48 of them of one program: sessions, and connections for requests of
 //     2026-07-28. The client that has been silent for longest makes room, and one that is
@@ -105,12 +102,6 @@
 // knows no handshake: on the older one a server tells of changed lists and asks
 // questions without being polled, and nearly all speak it. A server that refuses a
 // date is offered the early dialect's number.
-//
-// Of the SDK's packages auth and oauthex we use the forms and the discovery, and not
-// its AuthorizationCodeHandler: that neither tells the issuer, which a login is bound to,
-// nor where tokens are revoked; its renewals (golang.org/x/oauth2) leave the
-// resource out, cannot be kept, and fail with the text of the answer. It takes a
-// server's metadata only under the server's very address, where many name their host.
 //
 // A server on a pipe mostly ends by itself when its input does, but what it has
 // started often does not: it is a group of core/child's. A session has one guard for its

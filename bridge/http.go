@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"dragoman/adapters/wire"
+	"dragoman/bridge/login"
 	"dragoman/core/display"
 )
 
@@ -197,8 +198,8 @@ func (h *httpLink) notify(line []byte, m wire.Message) {
 func (h *httpLink) request(ctx context.Context, line []byte, m wire.Message) {
 	resp, err := h.post(ctx, line, m)
 	if err != nil {
-		h.refuse(m, codeUnreached, unwrapURL(err).Error())
-		var wants *RequiredError
+		h.refuse(m, codeUnreached, login.WithoutURL(err).Error())
+		var wants *login.RequiredError
 		if errors.As(err, &wants) && !wants.More && !h.whole { // a relay's client may go on once there is a login
 			h.fail(wants)
 		}
@@ -348,7 +349,7 @@ func (h *httpLink) listen() {
 	for tries := 0; tries < maxResumed; tries++ {
 		resp, err := h.get(h.ctx, c.id)
 		var refused statusError
-		var wants *RequiredError
+		var wants *login.RequiredError
 		if errors.As(err, &refused) && refused.code < 500 || errors.As(err, &wants) {
 			return // there is none
 		}
@@ -387,7 +388,7 @@ func (h *httpLink) get(ctx context.Context, after string) (*http.Response, error
 	}
 	resp, err := h.client.Do(req)
 	if err != nil {
-		return nil, unwrapURL(err)
+		return nil, login.WithoutURL(err)
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode != http.StatusOK || kind != "text/event-stream" {
@@ -536,15 +537,6 @@ func readAll(r io.Reader, limit int) ([]byte, error) {
 		err = fmt.Errorf("it exceeds %d bytes", limit)
 	}
 	return b, err
-}
-
-// unwrapURL drops the address from an error: it may hold a key.
-func unwrapURL(err error) error {
-	var at *url.Error
-	if errors.As(err, &at) {
-		return at.Err
-	}
-	return err
 }
 
 // sleep waits; false: ctx ended first.

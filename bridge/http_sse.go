@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"dragoman/adapters/wire"
+	"dragoman/bridge/login"
 )
 
 // sseLink speaks the transport of 2024-11-05 (HTTP with SSE): one stream brings all
@@ -103,7 +104,7 @@ func (s *sseLink) send(line []byte) {
 	resp, err := s.post(ctx, line, m)
 	switch {
 	case err != nil && m.Kind() == wire.Request:
-		s.refuse(m, codeUnreached, unwrapURL(err).Error())
+		s.refuse(m, codeUnreached, login.WithoutURL(err).Error())
 	case err != nil:
 	default:
 		if resp.StatusCode >= 300 && m.Kind() == wire.Request {

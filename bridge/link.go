@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"dragoman/adapters/wire"
+	"dragoman/bridge/login"
 	"dragoman/core/child"
 )
 
@@ -23,7 +24,7 @@ type Endpoint struct {
 	URL     string
 	Headers map[string]string // sent with every request
 	SSE     bool              // the transport of 2024-11-05: a stream, and an address to post to
-	OAuth   OAuth             // for a login; a header Authorization turns that off
+	OAuth   login.Config      // for a login; a header Authorization turns that off
 }
 
 // remote reports whether the server is an address.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"dragoman/bridge/login"
 )
 
 // Login logs in to a server: show is given the address that a person is to open in a
@@ -47,10 +49,10 @@ func (b *Box) Logout(ctx context.Context, server string) error {
 }
 
 // site looks up where the login of a server is made.
-func (b *Box) site(ctx context.Context, server string) (Site, error) {
+func (b *Box) site(ctx context.Context, server string) (login.Site, error) {
 	s, ok := b.find(server)
 	if !ok {
-		return Site{}, errUnknown
+		return login.Site{}, errUnknown
 	}
 	e, err := s.Endpoint(ctx)
 	if err == nil && e.remote() {
@@ -60,8 +62,8 @@ func (b *Box) site(ctx context.Context, server string) (Site, error) {
 }
 
 // site is where the login of a server is made.
-func (s Server) site(e Endpoint) Site {
-	return Site{Server: s.Name, URL: e.URL, Keyed: e.keyed(), OAuth: e.OAuth}
+func (s Server) site(e Endpoint) login.Site {
+	return login.Site{Server: s.Name, URL: e.URL, Keyed: e.keyed(), Config: e.OAuth}
 }
 
 // keyed reports whether the configuration names a key for the server.

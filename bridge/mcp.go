@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/bridge/login"
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/display"
@@ -71,7 +72,7 @@ type Options struct {
 	// agreed to for good; empty: each process asks anew.
 	AgreedFile string
 	// Tokens keeps the logins to servers that want one; nil: nobody can log in.
-	Tokens TokenStore
+	Tokens login.Store
 	// Audit is told of each call of a tool that a client has made through a Relay, when it
 	// ends. It must not block; nil: nobody is.
 	Audit func(Audit)
@@ -101,7 +102,7 @@ type Box struct {
 	opts   Options
 	hello  json.RawMessage
 	client *http.Client
-	logins *Wallet
+	logins *login.Wallet
 	pins   pins
 	masks  *masks
 
@@ -142,7 +143,7 @@ func New(o Options) *Box {
 	}
 	client := newHTTPClient()
 	return &Box{
-		opts: o, hello: hello, client: client, logins: NewWallet(o.Tokens, client), pins: pins{path: o.PinFile}, masks: hides,
+		opts: o, hello: hello, client: client, logins: login.New(o.Tokens, client), pins: pins{path: o.PinFile}, masks: hides,
 		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, roused: map[string]bool{}, sets: map[*set]bool{},
 		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[string]bool{},
 		offers: map[string]offer{}, sides: map[string]*upstream{},

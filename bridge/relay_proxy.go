@@ -13,6 +13,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/wire"
+	"dragoman/bridge/login"
 	"dragoman/core/display"
 )
 
@@ -60,14 +61,14 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 		req.Header.Set(name, value)
 	}
 	resp, err := h.relay.box.clientFor(h.relay.server, e).Do(req)
-	var wants *RequiredError
+	var wants *login.RequiredError
 	if errors.As(err, &wants) && m.Kind() == wire.Request {
 		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s: %v", h.relay.server.Name, wants))
 		return
 	}
 	if err != nil {
 		if r.Context().Err() == nil {
-			http.Error(w, "the MCP server "+h.relay.server.Name+" cannot be reached: "+display.Plain(unwrapURL(err).Error()), http.StatusBadGateway)
+			http.Error(w, "the MCP server "+h.relay.server.Name+" cannot be reached: "+display.Plain(login.WithoutURL(err).Error()), http.StatusBadGateway)
 		}
 		return
 	}

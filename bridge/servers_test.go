@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"dragoman/bridge/login"
+	"dragoman/bridge/login/logintest"
 	"dragoman/core"
 )
 
@@ -261,7 +263,7 @@ func statusNow(t *testing.T, b *core.Board, server string) string {
 func TestLoginIsForgottenWithWhatTheServerWas(t *testing.T) {
 	a := newAuthority(t)
 	h := &host{}
-	b, _ := open(t, h, Options{Servers: []Server{a.server(OAuth{})}, Tokens: &memory{kept: map[string][]byte{}}})
+	b, _ := open(t, h, Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: &logintest.Memory{}})
 	awaitStatus(t, h.board, "up", "requires-auth")
 	b.Set([]Server{{Name: "up", Rev: 1, Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{}, errors.New("it is nowhere") }}})
 	t.Cleanup(b.Close)

@@ -127,7 +127,7 @@
 //	children of an MCP server               bridge           any number                      the server's end                bridge.TestCloseEndsTheWholeGroup
 //	starts of a failing server              bridge           6 in a row                      a person starts it              bridge.TestStartsAreBounded
 //	questions of a server                   bridge           8; to MCP clients 64            the next is refused             bridge.TestQuestionsOfServersAreBounded
-//	a login that nobody finishes            bridge           5 minutes                       its clock                       bridge.TestUnfinishedLoginsEnd
+//	a login that nobody finishes            login.Wallet     5 minutes                       its clock                       bridge/login.TestUnfinishedLoginsEnd
 //	server logs and the audit               cmd/dragoman     1 MiB and one older file        the older file                  cmd/dragoman.TestServerLogsAreBounded
 //	open requests of a connection           wire.Conn        4,096                           the next is refused             adapters/wire.TestOpenRequestsAreBounded
 //	open requests of an ACP connection      acp              1,024                           the next is refused             adapters/acp.TestOpenRequestsAreBounded

@@ -72,12 +72,15 @@ var importRules = []rule{
 	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: adapterImports("mcp"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 
 	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},
-	{from: "dragoman/bridge", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/child", "dragoman/core/lock", "dragoman/adapters/wire", "dragoman/adapters/proto/..."}, leaves...), why: "upstreams are tools and back ends, unaware of who asked"},
+	{from: "dragoman/bridge", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/child", "dragoman/core/lock", "dragoman/bridge/login", "dragoman/adapters/wire", "dragoman/adapters/proto/..."}, leaves...), why: "upstreams are tools and back ends, unaware of who asked"},
+	{from: "dragoman/bridge/login", forbidden: "dragoman/...", except: leaves, why: "a login needs a store and an HTTP client, and nothing of the servers' connections"},
+	{from: "dragoman/bridge/login", forbidden: thirdParty, direct: true, except: []string{"github.com/modelcontextprotocol/go-sdk/auth", "github.com/modelcontextprotocol/go-sdk/oauthex"}, why: "of the SDK a login needs the forms and the discovery"},
+	{from: "dragoman/bridge/login/logintest", forbidden: "dragoman/...", why: "the authority of the tests is one that others could have written"},
 
 	{from: "dragoman/configs", forbidden: "dragoman/...", except: leaves, why: "the configuration is data; cmd translates it"},
 	{from: "dragoman/e2e", forbidden: "dragoman/...", why: "the end-to-end tests see the binary from outside"},
 	{from: "dragoman/e2e/models", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/coretest", "dragoman/core/display", "dragoman/core/llm", "dragoman/core/sse"}, why: "the suite of models looks at models alone, against a service that others wrote"},
-	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: []string{"dragoman/adapters/mcp", "dragoman/adapters/gate", "dragoman/adapters/wire", "dragoman/bridge", "dragoman/core", "dragoman/core/coretest", "dragoman/core/display"}, why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
+	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: []string{"dragoman/adapters/mcp", "dragoman/adapters/gate", "dragoman/adapters/wire", "dragoman/bridge", "dragoman/bridge/login", "dragoman/core", "dragoman/core/coretest", "dragoman/core/display"}, why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
 
 	{from: "dragoman/...", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/..."}, why: "nothing imports cmd"},
 	{from: "dragoman/cmd/internal/program", forbidden: "dragoman/cmd/...", why: "what a run of the program is given depends on no command"},
@@ -90,6 +93,7 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/adapters/...", except: []string{"dragoman/adapters/wire"}, why: "a terminal speaks no protocol; the wire alone names standard input and output"},
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/bridge/...", why: "a terminal shows sessions, whatever their tools are"},
 	{from: "dragoman/...", forbidden: "dragoman/core/coretest", except: []string{"dragoman/adapters", "dragoman/e2e/conformance", "dragoman/e2e/models"}, why: "scripted models and memory stores are for tests"},
+	{from: "dragoman/...", forbidden: "dragoman/bridge/login/logintest", why: "an authorization server that everybody trusts is for tests"},
 	{from: "dragoman/...", forbidden: "dragoman/core/child/childtest", why: "the machine's list of processes is for tests"},
 	onlyIn("dragoman/core/codec", "stores and exports write the stored form; nobody else sees it", "dragoman/core/jsonl", "dragoman/adapters", "dragoman/cmd/..."),
 	onlyIn("dragoman/core/child", "what starts no programs does not know how", "dragoman/core/tools", "dragoman/bridge", "dragoman/cmd/..."),
@@ -97,9 +101,9 @@ var importRules = []rule{
 	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/goccy/go-yaml/...", "the form of the configuration is configs' own affair", "dragoman/configs"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/mcp", "one protocol, one adapter", "dragoman/adapters/mcp", "dragoman/e2e", "dragoman/e2e/conformance"),
-	onlyIn("github.com/modelcontextprotocol/go-sdk/auth", "bridge logs in to servers; nobody else does", "dragoman/bridge"),
-	onlyIn("github.com/modelcontextprotocol/go-sdk/oauthex", "bridge logs in to servers; nobody else does", "dragoman/bridge"),
-	onlyIn("golang.org/x/oauth2/...", "tokens are bridge's affair, and it asks for them itself"),
+	onlyIn("github.com/modelcontextprotocol/go-sdk/auth", "one package logs in to servers; nobody else does", "dragoman/bridge/login", "dragoman/bridge/login/logintest"),
+	onlyIn("github.com/modelcontextprotocol/go-sdk/oauthex", "one package logs in to servers; nobody else does", "dragoman/bridge/login", "dragoman/bridge/login/logintest"),
+	onlyIn("golang.org/x/oauth2/...", "tokens are the affair of bridge/login, which asks for them itself"),
 }
 
 func adapterImports(name string) []string {

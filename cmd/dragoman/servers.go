@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/bridge"
+	"dragoman/bridge/login"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
@@ -33,7 +34,7 @@ type servers struct {
 	environ []string
 	pins    string // the file that keeps what tools said at first; "": none does
 	agreed  string // the file that keeps which programs may always be started; "": none does
-	tokens  bridge.TokenStore
+	tokens  login.Store
 	log     *zap.Logger
 	logs    *serverLogs
 	audit   *audit
@@ -56,10 +57,10 @@ const agreedFile = "mcp-agreed.json"
 
 func (a *app) agreedFile() string { return a.DataFile(agreedFile) }
 
-var _ bridge.TokenStore = secrets.ServerLogins{}
+var _ login.Store = secrets.ServerLogins{}
 
 // tokens are where the bridge keeps logins; nil: nowhere.
-func (a *app) tokens() bridge.TokenStore {
+func (a *app) tokens() login.Store {
 	if kept, ok := a.secrets.ServerLogins(); ok {
 		return kept
 	}
@@ -179,7 +180,7 @@ func endpointOf(ctx context.Context, m configs.MCPServer, env configs.Env, run c
 	if e.Headers, err = resolved(ctx, m.Headers, env, run); err != nil {
 		return e, err
 	}
-	e.OAuth = bridge.OAuth{Scopes: m.OAuth.Scopes, Port: m.OAuth.RedirectPort}
+	e.OAuth = login.Config{Scopes: m.OAuth.Scopes, Port: m.OAuth.RedirectPort}
 	if e.OAuth.ClientID, err = m.OAuth.ClientID.Resolve(env); err != nil {
 		return e, err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"dragoman/bridge"
+	"dragoman/bridge/login"
 	"dragoman/core"
 )
 
@@ -83,7 +84,7 @@ func client(address string) error {
 			return err
 		}
 	}
-	e := bridge.Endpoint{URL: address, OAuth: bridge.OAuth{ClientID: given.ID, ClientSecret: given.Secret, Issuer: given.Issuer}}
+	e := bridge.Endpoint{URL: address, OAuth: login.Config{ClientID: given.ID, ClientSecret: given.Secret, Issuer: given.Issuer}}
 	box := bridge.New(bridge.Options{
 		Servers: []bridge.Server{{Name: "up", Endpoint: func(context.Context) (bridge.Endpoint, error) { return e, nil }}},
 		Tokens:  &kept{}, Log: func(_, level, text string) { fmt.Fprintln(os.Stderr, level, text) },
@@ -131,7 +132,7 @@ func browse(ctx context.Context) func(string) {
 	}
 }
 
-// kept is a bridge.TokenStore.
+// kept is a login.Store.
 type kept struct {
 	turn sync.Mutex // held while a Change runs
 

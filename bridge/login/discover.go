@@ -1,4 +1,4 @@
-package bridge
+package login
 
 import (
 	"cmp"
@@ -14,12 +14,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
-
-	"dragoman/core/display"
 )
 
-// place is where one logs in to a server, as the server says.
-type place struct {
+// authority is where one logs in to a server, as the server says.
+type authority struct {
 	resource string   // as the server calls itself
 	scopes   []string // that it wants, or has
 	meta     *oauthex.AuthServerMeta
@@ -28,34 +26,34 @@ type place struct {
 // discover finds out where one logs in (Authorization, Server Discovery): the server
 // says who gives its tokens, and that one where and how. refused: it has refused a
 // request without a token.
-func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool, challenge map[string]string) (place, error) {
-	p, issuer, err := resourceOf(ctx, c, server, challenge["resource_metadata"])
+func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool, challenge map[string]string) (authority, error) {
+	a, issuer, err := resourceOf(ctx, c, server, challenge["resource_metadata"])
 	if err != nil {
-		return place{}, err
+		return authority{}, err
 	}
 	if asked := strings.Fields(challenge["scope"]); len(asked) > 0 {
-		p.scopes = asked
+		a.scopes = asked
 	}
 	issuer = strings.TrimSuffix(issuer, "/") // a lone slash at the end leads to addresses that nobody serves
-	if p.meta, err = auth.GetAuthServerMetadata(ctx, issuer, c); err != nil {
-		return place{}, fmt.Errorf("the authorization server %s does not say how to log in: %s", clip(display.Plain(issuer), 100), clip(display.Plain(unwrapURL(err).Error()), 300))
+	if a.meta, err = auth.GetAuthServerMetadata(ctx, issuer, c); err != nil {
+		return authority{}, fmt.Errorf("the authorization server %s does not say how to log in: %s", clip(issuer, 100), clip(WithoutURL(err).Error(), 300))
 	}
-	if p.meta == nil && !refused {
-		return place{}, errors.New("it asks for no login, and does not say where one is made")
+	if a.meta == nil && !refused {
+		return authority{}, errors.New("it asks for no login, and does not say where one is made")
 	}
-	if p.meta == nil { // what servers of 2025-03-26 leave unsaid
-		p.meta = &oauthex.AuthServerMeta{Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register"}
+	if a.meta == nil { // what servers of 2025-03-26 leave unsaid
+		a.meta = &oauthex.AuthServerMeta{Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register"}
 	}
-	if p.meta.AuthorizationEndpoint == "" || p.meta.TokenEndpoint == "" {
-		return place{}, fmt.Errorf("the authorization server %s names no address to log in at", clip(display.Plain(issuer), 100))
+	if a.meta.AuthorizationEndpoint == "" || a.meta.TokenEndpoint == "" {
+		return authority{}, fmt.Errorf("the authorization server %s names no address to log in at", clip(issuer, 100))
 	}
-	return p, nil
+	return a, nil
 }
 
 // resourceOf reads what the server says of itself (RFC 9728), where its refusal
 // points to or at the places for that. A server of 2025-03-26 says nothing: it is
 // its own authorization server.
-func resourceOf(ctx context.Context, c *http.Client, server *url.URL, pointed string) (place, string, error) {
+func resourceOf(ctx context.Context, c *http.Client, server *url.URL, pointed string) (authority, string, error) {
 	root := url.URL{Scheme: server.Scheme, Host: server.Host}
 	const wellKnown = "/.well-known/oauth-protected-resource"
 	at := []string{root.String() + wellKnown}
@@ -71,17 +69,17 @@ func resourceOf(ctx context.Context, c *http.Client, server *url.URL, pointed st
 			continue
 		}
 		if err == nil && !covers(meta.Resource, server) {
-			err = fmt.Errorf("it is about %s, and not about this server", clip(display.Plain(meta.Resource), 100))
+			err = fmt.Errorf("it is about %s, and not about this server", clip(meta.Resource, 100))
 		}
 		if err == nil && len(meta.AuthorizationServers) == 0 {
 			err = errors.New("it names no authorization server")
 		}
 		if err != nil {
-			return place{}, "", fmt.Errorf("what the server says of its login at %s cannot be used: %w", clip(display.Plain(address), 200), err)
+			return authority{}, "", fmt.Errorf("what the server says of its login at %s cannot be used: %w", clip(address, 200), err)
 		}
-		return place{resource: meta.Resource, scopes: meta.ScopesSupported}, meta.AuthorizationServers[0], nil
+		return authority{resource: meta.Resource, scopes: meta.ScopesSupported}, meta.AuthorizationServers[0], nil
 	}
-	return place{resource: server.String()}, root.String(), nil
+	return authority{resource: server.String()}, root.String(), nil
 }
 
 // errNothing: the server says nothing at an address.
@@ -97,7 +95,7 @@ func readResource(ctx context.Context, c *http.Client, address string) (*oauthex
 	req.Header.Set("Accept", "application/json")
 	resp, err := c.Do(req)
 	if err != nil {
-		return nil, unwrapURL(err)
+		return nil, WithoutURL(err)
 	}
 	defer resp.Body.Close()
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -131,19 +129,19 @@ func covers(resource string, server *url.URL) bool {
 
 // client is what we are at the authorization server: as configured, or registered
 // for this one login.
-func (p place) client(ctx context.Context, c *http.Client, o OAuth, back string, scopes []string) (client, error) {
-	known := p.meta.TokenEndpointAuthMethodsSupported
+func (a authority) client(ctx context.Context, c *http.Client, o Config, back string, scopes []string) (client, error) {
+	known := a.meta.TokenEndpointAuthMethodsSupported
 	if o.ClientID != "" {
 		return client{o.ClientID, o.ClientSecret, chooseAuth(o.ClientSecret, known)}, nil
 	}
-	if p.meta.RegistrationEndpoint == "" {
-		return client{}, fmt.Errorf("the authorization server %s lets nobody register by themselves: register a client there with the redirect address %s, and give its client_id (and redirect_port) below oauth in the configuration of the server", clip(display.Plain(p.meta.Issuer), 100), back)
+	if a.meta.RegistrationEndpoint == "" {
+		return client{}, fmt.Errorf("the authorization server %s lets nobody register by themselves: register a client there with the redirect address %s, and give its client_id (and redirect_port) below oauth in the configuration of the server", clip(a.meta.Issuer, 100), back)
 	}
 	want := authNone
 	if len(known) > 0 && !slices.Contains(known, authNone) {
 		want = chooseAuth("some", known)
 	}
-	r, err := oauthex.RegisterClient(ctx, p.meta.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
+	r, err := oauthex.RegisterClient(ctx, a.meta.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
 		RedirectURIs: []string{back}, TokenEndpointAuthMethod: want, GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 		ClientName: "dragoman", ApplicationType: "native", Scope: strings.Join(scopes, " "),
 	}, c)
@@ -154,11 +152,11 @@ func (p place) client(ctx context.Context, c *http.Client, o OAuth, back string,
 		var failed *url.Error
 		switch {
 		case errors.As(err, &said):
-			text = clip(display.Plain(said.ErrorCode+" "+said.ErrorDescription), 200)
+			text = clip(said.ErrorCode+" "+said.ErrorDescription, 200)
 		case errors.As(err, &failed):
 			text = failed.Err.Error()
 		}
-		return client{}, fmt.Errorf("register at the authorization server %s: %s", clip(display.Plain(p.meta.Issuer), 100), text)
+		return client{}, fmt.Errorf("register at the authorization server %s: %s", clip(a.meta.Issuer, 100), text)
 	}
 	if r.ClientSecret == "" {
 		return client{ID: r.ClientID, Auth: authNone}, nil

@@ -1,4 +1,4 @@
-package bridge
+package login
 
 import (
 	"net/http"
@@ -84,7 +84,7 @@ func TestGuardedRedirects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newOAuthClient(within(t), u)
+	c := guardedClient(within(t), u)
 	if resp, err := c.Get(s.URL); err == nil {
 		resp.Body.Close()
 		t.Error("the metadata service was asked")
@@ -100,7 +100,7 @@ func TestGuardedRedirects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp, err := newOAuthClient(within(t), outside).Get(s.URL); err == nil || asked != 2 {
+	if resp, err := guardedClient(within(t), outside).Get(s.URL); err == nil || asked != 2 {
 		resp.Body.Close()
 		t.Error("this machine was asked for a server outside")
 	}

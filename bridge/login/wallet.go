@@ -1,4 +1,4 @@
-package bridge
+package login
 
 import (
 	"context"
@@ -11,17 +11,39 @@ import (
 // Wallet makes the logins to servers, keeps them in a store, and gives requests their
 // tokens. Its methods may be called at the same time.
 type Wallet struct {
-	store  TokenStore   // nil: nobody can log in
+	store  Store        // nil: nobody can log in
 	client *http.Client // for requests to the servers
 
 	mu      sync.Mutex         // guards the field below
 	bearers map[string]*bearer // by server
 }
 
-// NewWallet returns a wallet. client sends the requests to the servers through its
+// New returns a wallet. client sends the requests to the servers through its
 // Transport, which must not be nil, and says which redirects are followed.
-func NewWallet(store TokenStore, client *http.Client) *Wallet {
+func New(store Store, client *http.Client) *Wallet {
 	return &Wallet{store: store, client: client, bearers: map[string]*bearer{}}
+}
+
+// Config says how to log in to a server. The zero value leaves all to the server.
+type Config struct {
+	// ClientID and ClientSecret are of a client that was registered by hand; without
+	// them one is registered at each login, where the server allows that.
+	ClientID, ClientSecret string
+	// Issuer is the authorization server that the client belongs to. Empty: the one that
+	// the first login meets.
+	Issuer string
+	Scopes []string // empty: those that the server names
+	Port   int      // of the address that the browser comes back to; 0: any
+}
+
+// Store keeps what logins gave, as text that only a Wallet understands.
+type Store interface {
+	// Load returns what is kept for a server; nil: nothing.
+	Load(ctx context.Context, server string) ([]byte, error)
+	// Change replaces what is kept for a server by what change makes of it; nil forgets
+	// it. No other Change of that server runs meanwhile, in whatever process. change may
+	// speak over the network.
+	Change(ctx context.Context, server string, change func(kept []byte) ([]byte, error)) error
 }
 
 // Site is a server of the configuration, as far as a login is concerned.
@@ -29,7 +51,7 @@ type Site struct {
 	Server string // its name
 	URL    string // empty: it is a program
 	Keyed  bool   // the configuration names a key for it
-	OAuth  OAuth
+	Config Config
 }
 
 // bearer is the login of a server, which need not have been made; nil: it can have none,
@@ -79,7 +101,7 @@ func (w *Wallet) Login(ctx context.Context, s Site, show func(address string)) e
 	if err != nil {
 		return err
 	}
-	return b.login(ctx, s.OAuth, show)
+	return b.login(ctx, s.Config, show)
 }
 
 // Logout takes the login to a server back, there and here. untold is why the
@@ -132,7 +154,7 @@ func (w *Wallet) Gained(ctx context.Context, server string) bool {
 	if err != nil {
 		return false // the next start says why
 	}
-	l := parseLogin(kept, b.url.String())
+	l := parseRecord(kept, b.url.String())
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if l.Access == "" || l.Access == b.held.Access {

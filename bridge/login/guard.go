@@ -1,4 +1,4 @@
-package bridge
+package login
 
 import (
 	"context"
@@ -13,15 +13,13 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"dragoman/core/display"
 )
 
 const (
-	// oauthFor is how long an answer may take of those whom a server names for its login.
-	oauthFor = 30 * time.Second
-	// maxOAuth bounds their answers, in bytes.
-	maxOAuth = 1 << 20
+	// answerFor is how long an answer may take of those whom a server names for its login.
+	answerFor = 30 * time.Second
+	// maxAnswer bounds their answers, in bytes.
+	maxAnswer = 1 << 20
 )
 
 // nearness is how near to us an address is.
@@ -98,18 +96,18 @@ type guard struct {
 	direct, throughs http.RoundTripper
 }
 
-// newOAuthClient is a client for what a server names for its login.
-func newOAuthClient(ctx context.Context, server *url.URL) *http.Client {
+// guardedClient is a client for what a server names for its login.
+func guardedClient(ctx context.Context, server *url.URL) *http.Client {
 	g := &guard{server: nearnessOfHost(ctx, server.Hostname())}
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DisableKeepAlives, t.MaxResponseHeaderBytes = true, maxOAuth
+	t.DisableKeepAlives, t.MaxResponseHeaderBytes = true, maxAnswer
 	g.throughs = t
 	direct := t.Clone()
 	direct.Proxy = nil
-	direct.DialContext = (&net.Dialer{Timeout: oauthFor, Control: g.control}).DialContext
+	direct.DialContext = (&net.Dialer{Timeout: answerFor, Control: g.control}).DialContext
 	g.direct = direct
 	return &http.Client{
-		Transport: g, Timeout: oauthFor,
+		Transport: g, Timeout: answerFor,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if via[0].Method != http.MethodGet || len(via) > 5 {
 				return fmt.Errorf("a redirect to %s, which is not followed", clip(r.URL.Host, 100))
@@ -144,7 +142,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.LimitReader(resp.Body, maxOAuth+1), resp.Body}
+	}{io.LimitReader(resp.Body, maxAnswer+1), resp.Body}
 	return resp, nil
 }
 
@@ -169,10 +167,19 @@ func (g *guard) pass(req *http.Request) (*http.Response, error) {
 // readAnswer reads what has come over a guard, which lets one byte too many pass.
 func readAnswer(resp *http.Response) ([]byte, error) {
 	body, err := io.ReadAll(resp.Body)
-	if err == nil && len(body) > maxOAuth {
-		err = fmt.Errorf("it exceeds %d bytes", maxOAuth)
+	if err == nil && len(body) > maxAnswer {
+		err = fmt.Errorf("it exceeds %d bytes", maxAnswer)
 	}
 	return body, err
+}
+
+// WithoutURL drops the address from an error of an http.Client: it may hold a key.
+func WithoutURL(err error) error {
+	var at *url.Error
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
 }
 
 // fits says what is wrong with an address that a server names.
@@ -187,7 +194,7 @@ func (g *guard) fits(u *url.URL) error {
 	case u.Scheme == "https":
 	case u.Scheme == "http" && isLoopback(host):
 	default:
-		return fmt.Errorf("the server names an address for its login that is not https: %s", clip(display.Plain(u.Scheme+"://"+host), 100))
+		return fmt.Errorf("the server names an address for its login that is not https: %s", clip(u.Scheme+"://"+host, 100))
 	}
 	if isLoopback(host) && g.server != local {
 		return fmt.Errorf("%s is this machine, which a server outside must not name", host)

@@ -1,4 +1,4 @@
-package bridge
+package login
 
 import (
 	"context"
@@ -8,71 +8,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"dragoman/core/display"
 )
-
-// OAuth is what the configuration says of logging in to a server. The zero value
-// leaves all to the server.
-type OAuth struct {
-	// ClientID and ClientSecret are of a client that was registered by hand; without
-	// them one is registered at each login, where the server allows that.
-	ClientID, ClientSecret string
-	// Issuer is the authorization server that the client belongs to. Empty: the one that
-	// the first login meets.
-	Issuer string
-	Scopes []string // empty: those that the server names
-	Port   int      // of the address that the browser comes back to; 0: any
-}
-
-// TokenStore keeps what logins gave, as text that only a Wallet understands.
-type TokenStore interface {
-	// Load returns what is kept for a server; nil: nothing.
-	Load(ctx context.Context, server string) ([]byte, error)
-	// Change replaces what is kept for a server by what change makes of it; nil forgets
-	// it. No other Change of that server runs meanwhile, in whatever process. change may
-	// speak over the network.
-	Change(ctx context.Context, server string, change func(kept []byte) ([]byte, error)) error
-}
-
-// login is what a login gave, and whom it belongs to.
-type login struct {
-	Server    string    `json:"server"`   // its address: a token goes nowhere else
-	Resource  string    `json:"resource"` // as the server calls itself
-	Issuer    string    `json:"issuer"`
-	TokenURL  string    `json:"token_url"`
-	RevokeURL string    `json:"revoke_url,omitempty"`
-	Client    client    `json:"client"`
-	Scopes    []string  `json:"scopes,omitempty"` // that were granted
-	Wanted    []string  `json:"wanted,omitempty"` // that the server has missed since
-	Access    string    `json:"access,omitempty"`
-	Refresh   string    `json:"refresh,omitempty"`
-	Expires   time.Time `json:"expires,omitzero"` // of Access; zero: not known
-}
-
-// parseLogin reads what is kept; of another address, or none, it is nothing.
-func parseLogin(kept []byte, server string) login {
-	var l login
-	if json.Unmarshal(kept, &l) != nil || l.Server != server {
-		return login{}
-	}
-	return l
-}
-
-// earlyBy is how long before its end a token is renewed.
-const earlyBy = 10 * time.Second
-
-// stale reports whether the token is over, or nearly.
-func (l login) stale() bool { return !l.Expires.IsZero() && time.Until(l.Expires) < earlyBy }
-
-// over reports whether the token is over.
-func (l login) over() bool { return !l.Expires.IsZero() && time.Until(l.Expires) <= 0 }
 
 // RequiredError says that a server wants a login, or one with more rights.
 type RequiredError struct {
@@ -98,13 +40,13 @@ func (e *RequiredError) Error() string {
 type bearer struct {
 	server string
 	url    *url.URL
-	store  TokenStore
+	store  Store
 	client *http.Client  // without the token
 	turn   chan struct{} // holds the one token of whoever loads or renews
 
 	mu     sync.Mutex // guards the fields below
 	loaded bool
-	held   login          // without Access: there is none
+	held   record         // without Access: there is none
 	wants  *RequiredError // the last that was heard of the server; nil: it wants none
 }
 
@@ -142,7 +84,7 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // again repeats a request that was refused, if there is another token by now.
-func (b *bearer) again(req *http.Request, refused *http.Response, l login) (*http.Response, error) {
+func (b *bearer) again(req *http.Request, refused *http.Response, l record) (*http.Response, error) {
 	discard(refused)
 	newer, err := b.renew(req.Context(), l.Access)
 	if err != nil {
@@ -165,7 +107,7 @@ func (b *bearer) again(req *http.Request, refused *http.Response, l login) (*htt
 	return resp, err
 }
 
-func (b *bearer) send(req *http.Request, body io.ReadCloser, l login) (*http.Response, error) {
+func (b *bearer) send(req *http.Request, body io.ReadCloser, l record) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Body = body
 	if l.Access != "" {
@@ -213,9 +155,9 @@ func (b *bearer) heard(wants *RequiredError) {
 	b.wants = wants
 }
 
-func (b *bearer) hold(l login) login {
+func (b *bearer) hold(l record) record {
 	if l.Access == "" {
-		l = login{}
+		l = record{}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -224,7 +166,7 @@ func (b *bearer) hold(l login) login {
 }
 
 // current is the login to use now; without Access there is none.
-func (b *bearer) current(ctx context.Context) (login, error) {
+func (b *bearer) current(ctx context.Context) (record, error) {
 	b.mu.Lock()
 	l, loaded := b.held, b.loaded
 	b.mu.Unlock()
@@ -236,37 +178,37 @@ func (b *bearer) current(ctx context.Context) (login, error) {
 
 // renew is the login to use in the place of one whose token was refused ("": it is
 // only not known, or stale). It is renewed unless somebody else has done that.
-func (b *bearer) renew(ctx context.Context, refused string) (login, error) {
+func (b *bearer) renew(ctx context.Context, refused string) (record, error) {
 	select {
 	case b.turn <- struct{}{}:
 		defer func() { <-b.turn }()
 	case <-ctx.Done():
-		return login{}, context.Cause(ctx)
+		return record{}, context.Cause(ctx)
 	}
 	kept, err := b.store.Load(ctx, b.server)
 	if err != nil {
-		return login{}, fmt.Errorf("the login of the MCP server %s cannot be read: %w", b.server, err)
+		return record{}, fmt.Errorf("the login of the MCP server %s cannot be read: %w", b.server, err)
 	}
-	l := parseLogin(kept, b.url.String())
+	l := parseRecord(kept, b.url.String())
 	if l.Access == "" || l.Access != refused && !l.stale() {
 		return b.hold(l), nil
 	}
 	if l.Refresh == "" {
 		if l.Access == refused || l.over() {
-			l = login{}
+			l = record{}
 		}
 		return b.hold(l), nil
 	}
 	// What was begun is ended, though nobody waits: a token that can be used once is lost with its answer.
-	ctx, cancel := context.WithTimeout(context.Background(), 2*oauthFor)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*answerFor)
 	defer cancel()
 	err = b.store.Change(ctx, b.server, func(kept []byte) ([]byte, error) {
-		l = parseLogin(kept, b.url.String())
+		l = parseRecord(kept, b.url.String())
 		if l.Access == "" || l.Access != refused && !l.stale() {
 			return kept, nil // another process was faster
 		}
 		renewed, err := l.refresh(ctx, b.url)
-		var said *oauthError
+		var said *refusal
 		if errors.As(err, &said) && said.final() {
 			renewed, err = l, nil
 			renewed.Access, renewed.Refresh = "", ""
@@ -281,7 +223,7 @@ func (b *bearer) renew(ctx context.Context, refused string) (login, error) {
 		return l, nil // it may do for a while
 	}
 	if err != nil {
-		return login{}, fmt.Errorf("the login of the MCP server %s could not be renewed: %w; if that does not pass: dragoman mcp-servers login %s", b.server, err, display.Word(b.server))
+		return record{}, fmt.Errorf("the login of the MCP server %s could not be renewed: %w; if that does not pass: dragoman mcp-servers login %s", b.server, err, display.Word(b.server))
 	}
 	return b.hold(l), nil
 }
@@ -289,24 +231,11 @@ func (b *bearer) renew(ctx context.Context, refused string) (login, error) {
 // want remembers which rights the next login is to ask for.
 func (b *bearer) want(ctx context.Context, scopes []string) error {
 	return b.store.Change(ctx, b.server, func(kept []byte) ([]byte, error) {
-		l := parseLogin(kept, b.url.String())
+		l := parseRecord(kept, b.url.String())
 		if l.Access == "" || len(union(l.Wanted, scopes)) == len(l.Wanted) {
 			return kept, nil
 		}
 		l.Wanted = union(l.Wanted, scopes)
 		return json.Marshal(l)
 	})
-}
-
-// union is the one and what else is in the other, in their order.
-func union(one []string, other ...[]string) []string {
-	all := slices.Clone(one)
-	for _, list := range other {
-		for _, s := range list {
-			if !slices.Contains(all, s) {
-				all = append(all, s)
-			}
-		}
-	}
-	return all
 }

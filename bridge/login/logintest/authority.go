@@ -1,4 +1,6 @@
-package bridge
+// Package logintest has an authorization server for tests, in front of an MCP server that
+// wants its tokens.
+package logintest
 
 import (
 	"context"
@@ -18,22 +20,21 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// authority is an authorization server, and the MCP server that it gives tokens for.
+// Authority is an authorization server, and the MCP server that it gives tokens for.
 // Tests change its fields before they use it.
-type authority struct {
-	url      string // of the authorization server
-	resource string // of the MCP server
+type Authority struct {
+	URL      string // of the authorization server
+	Resource string // of the MCP server
 
-	lifetime time.Duration
-	meta     func(m map[string]any)                   // changes the metadata
-	about    func(*oauthex.ProtectedResourceMetadata) // changes what the MCP server says
-	comeback func(url.Values)                         // changes what the browser comes back with
-	sse      bool                                     // the MCP server speaks the transport of 2024-11-05
-	known    map[string]string                        // secrets of clients that were registered by hand
+	Lifetime time.Duration                            // of an access token
+	Meta     func(m map[string]any)                   // changes the metadata
+	About    func(*oauthex.ProtectedResourceMetadata) // changes what the MCP server says
+	Return   func(url.Values)                         // changes what the browser comes back with
+	MCP      http.Handler                             // behind the tokens
+	Known    map[string]string                        // Secrets of clients that were registered by hand
 
 	mu      sync.Mutex          // guards the fields below
 	clients map[string][]string // redirect addresses, by id
@@ -52,64 +53,59 @@ type token struct {
 	dead     bool
 }
 
-func newAuthority(t *testing.T) *authority {
-	a := &authority{
-		lifetime: time.Hour, known: map[string]string{},
+// New starts an authority in front of a handler. Both end with the test.
+func New(t testing.TB, behind http.Handler) *Authority {
+	a := &Authority{
+		Lifetime: time.Hour, MCP: behind, Known: map[string]string{},
 		clients: map[string][]string{}, codes: map[string]url.Values{}, tokens: map[string]*token{}, renewal: map[string]*token{},
 	}
 	as := httptest.NewServer(a.handler())
 	t.Cleanup(as.Close)
-	a.url = as.URL
+	a.URL = as.URL
 	rs := httptest.NewServer(nil)
 	t.Cleanup(rs.Close)
-	a.resource = rs.URL + "/mcp"
+	a.Resource = rs.URL + "/mcp"
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, r *http.Request) {
-		m := &oauthex.ProtectedResourceMetadata{Resource: a.resource, AuthorizationServers: []string{a.url}}
-		if a.about != nil {
-			a.about(m)
+		m := &oauthex.ProtectedResourceMetadata{Resource: a.Resource, AuthorizationServers: []string{a.URL}}
+		if a.About != nil {
+			a.About(m)
 		}
 		auth.ProtectedResourceMetadataHandler(m).ServeHTTP(w, r)
 	})
-	one := func(*http.Request) *mcp.Server { return sdkServer() }
-	streamable, sse := mcp.NewStreamableHTTPHandler(one, nil), mcp.NewSSEHandler(one, nil)
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		a.bearers = append(a.bearers, r.Header.Get("Authorization"))
 		needs := a.needs
 		a.mu.Unlock()
-		served := http.Handler(streamable)
-		if a.sse {
-			served = sse
-		}
 		auth.RequireBearerToken(a.verify, &auth.RequireBearerTokenOptions{
 			ResourceMetadataURL: rs.URL + "/.well-known/oauth-protected-resource/mcp", Scopes: needs,
-		})(served).ServeHTTP(w, r)
+		})(a.MCP).ServeHTTP(w, r)
 	})
 	rs.Config.Handler = mux
 	return a
 }
 
-func (a *authority) verify(_ context.Context, text string, _ *http.Request) (*auth.TokenInfo, error) {
+func (a *Authority) verify(_ context.Context, text string, _ *http.Request) (*auth.TokenInfo, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	k := a.tokens[text]
-	if k == nil || k.dead || k.resource != a.resource {
+	if k == nil || k.dead || k.resource != a.Resource {
 		return nil, fmt.Errorf("not one of ours: %w", auth.ErrInvalidToken)
 	}
 	return &auth.TokenInfo{Scopes: k.scopes, Expiration: k.expires, UserID: "u"}, nil
 }
 
-func (a *authority) handler() http.Handler {
+func (a *Authority) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 		m := map[string]any{
-			"issuer": a.url, "authorization_endpoint": a.url + "/authorize?tenant=1", "token_endpoint": a.url + "/token", "registration_endpoint": a.url + "/register",
-			"revocation_endpoint": a.url + "/revoke", "response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
+			"issuer": a.URL, "authorization_endpoint": a.URL + "/authorize?tenant=1", "token_endpoint": a.URL + "/token", "registration_endpoint": a.URL + "/register",
+			"revocation_endpoint": a.URL + "/revoke", "response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
 			"authorization_response_iss_parameter_supported": true,
 		}
-		if a.meta != nil {
-			a.meta(m)
+		if a.Meta != nil {
+			a.Meta(m)
 		}
 		answer(w, http.StatusOK, m)
 	})
@@ -147,41 +143,41 @@ func (a *authority) handler() http.Handler {
 }
 
 // authorize is where a person agrees; here everybody does.
-func (a *authority) authorize(w http.ResponseWriter, r *http.Request) {
+func (a *Authority) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, byHand := a.known[q.Get("client_id")]
+	_, byHand := a.Known[q.Get("client_id")]
 	switch {
-	case q.Get("tenant") != "1", q.Get("response_type") != "code", q.Get("code_challenge_method") != "S256", q.Get("resource") != a.resource,
+	case q.Get("tenant") != "1", q.Get("response_type") != "code", q.Get("code_challenge_method") != "S256", q.Get("resource") != a.Resource,
 		!byHand && !slices.Contains(a.clients[q.Get("client_id")], q.Get("redirect_uri")):
 		http.Error(w, "a wrong request: "+r.URL.RawQuery, http.StatusBadRequest)
 		return
 	}
 	code := "code-" + rand.Text()
 	a.codes[code] = q
-	back := url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {a.url}}
-	if a.comeback != nil {
-		a.comeback(back)
+	back := url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {a.URL}}
+	if a.Return != nil {
+		a.Return(back)
 	}
 	http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 }
 
-func (a *authority) token(w http.ResponseWriter, r *http.Request) {
+func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	id, secret, basic := r.BasicAuth()
 	if !basic {
 		id = r.PostForm.Get("client_id")
 	}
-	if want, byHand := a.known[id]; byHand && secret != want {
+	if want, byHand := a.Known[id]; byHand && secret != want {
 		answer(w, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
 		return
 	}
 	refuse := func() {
 		answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant", "error_description": "no such thing: " + r.PostForm.Get("code") + r.PostForm.Get("refresh_token")})
 	}
-	k := &token{expires: time.Now().Add(a.lifetime), resource: r.PostForm.Get("resource")}
+	k := &token{expires: time.Now().Add(a.Lifetime), resource: r.PostForm.Get("resource")}
 	switch r.PostForm.Get("grant_type") {
 	case "authorization_code":
 		q := a.codes[r.PostForm.Get("code")]
@@ -208,7 +204,7 @@ func (a *authority) token(w http.ResponseWriter, r *http.Request) {
 	a.tokens[access] = k
 	a.renewal[refresh] = &token{scopes: k.scopes}
 	answer(w, http.StatusOK, map[string]any{
-		"access_token": access, "token_type": "Bearer", "expires_in": int(a.lifetime / time.Second), "refresh_token": refresh, "scope": strings.Join(k.scopes, " "),
+		"access_token": access, "token_type": "Bearer", "expires_in": int(a.Lifetime / time.Second), "refresh_token": refresh, "scope": strings.Join(k.scopes, " "),
 	})
 }
 
@@ -218,15 +214,15 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// want changes the rights that the MCP server wants.
-func (a *authority) want(scopes ...string) {
+// Want changes the rights that the MCP server wants.
+func (a *Authority) Want(scopes ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.needs = scopes
 }
 
-// end ends all access tokens, as time does.
-func (a *authority) end() {
+// End ends all access tokens, as time does.
+func (a *Authority) End() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, k := range a.tokens {
@@ -234,8 +230,8 @@ func (a *authority) end() {
 	}
 }
 
-// count is how often something was asked of the authorization server.
-func (a *authority) count(what string) (n int) {
+// Count is how often something was asked of the authorization server.
+func (a *Authority) Count(what string) (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.seen {
@@ -246,8 +242,8 @@ func (a *authority) count(what string) (n int) {
 	return n
 }
 
-// secrets are the tokens and codes that it gave.
-func (a *authority) secrets() (all []string) {
+// Secrets are the tokens and codes that it gave.
+func (a *Authority) Secrets() (all []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, of := range []map[string]*token{a.tokens, a.renewal} {
@@ -261,25 +257,50 @@ func (a *authority) secrets() (all []string) {
 	return all
 }
 
-// server is the MCP server in a configuration.
-func (a *authority) server(o OAuth) Server {
-	return Server{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: a.resource, OAuth: o, SSE: a.sse}, nil }}
+// EndRenewals makes all refresh tokens worthless.
+func (a *Authority) EndRenewals() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.renewal = map[string]*token{}
 }
 
-// browse is the browser: it goes wherever it is sent, and should end at a page with
-// the status.
-func browse(t *testing.T, status int) func(string) {
+// Live are the access tokens that are good for something.
+func (a *Authority) Live() (all []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for s, k := range a.tokens {
+		if !k.dead {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Shown are the values of Authorization that the MCP server has been shown since the last
+// time.
+func (a *Authority) Shown() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := a.bearers
+	a.bearers = nil
+	return all
+}
+
+// Browse is the browser: it goes wherever it is sent, and should end at a page with
+// the status. The test waits for its end.
+func Browse(t testing.TB, status int) func(string) {
 	return func(address string) {
 		done := make(chan struct{})
 		t.Cleanup(func() { <-done })
 		go func() {
 			defer close(done)
-			visit(t, address, status)
+			Visit(t, address, status)
 		}()
 	}
 }
 
-func visit(t *testing.T, address string, status int) {
+// Visit is Browse for one address. It blocks until the page is there.
+func Visit(t testing.TB, address string, status int) {
 	resp, err := http.Get(address)
 	if err != nil {
 		t.Errorf("browse: %v", err)
@@ -291,20 +312,22 @@ func visit(t *testing.T, address string, status int) {
 	}
 }
 
-// memory is a TokenStore.
-type memory struct {
+// Memory is a store of logins. The zero value is empty.
+type Memory struct {
 	turn sync.Mutex // held while a Change runs
 	mu   sync.Mutex
 	kept map[string][]byte
 }
 
-func (m *memory) Load(_ context.Context, server string) ([]byte, error) {
+// Load returns what is kept for a server.
+func (m *Memory) Load(_ context.Context, server string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.kept[server], nil
 }
 
-func (m *memory) Change(ctx context.Context, server string, change func([]byte) ([]byte, error)) error {
+// Change replaces what is kept for a server by what change makes of it.
+func (m *Memory) Change(ctx context.Context, server string, change func([]byte) ([]byte, error)) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
 	old, _ := m.Load(ctx, server)
@@ -321,7 +344,23 @@ func (m *memory) Change(ctx context.Context, server string, change func([]byte) 
 	return nil
 }
 
-func (m *memory) login(server, url string) login {
+// Put keeps a text for a server.
+func (m *Memory) Put(server string, text []byte) {
+	_ = m.Change(context.Background(), server, func([]byte) ([]byte, error) { return text, nil }) // it cannot fail
+}
+
+// Login is a part of what is kept of a login.
+type Login struct {
+	Server          string // its address
+	Access, Refresh string
+	Scopes, Wanted  []string
+}
+
+// Login is what is kept for a server at an address.
+func (m *Memory) Login(server, address string) (l Login) {
 	kept, _ := m.Load(context.Background(), server)
-	return parseLogin(kept, url)
+	if json.Unmarshal(kept, &l) != nil || l.Server != address {
+		return Login{}
+	}
+	return l
 }

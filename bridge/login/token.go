@@ -1,4 +1,4 @@
-package bridge
+package login
 
 import (
 	"context"
@@ -40,23 +40,23 @@ func chooseAuth(secret string, known []string) string {
 	return authPost
 }
 
-// oauthError is what an authorization server says no with (RFC 6749, 5.2).
-type oauthError struct {
+// refusal is what an authorization server says no with (RFC 6749, 5.2).
+type refusal struct {
 	Code        string `json:"error"`
 	Description string `json:"error_description"`
 }
 
-func (e *oauthError) Error() string {
-	s := clip(display.Plain(e.Code), 60)
+func (e *refusal) Error() string {
+	s := clip(e.Code, 60)
 	if e.Description != "" {
-		s += ": " + clip(display.Plain(e.Description), 200)
+		s += ": " + clip(e.Description, 200)
 	}
 	return "the authorization server says " + s
 }
 
-// clip shortens a text of somebody else's, and makes it one line.
+// clip shortens a text of somebody else's, and makes it one plain line.
 func clip(s string, most int) string {
-	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "\uFFFD")
+	s = strings.ToValidUTF8(strings.Join(strings.Fields(display.Plain(s)), " "), "\uFFFD")
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}
@@ -64,7 +64,7 @@ func clip(s string, most int) string {
 }
 
 // final reports whether asking again cannot help: only a new login does.
-func (e *oauthError) final() bool {
+func (e *refusal) final() bool {
 	return slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope"}, e.Code)
 }
 
@@ -78,7 +78,7 @@ type granted struct {
 }
 
 // with is a login with what was granted.
-func (l login) with(g granted, now time.Time) login {
+func (l record) with(g granted, now time.Time) record {
 	l.Access, l.Expires = g.Access, time.Time{}
 	if g.Refresh != "" {
 		l.Refresh = g.Refresh // it replaces the last one
@@ -94,17 +94,17 @@ func (l login) with(g granted, now time.Time) login {
 }
 
 // refresh gets a new token for one that has run out.
-func (l login) refresh(ctx context.Context, server *url.URL) (login, error) {
+func (l record) refresh(ctx context.Context, server *url.URL) (record, error) {
 	now := time.Now()
-	g, err := l.grant(ctx, newOAuthClient(ctx, server), url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.Refresh}})
+	g, err := l.grant(ctx, guardedClient(ctx, server), url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.Refresh}})
 	if err != nil {
-		return login{}, err
+		return record{}, err
 	}
 	return l.with(g, now), nil
 }
 
 // grant asks a token endpoint for a token for the server alone (RFC 8707).
-func (l login) grant(ctx context.Context, c *http.Client, form url.Values) (g granted, err error) {
+func (l record) grant(ctx context.Context, c *http.Client, form url.Values) (g granted, err error) {
 	form.Set("resource", l.Resource)
 	body, err := l.Client.post(ctx, c, l.TokenURL, form)
 	if err != nil {
@@ -114,7 +114,7 @@ func (l login) grant(ctx context.Context, c *http.Client, form url.Values) (g gr
 		return g, errors.New("the authorization server's answer holds no token")
 	}
 	if !strings.EqualFold(g.Type, "bearer") {
-		return g, fmt.Errorf("the authorization server gives tokens of the kind %q, which we cannot use; Bearer is wanted", clip(display.Plain(g.Type), 40))
+		return g, fmt.Errorf("the authorization server gives tokens of the kind %q, which we cannot use; Bearer is wanted", clip(g.Type, 40))
 	}
 	if strings.ContainsFunc(g.Access, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return g, errors.New("the authorization server's token holds characters that no token has")
@@ -124,11 +124,11 @@ func (l login) grant(ctx context.Context, c *http.Client, form url.Values) (g gr
 
 // revoke tells the authorization server that the login is over (RFC 7009). With the
 // refresh token most servers forget all that came of it.
-func (l login) revoke(ctx context.Context, server *url.URL) error {
+func (l record) revoke(ctx context.Context, server *url.URL) error {
 	if l.RevokeURL == "" {
 		return nil
 	}
-	c := newOAuthClient(ctx, server)
+	c := guardedClient(ctx, server)
 	for hint, token := range map[string]string{"refresh_token": l.Refresh, "access_token": l.Access} {
 		if token == "" {
 			continue
@@ -159,7 +159,7 @@ func (c client) post(ctx context.Context, h *http.Client, to string, form url.Va
 	}
 	resp, err := h.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask the authorization server: %w", unwrapURL(err))
+		return nil, fmt.Errorf("ask the authorization server: %w", WithoutURL(err))
 	}
 	defer resp.Body.Close()
 	body, err := readAnswer(resp)
@@ -169,7 +169,7 @@ func (c client) post(ctx context.Context, h *http.Client, to string, form url.Va
 	if resp.StatusCode == http.StatusOK {
 		return body, nil
 	}
-	var said oauthError
+	var said refusal
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "application/json" && json.Unmarshal(body, &said) == nil && said.Code != "" {
 		for _, values := range form { // some quote what they do not like
 			for _, v := range values {
@@ -180,5 +180,5 @@ func (c client) post(ctx context.Context, h *http.Client, to string, form url.Va
 		}
 		return nil, &said
 	}
-	return nil, fmt.Errorf("the authorization server answered %s", clip(display.Plain(resp.Status), 60))
+	return nil, fmt.Errorf("the authorization server answered %s", clip(resp.Status, 60))
 }
