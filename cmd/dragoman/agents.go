@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/guide"
 	"dragoman/core/loop"
+	"dragoman/core/policy"
 )
 
 // The agents that are there without any configuration: two for people, two that
@@ -25,8 +25,8 @@ const (
 // defaultAgent is what some editors call the first agent.
 const defaultAgent = "agent"
 
-// spawnTool is the name of the tool that hands a task to another agent.
-const spawnTool = "spawn_agent"
+// alwaysOffered are tools of every agent, whatever tools are listed for it.
+var alwaysOffered = []string{guide.SkillTool, guide.RuleTool}
 
 const planPrompt = `
 # Planning
@@ -48,28 +48,28 @@ Only your last message is handed back: say there what you did, in which files, h
 
 // role is what makes an agent of the built-in loop.
 type role struct {
-	name, description string
-	model             string // PROVIDER/MODEL; empty: the default
-	prompt            string // ours, for an agent that is there without any configuration
-	instructions      string
-	primary, sub      bool     // people can choose it; agents can hand it tasks
-	only, never       []string // the tools that it is offered, if not all; those that it is not
-	of                *role    // that a file inherits from: it is offered no more than that one; nil: none
-	asked, unasked    []string // tools that ask each time, and those of them that do not
-	steps             int      // requests to the model in a turn; 0: as many as any
-	looks             bool     // it may change and run nothing
-	foreign           bool     // the workspace proposes it: what it does is asked for, each time
-	spawners          []string // who may hand it tasks; empty: every agent
-	file              string   // that it comes from; empty: the configuration
+	policy.Role
+	description  string
+	model        string // PROVIDER/MODEL; empty: the default
+	prompt       string // ours, for an agent that is there without any configuration
+	instructions string
+	steps        int    // requests to the model in a turn; 0: as many as any
+	file         string // that it comes from; empty: the configuration
 }
 
 // builtinRoles are the agents that are there without any configuration.
 func builtinRoles() []role {
+	offered := func(name string) policy.Role { return policy.Role{Name: name, Also: alwaysOffered} }
+	code, plan, explorer, general := offered(codeAgent), offered(planAgent), offered(explorerAgent), offered(generalAgent)
+	code.Primary = true
+	plan.Primary, plan.Looks = true, true
+	explorer.Sub, explorer.Looks = true, true
+	general.Sub = true
 	return []role{
-		{name: codeAgent, primary: true, description: "Works on the code: reads, changes, runs, with your approval"},
-		{name: planAgent, primary: true, looks: true, prompt: planPrompt, description: "Looks and makes a plan; changes nothing and runs nothing"},
-		{name: explorerAgent, sub: true, looks: true, prompt: explorerPrompt, description: "Searches and reads the workspace and reports what it found; changes nothing. For questions about the code that take many searches"},
-		{name: generalAgent, sub: true, prompt: generalPrompt, description: "Works on a task of its own, with the same tools and approvals, and reports what it did. For work that stands apart, or several pieces at once"},
+		{Role: code, description: "Works on the code: reads, changes, runs, with your approval"},
+		{Role: plan, prompt: planPrompt, description: "Looks and makes a plan; changes nothing and runs nothing"},
+		{Role: explorer, prompt: explorerPrompt, description: "Searches and reads the workspace and reports what it found; changes nothing. For questions about the code that take many searches"},
+		{Role: general, prompt: generalPrompt, description: "Works on a task of its own, with the same tools and approvals, and reports what it did. For work that stands apart, or several pieces at once"},
 	}
 }
 
@@ -83,16 +83,18 @@ func newRoles(c *configs.Config, env configs.Env) ([]role, error) {
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(roles, func(r role) bool { return r.name == name })
+		i := slices.IndexFunc(roles, func(r role) bool { return r.Name == name })
 		if i < 0 {
 			i = len(roles)
-			roles = append(roles, role{name: name, primary: a.Mode != "subagent", sub: a.Mode == "subagent" || a.Mode == "all"})
+			roles = append(roles, role{Role: policy.Role{
+				Name: name, Primary: a.Mode != "subagent", Sub: a.Mode == "subagent" || a.Mode == "all", Also: alwaysOffered,
+			}})
 		} else if a.Mode == "all" {
-			roles[i].primary, roles[i].sub = true, true
+			roles[i].Primary, roles[i].Sub = true, true
 		}
 		r := &roles[i]
 		r.model, r.instructions, r.steps = a.Model, instructions, a.MaxSteps
-		r.only, r.never = a.Tools, a.DisabledTools
+		r.Only, r.Never = a.Tools, a.DisabledTools
 		if a.Description != "" {
 			r.description = a.Description
 		}
@@ -105,26 +107,26 @@ func newRoles(c *configs.Config, env configs.Env) ([]role, error) {
 // cannot choose who else is sent its text.
 func fileRoles(have []role, files []guide.Agent, known func(model string) bool) (roles []role, warnings []string) {
 	for _, f := range files {
-		taken := func(r role) bool { return strings.EqualFold(r.name, f.Name) }
+		taken := func(r role) bool { return strings.EqualFold(r.Name, f.Name) }
 		if f.Name == defaultAgent || slices.ContainsFunc(have, taken) {
 			warnings = append(warnings, f.File+": was left out: the agent "+f.Name+" is there already")
 			continue
 		}
-		r := role{name: f.Name, file: f.File, description: f.Description}
+		r := role{Role: policy.Role{Name: f.Name, Also: alwaysOffered}, file: f.File, description: f.Description}
 		if f.Inherit != "" {
-			i := slices.IndexFunc(have, func(r role) bool { return strings.EqualFold(r.name, f.Inherit) })
+			i := slices.IndexFunc(have, func(r role) bool { return strings.EqualFold(r.Name, f.Inherit) })
 			if i < 0 {
 				warnings = append(warnings, f.File+": there is no agent "+oneLine(f.Inherit, 60)+" to inherit from")
 			} else {
 				r = have[i]
-				r.name, r.file, r.of = f.Name, f.File, &have[i]
+				r.Name, r.file, r.Of = f.Name, f.File, &have[i].Role
 				if f.Description != "" {
 					r.description = f.Description
 				}
 			}
 		}
-		r.primary, r.sub, r.foreign = f.Primary, f.Subagent, !f.User
-		r.spawners = f.SpawnableBy
+		r.Primary, r.Sub, r.Foreign = f.Primary, f.Subagent, !f.User
+		r.Spawners = f.SpawnableBy
 		if f.Instructions != "" {
 			r.instructions = f.Instructions
 		}
@@ -136,85 +138,30 @@ func fileRoles(have []role, files []guide.Agent, known func(model string) bool) 
 		if f.MaxSteps > 0 && (r.steps == 0 || f.MaxSteps < r.steps) {
 			r.steps = f.MaxSteps
 		}
-		r.never = slices.Concat(r.never, f.Disabled, f.Tools.Deny)
+		r.Never = slices.Concat(r.Never, f.Disabled, f.Tools.Deny)
 		switch f.Tools.Default {
 		case "deny":
-			r.only, r.asked = slices.Concat(f.Tools.Allow, f.Tools.Ask), f.Tools.Ask
-			if len(r.only) == 0 {
-				r.never = []string{"*"}
+			r.Only, r.Asked = slices.Concat(f.Tools.Allow, f.Tools.Ask), f.Tools.Ask
+			if len(r.Only) == 0 {
+				r.Never = []string{"*"}
 			}
 		case "ask":
-			r.asked, r.unasked = []string{"*"}, f.Tools.Allow
+			r.Asked, r.Unasked = []string{"*"}, f.Tools.Allow
 		default:
-			r.asked = f.Tools.Ask
+			r.Asked = f.Tools.Ask
 		}
 		roles = append(roles, r)
 	}
 	return roles, warnings
 }
 
-// offers reports whether the agent has a tool.
-func (r role) offers(s core.Spec) bool {
-	if named(r.never, s) || r.of != nil && !r.of.offers(s) {
-		return false
+// rolesOf lists what agents may do.
+func rolesOf(roles []role) []policy.Role {
+	var list []policy.Role
+	for _, r := range roles {
+		list = append(list, r.Role)
 	}
-	if r.looks && r.sub && !r.primary && !looking(s) {
-		return false
-	}
-	return len(r.only) == 0 || named(r.only, s) || s.Server == core.Native && (s.Name == guide.SkillTool || s.Name == guide.RuleTool)
-}
-
-// looking reports whether a tool can be of use to an agent that only looks.
-func looking(s core.Spec) bool {
-	if s.Server != core.Native {
-		return s.ReadOnly
-	}
-	switch s.Kind {
-	case core.KindRead, core.KindSearch, core.KindThink, core.KindFetch:
-		return true
-	case core.KindEdit, core.KindDelete, core.KindMove, core.KindExecute, core.KindOther, "":
-	}
-	return s.ReadOnly
-}
-
-// otherNames are what other programs' files call our tools.
-var otherNames = map[string]string{
-	"read": "read_file", "write": "write_file", "edit": "edit_file", "multiedit": "edit_file", "bash": "shell_command", "shell": "shell_command",
-	"ls": "directory_tree", "list": "directory_tree", "webfetch": "web_fetch", "todowrite": "update_plan", "task": spawnTool, "agent": spawnTool,
-	"askuserquestion": "ask_user", "question": "ask_user",
-}
-
-// named reports whether a list of tools holds one. An entry is a tool's name, a
-// server's, or SERVER/NAME, where * is any text; what other programs write
-// (server__name, mcp__server__name, Bash(git *)) is understood. What stands in
-// parentheses does not count: the whole tool is meant.
-func named(list []string, s core.Spec) bool {
-	return slices.ContainsFunc(list, func(entry string) bool { return names(entry, s) })
-}
-
-func names(entry string, s core.Spec) bool {
-	entry, _, _ = strings.Cut(strings.TrimSpace(entry), "(")
-	entry = strings.TrimPrefix(entry, "mcp__")
-	server, name, both := strings.Cut(strings.Replace(entry, "__", "/", 1), "/")
-	if !both {
-		server, name = "", entry
-	}
-	if server == "eca" || server == "dragoman" {
-		server = core.Native
-	}
-	if ours := otherNames[strings.ToLower(name)]; ours != "" && (server == "" || server == core.Native) && s.Server == core.Native {
-		name = ours
-	}
-	if !both {
-		return wild(name, s.Name) || s.Server != core.Native && wild(name, s.Server)
-	}
-	return wild(server, s.Server) && wild(name, s.Name)
-}
-
-// wild matches without regard to case; * is any text.
-func wild(pattern, s string) bool {
-	ok, err := path.Match(strings.ToLower(pattern), strings.ToLower(s))
-	return ok && err == nil
+	return list
 }
 
 // agentOf makes an agent of a role.
@@ -224,18 +171,18 @@ func (p *profiles) agentOf(r role, m *models, c *configs.Config) core.Agent {
 		steps = min(r.steps, steps)
 	}
 	model := m.of(r.model)
-	if r.sub && !r.primary && r.model != "" { // its session has the choice of whoever hands it a task
+	if r.Sub && !r.Primary && r.model != "" { // its session has the choice of whoever hands it a task
 		of := model
 		model = func(ctx context.Context, _ string) (core.Model, error) { return of(ctx, r.model) }
 	}
 	o := loop.Options{
-		Model: model, System: systemOf(r, p.guides), Command: p.command, MaxRequests: steps, Offer: r.offers,
+		Model: model, System: systemOf(r, p.guides), Command: p.command, MaxRequests: steps, Offer: r.Offers,
 		MaxTools: c.Limits.Tools, CompactAt: float64(c.Limits.CompactAt) / 100,
 	}
 	if c.Limits.CompactAt == 100 {
 		o.CompactAt = 2 // never
 	}
-	return core.Agent{Name: r.name, Description: r.description, Backend: &telling{loop.New(o), p.toTell}}
+	return core.Agent{Name: r.Name, Description: r.description, Backend: &telling{loop.New(o), p.toTell}}
 }
 
 // systemOf is an agent's system prompt: what every agent is told about its
@@ -246,6 +193,6 @@ func systemOf(r role, g *guides) func(core.Meta, string) string {
 		if r.instructions != "" {
 			s += "\n# Your task\n" + strings.TrimSpace(r.instructions) + "\n"
 		}
-		return s + g.system(m, r.name, model)
+		return s + g.system(m, r.Name, model)
 	}
 }

@@ -134,5 +134,5 @@ func (g aggregated) denied(server, tool string, args json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	return denied(made.rights.rules, server, g.cwd)(tool, args)
+	return denied(made.rights.Rules, server, g.cwd)(tool, args)
 }

@@ -490,7 +490,7 @@ func (p *profiles) examineGuide(ctx context.Context, roots []string) section {
 		s.add(look, "%s", w)
 	}
 	if base, err := p.load(); err == nil {
-		_, warnings := fileRoles(base.rights.roles, have.Agents(), base.offers)
+		_, warnings := fileRoles(base.roles, have.Agents(), base.offers)
 		for _, w := range warnings {
 			s.add(look, "%s", w)
 		}

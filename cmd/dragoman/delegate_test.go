@@ -29,22 +29,22 @@ func TestPlanChangesNothing(t *testing.T) {
 	// The same script answers every session: the first requests are the plan's.
 	script := coretest.NewScript(
 		coretest.Answer{}.Call("c1", "write_file", string(file)),
-		coretest.Answer{}.Call("c2", spawnTool, task("general")),
-		coretest.Answer{}.Call("c3", spawnTool, task("explorer")),
+		coretest.Answer{}.Call("c2", "spawn_agent", task("general")),
+		coretest.Answer{}.Call("c3", "spawn_agent", task("explorer")),
 		coretest.Answer{}.Call("c4", "write_file", string(file)), // the explorer's
 		coretest.Answer{}.Say("I could not."),
 		coretest.Answer{}.Say("Done."),
 	)
 	scripted := func(r role, offer func(core.Spec) bool) core.Agent {
-		return core.Agent{Name: r.name, Backend: loop.New(loop.Options{
+		return core.Agent{Name: r.Name, Backend: loop.New(loop.Options{
 			Model: func(context.Context, string) (core.Model, error) { return script, nil }, Offer: offer,
 		})}
 	}
 	p := made.Profile
 	p.Agents, p.Subagents = nil, nil
-	for _, role := range made.rights.roles {
+	for _, role := range made.roles {
 		// As if every agent were offered everything: the policy alone must hold.
-		if a := scripted(role, nil); role.primary {
+		if a := scripted(role, nil); role.Primary {
 			p.Agents = append(p.Agents, a)
 		} else {
 			p.Subagents = append(p.Subagents, a)

@@ -117,7 +117,7 @@ func (p *profiles) forbidden(ctx context.Context, t *core.Turn, path string) str
 	if err != nil {
 		return err.Error()
 	}
-	v := made.rights.rules.Decide(core.Check{
+	v := made.rights.Rules.Decide(core.Check{
 		Call: core.Call{Server: core.Native, Tool: "write_file", Kind: core.KindEdit, Args: json.RawMessage("{}")},
 		Spec: core.Spec{Server: core.Native, Name: "write_file", Kind: core.KindEdit},
 		// The file is opened through its root, which follows no link that leads out of it.

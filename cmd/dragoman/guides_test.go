@@ -9,6 +9,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/policy"
 )
 
 // files writes a workspace and returns its folder.
@@ -43,7 +44,7 @@ func TestGuideInSystemPrompt(t *testing.T) {
 	})
 	g := newGuides(func(string) (string, bool) { return "", false })
 	m := core.Meta{Cwd: dir, Roots: []string{dir}}
-	text := systemOf(role{name: codeAgent}, g)(m, "mock/m")
+	text := systemOf(role{Role: policy.Role{Name: codeAgent}}, g)(m, "mock/m")
 	for _, want := range []string{"Always run the tests.", "How to make tea", "skill"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the system prompt lacks %q:\n%s", want, text)
@@ -55,7 +56,7 @@ func TestGuideInSystemPrompt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("Never run the tests, ever."), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text = systemOf(role{name: codeAgent}, g)(m, "mock/m"); !strings.Contains(text, "Never run the tests, ever.") {
+	if text = systemOf(role{Role: policy.Role{Name: codeAgent}}, g)(m, "mock/m"); !strings.Contains(text, "Never run the tests, ever.") {
 		t.Error("a change of AGENTS.md is not seen")
 	}
 }

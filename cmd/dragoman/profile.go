@@ -18,6 +18,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/llm"
+	"dragoman/core/policy"
 	"dragoman/core/tools"
 )
 
@@ -69,7 +70,17 @@ type profile struct {
 	choice   configs.Choice
 	registry *llm.Registry
 	models   *models
-	rights   rights
+	roles    []role
+	rights   policy.Rights
+}
+
+// role finds an agent's.
+func (p *profile) role(name string) (role, bool) {
+	i := slices.IndexFunc(p.roles, func(r role) bool { return r.Name == name })
+	if i < 0 {
+		return role{}, false
+	}
+	return p.roles[i], true
 }
 
 // placed is a profile as it is in a workspace.
@@ -141,12 +152,13 @@ func (p *profiles) place(ctx context.Context, base *profile, roots []string) *pl
 	if have == nil {
 		return pl
 	}
-	pl.roles, _ = fileRoles(base.rights.roles, have.Agents(), base.offers) // the doctor tells what is wrong with them
+	pl.roles, _ = fileRoles(base.roles, have.Agents(), base.offers) // the doctor tells what is wrong with them
 	if len(pl.roles) == 0 {
 		return pl
 	}
 	made := *base
-	made.rights.roles = slices.Concat(base.rights.roles, pl.roles)
+	made.roles = slices.Concat(base.roles, pl.roles)
+	made.rights.Roles = rolesOf(made.roles)
 	made.Policy = made.rights
 	made.Agents, made.Subagents = slices.Clone(base.Agents), slices.Clone(base.Subagents)
 	for _, r := range pl.roles {
@@ -163,9 +175,9 @@ func (p *profiles) subagents(m core.Meta) []tools.Subagent {
 		return nil // a turn says so
 	}
 	var list []tools.Subagent
-	for _, r := range made.rights.roles {
-		if r.sub {
-			list = append(list, tools.Subagent{Name: r.name, Description: r.description, MaxSteps: r.steps})
+	for _, r := range made.roles {
+		if r.Sub {
+			list = append(list, tools.Subagent{Name: r.Name, Description: r.description, MaxSteps: r.steps})
 		}
 	}
 	return list
@@ -178,7 +190,7 @@ func (p *profiles) forbids(m core.Meta) (func(core.Access) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(a core.Access) bool { return made.rights.forbids(m, a) }, nil
+	return func(a core.Access) bool { return made.rights.Forbids(m, a) }, nil
 }
 
 // refuses reports whether a rule forbids to read a file, so that no guide includes
@@ -191,7 +203,7 @@ func (p *profiles) refuses(path string) bool {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	return made.rights.forbids(core.Meta{}, core.Access{Op: core.OpRead, Path: path})
+	return made.rights.Forbids(core.Meta{}, core.Access{Op: core.OpRead, Path: path})
 }
 
 // offers reports whether a model is among those that can be chosen.
@@ -201,10 +213,10 @@ func (p *profile) offers(model string) bool {
 
 // add offers an agent.
 func (p *profile) add(r role, a core.Agent) {
-	if r.primary {
+	if r.Primary {
 		p.Agents = append(p.Agents, a)
 	}
-	if r.sub {
+	if r.Sub {
 		p.Subagents = append(p.Subagents, a)
 	}
 }
@@ -424,7 +436,10 @@ func (p *profiles) make(c *configs.Config, old *profile) (*profile, error) {
 		in.before = old.registry
 	}
 	m := newModels(c, in)
-	made := &profile{config: c, choice: m.choice, registry: m.registry, models: m, rights: rights{rules, strict, roles}}
+	made := &profile{
+		config: c, choice: m.choice, registry: m.registry, models: m, roles: roles,
+		rights: policy.Rights{Rules: rules, Strict: strict, Roles: rolesOf(roles), Default: codeAgent},
+	}
 	box := p.servers.toolbox(c, p.board)
 	made.Profile = core.Profile{
 		Models: m.infos(), DefaultModel: m.choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,

@@ -17,6 +17,7 @@ import (
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/loop"
+	"dragoman/core/policy"
 )
 
 // profileOf translates a configuration.
@@ -140,10 +141,10 @@ func TestSystemPromptHoldsTheInstructions(t *testing.T) {
 	meta := core.Meta{Cwd: "/src", Roots: []string{"/src"}}
 	base := loop.System("dragoman", meta)
 	none := newGuides(func(string) (string, bool) { return "", false })
-	if got := systemOf(role{name: codeAgent}, none)(meta, ""); got != base {
+	if got := systemOf(role{Role: policy.Role{Name: codeAgent}}, none)(meta, ""); got != base {
 		t.Errorf("code: %q", got)
 	}
-	if got := systemOf(role{name: "reviewer", instructions: "Be short.\n"}, none)(meta, ""); !strings.HasPrefix(got, base) || !strings.HasSuffix(got, "Be short.\n") {
+	if got := systemOf(role{Role: policy.Role{Name: "reviewer"}, instructions: "Be short.\n"}, none)(meta, ""); !strings.HasPrefix(got, base) || !strings.HasSuffix(got, "Be short.\n") {
 		t.Errorf("reviewer: %q", got)
 	}
 	if got := systemOf(builtinRoles()[1], none)(meta, ""); !strings.Contains(got, "change nothing") {

@@ -44,7 +44,7 @@ func (r *relays) find(name string) (*bridge.Relay, error) {
 	}
 	box := r.house.profiles.servers.current()
 	if box != nil {
-		if relay, ok := box.Relay(name, denied(made.rights.rules, name, r.cwd)); ok {
+		if relay, ok := box.Relay(name, denied(made.rights.Rules, name, r.cwd)); ok {
 			return relay, nil
 		}
 	}

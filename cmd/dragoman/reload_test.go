@@ -145,7 +145,7 @@ func TestOtherFilesAreFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		role, _ := made.rights.role(name)
+		role, _ := made.role(name)
 		return systemOf(role, r.profiles.guides)(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, "")
 	}
 	if s := system("one"); !strings.Contains(s, "Be short.") || !strings.Contains(s, "Be kind.") {

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
@@ -15,138 +11,6 @@ import (
 	"dragoman/core/policy"
 	"dragoman/core/tools"
 )
-
-// rights is the configuration's policy, narrowed for each agent. It never allows
-// what the policy does not.
-type rights struct {
-	rules  *policy.Policy // the configuration's
-	strict *policy.Policy // the same without what allows anything
-	roles  []role
-}
-
-// Decide implements core.Policy. A task is no way round what binds the agent that
-// handed it over: what that one may not do is not done for it either.
-func (p rights) Decide(c core.Check) core.Verdict {
-	v := p.decide(c)
-	if c.Meta.Parent == "" || v.Effect == core.Deny {
-		return v
-	}
-	c.Settings.Agent = c.Meta.ParentAgent
-	w := p.decide(c)
-	if w.Effect == core.Deny {
-		w.Why += ", and it handed over this task"
-	}
-	if w.Effect == core.Deny || v.Effect == core.Allow {
-		return w
-	}
-	return v
-}
-
-// decide judges a call of the session's own agent.
-func (p rights) decide(c core.Check) core.Verdict {
-	r, ok := p.role(c.Settings.Agent)
-	if !ok {
-		return p.rules.Decide(c) // the agent of another back end
-	}
-	if !r.offers(c.Spec) {
-		return core.Verdict{Effect: core.Deny, Why: "the agent " + r.name + " is not offered the tool " + oneLine(c.Spec.Name, 80)}
-	}
-	if c.Spec.Server == core.Native && c.Spec.Name == spawnTool {
-		if why := p.handsOver(r, c.Call.Args); why != "" {
-			return core.Verdict{Effect: core.Deny, Why: why}
-		}
-	}
-	rules := p.rules
-	if r.foreign || named(r.asked, c.Spec) && !named(r.unasked, c.Spec) {
-		rules, c.Settings.Trust = p.strict, false
-		if c.Origin.Approvals == core.ApprovalsAuto {
-			c.Origin.Approvals = core.ApprovalsAsk
-		}
-	}
-	if !r.looks {
-		return rules.Decide(c)
-	}
-	return lookOnly(rules, c)
-}
-
-// forbids reports whether a rule forbids to read what is at a real path, or to fetch
-// a page.
-func (p rights) forbids(m core.Meta, a core.Access) bool {
-	tool, kind := "read_file", core.KindRead
-	if a.Op == core.OpNet {
-		tool, kind = "web_fetch", core.KindFetch
-	}
-	return p.rules.Forbids(core.Check{
-		Call:   core.Call{Server: core.Native, Tool: tool, Kind: kind},
-		Spec:   core.Spec{Server: core.Native, Name: tool, Kind: kind, ReadOnly: true},
-		Access: []core.Access{a}, Meta: m,
-	})
-}
-
-// lookOnly holds a call to looking. What only looks may be asked for, where the
-// rules would ask.
-func lookOnly(rules core.Policy, c core.Check) core.Verdict {
-	narrow := c
-	narrow.Origin.Approvals = core.ApprovalsReadOnly
-	v := rules.Decide(narrow)
-	if v.Effect != core.Deny || c.Spec.Server != core.Native || len(c.Access) == 0 {
-		return v
-	}
-	changes := func(a core.Access) bool { return a.Op != core.OpRead && a.Op != core.OpNet }
-	if slices.ContainsFunc(c.Access, changes) {
-		return v
-	}
-	switch c.Spec.Kind {
-	case core.KindRead, core.KindSearch, core.KindThink, core.KindFetch:
-	case core.KindEdit, core.KindDelete, core.KindMove, core.KindExecute, core.KindOther, "":
-		return v
-	}
-	if w := rules.Decide(c); w.Effect == core.MustAsk {
-		return w
-	}
-	return v
-}
-
-// role finds an agent's; the empty name is the default one's.
-func (p rights) role(name string) (role, bool) {
-	name = cmp.Or(name, codeAgent)
-	i := slices.IndexFunc(p.roles, func(r role) bool { return r.name == name })
-	if i < 0 {
-		return role{}, false
-	}
-	return p.roles[i], true
-}
-
-// handsOver says why an agent may not hand a task to the one that a call names;
-// "": it may. An agent that only looks hands tasks only to others of that kind,
-// and one that the workspace proposes to none that has more rights: else a task
-// would be a way round what binds the agent.
-func (p rights) handsOver(from role, args json.RawMessage) string {
-	to, ok := p.role(spawned(args))
-	switch {
-	case !ok:
-		return "" // the tool says so
-	case !to.sub:
-		return "the agent " + to.name + " is not one that tasks are handed to"
-	case from.looks && !to.looks:
-		return fmt.Sprintf("the agent %s changes nothing, also not through others: it can hand tasks only to agents that look, such as %s", from.name, explorerAgent)
-	case from.foreign && !to.foreign && !to.looks:
-		return fmt.Sprintf("the agent %s comes from the workspace: it can hand tasks only to agents that look, such as %s, or that come from there as well", from.name, explorerAgent)
-	case len(to.spawners) > 0 && !slices.ContainsFunc(to.spawners, func(s string) bool { return strings.EqualFold(s, from.name) }):
-		return "the agent " + to.name + " takes no tasks from " + from.name
-	}
-	return ""
-}
-
-// spawned is the agent that a call of spawn_agent names, under that very name.
-func spawned(args json.RawMessage) string {
-	var in map[string]json.RawMessage
-	var name string
-	if json.Unmarshal(args, &in) != nil || json.Unmarshal(in["agent"], &name) != nil || name == "" {
-		return "?" // no agent's name
-	}
-	return name
-}
 
 // newPolicies makes the policy of the configuration's rules, and the same without
 // what allows anything. An error points at the rule in the file. Nobody touches the

@@ -15,6 +15,9 @@
 // configuration and those of other agents, AGENTS.md, git hooks, start-up files of
 // shells, task files of editors.
 //
+// A role is what one agent may do, beside what the rules say: the tools that it is offered,
+// whether it only looks, who may hand it tasks. [Rights] narrow a policy for each role.
+//
 // # Order
 //
 // The first that applies wins:
@@ -30,6 +33,10 @@
 //     ask as well: a place where programs keep keys (core.KeepsKeys), wherever it is;
 //     reading in a workspace that is the user's home folder or contains it; and reading a
 //     file that has other names (hard links), which may be outside.
+//
+// Rights never allow what the rules do not. An agent that only looks hands tasks only to
+// others that only look, one that the workspace proposes asks for all that has an effect,
+// and a task gets no more than the agent that handed it over would get.
 //
 // # Shell commands
 //

@@ -1,0 +1,157 @@
+package policy
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+// spawnTool is the name of the tool that hands a task to another agent.
+const spawnTool = "spawn_agent"
+
+// Rights is a policy, narrowed for each agent. It never allows what the policy does not.
+type Rights struct {
+	Rules   *Policy // holds for every agent
+	Strict  *Policy // the same without what allows anything
+	Roles   []Role
+	Default string // names the role of the agent without a name
+}
+
+// Decide implements core.Policy. A task is no way round what binds the agent that
+// handed it over: what that one may not do is not done for it either.
+func (p Rights) Decide(c core.Check) core.Verdict {
+	v := p.decide(c)
+	if c.Meta.Parent == "" || v.Effect == core.Deny {
+		return v
+	}
+	c.Settings.Agent = c.Meta.ParentAgent
+	w := p.decide(c)
+	if w.Effect == core.Deny {
+		w.Why += ", and it handed over this task"
+	}
+	if w.Effect == core.Deny || v.Effect == core.Allow {
+		return w
+	}
+	return v
+}
+
+// decide judges a call of the session's own agent.
+func (p Rights) decide(c core.Check) core.Verdict {
+	r, ok := p.role(c.Settings.Agent)
+	if !ok {
+		return p.Rules.Decide(c) // the agent of another back end
+	}
+	if !r.Offers(c.Spec) {
+		return core.Verdict{Effect: core.Deny, Why: "the agent " + r.Name + " is not offered the tool " + display.Line(c.Spec.Name, 80)}
+	}
+	if c.Spec.Server == core.Native && c.Spec.Name == spawnTool {
+		if why := p.handsOver(r, c.Call.Args); why != "" {
+			return core.Verdict{Effect: core.Deny, Why: why}
+		}
+	}
+	rules := p.Rules
+	if r.Foreign || Named(r.Asked, c.Spec) && !Named(r.Unasked, c.Spec) {
+		rules, c.Settings.Trust = p.Strict, false
+		if c.Origin.Approvals == core.ApprovalsAuto {
+			c.Origin.Approvals = core.ApprovalsAsk
+		}
+	}
+	if !r.Looks {
+		return rules.Decide(c)
+	}
+	return lookOnly(rules, c)
+}
+
+// Forbids reports whether a rule forbids to read what is at a real path, or to fetch
+// a page.
+func (p Rights) Forbids(m core.Meta, a core.Access) bool {
+	tool, kind := "read_file", core.KindRead
+	if a.Op == core.OpNet {
+		tool, kind = "web_fetch", core.KindFetch
+	}
+	return p.Rules.Forbids(core.Check{
+		Call:   core.Call{Server: core.Native, Tool: tool, Kind: kind},
+		Spec:   core.Spec{Server: core.Native, Name: tool, Kind: kind, ReadOnly: true},
+		Access: []core.Access{a}, Meta: m,
+	})
+}
+
+// lookOnly holds a call to looking. What only looks may be asked for, where the
+// rules would ask.
+func lookOnly(rules core.Policy, c core.Check) core.Verdict {
+	narrow := c
+	narrow.Origin.Approvals = core.ApprovalsReadOnly
+	v := rules.Decide(narrow)
+	if v.Effect != core.Deny || c.Spec.Server != core.Native || len(c.Access) == 0 {
+		return v
+	}
+	changes := func(a core.Access) bool { return a.Op != core.OpRead && a.Op != core.OpNet }
+	if slices.ContainsFunc(c.Access, changes) {
+		return v
+	}
+	switch c.Spec.Kind {
+	case core.KindRead, core.KindSearch, core.KindThink, core.KindFetch:
+	case core.KindEdit, core.KindDelete, core.KindMove, core.KindExecute, core.KindOther, "":
+		return v
+	}
+	if w := rules.Decide(c); w.Effect == core.MustAsk {
+		return w
+	}
+	return v
+}
+
+// role finds an agent's; the empty name is that of Default.
+func (p Rights) role(name string) (Role, bool) {
+	name = cmp.Or(name, p.Default)
+	i := slices.IndexFunc(p.Roles, func(r Role) bool { return r.Name == name })
+	if i < 0 {
+		return Role{}, false
+	}
+	return p.Roles[i], true
+}
+
+// handsOver says why an agent may not hand a task to the one that a call names;
+// "": it may. An agent that only looks hands tasks only to others of that kind,
+// and one that the workspace proposes to none that has more rights: else a task
+// would be a way round what binds the agent.
+func (p Rights) handsOver(from Role, args json.RawMessage) string {
+	to, ok := p.role(spawned(args))
+	switch {
+	case !ok:
+		return "" // the tool says so
+	case !to.Sub:
+		return "the agent " + to.Name + " is not one that tasks are handed to"
+	case from.Looks && !to.Looks:
+		return fmt.Sprintf("the agent %s changes nothing, also not through others: it can hand tasks only to agents that look, such as %s", from.Name, p.looker())
+	case from.Foreign && !to.Foreign && !to.Looks:
+		return fmt.Sprintf("the agent %s comes from the workspace: it can hand tasks only to agents that look, such as %s, or that come from there as well", from.Name, p.looker())
+	case len(to.Spawners) > 0 && !slices.ContainsFunc(to.Spawners, func(s string) bool { return strings.EqualFold(s, from.Name) }):
+		return "the agent " + to.Name + " takes no tasks from " + from.Name
+	}
+	return ""
+}
+
+// looker names an agent that only looks, to hand tasks to.
+func (p Rights) looker() string {
+	for _, r := range p.Roles {
+		if r.Looks && r.Sub && !r.Primary {
+			return r.Name
+		}
+	}
+	return "one of another kind"
+}
+
+// spawned is the agent that a call of spawn_agent names, under that very name.
+func spawned(args json.RawMessage) string {
+	var in map[string]json.RawMessage
+	var name string
+	if json.Unmarshal(args, &in) != nil || json.Unmarshal(in["agent"], &name) != nil || name == "" {
+		return "?" // no agent's name
+	}
+	return name
+}
