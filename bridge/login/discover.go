@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"dragoman/core/display"
 )
 
 // authority is where one logs in to a server, as the server says.
@@ -36,7 +38,7 @@ func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool
 	}
 	issuer = strings.TrimSuffix(issuer, "/") // a lone slash at the end leads to addresses that nobody serves
 	if a.meta, err = auth.GetAuthServerMetadata(ctx, issuer, c); err != nil {
-		return authority{}, fmt.Errorf("the authorization server %s does not say how to log in: %s", clip(issuer, 100), clip(WithoutURL(err).Error(), 300))
+		return authority{}, fmt.Errorf("the authorization server %s does not say how to log in: %s", display.Line(issuer, 100), display.Line(WithoutURL(err).Error(), 300))
 	}
 	if a.meta == nil && !refused {
 		return authority{}, errors.New("it asks for no login, and does not say where one is made")
@@ -45,7 +47,7 @@ func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool
 		a.meta = &oauthex.AuthServerMeta{Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register"}
 	}
 	if a.meta.AuthorizationEndpoint == "" || a.meta.TokenEndpoint == "" {
-		return authority{}, fmt.Errorf("the authorization server %s names no address to log in at", clip(issuer, 100))
+		return authority{}, fmt.Errorf("the authorization server %s names no address to log in at", display.Line(issuer, 100))
 	}
 	return a, nil
 }
@@ -69,13 +71,13 @@ func resourceOf(ctx context.Context, c *http.Client, server *url.URL, pointed st
 			continue
 		}
 		if err == nil && !covers(meta.Resource, server) {
-			err = fmt.Errorf("it is about %s, and not about this server", clip(meta.Resource, 100))
+			err = fmt.Errorf("it is about %s, and not about this server", display.Line(meta.Resource, 100))
 		}
 		if err == nil && len(meta.AuthorizationServers) == 0 {
 			err = errors.New("it names no authorization server")
 		}
 		if err != nil {
-			return authority{}, "", fmt.Errorf("what the server says of its login at %s cannot be used: %w", clip(address, 200), err)
+			return authority{}, "", fmt.Errorf("what the server says of its login at %s cannot be used: %w", display.Line(address, 200), err)
 		}
 		return authority{resource: meta.Resource, scopes: meta.ScopesSupported}, meta.AuthorizationServers[0], nil
 	}
@@ -135,7 +137,7 @@ func (a authority) client(ctx context.Context, c *http.Client, o Config, back st
 		return client{o.ClientID, o.ClientSecret, chooseAuth(o.ClientSecret, known)}, nil
 	}
 	if a.meta.RegistrationEndpoint == "" {
-		return client{}, fmt.Errorf("the authorization server %s lets nobody register by themselves: register a client there with the redirect address %s, and give its client_id (and redirect_port) below oauth in the configuration of the server", clip(a.meta.Issuer, 100), back)
+		return client{}, fmt.Errorf("the authorization server %s lets nobody register by themselves: register a client there with the redirect address %s, and give its client_id (and redirect_port) below oauth in the configuration of the server", display.Line(a.meta.Issuer, 100), back)
 	}
 	want := authNone
 	if len(known) > 0 && !slices.Contains(known, authNone) {
@@ -152,11 +154,11 @@ func (a authority) client(ctx context.Context, c *http.Client, o Config, back st
 		var failed *url.Error
 		switch {
 		case errors.As(err, &said):
-			text = clip(said.ErrorCode+" "+said.ErrorDescription, 200)
+			text = display.Line(said.ErrorCode+" "+said.ErrorDescription, 200)
 		case errors.As(err, &failed):
 			text = failed.Err.Error()
 		}
-		return client{}, fmt.Errorf("register at the authorization server %s: %s", clip(a.meta.Issuer, 100), text)
+		return client{}, fmt.Errorf("register at the authorization server %s: %s", display.Line(a.meta.Issuer, 100), text)
 	}
 	if r.ClientSecret == "" {
 		return client{ID: r.ClientID, Auth: authNone}, nil

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"dragoman/core/display"
 )
 
 const (
@@ -110,7 +112,7 @@ func guardedClient(ctx context.Context, server *url.URL) *http.Client {
 		Transport: g, Timeout: answerFor,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if via[0].Method != http.MethodGet || len(via) > 5 {
-				return fmt.Errorf("a redirect to %s, which is not followed", clip(r.URL.Host, 100))
+				return fmt.Errorf("a redirect to %s, which is not followed", display.Line(r.URL.Host, 100))
 			}
 			return nil
 		},
@@ -194,7 +196,7 @@ func (g *guard) fits(u *url.URL) error {
 	case u.Scheme == "https":
 	case u.Scheme == "http" && isLoopback(host):
 	default:
-		return fmt.Errorf("the server names an address for its login that is not https: %s", clip(u.Scheme+"://"+host, 100))
+		return fmt.Errorf("the server names an address for its login that is not https: %s", display.Line(u.Scheme+"://"+host, 100))
 	}
 	if isLoopback(host) && g.server != local {
 		return fmt.Errorf("%s is this machine, which a server outside must not name", host)

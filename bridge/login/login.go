@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"dragoman/core/display"
 )
 
 // login runs the authorization code grant with PKCE (Authorization).
@@ -85,7 +87,7 @@ func (b *bearer) belongs(a authority, o Config, old record) error {
 	if want == "" || strings.TrimSuffix(want, "/") == strings.TrimSuffix(a.meta.Issuer, "/") {
 		return nil
 	}
-	return fmt.Errorf("the server names the authorization server %s, but its client belongs to %s; if that is right, log out first and change oauth in the configuration", clip(a.meta.Issuer, 100), clip(want, 100))
+	return fmt.Errorf("the server names the authorization server %s, but its client belongs to %s; if that is right, log out first and change oauth in the configuration", display.Line(a.meta.Issuer, 100), display.Line(want, 100))
 }
 
 // probe asks the server something without a login, to hear how it refuses.
@@ -137,7 +139,7 @@ func (l record) code(ctx context.Context, c *http.Client, a authority, back *cal
 	iss := got.Get("iss") // RFC 9207
 	switch {
 	case iss != "" && iss != a.meta.Issuer || iss == "" && a.meta.AuthorizationResponseIssParameterSupported:
-		return "", "", fmt.Errorf("the answer comes from %q, and not from the authorization server %s that was asked; it is not used", clip(iss, 100), clip(a.meta.Issuer, 100))
+		return "", "", fmt.Errorf("the answer comes from %q, and not from the authorization server %s that was asked; it is not used", display.Line(iss, 100), display.Line(a.meta.Issuer, 100))
 	case got.Get("error") != "":
 		return "", "", &refusal{got.Get("error"), got.Get("error_description")}
 	case got.Get("code") == "":

@@ -47,20 +47,11 @@ type refusal struct {
 }
 
 func (e *refusal) Error() string {
-	s := clip(e.Code, 60)
+	s := display.Line(e.Code, 60)
 	if e.Description != "" {
-		s += ": " + clip(e.Description, 200)
+		s += ": " + display.Line(e.Description, 200)
 	}
 	return "the authorization server says " + s
-}
-
-// clip shortens a text of somebody else's, and makes it one plain line.
-func clip(s string, most int) string {
-	s = strings.ToValidUTF8(strings.Join(strings.Fields(display.Plain(s)), " "), "\uFFFD")
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
 }
 
 // final reports whether asking again cannot help: only a new login does.
@@ -114,7 +105,7 @@ func (l record) grant(ctx context.Context, c *http.Client, form url.Values) (g g
 		return g, errors.New("the authorization server's answer holds no token")
 	}
 	if !strings.EqualFold(g.Type, "bearer") {
-		return g, fmt.Errorf("the authorization server gives tokens of the kind %q, which we cannot use; Bearer is wanted", clip(g.Type, 40))
+		return g, fmt.Errorf("the authorization server gives tokens of the kind %q, which we cannot use; Bearer is wanted", display.Line(g.Type, 40))
 	}
 	if strings.ContainsFunc(g.Access, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return g, errors.New("the authorization server's token holds characters that no token has")
@@ -180,5 +171,5 @@ func (c client) post(ctx context.Context, h *http.Client, to string, form url.Va
 		}
 		return nil, &said
 	}
-	return nil, fmt.Errorf("the authorization server answered %s", clip(resp.Status, 60))
+	return nil, fmt.Errorf("the authorization server answered %s", display.Line(resp.Status, 60))
 }
