@@ -8,7 +8,7 @@ import (
 // What an authorization server says is one line in which nothing hides.
 func TestRefusalsAreOneVisibleLine(t *testing.T) {
 	said := &refusal{"access_denied", "log\u200bin\u202e is\x1b[2J\n\n  over " + strings.Repeat("ä", 300)}
-	want := "the authorization server says access_denied: log\uFFFDin\uFFFD is\uFFFD[2J over " + strings.Repeat("ä", 178) + "…"
+	want := "the authorization server says access_denied: log\uFFFDin\uFFFD is\uFFFD[2J over " + strings.Repeat("ä", 179) + "…"
 	if got := said.Error(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
