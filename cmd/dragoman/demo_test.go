@@ -48,28 +48,4 @@ func TestDemoSaysWhatFailed(t *testing.T) {
 	if o := p.run(t, "", "demo"); o.code != program.ExitFailed || !strings.Contains(o.errs, "make a folder for the demo") {
 		t.Errorf("%+v", o)
 	}
-
-	// A protocol that does not answer as it should is named, with what it complained about.
-	p = newPlace(t)
-	a := newActs()[1]
-	liar := filepath.Join(p.home, "liar")
-	p.write(t, liar, "#!/bin/sh\necho 'something is broken' >&2\n")
-	if err := os.Chmod(liar, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.run(t.Context(), liar, filepath.Join(p.home, "acp"), p.lookup); err == nil || !strings.Contains(err.Error(), "initialize: ") {
-		t.Errorf("%v", err)
-	}
-	if got := a.instance.complaints(); got != "something is broken" {
-		t.Errorf("%q", got)
-	}
-}
-
-func TestCheckPlayed(t *testing.T) {
-	if err := checkPlayed(true, "it says: Buy milk."); err != nil {
-		t.Error(err)
-	}
-	if checkPlayed(false, "it says: Buy milk.") == nil || checkPlayed(true, "nothing") == nil {
-		t.Error("an act in which something is missing passes")
-	}
 }

@@ -83,6 +83,9 @@ var importRules = []rule{
 	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: []string{"dragoman/adapters/mcp", "dragoman/adapters/gate", "dragoman/adapters/wire", "dragoman/bridge", "dragoman/bridge/login", "dragoman/core", "dragoman/core/coretest", "dragoman/core/display"}, why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
 
 	{from: "dragoman/...", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/..."}, why: "nothing imports cmd"},
+	{from: "dragoman/cmd/internal/demo", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal"}, why: "the demo is a client of the program that it starts"},
+	{from: "dragoman/cmd/internal/demo", forbidden: "dragoman/adapters/...", except: []string{"dragoman/adapters/wire"}, why: "the demo plays editors, which do not share our code"},
+	{from: "dragoman/cmd/internal/demo", forbidden: "dragoman/bridge/...", why: "the demo needs no server"},
 	{from: "dragoman/cmd/internal/program", forbidden: "dragoman/cmd/...", why: "what a run of the program is given depends on no command"},
 	{from: "dragoman/cmd/internal/program", forbidden: "dragoman/adapters/...", why: "what a run of the program is given depends on no protocol"},
 	{from: "dragoman/cmd/internal/program", forbidden: "dragoman/bridge", why: "what a run of the program is given depends on no server"},

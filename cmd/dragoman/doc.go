@@ -5,7 +5,8 @@
 // # What is where
 //
 // cmd/internal/program is what one run of the program is given, and its exit codes;
-// cmd/internal/terminal talks to a person at a terminal. app.go runs
+// cmd/internal/terminal talks to a person at a terminal; cmd/internal/demo plays the
+// protocols. app.go runs
 // the command line, which root.go describes; each command has a file of its own. run.go puts the
 // gateway together and takes it apart again.
 // profile.go makes profiles of the configuration, and anew when a file has changed;

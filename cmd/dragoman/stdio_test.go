@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,13 +20,39 @@ import (
 	"dragoman/cmd/internal/program"
 )
 
+// obj is a JSON object.
+type obj = map[string]any
+
+// instance is a running program.
+type instance struct {
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     io.ReadCloser
+	stderr  bytes.Buffer // to be looked at when the program has ended
+	serving sync.WaitGroup
+}
+
+// connect speaks to the program; handle gets what it sends by itself.
+func (c *instance) connect(ctx context.Context, framing wire.Framing, handle func(*wire.Call)) *wire.Conn {
+	conn := wire.NewConn(c.out, c.in, wire.Options{Framing: framing})
+	c.serving.Go(func() { _ = conn.Serve(ctx, handle) }) // what failed shows in the requests
+	return conn
+}
+
+// end closes the program's standard input and waits until it has ended by itself.
+func (c *instance) end() error {
+	_ = c.in.Close() // it may be closed already
+	c.serving.Wait()
+	return c.cmd.Wait()
+}
+
 // started is the program as an editor starts it.
 func (p *place) started(t *testing.T, command string) *instance {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	c := &instance{cmd: p.command(ctx, command)}
-	c.cmd.Stderr = c
+	c.cmd.Stderr = &c.stderr
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -131,7 +159,12 @@ func TestConfigurationErrorIsSaidInEachProtocol(t *testing.T) {
 		if err := conn.Notify("notifications/initialized", nil); err != nil {
 			t.Fatal(err)
 		}
-		var r mcpResult
+		var r struct {
+			Failed  bool `json:"isError"`
+			Content []struct {
+				Text string `json:"text"`
+			} `json:"content"`
+		}
 		err := conn.Ask(ctx, "tools/call", obj{"name": "agent_prompt", "arguments": obj{"prompt": "hello", "cwd": p.work}}, &r)
 		if err != nil || !r.Failed || len(r.Content) == 0 || !strings.Contains(r.Content[0].Text, want) {
 			t.Errorf("%v, %+v", err, r)
@@ -200,7 +233,7 @@ func TestSignalInTheMiddleOfATurnClosesTheLog(t *testing.T) {
 				t.Fatal(err)
 			}
 			if code := c.code(); code != program.ExitOK {
-				t.Errorf("exit code %d\n%s", code, c.complaints())
+				t.Errorf("exit code %d\n%s", code, &c.stderr)
 			}
 			shown := p.well(t, "", "sessions", "show", id)
 			if !strings.Contains(shown, "Run `echo begun; sleep 60` (the turn ended: ") || !strings.Contains(shown, "_The turn failed: ") || strings.Contains(shown, "interrupted") {
@@ -230,7 +263,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code := c.code(); code != 128+int(syscall.SIGTERM) {
-		t.Errorf("exit code %d\n%s", code, c.complaints())
+		t.Errorf("exit code %d\n%s", code, &c.stderr)
 	}
 }
 

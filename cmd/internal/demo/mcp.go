@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func playMCP(ctx context.Context, c *instance, cast *cast) error {
 		} `json:"serverInfo"`
 	}
 	err := conn.Ask(ctx, "initialize", obj{
-		"protocolVersion": "2025-11-25", "capabilities": obj{"elicitation": obj{}}, "clientInfo": demoClient(),
+		"protocolVersion": "2025-11-25", "capabilities": obj{"elicitation": obj{}}, "clientInfo": cast.client(),
 	}, &hello)
 	if err != nil {
 		return fmt.Errorf("initialize: %w", err)
@@ -28,10 +28,10 @@ func playMCP(ctx context.Context, c *instance, cast *cast) error {
 	if err := conn.Notify("notifications/initialized", nil); err != nil {
 		return err
 	}
-	cast.cells.add(stepPrompt, "→ tools/call agent_prompt", demoPrompt)
+	cast.cells.add(stepPrompt, "→ tools/call agent_prompt", promptText)
 	var result mcpResult
 	err = conn.Ask(ctx, "tools/call", obj{
-		"name": "agent_prompt", "arguments": obj{"prompt": demoPrompt, "cwd": cast.workspace}, "_meta": obj{"progressToken": "demo"},
+		"name": "agent_prompt", "arguments": obj{"prompt": promptText, "cwd": cast.workspace}, "_meta": obj{"progressToken": "demo"},
 	}, &result)
 	if err != nil {
 		return fmt.Errorf("tools/call: %w", err)
@@ -41,11 +41,8 @@ func playMCP(ctx context.Context, c *instance, cast *cast) error {
 
 // mcpResult is what the demo reads of the tool's result.
 type mcpResult struct {
-	Failed  bool `json:"isError"`
-	Content []struct {
-		Text string `json:"text"`
-	} `json:"content"`
-	Turn struct {
+	Failed bool `json:"isError"`
+	Turn   struct {
 		Status string `json:"status"`
 		Text   string `json:"text"`
 		Calls  []struct {
@@ -97,7 +94,7 @@ func (s *mcpScene) finish(r mcpResult) error {
 	ran := false
 	for _, c := range r.Turn.Calls {
 		step := stepRead
-		if strings.Contains(c.Summary, demoCommand) {
+		if strings.Contains(c.Summary, commandLine) {
 			step, ran = stepOutput, c.Status == "completed"
 		}
 		mark := "✗ "

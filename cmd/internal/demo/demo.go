@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -11,38 +11,14 @@ import (
 
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/terminal"
-
-	"github.com/spf13/cobra"
+	"dragoman/core/display"
 )
-
-func (a *app) demo() *cobra.Command {
-	return &cobra.Command{
-		Use:   "demo",
-		Short: "Play all three protocols, without key, network or editor",
-		Long: `Play all three protocols: for each, this very program is started as an editor or another
-agent would start it, and is driven over its standard input and output through one prompt
-that reads a file and, after an approval, runs a command. The demo plays the user, answers
-the approval and shows what the editor gets to see, side by side. At the end it prints the
-settings that make your editor do the same.
-
-Nothing is mocked but the model: the offline demo follows plain instructions and is no
-language model. Everything happens in a folder of its own, which is removed at the end. No
-key is looked for, no configuration is read, and nobody is asked over the network.`,
-		Example: "  dragoman demo\n  NO_COLOR=1 dragoman demo | less",
-		Args:    cobra.NoArgs,
-		RunE: a.begin(func(ctx context.Context, _ []string) error {
-			ctx, stop := program.UntilSignal(ctx, true)
-			defer stop()
-			return a.playDemo(ctx)
-		}),
-	}
-}
 
 // What the demo shows: one call that needs no approval, and one that does.
 const (
-	demoPrompt  = "read notes.txt then run ls -1"
-	demoNotes   = "Buy milk.\nCall the dragoman.\n"
-	demoCommand = "ls -1"
+	promptText  = "read notes.txt then run ls -1"
+	notesText   = "Buy milk.\nCall the dragoman.\n"
+	commandLine = "ls -1"
 )
 
 // actFor is how long one protocol may take.
@@ -63,6 +39,7 @@ type act struct {
 // cast is what every act works with.
 type cast struct {
 	workspace string
+	version   string // of the program
 	cells     *cells
 }
 
@@ -74,7 +51,9 @@ func newActs() []*act {
 	}
 }
 
-func (a *app) playDemo(ctx context.Context) (err error) {
+// Play plays all three protocols in a folder of its own, which it removes, and writes to p.Out what
+// was seen. It returns program.ErrReported if an act has failed.
+func Play(ctx context.Context, p *program.Environment) (err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program's path: %w", err)
@@ -85,38 +64,38 @@ func (a *app) playDemo(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(place)) }()
 
-	c := terminal.Colours(a.Out, a.Lookup)
-	fmt.Fprint(a.Out, demoIntro(c))
+	c := terminal.Colours(p.Out, p.Lookup)
+	fmt.Fprint(p.Out, intro(c))
 	began := time.Now()
 	acts := newActs()
 	var playing sync.WaitGroup
 	for _, act := range acts {
-		playing.Go(func() { act.err = act.run(ctx, self, filepath.Join(place, act.command), a.Lookup) })
+		playing.Go(func() { act.err = act.run(ctx, self, filepath.Join(place, act.command), p) })
 	}
 	playing.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	fmt.Fprint(a.Out, sideBySide(acts, c))
+	fmt.Fprint(p.Out, sideBySide(acts, c))
 	failed := false
 	for _, act := range acts {
 		if act.err != nil {
 			failed = true
-			fmt.Fprintf(a.Out, "%s\n", c.Bad(fmt.Sprintf("%s failed: %v", act.name, act.err)))
+			fmt.Fprintf(p.Out, "%s\n", c.Bad(fmt.Sprintf("%s failed: %v", act.name, act.err)))
 			if tail := act.instance.complaints(); tail != "" {
-				fmt.Fprintf(a.Out, "%s\n", indented(printable(tail), "  stderr: "))
+				fmt.Fprintf(p.Out, "%s\n", display.Indented(display.Printable(tail), "  stderr: "))
 			}
 		}
 	}
 	if failed {
 		return program.ErrReported
 	}
-	fmt.Fprintf(a.Out, "%s\n\n", c.Good(fmt.Sprintf("All three did the same, in %v; what they left behind is removed.", time.Since(began).Round(time.Millisecond))))
-	fmt.Fprint(a.Out, editorSettings(self, c))
+	fmt.Fprintf(p.Out, "%s\n\n", c.Good(fmt.Sprintf("All three did the same, in %v; what they left behind is removed.", time.Since(began).Round(time.Millisecond))))
+	fmt.Fprint(p.Out, editorSettings(self, c))
 	return nil
 }
 
-func demoIntro(c terminal.Palette) string {
+func intro(c terminal.Palette) string {
 	return c.Strong("dragoman demo") + ` · one agent, three protocols, one prompt each
 
   Each column is this program, started as a child and spoken to over real pipes. The tools, the
@@ -127,24 +106,24 @@ func demoIntro(c terminal.Palette) string {
 }
 
 // run plays the act in a folder of its own and returns when the child has ended.
-func (a *act) run(ctx context.Context, self, place string, env func(string) (string, bool)) error {
+func (a *act) run(ctx context.Context, self, place string, p *program.Environment) error {
 	workspace, home := filepath.Join(place, "notes"), filepath.Join(place, "home")
 	for _, dir := range []string{workspace, home} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(workspace, "notes.txt"), []byte(demoNotes), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(workspace, "notes.txt"), []byte(notesText), 0o600); err != nil {
 		return err
 	}
 	ctx, done := context.WithTimeoutCause(ctx, actFor, fmt.Errorf("it was not over after %v", actFor))
 	defer done()
-	inst, err := startInstance(ctx, self, a.command, workspace, home, env)
+	inst, err := startInstance(ctx, self, a.command, workspace, home, p.Lookup)
 	if err != nil {
 		return err
 	}
 	a.instance = inst
-	err = a.play(ctx, inst, &cast{workspace, &a.cells})
+	err = a.play(ctx, inst, &cast{workspace, p.Version, &a.cells})
 	if ctx.Err() != nil && err != nil {
 		err = context.Cause(ctx)
 	}

@@ -1,10 +1,11 @@
-package main
+package demo
 
 import (
 	"encoding/json"
 	"strings"
 
 	"dragoman/cmd/internal/terminal"
+	"dragoman/core/display"
 )
 
 // editorSettings are what to paste into an editor, with this program's path.
@@ -13,7 +14,7 @@ func editorSettings(self string, c terminal.Palette) string {
 	b.WriteString(c.Strong("Let your editor do the same") + "\n\n")
 	for _, e := range settingsOf(self) {
 		b.WriteString("  " + c.Strong(e.editor) + c.Faint("  "+e.where) + "\n")
-		b.WriteString(indented(e.text, "    ") + "\n\n")
+		b.WriteString(display.Indented(e.text, "    ") + "\n\n")
 	}
 	b.WriteString("  A real model: set OPENAI_API_KEY, OPENROUTER_API_KEY, ANTHROPIC_API_KEY or another key, or give\n" +
 		"  one with \"dragoman login PROVIDER\". \"dragoman doctor\" says what was found, here and in editors.\n")

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"errors"
@@ -9,12 +9,14 @@ import (
 	"unicode/utf8"
 
 	"dragoman/cmd/internal/terminal"
+	"dragoman/core/display"
 )
 
 // obj is a JSON object.
 type obj = map[string]any
 
-func demoClient() obj { return obj{"name": "dragoman-demo", "version": version} }
+// client introduces the demo.
+func (c *cast) client() obj { return obj{"name": "dragoman-demo", "version": c.version} }
 
 // step is a place in the story that all three protocols tell.
 type step int
@@ -62,7 +64,7 @@ func (c *cells) started(i *instance, messages, version string) {
 func quoted(s string) string {
 	const most = 6
 	var lines []string
-	for line := range strings.SplitSeq(printable(strings.TrimSpace(s)), "\n") {
+	for line := range strings.SplitSeq(display.Printable(strings.TrimSpace(s)), "\n") {
 		switch {
 		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "```"):
 		case len(lines) == most:
@@ -79,7 +81,7 @@ func checkPlayed(ran bool, text string) error {
 	switch {
 	case !ran:
 		return errors.New("the command was not run")
-	case !strings.Contains(text, strings.TrimSpace(strings.SplitAfter(demoNotes, "\n")[0])):
+	case !strings.Contains(text, strings.TrimSpace(strings.SplitAfter(notesText, "\n")[0])):
 		return errors.New("the answer does not hold what the file does")
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"dragoman/adapters/wire"
 )
 
-const demoChat = "demo"
+const chatID = "demo"
 
 func playECA(ctx context.Context, c *instance, cast *cast) error {
 	scene := &ecaScene{cast: cast, over: make(chan struct{})}
@@ -29,7 +29,7 @@ func playECA(ctx context.Context, c *instance, cast *cast) error {
 		} `json:"serverInfo"`
 	}
 	err := conn.Ask(ctx, "initialize", obj{
-		"clientInfo": demoClient(), "capabilities": obj{"codeAssistant": obj{"chat": true}},
+		"clientInfo": cast.client(), "capabilities": obj{"codeAssistant": obj{"chat": true}},
 		"workspaceFolders": []any{obj{"uri": folder.String(), "name": "notes"}},
 	}, &hello)
 	if err != nil {
@@ -39,8 +39,8 @@ func playECA(ctx context.Context, c *instance, cast *cast) error {
 	if err := conn.Notify("initialized", obj{}); err != nil {
 		return err
 	}
-	cast.cells.add(stepPrompt, "→ chat/prompt", demoPrompt)
-	if err := conn.Ask(ctx, "chat/prompt", obj{"chatId": demoChat, "message": demoPrompt}, nil); err != nil {
+	cast.cells.add(stepPrompt, "→ chat/prompt", promptText)
+	if err := conn.Ask(ctx, "chat/prompt", obj{"chatId": chatID, "message": promptText}, nil); err != nil {
 		return fmt.Errorf("chat/prompt: %w", err)
 	}
 	select {
@@ -107,7 +107,7 @@ func (s *ecaScene) content(p ecaContent) {
 		if c.Asks {
 			s.cast.cells.add(stepAsk, "← toolCallRun", "May it? "+c.Summary)
 			s.cast.cells.add(stepDecide, "→ chat/toolCallApprove", "yes, once")
-			_ = s.conn.Notify("chat/toolCallApprove", obj{"chatId": demoChat, "toolCallId": c.ID}) // what failed shows in the turn
+			_ = s.conn.Notify("chat/toolCallApprove", obj{"chatId": chatID, "toolCallId": c.ID}) // what failed shows in the turn
 		}
 	case "toolCalled":
 		var texts []string
@@ -115,7 +115,7 @@ func (s *ecaScene) content(p ecaContent) {
 			texts = append(texts, strings.TrimRight(o.Text, "\n"))
 		}
 		step := stepRead
-		if strings.Contains(c.Summary, demoCommand) {
+		if strings.Contains(c.Summary, commandLine) {
 			step, s.ran = stepOutput, true
 		}
 		s.cast.cells.add(step, "← toolCalled", "✓ "+c.Summary, quoted(strings.Join(texts, "\n")))

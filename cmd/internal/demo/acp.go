@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func playACP(ctx context.Context, c *instance, cast *cast) error {
 			Version string `json:"version"`
 		} `json:"agentInfo"`
 	}
-	err := conn.Ask(ctx, "initialize", obj{"protocolVersion": 1, "clientCapabilities": obj{}, "clientInfo": demoClient()}, &hello)
+	err := conn.Ask(ctx, "initialize", obj{"protocolVersion": 1, "clientCapabilities": obj{}, "clientInfo": cast.client()}, &hello)
 	if err != nil {
 		return fmt.Errorf("initialize: %w", err)
 	}
@@ -30,11 +30,11 @@ func playACP(ctx context.Context, c *instance, cast *cast) error {
 	if err := conn.Ask(ctx, "session/new", obj{"cwd": cast.workspace, "mcpServers": []any{}}, &session); err != nil {
 		return fmt.Errorf("session/new: %w", err)
 	}
-	cast.cells.add(stepPrompt, "→ session/prompt", demoPrompt)
+	cast.cells.add(stepPrompt, "→ session/prompt", promptText)
 	var end struct {
 		Reason string `json:"stopReason"`
 	}
-	prompt := obj{"sessionId": session.ID, "prompt": []any{obj{"type": "text", "text": demoPrompt}}}
+	prompt := obj{"sessionId": session.ID, "prompt": []any{obj{"type": "text", "text": promptText}}}
 	if err := conn.Ask(ctx, "session/prompt", prompt, &end); err != nil {
 		return fmt.Errorf("session/prompt: %w", err)
 	}
@@ -98,7 +98,7 @@ func (s *acpScene) update(p acpUpdate) {
 
 func (s *acpScene) completed(title, output string) {
 	step := stepRead
-	if strings.Contains(title, demoCommand) {
+	if strings.Contains(title, commandLine) {
 		step, s.ran = stepOutput, true
 	}
 	s.cast.cells.add(step, "← tool_call_update", "✓ "+title, quoted(output))
