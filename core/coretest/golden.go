@@ -98,7 +98,7 @@ func WriteDelta(b *strings.Builder, d core.Delta) {
 		fmt.Fprintf(b, "usage in=%d out=%d estimated=%v\n", d.Usage.In, d.Usage.Out, d.Usage.Estimated)
 	case core.DeltaStop:
 		fmt.Fprintf(b, "stop %s\n", d.Stop)
-	case core.DeltaSealed, core.DeltaRetry:
+	case core.DeltaSealed, core.DeltaRetry, core.DeltaFellBack:
 		fmt.Fprintf(b, "unexpected %+v\n", d)
 	}
 }
