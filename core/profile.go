@@ -101,6 +101,17 @@ type Command struct {
 	Arguments   []Argument
 }
 
+// CommandResult holds the effect of a prompt that names a command: a text for the model in
+// its place (Prompt), or a summary in the place of the conversation (Compact). Without
+// either the turn is over, with an answer that needs no model, or with what was emitted
+// already.
+type CommandResult struct {
+	Prompt  string
+	Answer  string
+	Compact bool
+	Focus   string // of Compact: what the summary should pay attention to
+}
+
 // CommandKind says whose a command is.
 type CommandKind string
 

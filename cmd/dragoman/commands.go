@@ -12,8 +12,8 @@ import (
 	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/guide"
-	"dragoman/core/loop"
 )
 
 // errNoGateway keeps commands that need sessions from a profile without any.
@@ -24,30 +24,30 @@ var errNoGateway = errors.New("there are no sessions here")
 // something is done. What is no command's name is text, such as a path; a name that
 // is nearly one is said to be that. In a session that another agent was handed as a
 // task nothing is a command: there it is a model that writes the prompts.
-func (p *profiles) command(ctx context.Context, t *core.Turn, text string) (loop.Command, bool, error) {
+func (p *profiles) command(ctx context.Context, t *core.Turn, text string) (core.CommandResult, bool, error) {
 	m := t.Meta()
 	have := p.guides.of(ctx, m.Roots)
 	name, args := commandLine(text)
 	if have == nil || name == "" || m.Parent != "" {
-		return loop.Command{}, false, nil
+		return core.CommandResult{}, false, nil
 	}
 	c, ok := have.Command(name)
 	if box := p.servers.current(); !ok && box != nil {
 		if prompt, ok, err := box.Expand(ctx, m, name, args); ok {
-			return loop.Command{Prompt: prompt}, true, err
+			return core.CommandResult{Prompt: prompt}, true, err
 		}
 	}
 	if !ok {
 		answer := nearCommand(name, have)
-		return loop.Command{Answer: answer}, answer != "", nil
+		return core.CommandResult{Answer: answer}, answer != "", nil
 	}
 	switch c.Does {
 	case guide.Prompts:
 		prompt, err := have.Expand(name, args)
-		return loop.Command{Prompt: prompt}, true, err
+		return core.CommandResult{Prompt: prompt}, true, err
 	case guide.Shows:
 		answer, err := p.show(ctx, t, have, c.Name)
-		return loop.Command{Answer: answer}, true, err
+		return core.CommandResult{Answer: answer}, true, err
 	case guide.Acts:
 	}
 	is, err := p.act(ctx, t, c.Name, args)
@@ -112,13 +112,15 @@ func (p *profiles) show(ctx context.Context, t *core.Turn, have *guide.Guide, na
 }
 
 // act does what a command asks for.
-func (p *profiles) act(ctx context.Context, t *core.Turn, name, args string) (loop.Command, error) {
-	said := func(answer string, err error) (loop.Command, error) { return loop.Command{Answer: answer}, err }
+func (p *profiles) act(ctx context.Context, t *core.Turn, name, args string) (core.CommandResult, error) {
+	said := func(answer string, err error) (core.CommandResult, error) {
+		return core.CommandResult{Answer: answer}, err
+	}
 	switch name {
 	case "model":
 		return said(p.chooseModel(ctx, t, args))
 	case "compact":
-		return loop.Command{Compact: true, Focus: args}, nil
+		return core.CommandResult{Compact: true, Focus: args}, nil
 	case "fork":
 		return said(p.fork(ctx, t))
 	case "resume":
@@ -130,7 +132,7 @@ func (p *profiles) act(ctx context.Context, t *core.Turn, name, args string) (lo
 	case "login":
 		return said(p.login(ctx, t, args))
 	}
-	return loop.Command{}, fmt.Errorf("/%s cannot be done here", name)
+	return core.CommandResult{}, fmt.Errorf("/%s cannot be done here", name)
 }
 
 // chooseModel lists the models, or sets the session's.
@@ -365,7 +367,7 @@ func resumesText(list []core.Summary) string {
 	var b strings.Builder
 	b.WriteString("**Earlier sessions in these folders**\n\n")
 	for _, s := range list[:min(len(list), maxResumes)] {
-		fmt.Fprintf(&b, "- `%s` %s, %s, %d messages\n", s.ID, cell(s.Title), ago(s.Updated, time.Now()), s.Messages)
+		fmt.Fprintf(&b, "- `%s` %s, %s, %d messages\n", s.ID, cell(s.Title), display.Ago(s.Updated, time.Now()), s.Messages)
 	}
 	if more := len(list) - maxResumes; more > 0 {
 		fmt.Fprintf(&b, "\nand %d older ones.\n", more)

@@ -14,6 +14,7 @@ import (
 
 	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/jsonl"
 )
 
@@ -220,28 +221,12 @@ func listTable(ctx context.Context, out io.Writer, g *core.Gateway, now time.Tim
 		if n++; n == 1 {
 			fmt.Fprintln(w, "USED\tMESSAGES\tID\tFOLDER\tTITLE")
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", ago(s.Updated, now), s.Messages, oneLine(string(s.ID), 64), oneLine(s.Cwd, 40), oneLine(s.Title, 60))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", display.Ago(s.Updated, now), s.Messages, oneLine(string(s.ID), 64), oneLine(s.Cwd, 40), oneLine(s.Title, 60))
 	}
 	if n == 0 && len(errs) == 0 {
 		fmt.Fprintln(w, "There are no sessions yet.")
 	}
 	return errors.Join(append(errs, w.Flush())...)
-}
-
-// ago says how long ago something was, roughly.
-func ago(t, now time.Time) string {
-	d := now.Sub(t)
-	switch {
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	case d < 30*24*time.Hour:
-		return fmt.Sprintf("%d d ago", int(d.Hours())/24)
-	}
-	return t.Local().Format(time.DateOnly)
 }
 
 // completeSessions offers ids to a shell, with their titles.

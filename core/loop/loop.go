@@ -20,7 +20,7 @@ type Options struct {
 	System func(m core.Meta, model string) string
 	// Command answers a prompt that begins with a slash. ok is false where it names
 	// no command: the text then goes to the model as it is. nil: there are none.
-	Command func(ctx context.Context, t *core.Turn, text string) (c Command, ok bool, err error)
+	Command func(ctx context.Context, t *core.Turn, text string) (c core.CommandResult, ok bool, err error)
 	// MaxRequests is how often a turn may ask the model; 0: 200.
 	MaxRequests int
 	// Parallel is how many calls without effect run at a time; 0: 8.
@@ -35,17 +35,6 @@ type Options struct {
 	// those of other servers with one tool and calls them through another; 0: it is
 	// shown all, however many.
 	MaxTools int
-}
-
-// Command is what a prompt that names a command comes to: a text for the model in
-// its place (Prompt), or a summary in the place of the conversation (Compact).
-// Without either the turn is over, with an answer that needs no model, or with
-// what was emitted already.
-type Command struct {
-	Prompt  string
-	Answer  string
-	Compact bool
-	Focus   string // of Compact: what the summary should pay attention to
 }
 
 // Backend runs turns with a language model and the session's tools.
@@ -139,21 +128,21 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 
 // command does what a prompt that begins with a slash asks for. over says that
 // the turn is.
-func (c *conversation) command(ctx context.Context, t *core.Turn) (is Command, over bool, err error) {
+func (c *conversation) command(ctx context.Context, t *core.Turn) (is core.CommandResult, over bool, err error) {
 	text := ""
 	if p := t.Prompt(); len(p) > 0 {
 		first, _ := p[0].(core.Text)
 		text = strings.TrimSpace(first.Text)
 	}
 	if c.b.o.Command == nil || !strings.HasPrefix(text, "/") {
-		return Command{}, false, nil
+		return core.CommandResult{}, false, nil
 	}
 	is, ok, err := c.b.o.Command(ctx, t, text)
 	switch {
 	case err != nil || !ok:
-		return Command{}, false, err
+		return core.CommandResult{}, false, err
 	case is.Prompt != "":
-		return Command{}, false, t.Emit(ctx, core.Expanded{Message: t.Message(), Text: is.Prompt})
+		return core.CommandResult{}, false, t.Emit(ctx, core.Expanded{Message: t.Message(), Text: is.Prompt})
 	case is.Compact:
 		return is, false, nil
 	case is.Answer != "":

@@ -590,14 +590,14 @@ func (s stepwise) Stream(context.Context, *core.Request) iter.Seq2[core.Delta, e
 func TestCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := coretest.NewScript(coretest.Answer{}.Say("reviewed"), coretest.Answer{}.Say("went on"), coretest.Answer{}.Say("as it is"))
-		r := start(t, script, setup{options: Options{Command: func(_ context.Context, _ *core.Turn, text string) (Command, bool, error) {
+		r := start(t, script, setup{options: Options{Command: func(_ context.Context, _ *core.Turn, text string) (core.CommandResult, bool, error) {
 			switch text {
 			case "/review now":
-				return Command{Prompt: "Review everything, now."}, true, nil
+				return core.CommandResult{Prompt: "Review everything, now."}, true, nil
 			case "/costs":
-				return Command{Answer: "nothing yet"}, true, nil
+				return core.CommandResult{Answer: "nothing yet"}, true, nil
 			}
-			return Command{}, false, nil
+			return core.CommandResult{}, false, nil
 		}}})
 		defer r.close()
 		r.finish(r.prompt("/review now"))
@@ -620,11 +620,11 @@ func TestCommands(t *testing.T) {
 // A command that has said all itself ends the turn, and the model is not asked.
 func TestCommandThatIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, coretest.NewScript(), setup{options: Options{Command: func(ctx context.Context, turn *core.Turn, text string) (Command, bool, error) {
+		r := start(t, coretest.NewScript(), setup{options: Options{Command: func(ctx context.Context, turn *core.Turn, text string) (core.CommandResult, bool, error) {
 			if text == "/fail" {
-				return Command{}, false, errors.New("there is no such model")
+				return core.CommandResult{}, false, errors.New("there is no such model")
 			}
-			return Command{}, true, turn.Emit(ctx, core.Moved{To: "other"})
+			return core.CommandResult{}, true, turn.Emit(ctx, core.Moved{To: "other"})
 		}}})
 		defer r.close()
 		wantLines(t, r.finish(r.prompt("/fork")), "ended end_turn")
