@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -26,8 +25,8 @@ import (
 type Aggregate struct {
 	opts    AggregateOptions
 	box     *Box
-	servers []Server // that are shown, by name
-	key     []byte   // of cursors
+	exports []*Export // the servers that are shown, by name
+	key     []byte    // of cursors
 	lists   atomic.Uint64
 }
 
@@ -42,10 +41,9 @@ type AggregateOptions struct {
 	// Tools is how many tools a client is shown; of more it is shown the agent's, and
 	// two by which it finds and calls the others. 0: all.
 	Tools int
-	// Check is asked before each call of a server's tool, whose error refuses it; an
-	// *AskFirst has the client's user asked, and refuses it where that cannot be. nil:
-	// nothing is refused beyond what the servers' own lists take out.
-	Check func(server, tool string, args json.RawMessage) error
+	// Check is asked before each call of a server's tool. nil: nothing is refused beyond
+	// what the servers' own lists take out.
+	Check Check
 }
 
 // Aggregate returns what shows the servers of the box as they are now. Those that are
@@ -53,29 +51,18 @@ type AggregateOptions struct {
 func (b *Box) Aggregate(o AggregateOptions) *Aggregate {
 	a := &Aggregate{opts: o, box: b, key: make([]byte, 32)}
 	rand.Read(a.key) //nolint:errcheck // it never fails
-	a.servers = a.shown()
+	a.exports = b.Exports(o.Servers, o.Check)
 	return a
-}
-
-func (a *Aggregate) shown() []Server {
-	var list []Server
-	for _, s := range a.box.list() {
-		named := slices.ContainsFunc(a.opts.Servers, func(pattern string) bool { return wild(pattern, s.Name) })
-		if named && !s.Disabled && !s.Confirm && s.Name != core.Native {
-			list = append(list, s)
-		}
-	}
-	slices.SortFunc(list, func(x, y Server) int { return strings.Compare(x.Name, y.Name) })
-	return list
 }
 
 // Same reports whether another one shows the same.
 func (a *Aggregate) Same(o *Aggregate) bool {
-	return a.box == o.box && a.opts.Prefix == o.opts.Prefix && a.opts.Tools == o.opts.Tools && slices.EqualFunc(a.servers, o.servers, Server.is)
+	return a.box == o.box && a.opts.Prefix == o.opts.Prefix && a.opts.Tools == o.opts.Tools &&
+		slices.EqualFunc(a.exports, o.exports, (*Export).Same)
 }
 
 // Empty reports whether no server is shown beside the agent.
-func (a *Aggregate) Empty() bool { return len(a.servers) == 0 }
+func (a *Aggregate) Empty() bool { return len(a.exports) == 0 }
 
 const (
 	// maxHops is how many gateways a request may have passed; more go round in a circle.
@@ -91,18 +78,9 @@ func (a *Aggregate) Serve(ctx context.Context, dir string, p core.Principal, in 
 	return a.serve(ctx, &caller{agg: a, dir: dir, principal: p}, in, out)
 }
 
-// HTTP returns a handler for clients that have been let in, whose bodies are limited.
-// Close must follow when no more requests come.
-func (a *Aggregate) HTTP(dir string, principal func(*http.Request) core.Principal) *RelayHTTP {
-	// What is to be refused and kept is decided where it is known whose a tool is.
-	r := &Relay{filter: filter{box: New(Options{Log: a.box.opts.Log}), server: Server{
-		Name: core.Native, Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{}, nil },
-	}}, from: a.dial}
-	return r.HTTP(dir, principal)
-}
-
-// dial is a connection to ourselves.
-func (a *Aggregate) dial(p core.Principal, dir string, shared bool) *link {
+// Dial connects a client that speaks over something else than a pipe, such as a relay's
+// HTTP. shared: several clients' requests of 2026-07-28 come over it.
+func (a *Aggregate) Dial(p core.Principal, dir string, shared bool) *link {
 	in, theirOut := io.Pipe()
 	theirIn, out := io.Pipe()
 	ctx, end := context.WithCancel(context.Background())

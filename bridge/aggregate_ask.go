@@ -36,8 +36,8 @@ func (p *part) receive(c *wire.Call) {
 func (p *part) notified(c *wire.Call) {
 	s := p.side
 	if name, ok := strings.CutSuffix(c.Method, "/list_changed"); ok {
-		if p.sight != nil && name == "notifications/tools" {
-			p.sight.stale()
+		if p.view != nil && name == "notifications/tools" {
+			p.view.Stale()
 		}
 		for k, l := range kinds {
 			if l.changed != "" && strings.HasPrefix(l.changed, name+"/") {

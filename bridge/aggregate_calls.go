@@ -22,7 +22,7 @@ type pass struct {
 	q      request
 	again  bool                                  // it may be repeated
 	after  func(json.RawMessage) json.RawMessage // what becomes of the result; nil: nothing
-	kept   *handed
+	kept   *Record
 
 	mu     sync.Mutex // guards the fields below
 	call   *wire.Call // nil: the client has what was asked in its place, and will come back
@@ -258,7 +258,7 @@ func today(method string, res json.RawMessage) json.RawMessage {
 // finish answers the client; only the first time counts.
 func (x *pass) finish(res json.RawMessage, err error) {
 	if call, _, ok := x.end(&outcome{res, err}); ok {
-		x.kept.answered(wire.Message{Result: res, Error: faulty(err)}, len(res))
+		x.kept.Answered(wire.Message{Result: res, Error: faulty(err)}, len(res))
 		call.Reply(res, err)
 		x.dropQuestions()
 	}
@@ -327,7 +327,7 @@ func (x *pass) silent() {
 	}
 	x.mu.Unlock()
 	if !waits {
-		x.kept.ends(OutcomeError, 0)
+		x.kept.End(OutcomeError, 0)
 		x.giveUp(func(call *wire.Call) {
 			call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s gave no sign of life for %v; the call was given up", x.part.server.Name, limit))
 		})
@@ -340,7 +340,7 @@ func (x *pass) giveUp(then func(*wire.Call)) {
 	if !ok {
 		return
 	}
-	x.kept.ends(OutcomeCancelled, 0)
+	x.kept.End(OutcomeCancelled, 0)
 	if asked != nil {
 		asked.Withdraw()
 	}
@@ -434,39 +434,54 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 		s.toPart(p, call, q, r.name, nil)
 		return
 	}
-	kept := p.sight.begins(s.caller.principal, s.program, r.name, len(q.params))
-	judge := func() {
-		ask, err := p.permits(r.name, q)
-		switch {
-		case err != nil:
-			kept.ends(OutcomeRefused, 0)
-			call.Reply(nil, err)
-		case ask == nil:
-			s.toPart(p, call, q, r.name, kept)
-		case s.isParked(q) && s.resumes(p, call, q, r.name, kept): // it was asked about when it was first made
-		case !s.resumeConsent(p, call, q, r.name, kept):
-			s.consult(p, call, q, r.name, kept, ask)
-		}
-	}
-	if p.sight.known() {
-		judge()
+	kept := p.export.Record(s.caller.principal, s.program, r.name, len(q.params))
+	if p.view.Known() {
+		s.ruled(p, call, q, r.name, kept)
 		return
 	}
 	s.busy.Add(1)
 	s.caller.owned.Go(func() { // its list has changed
 		defer s.busy.Add(-1)
 		p.look(ctx, toolList)
-		if !p.sight.known() {
-			kept.ends(OutcomeRefused, 0)
+		if !p.view.Known() {
+			kept.End(OutcomeRefused, 0)
 			call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s did not list its tools, so that nobody knows what %.100s is now", p.server.Name, r.name))
 			return
 		}
-		judge()
+		s.ruled(p, call, q, r.name, kept)
 	})
 }
 
+// ruled makes a call of a server's tool, if nothing refuses it and its user has agreed where
+// a rule wants that. It does not block.
+func (s *side) ruled(p *part, call *wire.Call, q request, own string, kept *Record) {
+	asked := s.parkedCall(p, call.Method, q, own) != nil // when it was first made
+	v, err := p.permits(own, q, asked)
+	if err == nil && v.Resumed {
+		q, err = inspect(v.Params)
+	}
+	if err == nil && asked {
+		if s.resumes(p, call, q, own, kept) {
+			return
+		}
+		err = errState // that call has ended meanwhile
+	}
+	switch {
+	case err != nil:
+		kept.End(OutcomeRefused, 0)
+		call.Reply(nil, err)
+	case v.Reply != nil:
+		kept.End(OutcomeOK, 0) // the next call records the outcome
+		call.Reply(v.Reply, nil)
+	case v.Form != nil:
+		s.consult(p, call, q, own, kept, v)
+	default:
+		s.toPart(p, call, q, own, kept)
+	}
+}
+
 // toPart relays what has a name to whose it is, which knows it by its own.
-func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *handed) {
+func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *Record) {
 	if s.resumes(p, call, q, own, kept) {
 		return
 	}
@@ -475,16 +490,18 @@ func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *han
 	x.send()
 }
 
-// permits refuses what the server's lists, the user's rules and the pins take out, and
-// what goes round in a circle. ask says that a person must be asked.
-func (p *part) permits(tool string, q request) (ask *AskFirst, err error) {
+// permits judges a call, and refuses one that goes round in a circle.
+func (p *part) permits(tool string, q request, asked bool) (Ruling, error) {
+	s := p.side
 	if q.hops >= maxHops {
-		return nil, jrpc2.Errorf(jrpc2.InvalidRequest, "the call has passed %d gateways; it is taken to go round in a circle", q.hops)
+		return Ruling{}, jrpc2.Errorf(jrpc2.InvalidRequest, "the call has passed %d gateways; it is taken to go round in a circle", q.hops)
 	}
-	if err := p.allowed(); err != nil {
-		return nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s cannot be used: %v", p.server.Name, err)
+	if err := p.export.Usable(); err != nil {
+		return Ruling{}, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s cannot be used: %v", p.server.Name, err)
 	}
-	return p.sight.judge(tool, q.args)
+	return p.view.Rule(Call{
+		Tool: tool, Params: q.params, Args: q.args, Offers: s.offers, Modern: s.modern(), Asked: asked,
+	})
 }
 
 // mayRepeat reports whether a tool says that its calls may be repeated.

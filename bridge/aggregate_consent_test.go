@@ -3,8 +3,10 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -113,5 +115,43 @@ func TestStateOfAnotherCallIsNoConsent(t *testing.T) {
 	}
 	if line := call("3", "ask", `,"requestState":"`+parked.Result.RequestState+`","inputResponses":{"1":{"action":"decline"}}`); !strings.Contains(line, "the user says decline") {
 		t.Errorf("the state no longer goes on with its own call: %s", line)
+	}
+}
+
+// A call that is made again with its user's answer is judged by what the user was shown,
+// which is what the server gets, and not by what it says this time.
+func TestConsentIsJudgedAsItWasShown(t *testing.T) {
+	var denies atomic.Bool
+	a := aggregate(t, Options{Servers: []Server{hosted(t, "up", asking(), nil)}}, AggregateOptions{Check: func(_, _ string, args json.RawMessage) error {
+		if denies.Load() && strings.Contains(string(args), "secret") {
+			return errors.New("denied by a rule that is new")
+		}
+		return &AskFirst{Why: mustAsk}
+	}})
+	c := unspoken(t, a)
+	call := func(id, text, more string) string {
+		c.say(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + text + `"},` + modernMeta(`{"elicitation":{}}`, "") + more + `}}`)
+		return last1(c.until(`"id":` + id + `,`))
+	}
+	state := func(line string) string {
+		t.Helper()
+		var parked struct{ Result struct{ RequestState string } }
+		if json.Unmarshal([]byte(line), &parked) != nil || parked.Result.RequestState == "" {
+			t.Fatal(line)
+		}
+		return `,"requestState":"` + parked.Result.RequestState + `","inputResponses":{"allow":{"action":"accept","content":{"allow":true}}}`
+	}
+	again := state(call("1", "secret", ""))
+	if line := call("2", "other", again); !strings.Contains(line, `"secret"`) {
+		t.Errorf("the server got another call than was shown: %s", line)
+	}
+	again = state(call("3", "secret", ""))
+	denies.Store(true)
+	if line := call("4", "other", again); !strings.Contains(line, "denied by a rule that is new") {
+		t.Errorf("a call that is denied by now: %s", line)
+	}
+	denies.Store(false)
+	if line := call("5", "other", again); !strings.Contains(line, "too old") {
+		t.Errorf("a state that was used: %s", line)
 	}
 }

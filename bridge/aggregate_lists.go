@@ -152,7 +152,7 @@ func (a *Aggregate) openCursor(text string, k kind, of *snapshot) (from int, ok 
 // had before, and tells the client when that is known to have changed. life is how
 // long it may go on behind its caller's back.
 func (s *side) gather(life, ctx context.Context, k kind) *snapshot {
-	grace, cancel := context.WithTimeout(ctx, s.caller.agg.box.opts.Grace)
+	grace, cancel := context.WithTimeout(ctx, s.caller.agg.box.Grace())
 	defer cancel()
 	waits := make([]chan struct{}, 0, len(s.parts))
 	for _, p := range s.parts {
@@ -205,7 +205,7 @@ func (p *part) look(ctx context.Context, k kind) {
 		p.busy[k]--
 		p.mu.Unlock()
 	}()
-	ctx, cancel := context.WithTimeout(ctx, max(p.server.StartTimeout, defaultStartTimeout))
+	ctx, cancel := context.WithTimeout(ctx, max(p.server.StartFor(), defaultStartTimeout))
 	defer cancel()
 	var list []json.RawMessage
 	for range 2 {
@@ -228,24 +228,10 @@ func (p *part) look(ctx context.Context, k kind) {
 		}
 		break
 	}
-	if k == toolList && p.sight != nil {
-		list = p.sight.agreed(list)
+	if k == toolList && p.view != nil {
+		list = p.view.Agreed(list)
 	}
 	p.keep(k, list)
-}
-
-// agreed is a whole list of tools as a client gets it.
-func (s *sight) agreed(list []json.RawMessage) []json.RawMessage {
-	if !s.hides() {
-		return list
-	}
-	var page struct {
-		Tools []json.RawMessage `json:"tools"`
-	}
-	if err := json.Unmarshal(s.shown("", wire.Edit(nil, wire.Set("tools", wire.JSON(list)))), &page); err != nil {
-		return nil // a list is a list
-	}
-	return page.Tools
 }
 
 // keep takes a list in. What cannot be used is left out, and told.
@@ -324,15 +310,12 @@ func (s *side) put(k kind) *snapshot {
 			all = append(all, named{p, it})
 			refs = append(refs, ref{p.server.Name, it.id})
 		}
-		if k == toolList && !up {
-			for _, name := range s.caller.agg.box.pins.names(p.server.Name) {
-				if p.server.offers(name) {
-					expected = append(expected, ref{p.server.Name, name})
-				}
+		if k == toolList && !up && !p.agent() {
+			for _, name := range p.export.Pinned() {
+				expected = append(expected, ref{p.server.Name, name})
 			}
 		}
 	}
-	box := s.caller.agg.box
 	snap := &snapshot{at: s.caller.agg.lists.Add(1)}
 	var left []ref
 	s.mu.Lock()
@@ -380,7 +363,7 @@ func (s *side) put(k kind) *snapshot {
 	s.mu.Unlock()
 	if before == nil || len(before.items) != len(snap.items) {
 		for _, r := range left {
-			box.opts.Log(r.server, "warn", fmt.Sprintf("%.100q is left out of %s: another server has the same", r.name, kinds[k].method))
+			s.caller.agg.box.Log(r.server, "warn", fmt.Sprintf("%.100q is left out of %s: another server has the same", r.name, kinds[k].method))
 		}
 	}
 	return snap

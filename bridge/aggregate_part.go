@@ -21,9 +21,10 @@ import (
 // first needed, and makes it again when it breaks.
 type part struct {
 	side   *side
-	server Server // core.Native by name: our agent
-	sight  *sight // what of its tools may be used; nil: our agent's may
-	hops   int    // of the client's requests
+	server Server  // core.Native by name: our agent
+	export *Export // nil: our agent
+	view   *View   // what of its tools may be used; nil: our agent's may
+	hops   int     // of the client's requests
 	want   chan struct{}
 	works  wire.Works // of our agent
 
@@ -45,24 +46,20 @@ type part struct {
 	kept   map[string]bool        // what the client has subscribed to
 }
 
-func newPart(s *side, server Server, hops int) *part {
-	p := &part{side: s, server: server, hops: hops, status: statusStopped, want: make(chan struct{}, 1), moved: make(chan struct{}), subs: map[string]*wire.Asked{}, kept: map[string]bool{}}
-	if p.agent() {
-		return p
+// newPart makes the part of an export, or of our agent where that is nil.
+func newPart(s *side, export *Export, hops int) *part {
+	p := &part{side: s, server: Server{Name: core.Native}, export: export, hops: hops, status: statusStopped, want: make(chan struct{}, 1), moved: make(chan struct{}), subs: map[string]*wire.Asked{}, kept: map[string]bool{}}
+	if export != nil {
+		p.server, p.view = export.Server, export.View(&s.consents)
 	}
-	f := &filter{box: p.box(), server: server}
-	if check := s.caller.agg.opts.Check; check != nil {
-		f.check = func(tool string, args json.RawMessage) error { return check(server.Name, tool, args) }
-	}
-	p.sight = f.sight()
 	return p
 }
 
-func (p *part) agent() bool { return p.server.Name == core.Native }
+func (p *part) agent() bool { return p.export == nil }
 
 func (p *part) box() *Box { return p.side.caller.agg.box }
 
-func (p *part) log(level, text string) { p.box().opts.Log(p.server.Name, level, text) }
+func (p *part) log(level, text string) { p.box().Log(p.server.Name, level, text) }
 
 // attach starts our agent, which says its hello to the client itself.
 func (p *part) attach(ctx context.Context) {
@@ -161,10 +158,10 @@ func (p *part) awaitWant(ctx context.Context) bool {
 
 // begin starts the server, and agrees with it on a version.
 func (p *part) begin(ctx context.Context) (*peer, error) {
-	within := cmp.Or(p.server.StartTimeout, defaultStartTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, within, timeoutOf{fmt.Sprintf("it did not answer within %v of its start", within)})
+	limit := p.server.StartFor()
+	ctx, cancel := Within(ctx, limit, fmt.Sprintf("it did not answer within %v of its start", limit))
 	defer cancel()
-	if err := p.allowed(); err != nil {
+	if err := p.export.Usable(); err != nil {
 		return nil, err
 	}
 	e, err := p.server.Endpoint(ctx)
@@ -173,7 +170,7 @@ func (p *part) begin(ctx context.Context) (*peer, error) {
 	}
 	e.Dir = cmp.Or(e.Dir, p.side.caller.dir)
 	version := p.side.version
-	if known := p.box().introduction(p.server.Name); version == modernVersion && known.version != "" && known.version < modernVersion {
+	if known := p.export.Introduction().Version; version == modernVersion && known != "" && known < modernVersion {
 		version = legacyVersion // it has refused the other before
 	}
 	peer, err := p.meet(ctx, e, version)
@@ -183,20 +180,8 @@ func (p *part) begin(ctx context.Context) (*peer, error) {
 	return peer, err
 }
 
-// allowed reports why the server must not be used now; nil: it may.
-func (p *part) allowed() error {
-	switch {
-	case p.agent():
-	case !p.box().configured(p.server):
-		return errors.New("the configuration has changed; connect again to use what it says now")
-	case p.box().isStopped(p.server.Name):
-		return errors.New(whyStopped)
-	}
-	return nil
-}
-
 func (p *part) meet(ctx context.Context, e Endpoint, version string) (*peer, error) {
-	l, err := p.box().dialer(p.server, &p.side.caller.guard).dial(e)
+	l, err := p.export.Dial(e, &p.side.caller.guard)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +191,8 @@ func (p *part) meet(ctx context.Context, e Endpoint, version string) (*peer, err
 // started makes the connection known, and tells it what the client wants of all.
 func (p *part) started(peer *peer) {
 	s := p.side
-	p.box().introduce(p.server.Name, introduction{instructions: peer.instructions, version: peer.version})
-	p.sight.stale() // it may be another program by now
+	p.export.Introduce(Introduction{Instructions: peer.instructions, Version: peer.version})
+	p.view.Stale() // it may be another program by now
 	p.log("info", fmt.Sprintf("runs for a client: %s, protocol %s", peer.name, peer.version))
 	s.mu.Lock()
 	level := s.level
@@ -236,10 +221,10 @@ func (p *part) started(peer *peer) {
 // that waits for a login is tried whenever it is needed.
 func (p *part) failed(err error) {
 	why := display.Plain(err.Error())
-	_, login := p.box().logins.Standing(p.server.Name)
+	login := p.export.WantsLogin()
 	p.mu.Lock()
 	p.fails++
-	p.after = time.Now().Add(min(p.box().opts.firstPause<<min(p.fails-1, 10), maxPause))
+	p.after = time.Now().Add(p.export.Pause(p.fails))
 	if login != nil {
 		why, p.fails, p.after = login.Error(), maxTries+1, time.Time{}
 	}

@@ -22,7 +22,7 @@ func TestAggregateSaysThatATurnRuns(t *testing.T) {
 				return serveAgent(ctx, p, in, out, nil)
 			},
 		})
-		l := a.dial(core.Local, t.TempDir(), false)
+		l := a.Dial(core.Local, t.TempDir(), false)
 		if _, err := io.WriteString(l.out, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":`+version+`,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`+"\n"); err != nil {
 			t.Fatal(err)
 		}

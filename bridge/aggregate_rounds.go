@@ -154,30 +154,36 @@ func (s *side) unpark(handle string) *pass {
 	return x
 }
 
+// parkedCall returns the call that a request goes on with; nil: there is none.
+func (s *side) parkedCall(p *part, method string, q request, own string) *pass {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.parked[q.state]
+	if x == nil || x.part != p || x.method != method || x.own != own || x.q.uri != q.uri {
+		return nil
+	}
+	return x
+}
+
+// errState refuses a call that brings a state which no call waits with.
+var errState = jrpc2.Errorf(jrpc2.InvalidParams, "requestState is not one that this gateway gave out for the call, or it is too old")
+
 // resumes goes on with a call that the client makes again; false: it is a new one, or
 // the server's own affair.
-func (s *side) resumes(p *part, call *wire.Call, q request, own string, kept *handed) bool {
+func (s *side) resumes(p *part, call *wire.Call, q request, own string, kept *Record) bool {
 	if !s.modern() || p.agent() || q.state == "" && q.answers == nil {
 		return false
 	}
-	if peer := p.running(); peer != nil && peer.modern() {
+	x := s.parkedCall(p, call.Method, q, own)
+	if peer := p.running(); x == nil && peer != nil && peer.modern() {
 		return false
 	}
-	s.mu.Lock()
-	x := s.parked[q.state]
-	if x != nil && (x.part != p || x.method != call.Method || x.own != own || x.q.uri != q.uri) {
-		x = nil
-	}
-	if x != nil {
-		delete(s.parked, q.state)
-	}
-	s.mu.Unlock()
-	if x == nil {
-		kept.ends(OutcomeRefused, 0)
-		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "requestState is not one that this gateway gave out for the call, or it is too old"))
+	if x == nil || s.unpark(q.state) == nil {
+		kept.End(OutcomeRefused, 0)
+		call.Reply(nil, errState)
 		return true
 	}
-	kept.ends(OutcomeOK, 0) // what comes of it is the first call's
+	kept.End(OutcomeOK, 0) // what comes of it is the first call's
 	answers := map[string]json.RawMessage{}
 	_ = json.Unmarshal(q.answers, &answers) // what is none answers nothing
 	x.resume(call, q, answers)

@@ -24,12 +24,12 @@ type side struct {
 	version      string
 	client, caps json.RawMessage
 	program      string // the client, as it says
-	offers       clientCaps
+	offers       Offers
 	parts        []*part // our agent, then the servers by name
 	end          context.CancelFunc
 	busy         atomic.Int64 // requests that are open, and calls that wait for answers
 	used         atomic.Int64 // when it was last heard of; of 2026-07-28
-	consents     consents
+	consents     Consents
 
 	mu      sync.Mutex // guards the fields below
 	level   string     // that the client has set
@@ -44,16 +44,6 @@ type side struct {
 	stirred [allKinds]bool        // a change of it is about to be told
 }
 
-// clientCaps is what a client says it can be asked.
-type clientCaps struct {
-	Roots       *struct{} `json:"roots"`
-	Sampling    *struct{} `json:"sampling"`
-	Elicitation *struct {
-		Form *struct{} `json:"form"`
-		URL  *struct{} `json:"url"`
-	} `json:"elicitation"`
-}
-
 // newSide makes a side and starts our agent for it. Nothing else is started yet.
 func (c *caller) newSide(ctx context.Context, version string, client, caps json.RawMessage, hops int) *side {
 	ctx, end := context.WithCancel(ctx)
@@ -61,24 +51,24 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 		caller: c, version: version, client: orObject(client), caps: orObject(caps), end: end,
 		uris: map[string]*part{}, tasks: map[string]*part{}, parked: map[string]*pass{}, listens: map[string]*listening{},
 	}
-	var who implementation
+	var who Implementation
 	_ = json.Unmarshal(s.client, &who) // what is not there is not said
-	s.program = short(who.String())
-	_ = json.Unmarshal(caps, &s.offers) // what is none of them is not offered
+	s.program = who.String()
+	s.offers = ReadOffers(caps)
 	s.names[toolList] = newNames(c.agg.opts.Prefix, true)
 	s.names[promptList] = newNames(c.agg.opts.Prefix, false)
 	if c.agg.opts.Tools > 0 {
 		s.names[toolList].assign([]ref{{core.Native, searchTool}, {core.Native, callTool}}, nil)
 	}
-	agent := newPart(s, Server{Name: core.Native}, hops)
+	agent := newPart(s, nil, hops)
 	s.parts = append(s.parts, agent)
 	agent.attach(ctx)
 	if hops >= maxHops {
-		c.agg.box.opts.Log(core.Native, "warn", fmt.Sprintf("a client that is %d gateways away is shown no servers: it may be one of them", hops))
+		c.agg.box.Log(core.Native, "warn", fmt.Sprintf("a client that is %d gateways away is shown no servers: it may be one of them", hops))
 		return s
 	}
-	for _, server := range c.agg.servers {
-		p := newPart(s, server, hops)
+	for _, export := range c.agg.exports {
+		p := newPart(s, export, hops)
 		s.parts = append(s.parts, p)
 		c.owned.Go(func() { p.run(ctx) })
 	}
@@ -180,8 +170,7 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 	}
 	text := r.Instructions
 	for _, p := range s.parts[1:] {
-		known := s.caller.agg.box.introduction(p.server.Name)
-		if said := strings.TrimSpace(display.Seen(known.instructions)); said != "" {
+		if said := strings.TrimSpace(display.Seen(p.export.Introduction().Instructions)); said != "" {
 			if len(said) > maxSaid {
 				said = strings.ToValidUTF8(said[:maxSaid], "") + " …"
 			}
@@ -189,25 +178,4 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 		}
 	}
 	return wire.Edit(res, wire.Set("capabilities", wire.JSON(r.Caps)), wire.Set("instructions", wire.JSON(text)))
-}
-
-// introduction is what a server said of itself when it was last started.
-type introduction struct {
-	instructions string
-	version      string
-}
-
-func (b *Box) introduction(server string) introduction {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.introduced[server]
-}
-
-func (b *Box) introduce(server string, i introduction) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.introduced == nil {
-		b.introduced = map[string]introduction{}
-	}
-	b.introduced[server] = i
 }

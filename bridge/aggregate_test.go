@@ -53,8 +53,8 @@ func aggregate(t *testing.T, o Options, a AggregateOptions) *Aggregate {
 	if o.Grace == 0 {
 		o.Grace = patience
 	}
-	if o.firstPause == 0 {
-		o.firstPause = 10 * time.Millisecond
+	if o.FirstPause == 0 {
+		o.FirstPause = 10 * time.Millisecond
 	}
 	if o.Log == nil {
 		o.Log = func(server, level, text string) { t.Logf("%s %s: %.300s", server, level, text) }
@@ -85,7 +85,7 @@ func piped(t *testing.T, a *Aggregate) mcp.Transport {
 
 // overHTTP connects a client to an aggregate over HTTP.
 func overHTTP(t *testing.T, a *Aggregate) mcp.Transport {
-	h := a.HTTP(t.TempDir(), func(*http.Request) core.Principal { return core.Local })
+	h := LocalRelay(a.Dial).HTTP(t.TempDir(), func(*http.Request) core.Principal { return core.Local })
 	s := httptest.NewServer(h)
 	t.Cleanup(func() {
 		s.CloseClientConnections()

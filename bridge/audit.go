@@ -36,8 +36,8 @@ const (
 	OutcomeCancelled Outcome = "cancelled"  // by the client
 )
 
-// handed is a call that is under way. A nil one is kept nowhere.
-type handed struct {
+// Record is the audit of a call that is under way. A nil one is kept nowhere.
+type Record struct {
 	keep func(Audit)
 
 	mu    sync.Mutex // guards the fields below
@@ -45,36 +45,37 @@ type handed struct {
 	ended bool
 }
 
-// begins notes a call that has come.
-func (f *filter) begins(p core.Principal, client, tool string, in int) *handed {
-	if f.box.opts.Audit == nil {
+// Record begins the record of a call that has come, a message of in bytes; nil: nobody
+// audits. End or Answered must follow.
+func (e *Export) Record(p core.Principal, client, tool string, in int) *Record {
+	if e.box.opts.Audit == nil {
 		return nil
 	}
-	return &handed{keep: f.box.opts.Audit, a: Audit{
-		Time: time.Now(), Principal: p, Client: client, Server: f.server.Name, Tool: short(tool), In: in,
+	return &Record{keep: e.box.opts.Audit, a: Audit{
+		Time: time.Now(), Principal: p, Client: short(client), Server: e.Server.Name, Tool: short(tool), In: in,
 	}}
 }
 
-// ends notes how it ended. What comes first counts.
-func (h *handed) ends(o Outcome, out int) {
-	if h == nil {
+// End notes how the call ended, with an answer of out bytes. What comes first counts.
+func (r *Record) End(o Outcome, out int) {
+	if r == nil {
 		return
 	}
-	h.mu.Lock()
-	first := !h.ended
-	h.ended = true
-	h.a.Outcome, h.a.Out, h.a.Took = o, out, time.Since(h.a.Time)
-	a := h.a
-	h.mu.Unlock()
+	r.mu.Lock()
+	first := !r.ended
+	r.ended = true
+	r.a.Outcome, r.a.Out, r.a.Took = o, out, time.Since(r.a.Time)
+	a := r.a
+	r.mu.Unlock()
 	if first {
-		h.keep(a)
+		r.keep(a)
 	}
 }
 
-// answered notes the answer.
-func (h *handed) answered(m wire.Message, out int) {
-	if h != nil {
-		h.ends(outcomeOf(m), out)
+// Answered notes the answer, a message of out bytes.
+func (r *Record) Answered(m wire.Message, out int) {
+	if r != nil {
+		r.End(outcomeOf(m), out)
 	}
 }
 
@@ -96,23 +97,4 @@ func outcomeOf(m wire.Message) Outcome {
 // short is a name as it is kept.
 func short(name string) string {
 	return strings.ToValidUTF8(display.Plain(name)[:min(len(display.Plain(name)), maxName)], "")
-}
-
-// clientOf is who a request of a client's is from, as it says: initialize, or one of
-// 2026-07-28. "": it does not.
-func clientOf(m wire.Message) string {
-	if !bytes.Contains(m.Params, []byte("clientInfo")) {
-		return ""
-	}
-	var p struct {
-		Client implementation `json:"clientInfo"`
-		Meta   struct {
-			Client implementation `json:"io.modelcontextprotocol/clientInfo"`
-		} `json:"_meta"`
-	}
-	_ = json.Unmarshal(m.Params, &p) // what is not there is not said
-	if m.Method == "initialize" {
-		return short(p.Client.String())
-	}
-	return short(p.Meta.Client.String())
 }

@@ -42,7 +42,7 @@ func BenchmarkCalls(b *testing.B) {
 		run(b, client(b, &mcp.CommandTransport{Command: cmd}))
 	})
 	b.Run("relay", func(b *testing.B) {
-		relay, _ := box.Relay("up", nil)
+		relay, _ := NewRelay(box, "up", nil)
 		down, fromDown := io.Pipe()
 		toDown, up := io.Pipe()
 		go relay.Serve(context.Background(), b.TempDir(), down, up) //nolint:errcheck // it ends with the pipes

@@ -22,7 +22,7 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 	}
 	what := display.Word(e.URL)
 	text := "The client of this session wants to use the MCP server %s at %s. Connect to it?"
-	if !e.remote() {
+	if !e.Remote() {
 		what = e.program()
 		text = "The client of this session wants to start the MCP server %s, which is the program: %s. Start it?"
 	}

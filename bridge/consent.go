@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,20 +38,14 @@ func (e *AskFirst) judged(reply json.RawMessage, err error) error {
 	return nil
 }
 
-// asksUser reports whether the client's user can be asked by a form.
-func (o clientCaps) asksUser() bool {
-	e := o.Elicitation
-	return e != nil && (e.Form != nil || e.URL == nil)
-}
-
-// ourMark begins the states and the ids that a question of our own has at clients, so
-// that what comes back is known even if nobody waits for it any more. It is this
-// process's, and no server can guess it.
+// ourMark begins the states that calls have which wait for their users' answers, so that
+// what comes back is known even if nothing waits for it any more. It is this process's,
+// and no server can guess it.
 var ourMark = sync.OnceValue(rand.Text)
 
-// consents are the calls at 2026-07-28 that wait until the client makes them again with its
-// user's answer. Each is then made as it was shown.
-type consents struct {
+// Consents are the calls of 2026-07-28 that wait until the client makes them again with its
+// user's answer. Each is then made as it was shown. The zero value holds none.
+type Consents struct {
 	mu   sync.Mutex          // guards the field below
 	open map[string]*consent // by state
 }
@@ -58,12 +53,12 @@ type consents struct {
 // consent is a call that waits for its user's answer.
 type consent struct {
 	server, tool string
-	q            request
+	params, args json.RawMessage
 	expiry       *time.Timer
 }
 
 // park keeps a call for at most parkedFor and returns the result that asks about it.
-func (c *consents) park(server, tool string, q request, ask *AskFirst) (json.RawMessage, error) {
+func (c *Consents) park(server string, call Call, ask *AskFirst) (json.RawMessage, error) {
 	state := ourMark() + rand.Text()
 	c.mu.Lock()
 	full := len(c.open) >= maxParked
@@ -71,19 +66,19 @@ func (c *consents) park(server, tool string, q request, ask *AskFirst) (json.Raw
 		if c.open == nil {
 			c.open = map[string]*consent{}
 		}
-		c.open[state] = &consent{server, tool, q, time.AfterFunc(parkedFor, func() { c.take(state) })}
+		c.open[state] = &consent{server, call.Tool, call.Params, call.Args, time.AfterFunc(parkedFor, func() { c.take(state) })}
 	}
 	c.mu.Unlock()
 	if full {
 		return nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", maxParked)
 	}
-	question := wire.Edit(nil, wire.Set("method", wire.JSON("elicitation/create")), wire.Set("params", consentForm(server, tool, q.args, ask)))
+	question := wire.Edit(nil, wire.Set("method", wire.JSON("elicitation/create")), wire.Set("params", consentForm(server, call, ask)))
 	return wire.Edit(nil, wire.Set("resultType", json.RawMessage(`"input_required"`)),
 		wire.Set("inputRequests", wire.JSON(map[string]json.RawMessage{"allow": question})), wire.Set("requestState", wire.JSON(state))), nil
 }
 
 // take removes the call of a state and returns it; nil: there is none.
-func (c *consents) take(state string) *consent {
+func (c *Consents) take(state string) *consent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kept := c.open[state]
@@ -94,25 +89,48 @@ func (c *consents) take(state string) *consent {
 	return kept
 }
 
-// answered returns the call that q makes again, if its user allowed it, and an error if
-// not. nil without an error: q is no such call.
-func (c *consents) answered(server, tool string, q request) (*consent, error) {
-	kept := c.take(q.state)
+// answered returns the call of a state, if it is that of the server's tool and the answers
+// say that its user has allowed it, and else an error. nil without an error: there is none.
+func (c *Consents) answered(server, tool, state string, answers json.RawMessage) (*consent, error) {
+	kept := c.take(state)
 	if kept == nil {
 		return nil, nil
 	}
 	var replies map[string]json.RawMessage
-	_ = json.Unmarshal(q.answers, &replies) // anything else answers nothing
+	_ = json.Unmarshal(answers, &replies) // anything else answers nothing
 	if kept.server != server || kept.tool != tool || !agreed(replies["allow"]) {
 		return nil, jrpc2.Errorf(jrpc2.InvalidRequest, "the client's user did not allow the call")
 	}
 	return kept, nil
 }
 
+// resumed returns the call that c makes again, with the _meta of c, if its user has allowed
+// it; nil without an error: c makes none again.
+func (v *View) resumed(c Call) (*consent, error) {
+	var again struct {
+		State   string          `json:"requestState"`
+		Answers json.RawMessage `json:"inputResponses"`
+		Meta    json.RawMessage `json:"_meta"`
+	}
+	if err := wire.Unmarshal(c.Params, &again); err != nil {
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "%v", err)
+	}
+	kept, err := v.consents.answered(v.Server.Name, c.Tool, again.State, again.Answers)
+	switch {
+	case err != nil:
+		return nil, v.refuse(c.Tool, err)
+	case kept != nil:
+		kept.params = wire.Edit(kept.params, wire.Set("_meta", again.Meta))
+	case strings.HasPrefix(again.State, ourMark()):
+		return nil, v.refuse(c.Tool, errors.New("requestState is not one that this gateway gave out for the call, or it is too old"))
+	}
+	return kept, nil
+}
+
 // consentForm returns the form that asks the question, with the tool and the server first.
-func consentForm(server, tool string, args json.RawMessage, ask *AskFirst) json.RawMessage {
-	shown := cmp.Or(display.Args(args, maxShownArgs), "{}")
-	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)", display.Visible(tool), display.Visible(server), shown, display.Visible(ask.Why))
+func consentForm(server string, c Call, ask *AskFirst) json.RawMessage {
+	shown := cmp.Or(display.Args(c.Args, maxShownArgs), "{}")
+	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)", display.Visible(c.Tool), display.Visible(server), shown, display.Visible(ask.Why))
 	return wire.JSON(map[string]any{"message": text, "requestedSchema": json.RawMessage(
 		`{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Once; the next call is asked about again"}},"required":["allow"]}`)})
 }

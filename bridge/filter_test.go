@@ -42,7 +42,7 @@ func watched(t *testing.T, file string, s Server) *watching {
 	})
 	t.Cleanup(box.Close)
 	var ok bool
-	if g.Relay, ok = box.Relay("up", nil); !ok {
+	if g.Relay, ok = NewRelay(box, "up", nil); !ok {
 		t.Fatal("there is no relay")
 	}
 	return g
@@ -179,7 +179,7 @@ func TestRelayHoldsToPins(t *testing.T) {
 						t.Errorf("audited %s", got)
 					}
 					// Somebody agrees, in another process.
-					other := New(Options{Servers: []Server{g.server}, Environ: os.Environ(), PinFile: file})
+					other := New(Options{Servers: []Server{g.export.Server}, Environ: os.Environ(), PinFile: file})
 					tried, err := other.Try(within(t), core.Meta{Cwd: t.TempDir()})
 					if err != nil || len(tried) != 1 || len(tried[0].Changes) != 2 {
 						t.Fatalf("%+v, %v", tried, err)
@@ -243,7 +243,7 @@ func TestPinsOfPages(t *testing.T) {
 	if said := talk(t, g.Relay, hello1, call2); !strings.Contains(said, `"done"`) || strings.Contains(said, `"tools":[`) {
 		t.Errorf("said %s", said)
 	}
-	if known, err := g.box.pins.known("up", true); err != nil || len(known) != 2 {
+	if known, err := g.export.box.pins.known("up", true); err != nil || len(known) != 2 {
 		t.Errorf("pinned %v, %v", known, err)
 	}
 }
@@ -322,25 +322,6 @@ answer {"jsonrpc":"2.0","id":$BEFORE,"result":{"tools":[{"name":"t","inputSchema
 }
 
 // What passes a batch by is judged as everything else.
-// Lists that come at the same time are pinned, each on its own.
-func TestListsAtTheSameTime(t *testing.T) {
-	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up"})
-	s := g.sight()
-	var wg sync.WaitGroup
-	for i := range 20 {
-		wg.Go(func() {
-			list := fmt.Sprintf(`{"tools":[{"name":"a","description":"x"},{"name":"t%d"}]}`, i)
-			if got := string(s.shown("", json.RawMessage(list))); got != list {
-				t.Errorf("%s became %s", list, got)
-			}
-		})
-	}
-	wg.Wait()
-	if names := g.box.pins.names("up"); len(names) != 21 {
-		t.Errorf("pinned: %v", names)
-	}
-}
-
 func TestBatches(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pins.json")
 	batch := `[{"jsonrpc":"2.0","id":7,"method":"tools/list"},` + call2 + `]`

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"dragoman/adapters/wire"
 	"dragoman/bridge/login"
@@ -27,8 +28,8 @@ type Endpoint struct {
 	OAuth   login.Config      // for a login; a header Authorization turns that off
 }
 
-// remote reports whether the server is an address.
-func (e Endpoint) remote() bool { return e.URL != "" }
+// Remote reports whether the server is an address.
+func (e Endpoint) Remote() bool { return e.URL != "" }
 
 // link is a stream of messages to a server and back, one a line, whatever carries
 // them. A wire.Conn is spoken over it.
@@ -67,9 +68,9 @@ type dialer struct {
 func (d dialer) dial(e Endpoint) (*link, error) {
 	d.learn(e)
 	switch {
-	case e.remote() && e.SSE:
+	case e.Remote() && e.SSE:
 		return d.dialSSE(e)
-	case e.remote():
+	case e.Remote():
 		return d.dialHTTP(e)
 	}
 	return d.dialStdio(e)
@@ -224,6 +225,11 @@ func (n *numbering) Write(b []byte) (int, error) {
 		}
 	}
 	return n.WriteCloser.Write(b)
+}
+
+// Within is context.WithTimeout with a cause that says what took too long.
+func Within(ctx context.Context, d time.Duration, what string) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, timeoutOf{what})
 }
 
 // timeoutOf is a cause that says what took too long.

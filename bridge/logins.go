@@ -55,7 +55,7 @@ func (b *Box) site(ctx context.Context, server string) (login.Site, error) {
 		return login.Site{}, errUnknown
 	}
 	e, err := s.Endpoint(ctx)
-	if err == nil && e.remote() {
+	if err == nil && e.Remote() {
 		err = checkURL(e.URL)
 	}
 	return s.site(e), err

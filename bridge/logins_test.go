@@ -114,7 +114,7 @@ func TestLoginDuringAStart(t *testing.T) {
 		<-made
 		return Endpoint{}, errors.New("this start was too early")
 	}
-	b, s := open(t, &host{}, Options{Servers: []Server{server}, Tokens: store, firstPause: time.Hour})
+	b, s := open(t, &host{}, Options{Servers: []Server{server}, Tokens: store, FirstPause: time.Hour})
 	<-begun
 	err := b.Login(within(t), "up", logintest.Browse(t, http.StatusOK))
 	close(made)
@@ -164,7 +164,7 @@ func TestLoginOverSSE(t *testing.T) {
 func TestRelayedClientOutlivesALogin(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
 	b := New(Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: store})
-	relay, _ := b.Relay("up", nil)
+	relay, _ := NewRelay(b, "up", nil)
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	ctx, cancel := context.WithCancel(within(t))
@@ -395,7 +395,7 @@ func TestLogout(t *testing.T) {
 func TestRelayWithALogin(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
 	b := New(Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: store})
-	relay, _ := b.Relay("up", nil)
+	relay, _ := NewRelay(b, "up", nil)
 	face := relay.HTTP(t.TempDir(), func(*http.Request) core.Principal { return core.Local })
 	defer face.Close()
 	ask := func() *httptest.ResponseRecorder {

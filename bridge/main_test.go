@@ -334,8 +334,8 @@ func open(t *testing.T, h *host, o Options) (*Box, core.Toolset) {
 	if o.Grace == 0 {
 		o.Grace = patience
 	}
-	if o.firstPause == 0 {
-		o.firstPause = 10 * time.Millisecond
+	if o.FirstPause == 0 {
+		o.FirstPause = 10 * time.Millisecond
 	}
 	if o.Environ == nil {
 		o.Environ = os.Environ()

@@ -48,6 +48,14 @@ type Server struct {
 	brought bool // by a session's client
 }
 
+// StartFor returns how long the server may take until its tools are known.
+func (s Server) StartFor() time.Duration {
+	if s.StartTimeout > 0 {
+		return s.StartTimeout
+	}
+	return defaultStartTimeout
+}
+
 // Shown is where a server is, in words that hold no secret.
 type Shown struct {
 	Command string // of a program
@@ -83,7 +91,9 @@ type Options struct {
 	// started; 0: five seconds. The tools of later ones are there at the next turn.
 	Grace time.Duration
 
-	firstPause time.Duration // before the first new start; 0: one second
+	// FirstPause is how long a server that has ended is left alone before it is started
+	// again for the first time; 0: one second. Later pauses are longer.
+	FirstPause time.Duration
 }
 
 const (
@@ -117,7 +127,7 @@ type Box struct {
 	offers    map[string]offer
 	sides     map[string]*upstream // that belong to no session
 	// introduced is what servers said of themselves to clients of an aggregate.
-	introduced map[string]introduction
+	introduced map[string]Introduction
 	closed     bool
 
 	owned sync.WaitGroup // of sides
@@ -129,7 +139,7 @@ var _ core.Toolbox = (*Box)(nil)
 // New returns a box. It starts nothing.
 func New(o Options) *Box {
 	o.Grace = cmp.Or(o.Grace, defaultGrace)
-	o.firstPause = cmp.Or(o.firstPause, time.Second)
+	o.FirstPause = cmp.Or(o.FirstPause, time.Second)
 	o.Guards = cmp.Or(o.Guards, &child.Guards{})
 	hides, log := &masks{}, o.Log
 	o.Log = func(server, level, text string) {
@@ -261,7 +271,7 @@ func broughtServer(spec core.ServerSpec) Server {
 		e.Env[name] = value
 	}
 	return Server{
-		Name: spec.Name, Endpoint: func(context.Context) (Endpoint, error) { return e, nil }, Confirm: !e.remote(), brought: true, CallTimeout: 10 * time.Minute,
+		Name: spec.Name, Endpoint: func(context.Context) (Endpoint, error) { return e, nil }, Confirm: !e.Remote(), brought: true, CallTimeout: 10 * time.Minute,
 	}
 }
 

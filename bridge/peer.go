@@ -197,7 +197,7 @@ func (p *peer) initialize(ctx context.Context, version string) error {
 	var r struct {
 		Version      json.RawMessage `json:"protocolVersion"`
 		Caps         serverCaps      `json:"capabilities"`
-		Info         implementation  `json:"serverInfo"`
+		Info         Implementation  `json:"serverInfo"`
 		Instructions string          `json:"instructions"`
 	}
 	params := json.RawMessage(`{"protocolVersion":` + version + `,"capabilities":` + string(p.says.caps) + `,"clientInfo":` + string(p.says.client))
@@ -225,7 +225,7 @@ func (p *peer) discover(ctx context.Context) error {
 		Caps         serverCaps `json:"capabilities"`
 		Instructions string     `json:"instructions"`
 		Meta         struct {
-			Info implementation `json:"io.modelcontextprotocol/serverInfo"`
+			Info Implementation `json:"io.modelcontextprotocol/serverInfo"`
 		} `json:"_meta"`
 	}
 	raw, err := p.ask(ctx, "server/discover", nil)
@@ -241,14 +241,6 @@ func (p *peer) discover(ctx context.Context) error {
 	p.name, p.caps, p.instructions = r.Meta.Info.String(), r.Caps, r.Instructions
 	return nil
 }
-
-// implementation is how programs introduce themselves.
-type implementation struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
-
-func (i implementation) String() string { return strings.TrimSpace(i.Name + " " + i.Version) }
 
 // modern reports whether every request says its version.
 func (p *peer) modern() bool { return p.version == modernVersion }

@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,25 +16,32 @@ import (
 // each connection of a client has one of its own to the server, and what both say
 // passes as it was written, whatever version they speak. Nothing is renamed.
 type Relay struct {
-	filter
-	// from makes the connection, where the server is one of this process; nil: it is
-	// started, or called.
-	from func(p core.Principal, dir string, shared bool) *link
+	export *Export
+	local  Dial // nil: the server is not one of this process
 }
 
-// Relay returns the relay to a configured server; false: there is none of that
-// name, or it is disabled. check is asked before each tools/call, whose error refuses
-// it, or has the client's user asked (AskFirst); nil: no rule refuses anything.
-func (b *Box) Relay(name string, check func(tool string, args json.RawMessage) error) (*Relay, bool) {
-	s, ok := b.find(name)
-	if !ok || s.Disabled {
-		return nil, false
-	}
-	return &Relay{filter: filter{box: b, server: s, check: check}}, true
+// Dial makes a connection to a server of this process for a principal, who works in the
+// folder dir. shared: it is for all requests of 2026-07-28.
+type Dial func(p core.Principal, dir string, shared bool) *link
+
+// NewRelay returns the relay to a configured server; false: there is none of that name,
+// or it is disabled. A nil check refuses nothing.
+func NewRelay(b *Box, name string, check Check) (*Relay, bool) {
+	e, ok := b.Export(name, check)
+	return &Relay{export: e}, ok
+}
+
+// LocalRelay returns the relay to a server of this process. What is to be refused and
+// kept of its calls is the server's own affair.
+func LocalRelay(dial Dial) *Relay {
+	e, _ := New(Options{Servers: []Server{{
+		Name: core.Native, Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{}, nil },
+	}}}).Export(core.Native, nil)
+	return &Relay{export: e, local: dial}
 }
 
 // Current reports whether the configuration still has the server as it was.
-func (r *Relay) Current() bool { return r.box.configured(r.server) }
+func (r *Relay) Current() bool { return r.export.Current() }
 
 // drainFor is how long a server may still answer when the client has sent its last.
 const drainFor = 5 * time.Second
@@ -43,10 +49,10 @@ const drainFor = 5 * time.Second
 // dial makes a connection to the server in the folder dir, for a principal. shared:
 // it is for all requests of 2026-07-28.
 func (r *Relay) dial(ctx context.Context, p core.Principal, dir string, shared bool) (*link, Endpoint, error) {
-	if r.from != nil {
-		return r.from(p, dir, shared), Endpoint{}, nil
+	if r.local != nil {
+		return r.local(p, dir, shared), Endpoint{}, nil
 	}
-	e, err := r.server.Endpoint(ctx)
+	e, err := r.export.Server.Endpoint(ctx)
 	if err != nil {
 		return nil, e, err
 	}
@@ -54,9 +60,7 @@ func (r *Relay) dial(ctx context.Context, p core.Principal, dir string, shared b
 		e.Dir = dir
 	}
 	guard := &child.Guard{}
-	d := r.box.dialer(r.server, guard)
-	d.whole = true
-	l, err := d.dial(e)
+	l, err := r.export.DialVerbatim(e, guard)
 	if err != nil {
 		guard.Close()
 		return nil, e, err
@@ -117,11 +121,11 @@ func (r *Relay) Serve(ctx context.Context, dir string, in io.ReadCloser, out io.
 	halt() // a client that does not read keeps nobody
 	<-up
 	if err != nil {
-		err = fmt.Errorf("the MCP server %s: %s", r.server.Name, l.why())
+		err = fmt.Errorf("the MCP server %s: %s", r.export.Server.Name, l.why())
 	}
 	why := err
 	if early {
-		why = fmt.Errorf("the MCP server %s: %s", r.server.Name, l.why())
+		why = fmt.Errorf("the MCP server %s: %s", r.export.Server.Name, l.why())
 	}
 	c.lost(why)
 	<-down

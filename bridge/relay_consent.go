@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -13,75 +12,6 @@ import (
 
 	"dragoman/adapters/wire"
 )
-
-// ruling says how to proceed with a call that nothing refuses.
-type ruling struct {
-	tool  string          // the call's
-	ask   *AskFirst       // the client's user is asked with form; nil: nobody is
-	form  json.RawMessage // of ask
-	reply json.RawMessage // 2026-07-28: the client gets this in place of a result; nil: the call is made
-	again bool            // the parameters are those of an earlier call, which the user has allowed now
-}
-
-// line is the call m, which came as line, as the server gets it.
-func (v ruling) line(line []byte, m wire.Message) []byte {
-	if !v.again {
-		return line
-	}
-	return wire.Edit(line, wire.Set("params", m.Params))
-}
-
-// rules judges a call. offers is what the client said in initialize; a request of
-// 2026-07-28 says that itself. A call that brings its user's answer gets the parameters
-// that the user was shown.
-func (s *sight) rules(m *wire.Message, name string, args json.RawMessage, offers clientCaps) (v ruling, err error) {
-	if s.check != nil && bytes.Contains(m.Params, []byte(ourMark())) {
-		q, err := inspect(m.Params)
-		if err != nil {
-			return v, err
-		}
-		kept, err := s.consents.answered(s.server.Name, name, q)
-		if err != nil {
-			return v, s.refuse(name, err)
-		}
-		switch {
-		case kept == nil && strings.HasPrefix(q.state, ourMark()):
-			return v, s.refuse(name, errors.New("requestState is not one that this gateway gave out for the call, or it is too old"))
-		case kept != nil:
-			m.Params, args, v.again = wire.Edit(kept.q.params, wire.Set("_meta", q.meta)), kept.q.args, true
-		}
-	}
-	v.tool = name
-	ask, err := s.judge(name, args)
-	if err != nil || ask == nil || v.again {
-		return v, err
-	}
-	modern := versionOf(*m) >= modernVersion
-	if modern {
-		offers = offersOf(*m)
-	}
-	switch {
-	case !offers.asksUser():
-		err = s.refuse(name, ask)
-	case modern:
-		v.reply, err = s.consents.park(s.server.Name, name, request{params: m.Params, args: args}, ask)
-	default:
-		v.ask, v.form = ask, consentForm(s.server.Name, name, args, ask)
-	}
-	return v, err
-}
-
-// offersOf returns the ways in which a client can be asked, as it says in initialize or in a request
-// of 2026-07-28.
-func offersOf(m wire.Message) (o clientCaps) {
-	params := wire.Object(m.Params)
-	caps := params["capabilities"]
-	if m.Method != "initialize" {
-		caps = wire.Object(params["_meta"])[metaCaps]
-	}
-	_ = json.Unmarshal(caps, &o) // what is none of them is not offered
-	return o
-}
 
 // dialogs are the forms about calls that are with a relay's clients, as requests of our
 // own. Their answers go to no server.
@@ -226,13 +156,13 @@ func (ds *dialogs) sift(line []byte, messages []wire.Message) ([]byte, []wire.Me
 
 // asks puts a call to the client's user, and hands it on when they have agreed. It does
 // not block.
-func (c *relayed) asks(line []byte, o *opened, v ruling) {
+func (c *relayed) asks(line []byte, o *opened, v Ruling) {
 	d, err := c.dialogs.begin(callID{id: string(o.id)})
 	if err != nil {
 		c.conclude(line, o, v, outcome{err: err})
 		return
 	}
-	_ = c.down.Put(d.request(v.form)) // a client that has left is noticed by its stream
+	_ = c.down.Put(d.request(v.Form)) // a client that has left is noticed by its stream
 	c.owned.Go(func() {
 		got := <-d.answer
 		if d.back {
@@ -244,10 +174,16 @@ func (c *relayed) asks(line []byte, o *opened, v ruling) {
 
 // conclude hands a call on if the client's user has agreed, and refuses it if not. One that
 // is open no more was taken back, or is answered because the server has left.
-func (c *relayed) conclude(line []byte, o *opened, v ruling, got outcome) {
-	err := v.ask.judged(got.res, got.err)
+func (c *relayed) conclude(line []byte, o *opened, v Ruling, got outcome) {
 	c.mu.Lock()
 	open := c.open[string(o.id)] == o
+	c.mu.Unlock()
+	if !open {
+		return
+	}
+	err := c.view.Decided(v, got.res, got.err)
+	c.mu.Lock()
+	open = c.open[string(o.id)] == o
 	if open && err != nil {
 		delete(c.open, string(o.id)) // c.last is not set before this has returned
 	}
@@ -255,8 +191,8 @@ func (c *relayed) conclude(line []byte, o *opened, v ruling, got outcome) {
 	switch {
 	case !open:
 	case err != nil:
-		o.call.ends(OutcomeRefused, 0)
-		c.refuse(o.id, c.sight.refuse(v.tool, err))
+		o.call.End(OutcomeRefused, 0)
+		c.refuse(o.id, err)
 	default:
 		_ = c.up.Put(line) // a server that has left is noticed by its stream
 		c.mu.Lock()

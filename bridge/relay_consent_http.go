@@ -15,29 +15,33 @@ import (
 )
 
 // decided does over HTTP what a ruling, or err, says of a call, which may take until the
-// client's user has answered. The call's own answer goes to the writer that it returns,
+// client's user has answered, and gives m the parameters to call it with. The call's own answer goes to the writer that it returns,
 // and end must follow; nil: the client has its answer.
-func (h *RelayHTTP) decided(w http.ResponseWriter, r *http.Request, s *sight, m wire.Message, call *handed, v ruling, err error) (to http.ResponseWriter, end func()) {
+func (h *RelayHTTP) decided(w http.ResponseWriter, r *http.Request, view *View, m *wire.Message, call *Record, v Ruling, err error) (to http.ResponseWriter, end func()) {
 	switch {
 	case err != nil:
-		call.ends(OutcomeRefused, 0)
+		call.End(OutcomeRefused, 0)
 		fail(w, http.StatusOK, m.ID, err)
 		return nil, nil
-	case v.reply != nil:
-		call.ends(OutcomeOK, 0) // the next call records the outcome
+	case v.Reply != nil:
+		call.End(OutcomeOK, 0) // the next call records the outcome
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(wire.AppendAnswer(nil, m.ID, v.reply, nil)) // the client has left
+		_, _ = w.Write(wire.AppendAnswer(nil, m.ID, v.Reply, nil)) // the client has left
 		return nil, nil
-	case v.ask == nil:
+	}
+	if v.Resumed {
+		m.Params = v.Params
+	}
+	if v.Form == nil {
 		return w, func() {}
 	}
 	d, err := h.dialogs.begin(h.callID(r, m.ID))
 	if err != nil {
-		return h.decided(w, r, s, m, call, ruling{}, s.refuse(v.tool, v.ask.judged(nil, err)))
+		return h.decided(w, r, view, m, call, Ruling{}, view.Decided(v, nil, err))
 	}
 	events := &eventWriter{ResponseWriter: w, header: http.Header{}}
 	begin(w)
-	events.event(d.request(v.form))
+	events.event(d.request(v.Form))
 	var got outcome
 	select {
 	case got = <-d.answer:
@@ -49,12 +53,12 @@ func (h *RelayHTTP) decided(w http.ResponseWriter, r *http.Request, s *sight, m 
 		events.event(d.withdrawal())
 	}
 	if r.Context().Err() != nil || errors.Is(got.err, wire.ErrCanceled) {
-		call.ends(OutcomeCancelled, 0)
+		call.End(OutcomeCancelled, 0)
 		return nil, nil
 	}
-	if err := v.ask.judged(got.res, got.err); err != nil {
-		call.ends(OutcomeRefused, 0)
-		events.event(wire.AppendAnswer(nil, m.ID, nil, s.refuse(v.tool, err)))
+	if err := view.Decided(v, got.res, got.err); err != nil {
+		call.End(OutcomeRefused, 0)
+		events.event(wire.AppendAnswer(nil, m.ID, nil, err))
 		return nil, nil
 	}
 	return events, func() { events.end(m.ID) }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -43,7 +41,7 @@ func TestAskRulesHoldForRelays(t *testing.T) {
 						if answer == "" {
 							o = nil
 						}
-						r := relayTo(t, server, func(tool string, args json.RawMessage) error { return askFirst("up", tool, args) })
+						r := relayTo(t, server, askFirst)
 						cs := connected(t, connect(t, r), version, o)
 						for range 2 { // the answer is for one call
 							if got := said(t, cs, "echo", map[string]any{"text": "hi"}); !strings.Contains(got, want) || strings.Contains(got, "error: ") == (answer == "allow") {
@@ -82,12 +80,12 @@ type upLink struct {
 // ruled is a relay whose tool echo a rule wants asked about, and its server.
 func ruled(t *testing.T) (*Relay, *upLink) {
 	t.Helper()
-	r, _ := New(Options{Log: func(_, _, text string) { t.Log(text) }, Servers: []Server{{Name: "up"}}}).Relay("up", func(tool string, args json.RawMessage) error { return askFirst("up", tool, args) })
-	r.server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{}, nil }
+	r, _ := NewRelay(New(Options{Log: func(_, _, text string) { t.Log(text) }, Servers: []Server{{Name: "up"}}}), "up", askFirst)
+	r.export.Server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{}, nil }
 	fromServer, say := io.Pipe()
 	hear, toServer := io.Pipe()
 	up := &upLink{newRaw(t, &mcp.IOTransport{Reader: hear, Writer: say}), make(chan struct{})}
-	r.from = func(core.Principal, string, bool) *link {
+	r.local = func(core.Principal, string, bool) *link {
 		return &link{in: fromServer, out: toServer, settled: func(string) {}, close: func() { hear.Close(); close(up.ended) }, why: func() string { return "over" }}
 	}
 	return r, up
@@ -299,39 +297,6 @@ func TestDialogsAreBounded(t *testing.T) {
 	}
 }
 
-// 64 calls of 2026-07-28 can wait for their users' answers, each for 15 minutes.
-func TestConsentsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var c consents
-		q := request{args: json.RawMessage(`{}`)}
-		for range maxParked {
-			res, err := c.park("up", "echo", q, &AskFirst{Why: mustAsk})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var parked struct{ RequestState string }
-			if err := json.Unmarshal(res, &parked); err != nil {
-				t.Fatal(err)
-			}
-			q.state = parked.RequestState
-		}
-		if _, err := c.park("up", "echo", q, &AskFirst{}); err == nil || !strings.Contains(err.Error(), "64 calls wait for answers already") {
-			t.Errorf("one more: %v", err)
-		}
-		<-time.After(parkedFor + time.Second)
-		q.answers = json.RawMessage(`{"allow":{"action":"accept","content":{"allow":true}}}`)
-		if kept, err := c.answered("up", "echo", q); kept != nil || err != nil || len(c.open) > 0 {
-			t.Errorf("afterwards: %v, %v, %d calls", kept, err, len(c.open))
-		}
-		if _, err := c.park("up", "echo", q, &AskFirst{}); err != nil {
-			t.Error(err)
-		}
-		for state := range c.open {
-			c.take(state)
-		}
-	})
-}
-
 // recorder is a server at an address, and what it has heard.
 type recorder struct {
 	mu    sync.Mutex // guards the field below
@@ -385,7 +350,7 @@ func TestDialogsOverHTTP(t *testing.T) {
 			s := httptest.NewServer(heard)
 			t.Cleanup(s.Close)
 			r, _ := ruled(t)
-			r.server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{URL: s.URL}, nil }
+			r.export.Server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{URL: s.URL}, nil }
 			return r
 		},
 	} {

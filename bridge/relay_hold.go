@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"time"
 
 	"dragoman/adapters/wire"
 )
@@ -33,7 +32,7 @@ func (c *relayed) hold(ctx context.Context, line []byte, messages []wire.Message
 	if answers {
 		return nil
 	}
-	begin := calls && !c.sight.known()
+	begin := calls && !c.view.Known()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.freed == nil && !begin {
@@ -65,14 +64,14 @@ func metaOf(messages []wire.Message) json.RawMessage {
 
 // learn has the tools listed and hands on what was held meanwhile.
 func (c *relayed) learn(ctx context.Context, meta json.RawMessage) {
-	within, cancel := context.WithTimeoutCause(ctx, c.relay.listFor(), timeoutOf{"it took too long"})
+	within, cancel := Within(ctx, c.relay.export.Server.StartFor(), "it took too long")
 	c.mu.Lock()
 	greets := c.greets
 	c.mu.Unlock()
 	if greets != nil {
 		until(within, greets)
 	}
-	err := c.sight.know(within, func(ctx context.Context, cursor string) (json.RawMessage, error) {
+	err := c.view.Know(within, func(ctx context.Context, cursor string) (json.RawMessage, error) {
 		return c.ask(ctx, listParams(cursor, meta))
 	})
 	cancel()
@@ -93,14 +92,6 @@ func (c *relayed) learn(ctx context.Context, meta json.RawMessage) {
 			}
 		}
 	}
-}
-
-// listFor is how long a server may take to list its tools.
-func (f *filter) listFor() time.Duration {
-	if f.server.StartTimeout > 0 {
-		return f.server.StartTimeout
-	}
-	return defaultStartTimeout
 }
 
 // listParams asks for a page of the tools.

@@ -40,14 +40,13 @@ type RelayHTTP struct {
 	relay     *Relay
 	dir       string
 	principal func(*http.Request) core.Principal
-	sight     *sight // of a server that is an address; a program has one for each session
+	view      *View // of a server that is an address; a program has one for each session
 	guests    wire.Guests
 	dialogs   *dialogs
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]*httpSession
 	modern   map[string]*httpSession // by whose requests they are
-	listed   []*listed               // what sight was told last
 	clients  map[string]visitor      // of a server that is an address, by session
 	closed   bool
 }
@@ -56,7 +55,7 @@ type RelayHTTP struct {
 // limited. Programs are started in dir. Close must follow when no more requests come.
 func (r *Relay) HTTP(dir string, principal func(*http.Request) core.Principal) *RelayHTTP {
 	return &RelayHTTP{
-		relay: r, dir: dir, principal: principal, sight: r.sight(), dialogs: newDialogs(),
+		relay: r, dir: dir, principal: principal, view: r.export.View(nil), dialogs: newDialogs(),
 		sessions: map[string]*httpSession{}, modern: map[string]*httpSession{}, clients: map[string]visitor{},
 		guests: wire.Guests{All: maxRelayed, Each: maxOfClient, Idle: relayIdle},
 	}
@@ -92,8 +91,8 @@ func (h *RelayHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
 			h.dialogs.withdraw(h.callID(r, nil), wire.ErrCanceled)
 		}
-		e, err := h.relay.server.Endpoint(r.Context())
-		if err == nil && e.remote() && !e.SSE {
+		e, err := h.relay.export.Server.Endpoint(r.Context())
+		if err == nil && e.Remote() && !e.SSE {
 			h.proxy(w, r, e, nil, wire.Message{})
 			return
 		}
@@ -137,7 +136,7 @@ func (h *RelayHTTP) post(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	e, err := h.relay.server.Endpoint(r.Context())
+	e, err := h.relay.export.Server.Endpoint(r.Context())
 	if err != nil {
 		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 		return
@@ -147,7 +146,7 @@ func (h *RelayHTTP) post(w http.ResponseWriter, r *http.Request) {
 		return // it was parsed
 	}
 	switch modern := isModern(r, m); {
-	case e.remote() && !e.SSE:
+	case e.Remote() && !e.SSE:
 		h.proxy(w, r, e, body, m)
 	case modern:
 		h.postModern(w, r, line.Bytes(), m)
@@ -209,13 +208,13 @@ func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []by
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	call, v, err := s.permits(r.Context(), &m, len(line))
-	w, end := h.decided(w, r, s.sight, m, call, v, err)
+	call, v, err := s.permits(r.Context(), m, len(line))
+	w, end := h.decided(w, r, s.view, &m, call, v, err)
 	if w == nil {
 		return
 	}
 	defer end()
-	s.exchange(w, r, v.line(line, m), m, call)
+	s.exchange(w, r, lineOf(v, line), m, call)
 }
 
 // find returns the session that a request names, with a request open: Done of its place
@@ -238,12 +237,12 @@ func (h *RelayHTTP) enter(r *http.Request, m wire.Message) (*httpSession, error)
 	if err != nil {
 		machine = r.RemoteAddr
 	}
-	p, client := h.principal(r), clientOf(m)
+	p, client := h.principal(r), ClientOf(m)
 	s, err := h.start(r.Context(), p, string(p)+"\x00"+machine+"\x00"+client, rand.Text(), "")
 	if err != nil {
 		return nil, err
 	}
-	s.client, s.offers = client, offersOf(m) // nobody else knows it yet
+	s.client, s.offers = client, OffersOf(m) // nobody else knows it yet
 	h.mu.Lock()
 	closed := h.closed
 	if !closed {
@@ -266,7 +265,7 @@ func (h *RelayHTTP) drop(s *httpSession) {
 // forget takes a session that has ended off the lists.
 func (h *RelayHTTP) forget(s *httpSession) {
 	s.place.Leave()
-	h.dialogs.withdraw(callID{session: sessionKey(s.principal, s.id)}, errors.New("the MCP server "+s.relay.server.Name+" has ended"))
+	h.dialogs.withdraw(callID{session: sessionKey(s.principal, s.id)}, errors.New("the MCP server "+s.relay.export.Server.Name+" has ended"))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.sessions, s.id)
@@ -294,7 +293,7 @@ func (h *RelayHTTP) start(ctx context.Context, p core.Principal, client, id, who
 
 // adopt gives a session its connection to the server.
 func (h *RelayHTTP) adopt(s *httpSession, l *link) {
-	s.sight, s.link, s.out = h.relay.sight(), l, wire.NewWriter(l.out, wire.Newline)
+	s.view, s.link, s.out = h.relay.export.View(nil), l, wire.NewWriter(l.out, wire.Newline)
 	s.secret, s.done, s.open, s.tokens = rand.Text(), make(chan struct{}), map[string]*exchange{}, map[string]*exchange{}
 	var writing sync.WaitGroup
 	writing.Go(func() { _ = s.out.Run(context.Background()) }) // until it is closed; the reading end notices

@@ -71,7 +71,7 @@ const ping7 = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 // open or a stream is read does not.
 func TestIdleSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		relay, _ := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}).Relay("up", nil)
+		relay, _ := NewRelay(New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
 		defer h.Close()
 		join := func(id string, l *link) *httpSession {
@@ -128,7 +128,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fromServer, say := io.Pipe()
 		hear, toServer := io.Pipe()
-		relay, _ := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}).Relay("up", nil)
+		relay, _ := NewRelay(New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
 		s := joins(t, h, "s", &link{in: fromServer, out: toServer, settled: func(string) {}, close: func() { say.Close() }, why: func() string { return "over" }})
 		large := `{"jsonrpc":"2.0","method":"notifications/x","params":{"text":"` + strings.Repeat("x", wire.PumpRoom) + `"}}`
@@ -162,7 +162,7 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var open, most atomic.Int32
-				relay := &Relay{filter: filter{box: New(Options{}), server: Server{Name: core.Native}}, from: func(core.Principal, string, bool) *link {
+				relay := LocalRelay(func(core.Principal, string, bool) *link {
 					l, closed := played(0)
 					most.Store(max(most.Load(), open.Add(1)))
 					l.close = func() {
@@ -170,8 +170,7 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 						open.Add(-1)
 					}
 					return l
-				}}
-				relay.server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{}, nil }
+				})
 				h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
 				begin := func(client string) string {
 					t.Helper()
@@ -223,15 +222,15 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 // A session whose turn runs makes no room, and does not end; the newcomer is told so.
 func TestRelayedSessionsAtWorkStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		relay, _ := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}).Relay("up", nil)
+		relay, _ := NewRelay(New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
 		var turn atomic.Bool
 		turn.Store(true)
-		relay.from = func(core.Principal, string, bool) *link {
+		relay.local = func(core.Principal, string, bool) *link {
 			l, _ := played(0)
 			l.works = turn.Load
 			return l
 		}
-		relay.server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{}, nil }
+		relay.export.Server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{}, nil }
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
 		defer h.Close()
 		h.guests.All = 1
@@ -258,7 +257,7 @@ func TestRelayedSessionsAtWorkStay(t *testing.T) {
 // kept.
 func TestKeptMessagesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		relay, _ := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}).Relay("up", nil)
+		relay, _ := NewRelay(New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
 		defer h.Close()
 		l, _ := played(0)

@@ -29,20 +29,20 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 		return
 	}
 	defer s.place.Done()
-	call, v, err := s.permits(r.Context(), &m, len(line))
-	w, end := h.decided(w, r, s.sight, m, call, v, err)
+	call, v, err := s.permits(r.Context(), m, len(line))
+	w, end := h.decided(w, r, s.view, &m, call, v, err)
 	if w == nil {
 		return
 	}
 	defer end()
 	if m.Method == "tools/call" {
 		if err := s.mismatch(r, m); err != nil {
-			call.ends(OutcomeRefused, 0)
+			call.End(OutcomeRefused, 0)
 			fail(w, http.StatusBadRequest, m.ID, err)
 			return
 		}
 	}
-	s.exchange(w, r, v.line(line, m), m, call)
+	s.exchange(w, r, lineOf(v, line), m, call)
 }
 
 // shared returns the connection that a request shares with others, with a request open:
@@ -81,7 +81,7 @@ func (h *RelayHTTP) shared(ctx context.Context, p core.Principal, whose string) 
 // are the server ourselves also of one kind of client, for whom we speak to servers
 // of older versions.
 func (r *Relay) whose(p core.Principal, m wire.Message) string {
-	if r.from == nil {
+	if r.local == nil {
 		return string(p)
 	}
 	meta := wire.Object(wire.Object(m.Params)["_meta"])

@@ -23,7 +23,7 @@ import (
 type relayed struct {
 	relay     *Relay
 	principal core.Principal
-	sight     *sight
+	view      *View
 	link      *link
 	up, down  *wire.Writer  // to the server, to the client
 	idle      chan struct{} // closed when the client has sent its last and nothing is open
@@ -36,7 +36,7 @@ type relayed struct {
 	open   map[string]*opened
 	last   bool
 	client string        // as it introduced itself
-	offers clientCaps    // likewise
+	offers Offers        // likewise
 	greets chan struct{} // closed when initialize is answered; nil: it was not sent
 	asked  int           // requests of our own
 	held   [][]byte
@@ -49,7 +49,7 @@ type opened struct {
 	id      json.RawMessage
 	method  string
 	cursor  string // of tools/list
-	call    *handed
+	call    *Record
 	back    bool              // the client has taken it back; guarded by relayed.mu
 	own     chan wire.Message // closed when the server has left
 	greeted func()            // of initialize
@@ -57,7 +57,7 @@ type opened struct {
 
 func newRelayed(r *Relay, p core.Principal, l *link, out io.WriteCloser) *relayed {
 	return &relayed{
-		relay: r, principal: p, sight: r.sight(), link: l,
+		relay: r, principal: p, view: r.export.View(nil), link: l,
 		up: wire.NewWriter(l.out, wire.Newline), down: wire.NewWriter(out, wire.Newline),
 		idle: make(chan struct{}), secret: rand.Text(), dialogs: newDialogs(), open: map[string]*opened{},
 	}
@@ -161,7 +161,7 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 	}
 	batch := line[0] == '['
 	var began []*opened
-	var v ruling
+	var v Ruling
 	for _, m := range messages {
 		if m.Kind() != wire.Request {
 			if c.notice(m) && !batch {
@@ -173,7 +173,7 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 		switch m.Method {
 		case "initialize":
 			c.mu.Lock()
-			c.client, c.offers = clientOf(m), offersOf(m)
+			c.client, c.offers = ClientOf(m), OffersOf(m)
 			if c.greets == nil {
 				c.greets = make(chan struct{})
 				greets := c.greets
@@ -184,10 +184,10 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 			o.cursor = cursorOf(m.Params)
 		case "tools/call":
 			var err error
-			if o.call, v, err = c.permits(&m, len(line), unknown, batch); err != nil {
-				o.call.ends(OutcomeRefused, 0)
+			if o.call, v, err = c.permits(m, len(line), unknown, batch); err != nil {
+				o.call.End(OutcomeRefused, 0)
 				for _, b := range began { // with it all of its batch is
-					b.call.ends(OutcomeRefused, 0)
+					b.call.End(OutcomeRefused, 0)
 				}
 				id := m.ID
 				if batch {
@@ -196,12 +196,12 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 				c.refuse(id, err)
 				return
 			}
-			if v.reply != nil {
-				o.call.ends(OutcomeOK, 0)                                  // the next call records the outcome
-				_ = c.down.Put(wire.AppendAnswer(nil, m.ID, v.reply, nil)) // a client that has left is noticed by its stream
+			if v.Reply != nil {
+				o.call.End(OutcomeOK, 0)                                   // the next call records the outcome
+				_ = c.down.Put(wire.AppendAnswer(nil, m.ID, v.Reply, nil)) // a client that has left is noticed by its stream
 				return
 			}
-			line = v.line(line, m)
+			line = lineOf(v, line)
 		}
 		began = append(began, o)
 	}
@@ -210,7 +210,7 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 		c.open[string(o.id)] = o
 	}
 	c.mu.Unlock()
-	if v.ask != nil {
+	if v.Form != nil {
 		c.asks(line, began[0], v)
 		return
 	}
@@ -218,25 +218,22 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 }
 
 // permits judges a call.
-func (c *relayed) permits(m *wire.Message, size int, unknown error, batch bool) (*handed, ruling, error) {
-	name, args, err := callOf(*m)
+func (c *relayed) permits(m wire.Message, size int, unknown error, batch bool) (*Record, Ruling, error) {
 	c.mu.Lock()
-	client, offers := cmp.Or(clientOf(*m), c.client), c.offers
+	from := visitor{c.client, c.offers}
 	c.mu.Unlock()
-	call := c.relay.begins(c.principal, client, name, size)
+	asked, err := callOf(m, from)
+	if batch { // of a version that has no forms
+		asked.Offers, asked.Modern = Offers{}, false
+	}
+	call := c.relay.export.Record(c.principal, cmp.Or(ClientOf(m), from.client), asked.Tool, size)
 	switch {
 	case err != nil:
-		return call, ruling{}, err
+		return call, Ruling{}, err
 	case unknown != nil:
-		return call, ruling{}, jrpc2.Errorf(jrpc2.InternalError, "%v", unknown)
-	case batch: // of a version that has no forms
-		ask, err := c.sight.judge(name, args)
-		if ask != nil {
-			err = c.sight.refuse(name, ask)
-		}
-		return call, ruling{}, err
+		return call, Ruling{}, jrpc2.Errorf(jrpc2.InternalError, "%v", unknown)
 	}
-	v, err := c.sight.rules(m, name, args, offers)
+	v, err := c.view.Rule(asked)
 	return call, v, err
 }
 
@@ -260,7 +257,7 @@ func (c *relayed) notice(m wire.Message) bool {
 	}
 	o.back = true
 	c.mu.Unlock()
-	o.call.ends(OutcomeCancelled, 0)
+	o.call.End(OutcomeCancelled, 0)
 	c.settle(n.ID) // an answer that comes all the same passes
 	return c.dialogs.withdraw(callID{id: string(n.ID)}, wire.ErrCanceled)
 }
@@ -285,7 +282,7 @@ func (c *relayed) fromServer(ctx context.Context) {
 		for i, m := range messages {
 			if m.Kind() != wire.Response {
 				if m.Method == "notifications/tools/list_changed" {
-					c.sight.stale()
+					c.view.Stale()
 				}
 				continue
 			}
@@ -327,18 +324,18 @@ func (c *relayed) answered(line []byte, messages []wire.Message, i int, o *opene
 			defer o.greeted()
 		}
 		version := agreedVersion(m)
-		c.sight.settled(version)
+		c.view.Settled(version)
 		var date string
 		if json.Unmarshal(version, &date) == nil {
 			c.link.settled(date)
 		}
 	case "tools/call":
-		o.call.answered(m, len(line))
+		o.call.Answered(m, len(line))
 	case "tools/list":
 		if m.Result == nil {
 			return line
 		}
-		result := c.sight.shown(o.cursor, m.Result)
+		result := c.view.Shown(o.cursor, m.Result)
 		if sameBytes(result, m.Result) {
 			return line
 		}
@@ -396,10 +393,10 @@ func (c *relayed) lost(err error) {
 		case o.own != nil:
 			close(o.own)
 		case err != nil:
-			o.call.ends(OutcomeError, 0)
+			o.call.End(OutcomeError, 0)
 			c.refuse(o.id, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 		default:
-			o.call.ends(OutcomeCancelled, 0)
+			o.call.End(OutcomeCancelled, 0)
 		}
 		if o.greeted != nil {
 			o.greeted()

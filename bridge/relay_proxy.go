@@ -3,7 +3,6 @@ package bridge
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -24,22 +23,22 @@ var passed = []string{"Accept", "Content-Type", "Last-Event-ID", sessionHeader, 
 // proxy hands a request on to a server that is an address, stream for stream. body
 // is nil where there is none.
 func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, body []byte, m wire.Message) {
-	var call *handed
+	var call *Record
 	if m.Method == "tools/call" && m.Kind() == wire.Request {
-		var v ruling
+		var v Ruling
 		var err error
-		call, v, err = h.permits(r, &m, len(body))
-		to, end := h.decided(w, r, h.sight, m, call, v, err)
+		call, v, err = h.permits(r, m, len(body))
+		to, end := h.decided(w, r, h.view, &m, call, v, err)
 		if to == nil {
 			return
 		}
 		defer end()
-		w, body = to, v.line(body, m)
+		w, body = to, lineOf(v, body)
 		defer func() { // unless its answer came
 			if r.Context().Err() != nil {
-				call.ends(OutcomeCancelled, 0)
+				call.End(OutcomeCancelled, 0)
 			}
-			call.ends(OutcomeError, 0)
+			call.End(OutcomeError, 0)
 		}()
 	}
 	req, err := http.NewRequestWithContext(r.Context(), r.Method, e.URL, bytes.NewReader(body))
@@ -60,21 +59,21 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 	for name, value := range e.Headers {
 		req.Header.Set(name, value)
 	}
-	resp, err := h.relay.box.clientFor(h.relay.server, e).Do(req)
+	resp, err := h.relay.export.Client(e).Do(req)
 	var wants *login.RequiredError
 	if errors.As(err, &wants) && m.Kind() == wire.Request {
-		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s: %v", h.relay.server.Name, wants))
+		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s: %v", h.relay.export.Server.Name, wants))
 		return
 	}
 	if err != nil {
 		if r.Context().Err() == nil {
-			http.Error(w, "the MCP server "+h.relay.server.Name+" cannot be reached: "+display.Plain(login.WithoutURL(err).Error()), http.StatusBadGateway)
+			http.Error(w, "the MCP server "+h.relay.export.Server.Name+" cannot be reached: "+display.Plain(login.WithoutURL(err).Error()), http.StatusBadGateway)
 		}
 		return
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusUnauthorized { // it is about us, and the client is not told more of that
-		http.Error(w, "the MCP server "+h.relay.server.Name+" wants a login, or another key than the one that is configured", http.StatusBadGateway)
+		http.Error(w, "the MCP server "+h.relay.export.Server.Name+" wants a login, or another key than the one that is configured", http.StatusBadGateway)
 		return
 	}
 	for _, name := range []string{"Content-Type", sessionHeader, versionHeader, "Cache-Control", "Retry-After"} {
@@ -89,9 +88,9 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 	w.WriteHeader(status)
 	switch m.Method {
 	case "initialize":
-		h.introduced(resp.Header.Get(sessionHeader), visitor{clientOf(m), offersOf(m)})
+		h.introduced(resp.Header.Get(sessionHeader), visitor{ClientOf(m), OffersOf(m)})
 	case "tools/list":
-		if h.sight.hides() {
+		if h.view.Hides() {
 			h.proxyList(w, resp, cursorOf(m.Params))
 			return
 		}
@@ -123,7 +122,7 @@ func (h *RelayHTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
 		if err != nil || m.Result == nil {
 			return text
 		}
-		if result := h.sight.shown(cursor, m.Result); !sameBytes(result, m.Result) {
+		if result := h.view.Shown(cursor, m.Result); !sameBytes(result, m.Result) {
 			return wire.Edit(text, wire.Set("result", result))
 		}
 		return text
@@ -163,43 +162,17 @@ func isStream(header http.Header) bool {
 
 // permits judges a call. The tools are known by a connection of our own, which is
 // nobody's session.
-func (h *RelayHTTP) permits(r *http.Request, m *wire.Message, size int) (call *handed, v ruling, err error) {
-	name, args, err := callOf(*m)
+func (h *RelayHTTP) permits(r *http.Request, m wire.Message, size int) (call *Record, v Ruling, err error) {
 	from := h.visitor(r.Header.Get(sessionHeader))
-	call = h.relay.begins(h.principal(r), cmp.Or(clientOf(*m), from.client), name, size)
-	if err == nil && h.relay.pins() {
-		err = h.know(r.Context())
+	asked, err := callOf(m, from)
+	call = h.relay.export.Record(h.principal(r), cmp.Or(ClientOf(m), from.client), asked.Tool, size)
+	if err == nil {
+		err = h.view.KnowFromBox(r.Context(), h.dir)
 	}
 	if err == nil {
-		v, err = h.sight.rules(m, name, args, from.offers)
+		v, err = h.view.Rule(asked)
 	}
 	return call, v, err
-}
-
-// know learns the tools as that connection has them now.
-func (h *RelayHTTP) know(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, h.relay.listFor(), timeoutOf{"it took too long"})
-	defer cancel()
-	u := h.relay.box.side([]string{h.dir}, h.relay.server)
-	if u == nil {
-		return jrpc2.Errorf(jrpc2.InternalError, "the servers are being ended")
-	}
-	p, err := u.acquire(ctx, false)
-	if err != nil {
-		return jrpc2.Errorf(jrpc2.InternalError, "the tools of the MCP server %s cannot be listed: %v", h.relay.server.Name, err)
-	}
-	if p.version == earlyVersion {
-		return h.sight.refused("it speaks an early dialect that has no lists")
-	}
-	_, _, list := u.state()
-	h.mu.Lock()
-	same := len(list) == len(h.listed) && (len(list) == 0 || list[0] == h.listed[0])
-	h.listed = list
-	h.mu.Unlock()
-	if same && h.sight.known() {
-		return nil
-	}
-	return h.sight.took(list)
 }
 
 // maxClients limits the sessions whose clients a relay remembers.
@@ -208,7 +181,7 @@ const maxClients = 1000
 // visitor is a client as it has introduced itself.
 type visitor struct {
 	client string
-	offers clientCaps
+	offers Offers
 }
 
 // introduced notes who has begun a session.
@@ -235,7 +208,7 @@ func (h *RelayHTTP) visitor(session string) visitor {
 
 // answerWatch looks for the answer to a call in what passes.
 type answerWatch struct {
-	call   *handed
+	call   *Record
 	id     json.RawMessage
 	stream bool
 	text   []byte // of what has not ended
@@ -271,6 +244,6 @@ func (a *answerWatch) end() {
 
 func (a *answerWatch) judge(text []byte) {
 	if m, err := wire.Parse(text); err == nil && m.Kind() == wire.Response && string(m.ID) == string(a.id) {
-		a.call.answered(m, len(text))
+		a.call.Answered(m, len(text))
 	}
 }

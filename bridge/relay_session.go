@@ -20,7 +20,7 @@ type httpSession struct {
 	id        string // "": of no session
 	whose     string // of no session: which requests go here
 	principal core.Principal
-	sight     *sight
+	view      *View
 	link      *link
 	out       *wire.Writer  // to the server
 	secret    string        // begins the ids of our own requests, which no client can guess
@@ -35,9 +35,9 @@ type httpSession struct {
 	stream *exchange // what the client has open for messages that belong to nothing
 	// headers are the arguments of tools that are headers too, by tool.
 	headers map[string][]paramHeader
-	client  string     // as it introduced itself
-	offers  clientCaps // likewise
-	kept    [][]byte   // for the stream that is not open
+	client  string   // as it introduced itself
+	offers  Offers   // likewise
+	kept    [][]byte // for the stream that is not open
 	ended   bool
 }
 
@@ -84,7 +84,7 @@ func (s *httpSession) read() {
 // route finds the stream that a message belongs to.
 func (s *httpSession) route(line []byte, m wire.Message) {
 	if m.Method == "notifications/tools/list_changed" {
-		s.sight.stale()
+		s.view.Stale()
 	}
 	s.mu.Lock()
 	var to *exchange
@@ -175,7 +175,7 @@ func (s *httpSession) forgetLocked(x *exchange, id string) {
 func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte {
 	switch x.method {
 	case "initialize":
-		s.sight.settled(agreedVersion(m))
+		s.view.Settled(agreedVersion(m))
 		s.link.settled(legacyVersion) // a program does not need to know
 	case "tools/list":
 		if found := paramHeaders(line); len(found) > 0 {
@@ -189,11 +189,11 @@ func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte 
 		if x.own || m.Result == nil {
 			break
 		}
-		if result := s.sight.shown(x.cursor, m.Result); !sameBytes(result, m.Result) {
+		if result := s.view.Shown(x.cursor, m.Result); !sameBytes(result, m.Result) {
 			line = wire.Edit(line, wire.Set("result", result))
 		}
 	case "tools/call":
-		x.call.answered(m, len(line))
+		x.call.Answered(m, len(line))
 	}
 	if s.id == "" && x.id != nil {
 		line = readdressed(line, x.id)
@@ -207,13 +207,13 @@ func (s *httpSession) lost() {
 	open, stream := s.open, s.stream
 	s.open, s.order, s.tokens, s.stream, s.ended = map[string]*exchange{}, nil, map[string]*exchange{}, nil, true
 	s.mu.Unlock()
-	why := "the MCP server " + s.relay.server.Name + ": " + s.link.why()
+	why := "the MCP server " + s.relay.export.Server.Name + ": " + s.link.why()
 	for _, x := range open {
 		if x.own {
 			close(x.lines)
 			continue
 		}
-		x.call.ends(OutcomeError, 0)
+		x.call.End(OutcomeError, 0)
 		select {
 		case x.lines <- wire.AppendAnswer(nil, x.id, nil, jrpc2.Errorf(jrpc2.InternalError, "%s", why)):
 		case <-x.gone:

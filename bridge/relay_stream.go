@@ -19,36 +19,36 @@ type exchange struct {
 	own    bool // we ask, and no client
 	cursor string
 	token  json.RawMessage
-	call   *handed
+	call   *Record
 	lines  chan []byte   // what to write, in order; the answer ends it
 	gone   chan struct{} // closed when nobody writes any more
 }
 
 // permits judges a call, for which the tools have to be known: at 2026-07-28 also
 // for the headers that they want. nil is returned for all else.
-func (s *httpSession) permits(ctx context.Context, m *wire.Message, size int) (call *handed, v ruling, err error) {
+func (s *httpSession) permits(ctx context.Context, m wire.Message, size int) (call *Record, v Ruling, err error) {
 	if m.Method != "tools/call" {
-		return nil, ruling{}, nil
+		return nil, Ruling{}, nil
 	}
-	name, args, err := callOf(*m)
-	call = s.relay.begins(s.principal, cmp.Or(clientOf(*m), s.client), name, size)
-	if err == nil && (s.id == "" || !s.sight.known()) {
-		err = s.know(ctx, metaOf([]wire.Message{*m}))
+	asked, err := callOf(m, visitor{s.client, s.offers})
+	call = s.relay.export.Record(s.principal, cmp.Or(ClientOf(m), s.client), asked.Tool, size)
+	if err == nil && (s.id == "" || !s.view.Known()) {
+		err = s.know(ctx, metaOf([]wire.Message{m}))
 	}
 	if err == nil {
-		v, err = s.sight.rules(m, name, args, s.offers)
+		v, err = s.view.Rule(asked)
 	}
 	return call, v, err
 }
 
 // know has the tools listed, if they are not known.
 func (s *httpSession) know(ctx context.Context, meta json.RawMessage) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.relay.listFor(), timeoutOf{"it took too long"})
+	ctx, cancel := Within(ctx, s.relay.export.Server.StartFor(), "it took too long")
 	defer cancel()
-	err := s.sight.know(ctx, func(ctx context.Context, cursor string) (json.RawMessage, error) {
+	err := s.view.Know(ctx, func(ctx context.Context, cursor string) (json.RawMessage, error) {
 		return s.ask(ctx, "tools/list", listParams(cursor, meta))
 	})
-	if err != nil && s.relay.pins() {
+	if err != nil && s.relay.export.Pins() {
 		return jrpc2.Errorf(jrpc2.InternalError, "%v", err)
 	}
 	return nil
@@ -81,7 +81,7 @@ func (s *httpSession) ask(ctx context.Context, method string, params json.RawMes
 
 // exchange sends a request and writes what belongs to it. At 2026-07-28 the end of
 // the client's request takes it back.
-func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, call *handed) {
+func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, call *Record) {
 	x := &exchange{id: m.ID, method: m.Method, call: call, lines: make(chan []byte), gone: make(chan struct{})}
 	defer close(x.gone)
 	if m.Method == "tools/list" {
@@ -92,9 +92,9 @@ func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []by
 	if !ok {
 		text := "a request of this id is still open"
 		if s.hasEnded() {
-			text = "the MCP server " + s.relay.server.Name + " has ended: " + s.link.why()
+			text = "the MCP server " + s.relay.export.Server.Name + " has ended: " + s.link.why()
 		}
-		call.ends(OutcomeError, 0)
+		call.End(OutcomeError, 0)
 		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%s", text))
 		return
 	}
@@ -106,7 +106,7 @@ func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []by
 	}
 	s.send(r.Context(), line)
 	if !s.write(w, r, x) && s.forget(x, id) {
-		call.ends(OutcomeCancelled, 0)
+		call.End(OutcomeCancelled, 0)
 		if s.id == "" {
 			_ = s.out.Put([]byte(`{"jsonrpc":"2.0","method":"` + cancelledMethod + `","params":{"requestId":` + id + `,"reason":"the client hung up"}}`))
 		}
@@ -126,7 +126,7 @@ func (s *httpSession) notice(m wire.Message) {
 	x := s.open[string(n.ID)]
 	s.mu.Unlock()
 	if x != nil {
-		x.call.ends(OutcomeCancelled, 0)
+		x.call.End(OutcomeCancelled, 0)
 	}
 }
 

@@ -44,13 +44,13 @@ var faces = map[string]func(*testing.T, *Relay) mcp.Transport{
 	},
 }
 
-func relayTo(t *testing.T, s Server, check func(string, json.RawMessage) error) *Relay {
+func relayTo(t *testing.T, s Server, check Check) *Relay {
 	t.Helper()
 	box := New(Options{
 		Servers: []Server{s}, Environ: os.Environ(), PinFile: filepath.Join(t.TempDir(), "pins.json"), Log: func(_, level, text string) { t.Log(level, text) },
 	})
 	t.Cleanup(box.Close)
-	r, ok := box.Relay("up", check)
+	r, ok := NewRelay(box, "up", check)
 	if !ok {
 		t.Fatal("there is no relay")
 	}
@@ -143,7 +143,7 @@ func TestRelayRefusesAndHides(t *testing.T) {
 		server.Deny = []string{"die"}
 		for face, connect := range faces {
 			t.Run(way+"/"+face, func(t *testing.T) {
-				r := relayTo(t, server, func(tool string, args json.RawMessage) error {
+				r := relayTo(t, server, func(_, tool string, _ json.RawMessage) error {
 					if tool == "env" {
 						return errors.New("a rule says no")
 					}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"time"
 
 	"dragoman/core"
 )
@@ -32,6 +33,12 @@ func (b *Box) list() []Server {
 	defer b.mu.Unlock()
 	return b.servers // it is replaced, never changed
 }
+
+// Log logs a text about a server.
+func (b *Box) Log(server, level, text string) { b.opts.Log(server, level, text) }
+
+// Grace returns how long a listing waits for servers that are still being started.
+func (b *Box) Grace() time.Duration { return b.opts.Grace }
 
 // find is a server of the configuration.
 func (b *Box) find(name string) (Server, bool) {

@@ -198,7 +198,7 @@ func TestStartAfterAFailure(t *testing.T) {
 	b := New(Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) {
 		tries <- struct{}{}
 		return Endpoint{}, errors.New("it is nowhere")
-	}}}, Board: board, firstPause: 24 * time.Hour})
+	}}}, Board: board, FirstPause: 24 * time.Hour})
 	defer b.Close()
 	for range 3 {
 		if err := b.Start(nil, "up"); err != nil {

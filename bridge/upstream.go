@@ -239,11 +239,8 @@ func (u *upstream) begin(ctx context.Context) (*peer, []*listed, error) {
 	if err := u.confirm(ctx, e); err != nil {
 		return nil, nil, err
 	}
-	within := u.server.StartTimeout
-	if within <= 0 {
-		within = defaultStartTimeout
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, within, timeoutOf{fmt.Sprintf("it did not answer within %v of its start", within)})
+	limit := u.server.StartFor()
+	ctx, cancel := Within(ctx, limit, fmt.Sprintf("it did not answer within %v of its start", limit))
 	defer cancel()
 	l, err := u.box.dialer(u.server, u.guard).dial(e)
 	if err != nil {
@@ -346,7 +343,7 @@ func (u *upstream) failed(err error) {
 	}
 	u.peer = nil
 	u.fails++
-	u.after = time.Now().Add(min(u.box.opts.firstPause<<min(u.fails-1, 10), maxPause))
+	u.after = time.Now().Add(u.box.pause(u.fails))
 	if errors.Is(err, errRefused) {
 		u.fails = maxTries + 1
 	}
@@ -357,6 +354,11 @@ func (u *upstream) failed(err error) {
 	u.box.opts.Log(u.server.Name, "warn", "does not run: "+why)
 	u.move(status, why)
 	u.wake()
+}
+
+// pause returns how long to wait before a new start after so many in a row that failed.
+func (b *Box) pause(fails int) time.Duration {
+	return min(b.opts.FirstPause<<min(fails-1, 10), maxPause)
 }
 
 // recheck starts a server that has waited for a login, if one has come by another

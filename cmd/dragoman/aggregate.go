@@ -76,7 +76,7 @@ func (h *allHTTP) current() http.Handler {
 	case all.Empty():
 		h.face, h.of = nil, nil
 	default:
-		h.face, h.of = all.HTTP(h.cwd, gate.Principal), all
+		h.face, h.of = bridge.LocalRelay(all.Dial).HTTP(h.cwd, gate.Principal), all
 	}
 	next := h.face
 	h.mu.Unlock()
@@ -134,5 +134,5 @@ func (g aggregated) denied(server, tool string, args json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	return denied(made.rights.Rules, server, g.cwd)(tool, args)
+	return denied(made.rights.Rules, g.cwd)(server, tool, args)
 }

@@ -128,7 +128,7 @@ func TestRulesForClientsCalls(t *testing.T) {
 		{"tracker", "close_all", "must be asked by rule 2 (ask tool close_*, server tracker)"},
 		{"other", "close_it", ""},
 	} {
-		err := denied(p, c.server, "/w")(c.tool, nil)
+		err := denied(p, "/w")(c.server, c.tool, nil)
 		got := ""
 		if ask := (*bridge.AskFirst)(nil); errors.As(err, &ask) {
 			got = ask.Why

@@ -44,7 +44,7 @@ func (r *relays) find(name string) (*bridge.Relay, error) {
 	}
 	box := r.house.profiles.servers.current()
 	if box != nil {
-		if relay, ok := box.Relay(name, denied(made.rights.Rules, name, r.cwd)); ok {
+		if relay, ok := bridge.NewRelay(box, name, denied(made.rights.Rules, r.cwd)); ok {
 			return relay, nil
 		}
 	}
@@ -60,8 +60,8 @@ func (s *servers) current() *bridge.Box {
 
 // denied refuses a call that the rules deny, or that a rule wants a person to be asked about.
 // Nothing else is asked about, since the client's own program asks.
-func denied(rules core.Policy, server, cwd string) func(string, json.RawMessage) error {
-	return func(tool string, args json.RawMessage) error {
+func denied(rules core.Policy, cwd string) bridge.Check {
+	return func(server, tool string, args json.RawMessage) error {
 		v := rules.Decide(core.Check{
 			Call: core.Call{Server: server, Tool: tool, Kind: core.KindOther, Args: args},
 			Spec: core.Spec{Server: server, Name: tool, Kind: core.KindOther},

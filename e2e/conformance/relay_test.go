@@ -63,7 +63,7 @@ func boxed(t *testing.T, e bridge.Endpoint) *bridge.Box {
 // returns its URL.
 func relayed(t *testing.T, e bridge.Endpoint) string {
 	t.Helper()
-	r, ok := boxed(t, e).Relay("up", nil)
+	r, ok := bridge.NewRelay(boxed(t, e), "up", nil)
 	if !ok {
 		t.Fatal("there is no relay")
 	}
@@ -81,7 +81,7 @@ func aggregated(t *testing.T, e bridge.Endpoint) string {
 		}
 	})
 	a := boxed(t, e).Aggregate(bridge.AggregateOptions{Agent: agent.ServeFor, Servers: []string{"*"}})
-	return gated(t, a.HTTP(t.TempDir(), gate.Principal))
+	return gated(t, bridge.LocalRelay(a.Dial).HTTP(t.TempDir(), gate.Principal))
 }
 
 func gated(t *testing.T, h *bridge.RelayHTTP) string {

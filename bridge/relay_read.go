@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/creachadair/jrpc2"
@@ -10,24 +9,37 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// callOf is what a call names.
-func callOf(m wire.Message) (name string, args json.RawMessage, err error) {
-	if err := distinct(m.Params, "name", "arguments"); err != nil {
-		return "", nil, err
+// callOf reads a call, which comes from a client that has introduced itself as from. A
+// request of 2026-07-28 says itself how its user can be asked.
+func callOf(m wire.Message, from visitor) (c Call, err error) {
+	c = Call{Params: m.Params, Offers: from.offers, Modern: versionOf(m) >= modernVersion}
+	if c.Modern {
+		c.Offers = OffersOf(m)
 	}
-	var raw json.RawMessage
+	if err := distinct(m.Params, "name", "arguments"); err != nil {
+		return c, err
+	}
+	var name json.RawMessage
 	for key, value := range wire.Members(m.Params) {
 		switch string(key) {
 		case "name":
-			raw = value
+			name = value
 		case "arguments":
-			args = value
+			c.Args = value
 		}
 	}
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &name) != nil {
-		return "", nil, jrpc2.Errorf(jrpc2.InvalidParams, "tools/call: name must be a string")
+	if len(name) == 0 || name[0] != '"' || json.Unmarshal(name, &c.Tool) != nil {
+		return c, jrpc2.Errorf(jrpc2.InvalidParams, "tools/call: name must be a string")
 	}
-	return name, args, nil
+	return c, nil
+}
+
+// lineOf returns the call that came as line as the server gets it.
+func lineOf(v Ruling, line []byte) []byte {
+	if !v.Resumed {
+		return line
+	}
+	return wire.Edit(line, wire.Set("params", v.Params))
 }
 
 // plainly refuses what a client says that a server might read as something else than
@@ -69,30 +81,6 @@ func distinct(object []byte, names ...string) error {
 		}
 	}
 	return nil
-}
-
-// toolPage takes the answer to tools/list apart.
-func toolPage(result json.RawMessage) (items []json.RawMessage, next string, err error) {
-	var page struct {
-		Tools []json.RawMessage `json:"tools"`
-		Next  json.RawMessage   `json:"nextCursor"`
-	}
-	if err = wire.Unmarshal(result, &page); err != nil {
-		return nil, "", fmt.Errorf("the answer to tools/list: %v", err)
-	}
-	_ = json.Unmarshal(page.Next, &next) // what is no text is no cursor
-	return page.Tools, next, nil
-}
-
-// nameOf is the name of a tool in a list; "": it has none.
-func nameOf(item json.RawMessage) string {
-	var t struct {
-		Name string `json:"name"`
-	}
-	if wire.Unmarshal(item, &t) != nil {
-		return ""
-	}
-	return t.Name
 }
 
 // cursorOf is the cursor of a request for a page.

@@ -1,0 +1,68 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"dragoman/adapters/wire"
+)
+
+// Implementation is how programs introduce themselves.
+type Implementation struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+func (i Implementation) String() string { return strings.TrimSpace(i.Name + " " + i.Version) }
+
+// ClientOf names the program that a request of a client's is from, as it says: initialize,
+// or one of 2026-07-28. "": it does not.
+func ClientOf(m wire.Message) string {
+	if !bytes.Contains(m.Params, []byte("clientInfo")) {
+		return ""
+	}
+	var p struct {
+		Client Implementation `json:"clientInfo"`
+		Meta   struct {
+			Client Implementation `json:"io.modelcontextprotocol/clientInfo"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(m.Params, &p) // what is not there is not said
+	if m.Method == "initialize" {
+		return short(p.Client.String())
+	}
+	return short(p.Meta.Client.String())
+}
+
+// Offers is what a client says it can be asked.
+type Offers struct {
+	Roots       *struct{} `json:"roots"`
+	Sampling    *struct{} `json:"sampling"`
+	Elicitation *struct {
+		Form *struct{} `json:"form"`
+		URL  *struct{} `json:"url"`
+	} `json:"elicitation"`
+}
+
+// ReadOffers reads a client's capabilities.
+func ReadOffers(caps json.RawMessage) (o Offers) {
+	_ = json.Unmarshal(caps, &o) // what is none of them is not offered
+	return o
+}
+
+// OffersOf returns the ways in which a client can be asked, as it says in initialize or in
+// a request of 2026-07-28.
+func OffersOf(m wire.Message) Offers {
+	params := wire.Object(m.Params)
+	if m.Method == "initialize" {
+		return ReadOffers(params["capabilities"])
+	}
+	return ReadOffers(wire.Object(params["_meta"])[metaCaps])
+}
+
+// forms reports whether the client's user can be asked by a form.
+func (o Offers) forms() bool {
+	e := o.Elicitation
+	return e != nil && (e.Form != nil || e.URL == nil)
+}
