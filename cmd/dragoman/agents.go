@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/cmd/internal/models"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/guide"
@@ -165,12 +166,12 @@ func rolesOf(roles []role) []policy.Role {
 }
 
 // agentOf makes an agent of a role.
-func (p *profiles) agentOf(r role, m *models, c *configs.Config) core.Agent {
+func (p *profiles) agentOf(r role, m *models.Finder, c *configs.Config) core.Agent {
 	steps := c.Limits.MaxTurnRequests
 	if r.steps > 0 {
 		steps = min(r.steps, steps)
 	}
-	model := m.of(r.model)
+	model := m.Of(r.model)
 	if r.Sub && !r.Primary && r.model != "" { // its session has the choice of whoever hands it a task
 		of := model
 		model = func(ctx context.Context, _ string) (core.Model, error) { return of(ctx, r.model) }

@@ -68,7 +68,7 @@ func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core
 	}
 	err = terminal.Chat(ctx, terminal.ChatOptions{
 		Program: a.Environment, Gateway: h.gateway, Session: session, Settings: set,
-		Model: profile.DefaultModel, Offline: profile.choice.Offline(),
+		Model: profile.DefaultModel, Offline: profile.models.Choice.Offline(),
 	})
 	if resume == "" && session.State().Messages == 0 { // nobody will miss it
 		err = errors.Join(err, h.gateway.Delete(context.WithoutCancel(ctx), core.Local, session.Meta().ID))

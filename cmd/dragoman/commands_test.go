@@ -385,7 +385,7 @@ func TestLoginCommand(t *testing.T) {
 	if got, err := made.config.Key(t.Context(), "groq", r.profiles.app.Lookup, r.profiles.logins, nil); got != key || err != nil {
 		t.Errorf("the key in use: %q, %v", got, err)
 	}
-	for _, text := range []string{fmt.Sprintf("%+v %v", made.config, made.choice), r.say("/config"), r.say("/doctor"), r.say("/login")} {
+	for _, text := range []string{fmt.Sprintf("%+v %v", made.config, made.models.Choice), r.say("/config"), r.say("/doctor"), r.say("/login")} {
 		if strings.Contains(text, "hunter2") {
 			t.Errorf("the key shows:\n%s", text)
 		}

@@ -10,10 +10,10 @@
 // the command line, which root.go describes; each command has a file of its own. run.go puts the
 // gateway together and takes it apart again.
 // profile.go makes profiles of the configuration, and anew when a file has changed;
-// models.go, agents.go and rights.go are its parts: models, agents, and what each
-// agent may do. guides.go reads what workspaces say, commands.go and export.go do
-// what a prompt behind a slash asks for, accounts.go and logins.go keep keys. vault.go
-// encrypts what is kept, with a key that keyring.go has the system's keyring keep.
+// agents.go and rights.go are its parts: agents, and the policy that holds for them;
+// cmd/internal/models finds their models. guides.go reads what workspaces say, commands.go and export.go do
+// what a prompt behind a slash asks for. cmd/internal/secrets keeps keys and logins, and
+// encrypts them with a key that the system keyring keeps.
 // logs.go and logwriter.go keep the program's own log, serverlogs.go those of MCP
 // servers. servers.go is the MCP servers themselves,
 // servers_*.go what a person does with them.

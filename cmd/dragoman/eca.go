@@ -70,8 +70,8 @@ func (h *house) welcome(p *core.Profile) string {
 		return b.String()
 	}
 	b.WriteString(" The model is " + p.DefaultModel + ".")
-	if made, err := h.profiles.load(); err == nil && made.choice.Offline() {
-		b.WriteString("\n\nThis is the offline demo, not a language model: " + made.choice.Reason + ". Say anything to learn how to set a model, give a key with /login PROVIDER, or try: list . then read README.md")
+	if made, err := h.profiles.load(); err == nil && made.models.Choice.Offline() {
+		b.WriteString("\n\nThis is the offline demo, not a language model: " + made.models.Choice.Reason + ". Say anything to learn how to set a model, give a key with /login PROVIDER, or try: list . then read README.md")
 	}
 	if p.Fault != "" {
 		b.WriteString("\n\nThe configuration has a mistake, so the one before it goes on:\n" + p.Fault)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/program/programtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -44,8 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// place is where one test's processes live: a home with nothing in it, a
-// workspace with notes, and an environment without any key.
+// place is where one test's processes live.
 type place struct {
 	home, work, data string
 	env              map[string]string
@@ -53,43 +53,19 @@ type place struct {
 
 func newPlace(t testing.TB) *place {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &place{home: filepath.Join(dir, "home"), work: filepath.Join(dir, "work"), data: filepath.Join(dir, "data")}
-	for _, d := range []string{p.home, p.work} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p.write(t, filepath.Join(p.work, "notes.txt"), "first note\nsecond note\n")
-	p.env = map[string]string{
-		"HOME": p.home, "USERPROFILE": p.home, "XDG_CONFIG_HOME": filepath.Join(p.home, "config"), "DRAGOMAN_DATA": p.data,
-		"PATH": os.Getenv("PATH"), "TMPDIR": dir, "TMP": dir, "DRAGOMAN_KEYRING": "off",
-	}
-	if root := os.Getenv("SystemRoot"); root != "" {
-		p.env["SystemRoot"] = root
-	}
-	return p
+	p := programtest.NewPlace(t)
+	return &place{home: p.Home, work: p.Work, data: p.Data, env: p.Env}
 }
 
 func (p *place) write(t testing.TB, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Write(t, path, text)
 }
 
 // config writes the user's configuration and returns its path.
 func (p *place) config(t testing.TB, text string) string {
 	t.Helper()
-	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "config.yaml")
-	p.write(t, path, text)
-	return path
+	return (&programtest.Place{Env: p.env}).Config(t, text)
 }
 
 func (p *place) lookup(name string) (string, bool) {
@@ -166,7 +142,5 @@ func (p *place) golden(t *testing.T, name, got string, named ...string) {
 // unixOnly skips what needs signals or permissions as Unix has them.
 func unixOnly(t *testing.T) {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no such signals and permissions")
-	}
+	programtest.UnixOnly(t)
 }

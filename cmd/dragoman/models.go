@@ -1,241 +1,108 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
-	"dragoman/cmd/internal/secrets"
-	"dragoman/configs"
+	"github.com/spf13/cobra"
+
+	"dragoman/cmd/internal/models"
 	"dragoman/core"
-	"dragoman/core/llm"
-	"dragoman/core/llm/offline"
 )
 
-// models finds models for agents: the configuration's providers and those that
-// need only a key, and the offline demo.
-type models struct {
-	registry *llm.Registry
-	choice   configs.Choice   // when nobody asks for another
-	fallback []string         // asked when one cannot answer
-	broken   map[string]error // by provider: its settings cannot be used
+func (a *app) modelsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "models",
+		Short: "List language models and what is known of them",
+		Long: `List language models and what is known of them: context windows, prices, what they can do. It
+comes from the configuration and from a catalogue within the program; nobody is asked over
+the network. A model that is not listed can be used all the same.`,
+		Example: `  dragoman models list
+  dragoman models list sonnet --all
+  dragoman models show anthropic/claude-sonnet-4-6`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return errors.New("say what to do: list or show") },
+	}
+	cmd.AddCommand(a.modelsList(), a.modelsShow())
+	return cmd
 }
 
-// surroundings are what models are made in, beside the configuration.
-type surroundings struct {
-	env     configs.Env
-	given   configs.Logins
-	keyFile string
-	lends   llm.Sampler   // the clients that lend their models; nil: none do
-	before  *llm.Registry // that is replaced; nil: there is none
-}
+func (a *app) modelsList() *cobra.Command {
+	var asJSON, all bool
+	cmd := &cobra.Command{
+		Use:   "list [WORD…]",
+		Short: "List the models that can be used, the chosen one first",
+		Long: `List the models that can be used, the chosen one first: the configured ones, and those that are
+known of each provider that has a key. With --all also those of the providers that have none.
+With WORDs only models whose name holds all of them.
 
-// newModels looks at variables and at files that settings refer to, never at the
-// network.
-func newModels(c *configs.Config, in surroundings) *models {
-	env, given, keyFile := in.env, in.given, in.keyFile
-	m := &models{choice: c.ChooseModel(env, given), fallback: c.Fallback, broken: map[string]error{}}
-	known := knownModels(c, m.choice, env, given)
-	demo := offline.Config{KeyFile: keyFile}
-	var providers []llm.Provider
-	run := secrets.NewPrograms().Run
-	for _, name := range c.ProviderNames() {
-		if c.Disabled(name) {
-			m.broken[name] = errors.New("the editor has taken the provider out of use")
-			continue
-		}
-		p, err := newProvider(c, env, given, run, name, keyFile)
-		if err != nil {
-			m.broken[name] = err
-			continue
-		}
-		p.Models, p.Own = known[name], ownModels(c, name)
-		providers = append(providers, p)
-	}
-	for _, k := range configs.KnownProviders() {
-		if !k.Local() {
-			demo.Wanted = append(demo.Wanted, offline.Wanted{Provider: k.Name, Variables: k.Keys})
-		}
-	}
-	m.registry = llm.New(llm.Config{Providers: providers, Offline: offline.New(demo), Sampler: in.lends, Before: in.before})
-	return m
-}
-
-// newProvider fills in a provider's address and headers. Its key is looked up at
-// each request, and so is a header that a program prints: run runs it.
-func newProvider(c *configs.Config, env configs.Env, given configs.Logins, run configs.Run, name, keyFile string) (llm.Provider, error) {
-	p, _ := c.Provider(name)
-	address, err := p.BaseURL.Resolve(env)
-	if err != nil {
-		return llm.Provider{}, err
-	}
-	headers, late := map[string]string{}, map[string]configs.Secret{}
-	for header, secret := range p.Headers {
-		if secret.RunsProgram() {
-			late[header] = secret
-			continue
-		}
-		if headers[header], err = secret.Resolve(env); err != nil {
-			return llm.Provider{}, err
-		}
-	}
-	options := map[string]string{}
-	for option, secret := range p.Options {
-		if options[option], err = secret.Resolve(env); err != nil {
-			return llm.Provider{}, err
-		}
-	}
-	var lateHeaders func(context.Context) (map[string]string, error)
-	if len(late) > 0 {
-		lateHeaders = func(ctx context.Context) (map[string]string, error) {
-			values := map[string]string{}
-			for header, secret := range late {
-				value, err := secret.ResolveWith(ctx, env, run)
-				if err != nil {
-					return nil, err
+WINDOW and OUT are tokens: of the context, and of one answer at most. The prices are US
+dollars for a million tokens in and out; ? is what is not known. With --json one object a
+line, for programs.`,
+		Example: "  dragoman models list\n  dragoman models list --all claude | head\n  dragoman models list --json",
+		RunE: a.begin(func(_ context.Context, args []string) error {
+			return a.withModels(func(k *models.Overview) error {
+				list := k.List(all, args...)
+				if asJSON {
+					return k.PrintJSON(a.Out, list)
 				}
-				values[header] = value
+				return k.PrintTable(a.Out, list, all || len(args) > 0)
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	cmd.Flags().BoolVar(&all, "all", false, "list the models of providers without a key as well")
+	return cmd
+}
+
+func (a *app) modelsShow() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show PROVIDER/MODEL",
+		Short: "Print all that is known of a model",
+		Long: `Print all that is known of a model: how it is reached, where its key comes from, its windows,
+prices and abilities. The key itself is never shown, and nobody is asked over the network.`,
+		Example:           "  dragoman models show anthropic/claude-sonnet-4-6\n  dragoman models show offline/demo --json",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeModels,
+		RunE: a.begin(func(_ context.Context, args []string) error {
+			return a.withModels(func(k *models.Overview) error {
+				info, err := k.Find(args[0])
+				switch {
+				case err != nil:
+					return err
+				case asJSON:
+					return k.PrintJSON(a.Out, []core.ModelInfo{info})
+				}
+				return k.PrintOne(a.Out, info)
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+func (a *app) completeModels(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var ids []string
+	if len(args) == 0 {
+		_ = a.withModels(func(k *models.Overview) error { //nolint:errcheck // then nothing is offered
+			for _, m := range k.List(true) {
+				ids = append(ids, m.ID)
 			}
-			return values, nil
-		}
+			return nil
+		})
 	}
-	return llm.Provider{
-		Name: name, Kind: p.Kind, BaseURL: address, Headers: headers, Options: options, KeyHint: keyHint(c, env, given, name, keyFile),
-		Key: func(ctx context.Context) (string, error) { return c.Key(ctx, name, env, given, run) }, LateHeaders: lateHeaders,
-		Concurrent: p.MaxConcurrent, PerMinute: p.RequestsPerMinute,
-	}, nil
+	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-// keyHint says where a provider's key comes from.
-func keyHint(c *configs.Config, env configs.Env, given configs.Logins, name, keyFile string) string {
-	setting := "providers." + name + ".api_key in " + keyFile
-	if source, _ := c.KeySource(name, env, given); source == configs.KeyGiven {
-		return "The key is the one that was given with \"dragoman login " + name + "\" or /login; giving another one replaces it."
+// withModels looks at the configuration, and at nothing else.
+func (a *app) withModels(f func(*models.Overview) error) error {
+	c, err := a.LoadConfig(nil)
+	if err != nil {
+		return fmt.Errorf("the configuration is wrong:\n%w", err)
 	}
-	if !c.Providers[name].APIKey.IsZero() {
-		return "The key comes from " + setting + "."
-	}
-	for _, k := range configs.KnownProviders() {
-		if k.Name == name && !k.Local() {
-			return "The key comes from " + strings.Join(k.Keys, " or ") + " in the environment; " + setting + " would win over it."
-		}
-	}
-	return "A key would come from " + setting + "."
-}
-
-// ownModels are the models of a provider as the user describes them: what is not said
-// is as the catalogue has it.
-func ownModels(c *configs.Config, provider string) []core.ModelInfo {
-	var list []core.ModelInfo
-	entries := c.Providers[provider].Models
-	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		e, info := entries[name], llm.Known(provider, name)
-		info.Name, info.Window, info.MaxOut = cmp.Or(e.Name, info.Name), cmp.Or(e.ContextWindow, info.Window), cmp.Or(e.MaxOutput, info.MaxOut)
-		if len(e.Can) > 0 {
-			info.Tools, info.Images, info.Thinks = slices.Contains(e.Can, "tools"), slices.Contains(e.Can, "images"), slices.Contains(e.Can, "thinks")
-		}
-		switch {
-		case len(e.Efforts) > 0:
-			info.Efforts = e.Efforts
-		case !info.Thinks:
-			info.Efforts = nil
-		case info.Efforts == nil:
-			info.Efforts = []string{"low", "medium", "high"}
-		}
-		if p := e.KnownPrice(); p != nil {
-			info.Price = &core.Price{In: p.Input, Out: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
-		}
-		list = append(list, info)
-	}
-	return list
-}
-
-// knownModels lists by provider the models that can be named beforehand: the
-// chosen one, the usual one of each provider that has a key, those of agents, and
-// whatever else is known of providers that have a key. Without any key nothing of
-// that is looked at.
-func knownModels(c *configs.Config, choice configs.Choice, env configs.Env, given configs.Logins) map[string][]core.ModelInfo {
-	known := map[string][]core.ModelInfo{}
-	add := func(provider, model string) {
-		info := core.ModelInfo{ID: provider + "/" + model, Tools: true, Images: true}
-		same := func(have core.ModelInfo) bool { return have.ID == info.ID }
-		if provider != configs.OfflineProvider && !c.Disabled(provider) && !slices.ContainsFunc(known[provider], same) {
-			known[provider] = append(known[provider], info)
-		}
-	}
-	add(choice.Provider, choice.Model)
-	for _, l := range choice.Looked {
-		for _, k := range configs.KnownProviders() {
-			if l.Found && k.Name == l.Provider {
-				add(k.Name, k.Model)
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		if a, err := c.FindModel(c.Agents[name].Model); err == nil {
-			add(a.Provider, a.Model)
-		}
-	}
-	for _, name := range c.ProviderNames() {
-		if source, _ := c.KeySource(name, env, given); source == "" && !c.Directed(name) {
-			continue
-		}
-		for _, info := range llm.Catalogue(name) {
-			if info.Tools {
-				add(name, info.ID)
-			}
-		}
-	}
-	return known
-}
-
-// infos lists the models that can be named beforehand, the chosen one first.
-func (m *models) infos() []core.ModelInfo {
-	infos := m.registry.Infos()
-	first := func(i core.ModelInfo) int {
-		if i.ID == m.choice.String() {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(infos, func(a, b core.ModelInfo) int { return first(a) - first(b) })
-	return infos
-}
-
-// of returns how an agent finds its model: the one that was asked for, else its
-// own, else the one of the configuration.
-func (m *models) of(own string) func(context.Context, string) (core.Model, error) {
-	return func(_ context.Context, id string) (core.Model, error) {
-		switch {
-		case id != "":
-		case own != "":
-			id = own
-		default:
-			id = m.choice.String()
-		}
-		first, err := m.named(id)
-		if err != nil {
-			return nil, err
-		}
-		var others []core.Model
-		for _, spec := range m.fallback {
-			if other, err := m.named(spec); err == nil && spec != id {
-				others = append(others, other)
-			}
-		}
-		return llm.Fallback(first, others...), nil
-	}
-}
-
-// named finds a model by PROVIDER/MODEL.
-func (m *models) named(id string) (core.Model, error) {
-	provider, _, _ := strings.Cut(id, "/")
-	if err := m.broken[provider]; err != nil {
-		return nil, fmt.Errorf("model %q: %w", id, err)
-	}
-	return m.registry.Model(id)
+	k := models.NewOverview(c, models.Options{Env: a.Lookup, Given: a.secrets.Logins(), KeyFile: a.ConfigFile()})
+	defer k.Close()
+	return f(k)
 }

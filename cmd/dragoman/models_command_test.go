@@ -43,7 +43,7 @@ func TestModels(t *testing.T) {
 		t.Errorf("--all lists %d models", strings.Count(all, "\n"))
 	} else {
 		for _, line := range strings.Split(strings.TrimSpace(all), "\n") {
-			var m modelJSON
+			var m struct{ ID, Provider string }
 			if err := json.Unmarshal([]byte(line), &m); err != nil || m.ID == "" || m.Provider == "" {
 				t.Errorf("%s: %v", line, err)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"dragoman/cmd/internal/models"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
 	"dragoman/core"
@@ -66,12 +67,10 @@ type profiles struct {
 // profile is a core.Profile and what stands behind it.
 type profile struct {
 	core.Profile
-	config   *configs.Config
-	choice   configs.Choice
-	registry *llm.Registry
-	models   *models
-	roles    []role
-	rights   policy.Rights
+	config *configs.Config
+	models *models.Finder
+	roles  []role
+	rights policy.Rights
 }
 
 // role finds an agent's.
@@ -274,7 +273,7 @@ func (p *profiles) reload() (made *profile, tell func(), err error) {
 	return made, func() {
 		p.took(made, old == nil, tried)
 		if old != nil {
-			old.registry.Close()
+			old.models.Close()
 		}
 	}, nil
 }
@@ -307,7 +306,7 @@ func (p *profiles) took(made *profile, first, again bool) {
 	for _, w := range made.config.Warnings {
 		p.logs.logger.Warn("configuration", zap.String("warning", w.String()))
 	}
-	p.logs.logger.Info("configuration read", zap.String("file", made.config.Source), zap.Stringer("model", made.choice), zap.String("because", made.choice.Reason))
+	p.logs.logger.Info("configuration read", zap.String("file", made.config.Source), zap.Stringer("model", made.models.Choice), zap.String("because", made.models.Choice.Reason))
 	if first {
 		p.board.Put(core.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
 	}
@@ -415,7 +414,7 @@ func (p *profiles) close() {
 	made := p.made
 	p.mu.Unlock()
 	if made != nil {
-		made.registry.Close()
+		made.models.Close()
 	}
 	p.servers.close()
 }
@@ -431,19 +430,19 @@ func (p *profiles) make(c *configs.Config, old *profile) (*profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := surroundings{env: p.app.Lookup, given: p.logins, keyFile: p.app.ConfigFile(), lends: p.lends}
+	o := models.Options{Env: p.app.Lookup, Given: p.logins, KeyFile: p.app.ConfigFile(), Lends: p.lends}
 	if old != nil {
-		in.before = old.registry
+		o.Before = old.models
 	}
-	m := newModels(c, in)
+	m := models.New(c, o)
 	made := &profile{
-		config: c, choice: m.choice, registry: m.registry, models: m, roles: roles,
+		config: c, models: m, roles: roles,
 		rights: policy.Rights{Rules: rules, Strict: strict, Roles: rolesOf(roles), Default: codeAgent},
 	}
 	box := p.servers.toolbox(c, p.board)
 	made.Profile = core.Profile{
-		Models: m.infos(), DefaultModel: m.choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
-		Commands: p.commands(box), Expand: p.expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.of(""), Accounts: p.accounts(),
+		Models: m.Infos(), DefaultModel: m.Choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
+		Commands: p.commands(box), Expand: p.expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.Of(""), Accounts: p.accounts(),
 		Servers: doing{p},
 	}
 	for _, r := range roles {

@@ -73,8 +73,8 @@ func (r routing) List(context.Context) []acp.Provider {
 // required reports whether a provider is that of the model in use, and not only
 // because the client has directed it.
 func (r routing) required(made *profile, name string) bool {
-	if made.choice.Provider != name || !made.config.Directed(name) {
-		return made.choice.Provider == name
+	if made.models.Choice.Provider != name || !made.config.Directed(name) {
+		return made.models.Choice.Provider == name
 	}
 	return made.config.Without(name).ChooseModel(r.p.app.Lookup, r.p.logins).Provider == name
 }
@@ -109,7 +109,7 @@ func (r routing) Disable(_ context.Context, id string) error {
 		return nil
 	}
 	if r.required(made, id) {
-		return fmt.Errorf("the model in use, %s, is one of its models; choose another one first", made.choice)
+		return fmt.Errorf("the model in use, %s, is one of its models; choose another one first", made.models.Choice)
 	}
 	return r.set(id, route{})
 }

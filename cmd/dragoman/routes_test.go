@@ -37,8 +37,8 @@ func TestRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !made.offers("mistral/mistral-large-latest") || made.choice.Provider != "groq" {
-		t.Errorf("chosen %s of %d models", made.choice, len(made.Models))
+	if !made.offers("mistral/mistral-large-latest") || made.models.Choice.Provider != "groq" {
+		t.Errorf("chosen %s of %d models", made.models.Choice, len(made.Models))
 	}
 	for id, want := range map[string]string{"mistrl": "no such provider", "groq": "as \"soap\""} {
 		if err := r.Set(t.Context(), id, "soap", "http://localhost:1/v1", nil); err == nil || !strings.Contains(err.Error(), want) {
@@ -73,13 +73,13 @@ func TestRouteThatIsTheOnlyOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	made, err := p.load()
-	if err != nil || made.choice.Provider != "mistral" {
-		t.Fatalf("chosen: %v, %v", made.choice, err)
+	if err != nil || made.models.Choice.Provider != "mistral" {
+		t.Fatalf("chosen: %v, %v", made.models.Choice, err)
 	}
 	if err := r.Disable(t.Context(), "mistral"); err != nil {
 		t.Error(err)
 	}
-	if made, err = p.load(); err != nil || made.choice.Provider != configs.OfflineProvider {
-		t.Errorf("chosen afterwards: %v, %v", made.choice, err)
+	if made, err = p.load(); err != nil || made.models.Choice.Provider != configs.OfflineProvider {
+		t.Errorf("chosen afterwards: %v, %v", made.models.Choice, err)
 	}
 }

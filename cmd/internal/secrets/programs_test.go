@@ -6,18 +6,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
+
+	"dragoman/cmd/internal/program/programtest"
 )
 
 // What goes wrong with a program is said without what it printed, and nobody waits
 // for it longer than they want to.
 func TestKeyProgramsFail(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the programs here are scripts for sh")
-	}
+	programtest.UnixOnly(t)
 	k := NewPrograms()
 	dir := t.TempDir()
 	for script, want := range map[string]string{

@@ -1,9 +1,7 @@
-package main
+package models
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,127 +9,42 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/llm"
 )
 
-func (a *app) modelsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "models",
-		Short: "List language models and what is known of them",
-		Long: `List language models and what is known of them: context windows, prices, what they can do. It
-comes from the configuration and from a catalogue within the program; nobody is asked over
-the network. A model that is not listed can be used all the same.`,
-		Example: `  dragoman models list
-  dragoman models list sonnet --all
-  dragoman models show anthropic/claude-sonnet-4-6`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return errors.New("say what to do: list or show") },
-	}
-	cmd.AddCommand(a.modelsList(), a.modelsShow())
-	return cmd
-}
-
-func (a *app) modelsList() *cobra.Command {
-	var asJSON, all bool
-	cmd := &cobra.Command{
-		Use:   "list [WORD…]",
-		Short: "List the models that can be used, the chosen one first",
-		Long: `List the models that can be used, the chosen one first: the configured ones, and those that are
-known of each provider that has a key. With --all also those of the providers that have none.
-With WORDs only models whose name holds all of them.
-
-WINDOW and OUT are tokens: of the context, and of one answer at most. The prices are US
-dollars for a million tokens in and out; ? is what is not known. With --json one object a
-line, for programs.`,
-		Example: "  dragoman models list\n  dragoman models list --all claude | head\n  dragoman models list --json",
-		RunE: a.begin(func(_ context.Context, args []string) error {
-			return a.withModels(func(k *knowledge) error {
-				list := k.list(all)
-				list = slices.DeleteFunc(list, func(m core.ModelInfo) bool { return !holdsAll(m.ID+" "+m.Name, args) })
-				if asJSON {
-					return k.printJSON(a.Out, list)
-				}
-				return k.printTable(a.Out, list, all || len(args) > 0)
-			})
-		}),
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
-	cmd.Flags().BoolVar(&all, "all", false, "list the models of providers without a key as well")
-	return cmd
-}
-
-func (a *app) modelsShow() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "show PROVIDER/MODEL",
-		Short: "Print all that is known of a model",
-		Long: `Print all that is known of a model: how it is reached, where its key comes from, its windows,
-prices and abilities. The key itself is never shown, and nobody is asked over the network.`,
-		Example:           "  dragoman models show anthropic/claude-sonnet-4-6\n  dragoman models show offline/demo --json",
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeModels,
-		RunE: a.begin(func(_ context.Context, args []string) error {
-			return a.withModels(func(k *knowledge) error {
-				info, err := k.find(args[0])
-				switch {
-				case err != nil:
-					return err
-				case asJSON:
-					return k.printJSON(a.Out, []core.ModelInfo{info})
-				}
-				return k.printOne(a.Out, info)
-			})
-		}),
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
-	return cmd
-}
-
-func (a *app) completeModels(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var ids []string
-	if len(args) == 0 {
-		_ = a.withModels(func(k *knowledge) error { //nolint:errcheck // then nothing is offered
-			for _, m := range k.list(true) {
-				ids = append(ids, m.ID)
-			}
-			return nil
-		})
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
-}
-
-// knowledge is what is known of models without asking anybody.
-type knowledge struct {
+// Overview is what is known of models without asking anybody.
+type Overview struct {
 	config *configs.Config
 	env    configs.Env
 	given  configs.Logins
-	models *models
+	models *Finder
 }
 
-// withModels looks at the configuration, and at nothing else.
-func (a *app) withModels(f func(*knowledge) error) error {
-	c, err := a.LoadConfig(nil)
-	if err != nil {
-		return fmt.Errorf("the configuration is wrong:\n%w", err)
-	}
-	given := a.secrets.Logins()
-	k := &knowledge{c, a.Lookup, given, newModels(c, surroundings{env: a.Lookup, given: given, keyFile: a.ConfigFile()})}
-	defer k.models.registry.Close()
-	return f(k)
+// NewOverview looks at the configuration and at the options, and at nothing else.
+func NewOverview(c *configs.Config, o Options) *Overview {
+	return &Overview{c, o.Env, o.Given, New(c, o)}
 }
 
-// list lists models, the chosen one first; all says that a key does not matter.
-func (k *knowledge) list(all bool) []core.ModelInfo {
-	list := k.models.infos()
-	if !all {
-		return list
+// Close gives up what the overview holds.
+func (k *Overview) Close() { k.models.Close() }
+
+// List lists the models whose names hold all of the words, the chosen one first; all says
+// that a key does not matter.
+func (k *Overview) List(all bool, words ...string) []core.ModelInfo {
+	list := k.models.Infos()
+	if all {
+		list = append(list, k.others(list)...)
 	}
+	return slices.DeleteFunc(list, func(m core.ModelInfo) bool { return !holdsAll(m.ID+" "+m.Name, words) })
+}
+
+// others lists the known models of every provider that are not among those listed.
+func (k *Overview) others(listed []core.ModelInfo) (list []core.ModelInfo) {
 	have := map[string]bool{}
-	for _, m := range list {
+	for _, m := range listed {
 		have[m.ID] = true
 	}
 	for _, name := range k.config.ProviderNames() {
@@ -145,9 +58,9 @@ func (k *knowledge) list(all bool) []core.ModelInfo {
 	return list
 }
 
-// find describes one model, which nobody need know.
-func (k *knowledge) find(id string) (core.ModelInfo, error) {
-	m, err := k.models.named(id)
+// Find describes one model, which nobody need know.
+func (k *Overview) Find(id string) (core.ModelInfo, error) {
+	m, err := k.models.Named(id)
 	if err != nil {
 		return core.ModelInfo{}, err
 	}
@@ -155,7 +68,7 @@ func (k *knowledge) find(id string) (core.ModelInfo, error) {
 }
 
 // key says where the key of a provider comes from; "": there is none.
-func (k *knowledge) key(provider string) string {
+func (k *Overview) key(provider string) string {
 	source, variable := k.config.KeySource(provider, k.env, k.given)
 	switch source {
 	case configs.KeyInEnv:
@@ -173,7 +86,8 @@ func holdsAll(s string, words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(s, strings.ToLower(w)) })
 }
 
-func (k *knowledge) printTable(out io.Writer, list []core.ModelInfo, asked bool) error {
+// PrintTable prints models for people; asked says that they were asked for by name.
+func (k *Overview) PrintTable(out io.Writer, list []core.ModelInfo, asked bool) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "No model is known by that name; it can be used all the same. --all lists those of every provider.")
 		return err
@@ -188,7 +102,7 @@ func (k *knowledge) printTable(out io.Writer, list []core.ModelInfo, asked bool)
 		case m.Price != nil:
 			in, outgoing = dollars(m.Price.In), dollars(m.Price.Out)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(m.ID, 100), count(m.Window), count(m.MaxOut), in, outgoing, strings.Join(abilities(m), ", ")) //nolint:errcheck // Flush tells
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", display.Line(m.ID, 100), count(m.Window), count(m.MaxOut), in, outgoing, strings.Join(abilities(m), ", ")) //nolint:errcheck // Flush tells
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -229,16 +143,17 @@ func count(n int) string {
 
 func dollars(d float64) string { return strconv.FormatFloat(d, 'f', -1, 64) }
 
-func (k *knowledge) printOne(out io.Writer, m core.ModelInfo) error {
+// PrintOne prints all that is known of a model.
+func (k *Overview) PrintOne(out io.Writer, m core.ModelInfo) error {
 	var rows [][2]string
 	row := func(name, value string) {
 		if value != "" {
 			rows = append(rows, [2]string{name, value})
 		}
 	}
-	row("model", oneLine(m.ID, 200))
+	row("model", display.Line(m.ID, 200))
 	if m.Name != strings.TrimPrefix(m.ID, m.Provider+"/") {
-		row("name", oneLine(m.Name, 200))
+		row("name", display.Line(m.Name, 200))
 	}
 	if m.Offline {
 		row("provider", "this program itself: no network, no key, and no language model")
@@ -262,7 +177,7 @@ func (k *knowledge) printOne(out io.Writer, m core.ModelInfo) error {
 	return t.Flush()
 }
 
-func (k *knowledge) keyText(provider string) string {
+func (k *Overview) keyText(provider string) string {
 	if s := k.key(provider); s != "" {
 		return s
 	}
@@ -327,13 +242,14 @@ type priceJSON struct {
 	CacheWrite float64 `json:"cache_write,omitempty"`
 }
 
-func (k *knowledge) printJSON(out io.Writer, list []core.ModelInfo) error {
+// PrintJSON prints one JSON object a line.
+func (k *Overview) PrintJSON(out io.Writer, list []core.ModelInfo) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	for _, m := range list {
 		p, _ := k.config.Provider(m.Provider)
 		j := modelJSON{
-			ID: m.ID, Name: m.Name, Provider: m.Provider, Kind: p.Kind, Chosen: m.ID == k.models.choice.String(),
+			ID: m.ID, Name: m.Name, Provider: m.Provider, Kind: p.Kind, Chosen: m.ID == k.models.Choice.String(),
 			Window: m.Window, MaxOut: m.MaxOut, Tools: m.Tools, Images: m.Images, Thinks: m.Thinks, Offline: m.Offline, Efforts: m.Efforts,
 		}
 		known, ok := configs.KnownProvider(m.Provider)

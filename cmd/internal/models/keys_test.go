@@ -1,4 +1,4 @@
-package main
+package models
 
 import (
 	"net/http"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/cmd/internal/program/programtest"
 	"dragoman/configs"
 	"dragoman/core/coretest"
 )
@@ -15,8 +16,8 @@ import (
 // A key and a header that programs print reach the service. Each program runs once
 // for many requests, without a shell, and not before the first.
 func TestKeyPrograms(t *testing.T) {
-	unixOnly(t)
-	p := newPlace(t)
+	programtest.UnixOnly(t)
+	p := programtest.NewPlace(t)
 	var got []string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.Header.Get("Authorization")+" "+r.Header.Get("X-Team"))
@@ -24,25 +25,25 @@ func TestKeyPrograms(t *testing.T) {
 		_, _ = w.Write([]byte(`{"error":{"message":"not with ` + r.Header.Get("X-Team") + " and " + r.Header.Get("Authorization") + `"}}`))
 	}))
 	defer srv.Close()
-	ran := filepath.Join(p.home, "ran")
+	ran := filepath.Join(p.Home, "ran")
 	script := "#!/bin/sh\necho x >>'" + ran + "'\nprintf '%s\\nuser: me\\n' \"$1\"\n"
-	path := p.config(t, "model: house/m\nproviders:\n  house: {base_url: "+srv.URL+", api_key: '${cmd:./key.sh canary-$HOME;}', headers: {X-Team: '${cmd:./key.sh canary-header}'}}\n")
+	path := p.Config(t, "model: house/m\nproviders:\n  house: {base_url: "+srv.URL+", api_key: '${cmd:./key.sh canary-$HOME;}', headers: {X-Team: '${cmd:./key.sh canary-header}'}}\n")
 	tool := filepath.Join(filepath.Dir(path), "key.sh")
-	p.write(t, tool, script)
+	programtest.Write(t, tool, script)
 	if err := os.Chmod(tool, 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
-	c, err := configs.Load(configs.Options{Path: path, Env: p.lookup})
+	c, err := configs.Load(configs.Options{Path: path, Env: p.Lookup})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newModels(c, surroundings{env: p.lookup, keyFile: path})
-	defer m.registry.Close()
+	m := New(c, Options{Env: p.Lookup, KeyFile: path})
+	defer m.Close()
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("a program ran before a key was needed")
 	}
 	for range 3 {
-		model, err := m.named("house/m")
+		model, err := m.Named("house/m")
 		if err != nil {
 			t.Fatal(err)
 		}

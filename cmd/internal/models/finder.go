@@ -1,0 +1,249 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dragoman/cmd/internal/secrets"
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/llm"
+	"dragoman/core/llm/offline"
+)
+
+// Finder finds models for agents: the configuration's providers and those that
+// need only a key, and the offline demo.
+type Finder struct {
+	Choice configs.Choice // when nobody asks for another
+
+	registry *llm.Registry
+	fallback []string         // asked when one cannot answer
+	broken   map[string]error // by provider: its settings cannot be used
+}
+
+// Options are what models are made of, beside the configuration.
+type Options struct {
+	Env     configs.Env
+	Given   configs.Logins
+	KeyFile string      // the configuration file, which people are told to write a key into
+	Lends   llm.Sampler // the clients that lend their models; nil: none do
+	Before  *Finder     // that is replaced; nil: there is none
+}
+
+// New finds models as a configuration has them. It looks at variables and at files that settings refer to, never at the
+// network.
+func New(c *configs.Config, o Options) *Finder {
+	env, given, keyFile := o.Env, o.Given, o.KeyFile
+	m := &Finder{Choice: c.ChooseModel(env, given), fallback: c.Fallback, broken: map[string]error{}}
+	known := knownModels(c, m.Choice, env, given)
+	demo := offline.Config{KeyFile: keyFile}
+	var providers []llm.Provider
+	run := secrets.NewPrograms().Run
+	for _, name := range c.ProviderNames() {
+		if c.Disabled(name) {
+			m.broken[name] = errors.New("the editor has taken the provider out of use")
+			continue
+		}
+		p, err := newProvider(c, env, given, run, name, keyFile)
+		if err != nil {
+			m.broken[name] = err
+			continue
+		}
+		p.Models, p.Own = known[name], ownModels(c, name)
+		providers = append(providers, p)
+	}
+	for _, k := range configs.KnownProviders() {
+		if !k.Local() {
+			demo.Wanted = append(demo.Wanted, offline.Wanted{Provider: k.Name, Variables: k.Keys})
+		}
+	}
+	config := llm.Config{Providers: providers, Offline: offline.New(demo), Sampler: o.Lends}
+	if o.Before != nil {
+		config.Before = o.Before.registry
+	}
+	m.registry = llm.New(config)
+	return m
+}
+
+// Close gives up the connections to models.
+func (m *Finder) Close() { m.registry.Close() }
+
+// newProvider fills in a provider's address and headers. Its key is looked up at
+// each request, and so is a header that a program prints: run runs it.
+func newProvider(c *configs.Config, env configs.Env, given configs.Logins, run configs.Run, name, keyFile string) (llm.Provider, error) {
+	p, _ := c.Provider(name)
+	address, err := p.BaseURL.Resolve(env)
+	if err != nil {
+		return llm.Provider{}, err
+	}
+	headers, late := map[string]string{}, map[string]configs.Secret{}
+	for header, secret := range p.Headers {
+		if secret.RunsProgram() {
+			late[header] = secret
+			continue
+		}
+		if headers[header], err = secret.Resolve(env); err != nil {
+			return llm.Provider{}, err
+		}
+	}
+	options := map[string]string{}
+	for option, secret := range p.Options {
+		if options[option], err = secret.Resolve(env); err != nil {
+			return llm.Provider{}, err
+		}
+	}
+	var lateHeaders func(context.Context) (map[string]string, error)
+	if len(late) > 0 {
+		lateHeaders = func(ctx context.Context) (map[string]string, error) {
+			values := map[string]string{}
+			for header, secret := range late {
+				value, err := secret.ResolveWith(ctx, env, run)
+				if err != nil {
+					return nil, err
+				}
+				values[header] = value
+			}
+			return values, nil
+		}
+	}
+	return llm.Provider{
+		Name: name, Kind: p.Kind, BaseURL: address, Headers: headers, Options: options, KeyHint: keyHint(c, env, given, name, keyFile),
+		Key: func(ctx context.Context) (string, error) { return c.Key(ctx, name, env, given, run) }, LateHeaders: lateHeaders,
+		Concurrent: p.MaxConcurrent, PerMinute: p.RequestsPerMinute,
+	}, nil
+}
+
+// keyHint says where a provider's key comes from.
+func keyHint(c *configs.Config, env configs.Env, given configs.Logins, name, keyFile string) string {
+	setting := "providers." + name + ".api_key in " + keyFile
+	if source, _ := c.KeySource(name, env, given); source == configs.KeyGiven {
+		return "The key is the one that was given with \"dragoman login " + name + "\" or /login; giving another one replaces it."
+	}
+	if !c.Providers[name].APIKey.IsZero() {
+		return "The key comes from " + setting + "."
+	}
+	for _, k := range configs.KnownProviders() {
+		if k.Name == name && !k.Local() {
+			return "The key comes from " + strings.Join(k.Keys, " or ") + " in the environment; " + setting + " would win over it."
+		}
+	}
+	return "A key would come from " + setting + "."
+}
+
+// ownModels are the models of a provider as the user describes them: what is not said
+// is as the catalogue has it.
+func ownModels(c *configs.Config, provider string) []core.ModelInfo {
+	var list []core.ModelInfo
+	entries := c.Providers[provider].Models
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		e, info := entries[name], llm.Known(provider, name)
+		info.Name, info.Window, info.MaxOut = cmp.Or(e.Name, info.Name), cmp.Or(e.ContextWindow, info.Window), cmp.Or(e.MaxOutput, info.MaxOut)
+		if len(e.Can) > 0 {
+			info.Tools, info.Images, info.Thinks = slices.Contains(e.Can, "tools"), slices.Contains(e.Can, "images"), slices.Contains(e.Can, "thinks")
+		}
+		switch {
+		case len(e.Efforts) > 0:
+			info.Efforts = e.Efforts
+		case !info.Thinks:
+			info.Efforts = nil
+		case info.Efforts == nil:
+			info.Efforts = []string{"low", "medium", "high"}
+		}
+		if p := e.KnownPrice(); p != nil {
+			info.Price = &core.Price{In: p.Input, Out: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+		}
+		list = append(list, info)
+	}
+	return list
+}
+
+// knownModels lists by provider the models that can be named beforehand: the
+// chosen one, the usual one of each provider that has a key, those of agents, and
+// whatever else is known of providers that have a key. Without any key nothing of
+// that is looked at.
+func knownModels(c *configs.Config, choice configs.Choice, env configs.Env, given configs.Logins) map[string][]core.ModelInfo {
+	known := map[string][]core.ModelInfo{}
+	add := func(provider, model string) {
+		info := core.ModelInfo{ID: provider + "/" + model, Tools: true, Images: true}
+		same := func(have core.ModelInfo) bool { return have.ID == info.ID }
+		if provider != configs.OfflineProvider && !c.Disabled(provider) && !slices.ContainsFunc(known[provider], same) {
+			known[provider] = append(known[provider], info)
+		}
+	}
+	add(choice.Provider, choice.Model)
+	for _, l := range choice.Looked {
+		for _, k := range configs.KnownProviders() {
+			if l.Found && k.Name == l.Provider {
+				add(k.Name, k.Model)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		if a, err := c.FindModel(c.Agents[name].Model); err == nil {
+			add(a.Provider, a.Model)
+		}
+	}
+	for _, name := range c.ProviderNames() {
+		if source, _ := c.KeySource(name, env, given); source == "" && !c.Directed(name) {
+			continue
+		}
+		for _, info := range llm.Catalogue(name) {
+			if info.Tools {
+				add(name, info.ID)
+			}
+		}
+	}
+	return known
+}
+
+// Infos lists the models that can be named beforehand, the chosen one first.
+func (m *Finder) Infos() []core.ModelInfo {
+	infos := m.registry.Infos()
+	first := func(i core.ModelInfo) int {
+		if i.ID == m.Choice.String() {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(infos, func(a, b core.ModelInfo) int { return first(a) - first(b) })
+	return infos
+}
+
+// Of returns how an agent finds its model: the one that was asked for, else its
+// own, else the one of the configuration.
+func (m *Finder) Of(own string) func(context.Context, string) (core.Model, error) {
+	return func(_ context.Context, id string) (core.Model, error) {
+		switch {
+		case id != "":
+		case own != "":
+			id = own
+		default:
+			id = m.Choice.String()
+		}
+		first, err := m.Named(id)
+		if err != nil {
+			return nil, err
+		}
+		var others []core.Model
+		for _, spec := range m.fallback {
+			if other, err := m.Named(spec); err == nil && spec != id {
+				others = append(others, other)
+			}
+		}
+		return llm.Fallback(first, others...), nil
+	}
+}
+
+// Named finds a model by PROVIDER/MODEL.
+func (m *Finder) Named(id string) (core.Model, error) {
+	provider, _, _ := strings.Cut(id, "/")
+	if err := m.broken[provider]; err != nil {
+		return nil, fmt.Errorf("model %q: %w", id, err)
+	}
+	return m.registry.Model(id)
+}
