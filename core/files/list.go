@@ -14,26 +14,26 @@ import (
 // maxListed is how many names of one folder List looks at.
 const maxListed = 5_000
 
-// List lists what in a folder begins with a name: folders first. Names that
+// List lists what in the folder at p begins with a name: folders first. Names that
 // begin with a dot are left out unless they are asked for, and so is what is denied.
-func List(dir, name string, most int, denied func(real string) bool) []core.FileName {
-	real, err := resolve(dir)
-	if err != nil || refusePseudo(real) != nil || denied(real) {
+// dir names the folder in what is found. What cannot be listed has nothing in it.
+func (p Place) List(dir, begin string, most int, denied func(real string) bool) []core.FileName {
+	if denied(p.Real) {
 		return nil
 	}
-	f, err := os.OpenFile(real, os.O_RDONLY|nonblock, 0)
+	entries, err := p.entries()
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	entries, _ := f.ReadDir(maxListed) // what can be read of it
 	var list []core.FileName
 	for _, e := range entries {
 		n := e.Name()
-		if len(n) < len(name) || !strings.EqualFold(n[:len(name)], name) || n[0] == '.' && !strings.HasPrefix(name, ".") || denied(filepath.Join(real, n)) {
+		real := filepath.Join(p.Real, n)
+		if !begins(n, begin) || denied(real) {
 			continue
 		}
-		if kind := Target(e.Type(), func() (fs.FileInfo, error) { return os.Stat(filepath.Join(real, n)) }); kind.IsRegular() || kind.IsDir() {
+		kind := Target(e.Type(), func() (fs.FileInfo, error) { return os.Stat(real) })
+		if kind.IsRegular() || kind.IsDir() {
 			list = append(list, core.FileName{Path: filepath.Join(dir, n), Folder: kind.IsDir()})
 		}
 	}
@@ -47,6 +47,44 @@ func List(dir, name string, most int, denied func(real string) bool) []core.File
 		return cmp.Compare(a.Path, b.Path)
 	})
 	return list[:min(len(list), most)]
+}
+
+// begins reports whether a name begins with what was typed of it.
+func begins(name, typed string) bool {
+	if len(name) < len(typed) || !strings.EqualFold(name[:len(typed)], typed) {
+		return false
+	}
+	return name[0] != '.' || strings.HasPrefix(typed, ".")
+}
+
+// entries reads the names in the folder at p, as many of them as can be read.
+func (p Place) entries() ([]fs.DirEntry, error) {
+	dir, err := p.Folder()
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	list, _ := f.ReadDir(maxListed)
+	return list, nil
+}
+
+// Folder opens the place as a folder, which the caller closes. Outside of the roots
+// nothing above it needs to be readable.
+func (p Place) Folder() (*os.Root, error) {
+	if p.Root == nil {
+		return openReal(p.Real)
+	}
+	h, err := p.Reach()
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	return h.Folder()
 }
 
 // Target is what an entry is, or the link that it is leads to.

@@ -98,11 +98,11 @@ func (f *Files) Find(ctx context.Context, roots []string, query string, most int
 	s := f.deskOf(roots)
 	defer s.Close()
 	if dir, name, ok := listing(s.host.Meta().Cwd, query); ok {
-		denied, err := s.bar()
+		p, err := s.files.At(dir)
 		if err != nil {
 			return nil
 		}
-		return files.List(dir, name, most, denied)
+		return s.list(p, dir, name, most)
 	}
 	r := ranking{query: strings.ToLower(filepath.ToSlash(query)), most: most}
 	tops := s.outermost()
@@ -110,6 +110,30 @@ func (f *Files) Find(ctx context.Context, roots []string, query string, most int
 		s.findIn(ctx, top, &r, maxLooked*(i+1)/len(tops))
 	}
 	return r.best()
+}
+
+// List implements core.Files.
+func (f *Files) List(_ context.Context, roots []string, folder, begin string, most int) []core.FileName {
+	if most = min(most, maxResults); most <= 0 || !filepath.IsAbs(folder) {
+		return nil
+	}
+	s := f.deskOf(roots)
+	defer s.Close()
+	p, err := s.files.At(folder)
+	if err != nil || p.Root == nil {
+		return nil
+	}
+	return s.list(p, folder, begin, most)
+}
+
+// list lists what in the folder at p begins with a name, without what a rule forbids
+// to read.
+func (s *toolset) list(p files.Place, dir, name string, most int) []core.FileName {
+	bar, err := s.bar()
+	if err != nil {
+		return nil
+	}
+	return p.List(dir, name, most, bar)
 }
 
 // listing recognises a query that begins with a folder: the folder, and the
