@@ -56,12 +56,16 @@ type Profile struct {
 }
 
 // Files is the workspace, as prompts refer to it. Methods block on the disk, and
-// Read on the network.
+// Read on the network. What a rule forbids to read is neither found nor listed.
 type Files interface {
 	// Find lists at most most paths below the roots that fit what was typed, the
 	// best first; an empty query fits all. What is ignored is left out. A query
 	// that begins with ~, ./, ../ or / lists that folder.
 	Find(ctx context.Context, roots []string, query string, most int) []FileName
+	// List lists at most most names in a folder, absolute, that begin with what was
+	// typed of one: folders first. Names that begin with a dot are left out unless they
+	// are asked for. What lies outside of the roots is not listed, behind a link either.
+	List(ctx context.Context, roots []string, folder, begin string, most int) []FileName
 	// Read is what a reference stands for, as a part of a prompt. It never fails:
 	// what cannot be read says so.
 	Read(ctx context.Context, roots []string, r Reference) Block

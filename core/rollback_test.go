@@ -24,6 +24,8 @@ type disk struct {
 
 func (*disk) Find(context.Context, []string, string, int) []core.FileName { return nil }
 
+func (*disk) List(context.Context, []string, string, string, int) []core.FileName { return nil }
+
 func (*disk) Read(context.Context, []string, core.Reference) core.Block { return core.Text{} }
 
 // Undo implements core.Files in the plainest way.

@@ -128,6 +128,8 @@ type reader struct {
 
 func (r *reader) Find(context.Context, []string, string, int) []core.FileName { return nil }
 
+func (r *reader) List(context.Context, []string, string, string, int) []core.FileName { return nil }
+
 func (r *reader) Read(_ context.Context, _ []string, ref core.Reference) core.Block {
 	r.paths = append(r.paths, ref.Path)
 	return core.Resource{Text: ref.Path + strings.Repeat("x", r.size)}

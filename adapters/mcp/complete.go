@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -121,11 +120,16 @@ func (h *host) choices(ctx context.Context, req *mcp.CompleteRequest, what strin
 	return list, nil
 }
 
-// paths lists the entries of the folder that is being typed. It looks into the client's folders alone.
+// paths lists the entries of the folder that is being typed, as they would be typed. It looks into the client's folders
+// alone, and what a rule denies to read is left out.
 func (h *host) paths(ctx context.Context, req *mcp.CompleteRequest, begin string) (list []string) {
 	roots, err := h.client(req).workspace(ctx, req, "")
 	if err != nil {
 		return nil
+	}
+	prof, err := h.server.opts.Gateway.Profile(ctx, roots)
+	if err != nil || prof.Files == nil {
+		return nil // agent_prompt says what is wrong
 	}
 	for _, root := range roots {
 		rest, absolute := begin, filepath.IsAbs(begin)
@@ -139,36 +143,23 @@ func (h *host) paths(ctx context.Context, req *mcp.CompleteRequest, begin string
 			}
 			rest = strings.TrimPrefix(rest, string(filepath.Separator))
 		}
-		dir, _ := filepath.Split(filepath.FromSlash(rest))
-		list = append(list, entries(root, dir, absolute)...)
-	}
-	return list
-}
-
-// entries are the names in a folder below a root, as they would be typed. Links out of the root lead nowhere.
-func entries(root, dir string, absolute bool) (list []string) {
-	r, err := os.OpenRoot(root)
-	if err != nil {
-		return nil
-	}
-	defer r.Close() //nolint:errcheck // it was only read
-	f, err := r.Open(filepath.Clean("./" + dir))
-	if err != nil {
-		return nil
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	const most = 10 * maxValues
-	found, _ := f.ReadDir(most) // what was read before a failure is something
-	for _, e := range found {
-		name := dir + e.Name()
-		if absolute {
-			name = filepath.Join(root, name)
+		dir, name := filepath.Split(filepath.FromSlash(rest))
+		if dir != "" && !filepath.IsLocal(dir) {
+			continue
 		}
-		if e.IsDir() {
-			name += string(filepath.Separator)
+		const most = 10 * maxValues
+		first := len(list)
+		for _, f := range prof.Files.List(ctx, roots, filepath.Join(root, dir), name, most) {
+			value := dir + filepath.Base(f.Path)
+			if absolute {
+				value = filepath.Join(root, value)
+			}
+			if f.Folder {
+				value += string(filepath.Separator)
+			}
+			list = append(list, value)
 		}
-		list = append(list, name)
+		slices.Sort(list[first:])
 	}
-	slices.Sort(list)
 	return list
 }

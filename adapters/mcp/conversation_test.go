@@ -23,6 +23,7 @@ import (
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/tools"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
@@ -212,6 +213,7 @@ func newGateway(store core.Store, last int64, broken error) *core.Gateway {
 	prof := &core.Profile{
 		Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}, {Name: "plan", Backend: &coretest.Backend{Run: act}}},
 		Models: []core.ModelInfo{{ID: "offline/demo"}}, Toolboxes: []core.Toolbox{coretest.Tools{writeFile}}, Policy: asks,
+		Files: tools.NewFiles(tools.FilesOptions{Policy: asks}),
 		Commands: func(context.Context, core.Meta) []core.Command {
 			return []core.Command{
 				{Kind: core.CommandCustom, Name: "review", Description: "Review a file", Arguments: []core.Argument{{Name: "path", Description: "Which file", Required: true}, {Name: "focus"}}},
