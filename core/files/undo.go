@@ -101,7 +101,7 @@ func (w *Workspace) undoMove(ctx context.Context, d core.Diff) error {
 	return p.MoveTo(q)
 }
 
-var errOutside = errors.New("it is outside of the Workspace, so it was left as it is")
+var errOutside = errors.New("it is outside of the workspace, so it was left as it is")
 
 // workspaceFile locates a file that must lie in the workspace.
 func (w *Workspace) workspaceFile(path string) (Place, error) {
