@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/mcp/edge"
 	"dragoman/core"
 )
 
@@ -22,7 +23,7 @@ type client struct {
 	host    *host
 	server  *Server
 	caller  core.Caller    // its identity for policies, whatever name it gives
-	link    *link          // the pipe; nil: HTTP
+	link    *edge.Link     // the pipe; nil: HTTP
 	gone    chan struct{}  // closed when it has left; nil with a pipe, which the SDK watches
 	timers  sync.WaitGroup // deadlines that may still reject something
 	dialogs sync.WaitGroup // open at the client
@@ -291,37 +292,42 @@ func (h *held) close() {
 }
 
 // stalled reports whether the client leaves so much unread that what can be left out should be.
-func (c *client) stalled() bool { return c.link != nil && c.link.stalled() }
+func (c *client) stalled() bool { return c.link != nil && c.link.Stalled() }
 
 // errGone ends the calls of a client that has left. Their turns go on.
 var errGone = errors.New("the connection has ended")
+
+// call is a request of the client's that a tool handles.
+type call struct {
+	*edge.Call
+	progress *progress
+}
 
 // call finds the call that a request is, and returns the context that the tool is to have; done ends both. Over HTTP the
 // call is taken back when its context ends while it runs: the client has cancelled it, or closed the response at
 // 2026-07-28 (Transports, Streamable HTTP, Cancellation).
 func (c *client) call(ctx context.Context, extra *mcp.RequestExtra) (_ context.Context, by *call, done func()) {
 	if c.link != nil {
-		return ctx, c.link.call(extra), func() {}
+		return ctx, &call{Call: c.link.Call(extra)}, func() {}
 	}
-	by = new(call)
-	by.ctx, by.cancel = context.WithCancelCause(context.Background())
 	var over atomic.Bool // the call is answered; that its context ends means nothing any more
-	by.watch = func() {
+	by = &call{Call: edge.NewCall(func(by *edge.Call) {
 		select {
 		case <-c.gone:
 		default:
 			if ctx.Err() != nil && !over.Load() {
-				by.cancel(core.ErrCanceled)
+				by.Cancel()
 			}
 		}
-	}
+	})}
+	watch := func() { by.Canceled() }
 	c.mu.Lock()
 	c.calls++
 	c.mu.Unlock()
-	off := context.AfterFunc(ctx, by.watch)
+	off := context.AfterFunc(ctx, watch)
 	working, stop := until(ctx, c.gone, errGone)
 	return working, by, func() {
-		by.watch() // it may have ended the call
+		watch() // it may have ended the call
 		over.Store(true)
 		off()
 		stop()
@@ -426,7 +432,7 @@ func (h *held) ending(turn core.TurnID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, b := range h.begun {
-		if b.turn == turn && b.call.canceled() {
+		if b.turn == turn && b.call.Canceled() {
 			return true
 		}
 	}
@@ -452,7 +458,7 @@ func (c *client) admit(ctx context.Context, req asking, h *held, by *call, p cor
 	for {
 		from := h.a.Head()
 		lends := c.lend(req, h)
-		turn, err := h.a.Prompt(by.ctx, p)
+		turn, err := h.a.Prompt(by.Context(), p)
 		c.server.settled(lends, turn)
 		if busy, ok := errors.AsType[*core.BusyError](err); ok && h.ending(busy.Turn) {
 			if err := h.gone(ctx, busy.Turn); err != nil {

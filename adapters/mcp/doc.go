@@ -7,15 +7,13 @@
 // A [Server] serves connections. A host is what the clients of one principal are served from: the SDK's server with the
 // tools, prompts and resources. A client is who sends requests: a pipe, a session of the protocol over HTTP, or at
 // 2026-07-28 over HTTP, where no request knows of another, all requests under one name. It holds a core.Attachment for
-// each of the last 256 sessions that it has named. A call is a request of the client's that is not answered yet. A turn
-// is the fold of a core turn's records: what a tool's result says is derived from it and from nothing else; the client
-// keeps the folds of turns that somebody may poll. A guest (wire.Guest) is an HTTP client's place among those that are
-// served at a time, and a visit is what is kept for it between two requests.
+// each of the last 256 sessions that it has named. A turn is the fold of a core turn's records: what a tool's result says
+// is derived from it and from nothing else; the client keeps the folds of turns that somebody may poll. A guest
+// (wire.Guest) is an HTTP client's place among those that are served at a time, and a visit is what is kept for it between
+// two requests. A door is what one principal comes in by over HTTP: the SDK's two handlers over one host, and each request
+// is handed to one of them by what it says (http.go).
 //
-// A link is a connection's pipe, and a lane is one life cycle on it: the legacy lane begins with initialize, on the modern
-// lane (2026-07-28) every request stands alone. Each lane is an mcp.Transport with an SDK session of its own, so that both
-// can be spoken on one pipe. A door is what one principal comes in by over HTTP: the SDK's two handlers over one host, and
-// each request is handed to one of them by what it says (http.go).
+// What the SDK and clients would misread in each other's messages is rewritten by package edge, over a pipe and over HTTP.
 //
 // What is no tool: resources are read from the log or the board (resources.go, board.go), and a goroutine for each session
 // that somebody has subscribed to follows it (watch.go); prompts are the core's commands (prompts.go); a turn that
@@ -23,11 +21,10 @@
 //
 // # Order
 //
-// The SDK runs tool calls beside each other. What must keep the order of the stream is decided on the goroutine that
-// reads: a call that names a session takes its place there (order.go), and a cancel ends the context of the call that it
-// names before anything behind it is read (link.go). A tool waits for its place, does what needs it (a prompt is
-// admitted, a cancel is passed on) and gives it up; its answer gives it up at the latest. So a cancel in the same write
-// as its prompt is never lost, and a prompt behind it is not refused for the turn that is about to end.
+// A call that names a session has a place in that session's line, which it took when it was read (package edge). A tool
+// waits for its place, does what needs it (a prompt is admitted, a cancel is passed on) and gives it up; its answer gives
+// it up at the latest. So a cancel in the same write as its prompt is never lost, and a prompt behind it is not refused for
+// the turn that is about to end.
 //
 // # Waiting
 //
@@ -65,15 +62,8 @@
 //
 // # Why
 //
-// The SDK's own stdio transport ends at the first line that is not a message, passes ids through float64 and never
-// answers a repeated one; hence the link. Its session has one state, so that a client which asks server/discover first
-// and then says initialize is refused as a duplicate; hence the lanes. The protocol version that a client invents is
-// replaced by the one that will be negotiated, since the SDK compares the client's own text with later versions.
-//
-// Over HTTP the SDK's own handlers are used: its transport alone can tell to which call a notification belongs. What it
-// writes is looked at on the way out (http_answer.go), because it leaves content as null where there is none, gives plain
-// errors the code 0, and knows nothing of the early dialect. One handler serves the older life cycle and another the newer
-// one, since the SDK's handlers each refuse the other's requests.
+// Over HTTP the SDK's own handlers are used, one for the older life cycle and another for the newer one, since each
+// refuses the other's requests.
 //
 // Clients of 2026-07-28 over HTTP share what is held under their name: an approval must outlive the request that it was
 // returned to, and nothing else says that two requests are from one client.

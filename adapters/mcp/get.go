@@ -70,7 +70,7 @@ const (
 
 // get is session_get: it reads the log up to where it stands now, and never waits for more.
 func (c *client) get(ctx context.Context, by *call, req *mcp.CallToolRequest, in getArgs) (*mcp.CallToolResult, any, error) {
-	by.place.leave()
+	by.Place.Leave()
 	after, err := core.ParsePos(in.After)
 	if err != nil {
 		return refusal("after: %v.", err), nil, nil

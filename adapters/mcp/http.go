@@ -14,6 +14,7 @@ import (
 	"github.com/creachadair/jrpc2"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/mcp/edge"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -155,7 +156,7 @@ func (d *door) other(w http.ResponseWriter, r *http.Request) {
 			defer d.releaseEnded(v)
 		}
 		if v.early != nil {
-			w = &answerWriter{ResponseWriter: w, early: v.early}
+			w = &edge.ResponseWriter{ResponseWriter: w, Early: v.early, Templates: templates}
 		}
 	}
 	d.legacy.ServeHTTP(w, r)
@@ -182,13 +183,13 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		refuseHTTP(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
-	p := peekAt(m.Params)
-	modern = modern || p.version != "" || m.Method == proto.MethodDiscover
+	p := edge.PeekAt(m.Params)
+	modern = modern || p.Version != "" || m.Method == proto.MethodDiscover
 	v := d.visit(r)
-	answers := &answerWriter{ResponseWriter: w, method: m.Method, early: v.dialect()}
+	answers := &edge.ResponseWriter{ResponseWriter: w, Method: m.Method, Early: v.dialect(), Templates: templates}
 	w = answers
 	if m.Kind() == wire.Request {
-		if _, known := methods[m.Method]; !known {
+		if !edge.Known(m.Method) {
 			status := http.StatusOK
 			if modern {
 				status = http.StatusNotFound // 2026-07-28, Streamable HTTP
@@ -196,18 +197,18 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 			refuseHTTP(w, status, m.ID, jrpc2.Errorf(jrpc2.MethodNotFound, "method not found: %q", m.Method))
 			return
 		}
-		if err := checkParams(m.Method, m.Params); err != nil && offered(m.Method, modern) {
+		if err := edge.CheckParams(m.Method, m.Params); err != nil && edge.Offered(m.Method, modern) {
 			refuseHTTP(w, http.StatusOK, m.ID, err)
 			return
 		}
 	}
 	if modern {
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		if proto.NamesTask(m.Method) && p.task != "" && r.Header.Get(proto.HeaderName) != p.task {
+		if proto.NamesTask(m.Method) && p.Task != "" && r.Header.Get(proto.HeaderName) != p.Task {
 			refuseHTTP(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Name must be the body's taskId"))
 			return
 		}
-		v, err := d.named(clientKey(p.client), r)
+		v, err := d.named(clientKey(p.Client), r)
 		if err != nil {
 			refuseFull(w, m.ID, err)
 			return
@@ -218,15 +219,15 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	}
 	switch {
 	case id == "":
-		if v, err = d.enter(r, p.client.Name); err != nil {
+		if v, err = d.enter(r, p.Client.Name); err != nil {
 			refuseFull(w, m.ID, err)
 			return
 		}
 		defer d.settle(v)
-		answers.begins = func(id string) { d.noteSession(v, id) }
+		answers.Begins = func(id string) { d.noteSession(v, id) }
 		if m.Method == proto.MethodInitialize {
 			body, v.early = beginsHTTP(body)
-			answers.early = v.early
+			answers.Early = v.early
 		}
 	case v != nil && !v.place.Begin():
 		http.Error(w, "session not found", http.StatusNotFound)
@@ -252,13 +253,13 @@ func (d *door) batches(id string) bool {
 	return p != nil && p.ProtocolVersion == proto.Batches
 }
 
-// beginsHTTP does to a whole initialize what begins does to its parameters.
+// beginsHTTP does to a whole initialize what edge.Begins does to its parameters.
 func beginsHTTP(body []byte) (_ []byte, number json.RawMessage) {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(body, &m) != nil {
 		return body, nil
 	}
-	m["params"], number = begins(m["params"])
+	m["params"], number = edge.Begins(m["params"])
 	if changed, err := json.Marshal(m); err == nil {
 		body = changed
 	}
@@ -275,7 +276,7 @@ func refuseFull(w http.ResponseWriter, id json.RawMessage, err error) {
 func refuseHTTP(w http.ResponseWriter, status int, id json.RawMessage, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write(appendError(nil, id, err, false)) //nolint:errcheck // a client that left has nobody to tell
+	w.Write(edge.AppendError(nil, id, err, false)) //nolint:errcheck // a client that left has nobody to tell
 }
 
 // envelopeOf parses a body as a line on a pipe is parsed, so that both refuse the same. For a batch, which the SDK

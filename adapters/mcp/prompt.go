@@ -68,7 +68,7 @@ func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest,
 			turn, from, err = c.admit(ctx, req, h, by, p)
 		}
 	}
-	by.place.leave() // what comes behind finds the turn begun
+	by.Place.Leave() // what comes behind finds the turn begun
 	if busy, ok := errors.AsType[*core.BusyError](err); ok {
 		return h.busy(busy.Turn)
 	}
@@ -103,7 +103,7 @@ func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolReq
 	f.again, f.rounds, f.task, f.seen = true, back.Rounds, canBeTask(ctx), seen
 	f.progress.n += back.Progress
 	res, out, err := f.run(ctx, h.from(back.Turn))
-	if by.canceled() {
+	if by.Canceled() {
 		h.stop(back.Turn)
 		err = errors.Join(err, h.a.Cancel(context.WithoutCancel(ctx), back.Turn, core.ErrCanceled))
 	}

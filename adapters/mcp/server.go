@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap"
 
+	"dragoman/adapters/mcp/edge"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -144,8 +145,7 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 		frames, out = r.Framer(frames), r.Writer(out, wire.Newline)
 	}
 	writer := wire.NewWriter(out, wire.Newline)
-	l := newLink(frames, writer)
-	l.ownTools = s.opts.Extend == nil
+	l := edge.NewLink(frames, writer, edge.Options{OwnTools: s.opts.Extend == nil, Ordered: inOrder, Templates: templates})
 	c := &client{server: s, caller: newCaller(), link: l, held: map[core.SessionID]*held{}}
 	h := s.newHost(p, func(mcp.Request) *client { return c })
 	c.host = h
@@ -163,24 +163,25 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 		in.Close() // ends a Read that is under way; what it returns is looked at there
 	})
 	h.start()
-	legacy, err := h.sdk.Connect(ctx, l.legacy, nil)
+	first, second := l.Lanes()
+	legacy, err := h.sdk.Connect(ctx, first, nil)
 	if err != nil {
 		return fmt.Errorf("serve: %w", err) // a lane always connects
 	}
-	modern, err := h.sdk.Connect(ctx, l.modern, nil)
+	modern, err := h.sdk.Connect(ctx, second, nil)
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	read := l.run(serving)
+	read := l.Run(serving)
 	if serving.Err() != nil {
 		read = wire.ErrClosed // it was ended
 	}
 	if errors.Is(read, io.EOF) {
-		l.drain(serving)
+		l.Drain(serving)
 	}
 	end(wire.ErrClosed)
 	h.leave()
-	l.hangUp()
+	l.HangUp()
 	for _, ss := range []*mcp.ServerSession{legacy, modern} {
 		if err := ss.Wait(); err != nil && !wire.PeerLeft(err) {
 			s.log.Debug("mcp session ended", zap.Error(err))

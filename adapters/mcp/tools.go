@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/mcp/edge"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -29,9 +29,10 @@ const (
 	toolClose   = "session_close"
 )
 
-func isTool(name string) bool {
-	switch name {
-	case toolPrompt, toolWait, toolCancel, toolApprove, toolList, toolGet, toolClose:
+// inOrder reports whether the calls of a tool that name the same session keep their order.
+func inOrder(tool string) bool {
+	switch tool {
+	case toolPrompt, toolWait, toolCancel, toolApprove, toolList, toolGet, toolClose, toolCodexReply:
 		return true
 	}
 	return false
@@ -109,16 +110,16 @@ func add[In any](h *host, s *mcp.Server, t *mcp.Tool, handle handler[In]) {
 		defer done()
 		by.progress = newProgress(ctx, req, c.stalled)
 		defer by.progress.follow()
-		if err := by.place.wait(ctx); err != nil {
+		if err := by.Place.Wait(ctx); err != nil {
 			return nil, err
 		}
-		defer by.place.leave()
-		if by.canceled() {
+		defer by.Place.Leave()
+		if by.Canceled() {
 			return nil, core.ErrCanceled
 		}
 		args := req.Params.Arguments
-		if by.args != nil {
-			args, by.args = by.args, nil
+		if large := by.TakeArguments(); large != nil {
+			args = large
 		}
 		in, err := arguments[In](schema, args)
 		if err != nil {
@@ -164,15 +165,11 @@ func arguments[In any](schema func() (*jsonschema.Resolved, error), args json.Ra
 	if err := json.Unmarshal(args, &in); err != nil {
 		return in, err
 	}
-	if len(args) > largeArgs {
-		collect()
+	if len(args) > edge.LargeArgs {
+		edge.Collect()
 	}
 	return in, nil
 }
-
-// collect frees what a large message has left behind before the next copy of it is made. Without it memory use would
-// double.
-func collect() { runtime.GC() }
 
 // checkable returns arguments as a schema is to check them: without those that are null, and with a shorter text in place
 // of a long one.

@@ -18,7 +18,7 @@ type waitArgs struct {
 
 // wait is agent_wait: it follows a turn that was begun before. Taking the call back leaves the turn alone.
 func (c *client) wait(ctx context.Context, by *call, req *mcp.CallToolRequest, in waitArgs) (*mcp.CallToolResult, any, error) {
-	by.place.leave() // the prompts and cancels before it are done with
+	by.Place.Leave() // the prompts and cancels before it are done with
 	back, err := c.unseal(req.Params)
 	if err != nil {
 		return nil, nil, err

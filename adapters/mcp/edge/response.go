@@ -1,4 +1,4 @@
-package mcp
+package edge
 
 import (
 	"bytes"
@@ -12,24 +12,25 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 )
 
-// answerWriter makes what the SDK writes suit the client, as link.answer does over a pipe: it takes content that is null out of
-// results that ask for input, gives plain errors a code, and answers the early dialect in its own shapes. The SDK writes a
-// whole event, or a whole body, at once.
-type answerWriter struct {
+// ResponseWriter makes what the SDK writes over HTTP suit the client, as a [Link] does over a pipe: it takes content that is
+// null out of results that ask for input, gives plain errors a code, and answers the early dialect in its own shapes. The
+// SDK writes a whole event, or a whole body, at once.
+type ResponseWriter struct {
 	http.ResponseWriter
-	method string          // of the request; "": it is no call
-	early  json.RawMessage // the early dialect's version; nil: another one
-	begins func(id string) // notes the session that the request has begun, before the client knows of it; nil: it has one
+	Method    string          // of the request; "": it is no call
+	Early     json.RawMessage // the early dialect's version; nil: another one
+	Templates any             // as in Options
+	Begins    func(id string) // notes the session that the request has begun, before the client knows of it; nil: it has one
 }
 
 // Unwrap is for http.ResponseController.
-func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *ResponseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Write implements io.Writer.
-func (w *answerWriter) Write(b []byte) (int, error) {
-	if id := w.Header().Get(proto.HeaderSession); id != "" && w.begins != nil {
-		w.begins(id)
-		w.begins = nil
+func (w *ResponseWriter) Write(b []byte) (int, error) {
+	if id := w.Header().Get(proto.HeaderSession); id != "" && w.Begins != nil {
+		w.Begins(id)
+		w.Begins = nil
 	}
 	out := b
 	switch kind := w.Header().Get("Content-Type"); {
@@ -47,7 +48,7 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 }
 
 // events changes the messages of an event stream; an event that the dialect does not know is left out.
-func (w *answerWriter) events(b []byte) []byte {
+func (w *ResponseWriter) events(b []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(b) {
 		data, ok := bytes.CutPrefix(line, []byte("data: "))
@@ -64,8 +65,8 @@ func (w *answerWriter) events(b []byte) []byte {
 }
 
 // message changes one message; nil: the dialect does not know it.
-func (w *answerWriter) message(b []byte) []byte {
-	if w.early == nil && !bytes.Contains(b, []byte(`"error":`)) && !bytes.Contains(b, []byte(`"content":null`)) {
+func (w *ResponseWriter) message(b []byte) []byte {
+	if w.Early == nil && !bytes.Contains(b, []byte(`"error":`)) && !bytes.Contains(b, []byte(`"content":null`)) {
 		return b
 	}
 	var m map[string]json.RawMessage
@@ -74,7 +75,7 @@ func (w *answerWriter) message(b []byte) []byte {
 	}
 	var method string
 	if raw, ok := m["method"]; ok {
-		if w.early != nil && m["id"] == nil && json.Unmarshal(raw, &method) == nil && !earlyNotification(method) {
+		if w.Early != nil && m["id"] == nil && json.Unmarshal(raw, &method) == nil && !earlyNotification(method) {
 			return nil
 		}
 		return b
@@ -85,17 +86,17 @@ func (w *answerWriter) message(b []byte) []byte {
 		if json.Unmarshal(raw, &err) != nil {
 			return b
 		}
-		said, plain := plainFault(w.method, &err)
-		if !plain && err.Code != 0 && w.early == nil {
+		said, plain := plainFault(w.Method, &err)
+		if !plain && err.Code != 0 && w.Early == nil {
 			return b
 		}
-		return appendError(nil, id, said, w.early != nil)
+		return AppendError(nil, id, said, w.Early != nil)
 	}
 	result := m["result"]
 	switch {
-	case w.early != nil:
-		result = earlyResult(w.method, w.early, result)
-	case w.method == proto.MethodCallTool:
+	case w.Early != nil:
+		result = earlyResult(w.Method, w.Early, result, w.Templates)
+	case w.Method == proto.MethodCallTool:
 		result = withoutContent(result)
 	}
 	return append(append(append(appendHead(nil, id), `,"result":`...), result...), '}')

@@ -1,4 +1,4 @@
-package mcp
+package edge
 
 import (
 	"encoding/json"
@@ -10,10 +10,10 @@ import (
 // The versions of the protocol that differ for us.
 const ()
 
-// begins looks at the parameters of initialize. A number for a version marks the early dialect (one client spoke it
+// Begins looks at the parameters of initialize. A number for a version marks the early dialect (one client spoke it
 // before versions were dates): the SDK sees the oldest version instead, and the answers are made to suit both. A version
 // that nobody knows becomes the one that will be answered. number is the early dialect's version, or nil.
-func begins(params json.RawMessage) (_, number json.RawMessage) {
+func Begins(params json.RawMessage) (_, number json.RawMessage) {
 	var p map[string]json.RawMessage
 	if json.Unmarshal(params, &p) != nil {
 		return params, nil
@@ -36,7 +36,7 @@ func begins(params json.RawMessage) (_, number json.RawMessage) {
 }
 
 // begun notes what initialize has told of the client. One behind it is refused, and tells nothing.
-func (l *link) begun(c *call, number json.RawMessage) {
+func (l *Link) begun(c *Call, number json.RawMessage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.hello == nil {
@@ -45,7 +45,7 @@ func (l *link) begun(c *call, number json.RawMessage) {
 }
 
 // refusedHello notes that an initialize was refused: the next one counts.
-func (l *link) refusedHello(c *call) {
+func (l *Link) refusedHello(c *Call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.hello == c {
@@ -75,7 +75,7 @@ func earlyNotification(method string) bool {
 var earlyCapabilities = json.RawMessage(`{"experimental":{},"logging":{},"prompts":{},"resources":{"subscribe":true},"tools":{}}`)
 
 // earlyResult adds to a result what the early dialect looks for. What a client of 2024-11-05 looks for stays.
-func earlyResult(method string, version, result json.RawMessage) json.RawMessage {
+func earlyResult(method string, version, result json.RawMessage, templates any) json.RawMessage {
 	switch method {
 	case proto.MethodSubscribe, proto.MethodUnsubscribe, proto.MethodSetLevel:
 		return json.RawMessage("null")

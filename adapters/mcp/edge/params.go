@@ -1,4 +1,4 @@
-package mcp
+package edge
 
 import (
 	"encoding/json"
@@ -12,9 +12,9 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// offered reports whether a life cycle of the protocol has a method. The SDK refuses any other method, whatever its
+// Offered reports whether a life cycle of the protocol has a method. The SDK refuses any other method, whatever its
 // parameters.
-func offered(method string, modern bool) bool {
+func Offered(method string, modern bool) bool {
 	switch method {
 	case proto.MethodInitialize, proto.MethodSetLevel, proto.MethodSubscribe, proto.MethodUnsubscribe:
 		return !modern
@@ -63,6 +63,12 @@ func (p param) longest() int {
 	return 1 << 20
 }
 
+// Known reports whether any version, or the extension Tasks, has a method of that name.
+func Known(method string) bool {
+	_, ok := methods[method]
+	return ok
+}
+
 // methods lists the methods of all versions and of the extension Tasks with their parameters. Each may also have _meta.
 var methods = map[string][]param{
 	proto.MethodComplete:      {{"ref", anObject, true}, {"argument", anObject, true}, {"context", anObject, false}},
@@ -85,9 +91,9 @@ var methods = map[string][]param{
 	proto.MethodListTools:     {{"cursor", aString, false}},
 }
 
-// checkParams checks a request's parameters, which are JSON or absent. The error is meant for the client. The SDK checks
+// CheckParams checks a request's parameters, which are JSON or absent. The error is meant for the client. The SDK checks
 // them again, but its errors name Go types and repeat what was sent.
-func checkParams(method string, params json.RawMessage) error {
+func CheckParams(method string, params json.RawMessage) error {
 	known, ok := methods[method]
 	if !ok {
 		return nil // a method that there is not is refused for that

@@ -1,4 +1,4 @@
-package mcp
+package edge
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"runtime"
 	"sync"
 	"time"
 
@@ -28,68 +29,104 @@ const (
 	drainTime = time.Second
 )
 
-// link is a client's pipe. run reads it and hands each message to the lane that it belongs to; answers go the other way.
+// Options say what a link has to know of those who are behind it.
+type Options struct {
+	// OwnTools says that all tools are ours: they read large arguments from the call, and not from the SDK.
+	OwnTools bool
+	// Ordered reports whether the calls of a tool that name the same session keep their order.
+	Ordered func(tool string) bool
+	// Templates is the list of resource templates, which the early dialect has in the list of resources.
+	Templates any
+}
+
+// Link is a client's pipe. Run reads it and hands each message to the lane that it belongs to; answers go the other way.
 // The SDK sees ids of ours, the client its own, byte for byte.
-type link struct {
+type Link struct {
 	frames wire.Framer
 	out    *wire.Writer
+	opts   Options
 	order  order
-	// ownTools says that all tools are ours: they read large arguments from the call, and not from the SDK.
-	ownTools bool
-	legacy   *lane
-	modern   *lane
+	legacy *lane
+	modern *lane
 
 	mu      sync.Mutex // guards the fields below
 	last    int64
-	calls   map[jsonrpc.ID]*call
-	byRaw   map[string]*call
-	byExtra map[*mcp.RequestExtra]*call
+	calls   map[jsonrpc.ID]*Call
+	byRaw   map[string]*Call
+	byExtra map[*mcp.RequestExtra]*Call
 	open    int             // calls whose answers are not queued yet
 	idle    chan struct{}   // closed when open comes to 0; nil: nobody waits for that
-	hello   *call           // the initialize that counts: the first that was not refused
+	hello   *Call           // the initialize that counts: the first that was not refused
 	version string          // that was negotiated
 	early   json.RawMessage // the number that the early dialect has for a version; nil: another one
 }
 
-// call is a request of the client's that has not been answered.
-type call struct {
+// Call is a request of the client's that has not been answered.
+type Call struct {
+	Place *Place // in the line of the session that it names; nil: it names none
+
 	raw    json.RawMessage // its id as the client wrote it
 	id     jsonrpc.ID      // as the SDK knows it
 	lane   *lane
 	method string
-	place  *place
 	in     *batch
 	slot   int               // of the answer in its batch
 	extra  *mcp.RequestExtra // by which a tool finds its call
-	// ctx ends with core.ErrCanceled when the client takes the call back while it is open, on the goroutine that reads;
-	// else never, so that a turn may outlive the call that began it.
-	ctx      context.Context //nolint:containedctx // the call's own, as in http.Request
-	cancel   context.CancelCauseFunc
-	args     json.RawMessage // of a tool of ours; nil: the request has them
-	progress *progress
-	watch    func() // looks whether the client has taken it back; nil: that is seen where it is read
+	ctx    context.Context   //nolint:containedctx // the call's own, as in http.Request
+	cancel context.CancelCauseFunc
+	args   json.RawMessage // of a tool of ours; nil: the request has them
+	watch  func()          // looks whether the client has taken it back; nil: that is seen where it is read
 }
 
-// canceled reports whether the client has taken the call back.
-func (c *call) canceled() bool {
+// NewCall returns a call that did not come over a link. watch, if not nil, is called to look whether the client has taken
+// it back; then it calls Cancel.
+func NewCall(watch func(*Call)) *Call {
+	c := new(Call)
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	if watch != nil {
+		c.watch = func() { watch(c) }
+	}
+	return c
+}
+
+// Context ends with core.ErrCanceled when the client takes the call back while it is open, on the goroutine that reads;
+// else never, so that a turn may outlive the call that began it.
+func (c *Call) Context() context.Context { return c.ctx }
+
+// Cancel takes the call back.
+func (c *Call) Cancel() { c.cancel(core.ErrCanceled) }
+
+// Canceled reports whether the client has taken the call back.
+func (c *Call) Canceled() bool {
 	if c.watch != nil {
 		c.watch()
 	}
 	return c.ctx.Err() != nil
 }
 
-func newLink(frames wire.Framer, out *wire.Writer) *link {
-	l := &link{
-		frames: frames, out: out,
-		calls: map[jsonrpc.ID]*call{}, byRaw: map[string]*call{}, byExtra: map[*mcp.RequestExtra]*call{},
+// TakeArguments returns the arguments that were kept from the SDK, once; nil: the request has them.
+func (c *Call) TakeArguments() json.RawMessage {
+	args := c.args
+	c.args = nil
+	return args
+}
+
+// NewLink returns a link over the two halves of a connection. Run reads it.
+func NewLink(frames wire.Framer, out *wire.Writer, o Options) *Link {
+	l := &Link{
+		frames: frames, out: out, opts: o,
+		calls: map[jsonrpc.ID]*Call{}, byRaw: map[string]*Call{}, byExtra: map[*mcp.RequestExtra]*Call{},
 	}
 	gone := make(chan struct{})
 	l.legacy, l.modern = newLane(l, gone), newLane(l, gone)
 	return l
 }
 
-// run reads until the stream or ctx ends; its error is the stream's.
-func (l *link) run(ctx context.Context) error {
+// Lanes returns the two life cycles on the link, each for a session of the SDK's.
+func (l *Link) Lanes() (legacy, modern mcp.Transport) { return l.legacy, l.modern }
+
+// Run reads until the stream or ctx ends; its error is the stream's.
+func (l *Link) Run(ctx context.Context) error {
 	for {
 		if err := l.out.Room(ctx, wire.DefaultMaxReplyBytes); err != nil {
 			return err
@@ -114,9 +151,9 @@ func (l *link) run(ctx context.Context) error {
 }
 
 // message handles one message. Its error means that the connection has ended.
-func (l *link) message(ctx context.Context, b []byte, in *batch) error {
-	if len(b) > largeArgs {
-		collect() // what it was read into
+func (l *Link) message(ctx context.Context, b []byte, in *batch) error {
+	if len(b) > LargeArgs {
+		Collect() // what it was read into
 	}
 	m, err := wire.Parse(b)
 	switch {
@@ -135,7 +172,7 @@ func (l *link) message(ctx context.Context, b []byte, in *batch) error {
 }
 
 // answered hands on an answer to a request of the SDK's, whose ids are integers. Only the legacy lane makes requests.
-func (l *link) answered(ctx context.Context, m wire.Message) error {
+func (l *Link) answered(ctx context.Context, m wire.Message) error {
 	var n int64
 	if json.Unmarshal(m.ID, &n) != nil {
 		return nil
@@ -156,7 +193,7 @@ func (l *link) answered(ctx context.Context, m wire.Message) error {
 }
 
 // notified hands a notification on. A cancel has its effect here, before anything behind it is read.
-func (l *link) notified(ctx context.Context, m wire.Message) error {
+func (l *Link) notified(ctx context.Context, m wire.Message) error {
 	if m.Method != proto.NoteCancelled {
 		method := m.Method
 		if l.dialect() != nil {
@@ -177,7 +214,7 @@ func (l *link) notified(ctx context.Context, m wire.Message) error {
 	if c == nil || c.method == proto.MethodInitialize { // which must not be cancelled (Basic, Cancellation)
 		return nil
 	}
-	c.cancel(core.ErrCanceled)
+	c.Cancel()
 	params, err := json.Marshal(map[string]any{"requestId": c.id.Raw(), "reason": p.Reason})
 	if err != nil {
 		return nil
@@ -185,24 +222,25 @@ func (l *link) notified(ctx context.Context, m wire.Message) error {
 	return c.lane.hand(ctx, &jsonrpc.Request{Method: proto.NoteCancelled, Params: params})
 }
 
-// peek holds the parameters of a request that we read before the SDK does.
-type peek struct {
-	name    string
-	task    string
-	args    json.RawMessage
-	thread  string // the session that the arguments name, by whatever name a tool has for it
-	version string
-	client  proto.Implementation
+// Peek holds the parameters of a request that we read before the SDK does.
+type Peek struct {
+	Task    string // its id
+	Version string // of 2026-07-28
+	Client  proto.Implementation
+
+	name   string
+	args   json.RawMessage
+	thread string // the session that the arguments name, by whatever name a tool has for it
 }
 
-// peekAt looks at parameters, which are JSON or absent. It copies nothing but what it returns.
-func peekAt(params json.RawMessage) (p peek) {
+// PeekAt looks at parameters, which are JSON or absent. It copies nothing but what it returns.
+func PeekAt(params json.RawMessage) (p Peek) {
 	for name, value := range wire.Members(params) {
 		switch string(name) {
 		case "name":
 			p.name = text(value)
 		case "taskId":
-			p.task = text(value)
+			p.Task = text(value)
 		case "arguments":
 			p.args = value
 			for name, value := range wire.Members(value) {
@@ -214,14 +252,14 @@ func peekAt(params json.RawMessage) (p peek) {
 				}
 			}
 		case "clientInfo":
-			_ = json.Unmarshal(value, &p.client) // what does not fit is left empty
+			_ = json.Unmarshal(value, &p.Client) // what does not fit is left empty
 		case "_meta":
 			for name, value := range wire.Members(value) {
 				switch string(name) {
 				case proto.MetaVersion:
-					p.version = text(value)
+					p.Version = text(value)
 				case proto.MetaClient:
-					_ = json.Unmarshal(value, &p.client) // as above
+					_ = json.Unmarshal(value, &p.Client) // as above
 				}
 			}
 		}
@@ -229,9 +267,13 @@ func peekAt(params json.RawMessage) (p peek) {
 	return p
 }
 
-// largeArgs is the size in bytes above which a tool's arguments are kept from the SDK, which would copy them several
+// LargeArgs is the size in bytes above which a tool's arguments are kept from the SDK, which would copy them several
 // times, and memory is collected in between.
-const largeArgs = 1 << 20
+const LargeArgs = 1 << 20
+
+// Collect frees what a large message has left behind before the next copy of it is made. Without it memory use would
+// double.
+func Collect() { runtime.GC() }
 
 // withoutArguments returns the parameters of tools/call with empty arguments.
 func withoutArguments(params json.RawMessage) json.RawMessage {
@@ -254,30 +296,22 @@ func text(value json.RawMessage) (s string) {
 	return s
 }
 
-// session is the session whose calls keep their order, or "".
-func (p peek) session() core.SessionID {
-	if isTool(p.name) || p.name == toolCodexReply {
-		return core.SessionID(p.thread)
-	}
-	return ""
-}
-
 // request gives a request its place among those that are open and hands it on.
-func (l *link) request(ctx context.Context, m wire.Message, in *batch) error {
-	p := peekAt(m.Params)
+func (l *Link) request(ctx context.Context, m wire.Message, in *batch) error {
+	p := PeekAt(m.Params)
 	to := l.legacy
-	if p.version >= proto.Modern || m.Method == proto.MethodDiscover {
+	if p.Version >= proto.Modern || m.Method == proto.MethodDiscover {
 		to = l.modern
 	}
-	c := &call{raw: bytes.Clone(m.ID), lane: to, method: m.Method, in: in, extra: new(mcp.RequestExtra)}
-	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c := NewCall(nil)
+	c.raw, c.lane, c.method, c.in, c.extra = bytes.Clone(m.ID), to, m.Method, in, new(mcp.RequestExtra)
 	c.slot = in.begin()
 	err := l.enter(c)
 	if err == nil {
-		if _, known := methods[m.Method]; !known {
+		if !Known(m.Method) {
 			err = jrpc2.Errorf(jrpc2.MethodNotFound, "method not found: %q", m.Method)
-		} else if offered(m.Method, to == l.modern) {
-			err = checkParams(m.Method, m.Params)
+		} else if Offered(m.Method, to == l.modern) {
+			err = CheckParams(m.Method, m.Params)
 		}
 		if err != nil {
 			l.take(c.id)
@@ -285,24 +319,24 @@ func (l *link) request(ctx context.Context, m wire.Message, in *batch) error {
 		}
 	}
 	if err != nil {
-		return l.put(in, c.slot, appendError(nil, m.ID, err, l.dialect() != nil))
+		return l.put(in, c.slot, AppendError(nil, m.ID, err, l.dialect() != nil))
 	}
-	if id := p.session(); m.Method == proto.MethodCallTool && id != "" {
-		c.place = l.order.enter(id)
+	if m.Method == proto.MethodCallTool && p.thread != "" && l.opts.Ordered(p.name) {
+		c.Place = l.order.enter(core.SessionID(p.thread))
 	}
 	params := m.Params
-	if m.Method == proto.MethodCallTool && len(p.args) > largeArgs && l.ownTools {
+	if m.Method == proto.MethodCallTool && len(p.args) > LargeArgs && l.opts.OwnTools {
 		c.args, params = p.args, withoutArguments(params)
 	}
 	if m.Method == proto.MethodInitialize && to == l.legacy {
 		var number json.RawMessage
-		params, number = begins(params)
+		params, number = Begins(params)
 		l.begun(c, number)
 	}
 	return to.hand(ctx, &jsonrpc.Request{ID: c.id, Method: m.Method, Params: params, Extra: c.extra})
 }
 
-func (l *link) enter(c *call) (err error) {
+func (l *Link) enter(c *Call) (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.byRaw[string(c.raw)]; ok {
@@ -320,19 +354,19 @@ func (l *link) enter(c *call) (err error) {
 	return nil
 }
 
-// call finds a tool's call. A request that did not come over this link has one that nobody cancels.
-func (l *link) call(extra *mcp.RequestExtra) *call {
+// Call finds a tool's call. A request that did not come over this link has one that nobody cancels.
+func (l *Link) Call(extra *mcp.RequestExtra) *Call {
 	l.mu.Lock()
 	c := l.byExtra[extra]
 	l.mu.Unlock()
 	if c == nil {
-		c = &call{ctx: context.Background()}
+		c = NewCall(nil)
 	}
 	return c
 }
 
 // take ends a call that is being answered; its id is free from here on.
-func (l *link) take(id jsonrpc.ID) *call {
+func (l *Link) take(id jsonrpc.ID) *Call {
 	l.mu.Lock()
 	c := l.calls[id]
 	if c != nil {
@@ -342,13 +376,13 @@ func (l *link) take(id jsonrpc.ID) *call {
 	}
 	l.mu.Unlock()
 	if c != nil {
-		c.place.leave()
+		c.Place.Leave()
 	}
 	return c
 }
 
 // left notes that a call's answer is queued.
-func (l *link) left() {
+func (l *Link) left() {
 	l.mu.Lock()
 	idle := l.idle
 	if l.open--; l.open > 0 {
@@ -362,8 +396,8 @@ func (l *link) left() {
 	}
 }
 
-// drain waits until no call is open, for at most drainTime.
-func (l *link) drain(ctx context.Context) {
+// Drain waits until no call is open, for at most drainTime.
+func (l *Link) Drain(ctx context.Context) {
 	idle := make(chan struct{})
 	l.mu.Lock()
 	open := l.open
@@ -384,7 +418,7 @@ func (l *link) drain(ctx context.Context) {
 }
 
 // subscription puts the client's own id of a subscriptions/listen in the place of the SDK's, in what belongs to it.
-func (l *link) subscription(params json.RawMessage) json.RawMessage {
+func (l *Link) subscription(params json.RawMessage) json.RawMessage {
 	if !bytes.Contains(params, []byte(proto.MetaSubscription)) {
 		return params
 	}
@@ -415,23 +449,23 @@ func withSubscription(p, meta map[string]json.RawMessage, id json.RawMessage) js
 }
 
 // dialect is the number that the early dialect has for a version, or nil.
-func (l *link) dialect() json.RawMessage {
+func (l *Link) dialect() json.RawMessage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.early
 }
 
-// hangUp ends both lanes: to the SDK the client has left.
-func (l *link) hangUp() { close(l.legacy.gone) }
+// HangUp ends both lanes: to the SDK the client has left.
+func (l *Link) HangUp() { close(l.legacy.gone) }
 
-// stalled reports whether the client leaves so much unread that what can be left out should be.
-func (l *link) stalled() bool { return l.out.Queued() > wire.PumpRoom }
+// Stalled reports whether the client leaves so much unread that what can be left out should be.
+func (l *Link) Stalled() bool { return l.out.Queued() > wire.PumpRoom }
 
 // lane is one life cycle on the link: to the SDK a transport, and the connection that it makes.
 type lane struct {
-	link   *link
+	link   *Link
 	in     chan jsonrpc.Message // unbuffered: a message is read when the one before has been taken
-	gone   chan struct{}        // closed by hangUp; both lanes share it
+	gone   chan struct{}        // closed by HangUp; both lanes share it
 	closed chan struct{}        // closed by the SDK
 	once   sync.Once
 }
@@ -441,7 +475,7 @@ var (
 	_ mcp.Connection = (*lane)(nil)
 )
 
-func newLane(l *link, gone chan struct{}) *lane {
+func newLane(l *Link, gone chan struct{}) *lane {
 	return &lane{link: l, in: make(chan jsonrpc.Message), gone: gone, closed: make(chan struct{})}
 }
 

@@ -1,4 +1,4 @@
-package mcp
+package edge
 
 import (
 	"bytes"
@@ -18,13 +18,13 @@ import (
 
 // answer writes an answer of the SDK's under the client's own id. A call that the client has taken back is not answered
 // (Basic, Cancellation).
-func (l *link) answer(r *jsonrpc.Response) error {
+func (l *Link) answer(r *jsonrpc.Response) error {
 	c := l.take(r.ID)
 	if c == nil {
 		return nil
 	}
 	defer l.left()
-	if c.canceled() {
+	if c.Canceled() {
 		return l.put(c.in, c.slot, nil)
 	}
 	early := l.dialect()
@@ -33,12 +33,12 @@ func (l *link) answer(r *jsonrpc.Response) error {
 			l.refusedHello(c)
 		}
 		fault, _ := plainFault(c.method, r.Error)
-		return l.put(c.in, c.slot, appendError(nil, c.raw, fault, early != nil))
+		return l.put(c.in, c.slot, AppendError(nil, c.raw, fault, early != nil))
 	}
 	result := r.Result
 	switch {
 	case early != nil:
-		result = earlyResult(c.method, early, result)
+		result = earlyResult(c.method, early, result, l.opts.Templates)
 	case c.method == proto.MethodInitialize:
 		l.negotiated(result)
 	case c.lane == l.modern && c.method == proto.MethodCallTool:
@@ -69,7 +69,7 @@ func withoutContent(result json.RawMessage) json.RawMessage {
 }
 
 // negotiated notes the version that an initialize has led to.
-func (l *link) negotiated(result json.RawMessage) {
+func (l *Link) negotiated(result json.RawMessage) {
 	var r struct {
 		Version string `json:"protocolVersion"`
 	}
@@ -82,12 +82,12 @@ func (l *link) negotiated(result json.RawMessage) {
 }
 
 // refuse answers what never became a call; an id of nil is null.
-func (l *link) refuse(in *batch, id json.RawMessage, err error) {
-	l.put(in, in.begin(), appendError(nil, id, err, l.dialect() != nil)) //nolint:errcheck // a connection that ended has nobody to tell
+func (l *Link) refuse(in *batch, id json.RawMessage, err error) {
+	l.put(in, in.begin(), AppendError(nil, id, err, l.dialect() != nil)) //nolint:errcheck // a connection that ended has nobody to tell
 }
 
 // put queues an answer, or adds it to its batch; a nil one only ends what the batch expects.
-func (l *link) put(in *batch, at int, answer []byte) error {
+func (l *Link) put(in *batch, at int, answer []byte) error {
 	if in != nil {
 		answer = in.end(at, answer)
 	}
@@ -101,9 +101,9 @@ func appendHead(dst []byte, id json.RawMessage) []byte {
 	return wire.AppendRaw(append(dst, `{"jsonrpc":"2.0","id":`...), id)
 }
 
-// appendError appends a whole error answer. The SDK gives plain errors the code 0; they are about requests that do not
+// AppendError appends a whole error answer. The SDK gives plain errors the code 0; they are about requests that do not
 // fit the state of the connection. The early dialect has one code and no data.
-func appendError(dst []byte, id json.RawMessage, err error, early bool) []byte {
+func AppendError(dst []byte, id json.RawMessage, err error, early bool) []byte {
 	code, message, data := int64(jrpc2.InvalidRequest), err.Error(), json.RawMessage(nil)
 	if e, ok := errors.AsType[*jrpc2.Error](err); ok {
 		code, message, data = int64(e.Code), e.Message, e.Data
@@ -163,7 +163,7 @@ func (b *batch) end(at int, answer []byte) []byte {
 }
 
 // batch takes the messages of an array, one after the other. Only 2025-03-26 has batches.
-func (l *link) batch(ctx context.Context, b []byte) error {
+func (l *Link) batch(ctx context.Context, b []byte) error {
 	l.mu.Lock()
 	version := l.version
 	l.mu.Unlock()

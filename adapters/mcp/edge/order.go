@@ -1,4 +1,4 @@
-package mcp
+package edge
 
 import (
 	"context"
@@ -11,23 +11,23 @@ import (
 // order gives the calls that name a session their places, in the order in which they were read. The zero value is ready.
 type order struct {
 	mu    sync.Mutex // guards the field below
-	lines map[core.SessionID][]*place
+	lines map[core.SessionID][]*Place
 }
 
-// place is a call's place in its session's line. A nil place has nobody before it. Its methods may be called by any
+// Place is a call's place in its session's line. A nil place has nobody before it. Its methods may be called by any
 // goroutine.
-type place struct {
+type Place struct {
 	in    *order
 	id    core.SessionID
 	ready chan struct{} // closed when it is the first of its line
 }
 
 // enter takes the last place of a session's line. It is called by the goroutine that reads.
-func (o *order) enter(id core.SessionID) *place {
-	p := &place{in: o, id: id, ready: make(chan struct{})}
+func (o *order) enter(id core.SessionID) *Place {
+	p := &Place{in: o, id: id, ready: make(chan struct{})}
 	o.mu.Lock()
 	if o.lines == nil {
-		o.lines = map[core.SessionID][]*place{}
+		o.lines = map[core.SessionID][]*Place{}
 	}
 	o.lines[id] = append(o.lines[id], p)
 	first := len(o.lines[id]) == 1
@@ -38,8 +38,8 @@ func (o *order) enter(id core.SessionID) *place {
 	return p
 }
 
-// wait blocks until all places before this one have been given up, or ctx ends.
-func (p *place) wait(ctx context.Context) error {
+// Wait blocks until all places before this one have been given up, or ctx ends.
+func (p *Place) Wait(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
@@ -51,15 +51,15 @@ func (p *place) wait(ctx context.Context) error {
 	}
 }
 
-// leave gives the place up. Only the first call counts.
-func (p *place) leave() {
+// Leave gives the place up. Only the first call counts.
+func (p *Place) Leave() {
 	if p == nil {
 		return
 	}
 	p.in.mu.Lock()
 	line := p.in.lines[p.id]
 	at := slices.Index(line, p)
-	var next *place
+	var next *Place
 	if at >= 0 {
 		line = slices.Delete(line, at, at+1)
 		p.in.lines[p.id] = line
