@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/jsonscan"
 )
 
 // The words for the types of blocks, as they are stored. They never change.
@@ -92,26 +93,26 @@ func appendBlock(dst []byte, b core.Block) []byte {
 func parseBlocks(b []byte) ([]core.Block, bool) {
 	var blocks []core.Block
 	e := elementsOf(b)
-	for e.next() {
-		block, ok := parseBlock(e.val)
+	for e.Next() {
+		block, ok := parseBlock(e.Val)
 		if !ok {
 			return nil, false
 		}
 		blocks = append(blocks, block)
 	}
-	return blocks, !e.bad
+	return blocks, !e.Bad
 }
 
 // parseBlock decodes one block. false: it is not an object.
 func parseBlock(raw []byte) (b core.Block, ok bool) {
 	kind := ""
 	m := membersOf(raw)
-	for m.next() {
-		if string(m.key) == "type" {
-			kind = parseString(m.val)
+	for m.Next() {
+		if string(m.Key) == "type" {
+			kind = jsonscan.Text(m.Val)
 		}
 	}
-	if m.bad {
+	if m.Bad {
 		return nil, false
 	}
 	switch kind {
@@ -141,9 +142,9 @@ func parseBlock(raw []byte) (b core.Block, ok bool) {
 
 func parseText(raw []byte) (b core.Text, ok bool) {
 	m, ok := membersOf(raw), true
-	for m.next() {
-		if string(m.key) == "text" {
-			b.Text, ok = parseString(m.val), isString(m.val)
+	for m.Next() {
+		if string(m.Key) == "text" {
+			b.Text, ok = jsonscan.Text(m.Val), jsonscan.IsString(m.Val)
 		}
 	}
 	return b, ok
@@ -151,10 +152,10 @@ func parseText(raw []byte) (b core.Text, ok bool) {
 
 func parseDiff(raw []byte) (b core.Diff, ok bool) {
 	m, ok := membersOf(raw), true
-	for m.next() {
+	for m.Next() {
 		var text *string
 		var number *int
-		switch string(m.key) {
+		switch string(m.Key) {
 		case "path":
 			text = &b.Path
 		case "old":
@@ -172,13 +173,13 @@ func parseDiff(raw []byte) (b core.Diff, ok bool) {
 		case "removed":
 			number = &b.Removed
 		case "created":
-			b.Created = string(m.val) == "true"
+			b.Created = string(m.Val) == "true"
 		}
 		switch {
 		case text != nil:
-			*text, ok = parseString(m.val), ok && isString(m.val)
+			*text, ok = jsonscan.Text(m.Val), ok && jsonscan.IsString(m.Val)
 		case number != nil:
-			n, err := strconv.Atoi(string(m.val))
+			n, err := strconv.Atoi(string(m.Val))
 			*number, ok = n, ok && err == nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"dragoman/core"
+	"dragoman/core/jsonscan"
 )
 
 // The fields of a call that are written only when they have changed.
@@ -96,76 +97,76 @@ func appendLocations(dst []byte, locations []core.Location) []byte {
 
 func parseLocations(b []byte) (locations []core.Location, ok bool) {
 	e := elementsOf(b)
-	for e.next() {
+	for e.Next() {
 		var l core.Location
-		m := membersOf(e.val)
-		for m.next() {
-			switch string(m.key) {
+		m := membersOf(e.Val)
+		for m.Next() {
+			switch string(m.Key) {
 			case "path":
-				l.Path = parseString(m.val)
+				l.Path = jsonscan.Text(m.Val)
 			case "line":
-				n, err := strconv.Atoi(string(m.val))
+				n, err := strconv.Atoi(string(m.Val))
 				if err != nil {
 					return nil, false
 				}
 				l.Line = n
 			}
 		}
-		if m.bad {
+		if m.Bad {
 			return nil, false
 		}
 		locations = append(locations, l)
 	}
-	return locations, !e.bad
+	return locations, !e.Bad
 }
 
 // call decodes a call; false: this version does not understand it.
 func (d *Decoder) call(v []byte) (c core.Call, ok bool) {
 	var same []byte
 	m, ok := membersOf(v), true
-	for m.next() {
-		switch string(m.key) {
+	for m.Next() {
+		switch string(m.Key) {
 		case "id":
-			c.ID = core.CallID(parseString(m.val))
+			c.ID = core.CallID(jsonscan.Text(m.Val))
 		case "turn":
-			c.Turn = core.TurnID(parseString(m.val))
+			c.Turn = core.TurnID(jsonscan.Text(m.Val))
 		case "server":
-			c.Server = parseString(m.val)
+			c.Server = jsonscan.Text(m.Val)
 		case "tool":
-			c.Tool = parseString(m.val)
+			c.Tool = jsonscan.Text(m.Val)
 		case "kind":
-			c.Kind = callKind(m.val)
+			c.Kind = callKind(m.Val)
 		case "state":
-			c.State = callState(m.val)
+			c.State = callState(m.Val)
 		case "why":
-			c.Why = parseString(m.val)
+			c.Why = jsonscan.Text(m.Val)
 		case "child":
-			c.Child = core.SessionID(parseString(m.val))
+			c.Child = core.SessionID(jsonscan.Text(m.Val))
 		case "start":
-			c.Start, _ = parseTime(m.val)
+			c.Start, _ = parseTime(m.Val)
 		case "end":
-			c.End, _ = parseTime(m.val)
+			c.End, _ = parseTime(m.Val)
 		case "locations":
 			if ok {
-				c.Locations, ok = parseLocations(m.val)
+				c.Locations, ok = parseLocations(m.Val)
 			}
 		case "title":
-			c.Title = parseString(m.val)
+			c.Title = jsonscan.Text(m.Val)
 		case "args", "args~":
-			c.Args, ok = parseRaw(m.key, m.val, ok)
+			c.Args, ok = parseRaw(m.Key, m.Val, ok)
 		case "content":
 			if ok {
-				c.Content, ok = parseBlocks(m.val)
+				c.Content, ok = parseBlocks(m.Val)
 			}
 		case "output", "output~":
-			c.Output, ok = parseRaw(m.key, m.val, ok)
+			c.Output, ok = parseRaw(m.Key, m.Val, ok)
 		case "meta", "meta~":
-			c.Meta, ok = parseRaw(m.key, m.val, ok)
+			c.Meta, ok = parseRaw(m.Key, m.Val, ok)
 		case "same":
-			same = m.val
+			same = m.Val
 		}
 	}
-	if m.bad || !ok {
+	if m.Bad || !ok {
 		return core.Call{}, false
 	}
 	bodies := d.skipped[c.ID]
@@ -186,18 +187,18 @@ func (d *Decoder) skipCall(v []byte) {
 	var state core.CallState
 	whole := true
 	m := membersOf(v)
-	for m.next() {
-		switch string(m.key) {
+	for m.Next() {
+		switch string(m.Key) {
 		case "id":
-			id = core.CallID(parseString(m.val))
+			id = core.CallID(jsonscan.Text(m.Val))
 		case "state":
-			state = callState(m.val)
+			state = callState(m.Val)
 		case "same":
 			whole = false
 		}
 	}
 	switch {
-	case m.bad:
+	case m.Bad:
 		return
 	case state.Ended():
 		delete(d.calls, id)
@@ -238,7 +239,7 @@ func callKind(b []byte) core.CallKind {
 			return k
 		}
 	}
-	return core.CallKind(parseString(b))
+	return core.CallKind(jsonscan.Text(b))
 }
 
 func callState(b []byte) core.CallState {
@@ -249,5 +250,5 @@ func callState(b []byte) core.CallState {
 			return s
 		}
 	}
-	return core.CallState(parseString(b))
+	return core.CallState(jsonscan.Text(b))
 }

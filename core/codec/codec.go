@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/jsonscan"
 )
 
 // Encoder writes one log's records. The zero value is ready; it may go on with
@@ -115,7 +116,7 @@ func (l Line) IsCall() bool { return string(l.kind) == kindCall }
 // End returns the position behind the record, which ParseLine must have read.
 func (l Line) End() core.Pos {
 	if _, text, ok := l.delta(); ok {
-		return core.Pos{Epoch: l.record.Epoch, Seq: l.record.Seq, Off: l.record.Off + uint64(stringLen(text))}
+		return core.Pos{Epoch: l.record.Epoch, Seq: l.record.Seq, Off: l.record.Off + uint64(jsonscan.TextLen(text))}
 	}
 	r := l.record
 	if string(l.kind) == kindMissing {
@@ -136,7 +137,7 @@ func (l Line) AppendStream(dst []byte) []byte {
 
 // StreamDelta makes a piece of a stream that AppendStream has named.
 func StreamDelta(name []byte, text string) core.Event {
-	return deltaEvent(name[0], parseString(name[1:]), text)
+	return deltaEvent(name[0], jsonscan.Text(name[1:]), text)
 }
 
 // delta finds the two strings of a piece of a run; ok is false for other records.
@@ -151,19 +152,19 @@ func (l Line) delta() (id, text []byte, ok bool) {
 func ParseLine(line []byte) (Line, error) {
 	var l Line
 	m := membersOf(line)
-	for m.next() {
-		switch string(m.key) {
+	for m.Next() {
+		switch string(m.Key) {
 		case "v":
-			l.body = m.val
+			l.body = m.Val
 		case "v~":
-			l.text = m.val
+			l.text = m.Val
 		default:
-			if err := l.set(m.key, m.val); err != nil {
+			if err := l.set(m.Key, m.Val); err != nil {
 				return Line{}, err
 			}
 		}
 	}
-	if m.bad || l.kind == nil {
+	if m.Bad || l.kind == nil {
 		return Line{}, errNotRecord
 	}
 	return l, nil
@@ -173,18 +174,18 @@ func ParseLine(line []byte) (Line, error) {
 func Peek(line []byte) (Line, error) {
 	var l Line
 	m := membersOf(line)
-	for m.nextKey() {
-		if m.key[0] == 'v' && (len(m.key) == 1 || string(m.key) == "v~") {
+	for m.NextKey() {
+		if string(m.Key) == "v" || string(m.Key) == "v~" {
 			break
 		}
-		if !m.value() {
+		if !m.Value() {
 			break
 		}
-		if err := l.set(m.key, m.val); err != nil {
+		if err := l.set(m.Key, m.Val); err != nil {
 			return Line{}, err
 		}
 	}
-	if m.bad || l.kind == nil {
+	if m.Bad || l.kind == nil {
 		return Line{}, errNotRecord
 	}
 	return l, nil
@@ -206,7 +207,7 @@ func (l *Line) set(key, val []byte) error {
 		if ok = len(val) >= 2 && val[0] == '"'; ok {
 			l.kind = val[1 : len(val)-1]
 			if bytes.IndexByte(l.kind, '\\') >= 0 {
-				l.kind = []byte(parseString(val))
+				l.kind = []byte(jsonscan.Text(val))
 			}
 		}
 	default:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/jsonscan"
 )
 
 // The words for the kinds of events, as they are stored. They never change.
@@ -193,7 +194,7 @@ func (d *Decoder) event(l Line) (core.Event, error) {
 	ok := true
 	switch {
 	case l.text != nil:
-		raw = json.RawMessage(parseString(l.text))
+		raw = json.RawMessage(jsonscan.Text(l.text))
 	case l.body != nil:
 		raw, ok = parseRaw([]byte("v"), l.body, true)
 	}
@@ -298,9 +299,9 @@ func (d *Decoder) delta(kind string, v []byte) core.Event {
 		return nil
 	}
 	if string(id[1:len(id)-1]) != d.id || strings.ContainsAny(d.id, `\"`) {
-		d.id = parseString(id)
+		d.id = jsonscan.Text(id)
 	}
-	return deltaEvent(streamKind(kind), d.id, parseString(text))
+	return deltaEvent(streamKind(kind), d.id, jsonscan.Text(text))
 }
 
 // deltaEvent makes a piece of the stream of a streamKind and an id.
@@ -320,15 +321,15 @@ func deltaEvent(stream byte, id, text string) core.Event {
 // deltaOf finds the strings of a piece of a run, still quoted.
 func deltaOf(v []byte) (id, text []byte, ok bool) {
 	m := membersOf(v)
-	for m.next() {
-		switch string(m.key) {
+	for m.Next() {
+		switch string(m.Key) {
 		case "id":
-			id = m.val
+			id = m.Val
 		case "text":
-			text = m.val
+			text = m.Val
 		}
 	}
-	return id, text, !m.bad && isString(id) && isString(text)
+	return id, text, !m.Bad && jsonscan.IsString(id) && jsonscan.IsString(text)
 }
 
 // streamKind is the kind of the stream whose deltas are stored as kind; 0: none are.
@@ -351,31 +352,31 @@ func decodeRawEvent(kind string, v []byte) core.Event {
 	var ended core.ThoughtEnded
 	var bound core.Bound
 	m, ok := membersOf(v), true
-	for m.next() {
-		switch string(m.key) {
+	for m.Next() {
+		switch string(m.Key) {
 		case "thought":
-			ended.Thought = core.ThoughtID(parseString(m.val))
+			ended.Thought = core.ThoughtID(jsonscan.Text(m.Val))
 		case "took":
-			n, err := strconv.ParseInt(string(m.val), 10, 64)
+			n, err := strconv.ParseInt(string(m.Val), 10, 64)
 			ended.Took, ok = time.Duration(n), ok && err == nil
 		case "agent":
-			bound.Agent = parseString(m.val)
+			bound.Agent = jsonscan.Text(m.Val)
 		case "sealed", "sealed~":
-			ended.Sealed, ok = parseRaw(m.key, m.val, ok)
+			ended.Sealed, ok = parseRaw(m.Key, m.Val, ok)
 		case "state", "state~":
-			bound.State, ok = parseRaw(m.key, m.val, ok)
+			bound.State, ok = parseRaw(m.Key, m.Val, ok)
 		}
 	}
 	if kind == kindBound {
-		return orNil(bound, ok && !m.bad)
+		return orNil(bound, ok && !m.Bad)
 	}
-	return orNil(ended, ok && !m.bad)
+	return orNil(ended, ok && !m.Bad)
 }
 
 // parseRaw is the inverse of appendRawMember.
 func parseRaw(key, val []byte, ok bool) (json.RawMessage, bool) {
 	if key[len(key)-1] == '~' {
-		return json.RawMessage(parseString(val)), ok
+		return json.RawMessage(jsonscan.Text(val)), ok
 	}
 	return bytes.ToValidUTF8(val, []byte("\uFFFD")), ok && json.Valid(val)
 }
@@ -392,12 +393,12 @@ func plainEvent[T core.Event](v []byte) core.Event {
 
 func decodePrompt[T any](v []byte) (ev T, prompt []core.Block, ok bool) {
 	m, ok := membersOf(v), true
-	for m.next() {
-		if string(m.key) == "prompt" {
-			prompt, ok = parseBlocks(m.val)
+	for m.Next() {
+		if string(m.Key) == "prompt" {
+			prompt, ok = parseBlocks(m.Val)
 		}
 	}
-	if !ok || m.bad || json.Unmarshal(v, &ev) != nil {
+	if !ok || m.Bad || json.Unmarshal(v, &ev) != nil {
 		return ev, nil, false
 	}
 	return ev, prompt, true

@@ -6,191 +6,16 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"dragoman/core/jsonscan"
 )
 
-// members walks through the members of a JSON object without looking closer at
-// their values than to find their ends. It accepts all valid JSON and some that
-// is not; it never reads outside of its input.
-type members struct {
-	b   []byte
-	i   int
-	key []byte // without quotes, still escaped, never empty
-	val []byte // the value's text
-	bad bool   // b is not an object
-}
+// membersOf walks through an object of the stored form, however deep it is.
+func membersOf(b []byte) jsonscan.Members { return jsonscan.MembersOf(b, jsonscan.AnyDepth) }
 
-func membersOf(b []byte) members {
-	m := members{b: b}
-	if m.space(); m.i >= len(b) || b[m.i] != '{' {
-		m.bad = true
-	}
-	m.i++
-	return m
-}
-
-// next goes to the next member; false: there is none, or m.bad.
-func (m *members) next() bool { return m.nextKey() && m.value() }
-
-// nextKey reads the next member's key. The value must be read before the next.
-func (m *members) nextKey() bool {
-	if m.bad {
-		return false
-	}
-	if m.space(); m.i >= len(m.b) {
-		return m.fail()
-	}
-	if m.val != nil {
-		switch m.b[m.i] {
-		case '}':
-			return m.end()
-		case ',':
-			m.i++
-			m.space()
-		default:
-			return m.fail()
-		}
-	} else if m.b[m.i] == '}' {
-		return m.end()
-	}
-	end := skipString(m.b, m.i)
-	if end < m.i+3 {
-		return m.fail()
-	}
-	m.key = m.b[m.i+1 : end-1]
-	m.i = end
-	if m.space(); m.i >= len(m.b) || m.b[m.i] != ':' {
-		return m.fail()
-	}
-	m.i++
-	return true
-}
-
-// value reads the value behind a key.
-func (m *members) value() bool {
-	m.space()
-	end := skipValue(m.b, m.i)
-	if end <= m.i {
-		return m.fail()
-	}
-	m.val, m.i = m.b[m.i:end], end
-	return true
-}
-
-// end checks that nothing follows the object.
-func (m *members) end() bool {
-	m.i++
-	if m.space(); m.i != len(m.b) {
-		m.bad = true
-	}
-	return false
-}
-
-func (m *members) fail() bool {
-	m.bad = true
-	return false
-}
-
-func (m *members) space() {
-	for m.i < len(m.b) && isSpace(m.b[m.i]) {
-		m.i++
-	}
-}
-
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
-
-// elements walks through the elements of a JSON array, as members does.
-type elements struct {
-	b   []byte
-	i   int
-	val []byte
-	bad bool // b is not an array
-}
-
-func elementsOf(b []byte) elements {
-	return elements{b: b, i: 1, bad: len(b) < 2 || b[0] != '[' || b[len(b)-1] != ']'}
-}
-
-// next goes to the next element; false: there is none, or e.bad.
-func (e *elements) next() bool {
-	for !e.bad && e.i < len(e.b)-1 {
-		switch c := e.b[e.i]; {
-		case isSpace(c):
-			e.i++
-		case c == ',' && e.val != nil:
-			e.val = nil
-			e.i++
-		default:
-			end := skipValue(e.b, e.i)
-			if e.bad = e.val != nil || end < 0 || end >= len(e.b); e.bad {
-				return false
-			}
-			e.val, e.i = e.b[e.i:end], end
-			return true
-		}
-	}
-	return false
-}
-
-// skipString returns the index behind the string that begins at b[i], or -1.
-func skipString(b []byte, i int) int {
-	if i >= len(b) || b[i] != '"' {
-		return -1
-	}
-	for from := i + 1; ; {
-		n := bytes.IndexByte(b[from:], '"')
-		if n < 0 {
-			return -1
-		}
-		quote := from + n
-		esc := quote
-		for esc > i+1 && b[esc-1] == '\\' {
-			esc--
-		}
-		if (quote-esc)%2 == 0 {
-			return quote + 1
-		}
-		from = quote + 1
-	}
-}
-
-// skipValue returns the index behind the value that begins at b[i], or -1. It
-// counts brackets and does not recurse.
-func skipValue(b []byte, i int) int {
-	depth := 0
-	for i < len(b) {
-		switch b[i] {
-		case '"':
-			if i = skipString(b, i); i < 0 {
-				return -1
-			}
-		case '{', '[':
-			depth++
-			i++
-			continue
-		case '}', ']':
-			if depth--; depth < 0 {
-				return -1
-			}
-			i++
-		case ' ', '\t', '\n', '\r', ',', ':':
-			if depth == 0 {
-				return -1
-			}
-			i++
-			continue
-		default:
-			for i < len(b) && !isSpace(b[i]) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] != ':' {
-				i++
-			}
-		}
-		if depth == 0 {
-			return i
-		}
-	}
-	return -1
-}
+// elementsOf walks through an array, as membersOf does.
+func elementsOf(b []byte) jsonscan.Elements { return jsonscan.ElementsOf(b, jsonscan.AnyDepth) }
 
 // parseUint reads a number that is a JSON integer without sign or exponent.
 func parseUint(b []byte) (n uint64, ok bool) {
@@ -216,99 +41,6 @@ func parseTime(b []byte) (t time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	return t.UTC(), true
-}
-
-// parseString reads a string, like encoding/json; what is not a string is "".
-func parseString(b []byte) string {
-	if !isString(b) {
-		return ""
-	}
-	b = b[1 : len(b)-1]
-	if bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
-		return string(b)
-	}
-	s := make([]byte, 0, len(b))
-	for i := 0; i < len(b); {
-		switch c := b[i]; {
-		case c == '\\':
-			s, i = appendUnescaped(s, b, i+1)
-		case c < utf8.RuneSelf:
-			s = append(s, c)
-			i++
-		default:
-			r, n := utf8.DecodeRune(b[i:])
-			s = utf8.AppendRune(s, r)
-			i += n
-		}
-	}
-	return string(s)
-}
-
-// stringLen returns the length of parseString's result, in bytes.
-func stringLen(b []byte) int {
-	if !isString(b) {
-		return 0
-	}
-	if in := b[1 : len(b)-1]; bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
-		return len(in)
-	}
-	return len(parseString(b))
-}
-
-// isString reports whether a value is a string.
-func isString(b []byte) bool { return len(b) >= 2 && b[0] == '"' }
-
-// appendUnescaped appends what the escape whose letter is b[i] stands for, and
-// returns the index behind it.
-func appendUnescaped(s, b []byte, i int) ([]byte, int) {
-	if i >= len(b) {
-		return s, i
-	}
-	switch b[i] {
-	case 'n':
-		return append(s, '\n'), i + 1
-	case 't':
-		return append(s, '\t'), i + 1
-	case 'r':
-		return append(s, '\r'), i + 1
-	case 'b':
-		return append(s, '\b'), i + 1
-	case 'f':
-		return append(s, '\f'), i + 1
-	case 'u':
-		r := hexRune(b, i+1)
-		i += 5
-		if utf16.IsSurrogate(r) {
-			low := rune(-1)
-			if i+1 < len(b) && b[i] == '\\' && b[i+1] == 'u' {
-				low = hexRune(b, i+2)
-			}
-			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-				i += 6
-			}
-		}
-		return utf8.AppendRune(s, r), min(i, len(b))
-	default: // a quote, a backslash, a slash
-		return append(s, b[i]), i + 1
-	}
-}
-
-// hexRune reads four hexadecimal digits; -1: they are not there.
-func hexRune(b []byte, i int) (r rune) {
-	if i+4 > len(b) {
-		return -1
-	}
-	for _, c := range b[i : i+4] {
-		switch {
-		case '0' <= c && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			r = r<<4 | rune(c|0x20-'a'+10)
-		default:
-			return -1
-		}
-	}
-	return r
 }
 
 // largeString is the size in bytes from which room for a string is made before it is written.
@@ -413,7 +145,7 @@ func appendRawMember(dst []byte, key string, raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return dst
 	}
-	oneLine := !isSpace(raw[0]) && !isSpace(raw[len(raw)-1]) && bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0
+	oneLine := !jsonscan.IsSpace(raw[0]) && !jsonscan.IsSpace(raw[len(raw)-1]) && bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0
 	if oneLine && utf8.Valid(raw) && json.Valid(raw) {
 		return append(appendKey(dst, key), raw...)
 	}
