@@ -128,7 +128,7 @@
 //	starts of a failing server              bridge           6 in a row                      a person starts it              bridge.TestStartsAreBounded
 //	questions of a server                   bridge           8; to MCP clients 64            the next is refused             bridge.TestQuestionsOfServersAreBounded
 //	a login that nobody finishes            login.Wallet     5 minutes                       its clock                       bridge/login.TestUnfinishedLoginsEnd
-//	server logs and the audit               cmd/dragoman     1 MiB and one older file        the older file                  cmd/dragoman.TestServerLogsAreBounded
+//	server logs and the audit               logs of cmd      1 MiB and one older file        the older file                  cmd/internal/logs.TestServerLogsAreBounded
 //	open requests of a connection           wire.Conn        4,096                           the next is refused             adapters/wire.TestOpenRequestsAreBounded
 //	open requests of an ACP connection      acp              1,024                           the next is refused             adapters/acp.TestOpenRequestsAreBounded
 //	open requests of an MCP connection      mcp              1,024                           the next is refused             adapters/mcp.TestTooManyCalls

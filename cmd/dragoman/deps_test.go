@@ -89,6 +89,8 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/demo", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal"}, why: "the demo is a client of the program that it starts"},
 	{from: "dragoman/cmd/internal/demo", forbidden: "dragoman/adapters/...", except: []string{"dragoman/adapters/wire"}, why: "the demo plays editors, which do not share our code"},
 	{from: "dragoman/cmd/internal/demo", forbidden: "dragoman/bridge/...", why: "the demo needs no server"},
+	{from: "dragoman/cmd/internal/logs", forbidden: "dragoman/cmd/...", why: "what is written down does not depend on who asked for it"},
+	{from: "dragoman/cmd/internal/logs", forbidden: "dragoman/adapters/...", direct: true, why: "a log knows no dialect"},
 	{from: "dragoman/cmd/internal/program", forbidden: "dragoman/cmd/...", why: "what a run of the program is given depends on no command"},
 	{from: "dragoman/cmd/internal/program", forbidden: "dragoman/adapters/...", why: "what a run of the program is given depends on no protocol"},
 	{from: "dragoman/cmd/internal/program", forbidden: "dragoman/bridge/...", why: "what a run of the program is given depends on no server"},

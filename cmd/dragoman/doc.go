@@ -14,8 +14,8 @@
 // cmd/internal/models finds their models. guides.go reads what workspaces say, commands.go and export.go do
 // what a prompt behind a slash asks for. cmd/internal/secrets keeps keys and logins, and
 // encrypts them with a key that the system keyring keeps.
-// logs.go and logwriter.go keep the program's own log, serverlogs.go those of MCP
-// servers. servers.go is the MCP servers themselves,
+// cmd/internal/logs writes the program's own log and those of MCP servers.
+// servers.go is the MCP servers themselves,
 // servers_*.go what a person does with them.
 //
 // # What always holds

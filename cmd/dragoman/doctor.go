@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/terminal"
 	"dragoman/configs"
@@ -222,7 +223,7 @@ func (a *app) examineLog(s *section, c *configs.Config) {
 	s.add(fine, "the log is appended to %s", path)
 }
 
-// tryLogFile reports whether openLogFile would succeed, and leaves nothing behind.
+// tryLogFile reports whether a log could be appended to a file, and leaves nothing behind.
 func tryLogFile(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -337,7 +338,7 @@ func (a *app) examineState(ctx context.Context) section {
 		s.add(fine, "a session could be made, locked, written, synced and removed in %v", time.Since(began).Round(time.Millisecond))
 	}
 	examineLogs(ctx, &s, dir)
-	if path := filepath.Join(dir, auditFile); fileThere(path) {
+	if path := filepath.Join(dir, logs.AuditFile); fileThere(path) {
 		s.add(plain, "what MCP clients have called through dragoman is recorded in %s", path)
 	}
 	return s

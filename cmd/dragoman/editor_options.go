@@ -34,7 +34,7 @@ type wider struct {
 func (p *profiles) configure(raw json.RawMessage) error {
 	layer, unknown, err := configs.ParseEditor(raw)
 	if text := configs.UnknownKeys(unknown); text != "" {
-		p.logs.logger.Warn("some of " + configs.EditorSource + " " + text)
+		p.log.Logger.Warn("some of " + configs.EditorSource + " " + text)
 	}
 	narrow, more := layer.Narrowed()
 	var waits *wider
@@ -72,7 +72,7 @@ func (p *profiles) consent(ctx context.Context, m core.Meta, h core.Host) {
 	yes := answered && (r.Option == "use" || r.Option == "always")
 	if yes && r.Option == "always" {
 		if err := p.agreements().Add(w.Sum, configs.EditorSource); err != nil {
-			p.logs.logger.Warn("the consent to "+configs.EditorSource+" could not be kept", zap.Error(err))
+			p.log.Logger.Warn("the consent to "+configs.EditorSource+" could not be kept", zap.Error(err))
 		}
 	}
 	p.mu.Lock()

@@ -19,6 +19,7 @@ import (
 	"dragoman/adapters/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
+	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/core"
@@ -103,7 +104,7 @@ var idleFaces = map[string]idleFace{
 }
 
 // inPlace is a home and a workspace, and a program that lives there.
-func inPlace(t *testing.T) (a *app, logs *logs, work string) {
+func inPlace(t *testing.T) (a *app, log *logs.Log, work string) {
 	t.Helper()
 	home, work := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(work, "README.md"), []byte(strings.Repeat("hello\n", 1000)), 0o600); err != nil {
@@ -113,23 +114,23 @@ func inPlace(t *testing.T) (a *app, logs *logs, work string) {
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 	e := &program.Environment{Version: version, Lookup: lookup, Out: io.Discard, Err: io.Discard}
 	a = &app{Environment: e, secrets: secrets.New(e, nil)}
-	logs, err := a.openLogs()
+	log, err := a.openLog()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(logs.close)
-	return a, logs, work
+	t.Cleanup(log.Close)
+	return a, log, work
 }
 
 // connect puts together what serveStdio does, but for signals, and connects a client.
 // In the end the client leaves without a word.
-func (f idleFace) connect(t *testing.T, a *app, logs *logs, work string) (c *idleClient, end func()) {
+func (f idleFace) connect(t *testing.T, a *app, log *logs.Log, work string) (c *idleClient, end func()) {
 	t.Helper()
 	dir, err := a.DataDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{log: logs.logger, profiles: newProfiles(a, logs)}
+	h := &house{log: log.Logger, profiles: newProfiles(a, log)}
 	store := jsonl.New(dir)
 	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.get, Node: node()})
 	h.profiles.board, h.profiles.gateway = h.gateway.Board(), h.gateway
@@ -155,9 +156,9 @@ func (f idleFace) connect(t *testing.T, a *app, logs *logs, work string) (c *idl
 // later, and many more later.
 func leftOpen(t *testing.T, f idleFace, first, many int, look func()) {
 	t.Helper()
-	a, logs, work := inPlace(t)
+	a, log, work := inPlace(t)
 	synctest.Test(t, func(t *testing.T) {
-		c, end := f.connect(t, a, logs, work)
+		c, end := f.connect(t, a, log, work)
 		n := 0
 		for _, more := range []int{first, many, many} {
 			for range more {
@@ -182,10 +183,10 @@ func leftOpen(t *testing.T, f idleFace, first, many int, look func()) {
 // it. The one that prompts is first shown what the other has added, once; if it is too
 // early, it is told who has the session.
 func TestTwoProcessesTakeTurns(t *testing.T) {
-	a, logs, work := inPlace(t)
+	a, log, work := inPlace(t)
 	synctest.Test(t, func(t *testing.T) {
-		zed, leaveZed := idleFaces["acp"].connect(t, a, logs, work)
-		emacs, leaveEmacs := idleFaces["eca"].connect(t, a, logs, work)
+		zed, leaveZed := idleFaces["acp"].connect(t, a, log, work)
+		emacs, leaveEmacs := idleFaces["eca"].connect(t, a, log, work)
 		m := zed.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, work), `"id":"new"`)
 		_, id, _ := strings.Cut(m, `"sessionId":"`)
 		id, _, _ = strings.Cut(id, `"`)

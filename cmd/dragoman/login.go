@@ -73,11 +73,11 @@ environment stay as they are.`,
 // withAccounts lets f look after the keys, without a gateway.
 func (a *app) withAccounts(f func(secrets.Accounts) error) error {
 	a.patient()
-	l, err := a.openLogs()
+	l, err := a.openLog()
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer l.Close()
 	p := newProfiles(a, l)
 	defer p.close()
 	if _, err := p.load(); err != nil {

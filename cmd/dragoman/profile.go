@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/models"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
@@ -38,7 +39,7 @@ const (
 // file is enough.
 type profiles struct {
 	app     *app
-	logs    *logs
+	log     *logs.Log
 	board   *core.Board
 	gateway *core.Gateway // nil: nothing is run
 	logins  *secrets.Logins
@@ -91,16 +92,16 @@ type placed struct {
 	commands []core.Command
 }
 
-func newProfiles(a *app, l *logs) *profiles {
+func newProfiles(a *app, l *logs.Log) *profiles {
 	data, err := a.DataDir()
 	if err != nil {
 		data = "" // nothing is kept then
 	}
 	guards := &child.Guards{} // a session's, for its commands and its servers
 	p := &profiles{
-		app: a, logs: l, board: core.NewBoard(), logins: a.secrets.Logins(), guides: newGuides(a.Lookup),
+		app: a, log: l, board: core.NewBoard(), logins: a.secrets.Logins(), guides: newGuides(a.Lookup),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
-		servers: &servers{env: a.Lookup, run: secrets.NewPrograms().Run, environ: a.Environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.tokens(), log: l.logger, guards: guards, logs: openServerLogs(data), audit: openAudit(data)},
+		servers: &servers{env: a.Lookup, run: secrets.NewPrograms().Run, environ: a.Environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.tokens(), log: l.Logger, guards: guards, logs: logs.OpenServers(data), audit: logs.OpenAudit(data)},
 	}
 	p.guides.options.Refuse = p.refuses
 	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: func() []string { return p.config().Policy.Env }, Guards: guards}), p.guides}
@@ -294,7 +295,7 @@ func (p *profiles) goesOnLocked(mistake error) (made *profile, tell func(), err 
 	same.Fault = text
 	p.made = &same
 	return &same, func() {
-		p.logs.logger.Error("the configuration is wrong; the one before goes on", zap.String("problem", text))
+		p.log.Logger.Error("the configuration is wrong; the one before goes on", zap.String("problem", text))
 		p.post(&same)
 	}, nil
 }
@@ -302,11 +303,11 @@ func (p *profiles) goesOnLocked(mistake error) (made *profile, tell func(), err 
 // took tells of a profile that is in use from now on: the first one, and whether
 // anybody had asked for one before.
 func (p *profiles) took(made *profile, first, again bool) {
-	p.logs.follow(made.config.Log)
+	p.log.Follow(made.config.Log)
 	for _, w := range made.config.Warnings {
-		p.logs.logger.Warn("configuration", zap.String("warning", w.String()))
+		p.log.Logger.Warn("configuration", zap.String("warning", w.String()))
 	}
-	p.logs.logger.Info("configuration read", zap.String("file", made.config.Source), zap.Stringer("model", made.models.Choice), zap.String("because", made.models.Choice.Reason))
+	p.log.Logger.Info("configuration read", zap.String("file", made.config.Source), zap.Stringer("model", made.models.Choice), zap.String("because", made.models.Choice.Reason))
 	if first {
 		p.board.Put(core.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
 	}

@@ -42,11 +42,11 @@ func profilesOf(t *testing.T, env map[string]string) *profiles {
 		Flags: program.Flags{DataDir: filepath.Join(t.TempDir(), "data")},
 	}
 	a := &app{Environment: e, secrets: secrets.New(e, nil)}
-	l, err := a.openLogs()
+	l, err := a.openLog()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(l.close)
+	t.Cleanup(l.Close)
 	p := newProfiles(a, l)
 	t.Cleanup(p.close)
 	return p
@@ -188,11 +188,11 @@ func TestProfilesAreMadeOnce(t *testing.T) {
 	path := p.config(t, "modle: x\n")
 	e := &program.Environment{Lookup: p.lookup, Err: os.Stderr}
 	a := &app{Environment: e, secrets: secrets.New(e, nil)}
-	l, err := a.openLogs()
+	l, err := a.openLog()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer l.Close()
 	ps := newProfiles(a, l)
 	var wrong *configs.Error
 	if _, err := ps.get(context.Background(), nil); !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), path+":1:1: modle: ") {

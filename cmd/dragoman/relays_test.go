@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
 )
 
@@ -44,7 +45,7 @@ func TestCallsAreRecorded(t *testing.T) {
 	call := strings.Replace(strings.Replace(relayDenied, "session_list", "session_get", 1), `"arguments":{}`, `"arguments":{"session_id":"secret"}`, 1)
 	call = strings.Replace(call, `"id":3`, `"id":4`, 1)
 	p.well(t, strings.Join([]string{relayHello, relayReady, relayDenied, call}, "\n")+"\n", "mcp", "--only", "self")
-	path := filepath.Join(p.data, auditFile)
+	path := filepath.Join(p.data, logs.AuditFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/terminal"
 
 	"github.com/spf13/cobra"
@@ -77,7 +78,7 @@ func (a *app) root() *cobra.Command {
 func (a *app) begin(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.started = true
-		if _, err := parseLevel(a.Flags.LogLevel); err != nil {
+		if _, err := logs.ParseLevel(a.Flags.LogLevel); err != nil {
 			return err
 		}
 		return f(cmd.Context(), args)

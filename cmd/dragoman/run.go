@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/adapters/wire"
+	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
 	"dragoman/core"
 	"dragoman/core/jsonl"
@@ -31,11 +32,11 @@ type house struct {
 // in this order: f (the adapters), sessions, the log. Nothing is read or opened
 // before it is needed, so that the first answer costs nothing.
 func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error) error {
-	logs, err := a.openLogs()
+	log, err := a.openLog()
 	if err != nil {
 		return err
 	}
-	defer logs.close()
+	defer log.Close()
 	dir, err := a.DataDir()
 	if err != nil {
 		return err
@@ -43,7 +44,7 @@ func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error
 	ctx, stop := program.UntilSignal(ctx, !a.ownInterrupt)
 	defer stop()
 
-	h := &house{log: logs.logger, profiles: newProfiles(a, logs)}
+	h := &house{log: log.Logger, profiles: newProfiles(a, log)}
 	store := jsonl.New(dir)
 	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.get, Before: h.profiles.consent, Node: node()})
 	h.profiles.board, h.profiles.gateway = h.gateway.Board(), h.gateway
@@ -56,9 +57,9 @@ func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error
 	return err
 }
 
-// openLogs starts the program's log as the flags say.
-func (a *app) openLogs() (*logs, error) {
-	return openLog(logOptions{level: a.Flags.LogLevel, file: a.Flags.LogFile, errs: a.Err, env: a.Lookup})
+// openLog starts the program's log as the flags say.
+func (a *app) openLog() (*logs.Log, error) {
+	return logs.Open(logs.Options{Level: a.Flags.LogLevel, File: a.Flags.LogFile, Err: a.Err, Env: a.Lookup})
 }
 
 // close ends all sessions. Behind the first call it has nothing left to do.

@@ -18,6 +18,7 @@ import (
 
 	"dragoman/bridge"
 	"dragoman/bridge/login"
+	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
@@ -36,8 +37,8 @@ type servers struct {
 	agreed  string // the file that keeps which programs may always be started; "": none does
 	tokens  login.Store
 	log     *zap.Logger
-	logs    *serverLogs
-	audit   *audit
+	logs    *logs.Servers
+	audit   *logs.Audit
 	guards  *child.Guards
 
 	mu  sync.Mutex // guards the fields below
@@ -86,7 +87,7 @@ func (s *servers) toolbox(c *configs.Config, board *core.Board) *bridge.Box {
 	list := serversOf(c, rev, s.env, s.run)
 	switch {
 	case box == nil:
-		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: version, PinFile: s.pins, AgreedFile: s.agreed, Tokens: s.tokens, Log: s.told, Audit: s.audit.add, Guards: s.guards})
+		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: version, PinFile: s.pins, AgreedFile: s.agreed, Tokens: s.tokens, Log: s.told, Audit: s.audit.Add, Guards: s.guards})
 		box.Announce()
 	case changed:
 		box.Set(list)
@@ -111,8 +112,8 @@ func (s *servers) close() {
 	if box := s.current(); box != nil {
 		box.Close()
 	}
-	s.logs.close()
-	s.audit.close()
+	s.logs.Close()
+	s.audit.Close()
 }
 
 // commands lists what is known of a workspace's, with the prompts of the servers.
@@ -124,8 +125,8 @@ func (p *profiles) commands(box *bridge.Box) func(context.Context, core.Meta) []
 
 // told logs what servers say, and what becomes of them.
 func (s *servers) told(server, level, text string) {
-	s.logs.add(server, level, text)
-	l, err := parseLevel(level)
+	s.logs.Add(server, level, text)
+	l, err := logs.ParseLevel(level)
 	if err != nil {
 		l = zap.InfoLevel
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/bridge"
+	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
 )
@@ -282,7 +283,7 @@ func (a *app) takeLoginBack(ctx context.Context, c *configs.Config, server strin
 func (a *app) forgetServer(ctx context.Context, name string) error {
 	var err error
 	if data, none := a.DataDir(); none == nil { // else nothing is kept anywhere
-		err = removeServerLog(data, name)
+		err = logs.RemoveServer(data, name)
 	}
 	if kept, ok := a.secrets.ServerLogins(); ok {
 		err = errors.Join(err, kept.Forget(name))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
 
 	"github.com/spf13/cobra"
@@ -44,11 +45,11 @@ func (a *app) showServerLogs(ctx context.Context, args []string, lines int, foll
 	if err != nil {
 		return err
 	}
-	r := newServerLogReader(dir, args...)
-	if len(args) > 0 && !r.there() {
+	r := logs.NewReader(dir, args...)
+	if len(args) > 0 && !r.Exists() {
 		if _, _, err := a.knownServer(args[0]); err != nil {
 			return err
 		}
 	}
-	return r.show(ctx, a.Out, a.Err, lines, follow)
+	return r.Show(ctx, a.Out, a.Err, lines, follow)
 }

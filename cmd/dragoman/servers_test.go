@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/bridge"
+	"dragoman/cmd/internal/logs"
 	"dragoman/configs"
 	"dragoman/core"
 )
@@ -86,7 +87,7 @@ func TestEditorsServersAreAskedAbout(t *testing.T) {
 
 func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
 	board := core.NewBoard()
-	s := &servers{env: func(string) (string, bool) { return "", false }, log: zap.NewNop(), logs: &serverLogs{}, audit: &audit{}}
+	s := &servers{env: func(string) (string, bool) { return "", false }, log: zap.NewNop(), logs: &logs.Servers{}, audit: &logs.Audit{}}
 	t.Cleanup(s.close)
 	steps := []struct{ config, board, rev string }{
 		{"mcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n", "a stopped, b disabled", "a1 b1"},

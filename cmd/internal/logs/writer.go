@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"io"
@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// logBacklog is how many bytes of the log wait for somebody to take them.
-	logBacklog = 256 << 10
+	// backlog is how many bytes of the log wait for somebody to take them.
+	backlog = 256 << 10
 	// drainFor is how long the end of the program waits for that.
 	drainFor = 250 * time.Millisecond
 )
 
-// logWriter writes lines from a goroutine of its own, so that an output that
+// writer writes lines from a goroutine of its own, so that an output that
 // nobody reads, such as the pipe that an editor made for standard error, holds up
 // nothing. What does not fit into its backlog is dropped and counted; the count
 // is written as soon as there is room again.
-type logWriter struct {
+type writer struct {
 	lost func(n int) []byte // the line that reports n dropped ones
 
 	wake chan struct{} // holds one token: there is something to do
@@ -30,17 +30,17 @@ type logWriter struct {
 	closed  bool
 }
 
-func newLogWriter(out io.Writer, lost func(int) []byte) *logWriter {
-	return &logWriter{lost: lost, out: out, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func newWriter(out io.Writer, lost func(int) []byte) *writer {
+	return &writer{lost: lost, out: out, wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 // start begins writing; close ends it.
-func (w *logWriter) start() { go w.run() }
+func (w *writer) start() { go w.run() }
 
 // Write queues one line. It never blocks and never fails.
-func (w *logWriter) Write(line []byte) (int, error) {
+func (w *writer) Write(line []byte) (int, error) {
 	w.mu.Lock()
-	if w.closed || len(w.waiting)+len(line) > logBacklog {
+	if w.closed || len(w.waiting)+len(line) > backlog {
 		w.dropped++
 	} else {
 		w.waiting = append(w.waiting, line...)
@@ -51,7 +51,7 @@ func (w *logWriter) Write(line []byte) (int, error) {
 }
 
 // redirect sends what is still waiting, and all that follows, to another output.
-func (w *logWriter) redirect(out io.Writer) {
+func (w *writer) redirect(out io.Writer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.out = out
@@ -60,7 +60,7 @@ func (w *logWriter) redirect(out io.Writer) {
 // close writes what is waiting, for at most that long, and reports whether
 // everything was written. The goroutine of an output that is stuck stays behind;
 // the process is about to end.
-func (w *logWriter) close(most time.Duration) bool {
+func (w *writer) close(most time.Duration) bool {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
@@ -75,14 +75,14 @@ func (w *logWriter) close(most time.Duration) bool {
 	}
 }
 
-func (w *logWriter) signal() {
+func (w *writer) signal() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (w *logWriter) run() {
+func (w *writer) run() {
 	defer close(w.done)
 	var lines []byte
 	for {

@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"os"
@@ -13,7 +13,7 @@ import (
 // aside itself when it is large.
 func TestHeldLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &heldLog{path: filepath.Join(t.TempDir(), "sub", "log")}
+		h := &held{path: filepath.Join(t.TempDir(), "sub", "log")}
 		defer h.let()
 		write := func(line string) {
 			t.Helper()
@@ -37,7 +37,7 @@ func TestHeldLog(t *testing.T) {
 		write("three\n")
 		holds(h.path, "three\n")
 		holds(older(h.path), "one\ntwo\n")
-		write(strings.Repeat("x", maxServerLog))
+		write(strings.Repeat("x", maxFile))
 		<-time.After(renewEvery)
 		write("four\n")
 		write("five\n")

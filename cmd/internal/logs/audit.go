@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"encoding/json"
@@ -10,27 +10,27 @@ import (
 	"dragoman/bridge"
 )
 
-// auditFile keeps which tools of MCP servers were called through us, in the data
+// AuditFile keeps which tools of MCP servers were called through us, in the data
 // folder: never what was said. It is put aside like the servers' logs.
-const auditFile = "mcp-audit.jsonl"
+const AuditFile = "mcp-audit.jsonl"
 
-// audit writes that file. Telling it something never waits. Nothing is opened before
+// Audit writes that file. Telling it something never waits. Nothing is opened before
 // the first call.
-type audit struct {
+type Audit struct {
 	path string // "": nothing is kept
 
 	mu     sync.Mutex // guards the fields below
-	out    *logWriter
-	held   *heldLog // used by out's goroutine
+	out    *writer
+	held   *held // used by out's goroutine
 	closed bool
 }
 
-// openAudit keeps the record in a data folder; "": nothing is kept.
-func openAudit(data string) *audit {
+// OpenAudit keeps the record in a data folder; "": nothing is kept.
+func OpenAudit(data string) *Audit {
 	if data == "" {
-		return &audit{}
+		return &Audit{}
 	}
-	return &audit{path: filepath.Join(data, auditFile)}
+	return &Audit{path: filepath.Join(data, AuditFile)}
 }
 
 // record is a line of it.
@@ -46,8 +46,8 @@ type record struct {
 	Out       int            `json:"out"`
 }
 
-// add keeps a call.
-func (l *audit) add(c bridge.Audit) {
+// Add keeps a call.
+func (l *Audit) Add(c bridge.Audit) {
 	line, err := json.Marshal(record{
 		Time: c.Time.UTC(), Principal: string(c.Principal), Client: c.Client, Server: c.Server, Tool: c.Tool, Outcome: c.Outcome,
 		MS: float64(c.Took.Microseconds()) / 1000, In: c.In, Out: c.Out,
@@ -60,12 +60,12 @@ func (l *audit) add(c bridge.Audit) {
 	}
 }
 
-func (l *audit) writer() *logWriter {
+func (l *Audit) writer() *writer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.out == nil && !l.closed {
-		l.held = &heldLog{path: l.path}
-		l.out = newLogWriter(l.held, func(n int) []byte {
+		l.held = &held{path: l.path}
+		l.out = newWriter(l.held, func(n int) []byte {
 			line, err := json.Marshal(map[string]any{"time": time.Now().UTC(), "lost": n})
 			if err != nil {
 				return nil
@@ -77,9 +77,9 @@ func (l *audit) writer() *logWriter {
 	return l.out
 }
 
-// heldLog is a serverLog that stays open between writes: a call through the gateway
+// held is a rotated log that stays open between writes: a call through the gateway
 // is quick, and opening a file for each would not be. One goroutine uses it.
-type heldLog struct {
+type held struct {
 	path   string
 	file   *os.File
 	looked time.Time // when it was last known to be the one of that name
@@ -89,16 +89,16 @@ type heldLog struct {
 const renewEvery = time.Second
 
 // Write implements io.Writer.
-func (h *heldLog) Write(lines []byte) (int, error) {
+func (h *held) Write(lines []byte) (int, error) {
 	if time.Since(h.looked) >= renewEvery {
 		h.let()
 	}
 	if h.file == nil {
-		n, err := serverLog(h.path).Write(lines) // which makes it, and puts it aside
+		n, err := rotated(h.path).Write(lines) // which makes it, and puts it aside
 		if err != nil {
 			return n, err
 		}
-		if h.file, err = openLogFile(h.path); err != nil {
+		if h.file, err = openFile(h.path); err != nil {
 			return n, err
 		}
 		h.looked = time.Now()
@@ -108,15 +108,15 @@ func (h *heldLog) Write(lines []byte) (int, error) {
 }
 
 // let lets the file go.
-func (h *heldLog) let() {
+func (h *held) let() {
 	if h.file != nil {
 		h.file.Close() //nolint:errcheck // what was written is written
 		h.file = nil
 	}
 }
 
-// close writes what is left, for as long as the end of the program may take.
-func (l *audit) close() {
+// Close writes what is left, for as long as the end of the program may take.
+func (l *Audit) Close() {
 	l.mu.Lock()
 	out, held := l.out, l.held
 	l.closed = true

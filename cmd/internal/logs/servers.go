@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"errors"
@@ -9,42 +9,44 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"dragoman/core/display"
 )
 
 const (
-	// serverLogDir holds a log for each MCP server, in the data folder.
-	serverLogDir = "mcp-logs"
-	// maxServerLog is how large such a log gets before it is put aside; one older one is kept.
-	maxServerLog = 1 << 20
-	// maxServerLine bounds a line of it, in bytes.
-	maxServerLine = 8 << 10
-	// serverLogTime is always as long, and sorts as it reads.
-	serverLogTime = "2006-01-02T15:04:05.000Z"
+	// serverDir holds a log for each MCP server, in the data folder.
+	serverDir = "mcp-logs"
+	// maxFile is how large such a log gets before it is put aside; one older one is kept.
+	maxFile = 1 << 20
+	// maxLine bounds a line of it, in bytes.
+	maxLine = 8 << 10
+	// lineTime is always as long, and sorts as it reads.
+	lineTime = "2006-01-02T15:04:05.000Z"
 )
 
-// serverLogs keeps what MCP servers say. Telling it something never waits: lines go
+// Servers keeps what MCP servers say. Telling it something never waits: lines go
 // through a backlog for each server, and what does not fit is counted. Several
 // processes may write the same files.
-type serverLogs struct {
+type Servers struct {
 	dir string // "": nothing is kept
 	now func() time.Time
 
 	mu     sync.Mutex // guards the fields below
-	of     map[string]*logWriter
+	of     map[string]*writer
 	closed bool
 }
 
-// openServerLogs keeps logs in a data folder; "": nothing is kept.
-func openServerLogs(data string) *serverLogs {
-	l := &serverLogs{now: time.Now, of: map[string]*logWriter{}}
+// OpenServers keeps logs in a data folder; "": nothing is kept.
+func OpenServers(data string) *Servers {
+	l := &Servers{now: time.Now, of: map[string]*writer{}}
 	if data != "" {
-		l.dir = filepath.Join(data, serverLogDir)
+		l.dir = filepath.Join(data, serverDir)
 	}
 	return l
 }
 
-// add keeps a line. It does not wait.
-func (l *serverLogs) add(server, level, text string) {
+// Add keeps a line. It does not wait.
+func (l *Servers) Add(server, level, text string) {
 	if l.dir == "" {
 		return
 	}
@@ -53,21 +55,21 @@ func (l *serverLogs) add(server, level, text string) {
 	}
 }
 
-func (l *serverLogs) line(level, text string) []byte {
-	text = strings.ReplaceAll(strings.TrimRight(printable(text), " \t\n"), "\n", " ")
-	if len(text) > maxServerLine {
-		text = strings.ToValidUTF8(text[:maxServerLine], "") + "…"
+func (l *Servers) line(level, text string) []byte {
+	text = strings.ReplaceAll(strings.TrimRight(display.Printable(text), " \t\n"), "\n", " ")
+	if len(text) > maxLine {
+		text = strings.ToValidUTF8(text[:maxLine], "") + "…"
 	}
-	return fmt.Appendf(nil, "%s %-5s %s\n", l.now().UTC().Format(serverLogTime), level, text)
+	return fmt.Appendf(nil, "%s %-5s %s\n", l.now().UTC().Format(lineTime), level, text)
 }
 
 // writer is a server's backlog, made with its first line.
-func (l *serverLogs) writer(server string) *logWriter {
+func (l *Servers) writer(server string) *writer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := l.of[server]
 	if w == nil && !l.closed {
-		w = newLogWriter(serverLog(serverLogPath(l.dir, server)), func(n int) []byte {
+		w = newWriter(rotated(serverPath(l.dir, server)), func(n int) []byte {
 			return l.line("warn", fmt.Sprintf("%d lines are missing here: they came faster than they could be written", n))
 		})
 		w.start()
@@ -76,11 +78,11 @@ func (l *serverLogs) writer(server string) *logWriter {
 	return w
 }
 
-// close writes what is left, for as long as the end of the program may take.
-func (l *serverLogs) close() {
+// Close writes what is left, for as long as the end of the program may take.
+func (l *Servers) Close() {
 	l.mu.Lock()
 	l.closed = true
-	var all []*logWriter
+	var all []*writer
 	for _, w := range l.of {
 		all = append(all, w)
 	}
@@ -92,9 +94,9 @@ func (l *serverLogs) close() {
 	wg.Wait()
 }
 
-// serverLogPath is a server's log. The name may be a client's: it names one file in
+// serverPath is a server's log. The name may be a client's: it names one file in
 // the folder, whatever it holds.
-func serverLogPath(dir, server string) string {
+func serverPath(dir, server string) string {
 	var b strings.Builder
 	for i := range len(server) {
 		if c := server[i]; c == '-' || c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' {
@@ -110,17 +112,17 @@ func serverLogPath(dir, server string) string {
 // older is where a log is put aside.
 func older(path string) string { return path + ".1" }
 
-// serverLog is the path of a log. It is opened for each write: another process may
+// rotated is the path of a log. It is opened for each write: another process may
 // have put it aside.
-type serverLog string
+type rotated string
 
 // Write implements io.Writer. Lines that are written at once stay together.
-func (s serverLog) Write(lines []byte) (int, error) {
+func (s rotated) Write(lines []byte) (int, error) {
 	path := string(s)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return 0, err
 	}
-	f, err := openLogFile(path)
+	f, err := openFile(path)
 	if err != nil {
 		return 0, err
 	}
@@ -129,7 +131,7 @@ func (s serverLog) Write(lines []byte) (int, error) {
 	if err := errors.Join(err, statErr, f.Close()); err != nil {
 		return n, err
 	}
-	if info.Size() < maxServerLog {
+	if info.Size() < maxFile {
 		return n, nil
 	}
 	// Another process may have done so a moment ago.
@@ -139,9 +141,9 @@ func (s serverLog) Write(lines []byte) (int, error) {
 	return n, os.Rename(path, older(path))
 }
 
-// removeServerLog removes a server's log from a data folder.
-func removeServerLog(data, server string) error {
-	path := serverLogPath(filepath.Join(data, serverLogDir), server)
+// RemoveServer removes a server's log from a data folder.
+func RemoveServer(data, server string) error {
+	path := serverPath(filepath.Join(data, serverDir), server)
 	var all error
 	for _, p := range []string{path, older(path)} {
 		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {

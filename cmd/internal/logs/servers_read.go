@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"bytes"
@@ -13,38 +13,40 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"dragoman/core/display"
 )
 
 // followEvery is how often logs are looked at for new lines.
 const followEvery = 250 * time.Millisecond
 
-// logReader reads logs on from where it was.
-type logReader struct {
+// Reader reads logs on from where it was.
+type Reader struct {
 	dir  string
 	only []string // the paths of those that are meant; none: all
-	of   map[string]*logPlace
+	of   map[string]*place
 }
 
-// newServerLogReader reads the logs of servers in a data folder; without a name those of all.
-func newServerLogReader(data string, servers ...string) *logReader {
-	r := &logReader{dir: filepath.Join(data, serverLogDir), of: map[string]*logPlace{}}
+// NewReader returns a reader of the logs of servers in a data folder; without a name those of all.
+func NewReader(data string, servers ...string) *Reader {
+	r := &Reader{dir: filepath.Join(data, serverDir), of: map[string]*place{}}
 	for _, s := range servers {
-		r.only = append(r.only, serverLogPath(r.dir, s))
+		r.only = append(r.only, serverPath(r.dir, s))
 	}
 	return r
 }
 
-// there reports whether one of the servers that are meant has a log.
-func (r *logReader) there() bool {
+// Exists reports whether one of the servers that are meant has a log.
+func (r *Reader) Exists() bool {
 	return slices.ContainsFunc(r.only, func(path string) bool {
 		_, err := os.Stat(path)
 		return !errors.Is(err, fs.ErrNotExist)
 	})
 }
 
-// show writes the last lines (0: all), and, if follow is set, what comes until ctx ends.
+// Show writes the last lines (0: all), and, if follow is set, what comes until ctx ends.
 // Without any line it says so on errs.
-func (r *logReader) show(ctx context.Context, out, errs io.Writer, lines int, follow bool) error {
+func (r *Reader) Show(ctx context.Context, out, errs io.Writer, lines int, follow bool) error {
 	last, err := r.next()
 	if err != nil {
 		return err
@@ -57,7 +59,7 @@ func (r *logReader) show(ctx context.Context, out, errs io.Writer, lines int, fo
 	}
 	for {
 		for _, line := range last {
-			if _, err := fmt.Fprintln(out, printable(line)); err != nil {
+			if _, err := fmt.Fprintln(out, display.Printable(line)); err != nil {
 				return err
 			}
 		}
@@ -77,14 +79,14 @@ func (r *logReader) show(ctx context.Context, out, errs io.Writer, lines int, fo
 	}
 }
 
-// logPlace is how far a log was read.
-type logPlace struct {
+// place is how far a log was read.
+type place struct {
 	file os.FileInfo // nil: nothing was read yet
 	at   int64
 }
 
 // next is the lines since it was called last, in the order of their times.
-func (r *logReader) next() ([]string, error) {
+func (r *Reader) next() ([]string, error) {
 	paths := r.only
 	if len(paths) == 0 {
 		var err error
@@ -106,7 +108,7 @@ func (r *logReader) next() ([]string, error) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(names)) {
 		if r.of[path] == nil {
-			r.of[path] = &logPlace{}
+			r.of[path] = &place{}
 		}
 		text, err := r.of[path].read(path)
 		if err != nil {
@@ -114,21 +116,21 @@ func (r *logReader) next() ([]string, error) {
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".log")
 		for line := range strings.Lines(text) {
-			if line = strings.TrimRight(line, "\n"); len(r.only) != 1 && len(line) > len(serverLogTime) {
-				line = line[:len(serverLogTime)] + " " + name + ":" + line[len(serverLogTime):]
+			if line = strings.TrimRight(line, "\n"); len(r.only) != 1 && len(line) > len(lineTime) {
+				line = line[:len(lineTime)] + " " + name + ":" + line[len(lineTime):]
 			}
 			all = append(all, line)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b string) int {
-		return strings.Compare(a[:min(len(a), len(serverLogTime))], b[:min(len(b), len(serverLogTime))])
+		return strings.Compare(a[:min(len(a), len(lineTime))], b[:min(len(b), len(lineTime))])
 	})
 	return all, nil
 }
 
 // read is the whole lines behind the place, also those of a log that was put aside
 // since.
-func (p *logPlace) read(path string) (string, error) {
+func (p *place) read(path string) (string, error) {
 	now, err := os.Stat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the log: %w", err)
@@ -158,7 +160,7 @@ func (p *logPlace) read(path string) (string, error) {
 }
 
 // readOn reads a file on from the place, which is in it from then on.
-func (p *logPlace) readOn(path string) (string, error) {
+func (p *place) readOn(path string) (string, error) {
 	text, info, err := readFrom(path, p.at)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil // it was put aside just now
