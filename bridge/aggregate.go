@@ -15,6 +15,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -112,7 +113,7 @@ func (a *Aggregate) serve(ctx context.Context, c *caller, in io.ReadCloser, out 
 	}
 	c.modern = map[string]*side{}
 	c.conn = wire.NewConn(&last{in, c.leaving}, out, wire.Options{
-		MaxBatch: 100, Drain: drainFor, Withdraw: wire.Withdrawal{Method: cancelledMethod, Member: "requestId"},
+		MaxBatch: 100, Drain: drainFor, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
 	})
 	serving, end := context.WithCancel(ctx)
 	err := c.conn.Serve(ctx, func(call *wire.Call) { c.receive(serving, call) })
@@ -154,7 +155,7 @@ func (c *caller) receive(ctx context.Context, call *wire.Call) {
 		call.Reply(nil, err)
 		return
 	}
-	if q.version >= modernVersion || call.Method == "server/discover" {
+	if q.version >= proto.Modern || call.Method == proto.MethodDiscover {
 		if s, err := c.sideOf(ctx, q); err != nil {
 			call.Reply(nil, err)
 		} else {
@@ -166,11 +167,11 @@ func (c *caller) receive(ctx context.Context, call *wire.Call) {
 	s := c.legacy
 	c.mu.Unlock()
 	switch {
-	case call.Method == "ping":
+	case call.Method == proto.MethodPing:
 		call.Reply(json.RawMessage(`{}`), nil)
 	case s != nil:
 		s.receive(ctx, call, q)
-	case call.Method == "initialize":
+	case call.Method == proto.MethodInitialize:
 		c.initialize(ctx, call, q)
 	default:
 		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s: the connection begins with initialize", call.Method))
@@ -180,7 +181,7 @@ func (c *caller) receive(ctx context.Context, call *wire.Call) {
 // notified takes what has no answer.
 func (c *caller) notified(call *wire.Call) {
 	switch call.Method {
-	case cancelledMethod:
+	case proto.NoteCancelled:
 		var n struct {
 			ID json.RawMessage `json:"requestId"`
 		}
@@ -188,7 +189,7 @@ func (c *caller) notified(call *wire.Call) {
 			c.conn.CancelRequest(n.ID)
 		}
 		return
-	case "notifications/progress":
+	case proto.NoteProgress:
 		c.progressed(call.Params)
 		return
 	}
@@ -199,7 +200,7 @@ func (c *caller) notified(call *wire.Call) {
 		return
 	}
 	for i, p := range s.parts {
-		if i > 0 && call.Method == "notifications/initialized" {
+		if i > 0 && call.Method == proto.NoteInitialized {
 			return // each has had its own
 		}
 		p.tell(call.Method, call.Params)
@@ -215,8 +216,8 @@ func (c *caller) initialize(ctx context.Context, call *wire.Call, q request) {
 		Caps    json.RawMessage `json:"capabilities"`
 	}
 	_ = json.Unmarshal(call.Params, &hello) // the agent says what is wrong
-	if !slices.Contains(legacyVersions, hello.Version) {
-		hello.Version = legacyVersion
+	if !proto.IsLegacy(hello.Version) {
+		hello.Version = proto.Legacy
 	}
 	s := c.newSide(ctx, hello.Version, hello.Client, hello.Caps, q.hops)
 	c.mu.Lock()
@@ -250,7 +251,7 @@ func (c *caller) sideOf(ctx context.Context, q request) (*side, error) {
 		if err := c.makeRoom(); err != nil {
 			return nil, err
 		}
-		s = c.newSide(ctx, modernVersion, q.client, q.caps, q.hops)
+		s = c.newSide(ctx, proto.Modern, q.client, q.caps, q.hops)
 		c.mu.Lock()
 		c.modern[key] = s
 		c.mu.Unlock()
@@ -332,7 +333,7 @@ func isEarly(in io.ReadCloser) (io.ReadCloser, bool) {
 			Version json.RawMessage `json:"protocolVersion"`
 		} `json:"params"`
 	}
-	early := json.Unmarshal(line, &m) == nil && m.Method == "initialize" &&
+	early := json.Unmarshal(line, &m) == nil && m.Method == proto.MethodInitialize &&
 		len(m.Params.Version) > 0 && strings.IndexByte("-0123456789", m.Params.Version[0]) >= 0
 	return &again{r, in}, early
 }

@@ -9,10 +9,9 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
-
-const codeNoResource jrpc2.Code = -32002 // up to 2025-11-25
 
 // receive hands on what a server says unasked. It runs on the peer's reading
 // goroutine, in the order of the stream, and does not block.
@@ -48,12 +47,12 @@ func (p *part) notified(c *wire.Call) {
 	}
 	conn := s.caller.conn
 	switch c.Method {
-	case "notifications/resources/updated":
+	case proto.NoteResourceUpdated:
 		s.updated(p, c.Params)
 		return
-	case "notifications/subscriptions/acknowledged": // we have said so ourselves
+	case proto.NoteAcknowledged: // we have said so ourselves
 		return
-	case "notifications/message":
+	case proto.NoteMessage:
 		if s.modern() && !p.agent() && !p.wantsLog() || conn.Writer().Queued() > maxUnread {
 			return
 		}
@@ -72,11 +71,11 @@ func (p *part) wantsLog() bool {
 // offersFor reports whether the client can be asked that.
 func (s *side) offersFor(method string) bool {
 	switch method {
-	case "roots/list":
+	case proto.MethodRoots:
 		return s.offers.Roots != nil
-	case "sampling/createMessage":
+	case proto.MethodSample:
 		return s.offers.Sampling != nil
-	case "elicitation/create":
+	case proto.MethodElicit:
 		return s.offers.Elicitation != nil
 	}
 	return false
@@ -150,7 +149,7 @@ func (c *caller) track(p *part, params json.RawMessage) (_ json.RawMessage, forg
 		c.tokens = map[string]origin{}
 	}
 	c.tokens[ours] = origin{p, token}
-	meta := wire.Edit(wire.Object(params)["_meta"], wire.Set("progressToken", json.RawMessage(ours)))
+	meta := wire.Edit(wire.Object(params)["_meta"], wire.Set(proto.MetaToken, json.RawMessage(ours)))
 	return wire.Edit(params, wire.Set("_meta", meta)), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -168,7 +167,7 @@ func (c *caller) progressed(params json.RawMessage) {
 	o := c.tokens[string(n.Token)]
 	c.mu.Unlock()
 	if o.part != nil {
-		o.part.tell("notifications/progress", wire.Edit(params, wire.Set("progressToken", o.token)))
+		o.part.tell(proto.NoteProgress, wire.Edit(params, wire.Set(proto.MetaToken, o.token)))
 	}
 }
 
@@ -183,7 +182,7 @@ func (p *part) setLevel(peer *peer, level string) {
 	if same {
 		return
 	}
-	_, _ = peer.conn.Start("logging/setLevel", wire.JSON(map[string]string{"level": level}), func(json.RawMessage, error) {}) // its end is noticed elsewhere
+	_, _ = peer.conn.Start(proto.MethodSetLevel, wire.JSON(map[string]string{"level": level}), func(json.RawMessage, error) {}) // its end is noticed elsewhere
 }
 
 // setLevel has our agent judge a level, and tells it to all.

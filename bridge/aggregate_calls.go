@@ -11,6 +11,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -49,7 +50,7 @@ func (s *side) relay(_ context.Context, p *part, call *wire.Call, q request) {
 // asks reports whether a server may ask the client for something in such a request.
 func (x *pass) asks() bool {
 	switch x.method {
-	case "tools/call", "prompts/get", "resources/read":
+	case proto.MethodCallTool, proto.MethodGetPrompt, proto.MethodReadResource:
 		return true
 	}
 	return false
@@ -114,15 +115,15 @@ func (x *pass) params(peer *peer, token json.RawMessage) json.RawMessage {
 	s := x.part.side
 	var meta, all []wire.Member
 	if token != nil {
-		meta = append(meta, wire.Set("progressToken", token))
+		meta = append(meta, wire.Set(proto.MetaToken, token))
 	}
 	if !x.part.agent() {
-		if x.method == "tools/call" {
-			meta = append(meta, wire.Set(metaHops, strconv.AppendInt(nil, int64(x.q.hops)+1, 10)))
+		if x.method == proto.MethodCallTool {
+			meta = append(meta, wire.Set(proto.MetaHops, strconv.AppendInt(nil, int64(x.q.hops)+1, 10)))
 		}
 		switch {
 		case s.modern() && !peer.modern():
-			meta = append(meta, wire.Set(metaVersion, nil), wire.Set(metaClient, nil), wire.Set(metaCaps, nil), wire.Set(metaLevel, nil))
+			meta = append(meta, wire.Set(proto.MetaVersion, nil), wire.Set(proto.MetaClient, nil), wire.Set(proto.MetaCapabilities, nil), wire.Set(proto.MetaLevel, nil))
 		case !s.modern() && peer.modern():
 			meta = append(meta, s.says()...)
 		}
@@ -146,12 +147,12 @@ func (x *pass) params(peer *peer, token json.RawMessage) json.RawMessage {
 // says is what a request of 2026-07-28 says of the client.
 func (s *side) says() []wire.Member {
 	list := []wire.Member{
-		wire.Set(metaVersion, json.RawMessage(`"`+modernVersion+`"`)), wire.Set(metaClient, s.client), wire.Set(metaCaps, s.caps),
+		wire.Set(proto.MetaVersion, json.RawMessage(`"`+proto.Modern+`"`)), wire.Set(proto.MetaClient, s.client), wire.Set(proto.MetaCapabilities, s.caps),
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.level != "" {
-		list = append(list, wire.Set(metaLevel, wire.JSON(s.level)))
+		list = append(list, wire.Set(proto.MetaLevel, wire.JSON(s.level)))
 	}
 	return list
 }
@@ -172,7 +173,7 @@ func (x *pass) note(n progress) {
 	if token == nil || conn.Writer().Queued() > maxUnread {
 		return // the next one says more
 	}
-	_ = conn.Notify("notifications/progress", wire.Edit(n.raw, wire.Set("progressToken", token))) // it has left
+	_ = conn.Notify(proto.NoteProgress, wire.Edit(n.raw, wire.Set(proto.MetaToken, token))) // it has left
 }
 
 // maxUnread is how much a client may leave unread before it is told less.
@@ -202,7 +203,7 @@ func isSessionLost(err error) bool {
 // wrong is an error as the client's version has it.
 func (x *pass) wrong(err error) error {
 	var e *jrpc2.Error
-	if s := x.part.side; errors.As(err, &e) && s.modern() && e.Code == codeNoResource && x.method == "resources/read" {
+	if s := x.part.side; errors.As(err, &e) && s.modern() && e.Code == proto.CodeNoResource && x.method == proto.MethodReadResource {
 		return &jrpc2.Error{Code: jrpc2.InvalidParams, Message: e.Message, Data: e.Data}
 	}
 	return x.part.wrong(err)
@@ -211,7 +212,7 @@ func (x *pass) wrong(err error) error {
 // fit is a result as the client's version has it.
 func (x *pass) fit(peer *peer, res json.RawMessage) json.RawMessage {
 	s := x.part.side
-	if peer.version == earlyVersion {
+	if peer.version == proto.Numbered {
 		res = today(x.method, res)
 	}
 	if x.after != nil {
@@ -222,7 +223,7 @@ func (x *pass) fit(peer *peer, res json.RawMessage) json.RawMessage {
 			Type json.RawMessage `json:"resultType"`
 		}
 		if json.Unmarshal(res, &r) == nil && r.Type == nil {
-			res = wire.Edit(res, wire.Set("resultType", json.RawMessage(`"complete"`)))
+			res = wire.Edit(res, wire.Set("resultType", wire.JSON(proto.ResultComplete)))
 		}
 	}
 	if bytes.Contains(res, []byte(`"taskId"`)) {
@@ -247,9 +248,9 @@ func today(method string, res json.RawMessage) json.RawMessage {
 	}
 	text := func(s string) map[string]string { return map[string]string{"type": "text", "text": s} }
 	switch {
-	case method == "tools/call" && r.Content == nil && r.Output != nil:
+	case method == proto.MethodCallTool && r.Content == nil && r.Output != nil:
 		return wire.Edit(res, wire.Set("output", nil), wire.Set("content", wire.JSON([]any{text(*r.Output)})))
-	case method == "prompts/get" && r.Messages == nil && r.Prompt != nil:
+	case method == proto.MethodGetPrompt && r.Messages == nil && r.Prompt != nil:
 		return wire.Edit(res, wire.Set("prompt", nil), wire.Set("messages", wire.JSON([]any{map[string]any{"role": "user", "content": text(*r.Prompt)}})))
 	}
 	return res
@@ -380,7 +381,7 @@ func (x *pass) lost(peer *peer, sent bool) {
 // named relays tools/call and prompts/get to whose tool, or prompt, it is.
 func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 	k := toolList
-	if call.Method == "prompts/get" {
+	if call.Method == proto.MethodGetPrompt {
 		k = promptList
 	}
 	if k == toolList && s.searches() {
@@ -486,7 +487,7 @@ func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *Rec
 		return
 	}
 	x := s.newPass(p, call, q)
-	x.own, x.kept, x.again = own, kept, call.Method == "prompts/get" || p.mayRepeat(own)
+	x.own, x.kept, x.again = own, kept, call.Method == proto.MethodGetPrompt || p.mayRepeat(own)
 	x.send()
 }
 

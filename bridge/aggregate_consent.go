@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -10,7 +11,7 @@ func (s *side) consult(p *part, call *wire.Call, q request, own string, kept *Re
 	s.busy.Add(1)
 	s.caller.owned.Go(func() {
 		defer s.busy.Add(-1)
-		reply, err := s.askClient(call.Context(), p, "elicitation/create", v.Form)
+		reply, err := s.askClient(call.Context(), p, proto.MethodElicit, v.Form)
 		if call.Context().Err() != nil {
 			kept.End(OutcomeRefused, 0)
 			call.Reply(nil, wire.ErrCanceled)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -244,7 +245,7 @@ func TestAggregateBeginsAnewAtAServerThatForgets(t *testing.T) {
 		h.Close()
 	})
 	a := aggregate(t, Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: h.URL}, nil }}}}, AggregateOptions{})
-	cs := connected(t, piped(t, a), legacyVersion, nil)
+	cs := connected(t, piped(t, a), proto.Legacy, nil)
 	if got := said(t, cs, "look", map[string]any{}); got != "seen" {
 		t.Fatal(got)
 	}
@@ -271,7 +272,7 @@ func TestAggregateHoldsToPins(t *testing.T) {
 	open := func(description string) *mcp.ClientSession {
 		script := greeting + `tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"t","description":"` + description + `","inputSchema":{"type":"object"}}]}}` + "\n" + done
 		a := aggregate(t, Options{PinFile: pins, Audit: func(a Audit) { kept <- a }, Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}}}, AggregateOptions{})
-		return connected(t, piped(t, a), legacyVersion, nil)
+		return connected(t, piped(t, a), proto.Legacy, nil)
 	}
 	if got := said(t, open("good"), "t", nil); got != "done" {
 		t.Fatal(got)
@@ -406,7 +407,7 @@ func TestAggregateWithoutTheTask(t *testing.T) {
 // What the configuration has not any more cannot be called.
 func TestAggregateLeavesOldServersAlone(t *testing.T) {
 	a := aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+done)}}}, AggregateOptions{})
-	cs := connected(t, piped(t, a), legacyVersion, nil)
+	cs := connected(t, piped(t, a), proto.Legacy, nil)
 	if got := said(t, cs, "t", nil); got != "done" {
 		t.Fatal(got)
 	}

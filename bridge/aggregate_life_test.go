@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
 
@@ -149,7 +150,7 @@ func TestAggregateKeepsClientsApart(t *testing.T) {
 	a := aggregate(t, Options{Servers: []Server{hosted(t, "up", s, nil)}}, AggregateOptions{})
 	var wg sync.WaitGroup
 	for _, who := range []string{"ann", "bob"} {
-		cs := connected(t, piped(t, a), legacyVersion, &mcp.ClientOptions{
+		cs := connected(t, piped(t, a), proto.Legacy, &mcp.ClientOptions{
 			ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				if r.Params.Message != who {
 					t.Errorf("%s was asked what is %s's", who, r.Params.Message)
@@ -186,7 +187,7 @@ func TestAggregateOfFiveThousandTools(t *testing.T) {
 		})
 	}
 	a := aggregate(t, Options{Servers: []Server{hosted(t, "big", s, nil)}}, AggregateOptions{})
-	cs := connected(t, piped(t, a), legacyVersion, nil)
+	cs := connected(t, piped(t, a), proto.Legacy, nil)
 	if n := len(toolNames(t, cs)); n != 5002 {
 		t.Errorf("%d tools", n)
 	}
@@ -197,7 +198,7 @@ func TestAggregateOfFiveThousandTools(t *testing.T) {
 	if _, err := cs.ListTools(within(t), nil); err != nil {
 		t.Fatal(err)
 	}
-	other := connected(t, piped(t, a), legacyVersion, nil)
+	other := connected(t, piped(t, a), proto.Legacy, nil)
 	toolNames(t, other)
 	for what, c := range map[string]*mcp.ClientSession{"of an older list": cs, "of another client": other} {
 		if _, err := c.ListTools(within(t), &mcp.ListToolsParams{Cursor: first.NextCursor}); err == nil || !strings.Contains(err.Error(), "cursor") {
@@ -258,7 +259,7 @@ func TestAggregateWithAServerThatHangs(t *testing.T) {
 		{Name: "x", Endpoint: plays("sdk")},
 	}}, AggregateOptions{})
 	changed := make(chan struct{}, 10)
-	cs := connected(t, piped(t, a), legacyVersion, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} }})
+	cs := connected(t, piped(t, a), proto.Legacy, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} }})
 	if got := said(t, cs, "agent_prompt", map[string]any{}); !strings.HasPrefix(got, "I am") {
 		t.Errorf("agent_prompt: %s", got)
 	}
@@ -301,7 +302,7 @@ func TestAggregateOfAServerThatDies(t *testing.T) {
 	a := aggregate(t, Options{Servers: []Server{
 		{Name: "once", Endpoint: func(context.Context) (Endpoint, error) { return dies(""), nil }}, {Name: "again", Endpoint: again}, {Name: "x", Endpoint: plays("sdk")},
 	}}, AggregateOptions{})
-	cs := connected(t, piped(t, a), legacyVersion, nil)
+	cs := connected(t, piped(t, a), proto.Legacy, nil)
 	toolNames(t, cs)
 	if got := said(t, cs, "once__t", nil); !strings.Contains(got, "which may have had its effect") || !strings.Contains(got, "fatal: told to exit") {
 		t.Errorf("once: %s", got)
@@ -361,8 +362,8 @@ notifications/progress {"jsonrpc":"2.0","id":$ID,"result":{}}
 	c := spoken(t, aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", script)}}}, AggregateOptions{}), `{"elicitation":{},"roots":{}}`)
 	c.say(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t"}}`)
 	lines := strings.Join(append(c.until("notifications/message"), "\n"), "\n")
-	if !strings.Contains(lines, cancelledMethod) { // it may come a little later
-		lines += strings.Join(c.until(cancelledMethod), "\n")
+	if !strings.Contains(lines, proto.NoteCancelled) { // it may come a little later
+		lines += strings.Join(c.until(proto.NoteCancelled), "\n")
 	}
 	for _, want := range []string{
 		`"method":"elicitation/create","params":{"message":"?","x":1.50,"_meta":{"progressToken":1}}`,
@@ -401,7 +402,7 @@ func TestAggregateAsksForAModernServer(t *testing.T) {
 		}
 		cs.Close()
 	}
-	cs := connected(t, piped(t, a), legacyVersion, nil)
+	cs := connected(t, piped(t, a), proto.Legacy, nil)
 	if got := said(t, cs, "ask", map[string]any{}); !strings.HasPrefix(got, "error: ") {
 		t.Errorf("a client that cannot be asked: %s", got)
 	}

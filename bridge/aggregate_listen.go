@@ -6,6 +6,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -31,11 +32,6 @@ type changes struct {
 
 func (c changes) empty() bool { return !c.Tools && !c.Prompts && !c.Resources && len(c.URIs) == 0 }
 
-const (
-	listenMethodAck = "notifications/subscriptions/acknowledged"
-	metaListening   = "io.modelcontextprotocol/subscriptionId"
-)
-
 // listen acknowledges the request, and follows the servers from then on.
 func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
 	l := &listening{call: call, id: call.ID, uris: map[string]bool{}, asked: map[*part]*wire.Asked{}}
@@ -51,7 +47,7 @@ func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
 	s.listens[string(l.id)] = l
 	s.mu.Unlock()
 	context.AfterFunc(call.Context(), func() { s.deaf(l) })
-	_ = s.caller.conn.Notify(listenMethodAck, wire.Edit(nil, wire.Set("_meta", l.meta()), wire.Set("notifications", wire.JSON(l.wants)))) // it has left
+	_ = s.caller.conn.Notify(proto.NoteAcknowledged, wire.Edit(nil, wire.Set("_meta", l.meta()), wire.Set("notifications", wire.JSON(l.wants)))) // it has left
 	if l.wants.empty() {
 		call.Reply(l.result(), nil)
 		return
@@ -81,10 +77,12 @@ func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
 	})
 }
 
-func (l *listening) meta() json.RawMessage { return wire.Edit(nil, wire.Set(metaListening, l.id)) }
+func (l *listening) meta() json.RawMessage {
+	return wire.Edit(nil, wire.Set(proto.MetaSubscription, l.id))
+}
 
 func (l *listening) result() json.RawMessage {
-	return wire.Edit(nil, wire.Set("resultType", json.RawMessage(`"complete"`)), wire.Set("_meta", l.meta()))
+	return wire.Edit(nil, wire.Set("resultType", wire.JSON(proto.ResultComplete)), wire.Set("_meta", l.meta()))
 }
 
 // deaf ends a listening: the client does not want to hear any more.
@@ -160,7 +158,7 @@ func (p *part) follow(peer *peer, l *listening) {
 	if wants.Tools = wants.Tools && peer.caps.Tools != nil; wants.empty() {
 		return
 	}
-	a, err := peer.conn.Start(listenMethod, peer.with(nil, wire.Set("notifications", wire.JSON(wants))), func(json.RawMessage, error) {})
+	a, err := peer.conn.Start(proto.MethodListen, peer.with(nil, wire.Set("notifications", wire.JSON(wants))), func(json.RawMessage, error) {})
 	if err != nil {
 		return // it has ended
 	}
@@ -187,7 +185,7 @@ func (p *part) followLists(peer *peer) {
 	c := peer.caps
 	wants := changes{Tools: c.Tools != nil && c.Tools.ListChanged, Prompts: c.Prompts != nil && c.Prompts.ListChanged, Resources: c.Resources != nil && c.Resources.ListChanged}
 	if !wants.empty() {
-		_, _ = peer.conn.Start(listenMethod, peer.with(nil, wire.Set("notifications", wire.JSON(wants))), func(json.RawMessage, error) {}) // it has ended
+		_, _ = peer.conn.Start(proto.MethodListen, peer.with(nil, wire.Set("notifications", wire.JSON(wants))), func(json.RawMessage, error) {}) // it has ended
 	}
 }
 
@@ -229,10 +227,10 @@ func (p *part) followOne(peer *peer, uri string) {
 		return
 	}
 	if !peer.modern() {
-		_, _ = peer.conn.Start("resources/subscribe", wire.JSON(map[string]string{"uri": uri}), func(json.RawMessage, error) {}) // its end is noticed elsewhere
+		_, _ = peer.conn.Start(proto.MethodSubscribe, wire.JSON(map[string]string{"uri": uri}), func(json.RawMessage, error) {}) // its end is noticed elsewhere
 		return
 	}
-	a, err := peer.conn.Start(listenMethod, peer.with(nil, wire.Set("notifications", wire.JSON(changes{URIs: []string{uri}}))), func(json.RawMessage, error) {})
+	a, err := peer.conn.Start(proto.MethodListen, peer.with(nil, wire.Set("notifications", wire.JSON(changes{URIs: []string{uri}}))), func(json.RawMessage, error) {})
 	if err == nil {
 		p.mu.Lock()
 		p.subs[uri] = a
@@ -252,7 +250,7 @@ func (p *part) unfollow(uri string) {
 	case a != nil:
 		a.Withdraw()
 	case !peer.modern():
-		_, _ = peer.conn.Start("resources/unsubscribe", wire.JSON(map[string]string{"uri": uri}), func(json.RawMessage, error) {}) // as above
+		_, _ = peer.conn.Start(proto.MethodUnsubscribe, wire.JSON(map[string]string{"uri": uri}), func(json.RawMessage, error) {}) // as above
 	}
 }
 
@@ -296,7 +294,7 @@ func (s *side) unsubscribe(call *wire.Call, q request, p *part) {
 
 // updated hands on that a resource has changed.
 func (s *side) updated(_ *part, params json.RawMessage) {
-	const method = "notifications/resources/updated"
+	const method = proto.NoteResourceUpdated
 	if !s.modern() {
 		_ = s.caller.conn.Notify(method, orNothing(params)) // it has left
 		return
@@ -339,6 +337,6 @@ func (s *side) hearing(wants func(*listening) bool) []*listening {
 }
 
 func (s *side) tellListening(l *listening, method string, params json.RawMessage) {
-	meta := wire.Edit(wire.Object(params)["_meta"], wire.Set(metaListening, l.id))
+	meta := wire.Edit(wire.Object(params)["_meta"], wire.Set(proto.MetaSubscription, l.id))
 	_ = s.caller.conn.Notify(method, wire.Edit(params, wire.Set("_meta", meta))) // it has left
 }

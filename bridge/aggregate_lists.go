@@ -14,6 +14,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core/display"
 )
@@ -33,11 +34,11 @@ const (
 
 // kinds are how each is listed, and how a change of the list is told.
 var kinds = [allKinds]struct{ method, field, id, changed string }{
-	toolList:     {"tools/list", "tools", "name", "notifications/tools/list_changed"},
-	promptList:   {"prompts/list", "prompts", "name", "notifications/prompts/list_changed"},
-	resourceList: {"resources/list", "resources", "uri", "notifications/resources/list_changed"},
-	templateList: {"resources/templates/list", "resourceTemplates", "uriTemplate", "notifications/resources/list_changed"},
-	taskList:     {"tasks/list", "tasks", "taskId", ""},
+	toolList:     {proto.MethodListTools, "tools", "name", proto.NoteToolsChanged},
+	promptList:   {proto.MethodListPrompts, "prompts", "name", proto.NotePromptsChanged},
+	resourceList: {proto.MethodListResources, "resources", "uri", proto.NoteResourcesChanged},
+	templateList: {proto.MethodListTemplates, "resourceTemplates", "uriTemplate", proto.NoteResourcesChanged},
+	taskList:     {proto.MethodListTasks, "tasks", "taskId", ""},
 }
 
 func kindOf(method string) kind {
@@ -54,13 +55,13 @@ func (p *part) has(k kind, peer *peer) bool {
 	c := peer.caps
 	switch k {
 	case toolList:
-		return c.Tools != nil && peer.version != earlyVersion
+		return c.Tools != nil && peer.version != proto.Numbered
 	case promptList:
 		return c.Prompts != nil
 	case resourceList:
 		return c.Resources != nil
 	case templateList:
-		return c.Resources != nil && peer.version != earlyVersion
+		return c.Resources != nil && peer.version != proto.Numbered
 	case taskList:
 		return present(c.Tasks) != nil && !peer.modern()
 	case allKinds:

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
 
@@ -94,7 +95,7 @@ func TestTemplatesMatch(t *testing.T) {
 
 func TestInspect(t *testing.T) {
 	q, err := inspect([]byte(`{"name":"n","arguments":{"name":"x","a":1},"other":1,"_meta":{"progressToken":"p","dragoman/hops":2,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`))
-	if err != nil || q.name != "n" || string(q.args) != `{"name":"x","a":1}` || string(q.token) != `"p"` || q.hops != 2 || q.version != modernVersion || string(q.caps) != "{}" {
+	if err != nil || q.name != "n" || string(q.args) != `{"name":"x","a":1}` || string(q.token) != `"p"` || q.hops != 2 || q.version != proto.Modern || string(q.caps) != "{}" {
 		t.Errorf("%+v, %v", q, err)
 	}
 	// What a server could read in another way.

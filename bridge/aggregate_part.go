@@ -12,6 +12,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -170,12 +171,12 @@ func (p *part) begin(ctx context.Context) (*peer, error) {
 	}
 	e.Dir = cmp.Or(e.Dir, p.side.caller.dir)
 	version := p.side.version
-	if known := p.export.Introduction().Version; version == modernVersion && known != "" && known < modernVersion {
-		version = legacyVersion // it has refused the other before
+	if known := p.export.Introduction().Version; version == proto.Modern && known != "" && known < proto.Modern {
+		version = proto.Legacy // it has refused the other before
 	}
 	peer, err := p.meet(ctx, e, version)
-	if err != nil && version == modernVersion && ctx.Err() == nil { // some end at what they do not know
-		peer, err = p.meet(ctx, e, legacyVersion)
+	if err != nil && version == proto.Modern && ctx.Err() == nil { // some end at what they do not know
+		peer, err = p.meet(ctx, e, proto.Legacy)
 	}
 	return peer, err
 }

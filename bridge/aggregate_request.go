@@ -7,6 +7,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -80,17 +81,17 @@ func inspect(params json.RawMessage) (q request, err error) {
 func (q *request) inspectMeta() (err error) {
 	for name, value := range wire.Members(q.meta) {
 		switch string(name) {
-		case "progressToken":
+		case proto.MetaToken:
 			q.token = present(value)
-		case metaVersion:
+		case proto.MetaVersion:
 			err = json.Unmarshal(value, &q.version)
-		case metaLevel:
+		case proto.MetaLevel:
 			err = json.Unmarshal(value, &q.level)
-		case metaClient:
+		case proto.MetaClient:
 			q.client = value
-		case metaCaps:
+		case proto.MetaCapabilities:
 			q.caps = value
-		case metaHops:
+		case proto.MetaHops:
 			q.hops, err = strconv.Atoi(string(value))
 			if err == nil && q.hops < 0 {
 				err = strconv.ErrRange

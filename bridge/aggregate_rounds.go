@@ -12,6 +12,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -143,7 +144,7 @@ func (x *pass) hand() {
 		}
 	})
 	x.mu.Unlock()
-	call.Reply(wire.Edit(nil, wire.Set("resultType", json.RawMessage(`"input_required"`)), wire.Set("inputRequests", wire.JSON(requests)), wire.Set("requestState", wire.JSON(handle))), nil)
+	call.Reply(wire.Edit(nil, wire.Set("resultType", wire.JSON(proto.ResultInputRequired)), wire.Set("inputRequests", wire.JSON(requests)), wire.Set("requestState", wire.JSON(handle))), nil)
 }
 
 func (s *side) unpark(handle string) *pass {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -138,7 +139,7 @@ func (s *side) located(ctx context.Context, call *wire.Call, q request) {
 
 // noResource is the error for a resource that nobody has.
 func (s *side) noResource(uri string) error {
-	code := codeNoResource
+	code := jrpc2.Code(proto.CodeNoResource)
 	if s.modern() {
 		code = jrpc2.InvalidParams
 	}
@@ -147,9 +148,9 @@ func (s *side) noResource(uri string) error {
 
 func (s *side) toLocated(call *wire.Call, q request, p *part) {
 	switch call.Method {
-	case "resources/subscribe":
+	case proto.MethodSubscribe:
 		s.subscribe(call, q, p)
-	case "resources/unsubscribe":
+	case proto.MethodUnsubscribe:
 		s.unsubscribe(call, q, p)
 	default:
 		if s.resumes(p, call, q, "", nil) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -96,7 +97,7 @@ func (s *side) search(ctx context.Context, call *wire.Call, q request) {
 		s.mu.Unlock()
 		result := []wire.Member{wire.Set("content", wire.JSON([]map[string]string{{"type": "text", "text": found(hidden, q.args)}}))}
 		if s.modern() {
-			result = append(result, wire.Set("resultType", json.RawMessage(`"complete"`)))
+			result = append(result, wire.Set("resultType", wire.JSON(proto.ResultComplete)))
 		}
 		call.Reply(wire.Edit(nil, result...), nil)
 	})

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	proto "dragoman/adapters/proto/mcp"
 )
 
 // Of too many tools a client is shown the agent's and two that find the others; rules
@@ -44,7 +46,7 @@ func TestAggregateSearch(t *testing.T) {
 			}
 		}
 	}
-	few := connected(t, piped(t, aggregate(t, Options{Servers: []Server{hosted(t, "y", small("y", "paint"), nil)}}, AggregateOptions{Tools: 7})), legacyVersion, nil)
+	few := connected(t, piped(t, aggregate(t, Options{Servers: []Server{hosted(t, "y", small("y", "paint"), nil)}}, AggregateOptions{Tools: 7})), proto.Legacy, nil)
 	if got := strings.Join(toolNames(t, few), " "); got != "agent_prompt reserved paint" {
 		t.Errorf("few: %s", got)
 	}

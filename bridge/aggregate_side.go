@@ -11,6 +11,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -51,7 +52,7 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 		caller: c, version: version, client: orObject(client), caps: orObject(caps), end: end,
 		uris: map[string]*part{}, tasks: map[string]*part{}, parked: map[string]*pass{}, listens: map[string]*listening{},
 	}
-	var who Implementation
+	var who proto.Implementation
 	_ = json.Unmarshal(s.client, &who) // what is not there is not said
 	s.program = who.String()
 	s.offers = ReadOffers(caps)
@@ -82,7 +83,7 @@ func orObject(b json.RawMessage) json.RawMessage {
 	return b
 }
 
-func (s *side) modern() bool { return s.version == modernVersion }
+func (s *side) modern() bool { return s.version == proto.Modern }
 
 // partOf finds a server by its name.
 func (s *side) partOf(server string) *part {
@@ -97,32 +98,32 @@ func (s *side) partOf(server string) *part {
 // receive takes a request; it does not block.
 func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
 	agent := s.parts[0]
-	if s.modern() && (q.version != modernVersion || q.caps == nil) {
+	if s.modern() && (q.version != proto.Modern || q.caps == nil) {
 		s.relay(ctx, agent, call, q) // which says what is wrong with that
 		return
 	}
-	if s.modern() && isOver(call.Method) || !s.modern() && call.Method == listenMethod {
+	if s.modern() && isOver(call.Method) || !s.modern() && call.Method == proto.MethodListen {
 		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "there is no method %q at this version", call.Method))
 		return
 	}
 	switch call.Method {
-	case "server/discover":
+	case proto.MethodDiscover:
 		s.discover(call, q)
-	case "tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list":
+	case proto.MethodListTools, proto.MethodListPrompts, proto.MethodListResources, proto.MethodListTemplates, proto.MethodListTasks:
 		s.list(ctx, call, q)
-	case "tools/call", "prompts/get":
+	case proto.MethodCallTool, proto.MethodGetPrompt:
 		s.named(ctx, call, q)
-	case "resources/read", "resources/subscribe", "resources/unsubscribe":
+	case proto.MethodReadResource, proto.MethodSubscribe, proto.MethodUnsubscribe:
 		s.located(ctx, call, q)
-	case "completion/complete":
+	case proto.MethodComplete:
 		s.complete(ctx, call, q)
-	case "logging/setLevel":
+	case proto.MethodSetLevel:
 		s.setLevel(ctx, call, q)
-	case "subscriptions/listen":
+	case proto.MethodListen:
 		s.listen(ctx, call, q)
-	case "tasks/get", "tasks/update", "tasks/cancel", "tasks/result":
+	case proto.MethodGetTask, proto.MethodUpdateTask, proto.MethodCancelTask, proto.MethodTaskResult:
 		s.task(ctx, call, q)
-	case "initialize": // for the second time
+	case proto.MethodInitialize: // for the second time
 		s.relay(ctx, agent, call, q)
 	default:
 		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "there is no method %.100q", call.Method))
@@ -132,7 +133,7 @@ func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
 // isOver reports whether a method is not any more at 2026-07-28.
 func isOver(method string) bool {
 	switch method {
-	case "initialize", "ping", "resources/subscribe", "resources/unsubscribe", "logging/setLevel", "tasks/list", "tasks/result":
+	case proto.MethodInitialize, proto.MethodPing, proto.MethodSubscribe, proto.MethodUnsubscribe, proto.MethodSetLevel, proto.MethodListTasks, proto.MethodTaskResult:
 		return true
 	}
 	return false

@@ -6,6 +6,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -37,12 +38,12 @@ func (s *side) learn(p *part, res json.RawMessage) {
 }
 
 // hasTasks reports whether the tasks of 2025-11-25 are declared, all of which are servers'.
-func (s *side) hasTasks() bool { return len(s.parts) > 1 && s.version == legacyVersion }
+func (s *side) hasTasks() bool { return len(s.parts) > 1 && s.version == proto.Legacy }
 
 // task relays what is about a task to whose it is. One that nobody remembers, from
 // before a restart perhaps, is looked for.
 func (s *side) task(_ context.Context, call *wire.Call, q request) {
-	declared := s.hasTasks() && call.Method != "tasks/update"
+	declared := s.hasTasks() && call.Method != proto.MethodUpdateTask
 	if declared && q.task == "" {
 		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter taskId is missing", call.Method))
 		return
@@ -68,7 +69,7 @@ func (s *side) task(_ context.Context, call *wire.Call, q request) {
 
 func (s *side) relayTask(p *part, call *wire.Call, q request) {
 	x := s.newPass(p, call, q)
-	x.again = call.Method == "tasks/get"
+	x.again = call.Method == proto.MethodGetTask
 	x.send()
 }
 
@@ -83,7 +84,7 @@ func (s *side) seekTask(ctx context.Context, q request) *part {
 		if p.agent() && !s.modern() {
 			continue // it has none at these versions
 		}
-		x := &pass{part: p, method: "tasks/get", q: request{params: wire.JSON(map[string]string{"taskId": q.task}), meta: q.meta}}
+		x := &pass{part: p, method: proto.MethodGetTask, q: request{params: wire.JSON(map[string]string{"taskId": q.task}), meta: q.meta}}
 		x.q.params = wire.Edit(x.q.params, wire.Set("_meta", orObject(q.meta)))
 		if peer.conn.Ask(ctx, x.method, x.params(peer, nil), nil) == nil {
 			s.learn(p, json.RawMessage(`{"taskId":`+string(wire.JSON(q.task))+`}`))

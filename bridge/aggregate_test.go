@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -96,7 +97,7 @@ func overHTTP(t *testing.T, a *Aggregate) mcp.Transport {
 }
 
 // eras are the versions that clients are tried at.
-var eras = []string{legacyVersion, modernVersion}
+var eras = []string{proto.Legacy, proto.Modern}
 
 func connected(t *testing.T, tr mcp.Transport, version string, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
@@ -185,7 +186,7 @@ func aggregateOfOne(t *testing.T, connect func(*testing.T, *Aggregate) mcp.Trans
 					}
 				}
 				// Some cannot ask; what the SDK's speaks over SSE depends on who is quicker.
-				stateless := way == "http2026" || way == "httpJSON" || version == modernVersion && way != "http"
+				stateless := way == "http2026" || way == "httpJSON" || version == proto.Modern && way != "http"
 				if !stateless {
 					if got := said(t, cs, "ask", nil); !strings.Contains(got, `"name":"ann"`) {
 						t.Errorf("ask: %s", got)

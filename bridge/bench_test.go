@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
 
@@ -21,7 +22,7 @@ func BenchmarkCalls(b *testing.B) {
 		b.Fatal(err)
 	}
 	client := func(b *testing.B, t mcp.Transport) *mcp.ClientSession {
-		cs, err := mcp.NewClient(&mcp.Implementation{Name: "bench"}, nil).Connect(b.Context(), t, &mcp.ClientSessionOptions{ProtocolVersion: legacyVersion})
+		cs, err := mcp.NewClient(&mcp.Implementation{Name: "bench"}, nil).Connect(b.Context(), t, &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -28,11 +29,11 @@ func (u *upstream) capabilities() json.RawMessage {
 // what waits for a person gets one of its own.
 func (u *upstream) receive(c *wire.Call) {
 	switch c.Method {
-	case "notifications/message":
+	case proto.NoteMessage:
 		u.logged(c.Params)
-	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
+	case proto.NoteToolsChanged, proto.NotePromptsChanged, proto.NoteResourcesChanged:
 		poke(u.stale)
-	case "roots/list", "elicitation/create", "sampling/createMessage":
+	case proto.MethodRoots, proto.MethodElicit, proto.MethodSample:
 		if !u.mayAsk() {
 			c.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s: nothing is called that this could belong to", c.Method))
 			return
@@ -103,11 +104,11 @@ func level(s string) string {
 // answer answers a request of the server's, whichever way it came.
 func (u *upstream) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	switch method {
-	case "roots/list":
+	case proto.MethodRoots:
 		return rootsOf(u.host.Meta()), nil
-	case "elicitation/create":
+	case proto.MethodElicit:
 		return u.elicit(ctx, params)
-	case "sampling/createMessage":
+	case proto.MethodSample:
 		return u.sample(ctx, params)
 	}
 	return nil, jrpc2.Errorf(jrpc2.MethodNotFound, "%s is not offered", method)
@@ -186,7 +187,7 @@ func (u *upstream) subscribe(_ context.Context, p *peer) (stop func()) {
 	if !p.modern() || len(changes) == 0 {
 		return func() {}
 	}
-	a, err := p.conn.Start("subscriptions/listen", p.with(nil, wire.Set("notifications", wire.JSON(changes))), func(json.RawMessage, error) {})
+	a, err := p.conn.Start(proto.MethodListen, p.with(nil, wire.Set("notifications", wire.JSON(changes))), func(json.RawMessage, error) {})
 	if err != nil {
 		return func() {}
 	}

@@ -3,18 +3,10 @@ package bridge
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
-
-// Implementation is how programs introduce themselves.
-type Implementation struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
-
-func (i Implementation) String() string { return strings.TrimSpace(i.Name + " " + i.Version) }
 
 // ClientOf names the program that a request of a client's is from, as it says: initialize,
 // or one of 2026-07-28. "": it does not.
@@ -23,13 +15,13 @@ func ClientOf(m wire.Message) string {
 		return ""
 	}
 	var p struct {
-		Client Implementation `json:"clientInfo"`
+		Client proto.Implementation `json:"clientInfo"`
 		Meta   struct {
-			Client Implementation `json:"io.modelcontextprotocol/clientInfo"`
+			Client proto.Implementation `json:"io.modelcontextprotocol/clientInfo"`
 		} `json:"_meta"`
 	}
 	_ = json.Unmarshal(m.Params, &p) // what is not there is not said
-	if m.Method == "initialize" {
+	if m.Method == proto.MethodInitialize {
 		return short(p.Client.String())
 	}
 	return short(p.Meta.Client.String())
@@ -55,10 +47,10 @@ func ReadOffers(caps json.RawMessage) (o Offers) {
 // a request of 2026-07-28.
 func OffersOf(m wire.Message) Offers {
 	params := wire.Object(m.Params)
-	if m.Method == "initialize" {
+	if m.Method == proto.MethodInitialize {
 		return ReadOffers(params["capabilities"])
 	}
-	return ReadOffers(wire.Object(params["_meta"])[metaCaps])
+	return ReadOffers(wire.Object(params["_meta"])[proto.MetaCapabilities])
 }
 
 // forms reports whether the client's user can be asked by a form.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core/display"
 )
@@ -72,8 +73,8 @@ func (c *Consents) park(server string, call Call, ask *AskFirst) (json.RawMessag
 	if full {
 		return nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", maxParked)
 	}
-	question := wire.Edit(nil, wire.Set("method", wire.JSON("elicitation/create")), wire.Set("params", consentForm(server, call, ask)))
-	return wire.Edit(nil, wire.Set("resultType", json.RawMessage(`"input_required"`)),
+	question := wire.Edit(nil, wire.Set("method", wire.JSON(proto.MethodElicit)), wire.Set("params", consentForm(server, call, ask)))
+	return wire.Edit(nil, wire.Set("resultType", wire.JSON(proto.ResultInputRequired)),
 		wire.Set("inputRequests", wire.JSON(map[string]json.RawMessage{"allow": question})), wire.Set("requestState", wire.JSON(state))), nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 	"dragoman/core/child"
 )
@@ -157,5 +158,5 @@ func (e *Export) listing(ctx context.Context, dir string) (list []*listed, early
 		return nil, false, err
 	}
 	_, _, list = u.state()
-	return list, p.version == earlyVersion, nil
+	return list, p.version == proto.Numbered, nil
 }

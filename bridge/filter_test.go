@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
 
@@ -72,7 +73,7 @@ func (g *watching) outcomes(t *testing.T, n int) string {
 
 func joined(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 	t.Helper()
-	cs, err := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil).Connect(within(t), transport, &mcp.ClientSessionOptions{ProtocolVersion: legacyVersion})
+	cs, err := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil).Connect(within(t), transport, &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
 	if err != nil {
 		t.Fatal(err)
 	}

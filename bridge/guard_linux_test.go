@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 	"dragoman/core/child/childtest"
 )
@@ -48,11 +49,11 @@ func TestOneGuardForAllServers(t *testing.T) {
 			}
 		},
 		"an aggregate over a pipe": func(t *testing.T, servers []Server, look func()) {
-			toolNames(t, connected(t, piped(t, aggregate(t, Options{Servers: servers}, AggregateOptions{})), legacyVersion, nil))
+			toolNames(t, connected(t, piped(t, aggregate(t, Options{Servers: servers}, AggregateOptions{})), proto.Legacy, nil))
 			look()
 		},
 		"an aggregate over HTTP": func(t *testing.T, servers []Server, look func()) {
-			toolNames(t, connected(t, overHTTP(t, aggregate(t, Options{Servers: servers}, AggregateOptions{})), legacyVersion, nil))
+			toolNames(t, connected(t, overHTTP(t, aggregate(t, Options{Servers: servers}, AggregateOptions{})), proto.Legacy, nil))
 			look()
 		},
 		"a relay over a pipe": func(t *testing.T, servers []Server, look func()) { byRelay(t, "pipe", servers[0], look) },
@@ -80,7 +81,7 @@ func TestOneGuardForAllServers(t *testing.T) {
 }
 
 func byRelay(t *testing.T, face string, s Server, look func()) {
-	toolNames(t, connected(t, faces[face](t, relayTo(t, s, nil)), legacyVersion, &mcp.ClientOptions{}))
+	toolNames(t, connected(t, faces[face](t, relayTo(t, s, nil)), proto.Legacy, &mcp.ClientOptions{}))
 	look()
 }
 

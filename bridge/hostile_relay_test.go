@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -21,7 +22,7 @@ func hostile(t *testing.T, script string, o *mcp.ClientOptions, f func(*testing.
 		t.Run(face, func(t *testing.T) {
 			g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
 			cs, err := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, o).
-				Connect(within(t), connect(t, g.Relay), &mcp.ClientSessionOptions{ProtocolVersion: legacyVersion})
+				Connect(within(t), connect(t, g.Relay), &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 	"dragoman/core/codec"
 )
@@ -153,7 +154,7 @@ func TestUnaskedQuestionIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.conn.Notify(cancelledMethod, json.RawMessage(`{"requestId":1}`)); err != nil {
+	if err := p.conn.Notify(proto.NoteCancelled, json.RawMessage(`{"requestId":1}`)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.ask(within(t), "sync", nil); err != nil { // the question came before the answer

@@ -16,15 +16,13 @@ import (
 	"sync"
 	"time"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/bridge/login"
 	"dragoman/core/display"
 )
 
 const (
-	versionHeader = "Mcp-Protocol-Version"
-	sessionHeader = "Mcp-Session-Id"
-
 	// notifyFor is how long a server may take to accept a message that has no answer.
 	notifyFor = 30 * time.Second
 	// byeFor is how long it may take to end a session.
@@ -138,9 +136,9 @@ func (h *httpLink) posting(line []byte) {
 			delete(h.posts, string(m.ID))
 			h.mu.Unlock()
 		})
-	case m.Method == cancelledMethod:
+	case m.Method == proto.NoteCancelled:
 		h.owned.Go(func() { h.withdraw(line, m) })
-	case m.Method == "notifications/initialized": // the server may refuse everything until it has this
+	case m.Method == proto.NoteInitialized: // the server may refuse everything until it has this
 		h.notify(line, m)
 	default:
 		h.owned.Go(func() { h.notify(line, m) })
@@ -164,7 +162,7 @@ func (h *httpLink) withdraw(line []byte, m wire.Message) {
 	}
 	_ = json.Unmarshal(m.Params, &n) // ours
 	h.mu.Lock()
-	p, modern := h.posts[string(n.ID)], h.version >= modernVersion
+	p, modern := h.posts[string(n.ID)], h.version >= proto.Modern
 	h.mu.Unlock()
 	if p == nil {
 		return // it is over
@@ -206,9 +204,9 @@ func (h *httpLink) request(ctx context.Context, line []byte, m wire.Message) {
 		return
 	}
 	defer resp.Body.Close()
-	if m.Method == "initialize" {
+	if m.Method == proto.MethodInitialize {
 		h.mu.Lock()
-		h.session = resp.Header.Get(sessionHeader)
+		h.session = resp.Header.Get(proto.HeaderSession)
 		h.mu.Unlock()
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -237,7 +235,7 @@ func (h *httpLink) failed(resp *http.Response, kind string, m wire.Message) {
 	h.mu.Lock()
 	session := h.session
 	h.mu.Unlock()
-	if resp.StatusCode == http.StatusNotFound && session != "" && m.Method != "initialize" {
+	if resp.StatusCode == http.StatusNotFound && session != "" && m.Method != proto.MethodInitialize {
 		h.fail(errSessionLost)
 		h.refuse(m, codeUnreached, errSessionLost.Error())
 		return
@@ -421,20 +419,20 @@ func (h *httpLink) head(req *http.Request, m wire.Message) {
 	if v := versionOf(m); v != "" {
 		version = v
 	}
-	if version != "" && version != earlyVersion && m.Method != "initialize" {
-		req.Header.Set(versionHeader, version)
+	if version != "" && version != proto.Numbered && m.Method != proto.MethodInitialize {
+		req.Header.Set(proto.HeaderVersion, version)
 	}
-	if session != "" && m.Method != "initialize" {
-		req.Header.Set(sessionHeader, session)
+	if session != "" && m.Method != proto.MethodInitialize {
+		req.Header.Set(proto.HeaderSession, session)
 	}
-	if version >= modernVersion && m.Method != "" {
+	if version >= proto.Modern && m.Method != "" {
 		h.headModern(req, m)
 	}
 }
 
 // versionOf is the version that a request of 2026-07-28 names.
 func versionOf(m wire.Message) string {
-	if !bytes.Contains(m.Params, []byte(metaVersion)) {
+	if !bytes.Contains(m.Params, []byte(proto.MetaVersion)) {
 		return ""
 	}
 	var p struct {
@@ -483,7 +481,7 @@ func (h *httpLink) settled(version string) {
 	h.mu.Lock()
 	h.version = version
 	h.mu.Unlock()
-	if version < modernVersion {
+	if version < proto.Modern {
 		h.owned.Go(h.listen)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -22,7 +23,7 @@ type paramHeader struct {
 
 // headModern sets the headers that repeat what a request of 2026-07-28 says.
 func (h *httpLink) headModern(req *http.Request, m wire.Message) {
-	req.Header.Set("Mcp-Method", m.Method)
+	req.Header.Set(proto.HeaderMethod, m.Method)
 	var p struct {
 		Name string                     `json:"name"`
 		URI  string                     `json:"uri"`
@@ -31,14 +32,14 @@ func (h *httpLink) headModern(req *http.Request, m wire.Message) {
 	}
 	_ = json.Unmarshal(m.Params, &p) // what is not there has no header
 	switch m.Method {
-	case "tools/call", "prompts/get":
-		req.Header.Set("Mcp-Name", headerText(p.Name))
-	case "resources/read":
-		req.Header.Set("Mcp-Name", headerText(p.URI))
-	case "tasks/get", "tasks/update", "tasks/cancel":
-		req.Header.Set("Mcp-Name", headerText(p.Task))
+	case proto.MethodCallTool, proto.MethodGetPrompt:
+		req.Header.Set(proto.HeaderName, headerText(p.Name))
+	case proto.MethodReadResource:
+		req.Header.Set(proto.HeaderName, headerText(p.URI))
+	case proto.MethodGetTask, proto.MethodUpdateTask, proto.MethodCancelTask:
+		req.Header.Set(proto.HeaderName, headerText(p.Task))
 	}
-	if m.Method != "tools/call" {
+	if m.Method != proto.MethodCallTool {
 		return
 	}
 	h.mu.Lock()
@@ -46,7 +47,7 @@ func (h *httpLink) headModern(req *http.Request, m wire.Message) {
 	h.mu.Unlock()
 	for _, ph := range list {
 		if value, ok := headerValue(p.Args, ph.path); ok {
-			req.Header.Set("Mcp-Param-"+ph.name, headerText(value))
+			req.Header.Set(proto.HeaderParam+ph.name, headerText(value))
 		}
 	}
 }

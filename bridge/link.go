@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/bridge/login"
 	"dragoman/core/child"
@@ -187,7 +188,7 @@ func (s *sieve) answered(id json.RawMessage) {
 func (s *sieve) settled(version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open = version == earlyVersion; !s.open {
+	if s.open = version == proto.Numbered; !s.open {
 		s.asked = nil
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -39,7 +40,7 @@ type prompt struct {
 func (u *upstream) offered(ctx context.Context, p *peer) {
 	var o offer
 	if p.caps.Prompts != nil {
-		o.prompts = itemsAs[prompt](u, ctx, p, "prompts/list", "prompts")
+		o.prompts = itemsAs[prompt](u, ctx, p, proto.MethodListPrompts, "prompts")
 	}
 	if p.caps.Resources != nil {
 		type resource struct {
@@ -49,7 +50,7 @@ func (u *upstream) offered(ctx context.Context, p *peer) {
 			MIME        string `json:"mimeType"`
 			Size        int64  `json:"size"`
 		}
-		for _, r := range itemsAs[resource](u, ctx, p, "resources/list", "resources") {
+		for _, r := range itemsAs[resource](u, ctx, p, proto.MethodListResources, "resources") {
 			o.resources = append(o.resources, core.Link{
 				URI: r.URI, Name: display.Seen(r.Name), Title: u.server.Name, Description: display.Seen(r.Description), MIME: r.MIME, Size: r.Size,
 			})
@@ -57,7 +58,7 @@ func (u *upstream) offered(ctx context.Context, p *peer) {
 		type template struct {
 			URI string `json:"uriTemplate"`
 		}
-		for _, t := range itemsAs[template](u, ctx, p, "resources/templates/list", "resourceTemplates") {
+		for _, t := range itemsAs[template](u, ctx, p, proto.MethodListTemplates, "resourceTemplates") {
 			head, _, _ := strings.Cut(t.URI, "{")
 			o.templates = append(o.templates, head)
 		}
@@ -79,7 +80,7 @@ func (u *upstream) offered(ctx context.Context, p *peer) {
 // itemsAs lists what can be decoded.
 func itemsAs[T any](u *upstream, ctx context.Context, p *peer, method, field string) (list []T) {
 	items, err := p.list(ctx, method, field)
-	if err != nil && ctx.Err() == nil && p.version != earlyVersion { // which has fewer methods
+	if err != nil && ctx.Err() == nil && p.version != proto.Numbered { // which has fewer methods
 		u.box.opts.Log(u.server.Name, "warn", method+": "+display.Plain(err.Error()))
 	}
 	for _, item := range items {
@@ -184,7 +185,7 @@ func (b *Box) Expand(ctx context.Context, m core.Meta, command, args string) (te
 	if from.up == nil {
 		from.up = b.side(m.Roots, from.server)
 	}
-	res, err := from.up.read(ctx, "prompts/get", wire.Set("name", wire.JSON(p.Name)), wire.Set("arguments", wire.JSON(values)))
+	res, err := from.up.read(ctx, proto.MethodGetPrompt, wire.Set("name", wire.JSON(p.Name)), wire.Set("arguments", wire.JSON(values)))
 	if err != nil {
 		return "", true, err
 	}
@@ -256,7 +257,7 @@ func (b *Box) resource(ctx context.Context, roots []string, uri string) (core.Bl
 	if !ok {
 		return nil, errors.New("no MCP server that has been started offers it")
 	}
-	res, err := b.side(roots, server).read(ctx, "resources/read", wire.Set("uri", wire.JSON(uri)))
+	res, err := b.side(roots, server).read(ctx, proto.MethodReadResource, wire.Set("uri", wire.JSON(uri)))
 	if err != nil {
 		return nil, err
 	}

@@ -7,36 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
-
-// The versions of the protocol that differ for us.
-const (
-	earlyVersion  = "1"          // the early dialect, which has a number for a version
-	legacyVersion = "2025-11-25" // the last that begins with initialize
-	modernVersion = "2026-07-28" // the first without: each request says its version
-
-	metaVersion = "io.modelcontextprotocol/protocolVersion"
-	metaClient  = "io.modelcontextprotocol/clientInfo"
-	metaCaps    = "io.modelcontextprotocol/clientCapabilities"
-	metaLevel   = "io.modelcontextprotocol/logLevel"
-	// metaHops is how many gateways a request has passed.
-	metaHops = "dragoman/hops"
-
-	cancelledMethod = "notifications/cancelled"
-
-	codeUnsupportedVersion jrpc2.Code = -32022
-)
-
-// legacyVersions are those that a server may answer initialize with.
-var legacyVersions = []string{"2024-11-05", "2025-03-26", "2025-06-18", legacyVersion}
 
 // peer is a server that is spoken to.
 type peer struct {
@@ -58,7 +37,7 @@ type peer struct {
 
 // hello is what we say of ourselves, and who hears what the server says unasked.
 type hello struct {
-	client json.RawMessage // Implementation
+	client json.RawMessage // proto.Implementation
 	caps   json.RawMessage // ClientCapabilities
 	// version is the one to offer first; "": the last with a handshake.
 	version string
@@ -117,7 +96,7 @@ func meet(ctx context.Context, l *link, says hello) (*peer, error) {
 func newPeer(l *link, says hello) *peer {
 	p := &peer{link: l, says: says, done: make(chan struct{}), notes: map[string]func(progress){}}
 	p.conn = wire.NewConn(l.in, l.out, wire.Options{
-		MaxBatch: 100, Withdraw: wire.Withdrawal{Method: cancelledMethod, Member: "requestId"},
+		MaxBatch: 100, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
 	})
 	go func() { // close waits for it
 		defer close(p.done)
@@ -155,13 +134,13 @@ func (p *peer) close() {
 // on its own; so that is offered first, then the modern one, then the early dialect.
 // Who is to speak the modern one begins with that.
 func (p *peer) agree(ctx context.Context) error {
-	version := cmp.Or(p.says.version, legacyVersion)
-	if version == modernVersion {
+	version := cmp.Or(p.says.version, proto.Legacy)
+	if version == proto.Modern {
 		modern := p.probe(ctx)
 		if modern == nil || p.over() || ctx.Err() != nil {
 			return modern
 		}
-		version = legacyVersion
+		version = proto.Legacy
 	}
 	err := p.initialize(ctx, `"`+version+`"`)
 	var refused *jrpc2.Error
@@ -169,10 +148,10 @@ func (p *peer) agree(ctx context.Context) error {
 		return err
 	}
 	switch refused.Code {
-	case codeUnsupportedVersion, codeHeaderMismatch, jrpc2.MethodNotFound: // the modern version has no handshake
+	case proto.CodeUnsupportedVersion, proto.CodeHeaderMismatch, jrpc2.MethodNotFound: // the modern version has no handshake
 		return p.discover(ctx)
 	}
-	if p.initialize(ctx, earlyVersion) == nil {
+	if p.initialize(ctx, proto.Numbered) == nil {
 		return nil
 	}
 	if refused.Code == jrpc2.InvalidParams && p.probe(ctx) == nil { // it misses what the modern version has in every request
@@ -195,47 +174,49 @@ func (p *peer) probe(ctx context.Context) error {
 // initialize offers a version, which is JSON.
 func (p *peer) initialize(ctx context.Context, version string) error {
 	var r struct {
-		Version      json.RawMessage `json:"protocolVersion"`
-		Caps         serverCaps      `json:"capabilities"`
-		Info         Implementation  `json:"serverInfo"`
-		Instructions string          `json:"instructions"`
+		Version      json.RawMessage      `json:"protocolVersion"`
+		Caps         serverCaps           `json:"capabilities"`
+		Info         proto.Implementation `json:"serverInfo"`
+		Instructions string               `json:"instructions"`
 	}
-	params := json.RawMessage(`{"protocolVersion":` + version + `,"capabilities":` + string(p.says.caps) + `,"clientInfo":` + string(p.says.client))
+	members := []wire.Member{
+		wire.Set("protocolVersion", json.RawMessage(version)),
+		wire.Set("capabilities", p.says.caps), wire.Set("clientInfo", p.says.client),
+	}
 	if p.says.hops > 0 {
-		params = append(params, `,"_meta":{"`+metaHops+`":`+strconv.Itoa(p.says.hops)+`}`...)
+		members = append(members, wire.Set("_meta", wire.Edit(nil, wire.Set(proto.MetaHops, wire.JSON(p.says.hops)))))
 	}
-	params = append(params, '}')
-	if err := p.conn.Ask(ctx, "initialize", params, &r); err != nil {
+	if err := p.conn.Ask(ctx, proto.MethodInitialize, wire.Edit(nil, members...), &r); err != nil {
 		return err
 	}
 	if len(r.Version) > 0 && strings.IndexByte("0123456789", r.Version[0]) >= 0 {
-		p.version = earlyVersion
-	} else if json.Unmarshal(r.Version, &p.version) != nil || !slices.Contains(legacyVersions, p.version) {
+		p.version = proto.Numbered
+	} else if json.Unmarshal(r.Version, &p.version) != nil || !proto.IsLegacy(p.version) {
 		return fmt.Errorf("the server speaks version %.40s of the protocol, which we do not", r.Version)
 	}
 	p.name, p.caps, p.instructions = r.Info.String(), r.Caps, r.Instructions
-	return p.conn.Notify("notifications/initialized", json.RawMessage(`{}`))
+	return p.conn.Notify(proto.NoteInitialized, json.RawMessage(`{}`))
 }
 
 // discover begins at 2026-07-28, where there is no handshake.
 func (p *peer) discover(ctx context.Context) error {
-	p.version = modernVersion
+	p.version = proto.Modern
 	var r struct {
 		Versions     []string   `json:"supportedVersions"`
 		Caps         serverCaps `json:"capabilities"`
 		Instructions string     `json:"instructions"`
 		Meta         struct {
-			Info Implementation `json:"io.modelcontextprotocol/serverInfo"`
+			Info proto.Implementation `json:"io.modelcontextprotocol/serverInfo"`
 		} `json:"_meta"`
 	}
-	raw, err := p.ask(ctx, "server/discover", nil)
+	raw, err := p.ask(ctx, proto.MethodDiscover, nil)
 	if err == nil {
 		err = wire.Unmarshal(raw, &r)
 	}
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(r.Versions, modernVersion) {
+	if !slices.Contains(r.Versions, proto.Modern) {
 		return fmt.Errorf("the server speaks versions %.200q of the protocol, which we do not", r.Versions)
 	}
 	p.name, p.caps, p.instructions = r.Meta.Info.String(), r.Caps, r.Instructions
@@ -243,25 +224,23 @@ func (p *peer) discover(ctx context.Context) error {
 }
 
 // modern reports whether every request says its version.
-func (p *peer) modern() bool { return p.version == modernVersion }
+func (p *peer) modern() bool { return p.version == proto.Modern }
 
 // with puts parameters together; token is that for progress, or nil.
 func (p *peer) with(token json.RawMessage, members ...wire.Member) json.RawMessage {
-	var meta []byte
+	var meta []wire.Member
 	if token != nil {
-		meta = append(append(meta, `"progressToken":`...), token...)
+		meta = append(meta, wire.Set(proto.MetaToken, token))
 	}
 	if p.modern() {
-		if meta != nil {
-			meta = append(meta, ',')
+		meta = append(meta, wire.Set(proto.MetaVersion, wire.JSON(proto.Modern)),
+			wire.Set(proto.MetaClient, p.says.client), wire.Set(proto.MetaCapabilities, p.says.caps))
+		if p.says.hops > 0 {
+			meta = append(meta, wire.Set(proto.MetaHops, wire.JSON(p.says.hops)))
 		}
-		meta = append(meta, `"`+metaVersion+`":"`+modernVersion+`","`+metaClient+`":`+string(p.says.client)+`,"`+metaCaps+`":`+string(p.says.caps)...)
-	}
-	if p.modern() && p.says.hops > 0 {
-		meta = append(meta, `,"`+metaHops+`":`+strconv.Itoa(p.says.hops)...)
 	}
 	if meta != nil {
-		members = append(members[:len(members):len(members)], wire.Set("_meta", append(append([]byte{'{'}, meta...), '}')))
+		members = append(members[:len(members):len(members)], wire.Set("_meta", wire.Edit(nil, meta...)))
 	}
 	return wire.Edit(nil, members...)
 }
@@ -276,9 +255,9 @@ func (p *peer) ask(ctx context.Context, method string, token json.RawMessage, me
 // receive hands on what the server says; it runs on the reading goroutine.
 func (p *peer) receive(c *wire.Call) {
 	switch c.Method {
-	case "ping":
+	case proto.MethodPing:
 		c.Reply(json.RawMessage(`{}`), nil)
-	case "notifications/progress":
+	case proto.NoteProgress:
 		var n progress
 		if wire.Unmarshal(c.Params, &n) != nil {
 			return
@@ -290,7 +269,7 @@ func (p *peer) receive(c *wire.Call) {
 			n.raw = c.Params
 			note(n)
 		}
-	case cancelledMethod:
+	case proto.NoteCancelled:
 		var n struct {
 			ID json.RawMessage `json:"requestId"`
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -63,11 +64,11 @@ func (ds *dialogs) begin(of callID) (*dialog, error) {
 
 // request is the message that shows the form.
 func (d *dialog) request(form json.RawMessage) []byte {
-	return wire.Edit(nil, wire.Set("jsonrpc", wire.JSON("2.0")), wire.Set("id", wire.JSON(d.id)), wire.Set("method", wire.JSON("elicitation/create")), wire.Set("params", form))
+	return requestLine(wire.JSON(d.id), proto.MethodElicit, form)
 }
 
 // withdrawal is the message that takes the form back.
-func (d *dialog) withdrawal() []byte { return withdrawal(wire.JSON(d.id)) }
+func (d *dialog) withdrawal() []byte { return withdrawal(wire.JSON(d.id), "") }
 
 // answersUs reports whether a message is the answer to a form of ours, whether or not
 // anybody waits for it.
@@ -199,12 +200,7 @@ func (c *relayed) conclude(line []byte, o *opened, v Ruling, got outcome) {
 		back := o.back
 		c.mu.Unlock()
 		if back { // and the server may have heard of that too early
-			_ = c.up.Put(withdrawal(o.id))
+			_ = c.up.Put(withdrawal(o.id, ""))
 		}
 	}
-}
-
-// withdrawal is the message that takes a request back.
-func withdrawal(id json.RawMessage) []byte {
-	return wire.Edit(nil, wire.Set("jsonrpc", wire.JSON("2.0")), wire.Set("method", wire.JSON(cancelledMethod)), wire.Set("params", wire.JSON(map[string]json.RawMessage{"requestId": id})))
 }

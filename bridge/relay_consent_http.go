@@ -9,6 +9,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -66,7 +67,7 @@ func (h *RelayHTTP) decided(w http.ResponseWriter, r *http.Request, view *View, 
 
 // callID names a call of the client that sends a request.
 func (h *RelayHTTP) callID(r *http.Request, id json.RawMessage) callID {
-	return callID{sessionKey(h.principal(r), r.Header.Get(sessionHeader)), string(id)}
+	return callID{sessionKey(h.principal(r), r.Header.Get(proto.HeaderSession)), string(id)}
 }
 
 // sessionKey names a session of a principal.
@@ -81,7 +82,7 @@ func (h *RelayHTTP) aboutDialogs(r *http.Request, m wire.Message) bool {
 	var n struct {
 		ID json.RawMessage `json:"requestId"`
 	}
-	return m.Method == cancelledMethod && json.Unmarshal(m.Params, &n) == nil && n.ID != nil &&
+	return m.Method == proto.NoteCancelled && json.Unmarshal(m.Params, &n) == nil && n.ID != nil &&
 		h.dialogs.withdraw(h.callID(r, n.ID), wire.ErrCanceled)
 }
 

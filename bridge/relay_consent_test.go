@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -24,7 +25,7 @@ func TestAskRulesHoldForRelays(t *testing.T) {
 	for way, server := range ways(t) {
 		for face, connect := range faces {
 			for _, version := range eras {
-				if way == "http2026" && version == legacyVersion || way != "http2026" && way != "stdio" && version == modernVersion {
+				if way == "http2026" && version == proto.Legacy || way != "http2026" && way != "stdio" && version == proto.Modern {
 					continue // such a server does not speak it
 				}
 				for answer, want := range map[string]string{"allow": `{"text":"hihi"}`, "no": "did not allow the call", "decline": "did not allow the call", "cancel": "did not allow the call", "": "cannot ask its user"} {
@@ -151,7 +152,7 @@ func TestDialogsOfAPipe(t *testing.T) {
 	c.say(echoCall("3"))
 	id = dialogID(t, c.next())
 	c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
-	if got := c.next(); !strings.Contains(got, cancelledMethod) || !strings.Contains(got, id) {
+	if got := c.next(); !strings.Contains(got, proto.NoteCancelled) || !strings.Contains(got, id) {
 		t.Errorf("the question was not taken back: %s", got)
 	}
 	c.say(answerTo(id))
@@ -320,7 +321,7 @@ func (s *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &m)
 	switch {
 	case m.Method == "initialize":
-		w.Header().Set(sessionHeader, "s")
+		w.Header().Set(proto.HeaderSession, "s")
 		io.WriteString(w, greeted)
 	case string(m.ID) == "8":
 		http.Error(w, "gone astray", http.StatusTeapot)
@@ -376,7 +377,7 @@ func TestDialogsOverHTTP(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				req.Header.Set(sessionHeader, session)
+				req.Header.Set(proto.HeaderSession, session)
 				resp, err := http.DefaultClient.Do(req)
 				if err != nil {
 					t.Fatal(err)
@@ -395,7 +396,7 @@ func TestDialogsOverHTTP(t *testing.T) {
 				events := bufio.NewScanner(send(ctx, http.MethodPost, call).Body)
 				return events, dialogID(t, eventIn(events))
 			}
-			session = send(within(t), http.MethodPost, greets).Header.Get(sessionHeader)
+			session = send(within(t), http.MethodPost, greets).Header.Get(proto.HeaderSession)
 
 			events, id := asks(within(t), echoCall("1"))
 			if code, body := post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`); code != http.StatusOK || !strings.Contains(body, `"id":2`) {
@@ -411,7 +412,7 @@ func TestDialogsOverHTTP(t *testing.T) {
 			if code, _ := post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`); code != http.StatusAccepted {
 				t.Errorf("a call that is taken back: %d", code)
 			}
-			if got := eventIn(events); !strings.Contains(got, cancelledMethod) || !strings.Contains(got, id) || eventIn(events) != "" {
+			if got := eventIn(events); !strings.Contains(got, proto.NoteCancelled) || !strings.Contains(got, id) || eventIn(events) != "" {
 				t.Errorf("the question was not taken back: %s", got)
 			}
 			post(answerTo(id))
@@ -434,7 +435,7 @@ func TestDialogsOverHTTP(t *testing.T) {
 			}
 			events, id = asks(within(t), echoCall("6"))
 			send(within(t), http.MethodDelete, "")
-			if got := eventIn(events); !strings.Contains(got, cancelledMethod) || !strings.Contains(got, id) || eventIn(events) != "" {
+			if got := eventIn(events); !strings.Contains(got, proto.NoteCancelled) || !strings.Contains(got, id) || eventIn(events) != "" {
 				t.Errorf("at the end of the session: %s", got)
 			}
 			post(answerTo(id))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -26,7 +27,7 @@ var noWait = func() chan struct{} { c := make(chan struct{}); close(c); return c
 func (c *relayed) hold(ctx context.Context, line []byte, messages []wire.Message) <-chan struct{} {
 	calls, answers := false, true
 	for _, m := range messages {
-		calls = calls || m.Method == "tools/call"
+		calls = calls || m.Method == proto.MethodCallTool
 		answers = answers && m.Kind() == wire.Response
 	}
 	if answers {
@@ -53,9 +54,9 @@ func (c *relayed) hold(ctx context.Context, line []byte, messages []wire.Message
 // own: at 2026-07-28 each says that.
 func metaOf(messages []wire.Message) json.RawMessage {
 	for _, m := range messages {
-		if m.Method == "tools/call" {
+		if m.Method == proto.MethodCallTool {
 			meta := wire.Object(wire.Object(m.Params)["_meta"])
-			delete(meta, "progressToken")
+			delete(meta, proto.MetaToken)
 			return wire.JSON(meta)
 		}
 	}
@@ -108,15 +109,14 @@ func listParams(cursor string, meta json.RawMessage) json.RawMessage {
 
 // ask asks the server for a page of its tools.
 func (c *relayed) ask(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
-	o := &opened{method: "tools/list", own: make(chan wire.Message, 1)}
+	o := &opened{method: proto.MethodListTools, own: make(chan wire.Message, 1)}
 	c.mu.Lock()
 	c.asked++
 	o.id = wire.JSON(c.secret + strconv.Itoa(c.asked))
 	c.open[string(o.id)] = o
 	c.mu.Unlock()
 	defer c.settle(o.id)
-	line := append(append(append(append([]byte(`{"jsonrpc":"2.0","id":`), o.id...), `,"method":"tools/list","params":`...), params...), '}')
-	if err := c.up.Put(line); err != nil {
+	if err := c.up.Put(requestLine(o.id, proto.MethodListTools, params)); err != nil {
 		return nil, err
 	}
 	select {

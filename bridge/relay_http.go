@@ -14,6 +14,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -27,10 +28,6 @@ const (
 	relayIdle = 15 * time.Minute
 	// maxKept is how many messages wait for a client that has no stream open.
 	maxKept = 1000
-
-	listenMethod = "subscriptions/listen"
-
-	codeHeaderMismatch jrpc2.Code = -32020
 )
 
 // RelayHTTP is a Relay's face over Streamable HTTP. To a server that is an address
@@ -101,7 +98,7 @@ func (h *RelayHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer s.place.Done()
 		}
 		switch {
-		case r.Header.Get(sessionHeader) == "":
+		case r.Header.Get(proto.HeaderSession) == "":
 			http.Error(w, "this needs a session", http.StatusMethodNotAllowed)
 		case s == nil:
 			http.Error(w, "there is no such session", http.StatusNotFound)
@@ -175,27 +172,27 @@ func refuse(w http.ResponseWriter, id json.RawMessage, err error) {
 // isModern reports whether a request belongs to 2026-07-28: when anything in it
 // says so.
 func isModern(r *http.Request, m wire.Message) bool {
-	return r.Header.Get(versionHeader) >= modernVersion || m.Method == "server/discover" || versionOf(m) >= modernVersion
+	return r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover || versionOf(m) >= proto.Modern
 }
 
 func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message) {
 	var s *httpSession
-	if m.Method != "initialize" || m.Kind() != wire.Request {
+	if m.Method != proto.MethodInitialize || m.Kind() != wire.Request {
 		s = h.find(r)
 	}
 	if s != nil {
 		defer s.place.Done()
 	}
 	switch {
-	case m.Method == "initialize" && m.Kind() == wire.Request:
+	case m.Method == proto.MethodInitialize && m.Kind() == wire.Request:
 		var err error
 		if s, err = h.enter(r, m); err != nil {
 			refuse(w, m.ID, err)
 			return
 		}
 		defer s.place.Done()
-		w.Header().Set(sessionHeader, s.id)
-	case r.Header.Get(sessionHeader) == "":
+		w.Header().Set(proto.HeaderSession, s.id)
+	case r.Header.Get(proto.HeaderSession) == "":
 		fail(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "this needs a session; begin with initialize"))
 		return
 	case s == nil:
@@ -222,7 +219,7 @@ func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []by
 // a new one.
 func (h *RelayHTTP) find(r *http.Request) *httpSession {
 	h.mu.Lock()
-	s := h.sessions[r.Header.Get(sessionHeader)]
+	s := h.sessions[r.Header.Get(proto.HeaderSession)]
 	h.mu.Unlock()
 	if s == nil || s.principal != h.principal(r) || s.hasEnded() || !s.place.Begin() {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -43,7 +44,7 @@ func played(after time.Duration) (l *link, closed chan struct{}) {
 
 func postTo(h *RelayHTTP, session, body string) *httptest.ResponseRecorder {
 	req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(body))
-	req.Header.Set(sessionHeader, session)
+	req.Header.Set(proto.HeaderSession, session)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, req)
 	return w
@@ -109,7 +110,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 		go func() {
 			defer close(read)
 			r := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx)
-			r.Header.Set(sessionHeader, "stream")
+			r.Header.Set(proto.HeaderSession, "stream")
 			h.ServeHTTP(httptest.NewRecorder(), r)
 		}()
 		<-time.After(3 * relayIdle)
@@ -181,7 +182,7 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 					}
 					req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(body))
 					if modern {
-						req.Header.Set(versionHeader, "2026-07-28")
+						req.Header.Set(proto.HeaderVersion, "2026-07-28")
 						req.Header.Set("Mcp-Method", "ping")
 					}
 					w := httptest.NewRecorder()
@@ -189,7 +190,7 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 					if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"error"`) {
 						t.Fatalf("%s: %d %s", client, w.Code, w.Body)
 					}
-					return w.Header().Get(sessionHeader)
+					return w.Header().Get(proto.HeaderSession)
 				}
 				there := func(id string) bool { return postTo(h, id, ping7).Code == http.StatusOK }
 				other, first := begin("another"), begin("leaky")
@@ -235,7 +236,7 @@ func TestRelayedSessionsAtWorkStay(t *testing.T) {
 		defer h.Close()
 		h.guests.All = 1
 		const hello = `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c"}}}`
-		works := postTo(h, "", hello).Header().Get(sessionHeader)
+		works := postTo(h, "", hello).Header().Get(proto.HeaderSession)
 		<-time.After(3 * relayIdle)
 		if w := postTo(h, "", hello); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "something is under way") {
 			t.Errorf("%d %s", w.Code, w.Body)

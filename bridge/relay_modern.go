@@ -8,6 +8,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -35,7 +36,7 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 		return
 	}
 	defer end()
-	if m.Method == "tools/call" {
+	if m.Method == proto.MethodCallTool {
 		if err := s.mismatch(r, m); err != nil {
 			call.End(OutcomeRefused, 0)
 			fail(w, http.StatusBadRequest, m.ID, err)
@@ -85,7 +86,7 @@ func (r *Relay) whose(p core.Principal, m wire.Message) string {
 		return string(p)
 	}
 	meta := wire.Object(wire.Object(m.Params)["_meta"])
-	return string(p) + "\x00" + string(meta[metaClient]) + "\x00" + string(meta[metaCaps])
+	return string(p) + "\x00" + string(meta[proto.MetaClient]) + "\x00" + string(meta[proto.MetaCapabilities])
 }
 
 // mismatch says where the headers of a request say something else than its body
@@ -98,28 +99,28 @@ func mismatch(r *http.Request, m wire.Message) error {
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
 	_ = json.Unmarshal(m.Params, &p) // what is not there has no header
-	got := r.Header.Get("Mcp-Name")
+	got := r.Header.Get(proto.HeaderName)
 	name := got
 	switch m.Method {
-	case "tools/call", "prompts/get":
+	case proto.MethodCallTool, proto.MethodGetPrompt:
 		name = p.Name
-	case "resources/read":
+	case proto.MethodReadResource:
 		name = p.URI
-	case "tasks/get", "tasks/update", "tasks/cancel":
+	case proto.MethodGetTask, proto.MethodUpdateTask, proto.MethodCancelTask:
 		name = p.Task
 	}
 	means, ok := headerMeans(got)
 	switch version := versionOf(m); {
-	case version == "" && m.Method != "initialize":
-		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", metaVersion)
-	case p.Meta[metaCaps] == nil && m.Method != "initialize":
-		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", metaCaps)
-	case version != "" && r.Header.Get(versionHeader) != version:
-		return jrpc2.Errorf(codeHeaderMismatch, "the header %s is not the version in _meta", versionHeader)
-	case r.Header.Get("Mcp-Method") != m.Method:
-		return jrpc2.Errorf(codeHeaderMismatch, "the header Mcp-Method is not the method")
+	case version == "" && m.Method != proto.MethodInitialize:
+		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", proto.MetaVersion)
+	case p.Meta[proto.MetaCapabilities] == nil && m.Method != proto.MethodInitialize:
+		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", proto.MetaCapabilities)
+	case version != "" && r.Header.Get(proto.HeaderVersion) != version:
+		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s is not the version in _meta", proto.HeaderVersion)
+	case r.Header.Get(proto.HeaderMethod) != m.Method:
+		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Method is not the method")
 	case got != name && (means != name || !ok):
-		return jrpc2.Errorf(codeHeaderMismatch, "the header Mcp-Name is not the name")
+		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Name is not the name")
 	}
 	return nil
 }
@@ -138,14 +139,14 @@ func (s *httpSession) mismatch(r *http.Request, m wire.Message) error {
 	s.mu.Unlock()
 	for _, ph := range list {
 		value, there := headerValue(p.Args, ph.path)
-		got := r.Header.Get("Mcp-Param-" + ph.name)
+		got := r.Header.Get(proto.HeaderParam + ph.name)
 		means, ok := headerMeans(got)
 		switch {
 		case !there && got == "":
 		case !there:
-			return jrpc2.Errorf(codeHeaderMismatch, "the header Mcp-Param-%s belongs to an argument that is not there", ph.name)
+			return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Param-%s belongs to an argument that is not there", ph.name)
 		case !ok || means != value && !sameNumber(means, value):
-			return jrpc2.Errorf(codeHeaderMismatch, "the header Mcp-Param-%s is not the argument", ph.name)
+			return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Param-%s is not the argument", ph.name)
 		}
 	}
 	return nil
@@ -170,7 +171,7 @@ func statusOf(m wire.Message) int {
 	switch e.Code {
 	case jrpc2.MethodNotFound:
 		return http.StatusNotFound
-	case codeHeaderMismatch, -32021, codeUnsupportedVersion, jrpc2.InvalidRequest, jrpc2.InvalidParams, jrpc2.ParseError:
+	case proto.CodeHeaderMismatch, proto.CodeMissingCapability, proto.CodeUnsupportedVersion, jrpc2.InvalidRequest, jrpc2.InvalidParams, jrpc2.ParseError:
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
@@ -181,7 +182,7 @@ func readdressed(line []byte, id json.RawMessage) []byte { return wire.Edit(line
 
 // retokened gives a request another progress token.
 func retokened(line []byte, m wire.Message, token json.RawMessage) []byte {
-	meta := wire.Edit(wire.Object(m.Params)["_meta"], wire.Set("progressToken", token))
+	meta := wire.Edit(wire.Object(m.Params)["_meta"], wire.Set(proto.MetaToken, token))
 	return wire.Edit(line, wire.Set("params", wire.Edit(m.Params, wire.Set("_meta", meta))))
 }
 
@@ -192,6 +193,6 @@ func renamed(line []byte, m wire.Message, name string, value json.RawMessage) []
 
 // labelled puts into a notification which subscription it belongs to.
 func labelled(line []byte, m wire.Message, id json.RawMessage) []byte {
-	meta := wire.Edit(wire.Object(m.Params)["_meta"], wire.Set("io.modelcontextprotocol/subscriptionId", id))
+	meta := wire.Edit(wire.Object(m.Params)["_meta"], wire.Set(proto.MetaSubscription, id))
 	return wire.Edit(line, wire.Set("params", wire.Edit(m.Params, wire.Set("_meta", meta))))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -171,7 +172,7 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 		}
 		o := &opened{id: m.ID, method: m.Method}
 		switch m.Method {
-		case "initialize":
+		case proto.MethodInitialize:
 			c.mu.Lock()
 			c.client, c.offers = ClientOf(m), OffersOf(m)
 			if c.greets == nil {
@@ -180,9 +181,9 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 				o.greeted = sync.OnceFunc(func() { close(greets) })
 			}
 			c.mu.Unlock()
-		case "tools/list":
+		case proto.MethodListTools:
 			o.cursor = cursorOf(m.Params)
-		case "tools/call":
+		case proto.MethodCallTool:
 			var err error
 			if o.call, v, err = c.permits(m, len(line), unknown, batch); err != nil {
 				o.call.End(OutcomeRefused, 0)
@@ -240,7 +241,7 @@ func (c *relayed) permits(m wire.Message, size int, unknown error, batch bool) (
 // notice looks at what the client says without asking: a call that it takes back has
 // ended for it. It reports whether that call was with the client's user.
 func (c *relayed) notice(m wire.Message) bool {
-	if m.Method != cancelledMethod {
+	if m.Method != proto.NoteCancelled {
 		return false
 	}
 	var n struct {
@@ -281,7 +282,7 @@ func (c *relayed) fromServer(ctx context.Context) {
 		var answered []json.RawMessage
 		for i, m := range messages {
 			if m.Kind() != wire.Response {
-				if m.Method == "notifications/tools/list_changed" {
+				if m.Method == proto.NoteToolsChanged {
 					c.view.Stale()
 				}
 				continue
@@ -319,7 +320,7 @@ func (c *relayed) fromServer(ctx context.Context) {
 func (c *relayed) answered(line []byte, messages []wire.Message, i int, o *opened) []byte {
 	m := messages[i]
 	switch o.method {
-	case "initialize":
+	case proto.MethodInitialize:
 		if o.greeted != nil {
 			defer o.greeted()
 		}
@@ -329,9 +330,9 @@ func (c *relayed) answered(line []byte, messages []wire.Message, i int, o *opene
 		if json.Unmarshal(version, &date) == nil {
 			c.link.settled(date)
 		}
-	case "tools/call":
+	case proto.MethodCallTool:
 		o.call.Answered(m, len(line))
-	case "tools/list":
+	case proto.MethodListTools:
 		if m.Result == nil {
 			return line
 		}

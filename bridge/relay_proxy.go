@@ -11,6 +11,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/bridge/login"
 	"dragoman/core/display"
@@ -18,13 +19,13 @@ import (
 
 // passed are the headers of a client's request that the server gets to see. Among
 // those it does not are the client's own key and its cookies.
-var passed = []string{"Accept", "Content-Type", "Last-Event-ID", sessionHeader, versionHeader, "Mcp-Method", "Mcp-Name", "Traceparent", "Tracestate"}
+var passed = []string{"Accept", "Content-Type", "Last-Event-ID", proto.HeaderSession, proto.HeaderVersion, proto.HeaderMethod, proto.HeaderName, "Traceparent", "Tracestate"}
 
 // proxy hands a request on to a server that is an address, stream for stream. body
 // is nil where there is none.
 func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, body []byte, m wire.Message) {
 	var call *Record
-	if m.Method == "tools/call" && m.Kind() == wire.Request {
+	if m.Method == proto.MethodCallTool && m.Kind() == wire.Request {
 		var v Ruling
 		var err error
 		call, v, err = h.permits(r, m, len(body))
@@ -52,7 +53,7 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 		}
 	}
 	for name, v := range r.Header {
-		if len(name) > 10 && name[:10] == "Mcp-Param-" {
+		if len(name) > 10 && name[:10] == proto.HeaderParam {
 			req.Header[name] = v
 		}
 	}
@@ -76,7 +77,7 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 		http.Error(w, "the MCP server "+h.relay.export.Server.Name+" wants a login, or another key than the one that is configured", http.StatusBadGateway)
 		return
 	}
-	for _, name := range []string{"Content-Type", sessionHeader, versionHeader, "Cache-Control", "Retry-After"} {
+	for _, name := range []string{"Content-Type", proto.HeaderSession, proto.HeaderVersion, "Cache-Control", "Retry-After"} {
 		if v := resp.Header.Values(name); len(v) > 0 {
 			w.Header()[http.CanonicalHeaderKey(name)] = v
 		}
@@ -87,9 +88,9 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 	}
 	w.WriteHeader(status)
 	switch m.Method {
-	case "initialize":
-		h.introduced(resp.Header.Get(sessionHeader), visitor{ClientOf(m), OffersOf(m)})
-	case "tools/list":
+	case proto.MethodInitialize:
+		h.introduced(resp.Header.Get(proto.HeaderSession), visitor{ClientOf(m), OffersOf(m)})
+	case proto.MethodListTools:
 		if h.view.Hides() {
 			h.proxyList(w, resp, cursorOf(m.Params))
 			return
@@ -163,7 +164,7 @@ func isStream(header http.Header) bool {
 // permits judges a call. The tools are known by a connection of our own, which is
 // nobody's session.
 func (h *RelayHTTP) permits(r *http.Request, m wire.Message, size int) (call *Record, v Ruling, err error) {
-	from := h.visitor(r.Header.Get(sessionHeader))
+	from := h.visitor(r.Header.Get(proto.HeaderSession))
 	asked, err := callOf(m, from)
 	call = h.relay.export.Record(h.principal(r), cmp.Or(ClientOf(m), from.client), asked.Tool, size)
 	if err == nil {

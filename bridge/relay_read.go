@@ -6,13 +6,14 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
 // callOf reads a call, which comes from a client that has introduced itself as from. A
 // request of 2026-07-28 says itself how its user can be asked.
 func callOf(m wire.Message, from visitor) (c Call, err error) {
-	c = Call{Params: m.Params, Offers: from.offers, Modern: versionOf(m) >= modernVersion}
+	c = Call{Params: m.Params, Offers: from.offers, Modern: versionOf(m) >= proto.Modern}
 	if c.Modern {
 		c.Offers = OffersOf(m)
 	}
@@ -94,3 +95,19 @@ func cursorOf(params json.RawMessage) string {
 
 // sameBytes reports whether a is b itself.
 func sameBytes(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
+
+// requestLine returns a request of our own.
+func requestLine(id json.RawMessage, method string, params json.RawMessage) []byte {
+	return wire.Edit(nil, wire.Set("jsonrpc", wire.JSON("2.0")), wire.Set("id", id),
+		wire.Set("method", wire.JSON(method)), wire.Set("params", params))
+}
+
+// withdrawal returns the notification that takes a request back; reason may be "".
+func withdrawal(id json.RawMessage, reason string) []byte {
+	params := []wire.Member{wire.Set("requestId", id)}
+	if reason != "" {
+		params = append(params, wire.Set("reason", wire.JSON(reason)))
+	}
+	return wire.Edit(nil, wire.Set("jsonrpc", wire.JSON("2.0")),
+		wire.Set("method", wire.JSON(proto.NoteCancelled)), wire.Set("params", wire.Edit(nil, params...)))
+}

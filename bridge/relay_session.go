@@ -9,6 +9,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -83,7 +84,7 @@ func (s *httpSession) read() {
 
 // route finds the stream that a message belongs to.
 func (s *httpSession) route(line []byte, m wire.Message) {
-	if m.Method == "notifications/tools/list_changed" {
+	if m.Method == proto.NoteToolsChanged {
 		s.view.Stale()
 	}
 	s.mu.Lock()
@@ -94,17 +95,17 @@ func (s *httpSession) route(line []byte, m wire.Message) {
 		if to = s.open[string(m.ID)]; to != nil {
 			s.forgetLocked(to, string(m.ID))
 		}
-	case m.Method == "notifications/progress":
+	case m.Method == proto.NoteProgress:
 		var n progress
 		if wire.Unmarshal(m.Params, &n) == nil {
 			to = s.tokens[string(n.Token)]
 		}
-	case strings.HasSuffix(m.Method, "/list_changed") || m.Method == "notifications/resources/updated" || strings.HasPrefix(m.Method, "notifications/subscriptions/"):
+	case strings.HasSuffix(m.Method, "/list_changed") || m.Method == proto.NoteResourceUpdated || strings.HasPrefix(m.Method, "notifications/subscriptions/"):
 		to = s.subscribedLocked(m)
 	default: // what else it says, it says because of what it is doing
 		to = s.stream
 		for _, x := range s.order {
-			if x.method != listenMethod {
+			if x.method != proto.MethodListen {
 				to = x
 			}
 		}
@@ -118,9 +119,9 @@ func (s *httpSession) route(line []byte, m wire.Message) {
 	}
 	if answer {
 		line = s.answered(to, line, m)
-	} else if to.token != nil && m.Method == "notifications/progress" {
-		line = renamed(line, m, "progressToken", to.token)
-	} else if to.method == listenMethod {
+	} else if to.token != nil && m.Method == proto.NoteProgress {
+		line = renamed(line, m, proto.MetaToken, to.token)
+	} else if to.method == proto.MethodListen {
 		line = labelled(line, m, to.id)
 	}
 	select {
@@ -149,7 +150,7 @@ func (s *httpSession) subscribedLocked(m wire.Message) *exchange {
 		}
 	}
 	for _, x := range s.order {
-		if x.method == listenMethod {
+		if x.method == proto.MethodListen {
 			return x
 		}
 	}
@@ -174,10 +175,10 @@ func (s *httpSession) forgetLocked(x *exchange, id string) {
 // answered is the answer as the client gets it.
 func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte {
 	switch x.method {
-	case "initialize":
+	case proto.MethodInitialize:
 		s.view.Settled(agreedVersion(m))
-		s.link.settled(legacyVersion) // a program does not need to know
-	case "tools/list":
+		s.link.settled(proto.Legacy) // a program does not need to know
+	case proto.MethodListTools:
 		if found := paramHeaders(line); len(found) > 0 {
 			s.mu.Lock()
 			if s.headers == nil {
@@ -192,7 +193,7 @@ func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte 
 		if result := s.view.Shown(x.cursor, m.Result); !sameBytes(result, m.Result) {
 			line = wire.Edit(line, wire.Set("result", result))
 		}
-	case "tools/call":
+	case proto.MethodCallTool:
 		x.call.Answered(m, len(line))
 	}
 	if s.id == "" && x.id != nil {

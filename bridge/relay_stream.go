@@ -9,6 +9,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
@@ -27,7 +28,7 @@ type exchange struct {
 // permits judges a call, for which the tools have to be known: at 2026-07-28 also
 // for the headers that they want. nil is returned for all else.
 func (s *httpSession) permits(ctx context.Context, m wire.Message, size int) (call *Record, v Ruling, err error) {
-	if m.Method != "tools/call" {
+	if m.Method != proto.MethodCallTool {
 		return nil, Ruling{}, nil
 	}
 	asked, err := callOf(m, visitor{s.client, s.offers})
@@ -46,7 +47,7 @@ func (s *httpSession) know(ctx context.Context, meta json.RawMessage) error {
 	ctx, cancel := Within(ctx, s.relay.export.Server.StartFor(), "it took too long")
 	defer cancel()
 	err := s.view.Know(ctx, func(ctx context.Context, cursor string) (json.RawMessage, error) {
-		return s.ask(ctx, "tools/list", listParams(cursor, meta))
+		return s.ask(ctx, proto.MethodListTools, listParams(cursor, meta))
 	})
 	if err != nil && s.relay.export.Pins() {
 		return jrpc2.Errorf(jrpc2.InternalError, "%v", err)
@@ -62,7 +63,7 @@ func (s *httpSession) ask(ctx context.Context, method string, params json.RawMes
 	if !ok {
 		return nil, wire.ErrClosed
 	}
-	s.send(ctx, []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":`+string(params)+`}`))
+	s.send(ctx, requestLine(json.RawMessage(id), method, params))
 	select {
 	case line, ok := <-x.lines:
 		if !ok {
@@ -84,7 +85,7 @@ func (s *httpSession) ask(ctx context.Context, method string, params json.RawMes
 func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, call *Record) {
 	x := &exchange{id: m.ID, method: m.Method, call: call, lines: make(chan []byte), gone: make(chan struct{})}
 	defer close(x.gone)
-	if m.Method == "tools/list" {
+	if m.Method == proto.MethodListTools {
 		x.cursor = cursorOf(m.Params)
 	}
 	token := tokenOf(m)
@@ -108,7 +109,7 @@ func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []by
 	if !s.write(w, r, x) && s.forget(x, id) {
 		call.End(OutcomeCancelled, 0)
 		if s.id == "" {
-			_ = s.out.Put([]byte(`{"jsonrpc":"2.0","method":"` + cancelledMethod + `","params":{"requestId":` + id + `,"reason":"the client hung up"}}`))
+			_ = s.out.Put(withdrawal(json.RawMessage(id), "the client hung up"))
 		}
 	}
 }
@@ -119,7 +120,7 @@ func (s *httpSession) notice(m wire.Message) {
 	var n struct {
 		ID json.RawMessage `json:"requestId"`
 	}
-	if m.Method != cancelledMethod || json.Unmarshal(m.Params, &n) != nil {
+	if m.Method != proto.NoteCancelled || json.Unmarshal(m.Params, &n) != nil {
 		return
 	}
 	s.mu.Lock()
@@ -180,7 +181,7 @@ func (s *httpSession) hasEnded() bool {
 // else as events. false: the client left before the end.
 func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange, first ...[]byte) bool {
 	out := http.NewResponseController(w)
-	streams := x.id == nil || x.method == listenMethod
+	streams := x.id == nil || x.method == proto.MethodListen
 	if streams {
 		begin(w)
 		for _, line := range first {

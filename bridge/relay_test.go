@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
 
@@ -62,8 +63,8 @@ func relayTo(t *testing.T, s Server, check Check) *Relay {
 func TestRelayIsNotNoticed(t *testing.T) {
 	for way, server := range ways(t) {
 		for face, connect := range faces {
-			for _, version := range []string{legacyVersion, modernVersion} {
-				if way == "http2026" && version == legacyVersion || way != "http2026" && way != "stdio" && version == modernVersion {
+			for _, version := range []string{proto.Legacy, proto.Modern} {
+				if way == "http2026" && version == proto.Legacy || way != "http2026" && way != "stdio" && version == proto.Modern {
 					continue // such a server does not speak it
 				}
 				t.Run(way+"/"+face+"/"+version, func(t *testing.T) {
@@ -104,7 +105,7 @@ func TestRelayIsNotNoticed(t *testing.T) {
 							t.Errorf("progress: %q", got)
 						}
 					}
-					if way != "httpJSON" && version == legacyVersion {
+					if way != "httpJSON" && version == proto.Legacy {
 						if res := call("ask", nil); !strings.Contains(said(res), `"name":"ann"`) {
 							t.Errorf("ask: %s", said(res))
 						}
@@ -149,7 +150,7 @@ func TestRelayRefusesAndHides(t *testing.T) {
 					}
 					return nil
 				})
-				cs, err := mcp.NewClient(&mcp.Implementation{Name: "c"}, nil).Connect(within(t), connect(t, r), &mcp.ClientSessionOptions{ProtocolVersion: legacyVersion})
+				cs, err := mcp.NewClient(&mcp.Implementation{Name: "c"}, nil).Connect(within(t), connect(t, r), &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -204,7 +205,7 @@ func TestProxySendsNoKeyOn(t *testing.T) {
 			t.Errorf("%s was sent on", name)
 		}
 	}
-	if got.Get("Authorization") != "Bearer ours" || got.Get(sessionHeader) != "s" {
+	if got.Get("Authorization") != "Bearer ours" || got.Get(proto.HeaderSession) != "s" {
 		t.Errorf("the server got %v", got)
 	}
 }
@@ -242,19 +243,19 @@ func TestRelayForgetsWhatHasEnded(t *testing.T) {
 	defer h.Close()
 	post := func(session, body string) *httptest.ResponseRecorder {
 		req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(body))
-		req.Header.Set(sessionHeader, session)
+		req.Header.Set(proto.HeaderSession, session)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, req.WithContext(within(t)))
 		return w
 	}
-	session := post("", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`).Header().Get(sessionHeader)
+	session := post("", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`).Header().Get(proto.HeaderSession)
 	if w := post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}`); !strings.Contains(w.Body.String(), "exit code 4; it said: fatal: told to exit") {
 		t.Errorf("in the middle: %d %s", w.Code, w.Body)
 	}
 	if w := post(session, `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`); w.Code != http.StatusNotFound {
 		t.Errorf("after: %d %s", w.Code, w.Body)
 	}
-	if w := post("", `{"jsonrpc":"2.0","id":4,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`); w.Code != http.StatusOK || w.Header().Get(sessionHeader) == session {
+	if w := post("", `{"jsonrpc":"2.0","id":4,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`); w.Code != http.StatusOK || w.Header().Get(proto.HeaderSession) == session {
 		t.Errorf("anew: %d %s", w.Code, w.Body)
 	}
 }

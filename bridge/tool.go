@@ -13,6 +13,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -44,9 +45,9 @@ func (u *upstream) tools(ctx context.Context, p *peer) ([]*listed, error) {
 	if p.caps.Tools == nil {
 		return nil, nil
 	}
-	items, err := p.list(ctx, "tools/list", "tools")
+	items, err := p.list(ctx, proto.MethodListTools, "tools")
 	var refused *jrpc2.Error
-	if p.version == earlyVersion && errors.As(err, &refused) {
+	if p.version == proto.Numbered && errors.As(err, &refused) {
 		return nil, nil // the early dialect knows tools/call alone
 	}
 	if err != nil {
@@ -309,7 +310,7 @@ func (t *tool) await(ctx context.Context, p *peer, token json.RawMessage, member
 		err    error
 	}
 	answers := make(chan answer, 1)
-	asked, err := p.conn.Start("tools/call", p.with(token, members...), func(r json.RawMessage, err error) { answers <- answer{r, err} })
+	asked, err := p.conn.Start(proto.MethodCallTool, p.with(token, members...), func(r json.RawMessage, err error) { answers <- answer{r, err} })
 	if err != nil {
 		return nil, errors.Join(err, errUnsent)
 	}

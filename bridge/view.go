@@ -13,6 +13,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core/display"
 )
@@ -62,7 +63,7 @@ func (v *View) Stale() {
 func (v *View) Settled(version json.RawMessage) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.early = string(version) == earlyVersion
+	v.early = string(version) == proto.Numbered
 }
 
 // Known reports whether calls can be judged: all that the server says is known.
