@@ -15,6 +15,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/core/files"
 )
 
 const (
@@ -33,15 +34,17 @@ func fileError(name string, err error) error {
 	if errors.As(err, &coded) {
 		return coded
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case absent(err):
 		return jrpc2.Errorf(acp.CodeNotFound, "there is no file %.200q", name)
+	case errors.Is(err, files.ErrNotRegular):
+		err = files.ErrNotRegular // in words that do not name our tools
 	}
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
-	return jrpc2.Errorf(jrpc2.InvalidParams, "path: %.200q: %v", name, err)
+	return jrpc2.Errorf(jrpc2.InvalidParams, "path: %.200q: %v", name, files.Cause(err))
 }
+
+// absent reports whether an error says that a path leads nowhere.
+func absent(err error) bool { return files.Missing(err) || errors.Is(err, files.ErrNotFolder) }
 
 // read reads a part of a file, at most maxFile.
 func (t *thread) read(ctx context.Context, name string, offset int64, limit *int64) ([]byte, uint64, error) {
@@ -49,8 +52,12 @@ func (t *thread) read(ctx context.Context, name string, offset int64, limit *int
 	if err != nil {
 		return nil, 0, fileError(name, err)
 	}
-	defer p.close()
-	f, info, err := p.open()
+	h, err := p.Reach()
+	if err != nil {
+		return nil, 0, fileError(name, err)
+	}
+	defer h.Close()
+	f, info, err := h.Regular()
 	if err != nil {
 		return nil, 0, fileError(name, err)
 	}
@@ -133,15 +140,19 @@ func (s *Server) readBinaryFile(ctx context.Context, t *thread, call *wire.Call,
 // stat answers what a path is.
 func (s *Server) stat(ctx context.Context, t *thread, call *wire.Call, p acp.ThreadFile) error {
 	at, err := t.place(ctx, p.Path)
-	if errors.Is(err, fs.ErrNotExist) { // a folder on the way
+	if err != nil {
+		return fileError(p.Path, err)
+	}
+	h, err := at.Reach()
+	if absent(err) { // a folder on the way
 		call.Reply(acp.ThreadStat{}, nil)
 		return nil
 	}
 	if err != nil {
 		return fileError(p.Path, err)
 	}
-	defer at.close()
-	info, err := at.stat()
+	defer h.Close()
+	info, err := h.Stat()
 	call.Reply(acp.ThreadStat{Exists: err == nil, IsDirectory: err == nil && info.IsDir()}, nil)
 	return nil
 }
@@ -162,8 +173,7 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 	if err != nil {
 		return fileError(cwd, err)
 	}
-	defer at.close()
-	dir, err := at.folder()
+	dir, err := at.Folder()
 	if err != nil {
 		return fileError(cwd, err)
 	}
@@ -181,9 +191,9 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 			return fs.SkipDir
 		case err != nil:
 			return nil
-		case d.IsDir() && (d.Name() == ".git" || may(filepath.Join(at.path, filepath.FromSlash(name))) != nil):
+		case d.IsDir() && (d.Name() == ".git" || may(filepath.Join(at.Real, filepath.FromSlash(name))) != nil):
 			return fs.SkipDir
-		case d.IsDir() || !fits(want, strings.Split(name, "/")) || may(filepath.Join(at.path, filepath.FromSlash(name))) != nil:
+		case d.IsDir() || !fits(want, strings.Split(name, "/")) || may(filepath.Join(at.Real, filepath.FromSlash(name))) != nil:
 			return nil
 		case len(res.Matches) == maxMatches:
 			return fs.SkipAll

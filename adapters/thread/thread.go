@@ -11,6 +11,7 @@ import (
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 // thread is a session that is open in the thread protocol.
@@ -20,7 +21,7 @@ type thread struct {
 	att     *core.Attachment
 	prompts *pump.Prompts
 	feed    *feed
-	disk    disk
+	files   *files.Workspace
 
 	mu       sync.Mutex // guards the field below
 	streamed string     // what came by streamMessageChunk, for the next message
@@ -45,7 +46,7 @@ func (s *Server) thread(ctx context.Context, id core.SessionID) (*thread, error)
 // getThreadEntries.
 func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
 	id := sess.Meta().ID
-	t := &thread{srv: s, id: id, prompts: &pump.Prompts{}}
+	t := &thread{srv: s, id: id, prompts: &pump.Prompts{}, files: files.New(owner{sess})}
 	t.att = sess.Attach(core.Client{Name: "an ACP client", Editor: &editor{conn: s.conn, thread: id}})
 	t.feed = &feed{thread: t, prefix: t.prompts.Prefix(), gone: ctx.Done()}
 	s.mu.Lock()
@@ -55,7 +56,7 @@ func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
 	}
 	s.mu.Unlock()
 	if left {
-		t.disk.close()
+		t.files.Close() //nolint:errcheck // it was only read through
 		t.att.Close()
 		return t
 	}
@@ -66,7 +67,7 @@ func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
 func (t *thread) leave() {
 	t.srv.pump.Remove(t.feed)
 	t.prompts.Stop(core.ErrClientGone)
-	t.disk.close()
+	t.files.Close() //nolint:errcheck // it was only read through
 	t.att.Close()
 }
 

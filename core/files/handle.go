@@ -83,6 +83,9 @@ func (h *Handle) walk(rel string, create bool) error {
 	return nil
 }
 
+// ErrNotFolder says that a path leads through something else than folders.
+var ErrNotFolder = errors.New("a name on the way is not a folder")
+
 // down opens a folder of dir by its name; links are refused.
 func down(dir *os.Root, name string) (*os.Root, error) {
 	want, err := dir.Lstat(name)
@@ -93,7 +96,7 @@ func down(dir *os.Root, name string) (*os.Root, error) {
 		return nil, errSwapped
 	}
 	if !want.IsDir() {
-		return nil, errors.New("a name on the way is not a folder")
+		return nil, ErrNotFolder
 	}
 	next, err := dir.OpenRoot(name)
 	if err != nil {
@@ -167,8 +170,17 @@ func OpenRegular(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
+// ErrNotRegular is behind each error about something else than a regular file.
+var ErrNotRegular = errors.New("it is not a regular file")
+
+// irregular is ErrNotRegular in other words.
+type irregular string
+
+func (e irregular) Error() string        { return string(e) }
+func (e irregular) Is(target error) bool { return target == ErrNotRegular }
+
 // ErrFolder says that a file was wanted.
-var ErrFolder = errors.New("it is a folder, not a file: use directory_tree")
+var ErrFolder error = irregular("it is a folder, not a file: use directory_tree")
 
 // CheckRegular fails for what is not a regular file.
 func CheckRegular(info fs.FileInfo) error {
@@ -178,11 +190,11 @@ func CheckRegular(info fs.FileInfo) error {
 	case m.IsDir():
 		return ErrFolder
 	case m&fs.ModeNamedPipe != 0:
-		return errors.New("it is a named pipe, not a file: refused")
+		return irregular("it is a named pipe, not a file: refused")
 	case m&fs.ModeSocket != 0:
-		return errors.New("it is a socket, not a file: refused")
+		return irregular("it is a socket, not a file: refused")
 	case m&fs.ModeDevice != 0:
-		return errors.New("it is a device, not a file: refused")
+		return irregular("it is a device, not a file: refused")
 	}
-	return errors.New("it is not an ordinary file: refused")
+	return irregular("it is not an ordinary file: refused")
 }
