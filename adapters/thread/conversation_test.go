@@ -121,11 +121,15 @@ var writeFile = coretest.Tool{
 	},
 }
 
-// asks wants changes approved, and denies keys.
+// asks wants changes approved and what core/policy would ask about a file, and denies keys.
 var asks = coretest.Policy(func(c core.Check) core.Verdict {
 	switch {
 	case len(c.Access) > 0 && strings.HasSuffix(c.Access[0].Path, ".key"):
 		return core.Verdict{Effect: core.Deny, Why: "it is a key"}
+	case len(c.Access) > 0 && c.Access[0].Linked:
+		return core.Verdict{Effect: core.MustAsk, Why: "it has other names"}
+	case len(c.Access) > 0 && c.Access[0].Wide:
+		return core.Verdict{Effect: core.MustAsk, Why: "it may be anything of the user's"}
 	case c.Spec.Name != "write_file":
 		return core.Verdict{Effect: core.Allow, Why: "it is harmless"}
 	}

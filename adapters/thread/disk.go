@@ -37,13 +37,15 @@ func (t *thread) place(ctx context.Context, name string) (files.Place, error) {
 	}
 	may, err := t.reader(ctx)
 	if err == nil {
-		err = may(p.Real)
+		access := p.Access(core.OpRead)
+		access.Linked = p.Linked()
+		err = may(access)
 	}
 	return p, err
 }
 
 // reader asks policy: its answer is nil for what may be read.
-func (t *thread) reader(ctx context.Context) (func(abs string) error, error) {
+func (t *thread) reader(ctx context.Context) (func(core.Access) error, error) {
 	meta, settings := t.att.Session().Meta(), t.att.State().Settings
 	prof, err := t.srv.opts.Gateway.Profile(ctx, meta.Roots)
 	if err != nil {
@@ -52,18 +54,18 @@ func (t *thread) reader(ctx context.Context) (func(abs string) error, error) {
 	if prof.Policy == nil {
 		return nil, errors.New("no policy is configured")
 	}
-	return func(abs string) error {
+	return func(a core.Access) error {
 		v := prof.Policy.Decide(core.Check{
-			Call:   core.Call{Server: core.Native, Tool: "read_file", Kind: core.KindRead, Args: argsOf(abs)},
+			Call:   core.Call{Server: core.Native, Tool: "read_file", Kind: core.KindRead, Args: argsOf(a.Path)},
 			Spec:   core.Spec{Server: core.Native, Name: "read_file", Kind: core.KindRead, ReadOnly: true},
-			Access: []core.Access{{Op: core.OpRead, Path: abs}}, Meta: meta, Settings: settings,
+			Access: []core.Access{a}, Meta: meta, Settings: settings,
 		})
 		switch v.Effect {
 		case core.Allow:
 			return nil
 		case core.Deny, core.MustAsk:
 		}
-		return jrpc2.Errorf(jrpc2.InvalidParams, "path: %.200s may not be read: %s", abs, v.Why)
+		return jrpc2.Errorf(jrpc2.InvalidParams, "path: %.200s may not be read: %s", a.Path, v.Why)
 	}, nil
 }
 

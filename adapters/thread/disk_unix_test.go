@@ -91,3 +91,39 @@ func TestThreadFilesThatAreSwapped(t *testing.T) {
 		})
 	}
 }
+
+// A file that may lie elsewhere too is read only after a question, as everywhere; here
+// nobody can be asked. So is everything in a workspace that holds the user's home folder.
+func TestThreadFilesThatNeedAQuestion(t *testing.T) {
+	dir := t.TempDir()
+	elsewhere := filepath.Join(t.TempDir(), "o.txt")
+	for _, name := range []string{elsewhere, filepath.Join(dir, "a.txt")} {
+		if err := os.WriteFile(name, []byte("text"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(elsewhere, filepath.Join(dir, "linked.txt")); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name, want string) {
+		t.Helper()
+		peer, stop := serveIn(t, dir)
+		defer stop()
+		for _, call := range []string{`{"id":6,"method":"createThread","params":null}`, fmt.Sprintf(`{"id":7,"method":"readTextFile","params":{"threadId":"s1","path":%q}}`, name)} {
+			if err := peer.Send(call); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := peer.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(call, name) && !strings.Contains(answer, want) {
+				t.Errorf("%s: got %s, want %s", name, answer, want)
+			}
+		}
+	}
+	read("a.txt", `"content":"text"`)
+	read("linked.txt", "may not be read: it has other names")
+	t.Setenv("HOME", dir)
+	read("a.txt", "may not be read: it may be anything of the user's")
+}

@@ -15,6 +15,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/core"
 	"dragoman/core/files"
 )
 
@@ -182,6 +183,11 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 	if err != nil {
 		return err
 	}
+	denied := func(name string) bool {
+		a := at.Access(core.OpRead)
+		a.Path = filepath.Join(at.Real, filepath.FromSlash(name))
+		return may(a) != nil
+	}
 	res := acp.GlobSearchResponse{Matches: []string{}}
 	err = fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -191,9 +197,9 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 			return fs.SkipDir
 		case err != nil:
 			return nil
-		case d.IsDir() && (d.Name() == ".git" || may(filepath.Join(at.Real, filepath.FromSlash(name))) != nil):
+		case d.IsDir() && (d.Name() == ".git" || denied(name)):
 			return fs.SkipDir
-		case d.IsDir() || !fits(want, strings.Split(name, "/")) || may(filepath.Join(at.Real, filepath.FromSlash(name))) != nil:
+		case d.IsDir() || !fits(want, strings.Split(name, "/")) || denied(name):
 			return nil
 		case len(res.Matches) == maxMatches:
 			return fs.SkipAll
