@@ -177,7 +177,7 @@ func (p *profiles) agentOf(r role, m *models.Finder, c *configs.Config) core.Age
 		model = func(ctx context.Context, _ string) (core.Model, error) { return of(ctx, r.model) }
 	}
 	o := loop.Options{
-		Model: model, System: systemOf(r, p.guides), Command: p.command, MaxRequests: steps, Offer: r.Offers,
+		Model: model, System: systemOf(r, p.guides), Command: p.slash.Run, MaxRequests: steps, Offer: r.Offers,
 		MaxTools: c.Limits.Tools, CompactAt: float64(c.Limits.CompactAt) / 100,
 	}
 	if c.Limits.CompactAt == 100 {

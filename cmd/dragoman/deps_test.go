@@ -41,6 +41,8 @@ var importRules = []rule{
 	{from: "dragoman/core/display", forbidden: thirdParty, why: "what can be seen is in the standard library's tables"},
 	{from: "dragoman/core/codec", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/jsonscan"}, why: "the stored form of events knows events, how JSON is scanned, and nothing else"},
 	{from: "dragoman/core/codec", forbidden: thirdParty, why: "what is on users' disks outlives libraries"},
+	{from: "dragoman/core/commands", forbidden: "dragoman/...", except: append([]string{"dragoman/core"}, leaves...), why: "commands know sessions; what else they do is handed in"},
+	{from: "dragoman/core/commands", forbidden: thirdParty, why: "commands are plain code"},
 	{from: "dragoman/core/llm", forbidden: "dragoman/core/llm/...", except: []string{"dragoman/core/llm"}, why: "models behind a network do without the offline one; cmd joins them"},
 	{from: "dragoman/core/llm/offline", forbidden: "dragoman/...", except: append([]string{"dragoman/core"}, leaves...), why: "the offline model needs no network, no key and no provider"},
 	{from: "dragoman/core/llm/offline", forbidden: thirdParty, why: "the offline model is plain code"},

@@ -11,8 +11,8 @@
 // gateway together and takes it apart again.
 // profile.go makes profiles of the configuration, and anew when a file has changed;
 // agents.go and rights.go are its parts: agents, and the policy that holds for them;
-// cmd/internal/models finds their models. guides.go reads what workspaces say, commands.go and export.go do
-// what a prompt behind a slash asks for. cmd/internal/secrets keeps keys and logins, and
+// cmd/internal/models finds their models. guides.go reads what workspaces say, commands.go and
+// export.go give core/commands what only the program can do. cmd/internal/secrets keeps keys and logins, and
 // encrypts them with a key that the system keyring keeps.
 // cmd/internal/logs writes the program's own log and those of MCP servers.
 // servers.go is the MCP servers themselves,

@@ -28,11 +28,7 @@ var exportable = []string{".md", ".txt", ".jsonl"}
 // export writes the session into a new file of the workspace. It is the user who
 // asks for it and not the agent, so the user's rules that forbid count, and the
 // approval is the command itself; where a program prompts, only a rule can allow it.
-func (p *profiles) export(ctx context.Context, t *core.Turn, name string) (string, error) {
-	s, err := p.session(ctx, t)
-	if err != nil {
-		return "", err
-	}
+func (p *profiles) export(ctx context.Context, s *core.Session, t *core.Turn, name string) (string, error) {
 	m, st := t.Meta(), t.State()
 	if name == "" {
 		name = exportName(st)

@@ -33,7 +33,7 @@ func newGuides(env configs.Env) *guides {
 	if file := configs.UserFile(env); file != "" && !slices.Contains(dirs, filepath.Dir(file)) {
 		dirs = append([]string{filepath.Dir(file)}, dirs...) // the platform's own place
 	}
-	return &guides{options: guide.Options{Home: home, ConfigDirs: dirs}, made: map[string]*guide.Guide{}}
+	return &guides{options: guide.Options{Home: home, ConfigDirs: dirs, BuiltIn: builtIns()}, made: map[string]*guide.Guide{}}
 }
 
 // of is the guide of a workspace; nil where its folders cannot be looked at.
@@ -187,20 +187,5 @@ func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
 	if have == nil {
 		return nil
 	}
-	var list []core.Command
-	for _, c := range have.Commands() {
-		cmd := core.Command{Kind: core.CommandBuiltin, Name: c.Name, Description: c.Description}
-		switch c.Kind {
-		case guide.Custom:
-			cmd.Kind = core.CommandCustom
-		case guide.OfSkill:
-			cmd.Kind = core.CommandSkill
-		case guide.BuiltIn:
-		}
-		for _, a := range c.Arguments {
-			cmd.Arguments = append(cmd.Arguments, core.Argument{Name: a.Name, Description: a.Description, Required: a.Required})
-		}
-		list = append(list, cmd)
-	}
-	return list
+	return have.List()
 }

@@ -13,6 +13,7 @@ import (
 	"dragoman/cmd/internal/secrets"
 	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
+	"dragoman/core/commands"
 )
 
 func (a *app) login() *cobra.Command {
@@ -131,7 +132,7 @@ func firstLine(in io.Reader) (string, error) {
 
 func listAccounts(out io.Writer, list []core.Account) error {
 	for _, acc := range list {
-		if _, err := fmt.Fprintf(out, "%-12s %s\n", acc.Provider, sourceText(acc)); err != nil {
+		if _, err := fmt.Fprintf(out, "%-12s %s\n", acc.Provider, commands.KeySource(acc)); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/adapters/mcp"
-	"dragoman/core/guide"
 )
 
 func (a *app) mcp() *cobra.Command {
@@ -156,7 +155,7 @@ func expander(g *guides) func(context.Context, []string, string, map[string]stri
 			return "", false, nil
 		}
 		c, ok := have.Command(name)
-		if !ok || c.Does != guide.Prompts {
+		if !ok || !c.Prompts() {
 			return "", false, nil
 		}
 		text, err := have.ExpandNamed(name, args)

@@ -19,6 +19,7 @@ import (
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
+	"dragoman/core/commands"
 	"dragoman/core/llm"
 	"dragoman/core/policy"
 	"dragoman/core/tools"
@@ -46,6 +47,7 @@ type profiles struct {
 	guides  *guides
 	boxes   []core.Toolbox // of every profile
 	servers *servers
+	slash   *commands.Commands
 	people  bool        // it is they who write the prompts, and not other agents
 	lends   llm.Sampler // the clients that lend their models; nil: none do
 	quiet   bool        // the adapter tells by itself what is wrong with the configuration
@@ -103,6 +105,7 @@ func newProfiles(a *app, l *logs.Log) *profiles {
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
 		servers: &servers{env: a.Lookup, run: secrets.NewPrograms().Run, environ: a.Environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.tokens(), log: l.Logger, guards: guards, logs: logs.OpenServers(data), audit: logs.OpenAudit(data)},
 	}
+	p.slash = p.newCommands()
 	p.guides.options.Refuse = p.refuses
 	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: func() []string { return p.config().Policy.Env }, Guards: guards}), p.guides}
 	return p
@@ -443,7 +446,7 @@ func (p *profiles) make(c *configs.Config, old *profile) (*profile, error) {
 	box := p.servers.toolbox(c, p.board)
 	made.Profile = core.Profile{
 		Models: m.Infos(), DefaultModel: m.Choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
-		Commands: p.commands(box), Expand: p.expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.Of(""), Accounts: p.accounts(),
+		Commands: p.commands(box), Expand: p.slash.Expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.Of(""), Accounts: p.accounts(),
 		Servers: doing{p},
 	}
 	for _, r := range roles {

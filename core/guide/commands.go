@@ -8,38 +8,32 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/core"
 	"dragoman/core/display"
 )
 
-// CommandKind says where a command comes from.
-type CommandKind string
-
-const (
-	BuiltIn CommandKind = "builtin"
-	Custom  CommandKind = "custom" // a file of the workspace's or the user's
-	OfSkill CommandKind = "skill"
-)
-
-// Does says what becomes of a command that is called.
-type Does string
-
-const (
-	Prompts Does = "prompt" // Expand gives a prompt for the model
-	Shows   Does = "show"   // Show gives a text for the user
-	Acts    Does = "act"    // whoever offers the command does it
-)
+// BuiltIn is a command that is always there. Whoever offers it says what it does.
+type BuiltIn struct {
+	core.Command
+	// Prompt makes the text for the model that the command stands for, in the folders of the
+	// workspace; nil: it stands for none.
+	Prompt func(folders []string) string
+}
 
 // Command is what a user can type behind a slash.
 type Command struct {
 	Source
 	Name        string // without the slash; no blanks
 	Description string
-	Kind        CommandKind
-	Does        Does
+	Kind        core.CommandKind
 	Arguments   []Argument
 
-	long string // the name with the folders below commands, if there are any
+	long   string // the name with the folders below commands, if there are any
+	prompt func(folders []string) string
 }
+
+// Prompts reports whether the command stands for a prompt, which Expand makes.
+func (c Command) Prompts() bool { return c.Kind != core.CommandBuiltin || c.prompt != nil }
 
 // ErrNoCommand says that there is no command of a name.
 var ErrNoCommand = errors.New("there is no such command")
@@ -64,6 +58,29 @@ func (g *Guide) Command(name string) (Command, bool) {
 		}
 	}
 	return Command{}, false
+}
+
+// List lists the commands as clients see them.
+func (g *Guide) List() []core.Command {
+	var list []core.Command
+	for _, c := range g.commands {
+		list = append(list, c.listed())
+	}
+	return list
+}
+
+// Find is Command for whoever only offers it. prompts says that Expand makes a prompt of it.
+func (g *Guide) Find(name string) (c core.Command, prompts, ok bool) {
+	found, ok := g.Command(name)
+	return found.listed(), ok && found.Prompts(), ok
+}
+
+func (c Command) listed() core.Command {
+	cmd := core.Command{Kind: c.Kind, Name: c.Name, Description: c.Description}
+	for _, a := range c.Arguments {
+		cmd.Arguments = append(cmd.Arguments, core.Argument{Name: a.Name, Description: a.Description, Required: a.Required})
+	}
+	return cmd
 }
 
 // Expand makes the prompt that a command with Prompts stands for; args is what
@@ -124,18 +141,22 @@ func (g *Guide) expand(name string, given bool, fill func(Command, string) (stri
 	if !ok {
 		return "", fmt.Errorf("/%s: %w", oneLine(name, 100), ErrNoCommand)
 	}
-	if c.Does != Prompts {
+	if !c.Prompts() {
 		return "", fmt.Errorf("/%s is not a prompt", c.Name)
 	}
-	if c.Kind == BuiltIn {
+	if c.prompt != nil {
+		var folders []string
+		for _, a := range g.roots {
+			folders = append(folders, a.dir)
+		}
 		text, err := fill(c, "")
-		return strings.TrimSpace(initBegin + g.initFolders() + initRest + "\n" + text), err
+		return strings.TrimSpace(c.prompt(folders) + "\n" + text), err
 	}
 	text, err := g.body(c.at)
 	if err != nil {
 		return "", fmt.Errorf("/%s: %w", c.Name, err)
 	}
-	if c.Kind == Custom {
+	if c.Kind == core.CommandCustom {
 		return fill(c, text)
 	}
 	// A skill speaks to the model: what looks like a place for arguments is one
@@ -149,7 +170,13 @@ func (g *Guide) expand(name string, given bool, fill func(Command, string) (stri
 }
 
 func (l *loader) commands(ctx context.Context) {
-	l.g.commands = builtIns()
+	for _, b := range l.o.BuiltIn {
+		c := Command{Name: b.Name, Description: b.Description, Kind: core.CommandBuiltin, prompt: b.Prompt}
+		for _, a := range b.Arguments {
+			c.Arguments = append(c.Arguments, Argument{Name: a.Name, Description: a.Description, Required: a.Required})
+		}
+		l.g.commands = append(l.g.commands, c)
+	}
 	for _, dir := range l.folders([]string{".dragoman/commands", ".eca/commands"}, "commands") {
 		l.disk.walk(ctx, dir, []string{".md"}, l.unread, func(p place) {
 			if doc, ok := l.document(ctx, p); ok && l.fresh("command", doc) && l.room(p, len(l.g.commands), "commands") {
@@ -165,7 +192,7 @@ func (l *loader) commands(ctx context.Context) {
 			l.warn(s.at, "is a skill, but no command: the name %s is that of %s", s.Name, old.origin())
 			continue
 		}
-		l.g.commands = append(l.g.commands, Command{Source: s.Source, Name: s.Name, Description: s.Description, Kind: OfSkill, Does: Prompts, Arguments: s.args})
+		l.g.commands = append(l.g.commands, Command{Source: s.Source, Name: s.Name, Description: s.Description, Kind: core.CommandSkill, Arguments: s.args})
 	}
 }
 
@@ -178,7 +205,7 @@ func (l *loader) command(doc document, rel string) {
 		return
 	}
 	c := Command{
-		Source: doc.at.source(), Name: nameOf(base), Kind: Custom, Does: Prompts,
+		Source: doc.at.source(), Name: nameOf(base), Kind: core.CommandCustom,
 		Description: oneLine(doc.front.first("description").string(), maxDescription), Arguments: arguments(doc.body, doc.front),
 	}
 	if folder := path.Dir(rel); folder != "." {
@@ -207,7 +234,7 @@ func (g *Guide) exactly(name string) (Command, bool) {
 }
 
 func (c Command) origin() string {
-	if c.Kind == BuiltIn {
+	if c.Kind == core.CommandBuiltin {
 		return "a built-in command"
 	}
 	return c.File

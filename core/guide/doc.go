@@ -8,7 +8,7 @@
 // and CLAUDE.md say, and what they include with @. A [Rule] always applies, or is
 // listed and fetched for certain files. A [Skill] is listed by name and
 // description and read when it is needed. A [Command] is what a user types behind
-// a slash: built in, a file's, or a skill's. An [Agent] is a file's proposal of
+// a slash: built in (Options.BuiltIn), a file's, or a skill's. An [Agent] is a file's proposal of
 // one. Front matter is the lines between two "---" at the beginning of a file.
 //
 // An area is a folder inside of which files may be read; a place is a way from

@@ -79,38 +79,6 @@ func TestExpandNamed(t *testing.T) {
 	}
 }
 
-// Every built-in command does what it says it does.
-func TestBuiltIns(t *testing.T) {
-	g := load(t, Options{})
-	names := map[string]bool{}
-	for _, c := range g.Commands() {
-		names[c.Name] = true
-		_, shown := g.Show(c.Name, State{})
-		_, expanded := g.Expand(c.Name, "x")
-		if c.Kind != BuiltIn || c.Description == "" || (shown == nil) != (c.Does == Shows) || (expanded == nil) != (c.Does == Prompts) {
-			t.Errorf("%+v: shown %v, expanded %v", c, shown, expanded)
-		}
-	}
-	for _, name := range []string{"init", "login", "model", "costs", "context", "compact", "fork", "resume", "export", "rules", "skills", "doctor", "config"} {
-		if !names[name] {
-			t.Errorf("/%s is missing", name)
-		}
-	}
-}
-
-func TestDollars(t *testing.T) {
-	for x, want := range map[float64]string{0: "$0.00", 12.345: "$12.35", 0.25: "$0.25", 0.0421: "$0.042", 0.00123: "$0.0012", 1e-9: "$0.000000"} {
-		if got := dollars(x); got != want {
-			t.Errorf("%v: %s, want %s", x, got, want)
-		}
-	}
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
-		if got := number(n); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
-	}
-}
-
 func FuzzExpand(f *testing.F) {
 	for _, s := range []string{"$ARGUMENTS $1 {{a}}", `\$1 ${{ a }} $10`, "{{a}}{{b}}$9$ARG3", "{{{{a}}}}", `\\$ARGS\`} {
 		f.Add(s, `x "y z" a=b`)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"dragoman/core"
+	"dragoman/core/commands"
 	"dragoman/core/coretest"
 )
 
@@ -60,7 +61,7 @@ func mkdir(t testing.TB, path string) {
 // says; the home folder is home.
 func options(dir, roots string) Options {
 	home := filepath.Join(dir, "home")
-	o := Options{Home: home, ConfigDirs: ConfigDirs("", home)}
+	o := Options{Home: home, ConfigDirs: ConfigDirs("", home), BuiltIn: builtIns()}
 	for _, r := range strings.Fields(cmp.Or(roots, "ws")) {
 		o.Roots = append(o.Roots, filepath.Join(dir, filepath.FromSlash(r)))
 	}
@@ -147,11 +148,11 @@ func answer(t *testing.T, g *Guide, dir, line string) string {
 		return folder + "\n" + text(s, err)
 	case "commands":
 		for _, c := range g.Commands() {
-			if c.Kind != BuiltIn {
+			if c.Kind != core.CommandBuiltin {
 				fmt.Fprintf(&b, "/%s (%s, %s) %s\n  %s\n", c.Name, c.Kind, c.owner(), c.Description, c.File)
 			}
 			for _, a := range c.Arguments {
-				if c.Kind != BuiltIn {
+				if c.Kind != core.CommandBuiltin {
 					fmt.Fprintf(&b, "  %+v\n", a)
 				}
 			}
@@ -166,10 +167,14 @@ func answer(t *testing.T, g *Guide, dir, line string) string {
 		}
 	case "show":
 		cost := 0.0042
-		return text(g.Show(rest, State{
+		shown, ok := commands.Show(g, rest, commands.State{
 			Agent: "code", Model: core.ModelInfo{ID: "acme/large", Window: 200_000}, Config: "model: acme/large\n", ConfigFiles: []string{path},
 			Session: core.State{Context: 51_234, Usage: core.Usage{In: 1_234_567, Out: 890, CacheRead: 1_000_000, Cost: &cost}},
-		}))
+		})
+		if !ok {
+			return text("", fmt.Errorf("/%s shows nothing", rest))
+		}
+		return text(shown, nil)
 	default:
 		t.Fatalf("what is %q?", line)
 	}

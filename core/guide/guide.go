@@ -27,6 +27,9 @@ type Options struct {
 	// ConfigDirs are the user's configuration directories, the most important one
 	// first; see ConfigDirs. Those that do not exist are no mistake.
 	ConfigDirs []string
+	// BuiltIn are commands that are always there. They come first, so that no file can take
+	// their names.
+	BuiltIn []BuiltIn
 	// Refuse says of a file, by its absolute path, that it must not be included
 	// with @; nil: none but hidden ones. It must be quick.
 	Refuse func(path string) bool

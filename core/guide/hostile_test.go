@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"dragoman/core"
 )
 
 const secret = "top secret"
@@ -192,7 +194,7 @@ func TestNames(t *testing.T) {
 	g := load(t, options(dir, ""))
 	var names []string
 	for _, c := range g.Commands() {
-		if c.Kind != BuiltIn {
+		if c.Kind != core.CommandBuiltin {
 			names = append(names, c.Name)
 		}
 	}

@@ -1,0 +1,190 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"unicode"
+
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+// Commands carries out slash commands. All fields are required. Goroutines may share it.
+type Commands struct {
+	// Guide returns what files say in a workspace; nil: its folders cannot be looked at, and
+	// nothing is a command there.
+	Guide func(ctx context.Context, roots []string) Guide
+	// ServerPrompt expands a prompt of an MCP server; ok is false if there is none of that name.
+	ServerPrompt func(ctx context.Context, m core.Meta, name, args string) (text string, ok bool, err error)
+	// Load returns the configuration in use. Its error is for the user.
+	Load func() (Profile, error)
+	// Accounts are the keys of the providers.
+	Accounts func() Accounts
+	// Gateway holds the sessions; it returns nil where there are none.
+	Gateway func() *core.Gateway
+	// People reports whether people write the prompts, and not other agents.
+	People func() bool
+	// Doctor examines the program, and what files say in the turn's workspace.
+	Doctor func(context.Context, *core.Turn) string
+	// Export writes a session into a file, without the turn that asks for it, and says where.
+	Export func(ctx context.Context, s *core.Session, t *core.Turn, name string) (string, error)
+	// Suggest returns the candidate that a mistyped word most likely means, or "".
+	Suggest func(word string, candidates []string) string
+}
+
+// Guide holds the commands of a workspace and of its user, the built-in ones among them, and
+// the texts that tell an agent what to do. A guide.Guide is one.
+type Guide interface {
+	List() []core.Command
+	// Find finds a command by its name. prompts says that Expand makes a prompt of it.
+	Find(name string) (c core.Command, prompts, ok bool)
+	Expand(name, args string) (string, error)
+	// Sizes yields what of the texts every request holds, and its bytes.
+	Sizes(agent, model string) iter.Seq2[string, int]
+	ShowRules(agent, model string) string
+	ShowSkills() string
+}
+
+// Profile is the configuration in use, as commands need it.
+type Profile struct {
+	core.Profile
+	// CheckKey says why the provider of a model has no key; nil: it has one, or needs none.
+	CheckKey func(model string) error
+	// CheckModel says why no provider has a model of a name; nil: one may have it.
+	CheckModel func(name string) error
+	// Config returns the configuration as text, without secrets.
+	Config      func() string
+	ConfigFiles []string // that it was read from
+}
+
+// Accounts are the keys of the providers.
+type Accounts interface {
+	core.Accounts
+	// Find returns a provider that a person named. Its error is for the user.
+	Find(name string) (core.Account, error)
+}
+
+// Run carries out a prompt that begins with a slash: a text of the workspace's
+// or the user's takes its place, it is answered from what is known here, or
+// something is done. What is no command's name is text, such as a path; a name that
+// is nearly one is said to be that. In a session that another agent was handed as a
+// task nothing is a command: there it is a model that writes the prompts.
+func (c *Commands) Run(ctx context.Context, t *core.Turn, text string) (core.CommandResult, bool, error) {
+	m := t.Meta()
+	have := c.Guide(ctx, m.Roots)
+	name, args := commandLine(text)
+	if have == nil || name == "" || m.Parent != "" {
+		return core.CommandResult{}, false, nil
+	}
+	found, prompts, ok := have.Find(name)
+	if !ok {
+		if prompt, ok, err := c.ServerPrompt(ctx, m, name, args); ok {
+			return core.CommandResult{Prompt: prompt}, true, err
+		}
+		answer := c.near(name, have)
+		return core.CommandResult{Answer: answer}, answer != "", nil
+	}
+	if prompts {
+		prompt, err := have.Expand(name, args)
+		return core.CommandResult{Prompt: prompt}, true, err
+	}
+	is, err := c.act(ctx, t, have, found.Name, args)
+	return is, true, err
+}
+
+// Expand returns the text that a command stands for in a workspace; ok is false where it shows
+// or does something.
+func (c *Commands) Expand(ctx context.Context, roots []string, name, args string) (text string, ok bool, err error) {
+	have := c.Guide(ctx, roots)
+	if have == nil {
+		return "", false, nil
+	}
+	switch _, prompts, ok := have.Find(name); {
+	case !ok:
+		return c.ServerPrompt(ctx, core.Meta{Roots: roots}, name, args)
+	case !prompts:
+		return "", false, nil
+	}
+	text, err = have.Expand(name, args)
+	return text, true, err
+}
+
+// commandLine takes a command's name and its arguments apart.
+func commandLine(text string) (name, args string) {
+	name = strings.TrimPrefix(text, "/")
+	if i := strings.IndexFunc(name, unicode.IsSpace); i >= 0 {
+		name, args = name[:i], strings.TrimSpace(name[i:])
+	}
+	return name, args
+}
+
+// near says which command was meant; "" if none was.
+func (c *Commands) near(name string, have Guide) string {
+	if strings.ContainsAny(name, `/\.`) {
+		return "" // a path
+	}
+	var names []string
+	for _, known := range have.List() {
+		names = append(names, known.Name)
+	}
+	meant := c.Suggest(name, names)
+	if meant == "" {
+		return ""
+	}
+	return fmt.Sprintf("There is no command /%s; did you mean /%s?\n\nNothing was sent to the model. To say it as text, put a word in front of it.\n", display.Line(name, 60), meant)
+}
+
+// act does what a command asks for.
+func (c *Commands) act(ctx context.Context, t *core.Turn, have Guide, name, args string) (core.CommandResult, error) {
+	said := func(answer string, err error) (core.CommandResult, error) {
+		return core.CommandResult{Answer: answer}, err
+	}
+	switch name {
+	case "model":
+		return said(c.chooseModel(ctx, t, args))
+	case "compact":
+		return core.CommandResult{Compact: true, Focus: args}, nil
+	case "fork":
+		return said(c.fork(ctx, t))
+	case "resume":
+		return said(c.resume(ctx, t, args))
+	case "export":
+		return said(c.export(ctx, t, args))
+	case "doctor":
+		return said(c.Doctor(ctx, t), nil)
+	case "login":
+		return said(c.login(ctx, t, args))
+	}
+	state, err := c.state(ctx, t)
+	if err != nil {
+		return core.CommandResult{}, err
+	}
+	if text, ok := Show(have, name, state); ok {
+		return said(text, nil)
+	}
+	return core.CommandResult{}, fmt.Errorf("/%s cannot be done here", name)
+}
+
+// state collects what commands show.
+func (c *Commands) state(ctx context.Context, t *core.Turn) (State, error) {
+	made, err := c.Load()
+	if err != nil {
+		return State{}, err
+	}
+	s := State{Session: t.State(), Agent: t.Settings().Agent, Config: made.Config(), ConfigFiles: made.ConfigFiles}
+	if model, err := made.Model(ctx, t.Settings().Model); err == nil {
+		s.Model = model.Info()
+	}
+	return s, nil
+}
+
+// export writes the session into a file.
+func (c *Commands) export(ctx context.Context, t *core.Turn, name string) (string, error) {
+	s, err := c.session(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	return c.Export(ctx, s, t, name)
+}

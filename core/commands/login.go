@@ -1,0 +1,82 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"dragoman/core"
+)
+
+// login asks for a provider's key, or says where it can be given.
+func (c *Commands) login(ctx context.Context, t *core.Turn, args string) (string, error) {
+	acc := c.Accounts()
+	words := strings.Fields(args)
+	switch {
+	case len(words) == 0:
+		return accountsText(acc.List(ctx)), nil
+	case len(words) > 1:
+		return "Write only the provider's name behind /login. If what follows was a key, it stands in this session's log now: revoke it and make another one.\n", nil
+	}
+	is, err := acc.Find(words[0])
+	if err != nil {
+		return "The key was not asked for: " + err.Error() + "\n", nil
+	}
+	step, err := acc.Login(ctx, is.Provider, "", nil)
+	if err != nil {
+		return err.Error() + "\n", nil
+	}
+	if len(step.Fields) == 0 {
+		return step.Message + "\n", nil
+	}
+	elsewhere := "Nobody can be asked for a key here. Run \"dragoman login " + is.Provider + "\" in a terminal"
+	if is.EnvVar != "" {
+		elsewhere += ", or set " + is.EnvVar + " where dragoman is started"
+	}
+	if !c.People() {
+		return elsewhere + ".\n", nil // a program has no key to give
+	}
+	r, err := t.Ask(ctx, core.Ask{Text: step.Message, Freeform: true, Secret: true})
+	switch {
+	case err != nil:
+		return "", err
+	case r.Outcome == core.OutcomeAlone:
+		return elsewhere + ".\n", nil
+	case r.Outcome != core.OutcomeAnswered || strings.TrimSpace(r.Text) == "":
+		return "No key was given; nothing was changed.\n", nil
+	}
+	if step, err = acc.Login(ctx, is.Provider, "", map[string]string{step.Fields[0].Key: r.Text}); err != nil {
+		return "The key was not kept: " + err.Error() + "\n", nil
+	}
+	return step.Message + "\n", nil
+}
+
+// accountsText lists the providers and where their keys come from.
+func accountsText(list []core.Account) string {
+	var b strings.Builder
+	b.WriteString("**Providers**\n\n")
+	for _, a := range list {
+		fmt.Fprintf(&b, "- `%s`: %s\n", a.Provider, KeySource(a))
+	}
+	b.WriteString("\n/login PROVIDER asks for its key.\n")
+	return b.String()
+}
+
+// KeySource says where a provider's key comes from.
+func KeySource(a core.Account) string {
+	switch a.Source {
+	case "config":
+		if !a.Configured {
+			return "the configuration names a key that cannot be had"
+		}
+		return "the key comes from the configuration"
+	case "env":
+		return "the key comes from " + a.EnvVar
+	case "login":
+		return "the key was given"
+	}
+	if a.Local || a.Configured {
+		return "needs no key"
+	}
+	return "no key"
+}

@@ -1,0 +1,104 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+// chooseModel lists the models, or sets the session's.
+func (c *Commands) chooseModel(ctx context.Context, t *core.Turn, want string) (string, error) {
+	made, err := c.Load()
+	if err != nil {
+		return "", err
+	}
+	set := t.State().Settings
+	if want == "" {
+		return modelsText(made, set), nil
+	}
+	id, unsure, wrong := c.findModel(made, want)
+	if wrong != "" {
+		return wrong + "\n", nil
+	}
+	if err := made.CheckKey(id); err != nil {
+		return "The model was not changed: " + err.Error() + "\n", nil
+	}
+	set.Model = id
+	if model, err := made.Model(ctx, id); err != nil {
+		return "The model was not changed: " + err.Error() + "\n", nil
+	} else if !slices.Contains(model.Info().Efforts, set.Effort) {
+		set.Effort = ""
+	}
+	if err := t.Set(ctx, set); err != nil {
+		return "", err
+	}
+	text := "From now on this session uses `" + id + "`."
+	if unsure {
+		text += " It is not among the models that are known here; whether there is one, its provider will say."
+	}
+	return text + "\n", nil
+}
+
+// findModel finds the model that a person named: by its id, or by the part of it
+// behind the provider. unsure says that nobody here has heard of it.
+func (c *Commands) findModel(p Profile, want string) (id string, unsure bool, wrong string) {
+	var ids, named []string
+	for _, i := range p.Models {
+		ids = append(ids, i.ID)
+		if _, short, _ := strings.Cut(i.ID, "/"); strings.EqualFold(i.ID, want) {
+			return i.ID, false, ""
+		} else if strings.EqualFold(short, want) {
+			named = append(named, i.ID)
+		}
+	}
+	if len(named) == 1 {
+		return named[0], false, ""
+	}
+	if len(named) > 1 {
+		return "", false, "Several providers have it: " + strings.Join(named, ", ") + "."
+	}
+	there := fmt.Sprintf("There is no model `%s`", display.Line(want, 100))
+	if s := c.Suggest(want, ids); s != "" {
+		return "", false, there + "; did you mean `" + s + "`?"
+	}
+	for _, id := range ids { // the name alone, mistyped
+		if _, short, _ := strings.Cut(id, "/"); c.Suggest(want, []string{short}) != "" {
+			return "", false, there + "; did you mean `" + id + "`?"
+		}
+	}
+	if err := p.CheckModel(want); err != nil {
+		return "", false, there + ": " + err.Error() + "\n\n/model lists those that are known."
+	}
+	return want, true, ""
+}
+
+// modelsText lists the models.
+func modelsText(p Profile, set core.Settings) string {
+	now := set.Model
+	if now == "" {
+		now = p.DefaultModel
+	}
+	var b strings.Builder
+	b.WriteString("**Models**\n\n")
+	listed := false
+	for _, i := range p.Models {
+		b.WriteString("- `" + i.ID + "`")
+		if i.ID == now {
+			listed = true
+			b.WriteString(" (this session's)")
+		}
+		if i.ID == p.DefaultModel {
+			b.WriteString(" (the default)")
+		}
+		b.WriteString("\n")
+	}
+	if !listed {
+		b.WriteString("- `" + display.Line(now, 100) + "` (this session's)\n")
+	}
+	b.WriteString("\n/model PROVIDER/MODEL chooses one; others of a provider that has a key can be named as well.\n")
+	return b.String()
+}

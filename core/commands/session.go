@@ -1,0 +1,161 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+// errNoGateway keeps commands that need sessions from a profile without any.
+var errNoGateway = errors.New("there are no sessions here")
+
+// session is the one that a turn runs in.
+func (c *Commands) session(ctx context.Context, t *core.Turn) (*core.Session, error) {
+	g := c.Gateway()
+	if g == nil {
+		return nil, errNoGateway
+	}
+	return g.Open(ctx, t.Meta().Principal, t.Meta().ID)
+}
+
+// fork makes a copy of the session as it was before the command, and moves the
+// user there.
+func (c *Commands) fork(ctx context.Context, t *core.Turn) (string, error) {
+	s, err := c.session(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	att := s.Attach(core.Client{Name: "/fork", Principal: t.Meta().Principal, Role: core.Observe})
+	defer att.Close()
+	at, err := att.Find(ctx, t.Message())
+	if err != nil {
+		return "", err
+	}
+	st := t.State()
+	if st.Messages <= 1 {
+		return "There is nothing to copy yet.\n", nil
+	}
+	copied, err := c.Gateway().Fork(ctx, s, at, "")
+	if err != nil {
+		return "", err
+	}
+	id, title := copied.Meta().ID, forkTitle(st.Title, copied.Meta().Forks)
+	there := copied.Attach(core.Client{Name: t.Origin().Client, Principal: t.Meta().Principal})
+	defer there.Close()
+	if err := errors.Join(there.Rename(ctx, title), t.Emit(ctx, core.Moved{To: id, Title: title})); err != nil {
+		return "", err
+	}
+	return "A copy of this session, as it was before this command, is `" + string(id) + "`. " + c.goOn(id) + "\n", nil
+}
+
+// forkTitle is what a copy is called: as its session, and that it is the first,
+// second … copy on its way.
+func forkTitle(title string, forks int) string {
+	suffix := func(n int) string {
+		if n == 1 {
+			return " (fork)"
+		}
+		return fmt.Sprintf(" (fork %d)", n)
+	}
+	if forks > 1 {
+		title = strings.TrimSuffix(title, suffix(forks-1))
+	}
+	return strings.TrimSpace(title + suffix(forks))
+}
+
+// goOn says how to go on in another session where the client does not go there.
+func (c *Commands) goOn(id core.SessionID) string {
+	if !c.People() {
+		return "Prompt it by that id."
+	}
+	return "If your editor has not gone there, open it from its list of sessions; in a terminal: dragoman chat --session " + string(id)
+}
+
+const maxResumes = 10 // sessions that are listed
+
+// resume lists the sessions of these folders, or moves the user to one.
+func (c *Commands) resume(ctx context.Context, t *core.Turn, want string) (string, error) {
+	g := c.Gateway()
+	if g == nil {
+		return "", errNoGateway
+	}
+	var list, found []core.Summary
+	for sum, err := range g.List(ctx, t.Meta().Principal) {
+		if err != nil || sum.ID == t.Meta().ID || sum.Parent != "" || sum.Messages == 0 {
+			continue // one that cannot be read is not one to go on with
+		}
+		if !c.People() && !withinFolders(sum, t.Meta()) {
+			continue // another agent may see only what lies within its folders
+		}
+		if want != "" && strings.HasPrefix(string(sum.ID), want) {
+			found = append(found, sum)
+		}
+		if sharesFolder(sum, t.Meta()) {
+			list = append(list, sum)
+		}
+	}
+	switch {
+	case want == "latest":
+		found = list[:min(1, len(list))]
+	case want == "":
+		return resumesText(list), nil
+	}
+	switch len(found) {
+	case 0:
+		return "There is no session `" + display.Line(want, 60) + "` to go on with.\n\n" + resumesText(list), nil
+	case 1:
+	default:
+		exact := slices.IndexFunc(found, func(s core.Summary) bool { return string(s.ID) == want })
+		if exact < 0 {
+			return fmt.Sprintf("%d sessions begin with `%s`; write more of the id.\n", len(found), display.Line(want, 60)), nil
+		}
+		found = found[exact : exact+1]
+	}
+	to := found[0]
+	if err := t.Emit(ctx, core.Moved{To: to.ID, Title: to.Title}); err != nil {
+		return "", err
+	}
+	return "The session to go on with is `" + string(to.ID) + "` (" + cell(to.Title) + "). " + c.goOn(to.ID) + "\n", nil
+}
+
+// sharesFolder reports whether a session works in one of the folders of another.
+func sharesFolder(s core.Summary, m core.Meta) bool {
+	mine := append([]string{m.Cwd}, m.Roots...)
+	return slices.ContainsFunc(append([]string{s.Cwd}, s.Roots...), func(dir string) bool { return dir != "" && slices.Contains(mine, dir) })
+}
+
+// withinFolders reports whether a session works in no other folders than another does.
+func withinFolders(s core.Summary, m core.Meta) bool {
+	mine := append([]string{m.Cwd}, m.Roots...)
+	return !slices.ContainsFunc(append([]string{s.Cwd}, s.Roots...), func(dir string) bool { return !slices.Contains(mine, dir) })
+}
+
+func resumesText(list []core.Summary) string {
+	if len(list) == 0 {
+		return "There are no earlier sessions in these folders.\n"
+	}
+	var b strings.Builder
+	b.WriteString("**Earlier sessions in these folders**\n\n")
+	for _, s := range list[:min(len(list), maxResumes)] {
+		fmt.Fprintf(&b, "- `%s` %s, %s, %d messages\n", s.ID, cell(s.Title), display.Ago(s.Updated, time.Now()), s.Messages)
+	}
+	if more := len(list) - maxResumes; more > 0 {
+		fmt.Fprintf(&b, "\nand %d older ones.\n", more)
+	}
+	b.WriteString("\n/resume ID goes on with one (the beginning of its id is enough), /resume latest with the first.\n")
+	return b.String()
+}
+
+// cell is a title in a line of Markdown.
+func cell(title string) string {
+	if title = display.Line(title, 60); title == "" {
+		return "without a title"
+	}
+	return "“" + strings.NewReplacer("`", "'", "*", "·", "[", "(", "]", ")").Replace(title) + "”"
+}
