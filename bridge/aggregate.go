@@ -81,7 +81,7 @@ func (a *Aggregate) Serve(ctx context.Context, dir string, p core.Principal, in 
 
 // Dial connects a client that speaks over something else than a pipe, such as a relay's
 // HTTP. shared: several clients' requests of 2026-07-28 come over it.
-func (a *Aggregate) Dial(p core.Principal, dir string, shared bool) *link {
+func (a *Aggregate) Dial(p core.Principal, dir string, shared bool) *Link {
 	in, theirOut := io.Pipe()
 	theirIn, out := io.Pipe()
 	ctx, end := context.WithCancel(context.Background())
@@ -91,15 +91,15 @@ func (a *Aggregate) Dial(p core.Principal, dir string, shared bool) *link {
 		defer close(ended)
 		_ = a.serve(ctx, c, theirIn, theirOut) // however it ends
 	}()
-	return &link{
-		in: in, out: out, settled: func(string) {}, works: c.works,
-		close: func() {
+	return &Link{
+		In: in, Out: out, Settled: func(string) {}, Works: c.works,
+		Close: func() {
 			end()
 			in.Close()
 			out.Close()
 			<-ended
 		},
-		why: func() string { return "the connection has ended" },
+		Why: func() string { return "the connection has ended" },
 	}
 }
 
@@ -113,7 +113,7 @@ func (a *Aggregate) serve(ctx context.Context, c *caller, in io.ReadCloser, out 
 	}
 	c.modern = map[string]*side{}
 	c.conn = wire.NewConn(&last{in, c.leaving}, out, wire.Options{
-		MaxBatch: 100, Drain: drainFor, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
+		MaxBatch: 100, Drain: DrainFor, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
 	})
 	serving, end := context.WithCancel(ctx)
 	err := c.conn.Serve(ctx, func(call *wire.Call) { c.receive(serving, call) })

@@ -137,7 +137,7 @@ type origin struct {
 // track gives a question a progress token of ours, if it has one: those of several
 // servers may be the same.
 func (c *caller) track(p *part, params json.RawMessage) (_ json.RawMessage, forget func()) {
-	token := tokenOf(wire.Message{Params: params})
+	token := ProgressToken(params)
 	if token == nil {
 		return params, func() {}
 	}

@@ -356,7 +356,7 @@ func (x *pass) giveUp(then func(*wire.Call)) {
 func (x *pass) lost(peer *peer, sent bool) {
 	p := x.part
 	<-peer.done
-	why := peer.link.why()
+	why := peer.link.Why()
 	x.mu.Lock()
 	call := x.call
 	again := call != nil && !x.tried && (x.again || !sent) && !p.agent()

@@ -74,14 +74,14 @@ func (p *part) attach(ctx context.Context) {
 			p.log("error", err.Error())
 		}
 	})
-	l := &link{
-		in: in, out: out, settled: func(string) {},
-		close: func() {
+	l := &Link{
+		In: in, Out: out, Settled: func(string) {},
+		Close: func() {
 			in.Close()
 			out.Close()
 			<-ended
 		},
-		why: func() string { return "the connection has ended" },
+		Why: func() string { return "the connection has ended" },
 	}
 	peer := newPeer(l, hello{client: p.side.client, caps: p.side.caps, version: p.side.version, hops: p.hops, handle: p.receive})
 	peer.version = p.side.version
@@ -122,7 +122,7 @@ func (p *part) run(ctx context.Context) {
 		}
 		p.subs, p.level = map[string]*wire.Asked{}, ""
 		p.mu.Unlock()
-		p.failed(errors.New(peer.link.why()))
+		p.failed(errors.New(peer.link.Why()))
 	}
 }
 

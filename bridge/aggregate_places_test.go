@@ -23,20 +23,20 @@ func TestAggregateSaysThatATurnRuns(t *testing.T) {
 			},
 		})
 		l := a.Dial(core.Local, t.TempDir(), false)
-		if _, err := io.WriteString(l.out, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":`+version+`,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`+"\n"); err != nil {
+		if _, err := io.WriteString(l.Out, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":`+version+`,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`+"\n"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := wire.Lines(l.in, 0).Next(); err != nil {
+		if _, err := wire.Lines(l.In, 0).Next(); err != nil {
 			t.Fatal(err)
 		}
-		if l.works() {
+		if l.Works() {
 			t.Errorf("%s: no turn runs", version)
 		}
 		turn.Store(true)
-		if !l.works() {
+		if !l.Works() {
 			t.Errorf("%s: a turn runs", version)
 		}
-		l.close()
+		l.Close()
 	}
 }
 

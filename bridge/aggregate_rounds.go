@@ -16,13 +16,6 @@ import (
 	"dragoman/adapters/wire"
 )
 
-const (
-	// parkedFor is how long a client of 2026-07-28 may take to come back with answers.
-	parkedFor = 15 * time.Minute
-	// maxParked is how many calls of one side may wait for that.
-	maxParked = 64
-)
-
 // parked is what a pass has while a server of an older version asks in the middle of
 // it, and the client is of 2026-07-28, where nobody asks: the call is answered with
 // the questions, and the client makes it again with the answers.
@@ -127,18 +120,18 @@ func (x *pass) hand() {
 		stop()
 	}
 	s.mu.Lock()
-	full := len(s.parked) >= maxParked
+	full := len(s.parked) >= MaxParked
 	if !full {
 		s.parked[handle] = x
 	}
 	s.mu.Unlock()
 	if full {
 		x.giveUp(func(*wire.Call) {})
-		call.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", maxParked))
+		call.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", MaxParked))
 		return
 	}
 	x.mu.Lock()
-	x.expiry = time.AfterFunc(parkedFor, func() {
+	x.expiry = time.AfterFunc(ParkedFor, func() {
 		if s.unpark(handle) != nil {
 			x.giveUp(func(*wire.Call) {})
 		}

@@ -27,6 +27,20 @@ func ClientOf(m wire.Message) string {
 	return short(p.Meta.Client.String())
 }
 
+// VersionOf returns the version that a request of 2026-07-28 names; "": it names none.
+func VersionOf(m wire.Message) string {
+	if !bytes.Contains(m.Params, []byte(proto.MetaVersion)) {
+		return ""
+	}
+	var p struct {
+		Meta struct {
+			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(m.Params, &p) // without one there is none
+	return p.Meta.Version
+}
+
 // Offers is what a client says it can be asked.
 type Offers struct {
 	Roots       *struct{} `json:"roots"`
@@ -57,4 +71,10 @@ func OffersOf(m wire.Message) Offers {
 func (o Offers) forms() bool {
 	e := o.Elicitation
 	return e != nil && (e.Form != nil || e.URL == nil)
+}
+
+// ProgressToken returns the token under which a request with these parameters wants to hear
+// of progress; nil: it does not.
+func ProgressToken(params json.RawMessage) json.RawMessage {
+	return present(wire.Object(wire.Object(params)["_meta"])[proto.MetaToken])
 }

@@ -44,6 +44,13 @@ func (e *AskFirst) judged(reply json.RawMessage, err error) error {
 // and no server can guess it.
 var ourMark = sync.OnceValue(rand.Text)
 
+const (
+	// ParkedFor is how long a client of 2026-07-28 may take to come back with answers.
+	ParkedFor = 15 * time.Minute
+	// MaxParked is how many of a client's calls may wait for the same.
+	MaxParked = 64
+)
+
 // Consents are the calls of 2026-07-28 that wait until the client makes them again with its
 // user's answer. Each is then made as it was shown. The zero value holds none.
 type Consents struct {
@@ -58,20 +65,20 @@ type consent struct {
 	expiry       *time.Timer
 }
 
-// park keeps a call for at most parkedFor and returns the result that asks about it.
+// park keeps a call for at most ParkedFor and returns the result that asks about it.
 func (c *Consents) park(server string, call Call, ask *AskFirst) (json.RawMessage, error) {
 	state := ourMark() + rand.Text()
 	c.mu.Lock()
-	full := len(c.open) >= maxParked
+	full := len(c.open) >= MaxParked
 	if !full {
 		if c.open == nil {
 			c.open = map[string]*consent{}
 		}
-		c.open[state] = &consent{server, call.Tool, call.Params, call.Args, time.AfterFunc(parkedFor, func() { c.take(state) })}
+		c.open[state] = &consent{server, call.Tool, call.Params, call.Args, time.AfterFunc(ParkedFor, func() { c.take(state) })}
 	}
 	c.mu.Unlock()
 	if full {
-		return nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", maxParked)
+		return nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", MaxParked)
 	}
 	question := wire.Edit(nil, wire.Set("method", wire.JSON(proto.MethodElicit)), wire.Set("params", consentForm(server, call, ask)))
 	return wire.Edit(nil, wire.Set("resultType", wire.JSON(proto.ResultInputRequired)),

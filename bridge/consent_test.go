@@ -13,7 +13,7 @@ func TestConsentsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Consents
 		call, state := Call{Tool: "echo", Args: json.RawMessage(`{}`)}, ""
-		for range maxParked {
+		for range MaxParked {
 			res, err := c.park("up", call, &AskFirst{Why: "must be asked by rule 1"})
 			if err != nil {
 				t.Fatal(err)
@@ -27,7 +27,7 @@ func TestConsentsAreBounded(t *testing.T) {
 		if _, err := c.park("up", call, &AskFirst{}); err == nil || !strings.Contains(err.Error(), "64 calls wait for answers already") {
 			t.Errorf("one more: %v", err)
 		}
-		<-time.After(parkedFor + time.Second)
+		<-time.After(ParkedFor + time.Second)
 		answers := json.RawMessage(`{"allow":{"action":"accept","content":{"allow":true}}}`)
 		if kept, err := c.answered("up", "echo", state, answers); kept != nil || err != nil || len(c.open) > 0 {
 			t.Errorf("afterwards: %v, %v, %d calls", kept, err, len(c.open))

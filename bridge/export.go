@@ -76,13 +76,13 @@ func (e *Export) Usable() error {
 
 // Dial opens a link to the server, whose programs the guard starts. It does not wait for
 // the server to say anything.
-func (e *Export) Dial(at Endpoint, guard *child.Guard) (*link, error) {
+func (e *Export) Dial(at Endpoint, guard *child.Guard) (*Link, error) {
 	return e.box.dialer(e.Server, guard).dial(at)
 }
 
 // DialVerbatim is Dial for a link whose messages are passed on as they were written:
 // what cannot be understood is not mended.
-func (e *Export) DialVerbatim(at Endpoint, guard *child.Guard) (*link, error) {
+func (e *Export) DialVerbatim(at Endpoint, guard *child.Guard) (*Link, error) {
 	d := e.box.dialer(e.Server, guard)
 	d.whole = true
 	return d.dial(at)

@@ -330,7 +330,7 @@ func TestBatches(t *testing.T) {
 	if said := talk(t, g.Relay, hello1, batch); !strings.Contains(said, `"id":null,"error"`) || !strings.Contains(said, "there is no tool") {
 		t.Errorf("said %s", said)
 	}
-	c := newRelayed(watched(t, "", Server{Name: "up", Deny: []string{"t"}}).Relay, "p", &link{}, nil)
+	c := newRelayed(watched(t, "", Server{Name: "up", Deny: []string{"t"}}).Relay, "p", &Link{}, nil)
 	c.open["7"] = &opened{id: json.RawMessage("7"), method: "tools/list"}
 	line := []byte(`[{"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"t"},{"name":"u"}]}},{"jsonrpc":"2.0","id":8,"result":1.50}]`)
 	messages, err := parts(line)

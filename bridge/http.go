@@ -68,13 +68,13 @@ type httpLink struct {
 	mu      sync.Mutex // guards the fields below
 	version string
 	session string
-	posts   map[string]*posted       // by the request's id
-	params  map[string][]paramHeader // by tool
-	fault   error                    // why the link cannot go on
-	rest    []byte                   // of a line that was not written whole
+	posts   map[string]*posted // by the request's id
+	params  ParamHeaders
+	fault   error  // why the link cannot go on
+	rest    []byte // of a line that was not written whole
 }
 
-func (d dialer) dialHTTP(e Endpoint) (*link, error) {
+func (d dialer) dialHTTP(e Endpoint) (*Link, error) {
 	if err := checkURL(e.URL); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (d dialer) dialHTTP(e Endpoint) (*link, error) {
 	h := &httpLink{url: e.URL, headers: e.Headers, client: d.client(e), limit: d.limit, whole: d.whole, lines: w, posts: map[string]*posted{}}
 	h.ctx, h.end = context.WithCancelCause(context.Background())
 	h.send = h.posting
-	return &link{in: r, out: h, settled: h.settled, close: h.shut, why: h.why}, nil
+	return &Link{In: r, Out: h, Settled: h.settled, Close: h.shut, Why: h.why}, nil
 }
 
 func checkURL(raw string) error {
@@ -216,7 +216,7 @@ func (h *httpLink) request(ctx context.Context, line []byte, m wire.Message) {
 	case kind == "text/event-stream":
 		h.follow(ctx, resp.Body, m)
 	case kind == "application/json":
-		body, err := readAll(resp.Body, h.limit)
+		body, err := ReadAll(resp.Body, h.limit)
 		if err == nil {
 			err = h.deliver(body)
 		}
@@ -231,7 +231,7 @@ func (h *httpLink) request(ctx context.Context, line []byte, m wire.Message) {
 // failed deals with a status that is an error. A JSON-RPC error in its body is the
 // answer; else the status is.
 func (h *httpLink) failed(resp *http.Response, kind string, m wire.Message) {
-	body, _ := readAll(resp.Body, 64<<10)
+	body, _ := ReadAll(resp.Body, 64<<10)
 	h.mu.Lock()
 	session := h.session
 	h.mu.Unlock()
@@ -311,22 +311,22 @@ func (c *cursor) wait(tries int) time.Duration {
 // stream delivers the messages of a stream. It returns true after the answer to
 // id; the error says how the stream ended otherwise.
 func (h *httpLink) stream(body io.Reader, id json.RawMessage, c *cursor) (bool, error) {
-	s := newEvents(body, h.limit)
+	s := NewEvents(body, h.limit)
 	for {
-		e, err := s.next()
+		e, err := s.Next()
 		if err != nil {
 			return false, err
 		}
-		if e.id != "" {
-			c.id = e.id
+		if e.ID != "" {
+			c.id = e.ID
 		}
-		if e.retry > 0 {
-			c.retry = e.retry
+		if e.Retry > 0 {
+			c.retry = e.Retry
 		}
-		if len(bytes.TrimSpace(e.data)) == 0 || e.name != "" && e.name != "message" {
+		if len(bytes.TrimSpace(e.Data)) == 0 || e.Name != "" && e.Name != "message" {
 			continue
 		}
-		if err := h.deliver(e.data); err != nil {
+		if err := h.deliver(e.Data); err != nil {
 			if h.ctx.Err() != nil {
 				return false, err
 			}
@@ -335,7 +335,7 @@ func (h *httpLink) stream(body io.Reader, id json.RawMessage, c *cursor) (bool, 
 		if id == nil {
 			continue
 		}
-		if m, err := wire.Parse(e.data); err == nil && m.Kind() == wire.Response && string(m.ID) == string(id) {
+		if m, err := wire.Parse(e.Data); err == nil && m.Kind() == wire.Response && string(m.ID) == string(id) {
 			return true, nil
 		}
 	}
@@ -416,7 +416,7 @@ func (h *httpLink) head(req *http.Request, m wire.Message) {
 	h.mu.Lock()
 	version, session := h.version, h.session
 	h.mu.Unlock()
-	if v := versionOf(m); v != "" {
+	if v := VersionOf(m); v != "" {
 		version = v
 	}
 	if version != "" && version != proto.Numbered && m.Method != proto.MethodInitialize {
@@ -428,20 +428,6 @@ func (h *httpLink) head(req *http.Request, m wire.Message) {
 	if version >= proto.Modern && m.Method != "" {
 		h.headModern(req, m)
 	}
-}
-
-// versionOf is the version that a request of 2026-07-28 names.
-func versionOf(m wire.Message) string {
-	if !bytes.Contains(m.Params, []byte(proto.MetaVersion)) {
-		return ""
-	}
-	var p struct {
-		Meta struct {
-			Version string `json:"io.modelcontextprotocol/protocolVersion"`
-		} `json:"_meta"`
-	}
-	_ = json.Unmarshal(m.Params, &p) // without one there is none
-	return p.Meta.Version
 }
 
 // deliver puts a message into the stream of lines, and notes what the transport has
@@ -528,8 +514,8 @@ func (h *httpLink) why() string {
 	return "the connection has ended"
 }
 
-// readAll reads at most limit bytes; more is an error.
-func readAll(r io.Reader, limit int) ([]byte, error) {
+// ReadAll reads at most limit bytes; more is an error.
+func ReadAll(r io.Reader, limit int) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
 	if err == nil && len(b) > limit {
 		err = fmt.Errorf("it exceeds %d bytes", limit)

@@ -10,15 +10,59 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/creachadair/jrpc2"
+
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
 
-// paramHeader is an argument of a tool that also travels as a header
-// (2026-07-28, Streamable HTTP, x-mcp-header).
+// ParamHeaders are the arguments of tools that also travel as headers (2026-07-28,
+// Streamable HTTP, x-mcp-header). The zero value holds none.
+type ParamHeaders struct {
+	tools map[string][]paramHeader
+}
+
 type paramHeader struct {
 	path []string
 	name string
+}
+
+// Learn looks in an answer to tools/list for the arguments that are to be headers.
+func (p *ParamHeaders) Learn(line []byte) {
+	found := paramHeaders(line)
+	if len(found) == 0 {
+		return
+	}
+	if p.tools == nil {
+		p.tools = map[string][]paramHeader{}
+	}
+	maps.Copy(p.tools, found)
+}
+
+// set sets the headers of a call.
+func (p *ParamHeaders) set(h http.Header, tool string, args map[string]json.RawMessage) {
+	for _, ph := range p.tools[tool] {
+		if value, ok := headerValue(args, ph.path); ok {
+			h.Set(proto.HeaderParam+ph.name, headerText(value))
+		}
+	}
+}
+
+// Mismatch returns an error if a call's header says something else than the argument.
+func (p *ParamHeaders) Mismatch(h http.Header, tool string, args map[string]json.RawMessage) error {
+	for _, ph := range p.tools[tool] {
+		value, there := headerValue(args, ph.path)
+		got := h.Get(proto.HeaderParam + ph.name)
+		means, ok := HeaderMeans(got)
+		switch {
+		case !there && got == "":
+		case !there:
+			return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s%s belongs to an argument that is not there", proto.HeaderParam, ph.name)
+		case !ok || means != value && !sameNumber(means, value):
+			return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s%s is not the argument", proto.HeaderParam, ph.name)
+		}
+	}
+	return nil
 }
 
 // headModern sets the headers that repeat what a request of 2026-07-28 says.
@@ -43,27 +87,15 @@ func (h *httpLink) headModern(req *http.Request, m wire.Message) {
 		return
 	}
 	h.mu.Lock()
-	list := h.params[p.Name]
+	h.params.set(req.Header, p.Name, p.Args)
 	h.mu.Unlock()
-	for _, ph := range list {
-		if value, ok := headerValue(p.Args, ph.path); ok {
-			req.Header.Set(proto.HeaderParam+ph.name, headerText(value))
-		}
-	}
 }
 
 // note looks at what the server says for the arguments that are to be headers.
 func (h *httpLink) note(line []byte) {
-	found := paramHeaders(line)
-	if len(found) == 0 {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.params == nil {
-		h.params = map[string][]paramHeader{}
-	}
-	maps.Copy(h.params, found)
+	h.params.Learn(line)
 }
 
 // paramHeaders finds in an answer to tools/list which arguments are to be headers,
@@ -143,6 +175,13 @@ func headerValue(args map[string]json.RawMessage, path []string) (string, bool) 
 	return "", false
 }
 
+// sameNumber compares two whole numbers as they are written in different ways.
+func sameNumber(a, b string) bool {
+	n, err := strconv.ParseInt(b, 10, 64)
+	f, err2 := strconv.ParseFloat(a, 64)
+	return err == nil && err2 == nil && f == float64(n)
+}
+
 // headerText encodes what a header cannot hold as it is.
 func headerText(s string) string {
 	plain := s == strings.Trim(s, " \t") && !(strings.HasPrefix(s, "=?base64?") && strings.HasSuffix(s, "?="))
@@ -155,8 +194,8 @@ func headerText(s string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
 }
 
-// headerMeans decodes what headerText encoded; false: nobody encoded that.
-func headerMeans(s string) (string, bool) {
+// HeaderMeans decodes what headerText encoded; false: nobody encoded that.
+func HeaderMeans(s string) (string, bool) {
 	inner, ok := strings.CutPrefix(s, "=?base64?")
 	if !ok {
 		return s, true

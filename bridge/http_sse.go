@@ -21,7 +21,7 @@ type sseLink struct {
 	err    error // why the stream could not be had; set before known is closed
 }
 
-func (d dialer) dialSSE(e Endpoint) (*link, error) {
+func (d dialer) dialSSE(e Endpoint) (*Link, error) {
 	if err := checkURL(e.URL); err != nil {
 		return nil, err
 	}
@@ -35,9 +35,9 @@ func (d dialer) dialSSE(e Endpoint) (*link, error) {
 	s := &sseLink{httpLink: h, stream: u, known: make(chan struct{})}
 	h.send = s.send
 	h.owned.Go(s.read)
-	return &link{
-		in: r, out: h, close: s.shut, why: h.why,
-		settled: func(version string) {
+	return &Link{
+		In: r, Out: h, Close: s.shut, Why: h.why,
+		Settled: func(version string) {
 			h.mu.Lock()
 			h.version = version
 			h.mu.Unlock()
@@ -55,16 +55,16 @@ func (s *sseLink) read() {
 		return
 	}
 	defer resp.Body.Close()
-	stream := newEvents(resp.Body, s.limit)
+	stream := NewEvents(resp.Body, s.limit)
 	for {
-		e, err := stream.next()
+		e, err := stream.Next()
 		if err != nil {
 			s.fail(errors.New("the server ended the stream"))
 			return
 		}
-		switch e.name {
+		switch e.Name {
 		case "endpoint":
-			to, err := s.stream.Parse(string(e.data))
+			to, err := s.stream.Parse(string(e.Data))
 			if err != nil || to.Host != s.stream.Host || to.Scheme != s.stream.Scheme {
 				s.err = errors.New("the server wants our messages at another address, which they are not sent to")
 				s.fail(s.err)
@@ -75,7 +75,7 @@ func (s *sseLink) read() {
 				close(s.known)
 			})
 		case "", "message":
-			if s.deliver(e.data) != nil && s.ctx.Err() != nil {
+			if s.deliver(e.Data) != nil && s.ctx.Err() != nil {
 				return
 			}
 		}

@@ -32,20 +32,20 @@ type Endpoint struct {
 // Remote reports whether the server is an address.
 func (e Endpoint) Remote() bool { return e.URL != "" }
 
-// link is a stream of messages to a server and back, one a line, whatever carries
+// Link is a stream of messages to a server and back, one a line, whatever carries
 // them. A wire.Conn is spoken over it.
-type link struct {
-	in  io.ReadCloser
-	out io.WriteCloser
-	// settled is told which version was agreed on.
-	settled func(version string)
-	// works reports whether something is under way at the other end without a request;
+type Link struct {
+	In  io.ReadCloser
+	Out io.WriteCloser
+	// Settled is told which version was agreed on.
+	Settled func(version string)
+	// Works reports whether something is under way at the other end without a request;
 	// nil: that is not known.
-	works func() bool
-	// close ends what carries the link, and waits for that.
-	close func()
-	// why says how the link ended, in words; it is called after close.
-	why func() string
+	Works func() bool
+	// Close ends what carries the link, and waits for that.
+	Close func()
+	// Why says how the link ended, in words; it is called after Close.
+	Why func() string
 }
 
 // dialer makes links.
@@ -66,7 +66,7 @@ type dialer struct {
 }
 
 // dial opens a link. It does not wait for the server to say anything.
-func (d dialer) dial(e Endpoint) (*link, error) {
+func (d dialer) dial(e Endpoint) (*Link, error) {
 	d.learn(e)
 	switch {
 	case e.Remote() && e.SSE:
@@ -77,16 +77,16 @@ func (d dialer) dial(e Endpoint) (*link, error) {
 	return d.dialStdio(e)
 }
 
-func (d dialer) dialStdio(e Endpoint) (*link, error) {
+func (d dialer) dialStdio(e Endpoint) (*Link, error) {
 	p, err := command{path: e.Command, args: e.Args, env: childEnv(d.environ, e.Env), dir: e.Dir, line: d.junk, hide: d.hide, guard: d.guard}.start()
 	if err != nil {
 		return nil, err
 	}
 	s := &sieve{in: p.stdout, frames: wire.Lines(p.stdout, d.limit), junk: d.junk, open: !d.whole, whole: d.whole}
-	return &link{
-		in: s, out: &numbering{p.stdin, s}, close: p.close,
-		settled: s.settled,
-		why:     p.why,
+	return &Link{
+		In: s, Out: &numbering{p.stdin, s}, Close: p.close,
+		Settled: s.settled,
+		Why:     p.why,
 	}, nil
 }
 

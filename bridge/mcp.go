@@ -99,8 +99,10 @@ type Options struct {
 const (
 	defaultGrace        = 5 * time.Second
 	defaultStartTimeout = time.Minute
-	// maxMessage bounds one message of a server's, in bytes.
-	maxMessage = 64 << 20
+	// MaxMessage bounds one message of a server's, or of a client's for it, in bytes.
+	MaxMessage = 64 << 20
+	// DrainFor is how long a server may still answer when its client has sent its last.
+	DrainFor = 5 * time.Second
 	// settleFor is how long a changed list must have been quiet before it is read again.
 	settleFor = 200 * time.Millisecond
 )
@@ -338,7 +340,7 @@ func (s *set) Close() error {
 // starts.
 func (b *Box) dialer(s Server, guard *child.Guard) dialer {
 	return dialer{
-		environ: b.opts.Environ, guard: guard, client: func(e Endpoint) *http.Client { return b.clientFor(s, e) }, limit: maxMessage,
+		environ: b.opts.Environ, guard: guard, client: func(e Endpoint) *http.Client { return b.clientFor(s, e) }, limit: MaxMessage,
 		junk:  func(line string) { b.opts.Log(s.Name, "info", display.Plain(line)) },
 		learn: func(e Endpoint) { b.masks.learn(s.Name, e) }, hide: func(text string) string { return b.masks.hide(s.Name, text) },
 	}

@@ -20,7 +20,7 @@ import (
 // peer is a server that is spoken to.
 type peer struct {
 	conn *wire.Conn
-	link *link
+	link *Link
 	says hello
 
 	version      string // as agreed
@@ -78,30 +78,30 @@ type progress struct {
 // meet begins to speak over a link and agrees on a version. It blocks until that
 // is done or ctx ends. The peer lasts until close, or until the server leaves; the
 // link is closed in any case.
-func meet(ctx context.Context, l *link, says hello) (*peer, error) {
+func meet(ctx context.Context, l *Link, says hello) (*peer, error) {
 	p := newPeer(l, says)
 	err := p.agree(ctx)
 	if err == nil {
-		l.settled(p.version)
+		l.Settled(p.version)
 		return p, nil
 	}
 	if p.ended() && ctx.Err() == nil {
-		err = errors.New(l.why())
+		err = errors.New(l.Why())
 	}
 	p.close()
 	return nil, err
 }
 
 // newPeer begins to read from a link, without a word.
-func newPeer(l *link, says hello) *peer {
+func newPeer(l *Link, says hello) *peer {
 	p := &peer{link: l, says: says, done: make(chan struct{}), notes: map[string]func(progress){}}
-	p.conn = wire.NewConn(l.in, l.out, wire.Options{
+	p.conn = wire.NewConn(l.In, l.Out, wire.Options{
 		MaxBatch: 100, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
 	})
 	go func() { // close waits for it
 		defer close(p.done)
 		_ = p.conn.Serve(context.Background(), p.receive) // however it ends: the link says why
-		l.close()
+		l.Close()
 	}()
 	return p
 }
@@ -124,8 +124,8 @@ func (p *peer) over() bool {
 
 // close ends the connection and what carries it, and waits for that.
 func (p *peer) close() {
-	p.link.in.Close()
-	p.link.out.Close()
+	p.link.In.Close()
+	p.link.Out.Close()
 	<-p.done
 }
 

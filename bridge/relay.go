@@ -22,7 +22,7 @@ type Relay struct {
 
 // Dial makes a connection to a server of this process for a principal, who works in the
 // folder dir. shared: it is for all requests of 2026-07-28.
-type Dial func(p core.Principal, dir string, shared bool) *link
+type Dial func(p core.Principal, dir string, shared bool) *Link
 
 // NewRelay returns the relay to a configured server; false: there is none of that name,
 // or it is disabled. A nil check refuses nothing.
@@ -43,12 +43,9 @@ func LocalRelay(dial Dial) *Relay {
 // Current reports whether the configuration still has the server as it was.
 func (r *Relay) Current() bool { return r.export.Current() }
 
-// drainFor is how long a server may still answer when the client has sent its last.
-const drainFor = 5 * time.Second
-
 // dial makes a connection to the server in the folder dir, for a principal. shared:
 // it is for all requests of 2026-07-28.
-func (r *Relay) dial(ctx context.Context, p core.Principal, dir string, shared bool) (*link, Endpoint, error) {
+func (r *Relay) dial(ctx context.Context, p core.Principal, dir string, shared bool) (*Link, Endpoint, error) {
 	if r.local != nil {
 		return r.local(p, dir, shared), Endpoint{}, nil
 	}
@@ -65,8 +62,8 @@ func (r *Relay) dial(ctx context.Context, p core.Principal, dir string, shared b
 		guard.Close()
 		return nil, e, err
 	}
-	end := l.close
-	l.close = func() {
+	end := l.Close
+	l.Close = func() {
 		end()
 		guard.Close()
 	}
@@ -94,14 +91,14 @@ func (r *Relay) Serve(ctx context.Context, dir string, in io.ReadCloser, out io.
 	}()
 	go func() {
 		defer close(down)
-		c.fromClient(pumps, wire.Lines(in, maxMessage))
+		c.fromClient(pumps, wire.Lines(in, MaxMessage))
 	}()
 	written := c.run(pumps)
 	early := false // the server has left before the last answer
 	select {
 	case <-down:
 		c.up.Close()
-		drain := time.NewTimer(drainFor)
+		drain := time.NewTimer(DrainFor)
 		defer drain.Stop()
 		select {
 		case <-up:
@@ -115,17 +112,17 @@ func (r *Relay) Serve(ctx context.Context, dir string, in io.ReadCloser, out io.
 	case <-ctx.Done():
 	}
 	in.Close()
-	l.in.Close()
+	l.In.Close()
 	c.up.Close()
-	l.close()
+	l.Close()
 	halt() // a client that does not read keeps nobody
 	<-up
 	if err != nil {
-		err = fmt.Errorf("the MCP server %s: %s", r.export.Server.Name, l.why())
+		err = fmt.Errorf("the MCP server %s: %s", r.export.Server.Name, l.Why())
 	}
 	why := err
 	if early {
-		why = fmt.Errorf("the MCP server %s: %s", r.export.Server.Name, l.why())
+		why = fmt.Errorf("the MCP server %s: %s", r.export.Server.Name, l.Why())
 	}
 	c.lost(why)
 	<-down

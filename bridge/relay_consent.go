@@ -14,6 +14,19 @@ import (
 	"dragoman/adapters/wire"
 )
 
+// maxDialogs limits the forms that are with the user of one session.
+const maxDialogs = 64
+
+// dialogMark begins the ids of our forms, so that their answers are known even if nobody
+// waits for them any more. It is this process's, and no server can guess it.
+var dialogMark = sync.OnceValue(rand.Text)
+
+// reply is the answer to a form, or why there is none.
+type reply struct {
+	res json.RawMessage
+	err error
+}
+
 // dialogs are the forms about calls that are with a relay's clients, as requests of our
 // own. Their answers go to no server.
 type dialogs struct {
@@ -26,8 +39,8 @@ type dialogs struct {
 type dialog struct {
 	of     callID
 	id     string
-	answer chan outcome // takes one
-	back   bool         // it was taken back; set before answer has a value
+	answer chan reply // takes one
+	back   bool       // it was taken back; set before answer has a value
 }
 
 // callID says which call of a client's a dialog is about.
@@ -54,10 +67,10 @@ func (ds *dialogs) begin(of callID) (*dialog, error) {
 			n++
 		}
 	}
-	if n >= maxAskingClient {
-		return nil, jrpc2.Errorf(wire.CodeBusy, "%d questions are with the client already", maxAskingClient)
+	if n >= maxDialogs {
+		return nil, jrpc2.Errorf(wire.CodeBusy, "%d questions are with the client already", maxDialogs)
 	}
-	d := &dialog{of: of, id: ourMark() + rand.Text(), answer: make(chan outcome, 1)}
+	d := &dialog{of: of, id: dialogMark() + rand.Text(), answer: make(chan reply, 1)}
 	ds.open[d.id] = d
 	return d, nil
 }
@@ -73,7 +86,7 @@ func (d *dialog) withdrawal() []byte { return withdrawal(wire.JSON(d.id), "") }
 // answersUs reports whether a message is the answer to a form of ours, whether or not
 // anybody waits for it.
 func answersUs(m wire.Message) bool {
-	return m.Kind() == wire.Response && strings.HasPrefix(string(m.ID), `"`+ourMark())
+	return m.Kind() == wire.Response && strings.HasPrefix(string(m.ID), `"`+dialogMark())
 }
 
 // takes reports whether a message is the answer to a form of ours, and passes it to
@@ -90,7 +103,7 @@ func (ds *dialogs) takes(m wire.Message) bool {
 	ds.mu.Unlock()
 	if d != nil {
 		res, err := resultOf(m)
-		d.answer <- outcome{res, err}
+		d.answer <- reply{res, err}
 	}
 	return true
 }
@@ -127,7 +140,7 @@ func (ds *dialogs) close() {
 // end tells whoever waits for the answer that there will be none.
 func (d *dialog) end(why error) {
 	d.back = true
-	d.answer <- outcome{err: why}
+	d.answer <- reply{err: why}
 }
 
 // sift takes the answers to our forms out of a client's line; nil: nothing is left.
@@ -160,7 +173,7 @@ func (ds *dialogs) sift(line []byte, messages []wire.Message) ([]byte, []wire.Me
 func (c *relayed) asks(line []byte, o *opened, v Ruling) {
 	d, err := c.dialogs.begin(callID{id: string(o.id)})
 	if err != nil {
-		c.conclude(line, o, v, outcome{err: err})
+		c.conclude(line, o, v, reply{err: err})
 		return
 	}
 	_ = c.down.Put(d.request(v.Form)) // a client that has left is noticed by its stream
@@ -175,7 +188,7 @@ func (c *relayed) asks(line []byte, o *opened, v Ruling) {
 
 // conclude hands a call on if the client's user has agreed, and refuses it if not. One that
 // is open no more was taken back, or is answered because the server has left.
-func (c *relayed) conclude(line []byte, o *opened, v Ruling, got outcome) {
+func (c *relayed) conclude(line []byte, o *opened, v Ruling, got reply) {
 	c.mu.Lock()
 	open := c.open[string(o.id)] == o
 	c.mu.Unlock()

@@ -43,7 +43,7 @@ func (h *RelayHTTP) decided(w http.ResponseWriter, r *http.Request, view *View, 
 	events := &eventWriter{ResponseWriter: w, header: http.Header{}}
 	begin(w)
 	events.event(d.request(v.Form))
-	var got outcome
+	var got reply
 	select {
 	case got = <-d.answer:
 	case <-r.Context().Done():
@@ -86,6 +86,9 @@ func (h *RelayHTTP) aboutDialogs(r *http.Request, m wire.Message) bool {
 		h.dialogs.withdraw(h.callID(r, n.ID), wire.ErrCanceled)
 }
 
+// maxFault is how much is shown of a body that is no answer, in bytes.
+const maxFault = 1000
+
 // eventWriter writes into a stream of events that has begun what is written as if none
 // had: events as they are, a body as one event.
 type eventWriter struct {
@@ -102,7 +105,7 @@ func (e *eventWriter) Write(b []byte) (int, error) {
 	if isStream(e.header) {
 		return e.ResponseWriter.Write(b)
 	}
-	if len(e.body)+len(b) > maxMessage {
+	if len(e.body)+len(b) > MaxMessage {
 		e.body = []byte("the MCP server's answer is too long")
 		return 0, errors.New(string(e.body))
 	}
@@ -123,7 +126,7 @@ func (e *eventWriter) end(id json.RawMessage) {
 	}
 	var line bytes.Buffer
 	if m, err := wire.Parse(e.body); err != nil || m.Kind() != wire.Response || json.Compact(&line, e.body) != nil {
-		text := cmp.Or(display.Plain(string(e.body[:min(len(e.body), maxJunk)])), "the MCP server did not answer")
+		text := cmp.Or(display.Plain(string(e.body[:min(len(e.body), maxFault)])), "the MCP server did not answer")
 		line.Reset()
 		line.Write(wire.AppendAnswer(nil, id, nil, jrpc2.Errorf(jrpc2.InternalError, "%s", text)))
 	}

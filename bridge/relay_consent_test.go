@@ -86,8 +86,8 @@ func ruled(t *testing.T) (*Relay, *upLink) {
 	fromServer, say := io.Pipe()
 	hear, toServer := io.Pipe()
 	up := &upLink{newRaw(t, &mcp.IOTransport{Reader: hear, Writer: say}), make(chan struct{})}
-	r.local = func(core.Principal, string, bool) *link {
-		return &link{in: fromServer, out: toServer, settled: func(string) {}, close: func() { hear.Close(); close(up.ended) }, why: func() string { return "over" }}
+	r.local = func(core.Principal, string, bool) *Link {
+		return &Link{In: fromServer, Out: toServer, Settled: func(string) {}, Close: func() { hear.Close(); close(up.ended) }, Why: func() string { return "over" }}
 	}
 	return r, up
 }
@@ -273,7 +273,7 @@ func TestDialogsAreBounded(t *testing.T) {
 		all = append(all, d)
 		return err
 	}
-	for i := range maxAskingClient {
+	for i := range maxDialogs {
 		if err := begin("a", fmt.Sprint(i)); err != nil {
 			t.Fatal(err)
 		}

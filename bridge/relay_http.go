@@ -116,7 +116,7 @@ func (h *RelayHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // post takes one message of a client's.
 func (h *RelayHTTP) post(w http.ResponseWriter, r *http.Request) {
-	body, err := readAll(r.Body, maxMessage)
+	body, err := ReadAll(r.Body, MaxMessage)
 	if err != nil {
 		http.Error(w, fmt.Sprintf("read the message: %v", err), http.StatusRequestEntityTooLarge)
 		return
@@ -172,7 +172,7 @@ func refuse(w http.ResponseWriter, id json.RawMessage, err error) {
 // isModern reports whether a request belongs to 2026-07-28: when anything in it
 // says so.
 func isModern(r *http.Request, m wire.Message) bool {
-	return r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover || versionOf(m) >= proto.Modern
+	return r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover || VersionOf(m) >= proto.Modern
 }
 
 func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message) {
@@ -289,17 +289,17 @@ func (h *RelayHTTP) start(ctx context.Context, p core.Principal, client, id, who
 }
 
 // adopt gives a session its connection to the server.
-func (h *RelayHTTP) adopt(s *httpSession, l *link) {
-	s.view, s.link, s.out = h.relay.export.View(nil), l, wire.NewWriter(l.out, wire.Newline)
+func (h *RelayHTTP) adopt(s *httpSession, l *Link) {
+	s.view, s.link, s.out = h.relay.export.View(nil), l, wire.NewWriter(l.Out, wire.Newline)
 	s.secret, s.done, s.open, s.tokens = rand.Text(), make(chan struct{}), map[string]*exchange{}, map[string]*exchange{}
 	var writing sync.WaitGroup
 	writing.Go(func() { _ = s.out.Run(context.Background()) }) // until it is closed; the reading end notices
 	go func() {                                                // close waits for it
 		defer close(s.done)
 		s.read()
-		l.in.Close()
+		l.In.Close()
 		s.out.Close()
-		l.close()
+		l.Close()
 		writing.Wait()
 		s.lost()
 		h.forget(s)

@@ -19,7 +19,7 @@ import (
 
 // played is a link whose other end answers each request with an empty result, after
 // a while; closed when it was ended.
-func played(after time.Duration) (l *link, closed chan struct{}) {
+func played(after time.Duration) (l *Link, closed chan struct{}) {
 	fromServer, say := io.Pipe()
 	hear, toServer := io.Pipe()
 	closed = make(chan struct{})
@@ -39,7 +39,7 @@ func played(after time.Duration) (l *link, closed chan struct{}) {
 			}
 		}
 	}()
-	return &link{in: fromServer, out: toServer, settled: func(string) {}, close: func() { <-closed }, why: func() string { return "over" }}, closed
+	return &Link{In: fromServer, Out: toServer, Settled: func(string) {}, Close: func() { <-closed }, Why: func() string { return "over" }}, closed
 }
 
 func postTo(h *RelayHTTP, session, body string) *httptest.ResponseRecorder {
@@ -51,7 +51,7 @@ func postTo(h *RelayHTTP, session, body string) *httptest.ResponseRecorder {
 }
 
 // joins makes a session of a link, with its first request open.
-func joins(t *testing.T, h *RelayHTTP, id string, l *link) *httpSession {
+func joins(t *testing.T, h *RelayHTTP, id string, l *Link) *httpSession {
 	t.Helper()
 	s := &httpSession{relay: h.relay, id: id, principal: "p"}
 	place, err := h.guests.Enter(id, s.works, func() { h.drop(s) })
@@ -75,7 +75,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 		relay, _ := NewRelay(New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
 		defer h.Close()
-		join := func(id string, l *link) *httpSession {
+		join := func(id string, l *Link) *httpSession {
 			s := joins(t, h, id, l)
 			s.place.Done()
 			return s
@@ -131,7 +131,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		hear, toServer := io.Pipe()
 		relay, _ := NewRelay(New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
-		s := joins(t, h, "s", &link{in: fromServer, out: toServer, settled: func(string) {}, close: func() { say.Close() }, why: func() string { return "over" }})
+		s := joins(t, h, "s", &Link{In: fromServer, Out: toServer, Settled: func(string) {}, Close: func() { say.Close() }, Why: func() string { return "over" }})
 		large := `{"jsonrpc":"2.0","method":"notifications/x","params":{"text":"` + strings.Repeat("x", wire.PumpRoom) + `"}}`
 		ctx, hangUp := context.WithCancel(t.Context())
 		stuck := make(chan struct{})
@@ -163,10 +163,10 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var open, most atomic.Int32
-				relay := LocalRelay(func(core.Principal, string, bool) *link {
+				relay := LocalRelay(func(core.Principal, string, bool) *Link {
 					l, closed := played(0)
 					most.Store(max(most.Load(), open.Add(1)))
-					l.close = func() {
+					l.Close = func() {
 						<-closed
 						open.Add(-1)
 					}
@@ -226,9 +226,9 @@ func TestRelayedSessionsAtWorkStay(t *testing.T) {
 		relay, _ := NewRelay(New(Options{Servers: []Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
 		var turn atomic.Bool
 		turn.Store(true)
-		relay.local = func(core.Principal, string, bool) *link {
+		relay.local = func(core.Principal, string, bool) *Link {
 			l, _ := played(0)
-			l.works = turn.Load
+			l.Works = turn.Load
 			return l
 		}
 		relay.export.Server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{}, nil }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strconv"
 
 	"github.com/creachadair/jrpc2"
 
@@ -109,8 +108,8 @@ func mismatch(r *http.Request, m wire.Message) error {
 	case proto.MethodGetTask, proto.MethodUpdateTask, proto.MethodCancelTask:
 		name = p.Task
 	}
-	means, ok := headerMeans(got)
-	switch version := versionOf(m); {
+	means, ok := HeaderMeans(got)
+	switch version := VersionOf(m); {
 	case version == "" && m.Method != proto.MethodInitialize:
 		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", proto.MetaVersion)
 	case p.Meta[proto.MetaCapabilities] == nil && m.Method != proto.MethodInitialize:
@@ -135,28 +134,8 @@ func (s *httpSession) mismatch(r *http.Request, m wire.Message) error {
 		return nil // the server says so
 	}
 	s.mu.Lock()
-	list := s.headers[p.Name]
-	s.mu.Unlock()
-	for _, ph := range list {
-		value, there := headerValue(p.Args, ph.path)
-		got := r.Header.Get(proto.HeaderParam + ph.name)
-		means, ok := headerMeans(got)
-		switch {
-		case !there && got == "":
-		case !there:
-			return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Param-%s belongs to an argument that is not there", ph.name)
-		case !ok || means != value && !sameNumber(means, value):
-			return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Param-%s is not the argument", ph.name)
-		}
-	}
-	return nil
-}
-
-// sameNumber compares two whole numbers as they are written in different ways.
-func sameNumber(a, b string) bool {
-	n, err := strconv.ParseInt(b, 10, 64)
-	f, err2 := strconv.ParseFloat(a, 64)
-	return err == nil && err2 == nil && f == float64(n)
+	defer s.mu.Unlock()
+	return s.headers.Mismatch(r.Header, p.Name, p.Args)
 }
 
 // statusOf is the status that goes with an answer at 2026-07-28.

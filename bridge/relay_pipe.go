@@ -25,7 +25,7 @@ type relayed struct {
 	relay     *Relay
 	principal core.Principal
 	view      *View
-	link      *link
+	link      *Link
 	up, down  *wire.Writer  // to the server, to the client
 	idle      chan struct{} // closed when the client has sent its last and nothing is open
 	secret    string        // begins the ids of our own requests, which no client can guess
@@ -56,10 +56,10 @@ type opened struct {
 	greeted func()            // of initialize
 }
 
-func newRelayed(r *Relay, p core.Principal, l *link, out io.WriteCloser) *relayed {
+func newRelayed(r *Relay, p core.Principal, l *Link, out io.WriteCloser) *relayed {
 	return &relayed{
 		relay: r, principal: p, view: r.export.View(nil), link: l,
-		up: wire.NewWriter(l.out, wire.Newline), down: wire.NewWriter(out, wire.Newline),
+		up: wire.NewWriter(l.Out, wire.Newline), down: wire.NewWriter(out, wire.Newline),
 		idle: make(chan struct{}), secret: rand.Text(), dialogs: newDialogs(), open: map[string]*opened{},
 	}
 }
@@ -265,7 +265,7 @@ func (c *relayed) notice(m wire.Message) bool {
 
 // fromServer hands on what the server says, until it leaves.
 func (c *relayed) fromServer(ctx context.Context) {
-	frames := wire.Lines(c.link.in, maxMessage)
+	frames := wire.Lines(c.link.In, MaxMessage)
 	for {
 		line, err := frames.Next()
 		var fault *wire.FrameError
@@ -328,7 +328,7 @@ func (c *relayed) answered(line []byte, messages []wire.Message, i int, o *opene
 		c.view.Settled(version)
 		var date string
 		if json.Unmarshal(version, &date) == nil {
-			c.link.settled(date)
+			c.link.Settled(date)
 		}
 	case proto.MethodCallTool:
 		o.call.Answered(m, len(line))

@@ -129,25 +129,25 @@ func (h *RelayHTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
 		return text
 	}
 	if !isStream(resp.Header) {
-		if body, err := readAll(resp.Body, maxMessage); err == nil {
+		if body, err := ReadAll(resp.Body, MaxMessage); err == nil {
 			_, _ = w.Write(filter(body)) // the client has left
 		}
 		return
 	}
-	for s := newEvents(resp.Body, maxMessage); ; {
-		e, err := s.next()
+	for s := NewEvents(resp.Body, MaxMessage); ; {
+		e, err := s.Next()
 		if err != nil {
 			return
 		}
 		var b []byte
-		if e.name != "" {
-			b = append(b, "event: "+e.name+"\n"...)
+		if e.Name != "" {
+			b = append(b, "event: "+e.Name+"\n"...)
 		}
-		if e.id != "" {
-			b = append(b, "id: "+e.id+"\n"...)
+		if e.ID != "" {
+			b = append(b, "id: "+e.ID+"\n"...)
 		}
-		if e.data != nil {
-			b = append(append(b, "data: "...), bytes.ReplaceAll(filter(e.data), []byte("\n"), []byte("\ndata: "))...)
+		if e.Data != nil {
+			b = append(append(b, "data: "...), bytes.ReplaceAll(filter(e.Data), []byte("\n"), []byte("\ndata: "))...)
 			b = append(b, '\n')
 		}
 		if _, err := w.Write(append(b, '\n')); err != nil {
@@ -231,7 +231,7 @@ func (a *answerWatch) saw(b []byte) {
 		}
 		a.text = append(a.text[:0], rest...)
 	}
-	if len(a.text) > maxMessage {
+	if len(a.text) > MaxMessage {
 		a.call = nil
 	}
 }

@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"strings"
 	"sync"
 
@@ -22,20 +21,19 @@ type httpSession struct {
 	whose     string // of no session: which requests go here
 	principal core.Principal
 	view      *View
-	link      *link
+	link      *Link
 	out       *wire.Writer  // to the server
 	secret    string        // begins the ids of our own requests, which no client can guess
 	done      chan struct{} // closed when the connection has ended
 	place     *wire.Guest
 
-	mu     sync.Mutex // guards the fields below
-	last   int64      // the number of the newest request of 2026-07-28, or of our own
-	open   map[string]*exchange
-	order  []*exchange // those that are open, oldest first
-	tokens map[string]*exchange
-	stream *exchange // what the client has open for messages that belong to nothing
-	// headers are the arguments of tools that are headers too, by tool.
-	headers map[string][]paramHeader
+	mu      sync.Mutex // guards the fields below
+	last    int64      // the number of the newest request of 2026-07-28, or of our own
+	open    map[string]*exchange
+	order   []*exchange // those that are open, oldest first
+	tokens  map[string]*exchange
+	stream  *exchange // what the client has open for messages that belong to nothing
+	headers ParamHeaders
 	client  string   // as it introduced itself
 	offers  Offers   // likewise
 	kept    [][]byte // for the stream that is not open
@@ -55,19 +53,19 @@ func (s *httpSession) works() bool {
 	s.mu.Lock()
 	open := len(s.open) > 0
 	s.mu.Unlock()
-	return open || s.link.works != nil && s.link.works()
+	return open || s.link.Works != nil && s.link.Works()
 }
 
 // close ends the session and waits for that.
 func (s *httpSession) close() {
-	s.link.in.Close()
+	s.link.In.Close()
 	s.out.Close()
 	<-s.done
 }
 
 // read routes what the server says until it ends.
 func (s *httpSession) read() {
-	frames := wire.Lines(s.link.in, maxMessage)
+	frames := wire.Lines(s.link.In, MaxMessage)
 	for {
 		line, err := frames.Next()
 		if err != nil {
@@ -96,7 +94,9 @@ func (s *httpSession) route(line []byte, m wire.Message) {
 			s.forgetLocked(to, string(m.ID))
 		}
 	case m.Method == proto.NoteProgress:
-		var n progress
+		var n struct {
+			Token json.RawMessage `json:"progressToken"`
+		}
 		if wire.Unmarshal(m.Params, &n) == nil {
 			to = s.tokens[string(n.Token)]
 		}
@@ -177,16 +177,11 @@ func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte 
 	switch x.method {
 	case proto.MethodInitialize:
 		s.view.Settled(agreedVersion(m))
-		s.link.settled(proto.Legacy) // a program does not need to know
+		s.link.Settled(proto.Legacy) // a program does not need to know
 	case proto.MethodListTools:
-		if found := paramHeaders(line); len(found) > 0 {
-			s.mu.Lock()
-			if s.headers == nil {
-				s.headers = map[string][]paramHeader{}
-			}
-			maps.Copy(s.headers, found)
-			s.mu.Unlock()
-		}
+		s.mu.Lock()
+		s.headers.Learn(line)
+		s.mu.Unlock()
 		if x.own || m.Result == nil {
 			break
 		}
@@ -208,7 +203,7 @@ func (s *httpSession) lost() {
 	open, stream := s.open, s.stream
 	s.open, s.order, s.tokens, s.stream, s.ended = map[string]*exchange{}, nil, map[string]*exchange{}, nil, true
 	s.mu.Unlock()
-	why := "the MCP server " + s.relay.export.Server.Name + ": " + s.link.why()
+	why := "the MCP server " + s.relay.export.Server.Name + ": " + s.link.Why()
 	for _, x := range open {
 		if x.own {
 			close(x.lines)

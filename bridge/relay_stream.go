@@ -88,12 +88,12 @@ func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []by
 	if m.Method == proto.MethodListTools {
 		x.cursor = cursorOf(m.Params)
 	}
-	token := tokenOf(m)
+	token := ProgressToken(m.Params)
 	id, ok := s.begin(x, token)
 	if !ok {
 		text := "a request of this id is still open"
 		if s.hasEnded() {
-			text = "the MCP server " + s.relay.export.Server.Name + " has ended: " + s.link.why()
+			text = "the MCP server " + s.relay.export.Server.Name + " has ended: " + s.link.Why()
 		}
 		call.End(OutcomeError, 0)
 		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%s", text))
@@ -247,17 +247,4 @@ func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 		s.stream = nil
 	}
 	s.mu.Unlock()
-}
-
-// tokenOf is the token under which a request wants to hear of progress.
-func tokenOf(m wire.Message) json.RawMessage {
-	var p struct {
-		Meta struct {
-			Token json.RawMessage `json:"progressToken"`
-		} `json:"_meta"`
-	}
-	if json.Unmarshal(m.Params, &p) != nil {
-		return nil
-	}
-	return present(p.Meta.Token)
 }

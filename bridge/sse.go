@@ -10,31 +10,32 @@ import (
 	"time"
 )
 
-// event is one server-sent event.
-type event struct {
-	name, id string
-	data     []byte
-	retry    time.Duration // 0: not given
+// Event is one server-sent event.
+type Event struct {
+	Name, ID string
+	Data     []byte
+	Retry    time.Duration // 0: not given
 }
 
-// events reads a text/event-stream (WHATWG HTML, 9.2).
-type events struct {
+// Events reads a text/event-stream (WHATWG HTML, 9.2).
+type Events struct {
 	r     *bufio.Reader
 	limit int // bytes of one event
 }
 
-func newEvents(r io.Reader, limit int) *events {
-	return &events{bufio.NewReaderSize(r, 32<<10), limit}
+// NewEvents returns what reads events of at most limit bytes.
+func NewEvents(r io.Reader, limit int) *Events {
+	return &Events{bufio.NewReaderSize(r, 32<<10), limit}
 }
 
-// next blocks until a whole event is there. At the end of the stream an event that
+// Next blocks until a whole event is there. At the end of the stream an event that
 // is not finished is dropped.
-func (s *events) next() (e event, err error) {
+func (s *Events) Next() (e Event, err error) {
 	size, some := 0, false
 	for {
 		line, err := s.line(s.limit - size)
 		if err != nil {
-			return event{}, err
+			return Event{}, err
 		}
 		if len(line) == 0 {
 			if some {
@@ -47,29 +48,29 @@ func (s *events) next() (e event, err error) {
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(field) {
 		case "event":
-			e.name, some = string(value), true
+			e.Name, some = string(value), true
 		case "data":
-			if e.data != nil {
-				e.data = append(e.data, '\n')
+			if e.Data != nil {
+				e.Data = append(e.Data, '\n')
 			}
-			e.data, some = append(e.data, value...), true
-			if e.data == nil {
-				e.data = []byte{}
+			e.Data, some = append(e.Data, value...), true
+			if e.Data == nil {
+				e.Data = []byte{}
 			}
 		case "id":
 			if bytes.IndexByte(value, 0) < 0 {
-				e.id, some = string(value), true
+				e.ID, some = string(value), true
 			}
 		case "retry":
 			if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
-				e.retry, some = time.Duration(ms)*time.Millisecond, true
+				e.Retry, some = time.Duration(ms)*time.Millisecond, true
 			}
 		}
 	}
 }
 
 // line reads a line without its end, in memory of its own.
-func (s *events) line(limit int) ([]byte, error) {
+func (s *Events) line(limit int) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := s.r.ReadSlice('\n')

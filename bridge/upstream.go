@@ -253,7 +253,7 @@ func (u *upstream) begin(ctx context.Context) (*peer, []*listed, error) {
 	list, err := u.tools(ctx, p)
 	if err != nil {
 		if p.ended() && ctx.Err() == nil {
-			err = errors.New(l.why())
+			err = errors.New(l.Why())
 		}
 		p.close()
 		return nil, nil, err
@@ -284,7 +284,7 @@ func (u *upstream) keep(ctx context.Context, p *peer) string {
 		case <-ctx.Done():
 			return ""
 		case <-p.done:
-			return p.link.why()
+			return p.link.Why()
 		case <-u.stale:
 			u.relist(ctx, p)
 		}
@@ -396,7 +396,7 @@ func (u *upstream) dismissed() {
 	p := u.peer
 	u.mu.Unlock()
 	if p != nil {
-		p.link.in.Close() // run sees to the rest
+		p.link.In.Close() // run sees to the rest
 	}
 	u.post()
 }
@@ -428,7 +428,7 @@ func (u *upstream) endOf(p *peer) string {
 	if held != "" {
 		return held
 	}
-	return p.link.why()
+	return p.link.Why()
 }
 
 func (u *upstream) state() (status, why string, list []*listed) {
