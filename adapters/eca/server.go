@@ -18,6 +18,7 @@ import (
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/child"
 )
 
 // Options are a server's circumstances. Gateway is required.
@@ -109,7 +110,7 @@ func New(o Options) *Server {
 		o.NewID = newID
 	}
 	if o.Alive == nil {
-		o.Alive = alive
+		o.Alive = child.Alive
 	}
 	s := &Server{opts: o, log: o.Log, down: make(chan struct{}), offer: newOffer(nil), told: servers{}, mourned: map[string]string{}, chats: map[core.SessionID]*chat{}}
 	s.setups = pump.NewQueue(&s.wg)

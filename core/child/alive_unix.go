@@ -1,14 +1,14 @@
 //go:build unix
 
-package eca
+package child
 
 import (
 	"errors"
 	"syscall"
 )
 
-// alive says whether a process of that number is there.
-func alive(pid int) bool {
+// Alive reports whether there is a process of that number, ours or not.
+func Alive(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }

@@ -1,4 +1,4 @@
-package eca
+package child
 
 import "syscall"
 
@@ -7,8 +7,8 @@ const (
 	stillActive  = 259
 )
 
-// alive says whether a process of that number is there.
-func alive(pid int) bool {
+// Alive reports whether there is a process of that number, ours or not.
+func Alive(pid int) bool {
 	h, err := syscall.OpenProcess(queryLimited, false, uint32(pid))
 	if err != nil {
 		return err == syscall.ERROR_ACCESS_DENIED //nolint:errorlint // a bare errno
