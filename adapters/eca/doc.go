@@ -17,14 +17,14 @@
 //
 // Files: lifecycle.go (initialize to exit), configure.go, startup.go (what the client
 // is told by itself), chat.go (a chat and its feed), prompt.go, steer.go, approve.go,
-// references.go and mentions.go (what a prompt refers to), find.go (what it can refer
-// to), sessions.go (list, open, delete, update, clear), history.go (paging), rewind.go
-// (marks, rollback, fork), select.go (choices and config/updated), query.go
-// (commands), accounts.go (providers), jobs.go, mcp.go, view.go, encode.go, calls.go,
-// details.go and aside.go (records to notifications), task.go (the plan), subagent.go (tasks that
-// are handed over), questions.go and editor.go (what the client is asked), writing.go
-// and wording.go (completions and rewrites), early.go (the two early documents),
-// params.go and roots.go (what clients send), errors.go.
+// find.go (what a prompt can refer to), sessions.go (list, open, delete, update, clear),
+// history.go (paging), rewind.go (marks, rollback, fork), select.go (choices and
+// config/updated), query.go (commands), accounts.go (providers), jobs.go, mcp.go, view.go,
+// encode.go, calls.go, details.go and aside.go (records to notifications), task.go (the
+// plan), subagent.go (tasks that are handed over), questions.go and editor.go (what the
+// client is asked), writing.go (completions and rewrites), early.go (the two early
+// documents), params.go (what clients send), errors.go. What a prompt refers to is package
+// refer's, and what models are asked outside of chats package compose's.
 //
 // # What always holds
 //

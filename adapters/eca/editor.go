@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
 )
@@ -99,7 +100,7 @@ func (e *editor) request(ctx context.Context, method string, params, result any)
 func (e *editor) diagnose(ctx context.Context, c core.Diagnose) (core.EditorReply, error) {
 	var p eca.DiagnosticsParams
 	if c.Path != "" {
-		p.URI = uriOf(c.Path, [2]int{})
+		p.URI = refer.URIOf(c.Path, [2]int{})
 	}
 	var res struct {
 		Diagnostics []json.RawMessage `json:"diagnostics"`
@@ -122,7 +123,7 @@ func (e *editor) diagnose(ctx context.Context, c core.Diagnose) (core.EditorRepl
 // diagnostic is one as the core counts: from 1. base is where the client begins. What
 // is in no file has no place.
 func diagnostic(d eca.Diagnostic, base int) (core.Diagnostic, bool) {
-	item := core.Diagnostic{Path: pathOf(d.URI), Source: d.Source, Message: d.Message}
+	item := core.Diagnostic{Path: refer.PathOf(d.URI), Source: d.Source, Message: d.Message}
 	if item.Path == "" || d.Message == "" {
 		return item, false
 	}
@@ -157,7 +158,7 @@ func (e *editor) locate(ctx context.Context, c core.Locate) (core.EditorReply, e
 	if c.References {
 		method = eca.MethodGetReferences
 	}
-	p := eca.LocateParams{URI: uriOf(c.Path, [2]int{}), Position: eca.Place{Line: c.Line, Character: c.Column}}
+	p := eca.LocateParams{URI: refer.URIOf(c.Path, [2]int{}), Position: eca.Place{Line: c.Line, Character: c.Column}}
 	for end := time.Now().Add(serverWait); ; {
 		var res eca.LocateResult
 		if err := e.request(ctx, method, p, &res); err != nil {
@@ -191,7 +192,7 @@ func (e *editor) locate(ctx context.Context, c core.Locate) (core.EditorReply, e
 func places(list []eca.Location) core.Places {
 	out := core.Places{}
 	for _, l := range list {
-		p := core.Place{Path: pathOf(l.URI)}
+		p := core.Place{Path: refer.PathOf(l.URI)}
 		if p.Path == "" || l.Range == nil {
 			continue
 		}

@@ -3,6 +3,7 @@ package eca_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -385,10 +386,11 @@ func TestWhatClientsNeedIsTested(t *testing.T) {
 func inTests(t *testing.T, text string) bool {
 	t.Helper()
 	files, err := filepath.Glob("*_test.go")
-	if err != nil {
+	below, err2 := filepath.Glob("*/*_test.go")
+	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range files {
+	for _, file := range append(files, below...) {
 		if source, err := os.ReadFile(filepath.Clean(file)); err == nil && bytes.Contains(source, []byte(text)) {
 			return true
 		}

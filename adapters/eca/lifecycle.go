@@ -13,6 +13,7 @@ import (
 	"github.com/creachadair/jrpc2"
 	"go.uber.org/zap"
 
+	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -30,7 +31,7 @@ func (s *Server) initialize(ctx context.Context, call *wire.Call, p eca.Initiali
 	if s.state.Load() != phaseNew {
 		return jrpc2.Errorf(jrpc2.InvalidRequest, "initialize was sent before")
 	}
-	folders := rootsOf(p.WorkspaceFolders)
+	folders := refer.Roots(p.WorkspaceFolders)
 	roots := s.workspace(folders)
 	peer := peerOf(p)
 	s.mu.Lock()
@@ -77,10 +78,10 @@ func (s *Server) cwd() string {
 // that they were begun with; what can be chosen, and the servers of tools, are those
 // of the new folders.
 func (s *Server) foldersChanged(ctx context.Context, _ *wire.Call, p eca.FoldersChangedParams) error {
-	gone := rootsOf(p.Event.Removed)
+	gone := refer.Roots(p.Event.Removed)
 	s.mu.Lock()
 	folders := slices.DeleteFunc(slices.Clone(s.folders), func(r string) bool { return slices.Contains(gone, r) })
-	for _, r := range rootsOf(p.Event.Added) {
+	for _, r := range refer.Roots(p.Event.Added) {
 		if !slices.Contains(folders, r) {
 			folders = append(folders, r)
 		}

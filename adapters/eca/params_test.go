@@ -2,10 +2,10 @@ package eca
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"testing"
 
+	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -47,46 +47,14 @@ func FuzzPromptParams(f *testing.F) {
 		if wire.Unmarshal(raw, &p) != nil {
 			return
 		}
-		d := deskIn(nil, []string{"/w"})
-		blocks := d.blocks(t.Context(), p)
+		d := refer.New(nil, []string{"/w"})
+		blocks := d.Blocks(t.Context(), p)
 		if p.Message != "" && (len(blocks) == 0 || blocks[0] != core.Block(core.Text{Text: p.Message})) {
 			t.Errorf("the message is lost: %v", blocks)
 		}
 		_ = checkID(said(p.ChatID))
 		promptText(blocks)
 	})
-}
-
-func TestRoots(t *testing.T) {
-	if filepath.Separator != '/' {
-		t.Skip("the paths below are those of a Unix")
-	}
-	got := rootsOf([]eca.WorkspaceFolder{
-		{URI: "file:///home/ada/my%20app/"},
-		{URI: "file:///home/ada/my%20app"},
-		{URI: "/plain/../path"},
-		{URI: "file://localhost/srv"},
-		{URI: "untitled:x"},
-		{URI: "file:relative"},
-		{URI: ""},
-		{URI: "file:///%zz"},
-		{URI: "https://example.com/x"},
-	})
-	if want := []string{"/home/ada/my app", "/path", "/srv"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	for _, path := range []string{"/w/a b#c?.go", "/ä/%41"} {
-		if got := pathOf(uriOf(path, [2]int{})); got != path {
-			t.Errorf("%s came back as %s", path, got)
-		}
-	}
-	for uri, want := range map[[2]string]string{
-		{"", "/c:/x"}: "c:/x", {"localhost", "/C:/x"}: "C:/x", {"host", "/share/x"}: "//host/share/x", {"", "/x"}: "/x",
-	} {
-		if got := windowsPath(uri[0], uri[1]); got != want {
-			t.Errorf("%v: got %s, want %s", uri, got, want)
-		}
-	}
 }
 
 func TestDialects(t *testing.T) {

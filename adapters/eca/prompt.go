@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
@@ -57,12 +58,12 @@ func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams
 // prompt gives a prompt to the core. ctx is the connection's, mine the prompt's own.
 func (c *chat) prompt(ctx, mine context.Context, pr *prompting) error {
 	o := c.srv.refresh(ctx)
-	d := deskIn(o.profile, c.folders())
-	blocks := d.blocks(mine, pr.params)
+	d := refer.New(o.profile, c.folders())
+	blocks := d.Blocks(mine, pr.params)
 	if len(blocks) == 0 {
 		return errors.New("the prompt is empty")
 	}
-	pr.told = append(pr.told, d.told...)
+	pr.told = append(pr.told, d.Told...)
 	att, err := c.attach(ctx, true, func(created bool) {
 		if created && !pr.minted {
 			c.srv.opened(c.id, "")

@@ -3,6 +3,7 @@ package eca
 import (
 	"context"
 
+	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 )
@@ -20,12 +21,12 @@ func (s *Server) promptSteer(ctx context.Context, _ *wire.Call, p eca.SteerParam
 		if att == nil {
 			return
 		}
-		d := deskIn(s.offered().profile, c.folders())
-		if !att.Steer(d.blocks(ctx, eca.PromptParams{Message: p.Message})) {
+		d := refer.New(s.offered().profile, c.folders())
+		if !att.Steer(d.Blocks(ctx, eca.PromptParams{Message: p.Message})) {
 			s.log.Debug("nothing runs that could be steered")
 		}
-		if len(d.told) > 0 {
-			s.pump.Do(func() { c.tellAll(&prompting{told: d.told}) })
+		if len(d.Told) > 0 {
+			s.pump.Do(func() { c.tellAll(&prompting{told: d.Told}) })
 		}
 	})
 	return nil

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/adapters/eca/compose"
+	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -17,19 +19,10 @@ import (
 // What a client wants written outside of any chat: models are asked directly, and
 // nothing of it is kept.
 
-const (
-	completionTime   = 20 * time.Second
-	completionTokens = 400
-	rewriteTime      = 3 * time.Minute
-	rewriteTokens    = 8192
-	maxRewrites      = 4       // at once, of one connection
-	maxWritten       = 1 << 20 // bytes of a document or of an answer
-)
+// maxRewrites limits the rewrites of one connection at a time.
+const maxRewrites = 4
 
-var (
-	errNewer   = errors.New("a newer completion was asked for")
-	errTooLong = fmt.Errorf("the text is longer than %d KiB", maxWritten>>10)
-)
+var errNewer = errors.New("a newer completion was asked for")
 
 // writer is the model for what is written outside of chats: the one that the user has
 // chosen for new ones. The fault is for the user.
@@ -50,44 +43,6 @@ func (s *Server) writer(ctx context.Context) (core.Model, *eca.Fault) {
 		return nil, &eca.Fault{Type: eca.MessageWarning, Message: "No language model is configured: " + m.Info().ID + " can only be talked to."}
 	}
 	return m, nil
-}
-
-// write asks a model and hands on what it says. It returns all of the text. The request
-// is bounded by tokens and by time.
-func write(ctx context.Context, m core.Model, r core.Request, tokens int, most time.Duration, each func(core.Delta)) (text string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("internal error in model %s: %v", m.Info().ID, p)
-		}
-	}()
-	ctx, stop := context.WithTimeoutCause(ctx, most, fmt.Errorf("the model was not done within %s", most))
-	defer stop()
-	if r.MaxOut = tokens; m.Info().MaxOut > 0 {
-		r.MaxOut = min(tokens, m.Info().MaxOut)
-	}
-	var b strings.Builder
-	for d, err := range m.Stream(ctx, &r) {
-		if err != nil {
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			return b.String(), err
-		}
-		switch d.Kind {
-		case core.DeltaText:
-			b.WriteString(d.Text)
-		case core.DeltaStop:
-			if d.Stop == core.StopRefusal {
-				return b.String(), errors.New("the model declined to answer")
-			}
-		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry, core.DeltaFellBack:
-		}
-		if b.Len() > maxWritten {
-			return b.String(), errTooLong
-		}
-		each(d)
-	}
-	return b.String(), nil
 }
 
 // completion is completion/inline. The newest one counts: what was asked for before is
@@ -143,14 +98,7 @@ func (s *Server) complete(ctx context.Context, p eca.CompletionParams) eca.Compl
 	if s.denied(p.Path) != "" { // it is asked for with every word that is typed: nothing is said
 		return eca.CompletionResult{Items: []eca.CompletionItem{}}
 	}
-	if len(p.DocText) > maxWritten {
-		return eca.CompletionResult{Error: &eca.Fault{Type: eca.MessageWarning, Message: errTooLong.Error()}}
-	}
-	r, line := completionRequest(p.DocText, p.Position)
-	if efforts := m.Info().Efforts; len(efforts) > 0 {
-		r.Effort = efforts[0] // nobody waits for a long thought here
-	}
-	answer, err := write(ctx, m, r, completionTokens, completionTime, func(core.Delta) {})
+	text, err := compose.Complete(ctx, m, p.DocText, p.Position)
 	none := eca.CompletionResult{Items: []eca.CompletionItem{}}
 	switch {
 	case errors.Is(err, errNewer):
@@ -158,7 +106,6 @@ func (s *Server) complete(ctx context.Context, p eca.CompletionParams) eca.Compl
 	case err != nil:
 		return eca.CompletionResult{Error: &eca.Fault{Type: eca.MessageWarning, Message: err.Error()}}
 	}
-	text := continuation(answer, line)
 	if strings.TrimSpace(text) == "" {
 		return none
 	}
@@ -190,8 +137,8 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 	if peer := s.peerNow(); peer.dialect.early() || string(bytes.TrimSpace(peer.caps.Rewrite)) == "false" {
 		return warned("The client has said that it cannot show a rewrite.")
 	}
-	if len(p.Text)+len(p.Prompt) > maxWritten {
-		return warned(errTooLong.Error())
+	if len(p.Text)+len(p.Prompt) > compose.MaxBytes {
+		return warned(compose.ErrTooLong.Error())
 	}
 	if why := s.denied(said(p.Path)); why != "" {
 		return warned("Nothing of the file is sent to a model: " + why + ".")
@@ -225,18 +172,18 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 // denied says which rule keeps a document from being read; "": none.
 func (s *Server) denied(path string) string {
 	s.mu.Lock()
-	d := deskIn(s.offer.profile, s.roots)
+	d := refer.New(s.offer.profile, s.roots)
 	s.mu.Unlock()
-	if path = d.path(path); path == "" {
+	if path = d.Path(path); path == "" {
 		return ""
 	}
-	return d.forbidden(core.Reference{Path: path})
+	return d.Forbidden(core.Reference{Path: path})
 }
 
 // rewriting asks the model and tells what it writes, as it comes.
 func (s *Server) rewriting(ctx context.Context, m core.Model, p eca.RewriteParams) {
 	began, out := time.Now(), &rewriting{srv: s, id: p.ID}
-	answer, err := write(ctx, m, rewriteRequest(p, s.surroundings(ctx, p)), rewriteTokens, rewriteTime, out.delta)
+	answer, err := compose.Rewrite(ctx, m, p, s.surroundings(ctx, p), out.delta)
 	out.tell(func() {
 		if err != nil {
 			text := err.Error()
@@ -245,10 +192,10 @@ func (s *Server) rewriting(ctx context.Context, m core.Model, p eca.RewriteParam
 		}
 		out.begin()
 		end := ""
-		if strings.HasSuffix(p.Text, "\n") && !strings.HasSuffix(bare(answer), "\n") {
+		if strings.HasSuffix(p.Text, "\n") && !strings.HasSuffix(compose.Bare(answer), "\n") {
 			end = "\n" // models leave it out
 		}
-		if text := bare(answer) + end; text != answer+end {
+		if text := compose.Bare(answer) + end; text != answer+end {
 			out.say(eca.RewriteContent{Type: eca.RewriteReplace, Text: &text})
 		} else if end != "" {
 			out.say(eca.RewriteContent{Type: eca.RewriteText, Text: &end})
@@ -260,25 +207,14 @@ func (s *Server) rewriting(ctx context.Context, m core.Model, p eca.RewriteParam
 
 // surroundings is what stands around a selection, if it may be read.
 func (s *Server) surroundings(ctx context.Context, p eca.RewriteParams) string {
-	path := pathOf(said(p.Path))
+	path := refer.PathOf(said(p.Path))
+	if path == "" {
+		return ""
+	}
 	s.mu.Lock()
-	d := deskIn(s.offer.profile, s.roots)
+	d := refer.New(s.offer.profile, s.roots)
 	s.mu.Unlock()
-	if path == "" || d.files == nil {
-		return ""
-	}
-	r := core.Reference{Path: path}
-	if p.Range.Start.Line > 0 {
-		first := min(p.Range.Start.Line, 1<<30)
-		r.Lines = [2]int{max(1, first-around), min(max(first, p.Range.End.Line), 1<<30) + around}
-	}
-	if d.forbidden(r) != "" {
-		return ""
-	}
-	if res, ok := d.files.Read(ctx, d.roots, r).(core.Resource); ok {
-		return head(res.Text, 4*beforeCursor)
-	}
-	return ""
+	return d.Text(ctx, core.Reference{Path: path, Lines: compose.Around(p.Range)})
 }
 
 // rewriting tells a client of one rewrite. Parts that come within the pace are joined.

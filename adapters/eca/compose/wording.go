@@ -1,4 +1,4 @@
-package eca
+package compose
 
 import (
 	"fmt"
@@ -9,9 +9,6 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
 )
-
-// What models are told where nobody talks to them: to complete a text, and to write one
-// anew.
 
 const completionSystem = `You complete source code and prose inside an editor.
 The user's message is a document in which %s marks the cursor.
@@ -29,7 +26,6 @@ const rewriteSystem = `You rewrite a piece of text inside an editor. Your answer
 const (
 	beforeCursor = 16 << 10 // bytes of the document that the model sees in front of the cursor
 	behindCursor = 4 << 10
-	around       = 150 // lines of a file in front of a selection and behind it
 )
 
 // completionRequest asks for what belongs at a place of a document. line is what stands
@@ -73,8 +69,8 @@ func fenced(text string) string {
 	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }
 
-// bare is an answer without the fence that a model puts around all of it.
-func bare(text string) string {
+// Bare is an answer without the fence that a model puts around all of it.
+func Bare(text string) string {
 	trimmed := strings.TrimSpace(text)
 	fence := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
 	if len(fence) < 3 || !strings.HasSuffix(trimmed, "\n"+fence) {
@@ -89,7 +85,7 @@ func bare(text string) string {
 
 // continuation is what of a model's answer belongs behind the beginning of a line.
 func continuation(answer, line string) string {
-	text := strings.TrimRight(bare(answer), "\r\n\t ")
+	text := strings.TrimRight(Bare(answer), "\r\n\t ")
 	if begun := strings.TrimLeft(line, " \t"); len(begun) > 2 && strings.HasPrefix(strings.TrimLeft(text, " \t"), begun) {
 		text = strings.TrimLeft(text, " \t")[len(begun):]
 	}

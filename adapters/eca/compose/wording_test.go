@@ -1,4 +1,4 @@
-package eca
+package compose
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -42,7 +43,7 @@ func TestBare(t *testing.T) {
 		"see ```x```":                   "see ```x```",
 		"":                              "",
 	} {
-		if got := bare(text); got != want {
+		if got := Bare(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -76,8 +77,8 @@ func TestLongDocument(t *testing.T) {
 
 func TestFenced(t *testing.T) {
 	for text, want := range map[string]string{"x\n": "```\nx\n```", "a\n````\nb": "`````\na\n````\nb\n`````"} {
-		if got := fenced(text); got != want || bare(got) != strings.TrimSuffix(text, "\n") {
-			t.Errorf("%q: got %q, want %q, and back: %q", text, got, want, bare(got))
+		if got := fenced(text); got != want || Bare(got) != strings.TrimSuffix(text, "\n") {
+			t.Errorf("%q: got %q, want %q, and back: %q", text, got, want, Bare(got))
 		}
 	}
 }
@@ -98,7 +99,27 @@ func FuzzCompletionRequest(f *testing.F) {
 		if len(doc) <= behindCursor && before+behind != doc || utf8.ValidString(doc) && !utf8.ValidString(said) {
 			t.Fatalf("%q at %d:%d: %q", doc, line, column, said)
 		}
-		_ = bare(doc)
+		_ = Bare(doc)
 		_ = continuation(doc, begun)
+	})
+}
+
+// Whatever params a client sends, a request is made of them.
+func FuzzParams(f *testing.F) {
+	f.Add(`{"id":"r","text":"t","prompt":"p","path":"a","range":{"start":{"line":-1},"end":{"line":9}}}`)
+	f.Add(`{"docText":"a","docVersion":1,"position":{"line":1,"character":1}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var rewrite eca.RewriteParams
+		var complete eca.CompletionParams
+		_, _ = wire.Unmarshal([]byte(text), &rewrite), wire.Unmarshal([]byte(text), &complete) // an error is the answer
+		if r := rewriteRequest(rewrite, ""); len(r.Messages) != 1 {
+			t.Errorf("%s: %d messages", text, len(r.Messages))
+		}
+		if r, _ := completionRequest(complete.DocText, complete.Position); len(r.Messages) != 1 {
+			t.Errorf("%s: %d messages", text, len(r.Messages))
+		}
+		if lines := Around(rewrite.Range); lines[0] < 0 || lines[1] < lines[0] {
+			t.Errorf("%s: lines %v", text, lines)
+		}
 	})
 }

@@ -1,4 +1,4 @@
-package eca
+package refer
 
 import (
 	"cmp"
@@ -21,9 +21,11 @@ const (
 	maxMapped   = 1000    // paths of a map of the workspace
 )
 
-// desk is where the references of one prompt are looked up. Without files they stay
+// Desk is where the references of one prompt are looked up. Without files they stay
 // references, for the agent to follow.
-type desk struct {
+type Desk struct {
+	Told []string // what the user must hear: what a rule forbids, and what was too much
+
 	files  core.Files
 	served core.Resources // of MCP servers; nil: none
 	policy core.Policy
@@ -31,13 +33,12 @@ type desk struct {
 	exists func(path string) bool // for what may be a path in a text
 
 	seen map[core.Reference]bool
-	size int      // bytes that were read
-	told []string // what the user must hear: what a rule forbids, and what was too much
+	size int // bytes that were read
 }
 
-// deskIn is the desk of a workspace. The profile may be nil.
-func deskIn(prof *core.Profile, roots []string) *desk {
-	d := &desk{roots: roots, exists: onDisk, seen: map[core.Reference]bool{}}
+// New returns the desk of a workspace. The profile may be nil.
+func New(prof *core.Profile, roots []string) *Desk {
+	d := &Desk{roots: roots, exists: onDisk, seen: map[core.Reference]bool{}}
 	if prof != nil {
 		d.files, d.served, d.policy = prof.Files, prof.Resources, prof.Policy
 	}
@@ -49,10 +50,10 @@ func onDisk(path string) bool {
 	return err == nil
 }
 
-// blocks is a prompt as the core knows it: the message as it was typed, and then what
+// Blocks returns a prompt as the core knows it: the message as it was typed, and then what
 // it refers to, by its contexts or within its text. No reference fails the prompt: what
 // cannot be read says so to the agent.
-func (d *desk) blocks(ctx context.Context, p eca.PromptParams) []core.Block {
+func (d *Desk) Blocks(ctx context.Context, p eca.PromptParams) []core.Block {
 	var blocks []core.Block
 	if p.Message != "" {
 		blocks = append(blocks, core.Text{Text: p.Message})
@@ -82,14 +83,14 @@ func (d *desk) blocks(ctx context.Context, p eca.PromptParams) []core.Block {
 }
 
 // context is what one context stands for.
-func (d *desk) context(ctx context.Context, c eca.Context) []core.Block {
+func (d *Desk) context(ctx context.Context, c eca.Context) []core.Block {
 	switch c.Type {
 	case eca.ContextFile:
-		lines, path := clamped(c.LinesRange), d.path(c.Path)
+		lines, path := clamped(c.LinesRange), d.Path(c.Path)
 		return d.read(ctx, core.Reference{Path: path, Lines: lines}, fileLink(path, lines))
 	case eca.ContextDirectory:
-		path := d.path(c.Path)
-		return d.read(ctx, core.Reference{Path: path}, core.Link{URI: uriOf(path, [2]int{}), Name: filepath.Base(path), Description: "the folder " + path})
+		path := d.Path(c.Path)
+		return d.read(ctx, core.Reference{Path: path}, core.Link{URI: URIOf(path, [2]int{}), Name: filepath.Base(path), Description: "the folder " + path})
 	case eca.ContextCursor:
 		return d.cursor(ctx, c)
 	case eca.ContextWeb:
@@ -116,7 +117,7 @@ func (d *desk) context(ctx context.Context, c eca.Context) []core.Block {
 
 // resource is what an MCP server's resource holds, once for each prompt; without
 // servers it stays a link.
-func (d *desk) resource(ctx context.Context, c eca.Context) []core.Block {
+func (d *Desk) resource(ctx context.Context, c eca.Context) []core.Block {
 	r := core.Reference{URL: "mcp " + c.URI} // no page is called so
 	if c.URI == "" || d.seen[r] {
 		return nil
@@ -130,7 +131,7 @@ func (d *desk) resource(ctx context.Context, c eca.Context) []core.Block {
 
 // read looks up a reference, once for each prompt. link stands for it where nothing
 // can be looked up.
-func (d *desk) read(ctx context.Context, r core.Reference, link core.Block) []core.Block {
+func (d *Desk) read(ctx context.Context, r core.Reference, link core.Block) []core.Block {
 	name := cmp.Or(r.URL, r.Path)
 	if name == "" || d.seen[r] {
 		return nil
@@ -139,17 +140,28 @@ func (d *desk) read(ctx context.Context, r core.Reference, link core.Block) []co
 	if d.files == nil {
 		return []core.Block{link}
 	}
-	if why := d.forbidden(r); why != "" {
-		d.told = append(d.told, name+" was not given to the agent: "+why+".")
+	if why := d.Forbidden(r); why != "" {
+		d.Told = append(d.Told, name+" was not given to the agent: "+why+".")
 		return []core.Block{core.Resource{URI: "text:context", MIME: "text/plain", Text: "(The user attached " + name + ", which may not be read: " + why + ".)"}}
 	}
 	if d.size >= maxAttached {
-		d.told = append(d.told, fmt.Sprintf("%s was only named to the agent: the prompt holds more than %d MiB already.", name, maxAttached>>20))
+		d.Told = append(d.Told, fmt.Sprintf("%s was only named to the agent: the prompt holds more than %d MiB already.", name, maxAttached>>20))
 		return []core.Block{link}
 	}
 	b := d.files.Read(ctx, d.roots, r)
 	d.size += sizeOf(b)
 	return []core.Block{b}
+}
+
+// Text returns what a file holds, or the lines of a reference; "" where it cannot be read or a rule forbids it.
+func (d *Desk) Text(ctx context.Context, r core.Reference) string {
+	if d.files == nil || d.Forbidden(r) != "" {
+		return ""
+	}
+	if res, ok := d.files.Read(ctx, d.roots, r).(core.Resource); ok {
+		return res.Text
+	}
+	return ""
 }
 
 // sizeOf is how much a block holds, in bytes.
@@ -170,9 +182,9 @@ func sizeOf(b core.Block) int {
 	return 0
 }
 
-// forbidden says which rule keeps a reference from being read; "": none. That a rule
+// Forbidden says which rule keeps a reference from being read; "": none. That a rule
 // wants the user asked does not count, for it is the user who refers to it.
-func (d *desk) forbidden(r core.Reference) string {
+func (d *Desk) Forbidden(r core.Reference) string {
 	if d.policy == nil {
 		return ""
 	}
@@ -209,19 +221,19 @@ func below(folders []string, path string) bool {
 }
 
 // cursor says where the user looks, and gives what is selected there.
-func (d *desk) cursor(ctx context.Context, c eca.Context) []core.Block {
-	path := d.path(c.Path)
+func (d *Desk) cursor(ctx context.Context, c eca.Context) []core.Block {
+	path := d.Path(c.Path)
 	if path == "" {
 		return nil
 	}
 	l := core.Link{Name: filepath.Base(path), Description: "the file that the user looks at: " + path}
 	p := c.Position
 	if p == nil || p.Start.Line <= 0 {
-		l.URI = uriOf(path, [2]int{})
+		l.URI = URIOf(path, [2]int{})
 		return []core.Block{l}
 	}
 	lines := [2]int{p.Start.Line, max(p.Start.Line, p.End.Line)}
-	l.URI = uriOf(path, lines)
+	l.URI = URIOf(path, lines)
 	if p.Start == p.End {
 		l.Description = fmt.Sprintf("the user's cursor is in line %d, column %d of %s", p.Start.Line, p.Start.Character, path)
 		return []core.Block{l}
@@ -236,7 +248,7 @@ func (d *desk) cursor(ctx context.Context, c eca.Context) []core.Block {
 
 // repoMap is what the workspace holds, as a tree; without files there is a tool for
 // it.
-func (d *desk) repoMap(ctx context.Context) []core.Block {
+func (d *Desk) repoMap(ctx context.Context) []core.Block {
 	if d.files == nil {
 		return nil
 	}
@@ -247,9 +259,9 @@ func (d *desk) repoMap(ctx context.Context) []core.Block {
 	return []core.Block{core.Resource{URI: "text:repoMap", MIME: "text/plain", Text: b.String()}}
 }
 
-// path is the absolute path that a client means; "": none.
-func (d *desk) path(path string) string {
-	if abs := pathOf(path); abs != "" {
+// Path is the absolute path that a client means; "": none.
+func (d *Desk) Path(path string) string {
+	if abs := PathOf(path); abs != "" {
 		return abs
 	}
 	if path == "~" || strings.HasPrefix(path, "~/") {
@@ -273,7 +285,7 @@ func clamped(r *eca.LinesRange) [2]int {
 }
 
 func fileLink(path string, lines [2]int) core.Block {
-	l := core.Link{URI: uriOf(path, lines), Name: filepath.Base(path), Description: "the file " + path}
+	l := core.Link{URI: URIOf(path, lines), Name: filepath.Base(path), Description: "the file " + path}
 	if lines[0] > 0 {
 		l.Description = fmt.Sprintf("lines %d to %d of %s", lines[0], lines[1], path)
 	}

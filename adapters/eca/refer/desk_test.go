@@ -1,4 +1,4 @@
-package eca
+package refer
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -44,7 +45,7 @@ func TestManyMentions(t *testing.T) {
 // A word behind an at sign is a path if it says so, or if there is one of that name.
 func TestMentioned(t *testing.T) {
 	t.Setenv("HOME", "/home/ada")
-	d := deskIn(nil, []string{"/w", "/v"})
+	d := New(nil, []string{"/w", "/v"})
 	d.exists = func(path string) bool { return path == "/v/src/a.go" || path == "/etc/passwd" }
 	for name, want := range map[string]string{
 		"src/a.go": "/v/src/a.go", "/etc/x": "/etc/x", "~/x": "/home/ada/x", "./x": "/w/x", "../x": "/x",
@@ -85,7 +86,7 @@ func TestTreeOf(t *testing.T) {
 // for is read.
 func TestForbidden(t *testing.T) {
 	read := reader{}
-	d := deskIn(&core.Profile{Files: &read, Policy: verdicts(func(c core.Check) core.Verdict {
+	d := New(&core.Profile{Files: &read, Policy: verdicts(func(c core.Check) core.Verdict {
 		switch a := c.Access[0]; {
 		case a.Path == "/w/.env" || a.URL == "https://bad/":
 			return core.Verdict{Effect: core.Deny, Why: "denied by rule 1"}
@@ -94,22 +95,22 @@ func TestForbidden(t *testing.T) {
 		}
 		return core.Verdict{Effect: core.MustAsk}
 	})}, []string{"/w"})
-	blocks := d.blocks(t.Context(), eca.PromptParams{Message: "see @/w/.env and @/x @/x:L2", Contexts: []byte(`[{"type":"web","url":"https://bad/"},{"type":"file","path":"/x"},{"type":"file","path":"/w/a"}]`)})
+	blocks := d.Blocks(t.Context(), eca.PromptParams{Message: "see @/w/.env and @/x @/x:L2", Contexts: []byte(`[{"type":"web","url":"https://bad/"},{"type":"file","path":"/x"},{"type":"file","path":"/w/a"}]`)})
 	if want := []string{"/x", "/w/a", "/x"}; !reflect.DeepEqual(read.paths, want) || len(blocks) != 6 {
 		t.Errorf("read %q, want %q: %v", read.paths, want, blocks)
 	}
-	if len(d.told) != 2 {
-		t.Errorf("the user was told %q", d.told)
+	if len(d.Told) != 2 {
+		t.Errorf("the user was told %q", d.Told)
 	}
 }
 
 // A prompt holds only so much: what is beyond that stays a reference.
 func TestTooMuchAttached(t *testing.T) {
 	read := reader{size: maxAttached / 2}
-	d := deskIn(&core.Profile{Files: &read}, []string{"/w"})
-	blocks := d.blocks(t.Context(), eca.PromptParams{Message: "@/w/a @/w/b @/w/c @/w/d"})
-	if len(read.paths) != 2 || len(blocks) != 5 || len(d.told) != 2 {
-		t.Errorf("read %q, %d blocks, told %q", read.paths, len(blocks), d.told)
+	d := New(&core.Profile{Files: &read}, []string{"/w"})
+	blocks := d.Blocks(t.Context(), eca.PromptParams{Message: "@/w/a @/w/b @/w/c @/w/d"})
+	if len(read.paths) != 2 || len(blocks) != 5 || len(d.Told) != 2 {
+		t.Errorf("read %q, %d blocks, told %q", read.paths, len(blocks), d.Told)
 	}
 	if l, ok := blocks[4].(core.Link); !ok || l.URI != "file:///w/d" {
 		t.Errorf("got %v", blocks[4])
@@ -143,13 +144,32 @@ func (r *reader) Undo(context.Context, core.Meta, core.Editor, []core.Diff) []co
 func FuzzMentions(f *testing.F) {
 	f.Add("see @a.go:L1-L2, and @~/x")
 	f.Fuzz(func(t *testing.T, text string) {
-		d := deskIn(nil, []string{"/w"})
+		d := New(nil, []string{"/w"})
 		d.exists = func(string) bool { return true }
 		for _, m := range mentions(text) {
 			if m.lines[0] < 0 || m.lines[1] < m.lines[0] || m.path == "" {
 				t.Errorf("%q: %+v", text, m)
 			}
 			d.mentioned(m.path)
+		}
+	})
+}
+
+// Whatever prompt a client sends, what it refers to is absolute.
+func FuzzPrompts(f *testing.F) {
+	f.Add(`{"chatId":"c","query":"x","contexts":[{"type":"file","path":"a"},{"type":"cursor"},null,5]}`)
+	f.Add(`{"message":"/login @~/x:L1-L2","contexts":[{"type":"file","path":"file:///%61"}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var prompt eca.PromptParams
+		_ = wire.Unmarshal([]byte(text), &prompt) // an error is the answer
+		read := reader{}
+		d := New(&core.Profile{Files: &read}, []string{"/w"})
+		d.exists = func(string) bool { return true }
+		d.Blocks(t.Context(), prompt)
+		for _, path := range read.paths {
+			if path != "" && path[0] != '/' {
+				t.Errorf("%s: %q is read", text, path)
+			}
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package eca
+package refer
 
 import (
 	"path/filepath"
@@ -62,12 +62,12 @@ func lineRange(text string) (lines [2]int, ok bool) {
 // mentioned is the file or folder that a mention names: what says that it is a path,
 // or what there is of that name in the workspace. Any other word behind an at sign is
 // a word.
-func (d *desk) mentioned(name string) (path string, ok bool) {
+func (d *Desk) mentioned(name string) (path string, ok bool) {
 	switch {
 	case strings.Trim(name, "/.~") == "":
 		return "", false
 	case strings.HasPrefix(name, "~/"), strings.HasPrefix(name, "./"), strings.HasPrefix(name, "../"), filepath.IsAbs(name):
-		path = d.path(name)
+		path = d.Path(name)
 		return path, path != ""
 	case strings.HasPrefix(name, "~"):
 		return "", false

@@ -1,4 +1,4 @@
-package eca
+package refer
 
 import (
 	"net/url"
@@ -11,20 +11,20 @@ import (
 	"dragoman/adapters/proto/eca"
 )
 
-// rootsOf lists the folders of a workspace: absolute, clean, each once. What is no
+// Roots lists the folders of a workspace: absolute, clean, each once. What is no
 // file is left out.
-func rootsOf(folders []eca.WorkspaceFolder) (roots []string) {
+func Roots(folders []eca.WorkspaceFolder) (roots []string) {
 	for _, f := range folders {
-		if dir := pathOf(f.URI); dir != "" && !slices.Contains(roots, dir) {
+		if dir := PathOf(f.URI); dir != "" && !slices.Contains(roots, dir) {
 			roots = append(roots, dir)
 		}
 	}
 	return roots
 }
 
-// pathOf is the path that a file URI names, percent-decoded; a plain absolute path
+// PathOf is the path that a file URI names, percent-decoded; a plain absolute path
 // is taken as it is. It returns "" for anything else.
-func pathOf(uri string) string {
+func PathOf(uri string) string {
 	if filepath.IsAbs(uri) {
 		return filepath.Clean(uri)
 	}
@@ -54,9 +54,9 @@ func windowsPath(host, path string) string {
 	return path
 }
 
-// uriOf is the file URI of a path. lines, 1-based and inclusive, becomes its
+// URIOf is the file URI of a path. lines, 1-based and inclusive, becomes its
 // fragment; the zero value: the whole file.
-func uriOf(path string, lines [2]int) string {
+func URIOf(path string, lines [2]int) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed

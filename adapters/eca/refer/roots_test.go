@@ -1,0 +1,41 @@
+package refer
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"dragoman/adapters/proto/eca"
+)
+
+func TestRoots(t *testing.T) {
+	if filepath.Separator != '/' {
+		t.Skip("the paths below are those of a Unix")
+	}
+	got := Roots([]eca.WorkspaceFolder{
+		{URI: "file:///home/ada/my%20app/"},
+		{URI: "file:///home/ada/my%20app"},
+		{URI: "/plain/../path"},
+		{URI: "file://localhost/srv"},
+		{URI: "untitled:x"},
+		{URI: "file:relative"},
+		{URI: ""},
+		{URI: "file:///%zz"},
+		{URI: "https://example.com/x"},
+	})
+	if want := []string{"/home/ada/my app", "/path", "/srv"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, path := range []string{"/w/a b#c?.go", "/ä/%41"} {
+		if got := PathOf(URIOf(path, [2]int{})); got != path {
+			t.Errorf("%s came back as %s", path, got)
+		}
+	}
+	for uri, want := range map[[2]string]string{
+		{"", "/c:/x"}: "c:/x", {"localhost", "/C:/x"}: "C:/x", {"host", "/share/x"}: "//host/share/x", {"", "/x"}: "/x",
+	} {
+		if got := windowsPath(uri[0], uri[1]); got != want {
+			t.Errorf("%v: got %s, want %s", uri, got, want)
+		}
+	}
+}
