@@ -8,6 +8,7 @@ import (
 
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
+	"dragoman/cmd/internal/servers"
 )
 
 // app is one run of the command line.
@@ -15,10 +16,17 @@ type app struct {
 	*program.Environment
 	args    []string
 	secrets *secrets.Store
+	servers *servers.Store
 
 	started bool // a command has begun: what fails now is no mistake in the command line
 	// ownInterrupt: the command makes something of SIGINT itself.
 	ownInterrupt bool
+}
+
+// newApp prepares a run in an environment. ring is the system's keyring; nil: there is none.
+func newApp(env *program.Environment, ring secrets.Ring, args ...string) *app {
+	kept := secrets.New(env, ring)
+	return &app{Environment: env, args: args, secrets: kept, servers: servers.New(env, kept)}
 }
 
 // run executes the command line and returns the exit code.

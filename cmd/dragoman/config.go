@@ -47,13 +47,10 @@ offline demo.`,
 	return cmd
 }
 
-// errNoConfigPlace: there is no home folder, and no flag.
-var errNoConfigPlace = errors.New("no place for a configuration file: the environment names no home folder; give a file with --config")
-
 func (a *app) configPath() error {
 	path := a.ConfigFile()
 	if path == "" {
-		return errNoConfigPlace
+		return program.ErrNoConfigPlace
 	}
 	_, err := fmt.Fprintln(a.Out, path)
 	return err
@@ -62,7 +59,7 @@ func (a *app) configPath() error {
 func (a *app) configInit() error {
 	path := a.ConfigFile()
 	if path == "" {
-		return errNoConfigPlace
+		return program.ErrNoConfigPlace
 	}
 	if err := configs.Init(path); err != nil {
 		return err

@@ -106,6 +106,8 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/models", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/secrets", "dragoman/cmd/internal/program"}, why: "models are found for whoever asks"},
 	{from: "dragoman/cmd/internal/models", forbidden: "dragoman/adapters/...", why: "models know no protocol of clients"},
 	{from: "dragoman/cmd/internal/models", forbidden: "dragoman/bridge/...", why: "models know no servers"},
+	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal", "dragoman/cmd/internal/logs"}, why: "servers are kept for sessions and commands, and know neither"},
+	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/core/loop", why: "servers are kept without an agent"},
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program"}, why: "who talks at a terminal knows no command"},
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/adapters/...", except: []string{"dragoman/adapters/wire"}, why: "a terminal speaks no protocol; the wire alone names standard input and output"},
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/bridge/...", why: "a terminal shows sessions, whatever their tools are"},

@@ -4,19 +4,17 @@
 //
 // # What is where
 //
-// cmd/internal/program is what one run of the program is given, and its exit codes;
-// cmd/internal/terminal talks to a person at a terminal; cmd/internal/demo plays the
-// protocols. app.go runs
-// the command line, which root.go describes; each command has a file of its own. run.go puts the
-// gateway together and takes it apart again.
-// profile.go makes profiles of the configuration, and anew when a file has changed;
-// agents.go and rights.go are its parts: agents, and the policy that holds for them;
-// cmd/internal/models finds their models. guides.go reads what workspaces say, commands.go and
-// export.go give core/commands what only the program can do. cmd/internal/secrets keeps keys and logins, and
-// encrypts them with a key that the system keyring keeps.
-// cmd/internal/logs writes the program's own log and those of MCP servers.
-// servers.go is the MCP servers themselves,
-// servers_*.go what a person does with them.
+// Below cmd/internal: program is what one run of the program is given, and its exit codes;
+// terminal talks to a person at a terminal; demo plays the protocols; secrets keeps keys and
+// logins, servers the MCP servers of the configuration, models finds its language models; logs
+// writes the program's own log and those of MCP servers.
+//
+// Here: app.go runs the command line, which root.go describes; each command has a file of its
+// own. run.go puts the gateway together and takes it apart again. profile.go makes profiles of
+// the configuration, and anew when a file has changed; agents.go and rights.go are its parts:
+// agents, and the policy that holds for them. guides.go reads what workspaces say, commands.go
+// and export.go give core/commands what only the program can do. toolbox.go holds the MCP servers
+// that run.
 //
 // # What always holds
 //

@@ -48,7 +48,7 @@ func (p *profiles) configure(raw json.RawMessage) error {
 }
 
 func (p *profiles) agreements() bridge.Agreements {
-	return bridge.Agreements{Path: p.app.agreedFile()}
+	return bridge.Agreements{Path: p.app.servers.AgreedFile()}
 }
 
 // consent is core.Config.Before: as soon as somebody can be asked it asks the user, once,
@@ -66,7 +66,7 @@ func (p *profiles) consent(ctx context.Context, m core.Meta, h core.Host) {
 	var r core.Reply
 	var err error
 	if !w.tooMuch() {
-		r, err = h.Ask(ctx, core.Ask{Kind: core.AskConsent, Text: w.question(), Options: consentOptions(p.app.agreedFile() != "")})
+		r, err = h.Ask(ctx, core.Ask{Kind: core.AskConsent, Text: w.question(), Options: consentOptions(p.app.servers.AgreedFile() != "")})
 	}
 	answered := err == nil && (r.Outcome == core.OutcomeAnswered || r.Outcome == core.OutcomeDeclined)
 	yes := answered && (r.Option == "use" || r.Option == "always")

@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"dragoman/cmd/internal/program"
 )
 
 // editorFile is a settings file in which an editor may be told to start us.
@@ -190,7 +192,7 @@ func (e entry) problem() (problem, hint string) {
 	_, err := exec.LookPath(e.command)
 	switch {
 	case err != nil && filepath.IsAbs(e.command):
-		return e.command + " cannot be started: " + reason(err), "write the path of the program, see above"
+		return e.command + " cannot be started: " + program.Reason(err), "write the path of the program, see above"
 	case err != nil:
 		return e.command + " is not on this PATH, and a desktop's may be shorter still", "write an absolute path, see above"
 	case e.adds:
@@ -207,18 +209,6 @@ func (e entry) problem() (problem, hint string) {
 		return fmt.Sprintf("the arguments are [%s]; this editor speaks to \"dragoman %s\"", strings.Join(e.args, " "), e.serves), fmt.Sprintf(`write "args": [%q]`, e.serves)
 	}
 	return "", ""
-}
-
-func reason(err error) string {
-	var at *exec.Error
-	if errors.As(err, &at) {
-		err = at.Err
-	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return err.Error()
 }
 
 // readSettings reads a settings file of a sane size.

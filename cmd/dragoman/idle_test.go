@@ -21,7 +21,6 @@ import (
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
-	"dragoman/cmd/internal/secrets"
 	"dragoman/core"
 	"dragoman/core/jsonl"
 )
@@ -113,7 +112,7 @@ func inPlace(t *testing.T) (a *app, log *logs.Log, work string) {
 	env := map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 	e := &program.Environment{Version: version, Lookup: lookup, Out: io.Discard, Err: io.Discard}
-	a = &app{Environment: e, secrets: secrets.New(e, nil)}
+	a = newApp(e, nil)
 	log, err := a.openLog()
 	if err != nil {
 		t.Fatal(err)

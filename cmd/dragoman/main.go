@@ -15,8 +15,8 @@ var version = "dev"
 func main() {
 	wire.SurviveSIGPIPE()
 	env := &program.Environment{
-		Version: version, Lookup: os.LookupEnv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Browse: openBrowser,
+		Version: version, Lookup: os.LookupEnv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Browse: program.OpenBrowser,
 	}
-	a := &app{Environment: env, secrets: secrets.New(env, secrets.SystemRing(os.LookupEnv)), args: os.Args[1:]}
+	a := newApp(env, secrets.SystemRing(os.LookupEnv), os.Args[1:]...)
 	os.Exit(a.run(context.Background()))
 }

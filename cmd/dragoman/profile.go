@@ -46,7 +46,7 @@ type profiles struct {
 	logins  *secrets.Logins
 	guides  *guides
 	boxes   []core.Toolbox // of every profile
-	servers *servers
+	servers *upstreams
 	slash   *commands.Commands
 	people  bool        // it is they who write the prompts, and not other agents
 	lends   llm.Sampler // the clients that lend their models; nil: none do
@@ -103,7 +103,7 @@ func newProfiles(a *app, l *logs.Log) *profiles {
 	p := &profiles{
 		app: a, log: l, board: core.NewBoard(), logins: a.secrets.Logins(), guides: newGuides(a.Lookup),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
-		servers: &servers{env: a.Lookup, run: secrets.NewPrograms().Run, environ: a.Environ(), pins: a.pinFile(), agreed: a.agreedFile(), tokens: a.tokens(), log: l.Logger, guards: guards, logs: logs.OpenServers(data), audit: logs.OpenAudit(data)},
+		servers: &upstreams{version: a.Version, env: a.Lookup, run: secrets.NewPrograms().Run, environ: a.Environ(), pins: a.servers.PinFile(), agreed: a.servers.AgreedFile(), tokens: a.servers.Tokens(), log: l.Logger, guards: guards, logs: logs.OpenServers(data), audit: logs.OpenAudit(data)},
 	}
 	p.slash = p.newCommands()
 	p.guides.options.Refuse = p.refuses

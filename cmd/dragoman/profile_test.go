@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"dragoman/cmd/internal/program"
-	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/loop"
@@ -41,7 +40,7 @@ func profilesOf(t *testing.T, env map[string]string) *profiles {
 		Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Err: io.Discard,
 		Flags: program.Flags{DataDir: filepath.Join(t.TempDir(), "data")},
 	}
-	a := &app{Environment: e, secrets: secrets.New(e, nil)}
+	a := newApp(e, nil)
 	l, err := a.openLog()
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +186,7 @@ func TestProfilesAreMadeOnce(t *testing.T) {
 	p := newPlace(t)
 	path := p.config(t, "modle: x\n")
 	e := &program.Environment{Lookup: p.lookup, Err: os.Stderr}
-	a := &app{Environment: e, secrets: secrets.New(e, nil)}
+	a := newApp(e, nil)
 	l, err := a.openLog()
 	if err != nil {
 		t.Fatal(err)

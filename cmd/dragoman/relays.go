@@ -52,7 +52,7 @@ func (r *relays) find(name string) (*bridge.Relay, error) {
 }
 
 // current is the toolbox of the servers, or nil.
-func (s *servers) current() *bridge.Box {
+func (s *upstreams) current() *bridge.Box {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.box

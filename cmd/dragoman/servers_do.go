@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dragoman/bridge"
+	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
 	"dragoman/core"
 )
@@ -48,7 +49,7 @@ func (d doing) Do(ctx context.Context, by core.Client, roots []string, name stri
 		starts = !w.Disabled
 		err = d.edit(ctx, configs.AddServer(name, addition(w)))
 	case core.ChangeServer:
-		if made.config.FromEditor(serverKey(name)) { // it would be asked about no more
+		if made.config.FromEditor(servers.Key(name)) { // it would be asked about no more
 			return errors.New("the options of your editor name it, and it is changed there")
 		}
 		starts = !is.Disabled
@@ -59,7 +60,7 @@ func (d doing) Do(ctx context.Context, by core.Client, roots []string, name stri
 		if err := d.edit(ctx, configs.DropServer(name)); err != nil {
 			return err
 		}
-		return d.p.app.forgetServer(ctx, name)
+		return d.p.app.servers.Forget(ctx, name)
 	case core.LoginServer:
 		err = box.Login(ctx, name, func(address string) {
 			w.Show(address)
@@ -99,7 +100,7 @@ func (d doing) edit(ctx context.Context, edit configs.Edit) error {
 	p.mu.Lock()
 	editor := p.editor
 	p.mu.Unlock()
-	if _, err := p.app.editConfig(ctx, editor, edit); err != nil {
+	if _, err := p.app.servers.Edit(ctx, editor, edit); err != nil {
 		return err
 	}
 	p.mu.Lock()

@@ -123,7 +123,7 @@ func TestChangesAreApproved(t *testing.T) {
 		t.Errorf("before it was used: %s", got)
 	}
 	p.well(t, "hello\n", "chat")
-	pins := filepath.Join(p.data, pinFile)
+	pins := filepath.Join(p.data, "mcp-tools.json")
 	if _, err := os.Stat(pins); err != nil {
 		t.Fatalf("nothing was pinned: %v", err)
 	}

@@ -63,7 +63,7 @@ func (a *app) importServers(ctx context.Context, file string, how importing) err
 	}
 	text, err := readSettings(path)
 	if err != nil {
-		return fmt.Errorf("read %s: %s", file, reason(err))
+		return fmt.Errorf("read %s: %s", file, program.Reason(err))
 	}
 	list, err := readForeign(path, text, a.Lookup)
 	if err != nil {
@@ -88,9 +88,9 @@ func (a *app) importServers(ctx context.Context, file string, how importing) err
 			fmt.Fprintf(a.Err, "note: %s: %s\n", s.name, printable(note))
 		}
 		if how.dryRun {
-			a.warnOfSecrets(s.name, s.server)
+			a.servers.WarnOfSecrets(s.name, s.server)
 		} else {
-			a.warnOf(s.name, s.server)
+			a.servers.Warn(s.name, s.server)
 		}
 	}
 	if failed {
@@ -166,7 +166,7 @@ func (a *app) takeOver(ctx context.Context, good []foreignServer, dryRun bool) e
 		fmt.Fprintf(a.Out, "# would be written to %s, secrets in full\n%s", a.ConfigFile(), configs.ShowServers(all))
 		return nil
 	}
-	path, err := a.editConfig(ctx, nil, edits...)
+	path, err := a.servers.Edit(ctx, nil, edits...)
 	if err == nil {
 		fmt.Fprintf(a.Out, "imported %s into %s\n\"dragoman mcp-servers list\" tries them.\n", strings.Join(names, ", "), path)
 	}

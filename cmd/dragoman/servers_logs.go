@@ -47,7 +47,7 @@ func (a *app) showServerLogs(ctx context.Context, args []string, lines int, foll
 	}
 	r := logs.NewReader(dir, args...)
 	if len(args) > 0 && !r.Exists() {
-		if _, _, err := a.knownServer(args[0]); err != nil {
+		if _, _, err := a.servers.Find(args[0]); err != nil {
 			return err
 		}
 	}

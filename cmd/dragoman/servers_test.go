@@ -15,7 +15,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"dragoman/bridge"
 	"dragoman/cmd/internal/logs"
 	"dragoman/configs"
 	"dragoman/core"
@@ -60,34 +59,9 @@ func parsed(t *testing.T, text string) *configs.Config {
 	return c
 }
 
-// What an editor's options would have started is asked about: they may come from a
-// folder that was just opened.
-func TestEditorsServersAreAskedAbout(t *testing.T) {
-	mark := filepath.Join(t.TempDir(), "started")
-	layer, _, err := configs.ParseEditor([]byte(`{"mcp_servers":{"x":{"command":"touch","args":[` + strconv.Quote(mark) + `],"start":"session"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	none := func(string) (string, bool) { return "", false }
-	c, err := configs.Load(configs.Options{Env: none, Editor: layer})
-	if err != nil {
-		t.Fatal(err)
-	}
-	box := bridge.New(bridge.Options{Servers: serversOf(c, nil, none, nil), Environ: os.Environ()})
-	defer box.Close()
-	dir := t.TempDir()
-	items, err := box.Try(t.Context(), core.Meta{Cwd: dir, Roots: []string{dir}})
-	if err != nil || len(items) != 1 || !strings.Contains(items[0].Why, "nobody has agreed") {
-		t.Errorf("%+v, %v", items, err)
-	}
-	if _, err := os.Lstat(mark); err == nil {
-		t.Error("it was started, and nobody was asked")
-	}
-}
-
 func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
 	board := core.NewBoard()
-	s := &servers{env: func(string) (string, bool) { return "", false }, log: zap.NewNop(), logs: &logs.Servers{}, audit: &logs.Audit{}}
+	s := &upstreams{env: func(string) (string, bool) { return "", false }, log: zap.NewNop(), logs: &logs.Servers{}, audit: &logs.Audit{}}
 	t.Cleanup(s.close)
 	steps := []struct{ config, board, rev string }{
 		{"mcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n", "a stopped, b disabled", "a1 b1"},
@@ -180,28 +154,6 @@ func statuses(t *testing.T, b *core.Board) string {
 	}
 	slices.Sort(got)
 	return strings.Join(got, ", ")
-}
-
-func TestEndpointIsResolved(t *testing.T) {
-	c := parsed(t, `mcp_servers:
-  a: {command: ~/bin/x, args: ["--root", "${env:ROOT}"], env: {KEY: "${env:KEY}"}, dir: ~/src}
-  b: {url: "https://x.example.com/${env:ROOT}", transport: sse, headers: {A: "Bearer ${env:KEY}"}}
-`)
-	env := func(name string) (string, bool) {
-		v, ok := map[string]string{"HOME": "/home/u", "USERPROFILE": "/home/u", "ROOT": "r", "KEY": "k"}[name]
-		return v, ok
-	}
-	a, err := endpointOf(t.Context(), c.MCPServers["a"], env, nil)
-	if err != nil || a.Command != "/home/u/bin/x" || !slices.Equal(a.Args, []string{"--root", "r"}) || a.Env["KEY"] != "k" || !strings.HasSuffix(a.Dir, "src") {
-		t.Errorf("a: %+v, %v", a, err)
-	}
-	b, err := endpointOf(t.Context(), c.MCPServers["b"], env, nil)
-	if err != nil || b.URL != "https://x.example.com/r" || b.Headers["A"] != "Bearer k" || !b.SSE {
-		t.Errorf("b: %+v, %v", b, err)
-	}
-	if _, err := endpointOf(t.Context(), c.MCPServers["a"], func(string) (string, bool) { return "", false }, nil); err == nil {
-		t.Error("a variable that is not set passes")
-	}
 }
 
 // A server's prompt is a command, once a turn has started the server.

@@ -58,6 +58,9 @@ func (e *Environment) ConfigFile() string {
 	return cmp.Or(e.Flags.Config, configs.UserFile(e.Lookup))
 }
 
+// ErrNoConfigPlace means that there is no home folder, and no flag.
+var ErrNoConfigPlace = errors.New("no place for a configuration file: the environment names no home folder; give a file with --config")
+
 // LoadConfig reads the configuration, over what the editor set (nil: nothing).
 // With an error it returns the defaults as well.
 func (e *Environment) LoadConfig(editor *configs.Config) (*configs.Config, error) {

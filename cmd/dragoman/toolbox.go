@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"dragoman/bridge"
+	"dragoman/bridge/login"
+	"dragoman/cmd/internal/logs"
+	"dragoman/cmd/internal/servers"
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/child"
+)
+
+// upstreams are the MCP servers of the configuration: one toolbox for as long
+// as the process lives, whose servers change with the configuration. One of which it
+// says the same as before goes on.
+type upstreams struct {
+	version string // of the program
+	env     configs.Env
+	run     configs.Run // of programs that give keys
+	environ []string
+	pins    string // the file that keeps what tools said at first; "": none does
+	agreed  string // the file that keeps which programs may always be started; "": none does
+	tokens  login.Store
+	log     *zap.Logger
+	logs    *logs.Servers
+	audit   *logs.Audit
+	guards  *child.Guards
+
+	mu  sync.Mutex // guards the fields below
+	of  *configs.Config
+	rev map[string]int // how often each has changed
+	box *bridge.Box    // also without any: clients bring their own; nil: nothing was read yet
+}
+
+// toolbox has the servers be those of a configuration, and the board tell of them. It
+// is called by one goroutine at a time.
+func (s *upstreams) toolbox(c *configs.Config, board *core.Board) *bridge.Box {
+	s.mu.Lock()
+	old, box, rev := s.of, s.box, maps.Clone(s.rev)
+	s.mu.Unlock()
+	if rev == nil {
+		rev = map[string]int{}
+	}
+	changed := old != nil && len(old.MCPServers) != len(c.MCPServers)
+	for name := range c.MCPServers {
+		if old == nil || !sameServer(old, c, name) {
+			rev[name]++
+			changed = true
+		}
+	}
+	list := servers.Of(c, rev, s.env, s.run)
+	switch {
+	case box == nil:
+		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: s.version, PinFile: s.pins, AgreedFile: s.agreed, Tokens: s.tokens, Log: s.told, Audit: s.audit.Add, Guards: s.guards})
+		box.Announce()
+	case changed:
+		box.Set(list)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of, s.rev, s.box = c, rev, box
+	return box
+}
+
+// sameServer reports whether two configurations say the same of a server, and whether
+// it is the user's in both.
+func sameServer(a, b *configs.Config, name string) bool {
+	was, ok := a.MCPServers[name]
+	return ok && was.Same(b.MCPServers[name]) && a.FromEditor(servers.Key(name)) == b.FromEditor(servers.Key(name))
+}
+
+// close ends what belongs to no session.
+func (s *upstreams) close() {
+	if box := s.current(); box != nil {
+		box.Close()
+	}
+	s.logs.Close()
+	s.audit.Close()
+}
+
+// commands lists what is known of a workspace's, with the prompts of the servers.
+func (p *profiles) commands(box *bridge.Box) func(context.Context, core.Meta) []core.Command {
+	return func(ctx context.Context, m core.Meta) []core.Command {
+		return slices.Concat(p.guides.commands(ctx, m.Roots), box.Commands(m.ID))
+	}
+}
+
+// told logs what servers say, and what becomes of them.
+func (s *upstreams) told(server, level, text string) {
+	s.logs.Add(server, level, text)
+	l, err := logs.ParseLevel(level)
+	if err != nil {
+		l = zap.InfoLevel
+	}
+	s.log.Log(l, text, zap.String("server", server))
+}

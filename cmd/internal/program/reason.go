@@ -1,0 +1,20 @@
+package program
+
+import (
+	"errors"
+	"io/fs"
+	"os/exec"
+)
+
+// Reason returns why a program or a file could not be used, without what it was.
+func Reason(err error) string {
+	var at *exec.Error
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return err.Error()
+}

@@ -1,0 +1,159 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"dragoman/cmd/internal/program"
+	"dragoman/configs"
+	"dragoman/core/display"
+)
+
+// Addition is what the command line says of a server to add, beside its name and its command.
+type Addition struct {
+	Env, Headers               []string // NAME=VALUE
+	Dir, URL, Transport, Start string
+	Replace                    bool // an entry of the same name
+}
+
+// Add writes an entry and says what may be wrong with it.
+func (s *Store) Add(ctx context.Context, name string, command []string, n Addition) error {
+	is, err := n.entry(command)
+	if err != nil {
+		return err
+	}
+	edit := configs.AddServer
+	if n.Replace {
+		edit = configs.PutServer
+	}
+	path, err := s.Edit(ctx, nil, edit(name, is))
+	if err != nil {
+		if _, taken := s.Names()[name]; taken && !n.Replace {
+			err = fmt.Errorf("%w; --replace changes it, \"dragoman mcp-servers remove %s\" removes it", err, name)
+		}
+		return err
+	}
+	fmt.Fprintf(s.env.Out, "wrote the MCP server %s to %s\n\"dragoman mcp-servers list\" tries it.\n", name, path)
+	s.Warn(name, is)
+	return nil
+}
+
+// entry is the server that the command line describes.
+func (n Addition) entry(command []string) (is configs.MCPServer, err error) {
+	switch {
+	case n.URL == "" && len(command) == 0:
+		return is, errors.New("say how the server is started: add NAME -- COMMAND, or where it is: add NAME --url URL")
+	case n.URL != "" && len(command) > 0:
+		return is, errors.New("a server is either a program or a URL: leave one of them out")
+	case n.URL != "" && (len(n.Env) > 0 || n.Dir != ""):
+		return is, errors.New("--env and --dir belong to a program; a URL takes --header")
+	case n.URL == "" && (len(n.Headers) > 0 || n.Transport != ""):
+		return is, errors.New("--header and --transport belong to a URL; a program takes --env")
+	}
+	is.URL, is.Transport, is.Start = configs.NewURL(n.URL), n.Transport, n.Start
+	if len(command) > 0 {
+		program, err := ownPath(command[0])
+		if err != nil {
+			return is, err
+		}
+		is.Command = configs.NewValue(program)
+		for _, arg := range command[1:] {
+			is.Args = append(is.Args, configs.NewValue(arg))
+		}
+	}
+	if n.Dir != "" {
+		dir, err := absolute(n.Dir)
+		if err != nil {
+			return is, err
+		}
+		is.Dir = configs.NewValue(dir)
+	}
+	if is.Env, err = pairs("--env", n.Env); err != nil {
+		return is, err
+	}
+	is.Headers, err = pairs("--header", n.Headers)
+	return is, err
+}
+
+// ownPath makes the path of a program what it is from here: what it would be in the
+// folder of a session is the session's affair, and no person's choice.
+func ownPath(program string) (string, error) {
+	if !strings.ContainsAny(program, `/\`) {
+		return program, nil // it is looked for in PATH
+	}
+	return absolute(program)
+}
+
+func absolute(path string) (string, error) {
+	if strings.HasPrefix(path, "~/") || strings.Contains(path, "${") {
+		return path, nil
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", path, err)
+	}
+	return abs, nil
+}
+
+// pairs reads NAME=VALUE.
+func pairs(flag string, list []string) (map[string]configs.Secret, error) {
+	all := map[string]configs.Secret{}
+	for _, kv := range list {
+		name, value, ok := strings.Cut(kv, "=")
+		switch _, twice := all[name]; {
+		case !ok || name == "":
+			return nil, fmt.Errorf("%s takes NAME=VALUE, and %q has no name in front of a =", flag, display.Line(name, 40))
+		case twice:
+			return nil, fmt.Errorf("%s %s is given twice", flag, name)
+		}
+		all[name] = configs.NewSecret(value)
+	}
+	return all, nil
+}
+
+// Warn says what a person should know of an entry that was written.
+func (s *Store) Warn(name string, is configs.MCPServer) {
+	s.WarnOfSecrets(name, is)
+	if command := is.Command.String(); command != "" && !strings.Contains(command, "${") && !strings.HasPrefix(command, "~/") {
+		if _, err := exec.LookPath(command); err != nil {
+			s.warn("%s cannot be started now: %s", command, program.Reason(err))
+		}
+	}
+	c, err := s.env.LoadConfig(nil)
+	if err != nil {
+		return // it was checked before it was written
+	}
+	key := "mcp_servers." + name
+	for _, w := range c.Warnings {
+		if rest, ok := strings.CutPrefix(w.Key, key); ok && (rest == "" || strings.ContainsAny(rest[:1], ".[")) {
+			s.warn("%s", w)
+		}
+	}
+}
+
+// WarnOfSecrets says which secrets of an entry are written out.
+func (s *Store) WarnOfSecrets(name string, is configs.MCPServer) {
+	for _, key := range is.PlainSecrets() {
+		s.warn("%s of %s is written out in the file; a reference keeps it elsewhere: %s", key, name, referTo(key))
+	}
+}
+
+// referTo shows how a secret could be written instead.
+func referTo(key string) string {
+	kind, name, _ := strings.Cut(key, ".")
+	switch {
+	case kind == "env":
+		return "${env:" + name + "}"
+	case strings.EqualFold(name, "Authorization"):
+		return "Bearer ${env:NAME}"
+	}
+	return "${env:NAME}"
+}
+
+func (s *Store) warn(format string, args ...any) {
+	fmt.Fprintf(s.env.Err, "warning: %s\n", display.Printable(fmt.Sprintf(format, args...)))
+}

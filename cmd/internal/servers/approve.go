@@ -1,0 +1,88 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"dragoman/bridge"
+	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/terminal"
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+// Approve shows what has changed of a server's tools, and keeps what is agreed to.
+func (s *Store) Approve(ctx context.Context, server string, tools []string, yes bool) error {
+	c, is, err := s.Find(server)
+	switch {
+	case err != nil:
+		return err
+	case is.Disabled:
+		return fmt.Errorf("the MCP server %s is disabled; \"dragoman mcp-servers enable %s\" has it used", server, server)
+	case s.PinFile() == "":
+		_, err := s.env.DataDir()
+		return err
+	}
+	only := *c
+	only.MCPServers = map[string]configs.MCPServer{server: is}
+	box, tried, err := s.try(ctx, &only)
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	if tried[0].Status != "running" {
+		return fmt.Errorf("the MCP server %s does not run: %s", server, tried[0].Why)
+	}
+	changes, err := chosen(tried[0], tools)
+	if err != nil {
+		return err
+	}
+	if len(changes) == 0 {
+		fmt.Fprintf(s.env.Out, "Nothing has changed: %s\n", display.Counted(len(tried[0].Tools), "tool"))
+		return nil
+	}
+	col := terminal.Colours(s.env.Out, s.env.Lookup)
+	for _, ch := range changes {
+		fmt.Fprintf(s.env.Out, "%s\n%s\n", col.Strong(server+": "+display.Line(ch.Tool, 100)), display.Indented(display.Printable(ch.Text), "  "))
+	}
+	if !yes {
+		agreed, err := terminal.Confirm(s.env, fmt.Sprintf("Use %s of %s as shown?", display.Counted(len(changes), "tool"), server))
+		if err != nil {
+			return err
+		}
+		if !agreed {
+			fmt.Fprintln(s.env.Out, "Nothing was changed.")
+			return program.ErrReported
+		}
+	}
+	if err := box.Agree(server, changes); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.env.Out, "agreed to %s of %s\n", display.Counted(len(changes), "tool"), server)
+	return nil
+}
+
+// chosen is those of a server's changes that are meant.
+func chosen(t bridge.Tried, tools []string) ([]bridge.Change, error) {
+	if len(tools) == 0 {
+		return t.Changes, nil
+	}
+	for _, name := range tools {
+		if slices.ContainsFunc(t.Tools, func(s core.Spec) bool { return s.Name == name }) {
+			continue
+		}
+		var names []string
+		for _, s := range t.Tools {
+			names = append(names, s.Name)
+		}
+		msg := fmt.Sprintf("the MCP server %s has no tool %q", t.Name, name)
+		if near := configs.Suggest(name, names); near != "" {
+			msg += fmt.Sprintf("; did you mean %q?", near)
+		}
+		return nil, errors.New(msg)
+	}
+	return slices.DeleteFunc(slices.Clone(t.Changes), func(c bridge.Change) bool { return !slices.Contains(tools, c.Tool) }), nil
+}

@@ -1,0 +1,87 @@
+package servers
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"dragoman/bridge"
+	"dragoman/bridge/login"
+	"dragoman/cmd/internal/program"
+	"dragoman/configs"
+)
+
+// Of translates the servers of a configuration. rev says how often each has changed; nil: none has.
+func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run) []bridge.Server {
+	var list []bridge.Server
+	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
+		m := c.MCPServers[name]
+		s := bridge.Server{
+			Name: name, Rev: rev[name], Endpoint: func(ctx context.Context) (bridge.Endpoint, error) { return endpointOf(ctx, m, env, run) },
+			Disabled: m.Disabled, Eager: m.Start == "session", Allow: m.Tools, Deny: m.WithoutTools,
+			Confirm: c.FromEditor(Key(name)), StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout,
+			Shown: bridge.Shown{Command: m.Command.String(), URL: m.URL.String()},
+		}
+		for _, arg := range m.Args {
+			s.Shown.Args = append(s.Shown.Args, arg.String())
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// endpointOf looks the references up, so that a key may change between two starts.
+// The error says where in the file something is wrong.
+func endpointOf(ctx context.Context, m configs.MCPServer, env configs.Env, run configs.Run) (e bridge.Endpoint, err error) {
+	e.SSE = m.Transport == "sse"
+	if e.Command, err = m.Command.Resolve(env); err != nil {
+		return e, err
+	}
+	if home, ok := strings.CutPrefix(e.Command, "~/"); ok {
+		e.Command = program.Home(env) + "/" + home
+	}
+	if e.URL, err = m.URL.Resolve(env); err != nil {
+		return e, err
+	}
+	if e.Dir, err = m.Dir.ResolvePath(env); err != nil {
+		return e, err
+	}
+	for _, arg := range m.Args {
+		s, err := arg.Resolve(env)
+		if err != nil {
+			return e, err
+		}
+		e.Args = append(e.Args, s)
+	}
+	if e.Env, err = resolved(ctx, m.Env, env, run); err != nil {
+		return e, err
+	}
+	if e.Headers, err = resolved(ctx, m.Headers, env, run); err != nil {
+		return e, err
+	}
+	e.OAuth = login.Config{Scopes: m.OAuth.Scopes, Port: m.OAuth.RedirectPort}
+	if e.OAuth.ClientID, err = m.OAuth.ClientID.Resolve(env); err != nil {
+		return e, err
+	}
+	if e.OAuth.Issuer, err = m.OAuth.Issuer.Resolve(env); err != nil {
+		return e, err
+	}
+	e.OAuth.ClientSecret, err = m.OAuth.ClientSecret.ResolveWith(ctx, env, run)
+	return e, err
+}
+
+func resolved(ctx context.Context, of map[string]configs.Secret, env configs.Env, run configs.Run) (map[string]string, error) {
+	values := make(map[string]string, len(of))
+	for name, secret := range of {
+		value, err := secret.ResolveWith(ctx, env, run)
+		if err != nil {
+			return nil, err
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// Key returns the key of a server in the configuration.
+func Key(name string) string { return "mcp_servers." + name }

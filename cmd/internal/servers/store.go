@@ -1,0 +1,101 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dragoman/bridge"
+	"dragoman/bridge/login"
+	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/secrets"
+	"dragoman/configs"
+)
+
+// Store is the MCP servers of the user's configuration, and what is kept of them in the data
+// folder. It reads nothing before somebody asks.
+type Store struct {
+	env     *program.Environment
+	secrets *secrets.Store
+}
+
+// New returns the servers of an environment's configuration.
+func New(env *program.Environment, kept *secrets.Store) *Store { return &Store{env, kept} }
+
+const (
+	pinFile    = "mcp-tools.json"
+	agreedFile = "mcp-agreed.json"
+)
+
+// PinFile returns the file that keeps what tools of servers said at first; empty: none does.
+func (s *Store) PinFile() string { return s.env.DataFile(pinFile) }
+
+// AgreedFile returns the file that keeps which programs of those that editors pass along may
+// always be started; empty: none does.
+func (s *Store) AgreedFile() string { return s.env.DataFile(agreedFile) }
+
+var _ login.Store = secrets.ServerLogins{}
+
+// Tokens returns where the bridge keeps logins; nil: nowhere.
+func (s *Store) Tokens() login.Store {
+	if kept, ok := s.secrets.ServerLogins(); ok {
+		return kept
+	}
+	return nil
+}
+
+// options are those of a box with the servers of a configuration; pinned says to compare what
+// their tools say with what they said at first.
+func (s *Store) options(c *configs.Config, pinned bool) bridge.Options {
+	o := bridge.Options{
+		Servers: Of(c, nil, s.env.Lookup, secrets.NewPrograms().Run), Environ: s.env.Environ(), Version: s.env.Version, Tokens: s.Tokens(),
+	}
+	if pinned {
+		o.PinFile = s.PinFile()
+	}
+	return o
+}
+
+// Edit changes the user's configuration file, which lies over what an editor
+// has set; editor may be nil.
+func (s *Store) Edit(ctx context.Context, editor *configs.Config, edits ...configs.Edit) (path string, err error) {
+	if s.env.ConfigFile() == "" {
+		return "", program.ErrNoConfigPlace
+	}
+	return configs.EditFile(ctx, configs.Options{Path: s.env.Flags.Config, Env: s.env.Lookup, Editor: editor}, edits...)
+}
+
+// Names lists the servers of the configuration; none where it is wrong.
+func (s *Store) Names() map[string]configs.MCPServer {
+	c, err := s.env.LoadConfig(nil)
+	if err != nil {
+		return nil
+	}
+	return c.MCPServers
+}
+
+// Find returns a server of the configuration, and that. The error suggests what was meant.
+func (s *Store) Find(name string) (*configs.Config, configs.MCPServer, error) {
+	c, err := s.env.LoadConfig(nil)
+	if err != nil {
+		return nil, configs.MCPServer{}, fmt.Errorf("the configuration is wrong:\n%w", err)
+	}
+	is, ok := c.MCPServers[name]
+	if ok {
+		return c, is, nil
+	}
+	names := slices.Sorted(maps.Keys(c.MCPServers))
+	msg := fmt.Sprintf("there is no MCP server %q", name)
+	switch near := configs.Suggest(name, names); {
+	case near != "":
+		msg += fmt.Sprintf("; did you mean %q?", near)
+	case len(names) > 0:
+		msg += "; there are " + strings.Join(names, ", ")
+	default:
+		msg += "; there are none in the configuration"
+	}
+	return nil, configs.MCPServer{}, errors.New(msg)
+}

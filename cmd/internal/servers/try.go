@@ -1,0 +1,79 @@
+package servers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"dragoman/bridge"
+	"dragoman/cmd/internal/program"
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+// tryFor is how long the servers have to show how they are.
+const tryFor = 30 * time.Second
+
+// List starts each server once, prints how it is, and ends it again; tools says to name the
+// tools as well.
+func (s *Store) List(ctx context.Context, tools bool) error {
+	config, err := s.env.LoadConfig(nil)
+	if err != nil {
+		return err
+	}
+	if len(config.MCPServers) == 0 {
+		fmt.Fprintf(s.env.Out, "There are no MCP servers. \"dragoman mcp-servers add\" writes one into %s,\n\"dragoman mcp-servers import\" takes over those of other programs.\n", s.env.ConfigFile())
+		return nil
+	}
+	box, items, err := s.try(ctx, config)
+	if box != nil {
+		defer box.Close()
+	}
+	s.show(config, items, tools)
+	return err
+}
+
+func (s *Store) show(c *configs.Config, items []bridge.Tried, tools bool) {
+	w := tabwriter.NewWriter(s.env.Out, 0, 0, 2, ' ', 0)
+	for _, item := range items {
+		m := c.MCPServers[item.Name]
+		said := display.Counted(len(item.Tools), "tool")
+		if n := len(item.Changes); n > 0 {
+			said += fmt.Sprintf(", %d of them changed or new and held back: dragoman mcp-servers approve %s", n, item.Name)
+		}
+		if item.Status != "running" {
+			said = display.Line(item.Why, 200)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", item.Name, item.Status, display.Line(cmp.Or(m.URL.String(), m.Command.String()), 60), said)
+		if tools {
+			width := 0
+			for _, t := range item.Tools {
+				width = max(width, utf8.RuneCountInString(display.Line(t.Name, 64)))
+			}
+			for _, t := range item.Tools {
+				fmt.Fprintf(w, "  %-*s  %s\n", width, display.Line(t.Name, 64), display.Line(t.Description, 80))
+			}
+		}
+	}
+	w.Flush()
+}
+
+// try starts the servers of a configuration once. The box must be closed.
+func (s *Store) try(ctx context.Context, c *configs.Config) (*bridge.Box, []bridge.Tried, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, nil, fmt.Errorf("find the working folder: %w", err)
+	}
+	ctx, stop := program.UntilSignal(ctx, true)
+	defer stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("the servers were not all up within %v", tryFor))
+	defer cancel()
+	box := bridge.New(s.options(c, true))
+	tried, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
+	return box, tried, err
+}
