@@ -29,7 +29,7 @@ type room struct {
 
 func newRoom(t *testing.T, env, texts map[string]string) *room {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(files(t, texts))
+	dir, err := filepath.EvalSymlinks(folderWith(t, texts))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,6 +271,26 @@ func TestExportCommand(t *testing.T) {
 	}
 	if found, _ := os.ReadDir(outside); len(found) > 0 {
 		t.Errorf("something was written outside: %v", found)
+	}
+}
+
+// A link is no way around what an export must not write: neither to what is hidden nor
+// to a name that only seems free.
+func TestExportThroughLinks(t *testing.T) {
+	r := newRoom(t, nil, map[string]string{".github/prompts/x.md": "there", "docs/x.md": "there"})
+	for name, to := range map[string]string{"notes": ".github/prompts", "alias": "docs", "free.md": "docs/new.md"} {
+		if err := os.Symlink(to, filepath.Join(r.dir, name)); err != nil {
+			t.Skipf("no symbolic links: %v", err) // Windows, without the right to make them
+		}
+	}
+	r.say("hello")
+	r.wants("/export notes/talk.md", "was not written", "hidden")
+	r.wants("/export free.md", "was not written", "there already")
+	r.wants("/export alias/talk.md", "is written")
+	for name, want := range map[string]bool{".github/prompts/talk.md": false, "docs/new.md": false, "docs/talk.md": true} {
+		if _, err := os.Stat(filepath.Join(r.dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

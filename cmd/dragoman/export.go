@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +17,7 @@ import (
 	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
 	"dragoman/core/codec"
+	"dragoman/core/files"
 )
 
 // exportable are the endings of files that a session is written into: none that a
@@ -33,26 +32,32 @@ func (p *profiles) export(ctx context.Context, s *core.Session, t *core.Turn, na
 	if name == "" {
 		name = exportName(st)
 	}
-	root, rel, err := exportPlace(m, name)
+	w := files.New(workplace{m})
+	defer w.Close() //nolint:errcheck // what was written is on the disk
+	folder, base, err := exportPlace(w, m, name)
 	if err != nil {
 		return "The session was not written: " + err.Error() + ".\n", nil
 	}
-	path := filepath.Join(root, rel)
-	resolved := path // as rules see it
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		resolved = filepath.Join(dir, filepath.Base(path))
-	}
-	if why := p.forbidden(ctx, t, resolved); why != "" {
+	access := folder.Access(core.OpWrite)
+	access.Path = filepath.Join(folder.Real, base)
+	if why := p.forbidden(ctx, t, access); why != "" {
 		return "The session was not written: " + why + ".\n", nil
 	}
 	write := writeMarkdown
-	if filepath.Ext(path) == ".jsonl" {
+	if filepath.Ext(base) == ".jsonl" {
 		write = writeRecords
 	}
-	if err := exportTo(root, rel, func(w io.Writer) error { return write(ctx, w, s, t) }); err != nil {
-		return "The session was not written: " + err.Error() + ".\n", nil
+	err = folder.Create(base, func(w io.Writer) error { return write(ctx, w, s, t) })
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		err = fmt.Errorf("%s is there already", printable(name))
+	case files.Missing(err):
+		err = fmt.Errorf("there is no folder %s", printable(folder.Show))
 	}
-	return "The session is written in `" + printable(path) + "`.\n", nil
+	if err != nil {
+		return "The session was not written: " + files.Cause(err).Error() + ".\n", nil
+	}
+	return "The session is written in `" + printable(filepath.Join(folder.Name, base)) + "`.\n", nil
 }
 
 // exportName makes a file's name of a session's title.
@@ -76,48 +81,57 @@ func exportName(st core.State) string {
 	return name + "-" + time.Now().Format("20060102-150405") + ".md"
 }
 
-// exportPlace finds the workspace folder and the path below it that a name means.
-func exportPlace(m core.Meta, name string) (root, rel string, err error) {
+// workplace is a session's workspace, as it is on the disk.
+type workplace struct{ meta core.Meta }
+
+func (w workplace) Meta() core.Meta     { return w.meta }
+func (w workplace) Editor() core.Editor { return nil }
+
+// exportPlace finds the folder of the workspace and the name in it that are meant. They
+// must not be where settings are, wherever links lead.
+func exportPlace(w *files.Workspace, m core.Meta, name string) (folder files.Place, base string, err error) {
 	if strings.ContainsFunc(name, unicode.IsControl) {
-		return "", "", errors.New("the name holds characters that cannot be seen")
+		return folder, "", errors.New("the name holds characters that cannot be seen")
 	}
 	if !slices.Contains(exportable, strings.ToLower(filepath.Ext(name))) {
-		return "", "", fmt.Errorf("the name must end in %s", strings.Join(exportable, ", "))
+		return folder, "", fmt.Errorf("the name must end in %s", strings.Join(exportable, ", "))
 	}
 	path := name
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(m.Cwd, path)
 	}
-	for _, root := range m.Roots {
-		rel, err := filepath.Rel(root, path)
-		if err != nil || !filepath.IsLocal(rel) {
-			continue
-		}
-		for _, part := range strings.Split(filepath.ToSlash(rel), "/") {
-			if strings.HasPrefix(part, ".") {
-				return "", "", errors.New("hidden folders and files hold settings")
-			}
-		}
-		if told := []string{"agents.md", "claude.md", "skill.md"}; slices.Contains(told, strings.ToLower(filepath.Base(rel))) {
-			return "", "", fmt.Errorf("%s is what agents are told", filepath.Base(rel))
-		}
-		return root, rel, nil
+	dir, base := filepath.Split(filepath.Clean(path))
+	if folder, err = w.At(dir); err != nil {
+		return folder, "", err
 	}
-	return "", "", fmt.Errorf("%s is outside of the workspace", printable(path))
+	within := slices.IndexFunc(m.Roots, func(root string) bool { _, in := files.Within(root, path); return in })
+	if within < 0 || folder.Root == nil {
+		return folder, "", fmt.Errorf("%s is outside of the workspace", printable(path))
+	}
+	named, _ := files.Within(m.Roots[within], path)
+	real, _ := files.Within(folder.Root.Real, filepath.Join(folder.Real, base))
+	for _, part := range strings.Split(filepath.ToSlash(named+"/"+real), "/") {
+		if strings.HasPrefix(part, ".") {
+			return folder, "", errors.New("hidden folders and files hold settings")
+		}
+	}
+	if told := []string{"agents.md", "claude.md", "skill.md"}; slices.Contains(told, strings.ToLower(base)) {
+		return folder, "", fmt.Errorf("%s is what agents are told", base)
+	}
+	return folder, base, nil
 }
 
 // forbidden says why the policy lets nobody write the file here; "": it may be
 // written.
-func (p *profiles) forbidden(ctx context.Context, t *core.Turn, path string) string {
+func (p *profiles) forbidden(ctx context.Context, t *core.Turn, access core.Access) string {
 	made, err := p.in(ctx, t.Meta().Roots)
 	if err != nil {
 		return err.Error()
 	}
 	v := made.rights.Rules.Decide(core.Check{
-		Call: core.Call{Server: core.Native, Tool: "write_file", Kind: core.KindEdit, Args: json.RawMessage("{}")},
-		Spec: core.Spec{Server: core.Native, Name: "write_file", Kind: core.KindEdit},
-		// The file is opened through its root, which follows no link that leads out of it.
-		Access: []core.Access{{Op: core.OpWrite, Path: path}}, Meta: t.Meta(), Origin: t.Origin(),
+		Call:   core.Call{Server: core.Native, Tool: "write_file", Kind: core.KindEdit, Args: json.RawMessage("{}")},
+		Spec:   core.Spec{Server: core.Native, Name: "write_file", Kind: core.KindEdit},
+		Access: []core.Access{access}, Meta: t.Meta(), Origin: t.Origin(),
 	})
 	switch v.Effect {
 	case core.Allow:
@@ -130,30 +144,6 @@ func (p *profiles) forbidden(ctx context.Context, t *core.Turn, path string) str
 	case core.Deny:
 	}
 	return v.Why
-}
-
-// exportTo makes a file that was not there and lets write fill it. What could not be
-// written whole is removed.
-func exportTo(root, rel string, write func(io.Writer) error) (err error) {
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, dir.Close()) }()
-	f, err := dir.OpenFile(rel, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s is there already", printable(rel))
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no folder %s", printable(filepath.Dir(rel)))
-	case err != nil:
-		return err
-	}
-	w := bufio.NewWriter(f)
-	if err = errors.Join(write(w), w.Flush(), f.Close()); err != nil {
-		err = errors.Join(err, dir.Remove(rel))
-	}
-	return err
 }
 
 // writeMarkdown writes the session for people, without the turn that asks for it.

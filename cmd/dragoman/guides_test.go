@@ -12,8 +12,8 @@ import (
 	"dragoman/core/policy"
 )
 
-// files writes a workspace and returns its folder.
-func files(t *testing.T, texts map[string]string) string {
+// folderWith writes a workspace and returns its folder.
+func folderWith(t *testing.T, texts map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range texts {
@@ -38,7 +38,7 @@ func (h guideHost) Meta() core.Meta { return h.meta }
 // What the workspace says reaches the system prompt of every agent, also after it
 // has changed.
 func TestGuideInSystemPrompt(t *testing.T) {
-	dir := files(t, map[string]string{
+	dir := folderWith(t, map[string]string{
 		"AGENTS.md":                     "Always run the tests.",
 		".dragoman/skills/tea/SKILL.md": "---\nname: tea\ndescription: How to make tea\n---\nBoil water.",
 	})
@@ -64,7 +64,7 @@ func TestGuideInSystemPrompt(t *testing.T) {
 // A skill is read with a tool that needs no approval; where there are none there
 // is no such tool.
 func TestGuideTools(t *testing.T) {
-	dir := files(t, map[string]string{".agents/skills/tea/SKILL.md": "---\nname: tea\ndescription: How to make tea\n---\nBoil water."})
+	dir := folderWith(t, map[string]string{".agents/skills/tea/SKILL.md": "---\nname: tea\ndescription: How to make tea\n---\nBoil water."})
 	g := newGuides(func(string) (string, bool) { return "", false })
 	set, err := g.Open(t.Context(), guideHost{meta: core.Meta{Cwd: dir, Roots: []string{dir}}})
 	if err != nil {
@@ -105,7 +105,7 @@ func TestGuideTools(t *testing.T) {
 
 // Commands are listed with whose they are.
 func TestGuideCommands(t *testing.T) {
-	dir := files(t, map[string]string{
+	dir := folderWith(t, map[string]string{
 		".dragoman/commands/show.md":  "---\ndescription: Shows a file\n---\nread $1\n",
 		".agents/skills/tea/SKILL.md": "---\nname: tea\ndescription: How to make tea\n---\nBoil water.",
 	})
