@@ -13,6 +13,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/core/toolsearch"
 )
 
 // pass is a request of the client's on its way to a server and back.
@@ -386,10 +387,10 @@ func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 	}
 	if k == toolList && s.searches() {
 		switch q.name {
-		case searchTool:
+		case toolsearch.Search:
 			s.search(ctx, call, q)
 			return
-		case callTool:
+		case toolsearch.Call:
 			var err error
 			if q, err = q.through(); err != nil {
 				call.Reply(nil, err)

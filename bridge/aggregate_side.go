@@ -15,6 +15,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/toolsearch"
 )
 
 // side is one way in which a client is on a connection: since its initialize, or, at
@@ -59,7 +60,7 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 	s.names[toolList] = newNames(c.agg.opts.Prefix, true)
 	s.names[promptList] = newNames(c.agg.opts.Prefix, false)
 	if c.agg.opts.Tools > 0 {
-		s.names[toolList].assign([]ref{{core.Native, searchTool}, {core.Native, callTool}}, nil)
+		s.names[toolList].assign([]ref{{core.Native, toolsearch.Search}, {core.Native, toolsearch.Call}}, nil)
 	}
 	agent := newPart(s, nil, hops)
 	s.parts = append(s.parts, agent)

@@ -36,11 +36,13 @@ var leaves = []string{"dragoman/core/display", "dragoman/core/jsonscan", "dragom
 var importRules = []rule{
 	{from: "dragoman/core", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "core is the vocabulary and imports none of our packages"},
 	{from: "dragoman/core", forbidden: thirdParty, why: "core outlives protocols, libraries and loggers"},
-	{from: "dragoman/core/...", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/child", "dragoman/core/lock", "dragoman/core/glob", "dragoman/core/codec", "dragoman/core/files"}, leaves...), why: "the parts of core know core alone, how programs are started and ended, locks, patterns, the stored form of events, the way into a workspace and the leaves; cmd joins them"},
+	{from: "dragoman/core/...", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/child", "dragoman/core/lock", "dragoman/core/glob", "dragoman/core/codec", "dragoman/core/files", "dragoman/core/toolsearch"}, leaves...), why: "the parts of core know core alone, how programs are started and ended, locks, patterns, the stored form of events, the way into a workspace, the search over tools and the leaves; cmd joins them"},
 	{from: "dragoman/core/display", forbidden: "dragoman/...", why: "a text is shown in the same way, whoever wrote it"},
 	{from: "dragoman/core/display", forbidden: thirdParty, why: "what can be seen is in the standard library's tables"},
 	{from: "dragoman/core/codec", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/jsonscan"}, why: "the stored form of events knows events, how JSON is scanned, and nothing else"},
 	{from: "dragoman/core/codec", forbidden: thirdParty, why: "what is on users' disks outlives libraries"},
+	{from: "dragoman/core/toolsearch", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "a search over tools knows tools and nothing else"},
+	{from: "dragoman/core/toolsearch", forbidden: thirdParty, why: "a search over tools is plain code"},
 	{from: "dragoman/core/commands", forbidden: "dragoman/...", except: append([]string{"dragoman/core"}, leaves...), why: "commands know sessions; what else they do is handed in"},
 	{from: "dragoman/core/commands", forbidden: thirdParty, why: "commands are plain code"},
 	{from: "dragoman/core/llm", forbidden: "dragoman/core/llm/...", except: []string{"dragoman/core/llm"}, why: "models behind a network do without the offline one; cmd joins them"},
@@ -79,7 +81,7 @@ var importRules = []rule{
 	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: append(adapterImports("mcp"), "dragoman/adapters/mcp/edge"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 
 	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},
-	{from: "dragoman/bridge", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/child", "dragoman/core/lock", "dragoman/bridge/login", "dragoman/adapters/wire", "dragoman/adapters/proto/..."}, leaves...), why: "upstreams are tools and back ends, unaware of who asked"},
+	{from: "dragoman/bridge", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/child", "dragoman/core/lock", "dragoman/core/toolsearch", "dragoman/bridge/login", "dragoman/adapters/wire", "dragoman/adapters/proto/..."}, leaves...), why: "upstreams are tools and back ends, unaware of who asked"},
 	{from: "dragoman/bridge/login", forbidden: "dragoman/...", except: leaves, why: "a login needs a store and an HTTP client, and nothing of the servers' connections"},
 	{from: "dragoman/bridge/login", forbidden: thirdParty, direct: true, except: []string{"github.com/modelcontextprotocol/go-sdk/auth", "github.com/modelcontextprotocol/go-sdk/oauthex"}, why: "of the SDK a login needs the forms and the discovery"},
 	{from: "dragoman/bridge/login/logintest", forbidden: "dragoman/...", why: "the authority of the tests is one that others could have written"},

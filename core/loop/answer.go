@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/toolsearch"
 )
 
 // answer is one answer while it streams. Its text goes into the log and is not
@@ -43,7 +44,7 @@ type heard struct {
 	offered bool
 	args    json.RawMessage
 	bad     error
-	found   string // by searchTool
+	found   string // by toolsearch.Search
 }
 
 // listen streams one answer into the log. What came before an error stays there.
@@ -101,7 +102,7 @@ func (a *answer) take(d core.Delta) ([]core.Event, error) {
 		return a.start(d), nil
 	case core.DeltaToolArgs:
 		h, err := a.call(d)
-		if err != nil || h.isOwn(callTool) {
+		if err != nil || h.isOwn(toolsearch.Call) {
 			return nil, err
 		}
 		return []core.Event{core.CallArgs{Call: h.id, Text: d.Text}}, nil
@@ -229,7 +230,7 @@ func (a *answer) start(d core.Delta) []core.Event {
 		h.id = a.t.NewCall()
 	}
 	a.calls = append(a.calls, h)
-	if h.isOwn(callTool) { // which tool it is stands in the arguments
+	if h.isOwn(toolsearch.Call) { // which tool it is stands in the arguments
 		return events
 	}
 	return append(events, core.CallChanged{Call: h.proposed(a.t.ID())})
@@ -239,11 +240,11 @@ func (a *answer) start(d core.Delta) []core.Event {
 func (a *answer) whole(h *heard, d core.Delta) []core.Event {
 	h.args, h.bad = arguments(d)
 	switch {
-	case h.isOwn(callTool):
+	case h.isOwn(toolsearch.Call):
 		h.throughCall(a.tools)
 		return []core.Event{core.CallChanged{Call: h.proposed(a.t.ID())}}
-	case h.isOwn(searchTool) && h.bad == nil:
-		h.found = a.tools.search(h.args)
+	case h.isOwn(toolsearch.Search) && h.bad == nil:
+		h.found = toolsearch.Answer(a.tools.hidden, h.args)
 	}
 	return nil
 }

@@ -173,30 +173,3 @@ func TestSearchBegins(t *testing.T) {
 		}
 	})
 }
-
-// Words that say nothing find nothing, unless there are no others.
-func TestSearchWithFillers(t *testing.T) {
-	x := &index{byName: map[string]core.Spec{}, hidden: []core.ToolSpec{{Name: "up__send", Description: "Sends a letter to the address"}, {Name: "up__all", Description: "Lists"}}}
-	for query, want := range map[string]string{"a tool to send the": "1 of 2 tools fit", "the": "1 of 2 tools fit", "all": "up__all\nLists", "for it": "None of the 2 tools"} {
-		if got := x.search(json.RawMessage(`{"query":"` + query + `"}`)); !strings.Contains(got, want) {
-			t.Errorf("%q: %s", query, got)
-		}
-	}
-}
-
-// However much there is, what a search shows is bounded.
-func TestSearchIsBounded(t *testing.T) {
-	x := &index{byName: map[string]core.Spec{}}
-	for i := range 5000 {
-		x.hidden = append(x.hidden, core.ToolSpec{Name: fmt.Sprintf("up__thing_%d", i)})
-	}
-	for i := range 20 {
-		x.hidden[i].Description = strings.Repeat("ä", maxShown)
-		x.hidden[i].Schema = json.RawMessage(`"` + strings.Repeat("x", 2*maxShown) + `"`)
-	}
-	for _, args := range []string{`{"query":"thing","limit":1000}`, `{"query":""}`, `{"query":"thing","limit":-3}`, `null`, `{"query":7}`} {
-		if got := x.search(json.RawMessage(args)); len(got) > 2*maxFound || !strings.Contains(got, "up__thing_0") || !strings.Contains(got, "5000 tools") {
-			t.Errorf("%s: %d bytes: %.200s", args, len(got), got)
-		}
-	}
-}

@@ -1,13 +1,15 @@
-package core
+package toolsearch
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"dragoman/core"
 )
 
 func TestRankTools(t *testing.T) {
-	list := []ToolSpec{
+	list := []core.ToolSpec{
 		{Name: "jira__createIssue", Description: "Makes a ticket"},
 		{Name: "jira__search", Description: "Looks for issues"},
 		{Name: "files__read_file", Description: "Reads a file", Schema: json.RawMessage(`{"properties":{"path":{}}}`)},
@@ -22,7 +24,7 @@ func TestRankTools(t *testing.T) {
 		{"a", "jira__createIssue files__read_file files__write_file"},
 	} {
 		var got []string
-		for _, s := range RankTools(list, test.query) {
+		for _, s := range Rank(list, test.query) {
 			got = append(got, s.Name)
 		}
 		if strings.Join(got, " ") != test.want {

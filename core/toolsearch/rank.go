@@ -1,4 +1,4 @@
-package core
+package toolsearch
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"dragoman/core"
 )
 
 // What a word counts for by where it stands.
@@ -16,10 +18,10 @@ const (
 	inDescription = 1.0
 )
 
-// RankTools lists the tools that have at least one of the query's words, the best
+// Rank lists the tools that have at least one of the query's words, the best
 // first: those that have more of them, in their names, and words that few others
 // have. Words that say nothing count only where there are no others.
-func RankTools(list []ToolSpec, query string) []ToolSpec {
+func Rank(list []core.ToolSpec, query string) []core.ToolSpec {
 	terms := tokens(query)
 	if said := slices.DeleteFunc(slices.Clone(terms), isFiller); len(said) > 0 {
 		terms = said
@@ -48,7 +50,7 @@ func RankTools(list []ToolSpec, query string) []ToolSpec {
 		weights[i] = w
 	}
 	type scored struct {
-		tool  ToolSpec
+		tool  core.ToolSpec
 		score float64
 	}
 	var found []scored
@@ -62,7 +64,7 @@ func RankTools(list []ToolSpec, query string) []ToolSpec {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	tools := make([]ToolSpec, len(found))
+	tools := make([]core.ToolSpec, len(found))
 	for i, f := range found {
 		tools[i] = f.tool
 	}
