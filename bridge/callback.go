@@ -52,9 +52,10 @@ func (u *upstream) receive(c *wire.Call) {
 // mayAsk takes a place among the questions of the server. Unasked, while none of
 // its tools is called, it gets none, except while it starts.
 func (u *upstream) mayAsk() bool {
+	runs := u.now().status == statusRunning
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.asking >= maxAsking || u.calls == 0 && u.status == statusRunning {
+	if u.asking >= maxAsking || u.calls == 0 && runs {
 		return false
 	}
 	u.asking++

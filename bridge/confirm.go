@@ -34,7 +34,7 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 		agreed, known = true, u.box.agreements().Has(key)
 	}
 	if !known {
-		u.move(statusStarting, "waits for your answer")
+		u.waits("waits for your answer")
 		r, err := u.host.Ask(ctx, core.Ask{
 			Kind: core.AskConsent, Text: fmt.Sprintf(text, display.Word(u.server.Name), what), Options: u.box.mayStart(),
 		})

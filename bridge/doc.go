@@ -6,7 +6,8 @@
 //
 // A [Server] is an upstream MCP server as it is configured, an [Endpoint] where it
 // is. A [Box] is all of them as a core.Toolbox. An upstream is one session's
-// connection to one server: it starts it, follows it, and starts it again. A link
+// connection to one server. A keeper makes a connection, and makes it again when it
+// breaks, as a table says (keeper.go). A link
 // carries messages to a server and back, one a line, over a pipe to a child
 // (link.go), Streamable HTTP (http.go) or HTTP with SSE (http_sse.go). A peer is a
 // server that is spoken to over a link by a wire.Conn (peer.go). A process is a

@@ -22,8 +22,9 @@ func (b *Box) Login(ctx context.Context, server string, show func(address string
 		return fmt.Errorf("log in to the MCP server %s: %w", server, err)
 	}
 	for _, u := range b.upstreams(server) {
-		u.admitted()
+		u.admit()
 	}
+	b.post(server)
 	return nil
 }
 
@@ -37,8 +38,9 @@ func (b *Box) Logout(ctx context.Context, server string) error {
 	}
 	untold, err := b.logins.Logout(ctx, s)
 	for _, u := range b.upstreams(server) {
-		u.dismissed()
+		u.dismiss()
 	}
+	b.post(server)
 	if err != nil {
 		return fmt.Errorf("log out of the MCP server %s: %w", server, err)
 	}

@@ -197,6 +197,8 @@ type set struct {
 
 func (s *set) start(server Server) *upstream {
 	u := newUpstream(s.box, server, s.host, s.guard, s.wake)
+	s.box.enter(u)
+	u.ready()
 	s.run(u)
 	return u
 }

@@ -364,10 +364,7 @@ func (b *Box) sideLocked(roots []string, server Server) *upstream {
 		if len(roots) > 0 {
 			m.Cwd = roots[0]
 		}
-		u = &upstream{
-			box: b, server: server, host: alone{m}, guard: &b.guard, wake: func() {}, status: statusStopped,
-			want: make(chan struct{}, 1), stale: make(chan struct{}, 1), moved: make(chan struct{}),
-		}
+		u = newUpstream(b, server, alone{m}, &b.guard, func() {})
 		ctx, stop := context.WithCancel(context.Background())
 		u.stop = stop
 		b.sides[key] = u

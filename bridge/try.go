@@ -41,9 +41,8 @@ func (b *Box) Try(ctx context.Context, m core.Meta) ([]Tried, error) {
 	for _, s := range b.list() {
 		t := Tried{ServerItem: core.ServerItem{Name: s.Name, Status: statusDisabled}}
 		if u := ups[s.Name]; u != nil {
-			var list []*listed
-			t.Status, t.Why, list = u.settled(ctx)
-			for _, l := range list {
+			t.Status, t.Why = u.settled(ctx)
+			for _, l := range u.known() {
 				t.Tools = append(t.Tools, l.spec)
 				if l.change != "" {
 					t.Changes = append(t.Changes, Change{Tool: l.spec.Name, Text: l.change, item: l.raw})
