@@ -6,8 +6,9 @@
 //
 // Below cmd/internal: program is what one run of the program is given, and its exit codes;
 // terminal talks to a person at a terminal; demo plays the protocols; secrets keeps keys and
-// logins, servers the MCP servers of the configuration, models finds its language models; logs
-// writes the program's own log and those of MCP servers.
+// logins, servers the MCP servers of the configuration, models finds its language models; imports
+// reads what other programs' settings say; logs writes the program's own log and those of MCP
+// servers.
 //
 // Here: app.go runs the command line, which root.go describes; each command has a file of its
 // own. run.go puts the gateway together and takes it apart again. profile.go makes profiles of

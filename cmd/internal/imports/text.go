@@ -1,4 +1,4 @@
-package main
+package imports
 
 import (
 	"errors"
@@ -9,19 +9,20 @@ import (
 	"strings"
 
 	"dragoman/configs"
+	"dragoman/core/display"
 )
 
-// foreignText translates what another program replaces in the texts of its settings:
+// translation translates what another program replaces in the texts of its settings:
 // ${env:NAME}, ${workspaceFolder} and the like.
-type foreignText struct {
-	foreignFile
-	notes *foreignServer
+type translation struct {
+	settingsFile
+	notes *candidate
 	given map[string]bool // the variables that the program gets
 	fixed bool            // the program does not run in the session's folder
 }
 
 // folder translates the folder that a program is started in.
-func (t *foreignText) folder(cwd string) error {
+func (t *translation) folder(cwd string) error {
 	switch {
 	case cwd == "" || cwd == "." || cwd == "${workspaceFolder}":
 		return nil // the session's
@@ -35,7 +36,7 @@ func (t *foreignText) folder(cwd string) error {
 	}
 	if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~/") && !strings.HasPrefix(dir, "${") {
 		if t.project == "" {
-			return fmt.Errorf("cwd: %s is a relative path, and nothing says from where; write an absolute one as dir", oneLine(cwd, 80))
+			return fmt.Errorf("cwd: %s is a relative path, and nothing says from where; write an absolute one as dir", display.Line(cwd, 80))
 		}
 		dir = filepath.Join(literal(t.project), dir)
 	}
@@ -45,10 +46,10 @@ func (t *foreignText) folder(cwd string) error {
 
 // command translates the program. Which one runs must not depend on the folder that a
 // session is in.
-func (t *foreignText) command(command string) (string, error) {
+func (t *translation) command(command string) (string, error) {
 	relative := strings.HasPrefix(command, "./") || strings.HasPrefix(command, "../")
 	if (relative || strings.Contains(command, "${workspaceFolder")) && t.project == "" {
-		return "", fmt.Errorf("command: %s lies in whatever folder is open; add the server with the program's own path", oneLine(command, 80))
+		return "", fmt.Errorf("command: %s lies in whatever folder is open; add the server with the program's own path", display.Line(command, 80))
 	}
 	t.fixed, command = true, strings.TrimPrefix(command, "./")
 	if relative {
@@ -60,10 +61,10 @@ func (t *foreignText) command(command string) (string, error) {
 }
 
 // plain translates a text that is shown as it is.
-func (t *foreignText) plain(key, text string) (string, error) { return t.expand(key, text, false) }
+func (t *translation) plain(key, text string) (string, error) { return t.expand(key, text, false) }
 
 // secret translates a value of env or headers.
-func (t *foreignText) secret(kind, name, text string) (string, error) {
+func (t *translation) secret(kind, name, text string) (string, error) {
 	if id, ok := strings.CutPrefix(text, "${input:"); ok && kind == "env" && strings.HasSuffix(id, "}") && strings.Count(text, "}") == 1 && !strings.ContainsAny(name, "{}") {
 		t.asks(kind+"."+name, strings.TrimSuffix(id, "}"), name)
 		return "${env:" + name + "}", nil
@@ -72,17 +73,17 @@ func (t *foreignText) secret(kind, name, text string) (string, error) {
 }
 
 // asks tells of a value that its editor asks a person for.
-func (t *foreignText) asks(key, id, variable string) {
+func (t *translation) asks(key, id, variable string) {
 	what := id
 	if d := t.inputs[id]; d != "" {
-		what = fmt.Sprintf("%s (%s)", id, oneLine(d, 80))
+		what = fmt.Sprintf("%s (%s)", id, display.Line(d, 80))
 	}
 	t.notes.note("%s: its editor asks you for %s; here it is ${env:%s}: set that variable, or write the value in its place", key, what, variable)
 }
 
 // expand translates the variables of a text. secret: it may hold ${cmd:…}. The result has no
 // references but those that variable returns: everything else is escaped.
-func (t *foreignText) expand(key, text string, secret bool) (string, error) {
+func (t *translation) expand(key, text string, secret bool) (string, error) {
 	var whole, plain strings.Builder
 	for {
 		before, after, found := strings.Cut(text, "${")
@@ -114,7 +115,7 @@ func (t *foreignText) expand(key, text string, secret bool) (string, error) {
 func literal(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
 // variable translates the inside of one ${…} into a reference or into text.
-func (t *foreignText) variable(key, inner string, secret bool) (value string, reference bool, err error) {
+func (t *translation) variable(key, inner string, secret bool) (value string, reference bool, err error) {
 	kind, name, qualified := strings.Cut(inner, ":")
 	switch {
 	case kind == "env" && qualified:
@@ -126,16 +127,16 @@ func (t *foreignText) variable(key, inner string, secret bool) (value string, re
 		t.asks(key, name, variable)
 		return "${env:" + variable + "}", true, nil
 	case (kind == "file" || kind == "cmd") && qualified && !t.ofECA():
-		t.notes.note("%s: ${%s} is text: only ECA's own settings read files or run programs in this way", key, oneLine(inner, 200))
+		t.notes.note("%s: ${%s} is text: only ECA's own settings read files or run programs in this way", key, display.Line(inner, 200))
 		return "${" + inner + "}", false, nil
 	case kind == "file" && qualified:
 		if !filepath.IsAbs(name) && !strings.HasPrefix(name, "~") {
 			name = filepath.Join(filepath.Dir(t.path), name)
 		}
-		t.notes.reaches = append(t.notes.reaches, fmt.Sprintf("%s reads the file %+q", oneLine(key, 100), name))
+		t.notes.reaches = append(t.notes.reaches, fmt.Sprintf("%s reads the file %+q", display.Line(key, 100), name))
 		return "${file:" + name + "}", true, nil
 	case kind == "cmd" && qualified && secret:
-		t.notes.reaches = append(t.notes.reaches, fmt.Sprintf("%s runs %+q", oneLine(key, 100), name))
+		t.notes.reaches = append(t.notes.reaches, fmt.Sprintf("%s runs %+q", display.Line(key, 100), name))
 		return "${cmd:" + name + "}", true, nil
 	case inner == "workspaceFolder", kind == "workspaceFolder" && qualified, inner == "workspaceRoot":
 		value, err = t.workspace(key)
@@ -151,7 +152,7 @@ func (t *foreignText) variable(key, inner string, secret bool) (value string, re
 		return string(filepath.Separator), false, nil
 	case slices.Contains([]string{"config", "command", "input", "env", "cmd", "classpath", "netrc", "extensionInstallFolder"}, kind),
 		slices.Contains([]string{"workspaceFolderBasename", "cwd", "execPath", "file", "fileDirname", "fileBasename", "relativeFile", "selectedText", "lineNumber", "defaultBuildTask"}, inner):
-		return "", false, errors.New("${" + oneLine(inner, 60) + "} has no counterpart here")
+		return "", false, errors.New("${" + display.Line(inner, 60) + "} has no counterpart here")
 	}
 	if t.ofClaudeCode() {
 		variable, otherwise, has := strings.Cut(inner, ":-")
@@ -159,26 +160,26 @@ func (t *foreignText) variable(key, inner string, secret bool) (value string, re
 		return value, reference, nil
 	}
 	if !t.given[inner] { // else the program replaces it by itself
-		t.notes.note("%s: ${%s} is taken as it is written; if a variable is meant, write ${env:NAME}", key, oneLine(inner, 60))
+		t.notes.note("%s: ${%s} is taken as it is written; if a variable is meant, write ${env:NAME}", key, display.Line(inner, 60))
 	}
 	return "${" + inner + "}", false, nil
 }
 
 // ofECA reports whether the settings are ECA's own: only there ${file:…} and ${cmd:…} are
 // references.
-func (t *foreignText) ofECA() bool {
+func (t *translation) ofECA() bool {
 	dir := filepath.Base(filepath.Dir(t.path))
 	return filepath.Base(t.path) == "config.json" && (dir == "eca" || dir == ".eca")
 }
 
 // ofClaudeCode reports whether a plain ${NAME} is a variable of the environment.
-func (t *foreignText) ofClaudeCode() bool {
+func (t *translation) ofClaudeCode() bool {
 	base := filepath.Base(t.path)
 	return base == ".mcp.json" || base == ".claude.json"
 }
 
 // variableOr is a reference to a variable, or what stands for one that is not set.
-func (t *foreignText) variableOr(key, variable, otherwise string, has bool) (value string, reference bool) {
+func (t *translation) variableOr(key, variable, otherwise string, has bool) (value string, reference bool) {
 	if has {
 		if _, set := t.env(variable); !set {
 			t.notes.note("%s: the variable %s is not set, so what stands for it is written out", key, variable)
@@ -191,7 +192,7 @@ func (t *foreignText) variableOr(key, variable, otherwise string, has bool) (val
 
 // workspace is the folder that is open. A server is started in the session's folder,
 // which a point means.
-func (t *foreignText) workspace(key string) (string, error) {
+func (t *translation) workspace(key string) (string, error) {
 	switch {
 	case !t.fixed:
 		t.notes.note("%s: the folder of the session stands for ${workspaceFolder}", key)

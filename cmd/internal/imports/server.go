@@ -1,4 +1,4 @@
-package main
+package imports
 
 import (
 	"bytes"
@@ -15,12 +15,13 @@ import (
 
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
+	"dragoman/core/display"
 )
 
-// foreignFile is the settings of another program that starts MCP servers: Claude
+// settingsFile is the settings of another program that starts MCP servers: Claude
 // Desktop and Code, Cursor and others (mcpServers), VS Code (servers, or mcp.servers),
 // Zed (context_servers) and ECA (mcpServers).
-type foreignFile struct {
+type settingsFile struct {
 	path string
 	// project is the folder that the settings belong to; "": they are a user's.
 	project string
@@ -28,8 +29,8 @@ type foreignFile struct {
 	inputs  map[string]string // what VS Code asks for, by id
 }
 
-// foreignServer is a server of such settings, as it is here.
-type foreignServer struct {
+// candidate is a server of such settings, as it is here.
+type candidate struct {
 	name   string // here
 	server configs.MCPServer
 	notes  []string // what a person should know
@@ -38,29 +39,29 @@ type foreignServer struct {
 	err     error // why it cannot be had
 }
 
-// readForeign reads the servers of another program's settings, in their order. path is
+// readServers reads the servers of another program's settings, in their order. path is
 // absolute.
-func readForeign(path string, text []byte, env configs.Env) ([]foreignServer, error) {
-	f := foreignFile{path: path, project: projectOf(path, program.Home(env)), env: env, inputs: map[string]string{}}
+func readServers(path string, text []byte, env configs.Env) ([]candidate, error) {
+	f := settingsFile{path: path, project: projectOf(path, program.Home(env)), env: env, inputs: map[string]string{}}
 	text = plainJSON(bytes.TrimPrefix(text, []byte("\ufeff")))
-	_, top, err := jsonMembers(text)
+	_, top, err := members(text)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	f.learnInputs(top["inputs"])
 	sections := []json.RawMessage{top["mcpServers"], top["servers"], top["context_servers"]}
-	if _, mcp, err := jsonMembers(top["mcp"]); err == nil { // VS Code's settings.json
+	if _, mcp, err := members(top["mcp"]); err == nil { // VS Code's settings.json
 		f.learnInputs(mcp["inputs"])
 		sections = append(sections, mcp["servers"])
 	}
-	var all []foreignServer
+	var all []candidate
 	found := false
 	for _, section := range sections {
 		if section == nil {
 			continue
 		}
 		found = true
-		names, entries, err := jsonMembers(section)
+		names, entries, err := members(section)
 		if err != nil {
 			return nil, fmt.Errorf("read the servers in %s: %w", path, err)
 		}
@@ -91,8 +92,8 @@ func projectOf(path, home string) string {
 	return dir
 }
 
-// jsonMembers takes a JSON object apart. names has the order of the text.
-func jsonMembers(text []byte) (names []string, values map[string]json.RawMessage, err error) {
+// members takes a JSON object apart. names has the order of the text.
+func members(text []byte) (names []string, values map[string]json.RawMessage, err error) {
 	if err := json.Unmarshal(text, &values); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
@@ -126,7 +127,7 @@ func jsonMembers(text []byte) (names []string, values map[string]json.RawMessage
 }
 
 // learnInputs notes what VS Code asks a person for.
-func (f *foreignFile) learnInputs(raw json.RawMessage) {
+func (f *settingsFile) learnInputs(raw json.RawMessage) {
 	var list []struct{ ID, Description string }
 	if json.Unmarshal(raw, &list) == nil {
 		for _, in := range list {
@@ -135,8 +136,8 @@ func (f *foreignFile) learnInputs(raw json.RawMessage) {
 	}
 }
 
-// foreignEntry is a server as any of these programs writes it.
-type foreignEntry struct {
+// serverEntry is a server as any of these programs writes it.
+type serverEntry struct {
 	Type, Transport                 string
 	Command                         json.RawMessage
 	Args                            []any
@@ -157,18 +158,18 @@ type foreignEntry struct {
 
 // known are the keys of an entry that are translated, or mean nothing here: shop
 // windows, and how an editor shows or debugs a server.
-var foreignKeys = []string{
+var knownKeys = []string{
 	"type", "transport", "command", "args", "env", "url", "serverurl", "httpurl", "headers", "disabled", "enabled", "cwd", "envfile", "timeout", "sandboxenabled", "settings", "autoapprove", "alwaysallow", "trust",
 	"clientid", "clientsecret", "oauthport", "oauth", "auth", "source", "gallery", "version", "dev", "description", "icon", "sandbox",
 }
 
 // read translates one server.
-func (f foreignFile) read(name string, raw json.RawMessage) foreignServer {
-	s := foreignServer{name: name}
-	keys, _, err := jsonMembers(raw)
-	var e foreignEntry
+func (f settingsFile) read(name string, raw json.RawMessage) candidate {
+	s := candidate{name: name}
+	keys, _, err := members(raw)
+	var e serverEntry
 	if err == nil {
-		err = decodeForeign(raw, &e)
+		err = decode(raw, &e)
 	}
 	if err == nil {
 		err = oldZed(&e)
@@ -177,27 +178,27 @@ func (f foreignFile) read(name string, raw json.RawMessage) foreignServer {
 		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) && kind.Field != "" {
 			err = fmt.Errorf("%s cannot be a %s", strings.ToLower(kind.Field), kind.Value)
 		}
-		s.name, s.err = oneLine(name, 64), fmt.Errorf("its entry is in a form that is not known: %w", err)
+		s.name, s.err = display.Line(name, 64), fmt.Errorf("its entry is in a form that is not known: %w", err)
 		return s
 	}
-	if s.name = foreignName(name); s.name != name {
+	if s.name = localName(name); s.name != name {
 		s.note("it is called %s here", s.name)
 	}
 	s.err = f.translate(e, &s)
 	for _, key := range keys {
-		if !slices.Contains(foreignKeys, strings.ToLower(key)) {
-			s.note("%s is not taken over", oneLine(key, 40))
+		if !slices.Contains(knownKeys, strings.ToLower(key)) {
+			s.note("%s is not taken over", display.Line(key, 40))
 		}
 	}
 	return s
 }
 
-func (s *foreignServer) note(format string, args ...any) {
+func (s *candidate) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// decodeForeign reads numbers as they are written.
-func decodeForeign(raw json.RawMessage, to any) error {
+// decode reads numbers as they are written.
+func decode(raw json.RawMessage, to any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	return d.Decode(to)
@@ -212,7 +213,7 @@ func spelled(v any) string {
 }
 
 // oldZed reads {"command": {"path": …, "args": […], "env": {…}}}.
-func oldZed(e *foreignEntry) error {
+func oldZed(e *serverEntry) error {
 	var old struct {
 		Path string
 		Args []any
@@ -221,7 +222,7 @@ func oldZed(e *foreignEntry) error {
 	if len(e.Command) == 0 || e.Command[0] != '{' {
 		return nil
 	}
-	err := decodeForeign(e.Command, &old)
+	err := decode(e.Command, &old)
 	if err != nil {
 		return err
 	}
@@ -235,8 +236,8 @@ func oldZed(e *foreignEntry) error {
 	return err
 }
 
-// foreignName makes a name one that is possible here.
-func foreignName(name string) string {
+// localName makes a name one that is possible here.
+func localName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' {
 			return r
@@ -250,7 +251,7 @@ func foreignName(name string) string {
 	return name[:min(len(name), 64)]
 }
 
-func (f foreignFile) translate(e foreignEntry, s *foreignServer) error {
+func (f settingsFile) translate(e serverEntry, s *candidate) error {
 	var command string
 	if len(e.Command) > 0 && string(e.Command) != "null" {
 		if err := json.Unmarshal(e.Command, &command); err != nil {
@@ -264,7 +265,7 @@ func (f foreignFile) translate(e foreignEntry, s *foreignServer) error {
 		return errors.New("it is an extension of its editor, which starts it in its own way; add the program that it starts")
 	case command == "" && url == "":
 		return errors.New("it has neither a command nor a url")
-	case (entry{command: command}).ours():
+	case (Entry{Command: command}).Ours():
 		return errors.New("it is dragoman itself")
 	}
 	s.server.Disabled = e.Disabled || e.Enabled != nil && !*e.Enabled
@@ -273,7 +274,7 @@ func (f foreignFile) translate(e foreignEntry, s *foreignServer) error {
 	} else if e.Timeout > 0 {
 		s.note("timeout is not taken over; write call_timeout")
 	}
-	t := &foreignText{foreignFile: f, notes: s, given: map[string]bool{}}
+	t := &translation{settingsFile: f, notes: s, given: map[string]bool{}}
 	for name := range e.Env {
 		t.given[name] = true
 	}
@@ -288,9 +289,9 @@ func (f foreignFile) translate(e foreignEntry, s *foreignServer) error {
 }
 
 // leftOut says what of an entry has no counterpart here.
-func (s *foreignServer) leftOut(e foreignEntry) {
+func (s *candidate) leftOut(e serverEntry) {
 	if e.EnvFile != "" {
-		s.note("envFile (%s) is not taken over: write its variables below env", oneLine(e.EnvFile, 80))
+		s.note("envFile (%s) is not taken over: write its variables below env", display.Line(e.EnvFile, 80))
 	}
 	if e.SandboxEnabled {
 		s.note("it ran in its editor's sandbox; here it runs with your rights")
@@ -304,7 +305,7 @@ func (s *foreignServer) leftOut(e foreignEntry) {
 }
 
 // address translates a server that is reached over HTTP.
-func (t *foreignText) address(url, kind string, e foreignEntry) (err error) {
+func (t *translation) address(url, kind string, e serverEntry) (err error) {
 	to := &t.notes.server
 	text, err := t.plain("url", url)
 	if err != nil {
@@ -326,7 +327,7 @@ func (t *foreignText) address(url, kind string, e foreignEntry) (err error) {
 }
 
 // login translates what a login wants that the server does not say.
-func (t *foreignText) login(e foreignEntry) error {
+func (t *translation) login(e serverEntry) error {
 	to := &t.notes.server.OAuth
 	said := map[string]any{"clientid": e.ClientID, "clientsecret": e.ClientSecret, "port": e.OAuthPort}
 	for _, object := range []map[string]any{e.OAuth, e.Auth} {
@@ -361,12 +362,12 @@ func (t *foreignText) login(e foreignEntry) error {
 	if to.RedirectPort != 0 {
 		where = fmt.Sprintf("http://127.0.0.1:%d/callback", to.RedirectPort)
 	}
-	t.notes.note("a login comes back to %s: the client %s must allow that", where, oneLine(id, 60))
+	t.notes.note("a login comes back to %s: the client %s must allow that", where, display.Line(id, 60))
 	return nil
 }
 
 // program translates a server that is started.
-func (t *foreignText) program(command string, e foreignEntry) (err error) {
+func (t *translation) program(command string, e serverEntry) (err error) {
 	to := &t.notes.server
 	if err := t.folder(e.Cwd); err != nil {
 		return err
@@ -386,12 +387,12 @@ func (t *foreignText) program(command string, e foreignEntry) (err error) {
 	return err
 }
 
-func (t *foreignText) secrets(kind string, of map[string]any) (map[string]configs.Secret, error) {
+func (t *translation) secrets(kind string, of map[string]any) (map[string]configs.Secret, error) {
 	all := map[string]configs.Secret{}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		value := of[name]
 		if value == nil { // VS Code: the variable is taken away
-			t.notes.note("%s.%s is null, and is left out", kind, oneLine(name, 60))
+			t.notes.note("%s.%s is null, and is left out", kind, display.Line(name, 60))
 			continue
 		}
 		text, err := t.secret(kind, name, fmt.Sprint(value))

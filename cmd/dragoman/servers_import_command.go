@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+
+	"dragoman/cmd/internal/imports"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) mcpServersImport() *cobra.Command {
+	var o imports.Options
+	cmd := &cobra.Command{
+		Use:   "import [FILE]",
+		Short: "Take over the servers of another program's settings",
+		Long: `Take over the MCP servers of another program's settings: Claude Desktop's and Claude Code's,
+Cursor's, VS Code's (mcp.json and settings.json), Zed's and ECA's, comments in them included.
+What they replace in texts is translated: ${env:NAME} stays, ${workspaceFolder} becomes the folder
+of each session, and what VS Code asks you for becomes a variable of the environment. What cannot
+be translated is said, and the other servers are taken over; the exit code is 1 then. Servers that
+are in the configuration already stay as they are.
+
+${file:…} and ${cmd:…} read a file or run a program whenever a value is needed. They are kept from
+ECA's own settings only, after you have seen them and agreed; anywhere else they are plain text.
+
+Without FILE: list the places where such settings are found, and change nothing.`,
+		Example: `  dragoman mcp-servers import
+  dragoman mcp-servers import ~/.cursor/mcp.json --dry-run
+  dragoman mcp-servers import .vscode/mcp.json --replace`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.begin(func(ctx context.Context, args []string) error {
+			if len(args) == 0 {
+				return imports.ShowPlaces(a.Environment)
+			}
+			return imports.Import(ctx, a.Environment, a.servers, args[0], o)
+		}),
+	}
+	cmd.Flags().BoolVarP(&o.DryRun, "dry-run", "n", false, "only show what would be written")
+	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "keep what reads files or runs programs, without being asked about it")
+	cmd.Flags().BoolVar(&o.Replace, "replace", false, "change the entries that have the names")
+	return cmd
+}

@@ -1,0 +1,236 @@
+package imports
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"dragoman/cmd/internal/program"
+)
+
+// EditorFile is a settings file in which an editor may be told to start us.
+type EditorFile struct {
+	Editor string
+	Path   string
+	// entries lists the programs that the settings start; nil: the file is a program of
+	// its own, and only mentions can be found.
+	entries func(settings map[string]any) []Entry
+}
+
+// IsProgram reports whether the file is a program of its own, in which only mentions can be found.
+func (f EditorFile) IsProgram() bool { return f.entries == nil }
+
+// Entries reads the programs that the text of the file starts.
+func (f EditorFile) Entries(text []byte) ([]Entry, error) {
+	var settings map[string]any
+	if err := json.Unmarshal(plainJSON(text), &settings); err != nil {
+		return nil, err
+	}
+	return f.entries(settings), nil
+}
+
+// Entry is one program that an editor starts.
+type Entry struct {
+	Name    string // what the settings call it
+	Command string
+	Args    []string
+	// serves is the command of ours that speaks the editor's protocol. The editor
+	// adds it by itself where adds is true.
+	serves string
+	adds   bool
+}
+
+// Ours reports whether an entry means us.
+func (e Entry) Ours() bool {
+	base := strings.TrimSuffix(strings.ToLower(filepath.Base(e.Command)), ".exe")
+	return base == "dragoman" || strings.EqualFold(e.Name, "dragoman")
+}
+
+// EditorFiles lists the places of settings on this system.
+func EditorFiles(p *program.Environment) []EditorFile {
+	home := p.Home()
+	if home == "" {
+		return nil
+	}
+	in := func(parts ...string) string { return filepath.Join(append([]string{home}, parts...)...) }
+	config, apps := settingsFolders(p, home)
+	files := []EditorFile{
+		{"Zed", filepath.Join(config, "zed", "settings.json"), agentServers},
+		{"JetBrains", in(".jetbrains", "acp.json"), agentServers},
+	}
+	for _, code := range []string{"Code", "Code - Insiders", "VSCodium", "Cursor"} {
+		files = append(files, EditorFile{code, filepath.Join(apps, code, "User", "settings.json"), ecaServer})
+	}
+	files = append(files,
+		EditorFile{"Claude Desktop", filepath.Join(apps, "Claude", "claude_desktop_config.json"), mcpServers},
+		EditorFile{"Cursor (MCP)", in(".cursor", "mcp.json"), mcpServers},
+	)
+	for _, path := range []string{in(".emacs"), in(".emacs.d", "init.el"), filepath.Join(config, "emacs", "init.el"), filepath.Join(config, "doom", "config.el"), in(".doom.d", "config.el")} {
+		files = append(files, EditorFile{"Emacs", path, nil})
+	}
+	for _, path := range []string{filepath.Join(config, "nvim", "init.lua"), filepath.Join(config, "nvim", "init.vim")} {
+		files = append(files, EditorFile{"Neovim", path, nil})
+	}
+	return files
+}
+
+// settingsFolders are where programs keep settings on this system, and where desktop
+// programs do.
+func settingsFolders(p *program.Environment, home string) (config, apps string) {
+	config = filepath.Join(home, ".config")
+	if dir := p.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		config = dir
+	}
+	apps = config
+	switch runtime.GOOS {
+	case "darwin":
+		apps = filepath.Join(home, "Library", "Application Support")
+	case "windows":
+		if dir := p.Getenv("AppData"); dir != "" {
+			config, apps = dir, dir
+		}
+	}
+	return config, apps
+}
+
+// agentServers reads the settings of Zed and JetBrains.
+func agentServers(settings map[string]any) []Entry {
+	return programs(settings["agent_servers"], "acp")
+}
+
+// mcpServers reads the settings of MCP clients.
+func mcpServers(settings map[string]any) []Entry { return programs(settings["mcpServers"], "mcp") }
+
+func programs(v any, serves string) []Entry {
+	list, _ := v.(map[string]any)
+	var entries []Entry
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		e := Entry{Name: name, serves: serves}
+		program, _ := list[name].(map[string]any)
+		switch command := program["command"].(type) {
+		case string:
+			e.Command = command
+		case map[string]any: // an older form of Zed's: {"command": {"path": …, "args": […]}}
+			program = command
+			e.Command, _ = command["path"].(string)
+		}
+		e.Args = words(program["args"])
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// ecaServer reads the settings of VS Code's ECA extension, which adds "server" to
+// the command by itself.
+func ecaServer(settings map[string]any) []Entry {
+	command, _ := settings["eca.serverPath"].(string)
+	if command == "" {
+		return nil
+	}
+	return []Entry{{Name: "eca.serverPath", Command: command, serves: "eca", adds: true}}
+}
+
+func words(v any) []string {
+	list, _ := v.([]any)
+	var out []string
+	for _, w := range list {
+		out = append(out, fmt.Sprint(w))
+	}
+	return out
+}
+
+// Problem says what is wrong with an Entry that means us, and what to do.
+func (e Entry) Problem() (problem, hint string) {
+	if e.Command == "" {
+		return "there is no command", `write "command": "/path/to/dragoman"`
+	}
+	_, err := exec.LookPath(e.Command)
+	switch {
+	case err != nil && filepath.IsAbs(e.Command):
+		return e.Command + " cannot be started: " + program.Reason(err), "write the path of the program, see above"
+	case err != nil:
+		return e.Command + " is not on this PATH, and a desktop's may be shorter still", "write an absolute path, see above"
+	case e.adds:
+		return "", ""
+	}
+	speaks := ""
+	for _, w := range e.Args {
+		if !strings.HasPrefix(w, "-") {
+			speaks = w
+			break
+		}
+	}
+	if speaks != e.serves {
+		return fmt.Sprintf("the arguments are [%s]; this editor speaks to \"dragoman %s\"", strings.Join(e.Args, " "), e.serves), fmt.Sprintf(`write "args": [%q]`, e.serves)
+	}
+	return "", ""
+}
+
+// ReadFile reads a settings file of a sane size.
+func ReadFile(path string) ([]byte, error) {
+	const most = 4 << 20
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return nil, errors.New("is no file of settings")
+	}
+	return os.ReadFile(path)
+}
+
+// plainJSON takes out what editors allow in their settings beyond JSON: comments,
+// and commas before a closing bracket.
+func plainJSON(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	comma := -1 // where the last comma stands in out, if only space has followed
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			end := stringEnd(text, i)
+			out = append(out, text[i:end]...)
+			i, comma = end-1, -1
+		case c == '/' && i+1 < len(text) && text[i+1] == '/':
+			for i+1 < len(text) && text[i+1] != '\n' {
+				i++
+			}
+		case c == '/' && i+1 < len(text) && text[i+1] == '*':
+			i += 2
+			for i+1 < len(text) && (text[i] != '*' || text[i+1] != '/') {
+				i++
+			}
+			i++
+		case (c == '}' || c == ']') && comma >= 0:
+			out = append(append(out[:comma], out[comma+1:]...), c)
+			comma = -1
+		default:
+			if c == ',' {
+				comma = len(out)
+			} else if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+				comma = -1
+			}
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// stringEnd is the place behind a JSON string that begins at i.
+func stringEnd(text []byte, i int) int {
+	for j := i + 1; j < len(text); j++ {
+		switch text[j] {
+		case '\\':
+			j++
+		case '"':
+			return j + 1
+		}
+	}
+	return len(text)
+}
