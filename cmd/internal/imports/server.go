@@ -92,40 +92,6 @@ func projectOf(path, home string) string {
 	return dir
 }
 
-// members takes a JSON object apart. names has the order of the text.
-func members(text []byte) (names []string, values map[string]json.RawMessage, err error) {
-	if err := json.Unmarshal(text, &values); err != nil {
-		var kind *json.UnmarshalTypeError
-		if errors.As(err, &kind) {
-			err = errors.New("it is no JSON object")
-		}
-		return nil, nil, err
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	for depth := 0; ; {
-		tok, err := d.Token()
-		if err != nil {
-			return names, values, nil //nolint:nilerr // the end: the whole was read above
-		}
-		switch tok := tok.(type) {
-		case json.Delim:
-			if tok == '{' || tok == '[' {
-				depth++
-			} else {
-				depth--
-			}
-		case string:
-			if depth == 1 {
-				if !slices.Contains(names, tok) {
-					names = append(names, tok)
-				}
-				var skipped json.RawMessage
-				_ = d.Decode(&skipped) // it was read above
-			}
-		}
-	}
-}
-
 // learnInputs notes what VS Code asks a person for.
 func (f *settingsFile) learnInputs(raw json.RawMessage) {
 	var list []struct{ ID, Description string }
