@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-)
 
-const mustAsk = "must be asked by rule 1 (ask tool e*)"
+	"dragoman/bridge/bridgetest"
+)
 
 func askFirst(_, tool string, _ json.RawMessage) error {
 	if tool == "echo" || tool == "ask" {
-		return &AskFirst{Why: mustAsk}
+		return &AskFirst{Why: bridgetest.MustAsk}
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func asking() *mcp.Server {
 // tool and the arguments. If nobody can be asked it is refused.
 func TestAskRulesHoldForClients(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, *Aggregate) mcp.Transport{"pipe": piped, "http": overHTTP} {
-		for _, version := range eras {
+		for _, version := range bridgetest.Eras {
 			for answer, want := range map[string]string{"allow": "hi\u202e", "no": "did not allow the call", "decline": "did not allow the call", "cancel": "did not allow the call", "": "cannot ask its user"} {
 				t.Run(name+"/"+version+"/"+answer, func(t *testing.T) {
 					var mu sync.Mutex
@@ -65,11 +65,11 @@ func TestAskRulesHoldForClients(t *testing.T) {
 						o = nil
 					}
 					a := aggregate(t, Options{Servers: []Server{hosted(t, "up", asking(), nil)}}, AggregateOptions{Check: askFirst})
-					cs := connected(t, connect(t, a), version, o)
-					if got := said(t, cs, "echo", map[string]any{"text": "hi\u202e"}); !strings.Contains(got, want) || answer != "allow" && (!strings.Contains(got, "error: ") || strings.Contains(got, "hi\u202e")) {
+					cs := bridgetest.Connected(t, connect(t, a), version, o)
+					if got := bridgetest.Said(t, cs, "echo", map[string]any{"text": "hi\u202e"}); !strings.Contains(got, want) || answer != "allow" && (!strings.Contains(got, "error: ") || strings.Contains(got, "hi\u202e")) {
 						t.Errorf("%q, want %q", got, want)
 					}
-					const question = `May the tool echo of the MCP server up be called? Its arguments: {"text":"hi⟨U+202E⟩"} (` + mustAsk + `.)`
+					const question = `May the tool echo of the MCP server up be called? Its arguments: {"text":"hi⟨U+202E⟩"} (` + bridgetest.MustAsk + `.)`
 					mu.Lock()
 					if answer != "" && (len(asked) != 1 || strings.ReplaceAll(asked[0], `: "`, `:"`) != question) || answer == "" && len(asked) > 0 {
 						t.Errorf("asked %q", asked)
@@ -80,7 +80,7 @@ func TestAskRulesHoldForClients(t *testing.T) {
 						return
 					}
 					// A tool that asks in its turn is asked about once for a call.
-					got := said(t, cs, "ask", map[string]any{})
+					got := bridgetest.Said(t, cs, "ask", map[string]any{})
 					mu.Lock()
 					defer mu.Unlock()
 					if got != "the user says accept" || len(asked) != 2 || !strings.HasPrefix(asked[0], "May the tool ask") || strings.HasPrefix(asked[1], "May the tool") {
@@ -94,17 +94,17 @@ func TestAskRulesHoldForClients(t *testing.T) {
 
 // The state of a call that waits for an answer lets no other call pass unasked.
 func TestStateOfAnotherCallIsNoConsent(t *testing.T) {
-	modern := hosted(t, "new", small("new", "echo"), &mcp.StreamableHTTPOptions{Stateless: true})
+	modern := hosted(t, "new", bridgetest.SmallServer("new", "echo"), &mcp.StreamableHTTPOptions{Stateless: true})
 	a := aggregate(t, Options{Servers: []Server{hosted(t, "up", asking(), nil), modern}}, AggregateOptions{Check: func(server, _ string, _ json.RawMessage) error {
 		if server == "new" {
-			return &AskFirst{Why: mustAsk}
+			return &AskFirst{Why: bridgetest.MustAsk}
 		}
 		return nil
 	}})
 	c := unspoken(t, a)
 	call := func(id, tool, more string) string {
-		c.say(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"` + tool + `","arguments":{},` + modernMeta(`{"elicitation":{}}`, "") + more + `}}`)
-		return last1(c.until(`"id":` + id + `,`))
+		c.Say(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"` + tool + `","arguments":{},` + bridgetest.ModernMeta(`{"elicitation":{}}`, "") + more + `}}`)
+		return bridgetest.Last(c.Until(`"id":` + id + `,`))
 	}
 	var parked struct{ Result struct{ RequestState string } }
 	if line := call("1", "ask", ""); json.Unmarshal([]byte(line), &parked) != nil || parked.Result.RequestState == "" {
@@ -126,12 +126,12 @@ func TestConsentIsJudgedAsItWasShown(t *testing.T) {
 		if denies.Load() && strings.Contains(string(args), "secret") {
 			return errors.New("denied by a rule that is new")
 		}
-		return &AskFirst{Why: mustAsk}
+		return &AskFirst{Why: bridgetest.MustAsk}
 	}})
 	c := unspoken(t, a)
 	call := func(id, text, more string) string {
-		c.say(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + text + `"},` + modernMeta(`{"elicitation":{}}`, "") + more + `}}`)
-		return last1(c.until(`"id":` + id + `,`))
+		c.Say(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + text + `"},` + bridgetest.ModernMeta(`{"elicitation":{}}`, "") + more + `}}`)
+		return bridgetest.Last(c.Until(`"id":` + id + `,`))
 	}
 	state := func(line string) string {
 		t.Helper()

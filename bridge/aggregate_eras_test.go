@@ -16,19 +16,15 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 )
 
-// modernMeta is what a request of 2026-07-28 says of its client.
-func modernMeta(caps, more string) string {
-	return `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + caps + more + `}`
-}
-
 // unspoken is a client that writes and reads lines, and has said nothing yet.
-func unspoken(t *testing.T, a *Aggregate) *rawClient {
+func unspoken(t *testing.T, a *Aggregate) *bridgetest.Raw {
 	t.Helper()
 	tr := piped(t, a).(*mcp.IOTransport)
-	return newRaw(t, tr)
+	return bridgetest.NewRaw(t, tr)
 }
 
 // old makes a server know nothing of 2026-07-28.
@@ -69,12 +65,12 @@ func TestAggregateParksCalls(t *testing.T) {
 	) {
 		t.Helper()
 		n++
-		c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask","arguments":{},%s%s}}`, n, modernMeta(caps, ""), more))
+		c.Say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask","arguments":{},%s%s}}`, n, bridgetest.ModernMeta(caps, ""), more))
 		var m struct {
 			Result json.RawMessage
 			Error  struct{ Message string }
 		}
-		line := last1(c.until(fmt.Sprintf(`"id":%d,`, n)))
+		line := bridgetest.Last(c.Until(fmt.Sprintf(`"id":%d,`, n)))
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +143,7 @@ func changing(modern bool) (*mcp.Server, func(http.Handler) http.Handler, *mcp.S
 		return nil, nil, nil
 	})
 	if modern {
-		return s, modernOnly, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}
+		return s, bridgetest.ModernOnly, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}
 	}
 	return s, func(h http.Handler) http.Handler { return h }, nil
 }
@@ -156,7 +152,7 @@ func changing(modern bool) (*mcp.Server, func(http.Handler) http.Handler, *mcp.S
 // of lists that change.
 func TestAggregateFollowsServers(t *testing.T) {
 	for _, modern := range []bool{false, true} {
-		for _, version := range eras {
+		for _, version := range bridgetest.Eras {
 			t.Run(fmt.Sprintf("modern=%v/%s", modern, version), func(t *testing.T) {
 				s, wrap, o := changing(modern)
 				h := httptest.NewServer(wrap(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, o)))
@@ -166,17 +162,17 @@ func TestAggregateFollowsServers(t *testing.T) {
 				})
 				a := aggregate(t, Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: h.URL}, nil }}}}, AggregateOptions{})
 				updated, changed := make(chan string, 100), make(chan struct{}, 100)
-				cs := connected(t, piped(t, a), version, &mcp.ClientOptions{
+				cs := bridgetest.Connected(t, piped(t, a), version, &mcp.ClientOptions{
 					ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
 					ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
 				})
-				toolNames(t, cs)
-				if err := cs.Subscribe(within(t), &mcp.SubscribeParams{URI: "up://r"}); err != nil {
+				bridgetest.ToolNames(t, cs)
+				if err := cs.Subscribe(bridgetest.Patient(t), &mcp.SubscribeParams{URI: "up://r"}); err != nil {
 					t.Fatal(err)
 				}
 				// A subscription at 2026-07-28 is acknowledged by us before the server has it.
 				for told := false; !told; {
-					said(t, cs, "change", map[string]any{})
+					bridgetest.Said(t, cs, "change", map[string]any{})
 					select {
 					case uri := <-updated:
 						told = uri == "up://r"
@@ -185,14 +181,14 @@ func TestAggregateFollowsServers(t *testing.T) {
 				}
 				for told := false; !told; {
 					s.RemoveTools("grown")
-					said(t, cs, "grow", map[string]any{})
+					bridgetest.Said(t, cs, "grow", map[string]any{})
 					select {
 					case <-changed:
 						told = true
 					case <-sleepy(t):
 					}
 				}
-				if err := cs.Unsubscribe(within(t), &mcp.UnsubscribeParams{URI: "up://r"}); err != nil {
+				if err := cs.Unsubscribe(bridgetest.Patient(t), &mcp.UnsubscribeParams{URI: "up://r"}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -232,7 +228,7 @@ func TestAggregateLeavesTheEarlyDialectToTheAgent(t *testing.T) {
 func TestAggregateBeginsAnewAtAServerThatForgets(t *testing.T) {
 	var handler atomic.Pointer[mcp.StreamableHTTPHandler]
 	anew := func() {
-		s := small("up", "act")
+		s := bridgetest.SmallServer("up", "act")
 		mcp.AddTool(s, &mcp.Tool{Name: "look", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "seen"}}}, nil, nil
 		})
@@ -245,19 +241,19 @@ func TestAggregateBeginsAnewAtAServerThatForgets(t *testing.T) {
 		h.Close()
 	})
 	a := aggregate(t, Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: h.URL}, nil }}}}, AggregateOptions{})
-	cs := connected(t, piped(t, a), proto.Legacy, nil)
-	if got := said(t, cs, "look", map[string]any{}); got != "seen" {
+	cs := bridgetest.Connected(t, piped(t, a), proto.Legacy, nil)
+	if got := bridgetest.Said(t, cs, "look", map[string]any{}); got != "seen" {
 		t.Fatal(got)
 	}
 	anew()
-	if got := said(t, cs, "look", map[string]any{}); got != "seen" {
+	if got := bridgetest.Said(t, cs, "look", map[string]any{}); got != "seen" {
 		t.Errorf("what may be repeated: %s", got)
 	}
 	anew()
-	if got := said(t, cs, "act", map[string]any{}); !strings.Contains(got, "may have had its effect") {
+	if got := bridgetest.Said(t, cs, "act", map[string]any{}); !strings.Contains(got, "may have had its effect") {
 		t.Errorf("what may not: %s", got)
 	}
-	for got := ""; got != "up's act"; got = said(t, cs, "act", map[string]any{}) {
+	for got := ""; got != "up's act"; got = bridgetest.Said(t, cs, "act", map[string]any{}) {
 		if got != "" && !strings.Contains(got, "does not run") {
 			t.Fatal(got)
 		}
@@ -270,22 +266,22 @@ func TestAggregateBeginsAnewAtAServerThatForgets(t *testing.T) {
 func TestAggregateHoldsToPins(t *testing.T) {
 	pins, kept := filepath.Join(t.TempDir(), "pins.json"), make(chan Audit, 10)
 	open := func(description string) *mcp.ClientSession {
-		script := greeting + `tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"t","description":"` + description + `","inputSchema":{"type":"object"}}]}}` + "\n" + done
+		script := bridgetest.Greeting + `tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"t","description":"` + description + `","inputSchema":{"type":"object"}}]}}` + "\n" + bridgetest.ToolDone
 		a := aggregate(t, Options{PinFile: pins, Audit: func(a Audit) { kept <- a }, Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}}}, AggregateOptions{})
-		return connected(t, piped(t, a), proto.Legacy, nil)
+		return bridgetest.Connected(t, piped(t, a), proto.Legacy, nil)
 	}
-	if got := said(t, open("good"), "t", nil); got != "done" {
+	if got := bridgetest.Said(t, open("good"), "t", nil); got != "done" {
 		t.Fatal(got)
 	}
 	if a := <-kept; a.Server != "s" || a.Tool != "t" || a.Outcome != OutcomeOK || a.Client != "c 1" || a.Principal != core.Local {
 		t.Errorf("%+v", a)
 	}
 	cs := open("evil")
-	list, err := cs.ListTools(within(t), nil)
+	list, err := cs.ListTools(bridgetest.Patient(t), nil)
 	if err != nil || list.Tools[len(list.Tools)-1].Description != "good" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if got := said(t, cs, "t", nil); !strings.Contains(got, "has changed since it was agreed to") {
+	if got := bridgetest.Said(t, cs, "t", nil); !strings.Contains(got, "has changed since it was agreed to") {
 		t.Error(got)
 	}
 	if a := <-kept; a.Outcome != OutcomeRefused {
@@ -295,21 +291,21 @@ func TestAggregateHoldsToPins(t *testing.T) {
 
 // What goes round in a circle ends, and each gateway says that it was there.
 func TestAggregateEndsCircles(t *testing.T) {
-	script := greeting + oneTool("") + `tools/call {"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"called"}]}}` + "\n"
+	script := bridgetest.Greeting + bridgetest.OneTool("") + `tools/call {"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"called"}]}}` + "\n"
 	a := aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}}}, AggregateOptions{})
 	c := spoken(t, a, "{}")
 	for hops, want := range []string{"called", "called", "called", "called", "circle", "circle"} {
-		c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","_meta":{"dragoman/hops":%d}}}`, hops+1, hops))
-		if line := last1(c.until(fmt.Sprintf(`"id":%d,`, hops+1))); !strings.Contains(line, want) {
+		c.Say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","_meta":{"dragoman/hops":%d}}}`, hops+1, hops))
+		if line := bridgetest.Last(c.Until(fmt.Sprintf(`"id":%d,`, hops+1))); !strings.Contains(line, want) {
 			t.Errorf("%d hops: %s", hops, line)
 		}
 	}
 	far := unspoken(t, a)
-	far.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"g","version":"1"},"_meta":{"dragoman/hops":4}}}`)
-	far.until(`"id":1,`)
-	far.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	far.say(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
-	if line := last1(far.until(`"id":2,`)); strings.Contains(line, `"name":"t"`) || !strings.Contains(line, "agent_prompt") {
+	far.Say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"g","version":"1"},"_meta":{"dragoman/hops":4}}}`)
+	far.Until(`"id":1,`)
+	far.Say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	far.Say(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	if line := bridgetest.Last(far.Until(`"id":2,`)); strings.Contains(line, `"name":"t"`) || !strings.Contains(line, "agent_prompt") {
 		t.Errorf("a gateway that is far away: %s", line)
 	}
 }
@@ -317,25 +313,25 @@ func TestAggregateEndsCircles(t *testing.T) {
 // Log messages pass at the level that was asked for, in either way of asking.
 func TestAggregateLogLevels(t *testing.T) {
 	script := `initialize {"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"script","version":"1"}}}
-` + oneTool("") +
+` + bridgetest.OneTool("") +
 		`logging/setLevel {"jsonrpc":"2.0","id":$ID,"result":{}}
 logging/setLevel {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"it was told"}}
 tools/call {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"it says"}}
-` + done
+` + bridgetest.ToolDone
 	a := aggregate(t, Options{Servers: []Server{old(script)}}, AggregateOptions{})
 	c := spoken(t, a, "{}")
-	c.say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	c.until(`"id":1,`)
-	c.say(`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"warning"}}`)
-	c.until("it was told")
+	c.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	c.Until(`"id":1,`)
+	c.Say(`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"warning"}}`)
+	c.Until("it was told")
 
 	m := unspoken(t, a)
-	m.say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t",` + modernMeta("{}", "") + `}}`)
-	if lines := strings.Join(m.until(`"id":1,`), ""); strings.Contains(lines, "it says") || !strings.Contains(lines, `"resultType":"complete"`) {
+	m.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t",` + bridgetest.ModernMeta("{}", "") + `}}`)
+	if lines := strings.Join(m.Until(`"id":1,`), ""); strings.Contains(lines, "it says") || !strings.Contains(lines, `"resultType":"complete"`) {
 		t.Errorf("nobody has asked for that: %s", lines)
 	}
-	m.say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t",` + modernMeta("{}", `,"io.modelcontextprotocol/logLevel":"info"`) + `}}`)
-	if lines := strings.Join(m.until(`"id":2,`), ""); !strings.Contains(lines, "it says") {
+	m.Say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t",` + bridgetest.ModernMeta("{}", `,"io.modelcontextprotocol/logLevel":"info"`) + `}}`)
+	if lines := strings.Join(m.Until(`"id":2,`), ""); !strings.Contains(lines, "it says") {
 		t.Errorf("it was asked for: %s", lines)
 	}
 }
@@ -344,7 +340,7 @@ tools/call {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"
 // before.
 func TestAggregateRelaysTasks(t *testing.T) {
 	script := `initialize {"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"script","version":"1"}}}
-` + oneTool("") + `tools/call {"jsonrpc":"2.0","id":$ID,"result":{"task":{"taskId":"T1","status":"working"}}}
+` + bridgetest.OneTool("") + `tools/call {"jsonrpc":"2.0","id":$ID,"result":{"task":{"taskId":"T1","status":"working"}}}
 tools/call {"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"T1","status":"completed"}}
 tasks/get {"jsonrpc":"2.0","id":$ID,"result":{"taskId":"T1","status":"completed"}}
 tasks/result {"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"the result"}]}}
@@ -352,8 +348,8 @@ tasks/list {"jsonrpc":"2.0","id":$ID,"result":{"tasks":[{"taskId":"T1","status":
 `
 	a := aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}, {Name: "x", Endpoint: plays("sdk")}}}, AggregateOptions{})
 	c := unspoken(t, a)
-	c.say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
-	if line := last1(c.until(`"id":"hello"`)); !strings.Contains(line, `"tasks":{"list":{}`) {
+	c.Say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
+	if line := bridgetest.Last(c.Until(`"id":"hello"`)); !strings.Contains(line, `"tasks":{"list":{}`) {
 		t.Errorf("not declared: %s", line)
 	}
 	for i, test := range []struct{ method, params, want string }{
@@ -362,16 +358,16 @@ tasks/list {"jsonrpc":"2.0","id":$ID,"result":{"tasks":[{"taskId":"T1","status":
 		{"tasks/result", `{"taskId":"T1"}`, "the result"},
 		{"tasks/list", `{}`, `{"tasks":[{"taskId":"T1","status":"completed"}]}`},
 	} {
-		c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, test.method, test.params))
-		if line := last1(c.until(fmt.Sprintf(`"id":%d,`, i))); !strings.Contains(line, test.want) {
+		c.Say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, test.method, test.params))
+		if line := bridgetest.Last(c.Until(fmt.Sprintf(`"id":%d,`, i))); !strings.Contains(line, test.want) {
 			t.Errorf("%s: %s", test.method, line)
 		}
 	}
 	later := spoken(t, a, "{}")
-	later.say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	later.until(`"id":1,`)
-	later.say(`{"jsonrpc":"2.0","id":2,"method":"tasks/result","params":{"taskId":"T1"}}`)
-	if line := last1(later.until(`"id":2,`)); !strings.Contains(line, "the result") {
+	later.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	later.Until(`"id":1,`)
+	later.Say(`{"jsonrpc":"2.0","id":2,"method":"tasks/result","params":{"taskId":"T1"}}`)
+	if line := bridgetest.Last(later.Until(`"id":2,`)); !strings.Contains(line, "the result") {
 		t.Errorf("from before: %s", line)
 	}
 }
@@ -381,8 +377,8 @@ tasks/list {"jsonrpc":"2.0","id":$ID,"result":{"tasks":[{"taskId":"T1","status":
 func TestAggregateWithoutTheTask(t *testing.T) {
 	a := aggregate(t, Options{Servers: []Server{{Name: "x", Endpoint: plays("sdk")}}}, AggregateOptions{})
 	c := unspoken(t, a)
-	c.say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
-	c.until(`"id":"hello"`)
+	c.Say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
+	c.Until(`"id":"hello"`)
 	i := 0
 	for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
 		for params, want := range map[string]string{
@@ -392,27 +388,27 @@ func TestAggregateWithoutTheTask(t *testing.T) {
 			`{"taskId":"gone"}`: `there is no task \"gone\"`,
 		} {
 			i++
-			c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, method, params))
-			if line := last1(c.until(fmt.Sprintf(`"id":%d,`, i))); !strings.Contains(line, `"code":-32602`) || !strings.Contains(line, want) {
+			c.Say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, method, params))
+			if line := bridgetest.Last(c.Until(fmt.Sprintf(`"id":%d,`, i))); !strings.Contains(line, `"code":-32602`) || !strings.Contains(line, want) {
 				t.Errorf("%s %s: %s", method, params, line)
 			}
 		}
 	}
-	c.say(`{"jsonrpc":"2.0","id":"update","method":"tasks/update","params":{"taskId":"gone"}}`)
-	if line := last1(c.until(`"id":"update"`)); !strings.Contains(line, `"code":-32601`) {
+	c.Say(`{"jsonrpc":"2.0","id":"update","method":"tasks/update","params":{"taskId":"gone"}}`)
+	if line := bridgetest.Last(c.Until(`"id":"update"`)); !strings.Contains(line, `"code":-32601`) {
 		t.Errorf("a method of a later version: %s", line)
 	}
 }
 
 // What the configuration has not any more cannot be called.
 func TestAggregateLeavesOldServersAlone(t *testing.T) {
-	a := aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+done)}}}, AggregateOptions{})
-	cs := connected(t, piped(t, a), proto.Legacy, nil)
-	if got := said(t, cs, "t", nil); got != "done" {
+	a := aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone)}}}, AggregateOptions{})
+	cs := bridgetest.Connected(t, piped(t, a), proto.Legacy, nil)
+	if got := bridgetest.Said(t, cs, "t", nil); got != "done" {
 		t.Fatal(got)
 	}
 	a.box.Set(nil)
-	if got := said(t, cs, "t", nil); !strings.Contains(got, "the configuration has changed") {
+	if got := bridgetest.Said(t, cs, "t", nil); !strings.Contains(got, "the configuration has changed") {
 		t.Error(got)
 	}
 }

@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
+	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 )
 
@@ -33,68 +33,22 @@ func hosted(t *testing.T, name string, s *mcp.Server, o *mcp.StreamableHTTPOptio
 	return Server{Name: name, Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: h.URL}, nil }}
 }
 
-// small is a server of the SDK's with a tool that says who it is.
-func small(name string, tools ...string) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: name, Version: "1"}, nil)
-	for _, tool := range tools {
-		mcp.AddTool(s, &mcp.Tool{Name: tool}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name + "'s " + tool}}}, nil, nil
-		})
-	}
-	return s
-}
-
-// rawClient is a client that writes and reads lines.
-type rawClient struct {
-	t   *testing.T
-	in  io.Writer
-	out *bufio.Scanner
-}
-
 // spoken begins a connection of the older life cycle by hand.
-func spoken(t *testing.T, a *Aggregate, caps string) *rawClient {
+func spoken(t *testing.T, a *Aggregate, caps string) *bridgetest.Raw {
 	t.Helper()
 	c := unspoken(t, a)
-	c.say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + caps + `,"clientInfo":{"name":"raw","version":"1"}}}`)
-	c.until(`"id":"hello"`)
-	c.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	return c
-}
-
-func newRaw(t *testing.T, tr *mcp.IOTransport) *rawClient {
-	c := &rawClient{t, tr.Writer, bufio.NewScanner(tr.Reader)}
-	c.out.Buffer(nil, 64<<20)
+	c.Say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + caps + `,"clientInfo":{"name":"raw","version":"1"}}}`)
+	c.Until(`"id":"hello"`)
+	c.Say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return c
 }
 
 // sleepy is a moment, for what is asked again and again.
 func sleepy(t *testing.T) <-chan time.Time { return time.After(20 * time.Millisecond) }
 
-func (c *rawClient) say(line string) {
-	c.t.Helper()
-	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// until reads up to a line that contains a text, and returns all.
-func (c *rawClient) until(text string) (lines []string) {
-	c.t.Helper()
-	for c.out.Scan() {
-		lines = append(lines, c.out.Text())
-		if strings.Contains(c.out.Text(), text) {
-			return lines
-		}
-	}
-	c.t.Fatalf("%s did not come, only %.2000q", text, lines)
-	return nil
-}
-
-func last1(lines []string) string { return lines[len(lines)-1] }
-
 func TestAggregateOfSeveralServers(t *testing.T) {
 	a := aggregate(t, Options{Servers: []Server{
-		hosted(t, "x", small("x", "same", "only_x", "reserved", "a.b/c d"), nil), hosted(t, "y", small("y", "same", "only_y"), nil),
+		hosted(t, "x", bridgetest.SmallServer("x", "same", "only_x", "reserved", "a.b/c d"), nil), hosted(t, "y", bridgetest.SmallServer("y", "same", "only_y"), nil),
 		{Name: "off", Disabled: true},
 		{Name: "asks", Confirm: true, Endpoint: plays("dies")},
 		{Name: "dead", Endpoint: plays("dies")},
@@ -104,20 +58,20 @@ func TestAggregateOfSeveralServers(t *testing.T) {
 		}
 		return nil
 	}})
-	for _, version := range eras {
-		cs := connected(t, piped(t, a), version, nil)
-		if got := strings.Join(toolNames(t, cs), " "); got != "agent_prompt reserved a_b_c_d_"+sum("a.b/c d")+" only_x x__reserved x__same only_y y__same" {
+	for _, version := range bridgetest.Eras {
+		cs := bridgetest.Connected(t, piped(t, a), version, nil)
+		if got := strings.Join(bridgetest.ToolNames(t, cs), " "); got != "agent_prompt reserved a_b_c_d_"+sum("a.b/c d")+" only_x x__reserved x__same only_y y__same" {
 			t.Errorf("tools: %s", got)
 		}
 		for name, want := range map[string]string{
 			"x__same": "x's same", "y__same": "y's same", "only_x": "x's only_x", "x__only_x": "x's only_x", "reserved": "the agent's", "x__reserved": "x's reserved",
 			"a_b_c_d_" + sum("a.b/c d"): "x's a.b/c d", "same": "error: ", "asks__t": "error: ",
 		} {
-			if got := said(t, cs, name, map[string]any{}); !strings.HasPrefix(got, want) {
+			if got := bridgetest.Said(t, cs, name, map[string]any{}); !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %s", name, got)
 			}
 		}
-		if got := said(t, cs, "only_y", map[string]any{"secret": true}); !strings.Contains(got, "a rule says no") {
+		if got := bridgetest.Said(t, cs, "only_y", map[string]any{"secret": true}); !strings.Contains(got, "a rule says no") {
 			t.Errorf("a denied call: %s", got)
 		}
 	}
@@ -150,7 +104,7 @@ func TestAggregateKeepsClientsApart(t *testing.T) {
 	a := aggregate(t, Options{Servers: []Server{hosted(t, "up", s, nil)}}, AggregateOptions{})
 	var wg sync.WaitGroup
 	for _, who := range []string{"ann", "bob"} {
-		cs := connected(t, piped(t, a), proto.Legacy, &mcp.ClientOptions{
+		cs := bridgetest.Connected(t, piped(t, a), proto.Legacy, &mcp.ClientOptions{
 			ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				if r.Params.Message != who {
 					t.Errorf("%s was asked what is %s's", who, r.Params.Message)
@@ -166,7 +120,7 @@ func TestAggregateKeepsClientsApart(t *testing.T) {
 		wg.Go(func() {
 			p := &mcp.CallToolParams{Name: "ask", Arguments: map[string]any{"who": who}}
 			p.SetProgressToken("same")
-			res, err := cs.CallTool(within(t), p)
+			res, err := cs.CallTool(bridgetest.Patient(t), p)
 			if err != nil {
 				t.Error(err)
 				return
@@ -187,32 +141,32 @@ func TestAggregateOfFiveThousandTools(t *testing.T) {
 		})
 	}
 	a := aggregate(t, Options{Servers: []Server{hosted(t, "big", s, nil)}}, AggregateOptions{})
-	cs := connected(t, piped(t, a), proto.Legacy, nil)
-	if n := len(toolNames(t, cs)); n != 5002 {
+	cs := bridgetest.Connected(t, piped(t, a), proto.Legacy, nil)
+	if n := len(bridgetest.ToolNames(t, cs)); n != 5002 {
 		t.Errorf("%d tools", n)
 	}
-	first, err := cs.ListTools(within(t), nil)
+	first, err := cs.ListTools(bridgetest.Patient(t), nil)
 	if err != nil || first.NextCursor == "" {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if _, err := cs.ListTools(within(t), nil); err != nil {
+	if _, err := cs.ListTools(bridgetest.Patient(t), nil); err != nil {
 		t.Fatal(err)
 	}
-	other := connected(t, piped(t, a), proto.Legacy, nil)
-	toolNames(t, other)
+	other := bridgetest.Connected(t, piped(t, a), proto.Legacy, nil)
+	bridgetest.ToolNames(t, other)
 	for what, c := range map[string]*mcp.ClientSession{"of an older list": cs, "of another client": other} {
-		if _, err := c.ListTools(within(t), &mcp.ListToolsParams{Cursor: first.NextCursor}); err == nil || !strings.Contains(err.Error(), "cursor") {
+		if _, err := c.ListTools(bridgetest.Patient(t), &mcp.ListToolsParams{Cursor: first.NextCursor}); err == nil || !strings.Contains(err.Error(), "cursor") {
 			t.Errorf("a cursor %s: %v", what, err)
 		}
 	}
 }
 
 func TestAggregateOfBadLists(t *testing.T) {
-	a := aggregate(t, Options{Servers: []Server{{Name: "bad", Endpoint: plays("script", "SCRIPT="+greeting+
+	a := aggregate(t, Options{Servers: []Server{{Name: "bad", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+
 		`tools/list {"jsonrpc":"2.0","id":$ID,"result":{"nextCursor":"again","tools":[{"name":"a","inputSchema":null,"x":1.50},{"name":"","inputSchema":{}},{"name":7},{"name":"dup"},{"name":"dup"},{"name":"`+strings.Repeat("n", 300)+`"},null]}}`+"\n")}}}, AggregateOptions{})
 	c := spoken(t, a, "{}")
-	c.say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	line := last1(c.until(`"id":1,`))
+	c.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	line := bridgetest.Last(c.Until(`"id":1,`))
 	var m struct {
 		Result struct{ Tools []json.RawMessage }
 	}
@@ -224,12 +178,12 @@ func TestAggregateOfBadLists(t *testing.T) {
 // A storm of changes is told a few times.
 func TestAggregateOfAStorm(t *testing.T) {
 	storm := strings.Repeat(`tools/call {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n", 1000)
-	a := aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+storm+done)}}}, AggregateOptions{})
+	a := aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+storm+bridgetest.ToolDone)}}}, AggregateOptions{})
 	c := spoken(t, a, "{}")
-	c.say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)
-	lines := c.until(`"id":1,`)
+	c.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)
+	lines := c.Until(`"id":1,`)
 	if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "list_changed") }) {
-		lines = append(lines, c.until("list_changed")...) // it may come before the answer or after
+		lines = append(lines, c.Until("list_changed")...) // it may come before the answer or after
 	}
 	if len(lines) > 20 {
 		t.Errorf("%d messages", len(lines))
@@ -240,7 +194,7 @@ func TestAggregateOfAStorm(t *testing.T) {
 // it does.
 func TestAggregateWithAServerThatHangs(t *testing.T) {
 	ready := make(chan struct{})
-	slow := small("slow", "late")
+	slow := bridgetest.SmallServer("slow", "late")
 	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return slow }, nil)
 	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -259,12 +213,12 @@ func TestAggregateWithAServerThatHangs(t *testing.T) {
 		{Name: "x", Endpoint: plays("sdk")},
 	}}, AggregateOptions{})
 	changed := make(chan struct{}, 10)
-	cs := connected(t, piped(t, a), proto.Legacy, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} }})
-	if got := said(t, cs, "agent_prompt", map[string]any{}); !strings.HasPrefix(got, "I am") {
+	cs := bridgetest.Connected(t, piped(t, a), proto.Legacy, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} }})
+	if got := bridgetest.Said(t, cs, "agent_prompt", map[string]any{}); !strings.HasPrefix(got, "I am") {
 		t.Errorf("agent_prompt: %s", got)
 	}
 	for names := ""; !strings.Contains(names, "echo"); { // it takes a while to start
-		names = strings.Join(toolNames(t, cs), " ")
+		names = strings.Join(bridgetest.ToolNames(t, cs), " ")
 		if strings.Contains(names, "late") {
 			t.Fatalf("too early: %s", names)
 		}
@@ -273,14 +227,14 @@ func TestAggregateWithAServerThatHangs(t *testing.T) {
 		}
 	}
 	close(ready)
-	for names := ""; !strings.Contains(names, "late"); names = strings.Join(toolNames(t, cs), " ") {
+	for names := ""; !strings.Contains(names, "late"); names = strings.Join(bridgetest.ToolNames(t, cs), " ") {
 		select {
 		case <-changed:
-		case <-within(t).Done():
+		case <-bridgetest.Patient(t).Done():
 			t.Fatal("a late server was not told of")
 		}
 	}
-	if got := said(t, cs, "late", map[string]any{}); got != "slow's late" {
+	if got := bridgetest.Said(t, cs, "late", map[string]any{}); got != "slow's late" {
 		t.Errorf("late: %s", got)
 	}
 }
@@ -289,28 +243,28 @@ func TestAggregateWithAServerThatHangs(t *testing.T) {
 // repeated where the tool says that it may be.
 func TestAggregateOfAServerThatDies(t *testing.T) {
 	dies := func(annotations string) Endpoint {
-		e, _ := plays("script", "SCRIPT="+greeting+oneTool(annotations)+"tools/call exit")(context.Background())
+		e, _ := plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool(annotations)+"tools/call exit")(context.Background())
 		return e
 	}
 	var starts atomic.Int32
 	again := func(ctx context.Context) (Endpoint, error) {
 		if starts.Add(1) > 1 {
-			return plays("script", "SCRIPT="+greeting+oneTool(`"readOnlyHint":true`)+done)(ctx)
+			return plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool(`"readOnlyHint":true`)+bridgetest.ToolDone)(ctx)
 		}
 		return dies(`"readOnlyHint":true`), nil
 	}
 	a := aggregate(t, Options{Servers: []Server{
 		{Name: "once", Endpoint: func(context.Context) (Endpoint, error) { return dies(""), nil }}, {Name: "again", Endpoint: again}, {Name: "x", Endpoint: plays("sdk")},
 	}}, AggregateOptions{})
-	cs := connected(t, piped(t, a), proto.Legacy, nil)
-	toolNames(t, cs)
-	if got := said(t, cs, "once__t", nil); !strings.Contains(got, "which may have had its effect") || !strings.Contains(got, "fatal: told to exit") {
+	cs := bridgetest.Connected(t, piped(t, a), proto.Legacy, nil)
+	bridgetest.ToolNames(t, cs)
+	if got := bridgetest.Said(t, cs, "once__t", nil); !strings.Contains(got, "which may have had its effect") || !strings.Contains(got, "fatal: told to exit") {
 		t.Errorf("once: %s", got)
 	}
-	if got := said(t, cs, "again__t", nil); got != "done" {
+	if got := bridgetest.Said(t, cs, "again__t", nil); got != "done" {
 		t.Errorf("again: %s", got)
 	}
-	if got := said(t, cs, "echo", map[string]any{"text": "x"}); got != `{"text":"xx"}` {
+	if got := bridgetest.Said(t, cs, "echo", map[string]any{"text": "x"}); got != `{"text":"xx"}` {
 		t.Errorf("echo: %s", got)
 	}
 }
@@ -319,7 +273,7 @@ func TestAggregateOfAServerThatDies(t *testing.T) {
 func TestAggregateTakesCallsBack(t *testing.T) {
 	const cancelled = `notifications/cancelled {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"it was taken back"}}`
 	logs := make(chan string, 1000)
-	o := Options{Servers: []Server{{Name: "x", Endpoint: plays("sdk"), CallTimeout: 200 * time.Millisecond}, {Name: "y", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+cancelled)}}, Log: func(server, _, text string) { logs <- server + ": " + text }}
+	o := Options{Servers: []Server{{Name: "x", Endpoint: plays("sdk"), CallTimeout: 200 * time.Millisecond}, {Name: "y", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+cancelled)}}, Log: func(server, _, text string) { logs <- server + ": " + text }}
 	c := spoken(t, aggregate(t, o, AggregateOptions{}), "{}")
 	heard := func(want string) {
 		t.Helper()
@@ -329,21 +283,21 @@ func TestAggregateTakesCallsBack(t *testing.T) {
 				if got == want {
 					return
 				}
-			case <-within(t).Done():
+			case <-bridgetest.Patient(t).Done():
 				t.Fatalf("no %q", want)
 			}
 		}
 	}
-	c.say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x__wait"}}`)
-	if line := last1(c.until(`"id":1,`)); !strings.Contains(line, "no sign of life") {
+	c.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x__wait"}}`)
+	if line := bridgetest.Last(c.Until(`"id":1,`)); !strings.Contains(line, "no sign of life") {
 		t.Error(line)
 	}
 	heard("x: the wait was cancelled")
-	c.say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}`)
-	c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
-	c.until("it was taken back")
-	c.say(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
-	if lines := c.until(`"id":2,`); len(lines) != 1 || !strings.Contains(lines[0], `"result":{}`) {
+	c.Say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}`)
+	c.Say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	c.Until("it was taken back")
+	c.Say(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	if lines := c.Until(`"id":2,`); len(lines) != 1 || !strings.Contains(lines[0], `"result":{}`) {
 		t.Errorf("what was taken back is answered: %q", lines)
 	}
 }
@@ -352,7 +306,7 @@ func TestAggregateTakesCallsBack(t *testing.T) {
 // may ask passes as it was written.
 func TestAggregatePassesQuestions(t *testing.T) {
 	t.Parallel() // its call is never answered, for which the end waits
-	script := "SCRIPT=" + greeting + oneTool("") + `tools/call {"jsonrpc":"2.0","id":"q1","method":"sampling/createMessage","params":{}}
+	script := "SCRIPT=" + bridgetest.Greeting + bridgetest.OneTool("") + `tools/call {"jsonrpc":"2.0","id":"q1","method":"sampling/createMessage","params":{}}
 tools/call {"jsonrpc":"2.0","id":2.50,"method":"elicitation/create","params":{"message":"?","x":1.50,"_meta":{"progressToken":"tok"}}}
 tools/call {"jsonrpc":"2.0","id":"q3","method":"roots/list"}
 tools/call {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q3"}}
@@ -360,10 +314,10 @@ tools/call {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"
 notifications/progress {"jsonrpc":"2.0","id":$ID,"result":{}}
 `
 	c := spoken(t, aggregate(t, Options{Servers: []Server{{Name: "s", Endpoint: plays("script", script)}}}, AggregateOptions{}), `{"elicitation":{},"roots":{}}`)
-	c.say(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t"}}`)
-	lines := strings.Join(append(c.until("notifications/message"), "\n"), "\n")
+	c.Say(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t"}}`)
+	lines := strings.Join(append(c.Until("notifications/message"), "\n"), "\n")
 	if !strings.Contains(lines, proto.NoteCancelled) { // it may come a little later
-		lines += strings.Join(c.until(proto.NoteCancelled), "\n")
+		lines += strings.Join(c.Until(proto.NoteCancelled), "\n")
 	}
 	for _, want := range []string{
 		`"method":"elicitation/create","params":{"message":"?","x":1.50,"_meta":{"progressToken":1}}`,
@@ -390,20 +344,20 @@ func TestAggregateAsksForAModernServer(t *testing.T) {
 			Message: "Who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
 		}}}, nil
 	})
-	h := httptest.NewServer(modernOnly(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})))
+	h := httptest.NewServer(bridgetest.ModernOnly(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})))
 	defer h.Close()
 	a := aggregate(t, Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: h.URL}, nil }}}}, AggregateOptions{})
-	for _, version := range eras {
-		cs := connected(t, piped(t, a), version, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	for _, version := range bridgetest.Eras {
+		cs := bridgetest.Connected(t, piped(t, a), version, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann"}}, nil
 		}})
-		if got := said(t, cs, "ask", map[string]any{}); got != "accept ann kept" {
+		if got := bridgetest.Said(t, cs, "ask", map[string]any{}); got != "accept ann kept" {
 			t.Errorf("%s: %s", version, got)
 		}
 		cs.Close()
 	}
-	cs := connected(t, piped(t, a), proto.Legacy, nil)
-	if got := said(t, cs, "ask", map[string]any{}); !strings.HasPrefix(got, "error: ") {
+	cs := bridgetest.Connected(t, piped(t, a), proto.Legacy, nil)
+	if got := bridgetest.Said(t, cs, "ask", map[string]any{}); !strings.HasPrefix(got, "error: ") {
 		t.Errorf("a client that cannot be asked: %s", got)
 	}
 	cs.Close()
@@ -413,17 +367,17 @@ func TestAggregateAsksForAModernServer(t *testing.T) {
 func TestAggregateLeavesNothing(t *testing.T) {
 	a := aggregate(t, Options{Grace: time.Millisecond, Servers: []Server{{Name: "silent", Endpoint: plays("silent")}, {Name: "x", Endpoint: plays("sdk")}, {Name: "dead", Endpoint: plays("dies")}}}, AggregateOptions{})
 	before := runtime.NumGoroutine()
-	for _, version := range eras {
+	for _, version := range bridgetest.Eras {
 		in, w := io.Pipe()
 		r, out := io.Pipe()
 		ended := make(chan error, 1)
 		go func() { ended <- a.Serve(context.Background(), t.TempDir(), core.Local, in, out) }()
 		c := mcp.NewClient(&mcp.Implementation{Name: "c"}, nil)
-		cs, err := c.Connect(within(t), &mcp.IOTransport{Reader: r, Writer: w}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		cs, err := c.Connect(bridgetest.Patient(t), &mcp.IOTransport{Reader: r, Writer: w}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 		if err != nil {
 			t.Fatal(err)
 		}
-		toolNames(t, cs)
+		bridgetest.ToolNames(t, cs)
 		go func() {
 			_, _ = cs.CallTool(context.Background(), &mcp.CallToolParams{Name: "wait"}) // it ends with the connection
 		}()
@@ -434,12 +388,12 @@ func TestAggregateLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Errorf("Serve: %v", err)
 			}
-		case <-within(t).Done():
+		case <-bridgetest.Patient(t).Done():
 			t.Fatal("Serve does not return")
 		}
 		r.Close()
 	}
-	for end := time.Now().Add(patience); runtime.NumGoroutine() > before+2; runtime.Gosched() {
+	for end := time.Now().Add(bridgetest.Patience); runtime.NumGoroutine() > before+2; runtime.Gosched() {
 		if time.Now().After(end) {
 			b := make([]byte, 1<<20)
 			t.Fatalf("%d goroutines, %d before\n%s", runtime.NumGoroutine(), before, b[:runtime.Stack(b, true)])

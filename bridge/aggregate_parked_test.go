@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/bridge/bridgetest"
 )
 
 // pipes is a net.Listener without a network, so that a test can have a clock of its own.
@@ -98,7 +100,7 @@ func TestParkedCallsAreBounded(t *testing.T) {
 			outcomes[a.Tool+" "+string(a.Outcome)]++
 		}}, AggregateOptions{Check: func(_, tool string, _ json.RawMessage) error {
 			if tool == "act" {
-				return &AskFirst{Why: mustAsk}
+				return &AskFirst{Why: bridgetest.MustAsk}
 			}
 			return nil
 		}})
@@ -118,12 +120,12 @@ func TestParkedCallsAreBounded(t *testing.T) {
 		call := func(tool, members string) (state, fault string) {
 			t.Helper()
 			n++
-			c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{},%s%s}}`, n, tool, modernMeta(`{"elicitation":{}}`, large), members))
+			c.Say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{},%s%s}}`, n, tool, bridgetest.ModernMeta(`{"elicitation":{}}`, large), members))
 			var m struct {
 				Result struct{ RequestState string }
 				Error  struct{ Message string }
 			}
-			if err := json.Unmarshal([]byte(last1(c.until(fmt.Sprintf(`"id":%d,`, n)))), &m); err != nil {
+			if err := json.Unmarshal([]byte(bridgetest.Last(c.Until(fmt.Sprintf(`"id":%d,`, n)))), &m); err != nil {
 				t.Fatal(err)
 			}
 			return m.Result.RequestState, m.Error.Message

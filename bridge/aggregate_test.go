@@ -16,6 +16,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 )
 
@@ -52,7 +53,7 @@ func aggregate(t *testing.T, o Options, a AggregateOptions) *Aggregate {
 		o.Environ = os.Environ()
 	}
 	if o.Grace == 0 {
-		o.Grace = patience
+		o.Grace = bridgetest.Patience
 	}
 	if o.FirstPause == 0 {
 		o.FirstPause = 10 * time.Millisecond
@@ -96,48 +97,6 @@ func overHTTP(t *testing.T, a *Aggregate) mcp.Transport {
 	return &mcp.StreamableClientTransport{Endpoint: s.URL}
 }
 
-// eras are the versions that clients are tried at.
-var eras = []string{proto.Legacy, proto.Modern}
-
-func connected(t *testing.T, tr mcp.Transport, version string, o *mcp.ClientOptions) *mcp.ClientSession {
-	t.Helper()
-	c := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, o)
-	cs, err := c.Connect(within(t), tr, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cs.Close() })
-	if got := cs.InitializeResult().ProtocolVersion; got != version {
-		t.Fatalf("they speak %s", got)
-	}
-	return cs
-}
-
-func toolNames(t *testing.T, cs *mcp.ClientSession) []string {
-	t.Helper()
-	var names []string
-	for tool, err := range cs.Tools(within(t), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, tool.Name)
-	}
-	return names
-}
-
-// said is the text of a call's result.
-func said(t *testing.T, cs *mcp.ClientSession, name string, args any) string {
-	t.Helper()
-	res, err := cs.CallTool(within(t), &mcp.CallToolParams{Name: name, Arguments: args})
-	if err != nil {
-		return "error: " + err.Error()
-	}
-	if len(res.Content) == 0 {
-		return ""
-	}
-	return res.Content[0].(*mcp.TextContent).Text
-}
-
 // A client of the SDK's has the agent and a server of the SDK's in one, whatever lies
 // between, in both eras.
 func TestAggregateOfOneServer(t *testing.T) {
@@ -148,10 +107,10 @@ func TestAggregateOfOneServer(t *testing.T) {
 
 func aggregateOfOne(t *testing.T, connect func(*testing.T, *Aggregate) mcp.Transport) {
 	for way, server := range ways(t) {
-		for _, version := range eras {
+		for _, version := range bridgetest.Eras {
 			t.Run(way+"/"+version, func(t *testing.T) {
 				told, lists := make(chan string, 100), make(chan struct{}, 100)
-				cs := connected(t, connect(t, aggregate(t, Options{Servers: []Server{server}}, AggregateOptions{})), version, &mcp.ClientOptions{
+				cs := bridgetest.Connected(t, connect(t, aggregate(t, Options{Servers: []Server{server}}, AggregateOptions{})), version, &mcp.ClientOptions{
 					ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 						return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann", "age": 20}}, nil
 					},
@@ -161,22 +120,22 @@ func aggregateOfOne(t *testing.T, connect func(*testing.T, *Aggregate) mcp.Trans
 				if s := cs.InitializeResult().Instructions; !strings.HasPrefix(s, "Ask the agent.") {
 					t.Errorf("instructions: %q", s)
 				}
-				names := toolNames(t, cs)
+				names := bridgetest.ToolNames(t, cs)
 				for _, name := range []string{"agent_prompt", "echo", "ask"} {
 					if !slices.Contains(names, name) {
 						t.Errorf("no %s in %q", name, names)
 					}
 				}
-				if got := said(t, cs, "agent_prompt", map[string]any{}); got != "I am the agent of local" {
+				if got := bridgetest.Said(t, cs, "agent_prompt", map[string]any{}); got != "I am the agent of local" {
 					t.Errorf("agent_prompt: %s", got)
 				}
-				if got := said(t, cs, "echo", map[string]any{"text": "x"}); got != `{"text":"xx"}` {
+				if got := bridgetest.Said(t, cs, "echo", map[string]any{"text": "x"}); got != `{"text":"xx"}` {
 					t.Errorf("echo: %s", got)
 				}
 				if way != "httpJSON" {
 					p := &mcp.CallToolParams{Name: "steps"}
 					p.SetProgressToken("tok")
-					if _, err := cs.CallTool(within(t), p); err != nil {
+					if _, err := cs.CallTool(bridgetest.Patient(t), p); err != nil {
 						t.Errorf("steps: %v", err)
 					}
 					for range 3 {
@@ -188,33 +147,33 @@ func aggregateOfOne(t *testing.T, connect func(*testing.T, *Aggregate) mcp.Trans
 				// Some cannot ask; what the SDK's speaks over SSE depends on who is quicker.
 				stateless := way == "http2026" || way == "httpJSON" || version == proto.Modern && way != "http"
 				if !stateless {
-					if got := said(t, cs, "ask", nil); !strings.Contains(got, `"name":"ann"`) {
+					if got := bridgetest.Said(t, cs, "ask", nil); !strings.Contains(got, `"name":"ann"`) {
 						t.Errorf("ask: %s", got)
 					}
 				}
 				if way == "stdio" {
-					said(t, cs, "grow", nil)
+					bridgetest.Said(t, cs, "grow", nil)
 					select {
 					case <-lists:
-					case <-within(t).Done():
+					case <-bridgetest.Patient(t).Done():
 						t.Error("a changed list was not told")
 					}
 				}
-				res, err := cs.ReadResource(within(t), &mcp.ReadResourceParams{URI: "up://item/7"})
+				res, err := cs.ReadResource(bridgetest.Patient(t), &mcp.ReadResourceParams{URI: "up://item/7"})
 				if err != nil || res.Contents[0].Text != "of up://item/7" {
 					t.Errorf("read: %v, %v", res, err)
 				}
-				if res, err := cs.ReadResource(within(t), &mcp.ReadResourceParams{URI: "dragoman://sessions"}); err != nil || res.Contents[0].Text != "[]" {
+				if res, err := cs.ReadResource(bridgetest.Patient(t), &mcp.ReadResourceParams{URI: "dragoman://sessions"}); err != nil || res.Contents[0].Text != "[]" {
 					t.Errorf("read ours: %v, %v", res, err)
 				}
-				got, err := cs.GetPrompt(within(t), &mcp.GetPromptParams{Name: "greet", Arguments: map[string]string{"who": "Ann"}})
+				got, err := cs.GetPrompt(bridgetest.Patient(t), &mcp.GetPromptParams{Name: "greet", Arguments: map[string]string{"who": "Ann"}})
 				if err != nil || got.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ann" {
 					t.Errorf("prompt: %v, %v", got, err)
 				}
-				if got := said(t, cs, "nothing", nil); !strings.Contains(got, `there is no tool`) {
+				if got := bridgetest.Said(t, cs, "nothing", nil); !strings.Contains(got, `there is no tool`) {
 					t.Errorf("nothing: %s", got)
 				}
-				ctx, cancel := context.WithCancel(within(t))
+				ctx, cancel := context.WithCancel(bridgetest.Patient(t))
 				done := make(chan error)
 				go func() {
 					_, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "wait"})

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
+	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 )
 
@@ -36,10 +37,10 @@ func BenchmarkCalls(b *testing.B) {
 			}
 		}
 	}
-	box := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: os.Environ(), Grace: patience})
+	box := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: os.Environ(), Grace: bridgetest.Patience})
 	b.Run("direct", func(b *testing.B) {
 		cmd := exec.Command(self)
-		cmd.Env = append(os.Environ(), playVar+"=sdk")
+		cmd.Env = append(os.Environ(), bridgetest.PlayVar+"=sdk")
 		run(b, client(b, &mcp.CommandTransport{Command: cmd}))
 	})
 	b.Run("relay", func(b *testing.B) {

@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
+	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 )
 
@@ -55,7 +56,7 @@ func (g *watching) outcomes(t *testing.T, n int) string {
 	for range n {
 		select {
 		case <-g.ended:
-		case <-within(t).Done():
+		case <-bridgetest.Patient(t).Done():
 			t.Fatal("a call was not audited")
 		}
 	}
@@ -73,27 +74,12 @@ func (g *watching) outcomes(t *testing.T, n int) string {
 
 func joined(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 	t.Helper()
-	cs, err := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil).Connect(within(t), transport, &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
+	cs, err := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil).Connect(bridgetest.Patient(t), transport, &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cs.Close() })
 	return cs
-}
-
-// tools is a server of the SDK's with tools of these descriptions.
-func describedServer(tools map[string]string) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "up"}, nil)
-	describe(s, tools)
-	return s
-}
-
-func describe(s *mcp.Server, tools map[string]string) {
-	for name, description := range tools {
-		mcp.AddTool(s, &mcp.Tool{Name: name, Description: description}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
-		})
-	}
 }
 
 // pinnedWays are servers whose tools are described as given, over each transport
@@ -104,7 +90,7 @@ var pinnedWays = map[string]func(*testing.T, map[string]string) Server{
 		return Server{Name: "up", Endpoint: plays("described", "TOOLS="+string(b))}
 	},
 	"address": func(t *testing.T, tools map[string]string) Server {
-		s := describedServer(tools)
+		s := bridgetest.DescribedServer(tools)
 		h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 		t.Cleanup(func() {
 			h.CloseClientConnections()
@@ -129,7 +115,7 @@ func TestRelayHoldsToPins(t *testing.T) {
 					}
 					call := func(cs *mcp.ClientSession, name string) string {
 						t.Helper()
-						res, err := cs.CallTool(within(t), &mcp.CallToolParams{Name: name})
+						res, err := cs.CallTool(bridgetest.Patient(t), &mcp.CallToolParams{Name: name})
 						if err != nil {
 							return err.Error()
 						}
@@ -140,7 +126,7 @@ func TestRelayHoldsToPins(t *testing.T) {
 						if !lists {
 							return ""
 						}
-						res, err := cs.ListTools(within(t), nil)
+						res, err := cs.ListTools(bridgetest.Patient(t), nil)
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -181,7 +167,7 @@ func TestRelayHoldsToPins(t *testing.T) {
 					}
 					// Somebody agrees, in another process.
 					other := New(Options{Servers: []Server{g.export.Server}, Environ: os.Environ(), PinFile: file})
-					tried, err := other.Try(within(t), core.Meta{Cwd: t.TempDir()})
+					tried, err := other.Try(bridgetest.Patient(t), core.Meta{Cwd: t.TempDir()})
 					if err != nil || len(tried) != 1 || len(tried[0].Changes) != 2 {
 						t.Fatalf("%+v, %v", tried, err)
 					}
@@ -231,7 +217,7 @@ func TestPinsOfPages(t *testing.T) {
 		return `tools/list` + cursor + ` {"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"` + name + `","inputSchema":{"type":"object"}}]` + next + `}}
 `
 	}
-	script := greeting + page("", "one", `,"nextCursor":"p2"`) + page("@p2", "t", "") + done
+	script := bridgetest.Greeting + page("", "one", `,"nextCursor":"p2"`) + page("@p2", "t", "") + bridgetest.ToolDone
 	file := filepath.Join(t.TempDir(), "pins.json")
 	g := watched(t, file, Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
 	said := talk(t, g.Relay, hello1, `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`)
@@ -252,7 +238,7 @@ func TestPinsOfPages(t *testing.T) {
 // A list that changes within a connection is looked at again before the next call.
 func TestPinsAfterAChangedList(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pins.json")
-	script := greeting + oneTool("") + done + strings.Replace(describedTool("t", "evil"), "tools/list", "tools/list#2", 1) +
+	script := bridgetest.Greeting + bridgetest.OneTool("") + bridgetest.ToolDone + strings.Replace(bridgetest.DescribedTool("t", "evil"), "tools/list", "tools/list#2", 1) +
 		`ping {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 ping {"jsonrpc":"2.0","id":$ID,"result":{}}
 `
@@ -261,13 +247,13 @@ ping {"jsonrpc":"2.0","id":$ID,"result":{}}
 		t.Run(face, func(t *testing.T) {
 			cs := joined(t, connect(t, g.Relay))
 			call := func() error {
-				_, err := cs.CallTool(within(t), &mcp.CallToolParams{Name: "t"})
+				_, err := cs.CallTool(bridgetest.Patient(t), &mcp.CallToolParams{Name: "t"})
 				return err
 			}
 			if err := call(); err != nil {
 				t.Error(err)
 			}
-			if err := cs.Ping(within(t), nil); err != nil {
+			if err := cs.Ping(bridgetest.Patient(t), nil); err != nil {
 				t.Error(err)
 			}
 			if err := call(); err == nil || !strings.Contains(err.Error(), "has changed since it was agreed to (annotations, description)") {
@@ -283,13 +269,13 @@ func TestPinsOfAListThatIsRefused(t *testing.T) {
 	refuses := `tools/list {"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"no such method"}}
 `
 	at := func(list string) string {
-		g := watched(t, file, Server{Name: "up", Endpoint: plays("script", "SCRIPT="+greeting+list+done)})
+		g := watched(t, file, Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+list+bridgetest.ToolDone)})
 		return talk(t, g.Relay, hello1, call2)
 	}
 	if said := at(refuses); !strings.Contains(said, `"done"`) {
 		t.Errorf("a server without lists: %s", said)
 	}
-	if said := at(oneTool("")); !strings.Contains(said, `"done"`) {
+	if said := at(bridgetest.OneTool("")); !strings.Contains(said, `"done"`) {
 		t.Errorf("first sight: %s", said)
 	}
 	if said := at(refuses); !strings.Contains(said, "did not list its tools, as it has before: no such method") {
@@ -300,9 +286,9 @@ func TestPinsOfAListThatIsRefused(t *testing.T) {
 // While the tools are listed before a call the server may ask the client something,
 // and gets its answer; what the client says behind the call stays behind it.
 func TestAnswersPassWhileToolsAreListed(t *testing.T) {
-	script := greeting + `tools/list {"jsonrpc":"2.0","id":"q","method":"roots/list"}
+	script := bridgetest.Greeting + `tools/list {"jsonrpc":"2.0","id":"q","method":"roots/list"}
 answer {"jsonrpc":"2.0","id":$BEFORE,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}
-` + done + "after {\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":\"after\"}\n"
+` + bridgetest.ToolDone + "after {\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":\"after\"}\n"
 	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
@@ -326,7 +312,7 @@ answer {"jsonrpc":"2.0","id":$BEFORE,"result":{"tools":[{"name":"t","inputSchema
 func TestBatches(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pins.json")
 	batch := `[{"jsonrpc":"2.0","id":7,"method":"tools/list"},` + call2 + `]`
-	g := watched(t, file, Server{Name: "up", Deny: []string{"t"}, Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+done)})
+	g := watched(t, file, Server{Name: "up", Deny: []string{"t"}, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone)})
 	if said := talk(t, g.Relay, hello1, batch); !strings.Contains(said, `"id":null,"error"`) || !strings.Contains(said, "there is no tool") {
 		t.Errorf("said %s", said)
 	}
@@ -361,7 +347,7 @@ func TestCanonical(t *testing.T) {
 
 // What a careless server could take for another tool's name is refused.
 func TestNamesThatAreNotClear(t *testing.T) {
-	g := watched(t, "", Server{Name: "up", Deny: []string{"evil"}, Endpoint: plays("script", "SCRIPT="+greeting+done)})
+	g := watched(t, "", Server{Name: "up", Deny: []string{"evil"}, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.ToolDone)})
 	for _, line := range []string{
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","Name":"evil"}}`,
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","name":"evil"}}`,

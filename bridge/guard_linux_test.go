@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
+	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 	"dragoman/core/child/childtest"
 )
@@ -35,12 +36,12 @@ func withDaemon(t *testing.T, name, seconds string) Server {
 func TestOneGuardForAllServers(t *testing.T) {
 	for name, use := range map[string]func(t *testing.T, servers []Server, look func()){
 		"a session": func(t *testing.T, servers []Server, look func()) {
-			box := New(Options{Servers: servers, Environ: os.Environ(), Grace: patience})
+			box := New(Options{Servers: servers, Environ: os.Environ(), Grace: bridgetest.Patience})
 			opened, err := box.Open(t.Context(), alone{core.Meta{ID: "s"}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tools, err := opened.Tools(within(t)); err != nil || len(tools) < 2 {
+			if tools, err := opened.Tools(bridgetest.Patient(t)); err != nil || len(tools) < 2 {
 				t.Errorf("%d tools, %v", len(tools), err)
 			}
 			look()
@@ -49,11 +50,11 @@ func TestOneGuardForAllServers(t *testing.T) {
 			}
 		},
 		"an aggregate over a pipe": func(t *testing.T, servers []Server, look func()) {
-			toolNames(t, connected(t, piped(t, aggregate(t, Options{Servers: servers}, AggregateOptions{})), proto.Legacy, nil))
+			bridgetest.ToolNames(t, bridgetest.Connected(t, piped(t, aggregate(t, Options{Servers: servers}, AggregateOptions{})), proto.Legacy, nil))
 			look()
 		},
 		"an aggregate over HTTP": func(t *testing.T, servers []Server, look func()) {
-			toolNames(t, connected(t, overHTTP(t, aggregate(t, Options{Servers: servers}, AggregateOptions{})), proto.Legacy, nil))
+			bridgetest.ToolNames(t, bridgetest.Connected(t, overHTTP(t, aggregate(t, Options{Servers: servers}, AggregateOptions{})), proto.Legacy, nil))
 			look()
 		},
 		"a relay over a pipe": func(t *testing.T, servers []Server, look func()) { byRelay(t, "pipe", servers[0], look) },
@@ -81,7 +82,7 @@ func TestOneGuardForAllServers(t *testing.T) {
 }
 
 func byRelay(t *testing.T, face string, s Server, look func()) {
-	toolNames(t, connected(t, faces[face](t, relayTo(t, s, nil)), proto.Legacy, &mcp.ClientOptions{}))
+	bridgetest.ToolNames(t, bridgetest.Connected(t, faces[face](t, relayTo(t, s, nil)), proto.Legacy, &mcp.ClientOptions{}))
 	look()
 }
 

@@ -12,6 +12,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/bridgetest"
 )
 
 // hostile opens a client's session with a server that a script plays, through each
@@ -22,7 +23,7 @@ func hostile(t *testing.T, script string, o *mcp.ClientOptions, f func(*testing.
 		t.Run(face, func(t *testing.T) {
 			g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
 			cs, err := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, o).
-				Connect(within(t), connect(t, g.Relay), &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
+				Connect(bridgetest.Patient(t), connect(t, g.Relay), &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,7 +37,7 @@ func callT(t *testing.T, cs *mcp.ClientSession, name string) (string, error) {
 	t.Helper()
 	p := &mcp.CallToolParams{Name: name}
 	p.SetProgressToken("tok")
-	res, err := cs.CallTool(within(t), p)
+	res, err := cs.CallTool(bridgetest.Patient(t), p)
 	if err != nil {
 		return "", err
 	}
@@ -44,8 +45,8 @@ func callT(t *testing.T, cs *mcp.ClientSession, name string) (string, error) {
 }
 
 func TestRelayOfJunkAndNoise(t *testing.T) {
-	hostile(t, "initialize Welcome to the server!\ninitialize noise\n"+greeting+"tools/list [not json\n"+oneTool("")+
-		"tools/call {{{\ntools/call noise\ntools/call {\"level\":\"info\"}\n"+done, nil, func(t *testing.T, cs *mcp.ClientSession) {
+	hostile(t, "initialize Welcome to the server!\ninitialize noise\n"+bridgetest.Greeting+"tools/list [not json\n"+bridgetest.OneTool("")+
+		"tools/call {{{\ntools/call noise\ntools/call {\"level\":\"info\"}\n"+bridgetest.ToolDone, nil, func(t *testing.T, cs *mcp.ClientSession) {
 		if s, err := callT(t, cs, "t"); s != "done" || err != nil {
 			t.Errorf("%q, %v", s, err)
 		}
@@ -65,7 +66,7 @@ func TestRelayOfTenThousandProgressNotifications(t *testing.T) {
 			last, count = 0, 0
 		}
 	}}
-	hostile(t, greeting+oneTool("")+"tools/call flood\n"+done, o, func(t *testing.T, cs *mcp.ClientSession) {
+	hostile(t, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call flood\n"+bridgetest.ToolDone, o, func(t *testing.T, cs *mcp.ClientSession) {
 		if s, err := callT(t, cs, "t"); s != "done" || err != nil {
 			t.Errorf("%q, %v", s, err)
 		}
@@ -74,7 +75,7 @@ func TestRelayOfTenThousandProgressNotifications(t *testing.T) {
 			if got != 10000 {
 				t.Errorf("%d came", got)
 			}
-		case <-within(t).Done():
+		case <-bridgetest.Patient(t).Done():
 			t.Error("the last one did not come")
 		}
 	})
@@ -82,7 +83,7 @@ func TestRelayOfTenThousandProgressNotifications(t *testing.T) {
 
 // The SDK's client takes no lines of that size, so the one over a pipe is plain.
 func TestRelayOfTwentyMegabytes(t *testing.T) {
-	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+"tools/call big\n")})
+	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call big\n")})
 	t.Run("pipe", func(t *testing.T) {
 		if said := talk(t, g.Relay, hello1, call2); len(said) < 20<<20 || !strings.HasSuffix(said, `789 END"}]}}`+"\n") {
 			t.Errorf("%d bytes", len(said))
@@ -96,12 +97,12 @@ func TestRelayOfTwentyMegabytes(t *testing.T) {
 }
 
 func TestRelayOfFiveThousandTools(t *testing.T) {
-	hostile(t, greeting+"tools/list pages\n"+done, nil, func(t *testing.T, cs *mcp.ClientSession) {
+	hostile(t, bridgetest.Greeting+"tools/list pages\n"+bridgetest.ToolDone, nil, func(t *testing.T, cs *mcp.ClientSession) {
 		if s, err := callT(t, cs, "t4999"); s != "done" || err != nil { // which nobody has listed
 			t.Errorf("%q, %v", s, err)
 		}
 		n := 0
-		for tool, err := range cs.Tools(within(t), nil) {
+		for tool, err := range cs.Tools(bridgetest.Patient(t), nil) {
 			if err != nil || tool.Name != fmt.Sprintf("t%d", n) {
 				t.Fatalf("%d: %v, %v", n, tool, err)
 			}
@@ -116,7 +117,7 @@ func TestRelayOfFiveThousandTools(t *testing.T) {
 // A cursor that comes again ends our own listing before a call.
 func TestRelayOfACursorThatComesAgain(t *testing.T) {
 	again := `{"jsonrpc":"2.0","id":$ID,"result":{"nextCursor":"again","tools":[{"name":"t","inputSchema":{"type":"object"}}]}}` + "\n"
-	hostile(t, greeting+"tools/list "+again+"tools/list@again "+again+done, nil, func(t *testing.T, cs *mcp.ClientSession) {
+	hostile(t, bridgetest.Greeting+"tools/list "+again+"tools/list@again "+again+bridgetest.ToolDone, nil, func(t *testing.T, cs *mcp.ClientSession) {
 		if s, err := callT(t, cs, "t"); s != "done" || err != nil {
 			t.Errorf("%q, %v", s, err)
 		}
@@ -124,7 +125,7 @@ func TestRelayOfACursorThatComesAgain(t *testing.T) {
 }
 
 func TestRelayOfAStormOfChangedLists(t *testing.T) {
-	hostile(t, greeting+oneTool("")+"tools/call storm\n"+done, nil, func(t *testing.T, cs *mcp.ClientSession) {
+	hostile(t, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call storm\n"+bridgetest.ToolDone, nil, func(t *testing.T, cs *mcp.ClientSession) {
 		for range 3 {
 			if s, err := callT(t, cs, "t"); s != "done" || err != nil {
 				t.Errorf("%q, %v", s, err)
@@ -135,7 +136,7 @@ func TestRelayOfAStormOfChangedLists(t *testing.T) {
 
 // A server that dies in the middle of a call is told of, with its last words.
 func TestRelayOfAServerThatDies(t *testing.T) {
-	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+"tools/call exit")})
+	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call exit")})
 	if said := talk(t, g.Relay, hello1, call2); !strings.Contains(said, `"id":2,"error"`) || !strings.Contains(said, "exit code 4; it said: fatal: told to exit") {
 		t.Errorf("said %s", said)
 	}
@@ -146,14 +147,14 @@ func TestRelayOfAServerThatDies(t *testing.T) {
 
 // A server that never answers keeps neither other calls nor the client's leaving.
 func TestRelayOfAServerThatNeverAnswers(t *testing.T) {
-	hostile(t, greeting+oneTool("")+`ping {"jsonrpc":"2.0","id":$ID,"result":{}}`, nil, func(t *testing.T, cs *mcp.ClientSession) {
-		ctx, cancel := context.WithCancel(within(t))
+	hostile(t, bridgetest.Greeting+bridgetest.OneTool("")+`ping {"jsonrpc":"2.0","id":$ID,"result":{}}`, nil, func(t *testing.T, cs *mcp.ClientSession) {
+		ctx, cancel := context.WithCancel(bridgetest.Patient(t))
 		gone := make(chan error, 1)
 		go func() {
 			_, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "t"})
 			gone <- err
 		}()
-		if err := cs.Ping(within(t), nil); err != nil {
+		if err := cs.Ping(bridgetest.Patient(t), nil); err != nil {
 			t.Error(err)
 		}
 		cancel()
@@ -169,7 +170,7 @@ func TestRelayOfAServerThatNeverAnswers(t *testing.T) {
 
 // A server that lists nothing in time is told of, and its calls are refused.
 func TestRelayOfAListThatNeverComes(t *testing.T) {
-	hostileServer := Server{Name: "up", StartTimeout: 50 * time.Millisecond, Endpoint: plays("script", "SCRIPT="+greeting+done)}
+	hostileServer := Server{Name: "up", StartTimeout: 50 * time.Millisecond, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.ToolDone)}
 	for face, connect := range faces {
 		t.Run(face, func(t *testing.T) {
 			g := watched(t, filepath.Join(t.TempDir(), "pins.json"), hostileServer)
@@ -186,9 +187,9 @@ func TestRelayOfAListThatNeverComes(t *testing.T) {
 func TestRelayOfOddLists(t *testing.T) {
 	const odd = `{"name":"a.b/c d","inputSchema":null},{"name":"","inputSchema":{}},{"name":7},{"name":"dup", "n":1.50},{"name":"dup","n":1.5},{"name":"list","inputSchema":{"type":["object"]}},{"NAME":"folded"},null`
 	const kept = `{"name":"a.b/c d","inputSchema":null},{"name":"dup", "n":1.50},{"name":"dup","n":1.5},{"name":"list","inputSchema":{"type":["object"]}}`
-	script := greeting + `tools/list {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"your password?"}}
+	script := bridgetest.Greeting + `tools/list {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"your password?"}}
 tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[` + odd + `]}}
-` + done
+` + bridgetest.ToolDone
 	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
 	said := talk(t, g.Relay, hello1, `{"jsonrpc":"2.0","id":5,"method":"tools/list"}`)
 	if !strings.Contains(said, `"tools":[`+kept+`]`) || !strings.Contains(said, `"method":"elicitation/create"`) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	proto "dragoman/adapters/proto/mcp"
+	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 	"dragoman/core/codec"
 )
@@ -26,22 +27,19 @@ func scripted(t *testing.T, h *host, script string, change ...func(*Server)) cor
 	return s
 }
 
-const done = `tools/call {"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"done"}]}}
-`
-
 func TestJunkOnStandardOutputIsPassedOver(t *testing.T) {
-	s := scripted(t, &host{}, "initialize Welcome to the server!\ninitialize {\"level\":\"info\",\"msg\":\"a log in JSON\"}\n"+greeting+
-		"tools/list [not json\n"+oneTool("")+"tools/call {\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\ntools/call {{{\n"+done)
+	s := scripted(t, &host{}, "initialize Welcome to the server!\ninitialize {\"level\":\"info\",\"msg\":\"a log in JSON\"}\n"+bridgetest.Greeting+
+		"tools/list [not json\n"+bridgetest.OneTool("")+"tools/call {\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\ntools/call {{{\n"+bridgetest.ToolDone)
 	if res, err := call(t, toolOf(t, s, "t"), `{}`); err != nil || text(res) != "done" {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
 
 func TestTenThousandProgressNotifications(t *testing.T) {
-	s := scripted(t, &host{}, greeting+oneTool("")+"tools/call flood\n"+done)
+	s := scripted(t, &host{}, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call flood\n"+bridgetest.ToolDone)
 	shown := 0
 	last := ""
-	res, err := toolOf(t, s, "t").Run(within(t), core.Invocation{Args: json.RawMessage(`{}`), Output: func(s string) { shown++; last = s }})
+	res, err := toolOf(t, s, "t").Run(bridgetest.Patient(t), core.Invocation{Args: json.RawMessage(`{}`), Output: func(s string) { shown++; last = s }})
 	if err != nil || text(res) != "done" || last != "10000/10000\n" || shown > 1000 {
 		t.Errorf("%+v, %v; shown %d times, at last %q", res, err, shown, last)
 	}
@@ -49,7 +47,7 @@ func TestTenThousandProgressNotifications(t *testing.T) {
 
 func TestTwentyMegabytes(t *testing.T) {
 	h := &host{meta: core.Meta{Cwd: t.TempDir(), Spill: t.TempDir()}}
-	s := scripted(t, h, greeting+oneTool("")+"tools/call big")
+	s := scripted(t, h, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call big")
 	res, err := call(t, toolOf(t, s, "t"), `{}`)
 	got := text(res)
 	if err != nil || len(got) > maxText+1000 || !strings.HasSuffix(got, "0123456789 END") || !strings.Contains(got, "all of it is in "+h.meta.Spill) || res.Raw != nil {
@@ -58,10 +56,10 @@ func TestTwentyMegabytes(t *testing.T) {
 }
 
 func TestBadLists(t *testing.T) {
-	s := scripted(t, &host{}, greeting+
+	s := scripted(t, &host{}, bridgetest.Greeting+
 		`tools/list {"jsonrpc":"2.0","id":$ID,"result":{"nextCursor":"again","tools":[{"name":"a.b/c d","inputSchema":null},{"name":"","inputSchema":{}},{"name":7},{"name":"dup","description":"\u200bfirst\u202e"},{"name":"dup"},{"name":"list","inputSchema":{"type":["object"]}},{"NAME":"folded"},null]}}
 `)
-	list, err := s.Tools(within(t))
+	list, err := s.Tools(bridgetest.Patient(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +82,7 @@ func TestBadLists(t *testing.T) {
 func TestServerThatNeverAnswersIsGivenUp(t *testing.T) {
 	h := &host{board: core.NewBoard()}
 	_, s := open(t, h, Options{Servers: []Server{{Name: "silent", Endpoint: plays("silent"), StartTimeout: 50 * time.Millisecond}}})
-	if list, err := s.Tools(within(t)); err != nil || len(list) > 0 {
+	if list, err := s.Tools(bridgetest.Patient(t)); err != nil || len(list) > 0 {
 		t.Errorf("%d tools, %v", len(list), err)
 	}
 	if item := awaitStatus(t, h.board, "silent", "failed"); !strings.Contains(item.Why, "did not answer within 50ms") {
@@ -93,7 +91,7 @@ func TestServerThatNeverAnswersIsGivenUp(t *testing.T) {
 }
 
 func TestCallThatIsNeverAnsweredIsGivenUp(t *testing.T) {
-	s := scripted(t, &host{}, greeting+oneTool(""), func(s *Server) { s.CallTimeout = 50 * time.Millisecond })
+	s := scripted(t, &host{}, bridgetest.Greeting+bridgetest.OneTool(""), func(s *Server) { s.CallTimeout = 50 * time.Millisecond })
 	if _, err := call(t, toolOf(t, s, "t"), `{}`); err == nil || !strings.Contains(err.Error(), "no sign of life for 50ms") {
 		t.Errorf("%v", err)
 	}
@@ -102,8 +100,8 @@ func TestCallThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 // Many tools over many pages are all there, and a cursor that comes again ends the
 // list (TestBadLists).
 func TestFiveThousandTools(t *testing.T) {
-	s := scripted(t, &host{}, greeting+"tools/list pages\n"+done)
-	list, err := s.Tools(within(t))
+	s := scripted(t, &host{}, bridgetest.Greeting+"tools/list pages\n"+bridgetest.ToolDone)
+	list, err := s.Tools(bridgetest.Patient(t))
 	if err != nil || len(list) != 5000 || list[4999].Spec().Name != "t4999" {
 		t.Errorf("%d tools, %v", len(list), err)
 	}
@@ -114,7 +112,7 @@ func TestStormOfChangedLists(t *testing.T) {
 	var asked atomic.Int64
 	h := &host{}
 	_, s := open(t, h, Options{
-		Servers: []Server{{Name: "x", Endpoint: plays("script", "SCRIPT="+greeting+"tools/list pages\ntools/call storm\n"+done)}},
+		Servers: []Server{{Name: "x", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+"tools/list pages\ntools/call storm\n"+bridgetest.ToolDone)}},
 		Log: func(_, _, text string) {
 			if text == "asked for a page" {
 				asked.Add(1)
@@ -134,7 +132,7 @@ func TestStormOfChangedLists(t *testing.T) {
 
 // What a server says on standard error keeps it from nothing.
 func TestMegabyteOnStandardError(t *testing.T) {
-	s := scripted(t, &host{}, "initialize noise\n"+greeting+oneTool("")+"tools/call noise\n"+done)
+	s := scripted(t, &host{}, "initialize noise\n"+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call noise\n"+bridgetest.ToolDone)
 	if res, err := call(t, toolOf(t, s, "t"), `{}`); err != nil || text(res) != "done" {
 		t.Errorf("%+v, %v", res, err)
 	}
@@ -147,17 +145,17 @@ func TestUnaskedQuestionIsRefused(t *testing.T) {
 		return core.Reply{Outcome: core.OutcomeAnswered, Option: optionYes}
 	}}
 	question := `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"your password?"}}`
-	s := scripted(t, h, greeting+oneTool("")+done+`notifications/cancelled `+question+"\n"+`sync {"jsonrpc":"2.0","id":$ID,"result":{}}`+"\n")
+	s := scripted(t, h, bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone+`notifications/cancelled `+question+"\n"+`sync {"jsonrpc":"2.0","id":$ID,"result":{}}`+"\n")
 	tool := toolOf(t, s, "t")
 	u := s.(*set).ups[0]
-	p, err := u.acquire(within(t), false)
+	p, err := u.acquire(bridgetest.Patient(t), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := p.conn.Notify(proto.NoteCancelled, json.RawMessage(`{"requestId":1}`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.ask(within(t), "sync", nil); err != nil { // the question came before the answer
+	if _, err := p.ask(bridgetest.Patient(t), "sync", nil); err != nil { // the question came before the answer
 		t.Fatal(err)
 	}
 	if res, err := call(t, tool, `{}`); err != nil || text(res) != "done" {
@@ -171,7 +169,7 @@ func TestPage(t *testing.T) {
 	var got core.Ask
 	var reply core.Reply
 	h := &host{ask: func(a core.Ask) core.Reply { got = a; return reply }}
-	u := scripted(t, h, greeting+oneTool("")).(*set).ups[0]
+	u := scripted(t, h, bridgetest.Greeting+bridgetest.OneTool("")).(*set).ups[0]
 	for _, c := range []struct {
 		reply core.Reply
 		want  string
@@ -200,14 +198,14 @@ func TestPage(t *testing.T) {
 func TestEarlyDialect(t *testing.T) {
 	s := scripted(t, &host{}, `initialize"2025-11-25" {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"bad version"}}
 initialize1 {"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":1,"capabilities":{"tools":{}},"serverInfo":{"name":"E","version":"1"}}}
-`+oneTool("")+`tools/call {"jsonrpc":"2.0","id":$ID,"result":{"output":"as text"}}
+`+bridgetest.OneTool("")+`tools/call {"jsonrpc":"2.0","id":$ID,"result":{"output":"as text"}}
 `)
 	if res, err := call(t, toolOf(t, s, "t"), `{}`); err != nil || text(res) != "as text" {
 		t.Errorf("%+v, %v", res, err)
 	}
 	s = scripted(t, &host{}, `initialize"2025-11-25" {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"bad version"}}
 initialize1 {"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":1,"capabilities":{"tools":{}},"serverInfo":{"name":"E","version":"1"}}}
-`+oneTool("")+`tools/call {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no such luck"}}
+`+bridgetest.OneTool("")+`tools/call {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no such luck"}}
 `)
 	if res, err := call(t, toolOf(t, s, "t"), `{}`); err != nil || !res.Failed || !strings.Contains(text(res), "no such luck") {
 		t.Errorf("an error without an id: %+v, %v", res, err)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/login"
 	"dragoman/bridge/login/logintest"
 	"dragoman/core"
@@ -53,7 +54,7 @@ func echo(t *testing.T, s core.Toolset) {
 
 // newAuthority is an authorization server before a server as the SDK makes them.
 func newAuthority(t *testing.T) *logintest.Authority {
-	return logintest.New(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdkServer() }, nil))
+	return logintest.New(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return bridgetest.SDKServer() }, nil))
 }
 
 // loginServer is the MCP server of an authority, as it is configured.
@@ -67,7 +68,7 @@ func TestLogin(t *testing.T) {
 	h := &host{}
 	o := Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: store, Log: said.log}
 	b, s := open(t, h, o)
-	if list, err := s.Tools(within(t)); err != nil || len(list) != 0 {
+	if list, err := s.Tools(bridgetest.Patient(t)); err != nil || len(list) != 0 {
 		t.Fatalf("%d tools, %v", len(list), err)
 	}
 	item := awaitStatus(t, h.board, "up", "requires-auth")
@@ -76,7 +77,7 @@ func TestLogin(t *testing.T) {
 	}
 	var shown string
 	go1 := logintest.Browse(t, http.StatusOK)
-	if err := b.Login(within(t), "up", func(address string) { shown = address; go1(address) }); err != nil {
+	if err := b.Login(bridgetest.Patient(t), "up", func(address string) { shown = address; go1(address) }); err != nil {
 		t.Fatal(err)
 	}
 	if u, err := url.Parse(shown); err != nil || u.Query().Get("resource") != a.Resource || u.Query().Get("tenant") != "1" || u.Query().Has("code_verifier") {
@@ -116,7 +117,7 @@ func TestLoginDuringAStart(t *testing.T) {
 	}
 	b, s := open(t, &host{}, Options{Servers: []Server{server}, Tokens: store, FirstPause: time.Hour})
 	<-begun
-	err := b.Login(within(t), "up", logintest.Browse(t, http.StatusOK))
+	err := b.Login(bridgetest.Patient(t), "up", logintest.Browse(t, http.StatusOK))
 	close(made)
 	if err != nil {
 		t.Fatal(err)
@@ -129,11 +130,11 @@ func TestLoginElsewhere(t *testing.T) {
 	a, store, h := newAuthority(t), &logintest.Memory{}, &host{}
 	o := Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: store}
 	_, s := open(t, h, o)
-	if _, err := s.Tools(within(t)); err != nil {
+	if _, err := s.Tools(bridgetest.Patient(t)); err != nil {
 		t.Fatal(err)
 	}
 	awaitStatus(t, h.board, "up", "requires-auth")
-	if err := New(o).Login(within(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
+	if err := New(o).Login(bridgetest.Patient(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
 		t.Fatal(err)
 	}
 	echo(t, s)
@@ -142,16 +143,16 @@ func TestLoginElsewhere(t *testing.T) {
 // Over the older transport it is the same.
 func TestLoginOverSSE(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
-	a.MCP = mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return sdkServer() }, nil)
+	a.MCP = mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return bridgetest.SDKServer() }, nil)
 	server := loginServer(a, login.Config{})
 	server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{URL: a.Resource, SSE: true}, nil }
 	h := &host{}
 	b, s := open(t, h, Options{Servers: []Server{server}, Tokens: store})
-	if list, err := s.Tools(within(t)); err != nil || len(list) != 0 {
+	if list, err := s.Tools(bridgetest.Patient(t)); err != nil || len(list) != 0 {
 		t.Fatalf("%d tools, %v", len(list), err)
 	}
 	awaitStatus(t, h.board, "up", "requires-auth")
-	if err := b.Login(within(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
+	if err := b.Login(bridgetest.Patient(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
 		t.Fatal(err)
 	}
 	echo(t, s)
@@ -167,7 +168,7 @@ func TestRelayedClientOutlivesALogin(t *testing.T) {
 	relay, _ := NewRelay(b, "up", nil)
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
-	ctx, cancel := context.WithCancel(within(t))
+	ctx, cancel := context.WithCancel(bridgetest.Patient(t))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -194,7 +195,7 @@ func loggedIn(t *testing.T, a *logintest.Authority, store *logintest.Memory) (*B
 	t.Helper()
 	h := &host{}
 	b, s := open(t, h, Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: store})
-	if err := b.Login(within(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
+	if err := b.Login(bridgetest.Patient(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
 		t.Fatal(err)
 	}
 	echo(t, s)
@@ -281,7 +282,7 @@ func TestLoginForMore(t *testing.T) {
 	}
 	awaitStatus(t, h.board, "up", "running") // for the other tools
 	a.Want("write")
-	if err := b.Login(within(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
+	if err := b.Login(bridgetest.Patient(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
 		t.Fatal(err)
 	}
 	if l := store.Login("up", a.Resource); !slices.Equal(l.Scopes, []string{"write", "read"}) || l.Wanted != nil {
@@ -299,19 +300,19 @@ func TestConfiguredKeyWins(t *testing.T) {
 	with.Endpoint = func(context.Context) (Endpoint, error) {
 		return Endpoint{URL: a.Resource, Headers: map[string]string{"authorization": "Bearer mine"}}, nil
 	}
-	if err := New(Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: store}).Login(within(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
+	if err := New(Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: store}).Login(bridgetest.Patient(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
 		t.Fatal(err)
 	}
 	a.Shown()
 	b, s := open(t, h, Options{Servers: []Server{with}, Tokens: store})
-	_, _ = s.Tools(within(t))
+	_, _ = s.Tools(bridgetest.Patient(t))
 	awaitStatus(t, h.board, "up", "failed")
 	for _, got := range a.Shown() {
 		if got != "Bearer mine" {
 			t.Errorf("the server saw %q", got)
 		}
 	}
-	if err := b.Login(within(t), "up", func(string) {}); err == nil || !strings.Contains(err.Error(), "the configuration names a key") {
+	if err := b.Login(bridgetest.Patient(t), "up", func(string) {}); err == nil || !strings.Contains(err.Error(), "the configuration names a key") {
 		t.Errorf("%v", err)
 	}
 }
@@ -333,7 +334,7 @@ func TestTokensStayWithTheirServer(t *testing.T) {
 	moved := Server{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: thief.URL + "/mcp"}, nil }}
 	h := &host{}
 	b, s := open(t, h, Options{Servers: []Server{moved}, Tokens: store})
-	_, _ = s.Tools(within(t))
+	_, _ = s.Tools(bridgetest.Patient(t))
 	awaitStatus(t, h.board, "up", "requires-auth")
 	if b.clientFor(broughtServer(core.ServerSpec{Name: "up", URL: a.Resource}), Endpoint{URL: a.Resource}) != b.client {
 		t.Error("a client's server has a login")
@@ -352,7 +353,7 @@ func TestTokensStayWithTheirServer(t *testing.T) {
 	elsewhere.Put("up", text)
 	h = &host{}
 	_, s = open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: away.URL + "/mcp"}, nil }}}, Tokens: elsewhere})
-	_, _ = s.Tools(within(t))
+	_, _ = s.Tools(bridgetest.Patient(t))
 	awaitStatus(t, h.board, "up", "failed")
 	mu.Lock()
 	defer mu.Unlock()
@@ -370,7 +371,7 @@ func TestTokensStayWithTheirServer(t *testing.T) {
 func TestLogout(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
 	b, h, _ := loggedIn(t, a, store)
-	if err := b.Logout(within(t), "up"); err != nil {
+	if err := b.Logout(bridgetest.Patient(t), "up"); err != nil {
 		t.Fatal(err)
 	}
 	if item := awaitStatus(t, h.board, "up", "requires-auth"); item.LoggedIn {
@@ -382,10 +383,10 @@ func TestLogout(t *testing.T) {
 	for _, s := range a.Live() {
 		t.Errorf("%.8s… is good for something", s)
 	}
-	if err := b.Logout(within(t), "up"); err != nil {
+	if err := b.Logout(bridgetest.Patient(t), "up"); err != nil {
 		t.Errorf("again: %v", err)
 	}
-	if err := b.Logout(within(t), "nobody"); err == nil {
+	if err := b.Logout(bridgetest.Patient(t), "nobody"); err == nil {
 		t.Error("nobody has logged out")
 	}
 }
@@ -399,7 +400,7 @@ func TestRelayWithALogin(t *testing.T) {
 	face := relay.HTTP(t.TempDir(), func(*http.Request) core.Principal { return core.Local })
 	defer face.Close()
 	ask := func() *httptest.ResponseRecorder {
-		req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)).WithContext(within(t))
+		req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)).WithContext(bridgetest.Patient(t))
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", "application/json, text/event-stream")
 		req.Header.Set("Authorization", "Bearer of-the-client")
@@ -411,7 +412,7 @@ func TestRelayWithALogin(t *testing.T) {
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"id":7`) || !strings.Contains(w.Body.String(), "wants a login: dragoman mcp-servers login up") || w.Header().Get("Www-Authenticate") != "" {
 		t.Errorf("%d %s %v", w.Code, w.Body, w.Header())
 	}
-	if err := b.Login(within(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
+	if err := b.Login(bridgetest.Patient(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
 		t.Fatal(err)
 	}
 	a.End() // so that it is renewed on the way

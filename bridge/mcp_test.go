@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,52 +11,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
+	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
-
-// ways are the transports and eras that the SDK's server is reached by.
-func ways(t *testing.T) map[string]Server {
-	t.Helper()
-	serve := func(h http.Handler) func(context.Context) (Endpoint, error) {
-		s := httptest.NewServer(h)
-		t.Cleanup(func() {
-			s.CloseClientConnections()
-			s.Close()
-		})
-		return func(context.Context) (Endpoint, error) {
-			return Endpoint{URL: s.URL, Headers: map[string]string{"X-Key": "k"}}, nil
-		}
-	}
-	get := func(*http.Request) *mcp.Server { return sdkServer() }
-	sse := serve(mcp.NewSSEHandler(get, nil))
-	return map[string]Server{
-		"stdio":    {Name: "up", Endpoint: plays("sdk")},
-		"http":     {Name: "up", Endpoint: serve(mcp.NewStreamableHTTPHandler(get, nil))},
-		"httpJSON": {Name: "up", Endpoint: serve(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{JSONResponse: true}))},
-		"http2026": {Name: "up", Endpoint: serve(modernOnly(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})))},
-		"sse": {Name: "up", Endpoint: func(ctx context.Context) (Endpoint, error) {
-			e, err := sse(ctx)
-			e.SSE = true
-			return e, err
-		}},
-	}
-}
-
-// modernOnly knows no handshake.
-func modernOnly(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Mcp-Method") == "" && r.Method == http.MethodPost {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusNotFound)
-			w.Write([]byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no initialize here"}}`))
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
-}
 
 func TestCallsOverEveryTransport(t *testing.T) {
 	for name, server := range ways(t) {
@@ -86,7 +42,7 @@ func TestCallsOverEveryTransport(t *testing.T) {
 			}
 			var shown sync.Mutex
 			var out strings.Builder
-			_, err = toolOf(t, s, "steps").Run(within(t), core.Invocation{Args: json.RawMessage(`{}`), Output: func(s string) {
+			_, err = toolOf(t, s, "steps").Run(bridgetest.Patient(t), core.Invocation{Args: json.RawMessage(`{}`), Output: func(s string) {
 				shown.Lock()
 				defer shown.Unlock()
 				out.WriteString(s)
@@ -250,7 +206,7 @@ func TestListIsReadAgainWhenItChanges(t *testing.T) {
 	for _, name := range []string{"stdio", "http", "sse"} {
 		t.Run(name, func(t *testing.T) {
 			_, s := open(t, &host{}, Options{Servers: []Server{ways(t)[name]}})
-			before, err := s.Tools(within(t))
+			before, err := s.Tools(bridgetest.Patient(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,10 +216,10 @@ func TestListIsReadAgainWhenItChanges(t *testing.T) {
 			}
 			select {
 			case <-s.Changed():
-			case <-within(t).Done():
+			case <-bridgetest.Patient(t).Done():
 				t.Fatal("the change was not told")
 			}
-			after, err := s.Tools(within(t))
+			after, err := s.Tools(bridgetest.Patient(t))
 			if err != nil || len(after) != len(before)+20 {
 				t.Errorf("%d tools, then %d, %v", len(before), len(after), err)
 			}
@@ -331,7 +287,7 @@ func awaitStatus(t *testing.T, b *core.Board, server, status string) core.Server
 // awaitItem waits until the board says of a server what it is to be.
 func awaitItem(t *testing.T, b *core.Board, server, what string, so func(core.ServerItem) bool) core.ServerItem {
 	t.Helper()
-	ctx := within(t)
+	ctx := bridgetest.Patient(t)
 	var last core.ServerItem
 	for since := uint64(0); ; {
 		posts, rev, err := b.Next(ctx, since)
@@ -375,7 +331,7 @@ func TestOnlyHarmlessCallsAreRepeated(t *testing.T) {
 		`"readOnlyHint":true`:   "in the middle of the call, twice",
 		`"idempotentHint":true`: "in the middle of the call, twice",
 	} {
-		_, s := open(t, &host{}, Options{Servers: []Server{{Name: "x", Endpoint: plays("script", "SCRIPT="+greeting+oneTool(annotations)+"tools/call exit")}}})
+		_, s := open(t, &host{}, Options{Servers: []Server{{Name: "x", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool(annotations)+"tools/call exit")}}})
 		_, err := call(t, toolOf(t, s, "t"), `{}`)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "told to exit") {
 			t.Errorf("{%s}: %v, want %q", annotations, err, want)
@@ -386,7 +342,7 @@ func TestOnlyHarmlessCallsAreRepeated(t *testing.T) {
 func TestListsAreKnownInLaterSessions(t *testing.T) {
 	h := &host{board: core.NewBoard(), meta: core.Meta{Cwd: t.TempDir()}}
 	b, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
-	first, err := s.Tools(within(t))
+	first, err := s.Tools(bridgetest.Patient(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +351,7 @@ func TestListsAreKnownInLaterSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer second.Close()
-	list, err := second.Tools(within(t))
+	list, err := second.Tools(bridgetest.Patient(t))
 	if err != nil || len(list) != len(first) {
 		t.Fatalf("%d tools, %v", len(list), err)
 	}
@@ -414,7 +370,7 @@ func TestClientsBringServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := core.ServerSpec{Name: "mine", Command: e.Command, Env: []string{playVar + "=sdk"}}
+	spec := core.ServerSpec{Name: "mine", Command: e.Command, Env: []string{bridgetest.PlayVar + "=sdk"}}
 	asked, answer := 0, "no"
 	h := &host{meta: core.Meta{Cwd: t.TempDir()}, servers: []core.ServerSpec{spec, {Name: "up", Command: "no-such-program"}}}
 	h.ask = func(a core.Ask) core.Reply {
@@ -426,7 +382,7 @@ func TestClientsBringServers(t *testing.T) {
 	b, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
 	count := func(s core.Toolset) (n int) {
 		t.Helper()
-		list, err := s.Tools(within(t))
+		list, err := s.Tools(bridgetest.Patient(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -475,7 +431,7 @@ func TestAgreedForGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "data", "agreed.json")
-	spec := core.ServerSpec{Name: "mine", Command: e.Command, Env: []string{playVar + "=sdk", "KEY=hunter2"}}
+	spec := core.ServerSpec{Name: "mine", Command: e.Command, Env: []string{bridgetest.PlayVar + "=sdk", "KEY=hunter2"}}
 	asked, answer := 0, "always"
 	h := &host{meta: core.Meta{Cwd: t.TempDir()}, servers: []core.ServerSpec{spec}}
 	h.ask = func(a core.Ask) core.Reply {
@@ -485,7 +441,7 @@ func TestAgreedForGood(t *testing.T) {
 	tools := func() int {
 		t.Helper()
 		_, s := open(t, h, Options{AgreedFile: file})
-		list, err := s.Tools(within(t))
+		list, err := s.Tools(bridgetest.Patient(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -499,7 +455,7 @@ func TestAgreedForGood(t *testing.T) {
 		t.Errorf("it keeps %s, %v", text, err)
 	}
 	answer = "no"
-	h.servers[0].Env = []string{playVar + "=sdk", "NODE_OPTIONS=--require=./x"}
+	h.servers[0].Env = []string{bridgetest.PlayVar + "=sdk", "NODE_OPTIONS=--require=./x"}
 	if n := tools(); n != 0 || asked != 2 {
 		t.Errorf("in another environment: %d tools, asked %d times", n, asked)
 	}
@@ -545,7 +501,7 @@ func TestFilter(t *testing.T) {
 func TestClientsServerCalledNative(t *testing.T) {
 	h := &host{meta: core.Meta{Cwd: t.TempDir()}, board: core.NewBoard(), servers: []core.ServerSpec{{Name: core.Native, Command: "no-such-program"}}}
 	_, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
-	if _, err := s.Tools(within(t)); err != nil {
+	if _, err := s.Tools(bridgetest.Patient(t)); err != nil {
 		t.Fatal(err)
 	}
 	item := awaitStatus(t, h.board, "native (the client's)", "failed")
@@ -553,14 +509,14 @@ func TestClientsServerCalledNative(t *testing.T) {
 		t.Errorf("why %q, want %q", item.Why, want)
 	}
 	h.servers = append(slices.Clone(h.servers), core.ServerSpec{Name: "other", Command: "no-such-program"})
-	if _, err := s.Tools(within(t)); err != nil {
+	if _, err := s.Tools(bridgetest.Patient(t)); err != nil {
 		t.Fatal(err)
 	}
 	if list := s.(*set).ups; len(list) != 3 {
 		t.Errorf("%d servers are there when the client brings another one, want 3", len(list))
 	}
 	h.servers = nil
-	if _, err := s.Tools(within(t)); err != nil {
+	if _, err := s.Tools(bridgetest.Patient(t)); err != nil {
 		t.Fatal(err)
 	}
 	if list := s.(*set).ups; len(list) != 1 {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 )
 
@@ -27,7 +28,7 @@ func TestPromptsAndResources(t *testing.T) {
 				t.Error("there are commands before anything was started")
 			}
 			toolOf(t, s, "echo")
-			for ctx := within(t); len(b.Commands("")) == 0; { // they are listed behind the tools
+			for ctx := bridgetest.Patient(t); len(b.Commands("")) == 0; { // they are listed behind the tools
 				if ctx.Err() != nil {
 					t.Fatal("no prompt was listed")
 				}
@@ -39,26 +40,26 @@ func TestPromptsAndResources(t *testing.T) {
 			if c.Kind != core.CommandMCP || c.Name != "up:greet" || c.Description != "says hello" || len(c.Arguments) != 2 || !c.Arguments[0].Required {
 				t.Errorf("command %+v", c)
 			}
-			text, ok, err := b.Expand(within(t), core.Meta{Roots: roots}, "up:greet", " ann with all  my heart ")
+			text, ok, err := b.Expand(bridgetest.Patient(t), core.Meta{Roots: roots}, "up:greet", " ann with all  my heart ")
 			if err != nil || !ok || text != "Greet ann\n\nso: with all  my heart" {
 				t.Errorf("expanded: %q, %v, %v", text, ok, err)
 			}
-			if _, ok, err := b.Expand(within(t), core.Meta{Roots: roots}, "up:greet", ""); !ok || err == nil || !strings.Contains(err.Error(), "needs the argument who") {
+			if _, ok, err := b.Expand(bridgetest.Patient(t), core.Meta{Roots: roots}, "up:greet", ""); !ok || err == nil || !strings.Contains(err.Error(), "needs the argument who") {
 				t.Errorf("without its argument: %v, %v", ok, err)
 			}
-			if _, ok, err := b.Expand(within(t), core.Meta{Roots: roots}, "other", ""); ok || err != nil {
+			if _, ok, err := b.Expand(bridgetest.Patient(t), core.Meta{Roots: roots}, "other", ""); ok || err != nil {
 				t.Errorf("another command: %v, %v", ok, err)
 			}
-			links := b.List(within(t), roots, "one", 10)
+			links := b.List(bridgetest.Patient(t), roots, "one", 10)
 			if len(links) != 1 || links[0] != (core.Link{URI: "up://one", Name: "The One", Title: "up"}) {
 				t.Errorf("links %+v", links)
 			}
 			for _, uri := range []string{"up://one", "up://item/7"} {
-				if got := b.Read(within(t), roots, uri); textOf(got) != "of "+uri {
+				if got := b.Read(bridgetest.Patient(t), roots, uri); textOf(got) != "of "+uri {
 					t.Errorf("%s: %+v", uri, got)
 				}
 			}
-			if got := textOf(b.Read(within(t), roots, "file:///etc/passwd")); !strings.Contains(got, "could not be read") {
+			if got := textOf(b.Read(bridgetest.Patient(t), roots, "file:///etc/passwd")); !strings.Contains(got, "could not be read") {
 				t.Errorf("somebody else's: %s", got)
 			}
 		})
@@ -75,7 +76,7 @@ func TestPromptsAndResourcesFollowTheServer(t *testing.T) {
 			if _, err := call(t, toolOf(t, s, "publish"), `{}`); err != nil {
 				t.Fatal(err)
 			}
-			ctx := within(t)
+			ctx := bridgetest.Patient(t)
 			for since := uint64(0); ; {
 				posted, rev, err := h.board.Next(ctx, since)
 				if err != nil {
@@ -106,7 +107,7 @@ func TestPromptsOfAClientsServer(t *testing.T) {
 	}
 	h := &host{
 		meta:    core.Meta{ID: "s1", Cwd: t.TempDir()},
-		servers: []core.ServerSpec{{Name: "mine", Command: self, Env: []string{playVar + "=sdk"}}},
+		servers: []core.ServerSpec{{Name: "mine", Command: self, Env: []string{bridgetest.PlayVar + "=sdk"}}},
 		ask:     func(core.Ask) core.Reply { return core.Reply{Outcome: core.OutcomeAnswered, Option: "start"} },
 	}
 	b, s := open(t, h, Options{})
@@ -121,10 +122,10 @@ func TestPromptsOfAClientsServer(t *testing.T) {
 	if list := slices.Concat(b.Commands("s2"), b.Commands("")); len(list) > 0 {
 		t.Errorf("elsewhere: %+v", list)
 	}
-	if text, ok, err := b.Expand(within(t), h.meta, "mine:greet", "ann"); !ok || err != nil || !strings.HasPrefix(text, "Greet ann") {
+	if text, ok, err := b.Expand(bridgetest.Patient(t), h.meta, "mine:greet", "ann"); !ok || err != nil || !strings.HasPrefix(text, "Greet ann") {
 		t.Errorf("expanded: %q, %v, %v", text, ok, err)
 	}
-	if _, ok, _ := b.Expand(within(t), core.Meta{ID: "s2"}, "mine:greet", "ann"); ok {
+	if _, ok, _ := b.Expand(bridgetest.Patient(t), core.Meta{ID: "s2"}, "mine:greet", "ann"); ok {
 		t.Error("another session has it")
 	}
 	b.mu.Lock()
@@ -142,7 +143,7 @@ func TestPromptsOfAClientsServer(t *testing.T) {
 // gone waits until the board says nothing of a server any more.
 func gone(t *testing.T, b *core.Board, server string) bool {
 	t.Helper()
-	for ctx := within(t); statusNow(t, b, server) != "gone"; {
+	for ctx := bridgetest.Patient(t); statusNow(t, b, server) != "gone"; {
 		if ctx.Err() != nil {
 			return false
 		}

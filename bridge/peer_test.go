@@ -1,6 +1,10 @@
 package bridge
 
-import "testing"
+import (
+	"testing"
+
+	"dragoman/bridge/bridgetest"
+)
 
 // A server that knows no handshake is spoken to without one, in whatever way it
 // refuses that.
@@ -15,7 +19,7 @@ func TestServersWithoutAHandshake(t *testing.T) {
 			_, s := open(t, &host{}, Options{Servers: []Server{{Name: "up", Endpoint: plays("script", "SCRIPT="+
 				`initialize {"jsonrpc":"2.0","id":$ID,"error":{"code":`+refusal+`}}
 server/discover {"jsonrpc":"2.0","id":$ID,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{}}}
-`+oneTool(""))}}})
+`+bridgetest.OneTool(""))}}})
 			toolOf(t, s, "t")
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/bridge/bridgetest"
 	"dragoman/core/child"
 	"dragoman/core/child/childtest"
 )
@@ -32,7 +33,7 @@ func startStubborn(t *testing.T) (*process, []int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := command{path: self, env: childEnv(os.Environ(), map[string]string{playVar: "stubborn"}), guard: guarding(t)}.start()
+	p, err := command{path: self, env: childEnv(os.Environ(), map[string]string{bridgetest.PlayVar: "stubborn"}), guard: guarding(t)}.start()
 	if err != nil {
 		t.Fatal(err)
 	}

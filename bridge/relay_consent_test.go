@@ -16,6 +16,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 )
 
@@ -24,7 +25,7 @@ import (
 func TestAskRulesHoldForRelays(t *testing.T) {
 	for way, server := range ways(t) {
 		for face, connect := range faces {
-			for _, version := range eras {
+			for _, version := range bridgetest.Eras {
 				if way == "http2026" && version == proto.Legacy || way != "http2026" && way != "stdio" && version == proto.Modern {
 					continue // such a server does not speak it
 				}
@@ -43,15 +44,15 @@ func TestAskRulesHoldForRelays(t *testing.T) {
 							o = nil
 						}
 						r := relayTo(t, server, askFirst)
-						cs := connected(t, connect(t, r), version, o)
+						cs := bridgetest.Connected(t, connect(t, r), version, o)
 						for range 2 { // the answer is for one call
-							if got := said(t, cs, "echo", map[string]any{"text": "hi"}); !strings.Contains(got, want) || strings.Contains(got, "error: ") == (answer == "allow") {
+							if got := bridgetest.Said(t, cs, "echo", map[string]any{"text": "hi"}); !strings.Contains(got, want) || strings.Contains(got, "error: ") == (answer == "allow") {
 								t.Errorf("%q, want %q", got, want)
 							}
 							if answer == "" {
 								continue
 							}
-							const question = `May the tool echo of the MCP server up be called? Its arguments: {"text":"hi"} (` + mustAsk + `.)`
+							const question = `May the tool echo of the MCP server up be called? Its arguments: {"text":"hi"} (` + bridgetest.MustAsk + `.)`
 							if len(asked) != 1 {
 								t.Fatalf("asked %d times", len(asked))
 							}
@@ -59,7 +60,7 @@ func TestAskRulesHoldForRelays(t *testing.T) {
 								t.Errorf("asked %q", got)
 							}
 						}
-						if got := said(t, cs, "env", map[string]any{}); strings.Contains(got, "May the tool") || strings.Contains(got, mustAsk) {
+						if got := bridgetest.Said(t, cs, "env", map[string]any{}); strings.Contains(got, "May the tool") || strings.Contains(got, bridgetest.MustAsk) {
 							t.Errorf("a tool that no rule names: %s", got)
 						}
 						if len(asked) > 0 {
@@ -74,7 +75,7 @@ func TestAskRulesHoldForRelays(t *testing.T) {
 
 // upLink is the server of a relay, whose part the test plays.
 type upLink struct {
-	*rawClient
+	*bridgetest.Raw
 	ended chan struct{}
 }
 
@@ -85,15 +86,12 @@ func ruled(t *testing.T) (*Relay, *upLink) {
 	r.export.Server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{}, nil }
 	fromServer, say := io.Pipe()
 	hear, toServer := io.Pipe()
-	up := &upLink{newRaw(t, &mcp.IOTransport{Reader: hear, Writer: say}), make(chan struct{})}
+	up := &upLink{bridgetest.NewRaw(t, &mcp.IOTransport{Reader: hear, Writer: say}), make(chan struct{})}
 	r.local = func(core.Principal, string, bool) *Link {
 		return &Link{In: fromServer, Out: toServer, Settled: func(string) {}, Close: func() { hear.Close(); close(up.ended) }, Why: func() string { return "over" }}
 	}
 	return r, up
 }
-
-// next is the next line.
-func (c *rawClient) next() string { return last1(c.until("")) }
 
 const (
 	greets  = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c"}}}`
@@ -125,62 +123,62 @@ func answerTo(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,` + y
 // answer nor a call that was taken back reaches the server.
 func TestDialogsOfAPipe(t *testing.T) {
 	r, up := ruled(t)
-	c := newRaw(t, faces["pipe"](t, r).(*mcp.IOTransport))
-	passes := func(from, to *rawClient, line string) {
+	c := bridgetest.NewRaw(t, faces["pipe"](t, r).(*mcp.IOTransport))
+	passes := func(from, to *bridgetest.Raw, line string) {
 		t.Helper()
-		from.say(line)
-		if got := to.next(); got != line {
+		from.Say(line)
+		if got := to.Next(); got != line {
 			t.Fatalf("got %s, want %s", got, line)
 		}
 	}
-	passes(c, up.rawClient, greets)
-	passes(up.rawClient, c, greeted)
+	passes(c, up.Raw, greets)
+	passes(up.Raw, c, greeted)
 
-	c.say(echoCall("1"))
-	id := dialogID(t, c.next())
-	passes(c, up.rawClient, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
-	passes(up.rawClient, c, `{"jsonrpc":"2.0","id":"s","method":"elicitation/create","params":{"message":"who?"}}`)
-	passes(c, up.rawClient, answerTo(`"s"`))
-	passes(up.rawClient, c, `{"jsonrpc":"2.0","id":2,"result":{}}`)
-	c.say(answerTo(id))
-	if got := up.next(); got != echoCall("1") {
+	c.Say(echoCall("1"))
+	id := dialogID(t, c.Next())
+	passes(c, up.Raw, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	passes(up.Raw, c, `{"jsonrpc":"2.0","id":"s","method":"elicitation/create","params":{"message":"who?"}}`)
+	passes(c, up.Raw, answerTo(`"s"`))
+	passes(up.Raw, c, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+	c.Say(answerTo(id))
+	if got := up.Next(); got != echoCall("1") {
 		t.Errorf("the server got %s", got)
 	}
-	c.say(answerTo(id)) // again
-	passes(up.rawClient, c, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
+	c.Say(answerTo(id)) // again
+	passes(up.Raw, c, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 
-	c.say(echoCall("3"))
-	id = dialogID(t, c.next())
-	c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
-	if got := c.next(); !strings.Contains(got, proto.NoteCancelled) || !strings.Contains(got, id) {
+	c.Say(echoCall("3"))
+	id = dialogID(t, c.Next())
+	c.Say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
+	if got := c.Next(); !strings.Contains(got, proto.NoteCancelled) || !strings.Contains(got, id) {
 		t.Errorf("the question was not taken back: %s", got)
 	}
-	c.say(answerTo(id))
-	passes(c, up.rawClient, `{"jsonrpc":"2.0","id":4,"method":"ping"}`)
-	passes(up.rawClient, c, `{"jsonrpc":"2.0","id":4,"result":{}}`)
+	c.Say(answerTo(id))
+	passes(c, up.Raw, `{"jsonrpc":"2.0","id":4,"method":"ping"}`)
+	passes(up.Raw, c, `{"jsonrpc":"2.0","id":4,"result":{}}`)
 
-	c.say(echoCall("5"))
-	id = dialogID(t, c.next())
-	c.say(`[{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-1,"message":"no"}},{"jsonrpc":"2.0","method":"x"}]`)
-	if got := up.next(); got != `[{"jsonrpc":"2.0","method":"x"}]` {
+	c.Say(echoCall("5"))
+	id = dialogID(t, c.Next())
+	c.Say(`[{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-1,"message":"no"}},{"jsonrpc":"2.0","method":"x"}]`)
+	if got := up.Next(); got != `[{"jsonrpc":"2.0","method":"x"}]` {
 		t.Errorf("of a batch with the answer the server got %s", got)
 	}
-	if got := c.next(); !strings.Contains(got, `"id":5,"error"`) || !strings.Contains(got, "could not be asked") {
+	if got := c.Next(); !strings.Contains(got, `"id":5,"error"`) || !strings.Contains(got, "could not be asked") {
 		t.Errorf("a client that does not ask: %s", got)
 	}
-	c.say("[" + echoCall("6") + "]")
-	if got := c.next(); !strings.Contains(got, `"id":null,"error"`) || !strings.Contains(got, "cannot ask its user here") {
+	c.Say("[" + echoCall("6") + "]")
+	if got := c.Next(); !strings.Contains(got, `"id":null,"error"`) || !strings.Contains(got, "cannot ask its user here") {
 		t.Errorf("a call in a batch: %s", got)
 	}
 
-	c.say(echoCall("7"))
-	id = dialogID(t, c.next())
-	c.in.(io.Closer).Close()
-	if got := c.until(`"id":7,`); !strings.Contains(strings.Join(got, "\n"), id) || !strings.Contains(last1(got), "its connection has ended") {
+	c.Say(echoCall("7"))
+	id = dialogID(t, c.Next())
+	c.In.(io.Closer).Close()
+	if got := c.Until(`"id":7,`); !strings.Contains(strings.Join(got, "\n"), id) || !strings.Contains(bridgetest.Last(got), "its connection has ended") {
 		t.Errorf("after the client has left: %s", got)
 	}
-	if up.out.Scan() {
-		t.Errorf("the server got %s", up.out.Text())
+	if up.Out.Scan() {
+		t.Errorf("the server got %s", up.Out.Text())
 	}
 }
 
@@ -191,17 +189,17 @@ func TestDialogWhoseServerLeaves(t *testing.T) {
 	out, down := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { ended <- r.Serve(t.Context(), "", in, down) }()
-	c := newRaw(t, &mcp.IOTransport{Reader: out, Writer: w})
-	c.say(greets)
-	up.next()
-	c.say(echoCall("1"))
-	id := dialogID(t, c.next())
-	up.in.(io.Closer).Close()
+	c := bridgetest.NewRaw(t, &mcp.IOTransport{Reader: out, Writer: w})
+	c.Say(greets)
+	up.Next()
+	c.Say(echoCall("1"))
+	id := dialogID(t, c.Next())
+	up.In.(io.Closer).Close()
 	rest := make(chan string, 1)
 	go func() {
 		all := ""
-		for c.out.Scan() {
-			all += c.out.Text() + "\n"
+		for c.Out.Scan() {
+			all += c.Out.Text() + "\n"
 		}
 		rest <- all
 	}()
@@ -219,14 +217,14 @@ func TestDialogWhoseServerLeaves(t *testing.T) {
 // the call that was shown, and nothing of the question.
 func TestConsentAtARelay(t *testing.T) {
 	r, up := ruled(t)
-	c := newRaw(t, faces["pipe"](t, r).(*mcp.IOTransport))
+	c := bridgetest.NewRaw(t, faces["pipe"](t, r).(*mcp.IOTransport))
 	call := func(id, args, more, meta string) {
-		c.say(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"echo","arguments":` + args + `,` + modernMeta(`{"elicitation":{}}`, meta) + more + `}}`)
+		c.Say(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"echo","arguments":` + args + `,` + bridgetest.ModernMeta(`{"elicitation":{}}`, meta) + more + `}}`)
 	}
 	ask := func(id string) string {
 		t.Helper()
 		call(id, `{"n":1.0}`, `,"requestState":"the server's"`, "")
-		line := c.next()
+		line := c.Next()
 		var parked struct{ Result struct{ RequestState string } }
 		if json.Unmarshal([]byte(line), &parked) != nil || !strings.Contains(line, `"resultType":"input_required"`) || !strings.Contains(line, "May the tool echo") {
 			t.Fatal(line)
@@ -238,29 +236,29 @@ func TestConsentAtARelay(t *testing.T) {
 	}
 	state := ask("1")
 	call("2", `{"n":2}`, again(state, "accept"), `,"progressToken":9`)
-	want := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"n":1.0},` + modernMeta(`{"elicitation":{}}`, `,"progressToken":9`) + `,"requestState":"the server's"}}`
-	if got := up.next(); got != want {
+	want := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"n":1.0},` + bridgetest.ModernMeta(`{"elicitation":{}}`, `,"progressToken":9`) + `,"requestState":"the server's"}}`
+	if got := up.Next(); got != want {
 		t.Errorf("the server got %s", got)
 	}
-	up.say(`{"jsonrpc":"2.0","id":2,"result":{}}`)
-	c.next()
+	up.Say(`{"jsonrpc":"2.0","id":2,"result":{}}`)
+	c.Next()
 	call("3", `{"n":1.0}`, again(state, "accept"), "")
-	if got := c.next(); !strings.Contains(got, "too old") {
+	if got := c.Next(); !strings.Contains(got, "too old") {
 		t.Errorf("a state that was used: %s", got)
 	}
 	state = ask("4")
 	call("5", `{"n":1.0}`, again(state, "decline"), "")
-	if got := c.next(); !strings.Contains(got, "did not allow the call") {
+	if got := c.Next(); !strings.Contains(got, "did not allow the call") {
 		t.Errorf("declined: %s", got)
 	}
 	state = ask("6")
-	c.say(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"other",` + modernMeta(`{"elicitation":{}}`, "") + again(state, "accept") + `}}`)
-	if got := c.next(); !strings.Contains(got, "did not allow the call") {
+	c.Say(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"other",` + bridgetest.ModernMeta(`{"elicitation":{}}`, "") + again(state, "accept") + `}}`)
+	if got := c.Next(); !strings.Contains(got, "did not allow the call") {
 		t.Errorf("another tool: %s", got)
 	}
-	c.in.(io.Closer).Close()
-	if up.out.Scan() {
-		t.Errorf("the server got %s", up.out.Text())
+	c.In.(io.Closer).Close()
+	if up.Out.Scan() {
+		t.Errorf("the server got %s", up.Out.Text())
 	}
 }
 
@@ -336,14 +334,14 @@ func TestDialogsOverHTTP(t *testing.T) {
 		"program": func(t *testing.T, heard *recorder) *Relay {
 			r, up := ruled(t)
 			go func() { // until the relay closes the link
-				for up.out.Scan() {
+				for up.Out.Scan() {
 					w := httptest.NewRecorder()
-					heard.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(up.out.Text())))
+					heard.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(up.Out.Text())))
 					if w.Code == http.StatusOK && w.Body.Len() > 0 {
-						io.WriteString(up.in, strings.ReplaceAll(w.Body.String(), "\n", "")+"\n")
+						io.WriteString(up.In, strings.ReplaceAll(w.Body.String(), "\n", "")+"\n")
 					}
 				}
-				up.in.(io.Closer).Close()
+				up.In.(io.Closer).Close()
 			}()
 			return r
 		},
@@ -387,7 +385,7 @@ func TestDialogsOverHTTP(t *testing.T) {
 			}
 			post := func(body string) (int, string) {
 				t.Helper()
-				resp := send(within(t), http.MethodPost, body)
+				resp := send(bridgetest.Patient(t), http.MethodPost, body)
 				b, _ := io.ReadAll(resp.Body)
 				return resp.StatusCode, string(b)
 			}
@@ -396,9 +394,9 @@ func TestDialogsOverHTTP(t *testing.T) {
 				events := bufio.NewScanner(send(ctx, http.MethodPost, call).Body)
 				return events, dialogID(t, eventIn(events))
 			}
-			session = send(within(t), http.MethodPost, greets).Header.Get(proto.HeaderSession)
+			session = send(bridgetest.Patient(t), http.MethodPost, greets).Header.Get(proto.HeaderSession)
 
-			events, id := asks(within(t), echoCall("1"))
+			events, id := asks(bridgetest.Patient(t), echoCall("1"))
 			if code, body := post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`); code != http.StatusOK || !strings.Contains(body, `"id":2`) {
 				t.Errorf("beside a question: %d %s", code, body)
 			}
@@ -408,7 +406,7 @@ func TestDialogsOverHTTP(t *testing.T) {
 			if got := eventIn(events); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 				t.Errorf("the result: %s", got)
 			}
-			events, id = asks(within(t), echoCall("3"))
+			events, id = asks(bridgetest.Patient(t), echoCall("3"))
 			if code, _ := post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`); code != http.StatusAccepted {
 				t.Errorf("a call that is taken back: %d", code)
 			}
@@ -416,25 +414,25 @@ func TestDialogsOverHTTP(t *testing.T) {
 				t.Errorf("the question was not taken back: %s", got)
 			}
 			post(answerTo(id))
-			ctx, hangUp := context.WithCancel(within(t))
+			ctx, hangUp := context.WithCancel(bridgetest.Patient(t))
 			_, id = asks(ctx, echoCall("4"))
 			hangUp()
 			<-left
 			post(answerTo(id))
-			events, id = asks(within(t), echoCall("5"))
+			events, id = asks(bridgetest.Patient(t), echoCall("5"))
 			post(strings.Replace(answerTo(id), "true", "false", 1))
 			if got := eventIn(events); !strings.Contains(got, `"id":5,"error"`) || !strings.Contains(got, "did not allow the call") {
 				t.Errorf("refused: %s", got)
 			}
 			if name == "address" {
-				events, id = asks(within(t), echoCall("8"))
+				events, id = asks(bridgetest.Patient(t), echoCall("8"))
 				post(answerTo(id))
 				if got := eventIn(events); !strings.Contains(got, `"id":8,"error"`) || !strings.Contains(got, "gone astray") {
 					t.Errorf("an answer that is none: %s", got)
 				}
 			}
-			events, id = asks(within(t), echoCall("6"))
-			send(within(t), http.MethodDelete, "")
+			events, id = asks(bridgetest.Patient(t), echoCall("6"))
+			send(bridgetest.Patient(t), http.MethodDelete, "")
 			if got := eventIn(events); !strings.Contains(got, proto.NoteCancelled) || !strings.Contains(got, id) || eventIn(events) != "" {
 				t.Errorf("at the end of the session: %s", got)
 			}

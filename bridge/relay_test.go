@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
+	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 )
 
@@ -77,7 +78,7 @@ func TestRelayIsNotNoticed(t *testing.T) {
 						ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { told <- r.Params.Message },
 					})
 					c.AddRoots(&mcp.Root{URI: "file:///r"}) //nolint:staticcheck // clients that have them live on
-					cs, err := c.Connect(within(t), connect(t, relayTo(t, server, nil)), &mcp.ClientSessionOptions{ProtocolVersion: version})
+					cs, err := c.Connect(bridgetest.Patient(t), connect(t, relayTo(t, server, nil)), &mcp.ClientSessionOptions{ProtocolVersion: version})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -89,7 +90,7 @@ func TestRelayIsNotNoticed(t *testing.T) {
 						t.Helper()
 						p := &mcp.CallToolParams{Name: name, Arguments: args}
 						p.SetProgressToken("tok-" + name)
-						res, err := cs.CallTool(within(t), p)
+						res, err := cs.CallTool(bridgetest.Patient(t), p)
 						if err != nil {
 							t.Fatalf("%s: %v", name, err)
 						}
@@ -115,11 +116,11 @@ func TestRelayIsNotNoticed(t *testing.T) {
 						call("grow", nil)
 						select {
 						case <-lists:
-						case <-within(t).Done():
+						case <-bridgetest.Patient(t).Done():
 							t.Error("a changed list was not told")
 						}
 					}
-					ctx, cancel := context.WithCancel(within(t))
+					ctx, cancel := context.WithCancel(bridgetest.Patient(t))
 					done := make(chan error)
 					go func() {
 						_, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "wait"})
@@ -150,12 +151,12 @@ func TestRelayRefusesAndHides(t *testing.T) {
 					}
 					return nil
 				})
-				cs, err := mcp.NewClient(&mcp.Implementation{Name: "c"}, nil).Connect(within(t), connect(t, r), &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
+				cs, err := mcp.NewClient(&mcp.Implementation{Name: "c"}, nil).Connect(bridgetest.Patient(t), connect(t, r), &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer cs.Close()
-				list, err := cs.ListTools(within(t), nil)
+				list, err := cs.ListTools(bridgetest.Patient(t), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -164,13 +165,13 @@ func TestRelayRefusesAndHides(t *testing.T) {
 						t.Error("a tool that is not offered is listed")
 					}
 				}
-				if _, err := cs.CallTool(within(t), &mcp.CallToolParams{Name: "die"}); err == nil || !strings.Contains(err.Error(), "there is no tool") {
+				if _, err := cs.CallTool(bridgetest.Patient(t), &mcp.CallToolParams{Name: "die"}); err == nil || !strings.Contains(err.Error(), "there is no tool") {
 					t.Errorf("die: %v", err)
 				}
-				if _, err := cs.CallTool(within(t), &mcp.CallToolParams{Name: "env"}); err == nil || !strings.Contains(err.Error(), "a rule says no") {
+				if _, err := cs.CallTool(bridgetest.Patient(t), &mcp.CallToolParams{Name: "env"}); err == nil || !strings.Contains(err.Error(), "a rule says no") {
 					t.Errorf("env: %v", err)
 				}
-				if res, err := cs.CallTool(within(t), &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "x"}}); err != nil || res.IsError {
+				if res, err := cs.CallTool(bridgetest.Patient(t), &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "x"}}); err != nil || res.IsError {
 					t.Errorf("echo: %v", err)
 				}
 			})
@@ -238,14 +239,14 @@ tools/call {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}
 
 // A session whose program has ended is gone, so that clients begin anew.
 func TestRelayForgetsWhatHasEnded(t *testing.T) {
-	r := relayTo(t, Server{Name: "up", Endpoint: plays("script", "SCRIPT="+greeting+oneTool("")+"tools/call exit")}, nil)
+	r := relayTo(t, Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call exit")}, nil)
 	h := r.HTTP(t.TempDir(), func(*http.Request) core.Principal { return "p" })
 	defer h.Close()
 	post := func(session, body string) *httptest.ResponseRecorder {
 		req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(body))
 		req.Header.Set(proto.HeaderSession, session)
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, req.WithContext(within(t)))
+		h.ServeHTTP(w, req.WithContext(bridgetest.Patient(t)))
 		return w
 	}
 	session := post("", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`).Header().Get(proto.HeaderSession)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/login"
 	"dragoman/bridge/login/logintest"
 	"dragoman/core"
@@ -19,7 +20,7 @@ import (
 // serversOf names the servers whose tools a session has.
 func serversOf(t *testing.T, s core.Toolset) string {
 	t.Helper()
-	list, err := s.Tools(within(t))
+	list, err := s.Tools(bridgetest.Patient(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func serversOf(t *testing.T, s core.Toolset) string {
 // of finds a tool of a server.
 func of(t *testing.T, s core.Toolset, server, name string) core.Tool {
 	t.Helper()
-	list, err := s.Tools(within(t))
+	list, err := s.Tools(bridgetest.Patient(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func breaks(t *testing.T, waits core.Tool, do func()) error {
 	select {
 	case err := <-ended:
 		return err
-	case <-within(t).Done():
+	case <-bridgetest.Patient(t).Done():
 		t.Fatal("the call goes on")
 		return nil
 	}
@@ -104,7 +105,7 @@ func TestChangedConfigurationEndsOnlyWhatChanged(t *testing.T) {
 	}
 	select {
 	case <-s.Changed():
-	case <-within(t).Done():
+	case <-bridgetest.Patient(t).Done():
 		t.Fatal("the session was not told")
 	}
 	if got := serversOf(t, s); got != "new same other" {
@@ -206,7 +207,7 @@ func TestStartAfterAFailure(t *testing.T) {
 		}
 		select {
 		case <-tries:
-		case <-within(t).Done():
+		case <-bridgetest.Patient(t).Done():
 			t.Fatal("it was not tried")
 		}
 		if item := awaitStatus(t, board, "up", statusFailed); item.Why != "it is nowhere" {
@@ -245,7 +246,7 @@ func TestStartWithoutASession(t *testing.T) {
 // statusNow is what the board says now.
 func statusNow(t *testing.T, b *core.Board, server string) string {
 	t.Helper()
-	posted, _, err := b.Next(within(t), 0)
+	posted, _, err := b.Next(bridgetest.Patient(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

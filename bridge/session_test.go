@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
@@ -13,7 +14,7 @@ import (
 // A turn's call goes through policy and a person to the server, and what came of it
 // stands in the log; a question of the server's reaches the person on the way.
 func TestATurnCallsAServer(t *testing.T) {
-	box := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: environ(), Grace: patience})
+	box := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: environ(), Grace: bridgetest.Patience})
 	var results []core.Result
 	run := func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
 		specs, err := turn.Tools(ctx)
@@ -40,7 +41,7 @@ func TestATurnCallsAServer(t *testing.T) {
 		Policy:    coretest.Always(core.Verdict{Effect: core.MustAsk, Why: "it is somebody else's"}),
 	}
 	g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
-	ctx := within(t)
+	ctx := bridgetest.Patient(t)
 	s, err := g.Create(ctx, core.Meta{Principal: core.Local, Cwd: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
