@@ -13,6 +13,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/core/toolsearch"
 )
 
@@ -198,7 +199,7 @@ func (x *pass) answered(peer *peer, res json.RawMessage, err error) {
 // isSessionLost reports whether an error says that the server has forgotten us.
 func isSessionLost(err error) bool {
 	var e *jrpc2.Error
-	return errors.As(err, &e) && e.Code == codeUnreached && e.Message == errSessionLost.Error()
+	return errors.As(err, &e) && e.Code == streamable.CodeUnreached && e.Message == streamable.ErrSessionLost.Error()
 }
 
 // wrong is an error as the client's version has it.

@@ -14,6 +14,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/core"
 	"dragoman/core/display"
 )
@@ -308,7 +309,7 @@ func orNothing(params json.RawMessage) any {
 // made it.
 func (p *part) wrong(err error) error {
 	var e *jrpc2.Error
-	if errors.As(err, &e) && e.Code == codeUnreached {
+	if errors.As(err, &e) && e.Code == streamable.CodeUnreached {
 		return jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s: %s", p.server.Name, e.Message)
 	}
 	return err

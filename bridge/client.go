@@ -27,20 +27,6 @@ func ClientOf(m wire.Message) string {
 	return short(p.Meta.Client.String())
 }
 
-// VersionOf returns the version that a request of 2026-07-28 names; "": it names none.
-func VersionOf(m wire.Message) string {
-	if !bytes.Contains(m.Params, []byte(proto.MetaVersion)) {
-		return ""
-	}
-	var p struct {
-		Meta struct {
-			Version string `json:"io.modelcontextprotocol/protocolVersion"`
-		} `json:"_meta"`
-	}
-	_ = json.Unmarshal(m.Params, &p) // without one there is none
-	return p.Meta.Version
-}
-
 // Offers is what a client says it can be asked.
 type Offers struct {
 	Roots       *struct{} `json:"roots"`

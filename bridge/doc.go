@@ -9,7 +9,7 @@
 // connection to one server. A keeper makes a connection, and makes it again when it
 // breaks, as a table says (keeper.go). A link
 // carries messages to a server and back, one a line, over a pipe to a child
-// (link.go), Streamable HTTP (http.go) or HTTP with SSE (http_sse.go). A peer is a
+// (link.go), Streamable HTTP or HTTP with SSE (package streamable). A peer is a
 // server that is spoken to over a link by a wire.Conn (peer.go). A process is a
 // child with one owner. An offer is what a server has beside tools: prompts, which
 // become commands, and resources (offer.go). A pin is what a tool said of itself

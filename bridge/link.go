@@ -12,8 +12,10 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/login"
 	"dragoman/core/child"
+	"dragoman/core/display"
 )
 
 // Endpoint is where a server is: a program that is started, or an address.
@@ -69,12 +71,32 @@ type dialer struct {
 func (d dialer) dial(e Endpoint) (*Link, error) {
 	d.learn(e)
 	switch {
-	case e.Remote() && e.SSE:
-		return d.dialSSE(e)
 	case e.Remote():
 		return d.dialHTTP(e)
 	}
 	return d.dialStdio(e)
+}
+
+// dialHTTP makes a link to an address.
+func (d dialer) dialHTTP(e Endpoint) (*Link, error) {
+	client := streamable.NewClient
+	if e.SSE {
+		client = streamable.NewOlderClient
+	}
+	c, err := client(streamable.Options{
+		URL: e.URL, Headers: e.Headers, HTTP: d.client(e), Limit: d.limit, Explain: login.WithoutURL, Plain: display.Plain,
+		WantsLogin: func(err error) (error, bool) {
+			var wants *login.RequiredError
+			if !errors.As(err, &wants) {
+				return nil, false
+			}
+			return wants, !wants.More && !d.whole // a relay's client may go on once there is a login
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Link{In: c.Lines(), Out: c, Settled: c.Settled, Close: c.Shut, Why: c.Why}, nil
 }
 
 func (d dialer) dialStdio(e Endpoint) (*Link, error) {

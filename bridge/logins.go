@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/login"
 )
 
@@ -58,7 +59,7 @@ func (b *Box) site(ctx context.Context, server string) (login.Site, error) {
 	}
 	e, err := s.Endpoint(ctx)
 	if err == nil && e.Remote() {
-		err = checkURL(e.URL)
+		err = streamable.CheckURL(e.URL)
 	}
 	return s.site(e), err
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/login"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -153,7 +154,7 @@ func New(o Options) *Box {
 	if err != nil {
 		hello = json.RawMessage(`{"name":"dragoman","version":"0"}`)
 	}
-	client := newHTTPClient()
+	client := streamable.NewHTTPClient()
 	return &Box{
 		opts: o, hello: hello, client: client, logins: login.New(o.Tokens, client), pins: pins{path: o.PinFile}, masks: hides,
 		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, roused: map[string]bool{}, sets: map[*set]bool{},

@@ -15,6 +15,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 )
 
 // peer is a server that is spoken to.
@@ -144,7 +145,7 @@ func (p *peer) agree(ctx context.Context) error {
 	}
 	err := p.initialize(ctx, `"`+version+`"`)
 	var refused *jrpc2.Error
-	if !errors.As(err, &refused) || refused.Code == codeUnreached {
+	if !errors.As(err, &refused) || refused.Code == streamable.CodeUnreached {
 		return err
 	}
 	switch refused.Code {

@@ -11,6 +11,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/core"
 	"dragoman/core/display"
 )
@@ -22,7 +23,7 @@ func (h *RelayHTTP) decided(w http.ResponseWriter, r *http.Request, view *View, 
 	switch {
 	case err != nil:
 		call.End(OutcomeRefused, 0)
-		fail(w, http.StatusOK, m.ID, err)
+		streamable.Refuse(w, http.StatusOK, m.ID, err)
 		return nil, nil
 	case v.Reply != nil:
 		call.End(OutcomeOK, 0) // the next call records the outcome
@@ -41,7 +42,7 @@ func (h *RelayHTTP) decided(w http.ResponseWriter, r *http.Request, view *View, 
 		return h.decided(w, r, view, m, call, Ruling{}, view.Decided(v, nil, err))
 	}
 	events := &eventWriter{ResponseWriter: w, header: http.Header{}}
-	begin(w)
+	streamable.Begin(w)
 	events.event(d.request(v.Form))
 	var got reply
 	select {
@@ -115,7 +116,7 @@ func (e *eventWriter) Write(b []byte) (int, error) {
 
 // event writes one message.
 func (e *eventWriter) event(line []byte) {
-	_, _ = e.ResponseWriter.Write(eventOf(line)) // a client that has left is noticed elsewhere
+	_, _ = e.ResponseWriter.Write(streamable.EventOf(line)) // a client that has left is noticed elsewhere
 	_ = http.NewResponseController(e.ResponseWriter).Flush()
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/core"
 )
 
@@ -116,7 +116,7 @@ func (h *RelayHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // post takes one message of a client's.
 func (h *RelayHTTP) post(w http.ResponseWriter, r *http.Request) {
-	body, err := ReadAll(r.Body, MaxMessage)
+	body, err := streamable.ReadAll(r.Body, MaxMessage)
 	if err != nil {
 		http.Error(w, fmt.Sprintf("read the message: %v", err), http.StatusRequestEntityTooLarge)
 		return
@@ -126,7 +126,7 @@ func (h *RelayHTTP) post(w http.ResponseWriter, r *http.Request) {
 		err = plainly(body, []wire.Message{m})
 	}
 	if err != nil {
-		fail(w, http.StatusBadRequest, m.ID, err)
+		streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
 	if h.aboutDialogs(r, m) {
@@ -135,7 +135,7 @@ func (h *RelayHTTP) post(w http.ResponseWriter, r *http.Request) {
 	}
 	e, err := h.relay.export.Server.Endpoint(r.Context())
 	if err != nil {
-		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
+		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 		return
 	}
 	var line bytes.Buffer
@@ -152,27 +152,10 @@ func (h *RelayHTTP) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fail answers with an error.
-func fail(w http.ResponseWriter, status int, id json.RawMessage, err error) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(wire.AppendAnswer(nil, id, nil, err)) // the client has left
-}
-
-// refuse answers a client for which there is no session.
-func refuse(w http.ResponseWriter, id json.RawMessage, err error) {
-	if full, ok := errors.AsType[*wire.FullError](err); ok {
-		w.Header().Set("Retry-After", "60")
-		fail(w, http.StatusServiceUnavailable, id, jrpc2.Errorf(wire.CodeBusy, "%v", full))
-		return
-	}
-	fail(w, http.StatusOK, id, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
-}
-
 // isModern reports whether a request belongs to 2026-07-28: when anything in it
 // says so.
 func isModern(r *http.Request, m wire.Message) bool {
-	return r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover || VersionOf(m) >= proto.Modern
+	return r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover || proto.VersionOf(m.Params) >= proto.Modern
 }
 
 func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message) {
@@ -187,16 +170,16 @@ func (h *RelayHTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []by
 	case m.Method == proto.MethodInitialize && m.Kind() == wire.Request:
 		var err error
 		if s, err = h.enter(r, m); err != nil {
-			refuse(w, m.ID, err)
+			streamable.RefuseGuest(w, m.ID, err)
 			return
 		}
 		defer s.place.Done()
 		w.Header().Set(proto.HeaderSession, s.id)
 	case r.Header.Get(proto.HeaderSession) == "":
-		fail(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "this needs a session; begin with initialize"))
+		streamable.Refuse(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "this needs a session; begin with initialize"))
 		return
 	case s == nil:
-		fail(w, http.StatusNotFound, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "there is no such session"))
+		streamable.Refuse(w, http.StatusNotFound, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "there is no such session"))
 		return
 	}
 	if m.Kind() != wire.Request {
@@ -230,12 +213,8 @@ func (h *RelayHTTP) find(r *http.Request) *httpSession {
 // enter makes a session for the client that introduces itself, with its first request
 // open: Done of its place must follow.
 func (h *RelayHTTP) enter(r *http.Request, m wire.Message) (*httpSession, error) {
-	machine, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		machine = r.RemoteAddr
-	}
 	p, client := h.principal(r), ClientOf(m)
-	s, err := h.start(r.Context(), p, string(p)+"\x00"+machine+"\x00"+client, rand.Text(), "")
+	s, err := h.start(r.Context(), p, string(p)+"\x00"+streamable.Machine(r)+"\x00"+client, rand.Text(), "")
 	if err != nil {
 		return nil, err
 	}

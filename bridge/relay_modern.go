@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/creachadair/jrpc2"
-
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/core"
 )
 
@@ -18,14 +17,14 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 		w.WriteHeader(http.StatusAccepted) // there is nothing that one could be about
 		return
 	}
-	if err := mismatch(r, m); err != nil {
-		fail(w, http.StatusBadRequest, m.ID, err)
+	if err := streamable.Mismatch(r, m); err != nil {
+		streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
 	p := h.principal(r)
 	s, err := h.shared(r.Context(), p, h.relay.whose(p, m))
 	if err != nil {
-		refuse(w, m.ID, err)
+		streamable.RefuseGuest(w, m.ID, err)
 		return
 	}
 	defer s.place.Done()
@@ -38,7 +37,7 @@ func (h *RelayHTTP) postModern(w http.ResponseWriter, r *http.Request, line []by
 	if m.Method == proto.MethodCallTool {
 		if err := s.mismatch(r, m); err != nil {
 			call.End(OutcomeRefused, 0)
-			fail(w, http.StatusBadRequest, m.ID, err)
+			streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
 			return
 		}
 	}
@@ -88,42 +87,6 @@ func (r *Relay) whose(p core.Principal, m wire.Message) string {
 	return string(p) + "\x00" + string(meta[proto.MetaClient]) + "\x00" + string(meta[proto.MetaCapabilities])
 }
 
-// mismatch says where the headers of a request say something else than its body
-// (2026-07-28, Streamable HTTP), or what its body lacks.
-func mismatch(r *http.Request, m wire.Message) error {
-	var p struct {
-		Name string                     `json:"name"`
-		URI  string                     `json:"uri"`
-		Task string                     `json:"taskId"`
-		Meta map[string]json.RawMessage `json:"_meta"`
-	}
-	_ = json.Unmarshal(m.Params, &p) // what is not there has no header
-	got := r.Header.Get(proto.HeaderName)
-	name := got
-	switch m.Method {
-	case proto.MethodCallTool, proto.MethodGetPrompt:
-		name = p.Name
-	case proto.MethodReadResource:
-		name = p.URI
-	case proto.MethodGetTask, proto.MethodUpdateTask, proto.MethodCancelTask:
-		name = p.Task
-	}
-	means, ok := HeaderMeans(got)
-	switch version := VersionOf(m); {
-	case version == "" && m.Method != proto.MethodInitialize:
-		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", proto.MetaVersion)
-	case p.Meta[proto.MetaCapabilities] == nil && m.Method != proto.MethodInitialize:
-		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", proto.MetaCapabilities)
-	case version != "" && r.Header.Get(proto.HeaderVersion) != version:
-		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s is not the version in _meta", proto.HeaderVersion)
-	case r.Header.Get(proto.HeaderMethod) != m.Method:
-		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Method is not the method")
-	case got != name && (means != name || !ok):
-		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Name is not the name")
-	}
-	return nil
-}
-
 // mismatch says where an argument's header says something else than the argument.
 func (s *httpSession) mismatch(r *http.Request, m wire.Message) error {
 	var p struct {
@@ -136,24 +99,6 @@ func (s *httpSession) mismatch(r *http.Request, m wire.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.headers.Mismatch(r.Header, p.Name, p.Args)
-}
-
-// statusOf is the status that goes with an answer at 2026-07-28.
-func statusOf(m wire.Message) int {
-	if m.Error == nil {
-		return http.StatusOK
-	}
-	var e struct {
-		Code jrpc2.Code `json:"code"`
-	}
-	_ = json.Unmarshal(m.Error, &e) // no number is none of these
-	switch e.Code {
-	case jrpc2.MethodNotFound:
-		return http.StatusNotFound
-	case proto.CodeHeaderMismatch, proto.CodeMissingCapability, proto.CodeUnsupportedVersion, jrpc2.InvalidRequest, jrpc2.InvalidParams, jrpc2.ParseError:
-		return http.StatusBadRequest
-	}
-	return http.StatusOK
 }
 
 // readdressed gives a message another id. All else in it stays as it was written.

@@ -13,6 +13,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/login"
 	"dragoman/core/display"
 )
@@ -63,7 +64,7 @@ func (h *RelayHTTP) proxy(w http.ResponseWriter, r *http.Request, e Endpoint, bo
 	resp, err := h.relay.export.Client(e).Do(req)
 	var wants *login.RequiredError
 	if errors.As(err, &wants) && m.Kind() == wire.Request {
-		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s: %v", h.relay.export.Server.Name, wants))
+		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s: %v", h.relay.export.Server.Name, wants))
 		return
 	}
 	if err != nil {
@@ -129,12 +130,12 @@ func (h *RelayHTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
 		return text
 	}
 	if !isStream(resp.Header) {
-		if body, err := ReadAll(resp.Body, MaxMessage); err == nil {
+		if body, err := streamable.ReadAll(resp.Body, MaxMessage); err == nil {
 			_, _ = w.Write(filter(body)) // the client has left
 		}
 		return
 	}
-	for s := NewEvents(resp.Body, MaxMessage); ; {
+	for s := streamable.NewEvents(resp.Body, MaxMessage); ; {
 		e, err := s.Next()
 		if err != nil {
 			return

@@ -13,7 +13,7 @@ import (
 // callOf reads a call, which comes from a client that has introduced itself as from. A
 // request of 2026-07-28 says itself how its user can be asked.
 func callOf(m wire.Message, from visitor) (c Call, err error) {
-	c = Call{Params: m.Params, Offers: from.offers, Modern: VersionOf(m) >= proto.Modern}
+	c = Call{Params: m.Params, Offers: from.offers, Modern: proto.VersionOf(m.Params) >= proto.Modern}
 	if c.Modern {
 		c.Offers = OffersOf(m)
 	}

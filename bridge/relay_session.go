@@ -10,6 +10,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/core"
 )
 
@@ -33,7 +34,7 @@ type httpSession struct {
 	order   []*exchange // those that are open, oldest first
 	tokens  map[string]*exchange
 	stream  *exchange // what the client has open for messages that belong to nothing
-	headers ParamHeaders
+	headers streamable.ParamHeaders
 	client  string   // as it introduced itself
 	offers  Offers   // likewise
 	kept    [][]byte // for the stream that is not open

@@ -11,6 +11,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 )
 
 // exchange is a request and the stream of what belongs to it.
@@ -96,7 +97,7 @@ func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []by
 			text = "the MCP server " + s.relay.export.Server.Name + " has ended: " + s.link.Why()
 		}
 		call.End(OutcomeError, 0)
-		fail(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%s", text))
+		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%s", text))
 		return
 	}
 	if s.id == "" {
@@ -183,9 +184,9 @@ func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange,
 	out := http.NewResponseController(w)
 	streams := x.id == nil || x.method == proto.MethodListen
 	if streams {
-		begin(w)
+		streamable.Begin(w)
 		for _, line := range first {
-			_, _ = w.Write(eventOf(line)) // a client that has left is noticed below
+			_, _ = w.Write(streamable.EventOf(line)) // a client that has left is noticed below
 		}
 		_ = out.Flush()
 	}
@@ -198,16 +199,16 @@ func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange,
 			if m, err := wire.Parse(line); !streams && err == nil && m.Kind() == wire.Response {
 				w.Header().Set("Content-Type", "application/json")
 				if s.id == "" {
-					w.WriteHeader(statusOf(m))
+					w.WriteHeader(streamable.Status(m))
 				}
 				_, _ = w.Write(line)
 				continue
 			}
 			if !streams {
 				streams = true
-				begin(w)
+				streamable.Begin(w)
 			}
-			if _, err := w.Write(eventOf(line)); err != nil {
+			if _, err := w.Write(streamable.EventOf(line)); err != nil {
 				return false
 			}
 			_ = out.Flush()
@@ -215,16 +216,6 @@ func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange,
 			return false
 		}
 	}
-}
-
-func eventOf(line []byte) []byte {
-	return append(append([]byte("event: message\ndata: "), line...), "\n\n"...)
-}
-
-func begin(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-cache")
-	w.WriteHeader(http.StatusOK)
 }
 
 // listen gives a client the stream of what belongs to no request.

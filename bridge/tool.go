@@ -15,6 +15,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/core"
 	"dragoman/core/display"
 )
@@ -293,7 +294,7 @@ func (t *tool) refused(err error) (core.Result, error) {
 	if !errors.As(err, &e) {
 		return core.Result{}, err
 	}
-	if e.Code == codeUnreached {
+	if e.Code == streamable.CodeUnreached {
 		return core.Result{}, fmt.Errorf("the MCP server %s could not be reached: %s", t.spec.Server, e.Message)
 	}
 	text := fmt.Sprintf("the MCP server %s refused the call: %s (%d)", t.spec.Server, display.Plain(e.Message), e.Code)

@@ -15,6 +15,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/core/display"
 )
 
@@ -115,7 +116,7 @@ func (v *View) learn(ctx context.Context, all *gathered, page func(context.Conte
 	for cursor := ""; ; {
 		result, err := page(ctx, cursor)
 		var refused *jrpc2.Error
-		if errors.As(err, &refused) && refused.Code != codeUnreached && cursor == "" {
+		if errors.As(err, &refused) && refused.Code != streamable.CodeUnreached && cursor == "" {
 			return v.refused(refused.Message)
 		}
 		if err != nil {

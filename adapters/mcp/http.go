@@ -17,14 +17,12 @@ import (
 	"dragoman/adapters/mcp/edge"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/core"
 )
 
-const (
-
-	// replayBytes is what is kept of what clients may have missed (up to 2025-11-25, Resumability), in all.
-	replayBytes = 16 << 20
-)
+// replayBytes is what is kept of what clients may have missed (up to 2025-11-25, Resumability), in all.
+const replayBytes = 16 << 20
 
 // HTTP serves MCP over Streamable HTTP, all versions at one URL. A request belongs to 2026-07-28 when anything in it says
 // so; all others belong to the life cycle that begins with initialize.
@@ -175,12 +173,12 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	body = bytes.TrimSpace(body)
 	id := r.Header.Get(proto.HeaderSession)
 	if bytes.HasPrefix(body, []byte("[")) && (modern || !d.batches(id)) {
-		refuseHTTP(w, http.StatusBadRequest, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "batches are not part of this protocol version"))
+		streamable.Refuse(w, http.StatusBadRequest, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "batches are not part of this protocol version"))
 		return
 	}
 	m, err := envelopeOf(body)
 	if err != nil {
-		refuseHTTP(w, http.StatusBadRequest, m.ID, err)
+		streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
 	p := edge.PeekAt(m.Params)
@@ -194,23 +192,23 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 			if modern {
 				status = http.StatusNotFound // 2026-07-28, Streamable HTTP
 			}
-			refuseHTTP(w, status, m.ID, jrpc2.Errorf(jrpc2.MethodNotFound, "method not found: %q", m.Method))
+			streamable.Refuse(w, status, m.ID, jrpc2.Errorf(jrpc2.MethodNotFound, "method not found: %q", m.Method))
 			return
 		}
 		if err := edge.CheckParams(m.Method, m.Params); err != nil && edge.Offered(m.Method, modern) {
-			refuseHTTP(w, http.StatusOK, m.ID, err)
+			streamable.Refuse(w, http.StatusOK, m.ID, err)
 			return
 		}
 	}
 	if modern {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if proto.NamesTask(m.Method) && p.Task != "" && r.Header.Get(proto.HeaderName) != p.Task {
-			refuseHTTP(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Name must be the body's taskId"))
+			streamable.Refuse(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Name must be the body's taskId"))
 			return
 		}
 		v, err := d.named(clientKey(p.Client), r)
 		if err != nil {
-			refuseFull(w, m.ID, err)
+			streamable.RefuseGuest(w, m.ID, err)
 			return
 		}
 		defer v.place.Done()
@@ -220,7 +218,7 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	switch {
 	case id == "":
 		if v, err = d.enter(r, p.Client.Name); err != nil {
-			refuseFull(w, m.ID, err)
+			streamable.RefuseGuest(w, m.ID, err)
 			return
 		}
 		defer d.settle(v)
@@ -264,19 +262,6 @@ func beginsHTTP(body []byte) (_ []byte, number json.RawMessage) {
 		body = changed
 	}
 	return body, number
-}
-
-// refuseFull answers a client for whom there is no place.
-func refuseFull(w http.ResponseWriter, id json.RawMessage, err error) {
-	w.Header().Set("Retry-After", "60")
-	refuseHTTP(w, http.StatusServiceUnavailable, id, jrpc2.Errorf(wire.CodeBusy, "%v", err))
-}
-
-// refuseHTTP answers a request that goes no further.
-func refuseHTTP(w http.ResponseWriter, status int, id json.RawMessage, err error) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(edge.AppendError(nil, id, err, false)) //nolint:errcheck // a client that left has nobody to tell
 }
 
 // envelopeOf parses a body as a line on a pipe is parsed, so that both refuse the same. For a batch, which the SDK

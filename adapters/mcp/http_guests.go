@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/core"
 )
 
@@ -70,11 +70,7 @@ func (d *door) enter(r *http.Request, name string) (*visit, error) {
 
 // programOf identifies the program that sent a request, by the principal, the address without its port, and the name.
 func (d *door) programOf(r *http.Request, name string) string {
-	machine, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		machine = r.RemoteAddr
-	}
-	return string(d.principal) + "\x00" + machine + "\x00" + name
+	return string(d.principal) + "\x00" + streamable.Machine(r) + "\x00" + name
 }
 
 // noteSession notes the session that a visit's first request has begun.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -51,4 +52,18 @@ type InputRequired struct {
 // ReadInputRequired reads a result that asks the client something first; ok is false for any other.
 func ReadInputRequired(result json.RawMessage) (r InputRequired, ok bool) {
 	return r, json.Unmarshal(result, &r) == nil && r.Type == ResultInputRequired
+}
+
+// VersionOf returns the version that the parameters of a request of 2026-07-28 name; "": they name none.
+func VersionOf(params json.RawMessage) string {
+	if !bytes.Contains(params, []byte(MetaVersion)) {
+		return ""
+	}
+	var p struct {
+		Meta struct {
+			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(params, &p) // without one there is none
+	return p.Meta.Version
 }

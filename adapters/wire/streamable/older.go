@@ -1,52 +1,42 @@
-package bridge
+package streamable
 
 import (
 	"context"
 	"errors"
-	"io"
 	"net/url"
 	"sync"
 
 	"dragoman/adapters/wire"
-	"dragoman/bridge/login"
 )
 
-// sseLink speaks the transport of 2024-11-05 (HTTP with SSE): one stream brings all
+// olderClient speaks the transport of 2024-11-05 (HTTP with SSE): one stream brings all
 // messages; its first event names the address that ours are posted to.
-type sseLink struct {
-	*httpLink
+type olderClient struct {
+	*Client
 	stream *url.URL
 	known  chan struct{} // closed when post is known, or never will be
 	once   sync.Once
 	err    error // why the stream could not be had; set before known is closed
 }
 
-func (d dialer) dialSSE(e Endpoint) (*Link, error) {
-	if err := checkURL(e.URL); err != nil {
+// NewOlderClient is NewClient for a server that speaks the transport of 2024-11-05.
+func NewOlderClient(o Options) (*Client, error) {
+	h, err := newClient(o)
+	if err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(e.URL)
+	u, err := url.Parse(o.URL)
 	if err != nil {
 		return nil, errors.New("the address is no http or https URL")
 	}
-	r, w := io.Pipe()
-	h := &httpLink{url: e.URL, headers: e.Headers, client: d.client(e), limit: d.limit, whole: d.whole, lines: w, posts: map[string]*posted{}}
-	h.ctx, h.end = context.WithCancelCause(context.Background())
-	s := &sseLink{httpLink: h, stream: u, known: make(chan struct{})}
-	h.send = s.send
+	s := &olderClient{Client: h, stream: u, known: make(chan struct{})}
+	h.send, h.older = s.send, true
 	h.owned.Go(s.read)
-	return &Link{
-		In: r, Out: h, Close: s.shut, Why: h.why,
-		Settled: func(version string) {
-			h.mu.Lock()
-			h.version = version
-			h.mu.Unlock()
-		},
-	}, nil
+	return h, nil
 }
 
 // read delivers the stream until it ends; the link ends with it.
-func (s *sseLink) read() {
+func (s *olderClient) read() {
 	defer s.once.Do(func() { close(s.known) })
 	resp, err := s.get(s.ctx, "")
 	if err != nil {
@@ -55,7 +45,7 @@ func (s *sseLink) read() {
 		return
 	}
 	defer resp.Body.Close()
-	stream := NewEvents(resp.Body, s.limit)
+	stream := NewEvents(resp.Body, s.opts.Limit)
 	for {
 		e, err := stream.Next()
 		if err != nil {
@@ -83,7 +73,7 @@ func (s *sseLink) read() {
 }
 
 // send posts a message once it is known where to; the answer comes by the stream.
-func (s *sseLink) send(line []byte) {
+func (s *olderClient) send(line []byte) {
 	m, err := wire.Parse(line)
 	if err != nil {
 		return // ours are
@@ -95,7 +85,7 @@ func (s *sseLink) send(line []byte) {
 	}
 	if s.err != nil {
 		if m.Kind() == wire.Request {
-			s.refuse(m, codeUnreached, s.err.Error())
+			s.refuse(m, CodeUnreached, s.err.Error())
 		}
 		return
 	}
@@ -104,7 +94,7 @@ func (s *sseLink) send(line []byte) {
 	resp, err := s.post(ctx, line, m)
 	switch {
 	case err != nil && m.Kind() == wire.Request:
-		s.refuse(m, codeUnreached, login.WithoutURL(err).Error())
+		s.refuse(m, CodeUnreached, s.opts.Explain(err).Error())
 	case err != nil:
 	default:
 		if resp.StatusCode >= 300 && m.Kind() == wire.Request {

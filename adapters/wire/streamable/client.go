@@ -1,4 +1,4 @@
-package bridge
+package streamable
 
 import (
 	"bytes"
@@ -18,8 +18,6 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge/login"
-	"dragoman/core/display"
 )
 
 const (
@@ -33,9 +31,9 @@ const (
 	maxResumeWait = 30 * time.Second
 )
 
-// newHTTPClient returns a client for upstream servers. A redirect to another
-// address is refused: what we send may hold a key.
-func newHTTPClient() *http.Client {
+// NewHTTPClient returns a client for servers. A redirect to another address is refused:
+// what we send may hold a key.
+func NewHTTPClient() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 64
 	return &http.Client{Transport: t, CheckRedirect: sameServer}
@@ -48,16 +46,32 @@ func sameServer(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// httpLink speaks Streamable HTTP (Basic, Transports): each message is posted, and
-// what comes back, as JSON or as a stream, is put into one stream of lines in the
-// order in which it came.
-type httpLink struct {
-	url     string
-	headers map[string]string
-	client  *http.Client
-	limit   int
-	whole   bool              // as in dialer
-	send    func(line []byte) // posts one message
+// Options say where a server is, and what to make of its refusals. All functions are
+// required; they are called by many goroutines.
+type Options struct {
+	URL     string
+	Headers map[string]string // sent with every request, but for those of the protocol
+	HTTP    *http.Client
+	Limit   int // bytes of one message
+
+	// Explain takes the address out of an error of HTTP's: it may hold a key.
+	Explain func(error) error
+	// WantsLogin finds in an error that a login is needed first, nil if it is another one,
+	// and reports whether the connection ends with that.
+	WantsLogin func(error) (wants error, ends bool)
+	// Plain makes the words of a server fit to be shown.
+	Plain func(string) string
+}
+
+// Client speaks Streamable HTTP (Basic, Transports): each message that is written is
+// posted, and what comes back, as JSON or as a stream, can be read as one stream of lines
+// in the order in which it came.
+type Client struct {
+	opts  Options
+	url   string            // to post to
+	send  func(line []byte) // posts one message
+	older bool              // one stream brings all that the server says
+	in    *io.PipeReader
 
 	lines *io.PipeWriter
 	ctx   context.Context //nolint:containedctx // the link's life, as in net/http's own transport
@@ -74,18 +88,32 @@ type httpLink struct {
 	rest    []byte // of a line that was not written whole
 }
 
-func (d dialer) dialHTTP(e Endpoint) (*Link, error) {
-	if err := checkURL(e.URL); err != nil {
+// NewClient returns a client of the server at an address. It says nothing before it is
+// written to.
+func NewClient(o Options) (*Client, error) {
+	h, err := newClient(o)
+	if err != nil {
 		return nil, err
 	}
-	r, w := io.Pipe()
-	h := &httpLink{url: e.URL, headers: e.Headers, client: d.client(e), limit: d.limit, whole: d.whole, lines: w, posts: map[string]*posted{}}
-	h.ctx, h.end = context.WithCancelCause(context.Background())
 	h.send = h.posting
-	return &Link{In: r, Out: h, Settled: h.settled, Close: h.shut, Why: h.why}, nil
+	return h, nil
 }
 
-func checkURL(raw string) error {
+func newClient(o Options) (*Client, error) {
+	if err := CheckURL(o.URL); err != nil {
+		return nil, err
+	}
+	h := &Client{opts: o, url: o.URL, posts: map[string]*posted{}}
+	h.in, h.lines = io.Pipe()
+	h.ctx, h.end = context.WithCancelCause(context.Background())
+	return h, nil
+}
+
+// Lines returns what the server says, one message a line.
+func (h *Client) Lines() io.ReadCloser { return h.in }
+
+// CheckURL returns an error for what is no address of a server.
+func CheckURL(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return errors.New("the address is no http or https URL")
@@ -95,7 +123,7 @@ func checkURL(raw string) error {
 
 // Write implements io.Writer: it posts each line. Requests are answered whenever
 // the server does; what has no answer is posted one by one.
-func (h *httpLink) Write(b []byte) (int, error) {
+func (h *Client) Write(b []byte) (int, error) {
 	if h.ctx.Err() != nil {
 		return 0, io.ErrClosedPipe
 	}
@@ -114,7 +142,7 @@ func (h *httpLink) Write(b []byte) (int, error) {
 }
 
 // posting posts a message; what a request is answered with comes when it comes.
-func (h *httpLink) posting(line []byte) {
+func (h *Client) posting(line []byte) {
 	m, err := wire.Parse(line)
 	if err != nil {
 		return // ours are
@@ -156,7 +184,7 @@ type posted struct {
 // withdraw takes a request back: by saying so, or at 2026-07-28 by hanging up. The
 // two may overtake each other on their way, and a server forgets what it hears of a
 // request that it does not know yet: so it is told again when that had no effect.
-func (h *httpLink) withdraw(line []byte, m wire.Message) {
+func (h *Client) withdraw(line []byte, m wire.Message) {
 	var n struct {
 		ID json.RawMessage `json:"requestId"`
 	}
@@ -183,7 +211,7 @@ func (h *httpLink) withdraw(line []byte, m wire.Message) {
 
 // notify posts what has no answer. A server that does not take it is heard of at
 // the next request.
-func (h *httpLink) notify(line []byte, m wire.Message) {
+func (h *Client) notify(line []byte, m wire.Message) {
 	ctx, cancel := context.WithTimeout(h.ctx, notifyFor)
 	defer cancel()
 	if resp, err := h.post(ctx, line, m); err == nil {
@@ -193,12 +221,11 @@ func (h *httpLink) notify(line []byte, m wire.Message) {
 }
 
 // request posts a request and sees to it that it gets an answer.
-func (h *httpLink) request(ctx context.Context, line []byte, m wire.Message) {
+func (h *Client) request(ctx context.Context, line []byte, m wire.Message) {
 	resp, err := h.post(ctx, line, m)
 	if err != nil {
-		h.refuse(m, codeUnreached, login.WithoutURL(err).Error())
-		var wants *login.RequiredError
-		if errors.As(err, &wants) && !wants.More && !h.whole { // a relay's client may go on once there is a login
+		h.refuse(m, CodeUnreached, h.opts.Explain(err).Error())
+		if wants, ends := h.opts.WantsLogin(err); ends {
 			h.fail(wants)
 		}
 		return
@@ -216,28 +243,28 @@ func (h *httpLink) request(ctx context.Context, line []byte, m wire.Message) {
 	case kind == "text/event-stream":
 		h.follow(ctx, resp.Body, m)
 	case kind == "application/json":
-		body, err := ReadAll(resp.Body, h.limit)
+		body, err := ReadAll(resp.Body, h.opts.Limit)
 		if err == nil {
 			err = h.deliver(body)
 		}
 		if err != nil {
-			h.refuse(m, codeUnreached, "the server's answer cannot be read: "+err.Error())
+			h.refuse(m, CodeUnreached, "the server's answer cannot be read: "+err.Error())
 		}
 	default:
-		h.refuse(m, codeUnreached, fmt.Sprintf("the server answered %s with %q in place of JSON or a stream", resp.Status, kind))
+		h.refuse(m, CodeUnreached, fmt.Sprintf("the server answered %s with %q in place of JSON or a stream", resp.Status, kind))
 	}
 }
 
 // failed deals with a status that is an error. A JSON-RPC error in its body is the
 // answer; else the status is.
-func (h *httpLink) failed(resp *http.Response, kind string, m wire.Message) {
+func (h *Client) failed(resp *http.Response, kind string, m wire.Message) {
 	body, _ := ReadAll(resp.Body, 64<<10)
 	h.mu.Lock()
 	session := h.session
 	h.mu.Unlock()
 	if resp.StatusCode == http.StatusNotFound && session != "" && m.Method != proto.MethodInitialize {
-		h.fail(errSessionLost)
-		h.refuse(m, codeUnreached, errSessionLost.Error())
+		h.fail(ErrSessionLost)
+		h.refuse(m, CodeUnreached, ErrSessionLost.Error())
 		return
 	}
 	if kind == "application/json" {
@@ -255,18 +282,19 @@ func (h *httpLink) failed(resp *http.Response, kind string, m wire.Message) {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		text += ": it wants a login, or another key than the one that is configured"
 	default:
-		if s := strings.TrimSpace(display.Plain(strings.ToValidUTF8(string(body), "\uFFFD"))); s != "" && kind != "text/html" {
+		if s := strings.TrimSpace(h.opts.Plain(strings.ToValidUTF8(string(body), "\uFFFD"))); s != "" && kind != "text/html" {
 			text += ": " + s[:min(len(s), 200)]
 		}
 	}
-	h.refuse(m, codeUnreached, text)
+	h.refuse(m, CodeUnreached, text)
 }
 
-var errSessionLost = errors.New("the server has forgotten our session; it was most likely restarted")
+// ErrSessionLost is the error of a session that the server no longer knows.
+var ErrSessionLost = errors.New("the server has forgotten our session; it was most likely restarted")
 
 // follow delivers a stream until it has brought the answer to m. One that ends
 // before is taken up again where the server has given it ids.
-func (h *httpLink) follow(ctx context.Context, body io.Reader, m wire.Message) {
+func (h *Client) follow(ctx context.Context, body io.Reader, m wire.Message) {
 	c := &cursor{}
 	answered, err := h.stream(body, m.ID, c)
 	for tries := 0; !answered && c.id != "" && tries < maxResumed && ctx.Err() == nil; tries++ {
@@ -290,7 +318,7 @@ func (h *httpLink) follow(ctx context.Context, body io.Reader, m wire.Message) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			text += ": " + err.Error()
 		}
-		h.refuse(m, codeUnreached, text)
+		h.refuse(m, CodeUnreached, text)
 	}
 }
 
@@ -310,8 +338,8 @@ func (c *cursor) wait(tries int) time.Duration {
 
 // stream delivers the messages of a stream. It returns true after the answer to
 // id; the error says how the stream ended otherwise.
-func (h *httpLink) stream(body io.Reader, id json.RawMessage, c *cursor) (bool, error) {
-	s := NewEvents(body, h.limit)
+func (h *Client) stream(body io.Reader, id json.RawMessage, c *cursor) (bool, error) {
+	s := NewEvents(body, h.opts.Limit)
 	for {
 		e, err := s.Next()
 		if err != nil {
@@ -342,13 +370,13 @@ func (h *httpLink) stream(body io.Reader, id json.RawMessage, c *cursor) (bool, 
 }
 
 // listen reads the stream of what the server says unasked, while there is one.
-func (h *httpLink) listen() {
+func (h *Client) listen() {
 	c := &cursor{}
 	for tries := 0; tries < maxResumed; tries++ {
 		resp, err := h.get(h.ctx, c.id)
 		var refused statusError
-		var wants *login.RequiredError
-		if errors.As(err, &refused) && refused.code < 500 || errors.As(err, &wants) {
+		wants, _ := h.opts.WantsLogin(err)
+		if errors.As(err, &refused) && refused.code < 500 || wants != nil {
 			return // there is none
 		}
 		if err == nil {
@@ -374,7 +402,7 @@ type statusError struct {
 func (e statusError) Error() string { return "the server answered " + e.status }
 
 // get opens a stream. The caller closes the body.
-func (h *httpLink) get(ctx context.Context, after string) (*http.Response, error) {
+func (h *Client) get(ctx context.Context, after string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url, nil)
 	if err != nil {
 		return nil, err
@@ -384,9 +412,9 @@ func (h *httpLink) get(ctx context.Context, after string) (*http.Response, error
 	if after != "" {
 		req.Header.Set("Last-Event-ID", after)
 	}
-	resp, err := h.client.Do(req)
+	resp, err := h.opts.HTTP.Do(req)
 	if err != nil {
-		return nil, login.WithoutURL(err)
+		return nil, h.opts.Explain(err)
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode != http.StatusOK || kind != "text/event-stream" {
@@ -396,7 +424,7 @@ func (h *httpLink) get(ctx context.Context, after string) (*http.Response, error
 	return resp, nil
 }
 
-func (h *httpLink) post(ctx context.Context, line []byte, m wire.Message) (*http.Response, error) {
+func (h *Client) post(ctx context.Context, line []byte, m wire.Message) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(line))
 	if err != nil {
 		return nil, err
@@ -404,19 +432,19 @@ func (h *httpLink) post(ctx context.Context, line []byte, m wire.Message) (*http
 	h.head(req, m)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	return h.client.Do(req)
+	return h.opts.HTTP.Do(req)
 }
 
 // head sets the headers of a request. What is configured cannot replace those of
 // the protocol.
-func (h *httpLink) head(req *http.Request, m wire.Message) {
-	for name, value := range h.headers {
+func (h *Client) head(req *http.Request, m wire.Message) {
+	for name, value := range h.opts.Headers {
 		req.Header.Set(name, value)
 	}
 	h.mu.Lock()
 	version, session := h.version, h.session
 	h.mu.Unlock()
-	if v := VersionOf(m); v != "" {
+	if v := proto.VersionOf(m.Params); v != "" {
 		version = v
 	}
 	if version != "" && version != proto.Numbered && m.Method != proto.MethodInitialize {
@@ -432,7 +460,7 @@ func (h *httpLink) head(req *http.Request, m wire.Message) {
 
 // deliver puts a message into the stream of lines, and notes what the transport has
 // to know of it. It waits while nobody reads.
-func (h *httpLink) deliver(text []byte) error {
+func (h *Client) deliver(text []byte) error {
 	var line bytes.Buffer
 	if err := json.Compact(&line, text); err != nil {
 		return err
@@ -445,11 +473,12 @@ func (h *httpLink) deliver(text []byte) error {
 	return err
 }
 
-// The code of errors that we make in the place of a server which cannot be reached.
-const codeUnreached = -32097
+// CodeUnreached is the code of errors that we make in the place of a server which cannot be
+// reached.
+const CodeUnreached = -32097
 
 // refuse answers a request in the server's place.
-func (h *httpLink) refuse(m wire.Message, code int, text string) {
+func (h *Client) refuse(m wire.Message, code int, text string) {
 	message, err := json.Marshal(text)
 	if err != nil {
 		return
@@ -457,23 +486,23 @@ func (h *httpLink) refuse(m wire.Message, code int, text string) {
 	h.answer(m, []byte(`{"code":`+strconv.Itoa(code)+`,"message":`+string(message)+`}`))
 }
 
-func (h *httpLink) answer(m wire.Message, fault []byte) {
+func (h *Client) answer(m wire.Message, fault []byte) {
 	_ = h.deliver([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":` + string(fault) + `}`)) // nobody reads any more
 }
 
-// settled notes the version, and opens the stream of what comes unasked where the
+// Settled notes the version, and opens the stream of what comes unasked where the
 // version has one.
-func (h *httpLink) settled(version string) {
+func (h *Client) Settled(version string) {
 	h.mu.Lock()
 	h.version = version
 	h.mu.Unlock()
-	if version < proto.Modern {
+	if version < proto.Modern && !h.older {
 		h.owned.Go(h.listen)
 	}
 }
 
 // fail ends the link for a reason.
-func (h *httpLink) fail(err error) {
+func (h *Client) fail(err error) {
 	h.mu.Lock()
 	if h.fault == nil {
 		h.fault = err
@@ -483,10 +512,10 @@ func (h *httpLink) fail(err error) {
 }
 
 // Close implements io.Closer: nothing more is posted.
-func (h *httpLink) Close() error { return nil }
+func (h *Client) Close() error { return nil }
 
-// shut ends the session and everything that is under way.
-func (h *httpLink) shut() {
+// Shut ends the session and everything that is under way.
+func (h *Client) Shut() {
 	h.mu.Lock()
 	session, lost := h.session, h.fault != nil
 	h.mu.Unlock()
@@ -495,7 +524,7 @@ func (h *httpLink) shut() {
 		defer cancel()
 		if req, err := http.NewRequestWithContext(ctx, http.MethodDelete, h.url, nil); err == nil {
 			h.head(req, wire.Message{})
-			if resp, err := h.client.Do(req); err == nil {
+			if resp, err := h.opts.HTTP.Do(req); err == nil {
 				resp.Body.Close()
 			}
 		}
@@ -505,7 +534,8 @@ func (h *httpLink) shut() {
 	h.owned.Wait()
 }
 
-func (h *httpLink) why() string {
+// Why says how the connection ended; it is called after Shut.
+func (h *Client) Why() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.fault != nil {
@@ -521,6 +551,18 @@ func ReadAll(r io.Reader, limit int) ([]byte, error) {
 		err = fmt.Errorf("it exceeds %d bytes", limit)
 	}
 	return b, err
+}
+
+// awaited reports whether a channel is closed in time.
+func awaited(done <-chan struct{}, d time.Duration) bool {
+	ctx, stop := context.WithTimeout(context.Background(), d)
+	defer stop()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // sleep waits; false: ctx ended first.

@@ -1,4 +1,4 @@
-package bridge
+package streamable
 
 import (
 	"bytes"
@@ -66,7 +66,7 @@ func (p *ParamHeaders) Mismatch(h http.Header, tool string, args map[string]json
 }
 
 // headModern sets the headers that repeat what a request of 2026-07-28 says.
-func (h *httpLink) headModern(req *http.Request, m wire.Message) {
+func (h *Client) headModern(req *http.Request, m wire.Message) {
 	req.Header.Set(proto.HeaderMethod, m.Method)
 	var p struct {
 		Name string                     `json:"name"`
@@ -92,7 +92,7 @@ func (h *httpLink) headModern(req *http.Request, m wire.Message) {
 }
 
 // note looks at what the server says for the arguments that are to be headers.
-func (h *httpLink) note(line []byte) {
+func (h *Client) note(line []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.params.Learn(line)

@@ -1,0 +1,110 @@
+package streamable
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+)
+
+// Refuse answers a request that goes no further.
+func Refuse(w http.ResponseWriter, status int, id json.RawMessage, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(wire.AppendAnswer(nil, id, nil, err)) // a client that left has nobody to tell
+}
+
+// RefuseGuest answers a client that cannot be served. One for which there is no place
+// (wire.FullError), or that comes while we close, is told when to come again.
+func RefuseGuest(w http.ResponseWriter, id json.RawMessage, err error) {
+	full, ok := errors.AsType[*wire.FullError](err)
+	if ok {
+		err = full
+	}
+	if ok || errors.Is(err, wire.ErrClosed) {
+		w.Header().Set("Retry-After", "60")
+		Refuse(w, http.StatusServiceUnavailable, id, jrpc2.Errorf(wire.CodeBusy, "%v", err))
+		return
+	}
+	Refuse(w, http.StatusOK, id, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
+}
+
+// Machine returns the address that a request comes from, without its port.
+func Machine(r *http.Request) string {
+	machine, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return machine
+}
+
+// Begin begins a stream of events.
+func Begin(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+}
+
+// EventOf returns the event that carries a message, which is one line.
+func EventOf(line []byte) []byte {
+	return append(append([]byte("event: message\ndata: "), line...), "\n\n"...)
+}
+
+// Mismatch returns an error if the headers of a request say something else than its body
+// (2026-07-28, Streamable HTTP), or if its body lacks what they repeat.
+func Mismatch(r *http.Request, m wire.Message) error {
+	var p struct {
+		Name string                     `json:"name"`
+		URI  string                     `json:"uri"`
+		Task string                     `json:"taskId"`
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	_ = json.Unmarshal(m.Params, &p) // what is not there has no header
+	got := r.Header.Get(proto.HeaderName)
+	name := got
+	switch m.Method {
+	case proto.MethodCallTool, proto.MethodGetPrompt:
+		name = p.Name
+	case proto.MethodReadResource:
+		name = p.URI
+	case proto.MethodGetTask, proto.MethodUpdateTask, proto.MethodCancelTask:
+		name = p.Task
+	}
+	means, ok := HeaderMeans(got)
+	switch version := proto.VersionOf(m.Params); {
+	case version == "" && m.Method != proto.MethodInitialize:
+		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", proto.MetaVersion)
+	case p.Meta[proto.MetaCapabilities] == nil && m.Method != proto.MethodInitialize:
+		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", proto.MetaCapabilities)
+	case version != "" && r.Header.Get(proto.HeaderVersion) != version:
+		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s is not the version in _meta", proto.HeaderVersion)
+	case r.Header.Get(proto.HeaderMethod) != m.Method:
+		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Method is not the method")
+	case got != name && (means != name || !ok):
+		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Name is not the name")
+	}
+	return nil
+}
+
+// Status returns the status that goes with an answer at 2026-07-28.
+func Status(m wire.Message) int {
+	if m.Error == nil {
+		return http.StatusOK
+	}
+	var e struct {
+		Code jrpc2.Code `json:"code"`
+	}
+	_ = json.Unmarshal(m.Error, &e) // no number is none of these
+	switch e.Code {
+	case jrpc2.MethodNotFound:
+		return http.StatusNotFound
+	case proto.CodeHeaderMismatch, proto.CodeMissingCapability, proto.CodeUnsupportedVersion, jrpc2.InvalidRequest, jrpc2.InvalidParams, jrpc2.ParseError:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
