@@ -7,7 +7,8 @@
 // it, and its real path, with symbolic links resolved as far as it exists. It lies in
 // a root, in the folder for cut output (reading only), or outside. A Handle is a
 // folder, held open, in which one call reads or replaces a file. Content is the text
-// of a file, as it was seen on the disk or in the editor.
+// of a file, as it was seen on the disk or in the editor. A Tree is a folder for those
+// who only read, and in which links are followed: guides are kept as links.
 //
 // # What holds
 //
@@ -15,7 +16,8 @@
 //     root, or, for a place outside that was approved, one of its folder for the
 //     length of the call. From there a real path is walked one name at a time,
 //     and a name that has become a symbolic link since the place was found is
-//     refused, also where it stays inside.
+//     refused, also where it stays inside. A Tree follows links, and refuses one that
+//     leads out of it, and a file other than the one that was looked at.
 //   - Only regular files are opened. Pipes, sockets and devices are recognised
 //     before, and what is swapped for one meanwhile is opened without waiting.
 //     /proc, /sys and /dev are refused, whoever approved.

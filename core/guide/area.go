@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"dragoman/core/display"
+	"dragoman/core/files"
 )
 
 // Bounds of what is read. Nothing sensible comes near them, except for the size
@@ -50,20 +50,10 @@ func newArea(dir string, user bool) *area {
 // rel is the way to an absolute path from the area's folder, with slashes; ok
 // tells whether it leads inside.
 func (a *area) rel(name string) (rel string, ok bool) {
-	if rel, ok := within(a.dir, name); ok {
-		return rel, true
+	if rel, ok = files.Within(a.dir, name); !ok {
+		rel, ok = files.Within(a.real, name)
 	}
-	return within(a.real, name)
-}
-
-// within compares names, never text: /a/app-evil is not in /a/app. Both are
-// absolute and clean.
-func within(dir, name string) (rel string, ok bool) {
-	rel, err := filepath.Rel(dir, name)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", false
-	}
-	return filepath.ToSlash(rel), true
+	return filepath.ToSlash(rel), ok
 }
 
 // place is a file or folder in an area. rel has slashes.
@@ -86,15 +76,10 @@ func (p place) source() Source {
 	return s
 }
 
-var (
-	errLeaves  = errors.New("a symbolic link leads out of the folder that may be read")
-	errNotFile = errors.New("it is not a regular file")
-)
-
-// disk reads places, each through the os.Root of its area. It notes what it
+// disk reads places, each through the tree of its area. It notes what it
 // looked at, so that a change can be seen later. close gives the folders back.
 type disk struct {
-	roots   map[*area]opened
+	trees   map[*area]opened
 	seen    []look
 	noted   map[place]int // where in seen
 	left    int           // bytes that may still be read
@@ -103,32 +88,30 @@ type disk struct {
 
 // opened is an area's folder, or why it could not be opened.
 type opened struct {
-	root *os.Root
+	tree *files.Tree
 	err  error
 }
 
 func newDisk() *disk {
-	return &disk{roots: map[*area]opened{}, noted: map[place]int{}, left: maxRead, entries: maxEntries}
+	return &disk{trees: map[*area]opened{}, noted: map[place]int{}, left: maxRead, entries: maxEntries}
 }
 
 func (d *disk) close() {
-	for _, o := range d.roots {
+	for _, o := range d.trees {
 		if o.err == nil {
-			o.root.Close()
+			o.tree.Close() //nolint:errcheck // it was only read
 		}
 	}
 }
 
-// root opens an area, once.
-func (d *disk) root(a *area) (*os.Root, error) {
-	o, ok := d.roots[a]
+// tree opens an area, once.
+func (d *disk) tree(a *area) (*files.Tree, error) {
+	o, ok := d.trees[a]
 	if !ok {
-		if o.root, o.err = os.OpenRoot(a.dir); o.err != nil {
-			o.err = plain(o.err)
-		}
-		d.roots[a] = o
+		o.tree, o.err = files.OpenTree(a.dir)
+		d.trees[a] = o
 	}
-	return o.root, o.err
+	return o.tree, o.err
 }
 
 // stat looks at a place, and notes what it saw; of a folder only that it is one.
@@ -143,15 +126,11 @@ func (d *disk) stat(p place) (fs.FileInfo, error) {
 }
 
 func (d *disk) lookAt(p place) (fs.FileInfo, error) {
-	r, err := d.root(p.in)
+	t, err := d.tree(p.in)
 	if err != nil {
 		return nil, err
 	}
-	info, err := r.Stat(filepath.FromSlash(p.rel))
-	if err != nil {
-		return nil, plain(err)
-	}
-	return info, nil
+	return t.Stat(p.rel)
 }
 
 // read returns at most n bytes of a regular file; cut tells that there are more.
@@ -164,29 +143,22 @@ func (d *disk) read(ctx context.Context, p place, n int) (data []byte, info fs.F
 	if err != nil {
 		return nil, nil, false, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, info, false, errNotFile
-	}
-	r, err := d.root(p.in)
+	t, err := d.tree(p.in)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	// What was a file a moment ago may be a pipe now: do not wait for its writer.
-	f, err := r.OpenFile(filepath.FromSlash(p.rel), os.O_RDONLY|nonblock, 0)
+	f, err := t.Regular(p.rel, info)
 	if err != nil {
-		return nil, info, false, plain(err)
+		return nil, info, false, err
 	}
 	defer f.Close()
-	if now, err := f.Stat(); err != nil || !now.Mode().IsRegular() {
-		return nil, info, false, errNotFile
-	}
 	if n = min(n, d.left); n <= 0 {
 		return nil, info, false, fmt.Errorf("more than %d MiB were read already", maxRead>>20)
 	}
 	data, err = io.ReadAll(io.LimitReader(f, int64(n)+1))
 	d.left -= len(data)
 	if err != nil {
-		return nil, info, false, plain(err)
+		return nil, info, false, files.Cause(err)
 	}
 	if len(data) > n {
 		return data[:n], info, true, nil
@@ -208,13 +180,13 @@ func (d *disk) list(ctx context.Context, p place) ([]string, error) {
 		return nil, errors.New("it is not a folder")
 	}
 	d.seen[d.noted[p]] = lookOf(p, info, true)
-	r, err := d.root(p.in)
+	t, err := d.tree(p.in)
 	if err != nil {
 		return nil, err
 	}
-	f, err := r.Open(filepath.FromSlash(p.rel))
+	f, err := t.Folder(p.rel)
 	if err != nil {
-		return nil, plain(err)
+		return nil, err
 	}
 	defer f.Close()
 	var names []string
@@ -232,7 +204,7 @@ func (d *disk) list(ctx context.Context, p place) ([]string, error) {
 			break
 		}
 		if err != nil {
-			return nil, plain(err)
+			return nil, files.Cause(err)
 		}
 	}
 	slices.Sort(names)
@@ -285,22 +257,6 @@ func (d *disk) descend(ctx context.Context, p place, ext []string, above []fs.Fi
 
 func hasExt(name string, ext []string) bool {
 	return slices.Contains(ext, strings.ToLower(path.Ext(name)))
-}
-
-// plain is an error of the file system without the path, which warnings name
-// themselves, and with words of ours where os.Root refused.
-func plain(err error) error {
-	if strings.Contains(err.Error(), "path escapes from parent") { // os has no name for it
-		return errLeaves
-	}
-	if errors.Is(err, syscall.ENOTDIR) {
-		return fs.ErrNotExist
-	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }
 
 // look is what was seen of a place: enough to tell that it has changed.

@@ -32,9 +32,10 @@
 //
 // # What always holds
 //
-//   - Files are reached through an os.Root of their area only. A symbolic link
-//     that leads out of it is refused. Only regular files are read, and nothing
-//     waits for a pipe.
+//   - Files are reached through the files.Tree of their area only: links inside of
+//     it are followed, and one that leads out of it is refused. Only regular files
+//     are read, and nothing waits for a pipe. A file that was replaced between
+//     looking and opening costs a warning; the next look finds the new one.
 //   - Whatever is read is bounded: 64 KiB a file, 256 KiB of instructions and of
 //     rules that always apply, 16 MiB and 4,000 names a Load, and so on; see
 //     area.go. What is cut or left out is warned of.
