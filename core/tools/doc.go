@@ -30,8 +30,6 @@
 //   - A job belongs to one toolset: no other one lists, reads or ends it, and when
 //     Close returns it has ended, and its output is gone. While the session rests the
 //     output of jobs that have ended is in a file of the session's folder.
-//   - A page is fetched from public addresses only. They are checked when the
-//     connection is made, so that neither names nor redirects lead elsewhere.
 //   - What a rule forbids to read is left out of every search and listing.
 //   - What a user refers to is read without asking, so it is judged more strictly:
 //     what a rule denies is not read, nor is a place outside of the roots where
@@ -55,10 +53,6 @@
 // An editor's unsaved text wins over the disk for read_file, write_file and
 // edit_file; searching looks at the disk alone, since no protocol lets us
 // search an editor's buffers.
-//
-// A page is reached without the proxies of the environment: a proxy resolves names
-// where nobody can look at what they mean. Who can reach the network through a
-// proxy alone has shell_command.
 //
 // The environment of an editor's terminal is the editor's: secrets in it are the
 // user's own business there. Ours is not passed on.

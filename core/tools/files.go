@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/files"
+	"dragoman/core/web"
 )
 
 const (
@@ -34,7 +35,7 @@ type FilesOptions struct {
 // and may be used by any goroutine.
 type Files struct {
 	opts FilesOptions
-	net  fetcher
+	net  web.Fetcher
 }
 
 var _ core.Files = (*Files)(nil)

@@ -240,7 +240,7 @@ func TestReadForbidden(t *testing.T) {
 	b.link("secret.txt", "innocent")
 	f := NewFiles(FilesOptions{Policy: forbid{suffix: "secret.txt"}})
 	srv := site(t)
-	f.net.permit = func(netip.AddrPort) error { return nil }
+	f.net.Permit = func(netip.AddrPort) error { return nil }
 	for _, ref := range []core.Reference{
 		{Path: filepath.Join(b.dir, "secret.txt")},
 		{Path: filepath.Join(b.dir, "innocent")},
@@ -258,7 +258,7 @@ func TestReadForbidden(t *testing.T) {
 func TestReadURL(t *testing.T) {
 	srv := site(t)
 	f := NewFiles(FilesOptions{})
-	f.net.permit = anywhere
+	f.net.Permit = anywhere
 	r := f.Read(t.Context(), nil, core.Reference{URL: srv.URL + "/to?u=/html"}).(core.Resource)
 	if r.URI != srv.URL+"/to?u=/html" || r.MIME != "text/markdown" || !strings.HasPrefix(r.Text, "# T\n") {
 		t.Errorf("got %+v", r)
@@ -271,7 +271,7 @@ func TestReadURL(t *testing.T) {
 	if !strings.HasPrefix(r.Text, "[It could not be read: fetch "+srv.URL) {
 		t.Errorf("got %+v", r)
 	}
-	f.net.permit = nil
+	f.net.Permit = nil
 	r = f.Read(t.Context(), nil, core.Reference{URL: srv.URL + "/plain"}).(core.Resource)
 	if !strings.Contains(r.Text, "not on the public network") {
 		t.Errorf("got %+v", r)

@@ -16,6 +16,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/files"
+	"dragoman/core/web"
 )
 
 const (
@@ -104,7 +105,7 @@ func (f *Files) readURL(ctx context.Context, raw string) core.Block {
 	allowed := func(u *url.URL) error {
 		return f.forbids(fetchSpec, core.Meta{}, core.Access{Op: core.OpNet, URL: u.String()})
 	}
-	u, err := parseURL(raw)
+	u, err := web.ParseURL(raw)
 	if err == nil {
 		err = allowed(u)
 	}
@@ -112,16 +113,16 @@ func (f *Files) readURL(ctx context.Context, raw string) core.Block {
 		return unread(raw, err)
 	}
 	net := f.net
-	net.hop = func(_, to *url.URL) error { return allowed(to) }
-	p, err := net.get(ctx, u.String())
+	net.Hop = func(_, to *url.URL) error { return allowed(to) }
+	p, err := net.Get(ctx, u.String())
 	if err != nil {
 		return unread(raw, err)
 	}
-	body, more := cutText(p.text)
-	if more || p.cut {
+	body, more := cutText(p.Text)
+	if more || p.Cut {
 		body += "\n[the page is longer: this is its beginning]"
 	}
-	return core.Resource{URI: raw, MIME: p.mime, Text: body}
+	return core.Resource{URI: raw, MIME: p.MIME, Text: body}
 }
 
 // cutText is as much of a text as one reference stands for.

@@ -10,6 +10,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/files"
+	"dragoman/core/web"
 )
 
 // Options configures the native tools. The zero value is usable.
@@ -46,7 +47,7 @@ func New(opts Options) core.Toolbox {
 
 type toolbox struct {
 	opts  Options
-	net   fetcher
+	net   web.Fetcher
 	grace time.Duration // between SIGTERM and SIGKILL
 	most  int64         // bytes of a command's output that are kept
 }
@@ -99,7 +100,7 @@ type toolset struct {
 	shell shell
 	grace time.Duration
 	most  int64
-	net   fetcher
+	net   web.Fetcher
 	files *files.Workspace
 	jobs  *jobs
 	guard *child.Guard // of the session's programs; nil: without a host

@@ -9,6 +9,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/files"
+	"dragoman/core/web"
 )
 
 var fetchSpec = core.Spec{
@@ -34,7 +35,7 @@ func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {
 	if err := a.done(); err != nil {
 		return nil, err
 	}
-	u, err := parseURL(raw)
+	u, err := web.ParseURL(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -52,13 +53,13 @@ func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {
 				return core.Result{}, err
 			}
 			f := s.net
-			f.hop = func(from, to *url.URL) error {
+			f.Hop = func(from, to *url.URL) error {
 				if forbids(core.Access{Op: core.OpNet, URL: to.String()}) {
 					return errors.New("it is redirected to an address that a rule forbids")
 				}
-				return sameHost(from, to)
+				return web.SameHost(from, to)
 			}
-			p, err := f.get(ctx, u.String())
+			p, err := f.Get(ctx, u.String())
 			if err != nil {
 				return core.Result{}, err
 			}
@@ -68,10 +69,10 @@ func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {
 }
 
 // fetched is a page as a result, of the same size as other outputs.
-func (s *toolset) fetched(p page) core.Result {
-	return text(s.bounded(p.text), notes(
-		note(p.cut, fmt.Sprintf("the page is larger than %d MiB: this is its beginning", maxPage>>20)),
-		note(p.text == "" || p.text == "\n", "the page has no text"),
+func (s *toolset) fetched(p web.Page) core.Result {
+	return text(s.bounded(p.Text), notes(
+		note(p.Cut, fmt.Sprintf("the page is larger than %d MiB: this is its beginning", web.MaxPage>>20)),
+		note(p.Text == "" || p.Text == "\n", "the page has no text"),
 	))
 }
 

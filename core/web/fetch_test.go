@@ -1,4 +1,4 @@
-package tools
+package web
 
 import (
 	"errors"
@@ -10,8 +10,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-
-	"dragoman/core"
 )
 
 func anywhere(netip.AddrPort) error { return nil }
@@ -78,7 +76,7 @@ func TestParseURL(t *testing.T) {
 		{"https://example.org/%zz", "not a valid URL"},
 		{"https://example.org/" + strings.Repeat("a", maxURL), "too long"},
 	} {
-		u, err := parseURL(c.in)
+		u, err := ParseURL(c.in)
 		if c.want == "" && (err != nil || u.Fragment != "") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%.60q: %v %v, want %q", c.in, u, err, c.want)
 		}
@@ -105,8 +103,7 @@ func site(t *testing.T) *httptest.Server {
 	page("/lie", "text/plain", "a\x00b")
 	page("/odd", "text/;;", "x")
 	page("/html", "text/html", `<title>T</title><p>Hello <a href="/x">you</a></p><script>alert(1)</script>`)
-	page("/large", "text/plain", strings.Repeat("0123456789abcde\n", maxPage/16+1))
-	page("/slurp", "text/plain", strings.Repeat("long line of the page\n", 5000))
+	page("/large", "text/plain", strings.Repeat("0123456789abcde\n", MaxPage/16+1))
 	mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Query().Get("u"), http.StatusFound)
 	})
@@ -121,7 +118,7 @@ func site(t *testing.T) *httptest.Server {
 
 func TestFetch(t *testing.T) {
 	srv := site(t)
-	f := fetcher{permit: anywhere, hop: sameHost}
+	f := Fetcher{Permit: anywhere, Hop: SameHost}
 	for _, c := range []struct{ path, want, fails string }{
 		{path: "/plain", want: "one\ntwo\n"},
 		{path: "/json", want: `{"a":1}`},
@@ -139,17 +136,17 @@ func TestFetch(t *testing.T) {
 		{path: "/to?u=http://u:p@example.org/", fails: "user name"},
 		{path: "/to?u=http://other.example/x", fails: "redirected to another host: fetch http://other.example/x"},
 	} {
-		p, err := f.get(t.Context(), srv.URL+c.path)
-		if c.fails == "" && (err != nil || p.text != c.want) {
-			t.Errorf("%s: %q %v, want %q", c.path, p.text, err, c.want)
+		p, err := f.Get(t.Context(), srv.URL+c.path)
+		if c.fails == "" && (err != nil || p.Text != c.want) {
+			t.Errorf("%s: %q %v, want %q", c.path, p.Text, err, c.want)
 		}
 		if c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
-			t.Errorf("%s: %q %v, want %q", c.path, p.text, err, c.fails)
+			t.Errorf("%s: %q %v, want %q", c.path, p.Text, err, c.fails)
 		}
 	}
-	p, err := f.get(t.Context(), srv.URL+"/large")
-	if err != nil || len(p.text) != maxPage || !p.cut {
-		t.Errorf("%d bytes, cut %v, %v", len(p.text), p.cut, err)
+	p, err := f.Get(t.Context(), srv.URL+"/large")
+	if err != nil || len(p.Text) != MaxPage || !p.Cut {
+		t.Errorf("%d bytes, cut %v, %v", len(p.Text), p.Cut, err)
 	}
 }
 
@@ -162,21 +159,21 @@ func TestFetchRefusesPrivate(t *testing.T) {
 	port := inner.Listener.Addr().String()
 	port = port[strings.LastIndexByte(port, ':'):]
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "127.1", "169.254.169.254"} {
-		if _, err := (fetcher{}).get(t.Context(), "http://"+host+port+"/"); err == nil {
+		if _, err := (Fetcher{}).Get(t.Context(), "http://"+host+port+"/"); err == nil {
 			t.Errorf("%s was fetched", host)
 		}
 	}
 	// A public server (this one is let through) redirects into the network.
 	srv := site(t)
 	outer := srv.Listener.Addr().String()
-	f := fetcher{permit: func(a netip.AddrPort) error {
+	f := Fetcher{Permit: func(a netip.AddrPort) error {
 		if a.String() == outer {
 			return nil
 		}
 		return publicAddr(a)
 	}}
 	for _, to := range []string{inner.URL, "http://localhost" + port, "http://169.254.169.254/latest/meta-data/"} {
-		_, err := f.get(t.Context(), srv.URL+"/to?u="+url.QueryEscape(to))
+		_, err := f.Get(t.Context(), srv.URL+"/to?u="+url.QueryEscape(to))
 		if err == nil || !strings.Contains(err.Error(), "not on the public network") {
 			t.Errorf("%s: %v", to, err)
 		}
@@ -184,7 +181,7 @@ func TestFetchRefusesPrivate(t *testing.T) {
 	// A proxy of the environment would fetch it for us.
 	t.Setenv("HTTP_PROXY", srv.URL)
 	t.Setenv("http_proxy", srv.URL)
-	if _, err := f.get(t.Context(), inner.URL); err == nil {
+	if _, err := f.Get(t.Context(), inner.URL); err == nil {
 		t.Error("it went through the proxy")
 	}
 	if asked > 0 {
@@ -217,37 +214,4 @@ func FuzzHTMLText(f *testing.F) {
 	f.Add("<p>a<a href=x>b</a><pre>c</pre><ul><li>d")
 	base, _ := url.Parse("https://example.org/")
 	f.Fuzz(func(_ *testing.T, page string) { htmlText(page, base) })
-}
-
-func TestWebFetch(t *testing.T) {
-	srv := site(t)
-	b := newBed(t)
-	b.set.net.permit = anywhere
-	if got := b.ok("web_fetch", m{"url": srv.URL + "/plain"}); got != "one\ntwo" {
-		t.Errorf("got %q", got)
-	}
-	_, pv, err := b.preview("web_fetch", m{"url": "https://example.org/x#y"})
-	if want := (core.Access{Op: core.OpNet, URL: "https://example.org/x"}); err != nil || len(pv.Access) != 1 || pv.Access[0] != want ||
-		pv.Kind != core.KindFetch || pv.Title != "Fetch `https://example.org/x`" {
-		t.Errorf("%+v %v", pv, err)
-	}
-	_, pv, _ = b.preview("web_fetch", m{"url": "https://example.org/" + strings.Repeat("x", 300)})
-	if !strings.Contains(pv.Title, "more characters") || len(pv.Content) != 1 {
-		t.Errorf("a long URL is not shown whole: %+v", pv)
-	}
-	if out := b.ok("web_fetch", m{"url": srv.URL + "/slurp"}); len(out) > maxBytes+1000 || !strings.Contains(out, "whole output: "+b.meta.Spill) {
-		t.Errorf("%d bytes: %.200q", len(out), out)
-	}
-	if out := b.ok("web_fetch", m{"url": srv.URL + "/large"}); !strings.Contains(out, "larger than 1 MiB") {
-		t.Errorf("%.200q", out)
-	}
-	b.fails("web_fetch", m{"url": srv.URL + "/absent"}, "404")
-	b.fails("web_fetch", m{"url": "gopher://x/"}, "must begin with")
-	b.set.opts.Forbids = func(core.Meta) (func(core.Access) bool, error) {
-		return func(a core.Access) bool { return strings.HasSuffix(a.URL, "/json") }, nil
-	}
-	b.fails("web_fetch", m{"url": srv.URL + "/to?u=/json"}, "redirected to an address that a rule forbids")
-	b.ok("web_fetch", m{"url": srv.URL + "/to?u=/plain"})
-	b.set.net.permit = nil
-	b.fails("web_fetch", m{"url": srv.URL + "/plain"}, "not on the public network")
 }

@@ -1,4 +1,4 @@
-package tools
+package web
 
 import (
 	"bytes"
@@ -17,35 +17,37 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dragoman/core/files"
+	"dragoman/core/display"
 )
 
+// MaxPage is how much of an answer is read, in bytes.
+const MaxPage = 1 << 20
+
 const (
-	maxPage   = 1 << 20 // of an answer, in bytes
 	fetchTime = 10 * time.Second
 	maxHops   = 5 // redirects
 	maxURL    = 8 << 10
+	sniffed   = 8000 // bytes that show whether an answer is text
 )
 
-// fetcher gets texts from the public network. The zero value is ready.
-type fetcher struct {
-	// permit is asked about every address before a connection is made to it; nil:
-	// publicAddr. Tests serve from this machine.
-	permit func(netip.AddrPort) error
-	// hop is asked before a redirect is followed; nil: all are.
-	hop func(from, to *url.URL) error
+// Fetcher gets texts from the public network. The zero value is ready.
+type Fetcher struct {
+	// Permit is asked about every address before a connection is made to it; nil:
+	// only those of the public network are allowed. Tests serve from this machine.
+	Permit func(netip.AddrPort) error
+	// Hop is asked before a redirect is followed; nil: all are.
+	Hop func(from, to *url.URL) error
 }
 
-// page is what was fetched, as text.
-type page struct {
-	url  string // where redirects led
-	mime string
-	text string
-	cut  bool // there is more than maxPage
+// Page is what was fetched, as text.
+type Page struct {
+	MIME string
+	Text string
+	Cut  bool // there is more than MaxPage
 }
 
-// parseURL takes an address that may be fetched. It reaches for nothing.
-func parseURL(raw string) (*url.URL, error) {
+// ParseURL takes an address that may be fetched. It reaches for nothing.
+func ParseURL(raw string) (*url.URL, error) {
 	if len(raw) > maxURL {
 		return nil, errors.New("the URL is too long")
 	}
@@ -67,30 +69,30 @@ func parseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// get fetches a text. It blocks for at most fetchTime.
-func (f fetcher) get(ctx context.Context, raw string) (page, error) {
-	u, err := parseURL(raw)
+// Get fetches a text. It blocks for at most ten seconds.
+func (f Fetcher) Get(ctx context.Context, raw string) (Page, error) {
+	u, err := ParseURL(raw)
 	if err != nil {
-		return page{}, err
+		return Page{}, err
 	}
 	whole, stop := context.WithTimeout(ctx, fetchTime)
 	defer stop()
 	p, err := f.request(whole, u)
 	switch {
 	case ctx.Err() != nil:
-		return page{}, context.Cause(ctx)
+		return Page{}, context.Cause(ctx)
 	case whole.Err() != nil:
-		return page{}, fmt.Errorf("fetch %s: it took longer than %v", visible(u.String()), fetchTime)
+		return Page{}, fmt.Errorf("fetch %s: it took longer than %v", display.Visible(u.String()), fetchTime)
 	case err != nil:
-		return page{}, fmt.Errorf("fetch %s: %w", visible(u.String()), plainError(err))
+		return Page{}, fmt.Errorf("fetch %s: %w", display.Visible(u.String()), plainError(err))
 	}
 	return p, nil
 }
 
-func (f fetcher) request(ctx context.Context, u *url.URL) (page, error) {
+func (f Fetcher) request(ctx context.Context, u *url.URL) (Page, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return page{}, err
+		return Page{}, err
 	}
 	req.Header.Set("Accept", "text/html, text/plain, text/markdown, application/json;q=0.9, text/*;q=0.8, */*;q=0.1")
 	req.Header.Set("User-Agent", "dragoman")
@@ -100,24 +102,24 @@ func (f fetcher) request(ctx context.Context, u *url.URL) (page, error) {
 	defer client.CloseIdleConnections()
 	res, err := client.Do(req)
 	if err != nil {
-		return page{}, err
+		return Page{}, err
 	}
 	defer res.Body.Close()
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return page{}, fmt.Errorf("the server answered %d %s", res.StatusCode, http.StatusText(res.StatusCode))
+		return Page{}, fmt.Errorf("the server answered %d %s", res.StatusCode, http.StatusText(res.StatusCode))
 	}
-	data, err := io.ReadAll(io.LimitReader(res.Body, maxPage+1))
+	data, err := io.ReadAll(io.LimitReader(res.Body, MaxPage+1))
 	if err != nil {
-		return page{}, err
+		return Page{}, err
 	}
-	p := page{url: res.Request.URL.String(), cut: len(data) > maxPage}
-	data = data[:min(len(data), maxPage)]
-	p.mime, p.text, err = pageText(res.Header.Get("Content-Type"), data, res.Request.URL)
+	p := Page{Cut: len(data) > MaxPage}
+	data = data[:min(len(data), MaxPage)]
+	p.MIME, p.Text, err = pageText(res.Header.Get("Content-Type"), data, res.Request.URL)
 	return p, err
 }
 
-func (f fetcher) transport() *http.Transport {
-	permit := f.permit
+func (f Fetcher) transport() *http.Transport {
+	permit := f.Permit
 	if permit == nil {
 		permit = publicAddr
 	}
@@ -136,31 +138,31 @@ func (f fetcher) transport() *http.Transport {
 	}
 }
 
-func (f fetcher) redirect(req *http.Request, via []*http.Request) error {
+func (f Fetcher) redirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxHops {
 		return fmt.Errorf("it was redirected more than %d times", maxHops)
 	}
 	from := via[len(via)-1].URL
-	if _, err := parseURL(req.URL.String()); err != nil {
+	if _, err := ParseURL(req.URL.String()); err != nil {
 		return fmt.Errorf("it is redirected: %w", err)
 	}
 	if from.Scheme == "https" && req.URL.Scheme != "https" {
 		return errors.New("it is redirected from https to http: refused")
 	}
 	req.Header.Del("Referer")
-	if f.hop != nil {
-		return f.hop(from, req.URL)
+	if f.Hop != nil {
+		return f.Hop(from, req.URL)
 	}
 	return nil
 }
 
-// sameHost lets redirects go on only where they stay with the host: what was
+// SameHost is a Hop that lets redirects go on only where they stay with the host: what was
 // approved names it.
-func sameHost(from, to *url.URL) error {
+func SameHost(from, to *url.URL) error {
 	if strings.EqualFold(from.Hostname(), to.Hostname()) && (from.Port() == to.Port() || from.Port() == "" && to.Port() == "443") {
 		return nil
 	}
-	return fmt.Errorf("it is redirected to another host: fetch %s if that is what is wanted", visible(to.String()))
+	return fmt.Errorf("it is redirected to another host: fetch %s if that is what is wanted", display.Visible(to.String()))
 }
 
 // plainError is an error of the client without the parts that repeat the URL.
@@ -239,8 +241,8 @@ func pageText(contentType string, data []byte, base *url.URL) (kind, text string
 	if err != nil {
 		return "", "", fmt.Errorf("its content type %q cannot be read", contentType)
 	}
-	if !textual(kind) || bytes.IndexByte(data[:min(len(data), files.Sniffed)], 0) >= 0 {
-		return "", "", fmt.Errorf("it is no text but %s", visible(kind))
+	if !textual(kind) || bytes.IndexByte(data[:min(len(data), sniffed)], 0) >= 0 {
+		return "", "", fmt.Errorf("it is no text but %s", display.Visible(kind))
 	}
 	text = decodeText(data, params["charset"])
 	if kind == "text/html" || kind == "application/xhtml+xml" {
@@ -264,11 +266,15 @@ func textual(kind string) bool {
 
 // decodeText reads what most of the web is written in: UTF-8, or Latin-1.
 func decodeText(data []byte, charset string) string {
-	data = bytes.TrimPrefix(data, []byte(files.BOM))
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch strings.ToLower(charset) {
 	case "iso-8859-1", "latin1", "windows-1252":
 		if !utf8.Valid(data) {
-			return widen(string(data))
+			wide := make([]rune, len(data))
+			for i, c := range data {
+				wide[i] = rune(c)
+			}
+			return string(wide)
 		}
 	}
 	return strings.ToValidUTF8(string(data), "\ufffd")

@@ -1,0 +1,69 @@
+package tools
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"dragoman/core"
+	"dragoman/core/web"
+)
+
+func anywhere(netip.AddrPort) error { return nil }
+
+// site is a server on this machine with a few pages.
+func site(t *testing.T) *httptest.Server {
+	mux := http.NewServeMux()
+	page := func(path, kind, body string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			_, _ = w.Write([]byte(body))
+		})
+	}
+	page("/plain", "text/plain; charset=utf-8", "one\ntwo\n")
+	page("/json", "application/vnd.api+json", `{"a":1}`)
+	page("/html", "text/html", `<title>T</title><p>Hello <a href="/x">you</a></p><script>alert(1)</script>`)
+	page("/large", "text/plain", strings.Repeat("0123456789abcde\n", web.MaxPage/16+1))
+	page("/slurp", "text/plain", strings.Repeat("long line of the page\n", 5000))
+	mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.URL.Query().Get("u"), http.StatusFound)
+	})
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+func TestWebFetch(t *testing.T) {
+	srv := site(t)
+	b := newBed(t)
+	b.set.net.Permit = anywhere
+	if got := b.ok("web_fetch", m{"url": srv.URL + "/plain"}); got != "one\ntwo" {
+		t.Errorf("got %q", got)
+	}
+	_, pv, err := b.preview("web_fetch", m{"url": "https://example.org/x#y"})
+	if want := (core.Access{Op: core.OpNet, URL: "https://example.org/x"}); err != nil || len(pv.Access) != 1 || pv.Access[0] != want ||
+		pv.Kind != core.KindFetch || pv.Title != "Fetch `https://example.org/x`" {
+		t.Errorf("%+v %v", pv, err)
+	}
+	_, pv, _ = b.preview("web_fetch", m{"url": "https://example.org/" + strings.Repeat("x", 300)})
+	if !strings.Contains(pv.Title, "more characters") || len(pv.Content) != 1 {
+		t.Errorf("a long URL is not shown whole: %+v", pv)
+	}
+	if out := b.ok("web_fetch", m{"url": srv.URL + "/slurp"}); len(out) > maxBytes+1000 || !strings.Contains(out, "whole output: "+b.meta.Spill) {
+		t.Errorf("%d bytes: %.200q", len(out), out)
+	}
+	if out := b.ok("web_fetch", m{"url": srv.URL + "/large"}); !strings.Contains(out, "larger than 1 MiB") {
+		t.Errorf("%.200q", out)
+	}
+	b.fails("web_fetch", m{"url": srv.URL + "/absent"}, "404")
+	b.fails("web_fetch", m{"url": "gopher://x/"}, "must begin with")
+	b.set.opts.Forbids = func(core.Meta) (func(core.Access) bool, error) {
+		return func(a core.Access) bool { return strings.HasSuffix(a.URL, "/json") }, nil
+	}
+	b.fails("web_fetch", m{"url": srv.URL + "/to?u=/json"}, "redirected to an address that a rule forbids")
+	b.ok("web_fetch", m{"url": srv.URL + "/to?u=/plain"})
+	b.set.net.Permit = nil
+	b.fails("web_fetch", m{"url": srv.URL + "/plain"}, "not on the public network")
+}
