@@ -63,9 +63,10 @@ func (p *part) notified(c *wire.Call) {
 // wantsLog reports whether a request that is open has asked for log messages, as
 // those of 2026-07-28 do.
 func (p *part) wantsLog() bool {
+	peer := p.running()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.peer != nil && p.peer.modern() || slices.ContainsFunc(p.open, func(x *pass) bool { return x.q.level != "" })
+	return peer != nil && peer.modern() || slices.ContainsFunc(p.open, func(x *pass) bool { return x.q.level != "" })
 }
 
 // offersFor reports whether the client can be asked that.

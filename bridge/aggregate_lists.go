@@ -179,9 +179,10 @@ func (s *side) gather(life, ctx context.Context, k kind) *snapshot {
 
 // isLate reports whether a list need not wait for the server.
 func (p *part) isLate() bool {
+	runs := p.running() != nil
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.late && (p.peer == nil || p.peer.over())
+	return p.late && !runs
 }
 
 func (p *part) isLateNow() {
@@ -271,6 +272,7 @@ func (p *part) keep(k kind, list []json.RawMessage) {
 			again[id] = true
 		}
 	}
+	runs := p.running() != nil
 	p.mu.Lock()
 	same := slices.EqualFunc(p.known[k], items, func(a, b item) bool { return string(a.raw) == string(b.raw) })
 	late := p.late && !same
@@ -278,7 +280,7 @@ func (p *part) keep(k kind, list []json.RawMessage) {
 	if k == toolList {
 		p.again = again
 	}
-	if p.peer != nil {
+	if runs {
 		p.late = false
 	}
 	p.mu.Unlock()
@@ -304,8 +306,9 @@ func (s *side) put(k kind) *snapshot {
 	var all []named
 	var refs, expected []ref
 	for _, p := range s.parts {
+		up := p.running() != nil
 		p.mu.Lock()
-		known, up := p.known[k], p.peer != nil
+		known := p.known[k]
 		p.mu.Unlock()
 		for _, it := range known {
 			all = append(all, named{p, it})

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"github.com/creachadair/jrpc2"
 
@@ -16,28 +15,23 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
 	"dragoman/core"
-	"dragoman/core/display"
 )
 
-// part is a server behind a side, or our agent. run makes its connection when it is
+// part is a server behind a side, or our agent. A keeper makes its connection when it is
 // first needed, and makes it again when it breaks.
 type part struct {
 	side   *side
-	server Server  // core.Native by name: our agent
-	export *Export // nil: our agent
-	view   *View   // what of its tools may be used; nil: our agent's may
-	hops   int     // of the client's requests
-	want   chan struct{}
+	server Server     // core.Native by name: our agent
+	export *Export    // nil: our agent
+	view   *View      // what of its tools may be used; nil: our agent's may
+	hops   int        // of the client's requests
+	keeper *Keeper    // nil: our agent
+	own    *peer      // our agent; set before anything is asked of it
 	works  wire.Works // of our agent
+	owes   bool       // a list has waited in vain for the start that is under way, or the last; of the keeper's goroutine
 
 	mu     sync.Mutex // guards the fields below
-	status string
-	why    string
-	moved  chan struct{} // closed at the next change of the fields above
-	peer   *peer         // nil: it does not run
-	fails  int
-	after  time.Time // no new start before
-	late   bool      // a list has waited for it in vain
+	late   bool       // a list has waited for it in vain
 	known  [allKinds][]item
 	busy   [allKinds]int          // listings that are under way
 	again  map[string]bool        // tools whose calls may be repeated
@@ -50,9 +44,9 @@ type part struct {
 
 // newPart makes the part of an export, or of our agent where that is nil.
 func newPart(s *side, export *Export, hops int) *part {
-	p := &part{side: s, server: Server{Name: core.Native}, export: export, hops: hops, status: statusStopped, want: make(chan struct{}, 1), moved: make(chan struct{}), subs: map[string]*wire.Asked{}, kept: map[string]bool{}}
+	p := &part{side: s, server: Server{Name: core.Native}, export: export, hops: hops, subs: map[string]*wire.Asked{}, kept: map[string]bool{}}
 	if export != nil {
-		p.server, p.view = export.Server, export.View(&s.consents)
+		p.server, p.view, p.keeper = export.Server, export.View(&s.consents), export.NewKeeper(p)
 	}
 	return p
 }
@@ -87,7 +81,7 @@ func (p *part) attach(ctx context.Context) {
 	peer := newPeer(l, hello{client: p.side.client, caps: p.side.caps, version: p.side.version, hops: p.hops, handle: p.receive})
 	peer.version = p.side.version
 	peer.caps = serverCaps{Tools: &listCaps{}, Prompts: &listCaps{}, Resources: &listCaps{ListChanged: true, Subscribe: true}, Completions: &struct{}{}, Logging: &struct{}{}}
-	p.peer, p.status = peer, statusRunning
+	p.own = peer
 	c.owned.Go(func() {
 		select {
 		case <-ctx.Done():
@@ -97,75 +91,11 @@ func (p *part) attach(ctx context.Context) {
 	})
 }
 
-// run keeps the connection until ctx ends.
-func (p *part) run(ctx context.Context) {
-	for p.awaitWant(ctx) {
-		peer, err := p.begin(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				p.failed(err)
-			}
-			continue
-		}
-		p.started(peer)
-		since := time.Now()
-		select {
-		case <-ctx.Done():
-		case <-peer.done:
-		}
-		peer.close()
-		if ctx.Err() != nil {
-			return
-		}
-		p.mu.Lock()
-		if time.Since(since) >= steadyFor {
-			p.fails = 0
-		}
-		p.subs, p.level = map[string]*wire.Asked{}, ""
-		p.mu.Unlock()
-		p.failed(errors.New(peer.link.Why()))
-	}
-}
-
-// awaitWant waits until the server is to be started, and says that it is: somebody
-// needs it, or it has ended and its pause is over. false: ctx has ended.
-func (p *part) awaitWant(ctx context.Context) bool {
-	p.mu.Lock()
-	left := time.Until(p.after)
-	retry := p.status == statusFailed && p.fails <= maxTries
-	p.mu.Unlock()
-	var pause <-chan time.Time
-	if retry {
-		t := time.NewTimer(max(left, 0))
-		defer t.Stop()
-		pause = t.C
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-pause:
-		case <-p.want:
-			p.mu.Lock()
-			early := time.Now().Before(p.after)
-			p.mu.Unlock()
-			if early {
-				continue
-			}
-		}
-		p.move(statusStarting, "", nil)
-		return ctx.Err() == nil
-	}
-}
-
-// begin starts the server, and agrees with it on a version.
-func (p *part) begin(ctx context.Context) (*peer, error) {
+// Begin implements Job: it starts the server, and agrees with it on a version.
+func (p *part) Begin(ctx context.Context) (*peer, error) {
 	limit := p.server.StartFor()
 	ctx, cancel := Within(ctx, limit, fmt.Sprintf("it did not answer within %v of its start", limit))
 	defer cancel()
-	if err := p.export.Usable(); err != nil {
-		return nil, err
-	}
 	e, err := p.server.Endpoint(ctx)
 	if err != nil {
 		return nil, err
@@ -179,7 +109,16 @@ func (p *part) begin(ctx context.Context) (*peer, error) {
 	if err != nil && version == proto.Modern && ctx.Err() == nil { // some end at what they do not know
 		peer, err = p.meet(ctx, e, proto.Legacy)
 	}
-	return peer, err
+	if err != nil {
+		return nil, err
+	}
+	p.export.Introduce(Introduction{Instructions: peer.instructions, Version: peer.version})
+	p.view.Stale() // it may be another program by now
+	p.log("info", fmt.Sprintf("runs for a client: %s, protocol %s", peer.name, peer.version))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.owes, p.late = p.owes || p.late, false
+	return peer, nil
 }
 
 func (p *part) meet(ctx context.Context, e Endpoint, version string) (*peer, error) {
@@ -190,102 +129,65 @@ func (p *part) meet(ctx context.Context, e Endpoint, version string) (*peer, err
 	return meet(ctx, l, hello{client: p.side.client, caps: p.side.caps, version: version, hops: p.hops + 1, handle: p.receive})
 }
 
-// started makes the connection known, and tells it what the client wants of all.
-func (p *part) started(peer *peer) {
+// Follow implements Job: it tells the server what the client wants of all.
+func (p *part) Follow(ctx context.Context, peer *peer) string {
 	s := p.side
-	p.export.Introduce(Introduction{Instructions: peer.instructions, Version: peer.version})
-	p.view.Stale() // it may be another program by now
-	p.log("info", fmt.Sprintf("runs for a client: %s, protocol %s", peer.name, peer.version))
 	s.mu.Lock()
 	level := s.level
 	s.mu.Unlock()
-	p.mu.Lock()
-	late := p.late
-	p.late = false
-	p.mu.Unlock()
-	p.move(statusRunning, "", peer)
 	if level != "" {
 		p.setLevel(peer, level)
 	}
 	p.followLists(peer)
 	s.followAgain(p)
-	if !late {
-		return
-	}
-	for k := range kind(allKinds) {
-		if p.has(k, peer) {
-			s.changed(k)
+	if p.owes {
+		p.owes = false
+		for k := range kind(allKinds) {
+			if p.has(k, peer) {
+				s.changed(k)
+			}
 		}
 	}
+	select {
+	case <-ctx.Done():
+	case <-peer.done:
+	}
+	peer.close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.subs, p.level = map[string]*wire.Asked{}, ""
+	return peer.link.Why()
 }
 
-// failed notes why the server does not run, and when it may be started again. One
-// that waits for a login is tried whenever it is needed.
-func (p *part) failed(err error) {
-	why := display.Plain(err.Error())
-	login := p.export.WantsLogin()
+// Failed implements Job.
+func (p *part) Failed(why string) {
 	p.mu.Lock()
-	p.fails++
-	p.after = time.Now().Add(p.export.Pause(p.fails))
-	if login != nil {
-		why, p.fails, p.after = login.Error(), maxTries+1, time.Time{}
-	}
 	p.late = true
 	p.mu.Unlock()
 	p.log("warn", "does not run for a client: "+why)
-	p.move(statusFailed, why, nil)
-}
-
-// move changes the state, for everybody who waits for that.
-func (p *part) move(status, why string, peer *peer) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.status, p.why, p.peer = status, why, peer
-	close(p.moved)
-	p.moved = make(chan struct{})
 }
 
 // running is the connection; nil: there is none.
 func (p *part) running() *peer {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.peer == nil || p.peer.over() {
+	switch {
+	case !p.agent():
+		return p.keeper.Running()
+	case p.own == nil || p.own.over():
 		return nil
 	}
-	return p.peer
+	return p.own
 }
 
 // acquire returns the connection, and has it made where there is none. It waits for
 // a start that is under way; a pause it waits out only if patient.
 func (p *part) acquire(ctx context.Context, patient bool) (*peer, error) {
-	for tried := false; ; {
-		p.mu.Lock()
-		peer, status, why, moved, left := p.peer, p.status, p.why, p.moved, time.Until(p.after)
-		p.mu.Unlock()
-		switch {
-		case peer != nil && !peer.over():
-			return peer, nil
-		case p.agent():
-			return nil, &downError{p.server.Name, "the connection has ended", 0}
-		case peer != nil: // its end is about to be noted
-		case status == statusStarting:
-			tried = true
-		case status == statusFailed && (tried || left > 0 && !patient):
-			return nil, &downError{p.server.Name, why, max(left, 0)}
-		case left > 0:
-			if !sleep(ctx, left) {
-				return nil, context.Cause(ctx)
-			}
-			continue
-		default:
-			poke(p.want)
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+	if !p.agent() {
+		return p.keeper.Acquire(ctx, patient)
 	}
+	if peer := p.running(); peer != nil {
+		return peer, nil
+	}
+	return nil, &downError{p.server.Name, "the connection has ended", 0}
 }
 
 // tell hands on a notification of the client's, if there is anybody to hear it.

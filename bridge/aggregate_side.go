@@ -72,7 +72,7 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 	for _, export := range c.agg.exports {
 		p := newPart(s, export, hops)
 		s.parts = append(s.parts, p)
-		c.owned.Go(func() { p.run(ctx) })
+		c.owned.Go(func() { export.Keep(ctx, p.keeper) })
 	}
 	return s
 }

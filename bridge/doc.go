@@ -6,8 +6,8 @@
 //
 // A [Server] is an upstream MCP server as it is configured, an [Endpoint] where it
 // is. A [Box] is all of them as a core.Toolbox. An upstream is one session's
-// connection to one server. A keeper makes a connection, and makes it again when it
-// breaks, as a table says (keeper.go). A link
+// connection to one server. A [Keeper] makes a connection, and makes it again when
+// it breaks, as a table says (keeper.go). A link
 // carries messages to a server and back, one a line, over a pipe to a child
 // (link.go), Streamable HTTP or HTTP with SSE (package streamable). A peer is a
 // server that is spoken to over a link by a wire.Conn (peer.go). A process is a
@@ -36,7 +36,10 @@
 //   - No server keeps another, or a session's opening, waiting. Listing the tools
 //     waits a little, for all together, where nothing is known of a server yet.
 //   - A change of the configuration ends connections to what has changed, and no
-//     others. A server that somebody has stopped is started by nobody else.
+//     others, be they a session's or a client's of an aggregate; there a client connects
+//     again to use what is new. A server that somebody has stopped is started by nobody
+//     else. A login makes the connections that wait for it, and a logout ends those that
+//     were made with it.
 //   - A tool has the name that its server gave it, in Spec.Name beside Spec.Server;
 //     whoever joins the two to one name keeps an index to find them again.
 //   - A call that broke off is repeated only where the tool says that this does no

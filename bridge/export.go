@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
@@ -67,7 +66,7 @@ func (e *Export) Current() bool { return e.box.configured(e.Server) }
 func (e *Export) Usable() error {
 	switch {
 	case !e.Current():
-		return errors.New("the configuration has changed; connect again to use what it says now")
+		return errors.New(whyChanged)
 	case e.box.isStopped(e.Server.Name):
 		return errors.New(whyStopped)
 	}
@@ -111,17 +110,34 @@ func (e *Export) Pinned() []string {
 // Hides reports whether anything may be taken out of the server's list of tools.
 func (e *Export) Hides() bool { return len(e.Server.Allow)+len(e.Server.Deny) > 0 || e.Pins() }
 
-// WantsLogin returns what to tell a person if the server wants a login; nil: it does not.
-func (e *Export) WantsLogin() error {
-	if _, wants := e.box.logins.Standing(e.Server.Name); wants != nil {
-		return wants
+// NewKeeper returns a keeper of a client's connection to the server. Keep must follow.
+// What people do to the server holds for the connection, too: it ends when the server is
+// stopped, until that is started again, and for good when the configuration has changed.
+func (e *Export) NewKeeper(j Job) *Keeper {
+	b := e.box
+	k := newKeeper(e.Server.Name, j, b.pause, func() error { return b.wantsLogin(e.Server) }, nil)
+	b.mu.Lock()
+	known := slices.ContainsFunc(b.servers, e.Server.is)
+	if known {
+		b.exported[k] = e.Server
 	}
-	return nil
+	if b.stopped[e.Server.Name] {
+		k.held = whyStopped // nobody else has it yet
+	}
+	b.mu.Unlock()
+	if !known {
+		k.retire(whyChanged)
+	}
+	return k
 }
 
-// Pause returns how long to wait before the server is started again after so many starts
-// in a row that failed, 1 or more.
-func (e *Export) Pause(fails int) time.Duration { return e.box.pause(fails) }
+// Keep keeps the connection of a keeper until ctx ends, or it has ended for good.
+func (e *Export) Keep(ctx context.Context, k *Keeper) {
+	k.run(ctx)
+	e.box.mu.Lock()
+	defer e.box.mu.Unlock()
+	delete(e.box.exported, k)
+}
 
 // Introduction is what a server said of itself when it was last started for a client.
 type Introduction struct {
@@ -153,7 +169,7 @@ func (e *Export) listing(ctx context.Context, dir string) (list []*listed, early
 	if u == nil {
 		return nil, false, errClosing
 	}
-	p, err := u.acquire(ctx, false)
+	p, err := u.Acquire(ctx, false)
 	if err != nil {
 		return nil, false, err
 	}

@@ -148,7 +148,7 @@ func TestUnaskedQuestionIsRefused(t *testing.T) {
 	s := scripted(t, h, bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone+`notifications/cancelled `+question+"\n"+`sync {"jsonrpc":"2.0","id":$ID,"result":{}}`+"\n")
 	tool := toolOf(t, s, "t")
 	u := s.(*set).ups[0]
-	p, err := u.acquire(bridgetest.Patient(t), false)
+	p, err := u.Acquire(bridgetest.Patient(t), false)
 	if err != nil {
 		t.Fatal(err)
 	}

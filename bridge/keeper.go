@@ -43,11 +43,11 @@ var following = map[string]map[change]string{
 	statusLogin:    {onWanted: statusStarting, onAdmitted: statusStarting, onEnded: statusStopped},
 }
 
-// keeper keeps a connection to a server: it makes it when it is wanted, makes it again
+// Keeper keeps a connection to a server: it makes it when it is wanted, makes it again
 // when it breaks, after a pause that grows, and keeps it from being made while somebody
 // holds the server. run does all that in one goroutine; the other methods are for any.
-type keeper struct {
-	job    job
+type Keeper struct {
+	job    Job
 	server string
 	pause  func(fails int) time.Duration // after so many failures in a row, 1 or more
 	login  func() error                  // what to tell a person if the server wants a login; nil: it does not
@@ -69,27 +69,27 @@ type keeper struct {
 	cut    func()        // ends the connection that is there or being made; nil: none is
 }
 
-// job is what a keeper does to its connection. Its methods are called by run.
-type job interface {
-	// begin makes the connection. It blocks until the server has agreed on a version and
+// Job is what a Keeper does to its connection. Its methods are called by run.
+type Job interface {
+	// Begin makes the connection. It blocks until the server has agreed on a version and
 	// what else must be known of it, or ctx ends.
-	begin(ctx context.Context) (*peer, error)
-	// follow uses the connection until it breaks or ctx ends, closes it, and says why it
+	Begin(ctx context.Context) (*peer, error)
+	// Follow uses the connection until it breaks or ctx ends, closes it, and says why it
 	// has ended.
-	follow(ctx context.Context, p *peer) (why string)
-	// failed is told why the server does not run, before anybody else is.
-	failed(why string)
+	Follow(ctx context.Context, p *peer) (why string)
+	// Failed is told why the server does not run, before anybody else is.
+	Failed(why string)
 }
 
-func newKeeper(server string, j job, pause func(fails int) time.Duration, login func() error, notify func(status string)) *keeper {
-	return &keeper{
+func newKeeper(server string, j Job, pause func(fails int) time.Duration, login func() error, notify func(status string)) *Keeper {
+	return &Keeper{
 		job: j, server: server, pause: pause, login: login, notify: notify,
 		want: make(chan struct{}, 1), over: make(chan struct{}), status: statusStopped, moved: make(chan struct{}),
 	}
 }
 
 // run keeps the connection until ctx ends, or it is held for good.
-func (k *keeper) run(ctx context.Context) {
+func (k *Keeper) run(ctx context.Context) {
 	for k.awaitWant(ctx) {
 		err := k.once(ctx)
 		switch {
@@ -106,7 +106,7 @@ func (k *keeper) run(ctx context.Context) {
 var errCut = errors.New("it was ended")
 
 // once makes the connection and keeps it until it breaks or is cut, and says why.
-func (k *keeper) once(ctx context.Context) error {
+func (k *Keeper) once(ctx context.Context) error {
 	ctx, cut := context.WithCancel(ctx)
 	defer cut()
 	k.mu.Lock()
@@ -117,7 +117,7 @@ func (k *keeper) once(ctx context.Context) error {
 		return errCut
 	}
 	k.step(onWanted, "", nil)
-	p, err := k.job.begin(ctx)
+	p, err := k.job.Begin(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = errCut
@@ -129,7 +129,7 @@ func (k *keeper) once(ctx context.Context) error {
 		return errCut
 	}
 	since := time.Now()
-	why := k.job.follow(ctx, p)
+	why := k.job.Follow(ctx, p)
 	if ctx.Err() != nil {
 		return errCut
 	}
@@ -143,7 +143,7 @@ func (k *keeper) once(ctx context.Context) error {
 
 // awaitWant waits until the server is to be started: somebody needs it, or it has
 // failed and its pause is over. false: ctx has ended, or it is held for good.
-func (k *keeper) awaitWant(ctx context.Context) bool {
+func (k *Keeper) awaitWant(ctx context.Context) bool {
 	k.mu.Lock()
 	again := k.status == statusFailed && k.fails <= maxTries && k.held == ""
 	left := time.Until(k.after)
@@ -174,7 +174,7 @@ func (k *keeper) awaitWant(ctx context.Context) bool {
 }
 
 // fail notes why the server does not run, and when it may be started again.
-func (k *keeper) fail(err error) {
+func (k *Keeper) fail(err error) {
 	what, why := onFailed, display.Plain(err.Error())
 	if login := k.login(); login != nil {
 		what, why = onLockedOut, login.Error()
@@ -196,7 +196,7 @@ func (k *keeper) fail(err error) {
 		k.after = time.Time{} // a login may come at any time
 	}
 	k.mu.Unlock()
-	k.job.failed(why)
+	k.job.Failed(why)
 	k.step(what, why, nil)
 }
 
@@ -207,7 +207,7 @@ func (b *Box) pause(fails int) time.Duration {
 
 // step makes a change, for everybody who waits for one. p is the connection that was
 // made. false: the change has come too late.
-func (k *keeper) step(c change, why string, p *peer) bool {
+func (k *Keeper) step(c change, why string, p *peer) bool {
 	k.mu.Lock()
 	status, ok := k.stepLocked(c, why, p)
 	k.mu.Unlock()
@@ -217,7 +217,7 @@ func (k *keeper) step(c change, why string, p *peer) bool {
 	return ok
 }
 
-func (k *keeper) stepLocked(c change, why string, p *peer) (status string, ok bool) {
+func (k *Keeper) stepLocked(c change, why string, p *peer) (status string, ok bool) {
 	status, ok = following[k.status][c]
 	if !ok {
 		return k.status, false
@@ -229,10 +229,10 @@ func (k *keeper) stepLocked(c change, why string, p *peer) (status string, ok bo
 }
 
 // waits says what the start that is under way waits for.
-func (k *keeper) waits(why string) { k.step(onAsked, why, nil) }
+func (k *Keeper) waits(why string) { k.step(onAsked, why, nil) }
 
 // nudge has the server started, unless it has failed and its pause is not over.
-func (k *keeper) nudge() { poke(k.want) }
+func (k *Keeper) nudge() { poke(k.want) }
 
 func poke(c chan<- struct{}) {
 	select {
@@ -242,7 +242,7 @@ func poke(c chan<- struct{}) {
 }
 
 // expect has the server started, and says so at once: those who look now wait for it.
-func (k *keeper) expect() {
+func (k *Keeper) expect() {
 	k.mu.Lock()
 	held := k.held != ""
 	if !held {
@@ -255,7 +255,7 @@ func (k *keeper) expect() {
 }
 
 // summon has the server started at once, however often that has failed.
-func (k *keeper) summon() {
+func (k *Keeper) summon() {
 	k.mu.Lock()
 	if k.peer == nil {
 		k.fails, k.after = 0, time.Time{}
@@ -266,7 +266,7 @@ func (k *keeper) summon() {
 
 // hold ends the connection, and keeps it from being made again until release. why is for
 // calls that still want it.
-func (k *keeper) hold(why string) {
+func (k *Keeper) hold(why string) {
 	k.mu.Lock()
 	k.held = why
 	cut := k.cut
@@ -278,7 +278,7 @@ func (k *keeper) hold(why string) {
 }
 
 // retire holds the connection for good; run returns.
-func (k *keeper) retire(why string) {
+func (k *Keeper) retire(why string) {
 	k.mu.Lock()
 	if !k.ended {
 		k.ended = true
@@ -290,7 +290,7 @@ func (k *keeper) retire(why string) {
 
 // release takes back a hold, and forgets what has failed before. usable: the connection
 // may be made now; it may not if it is held for good. was: it was held until now.
-func (k *keeper) release() (usable, was bool) {
+func (k *Keeper) release() (usable, was bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if was = k.held != "" && !k.ended; was {
@@ -302,7 +302,7 @@ func (k *keeper) release() (usable, was bool) {
 // admit starts a server that has waited for a login. A start that is under way may
 // have been refused already: where it fails another one follows, which those who wait
 // for the first one wait for, too.
-func (k *keeper) admit() {
+func (k *Keeper) admit() {
 	k.mu.Lock()
 	k.let = true
 	waited := k.status == statusLogin && k.held == ""
@@ -316,7 +316,7 @@ func (k *keeper) admit() {
 }
 
 // dismiss ends the connection, whose login is over.
-func (k *keeper) dismiss() {
+func (k *Keeper) dismiss() {
 	k.mu.Lock()
 	p := k.peer
 	k.mu.Unlock()
@@ -334,14 +334,14 @@ type now struct {
 	moved             <-chan struct{}
 }
 
-func (k *keeper) now() now {
+func (k *Keeper) now() now {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return now{k.status, k.why, k.held, k.peer, time.Until(k.after), k.missed, k.moved}
 }
 
-// running is the connection; nil: there is none.
-func (k *keeper) running() *peer {
+// Running returns the connection; nil: there is none.
+func (k *Keeper) Running() *peer {
 	if p := k.now().peer; p != nil && !p.over() {
 		return p
 	}
@@ -349,7 +349,7 @@ func (k *keeper) running() *peer {
 }
 
 // endOf says why a connection has ended.
-func (k *keeper) endOf(p *peer) string {
+func (k *Keeper) endOf(p *peer) string {
 	if held := k.now().held; held != "" {
 		return held
 	}
@@ -358,7 +358,7 @@ func (k *keeper) endOf(p *peer) string {
 
 // settled waits until the server runs or has failed, or ctx ends, and returns the state
 // of that moment: one that has failed is soon started again.
-func (k *keeper) settled(ctx context.Context) (status, why string) {
+func (k *Keeper) settled(ctx context.Context) (status, why string) {
 	for {
 		n := k.now()
 		if n.status != statusStarting {
@@ -386,9 +386,9 @@ func (e *downError) Error() string {
 	return s
 }
 
-// acquire returns the connection, and has it made where there is none. It waits
+// Acquire returns the connection, and has it made where there is none. It waits
 // for a start that is under way; a pause it waits out only if patient.
-func (k *keeper) acquire(ctx context.Context, patient bool) (*peer, error) {
+func (k *Keeper) Acquire(ctx context.Context, patient bool) (*peer, error) {
 	for before := k.now().missed; ; {
 		n := k.now()
 		tried := n.missed != before

@@ -14,7 +14,7 @@ import (
 
 // kept is a keeper of a server that does as the test says.
 type kept struct {
-	*keeper
+	*Keeper
 	start func(ctx context.Context) error // what a start comes to; nil: it succeeds at once
 	wants error                           // a login
 
@@ -30,7 +30,7 @@ type kept struct {
 func keepUp(t *testing.T, start func(ctx context.Context) error) *kept {
 	j := &kept{start: start, began: time.Now()}
 	pause := func(fails int) time.Duration { return time.Second << (fails - 1) }
-	j.keeper = newKeeper("up", j, pause, func() error { return j.wants }, func(status string) {
+	j.Keeper = newKeeper("up", j, pause, func() error { return j.wants }, func(status string) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.seen = append(j.seen, status)
@@ -46,7 +46,7 @@ func keepUp(t *testing.T, start func(ctx context.Context) error) *kept {
 	return j
 }
 
-func (j *kept) begin(ctx context.Context) (*peer, error) {
+func (j *kept) Begin(ctx context.Context) (*peer, error) {
 	j.mu.Lock()
 	j.starts = append(j.starts, time.Since(j.began))
 	j.mu.Unlock()
@@ -60,7 +60,7 @@ func (j *kept) begin(ctx context.Context) (*peer, error) {
 	return newPeer(&Link{In: in, Out: out, Close: func() { theirs.Close() }, Why: func() string { return "it broke" }}, hello{}), nil
 }
 
-func (j *kept) follow(ctx context.Context, p *peer) string {
+func (j *kept) Follow(ctx context.Context, p *peer) string {
 	select {
 	case <-ctx.Done():
 	case <-p.done:
@@ -69,7 +69,7 @@ func (j *kept) follow(ctx context.Context, p *peer) string {
 	return p.link.Why()
 }
 
-func (j *kept) failed(why string) {
+func (j *kept) Failed(why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.faults = append(j.faults, why)
@@ -77,7 +77,7 @@ func (j *kept) failed(why string) {
 
 // breaks ends the connection as a server does.
 func (j *kept) breaks() {
-	j.running().link.In.Close()
+	j.Running().link.In.Close()
 	synctest.Wait()
 }
 
@@ -147,11 +147,11 @@ func TestKeeperPauses(t *testing.T) {
 		<-time.After(time.Hour - time.Nanosecond)
 		k.told(t, statusFailed, "no license")
 		k.startedAt(t, 0, 1, 3, 7, 15, 31)
-		if _, err := k.acquire(t.Context(), true); err == nil || err.Error() != "the MCP server up does not run: no license; it can be started again in 1m4s" {
+		if _, err := k.Acquire(t.Context(), true); err == nil || err.Error() != "the MCP server up does not run: no license; it can be started again in 1m4s" {
 			t.Error(err)
 		}
 		k.startedAt(t, 0, 1, 3, 7, 15, 31, 3599)
-		if _, err := k.acquire(t.Context(), false); err == nil || !strings.HasSuffix(err.Error(), "no license; it can be started again in 1m4s") {
+		if _, err := k.Acquire(t.Context(), false); err == nil || !strings.HasSuffix(err.Error(), "no license; it can be started again in 1m4s") {
 			t.Error(err)
 		}
 		k.nudge() // in vain: the pause is not over
@@ -215,13 +215,13 @@ func TestKeeperAcquire(t *testing.T) {
 		})
 		left, leave := context.WithTimeout(t.Context(), time.Second)
 		defer leave()
-		if _, err := k.acquire(left, false); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := k.Acquire(left, false); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		var all sync.WaitGroup
 		for range 10 {
 			all.Go(func() {
-				if p, err := k.acquire(t.Context(), false); err != nil || p != k.running() {
+				if p, err := k.Acquire(t.Context(), false); err != nil || p != k.Running() {
 					t.Error(err)
 				}
 			})
@@ -229,10 +229,10 @@ func TestKeeperAcquire(t *testing.T) {
 		all.Wait()
 		k.startedAt(t, 0)
 		k.breaks() // at 5
-		if _, err := k.acquire(t.Context(), false); err == nil || err.Error() != "the MCP server up does not run: it broke; it can be started again in 1s" {
+		if _, err := k.Acquire(t.Context(), false); err == nil || err.Error() != "the MCP server up does not run: it broke; it can be started again in 1s" {
 			t.Error(err)
 		}
-		if p, err := k.acquire(t.Context(), true); err != nil || p == nil {
+		if p, err := k.Acquire(t.Context(), true); err != nil || p == nil {
 			t.Error(err)
 		}
 		k.startedAt(t, 0, 6)
@@ -262,7 +262,7 @@ func TestKeeperHold(t *testing.T) {
 		k.expect()
 		k.summon()
 		k.told(t, statusStopped, "")
-		if _, err := k.acquire(t.Context(), true); err == nil || err.Error() != "the MCP server up does not run: you have stopped it" {
+		if _, err := k.Acquire(t.Context(), true); err == nil || err.Error() != "the MCP server up does not run: you have stopped it" {
 			t.Error(err)
 		}
 		<-time.After(time.Hour)
@@ -277,7 +277,7 @@ func TestKeeperHold(t *testing.T) {
 		if n := k.now(); n.status != statusStarting {
 			t.Errorf("%+v", n)
 		}
-		p, err := k.acquire(t.Context(), false)
+		p, err := k.Acquire(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,13 +297,13 @@ func TestKeeperHold(t *testing.T) {
 func TestKeeperRetires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &kept{}
-		j.keeper = newKeeper("up", j, nil, func() error { return nil }, nil)
+		j.Keeper = newKeeper("up", j, nil, func() error { return nil }, nil)
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
 			j.run(t.Context())
 		}()
-		p, err := j.acquire(t.Context(), false)
+		p, err := j.Acquire(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +314,7 @@ func TestKeeperRetires(t *testing.T) {
 		if usable, was := j.release(); usable || was {
 			t.Error(usable, was)
 		}
-		if _, err := j.acquire(t.Context(), true); err == nil || !strings.HasSuffix(err.Error(), "it is gone for good") {
+		if _, err := j.Acquire(t.Context(), true); err == nil || !strings.HasSuffix(err.Error(), "it is gone for good") {
 			t.Error(err)
 		}
 	})
@@ -331,7 +331,7 @@ func TestKeeperWaitsForALogin(t *testing.T) {
 		<-time.After(time.Hour)
 		k.told(t, statusLogin, "it wants a login")
 		k.startedAt(t, 0)
-		if _, err := k.acquire(t.Context(), false); err == nil || err.Error() != "the MCP server up does not run: it wants a login" {
+		if _, err := k.Acquire(t.Context(), false); err == nil || err.Error() != "the MCP server up does not run: it wants a login" {
 			t.Error(err)
 		}
 		k.startedAt(t, 0, 3600)
@@ -353,7 +353,7 @@ func TestKeeperIsAdmittedDuringAStart(t *testing.T) {
 		k := keepUp(t, func(context.Context) error { return <-refused })
 		got := make(chan error)
 		go func() {
-			_, err := k.acquire(t.Context(), false)
+			_, err := k.Acquire(t.Context(), false)
 			got <- err
 		}()
 		synctest.Wait()

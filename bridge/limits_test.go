@@ -9,7 +9,7 @@ import (
 // A server has so many questions with a user at a time, of a session or of a client of an
 // aggregate, and room for another one when one is answered.
 func TestQuestionsOfServersAreBounded(t *testing.T) {
-	u, p := &upstream{keeper: &keeper{status: statusRunning}, calls: 1}, &part{}
+	u, p := &upstream{Keeper: &Keeper{status: statusRunning}, calls: 1}, &part{}
 	for name, c := range map[string]struct {
 		most     int
 		ask      func() bool

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"dragoman/adapters/wire/streamable"
@@ -22,8 +21,8 @@ func (b *Box) Login(ctx context.Context, server string, show func(address string
 	if err != nil {
 		return fmt.Errorf("log in to the MCP server %s: %w", server, err)
 	}
-	for _, u := range b.upstreams(server) {
-		u.admit()
+	for _, k := range b.keepers(server) {
+		k.admit()
 	}
 	b.post(server)
 	return nil
@@ -38,8 +37,8 @@ func (b *Box) Logout(ctx context.Context, server string) error {
 		return fmt.Errorf("log out of the MCP server %s: %w", server, err)
 	}
 	untold, err := b.logins.Logout(ctx, s)
-	for _, u := range b.upstreams(server) {
-		u.dismiss()
+	for _, k := range b.keepers(server) {
+		k.dismiss()
 	}
 	b.post(server)
 	if err != nil {
@@ -88,9 +87,19 @@ func (b *Box) clientFor(s Server, e Endpoint) *http.Client {
 	return b.logins.Client(s.site(e))
 }
 
-// upstreams are the connections to a server, of all sessions.
-func (b *Box) upstreams(server string) []*upstream {
+// keepers are the keepers of the connections to a server, of all sessions and clients.
+func (b *Box) keepers(server string) (list []*Keeper) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(b.live[server]), func(u *upstream) bool { return u.server.brought })
+	for _, u := range b.live[server] {
+		if !u.server.brought {
+			list = append(list, u.Keeper)
+		}
+	}
+	for k, of := range b.exported {
+		if of.Name == server {
+			list = append(list, k)
+		}
+	}
+	return list
 }

@@ -129,6 +129,7 @@ type Box struct {
 	confirmed map[string]bool        // by what would be started
 	offers    map[string]offer
 	sides     map[string]*upstream // that belong to no session
+	exported  map[*Keeper]Server   // of clients that servers are exported to
 	// introduced is what servers said of themselves to clients of an aggregate.
 	introduced map[string]Introduction
 	closed     bool
@@ -159,7 +160,7 @@ func New(o Options) *Box {
 		opts: o, hello: hello, client: client, logins: login.New(o.Tokens, client), pins: pins{path: o.PinFile}, masks: hides,
 		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, roused: map[string]bool{}, sets: map[*set]bool{},
 		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[string]bool{},
-		offers: map[string]offer{}, sides: map[string]*upstream{},
+		offers: map[string]offer{}, sides: map[string]*upstream{}, exported: map[*Keeper]Server{},
 	}
 }
 

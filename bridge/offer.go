@@ -315,7 +315,7 @@ func (u *upstream) read(ctx context.Context, method string, members ...wire.Memb
 	if u == nil {
 		return nil, errClosing
 	}
-	p, err := u.acquire(ctx, false)
+	p, err := u.Acquire(ctx, false)
 	if err != nil {
 		return nil, err
 	}

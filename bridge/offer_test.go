@@ -185,7 +185,7 @@ func TestConnectionsOutsideOfSessionsAreBounded(t *testing.T) {
 		if in(0) != busy || in(1) == first {
 			t.Error("one at work has ended, or the longest unused one has not")
 		}
-		if _, err := first.acquire(t.Context(), false); err == nil || !strings.Contains(err.Error(), whyUnused) {
+		if _, err := first.Acquire(t.Context(), false); err == nil || !strings.Contains(err.Error(), whyUnused) {
 			t.Error(err)
 		}
 		done()

@@ -70,6 +70,7 @@ func (b *Box) Announce() {
 func (b *Box) Set(servers []Server) {
 	servers = slices.Clone(servers)
 	var over []*upstream
+	var exported []*Keeper
 	touched := map[string]bool{}
 	for _, old := range b.list() {
 		if !slices.ContainsFunc(servers, old.is) {
@@ -86,6 +87,7 @@ func (b *Box) Set(servers []Server) {
 		}
 		touched[old.Name] = true
 		over = append(over, b.connectionsLocked(old)...)
+		exported = append(exported, b.exportedLocked(old)...)
 		delete(b.stopped, old.Name)
 		delete(b.roused, old.Name)
 		delete(b.known, old.Name)
@@ -100,6 +102,9 @@ func (b *Box) Set(servers []Server) {
 	b.mu.Unlock()
 	for _, u := range over {
 		u.retire(whyOver)
+	}
+	for _, k := range exported {
+		k.retire(whyChanged)
 	}
 	for name := range touched {
 		if touched[name] {
@@ -123,6 +128,16 @@ func (b *Box) connectionsLocked(s Server) (list []*upstream) {
 	for _, u := range b.live[s.Name] {
 		if u.server.is(s) {
 			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// exportedLocked are those of clients that the server is exported to.
+func (b *Box) exportedLocked(s Server) (list []*Keeper) {
+	for k, of := range b.exported {
+		if of.is(s) {
+			list = append(list, k)
 		}
 	}
 	return list
@@ -155,8 +170,11 @@ func (b *Box) Start(roots []string, name string) error {
 	b.mu.Lock()
 	delete(b.stopped, name)
 	b.roused[name] = s.Disabled
-	live := b.connectionsLocked(s)
+	live, exported := b.connectionsLocked(s), b.exportedLocked(s)
 	b.mu.Unlock()
+	for _, k := range exported {
+		k.release()
+	}
 	var here *upstream
 	for _, u := range live {
 		if !u.release() {
@@ -190,10 +208,13 @@ func (b *Box) Stop(name string) error {
 	b.mu.Lock()
 	b.stopped[name] = true
 	delete(b.roused, name)
-	live := b.connectionsLocked(s)
+	live, exported := b.connectionsLocked(s), b.exportedLocked(s)
 	b.mu.Unlock()
 	for _, u := range live {
 		u.hold(whyStopped)
+	}
+	for _, k := range exported {
+		k.hold(whyStopped)
 	}
 	b.post(name)
 	b.wake()

@@ -230,7 +230,7 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 	if ok, err := t.changed(ctx); err != nil || !ok {
 		return core.Result{Failed: true, Blocks: []core.Block{core.Text{Text: "the tool has changed since it was first used, and the user has not agreed to its new form"}}}, err
 	}
-	p, err := t.up.acquire(ctx, false)
+	p, err := t.up.Acquire(ctx, false)
 	if err != nil {
 		return core.Result{}, err
 	}
@@ -243,7 +243,7 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 	if !t.spec.Idempotent && !errors.Is(err, errUnsent) {
 		return core.Result{}, fmt.Errorf("the MCP server %s ended in the middle of the call, which may have had its effect: %s", t.spec.Server, why)
 	}
-	if p, err = t.up.acquire(ctx, true); err != nil {
+	if p, err = t.up.Acquire(ctx, true); err != nil {
 		return core.Result{}, err
 	}
 	if res, err = t.call(ctx, p, inv); errors.Is(err, wire.ErrClosed) {

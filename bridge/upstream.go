@@ -14,7 +14,7 @@ import (
 
 // upstream is a session's connection to one server, which a keeper keeps.
 type upstream struct {
-	*keeper
+	*Keeper
 	box    *Box
 	server Server
 	host   core.ToolHost
@@ -36,6 +36,7 @@ type upstream struct {
 const (
 	whyStopped = "it was stopped, and stays so until somebody starts it again"
 	whyOver    = "the configuration has changed, and no longer has it as it was"
+	whyChanged = "the configuration has changed; connect again to use what it says now" // to MCP clients
 	whyUnused  = "it was ended to make room for others; try again"
 )
 
@@ -43,13 +44,14 @@ var errClosing = errors.New("the servers are being ended")
 
 func newUpstream(b *Box, s Server, host core.ToolHost, guard *child.Guard, wake func()) *upstream {
 	u := &upstream{box: b, server: s, host: host, guard: guard, wake: wake, stale: make(chan struct{}, 1)}
-	u.keeper = newKeeper(s.Name, u, b.pause, u.wantsLogin, u.report)
+	u.Keeper = newKeeper(s.Name, u, b.pause, func() error { return b.wantsLogin(s) }, u.report)
 	return u
 }
 
-// wantsLogin returns what to tell a person if the server wants a login; nil: it does not.
-func (u *upstream) wantsLogin() error {
-	if _, wants := u.box.logins.Standing(u.server.Name); wants != nil && !u.server.brought {
+// wantsLogin returns what to tell a person if a server wants a login; nil: it does not,
+// or it is one that a client brings along, which has none.
+func (b *Box) wantsLogin(s Server) error {
+	if _, wants := b.logins.Standing(s.Name); wants != nil && !s.brought {
 		return wants
 	}
 	return nil
@@ -79,7 +81,7 @@ func (u *upstream) ready() {
 
 // release takes back a hold; false: it has ended for good.
 func (u *upstream) release() bool {
-	usable, was := u.keeper.release()
+	usable, was := u.Keeper.release()
 	if was {
 		u.ready()
 	}
@@ -89,14 +91,14 @@ func (u *upstream) release() bool {
 // run keeps the connection until ctx ends.
 func (u *upstream) run(ctx context.Context) {
 	u.post()
-	u.keeper.run(ctx)
+	u.Keeper.run(ctx)
 	u.asks.Wait()
 	u.box.leave(u)
 	u.post()
 }
 
-// begin implements job: it starts the server and lists its tools.
-func (u *upstream) begin(ctx context.Context) (*peer, error) {
+// Begin implements Job: it starts the server and lists its tools.
+func (u *upstream) Begin(ctx context.Context) (*peer, error) {
 	e, err := u.server.Endpoint(ctx)
 	if err != nil {
 		return nil, err
@@ -134,8 +136,8 @@ func (u *upstream) begin(ctx context.Context) (*peer, error) {
 	return p, nil
 }
 
-// follow implements job.
-func (u *upstream) follow(ctx context.Context, p *peer) string {
+// Follow implements Job.
+func (u *upstream) Follow(ctx context.Context, p *peer) string {
 	defer u.asks.Wait()
 	defer p.close()
 	stop := u.subscribe(ctx, p)
@@ -156,8 +158,8 @@ func (u *upstream) follow(ctx context.Context, p *peer) string {
 	}
 }
 
-// failed implements job.
-func (u *upstream) failed(why string) { u.box.Log(u.server.Name, "warn", "does not run: "+why) }
+// Failed implements Job.
+func (u *upstream) Failed(why string) { u.box.Log(u.server.Name, "warn", "does not run: "+why) }
 
 // relist reads a list again once it has stopped changing.
 func (u *upstream) relist(ctx context.Context, p *peer) {
