@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/mcp/folders"
 	"dragoman/core"
 )
 
@@ -23,7 +24,7 @@ func (c *client) summaries(ctx context.Context, req asking, cwd string) ([]core.
 		if err != nil {
 			return nil, err
 		}
-		if sum.Parent == "" && (cwd == "" || samePath(cwd, sum.Cwd)) && may.covers(sum.Cwd, sum.Roots) {
+		if sum.Parent == "" && (cwd == "" || folders.Same(cwd, sum.Cwd)) && may.Covers(sum.Cwd, sum.Roots) {
 			all = append(all, sum)
 		}
 	}

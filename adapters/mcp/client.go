@@ -158,12 +158,12 @@ func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held
 		if err != nil {
 			return nil, err
 		}
-		if m := s.Meta(); !may.covers(m.Cwd, m.Roots) {
+		if m := s.Meta(); !may.Covers(m.Cwd, m.Roots) {
 			return nil, core.ErrNotFound
 		}
 		return c.hold(req, s, false), nil
 	}
-	if !may.covers(h.meta.Cwd, h.meta.Roots) {
+	if !may.Covers(h.meta.Cwd, h.meta.Roots) {
 		return nil, core.ErrNotFound
 	}
 	h.touch()

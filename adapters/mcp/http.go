@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -176,7 +175,7 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		streamable.Refuse(w, http.StatusBadRequest, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "batches are not part of this protocol version"))
 		return
 	}
-	m, err := envelopeOf(body)
+	m, err := edge.ParseBody(body)
 	if err != nil {
 		streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
@@ -224,7 +223,7 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		defer d.settle(v)
 		answers.Begins = func(id string) { d.noteSession(v, id) }
 		if m.Method == proto.MethodInitialize {
-			body, v.early = beginsHTTP(body)
+			body, v.early = edge.BeginsBody(body)
 			answers.Early = v.early
 		}
 	case v != nil && !v.place.Begin():
@@ -249,35 +248,4 @@ func (d *door) batches(id string) bool {
 	}
 	p := ss.InitializeParams()
 	return p != nil && p.ProtocolVersion == proto.Batches
-}
-
-// beginsHTTP does to a whole initialize what edge.Begins does to its parameters.
-func beginsHTTP(body []byte) (_ []byte, number json.RawMessage) {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(body, &m) != nil {
-		return body, nil
-	}
-	m["params"], number = edge.Begins(m["params"])
-	if changed, err := json.Marshal(m); err == nil {
-		body = changed
-	}
-	return body, number
-}
-
-// envelopeOf parses a body as a line on a pipe is parsed, so that both refuse the same. For a batch, which the SDK
-// answers, it checks each message and returns an empty Message.
-func envelopeOf(body []byte) (wire.Message, error) {
-	if !bytes.HasPrefix(body, []byte("[")) {
-		return wire.Parse(body)
-	}
-	var all []json.RawMessage
-	if err := json.Unmarshal(body, &all); err != nil {
-		return wire.Message{}, jrpc2.Errorf(jrpc2.ParseError, "not valid JSON: %v", err)
-	}
-	for _, one := range all {
-		if m, err := wire.Parse(one); err != nil {
-			return m, err
-		}
-	}
-	return wire.Message{}, nil
 }

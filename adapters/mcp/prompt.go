@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/mcp/folders"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
@@ -174,7 +175,7 @@ func attached(uri string) (core.Link, error) {
 func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in promptArgs) (*held, error) {
 	if in.Session != "" {
 		h, err := c.open(ctx, req, in.Session)
-		if err == nil && in.Cwd != "" && !samePath(in.Cwd, h.meta.Cwd) {
+		if err == nil && in.Cwd != "" && !folders.Same(in.Cwd, h.meta.Cwd) {
 			err = errText(fmt.Sprintf("The session works in %s; start another one for %s.", h.meta.Cwd, in.Cwd))
 		}
 		return h, err

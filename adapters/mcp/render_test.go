@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -46,49 +44,6 @@ func TestRender(t *testing.T) {
 	for _, m := range got {
 		if !json.Valid([]byte(m)) {
 			t.Errorf("not JSON: %s", m)
-		}
-	}
-}
-
-// A symbolic link out of a root is outside of it, and one into it is inside.
-func TestWithinRoots(t *testing.T) {
-	base, err := directory(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range []string{"root/in", "rooted", "out"} {
-		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for link, to := range map[string]string{"root/escape": "out", "out/back": "root/in"} {
-		if err := os.Symlink(filepath.Join(base, to), filepath.Join(base, link)); err != nil {
-			t.Skip(err)
-		}
-	}
-	for path, want := range map[string]bool{
-		"root": true, "root/in": true, "root/../root/in": true, "out/back": true,
-		"root/escape": false, "rooted": false, "out": false, "root/..": false, ".": false,
-	} {
-		dir, err := directory(filepath.Join(base, path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := within(filepath.Join(base, "root"), dir); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
-	}
-	if !within("/", "/x") || !within("/x", "/x") || within("/x", "/xy") {
-		t.Error("plain paths")
-	}
-}
-
-func TestFilePath(t *testing.T) {
-	for uri, want := range map[string]string{
-		"file:///w/a%20b": "/w/a b", "file://localhost/w": "/w", "file://host/w": "", "https://x/w": "", "/w": "", "file:w": "", "%": "",
-	} {
-		if got, ok := filePath(uri); ok != (want != "") || ok && got != filepath.FromSlash(want) {
-			t.Errorf("%s: %q, %v", uri, got, ok)
 		}
 	}
 }

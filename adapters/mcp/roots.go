@@ -2,18 +2,14 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/mcp/folders"
 	proto "dragoman/adapters/proto/mcp"
 )
 
@@ -30,12 +26,12 @@ func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]strin
 	if !filepath.IsAbs(cwd) {
 		return nil, errText(fmt.Sprintf("cwd must be an absolute path; %q is not.", cwd))
 	}
-	dir, err := directory(cwd)
+	dir, err := folders.Resolve(cwd)
 	if err != nil {
 		return nil, errText(fmt.Sprintf("cwd: %v.", err))
 	}
 	for _, root := range roots {
-		if within(root, dir) {
+		if folders.Within(root, dir) {
 			return []string{dir}, nil
 		}
 	}
@@ -63,7 +59,7 @@ func (c *client) roots(ctx context.Context, req asking, anew bool) ([]string, er
 	}
 	var roots []string
 	for _, r := range list {
-		dir, err := directory(r)
+		dir, err := folders.Resolve(r)
 		if err != nil {
 			return nil, errText(fmt.Sprintf("%s: %v.", whose, err))
 		}
@@ -100,59 +96,20 @@ func (c *client) rootsChanged() {
 	c.foldersChanged++
 }
 
-// reach describes the sessions that an MCP client may see: those whose folders all lie within its roots.
-type reach struct {
-	roots []string
-	known map[string]bool // folders that were looked at
-}
-
-func (c *client) reach(ctx context.Context, req asking) (*reach, error) {
+// reach describes the sessions that the client may see: those whose folders all lie within its roots.
+func (c *client) reach(ctx context.Context, req asking) (*folders.Reach, error) {
 	roots, err := c.roots(ctx, req, false)
-	return &reach{roots, map[string]bool{}}, err
-}
-
-// covers reports whether a session is one of them.
-func (r *reach) covers(cwd string, roots []string) bool {
-	for _, dir := range append(roots[:len(roots):len(roots)], cwd) {
-		inside, known := r.known[dir]
-		if !known {
-			if where, ok := placeOf(dir); ok {
-				inside = slices.ContainsFunc(r.roots, func(root string) bool { return within(root, where) })
-			}
-			r.known[dir] = inside
-		}
-		if !inside {
-			return false
-		}
-	}
-	return true
-}
-
-// placeOf returns a folder's path with symbolic links resolved, also for a folder that no longer exists; ok is false if
-// the path cannot be determined.
-func placeOf(dir string) (_ string, ok bool) {
-	dir = filepath.Clean(dir)
-	gone := ""
-	for filepath.IsAbs(dir) {
-		if at, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(at, gone), true
-		}
-		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) { // a link that leads nowhere
-			return "", false
-		}
-		dir, gone = filepath.Dir(dir), filepath.Join(filepath.Base(dir), gone)
-	}
-	return "", false
+	return folders.NewReach(roots), err
 }
 
 // started is the directory that the gateway was started in, unless that says nothing.
 func (c *client) started() ([]string, error) {
 	o := c.server.opts
-	dir, err := directory(o.Cwd)
+	dir, err := folders.Resolve(o.Cwd)
 	if err != nil {
 		return nil, errText(fmt.Sprintf("The gateway's own directory cannot be used: %v. Start it with --root DIR.", err))
 	}
-	home, err := directory(o.Home)
+	home, err := folders.Resolve(o.Home)
 	if dir == filepath.Dir(dir) || err == nil && dir == home {
 		return nil, errText(fmt.Sprintf("The gateway was started in %s, which is too much to work in, and the client names no roots. "+
 			"Start the gateway in the project's folder, or with --root DIR.", dir))
@@ -178,55 +135,9 @@ func clientRoots(ctx context.Context, req asking) ([]string, error) {
 	}
 	var list []string
 	for _, r := range res.Roots {
-		if p, ok := filePath(r.URI); ok {
+		if p, ok := folders.OfURI(r.URI); ok {
 			list = append(list, p)
 		}
 	}
 	return list, nil
-}
-
-// filePath is the path that a file URI names.
-func filePath(uri string) (string, bool) {
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
-		return "", false
-	}
-	p := u.Path
-	if len(p) > 2 && p[0] == '/' && p[2] == ':' { // "/C:/x" of Windows
-		p = p[1:]
-	}
-	p = filepath.FromSlash(p)
-	return p, filepath.IsAbs(p)
-}
-
-// directory resolves a path to an existing directory.
-func directory(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil || path == "" {
-		return "", fmt.Errorf("no directory is named")
-	}
-	dir, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return "", fmt.Errorf("there is no directory %s", path)
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%s is not a directory", path)
-	}
-	return dir, nil
-}
-
-// within reports whether path is root or lies below it; both are resolved.
-func within(root, path string) bool {
-	rel, err := filepath.Rel(root, path)
-	return err == nil && (rel == "." || filepath.IsLocal(rel))
-}
-
-// samePath reports whether two paths name one directory.
-func samePath(a, b string) bool {
-	if filepath.Clean(a) == filepath.Clean(b) {
-		return true
-	}
-	x, errX := directory(a)
-	y, errY := directory(b)
-	return errX == nil && errY == nil && x == y
 }

@@ -82,7 +82,8 @@ var importRules = []rule{
 	{from: "dragoman/adapters/thread", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/files"), why: "an adapter imports core, wire, the way into a workspace and its own proto, which it shares with acp, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/thread", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "go.uber.org/zap/..."}, why: "the dialect is older than every library for it"},
 	{from: "dragoman/adapters/mcp/edge", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/adapters/proto/mcp"}, why: "the edge knows messages, and only which session they name"},
-	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: append(adapterImports("mcp"), "dragoman/adapters/mcp/edge", "dragoman/adapters/wire/streamable"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/mcp/folders", forbidden: "dragoman/...", why: "folders are compared for whoever asks"},
+	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: append(adapterImports("mcp"), "dragoman/adapters/mcp/edge", "dragoman/adapters/mcp/folders", "dragoman/adapters/wire/streamable"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 
 	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},
 	{from: "dragoman/bridge", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/child", "dragoman/core/lock", "dragoman/core/toolsearch", "dragoman/bridge/login", "dragoman/adapters/wire", "dragoman/adapters/wire/streamable", "dragoman/adapters/proto/..."}, leaves...), why: "upstreams are tools and back ends, unaware of who asked"},

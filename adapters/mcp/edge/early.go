@@ -10,10 +10,10 @@ import (
 // The versions of the protocol that differ for us.
 const ()
 
-// Begins looks at the parameters of initialize. A number for a version marks the early dialect (one client spoke it
+// begins looks at the parameters of initialize. A number for a version marks the early dialect (one client spoke it
 // before versions were dates): the SDK sees the oldest version instead, and the answers are made to suit both. A version
 // that nobody knows becomes the one that will be answered. number is the early dialect's version, or nil.
-func Begins(params json.RawMessage) (_, number json.RawMessage) {
+func begins(params json.RawMessage) (_, number json.RawMessage) {
 	var p map[string]json.RawMessage
 	if json.Unmarshal(params, &p) != nil {
 		return params, nil
@@ -33,6 +33,19 @@ func Begins(params json.RawMessage) (_, number json.RawMessage) {
 		params = changed
 	}
 	return params, number
+}
+
+// BeginsBody does to a whole initialize what begins does to its parameters.
+func BeginsBody(body []byte) (_ []byte, number json.RawMessage) {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(body, &m) != nil {
+		return body, nil
+	}
+	m["params"], number = begins(m["params"])
+	if changed, err := json.Marshal(m); err == nil {
+		body = changed
+	}
+	return body, number
 }
 
 // begun notes what initialize has told of the client. One behind it is refused, and tells nothing.

@@ -330,7 +330,7 @@ func (l *Link) request(ctx context.Context, m wire.Message, in *batch) error {
 	}
 	if m.Method == proto.MethodInitialize && to == l.legacy {
 		var number json.RawMessage
-		params, number = Begins(params)
+		params, number = begins(params)
 		l.begun(c, number)
 	}
 	return to.hand(ctx, &jsonrpc.Request{ID: c.id, Method: m.Method, Params: params, Extra: c.extra})

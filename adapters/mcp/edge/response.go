@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/creachadair/jrpc2"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
 )
 
 // ResponseWriter makes what the SDK writes over HTTP suit the client, as a [Link] does over a pipe: it takes content that is
@@ -100,4 +102,22 @@ func (w *ResponseWriter) message(b []byte) []byte {
 		result = withoutContent(result)
 	}
 	return append(append(append(appendHead(nil, id), `,"result":`...), result...), '}')
+}
+
+// ParseBody parses a body as a line on a pipe is parsed, so that both refuse the same. For a batch, which the SDK
+// answers, it checks each message and returns an empty Message.
+func ParseBody(body []byte) (wire.Message, error) {
+	if !bytes.HasPrefix(body, []byte("[")) {
+		return wire.Parse(body)
+	}
+	var all []json.RawMessage
+	if err := json.Unmarshal(body, &all); err != nil {
+		return wire.Message{}, jrpc2.Errorf(jrpc2.ParseError, "not valid JSON: %v", err)
+	}
+	for _, one := range all {
+		if m, err := wire.Parse(one); err != nil {
+			return m, err
+		}
+	}
+	return wire.Message{}, nil
 }
