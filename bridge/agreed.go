@@ -1,16 +1,13 @@
 package bridge
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
-	"path/filepath"
 	"time"
+
+	"dragoman/core/datadir"
 )
 
 // Agreements records the user's permanent consent to things that clients bring along:
@@ -34,30 +31,20 @@ func agreementOf(e Endpoint) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// document is the file, which is read anew by whoever makes it.
+func (a Agreements) document() *datadir.Document[map[string]agreement] {
+	return &datadir.Document[map[string]agreement]{Path: a.Path}
+}
+
 // Has reports whether the user has agreed. A file that cannot be read holds nothing:
 // the user is asked then.
 func (a Agreements) Has(key string) bool {
-	kept, err := a.read()
+	if a.Path == "" {
+		return false
+	}
+	kept, err := a.document().Read()
 	_, ok := kept[key]
 	return ok && err == nil
-}
-
-func (a Agreements) read() (map[string]agreement, error) {
-	kept := map[string]agreement{}
-	if a.Path == "" {
-		return kept, nil
-	}
-	b, err := os.ReadFile(a.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return kept, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &kept)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the list of what you have agreed to cannot be read: %v; mend or remove %s", err, a.Path)
-	}
-	return kept, nil
 }
 
 // Add records an agreement, with a name for people who read the file. It may be called by
@@ -66,40 +53,19 @@ func (a Agreements) Add(key, name string) error {
 	if a.Path == "" {
 		return nil
 	}
-	dir := filepath.Dir(a.Path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	held, err := lockFile(a.Path + ".lock")
+	ctx, cancel := context.WithTimeout(context.Background(), lockFor)
+	defer cancel()
+	err := a.document().Change(ctx, func(kept map[string]agreement) (map[string]agreement, error) {
+		next := map[string]agreement{key: {Server: name, At: time.Now().UTC().Truncate(time.Second)}}
+		for k, v := range kept {
+			if k != key {
+				next[k] = v
+			}
+		}
+		return next, nil
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("keep what you have agreed to: %w; mend or remove %s if it cannot be read", err, a.Path)
 	}
-	defer held.Unlock() //nolint:errcheck // it is locked no more in any case
-	kept, err := a.read()
-	if err != nil {
-		return err
-	}
-	next := maps.Clone(kept)
-	next[key] = agreement{Server: name, At: time.Now().UTC().Truncate(time.Second)}
-	b, err := json.MarshalIndent(next, "", " ")
-	if err != nil {
-		return err
-	}
-	return replaceFile(a.Path, b)
-}
-
-// replaceFile writes a file anew, whole and for its owner's eyes only.
-func replaceFile(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".mcp-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // it has no use
-	}
-	return err
+	return nil
 }

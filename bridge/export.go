@@ -100,7 +100,7 @@ func (e *Export) View(c *Consents) *View {
 }
 
 // Pins reports whether tools are compared with what they said at first.
-func (e *Export) Pins() bool { return e.box.pins.path != "" }
+func (e *Export) Pins() bool { return e.box.pins.kept() }
 
 // Pinned lists the tools of the server that are pinned and that it may offer.
 func (e *Export) Pinned() []string {

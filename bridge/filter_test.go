@@ -230,7 +230,7 @@ func TestPinsOfPages(t *testing.T) {
 	if said := talk(t, g.Relay, hello1, call2); !strings.Contains(said, `"done"`) || strings.Contains(said, `"tools":[`) {
 		t.Errorf("said %s", said)
 	}
-	if known, err := g.export.box.pins.known("up", true); err != nil || len(known) != 2 {
+	if known, err := g.export.box.pins.known("up"); err != nil || len(known) != 2 {
 		t.Errorf("pinned %v, %v", known, err)
 	}
 }

@@ -116,7 +116,7 @@ type Box struct {
 	hello  json.RawMessage
 	client *http.Client
 	logins *login.Wallet
-	pins   pins
+	pins   *pins
 	masks  *masks
 
 	mu        sync.Mutex // guards the fields below
@@ -157,7 +157,7 @@ func New(o Options) *Box {
 	}
 	client := streamable.NewHTTPClient()
 	return &Box{
-		opts: o, hello: hello, client: client, logins: login.New(o.Tokens, client), pins: pins{path: o.PinFile}, masks: hides,
+		opts: o, hello: hello, client: client, logins: login.New(o.Tokens, client), pins: pinsIn(o.PinFile), masks: hides,
 		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, roused: map[string]bool{}, sets: map[*set]bool{},
 		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[string]bool{},
 		offers: map[string]offer{}, sides: map[string]*upstream{}, exported: map[*Keeper]Server{},

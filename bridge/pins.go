@@ -4,12 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,8 +13,8 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/datadir"
 	"dragoman/core/display"
-	"dragoman/core/lock"
 )
 
 // pins is what the tools of servers said of themselves when they were first seen,
@@ -27,13 +23,19 @@ import (
 // before, is asked about before it is used, and until then a model is told what it
 // said before.
 type pins struct {
-	path string // "": nothing is pinned
+	file datadir.Document[pinned] // Path "": nothing is pinned
 
 	mu      sync.Mutex           // guards the fields below
 	looking bool                 // nothing is pinned at first sight
 	young   map[string]time.Time // when this process has first seen a server that nobody knew
-	seen    fs.FileInfo
-	pinned  map[string]map[string]string
+}
+
+// pinned is what tools said, by server and tool.
+type pinned map[string]map[string]string
+
+// pinsIn are the pins in a file; "": nothing is pinned.
+func pinsIn(path string) *pins {
+	return &pins{file: datadir.Document[pinned]{Path: path}, young: map[string]time.Time{}}
 }
 
 // pinnedFields are what of a tool is pinned: all that a model reads, or that says
@@ -60,42 +62,27 @@ func canonical(item json.RawMessage) string {
 	return string(wire.JSON(some)) // in the order of their names
 }
 
-// loadLocked reads the file, and again when another process has written it. A file that
-// is not there pins nothing; one that cannot be read is an error, for to go on without
-// it would be to agree to everything.
-func (p *pins) loadLocked() error {
-	info, err := os.Stat(p.path)
-	if err == nil && p.seen != nil && os.SameFile(info, p.seen) && info.ModTime().Equal(p.seen.ModTime()) && info.Size() == p.seen.Size() {
-		return nil
+// kept reports whether anything is pinned at all.
+func (p *pins) kept() bool { return p.file.Path != "" }
+
+// all reads the file. One that is not there pins nothing; one that cannot be read is an error,
+// for to go on without it would be to agree to everything.
+func (p *pins) all() (pinned, error) {
+	all, err := p.file.Read()
+	if err != nil {
+		return nil, fmt.Errorf("what is known of the tools of MCP servers cannot be read: %v; mend or remove %s", err, p.file.Path)
 	}
-	found := map[string]map[string]string{}
-	if err == nil {
-		var b []byte
-		if b, err = os.ReadFile(p.path); err == nil {
-			err = json.Unmarshal(b, &found)
-		}
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("what is known of the tools of MCP servers cannot be read: %v; mend or remove %s", err, p.path)
-	}
-	p.pinned, p.seen = found, info
-	return nil
+	return all, nil
 }
 
-// known is what is pinned of a server's tools, by name; nil: it was never seen.
-// anew: as the file says now. It is not changed any more.
-func (p *pins) known(server string, anew bool) (map[string]string, error) {
-	if p.path == "" {
+// known is what is pinned of a server's tools, by name; nil: it was never seen. It is not
+// changed any more.
+func (p *pins) known(server string) (map[string]string, error) {
+	if !p.kept() {
 		return nil, nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if anew || p.pinned == nil {
-		if err := p.loadLocked(); err != nil {
-			return nil, err
-		}
-	}
-	return p.pinned[server], nil
+	all, err := p.all()
+	return all[server], err
 }
 
 // firstSight is how long the first sight of a server takes: there are some that list
@@ -106,44 +93,41 @@ const firstSight = time.Minute
 // themselves, and those that it adds while that is new. It returns what is pinned;
 // nil: nothing is, for only a look is taken.
 func (p *pins) first(server string, tools map[string]string) (map[string]string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := p.loadLocked(); err != nil {
-		return nil, err
+	known, err := p.known(server)
+	if err != nil || p.onlyLooks() || known != nil && !p.isYoung(server) {
+		return known, err
 	}
-	known := p.pinned[server]
-	young := known != nil && p.youngLocked(server)
-	if p.looking || known != nil && !young {
-		return known, nil
-	}
-	err := p.changeLocked(server, func(now map[string]string) map[string]string {
-		if now != nil && !young {
+	err = p.change(server, func(now map[string]string) map[string]string {
+		if now != nil && !p.isYoung(server) {
+			known = now
 			return now // another process has just seen it
 		}
-		if p.young == nil {
-			p.young = map[string]time.Time{}
-		}
 		if now == nil {
-			now, p.young[server] = map[string]string{}, time.Now()
+			now = map[string]string{}
+			p.sawFirst(server)
 		}
 		for name, is := range tools {
 			if _, ok := now[name]; !ok && is != "" {
 				now[name] = is
 			}
 		}
+		known = now
 		return now
 	})
-	return p.pinned[server], err
+	return known, err
+}
+
+// sawFirst begins the first sight of a server.
+func (p *pins) sawFirst(server string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.young[server] = time.Now()
 }
 
 // isYoung reports whether the first sight of a server is not over.
 func (p *pins) isYoung(server string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.youngLocked(server)
-}
-
-func (p *pins) youngLocked(server string) bool {
 	at, ok := p.young[server]
 	return ok && time.Since(at) < firstSight
 }
@@ -151,7 +135,7 @@ func (p *pins) youngLocked(server string) bool {
 // look compares a server's tools with what is pinned, and pins them all at first
 // sight. The tools that have changed say so.
 func (p *pins) look(server string, list []*listed) error {
-	if p.path == "" {
+	if !p.kept() {
 		return nil
 	}
 	tools := map[string]string{}
@@ -187,6 +171,12 @@ func (p *pins) onlyLook() {
 	p.looking = true
 }
 
+func (p *pins) onlyLooks() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.looking
+}
+
 func withName(tool, name string) json.RawMessage {
 	m := wire.Object(json.RawMessage(tool))
 	m["name"] = wire.JSON(name)
@@ -195,22 +185,16 @@ func withName(tool, name string) json.RawMessage {
 
 // names lists the tools of a server that are pinned.
 func (p *pins) names(server string) []string {
-	if p.path == "" {
-		return nil
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.loadLocked() != nil {
+	known, err := p.known(server)
+	if err != nil {
 		return nil // whoever wants to use one hears of it
 	}
-	return slices.Collect(maps.Keys(p.pinned[server]))
+	return slices.Collect(maps.Keys(known))
 }
 
 // agree pins a tool as it is now.
 func (p *pins) agree(server, tool string, item json.RawMessage) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.changeLocked(server, func(known map[string]string) map[string]string {
+	return p.change(server, func(known map[string]string) map[string]string {
 		if known == nil {
 			known = map[string]string{}
 		}
@@ -220,54 +204,33 @@ func (p *pins) agree(server, tool string, item json.RawMessage) error {
 }
 
 func (p *pins) agreed(server string, l *listed) bool {
-	known, err := p.known(server, true)
+	known, err := p.known(server)
 	return err == nil && known[l.spec.Name] == canonical(l.raw)
 }
 
-// changeLocked writes the file anew, with what change makes of a server's pins; nil:
-// none. Processes do so one after the other, so that none takes back what another one
-// has pinned. The mutex is held: it is short, and rare.
-func (p *pins) changeLocked(server string, change func(known map[string]string) map[string]string) error {
-	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
-		return err
-	}
-	held, err := lockFile(p.path + ".lock")
-	if err != nil {
-		return err
-	}
-	defer held.Unlock() //nolint:errcheck // it is locked no more in any case
-	if err := p.loadLocked(); err != nil {
-		return err
-	}
-	next := maps.Clone(p.pinned)
-	known := change(maps.Clone(next[server]))
-	if next[server] = known; known == nil {
-		delete(next, server)
-	}
-	if maps.EqualFunc(next, p.pinned, maps.Equal[map[string]string]) {
-		return nil
-	}
-	b, err := json.MarshalIndent(next, "", " ")
-	if err != nil {
-		return err
-	}
-	if err := replaceFile(p.path, b); err != nil {
-		return err
-	}
-	p.pinned = next
-	p.seen, _ = os.Stat(p.path) // without it the file is read again
-	return nil
-}
-
-// lockFor is how long one process waits for another one that changes the pins.
-const lockFor = 10 * time.Second
-
-// lockFile takes a lock file that others hold for a moment only.
-func lockFile(path string) (*lock.File, error) {
+// change replaces a server's pins by what change makes of a copy of them; nil: none. Processes
+// do so one after the other, so that none takes back what another one has pinned.
+func (p *pins) change(server string, change func(known map[string]string) map[string]string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lockFor)
 	defer cancel()
-	return lock.Wait(ctx, path)
+	return p.file.Change(ctx, func(all pinned) (pinned, error) {
+		next := maps.Clone(all)
+		if next == nil {
+			next = pinned{}
+		}
+		known := change(maps.Clone(all[server]))
+		if next[server] = known; known == nil {
+			delete(next, server)
+		}
+		if maps.EqualFunc(next, all, maps.Equal[map[string]string]) {
+			return nil, datadir.ErrUnchanged
+		}
+		return next, nil
+	})
 }
+
+// lockFor is how long one process waits for another one that changes a file.
+const lockFor = 10 * time.Second
 
 // maxDiff is how much of a field a difference shows, in bytes.
 const maxDiff = 1500
@@ -319,7 +282,7 @@ func shownField(v json.RawMessage) string {
 
 // changed asks about a tool that has changed, and reports whether it may be used.
 func (t *tool) changed(ctx context.Context) (bool, error) {
-	pins := &t.up.box.pins
+	pins := t.up.box.pins
 	if t.change == "" {
 		return true, nil
 	}

@@ -189,16 +189,16 @@ func TestPinsOfManyProcesses(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range many {
 		all.Go(func() {
-			p := &pins{path: file}
+			p := pinsIn(file)
 			if err := p.look(fmt.Sprintf("s%d", i), []*listed{{spec: core.Spec{Name: "t"}, raw: []byte(`{"description":"x"}`)}}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	p := &pins{path: file}
-	if err := p.loadLocked(); err != nil || len(p.pinned) != many {
-		t.Errorf("%d are left, %v", len(p.pinned), err)
+	p := pinsIn(file)
+	if all, err := p.all(); err != nil || len(all) != many {
+		t.Errorf("%d are left, %v", len(all), err)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestPinsOfManyProcesses(t *testing.T) {
 // later nothing is.
 func TestFirstSightTakesAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pins{path: filepath.Join(t.TempDir(), "pins.json")}
+		p := pinsIn(filepath.Join(t.TempDir(), "pins.json"))
 		see := func(want string, tools map[string]string) {
 			t.Helper()
 			known, err := p.first("x", tools)
@@ -222,7 +222,7 @@ func TestFirstSightTakesAMoment(t *testing.T) {
 		see("a1 b1", map[string]string{"a": "2", "b": "1"})
 		<-time.After(firstSight)
 		see("a1 b1", map[string]string{"a": "1", "b": "1", "c": "1"})
-		p = &pins{path: p.path} // another process
+		p = pinsIn(p.file.Path) // another process
 		see("a1 b1", map[string]string{"c": "1"})
 	})
 }

@@ -68,13 +68,11 @@ func (b *Box) Agree(server string, changes []Change) error {
 // Forget unpins what a server's tools said when they were first seen. file is that of
 // Options.PinFile.
 func Forget(file, server string) error {
-	p := &pins{path: file}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := p.loadLocked(); err != nil || p.pinned[server] == nil {
+	p := pinsIn(file)
+	if known, err := p.known(server); err != nil || known == nil {
 		return err
 	}
-	return p.changeLocked(server, func(map[string]string) map[string]string { return nil })
+	return p.change(server, func(map[string]string) map[string]string { return nil })
 }
 
 // alone is a session with nobody in it.

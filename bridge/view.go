@@ -177,7 +177,7 @@ func (v *View) KnowFromBox(ctx context.Context, dir string) error {
 // refused: a server that lists nothing says nothing that could change; one whose
 // tools are known hides them.
 func (v *View) refused(why string) error {
-	known, err := v.box.pins.known(v.Server.Name, false)
+	known, err := v.box.pins.known(v.Server.Name)
 	if err == nil && len(known) > 0 {
 		err = fmt.Errorf("the MCP server %s did not list its tools, as it has before: %s", v.Server.Name, display.Plain(why))
 	}
@@ -227,7 +227,7 @@ func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
 		v.Log("warn", err.Error())
 		return json.RawMessage(`{"tools":[]}`) // a client might find tools in it all the same
 	}
-	known, err := v.box.pins.known(v.Server.Name, true)
+	known, err := v.box.pins.known(v.Server.Name)
 	if err != nil {
 		v.Log("error", err.Error())
 		known = map[string]string{} // nothing is agreed to
@@ -396,24 +396,20 @@ func (v *View) unchanged(tool string) error {
 	is, said := v.said[tool]
 	silent := v.silent
 	v.mu.Unlock()
-	for _, anew := range []bool{false, true} { // somebody may have agreed in the meantime, elsewhere
-		known, err := v.box.pins.known(v.Server.Name, anew)
-		if err != nil {
-			return jrpc2.Errorf(jrpc2.InternalError, "%v", err)
-		}
-		was, pinned := known[tool]
-		switch {
-		case pinned && (!said || was == is), silent && len(known) == 0:
-			return nil
-		case !said && !pinned:
-			return jrpc2.Errorf(jrpc2.InvalidParams, "there is no tool %.100q", tool)
-		case anew:
-			change := v.change(tool, was, is, pinned)
-			v.warn(tool, change)
-			return jrpc2.Errorf(jrpc2.InvalidRequest, "%s", change)
-		}
+	known, err := v.box.pins.known(v.Server.Name)
+	if err != nil {
+		return jrpc2.Errorf(jrpc2.InternalError, "%v", err)
 	}
-	return nil
+	was, pinned := known[tool]
+	switch {
+	case pinned && (!said || was == is), silent && len(known) == 0:
+		return nil
+	case !said && !pinned:
+		return jrpc2.Errorf(jrpc2.InvalidParams, "there is no tool %.100q", tool)
+	}
+	change := v.change(tool, was, is, pinned)
+	v.warn(tool, change)
+	return jrpc2.Errorf(jrpc2.InvalidRequest, "%s", change)
 }
 
 // change says in one line what became of a tool, and what to do. None of it is in

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"dragoman/core/lock"
+	"dragoman/core/datadir"
 )
 
 // disk is the file system, for everything that changes something. Tests put a layer in
@@ -47,7 +47,7 @@ type call struct {
 	to   string     // rename, link: the new name
 	flag int        // open
 	file *os.File   // the open file; open sets it
-	lock *lock.File // lock sets it
+	lock *datadir.Lock // lock sets it
 	data []byte     // write
 	n    int        // write sets it: how much of data was written
 	size int64      // cut
@@ -172,7 +172,7 @@ func (d disk) makeDirs(dir string) error {
 
 // syncDir makes the names in a folder durable.
 func (d disk) syncDir(dir string) error {
-	return d.call(&call{op: opSyncDir, path: dir}, func() error { return syncDir(dir) })
+	return d.call(&call{op: opSyncDir, path: dir}, func() error { return datadir.SyncDir(dir) })
 }
 
 // unfinished ends the name of a file that is being written.
@@ -201,7 +201,7 @@ func (d disk) replace(path string, data []byte, sync bool) error {
 
 // heldLock is a lock that this process holds.
 type heldLock struct {
-	file *lock.File
+	file *datadir.Lock
 	path string
 	disk disk
 }
@@ -210,7 +210,7 @@ type heldLock struct {
 func (d disk) lock(ctx context.Context, path string, worth func() bool) (*heldLock, error) {
 	c := &call{op: opLock, path: path}
 	err := d.call(c, func() (err error) {
-		c.lock, err = lock.WaitWhile(ctx, path, worth)
+		c.lock, err = datadir.LockWhile(ctx, path, worth)
 		return err
 	})
 	if err != nil {

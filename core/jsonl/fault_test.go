@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"dragoman/core"
-	"dragoman/core/lock"
+	"dragoman/core/datadir"
 )
 
 // fault names a way in which a call of the file system goes wrong.
@@ -40,11 +40,11 @@ type faulty struct {
 	hit   string // which one it was
 	dead  bool
 	files map[*os.File]bool   // open
-	locks map[*lock.File]bool // held
+	locks map[*datadir.Lock]bool // held
 }
 
 func newFaulty(at int, how fault) *faulty {
-	return &faulty{at: at, how: how, files: map[*os.File]bool{}, locks: map[*lock.File]bool{}}
+	return &faulty{at: at, how: how, files: map[*os.File]bool{}, locks: map[*datadir.Lock]bool{}}
 }
 
 func (l *faulty) call(c *call, do func() error) error {

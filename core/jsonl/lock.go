@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"dragoman/core"
-	"dragoman/core/lock"
+	"dragoman/core/datadir"
 )
 
 // ownerless limits the wait for a lock that has no living owner.
@@ -20,7 +20,7 @@ const ownerless = 5 * time.Second
 func lockSession(ctx context.Context, f files, id core.SessionID) (*heldLock, error) {
 	end := time.Now().Add(ownerless)
 	held, err := f.disk.lock(ctx, f.lock, func() bool { return !readOwner(f.owner).alive() && time.Now().Before(end) })
-	if errors.Is(err, lock.ErrHeld) && ctx.Err() == nil {
+	if errors.Is(err, datadir.ErrHeld) && ctx.Err() == nil {
 		err = &core.OwnedError{Session: id, Node: readOwner(f.owner).String()}
 	}
 	return held, err

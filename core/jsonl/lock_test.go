@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"dragoman/core"
-	"dragoman/core/lock"
+	"dragoman/core/datadir"
 )
 
 // TestLockWithoutOwner: a lock that no living process says is its own is about to be
@@ -28,7 +28,7 @@ func TestLockWithoutOwner(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				j := logOf(t, New(t.TempDir()), "s1")
-				held, err := lock.Try(j.files.lock)
+				held, err := datadir.TryLock(j.files.lock)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"dragoman/core/lock"
+	"dragoman/core/datadir"
 )
 
 // sweep removes what crashes have left in a data folder. The index must be locked. Each
@@ -53,7 +53,7 @@ func (s *Store) sweep(ctx context.Context, root string) error {
 // sweep removes what a crash has left of one session, unless somebody has it locked.
 func (f files) sweep(ctx context.Context) error {
 	held, err := f.disk.lock(ctx, f.lock, func() bool { return false })
-	if errors.Is(err, lock.ErrHeld) {
+	if errors.Is(err, datadir.ErrHeld) {
 		return nil
 	}
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"dragoman/core"
-	"dragoman/core/lock"
+	"dragoman/core/datadir"
 )
 
 // overwritten damages a log without changing its length, which only reading all of it
@@ -221,7 +221,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	f = session("used")
-	held, err := lock.Try(f.lock)
+	held, err := datadir.TryLock(f.lock)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,19 +36,6 @@ func linked(fi fs.FileInfo) bool {
 	return !ok || st.Nlink > 0
 }
 
-// syncDir makes the names in a folder durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, unix.EINVAL) { // a file system that has nothing to sync
-		err = nil
-	}
-	return errors.Join(err, d.Close())
-}
-
 // alive reports whether a process exists.
 func alive(pid int) bool {
 	err := unix.Kill(pid, 0)

@@ -22,9 +22,6 @@ func truncate(f *os.File, size int64) error { return os.Truncate(f.Name(), size)
 // linked is always true: an open file cannot be removed here.
 func linked(fs.FileInfo) bool { return true }
 
-// syncDir has nothing to do: the file system journals its names.
-func syncDir(string) error { return nil }
-
 // alive reports whether a process exists.
 func alive(pid int) bool {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))

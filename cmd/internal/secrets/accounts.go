@@ -107,7 +107,7 @@ func (a Accounts) begin(acc core.Account) string {
 	if k, ok := configs.KnownProvider(acc.Provider); ok && k.Page != "" {
 		s += " Keys are made at " + k.Page + " ."
 	}
-	s += " It is kept in " + a.Logins.path + ", which only you can read, and encrypted where the system has a keyring."
+	s += " It is kept in " + a.Logins.Path() + ", which only you can read, and encrypted where the system has a keyring."
 	return s + a.wins(acc)
 }
 

@@ -12,11 +12,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 
-	"dragoman/configs"
-	"dragoman/core/lock"
+	"dragoman/core/datadir"
 )
 
 // loginFile is where the keys are kept that people have given, in the data folder.
@@ -32,15 +29,8 @@ const (
 // somebody looks for one, and again when the file has changed, so that what one
 // process is given counts in all of them.
 type Logins struct {
-	path  string // empty: there is no place for it
+	file  datadir.Document[map[string]keptLogin] // Path "": there is no place for it
 	vault *vault
-
-	writing chan struct{} // holds the one token of whoever changes the file
-
-	mu   sync.Mutex // guards the fields below
-	seen configs.Sighting
-	kept map[string]keptLogin
-	err  error // why the file is not used
 }
 
 // keptLogin is one key as it is stored: as it is, or encrypted.
@@ -56,8 +46,20 @@ type keptLogins struct {
 	Providers map[string]keptLogin `json:"providers"`
 }
 
+// newLogins are the keys in a file of a data folder; "": there is no place for them.
+func newLogins(dir string, v *vault) *Logins {
+	l := &Logins{vault: v}
+	if dir != "" {
+		path := filepath.Join(dir, loginFile)
+		l.file = datadir.Document[map[string]keptLogin]{
+			Path: path, Lock: filepath.Join(dir, loginLock), Max: maxLogins, Decode: decodeLogins, Encode: encodeLogins,
+		}
+	}
+	return l
+}
+
 // Path returns the file that keeps the keys; empty: there is no place for it.
-func (l *Logins) Path() string { return l.path }
+func (l *Logins) Path() string { return l.file.Path }
 
 // Check says why the file is not used; nil: it is.
 func (l *Logins) Check() error {
@@ -98,117 +100,39 @@ func (l *Logins) keyOf(ctx context.Context, provider string, k keptLogin) (strin
 
 // all is what is kept. The map must not be changed.
 func (l *Logins) all() (map[string]keptLogin, error) {
-	if l.path == "" {
+	if l.Path() == "" {
 		return nil, nil
 	}
-	now := configs.SightingOf(l.path)
-	l.mu.Lock()
-	if now == l.seen && (l.kept != nil || l.err != nil) {
-		defer l.mu.Unlock()
-		return l.kept, l.err
+	kept, err := l.file.Read()
+	if err != nil {
+		return nil, l.unreadable(err)
 	}
-	l.mu.Unlock()
-	kept, err := readLogins(l.path)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.seen, l.kept, l.err = now, kept, err
-	return kept, err
+	return kept, nil
 }
 
-// readLogins reads the file; one that is not there holds nothing.
-func readLogins(path string) (map[string]keptLogin, error) {
-	failed := func(err error) error {
-		var at *fs.PathError
-		if errors.As(err, &at) {
-			err = at.Err
-		}
-		return fmt.Errorf("read the keys in %s: %w; mend the file or remove it", path, err)
+func (l *Logins) unreadable(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
 	}
-	none := map[string]keptLogin{}
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // of the folder others tell
-		return none, nil
-	case err != nil:
-		return none, failed(err)
-	case !info.Mode().IsRegular() || info.Size() > maxLogins:
-		return none, failed(errors.New("it is no file of keys"))
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return none, failed(err)
-	}
+	return fmt.Errorf("read the keys in %s: %w; mend the file or remove it", l.Path(), err)
+}
+
+// decodeLogins reads the file's content.
+func decodeLogins(data []byte) (map[string]keptLogin, error) {
 	var kept keptLogins
 	// The library's message could hold a piece of a key.
 	if json.Unmarshal(data, &kept) != nil || kept.Version != 1 && kept.Version != 2 {
-		return none, failed(errors.New("it is not in a form that this version knows"))
+		return nil, errNoLogins
 	}
 	maps.DeleteFunc(kept.Providers, func(_ string, k keptLogin) bool { return k.Sealed == "" && strings.TrimSpace(k.Key) == "" })
 	return kept.Providers, nil
 }
 
-// Set keeps a key, or forgets it where it is empty. It reports whether that
-// changed anything. It blocks until the file is written, which no other process
-// changes meanwhile.
-func (l *Logins) Set(ctx context.Context, provider, key string) (changed bool, err error) {
-	if l.path == "" {
-		return false, errors.New("there is no folder for keys: neither XDG_STATE_HOME nor a home folder is known; give one with --data-dir")
-	}
-	l.writing <- struct{}{}
-	defer func() { <-l.writing }()
-	next := keptLogin{Key: key}
-	if key != "" {
-		if sealed, err := l.vault.seal(ctx, "provider "+provider, []byte(key)); err == nil {
-			next = keptLogin{Sealed: sealed}
-		} // else it is kept as it is, which Where says
-	}
-	unlock, err := l.lock(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer unlock() //nolint:errcheck // it is locked no more in any case
-	now, err := readLogins(l.path)
-	if err != nil {
-		return false, err
-	}
-	old, had := now[provider]
-	was, err := l.keyOf(ctx, provider, old)
-	if same := had && err == nil && was == key || !had && key == ""; same && (old.Sealed != "" || next.Sealed == "") {
-		return false, nil
-	}
-	if now == nil {
-		now = map[string]keptLogin{}
-	}
-	if now[provider] = next; key == "" {
-		delete(now, provider)
-	}
-	if err := writeLogins(l.path, now); err != nil {
-		return false, fmt.Errorf("keep the keys: %w", err)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.seen, l.kept, l.err = configs.SightingOf(l.path), now, nil
-	return true, nil
-}
+var errNoLogins = errors.New("it is not in a form that this version knows")
 
-// lock keeps other processes from changing the file.
-func (l *Logins) lock(ctx context.Context) (unlock func() error, err error) {
-	dir := filepath.Dir(l.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("keep the keys: %w", err)
-	}
-	held, err := lock.Wait(ctx, filepath.Join(dir, loginLock))
-	if err != nil {
-		return nil, fmt.Errorf("keep the keys: %w", err)
-	}
-	return held.Unlock, nil
-}
-
-// loginLock is locked while the file is read and written anew, in the data folder.
-const loginLock = "auth.lock"
-
-// writeLogins replaces the file.
-func writeLogins(path string, kept map[string]keptLogin) error {
+// encodeLogins returns the file's content.
+func encodeLogins(kept map[string]keptLogin) ([]byte, error) {
 	file := keptLogins{Version: 1, Providers: kept}
 	for _, k := range kept {
 		if k.Sealed != "" {
@@ -216,24 +140,57 @@ func writeLogins(path string, kept map[string]keptLogin) error {
 		}
 	}
 	data, err := json.MarshalIndent(file, "", "  ")
-	if err != nil {
-		return err
-	}
-	return writePrivate(path, append(data, '\n'))
+	return append(data, '\n'), err
 }
+
+// Set keeps a key, or forgets it where it is empty. It reports whether that
+// changed anything. It blocks until the file is written, which no other process
+// changes meanwhile.
+func (l *Logins) Set(ctx context.Context, provider, key string) (changed bool, err error) {
+	if l.Path() == "" {
+		return false, errors.New("there is no folder for keys: neither XDG_STATE_HOME nor a home folder is known; give one with --data-dir")
+	}
+	next := keptLogin{Key: key}
+	if key != "" {
+		if sealed, err := l.vault.seal(ctx, "provider "+provider, []byte(key)); err == nil {
+			next = keptLogin{Sealed: sealed}
+		} // else it is kept as it is, which Where says
+	}
+	err = l.file.Change(ctx, func(now map[string]keptLogin) (map[string]keptLogin, error) {
+		old, had := now[provider]
+		was, err := l.keyOf(ctx, provider, old)
+		if same := had && err == nil && was == key || !had && key == ""; same && (old.Sealed != "" || next.Sealed == "") {
+			return nil, datadir.ErrUnchanged
+		}
+		changed = true
+		all := map[string]keptLogin{}
+		maps.Copy(all, now)
+		if all[provider] = next; key == "" {
+			delete(all, provider)
+		}
+		return all, nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("keep the keys in %s: %w", l.Path(), err)
+	}
+	return changed, nil
+}
+
+// loginLock is locked while the file is read and written anew, in the data folder.
+const loginLock = "auth.lock"
 
 // Where says how the key of a provider is kept.
 func (l *Logins) Where(ctx context.Context, provider string) string {
 	kept, _ := l.all()
 	if kept[provider].Sealed != "" {
-		return "in " + l.path + ", encrypted with a key of the system's keyring"
+		return "in " + l.Path() + ", encrypted with a key of the system's keyring"
 	}
-	return "unencrypted in " + l.path + ", which only you can read (" + l.vault.fault(ctx) + ")"
+	return "unencrypted in " + l.Path() + ", which only you can read (" + l.vault.fault(ctx) + ")"
 }
 
 // Shared reports whether others can read the file.
 func (l *Logins) Shared() bool {
-	info, err := os.Stat(l.path)
+	info, err := os.Stat(l.Path())
 	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
 }
 

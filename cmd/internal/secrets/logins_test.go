@@ -14,7 +14,7 @@ func loginsIn(dir string) *Logins {
 
 func loginsWith(r Ring, dir string) *Logins {
 	dir = filepath.Join(dir, "data")
-	return &Logins{path: filepath.Join(dir, loginFile), vault: newVault(r, dir), writing: make(chan struct{}, 1)}
+	return newLogins(dir, newVault(r, dir))
 }
 
 // key is the key of a provider.
@@ -25,6 +25,16 @@ func (l *Logins) key(t *testing.T, provider string) string {
 		t.Errorf("%s: %v, %v", provider, l.Has(provider), err)
 	}
 	return key
+}
+
+// stored is what is kept.
+func (l *Logins) stored(t *testing.T) map[string]keptLogin {
+	t.Helper()
+	kept, err := l.all()
+	if err != nil {
+		t.Error(err)
+	}
+	return kept
 }
 
 // What one process is given, another one sees; what is written is whole and its
@@ -53,11 +63,11 @@ func TestLoginsAreShared(t *testing.T) {
 	if changed, err := one.Set(t.Context(), "groq", ""); !changed || err != nil || two.key(t, "groq") != "" || two.key(t, "openai") != "b" {
 		t.Errorf("forgotten: %v, %v, %q", changed, err, two.key(t, "groq"))
 	}
-	info, err := os.Stat(one.path)
+	info, err := os.Stat(one.Path())
 	if err != nil || info.Mode().Perm()&0o077 != 0 || one.Shared() {
 		t.Errorf("%v, %v", info, err)
 	}
-	left, err := os.ReadDir(filepath.Dir(one.path))
+	left, err := os.ReadDir(filepath.Dir(one.Path()))
 	if err != nil || len(left) != 2 { // the keys and the lock
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -71,10 +81,10 @@ func TestLoginsAreShared(t *testing.T) {
 func TestLoginsThatCannotBeRead(t *testing.T) {
 	for _, text := range []string{`{"version":1,"providers":{"groq":"sk-hunter2"}}`, "sk-hunter2", `{"version":9,"providers":{"groq":{"key":"sk-hunter2"}}}`, "[]"} {
 		l := loginsIn(t.TempDir())
-		if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Dir(l.Path()), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(l.path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(l.Path(), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := l.all()
@@ -84,11 +94,11 @@ func TestLoginsThatCannotBeRead(t *testing.T) {
 		if _, err := l.Set(t.Context(), "openai", "b"); err == nil || strings.Contains(err.Error(), "hunter") {
 			t.Errorf("%s: it was written over: %v", text, err)
 		}
-		if now, err := os.ReadFile(l.path); err != nil || string(now) != text {
+		if now, err := os.ReadFile(l.Path()); err != nil || string(now) != text {
 			t.Errorf("%s became %s, %v", text, now, err)
 		}
 	}
-	if _, err := (&Logins{vault: newVault(nil, ""), writing: make(chan struct{}, 1)}).Set(t.Context(), "groq", "k"); err == nil {
+	if _, err := newLogins("", newVault(nil, "")).Set(t.Context(), "groq", "k"); err == nil {
 		t.Error("kept nowhere")
 	}
 }

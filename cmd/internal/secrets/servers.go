@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"dragoman/core/lock"
+	"dragoman/core/datadir"
 )
 
 // serverLoginDir is where the logins to MCP servers are kept, in the data folder: a
@@ -78,7 +78,7 @@ func (s ServerLogins) Change(ctx context.Context, server string, change func([]b
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	held, err := lock.Wait(ctx, s.path(server)+".lock")
+	held, err := datadir.WaitLock(ctx, s.path(server)+".lock")
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (s ServerLogins) Change(ctx context.Context, server string, change func([]b
 	if err != nil {
 		return err
 	}
-	return writePrivate(s.path(server), append(data, '\n'))
+	return datadir.Replace(s.path(server), append(data, '\n'))
 }
 
 // Forget removes what is kept for a server, if anything is.

@@ -37,11 +37,11 @@ func (s *Store) vaultIn(dir string) *vault {
 
 // Logins returns the keys of providers.
 func (s *Store) Logins() *Logins {
-	l := &Logins{writing: make(chan struct{}, 1), vault: newVault(nil, "")}
-	if dir, err := s.env.DataDir(); err == nil {
-		l.path, l.vault = filepath.Join(dir, loginFile), s.vaultIn(dir)
+	dir, err := s.env.DataDir()
+	if err != nil {
+		return newLogins("", newVault(nil, ""))
 	}
-	return l
+	return newLogins(dir, s.vaultIn(dir))
 }
 
 // ServerLogins returns the logins to MCP servers; false: there is no place for them.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"dragoman/core/lock"
+	"dragoman/core/datadir"
 )
 
 // vault encrypts what files of the data folder keep, with a key of its own that the
@@ -133,7 +133,7 @@ func (v *vault) create(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(v.lock), 0o700); err != nil {
 		return "", err
 	}
-	held, err := lock.Wait(ctx, v.lock)
+	held, err := datadir.WaitLock(ctx, v.lock)
 	if err != nil {
 		return "", err
 	}

@@ -58,7 +58,7 @@ func TestKeysAreEncrypted(t *testing.T) {
 	if changed, err := one.Set(t.Context(), "groq", "sk-hunter2"); !changed || err != nil {
 		t.Fatal(changed, err)
 	}
-	text, err := os.ReadFile(one.path)
+	text, err := os.ReadFile(one.Path())
 	if err != nil || strings.Contains(string(text), "hunter") || !strings.Contains(string(text), `"version": 2`) {
 		t.Errorf("%s, %v", text, err)
 	}
@@ -95,7 +95,7 @@ func TestKeysAreEncrypted(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	// What belongs to one provider is not another's.
-	if _, err := one.vault.open(t.Context(), "provider openai", two.kept["groq"].Sealed); err == nil {
+	if _, err := one.vault.open(t.Context(), "provider openai", two.stored(t)["groq"].Sealed); err == nil {
 		t.Error("a key of one provider was taken for another's")
 	}
 	if changed, err := three.Set(t.Context(), "groq", ""); !changed || err != nil || one.Has("groq") {
@@ -123,8 +123,8 @@ func TestKeyringThatFails(t *testing.T) {
 	}
 	r.breaks(nil)
 	next := loginsWith(r, dir)
-	if changed, err := next.Set(t.Context(), "groq", "sk-1"); !changed || err != nil || next.kept["groq"].Sealed == "" || next.kept["openai"].Key != "sk-2" {
-		t.Errorf("%v, %v, %+v", changed, err, next.kept)
+	if changed, err := next.Set(t.Context(), "groq", "sk-1"); !changed || err != nil || next.stored(t)["groq"].Sealed == "" || next.stored(t)["openai"].Key != "sk-2" {
+		t.Errorf("%v, %v, %+v", changed, err, next.stored(t))
 	}
 	if next.key(t, "groq") != "sk-1" || next.key(t, "openai") != "sk-2" {
 		t.Error("a key is lost")

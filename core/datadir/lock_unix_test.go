@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package lock
+package datadir
 
 import (
 	"path/filepath"
@@ -12,10 +12,10 @@ import (
 // TestUnlockedBeforeItIsClosed: what a program that is being started has of a lock does
 // not hold it.
 func TestUnlockedBeforeItIsClosed(t *testing.T) {
-	for name, giveBack := range map[string]func(*File) error{"unlock": (*File).Unlock, "remove": (*File).Remove} {
+	for name, giveBack := range map[string]func(*Lock) error{"unlock": (*Lock).Unlock, "remove": (*Lock).Remove} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.lock")
-			held, err := Try(path)
+			held, err := TryLock(path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -27,7 +27,7 @@ func TestUnlockedBeforeItIsClosed(t *testing.T) {
 			if err := giveBack(held); err != nil {
 				t.Fatal(err)
 			}
-			again, err := Try(path)
+			again, err := TryLock(path)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,12 +1,4 @@
-// Package lock locks files. A lock has one holder at a time among all processes.
-//
-// A lock ends with its process. It is released by unlocking it and not only by closing the
-// file: a program that is being started at that moment has a copy of every descriptor until
-// it executes, and would keep the lock until then.
-//
-// Locks are advisory. They hold on local file systems; on network ones as far as those
-// pass them on.
-package lock
+package datadir
 
 import (
 	"context"
@@ -18,19 +10,19 @@ import (
 	"time"
 )
 
-// ErrHeld means that the lock is taken: by another process, or by another File of this
+// ErrHeld means that the lock is taken: by another process, or by another Lock of this
 // one.
 var ErrHeld = errors.New("another process has it")
 
-// File is a lock that is held.
-type File struct{ f *os.File }
+// Lock is a lock on a file that is held.
+type Lock struct{ f *os.File }
 
-// Try locks the file at path. It creates the file if there is none, for this user only. It
+// TryLock locks the file at path. It creates the file if there is none, for this user only. It
 // does not wait: if the lock is taken it returns ErrHeld.
 //
-// A lock on a removed file excludes nobody, so Try checks afterwards that the name still
+// A lock on a removed file excludes nobody, so TryLock checks afterwards that the name still
 // means the locked file.
-func Try(path string) (*File, error) {
+func TryLock(path string) (*Lock, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 		if err != nil {
@@ -44,7 +36,7 @@ func Try(path string) (*File, error) {
 			_ = f.Close()
 			return nil, err
 		}
-		held := &File{f}
+		held := &Lock{f}
 		mine, err := f.Stat()
 		if err == nil {
 			var named fs.FileInfo
@@ -60,7 +52,7 @@ func Try(path string) (*File, error) {
 }
 
 // private restricts a new lock file to this user, whatever the umask.
-func private(held *File, fi fs.FileInfo) error {
+func private(held *Lock, fi fs.FileInfo) error {
 	if fi.Mode().Perm() == 0o600 || fi.Size() > 0 || runtime.GOOS == "windows" {
 		return nil
 	}
@@ -71,17 +63,17 @@ func private(held *File, fi fs.FileInfo) error {
 	return nil
 }
 
-// Wait is like Try, but waits for the lock until ctx ends; then the error wraps both ErrHeld
+// WaitLock is like TryLock, but waits for the lock until ctx ends; then the error wraps both ErrHeld
 // and the cause of ctx.
-func Wait(ctx context.Context, path string) (*File, error) {
-	return WaitWhile(ctx, path, func() bool { return true })
+func WaitLock(ctx context.Context, path string) (*Lock, error) {
+	return LockWhile(ctx, path, func() bool { return true })
 }
 
-// WaitWhile is like Wait, but gives up with ErrHeld when the lock is taken and worth returns
+// LockWhile is like WaitLock, but gives up with ErrHeld when the lock is taken and worth returns
 // false. It calls worth between tries, which are up to 5 ms apart.
-func WaitWhile(ctx context.Context, path string, worth func() bool) (*File, error) {
+func LockWhile(ctx context.Context, path string, worth func() bool) (*Lock, error) {
 	for pause := 100 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
-		f, err := Try(path)
+		f, err := TryLock(path)
 		if !errors.Is(err, ErrHeld) || !worth() {
 			return f, err
 		}
@@ -96,11 +88,11 @@ func WaitWhile(ctx context.Context, path string, worth func() bool) (*File, erro
 }
 
 // Unlock releases the lock. The file stays.
-func (l *File) Unlock() error { return errors.Join(release(l.f), l.f.Close()) }
+func (l *Lock) Unlock() error { return errors.Join(release(l.f), l.f.Close()) }
 
 // Remove releases the lock and removes its file. Where an open file cannot be
 // removed it is closed first; somebody else may lock it in between.
-func (l *File) Remove() error {
+func (l *Lock) Remove() error {
 	path := l.f.Name()
 	if runtime.GOOS == "windows" {
 		return errors.Join(l.Unlock(), removed(path))

@@ -1,4 +1,4 @@
-package lock_test
+package datadir_test
 
 import (
 	"context"
@@ -10,22 +10,22 @@ import (
 	"testing/synctest"
 	"time"
 
-	"dragoman/core/lock"
+	"dragoman/core/datadir"
 )
 
 func TestOneHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.lock")
-	held, err := lock.Try(path)
+	held, err := datadir.TryLock(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lock.Try(path); !errors.Is(err, lock.ErrHeld) {
+	if _, err := datadir.TryLock(path); !errors.Is(err, datadir.ErrHeld) {
 		t.Errorf("a second one: %v", err)
 	}
 	if err := held.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if held, err = lock.Try(path); err != nil {
+	if held, err = datadir.TryLock(path); err != nil {
 		t.Fatalf("after Unlock: %v", err)
 	}
 	if err := held.Remove(); err != nil {
@@ -39,27 +39,27 @@ func TestOneHolder(t *testing.T) {
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a.lock")
-		held, err := lock.Try(path)
+		held, err := datadir.TryLock(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := lock.Wait(short, path); !errors.Is(err, lock.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Wait for what is not given back: %v", err)
+		if _, err := datadir.WaitLock(short, path); !errors.Is(err, datadir.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("WaitLock for what is not given back: %v", err)
 		}
 		asked := 0
-		if _, err := lock.WaitWhile(t.Context(), path, func() bool { asked++; return asked < 3 }); !errors.Is(err, lock.ErrHeld) || asked != 3 {
-			t.Errorf("WaitWhile gave up after %d tries: %v", asked, err)
+		if _, err := datadir.LockWhile(t.Context(), path, func() bool { asked++; return asked < 3 }); !errors.Is(err, datadir.ErrHeld) || asked != 3 {
+			t.Errorf("LockWhile gave up after %d tries: %v", asked, err)
 		}
 		time.AfterFunc(time.Minute, func() {
 			if err := held.Unlock(); err != nil {
 				t.Error(err)
 			}
 		})
-		next, err := lock.Wait(t.Context(), path)
+		next, err := datadir.WaitLock(t.Context(), path)
 		if err != nil {
-			t.Fatalf("Wait for what is given back: %v", err)
+			t.Fatalf("WaitLock for what is given back: %v", err)
 		}
 		if err := next.Unlock(); err != nil {
 			t.Error(err)
@@ -76,7 +76,7 @@ func TestHoldersRemoveIt(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for n := range 50 {
-				held, err := lock.Wait(t.Context(), path)
+				held, err := datadir.WaitLock(t.Context(), path)
 				if err != nil {
 					t.Error(err)
 					return

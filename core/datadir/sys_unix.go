@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package lock
+package datadir
 
 import (
 	"errors"
@@ -36,4 +36,17 @@ func flock(f *os.File, how int) error {
 		}
 		return &fs.PathError{Op: "lock", Path: f.Name(), Err: err}
 	}
+}
+
+// SyncDir makes the names in a folder durable.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, unix.EINVAL) { // a file system that has nothing to sync
+		err = nil
+	}
+	return errors.Join(err, d.Close())
 }

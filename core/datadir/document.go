@@ -1,0 +1,185 @@
+package datadir
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// DefaultMax limits a Document, in bytes, if Max does not.
+const DefaultMax = 16 << 20
+
+// Document is a value in a file, for all processes. The fields must not change after the
+// first call; methods may be called by any number of goroutines.
+type Document[T any] struct {
+	// Path is the file. One that is not there holds the zero value.
+	Path string
+	// Lock is the file that is locked while the document is changed; "": Path with ".lock"
+	// behind it. It stays.
+	Lock string
+	// Max limits the file, in bytes; 0: DefaultMax.
+	Max int64
+	// Decode reads the file's content; nil: it is JSON.
+	Decode func([]byte) (T, error)
+	// Encode returns the file's content; nil: it is JSON, indented by one blank.
+	Encode func(T) ([]byte, error)
+
+	mu   sync.Mutex // guards the fields below
+	read *version   // nil: nothing was read yet
+	held T
+	err  error // why the file cannot be used
+}
+
+// version is a file as it was when it was read. A file that is replaced is another one, even
+// if its size and time are the same.
+type version struct{ info fs.FileInfo } // nil: it was not there
+
+func (v *version) same(info fs.FileInfo) bool {
+	if v == nil || v.info == nil || info == nil {
+		return v != nil && v.info == nil && info == nil
+	}
+	return os.SameFile(v.info, info) && v.info.ModTime().Equal(info.ModTime()) && v.info.Size() == info.Size() && v.info.Mode() == info.Mode()
+}
+
+// Read returns the value. It reads the file when it has changed since, and looks at it each
+// time. The value must not be changed. On an error it is the zero value.
+func (d *Document[T]) Read() (T, error) {
+	info, err := os.Stat(d.Path)
+	if err != nil {
+		info = nil
+	}
+	if err == nil || absent(err) {
+		d.mu.Lock()
+		if d.read.same(info) {
+			defer d.mu.Unlock()
+			return d.held, d.err
+		}
+		d.mu.Unlock()
+	}
+	v, info, err := d.load()
+	d.keep(v, info, err)
+	return v, err
+}
+
+func (d *Document[T]) keep(v T, info fs.FileInfo, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.read, d.held, d.err = &version{info}, v, err
+}
+
+// absent reports whether an error means that there is no file. A folder that is none is told
+// of by whoever makes files in it.
+func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
+
+// load reads the file. Its size and time are those from before it was read: what is written
+// meanwhile is read the next time.
+func (d *Document[T]) load() (v T, info fs.FileInfo, err error) {
+	info, err = os.Stat(d.Path)
+	switch {
+	case absent(err):
+		return v, nil, nil
+	case err != nil:
+		return v, nil, err
+	case !info.Mode().IsRegular():
+		return v, info, fmt.Errorf("%s is not a regular file", d.Path)
+	}
+	data, err := d.content()
+	if err == nil {
+		v, err = d.decode(data)
+	}
+	if err != nil {
+		var zero T
+		v = zero
+	}
+	return v, info, err
+}
+
+func (d *Document[T]) content() ([]byte, error) {
+	f, err := os.Open(d.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	limit := d.Max
+	if limit == 0 {
+		limit = DefaultMax
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s is larger than %d KiB", d.Path, limit>>10)
+	}
+	return data, err
+}
+
+func (d *Document[T]) decode(data []byte) (v T, err error) {
+	if d.Decode != nil {
+		return d.Decode(data)
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		return v, fmt.Errorf("%s: %w", d.Path, err)
+	}
+	return v, nil
+}
+
+func (d *Document[T]) encode(v T) ([]byte, error) {
+	if d.Encode != nil {
+		return d.Encode(v)
+	}
+	return json.MarshalIndent(v, "", " ")
+}
+
+// ErrUnchanged is for the function that Change calls: the value stays as it is.
+var ErrUnchanged = errors.New("unchanged")
+
+// Change replaces the value by what change makes of it. Other processes, and other goroutines
+// of this one, that change it wait meanwhile, as long as ctx lasts; readers do not. change
+// gets the value as it is in the file at that time, which it must not change; its error is
+// returned, unless it is ErrUnchanged, and the file stays. A file that cannot be read is not
+// changed.
+func (d *Document[T]) Change(ctx context.Context, change func(T) (T, error)) error {
+	lock := d.Lock
+	if lock == "" {
+		lock = d.Path + ".lock"
+	}
+	if err := os.MkdirAll(filepath.Dir(lock), 0o700); err != nil {
+		return err
+	}
+	held, err := WaitLock(ctx, lock)
+	if err != nil {
+		return err
+	}
+	err = d.changeLocked(change)
+	return errors.Join(err, held.Unlock())
+}
+
+func (d *Document[T]) changeLocked(change func(T) (T, error)) error {
+	now, _, err := d.load()
+	if err != nil {
+		return err
+	}
+	next, err := change(now)
+	if errors.Is(err, ErrUnchanged) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	content, err := d.encode(next)
+	if err != nil {
+		return err
+	}
+	if err := Replace(d.Path, content); err != nil {
+		return err
+	}
+	if info, err := os.Stat(d.Path); err == nil { // else it is read the next time
+		d.keep(next, info, nil)
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package datadir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Replace puts data into the file at path, whole or not at all, for this user only. It makes
+// the folder if there is none. When it returns, the loss of power does not undo it.
+func Replace(path string, data []byte) error {
+	return aside(path, data, os.Rename)
+}
+
+// Create is like Replace, but for a file that is not there: if there is one, also one that
+// another process has just made, the error is fs.ErrExist and the file stays.
+func Create(path string, data []byte) error {
+	return aside(path, data, func(made, path string) error {
+		err := os.Link(made, path)
+		if err == nil || errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		// A file system without links: of two processes at once the second one wins.
+		if _, err := os.Lstat(path); err == nil {
+			return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
+		}
+		return os.Rename(made, path)
+	})
+}
+
+// aside writes a file beside path and has put give it that name.
+func aside(path string, data []byte, put func(made, path string) error) (err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".new-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if gone := os.Remove(f.Name()); err != nil && !errors.Is(gone, fs.ErrNotExist) { // put may have renamed it
+			err = errors.Join(err, gone)
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := put(f.Name(), path); err != nil {
+		return err
+	}
+	return SyncDir(dir)
+}
