@@ -9,11 +9,6 @@
 // tells the principal; without a token everybody is [core.Local], which is fit for loopback only. A body may have
 // [Options.MaxBody] bytes and must arrive in time, and a client must take what is written in time.
 //
-// # The token
-//
-// It is made at the first start and kept in a file that its owner alone can read (0600). A file that others can read is
-// refused rather than used.
-//
 // # Locks and goroutines
 //
 // [Gate.Serve] owns the server's goroutines: it returns when all of them have ended, or their time is over.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"path/filepath"
 
 	"go.uber.org/zap"
 
@@ -14,21 +13,8 @@ import (
 	"dragoman/adapters/mcp"
 )
 
-// tokenFile is where the bearer token of --http is kept, in the data folder.
-const tokenFile = "mcp-token"
-
-func (a *app) token() (token, path string, err error) {
-	dir, err := a.DataDir()
-	if err != nil {
-		return "", "", err
-	}
-	path = filepath.Join(dir, tokenFile)
-	token, err = gate.Token(path)
-	return token, path, err
-}
-
 func (a *app) showToken() error {
-	token, _, err := a.token()
+	token, _, err := a.secrets.Token()
 	if err != nil {
 		return err
 	}
@@ -47,7 +33,7 @@ func (a *app) serveHTTP(ctx context.Context, f mcpFlags, cwd string, make func(*
 	if f.noAuth {
 		say = "Every program on this machine may use it (--no-auth)."
 	} else {
-		token, path, err := a.token()
+		token, path, err := a.secrets.Token()
 		if err != nil {
 			return err
 		}

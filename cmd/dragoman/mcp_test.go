@@ -20,7 +20,7 @@ func TestMCPToken(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // which has no such modes
 	}
-	file := filepath.Join(p.data, tokenFile)
+	file := filepath.Join(p.data, "mcp-token")
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
