@@ -6,12 +6,11 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
 	"dragoman/core"
+	"dragoman/core/datadir"
 )
 
 // recorded is a model whose answers are written to a file, the option "record" of
@@ -96,18 +95,5 @@ func (m *recorded) write(f fixture, cred credentials) error {
 	if err != nil {
 		return err
 	}
-	// Of a name that nobody can know before, for its owner alone: the folder may be
-	// everybody's.
-	out, err := os.CreateTemp(filepath.Dir(name), ".recording-*")
-	if err != nil {
-		return err
-	}
-	_, err = out.WriteString(cred.redact(string(b)) + "\n")
-	if err = errors.Join(err, out.Close()); err == nil {
-		err = os.Rename(out.Name(), name)
-	}
-	if err != nil {
-		os.Remove(out.Name()) //nolint:errcheck // what failed is said
-	}
-	return err
+	return datadir.Replace(name, []byte(cred.redact(string(b))+"\n"))
 }
