@@ -44,13 +44,13 @@ const (
 type call struct {
 	op   op
 	path string
-	to   string     // rename, link: the new name
-	flag int        // open
-	file *os.File   // the open file; open sets it
+	to   string        // rename, link: the new name
+	flag int           // open
+	file *os.File      // the open file; open sets it
 	lock *datadir.Lock // lock sets it
-	data []byte     // write
-	n    int        // write sets it: how much of data was written
-	size int64      // cut
+	data []byte        // write
+	n    int           // write sets it: how much of data was written
+	size int64         // cut
 }
 
 func (d disk) call(c *call, do func() error) error {

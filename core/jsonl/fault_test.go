@@ -39,7 +39,7 @@ type faulty struct {
 	calls int
 	hit   string // which one it was
 	dead  bool
-	files map[*os.File]bool   // open
+	files map[*os.File]bool      // open
 	locks map[*datadir.Lock]bool // held
 }
 
