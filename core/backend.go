@@ -64,3 +64,11 @@ type Host interface {
 	// Ask puts a question to the user and blocks until it is settled.
 	Ask(context.Context, Ask) (Reply, error)
 }
+
+// Editor is a client that provides services: files, terminals. Package ide says what it can be
+// asked; here it is only passed on.
+type Editor interface {
+	// Lend returns the editor for sessions that its client does not know: whatever they ask
+	// is asked for the given one.
+	Lend(SessionID) Editor
+}

@@ -24,7 +24,7 @@ func (h host) Delegate(ctx context.Context, t Task) (Delegated, error) {
 	}
 	c := Client{Name: "session " + string(s.meta.ID), Principal: s.meta.Principal, Caller: t.Origin.Caller, Role: Decide, Asks: true, Questions: true}
 	if e := h.Editor(); e != nil {
-		c.Editor = lent{e, s.meta.ID}
+		c.Editor = e.Lend(s.meta.ID)
 	}
 	d := &delegation{parent: h, child: child, task: t, relays: map[AskID]context.CancelFunc{}}
 	d.att = child.Attach(c)
@@ -165,50 +165,4 @@ func (s *Session) call(id CallID) Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.calls[id]
-}
-
-// lent is an editor that knows only the parent of the session that uses it.
-type lent struct {
-	Editor
-	session SessionID
-}
-
-// Do implements Editor.
-func (l lent) Do(ctx context.Context, call EditorCall) (EditorReply, error) {
-	switch c := call.(type) {
-	case ReadFile:
-		c.Session = l.session
-		call = c
-	case WriteFile:
-		c.Session = l.session
-		call = c
-	case StatFile:
-		c.Session = l.session
-		call = c
-	case GlobFiles:
-		c.Session = l.session
-		call = c
-	case ReadBytes:
-		c.Session = l.session
-		call = c
-	case Diagnose:
-		c.Session = l.session
-		call = c
-	case Locate:
-		c.Session = l.session
-		call = c
-	case OpenTerminal:
-		c.Session = l.session
-		call = c
-	case AwaitTerminal:
-		c.Session = l.session
-		call = c
-	case PeekTerminal:
-		c.Session = l.session
-		call = c
-	case CloseTerminal:
-		c.Session = l.session
-		call = c
-	}
-	return l.Editor.Do(ctx, call)
 }

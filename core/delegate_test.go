@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/ide"
 )
 
 // family is a session whose agent hands tasks over, and the sessions that do them.
@@ -431,22 +432,22 @@ func TestDelegateDeeper(t *testing.T) {
 
 // The child's editor is the parent's, and is asked in the parent's name.
 func TestDelegateEditor(t *testing.T) {
-	calls := map[string]core.EditorCall{
-		"ReadFile": core.ReadFile{}, "WriteFile": core.WriteFile{}, "StatFile": core.StatFile{}, "GlobFiles": core.GlobFiles{}, "ReadBytes": core.ReadBytes{},
-		"Diagnose": core.Diagnose{}, "Locate": core.Locate{}, "OpenTerminal": core.OpenTerminal{}, "AwaitTerminal": core.AwaitTerminal{},
-		"PeekTerminal": core.PeekTerminal{}, "CloseTerminal": core.CloseTerminal{},
+	calls := map[string]ide.Call{
+		"ReadFile": ide.ReadFile{}, "WriteFile": ide.WriteFile{}, "StatFile": ide.StatFile{}, "GlobFiles": ide.GlobFiles{}, "ReadBytes": ide.ReadBytes{},
+		"Diagnose": ide.Diagnose{}, "Locate": ide.Locate{}, "OpenTerminal": ide.OpenTerminal{}, "AwaitTerminal": ide.AwaitTerminal{},
+		"PeekTerminal": ide.PeekTerminal{}, "CloseTerminal": ide.CloseTerminal{},
 	}
 	synctest.Test(t, func(t *testing.T) {
 		e := &recorder{}
 		f := raise(t, kin{
 			client: core.Client{Name: "tester", Editor: e},
 			use: func(ctx context.Context, h core.ToolHost) {
-				lent := h.Editor()
+				lent := ide.Of(h.Editor())
 				if !lent.Caps().ReadFile || lent.Caps().WriteFile {
 					t.Errorf("caps %+v", lent.Caps())
 				}
 				for name, c := range calls {
-					if reply, err := lent.Do(ctx, c); err != nil || reply != (core.FileText{Text: "text"}) {
+					if reply, err := lent.Do(ctx, c); err != nil || reply != (ide.FileText{Text: "text"}) {
 						t.Errorf("%s: %v, %v", name, reply, err)
 					}
 				}
@@ -471,38 +472,40 @@ func TestDelegateEditor(t *testing.T) {
 }
 
 // recorder is an editor that keeps what it is asked.
-type recorder struct{ got []core.EditorCall }
+type recorder struct{ got []ide.Call }
 
-func (*recorder) Caps() core.EditorCaps { return core.EditorCaps{ReadFile: true} }
+func (r *recorder) Lend(id core.SessionID) core.Editor { return ide.Lend(r, id) }
 
-func (r *recorder) Do(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
+func (*recorder) Caps() ide.Caps { return ide.Caps{ReadFile: true} }
+
+func (r *recorder) Do(_ context.Context, c ide.Call) (ide.Reply, error) {
 	r.got = append(r.got, c)
-	return core.FileText{Text: "text"}, nil
+	return ide.FileText{Text: "text"}, nil
 }
 
-func sessionOf(c core.EditorCall) core.SessionID {
+func sessionOf(c ide.Call) core.SessionID {
 	switch c := c.(type) {
-	case core.ReadFile:
+	case ide.ReadFile:
 		return c.Session
-	case core.WriteFile:
+	case ide.WriteFile:
 		return c.Session
-	case core.StatFile:
+	case ide.StatFile:
 		return c.Session
-	case core.GlobFiles:
+	case ide.GlobFiles:
 		return c.Session
-	case core.ReadBytes:
+	case ide.ReadBytes:
 		return c.Session
-	case core.Diagnose:
+	case ide.Diagnose:
 		return c.Session
-	case core.Locate:
+	case ide.Locate:
 		return c.Session
-	case core.OpenTerminal:
+	case ide.OpenTerminal:
 		return c.Session
-	case core.AwaitTerminal:
+	case ide.AwaitTerminal:
 		return c.Session
-	case core.PeekTerminal:
+	case ide.PeekTerminal:
 		return c.Session
-	case core.CloseTerminal:
+	case ide.CloseTerminal:
 		return c.Session
 	}
 	return ""

@@ -17,6 +17,7 @@ import (
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/ide"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
@@ -156,7 +157,7 @@ func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 // run runs a command in the editor's terminal, or says what it would print.
 func run(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Result, error) {
 	exit := []byte(`{"exit_code":3}`)
-	e, id := host.Editor(), host.Meta().ID
+	e, id := ide.Of(host.Editor()), host.Meta().ID
 	if e == nil || !e.Caps().Terminal {
 		inv.Output("one\n")
 		<-time.After(time.Millisecond) // of the bubble's clock: that is on its way
@@ -165,21 +166,21 @@ func run(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Res
 	}
 	shown := func() { <-time.After(time.Millisecond) } // of the bubble's clock: what came before is on its way
 	shown()
-	opened, err := e.Do(ctx, core.OpenTerminal{Session: id, Command: "sh", Args: []string{"-c", "ls"}, Env: map[string]string{"B": "2", "A": "1"}, Cwd: "/w", Limit: 1000})
+	opened, err := e.Do(ctx, ide.OpenTerminal{Session: id, Command: "sh", Args: []string{"-c", "ls"}, Env: map[string]string{"B": "2", "A": "1"}, Cwd: "/w", Limit: 1000})
 	if err != nil {
 		return core.Result{}, err
 	}
-	term := opened.(core.TerminalOpened)
+	term := opened.(ide.TerminalOpened)
 	inv.Show(core.Showing{Content: []core.Block{core.Terminal(term)}})
 	shown()
-	out, err := e.Do(ctx, core.AwaitTerminal{Session: id, ID: term.ID})
+	out, err := e.Do(ctx, ide.AwaitTerminal{Session: id, ID: term.ID})
 	if err != nil {
 		return core.Result{}, err
 	}
-	if _, err := e.Do(ctx, core.CloseTerminal{Session: id, ID: term.ID}); err != nil {
+	if _, err := e.Do(ctx, ide.CloseTerminal{Session: id, ID: term.ID}); err != nil {
 		return core.Result{}, err
 	}
-	return core.Result{Blocks: []core.Block{core.Text{Text: out.(core.TerminalOutput).Text}}, Structured: exit}, nil
+	return core.Result{Blocks: []core.Block{core.Text{Text: out.(ide.TerminalOutput).Text}}, Structured: exit}, nil
 }
 
 var writeFile = coretest.Tool{

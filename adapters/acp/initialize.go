@@ -9,6 +9,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 // peer is what the client said of itself.
@@ -38,7 +39,7 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 		is.client.Name = strings.TrimSpace(info.Name + " " + info.Version)
 	}
 	is.client.NoForms, is.client.NoPages = !bool(is.caps.Elicitation.Form), !bool(is.caps.Elicitation.URL)
-	if e := (editor{s.conn, is.caps, s.terminals}); e.Caps() != (core.EditorCaps{}) {
+	if e := (editor{s.conn, is.caps, s.terminals}); e.Caps() != (ide.Caps{}) {
 		is.client.Editor = e
 	}
 	s.mu.Lock()

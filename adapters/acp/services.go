@@ -13,6 +13,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 // editor is the client as a provider of files and terminals: fs/read_text_file,
@@ -25,41 +26,44 @@ type editor struct {
 	terminals string
 }
 
-var _ core.Editor = editor{}
+var _ ide.Editor = editor{}
 
-// Caps implements core.Editor.
-func (e editor) Caps() core.EditorCaps {
-	return core.EditorCaps{ReadFile: bool(e.caps.FS.ReadTextFile), WriteFile: bool(e.caps.FS.WriteTextFile), Terminal: bool(e.caps.Terminal)}
+// Lend implements core.Editor.
+func (e editor) Lend(id core.SessionID) core.Editor { return ide.Lend(e, id) }
+
+// Caps implements ide.Editor.
+func (e editor) Caps() ide.Caps {
+	return ide.Caps{ReadFile: bool(e.caps.FS.ReadTextFile), WriteFile: bool(e.caps.FS.WriteTextFile), Terminal: bool(e.caps.Terminal)}
 }
 
-// Do implements core.Editor.
-func (e editor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply, error) {
+// Do implements ide.Editor.
+func (e editor) Do(ctx context.Context, call ide.Call) (ide.Reply, error) {
 	switch c := call.(type) {
-	case core.ReadFile:
+	case ide.ReadFile:
 		var res acp.FileContent
 		req := acp.ReadTextFile{SessionID: string(c.Session), Path: c.Path, Line: c.Line, Limit: c.Limit}
 		if err := e.conn.Ask(ctx, "fs/read_text_file", req, &res); err != nil {
 			return nil, refused("the editor did not read the file", "fs/read_text_file", err)
 		}
 		if res.Content == nil {
-			return nil, &core.EditorLacks{Why: "answered fs/read_text_file without a text"}
+			return nil, &ide.Lacks{Why: "answered fs/read_text_file without a text"}
 		}
-		return core.FileText{Text: *res.Content}, nil
-	case core.WriteFile:
+		return ide.FileText{Text: *res.Content}, nil
+	case ide.WriteFile:
 		req := acp.WriteTextFile{SessionID: string(c.Session), Path: c.Path, Content: c.Text}
 		if err := e.conn.Ask(ctx, "fs/write_text_file", req, nil); err != nil {
 			return nil, refused("the editor did not write the file", "fs/write_text_file", err)
 		}
-		return core.Done{}, nil
-	case core.OpenTerminal:
+		return ide.Done{}, nil
+	case ide.OpenTerminal:
 		return e.open(ctx, c)
-	case core.AwaitTerminal:
+	case ide.AwaitTerminal:
 		return e.await(ctx, c)
-	case core.PeekTerminal:
+	case ide.PeekTerminal:
 		return e.peek(ctx, c.Session, c.ID)
-	case core.CloseTerminal:
+	case ide.CloseTerminal:
 		return e.close(ctx, c)
-	case core.StatFile, core.GlobFiles, core.ReadBytes, core.Diagnose, core.Locate:
+	case ide.StatFile, ide.GlobFiles, ide.ReadBytes, ide.Diagnose, ide.Locate:
 	}
 	return nil, fmt.Errorf("the editor has no %T", call)
 }
@@ -75,9 +79,9 @@ func refused(what, method string, err error) error {
 	r := acp.Refusal{Code: int(e.Code), Message: e.Message, Data: e.Data}
 	switch words := r.Words(); {
 	case e.Code == jrpc2.MethodNotFound:
-		return &core.EditorLacks{Why: "does not know " + method}
+		return &ide.Lacks{Why: "does not know " + method}
 	case r.NoFile():
-		return &core.EditorLacks{Why: "has no such file"}
+		return &ide.Lacks{Why: "has no such file"}
 	case words == "":
 		return fmt.Errorf("%s: the client answered with error %d", what, e.Code)
 	default:
@@ -86,7 +90,7 @@ func refused(what, method string, err error) error {
 }
 
 // open is terminal/create.
-func (e editor) open(ctx context.Context, c core.OpenTerminal) (core.EditorReply, error) {
+func (e editor) open(ctx context.Context, c ide.OpenTerminal) (ide.Reply, error) {
 	req := acp.CreateTerminal{SessionID: string(c.Session), Command: c.Command, Args: c.Args, Cwd: c.Cwd}
 	if c.Limit > 0 {
 		req.OutputByteLimit = &c.Limit
@@ -101,11 +105,11 @@ func (e editor) open(ctx context.Context, c core.OpenTerminal) (core.EditorReply
 	if res.TerminalID == "" {
 		return nil, errors.New("the editor answered with no terminalId, so the command was not run a second time here; check whether it has run before you try again")
 	}
-	return core.TerminalOpened{ID: e.terminals + res.TerminalID}, nil
+	return ide.TerminalOpened{ID: e.terminals + res.TerminalID}, nil
 }
 
 // await is terminal/wait_for_exit, and terminal/output for what was printed.
-func (e editor) await(ctx context.Context, c core.AwaitTerminal) (core.EditorReply, error) {
+func (e editor) await(ctx context.Context, c ide.AwaitTerminal) (ide.Reply, error) {
 	ref := e.ref(c.Session, c.ID)
 	var exit acp.TerminalStatus
 	if err := e.conn.Ask(ctx, "terminal/wait_for_exit", ref, &exit); err != nil {
@@ -115,7 +119,7 @@ func (e editor) await(ctx context.Context, c core.AwaitTerminal) (core.EditorRep
 	if err != nil {
 		return nil, err
 	}
-	o, _ := out.(core.TerminalOutput)
+	o, _ := out.(ide.TerminalOutput)
 	o.Ended = true
 	if o.Exit == nil && o.Signal == "" {
 		o.Exit, o.Signal = exit.ExitCode, said(exit.Signal)
@@ -124,13 +128,13 @@ func (e editor) await(ctx context.Context, c core.AwaitTerminal) (core.EditorRep
 }
 
 // peek is terminal/output.
-func (e editor) peek(ctx context.Context, id core.SessionID, terminal string) (core.EditorReply, error) {
+func (e editor) peek(ctx context.Context, id core.SessionID, terminal string) (ide.Reply, error) {
 	ref := e.ref(id, terminal)
 	var res acp.TerminalOutputResponse
 	if err := e.conn.Ask(ctx, "terminal/output", ref, &res); err != nil {
 		return nil, fmt.Errorf("look at terminal %s: %w", ref.TerminalID, err)
 	}
-	out := core.TerminalOutput{Text: res.Output, Truncated: res.Truncated}
+	out := ide.TerminalOutput{Text: res.Output, Truncated: res.Truncated}
 	if res.ExitStatus != nil {
 		out.Ended, out.Exit, out.Signal = true, res.ExitStatus.ExitCode, said(res.ExitStatus.Signal)
 	}
@@ -139,12 +143,12 @@ func (e editor) peek(ctx context.Context, id core.SessionID, terminal string) (c
 
 // close is terminal/kill and terminal/release. A client that cannot kill a command
 // ends it when the terminal is released.
-func (e editor) close(ctx context.Context, c core.CloseTerminal) (core.EditorReply, error) {
+func (e editor) close(ctx context.Context, c ide.CloseTerminal) (ide.Reply, error) {
 	ref := e.ref(c.Session, c.ID)
 	if err := e.conn.Ask(ctx, "terminal/release", ref, nil); err != nil {
 		return nil, fmt.Errorf("give terminal %s back: %w", ref.TerminalID, err)
 	}
-	return core.Done{}, nil
+	return ide.Done{}, nil
 }
 
 func (e editor) ref(id core.SessionID, terminal string) acp.TerminalRef {

@@ -9,7 +9,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
-	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 // The disk, or a shell of our own, takes the client's place only if the client does not
@@ -27,15 +27,15 @@ func TestRefusalsOfTheClient(t *testing.T) {
 		}
 	}()
 	e := editor{conn: conn, caps: acp.ClientCapabilities{}, terminals: "x:"}
-	read, write, open := core.ReadFile{Path: "/w/a.txt"}, core.WriteFile{Path: "/w/a.txt", Text: "x"}, core.OpenTerminal{Command: "sh"}
+	read, write, open := ide.ReadFile{Path: "/w/a.txt"}, ide.WriteFile{Path: "/w/a.txt", Text: "x"}, ide.OpenTerminal{Command: "sh"}
 	const missing = `"error":{"code":-32603,"message":"Internal error","data":{"details":"ENOENT: no such file or directory, open '/w/a.txt'"}}`
 	for _, c := range []struct {
-		of           core.Editor
-		call         core.EditorCall
+		of           ide.Editor
+		call         ide.Call
 		answer, want string
 	}{
-		{e, read, `"result":{"content":"typed"}`, "core.FileText{typed 0}"},
-		{e, read, `"result":{"content":""}`, "core.FileText{ 0}"},
+		{e, read, `"result":{"content":"typed"}`, "ide.FileText{typed 0}"},
+		{e, read, `"result":{"content":""}`, "ide.FileText{ 0}"},
 		{e, read, `"result":null`, "lacks: the editor answered fs/read_text_file without a text"},
 		{e, read, `"result":{}`, "lacks: the editor answered fs/read_text_file without a text"},
 		{e, read, `"result":{"content":null}`, "lacks: the editor answered fs/read_text_file without a text"},
@@ -47,12 +47,12 @@ func TestRefusalsOfTheClient(t *testing.T) {
 		{e, read, `"error":{"code":-32603,"message":"Internal error","data":{"details":"EACCES: permission denied"}}`, "the editor did not read the file: Internal error: EACCES: permission denied"},
 		{e, read, `"error":{"code":-32602,"message":""}`, "the editor did not read the file: the client answered with error -32602"},
 		{e, read, `"error":{"code":-32603,"message":"Permission denied","data":null}`, "the editor did not read the file: Permission denied"},
-		{e, write, `"result":null`, "core.Done{}"},
+		{e, write, `"result":null`, "ide.Done{}"},
 		{e, write, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know fs/write_text_file"},
 		{e, write, missing, "lacks: the editor has no such file"},
 		{e, write, `"error":{"code":-32000,"message":"buffer is read-only","data":["why"]}`, `the editor did not write the file: buffer is read-only: ["why"]`},
 		{e, write, `"error":"no"`, "the editor did not write the file: no"},
-		{e, open, `"result":{"terminalId":"7"}`, "core.TerminalOpened{x:7}"},
+		{e, open, `"result":{"terminalId":"7"}`, "ide.TerminalOpened{x:7}"},
 		{e, open, `"error":{"code":-32601,"message":"Method not found"}`, "lacks: the editor does not know terminal/create"},
 		{e, open, `"error":{"code":-32603,"message":"no terminals today"}`, "the editor did not open a terminal, so the command did not run: no terminals today"},
 		{e, open, `"result":null`, "the editor answered with no terminalId, so the command was not run a second time here; check whether it has run before you try again"},
@@ -60,7 +60,7 @@ func TestRefusalsOfTheClient(t *testing.T) {
 		done := make(chan string, 1)
 		go func() {
 			reply, err := c.of.Do(t.Context(), c.call)
-			lacks := &core.EditorLacks{}
+			lacks := &ide.Lacks{}
 			switch {
 			case errors.As(err, &lacks):
 				done <- "lacks: " + lacks.Error()

@@ -12,6 +12,7 @@ import (
 	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 const (
@@ -28,11 +29,11 @@ const (
 // editor is the client as a provider of what its language servers know.
 type editor struct {
 	srv  *Server
-	caps core.EditorCaps
+	caps ide.Caps
 	base int // what the first line of a diagnostic is called
 }
 
-var _ core.Editor = (*editor)(nil)
+var _ ide.Editor = (*editor)(nil)
 
 // editor returns the client's; nil: it has none.
 func (s *Server) editor() core.Editor {
@@ -40,7 +41,7 @@ func (s *Server) editor() core.Editor {
 	if p.caps.Editor == nil {
 		return nil
 	}
-	e := &editor{srv: s, caps: core.EditorCaps{Diagnostics: p.caps.Editor.Diagnostics}}
+	e := &editor{srv: s, caps: ide.Caps{Diagnostics: p.caps.Editor.Diagnostics}}
 	switch p.dialect {
 	case Now:
 		e.caps.Definition, e.caps.References = p.caps.Editor.Definition, p.caps.Editor.References
@@ -49,23 +50,26 @@ func (s *Server) editor() core.Editor {
 	case Doc001: // it knows nothing of editors
 		return nil
 	}
-	if e.caps == (core.EditorCaps{}) {
+	if e.caps == (ide.Caps{}) {
 		return nil
 	}
 	return e
 }
 
-// Caps implements core.Editor.
-func (e *editor) Caps() core.EditorCaps { return e.caps }
+// Lend implements core.Editor.
+func (e *editor) Lend(id core.SessionID) core.Editor { return ide.Lend(e, id) }
 
-// Do implements core.Editor. It waits no longer than the constants above say.
-func (e *editor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply, error) {
+// Caps implements ide.Editor.
+func (e *editor) Caps() ide.Caps { return e.caps }
+
+// Do implements ide.Editor. It waits no longer than the constants above say.
+func (e *editor) Do(ctx context.Context, call ide.Call) (ide.Reply, error) {
 	switch c := call.(type) {
-	case core.Diagnose:
+	case ide.Diagnose:
 		return e.diagnose(ctx, c)
-	case core.Locate:
+	case ide.Locate:
 		return e.locate(ctx, c)
-	case core.ReadFile, core.WriteFile, core.StatFile, core.GlobFiles, core.ReadBytes, core.OpenTerminal, core.AwaitTerminal, core.PeekTerminal, core.CloseTerminal:
+	case ide.ReadFile, ide.WriteFile, ide.StatFile, ide.GlobFiles, ide.ReadBytes, ide.OpenTerminal, ide.AwaitTerminal, ide.PeekTerminal, ide.CloseTerminal:
 	}
 	return nil, fmt.Errorf("the editor has no answer to %T", call)
 }
@@ -97,7 +101,7 @@ func (e *editor) request(ctx context.Context, method string, params, result any)
 	return nil
 }
 
-func (e *editor) diagnose(ctx context.Context, c core.Diagnose) (core.EditorReply, error) {
+func (e *editor) diagnose(ctx context.Context, c ide.Diagnose) (ide.Reply, error) {
 	var p eca.DiagnosticsParams
 	if c.Path != "" {
 		p.URI = refer.URIOf(c.Path, [2]int{})
@@ -108,7 +112,7 @@ func (e *editor) diagnose(ctx context.Context, c core.Diagnose) (core.EditorRepl
 	if err := e.request(ctx, eca.MethodGetDiagnostics, p, &res); err != nil {
 		return nil, err
 	}
-	out := core.Diagnostics{}
+	out := ide.Diagnostics{}
 	for _, raw := range res.Diagnostics[:min(len(res.Diagnostics), maxProblems)] {
 		var d eca.Diagnostic
 		if json.Unmarshal(raw, &d) == nil {
@@ -122,8 +126,8 @@ func (e *editor) diagnose(ctx context.Context, c core.Diagnose) (core.EditorRepl
 
 // diagnostic is one as the core counts: from 1. base is where the client begins. What
 // is in no file has no place.
-func diagnostic(d eca.Diagnostic, base int) (core.Diagnostic, bool) {
-	item := core.Diagnostic{Path: refer.PathOf(d.URI), Source: d.Source, Message: d.Message}
+func diagnostic(d eca.Diagnostic, base int) (ide.Diagnostic, bool) {
+	item := ide.Diagnostic{Path: refer.PathOf(d.URI), Source: d.Source, Message: d.Message}
 	if item.Path == "" || d.Message == "" {
 		return item, false
 	}
@@ -153,7 +157,7 @@ func fromBase(r eca.Span, base int) (line, column, endLine, endColumn int) {
 	return line, column, endLine, endColumn
 }
 
-func (e *editor) locate(ctx context.Context, c core.Locate) (core.EditorReply, error) {
+func (e *editor) locate(ctx context.Context, c ide.Locate) (ide.Reply, error) {
 	method := eca.MethodGetDefinition
 	if c.References {
 		method = eca.MethodGetReferences
@@ -168,7 +172,7 @@ func (e *editor) locate(ctx context.Context, c core.Locate) (core.EditorReply, e
 		case eca.LocateFound:
 			return places(res.Locations), nil
 		case eca.LocateNone:
-			return core.Places{Why: cmp.Or(res.Message, "the editor has no language server for this file")}, nil
+			return ide.Places{Why: cmp.Or(res.Message, "the editor has no language server for this file")}, nil
 		case eca.LocateStarting:
 		case eca.LocateFailed:
 			return nil, fmt.Errorf("%s: %s", method, cmp.Or(res.Message, "the editor failed"))
@@ -176,7 +180,7 @@ func (e *editor) locate(ctx context.Context, c core.Locate) (core.EditorReply, e
 			return nil, fmt.Errorf("%s: %w", method, errShape)
 		}
 		if !time.Now().Add(askAgain).Before(end) {
-			return core.Places{Why: "the language server is still starting; try again later"}, nil
+			return ide.Places{Why: "the language server is still starting; try again later"}, nil
 		}
 		again := time.NewTimer(askAgain)
 		select {
@@ -189,10 +193,10 @@ func (e *editor) locate(ctx context.Context, c core.Locate) (core.EditorReply, e
 }
 
 // places are locations in files; others are left out.
-func places(list []eca.Location) core.Places {
-	out := core.Places{}
+func places(list []eca.Location) ide.Places {
+	out := ide.Places{}
 	for _, l := range list {
-		p := core.Place{Path: refer.PathOf(l.URI)}
+		p := ide.Place{Path: refer.PathOf(l.URI)}
 		if p.Path == "" || l.Range == nil {
 			continue
 		}

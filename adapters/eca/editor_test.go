@@ -6,6 +6,7 @@ import (
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 func TestReplyTo(t *testing.T) {
@@ -36,7 +37,7 @@ func TestReplyTo(t *testing.T) {
 // Today's clients count diagnostics from 0, those of 000 from 1.
 func TestDiagnostic(t *testing.T) {
 	d := eca.Diagnostic{URI: "file:///w/a.go", Severity: "error", Message: "x", Range: &eca.Span{Start: eca.Place{Line: 2, Character: 3}, End: eca.Place{Line: 2, Character: 9}}}
-	for base, want := range map[int]core.Diagnostic{
+	for base, want := range map[int]ide.Diagnostic{
 		0: {Path: "/w/a.go", Severity: "error", Message: "x", Line: 3, Column: 4, EndLine: 3, EndCol: 10},
 		1: {Path: "/w/a.go", Severity: "error", Message: "x", Line: 2, Column: 3, EndLine: 2, EndCol: 9},
 	} {

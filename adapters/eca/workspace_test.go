@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/ide"
 )
 
 // files is a workspace in memory: the paths and what they hold.
@@ -230,9 +231,9 @@ func (editing) Open(_ context.Context, host core.ToolHost) (core.Toolset, error)
 			},
 		}
 	}
-	asks := func(call func(string) core.EditorCall) func(context.Context, core.Invocation, string) (core.Result, error) {
+	asks := func(call func(string) ide.Call) func(context.Context, core.Invocation, string) (core.Result, error) {
 		return func(ctx context.Context, _ core.Invocation, path string) (core.Result, error) {
-			e := host.Editor()
+			e := ide.Of(host.Editor())
 			if e == nil {
 				return text("there is no editor"), nil
 			}
@@ -257,10 +258,10 @@ func (editing) Open(_ context.Context, host core.ToolHost) (core.Toolset, error)
 			<-time.After(time.Millisecond) // and then the job
 			return text("started"), nil
 		}),
-		tool("look", asks(func(path string) core.EditorCall { return core.Diagnose{Path: path} })),
-		tool("find", asks(func(path string) core.EditorCall { return core.Locate{Path: path, Line: 3, Column: 7} })),
-		tool("uses", asks(func(path string) core.EditorCall {
-			return core.Locate{Path: path, Line: 3, Column: 7, References: true}
+		tool("look", asks(func(path string) ide.Call { return ide.Diagnose{Path: path} })),
+		tool("find", asks(func(path string) ide.Call { return ide.Locate{Path: path, Line: 3, Column: 7} })),
+		tool("uses", asks(func(path string) ide.Call {
+			return ide.Locate{Path: path, Line: 3, Column: 7, References: true}
 		})),
 		coretest.Tool{
 			Is: core.Spec{Server: core.Native, Name: "spawn_agent", Kind: core.KindOther, ReadOnly: true},

@@ -18,6 +18,7 @@ import (
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/ide"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
@@ -87,14 +88,14 @@ func read(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Re
 	}
 	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
 	defer stop()
-	e, id, path := host.Editor(), host.Meta().ID, "/w/"+args.Arg
+	e, id, path := ide.Of(host.Editor()), host.Meta().ID, "/w/"+args.Arg
 	text := "the disk's\n"
 	var log []string
-	for _, call := range []core.EditorCall{
-		core.StatFile{Session: id, Path: path},
-		core.GlobFiles{Session: id, Pattern: "*.txt"},
-		core.ReadBytes{Session: id, Path: path, Offset: 1, Limit: 2},
-		core.ReadFile{Session: id, Path: path, Line: 3, Limit: 2},
+	for _, call := range []ide.Call{
+		ide.StatFile{Session: id, Path: path},
+		ide.GlobFiles{Session: id, Pattern: "*.txt"},
+		ide.ReadBytes{Session: id, Path: path, Offset: 1, Limit: 2},
+		ide.ReadFile{Session: id, Path: path, Line: 3, Limit: 2},
 	} {
 		caps := e.Caps()
 		if !caps.ReadFile || !caps.Stat || !caps.Glob || !caps.ReadBytes {
@@ -105,7 +106,7 @@ func read(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Re
 			log = append(log, err.Error())
 			continue
 		}
-		if f, ok := reply.(core.FileText); ok {
+		if f, ok := reply.(ide.FileText); ok {
 			text = f.Text
 		}
 		log = append(log, fmt.Sprintf("%+v", reply))

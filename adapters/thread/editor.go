@@ -13,6 +13,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 // editor is the peer of a thread as a provider of files. Which of the methods
@@ -26,21 +27,24 @@ type editor struct {
 	without map[string]bool
 }
 
-var _ core.Editor = (*editor)(nil)
+var _ ide.Editor = (*editor)(nil)
 
-// Caps implements core.Editor.
-func (e *editor) Caps() core.EditorCaps {
+// Lend implements core.Editor.
+func (e *editor) Lend(id core.SessionID) core.Editor { return ide.Lend(e, id) }
+
+// Caps implements ide.Editor.
+func (e *editor) Caps() ide.Caps {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return core.EditorCaps{
+	return ide.Caps{
 		ReadFile: !e.without["readTextFile"], ReadBytes: !e.without["readBinaryFile"], Stat: !e.without["stat"], Glob: !e.without["globSearch"],
 	}
 }
 
-// Do implements core.Editor.
-func (e *editor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply, error) {
+// Do implements ide.Editor.
+func (e *editor) Do(ctx context.Context, call ide.Call) (ide.Reply, error) {
 	switch c := call.(type) {
-	case core.ReadFile:
+	case ide.ReadFile:
 		req := acp.ThreadFile{ThreadID: string(e.thread), Path: c.Path}
 		if c.Line > 1 {
 			offset := c.Line - 1 // 0-based here
@@ -54,10 +58,10 @@ func (e *editor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply
 			return nil, err
 		}
 		if res.Content == nil {
-			return nil, &core.EditorLacks{Why: "answered readTextFile without a text"}
+			return nil, &ide.Lacks{Why: "answered readTextFile without a text"}
 		}
-		return core.FileText{Text: *res.Content, Version: res.Version}, nil
-	case core.ReadBytes:
+		return ide.FileText{Text: *res.Content, Version: res.Version}, nil
+	case ide.ReadBytes:
 		req := acp.ThreadFile{ThreadID: string(e.thread), Path: c.Path}
 		if c.Offset > 0 {
 			req.ByteOffset = &c.Offset
@@ -70,22 +74,22 @@ func (e *editor) Do(ctx context.Context, call core.EditorCall) (core.EditorReply
 			return nil, err
 		}
 		if res.Content == nil {
-			return nil, &core.EditorLacks{Why: "answered readBinaryFile without the file's content"}
+			return nil, &ide.Lacks{Why: "answered readBinaryFile without the file's content"}
 		}
 		data, err := base64.StdEncoding.DecodeString(*res.Content)
 		if err != nil {
 			return nil, fmt.Errorf("read %s through the editor: its content is not base64", c.Path)
 		}
-		return core.FileBytes{Data: data, Version: res.Version}, nil
-	case core.StatFile:
+		return ide.FileBytes{Data: data, Version: res.Version}, nil
+	case ide.StatFile:
 		var res acp.ThreadStat
 		err := e.ask(ctx, "stat", acp.ThreadFile{ThreadID: string(e.thread), Path: c.Path}, &res)
-		return core.FileStat{Exists: res.Exists, Dir: res.IsDirectory}, err
-	case core.GlobFiles:
+		return ide.FileStat{Exists: res.Exists, Dir: res.IsDirectory}, err
+	case ide.GlobFiles:
 		var res acp.GlobSearchResponse
 		err := e.ask(ctx, "globSearch", acp.GlobSearch{ThreadID: string(e.thread), Pattern: c.Pattern}, &res)
-		return core.FilePaths{Paths: res.Matches}, err
-	case core.WriteFile, core.OpenTerminal, core.AwaitTerminal, core.PeekTerminal, core.CloseTerminal, core.Diagnose, core.Locate:
+		return ide.FilePaths{Paths: res.Matches}, err
+	case ide.WriteFile, ide.OpenTerminal, ide.AwaitTerminal, ide.PeekTerminal, ide.CloseTerminal, ide.Diagnose, ide.Locate:
 	}
 	return nil, fmt.Errorf("the editor has no %T", call)
 }
@@ -107,7 +111,7 @@ func (e *editor) ask(ctx context.Context, method string, params, result any) err
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			e.lacks(method)
-			return &core.EditorLacks{Why: "did not answer " + method}
+			return &ide.Lacks{Why: "did not answer " + method}
 		}
 		return context.Cause(ctx)
 	}
@@ -122,12 +126,12 @@ func (e *editor) ask(ctx context.Context, method string, params, result any) err
 	}
 	if refusal.Code == jrpc2.MethodNotFound {
 		e.lacks(method)
-		return &core.EditorLacks{Why: "does not know " + method}
+		return &ide.Lacks{Why: "does not know " + method}
 	}
 	r := acp.Refusal{Code: int(refusal.Code), Message: refusal.Message, Data: refusal.Data}
 	switch words := r.Words(); {
 	case r.NoFile():
-		return &core.EditorLacks{Why: "has no such file"}
+		return &ide.Lacks{Why: "has no such file"}
 	case words == "":
 		return fmt.Errorf("%s: the client answered with error %d", method, r.Code)
 	default:

@@ -8,7 +8,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
-	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 // The disk takes the peer's place only if the peer does not know the request or the file, or
@@ -24,12 +24,12 @@ func TestRefusalsOfThePeer(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	read, bytes := core.ReadFile{Path: "/w/a.txt"}, core.ReadBytes{Path: "/w/a.png"}
+	read, bytes := ide.ReadFile{Path: "/w/a.txt"}, ide.ReadBytes{Path: "/w/a.png"}
 	for _, c := range []struct {
-		call         core.EditorCall
+		call         ide.Call
 		answer, want string
 	}{
-		{read, `"result":{"content":"","version":3}`, "core.FileText{ 3}"},
+		{read, `"result":{"content":"","version":3}`, "ide.FileText{ 3}"},
 		{read, `"result":null`, "lacks: the editor answered readTextFile without a text"},
 		{read, `"result":{"version":3}`, "lacks: the editor answered readTextFile without a text"},
 		{bytes, `"result":{}`, "lacks: the editor answered readBinaryFile without the file's content"},
@@ -43,7 +43,7 @@ func TestRefusalsOfThePeer(t *testing.T) {
 		done := make(chan string, 1)
 		go func() {
 			reply, err := e.Do(t.Context(), c.call)
-			lacks := &core.EditorLacks{}
+			lacks := &ide.Lacks{}
 			switch {
 			case errors.As(err, &lacks):
 				done <- "lacks: " + lacks.Error()

@@ -33,10 +33,23 @@ const thirdParty = "third party" // everything that is neither ours nor the stan
 // so strict that its rule names each import may use them.
 var leaves = []string{"dragoman/core/display", "dragoman/core/jsonscan", "dragoman/core/sse"}
 
+// parts are what parts of core may import, beside the leaves.
+var parts = []string{
+	"dragoman/core",
+	"dragoman/core/child",
+	"dragoman/core/codec",
+	"dragoman/core/datadir",
+	"dragoman/core/files",
+	"dragoman/core/glob",
+	"dragoman/core/ide",
+	"dragoman/core/toolsearch",
+	"dragoman/core/web",
+}
+
 var importRules = []rule{
 	{from: "dragoman/core", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "core is the vocabulary and imports none of our packages"},
 	{from: "dragoman/core", forbidden: thirdParty, why: "core outlives protocols, libraries and loggers"},
-	{from: "dragoman/core/...", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/child", "dragoman/core/datadir", "dragoman/core/glob", "dragoman/core/codec", "dragoman/core/files", "dragoman/core/toolsearch", "dragoman/core/web"}, leaves...), why: "the parts of core know core alone, how programs are started and ended, small files, patterns, the stored form of events, the ways into a workspace and to public pages, the search over tools and the leaves; cmd joins them"},
+	{from: "dragoman/core/...", forbidden: "dragoman/...", except: append(parts, leaves...), why: "the parts of core know core and few of each other; cmd joins them"},
 	{from: "dragoman/core/display", forbidden: "dragoman/...", why: "a text is shown in the same way, whoever wrote it"},
 	{from: "dragoman/core/display", forbidden: thirdParty, why: "what can be seen is in the standard library's tables"},
 	{from: "dragoman/core/codec", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/jsonscan"}, why: "the stored form of events knows events, how JSON is scanned, and nothing else"},
@@ -54,7 +67,9 @@ var importRules = []rule{
 	{from: "dragoman/core/datadir", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "locks are the system's, and JSON the standard library's"},
 	{from: "dragoman/core/glob", forbidden: "dragoman/...", why: "a pattern is a pattern, whoever wrote it"},
 	{from: "dragoman/core/glob", forbidden: thirdParty, direct: true, except: []string{"github.com/bmatcuk/doublestar/..."}, why: "patterns are read here, as one library documents them"},
-	{from: "dragoman/core/files", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display", "dragoman/core/glob"}, why: "the way into a workspace knows no tool, no guide and no protocol"},
+	{from: "dragoman/core/ide", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "what an editor can be asked depends on no protocol"},
+	{from: "dragoman/core/ide", forbidden: thirdParty, why: "calls and replies are plain data"},
+	{from: "dragoman/core/files", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/ide", "dragoman/core/display", "dragoman/core/glob"}, why: "the way into a workspace knows no tool, no guide and no protocol"},
 	{from: "dragoman/core/files", forbidden: thirdParty, why: "what guards files is the standard library's os.Root and our rules"},
 	{from: "dragoman/core/jsonscan", forbidden: "dragoman/...", why: "JSON is scanned in the same way, whatever it says"},
 	{from: "dragoman/core/jsonscan", forbidden: thirdParty, why: "messages and logs are scanned by nothing that others change"},
@@ -75,11 +90,11 @@ var importRules = []rule{
 	{from: "dragoman/adapters/pump", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire"}, why: "what adapters share knows no dialect"},
 	{from: "dragoman/adapters/gate", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "the front door knows who may come in, and no protocol"},
 	{from: "dragoman/adapters/gate", forbidden: thirdParty, direct: true, except: []string{"go.uber.org/zap/..."}, why: "the front door is the standard library's server and our rules"},
-	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/child", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/ide", "dragoman/core/child", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/eca/refer", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/adapters/proto/eca"}, why: "references are looked up without a connection"},
 	{from: "dragoman/adapters/eca/compose", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/proto/eca"}, why: "a model is asked without a connection"},
-	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: adapterImports("acp"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
-	{from: "dragoman/adapters/thread", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/files"), why: "an adapter imports core, wire, the way into a workspace and its own proto, which it shares with acp, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/ide"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/thread", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/files", "dragoman/core/ide"), why: "an adapter imports core, wire, the way into a workspace and its own proto, which it shares with acp, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/thread", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "go.uber.org/zap/..."}, why: "the dialect is older than every library for it"},
 	{from: "dragoman/adapters/mcp/edge", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/adapters/proto/mcp"}, why: "the edge knows messages, and only which session they name"},
 	{from: "dragoman/adapters/mcp/folders", forbidden: "dragoman/...", why: "folders are compared for whoever asks"},
@@ -129,6 +144,7 @@ var importRules = []rule{
 	onlyIn("dragoman/core/codec", "stores and exports write the stored form; nobody else sees it", "dragoman/core/jsonl", "dragoman/adapters", "dragoman/cmd/..."),
 	onlyIn("dragoman/core/child", "what starts no programs does not know how", "dragoman/adapters/eca", "dragoman/core/tools", "dragoman/bridge", "dragoman/cmd/..."),
 	onlyIn("github.com/zalando/go-keyring", "one package asks the system's keyring", "dragoman/cmd/internal/secrets"),
+	onlyIn("dragoman/core/ide", "adapters have editors, and tools ask them; everybody else passes them on", "dragoman/core/files", "dragoman/core/tools", "dragoman/adapters/eca", "dragoman/adapters/acp", "dragoman/adapters/thread"),
 	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through core.Profile.Files, which leaves out what is denied; the thread protocol alone opens files itself", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/cmd/dragoman"),
 	onlyIn("dragoman/core/web", "pages are fetched for a model, or for who refers to one", "dragoman/core/tools"),
 	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/ide"
 )
 
 // maxVersions is how many files' versions are remembered.
@@ -16,8 +16,8 @@ const maxVersions = 10_000
 // Request asks the editor about a file that it may know better than the disk. Without a
 // reply the disk is used: no editor offers the request, or the editor does not have the
 // file, and then why says so. A refusal of the editor is an error.
-func (w *Workspace) Request(ctx context.Context, p Place, able func(core.EditorCaps) bool, call core.EditorCall) (reply core.EditorReply, why string, err error) {
-	e := w.host.Editor()
+func (w *Workspace) Request(ctx context.Context, p Place, able func(ide.Caps) bool, call ide.Call) (reply ide.Reply, why string, err error) {
+	e := ide.Of(w.host.Editor())
 	if e == nil || p.Spill || !able(e.Caps()) {
 		return nil, "", nil
 	}
@@ -37,7 +37,7 @@ func (w *Workspace) Request(ctx context.Context, p Place, able func(core.EditorC
 // Lacking returns the reason why an editor does not have what it was asked for.
 // Anything else that went wrong is an error, in the editor's words.
 func Lacking(ctx, wait context.Context, err error) (string, error) {
-	var lacks *core.EditorLacks
+	var lacks *ide.Lacks
 	switch {
 	case err == nil:
 		return "", nil
@@ -52,10 +52,10 @@ func Lacking(ctx, wait context.Context, err error) (string, error) {
 }
 
 // Buffer asks the editor for a file's text; nil: it does not have it.
-func (w *Workspace) Buffer(ctx context.Context, p Place, line, limit int) (*core.FileText, string, error) {
-	reply, why, err := w.Request(ctx, p, func(c core.EditorCaps) bool { return c.ReadFile },
-		core.ReadFile{Session: w.host.Meta().ID, Path: p.Name, Line: line, Limit: limit})
-	if t, ok := reply.(core.FileText); ok {
+func (w *Workspace) Buffer(ctx context.Context, p Place, line, limit int) (*ide.FileText, string, error) {
+	reply, why, err := w.Request(ctx, p, func(c ide.Caps) bool { return c.ReadFile },
+		ide.ReadFile{Session: w.host.Meta().ID, Path: p.Name, Line: line, Limit: limit})
+	if t, ok := reply.(ide.FileText); ok {
 		return &t, "", nil
 	}
 	return nil, why, err
@@ -94,7 +94,7 @@ func (w *Workspace) Fresh(p Place, now Content) error {
 
 // editorWrites reports whether the editor offers to write files.
 func (w *Workspace) editorWrites() bool {
-	e := w.host.Editor()
+	e := ide.Of(w.host.Editor())
 	return e != nil && e.Caps().WriteFile
 }
 

@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/ide"
 )
 
 const (
@@ -154,7 +154,7 @@ func (w *Workspace) throughEditor(ctx context.Context, p Place, text string) (do
 	}
 	wait, stop := context.WithTimeout(ctx, EditorWait)
 	defer stop()
-	_, err = w.host.Editor().Do(wait, core.WriteFile{Session: w.host.Meta().ID, Path: p.Name, Text: text})
+	_, err = ide.Of(w.host.Editor()).Do(wait, ide.WriteFile{Session: w.host.Meta().ID, Path: p.Name, Text: text})
 	if ctx.Err() == nil && wait.Err() != nil { // it may still do it: writing too would race with it
 		return false, "", fmt.Errorf("write %s: the editor did not answer; look at the file before trying again", display.Visible(p.Show))
 	}

@@ -26,7 +26,7 @@
 //   - A root is the folder that it was when it was first seen. Who replaces it by a
 //     link later does not move the workspace.
 //   - What an editor refuses is not done here either. The disk takes its place only if
-//     it does not have what it is asked for (core.EditorLacks), and the result says so.
+//     it does not have what it is asked for (ide.Lacks), and the result says so.
 //     A text that only the editor has is never overwritten on the disk.
 //   - Nothing is decided here: whoever reaches a place has asked policy about it. What
 //     is outside of the roots says so (Place.Outside).

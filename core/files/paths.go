@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/ide"
 )
 
 // Place is where a path leads.
@@ -233,7 +234,7 @@ func (w *Workspace) Readable(p Place) error {
 		}
 	}
 	if err != nil && Missing(err) {
-		if e := w.host.Editor(); e != nil && !p.Spill && e.Caps().ReadFile {
+		if e := ide.Of(w.host.Editor()); e != nil && !p.Spill && e.Caps().ReadFile {
 			return nil // a new file that was not saved yet, perhaps
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/files"
+	"dragoman/core/ide"
 )
 
 // What a rule forbids to read is neither searched nor listed, whoever lists: it is
@@ -43,15 +44,15 @@ func TestForbiddenIsNotListed(t *testing.T) {
 	b.fails("grep", m{"pattern": "needle", "path": ".env"}, "a rule forbids to read it")
 	b.fails("grep", m{"pattern": "needle", "path": "private"}, "a rule forbids to read it")
 
-	w := &window{caps: core.EditorCaps{Diagnostics: true, References: true, Glob: true}}
-	w.do = func(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
+	w := &window{caps: ide.Caps{Diagnostics: true, References: true, Glob: true}}
+	w.do = func(_ context.Context, c ide.Call) (ide.Reply, error) {
 		switch c.(type) {
-		case core.GlobFiles:
-			return core.FilePaths{Paths: []string{env, filepath.Join(b.dir, "a.go")}}, nil
-		case core.Diagnose:
-			return core.Diagnostics{Items: []core.Diagnostic{{Path: env, Severity: "error", Message: "canary", Line: 1, Column: 1}}}, nil
+		case ide.GlobFiles:
+			return ide.FilePaths{Paths: []string{env, filepath.Join(b.dir, "a.go")}}, nil
+		case ide.Diagnose:
+			return ide.Diagnostics{Items: []ide.Diagnostic{{Path: env, Severity: "error", Message: "canary", Line: 1, Column: 1}}}, nil
 		}
-		return core.Places{Items: []core.Place{{Path: env, Line: 1, Column: 1}, {Path: filepath.Join(b.dir, "a.go"), Line: 1, Column: 1}}}, nil
+		return ide.Places{Items: []ide.Place{{Path: env, Line: 1, Column: 1}, {Path: filepath.Join(b.dir, "a.go"), Line: 1, Column: 1}}}, nil
 	}
 	b.editor = w
 	if got, want := b.ok("glob", m{"pattern": "*"}), "a.go\n\n[1 left out that rules forbid to read]"; got != want {

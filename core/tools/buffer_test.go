@@ -9,41 +9,42 @@ import (
 	"testing/synctest"
 
 	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 // An editor that counts versions has what changed since the read refused.
 func TestVersions(t *testing.T) {
 	b := newBed(t)
 	path := b.put("a.txt", "one\n")
-	text := core.FileText{Text: "one\n", Version: 3}
-	w := &window{caps: core.EditorCaps{ReadFile: true, WriteFile: true}}
-	w.do = func(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
+	text := ide.FileText{Text: "one\n", Version: 3}
+	w := &window{caps: ide.Caps{ReadFile: true, WriteFile: true}}
+	w.do = func(_ context.Context, c ide.Call) (ide.Reply, error) {
 		switch c := c.(type) {
-		case core.ReadFile:
+		case ide.ReadFile:
 			if c.Path != path {
 				return nil, noFile
 			}
-		case core.WriteFile:
+		case ide.WriteFile:
 			b.put(c.Path, c.Text)
-			return core.Done{}, nil
+			return ide.Done{}, nil
 		}
 		return text, nil
 	}
 	b.editor = w
 	// What was never read is not held against anybody.
 	b.ok("edit_file", m{"path": "a.txt", "old": "one", "new": "two"})
-	text = core.FileText{Text: "two\n", Version: 4}
+	text = ide.FileText{Text: "two\n", Version: 4}
 	b.ok("read_file", m{"path": "a.txt"})
-	text = core.FileText{Text: "two, typed on\n", Version: 5}
+	text = ide.FileText{Text: "two, typed on\n", Version: 5}
 	b.fails("edit_file", m{"path": "a.txt", "old": "two", "new": "three"}, "changed since it was read")
 	b.fails("write_file", m{"path": "a.txt", "content": "three"}, "changed since it was read")
 	b.ok("read_file", m{"path": "a.txt"})
 	b.ok("edit_file", m{"path": "a.txt", "old": "two", "new": "three"})
 	// After a change of ours the editor has another version, and rightly so.
-	text = core.FileText{Text: b.get("a.txt"), Version: 6}
+	text = ide.FileText{Text: b.get("a.txt"), Version: 6}
 	b.ok("edit_file", m{"path": "a.txt", "old": "three", "new": "four"})
 	// Editors that count none, and files that they do not have, are as before.
-	text = core.FileText{Text: "five\n", Version: 7}
+	text = ide.FileText{Text: "five\n", Version: 7}
 	b.ok("read_file", m{"path": "a.txt"})
 	text.Version = 0
 	b.ok("edit_file", m{"path": "a.txt", "old": "five", "new": "six"})
@@ -59,25 +60,25 @@ func TestEditorFiles(t *testing.T) {
 	b.put("sub/b.txt", "b\n")
 	b.put("sub[1]/c.txt", "c\n")
 	out := b.put(filepath.Join(b.away, "b.txt"), "")
-	all := core.EditorCaps{ReadFile: true, Stat: true, Glob: true, ReadBytes: true}
+	all := ide.Caps{ReadFile: true, Stat: true, Glob: true, ReadBytes: true}
 	w := &window{caps: all}
 	var fail error
-	stats := map[string]core.FileStat{}
-	w.do = func(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
+	stats := map[string]ide.FileStat{}
+	w.do = func(_ context.Context, c ide.Call) (ide.Reply, error) {
 		if fail != nil {
 			return nil, fail
 		}
 		switch c := c.(type) {
-		case core.StatFile:
+		case ide.StatFile:
 			return stats[c.Path], nil
-		case core.ReadBytes:
-			return core.FileBytes{Data: []byte(pic + "editor")}, nil
-		case core.GlobFiles:
-			return core.FilePaths{Paths: []string{out, filepath.Join(b.dir, "sub", "new.txt"), "sub/b.txt", "a.txt", "../app-evil/b.txt", "/etc/passwd", "sub/b.txt", "\x00"}}, nil
-		case core.ReadFile:
-			return core.FileText{Text: "in the editor\n"}, nil
+		case ide.ReadBytes:
+			return ide.FileBytes{Data: []byte(pic + "editor")}, nil
+		case ide.GlobFiles:
+			return ide.FilePaths{Paths: []string{out, filepath.Join(b.dir, "sub", "new.txt"), "sub/b.txt", "a.txt", "../app-evil/b.txt", "/etc/passwd", "sub/b.txt", "\x00"}}, nil
+		case ide.ReadFile:
+			return ide.FileText{Text: "in the editor\n"}, nil
 		}
-		return core.Done{}, nil
+		return ide.Done{}, nil
 	}
 	b.editor = w
 	image := func(path string) string {
@@ -96,28 +97,28 @@ func TestEditorFiles(t *testing.T) {
 	if got := image("disk.png"); got != "editor" {
 		t.Errorf("picture of %s", got)
 	}
-	stats[filepath.Join(b.dir, "new.png")] = core.FileStat{Exists: true}
+	stats[filepath.Join(b.dir, "new.png")] = ide.FileStat{Exists: true}
 	if got := image("new.png"); got != "editor" {
 		t.Errorf("picture of %s", got)
 	}
 	b.fails("read_file", m{"path": "absent.txt"}, "there is no absent.txt")
-	stats[filepath.Join(b.dir, "a.txt")] = core.FileStat{Exists: true}
+	stats[filepath.Join(b.dir, "a.txt")] = ide.FileStat{Exists: true}
 	if got := b.ok("read_file", m{"path": "a.txt"}); got != "in the editor\n" {
 		t.Errorf("got %q", got)
 	}
-	stats[filepath.Join(b.dir, "a.txt")] = core.FileStat{Exists: true, Dir: true}
+	stats[filepath.Join(b.dir, "a.txt")] = ide.FileStat{Exists: true, Dir: true}
 	b.fails("read_file", m{"path": "a.txt"}, "is a folder")
 	if got := b.ok("glob", m{"pattern": "**/*.txt", "path": "sub"}); got != "sub/b.txt\nsub/new.txt\n" {
 		t.Errorf("glob %q", got)
 	}
-	if c := w.calls[len(w.calls)-1]; c != (core.GlobFiles{Session: "s1", Pattern: "sub/**/*.txt"}) {
+	if c := w.calls[len(w.calls)-1]; c != (ide.GlobFiles{Session: "s1", Pattern: "sub/**/*.txt"}) {
 		t.Errorf("asked %+v", c)
 	}
 	b.ok("glob", m{"pattern": "*", "path": "sub[1]"})
-	if c := w.calls[len(w.calls)-1]; c != (core.GlobFiles{Session: "s1", Pattern: `sub\[1\]/*`}) {
+	if c := w.calls[len(w.calls)-1]; c != (ide.GlobFiles{Session: "s1", Pattern: `sub\[1\]/*`}) {
 		t.Errorf("asked %+v", c)
 	}
-	for _, fail = range []error{noFile, &core.EditorLacks{Why: "does not know that"}} {
+	for _, fail = range []error{noFile, &ide.Lacks{Why: "does not know that"}} {
 		if got := image("disk.png"); got != "disk" {
 			t.Errorf("picture of %s (%s)", got, disk)
 		}
@@ -141,7 +142,7 @@ func TestEditorThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t)
 		b.put("a.txt", "on the disk\n")
-		b.editor = &window{caps: core.EditorCaps{ReadFile: true, WriteFile: true}, do: noAnswer}
+		b.editor = &window{caps: ide.Caps{ReadFile: true, WriteFile: true}, do: noAnswer}
 		b.fails("read_file", m{"path": "a.txt"}, "a.txt: the editor did not answer within 10s")
 		b.fails("write_file", m{"path": "a.txt", "content": "x"}, "a.txt: the editor did not answer within 10s")
 	})

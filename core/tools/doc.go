@@ -26,7 +26,7 @@
 //   - A command runs once. Where an editor may have run it in its terminal, it is
 //     not run here as well, whatever became of it there.
 //   - What an editor refuses is not done here either. A shell of our own takes its place
-//     only if it does not have a terminal (core.EditorLacks), and the result says so.
+//     only if it does not have a terminal (ide.Lacks), and the result says so.
 //   - A job belongs to one toolset: no other one lists, reads or ends it, and when
 //     Close returns it has ended, and its output is gone. While the session rests the
 //     output of jobs that have ended is in a file of the session's folder.

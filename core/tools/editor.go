@@ -14,6 +14,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/files"
+	"dragoman/core/ide"
 )
 
 const (
@@ -72,8 +73,8 @@ var referencesSpec = core.Spec{
 }
 
 // ask asks the editor, for as long as one waits for editors: some never answer.
-func (s *toolset) ask(ctx context.Context, able func(core.EditorCaps) bool, call core.EditorCall) (core.EditorReply, error) {
-	e := s.host.Editor()
+func (s *toolset) ask(ctx context.Context, able func(ide.Caps) bool, call ide.Call) (ide.Reply, error) {
+	e := ide.Of(s.host.Editor())
 	if e == nil || !able(e.Caps()) {
 		return nil, errLeft
 	}
@@ -100,9 +101,9 @@ func (s *toolset) inside(path string) (files.Place, error) {
 	return p, err
 }
 
-func diagnoses(c core.EditorCaps) bool { return c.Diagnostics }
-func defines(c core.EditorCaps) bool   { return c.Definition }
-func refers(c core.EditorCaps) bool    { return c.References }
+func diagnoses(c ide.Caps) bool { return c.Diagnostics }
+func defines(c ide.Caps) bool   { return c.Definition }
+func refers(c ide.Caps) bool    { return c.References }
 
 func (s *toolset) prepareDiagnose(_ context.Context, a *args) (*step, error) {
 	path := a.optText("path", "")
@@ -110,7 +111,7 @@ func (s *toolset) prepareDiagnose(_ context.Context, a *args) (*step, error) {
 		return nil, err
 	}
 	st := &step{Preview: core.Preview{Title: "Ask the editor what is wrong"}}
-	call := core.Diagnose{Session: s.host.Meta().ID}
+	call := ide.Diagnose{Session: s.host.Meta().ID}
 	about := "in the workspace"
 	if path != "" {
 		p, err := s.inside(path)
@@ -129,20 +130,20 @@ func (s *toolset) prepareDiagnose(_ context.Context, a *args) (*step, error) {
 		if err != nil {
 			return core.Result{}, err
 		}
-		found, _ := reply.(core.Diagnostics)
+		found, _ := reply.(ide.Diagnostics)
 		return s.diagnostics(found.Items, about)
 	}
 	return st, nil
 }
 
 // diagnostics words what is wrong, file by file.
-func (s *toolset) diagnostics(items []core.Diagnostic, about string) (core.Result, error) {
+func (s *toolset) diagnostics(items []ide.Diagnostic, about string) (core.Result, error) {
 	bar, err := s.bar()
 	if err != nil {
 		return core.Result{}, err
 	}
 	type item struct {
-		core.Diagnostic
+		ide.Diagnostic
 		at files.Place
 	}
 	var list []item
@@ -198,7 +199,7 @@ func (s *toolset) prepareReferences(ctx context.Context, a *args) (*step, error)
 	return s.prepareLocate(ctx, a, "references", refers)
 }
 
-func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able func(core.EditorCaps) bool) (*step, error) {
+func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able func(ide.Caps) bool) (*step, error) {
 	path, symbol := a.text("path"), a.optText("symbol", "")
 	if !a.given("line") {
 		a.fail("argument %q is missing", "line")
@@ -227,7 +228,7 @@ func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able fu
 			Locations: []core.Location{{Path: p.Name, Line: line}}, Access: []core.Access{p.Access(core.OpRead)},
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
-			call := core.Locate{Session: s.host.Meta().ID, Path: p.Name, Line: line, Column: column, References: what == "references"}
+			call := ide.Locate{Session: s.host.Meta().ID, Path: p.Name, Line: line, Column: column, References: what == "references"}
 			if symbol != "" {
 				if call.Column, err = s.columnOf(ctx, p, line, symbol); err != nil {
 					return core.Result{}, err
@@ -237,7 +238,7 @@ func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able fu
 			if err != nil {
 				return core.Result{}, err
 			}
-			found, _ := reply.(core.Places)
+			found, _ := reply.(ide.Places)
 			return s.places(found)
 		},
 	}, nil
@@ -295,7 +296,7 @@ func wordIndex(line, word string) int {
 }
 
 // places words where something is, with the lines of what lies in the workspace.
-func (s *toolset) places(found core.Places) (core.Result, error) {
+func (s *toolset) places(found ide.Places) (core.Result, error) {
 	if len(found.Items) == 0 {
 		if found.Why != "" {
 			return text("the editor found nothing: " + visible(found.Why)), nil

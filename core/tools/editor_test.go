@@ -12,24 +12,27 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/files"
+	"dragoman/core/ide"
 )
 
 // window is an editor that answers as a test says.
 type window struct {
-	caps  core.EditorCaps
-	do    func(context.Context, core.EditorCall) (core.EditorReply, error)
-	calls []core.EditorCall
+	caps  ide.Caps
+	do    func(context.Context, ide.Call) (ide.Reply, error)
+	calls []ide.Call
 }
 
-func (w *window) Caps() core.EditorCaps { return w.caps }
+func (w *window) Lend(id core.SessionID) core.Editor { return ide.Lend(w, id) }
 
-func (w *window) Do(ctx context.Context, c core.EditorCall) (core.EditorReply, error) {
+func (w *window) Caps() ide.Caps { return w.caps }
+
+func (w *window) Do(ctx context.Context, c ide.Call) (ide.Reply, error) {
 	w.calls = append(w.calls, c)
 	return w.do(ctx, c)
 }
 
 // noAnswer never answers.
-func noAnswer(ctx context.Context, _ core.EditorCall) (core.EditorReply, error) {
+func noAnswer(ctx context.Context, _ ide.Call) (ide.Reply, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -76,10 +79,10 @@ func TestOffered(t *testing.T) {
 		}
 	}
 	check("spawn_agent", false)
-	w := &window{caps: core.EditorCaps{ReadFile: true}}
+	w := &window{caps: ide.Caps{ReadFile: true}}
 	b.editor = w
 	check("spawn_agent", false)
-	w.caps = core.EditorCaps{Diagnostics: true, References: true}
+	w.caps = ide.Caps{Diagnostics: true, References: true}
 	check("editor_diagnostics editor_references spawn_agent", true)
 	w.caps.Definition = true
 	check("editor_diagnostics editor_definition editor_references spawn_agent", true)
@@ -101,15 +104,15 @@ func TestDiagnostics(t *testing.T) {
 	b := newBed(t)
 	a := b.put("a.go", "package a\n")
 	out := b.put(filepath.Join(b.away, "out.go"), "")
-	w := &window{caps: core.EditorCaps{Diagnostics: true}}
-	items := []core.Diagnostic{
+	w := &window{caps: ide.Caps{Diagnostics: true}}
+	items := []ide.Diagnostic{
 		{Path: a, Severity: "warning", Line: 9, Column: 2, Message: "later"},
 		{Path: a, Severity: "error", Line: 1, Column: 3, Message: "bad\nname \x1b[31m", Code: "E7", Source: "gopls"},
 		{Path: out, Severity: "error", Line: 1, Column: 1, Message: "canary"},
 		{Path: "relative\x00", Message: "canary"},
 	}
-	w.do = func(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
-		return core.Diagnostics{Items: items}, nil
+	w.do = func(_ context.Context, c ide.Call) (ide.Reply, error) {
+		return ide.Diagnostics{Items: items}, nil
 	}
 	b.editor = w
 	got := b.ok("editor_diagnostics", m{})
@@ -118,7 +121,7 @@ func TestDiagnostics(t *testing.T) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 	b.ok("editor_diagnostics", m{"path": "a.go"})
-	if len(w.calls) != 2 || w.calls[0] != (core.Diagnose{Session: "s1"}) || w.calls[1] != (core.Diagnose{Session: "s1", Path: a}) {
+	if len(w.calls) != 2 || w.calls[0] != (ide.Diagnose{Session: "s1"}) || w.calls[1] != (ide.Diagnose{Session: "s1", Path: a}) {
 		t.Errorf("asked %+v", w.calls)
 	}
 	b.fails("editor_diagnostics", m{"path": out}, "outside of the workspace")
@@ -128,14 +131,14 @@ func TestDiagnostics(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for i := range 1000 {
-		items = append(items, core.Diagnostic{Path: a, Line: i + 1, Message: strings.Repeat("m", 10_000)})
+		items = append(items, ide.Diagnostic{Path: a, Line: i + 1, Message: strings.Repeat("m", 10_000)})
 	}
 	if got := b.ok("editor_diagnostics", m{}); len(got) > maxBytes+2*maxMessage || !strings.Contains(got, "more]") {
 		t.Errorf("%d bytes: %s", len(got), got[len(got)-60:])
 	}
-	w.do = func(context.Context, core.EditorCall) (core.EditorReply, error) { return nil, errors.New("no server") }
+	w.do = func(context.Context, ide.Call) (ide.Reply, error) { return nil, errors.New("no server") }
 	b.fails("editor_diagnostics", m{}, "ask the editor: no server")
-	w.do = func(context.Context, core.EditorCall) (core.EditorReply, error) { return core.Done{}, nil }
+	w.do = func(context.Context, ide.Call) (ide.Reply, error) { return ide.Done{}, nil }
 	if got := b.ok("editor_diagnostics", m{}); got != "the editor reports nothing in the workspace" {
 		t.Errorf("got %q", got)
 	}
@@ -145,21 +148,21 @@ func TestLocate(t *testing.T) {
 	b := newBed(t)
 	a := b.put("a.go", "package a\n\nvar 𝔵x, föö, fo = 1, foo, fo // fo\r\n")
 	out := b.put(filepath.Join(b.away, "lib.go"), "canary\n")
-	w := &window{caps: core.EditorCaps{Definition: true, References: true}}
-	var places core.Places
-	w.do = func(context.Context, core.EditorCall) (core.EditorReply, error) { return places, nil }
+	w := &window{caps: ide.Caps{Definition: true, References: true}}
+	var places ide.Places
+	w.do = func(context.Context, ide.Call) (ide.Reply, error) { return places, nil }
 	b.editor = w
-	places.Items = []core.Place{{Path: a, Line: 3, Column: 5}, {Path: out, Line: 1, Column: 1}, {Path: a, Line: 99, Column: 1}}
+	places.Items = []ide.Place{{Path: a, Line: 3, Column: 5}, {Path: out, Line: 1, Column: 1}, {Path: a, Line: 99, Column: 1}}
 	got := b.ok("editor_definition", m{"path": "a.go", "line": 3, "symbol": "fo"})
 	want := "a.go:3:5: var 𝔵x, föö, fo = 1, foo, fo // fo\n" + out + ":1:1 (outside of the workspace)\na.go:99:1: \n"
 	if got != want {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	if c := w.calls[0].(core.Locate); c != (core.Locate{Session: "s1", Path: a, Line: 3, Column: 15}) {
+	if c := w.calls[0].(ide.Locate); c != (ide.Locate{Session: "s1", Path: a, Line: 3, Column: 15}) {
 		t.Errorf("asked %+v", c)
 	}
 	b.ok("editor_references", m{"path": "a.go", "line": 3, "column": 7})
-	if c := w.calls[1].(core.Locate); c != (core.Locate{Session: "s1", Path: a, Line: 3, Column: 7, References: true}) {
+	if c := w.calls[1].(ide.Locate); c != (ide.Locate{Session: "s1", Path: a, Line: 3, Column: 7, References: true}) {
 		t.Errorf("asked %+v", c)
 	}
 	for _, c := range []struct {
@@ -175,13 +178,13 @@ func TestLocate(t *testing.T) {
 	} {
 		b.fails("editor_definition", c.args, c.want)
 	}
-	places = core.Places{Why: "gopls still starts"}
+	places = ide.Places{Why: "gopls still starts"}
 	if got := b.ok("editor_definition", m{"path": "a.go", "line": 1, "column": 1}); got != "the editor found nothing: gopls still starts" {
 		t.Errorf("got %q", got)
 	}
-	places = core.Places{}
+	places = ide.Places{}
 	for range 1000 {
-		places.Items = append(places.Items, core.Place{Path: a, Line: 1, Column: 1})
+		places.Items = append(places.Items, ide.Place{Path: a, Line: 1, Column: 1})
 	}
 	if got := b.ok("editor_references", m{"path": "a.go", "line": 1, "column": 1}); !strings.HasSuffix(got, "\n\n[800 more]") || strings.Count(got, "package a") != maxItems {
 		t.Errorf("got %q", got)
@@ -197,7 +200,7 @@ func TestEditorGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t)
 		b.put("a.go", "package a\n")
-		w := &window{caps: core.EditorCaps{Diagnostics: true, Definition: true}, do: noAnswer}
+		w := &window{caps: ide.Caps{Diagnostics: true, Definition: true}, do: noAnswer}
 		b.editor = w
 		start := time.Now()
 		b.fails("editor_diagnostics", m{}, "did not answer within 10s")
@@ -229,30 +232,30 @@ type screen struct {
 	window
 
 	log  []string // the calls
-	open func(context.Context) (core.EditorReply, error)
-	end  func(context.Context) (core.EditorReply, error)
-	peek core.TerminalOutput
-	last core.OpenTerminal
+	open func(context.Context) (ide.Reply, error)
+	end  func(context.Context) (ide.Reply, error)
+	peek ide.TerminalOutput
+	last ide.OpenTerminal
 }
 
 func newScreen() *screen {
 	s := &screen{}
-	s.caps = core.EditorCaps{Terminal: true}
-	s.open = func(context.Context) (core.EditorReply, error) { return core.TerminalOpened{ID: "term-1"}, nil }
-	s.do = func(ctx context.Context, c core.EditorCall) (core.EditorReply, error) {
+	s.caps = ide.Caps{Terminal: true}
+	s.open = func(context.Context) (ide.Reply, error) { return ide.TerminalOpened{ID: "term-1"}, nil }
+	s.do = func(ctx context.Context, c ide.Call) (ide.Reply, error) {
 		switch c := c.(type) {
-		case core.OpenTerminal:
+		case ide.OpenTerminal:
 			s.log, s.last = append(s.log, "open"), c
 			return s.open(ctx)
-		case core.AwaitTerminal:
+		case ide.AwaitTerminal:
 			s.log = append(s.log, "await "+c.ID)
 			return s.end(ctx)
-		case core.PeekTerminal:
+		case ide.PeekTerminal:
 			s.log = append(s.log, "peek "+c.ID)
 			return s.peek, nil
-		case core.CloseTerminal:
+		case ide.CloseTerminal:
 			s.log = append(s.log, "close "+c.ID)
-			return core.Done{}, nil
+			return ide.Done{}, nil
 		}
 		return nil, fmt.Errorf("unexpected %T", c)
 	}
@@ -263,33 +266,33 @@ func TestTerminal(t *testing.T) {
 	exit := func(n int) *int { return &n }
 	for _, c := range []struct {
 		name   string
-		end    func(context.Context) (core.EditorReply, error)
+		end    func(context.Context) (ide.Reply, error)
 		want   string
 		failed bool
 		result string
 		log    string
 	}{
 		{
-			"ends well", func(context.Context) (core.EditorReply, error) {
-				return core.TerminalOutput{Text: "\x1b[1;32mok\x1b[0m\r\n\x1b]0;title\x07done", Ended: true, Exit: exit(0)}, nil
+			"ends well", func(context.Context) (ide.Reply, error) {
+				return ide.TerminalOutput{Text: "\x1b[1;32mok\x1b[0m\r\n\x1b]0;title\x07done", Ended: true, Exit: exit(0)}, nil
 			},
 			"ok\ndone\nexit status 0", false, `"exit_code":0,"timed_out":false`, "open, await term-1, close term-1",
 		},
 		{
-			"ends badly", func(context.Context) (core.EditorReply, error) {
-				return core.TerminalOutput{Text: "no\n", Truncated: true, Ended: true, Exit: exit(2)}, nil
+			"ends badly", func(context.Context) (ide.Reply, error) {
+				return ide.TerminalOutput{Text: "no\n", Truncated: true, Ended: true, Exit: exit(2)}, nil
 			},
 			"[the beginning is missing]\nno\nexit status 2", true, `"exit_code":2`, "open, await term-1, close term-1",
 		},
 		{
-			"by a signal", func(context.Context) (core.EditorReply, error) {
-				return core.TerminalOutput{Ended: true, Signal: "SIGTERM"}, nil
+			"by a signal", func(context.Context) (ide.Reply, error) {
+				return ide.TerminalOutput{Ended: true, Signal: "SIGTERM"}, nil
 			},
 			"ended by signal: SIGTERM", true, `"signal":"SIGTERM"`, "open, await term-1, close term-1",
 		},
 		{"takes too long", unanswered, "so far\ntimed out after 30s and was stopped", true, `"timed_out":true`, "open, await term-1, peek term-1, close term-1"},
 		{
-			"is lost", func(context.Context) (core.EditorReply, error) { return nil, errors.New("it was closed") },
+			"is lost", func(context.Context) (ide.Reply, error) { return nil, errors.New("it was closed") },
 			"so far\nthe editor's terminal failed: it was closed; the command may have gone on", true, "", "open, await term-1, peek term-1, close term-1",
 		},
 	} {
@@ -297,7 +300,7 @@ func TestTerminal(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBed(t)
 				s := newScreen()
-				s.end, s.peek = c.end, core.TerminalOutput{Text: "so far\n"}
+				s.end, s.peek = c.end, ide.TerminalOutput{Text: "so far\n"}
 				b.editor = s
 				inv, _, err := b.preview("shell_command", m{"command": "echo $HOME", "timeout_seconds": 30})
 				if err != nil {
@@ -324,7 +327,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-func unanswered(ctx context.Context) (core.EditorReply, error) { return noAnswer(ctx, nil) }
+func unanswered(ctx context.Context) (ide.Reply, error) { return noAnswer(ctx, nil) }
 
 // A command that the editor cannot run is run here; one that it may have run is
 // not.
@@ -337,9 +340,9 @@ func TestTerminalFails(t *testing.T) {
 		b.fails("shell_command", m{"command": "echo here > f"}, "did not say within 10s")
 		b.fails("read_file", m{"path": "f"}, "there is no f")
 		// It opened one after all, but the turn was stopped meanwhile.
-		s.log, s.open = nil, func(ctx context.Context) (core.EditorReply, error) {
+		s.log, s.open = nil, func(ctx context.Context) (ide.Reply, error) {
 			<-time.After(2 * time.Second) // of the test's own clock
-			return core.TerminalOpened{ID: "late"}, nil
+			return ide.TerminalOpened{ID: "late"}, nil
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(core.ErrCanceled) })
@@ -351,8 +354,8 @@ func TestTerminalFails(t *testing.T) {
 			t.Errorf("calls %s", got)
 		}
 		// It is stopped while the command runs: the terminal is closed.
-		s.log, s.end, s.peek = nil, unanswered, core.TerminalOutput{Text: "so far\n"}
-		s.open = func(context.Context) (core.EditorReply, error) { return core.TerminalOpened{ID: "t"}, nil }
+		s.log, s.end, s.peek = nil, unanswered, ide.TerminalOutput{Text: "so far\n"}
+		s.open = func(context.Context) (ide.Reply, error) { return ide.TerminalOpened{ID: "t"}, nil }
 		ctx, cancel = context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(core.ErrCanceled) })
 		inv, _, _ = b.preview("shell_command", m{"command": "echo here > f"})
@@ -373,17 +376,17 @@ func TestTerminalFallsBack(t *testing.T) {
 	}
 	s := newScreen()
 	b.editor = s
-	s.open = func(context.Context) (core.EditorReply, error) {
-		return nil, &core.EditorLacks{Why: "does not know terminal/create"}
+	s.open = func(context.Context) (ide.Reply, error) {
+		return nil, &ide.Lacks{Why: "does not know terminal/create"}
 	}
 	out := b.ok("shell_command", m{"command": "echo here"})
 	if out != "here\nexit status 0\n[the editor could not open a terminal, so the command ran without one: the editor does not know terminal/create]" || len(s.log) != 1 {
 		t.Errorf("%q, calls %v", out, s.log)
 	}
 	// What the editor refuses is not run here.
-	for want, open := range map[string]func(context.Context) (core.EditorReply, error){
-		"run it: not allowed": func(context.Context) (core.EditorReply, error) { return nil, errors.New("run it: not allowed") },
-		"with no terminal":    func(context.Context) (core.EditorReply, error) { return core.Done{}, nil },
+	for want, open := range map[string]func(context.Context) (ide.Reply, error){
+		"run it: not allowed": func(context.Context) (ide.Reply, error) { return nil, errors.New("run it: not allowed") },
+		"with no terminal":    func(context.Context) (ide.Reply, error) { return ide.Done{}, nil },
 	} {
 		s.log, s.open = nil, open
 		b.fails("shell_command", m{"command": "echo here > ran"}, want)

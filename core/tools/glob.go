@@ -13,6 +13,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/files"
 	"dragoman/core/glob"
+	"dragoman/core/ide"
 )
 
 // maxFound is how many paths glob returns.
@@ -184,9 +185,9 @@ func (s *toolset) globbed(ctx context.Context, p files.Place, pattern string) (f
 	if err != nil || p.Root == nil || filepath.IsAbs(p.Show) {
 		return nil, nil, false, err
 	}
-	reply, _, err := s.files.Request(ctx, p, func(c core.EditorCaps) bool { return c.Glob },
-		core.GlobFiles{Session: s.host.Meta().ID, Pattern: join(escapeGlob(p.Show), pattern)})
-	paths, ok := reply.(core.FilePaths)
+	reply, _, err := s.files.Request(ctx, p, func(c ide.Caps) bool { return c.Glob },
+		ide.GlobFiles{Session: s.host.Meta().ID, Pattern: join(escapeGlob(p.Show), pattern)})
+	paths, ok := reply.(ide.FilePaths)
 	barred, keys, among := 0, 0, core.KeepsKeys(p.Real)
 	for _, path := range paths.Paths {
 		q, err := s.files.Locate(path)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 // A search of the workspace leaves out where programs keep keys, and says so; one that
@@ -48,12 +49,12 @@ func TestSearchesLeaveOutKeys(t *testing.T) {
 func TestEditorsSearchesLeaveOutKeys(t *testing.T) {
 	b := newBed(t)
 	found := []string{b.put("a.go", "needle\n"), b.put(".aws/credentials", "canary\n"), b.put("sub/.ssh/config", "canary\n")}
-	w := &window{caps: core.EditorCaps{References: true, Glob: true}}
-	w.do = func(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
-		if _, ok := c.(core.GlobFiles); ok {
-			return core.FilePaths{Paths: found}, nil
+	w := &window{caps: ide.Caps{References: true, Glob: true}}
+	w.do = func(_ context.Context, c ide.Call) (ide.Reply, error) {
+		if _, ok := c.(ide.GlobFiles); ok {
+			return ide.FilePaths{Paths: found}, nil
 		}
-		return core.Places{Items: []core.Place{{Path: found[1], Line: 1, Column: 1}, {Path: found[0], Line: 1, Column: 1}}}, nil
+		return ide.Places{Items: []ide.Place{{Path: found[1], Line: 1, Column: 1}, {Path: found[0], Line: 1, Column: 1}}}, nil
 	}
 	b.editor = w
 	if got, want := b.ok("glob", m{"pattern": "**"}), "a.go\n\n[2 left out where programs keep keys: to look there, name the path]"; got != want {

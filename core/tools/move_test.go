@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 func TestMove(t *testing.T) {
@@ -98,15 +99,15 @@ func TestMoveRefused(t *testing.T) {
 func TestMoveUnsaved(t *testing.T) {
 	b := newBed(t)
 	path := b.put("a.txt", "a")
-	e := &buffers{caps: core.EditorCaps{ReadFile: true}, texts: map[string]string{path: "typed"}}
+	e := &buffers{caps: ide.Caps{ReadFile: true}, texts: map[string]string{path: "typed"}}
 	b.editor = e
 	b.fails("move_file", m{"from": "a.txt", "to": "b.txt"}, "not saved")
 	e.texts[path] = "a"
 	b.ok("move_file", m{"from": "a.txt", "to": "b.txt"})
 	b.put("c.txt", "c")
-	b.editor = &window{caps: core.EditorCaps{ReadFile: true}, do: func(context.Context, core.EditorCall) (core.EditorReply, error) { return nil, noFile }}
+	b.editor = &window{caps: ide.Caps{ReadFile: true}, do: func(context.Context, ide.Call) (ide.Reply, error) { return nil, noFile }}
 	b.ok("move_file", m{"from": "c.txt", "to": "d.txt"})
-	b.editor = &window{caps: core.EditorCaps{ReadFile: true}, do: func(context.Context, core.EditorCall) (core.EditorReply, error) {
+	b.editor = &window{caps: ide.Caps{ReadFile: true}, do: func(context.Context, ide.Call) (ide.Reply, error) {
 		return nil, errors.New("not allowed")
 	}}
 	b.fails("move_file", m{"from": "d.txt", "to": "e.txt"}, "d.txt: not allowed")

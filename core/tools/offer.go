@@ -5,12 +5,13 @@ import (
 	"hash/maphash"
 
 	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 // optional is a tool that is offered while something holds.
 type optional struct {
 	*tool
-	when func(core.EditorCaps) bool
+	when func(ide.Caps) bool
 }
 
 // Tools lists the tools: those that are always there, then those that the editor
@@ -44,7 +45,7 @@ func (s *toolset) offered() []core.Tool {
 	if s.host == nil { // somebody only wants to know what there is
 		return list
 	}
-	if e := s.host.Editor(); e != nil {
+	if e := ide.Of(s.host.Editor()); e != nil {
 		caps := e.Caps()
 		for _, o := range s.optional {
 			if o.when(caps) {

@@ -16,6 +16,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/files"
+	"dragoman/core/ide"
 )
 
 const (
@@ -139,7 +140,7 @@ func (s *toolset) read(ctx context.Context, p files.Place, lines span) (core.Res
 
 // readUnsaved reads a file that exists only in the editor. st is the editor's answer to
 // a stat; nil: it was not asked, and an empty text counts as no file.
-func (s *toolset) readUnsaved(ctx context.Context, p files.Place, lines span, st *core.FileStat) (core.Result, error) {
+func (s *toolset) readUnsaved(ctx context.Context, p files.Place, lines span, st *ide.FileStat) (core.Result, error) {
 	if st != nil && !st.Exists {
 		return core.Result{}, p.Explain(fs.ErrNotExist)
 	}
@@ -330,9 +331,9 @@ func (e *excerptor) note(cut bool) {
 
 // picture asks the editor for a picture; nil: it has none.
 func (s *toolset) picture(ctx context.Context, p files.Place) (core.Block, error) {
-	reply, _, err := s.files.Request(ctx, p, func(c core.EditorCaps) bool { return c.ReadBytes },
-		core.ReadBytes{Session: s.host.Meta().ID, Path: p.Name, Limit: maxImage + 1})
-	if b, ok := reply.(core.FileBytes); ok && imageType(b.Data) != "" && len(b.Data) <= maxImage {
+	reply, _, err := s.files.Request(ctx, p, func(c ide.Caps) bool { return c.ReadBytes },
+		ide.ReadBytes{Session: s.host.Meta().ID, Path: p.Name, Limit: maxImage + 1})
+	if b, ok := reply.(ide.FileBytes); ok && imageType(b.Data) != "" && len(b.Data) <= maxImage {
 		return core.Image{MIME: imageType(b.Data), Data: b.Data}, nil
 	}
 	return nil, err
@@ -344,9 +345,9 @@ func namedPicture(name string) bool {
 }
 
 // stat asks the editor what a path is; nil: it does not know.
-func (s *toolset) stat(ctx context.Context, p files.Place) (*core.FileStat, error) {
-	reply, _, err := s.files.Request(ctx, p, func(c core.EditorCaps) bool { return c.Stat }, core.StatFile{Session: s.host.Meta().ID, Path: p.Name})
-	if st, ok := reply.(core.FileStat); ok {
+func (s *toolset) stat(ctx context.Context, p files.Place) (*ide.FileStat, error) {
+	reply, _, err := s.files.Request(ctx, p, func(c ide.Caps) bool { return c.Stat }, ide.StatFile{Session: s.host.Meta().ID, Path: p.Name})
+	if st, ok := reply.(ide.FileStat); ok {
 		return &st, nil
 	}
 	return nil, err

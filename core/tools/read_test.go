@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 func numbered(from, to int) string {
@@ -99,7 +100,7 @@ func TestUnsavedTextWins(t *testing.T) {
 	b := newBed(t)
 	path := b.put("a.txt", "disk\n")
 	b.put("big.txt", strings.Repeat(strings.Repeat("x", 1<<20)+"\n", 5))
-	e := &buffers{caps: core.EditorCaps{ReadFile: true}, texts: map[string]string{
+	e := &buffers{caps: ide.Caps{ReadFile: true}, texts: map[string]string{
 		path: "buffer\n", filepath.Join(b.dir, "new.txt"): "unsaved\n", filepath.Join(b.dir, "big.txt"): numbered(1, 60_000),
 		filepath.Join(b.away, "s.txt"): "secret",
 	}}
@@ -146,9 +147,11 @@ func TestUnsavedTextWins(t *testing.T) {
 
 type silent struct{ asked func() }
 
-func (silent) Caps() core.EditorCaps { return core.EditorCaps{ReadFile: true} }
+func (e silent) Lend(id core.SessionID) core.Editor { return ide.Lend(e, id) }
 
-func (s silent) Do(ctx context.Context, _ core.EditorCall) (core.EditorReply, error) {
+func (silent) Caps() ide.Caps { return ide.Caps{ReadFile: true} }
+
+func (s silent) Do(ctx context.Context, _ ide.Call) (ide.Reply, error) {
 	s.asked()
 	<-ctx.Done()
 	return nil, ctx.Err()

@@ -14,6 +14,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/child/childtest"
 	"dragoman/core/coretest"
+	"dragoman/core/ide"
 )
 
 // studio is a gateway whose agents call the tools that prompts name: "TOOL {…}", a
@@ -153,7 +154,7 @@ func TestSessionTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &window{caps: core.EditorCaps{Diagnostics: true}, do: func(context.Context, core.EditorCall) (core.EditorReply, error) { return core.Diagnostics{}, nil }}
+	w := &window{caps: ide.Caps{Diagnostics: true}, do: func(context.Context, ide.Call) (ide.Reply, error) { return ide.Diagnostics{}, nil }}
 	second := s.Attach(core.Client{Name: "editor", Editor: w})
 	st.prompt("editor_diagnostics {}")
 	if got := strings.Join(st.offered, " "); !strings.HasSuffix(got, " editor_diagnostics spawn_agent") {

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/files"
+	"dragoman/core/ide"
 )
 
 const (
@@ -19,8 +20,8 @@ const (
 )
 
 // terminal is the editor that runs commands; nil: they run here.
-func (s *toolset) terminal() core.Editor {
-	if e := s.host.Editor(); e != nil && e.Caps().Terminal {
+func (s *toolset) terminal() ide.Editor {
+	if e := ide.Of(s.host.Editor()); e != nil && e.Caps().Terminal {
 		return e
 	}
 	return nil
@@ -28,7 +29,7 @@ func (s *toolset) terminal() core.Editor {
 
 // visit is a command in a terminal of an editor's.
 type visit struct {
-	editor  core.Editor
+	editor  ide.Editor
 	session core.SessionID
 	id      string
 }
@@ -36,7 +37,7 @@ type visit struct {
 // runTerminal runs a command in a terminal of the editor's. ran is false if it did not
 // run: the editor has no terminals, and why says so, or it refused, which is the error.
 // The command gets the editor's environment, and nothing of ours.
-func (s *toolset) runTerminal(ctx context.Context, e core.Editor, inv core.Invocation, c command) (res core.Result, ran bool, why string, err error) {
+func (s *toolset) runTerminal(ctx context.Context, e ide.Editor, inv core.Invocation, c command) (res core.Result, ran bool, why string, err error) {
 	v := visit{editor: e, session: s.host.Meta().ID}
 	why, err = v.open(ctx, c)
 	if why != "" || err != nil {
@@ -74,10 +75,10 @@ func (v *visit) open(ctx context.Context, c command) (why string, err error) {
 		name, value, _ := strings.Cut(kv, "=")
 		env[name] = value
 	}
-	reply, err := v.editor.Do(wait, core.OpenTerminal{
+	reply, err := v.editor.Do(wait, ide.OpenTerminal{
 		Session: v.session, Command: c.argv[0], Args: c.argv[1:], Env: env, Cwd: c.dir, Limit: terminalKeeps,
 	})
-	opened, _ := reply.(core.TerminalOpened)
+	opened, _ := reply.(ide.TerminalOpened)
 	switch {
 	case err == nil && opened.ID != "":
 		v.id = opened.ID
@@ -98,12 +99,12 @@ func (v *visit) open(ctx context.Context, c command) (why string, err error) {
 
 // await waits for the command's end, and at the limit, or when the turn is stopped, for
 // what it has printed so far.
-func (v *visit) await(ctx context.Context, limit time.Duration) (core.TerminalOutput, outcome, error) {
+func (v *visit) await(ctx context.Context, limit time.Duration) (ide.TerminalOutput, outcome, error) {
 	wait, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	reply, err := v.editor.Do(wait, core.AwaitTerminal{Session: v.session, ID: v.id})
+	reply, err := v.editor.Do(wait, ide.AwaitTerminal{Session: v.session, ID: v.id})
 	if err == nil {
-		out, _ := reply.(core.TerminalOutput)
+		out, _ := reply.(ide.TerminalOutput)
 		end := outcome{why: ended, code: -1, signal: out.Signal}
 		if out.Exit != nil {
 			end.code = *out.Exit
@@ -116,10 +117,10 @@ func (v *visit) await(ctx context.Context, limit time.Duration) (core.TerminalOu
 	}
 	look, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer stop()
-	reply, perr := v.editor.Do(look, core.PeekTerminal{Session: v.session, ID: v.id})
-	out, _ := reply.(core.TerminalOutput)
+	reply, perr := v.editor.Do(look, ide.PeekTerminal{Session: v.session, ID: v.id})
+	out, _ := reply.(ide.TerminalOutput)
 	if perr != nil {
-		out = core.TerminalOutput{}
+		out = ide.TerminalOutput{}
 	}
 	switch {
 	case stopped:
@@ -136,7 +137,7 @@ func (v *visit) close(ctx context.Context) {
 	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), partingWait)
 	defer stop()
 	// An editor that does not want to close it keeps it; there is nobody to tell.
-	_, _ = v.editor.Do(wait, core.CloseTerminal{Session: v.session, ID: v.id})
+	_, _ = v.editor.Do(wait, ide.CloseTerminal{Session: v.session, ID: v.id})
 }
 
 // plainOutput is what a terminal shows without what colours it and moves in it.

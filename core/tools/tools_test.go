@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 // bed is a session's workspace for a test, and the session's host.
@@ -439,24 +440,26 @@ func TestAsk(t *testing.T) {
 
 // buffers is an editor.
 type buffers struct {
-	caps  core.EditorCaps
+	caps  ide.Caps
 	texts map[string]string
 	err   error
-	wrote []core.WriteFile
+	wrote []ide.WriteFile
 	onAsk func()
 }
 
 // noFile is the error of an editor that has no such file.
-var noFile = &core.EditorLacks{Why: "has no such file"}
+var noFile = &ide.Lacks{Why: "has no such file"}
 
-func (e *buffers) Caps() core.EditorCaps { return e.caps }
+func (e *buffers) Lend(id core.SessionID) core.Editor { return ide.Lend(e, id) }
 
-func (e *buffers) Do(_ context.Context, c core.EditorCall) (core.EditorReply, error) {
+func (e *buffers) Caps() ide.Caps { return e.caps }
+
+func (e *buffers) Do(_ context.Context, c ide.Call) (ide.Reply, error) {
 	if e.onAsk != nil {
 		e.onAsk()
 	}
 	switch c := c.(type) {
-	case core.ReadFile:
+	case ide.ReadFile:
 		text, ok := e.texts[c.Path]
 		if !ok {
 			return nil, noFile
@@ -466,16 +469,16 @@ func (e *buffers) Do(_ context.Context, c core.EditorCall) (core.EditorReply, er
 			lines = lines[min(c.Line-1, len(lines)):]
 			text = strings.Join(lines[:min(c.Limit, len(lines))], "")
 		}
-		return core.FileText{Text: text}, nil
-	case core.WriteFile:
+		return ide.FileText{Text: text}, nil
+	case ide.WriteFile:
 		if e.err != nil {
 			return nil, e.err
 		}
 		e.wrote = append(e.wrote, c)
 		e.texts[c.Path] = c.Text
-		return core.Done{}, nil
+		return ide.Done{}, nil
 	}
-	return core.Done{}, nil
+	return ide.Done{}, nil
 }
 
 // The alternatives of a pattern are not tried one after the other.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/ide"
 )
 
 func TestUndo(t *testing.T) {
@@ -193,7 +194,7 @@ func TestUndoStaysInside(t *testing.T) {
 func TestUndoInEditor(t *testing.T) {
 	b := newBed(t)
 	path := b.put("a.txt", "on the disk")
-	e := &buffers{caps: core.EditorCaps{ReadFile: true, WriteFile: true}, texts: map[string]string{path: "new"}}
+	e := &buffers{caps: ide.Caps{ReadFile: true, WriteFile: true}, texts: map[string]string{path: "new"}}
 	list := NewFiles(FilesOptions{}).Undo(t.Context(), b.meta, e, []core.Diff{{Path: path, Old: "old", New: "new"}})
 	if len(list) != 1 || list[0].Why != "" || e.texts[path] != "old" || len(e.wrote) != 1 || e.wrote[0].Session != "s1" {
 		t.Errorf("%+v, the editor has %q", list, e.texts[path])

@@ -11,6 +11,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/files"
+	"dragoman/core/ide"
 )
 
 func TestWrite(t *testing.T) {
@@ -181,14 +182,14 @@ func TestManyChanges(t *testing.T) {
 func TestThroughTheEditor(t *testing.T) {
 	b := newBed(t)
 	path := b.put("a.txt", "disk\n")
-	e := &buffers{caps: core.EditorCaps{ReadFile: true, WriteFile: true}, texts: map[string]string{path: "buffer one\n"}}
+	e := &buffers{caps: ide.Caps{ReadFile: true, WriteFile: true}, texts: map[string]string{path: "buffer one\n"}}
 	b.editor = e
 	_, pv, _ := b.preview("edit_file", m{"path": "a.txt", "old": "one", "new": "two"})
 	if d := pv.Content[0].(core.Diff); d.Old != "buffer one\n" {
 		t.Errorf("the diff is of %q", d.Old)
 	}
 	b.ok("edit_file", m{"path": "a.txt", "old": "one", "new": "two"})
-	if len(e.wrote) != 1 || e.wrote[0] != (core.WriteFile{Session: "s1", Path: path, Text: "buffer two\n"}) || b.get(path) != "disk\n" {
+	if len(e.wrote) != 1 || e.wrote[0] != (ide.WriteFile{Session: "s1", Path: path, Text: "buffer two\n"}) || b.get(path) != "disk\n" {
 		t.Errorf("wrote %+v, disk %q", e.wrote, b.get(path))
 	}
 	// The buffer changed meanwhile.
@@ -222,7 +223,7 @@ func TestThroughTheEditor(t *testing.T) {
 func TestEditorThatOnlyReads(t *testing.T) {
 	b := newBed(t)
 	path, fresh := b.put("a.txt", "\ufeffone\r\ntwo\r\n"), filepath.Join(b.dir, "new.txt")
-	e := &buffers{caps: core.EditorCaps{ReadFile: true}, texts: map[string]string{path: "one\ntwo, typed\n", fresh: "typed\n"}}
+	e := &buffers{caps: ide.Caps{ReadFile: true}, texts: map[string]string{path: "one\ntwo, typed\n", fresh: "typed\n"}}
 	b.editor = e
 	b.fails("edit_file", m{"path": "a.txt", "old": "two", "new": "three"}, "changes of it that are not saved")
 	b.fails("write_file", m{"path": "a.txt", "content": "three"}, "changes of it that are not saved")
@@ -257,7 +258,7 @@ func TestEmptyInTheEditor(t *testing.T) {
 	b := newBed(t)
 	path := b.put("a.txt", "disk\n")
 	empty := b.put("empty.txt", "")
-	e := &buffers{caps: core.EditorCaps{ReadFile: true, WriteFile: true}, texts: map[string]string{path: "", empty: "", filepath.Join(b.dir, "absent.txt"): ""}}
+	e := &buffers{caps: ide.Caps{ReadFile: true, WriteFile: true}, texts: map[string]string{path: "", empty: "", filepath.Join(b.dir, "absent.txt"): ""}}
 	b.editor = e
 	b.fails("read_file", m{"path": "absent.txt"}, "there is no absent.txt")
 	if got := b.ok("read_file", m{"path": "a.txt"}); got != "[a.txt is empty in the editor and has 5 bytes on the disk]" {
@@ -270,8 +271,8 @@ func TestEmptyInTheEditor(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	// The editor answers with nothing.
-	b.editor = &window{caps: e.caps, do: func(context.Context, core.EditorCall) (core.EditorReply, error) {
-		return nil, &core.EditorLacks{Why: "answered without a text"}
+	b.editor = &window{caps: e.caps, do: func(context.Context, ide.Call) (ide.Reply, error) {
+		return nil, &ide.Lacks{Why: "answered without a text"}
 	}}
 	if got := b.ok("read_file", m{"path": "a.txt"}); got != "disk\n\n[a.txt: the editor answered without a text, so this is what is on the disk]" {
 		t.Errorf("got %q", got)

@@ -1,9 +1,13 @@
-package core
+package ide
 
-import "context"
+import (
+	"context"
 
-// EditorCaps says what an editor does for us.
-type EditorCaps struct {
+	"dragoman/core"
+)
+
+// Caps says what an editor does for us.
+type Caps struct {
 	ReadFile  bool `json:"read_file,omitempty"`  // unsaved buffers win over the disk
 	WriteFile bool `json:"write_file,omitempty"` // through its buffers
 	Terminal  bool `json:"terminal,omitempty"`   // it runs commands, and shows them
@@ -17,85 +21,109 @@ type EditorCaps struct {
 	References  bool `json:"references,omitempty"`
 }
 
-// Editor is the client as a provider of services. Calls and replies are plain
-// data, so that they can cross a socket.
+// Editor is a client that provides services. Calls and replies are plain data, so that they
+// can cross a socket.
 type Editor interface {
-	Caps() EditorCaps
+	core.Editor
+	Caps() Caps
 	// Do blocks until the editor answers or ctx ends. Callers set a deadline:
-	// some clients never answer. An *EditorLacks means that the disk or a shell of
+	// some clients never answer. A *Lacks means that the disk or a shell of
 	// our own may take the editor's place; every other error is a refusal.
-	Do(context.Context, EditorCall) (EditorReply, error)
+	Do(context.Context, Call) (Reply, error)
 }
 
-// EditorLacks means that an editor does not have what it was asked for: it does not know the
+// Of returns an editor as one that can be asked; nil: there is none.
+func Of(e core.Editor) Editor {
+	asked, _ := e.(Editor)
+	return asked
+}
+
+// Lend returns the editor for other sessions: whatever they ask is asked for the given one.
+func Lend(e Editor, session core.SessionID) core.Editor { return lent{e, session} }
+
+// lent is an editor that knows only one of the sessions that use it.
+type lent struct {
+	Editor
+	session core.SessionID
+}
+
+// Do implements Editor.
+func (l lent) Do(ctx context.Context, call Call) (Reply, error) {
+	return l.Editor.Do(ctx, call.of(l.session))
+}
+
+// Lacks means that an editor does not have what it was asked for: it does not know the
 // request, it has no such file, or its answer holds nothing.
-type EditorLacks struct {
+type Lacks struct {
 	Why string // continues the sentence "the editor …"
 }
 
-func (e *EditorLacks) Error() string { return "the editor " + e.Why }
+func (e *Lacks) Error() string { return "the editor " + e.Why }
 
-// EditorCall is a request to an editor.
+// Call is a request to an editor.
 //
 //sumtype:decl
-type EditorCall interface{ editorCall() }
+type Call interface {
+	// of returns the request for another session.
+	of(core.SessionID) Call
+}
 
 // ReadFile asks for a file's text. Line is 1-based; Limit counts lines; 0: all.
 type ReadFile struct {
-	Session SessionID `json:"session"`
-	Path    string    `json:"path"`
-	Line    int       `json:"line,omitempty"`
-	Limit   int       `json:"limit,omitempty"`
+	Session core.SessionID `json:"session"`
+	Path    string         `json:"path"`
+	Line    int            `json:"line,omitempty"`
+	Limit   int            `json:"limit,omitempty"`
 }
 
 // WriteFile replaces a file's text.
 type WriteFile struct {
-	Session SessionID `json:"session"`
-	Path    string    `json:"path"`
-	Text    string    `json:"text"`
+	Session core.SessionID `json:"session"`
+	Path    string         `json:"path"`
+	Text    string         `json:"text"`
 }
 
 // StatFile asks what a path is.
 type StatFile struct {
-	Session SessionID `json:"session"`
-	Path    string    `json:"path"`
+	Session core.SessionID `json:"session"`
+	Path    string         `json:"path"`
 }
 
 // GlobFiles asks for the files that a pattern fits.
 type GlobFiles struct {
-	Session SessionID `json:"session"`
-	Pattern string    `json:"pattern"`
+	Session core.SessionID `json:"session"`
+	Pattern string         `json:"pattern"`
 }
 
 // ReadBytes asks for a part of a file as it is on the disk. Limit 0: to its end.
 type ReadBytes struct {
-	Session SessionID `json:"session"`
-	Path    string    `json:"path"`
-	Offset  int64     `json:"offset,omitempty"`
-	Limit   int64     `json:"limit,omitempty"`
+	Session core.SessionID `json:"session"`
+	Path    string         `json:"path"`
+	Offset  int64          `json:"offset,omitempty"`
+	Limit   int64          `json:"limit,omitempty"`
 }
 
 // Diagnose asks for what is found wrong in a file; the empty path: in all that
 // the editor knows of.
 type Diagnose struct {
-	Session SessionID `json:"session"`
-	Path    string    `json:"path,omitempty"`
+	Session core.SessionID `json:"session"`
+	Path    string         `json:"path,omitempty"`
 }
 
 // Locate asks where the thing that stands at a place is defined, or, with
 // References, used. Line and Column are 1-based; columns count UTF-16 units.
 type Locate struct {
-	Session    SessionID `json:"session"`
-	Path       string    `json:"path"`
-	Line       int       `json:"line"`
-	Column     int       `json:"column"`
-	References bool      `json:"references,omitempty"`
+	Session    core.SessionID `json:"session"`
+	Path       string         `json:"path"`
+	Line       int            `json:"line"`
+	Column     int            `json:"column"`
+	References bool           `json:"references,omitempty"`
 }
 
 // OpenTerminal runs a command in a terminal of the editor's. Limit is how many
 // bytes of output it keeps, of the end.
 type OpenTerminal struct {
-	Session SessionID         `json:"session"`
+	Session core.SessionID    `json:"session"`
 	Command string            `json:"command"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
@@ -105,26 +133,26 @@ type OpenTerminal struct {
 
 // AwaitTerminal waits until its command has ended.
 type AwaitTerminal struct {
-	Session SessionID `json:"session"`
-	ID      string    `json:"id"`
+	Session core.SessionID `json:"session"`
+	ID      string         `json:"id"`
 }
 
 // PeekTerminal asks for what it has printed so far.
 type PeekTerminal struct {
-	Session SessionID `json:"session"`
-	ID      string    `json:"id"`
+	Session core.SessionID `json:"session"`
+	ID      string         `json:"id"`
 }
 
 // CloseTerminal ends its command, if it runs, and gives it back.
 type CloseTerminal struct {
-	Session SessionID `json:"session"`
-	ID      string    `json:"id"`
+	Session core.SessionID `json:"session"`
+	ID      string         `json:"id"`
 }
 
-// EditorReply answers an EditorCall.
+// Reply answers an Call.
 //
 //sumtype:decl
-type EditorReply interface{ editorReply() }
+type Reply interface{ reply() }
 
 // FileText answers ReadFile.
 type FileText struct {
@@ -201,24 +229,24 @@ type TerminalOutput struct {
 // Done answers what has nothing to say.
 type Done struct{}
 
-func (ReadFile) editorCall()      {}
-func (WriteFile) editorCall()     {}
-func (StatFile) editorCall()      {}
-func (GlobFiles) editorCall()     {}
-func (ReadBytes) editorCall()     {}
-func (Diagnose) editorCall()      {}
-func (Locate) editorCall()        {}
-func (OpenTerminal) editorCall()  {}
-func (AwaitTerminal) editorCall() {}
-func (PeekTerminal) editorCall()  {}
-func (CloseTerminal) editorCall() {}
+func (c ReadFile) of(s core.SessionID) Call      { c.Session = s; return c }
+func (c WriteFile) of(s core.SessionID) Call     { c.Session = s; return c }
+func (c StatFile) of(s core.SessionID) Call      { c.Session = s; return c }
+func (c GlobFiles) of(s core.SessionID) Call     { c.Session = s; return c }
+func (c ReadBytes) of(s core.SessionID) Call     { c.Session = s; return c }
+func (c Diagnose) of(s core.SessionID) Call      { c.Session = s; return c }
+func (c Locate) of(s core.SessionID) Call        { c.Session = s; return c }
+func (c OpenTerminal) of(s core.SessionID) Call  { c.Session = s; return c }
+func (c AwaitTerminal) of(s core.SessionID) Call { c.Session = s; return c }
+func (c PeekTerminal) of(s core.SessionID) Call  { c.Session = s; return c }
+func (c CloseTerminal) of(s core.SessionID) Call { c.Session = s; return c }
 
-func (FileText) editorReply()       {}
-func (FileStat) editorReply()       {}
-func (FilePaths) editorReply()      {}
-func (FileBytes) editorReply()      {}
-func (Diagnostics) editorReply()    {}
-func (Places) editorReply()         {}
-func (TerminalOpened) editorReply() {}
-func (TerminalOutput) editorReply() {}
-func (Done) editorReply()           {}
+func (FileText) reply()       {}
+func (FileStat) reply()       {}
+func (FilePaths) reply()      {}
+func (FileBytes) reply()      {}
+func (Diagnostics) reply()    {}
+func (Places) reply()         {}
+func (TerminalOpened) reply() {}
+func (TerminalOutput) reply() {}
+func (Done) reply()           {}
