@@ -23,7 +23,7 @@ ends when the editor closes our standard input.`,
 		Args: cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			return a.serveStdio(ctx, "acp", func(h *house) server {
-				return acpStream{acp.Options{Gateway: h.gateway, Log: h.log, Version: a.Version, Servers: true, Providers: routing{h.profiles}}}
+				return acpStream{acp.Options{Gateway: h.gateway, Log: h.log, Version: a.Version, Servers: true, Providers: h.profiles.Providers()}}
 			})
 		}),
 	}

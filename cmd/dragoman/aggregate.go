@@ -110,11 +110,11 @@ func (g aggregated) warn() {
 
 // load is what the configuration says now.
 func (g aggregated) load() (*bridge.Aggregate, error) {
-	made, err := g.house.profiles.load()
+	made, err := g.house.profiles.Load()
 	if err != nil {
 		return nil, err
 	}
-	c := made.config.MCP
+	c := made.Config.MCP
 	names := c.Servers
 	if names == nil {
 		names = []string{"*"}
@@ -122,7 +122,7 @@ func (g aggregated) load() (*bridge.Aggregate, error) {
 	if g.circle {
 		names = nil
 	}
-	return g.house.profiles.servers.current().Aggregate(bridge.AggregateOptions{
+	return g.house.profiles.Servers().Aggregate(bridge.AggregateOptions{
 		Agent: g.agent.ServeFor, Servers: names, Prefix: bridge.Prefix(c.Prefix), Tools: c.Tools, Check: g.denied,
 	}), nil
 }
@@ -130,9 +130,9 @@ func (g aggregated) load() (*bridge.Aggregate, error) {
 // denied refuses a call that the current rules deny. For one that a person must be asked about
 // it returns a *bridge.AskFirst.
 func (g aggregated) denied(server, tool string, args json.RawMessage) error {
-	made, err := g.house.profiles.load()
+	made, err := g.house.profiles.Load()
 	if err != nil {
 		return err
 	}
-	return denied(made.rights.Rules, g.cwd)(server, tool, args)
+	return denied(made.Rights.Rules, g.cwd)(server, tool, args)
 }

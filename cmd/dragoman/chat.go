@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/setup"
 	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
 )
@@ -50,17 +51,17 @@ error then, and the exit code is 1 if any turn failed.`,
 }
 
 func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core.Settings) error {
-	h.profiles.people = true
+	h.profiles.People = true
 	cwd, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("find the working folder: %w", err)
 	}
-	profile, err := h.profiles.in(ctx, []string{cwd})
+	profile, err := h.profiles.In(ctx, []string{cwd})
 	if err != nil {
 		return fmt.Errorf("the configuration is wrong:\n%w", err)
 	}
 	if _, ok := profile.Agent(set.Agent); !ok {
-		return fmt.Errorf("there is no agent %q; there are %s", set.Agent, agentNames(profile.Agents))
+		return fmt.Errorf("there is no agent %q; there are %s", set.Agent, setup.AgentNames(profile.Agents))
 	}
 	session, err := h.chatSession(ctx, resume, cwd)
 	if err != nil {
@@ -68,20 +69,12 @@ func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core
 	}
 	err = terminal.Chat(ctx, terminal.ChatOptions{
 		Program: a.Environment, Gateway: h.gateway, Session: session, Settings: set,
-		Model: profile.DefaultModel, Offline: profile.models.Choice.Offline(),
+		Model: profile.DefaultModel, Offline: profile.Finder.Choice.Offline(),
 	})
 	if resume == "" && session.State().Messages == 0 { // nobody will miss it
 		err = errors.Join(err, h.gateway.Delete(context.WithoutCancel(ctx), core.Local, session.Meta().ID))
 	}
 	return err
-}
-
-func agentNames(agents []core.Agent) string {
-	var names []string
-	for _, a := range agents {
-		names = append(names, a.Name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // chatSession opens a session by its id, or makes one for the working folder.
@@ -91,7 +84,7 @@ func (h *house) chatSession(ctx context.Context, id, cwd string) (*core.Session,
 	}
 	s, err := h.gateway.Create(ctx, core.Meta{Cwd: cwd})
 	if err != nil {
-		return nil, fmt.Errorf("%w; %s", err, otherData)
+		return nil, fmt.Errorf("%w; %s", err, program.OtherData)
 	}
 	return s, nil
 }

@@ -134,6 +134,11 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/models", forbidden: "dragoman/bridge/...", why: "models know no servers"},
 	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal", "dragoman/cmd/internal/logs"}, why: "servers are kept for sessions and commands, and know neither"},
 	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/core/loop", why: "servers are kept without an agent"},
+	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/cmd/...", except: doctorImports, why: "the doctor looks at files and programs, not at what runs"},
+	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/adapters/...", direct: true, why: "the doctor speaks no protocol"},
+	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/bridge", direct: true, why: "the doctor starts no server"},
+	{from: "dragoman/cmd/internal/setup", forbidden: "dragoman/cmd/...", except: setupImports, why: "profiles are made for whoever runs turns, and know no command"},
+	{from: "dragoman/cmd/internal/setup", forbidden: "dragoman/adapters/...", direct: true, except: []string{"dragoman/adapters/acp"}, why: "profiles know of protocols only where an ACP client may direct providers"},
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program"}, why: "who talks at a terminal knows no command"},
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/adapters/...", except: []string{"dragoman/adapters/wire"}, why: "a terminal speaks no protocol; the wire alone names standard input and output"},
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/bridge/...", why: "a terminal shows sessions, whatever their tools are"},
@@ -154,6 +159,15 @@ var importRules = []rule{
 	onlyIn("github.com/modelcontextprotocol/go-sdk/oauthex", "one package logs in to servers; nobody else does", "dragoman/bridge/login", "dragoman/bridge/login/logintest"),
 	onlyIn("golang.org/x/oauth2/...", "tokens are the affair of bridge/login, which asks for them itself"),
 }
+
+// doctorImports and setupImports are what these packages may import of those below cmd.
+var (
+	doctorImports = []string{
+		"dragoman/cmd/internal/imports", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets",
+		"dragoman/cmd/internal/terminal",
+	}
+	setupImports = append([]string{"dragoman/cmd/internal/doctor", "dragoman/cmd/internal/models", "dragoman/cmd/internal/servers"}, doctorImports...)
+)
 
 func adapterImports(name string) []string {
 	return append([]string{"dragoman/core", "dragoman/adapters/wire", "dragoman/adapters/pump", "dragoman/adapters/proto/" + name}, leaves...)

@@ -38,7 +38,7 @@ The exit code is 0 if the editor has asked to shut down before it left, else 1.`
 			}
 			return a.serveStdio(ctx, "eca", func(h *house) server {
 				return overECA{eca.New(eca.Options{
-					Gateway: h.gateway, Log: h.log, Version: a.Version, Welcome: h.welcome, Configure: h.profiles.configure, Shutdown: h.close,
+					Gateway: h.gateway, Log: h.log, Version: a.Version, Welcome: h.welcome, Configure: h.profiles.Configure, Shutdown: h.close,
 				})}
 			})
 		}),
@@ -70,8 +70,8 @@ func (h *house) welcome(p *core.Profile) string {
 		return b.String()
 	}
 	b.WriteString(" The model is " + p.DefaultModel + ".")
-	if made, err := h.profiles.load(); err == nil && made.models.Choice.Offline() {
-		b.WriteString("\n\nThis is the offline demo, not a language model: " + made.models.Choice.Reason + ". Say anything to learn how to set a model, give a key with /login PROVIDER, or try: list . then read README.md")
+	if made, err := h.profiles.Load(); err == nil && made.Finder.Choice.Offline() {
+		b.WriteString("\n\nThis is the offline demo, not a language model: " + made.Finder.Choice.Reason + ". Say anything to learn how to set a model, give a key with /login PROVIDER, or try: list . then read README.md")
 	}
 	if p.Fault != "" {
 		b.WriteString("\n\nThe configuration has a mistake, so the one before it goes on:\n" + p.Fault)

@@ -72,7 +72,7 @@ func (c *idleClient) all(message, text string) string {
 var idleFaces = map[string]idleFace{
 	"acp": {
 		wire.Newline, func(h *house, _ string) server {
-			return acp.New(acp.Options{Gateway: h.gateway, Log: h.log, Servers: true, Providers: routing{h.profiles}})
+			return acp.New(acp.Options{Gateway: h.gateway, Log: h.log, Servers: true, Providers: h.profiles.Providers()})
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`,
 		func(c *idleClient, n int) {
@@ -84,7 +84,7 @@ var idleFaces = map[string]idleFace{
 	},
 	"eca": {
 		wire.ContentLength, func(h *house, _ string) server {
-			return overECA{eca.New(eca.Options{Gateway: h.gateway, Log: h.log, Welcome: h.welcome, Configure: h.profiles.configure, Shutdown: h.close})}
+			return overECA{eca.New(eca.Options{Gateway: h.gateway, Log: h.log, Welcome: h.welcome, Configure: h.profiles.Configure, Shutdown: h.close})}
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"processId":null,"clientInfo":{"name":"x"},"capabilities":{"codeAssistant":{"chat":true}},"workspaceFolders":[{"name":"w","uri":"file://WORK"}]}}`,
 		func(c *idleClient, n int) {
@@ -129,11 +129,11 @@ func (f idleFace) connect(t *testing.T, a *app, log *logs.Log, work string) (c *
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{log: log.Logger, profiles: newProfiles(a, log)}
+	h := &house{log: log.Logger, profiles: a.newProfiles(log)}
 	store := jsonl.New(dir)
-	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.get, Node: node()})
-	h.profiles.board, h.profiles.gateway = h.gateway.Board(), h.gateway
-	h.profiles.people, h.profiles.quiet = true, true
+	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.Get, Node: node()})
+	h.profiles.Join(h.gateway)
+	h.profiles.People, h.profiles.Quiet = true, true
 	in, out, peer := wiretest.New(f.framing)
 	ended := make(chan error, 1)
 	ctx, leave := context.WithCancel(t.Context())
@@ -146,7 +146,7 @@ func (f idleFace) connect(t *testing.T, a *app, log *logs.Log, work string) (c *
 		if err := errors.Join(h.close(context.Background()), store.Close()); err != nil {
 			t.Error(err)
 		}
-		h.profiles.close()
+		h.profiles.Close()
 	}
 }
 

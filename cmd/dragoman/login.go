@@ -79,12 +79,12 @@ func (a *app) withAccounts(f func(secrets.Accounts) error) error {
 		return err
 	}
 	defer l.Close()
-	p := newProfiles(a, l)
-	defer p.close()
-	if _, err := p.load(); err != nil {
+	p := a.newProfiles(l)
+	defer p.Close()
+	if _, err := p.Load(); err != nil {
 		return fmt.Errorf("the configuration is wrong:\n%w", err)
 	}
-	return f(p.accounts())
+	return f(p.Accounts())
 }
 
 // patient lets the keyring wait for a person who is there to unlock it.

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -23,27 +21,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // binary is the program under test, built once.
 var binary string
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "dragoman-cmd-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	binary = filepath.Join(dir, "dragoman")
-	if runtime.GOOS == "windows" {
-		binary += ".exe"
-	}
-	code := 1
-	if text, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X main.version=v0.0.0-test", "-o", binary, ".").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, text)
-	} else {
-		code = m.Run()
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &binary)) }
 
 // place is where one test's processes live.
 type place struct {

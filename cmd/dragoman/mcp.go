@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/adapters/mcp"
+	"dragoman/cmd/internal/setup"
 )
 
 func (a *app) mcp() *cobra.Command {
@@ -116,13 +117,13 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
 	s := mcp.New(mcp.Options{
 		Gateway: h.gateway, Log: h.log, Version: a.Version, Roots: f.roots, Cwd: cwd, Home: a.Home(),
-		CodexTools: f.codexTools, Expand: expander(newGuides(a.Lookup)),
+		CodexTools: f.codexTools, Expand: setup.Expander(a.Lookup),
 		Settings: func() mcp.Settings {
-			made, err := h.profiles.load()
+			made, err := h.profiles.Load()
 			if err != nil {
 				return mcp.Settings{} // the tools say what is wrong
 			}
-			c := made.config.MCP
+			c := made.Config.MCP
 			s := mcp.Settings{
 				AllowAuto: c.AllowAuto, ElicitationTimeout: c.ElicitationTimeout,
 				ModelAnswers: modelAnswers(c.ModelAnswers, f.http != ""),
@@ -137,7 +138,7 @@ func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
 			return s
 		},
 	})
-	h.profiles.lends = s
+	h.profiles.Lends = s
 	return s
 }
 
@@ -145,22 +146,6 @@ func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
 // as soft, but not over HTTP, where the caller may be anybody with the token.
 func modelAnswers(configured string, overHTTP bool) bool {
 	return configured == "soft" || configured == "" && !overHTTP
-}
-
-// expander makes the texts that commands stand for, with arguments given by name.
-func expander(g *guides) func(context.Context, []string, string, map[string]string) (string, bool, error) {
-	return func(ctx context.Context, roots []string, name string, args map[string]string) (string, bool, error) {
-		have := g.of(ctx, roots)
-		if have == nil {
-			return "", false, nil
-		}
-		c, ok := have.Command(name)
-		if !ok || !c.Prompts() {
-			return "", false, nil
-		}
-		text, err := have.ExpandNamed(name, args)
-		return text, true, err
-	}
 }
 
 // folder is the absolute path of a folder that is there.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -42,28 +41,6 @@ func TestMCPFlagsThatDoNotFit(t *testing.T) {
 	} {
 		if o := p.run(t, "", strings.Fields(args)...); o.code == 0 || !strings.Contains(o.errs, want) {
 			t.Errorf("%s: exit %d, %s", args, o.code, o.errs)
-		}
-	}
-}
-
-// The text that a workspace's command stands for is the prompt's.
-func TestMCPExpand(t *testing.T) {
-	p := newPlace(t)
-	dir := filepath.Join(p.work, ".dragoman", "commands")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "greet.md"), []byte("---\narguments:\n  - name: name\n    required: true\n---\nSay hello to $1.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	expand := expander(newGuides(func(string) (string, bool) { return "", false }))
-	text, ok, err := expand(context.Background(), []string{p.work}, "greet", map[string]string{"name": "Ada"})
-	if err != nil || !ok || strings.TrimSpace(text) != "Say hello to Ada." {
-		t.Errorf("%q, %v, %v", text, ok, err)
-	}
-	for _, name := range []string{"costs", "nothing"} {
-		if _, ok, err := expand(context.Background(), []string{p.work}, name, nil); ok || err != nil {
-			t.Errorf("%s: %v, %v", name, ok, err)
 		}
 	}
 }

@@ -38,24 +38,17 @@ func newRelays(h *house, cwd string) *relays {
 
 // find is the relay to a server, as the configuration has it now.
 func (r *relays) find(name string) (*bridge.Relay, error) {
-	made, err := r.house.profiles.load()
+	made, err := r.house.profiles.Load()
 	if err != nil {
 		return nil, err
 	}
-	box := r.house.profiles.servers.current()
+	box := r.house.profiles.Servers()
 	if box != nil {
-		if relay, ok := bridge.NewRelay(box, name, denied(made.rights.Rules, r.cwd)); ok {
+		if relay, ok := bridge.NewRelay(box, name, denied(made.Rights.Rules, r.cwd)); ok {
 			return relay, nil
 		}
 	}
 	return nil, fmt.Errorf("there is no MCP server %q in the configuration, or it is disabled", name)
-}
-
-// current is the toolbox of the servers, or nil.
-func (s *upstreams) current() *bridge.Box {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.box
 }
 
 // denied refuses a call that the rules deny, or that a rule wants a person to be asked about.

@@ -14,6 +14,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/setup"
 	"dragoman/core"
 	"dragoman/core/jsonl"
 )
@@ -24,7 +25,7 @@ const shutdownFor = 5 * time.Second
 // house is what commands that run turns live in.
 type house struct {
 	gateway  *core.Gateway
-	profiles *profiles
+	profiles *setup.Profiles
 	log      *zap.Logger
 }
 
@@ -44,17 +45,22 @@ func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error
 	ctx, stop := program.UntilSignal(ctx, !a.ownInterrupt)
 	defer stop()
 
-	h := &house{log: log.Logger, profiles: newProfiles(a, log)}
+	h := &house{log: log.Logger, profiles: a.newProfiles(log)}
 	store := jsonl.New(dir)
-	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.get, Before: h.profiles.consent, Node: node()})
-	h.profiles.board, h.profiles.gateway = h.gateway.Board(), h.gateway
+	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.Get, Before: h.profiles.Consent, Node: node()})
+	h.profiles.Join(h.gateway)
 	err = h.watched(ctx, f)
 	if errors.Is(err, core.ErrShutdown) { // a signal: that is what was wanted
 		err = nil
 	}
 	err = errors.Join(err, h.close(context.WithoutCancel(ctx)), store.Close())
-	h.profiles.close()
+	h.profiles.Close()
 	return err
+}
+
+// newProfiles prepares profiles of this run.
+func (a *app) newProfiles(log *logs.Log) *setup.Profiles {
+	return setup.New(setup.Options{Env: a.Environment, Secrets: a.secrets, Servers: a.servers, Log: log})
 }
 
 // openLog starts the program's log as the flags say.
@@ -73,7 +79,7 @@ func (h *house) close(ctx context.Context) error {
 func (h *house) watched(ctx context.Context, f func(context.Context, *house) error) error {
 	watching, enough := context.WithCancel(ctx)
 	var watch sync.WaitGroup
-	watch.Go(func() { h.profiles.watch(watching) })
+	watch.Go(func() { h.profiles.Watch(watching) })
 	defer watch.Wait()
 	defer enough()
 	return f(ctx, h)
@@ -103,7 +109,7 @@ func (a *app) serveStdio(ctx context.Context, protocol string, make func(*house)
 		}
 		h.log = h.log.With(zap.String("protocol", protocol))
 		h.log.Info("speaking", zap.String("version", a.Version))
-		h.profiles.people, h.profiles.quiet = protocol != "mcp", protocol == "acp" || protocol == "eca"
+		h.profiles.People, h.profiles.Quiet = protocol != "mcp", protocol == "acp" || protocol == "eca"
 		err = make(h).Serve(ctx, in, out)
 		h.log.Info("ended", zap.Error(err))
 		return err

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/cmd/internal/logs"
+	"dragoman/cmd/internal/program"
 	"dragoman/core"
 )
 
@@ -160,13 +162,21 @@ func TestServerLogin(t *testing.T) {
 
 // An editor has the browser opened, and is shown where it goes.
 func TestEditorLogsIn(t *testing.T) {
-	g, r := newGuarded(t), newRoom(t, nil, nil)
-	if err := r.profiles.configure([]byte(`{"mcp_servers":{"tracker":{"url":"` + g.URL + `/mcp"}}}`)); err != nil {
+	g, p := newGuarded(t), newPlace(t)
+	log, err := logs.Open(logs.Options{Err: io.Discard, Env: p.lookup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	a := newApp(&program.Environment{Lookup: p.lookup, Err: io.Discard}, nil)
+	profiles := a.newProfiles(log)
+	defer profiles.Close()
+	if err := profiles.Configure([]byte(`{"mcp_servers":{"tracker":{"url":"` + g.URL + `/mcp"}}}`)); err != nil {
 		t.Fatal(err)
 	}
 	left := make(chan error, 1)
 	opened := ""
-	r.profiles.app.Browse = func(address string) error {
+	a.Browse = func(address string) error {
 		opened = address
 		go func() {
 			resp, err := http.Get(address)
@@ -178,14 +188,18 @@ func TestEditorLogsIn(t *testing.T) {
 		return nil
 	}
 	shown := ""
+	profile, err := profiles.Get(t.Context(), []string{p.work})
+	if err != nil {
+		t.Fatal(err)
+	}
 	user := core.Client{Principal: core.Local, Role: core.Decide}
-	if err := (doing{r.profiles}).Do(t.Context(), user, []string{r.dir}, "tracker", core.LoginServer{Show: func(address string) { shown = address }}); err != nil {
+	if err := profile.Servers.Do(t.Context(), user, []string{p.work}, "tracker", core.LoginServer{Show: func(address string) { shown = address }}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-left; err != nil || shown == "" || shown != opened || g.grants() != "authorization_code" {
 		t.Errorf("%v; shown %q, opened %q, %s", err, shown, opened, g.grants())
 	}
-	if err := (doing{r.profiles}).Do(t.Context(), user, []string{r.dir}, "tracker", core.LogoutServer{}); err != nil || !g.over() {
+	if err := profile.Servers.Do(t.Context(), user, []string{p.work}, "tracker", core.LogoutServer{}); err != nil || !g.over() {
 		t.Errorf("%v", err)
 	}
 }

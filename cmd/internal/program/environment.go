@@ -80,6 +80,9 @@ func (e *Environment) DataDir() (string, error) {
 	return abs, nil
 }
 
+// OtherData is the advice for a data folder that cannot be used.
+const OtherData = "name another folder with --data-dir or DRAGOMAN_DATA"
+
 // DataFile returns the path of a file of the data folder; empty: there is no such folder, and
 // nothing is kept.
 func (e *Environment) DataFile(name string) string {

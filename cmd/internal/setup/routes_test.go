@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"slices"
@@ -33,12 +33,12 @@ func TestRoutes(t *testing.T) {
 	if is := find("mistral"); is.Type != "anthropic" || is.BaseURL != "http://localhost:1/v1" {
 		t.Errorf("mistral, directed: %+v", is)
 	}
-	made, err := p.load()
+	made, err := p.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !made.offers("mistral/mistral-large-latest") || made.models.Choice.Provider != "groq" {
-		t.Errorf("chosen %s of %d models", made.models.Choice, len(made.Models))
+	if !made.offers("mistral/mistral-large-latest") || made.Finder.Choice.Provider != "groq" {
+		t.Errorf("chosen %s of %d models", made.Finder.Choice, len(made.Models))
 	}
 	for id, want := range map[string]string{"mistrl": "no such provider", "groq": "as \"soap\""} {
 		if err := r.Set(t.Context(), id, "soap", "http://localhost:1/v1", nil); err == nil || !strings.Contains(err.Error(), want) {
@@ -57,7 +57,7 @@ func TestRoutes(t *testing.T) {
 	if is := find("mistral"); is.Type != "" {
 		t.Errorf("mistral, out of use: %+v", is)
 	}
-	if made, err = p.load(); err != nil || made.offers("mistral/mistral-large-latest") {
+	if made, err = p.Load(); err != nil || made.offers("mistral/mistral-large-latest") {
 		t.Errorf("its models are offered, %v", err)
 	}
 	if _, err := made.Model(t.Context(), "mistral/x"); err == nil || !strings.Contains(err.Error(), "out of use") {
@@ -72,14 +72,14 @@ func TestRouteThatIsTheOnlyOne(t *testing.T) {
 	if err := r.Set(t.Context(), "mistral", "openai", "http://localhost:1/v1", nil); err != nil {
 		t.Fatal(err)
 	}
-	made, err := p.load()
-	if err != nil || made.models.Choice.Provider != "mistral" {
-		t.Fatalf("chosen: %v, %v", made.models.Choice, err)
+	made, err := p.Load()
+	if err != nil || made.Finder.Choice.Provider != "mistral" {
+		t.Fatalf("chosen: %v, %v", made.Finder.Choice, err)
 	}
 	if err := r.Disable(t.Context(), "mistral"); err != nil {
 		t.Error(err)
 	}
-	if made, err = p.load(); err != nil || made.models.Choice.Provider != configs.OfflineProvider {
-		t.Errorf("chosen afterwards: %v, %v", made.models.Choice, err)
+	if made, err = p.Load(); err != nil || made.Finder.Choice.Provider != configs.OfflineProvider {
+		t.Errorf("chosen afterwards: %v, %v", made.Finder.Choice, err)
 	}
 }

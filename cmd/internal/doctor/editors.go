@@ -1,18 +1,19 @@
-package main
+package doctor
 
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"dragoman/cmd/internal/imports"
 )
 
 // examineEditors looks into the settings of editors.
-func (a *app) examineEditors() section {
+func (d *Doctor) examineEditors() section {
 	s := section{title: "Editors"}
-	home := a.Home()
-	for _, f := range imports.EditorFiles(a.Environment) {
+	home := d.env.Home()
+	for _, f := range imports.EditorFiles(d.env) {
 		text, err := imports.ReadFile(f.Path)
 		switch where := f.Editor + ": " + short(f.Path, home); {
 		case errors.Is(err, fs.ErrNotExist):
@@ -64,4 +65,12 @@ func lineOf(text []byte, word string) int {
 		return 0
 	}
 	return strings.Count(before, "\n") + 1
+}
+
+// short writes a path below the home folder with a ~.
+func short(path, home string) string {
+	if rel, err := filepath.Rel(home, path); home != "" && err == nil && filepath.IsLocal(rel) {
+		return filepath.Join("~", rel)
+	}
+	return path
 }

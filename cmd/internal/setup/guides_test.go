@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/cmd/internal/program/programtest"
 	"dragoman/core"
 	"dragoman/core/coretest"
 	"dragoman/core/policy"
@@ -119,6 +120,28 @@ func TestGuideCommands(t *testing.T) {
 	} {
 		if kinds[name] != want {
 			t.Errorf("%s: got %q, want %q", name, kinds[name], want)
+		}
+	}
+}
+
+// The text that a workspace's command stands for is the prompt's.
+func TestMCPExpand(t *testing.T) {
+	p := programtest.NewPlace(t)
+	dir := filepath.Join(p.Work, ".dragoman", "commands")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "greet.md"), []byte("---\narguments:\n  - name: name\n    required: true\n---\nSay hello to $1.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expand := Expander(func(string) (string, bool) { return "", false })
+	text, ok, err := expand(context.Background(), []string{p.Work}, "greet", map[string]string{"name": "Ada"})
+	if err != nil || !ok || strings.TrimSpace(text) != "Say hello to Ada." {
+		t.Errorf("%q, %v, %v", text, ok, err)
+	}
+	for _, name := range []string{"costs", "nothing"} {
+		if _, ok, err := expand(context.Background(), []string{p.Work}, name, nil); ok || err != nil {
+			t.Errorf("%s: %v, %v", name, ok, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -86,7 +86,7 @@ func (s *upstreams) close() {
 }
 
 // commands lists what is known of a workspace's, with the prompts of the servers.
-func (p *profiles) commands(box *bridge.Box) func(context.Context, core.Meta) []core.Command {
+func (p *Profiles) commands(box *bridge.Box) func(context.Context, core.Meta) []core.Command {
 	return func(ctx context.Context, m core.Meta) []core.Command {
 		return slices.Concat(p.guides.commands(ctx, m.Roots), box.Commands(m.ID))
 	}
@@ -100,4 +100,11 @@ func (s *upstreams) told(server, level, text string) {
 		l = zap.InfoLevel
 	}
 	s.log.Log(l, text, zap.String("server", server))
+}
+
+// current is the toolbox of the servers, or nil.
+func (s *upstreams) current() *bridge.Box {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.box
 }

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -10,21 +10,21 @@ import (
 	"dragoman/core"
 )
 
-// accounts are the keys of the providers of the configuration in use.
-func (p *profiles) accounts() secrets.Accounts {
-	return secrets.Accounts{Env: p.app.Lookup, Logins: p.logins, Config: p.config, Changed: p.keyChanged}
+// Accounts are the keys of the providers of the configuration in use.
+func (p *Profiles) Accounts() secrets.Accounts {
+	return secrets.Accounts{Env: p.env.Lookup, Logins: p.logins, Config: p.config, Changed: p.keyChanged}
 }
 
 // keyChanged tells whoever shows providers and models. The file of keys is one of
 // those that a profile comes from, so a new one is made, and that tells of both.
-func (p *profiles) keyChanged(provider string) {
-	if _, err := p.load(); err != nil { // there is no profile, because the configuration is wrong
-		p.postAccounts([]core.Account{p.accounts().Of(p.config(), provider)})
+func (p *Profiles) keyChanged(provider string) {
+	if _, err := p.Load(); err != nil { // there is no profile, because the configuration is wrong
+		p.postAccounts([]core.Account{p.Accounts().Of(p.config(), provider)})
 	}
 }
 
 // postAccounts tells of accounts.
-func (p *profiles) postAccounts(list []core.Account) {
+func (p *Profiles) postAccounts(list []core.Account) {
 	for _, acc := range list {
 		p.board.Put(core.Topic{Kind: "account", Name: acc.Provider}, core.AccountsItem{Account: acc})
 	}
@@ -32,9 +32,9 @@ func (p *profiles) postAccounts(list []core.Account) {
 
 // newAccounts lists the accounts that differ from what was listed before; at the
 // first time none.
-func (p *profiles) newAccounts() (changed []core.Account) {
+func (p *Profiles) newAccounts() (changed []core.Account) {
 	now := map[string]core.Account{}
-	for _, acc := range p.accounts().List(context.Background()) {
+	for _, acc := range p.Accounts().List(context.Background()) {
 		now[acc.Provider] = acc
 	}
 	p.mu.Lock()

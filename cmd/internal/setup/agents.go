@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"dragoman/cmd/internal/models"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/guide"
 	"dragoman/core/loop"
 	"dragoman/core/policy"
@@ -117,7 +118,7 @@ func fileRoles(have []role, files []guide.Agent, known func(model string) bool) 
 		if f.Inherit != "" {
 			i := slices.IndexFunc(have, func(r role) bool { return strings.EqualFold(r.Name, f.Inherit) })
 			if i < 0 {
-				warnings = append(warnings, f.File+": there is no agent "+oneLine(f.Inherit, 60)+" to inherit from")
+				warnings = append(warnings, f.File+": there is no agent "+display.Line(f.Inherit, 60)+" to inherit from")
 			} else {
 				r = have[i]
 				r.Name, r.file, r.Of = f.Name, f.File, &have[i].Role
@@ -134,7 +135,7 @@ func fileRoles(have []role, files []guide.Agent, known func(model string) bool) 
 		if f.Model != "" && known(f.Model) {
 			r.model = f.Model
 		} else if f.Model != "" {
-			warnings = append(warnings, f.File+": the model "+oneLine(f.Model, 100)+" is not among those that are offered; the default one is used")
+			warnings = append(warnings, f.File+": the model "+display.Line(f.Model, 100)+" is not among those that are offered; the default one is used")
 		}
 		if f.MaxSteps > 0 && (r.steps == 0 || f.MaxSteps < r.steps) {
 			r.steps = f.MaxSteps
@@ -166,7 +167,7 @@ func rolesOf(roles []role) []policy.Role {
 }
 
 // agentOf makes an agent of a role.
-func (p *profiles) agentOf(r role, m *models.Finder, c *configs.Config) core.Agent {
+func (p *Profiles) agentOf(r role, m *models.Finder, c *configs.Config) core.Agent {
 	steps := c.Limits.MaxTurnRequests
 	if r.steps > 0 {
 		steps = min(r.steps, steps)
@@ -196,4 +197,13 @@ func systemOf(r role, g *guides) func(core.Meta, string) string {
 		}
 		return s + g.system(m, r.Name, model)
 	}
+}
+
+// AgentNames lists agents for people.
+func AgentNames(agents []core.Agent) string {
+	var names []string
+	for _, a := range agents {
+		names = append(names, a.Name)
+	}
+	return strings.Join(names, ", ")
 }

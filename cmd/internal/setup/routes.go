@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/acp"
 	"dragoman/configs"
+	"dragoman/core/display"
 )
 
 // route is where a client has a provider reached; the zero value: nowhere. It holds
@@ -32,8 +33,11 @@ func directed(c *configs.Config, routes map[string]route) *configs.Config {
 	return c
 }
 
+// Providers returns the providers of models, which a client may direct elsewhere.
+func (p *Profiles) Providers() acp.Providers { return routing{p} }
+
 // routing is acp.Providers.
-type routing struct{ p *profiles }
+type routing struct{ p *Profiles }
 
 var _ acp.Providers = routing{}
 
@@ -50,7 +54,7 @@ func typeOf(kind string) string {
 
 // List implements acp.Providers.
 func (r routing) List(context.Context) []acp.Provider {
-	made, err := r.p.load()
+	made, err := r.p.Load()
 	if err != nil {
 		return nil
 	}
@@ -59,10 +63,10 @@ func (r routing) List(context.Context) []acp.Provider {
 		types = append(types, typeOf(kind))
 	}
 	var list []acp.Provider
-	for _, name := range made.config.ProviderNames() {
+	for _, name := range made.Config.ProviderNames() {
 		is := acp.Provider{ID: name, Types: types, Required: r.required(made, name)}
-		settings, _ := made.config.Provider(name)
-		if !made.config.Disabled(name) && made.config.CheckKey(name, r.p.app.Lookup, r.p.logins) == nil {
+		settings, _ := made.Config.Provider(name)
+		if !made.Config.Disabled(name) && made.Config.CheckKey(name, r.p.env.Lookup, r.p.logins) == nil {
 			is.Type, is.BaseURL = typeOf(settings.Kind), settings.BaseURL.String()
 		}
 		list = append(list, is)
@@ -72,28 +76,28 @@ func (r routing) List(context.Context) []acp.Provider {
 
 // required reports whether a provider is that of the model in use, and not only
 // because the client has directed it.
-func (r routing) required(made *profile, name string) bool {
-	if made.models.Choice.Provider != name || !made.config.Directed(name) {
-		return made.models.Choice.Provider == name
+func (r routing) required(made *Profile, name string) bool {
+	if made.Finder.Choice.Provider != name || !made.Config.Directed(name) {
+		return made.Finder.Choice.Provider == name
 	}
-	return made.config.Without(name).ChooseModel(r.p.app.Lookup, r.p.logins).Provider == name
+	return made.Config.Without(name).ChooseModel(r.p.env.Lookup, r.p.logins).Provider == name
 }
 
 // Set implements acp.Providers.
 func (r routing) Set(_ context.Context, id, apiType, baseURL string, headers map[string]string) error {
-	made, err := r.p.load()
+	made, err := r.p.Load()
 	if err != nil {
 		return err
 	}
-	if _, ok := made.config.Provider(id); !ok {
-		return errors.New("there is no such provider; there are " + strings.Join(made.config.ProviderNames(), ", "))
+	if _, ok := made.Config.Provider(id); !ok {
+		return errors.New("there is no such provider; there are " + strings.Join(made.Config.ProviderNames(), ", "))
 	}
 	kinds := configs.Kinds()
 	i := slices.IndexFunc(kinds, func(kind string) bool { return typeOf(kind) == apiType })
 	if i < 0 {
-		return fmt.Errorf("it cannot be spoken to as %q", oneLine(apiType, 60))
+		return fmt.Errorf("it cannot be spoken to as %q", display.Line(apiType, 60))
 	}
-	if _, err := made.config.Direct(id, kinds[i], baseURL, headers); err != nil {
+	if _, err := made.Config.Direct(id, kinds[i], baseURL, headers); err != nil {
 		return err
 	}
 	return r.set(id, route{kinds[i], baseURL, maps.Clone(headers)})
@@ -101,15 +105,15 @@ func (r routing) Set(_ context.Context, id, apiType, baseURL string, headers map
 
 // Disable implements acp.Providers.
 func (r routing) Disable(_ context.Context, id string) error {
-	made, err := r.p.load()
+	made, err := r.p.Load()
 	if err != nil {
 		return err
 	}
-	if _, ok := made.config.Provider(id); !ok {
+	if _, ok := made.Config.Provider(id); !ok {
 		return nil
 	}
 	if r.required(made, id) {
-		return fmt.Errorf("the model in use, %s, is one of its models; choose another one first", made.models.Choice)
+		return fmt.Errorf("the model in use, %s, is one of its models; choose another one first", made.Finder.Choice)
 	}
 	return r.set(id, route{})
 }
@@ -123,6 +127,6 @@ func (r routing) set(id string, to route) error {
 	}
 	p.routes[id], p.stale = to, true
 	p.mu.Unlock()
-	_, err := p.load()
+	_, err := p.Load()
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"encoding/json"
@@ -6,18 +6,19 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/cmd/internal/program/programtest"
 	"dragoman/core"
 )
 
 func TestAccountsAreListed(t *testing.T) {
 	p := profilesOf(t, map[string]string{"OPENAI_API_KEY": "k"})
-	p.app.Flags.Config = filepath.Join(t.TempDir(), "c.yaml")
-	(&place{}).write(t, p.app.Flags.Config, "providers: {mine: {base_url: \"http://localhost:1/v1\"}, groq: {api_key: \"${env:NOWHERE}\"}, mistral: {api_key: x}}\nmodel: mine/x\n")
+	p.env.Flags.Config = filepath.Join(t.TempDir(), "c.yaml")
+	programtest.Write(t, p.env.Flags.Config, "providers: {mine: {base_url: \"http://localhost:1/v1\"}, groq: {api_key: \"${env:NOWHERE}\"}, mistral: {api_key: x}}\nmodel: mine/x\n")
 	if _, err := p.logins.Set(t.Context(), "gemini", "k"); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]core.Account{}
-	for _, a := range p.accounts().List(t.Context()) {
+	for _, a := range p.Accounts().List(t.Context()) {
 		got[a.Provider] = a
 	}
 	for name, want := range map[string]core.Account{
@@ -38,11 +39,11 @@ func TestAccountsAreListed(t *testing.T) {
 			t.Errorf("%s: %s, want %+v", name, have, want)
 		}
 	}
-	step, err := p.accounts().Login(t.Context(), "openai", "", nil)
+	step, err := p.Accounts().Login(t.Context(), "openai", "", nil)
 	if err != nil || len(step.Fields) != 1 || !step.Fields[0].Secret || !strings.Contains(step.Message, "OPENAI_API_KEY is set, which wins over it") {
 		t.Errorf("%+v, %v", step, err)
 	}
-	if _, err := p.accounts().Login(t.Context(), "openai", "oauth", nil); err == nil || !strings.Contains(err.Error(), `no method "oauth"`) {
+	if _, err := p.Accounts().Login(t.Context(), "openai", "oauth", nil); err == nil || !strings.Contains(err.Error(), `no method "oauth"`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 func TestPlanChangesNothing(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{"a.txt": "x\n"})
 	r.configure("policy: {default: allow, allow: [{tool: \"*\", path: \"**\"}]}\n")
-	made, err := r.profiles.in(t.Context(), []string{r.dir})
+	made, err := r.profiles.In(t.Context(), []string{r.dir})
 	if err != nil {
 		t.Fatal(err)
 	}

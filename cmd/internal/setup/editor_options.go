@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"dragoman/bridge"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 const (
@@ -28,10 +29,10 @@ type wider struct {
 	told  bool            // the user was told that nobody can be asked
 }
 
-// configure makes what an editor sets when it connects the lowest layer. Settings that only
+// Configure makes what an editor sets when it connects the lowest layer. Settings that only
 // restrict apply at once, and so do those that the user has agreed to for good; the others
 // wait for consent. The error names what was left out because it is wrong.
-func (p *profiles) configure(raw json.RawMessage) error {
+func (p *Profiles) Configure(raw json.RawMessage) error {
 	layer, unknown, err := configs.ParseEditor(raw)
 	if text := configs.UnknownKeys(unknown); text != "" {
 		p.log.Logger.Warn("some of " + configs.EditorSource + " " + text)
@@ -47,14 +48,14 @@ func (p *profiles) configure(raw json.RawMessage) error {
 	return err
 }
 
-func (p *profiles) agreements() bridge.Agreements {
-	return bridge.Agreements{Path: p.app.servers.AgreedFile()}
+func (p *Profiles) agreements() bridge.Agreements {
+	return bridge.Agreements{Path: p.store.AgreedFile()}
 }
 
-// consent is core.Config.Before: as soon as somebody can be asked it asks the user, once,
+// Consent is core.Config.Before: as soon as somebody can be asked it asks the user, once,
 // about the editor's settings that allow more. Until then, and without a yes, only those that
 // restrict apply.
-func (p *profiles) consent(ctx context.Context, m core.Meta, h core.Host) {
+func (p *Profiles) Consent(ctx context.Context, m core.Meta, h core.Host) {
 	p.mu.Lock()
 	w := p.wider
 	if w == nil || w.asked || m.Parent != "" {
@@ -66,7 +67,7 @@ func (p *profiles) consent(ctx context.Context, m core.Meta, h core.Host) {
 	var r core.Reply
 	var err error
 	if !w.tooMuch() {
-		r, err = h.Ask(ctx, core.Ask{Kind: core.AskConsent, Text: w.question(), Options: consentOptions(p.app.servers.AgreedFile() != "")})
+		r, err = h.Ask(ctx, core.Ask{Kind: core.AskConsent, Text: w.question(), Options: consentOptions(p.store.AgreedFile() != "")})
 	}
 	answered := err == nil && (r.Outcome == core.OutcomeAnswered || r.Outcome == core.OutcomeDeclined)
 	yes := answered && (r.Option == "use" || r.Option == "always")
@@ -108,7 +109,7 @@ func (w *wider) tooMuch() bool {
 
 func (w *wider) notice() string {
 	if w.tooMuch() {
-		return "The editor's options send data elsewhere or allow more in " + counted(len(w.Settings), "setting") + ", which is too much to ask about. They are not used. If you want them, put them in your own configuration file."
+		return "The editor's options send data elsewhere or allow more in " + display.Counted(len(w.Settings), "setting") + ", which is too much to ask about. They are not used. If you want them, put them in your own configuration file."
 	}
 	return "The editor's options have settings that send data elsewhere or allow more. Nobody could be asked, so they are not used. If you want them, put them in your own configuration file:\n\n" + w.list()
 }
@@ -117,7 +118,7 @@ func (w *wider) notice() string {
 func (w *wider) list() string {
 	var lines []string
 	for _, s := range w.Settings {
-		lines = append(lines, "- "+oneLine(s, math.MaxInt))
+		lines = append(lines, "- "+display.Line(s, math.MaxInt))
 	}
 	return strings.Join(lines, "\n")
 }

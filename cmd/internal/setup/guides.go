@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/guide"
 )
 
@@ -145,7 +146,7 @@ func (t guideTool) Preview(_ context.Context, inv core.Invocation) (core.Preview
 	if err != nil {
 		return core.Preview{}, err
 	}
-	return core.Preview{Title: t.Spec().Title + ": " + oneLine(name, 80), Kind: core.KindRead}, nil
+	return core.Preview{Title: t.Spec().Title + ": " + display.Line(name, 80), Kind: core.KindRead}, nil
 }
 
 // Run implements core.Tool.
@@ -188,4 +189,21 @@ func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
 		return nil
 	}
 	return have.List()
+}
+
+// Expander returns what makes the texts that commands stand for, with arguments given by name.
+func Expander(env configs.Env) func(context.Context, []string, string, map[string]string) (string, bool, error) {
+	g := newGuides(env)
+	return func(ctx context.Context, roots []string, name string, args map[string]string) (string, bool, error) {
+		have := g.of(ctx, roots)
+		if have == nil {
+			return "", false, nil
+		}
+		c, ok := have.Command(name)
+		if !ok || !c.Prompts() {
+			return "", false, nil
+		}
+		text, err := have.ExpandNamed(name, args)
+		return text, true, err
+	}
 }

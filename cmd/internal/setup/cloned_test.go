@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"os"
@@ -36,12 +36,12 @@ func TestClonedFolderDecidesNothing(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("outside-canary"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	made, err := r.profiles.in(t.Context(), []string{r.dir})
+	made, err := r.profiles.In(t.Context(), []string{r.dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made.DefaultModel != "groq/openai/gpt-oss-120b" || len(made.config.MCPServers)+len(made.config.Providers)+len(made.config.Policy.Allow) > 0 || made.config.MCP.AllowAuto {
-		t.Errorf("its configuration counts: %s, %+v", made.DefaultModel, made.config)
+	if made.DefaultModel != "groq/openai/gpt-oss-120b" || len(made.Config.MCPServers)+len(made.Config.Providers)+len(made.Config.Policy.Allow) > 0 || made.Config.MCP.AllowAuto {
+		t.Errorf("its configuration counts: %s, %+v", made.DefaultModel, made.Config)
 	}
 	if err := r.att.Set(t.Context(), core.Settings{Model: "offline/demo"}); err != nil {
 		t.Fatal(err)

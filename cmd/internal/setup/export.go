@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
 	"dragoman/core/codec"
+	"dragoman/core/display"
 	"dragoman/core/files"
 )
 
@@ -27,7 +28,7 @@ var exportable = []string{".md", ".txt", ".jsonl"}
 // export writes the session into a new file of the workspace. It is the user who
 // asks for it and not the agent, so the user's rules that forbid count, and the
 // approval is the command itself; where a program prompts, only a rule can allow it.
-func (p *profiles) export(ctx context.Context, s *core.Session, t *core.Turn, name string) (string, error) {
+func (p *Profiles) export(ctx context.Context, s *core.Session, t *core.Turn, name string) (string, error) {
 	m, st := t.Meta(), t.State()
 	if name == "" {
 		name = exportName(st)
@@ -50,14 +51,14 @@ func (p *profiles) export(ctx context.Context, s *core.Session, t *core.Turn, na
 	err = folder.Create(base, func(w io.Writer) error { return write(ctx, w, s, t) })
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		err = fmt.Errorf("%s is there already", printable(name))
+		err = fmt.Errorf("%s is there already", display.Printable(name))
 	case files.Missing(err):
-		err = fmt.Errorf("there is no folder %s", printable(folder.Show))
+		err = fmt.Errorf("there is no folder %s", display.Printable(folder.Show))
 	}
 	if err != nil {
 		return "The session was not written: " + files.Cause(err).Error() + ".\n", nil
 	}
-	return "The session is written in `" + printable(filepath.Join(folder.Name, base)) + "`.\n", nil
+	return "The session is written in `" + display.Printable(filepath.Join(folder.Name, base)) + "`.\n", nil
 }
 
 // exportName makes a file's name of a session's title.
@@ -106,7 +107,7 @@ func exportPlace(w *files.Workspace, m core.Meta, name string) (folder files.Pla
 	}
 	within := slices.IndexFunc(m.Roots, func(root string) bool { _, in := files.Within(root, path); return in })
 	if within < 0 || folder.Root == nil {
-		return folder, "", fmt.Errorf("%s is outside of the workspace", printable(path))
+		return folder, "", fmt.Errorf("%s is outside of the workspace", display.Printable(path))
 	}
 	named, _ := files.Within(m.Roots[within], path)
 	real, _ := files.Within(folder.Root.Real, filepath.Join(folder.Real, base))
@@ -123,12 +124,12 @@ func exportPlace(w *files.Workspace, m core.Meta, name string) (folder files.Pla
 
 // forbidden says why the policy lets nobody write the file here; "": it may be
 // written.
-func (p *profiles) forbidden(ctx context.Context, t *core.Turn, access core.Access) string {
-	made, err := p.in(ctx, t.Meta().Roots)
+func (p *Profiles) forbidden(ctx context.Context, t *core.Turn, access core.Access) string {
+	made, err := p.In(ctx, t.Meta().Roots)
 	if err != nil {
 		return err.Error()
 	}
-	v := made.rights.Rules.Decide(core.Check{
+	v := made.Rights.Rules.Decide(core.Check{
 		Call:   core.Call{Server: core.Native, Tool: "write_file", Kind: core.KindEdit, Args: json.RawMessage("{}")},
 		Spec:   core.Spec{Server: core.Native, Name: "write_file", Kind: core.KindEdit},
 		Access: []core.Access{access}, Meta: t.Meta(), Origin: t.Origin(),
@@ -137,7 +138,7 @@ func (p *profiles) forbidden(ctx context.Context, t *core.Turn, access core.Acce
 	case core.Allow:
 		return ""
 	case core.MustAsk:
-		if p.people {
+		if p.People {
 			return ""
 		}
 		return v.Why + ", and a program cannot give it"

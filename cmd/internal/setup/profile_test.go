@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -12,7 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/program/programtest"
+	"dragoman/cmd/internal/secrets"
+	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/loop"
@@ -20,7 +24,7 @@ import (
 )
 
 // profileOf translates a configuration.
-func profileOf(t *testing.T, text string, env map[string]string) (*profile, error) {
+func profileOf(t *testing.T, text string, env map[string]string) (*Profile, error) {
 	t.Helper()
 	layer, err := configs.Parse("config.yaml", []byte(text))
 	if err != nil {
@@ -34,21 +38,26 @@ func profileOf(t *testing.T, text string, env map[string]string) (*profile, erro
 }
 
 // profilesOf makes profiles of an environment, with a data folder of their own.
-func profilesOf(t *testing.T, env map[string]string) *profiles {
+func profilesOf(t *testing.T, env map[string]string) *Profiles {
 	t.Helper()
 	e := &program.Environment{
 		Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Err: io.Discard,
 		Flags: program.Flags{DataDir: filepath.Join(t.TempDir(), "data")},
 	}
-	a := newApp(e, nil)
-	l, err := a.openLog()
+	p := newProfiles(t, e)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func newProfiles(t *testing.T, e *program.Environment) *Profiles {
+	t.Helper()
+	l, err := logs.Open(logs.Options{Err: e.Err, Env: e.Lookup})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(l.Close)
-	p := newProfiles(a, l)
-	t.Cleanup(p.close)
-	return p
+	kept := secrets.New(e, nil)
+	return New(Options{Env: e, Secrets: kept, Servers: servers.New(e, kept), Log: l})
 }
 
 func TestProfileWithoutAnything(t *testing.T) {
@@ -56,7 +65,7 @@ func TestProfileWithoutAnything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := agentNames(p.Agents); got != "code, plan" {
+	if got := AgentNames(p.Agents); got != "code, plan" {
 		t.Errorf("agents: %s", got)
 	}
 	if p.DefaultModel != "offline/demo" || len(p.Models) != 1 || !p.Models[0].Offline || p.AskTimeout != time.Hour || len(p.Toolboxes) != 3 {
@@ -78,7 +87,7 @@ policy: {ask_timeout: 5m}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := agentNames(p.Agents); got != "code, plan, reviewer" {
+	if got := AgentNames(p.Agents); got != "code, plan, reviewer" {
 		t.Errorf("agents: %s", got)
 	}
 	if a, _ := p.Agent("code"); a.Description == "" {
@@ -125,7 +134,7 @@ func TestInstructionsThatCannotBeReadAreAnError(t *testing.T) {
 }
 
 // decideOn asks the profile's policy about a call of a native tool.
-func decideOn(p *profile, agent string, access core.Access, remembered map[string]core.Decision) core.Verdict {
+func decideOn(p *Profile, agent string, access core.Access, remembered map[string]core.Decision) core.Verdict {
 	kind := map[core.AccessOp]string{core.OpRead: "read_file", core.OpWrite: "write_file", core.OpRun: "shell_command"}
 	return p.Policy.Decide(core.Check{
 		Call:   core.Call{Server: core.Native, Tool: kind[access.Op], Args: json.RawMessage("{}")},
@@ -183,27 +192,20 @@ func TestRuleThatCannotBeUsedIsPointedAt(t *testing.T) {
 
 // A mistake is told until it is mended; after that one profile serves for good.
 func TestProfilesAreMadeOnce(t *testing.T) {
-	p := newPlace(t)
-	path := p.config(t, "modle: x\n")
-	e := &program.Environment{Lookup: p.lookup, Err: os.Stderr}
-	a := newApp(e, nil)
-	l, err := a.openLog()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	ps := newProfiles(a, l)
+	p := programtest.NewPlace(t)
+	path := p.Config(t, "modle: x\n")
+	ps := newProfiles(t, &program.Environment{Lookup: p.Lookup, Err: os.Stderr})
 	var wrong *configs.Error
-	if _, err := ps.get(context.Background(), nil); !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), path+":1:1: modle: ") {
+	if _, err := ps.Get(context.Background(), nil); !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), path+":1:1: modle: ") {
 		t.Errorf("%v", err)
 	}
-	p.write(t, path, "model: groq/x\n")
-	first, err := ps.get(context.Background(), nil)
+	programtest.Write(t, path, "model: groq/x\n")
+	first, err := ps.Get(context.Background(), nil)
 	if err != nil || first.DefaultModel != "groq/x" {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if again, err := ps.get(context.Background(), []string{filepath.Dir(path)}); again != first || err != nil {
+	if again, err := ps.Get(context.Background(), []string{filepath.Dir(path)}); again != first || err != nil {
 		t.Errorf("a second profile was made: %v", err)
 	}
-	ps.close()
+	ps.Close()
 }

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"encoding/json"
@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/cmd/internal/program/programtest"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
 func (r *room) configure(text string) {
 	r.t.Helper()
-	(&place{}).write(r.t, filepath.Join(r.profiles.app.Getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml"), text)
+	programtest.Write(r.t, filepath.Join(r.profiles.env.Getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml"), text)
 }
 
 // posted lists the kinds of topics that were posted since.
@@ -67,7 +68,7 @@ func TestConfigurationIsReloaded(t *testing.T) {
 		t.Errorf("a change posted %v", kinds)
 	}
 	second := get()
-	if got := agentNames(second.Agents); got != "code, plan, one, two" || second.Fault != "" {
+	if got := AgentNames(second.Agents); got != "code, plan, one, two" || second.Fault != "" {
 		t.Errorf("agents: %s, fault %q", got, second.Fault)
 	}
 	if !slices.Equal(first.Toolboxes, second.Toolboxes) {
@@ -79,7 +80,7 @@ func TestConfigurationIsReloaded(t *testing.T) {
 		t.Errorf("a mistake posted %v", kinds)
 	}
 	wrong := get()
-	if got := agentNames(wrong.Agents); got != "code, plan, one, two" || !strings.Contains(wrong.Fault, `did you mean "description"`) {
+	if got := AgentNames(wrong.Agents); got != "code, plan, one, two" || !strings.Contains(wrong.Fault, `did you mean "description"`) {
 		t.Errorf("with a mistake: %s, fault %q", got, wrong.Fault)
 	}
 	r.profiles.look(t.Context())
@@ -102,13 +103,13 @@ func TestConfigurationIsReloaded(t *testing.T) {
 	}
 	r.configure("agents: {three: {}}\n")
 	r.profiles.look(t.Context())
-	if got := get(); agentNames(got.Agents) != "code, plan, three" || got.Fault != "" {
-		t.Errorf("mended: %s, %q", agentNames(got.Agents), got.Fault)
+	if got := get(); AgentNames(got.Agents) != "code, plan, three" || got.Fault != "" {
+		t.Errorf("mended: %s, %q", AgentNames(got.Agents), got.Fault)
 	}
-	if err := os.Remove(r.profiles.app.ConfigFile()); err != nil {
+	if err := os.Remove(r.profiles.env.ConfigFile()); err != nil {
 		t.Fatal(err)
 	}
-	if got := agentNames(get().Agents); got != "code, plan" {
+	if got := AgentNames(get().Agents); got != "code, plan" {
 		t.Errorf("without a file: %s", got)
 	}
 }
@@ -138,10 +139,10 @@ func TestConfigurationIsMended(t *testing.T) {
 // count like the configuration itself.
 func TestOtherFilesAreFollowed(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{"AGENTS.md": "Be kind."})
-	(&place{}).write(t, filepath.Join(r.dir, "..", "prompt.md"), "Be short.")
+	programtest.Write(t, filepath.Join(r.dir, "..", "prompt.md"), "Be short.")
 	r.configure("agents: {one: {instructions: \"${file:" + filepath.ToSlash(filepath.Join(r.dir, "..", "prompt.md")) + "}\"}}\n")
 	system := func(name string) string {
-		made, err := r.profiles.in(t.Context(), []string{r.dir})
+		made, err := r.profiles.In(t.Context(), []string{r.dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,14 +152,14 @@ func TestOtherFilesAreFollowed(t *testing.T) {
 	if s := system("one"); !strings.Contains(s, "Be short.") || !strings.Contains(s, "Be kind.") {
 		t.Errorf("%s", s)
 	}
-	(&place{}).write(t, filepath.Join(r.dir, "..", "prompt.md"), "Be very short.")
+	programtest.Write(t, filepath.Join(r.dir, "..", "prompt.md"), "Be very short.")
 	if s := system("one"); !strings.Contains(s, "Be very short.") {
 		t.Errorf("%s", s)
 	}
 	var since uint64
 	r.posted(&since)
-	(&place{}).write(t, filepath.Join(r.dir, ".dragoman", "agents", "scout.md"), "---\ndescription: Looks around\nmode: primary\n---\nLook.")
-	(&place{}).write(t, filepath.Join(r.dir, ".dragoman", "commands", "go.md"), "read x")
+	programtest.Write(t, filepath.Join(r.dir, ".dragoman", "agents", "scout.md"), "---\ndescription: Looks around\nmode: primary\n---\nLook.")
+	programtest.Write(t, filepath.Join(r.dir, ".dragoman", "commands", "go.md"), "read x")
 	r.profiles.look(t.Context())
 	if kinds := r.posted(&since); !slices.Equal(kinds, []string{"agents"}) {
 		t.Errorf("an agent's file posted %v", kinds)
@@ -167,32 +168,32 @@ func TestOtherFilesAreFollowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := agentNames(made.Agents); got != "code, plan, one, scout" {
+	if got := AgentNames(made.Agents); got != "code, plan, one, scout" {
 		t.Errorf("agents: %s", got)
 	}
 	elsewhere, err := r.gateway.Profile(t.Context(), []string{t.TempDir()})
-	if err != nil || agentNames(elsewhere.Agents) != "code, plan, one" {
-		t.Errorf("elsewhere: %v, %v", agentNames(elsewhere.Agents), err)
+	if err != nil || AgentNames(elsewhere.Agents) != "code, plan, one" {
+		t.Errorf("elsewhere: %v, %v", AgentNames(elsewhere.Agents), err)
 	}
 }
 
 func TestEditorsOptions(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	r.configure("limits: {max_turn_requests: 5}\n")
-	err := r.profiles.configure(json.RawMessage(`{"chatAgent":"plan","whatever":1,"model":"nowhere/x","agents":{"mine":{"description":"From the editor"}},"limits":{"max_turn_requests":9,"compact_at":33}}`))
+	err := r.profiles.Configure(json.RawMessage(`{"chatAgent":"plan","whatever":1,"model":"nowhere/x","agents":{"mine":{"description":"From the editor"}},"limits":{"max_turn_requests":9,"compact_at":33}}`))
 	if err == nil || !strings.Contains(err.Error(), `model: provider "nowhere"`) {
 		t.Errorf("said: %v", err)
 	}
-	made, err := r.profiles.load()
+	made, err := r.profiles.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := agentNames(made.Agents); got != "code, plan, mine" || made.config.Limits.MaxTurnRequests != 5 || made.config.Limits.CompactAt != 33 {
-		t.Errorf("%s, %+v", got, made.config.Limits)
+	if got := AgentNames(made.Agents); got != "code, plan, mine" || made.Config.Limits.MaxTurnRequests != 5 || made.Config.Limits.CompactAt != 33 {
+		t.Errorf("%s, %+v", got, made.Config.Limits)
 	}
 	r.configure("agents: {mine: {description: Mine}}\n")
-	if made, err = r.profiles.load(); err != nil || made.config.Agents["mine"].Description != "Mine" || made.config.Limits.CompactAt != 33 {
-		t.Errorf("%+v, %v", made.config.Agents, err)
+	if made, err = r.profiles.Load(); err != nil || made.Config.Agents["mine"].Description != "Mine" || made.Config.Limits.CompactAt != 33 {
+		t.Errorf("%+v, %v", made.Config.Agents, err)
 	}
 }
 
@@ -210,7 +211,7 @@ func TestLimitsOutliveAReload(t *testing.T) {
 	}
 	r.configure(config + "agents: {one: {description: the first}}\n")
 	prof, err := r.gateway.Profile(t.Context(), []string{r.dir})
-	if err != nil || agentNames(prof.Agents) != "code, plan, one" {
+	if err != nil || AgentNames(prof.Agents) != "code, plan, one" {
 		t.Fatalf("%v, %v", prof, err)
 	}
 	model, err := prof.Model(t.Context(), "")

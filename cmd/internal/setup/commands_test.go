@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/cmd/internal/program/programtest"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
@@ -17,7 +18,7 @@ import (
 // with the offline demo for a model.
 type room struct {
 	t        *testing.T
-	profiles *profiles
+	profiles *Profiles
 	gateway  *core.Gateway
 	dir      string
 	session  *core.Session
@@ -39,8 +40,8 @@ func newRoom(t *testing.T, env, texts map[string]string) *room {
 		all[k] = v
 	}
 	r := &room{t: t, profiles: profilesOf(t, all), dir: dir}
-	r.profiles.people = true
-	r.gateway = core.New(core.Config{Store: coretest.NewMemory(), Profile: r.profiles.get})
+	r.profiles.People = true
+	r.gateway = core.New(core.Config{Store: coretest.NewMemory(), Profile: r.profiles.Get})
 	r.profiles.board, r.profiles.gateway = r.gateway.Board(), r.gateway
 	t.Cleanup(func() {
 		if err := r.gateway.Close(context.Background()); err != nil {
@@ -228,7 +229,7 @@ func TestResumeCommandOfOtherAgents(t *testing.T) {
 		r.say("title of " + string(m.ID))
 	}
 	r.begin()
-	r.profiles.people = false
+	r.profiles.People = false
 	for _, id := range []string{"zz-elsewhere", "zz-partly"} {
 		got := r.say("/resume " + id)
 		if !strings.Contains(got, "There is no session `"+id+"`") || strings.Contains(got, "title of "+id) {
@@ -298,8 +299,8 @@ func TestExportThroughLinks(t *testing.T) {
 // neither trust nor its own word is one.
 func TestExportIsBoundByThePolicy(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{"a.txt": "x\n"})
-	conf := filepath.Join(r.profiles.app.Getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml")
-	(&place{}).write(t, conf, "policy: {deny: [{path: secret.md}, {path: \"**/kept/**\"}], allow: [{tool: write_file, path: \"out/**\"}]}\n")
+	conf := filepath.Join(r.profiles.env.Getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml")
+	programtest.Write(t, conf, "policy: {deny: [{path: secret.md}, {path: \"**/kept/**\"}], allow: [{tool: write_file, path: \"out/**\"}]}\n")
 	r.wants("/export secret.md", "was not written", "denied by")
 	for _, dir := range []string{"kept", "seen"} {
 		if err := os.Mkdir(filepath.Join(r.dir, dir), 0o700); err != nil {
@@ -309,7 +310,7 @@ func TestExportIsBoundByThePolicy(t *testing.T) {
 	if err := os.Symlink("../kept", filepath.Join(r.dir, "seen", "link")); err == nil {
 		r.wants("/export seen/link/x.md", "was not written", "denied by")
 	}
-	r.profiles.people = false
+	r.profiles.People = false
 	r.wants("/export mine.md", "was not written", "a program cannot give it")
 	if err := os.Mkdir(filepath.Join(r.dir, "out"), 0o700); err != nil {
 		t.Fatal(err)
@@ -398,14 +399,14 @@ func TestLoginCommand(t *testing.T) {
 			t.Errorf("the log holds the key: %T", ev)
 		}
 	}
-	made, err := r.profiles.load()
+	made, err := r.profiles.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := made.config.Key(t.Context(), "groq", r.profiles.app.Lookup, r.profiles.logins, nil); got != key || err != nil {
+	if got, err := made.Config.Key(t.Context(), "groq", r.profiles.env.Lookup, r.profiles.logins, nil); got != key || err != nil {
 		t.Errorf("the key in use: %q, %v", got, err)
 	}
-	for _, text := range []string{fmt.Sprintf("%+v %v", made.config, made.models.Choice), r.say("/config"), r.say("/doctor"), r.say("/login")} {
+	for _, text := range []string{fmt.Sprintf("%+v %v", made.Config, made.Finder.Choice), r.say("/config"), r.say("/doctor"), r.say("/login")} {
 		if strings.Contains(text, "hunter2") {
 			t.Errorf("the key shows:\n%s", text)
 		}
@@ -416,7 +417,7 @@ func TestLoginCommand(t *testing.T) {
 	}
 	r.answer = func(core.Ask) core.Reply { return core.Reply{Outcome: core.OutcomeDeclined} }
 	r.wants("/login groq", "nothing was changed")
-	if err := r.profiles.accounts().Logout(t.Context(), "groq"); err != nil {
+	if err := r.profiles.Accounts().Logout(t.Context(), "groq"); err != nil {
 		t.Fatal(err)
 	}
 	if r.profiles.logins.Has("groq") {

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -13,9 +13,12 @@ import (
 
 	"go.uber.org/zap"
 
+	"dragoman/bridge"
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/models"
+	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
+	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -32,14 +35,23 @@ const (
 	maxWorkspaces = 256
 )
 
-// profiles makes the core's profiles out of the configuration, the keys that were
+// Profiles makes the core's profiles out of the configuration, the keys that were
 // given and what files of a workspace propose: at the first session or prompt, not
 // at the start, and again when a file has changed. Of a configuration that becomes
 // wrong the one before goes on, and what is wrong is told; while there is none
 // before, it is told each time and looked at again each time, so that mending the
 // file is enough.
-type profiles struct {
-	app     *app
+type Profiles struct {
+	// People says that it is they who write the prompts, and not other agents.
+	People bool
+	// Quiet says that the adapter tells by itself what is wrong with the configuration.
+	Quiet bool
+	// Lends are the clients that lend their models; nil: none do.
+	Lends llm.Sampler
+
+	env     *program.Environment
+	secrets *secrets.Store
+	store   *servers.Store
 	log     *logs.Log
 	board   *core.Board
 	gateway *core.Gateway // nil: nothing is run
@@ -48,9 +60,6 @@ type profiles struct {
 	boxes   []core.Toolbox // of every profile
 	servers *upstreams
 	slash   *commands.Commands
-	people  bool        // it is they who write the prompts, and not other agents
-	lends   llm.Sampler // the clients that lend their models; nil: none do
-	quiet   bool        // the adapter tells by itself what is wrong with the configuration
 
 	loading chan struct{} // holds the one token of whoever loads
 
@@ -58,7 +67,7 @@ type profiles struct {
 	editor *configs.Config   // the editor's settings that hold
 	wider  *wider            // the editor's settings that wait for the user; nil: none
 	routes map[string]route  // where a client has providers reached
-	made   *profile          // nil: there is none yet
+	made   *Profile          // nil: there is none yet
 	seen   configs.Sightings // of the files that it comes from
 	stale  bool              // it must be made anew, whatever the files say
 	tried  bool
@@ -67,17 +76,18 @@ type profiles struct {
 	listed map[string]core.Account // as they were told; nil: nobody was told yet
 }
 
-// profile is a core.Profile and what stands behind it.
-type profile struct {
+// Profile is a core.Profile and what stands behind it.
+type Profile struct {
 	core.Profile
-	config *configs.Config
-	models *models.Finder
-	roles  []role
-	rights policy.Rights
+	Config *configs.Config
+	Finder *models.Finder // of its models
+	Rights policy.Rights  // of its agents
+
+	roles []role
 }
 
 // role finds an agent's.
-func (p *profile) role(name string) (role, bool) {
+func (p *Profile) role(name string) (role, bool) {
 	i := slices.IndexFunc(p.roles, func(r role) bool { return r.Name == name })
 	if i < 0 {
 		return role{}, false
@@ -87,44 +97,65 @@ func (p *profile) role(name string) (role, bool) {
 
 // placed is a profile as it is in a workspace.
 type placed struct {
-	*profile
+	*Profile
 	roots    []string
-	of       *profile
+	of       *Profile
 	roles    []role // that the workspace's files propose
 	commands []core.Command
 }
 
-func newProfiles(a *app, l *logs.Log) *profiles {
-	data, err := a.DataDir()
-	if err != nil {
-		data = "" // nothing is kept then
-	}
+// Options are what profiles are made of, beside the configuration.
+type Options struct {
+	Env     *program.Environment
+	Secrets *secrets.Store
+	Servers *servers.Store
+	Log     *logs.Log
+}
+
+// New prepares profiles. It reads nothing.
+func New(o Options) *Profiles {
+	data := o.Env.DataFile("")
 	guards := &child.Guards{} // a session's, for its commands and its servers
-	p := &profiles{
-		app: a, log: l, board: core.NewBoard(), logins: a.secrets.Logins(), guides: newGuides(a.Lookup),
+	p := &Profiles{
+		env: o.Env, secrets: o.Secrets, store: o.Servers, log: o.Log,
+		board: core.NewBoard(), logins: o.Secrets.Logins(), guides: newGuides(o.Env.Lookup),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
-		servers: &upstreams{version: a.Version, env: a.Lookup, run: secrets.NewPrograms().Run, environ: a.Environ(), pins: a.servers.PinFile(), agreed: a.servers.AgreedFile(), tokens: a.servers.Tokens(), log: l.Logger, guards: guards, logs: logs.OpenServers(data), audit: logs.OpenAudit(data)},
+		servers: &upstreams{
+			version: o.Env.Version, env: o.Env.Lookup, run: secrets.NewPrograms().Run, environ: o.Env.Environ(),
+			pins: o.Servers.PinFile(), agreed: o.Servers.AgreedFile(), tokens: o.Servers.Tokens(),
+			log: o.Log.Logger, guards: guards, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),
+		},
 	}
 	p.slash = p.newCommands()
 	p.guides.options.Refuse = p.refuses
-	p.boxes = []core.Toolbox{tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: func() []string { return p.config().Policy.Env }, Guards: guards}), p.guides}
+	keep := func() []string { return p.config().Policy.Env }
+	p.boxes = []core.Toolbox{
+		tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: keep, Guards: guards}), p.guides,
+	}
 	return p
 }
 
-// get is core.Config.Profile. Its error is the configuration's own: file, line,
+// Join has the profiles be those of a gateway: who shows models and agents hears of them, and
+// commands find its sessions. It is called before the first profile is asked for.
+func (p *Profiles) Join(g *core.Gateway) { p.board, p.gateway = g.Board(), g }
+
+// Servers returns the MCP servers of the configuration, as they run; nil before the first load.
+func (p *Profiles) Servers() *bridge.Box { return p.servers.current() }
+
+// Get is core.Config.Profile. Its error is the configuration's own: file, line,
 // column, key, and what to write instead.
-func (p *profiles) get(ctx context.Context, roots []string) (*core.Profile, error) {
-	made, err := p.in(ctx, roots)
+func (p *Profiles) Get(ctx context.Context, roots []string) (*core.Profile, error) {
+	made, err := p.In(ctx, roots)
 	if err != nil {
 		return nil, err
 	}
 	return &made.Profile, nil
 }
 
-// in is the profile of a workspace. The same one is returned for as long as
+// In returns the profile of a workspace. The same one is returned for as long as
 // nothing has changed.
-func (p *profiles) in(ctx context.Context, roots []string) (*profile, error) {
-	base, err := p.load()
+func (p *Profiles) In(ctx context.Context, roots []string) (*Profile, error) {
+	base, err := p.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +165,7 @@ func (p *profiles) in(ctx context.Context, roots []string) (*profile, error) {
 	have := p.places[key]
 	if have != nil && have.of == base && reflect.DeepEqual(have.roles, next.roles) && reflect.DeepEqual(have.commands, next.commands) {
 		p.mu.Unlock()
-		return have.profile, nil
+		return have.Profile, nil
 	}
 	if len(p.places) >= maxWorkspaces {
 		clear(p.places)
@@ -144,13 +175,13 @@ func (p *profiles) in(ctx context.Context, roots []string) (*profile, error) {
 	if have != nil && have.of == base && len(roots) > 0 {
 		p.board.Put(core.Topic{Kind: "agents", Workspace: roots[0]}, core.AgentsItem{Agents: next.Agents})
 	}
-	return next.profile, nil
+	return next.Profile, nil
 }
 
 // place adds to a profile what the files of a workspace, and the user's own,
 // propose.
-func (p *profiles) place(ctx context.Context, base *profile, roots []string) *placed {
-	pl := &placed{profile: base, roots: roots, of: base, commands: p.guides.commands(ctx, roots)}
+func (p *Profiles) place(ctx context.Context, base *Profile, roots []string) *placed {
+	pl := &placed{Profile: base, roots: roots, of: base, commands: p.guides.commands(ctx, roots)}
 	have := p.guides.of(ctx, roots)
 	if have == nil {
 		return pl
@@ -161,19 +192,19 @@ func (p *profiles) place(ctx context.Context, base *profile, roots []string) *pl
 	}
 	made := *base
 	made.roles = slices.Concat(base.roles, pl.roles)
-	made.rights.Roles = rolesOf(made.roles)
-	made.Policy = made.rights
+	made.Rights.Roles = rolesOf(made.roles)
+	made.Policy = made.Rights
 	made.Agents, made.Subagents = slices.Clone(base.Agents), slices.Clone(base.Subagents)
 	for _, r := range pl.roles {
-		made.add(r, p.agentOf(r, base.models, base.config))
+		made.add(r, p.agentOf(r, base.Finder, base.Config))
 	}
-	pl.profile = &made
+	pl.Profile = &made
 	return pl
 }
 
 // subagents lists the agents that tasks can be handed to in a session.
-func (p *profiles) subagents(m core.Meta) []tools.Subagent {
-	made, err := p.in(context.Background(), m.Roots)
+func (p *Profiles) subagents(m core.Meta) []tools.Subagent {
+	made, err := p.In(context.Background(), m.Roots)
 	if err != nil {
 		return nil // a turn says so
 	}
@@ -188,34 +219,34 @@ func (p *profiles) subagents(m core.Meta) []tools.Subagent {
 
 // forbids is what reports, in a session, whether a rule forbids to read a file or a
 // folder, or to fetch a page.
-func (p *profiles) forbids(m core.Meta) (func(core.Access) bool, error) {
-	made, err := p.in(context.Background(), m.Roots)
+func (p *Profiles) forbids(m core.Meta) (func(core.Access) bool, error) {
+	made, err := p.In(context.Background(), m.Roots)
 	if err != nil {
 		return nil, err
 	}
-	return func(a core.Access) bool { return made.rights.Forbids(m, a) }, nil
+	return func(a core.Access) bool { return made.Rights.Forbids(m, a) }, nil
 }
 
 // refuses reports whether a rule forbids to read a file, so that no guide includes
 // it. What cannot be told is refused.
-func (p *profiles) refuses(path string) bool {
-	made, err := p.load()
+func (p *Profiles) refuses(path string) bool {
+	made, err := p.Load()
 	if err != nil {
 		return true
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	return made.rights.Forbids(core.Meta{}, core.Access{Op: core.OpRead, Path: path})
+	return made.Rights.Forbids(core.Meta{}, core.Access{Op: core.OpRead, Path: path})
 }
 
 // offers reports whether a model is among those that can be chosen.
-func (p *profile) offers(model string) bool {
+func (p *Profile) offers(model string) bool {
 	return slices.ContainsFunc(p.Models, func(i core.ModelInfo) bool { return i.ID == model })
 }
 
 // add offers an agent.
-func (p *profile) add(r role, a core.Agent) {
+func (p *Profile) add(r role, a core.Agent) {
 	if r.Primary {
 		p.Agents = append(p.Agents, a)
 	}
@@ -224,8 +255,8 @@ func (p *profile) add(r role, a core.Agent) {
 	}
 }
 
-// load is the profile without any workspace.
-func (p *profiles) load() (*profile, error) {
+// Load returns the profile without any workspace.
+func (p *Profiles) Load() (*Profile, error) {
 	if made := p.current(); made != nil {
 		return made, nil
 	}
@@ -240,7 +271,7 @@ func (p *profiles) load() (*profile, error) {
 }
 
 // current is the profile that was made, unless it must be made anew.
-func (p *profiles) current() *profile {
+func (p *Profiles) current() *Profile {
 	p.mu.Lock()
 	made, seen, stale := p.made, p.seen, p.stale
 	p.mu.Unlock()
@@ -252,15 +283,15 @@ func (p *profiles) current() *profile {
 
 // reload reads everything anew. It is called with the loading token; tell is to be
 // called without it.
-func (p *profiles) reload() (made *profile, tell func(), err error) {
+func (p *Profiles) reload() (made *Profile, tell func(), err error) {
 	p.mu.Lock()
 	editor, routes, old, tried := p.editor, maps.Clone(p.routes), p.made, p.tried
 	p.stale, p.tried = false, true
 	p.mu.Unlock()
-	seen := configs.SightingsOf(p.app.ConfigFile(), p.logins.Path())
-	config, err := p.app.LoadConfig(editor)
+	seen := configs.SightingsOf(p.env.ConfigFile(), p.logins.Path())
+	config, err := p.env.LoadConfig(editor)
 	config = directed(config, routes)
-	for _, f := range config.Files(p.app.Lookup) {
+	for _, f := range config.Files(p.env.Lookup) {
 		seen[f] = configs.SightingOf(f)
 	}
 	if err == nil {
@@ -277,14 +308,14 @@ func (p *profiles) reload() (made *profile, tell func(), err error) {
 	return made, func() {
 		p.took(made, old == nil, tried)
 		if old != nil {
-			old.models.Close()
+			old.Finder.Close()
 		}
 	}, nil
 }
 
 // goesOnLocked is what comes of a mistake: the profile before it goes on, and says
 // so; while there is none, the mistake is the answer.
-func (p *profiles) goesOnLocked(mistake error) (made *profile, tell func(), err error) {
+func (p *Profiles) goesOnLocked(mistake error) (made *Profile, tell func(), err error) {
 	text := mistake.Error()
 	news := text != p.fault
 	p.fault = text
@@ -305,12 +336,12 @@ func (p *profiles) goesOnLocked(mistake error) (made *profile, tell func(), err 
 
 // took tells of a profile that is in use from now on: the first one, and whether
 // anybody had asked for one before.
-func (p *profiles) took(made *profile, first, again bool) {
-	p.log.Follow(made.config.Log)
-	for _, w := range made.config.Warnings {
+func (p *Profiles) took(made *Profile, first, again bool) {
+	p.log.Follow(made.Config.Log)
+	for _, w := range made.Config.Warnings {
 		p.log.Logger.Warn("configuration", zap.String("warning", w.String()))
 	}
-	p.log.Logger.Info("configuration read", zap.String("file", made.config.Source), zap.Stringer("model", made.models.Choice), zap.String("because", made.models.Choice.Reason))
+	p.log.Logger.Info("configuration read", zap.String("file", made.Config.Source), zap.Stringer("model", made.Finder.Choice), zap.String("because", made.Finder.Choice.Reason))
 	if first {
 		p.board.Put(core.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
 	}
@@ -321,7 +352,7 @@ func (p *profiles) took(made *profile, first, again bool) {
 }
 
 // post tells everybody to look at the profile again.
-func (p *profiles) post(made *profile) {
+func (p *Profiles) post(made *Profile) {
 	p.board.Put(core.Topic{Kind: "models"}, core.ModelsItem{Models: made.Models, Default: made.DefaultModel})
 	p.board.Put(core.Topic{Kind: "agents"}, core.AgentsItem{Agents: made.Agents})
 }
@@ -353,9 +384,9 @@ func (nobody) Meta() core.Meta { return core.Meta{} }
 // Editor implements core.ToolHost.
 func (nobody) Editor() core.Editor { return nil }
 
-// watch looks at the files now and then until ctx ends, so that those who show
+// Watch looks at the files now and then until ctx ends, so that those who show
 // models, agents and commands hear of a change.
-func (p *profiles) watch(ctx context.Context) {
+func (p *Profiles) Watch(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -370,7 +401,7 @@ func (p *profiles) watch(ctx context.Context) {
 
 // look makes anew what has changed. Nobody has asked for anything before the first
 // session or prompt, and so there is nothing to look at.
-func (p *profiles) look(ctx context.Context) {
+func (p *Profiles) look(ctx context.Context) {
 	p.mu.Lock()
 	idle := !p.tried || p.made == nil && !p.stale && !p.seen.Changed()
 	var places [][]string
@@ -381,72 +412,72 @@ func (p *profiles) look(ctx context.Context) {
 	if idle {
 		return
 	}
-	if _, err := p.load(); err != nil {
+	if _, err := p.Load(); err != nil {
 		return // it is told to whoever needs it
 	}
 	for _, roots := range places {
-		_, _ = p.in(ctx, roots) // as above
+		_, _ = p.In(ctx, roots) // as above
 	}
 }
 
 // faultNow is why the newest configuration is not in use; "": it is.
-func (p *profiles) faultNow() string {
+func (p *Profiles) faultNow() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.fault
 }
 
 // toTell is the same where the agent's turns have to say it.
-func (p *profiles) toTell() string {
-	if p.quiet {
+func (p *Profiles) toTell() string {
+	if p.Quiet {
 		return ""
 	}
 	return p.faultNow()
 }
 
 // config is the configuration in use; the defaults where there is none.
-func (p *profiles) config() *configs.Config {
-	if made, err := p.load(); err == nil {
-		return made.config
+func (p *Profiles) config() *configs.Config {
+	if made, err := p.Load(); err == nil {
+		return made.Config
 	}
 	return configs.Defaults()
 }
 
-// close gives up the connections to models.
-func (p *profiles) close() {
+// Close gives up the connections to models and servers.
+func (p *Profiles) Close() {
 	p.mu.Lock()
 	made := p.made
 	p.mu.Unlock()
 	if made != nil {
-		made.models.Close()
+		made.Finder.Close()
 	}
 	p.servers.close()
 }
 
 // make translates a configuration. It opens nothing but the files that agents'
 // instructions refer to. old is the profile that is replaced; nil: there is none.
-func (p *profiles) make(c *configs.Config, old *profile) (*profile, error) {
-	rules, strict, err := newPolicies(c, p.app.Lookup, p.app.secrets.Files()...)
+func (p *Profiles) make(c *configs.Config, old *Profile) (*Profile, error) {
+	rules, strict, err := newPolicies(c, p.env.Lookup, p.secrets.Files()...)
 	if err != nil {
 		return nil, err
 	}
-	roles, err := newRoles(c, p.app.Lookup)
+	roles, err := newRoles(c, p.env.Lookup)
 	if err != nil {
 		return nil, err
 	}
-	o := models.Options{Env: p.app.Lookup, Given: p.logins, KeyFile: p.app.ConfigFile(), Lends: p.lends}
+	o := models.Options{Env: p.env.Lookup, Given: p.logins, KeyFile: p.env.ConfigFile(), Lends: p.Lends}
 	if old != nil {
-		o.Before = old.models
+		o.Before = old.Finder
 	}
 	m := models.New(c, o)
-	made := &profile{
-		config: c, models: m, roles: roles,
-		rights: policy.Rights{Rules: rules, Strict: strict, Roles: rolesOf(roles), Default: codeAgent},
+	made := &Profile{
+		Config: c, Finder: m, roles: roles,
+		Rights: policy.Rights{Rules: rules, Strict: strict, Roles: rolesOf(roles), Default: codeAgent},
 	}
 	box := p.servers.toolbox(c, p.board)
 	made.Profile = core.Profile{
-		Models: m.Infos(), DefaultModel: m.Choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.rights, AskTimeout: c.Policy.AskTimeout,
-		Commands: p.commands(box), Expand: p.slash.Expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.Of(""), Accounts: p.accounts(),
+		Models: m.Infos(), DefaultModel: m.Choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.Rights, AskTimeout: c.Policy.AskTimeout,
+		Commands: p.commands(box), Expand: p.slash.Expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.Of(""), Accounts: p.Accounts(),
 		Servers: doing{p},
 	}
 	for _, r := range roles {

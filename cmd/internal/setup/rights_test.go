@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/cmd/internal/program/programtest"
 	"dragoman/core"
 	"dragoman/core/coretest"
 	"dragoman/core/guide"
@@ -47,7 +48,7 @@ Do it.`
 
 // agentsRoom has agents of every sort: ours, the configuration's, the workspace's and
 // the user's own files'.
-func agentsRoom(t *testing.T) (*room, *profile) {
+func agentsRoom(t *testing.T) (*room, *Profile) {
 	t.Helper()
 	r := newRoom(t, nil, map[string]string{
 		".dragoman/agents/guest.md":    fmt.Sprintf(manyAgents, "of the workspace", ""),
@@ -59,9 +60,9 @@ func agentsRoom(t *testing.T) (*room, *profile) {
 		".dragoman/agents/heir.md":     fmt.Sprintf(manyAgents, "wants more", "inherit: reviewer\ntools:\n  byDefault: deny\n  allow: [shell_command, read_file]"),
 		".eca/agents/narrow.md":        fmt.Sprintf(manyAgents, "narrow", "tools:\n  byDefault: deny\n  allow: [Read, eca__grep]\nmodel: groq/else\nmaxSteps: 3"),
 	})
-	home := r.profiles.app.Getenv("XDG_CONFIG_HOME")
+	home := r.profiles.env.Getenv("XDG_CONFIG_HOME")
 	for name, front := range map[string]string{"own": "", "careful": "tools: [Read, Bash]", "shy": "spawnableBy: [own]\nmode: subagent"} {
-		(&place{}).write(t, filepath.Join(home, "dragoman", "agents", name+".md"), fmt.Sprintf(strings.Replace(manyAgents, "mode: [primary, subagent]\n", "", 1), name, front))
+		programtest.Write(t, filepath.Join(home, "dragoman", "agents", name+".md"), fmt.Sprintf(strings.Replace(manyAgents, "mode: [primary, subagent]\n", "", 1), name, front))
 	}
 	r.configure(`
 policy: {allow: [{command: "go test *"}, {tool: write_file, path: "**"}], deny: [{path: "**/.env"}]}
@@ -70,7 +71,7 @@ agents:
   writer: {mode: all, disabled_tools: [shell_command, tracker]}
   plan: {description: Mine, instructions: Plan well.}
 `)
-	made, err := r.profiles.in(t.Context(), []string{r.dir})
+	made, err := r.profiles.In(t.Context(), []string{r.dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,10 +80,10 @@ agents:
 
 func TestAgentsOfFilesAreOffered(t *testing.T) {
 	_, made := agentsRoom(t)
-	if got := agentNames(made.Agents); got != "code, plan, reviewer, writer, guest, heir, peeker, narrow, careful, own" {
+	if got := AgentNames(made.Agents); got != "code, plan, reviewer, writer, guest, heir, peeker, narrow, careful, own" {
 		t.Errorf("agents: %s", got)
 	}
-	if got := agentNames(made.Subagents); got != "explorer, general, writer, guest, heir, peeker, narrow, careful, own, shy" {
+	if got := AgentNames(made.Subagents); got != "explorer, general, writer, guest, heir, peeker, narrow, careful, own, shy" {
 		t.Errorf("subagents: %s", got)
 	}
 	for _, a := range slices.Concat(made.Agents, made.Subagents) {
@@ -270,7 +271,7 @@ func TestForbiddenIsNotIncluded(t *testing.T) {
 	}
 	said := func() string {
 		t.Helper()
-		if _, err := r.profiles.load(); err != nil {
+		if _, err := r.profiles.Load(); err != nil {
 			t.Fatal(err)
 		}
 		return r.profiles.guides.system(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, codeAgent, "")

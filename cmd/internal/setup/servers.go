@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 // doing is what people do with the MCP servers of the configuration from their
 // editors. What lasts is written into their own file, with nothing else in it changed,
 // and holds at once.
-type doing struct{ p *profiles }
+type doing struct{ p *Profiles }
 
 var _ core.Servers = doing{}
 
@@ -28,11 +28,11 @@ func (d doing) Do(ctx context.Context, by core.Client, roots []string, name stri
 	if by.Role != core.Decide || by.Principal != core.Local {
 		return errNotYours
 	}
-	made, err := d.p.load()
+	made, err := d.p.Load()
 	if err != nil {
 		return err
 	}
-	box, is, err := d.find(made.config, name)
+	box, is, err := d.find(made.Config, name)
 	if _, adds := what.(core.AddServer); err != nil && !adds {
 		return err
 	}
@@ -49,7 +49,7 @@ func (d doing) Do(ctx context.Context, by core.Client, roots []string, name stri
 		starts = !w.Disabled
 		err = d.edit(ctx, configs.AddServer(name, addition(w)))
 	case core.ChangeServer:
-		if made.config.FromEditor(servers.Key(name)) { // it would be asked about no more
+		if made.Config.FromEditor(servers.Key(name)) { // it would be asked about no more
 			return errors.New("the options of your editor name it, and it is changed there")
 		}
 		starts = !is.Disabled
@@ -60,12 +60,12 @@ func (d doing) Do(ctx context.Context, by core.Client, roots []string, name stri
 		if err := d.edit(ctx, configs.DropServer(name)); err != nil {
 			return err
 		}
-		return d.p.app.servers.Forget(ctx, name)
+		return d.p.store.Forget(ctx, name)
 	case core.LoginServer:
 		err = box.Login(ctx, name, func(address string) {
 			w.Show(address)
-			if d.p.app.Browse != nil {
-				_ = d.p.app.Browse(address) // where that cannot be done it was shown
+			if d.p.env.Browse != nil {
+				_ = d.p.env.Browse(address) // where that cannot be done it was shown
 			}
 		})
 	case core.LogoutServer:
@@ -100,13 +100,13 @@ func (d doing) edit(ctx context.Context, edit configs.Edit) error {
 	p.mu.Lock()
 	editor := p.editor
 	p.mu.Unlock()
-	if _, err := p.app.servers.Edit(ctx, editor, edit); err != nil {
+	if _, err := p.store.Edit(ctx, editor, edit); err != nil {
 		return err
 	}
 	p.mu.Lock()
 	p.stale = true
 	p.mu.Unlock()
-	if _, err := p.load(); err != nil {
+	if _, err := p.Load(); err != nil {
 		return err
 	}
 	if fault := p.faultNow(); fault != "" {

@@ -1,0 +1,57 @@
+package doctor
+
+import (
+	"context"
+	"strings"
+
+	"dragoman/configs"
+	"dragoman/core/display"
+	"dragoman/core/guide"
+)
+
+// Session is what the doctor is told of the session that asks.
+type Session struct {
+	Editor *configs.Config // an editor's settings; nil: none
+	Fault  string          // why the newest configuration is not in use; "": it is
+	Guide  *guide.Guide    // files for the agent; nil: the workspace's folders cannot be read
+	Agents []string        // what is wrong with the agents that files propose
+}
+
+// Text returns what is found, also in the files for the agent, as Markdown.
+func (d *Doctor) Text(ctx context.Context, s Session) string {
+	r := d.examine(ctx, s.Editor)
+	r.sections = append(r.sections, examineGuide(s))
+	if s.Fault != "" {
+		r.sections = append(r.sections, section{"This process", []finding{{wrong, "a configuration that was read earlier goes on; the newest one is not in use:\n" + s.Fault, ""}}})
+	}
+	var b strings.Builder
+	for _, s := range r.sections {
+		b.WriteString("**" + s.title + "**\n\n")
+		for _, f := range s.findings {
+			b.WriteString("- " + string(f.mark) + " " + strings.ReplaceAll(display.Printable(f.text), "\n", "\n  ") + "\n")
+			if f.hint != "" {
+				b.WriteString("  → " + display.Printable(f.hint) + "\n")
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String() + r.verdict() + "\n"
+}
+
+// examineGuide looks at what files tell the agent.
+func examineGuide(s Session) section {
+	is := section{title: "Files for the agent"}
+	have := s.Guide
+	if have == nil {
+		is.add(look, "the workspace's folders cannot be read")
+		return is
+	}
+	is.add(plain, "instructions: %d, rules: %d, skills: %d, agents: %d", len(have.Instructions()), len(have.Rules()), len(have.Skills()), len(have.Agents()))
+	for _, w := range have.Warnings() {
+		is.add(look, "%s", w)
+	}
+	for _, w := range s.Agents {
+		is.add(look, "%s", w)
+	}
+	return is
+}

@@ -1,0 +1,66 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/core/child"
+)
+
+func (d *Doctor) examineTools(ctx context.Context) section {
+	s := section{title: "Commands"}
+	shells := []string{"bash", "sh"}
+	if runtime.GOOS == "windows" {
+		shells = []string{"bash", "powershell", "cmd"}
+	}
+	i := slices.IndexFunc(shells, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
+	if i < 0 {
+		s.add(wrong, "no shell: looked for %s", strings.Join(shells, ", ")).hint = "shell_command cannot run without one; look at PATH"
+	} else {
+		path, err := exec.LookPath(shells[i])
+		if err == nil {
+			err = tryProgram(ctx, path) // without input it ends at once
+		}
+		if err != nil {
+			s.add(wrong, "shell_command would use %s, which does not work: %v", cmp.Or(path, shells[i]), err).hint = "no command can be run, and no MCP server that is a program"
+		} else {
+			s.add(fine, "shell_command uses %s", path)
+		}
+	}
+	if path, err := exec.LookPath("git"); err != nil {
+		s.add(look, "git is not on PATH").hint = withoutGit
+	} else if err := tryProgram(ctx, path, "--version"); err != nil {
+		s.add(look, "git is %s, which does not work: %v", path, err).hint = withoutGit
+	} else {
+		s.add(fine, "git: %s", path)
+	}
+	return s
+}
+
+const withoutGit = "the agent can work without it, but sees no history"
+
+// tryProgram starts a program as commands are started, and waits until it has ended.
+func tryProgram(ctx context.Context, path string, args ...string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, tryTime, fmt.Errorf("it did not end within %v", tryTime))
+	defer cancel()
+	how, err := child.Run(ctx, exec.Command(path, args...))
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !how.Success():
+		return errors.New(how.String())
+	}
+	return nil
+}
+
+// tryTime is the time limit for a program that has nothing to do.
+const tryTime = 10 * time.Second

@@ -1,0 +1,97 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"dragoman/cmd/internal/doctor"
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/commands"
+	"dragoman/core/guide"
+)
+
+// newCommands makes the commands that a prompt can begin with.
+func (p *Profiles) newCommands() *commands.Commands {
+	return &commands.Commands{
+		Guide: func(ctx context.Context, roots []string) commands.Guide {
+			if have := p.guides.of(ctx, roots); have != nil {
+				return have
+			}
+			return nil
+		},
+		ServerPrompt: func(ctx context.Context, m core.Meta, name, args string) (string, bool, error) {
+			if box := p.servers.current(); box != nil {
+				return box.Expand(ctx, m, name, args)
+			}
+			return "", false, nil
+		},
+		Load:     p.forCommands,
+		Accounts: func() commands.Accounts { return p.Accounts() },
+		Gateway:  func() *core.Gateway { return p.gateway },
+		People:   func() bool { return p.People },
+		Doctor:   p.doctorText,
+		Export:   p.export,
+		Suggest:  configs.Suggest,
+	}
+}
+
+// builtIns are the built-in commands, as a guide lists them.
+func builtIns() (list []guide.BuiltIn) {
+	for _, b := range commands.Table() {
+		list = append(list, guide.BuiltIn(b))
+	}
+	return list
+}
+
+// forCommands returns the configuration in use, as commands need it.
+func (p *Profiles) forCommands() (commands.Profile, error) {
+	made, err := p.Load()
+	if err != nil {
+		return commands.Profile{}, err
+	}
+	c := commands.Profile{
+		Profile: made.Profile,
+		CheckKey: func(model string) error {
+			if model == configs.OfflineProvider+"/"+configs.OfflineModel {
+				return nil
+			}
+			provider, _, _ := strings.Cut(model, "/")
+			return keyProblem(made.Config.CheckKey(provider, p.env.Lookup, p.logins))
+		},
+		CheckModel: func(name string) error {
+			if _, err := made.Config.FindModel(name); err != nil {
+				return errors.New(strings.TrimPrefix(err.Error(), "model "))
+			}
+			return nil
+		},
+		Config: func() string { return string(configs.Marshal(made.Config)) },
+	}
+	if made.Config.Source != "" {
+		c.ConfigFiles = []string{made.Config.Source}
+	}
+	return c, nil
+}
+
+// keyProblem is why there is no key, without the place in the configuration, which
+// need not name the provider.
+func keyProblem(err error) error {
+	var all *configs.Error
+	if errors.As(err, &all) {
+		return errors.New(all.Problems[0].Message + ".")
+	}
+	return err
+}
+
+// doctorText returns what the doctor finds.
+func (p *Profiles) doctorText(ctx context.Context, t *core.Turn) string {
+	p.mu.Lock()
+	editor := p.editor
+	p.mu.Unlock()
+	s := doctor.Session{Editor: editor, Fault: p.faultNow(), Guide: p.guides.of(ctx, t.Meta().Roots)}
+	if base, err := p.Load(); err == nil && s.Guide != nil {
+		_, s.Agents = fileRoles(base.roles, s.Guide.Agents(), base.offers)
+	}
+	return doctor.New(p.env, p.secrets).Text(ctx, s)
+}

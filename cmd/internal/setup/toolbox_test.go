@@ -1,0 +1,160 @@
+package setup
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"dragoman/cmd/internal/logs"
+	"dragoman/configs"
+	"dragoman/core"
+)
+
+func parsed(t *testing.T, text string) *configs.Config {
+	t.Helper()
+	layer, err := configs.Parse("config.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := configs.Resolve(layer, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
+	board := core.NewBoard()
+	s := &upstreams{env: func(string) (string, bool) { return "", false }, log: zap.NewNop(), logs: &logs.Servers{}, audit: &logs.Audit{}}
+	t.Cleanup(s.close)
+	steps := []struct{ config, board, rev string }{
+		{"mcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n", "a stopped, b disabled", "a1 b1"},
+		{"# a comment\nmodel: groq/x\nmcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n", "a stopped, b disabled", "a1 b1"},
+		{"mcp_servers: {b: {command: y}, c: {command: z}}\n", "a gone, b stopped, c stopped", "b2 c1"},
+		{"mcp_servers: {b: {command: y, env: {KEY: one}}, c: {command: z}}\n", "a gone, b stopped, c stopped", "b3 c1"},
+		{"mcp_servers: {b: {command: y, env: {KEY: two}}, c: {command: z}}\n", "a gone, b stopped, c stopped", "b4 c1"},
+		{"mcp_servers: {a: {command: x}}\n", "a stopped, b gone, c gone", "a2"},
+	}
+	for i, step := range steps {
+		box := s.toolbox(parsed(t, step.config), board)
+		if box != s.current() || i > 0 && box != s.box {
+			t.Errorf("step %d: another toolbox", i)
+		}
+		rev := []string{}
+		for _, name := range slices.Sorted(maps.Keys(s.of.MCPServers)) {
+			rev = append(rev, name+strconv.Itoa(s.rev[name]))
+		}
+		if got := strings.Join(rev, " "); got != step.rev {
+			t.Errorf("step %d: revisions %s, want %s", i, got, step.rev)
+		}
+		if got := statuses(t, board); got != step.board {
+			t.Errorf("step %d: on the board %s, want %s", i, got, step.board)
+		}
+	}
+}
+
+// A change of one server leaves the process of another alone, in a session that is
+// open.
+func TestChangeOfOneServerLeavesTheOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it needs a shell")
+	}
+	r := newRoom(t, map[string]string{"PATH": os.Getenv("PATH")}, nil)
+	t.Cleanup(r.profiles.Close)
+	dir := t.TempDir()
+	server := func(name, more string) string {
+		script := "echo $$ >>" + filepath.Join(dir, name) + "; exec " + binary + " mcp"
+		return name + ": {command: sh, args: [-c, " + strconv.Quote(script) + "], env: {DRAGOMAN_DATA: " + strconv.Quote(t.TempDir()) + more + "}}"
+	}
+	starts := func(name string) []string {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(string(b))
+	}
+	stays := server("stays", "")
+	r.configure("mcp_servers: {" + stays + ", " + server("changes", "") + "}\n")
+	r.say("hello")
+	r.configure("mcp_servers: {" + stays + ", " + server("changes", ", MORE: x") + "}\n")
+	r.say("hello")
+	if got := starts("stays"); len(got) != 1 || !lives(t, got[0]) {
+		t.Errorf("the one that stays was started as %q", got)
+	}
+	got := starts("changes")
+	if len(got) != 2 || !lives(t, got[1]) {
+		t.Fatalf("the one that changes was started as %q", got)
+	}
+	for ctx := t.Context(); lives(t, got[0]) && ctx.Err() == nil; { // it ends in its own time
+		runtime.Gosched()
+	}
+}
+
+func lives(t *testing.T, pid string) bool {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.FindProcess(n)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil
+}
+
+func statuses(t *testing.T, b *core.Board) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	list, _, err := b.Next(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range list {
+		status := "gone"
+		if item, ok := p.Item.(core.ServerItem); ok {
+			status = item.Status
+		}
+		got = append(got, p.Topic.Name+" "+status)
+	}
+	slices.Sort(got)
+	return strings.Join(got, ", ")
+}
+
+// A server's prompt is a command, once a turn has started the server.
+func TestPromptsOfServersAreCommands(t *testing.T) {
+	r := newRoom(t, map[string]string{"PATH": os.Getenv("PATH")}, nil)
+	r.configure("mcp_servers: {self: {command: " + strconv.Quote(binary) + ", args: [mcp], env: {DRAGOMAN_DATA: " + strconv.Quote(t.TempDir()) + "}}}\n")
+	t.Cleanup(r.profiles.Close)
+	r.say("hello")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var command core.Command
+	for command.Name == "" {
+		p, err := r.gateway.Profile(ctx, []string{r.dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := p.Commands(ctx, core.Meta{Roots: []string{r.dir}})
+		if i := slices.IndexFunc(list, func(c core.Command) bool { return c.Kind == core.CommandMCP }); i >= 0 {
+			command = list[i]
+		}
+	}
+	p, err := r.gateway.Profile(ctx, []string{r.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, ok, err := p.Expand(ctx, []string{r.dir}, command.Name, "a b c d")
+	if !ok || err != nil || text == "" {
+		t.Errorf("%s: %q, %v, %v", command.Name, text, ok, err)
+	}
+}
