@@ -137,6 +137,8 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/cmd/...", except: doctorImports, why: "the doctor looks at files and programs, not at what runs"},
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/adapters/...", direct: true, why: "the doctor speaks no protocol"},
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/bridge", direct: true, why: "the doctor starts no server"},
+	{from: "dragoman/cmd/internal/export", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal"}, why: "an export is a transcript in a file, whoever asks for it"},
+	{from: "dragoman/cmd/internal/export", forbidden: "dragoman/bridge/...", why: "an export needs no server"},
 	{from: "dragoman/cmd/internal/setup", forbidden: "dragoman/cmd/...", except: setupImports, why: "profiles are made for whoever runs turns, and know no command"},
 	{from: "dragoman/cmd/internal/setup", forbidden: "dragoman/adapters/...", direct: true, except: []string{"dragoman/adapters/acp"}, why: "profiles know of protocols only where an ACP client may direct providers"},
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program"}, why: "who talks at a terminal knows no command"},
@@ -150,7 +152,7 @@ var importRules = []rule{
 	onlyIn("dragoman/core/child", "what starts no programs does not know how", "dragoman/adapters/eca", "dragoman/core/tools", "dragoman/bridge", "dragoman/cmd/..."),
 	onlyIn("github.com/zalando/go-keyring", "one package asks the system's keyring", "dragoman/cmd/internal/secrets"),
 	onlyIn("dragoman/core/ide", "adapters have editors, and tools ask them; everybody else passes them on", "dragoman/core/files", "dragoman/core/tools", "dragoman/adapters/eca", "dragoman/adapters/acp", "dragoman/adapters/thread"),
-	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through core.Profile.Files, which leaves out what is denied; the thread protocol alone opens files itself", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/cmd/dragoman"),
+	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through core.Profile.Files, which leaves out what is denied; the thread protocol alone opens files itself", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/cmd/internal/export"),
 	onlyIn("dragoman/core/web", "pages are fetched for a model, or for who refers to one", "dragoman/core/tools"),
 	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/goccy/go-yaml/...", "the form of the configuration is configs' own affair", "dragoman/configs"),
@@ -166,7 +168,7 @@ var (
 		"dragoman/cmd/internal/imports", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets",
 		"dragoman/cmd/internal/terminal",
 	}
-	setupImports = append([]string{"dragoman/cmd/internal/doctor", "dragoman/cmd/internal/models", "dragoman/cmd/internal/servers"}, doctorImports...)
+	setupImports = append([]string{"dragoman/cmd/internal/doctor", "dragoman/cmd/internal/export", "dragoman/cmd/internal/models", "dragoman/cmd/internal/servers"}, doctorImports...)
 )
 
 func adapterImports(name string) []string {

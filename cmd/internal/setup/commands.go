@@ -2,10 +2,12 @@ package setup
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
 	"dragoman/cmd/internal/doctor"
+	"dragoman/cmd/internal/export"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/commands"
@@ -94,4 +96,35 @@ func (p *Profiles) doctorText(ctx context.Context, t *core.Turn) string {
 		_, s.Agents = fileRoles(base.roles, s.Guide.Agents(), base.offers)
 	}
 	return doctor.New(p.env, p.secrets).Text(ctx, s)
+}
+
+// export writes a session into a file, as the user's rules allow it. Where a program prompts,
+// only a rule can allow it.
+func (p *Profiles) export(ctx context.Context, s *core.Session, t *core.Turn, name string) (string, error) {
+	return export.Session(ctx, s, t, name, func(a core.Access) string { return p.forbidden(ctx, t, a) })
+}
+
+// forbidden says why the policy lets nobody write the file here; "": it may be
+// written.
+func (p *Profiles) forbidden(ctx context.Context, t *core.Turn, access core.Access) string {
+	made, err := p.In(ctx, t.Meta().Roots)
+	if err != nil {
+		return err.Error()
+	}
+	v := made.Rights.Rules.Decide(core.Check{
+		Call:   core.Call{Server: core.Native, Tool: "write_file", Kind: core.KindEdit, Args: json.RawMessage("{}")},
+		Spec:   core.Spec{Server: core.Native, Name: "write_file", Kind: core.KindEdit},
+		Access: []core.Access{access}, Meta: t.Meta(), Origin: t.Origin(),
+	})
+	switch v.Effect {
+	case core.Allow:
+		return ""
+	case core.MustAsk:
+		if p.People {
+			return ""
+		}
+		return v.Why + ", and a program cannot give it"
+	case core.Deny:
+	}
+	return v.Why
 }

@@ -6,7 +6,7 @@
 // toolbox.go are its parts: agents, the policy that holds for them, and the MCP servers that
 // run. guides.go reads what workspaces say. editor_options.go and routes.go are what a client
 // lays over the configuration, servers.go what it may change in it. accounts.go tells clients
-// of keys. commands.go and export.go give core/commands what only the program can do.
+// of keys. commands.go gives core/commands what only the program can do.
 //
 // # What holds
 //

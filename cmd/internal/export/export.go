@@ -1,8 +1,7 @@
-package setup
+package export
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,10 +24,13 @@ import (
 // program would run or read as settings.
 var exportable = []string{".md", ".txt", ".jsonl"}
 
-// export writes the session into a new file of the workspace. It is the user who
-// asks for it and not the agent, so the user's rules that forbid count, and the
-// approval is the command itself; where a program prompts, only a rule can allow it.
-func (p *Profiles) export(ctx context.Context, s *core.Session, t *core.Turn, name string) (string, error) {
+// Session writes a session into a new file of its workspace, for a turn that asks for it, and
+// returns what to say of it. The user asks for it and not the agent, so the approval is the
+// command itself. forbidden returns why what the user configured forbids to write a file, or
+// wants a person to be asked where none can be; "": it may be written.
+func Session(
+	ctx context.Context, s *core.Session, t *core.Turn, name string, forbidden func(core.Access) string,
+) (string, error) {
 	m, st := t.Meta(), t.State()
 	if name == "" {
 		name = exportName(st)
@@ -41,7 +43,7 @@ func (p *Profiles) export(ctx context.Context, s *core.Session, t *core.Turn, na
 	}
 	access := folder.Access(core.OpWrite)
 	access.Path = filepath.Join(folder.Real, base)
-	if why := p.forbidden(ctx, t, access); why != "" {
+	if why := forbidden(access); why != "" {
 		return "The session was not written: " + why + ".\n", nil
 	}
 	write := writeMarkdown
@@ -120,31 +122,6 @@ func exportPlace(w *files.Workspace, m core.Meta, name string) (folder files.Pla
 		return folder, "", fmt.Errorf("%s is what agents are told", base)
 	}
 	return folder, base, nil
-}
-
-// forbidden says why the policy lets nobody write the file here; "": it may be
-// written.
-func (p *Profiles) forbidden(ctx context.Context, t *core.Turn, access core.Access) string {
-	made, err := p.In(ctx, t.Meta().Roots)
-	if err != nil {
-		return err.Error()
-	}
-	v := made.Rights.Rules.Decide(core.Check{
-		Call:   core.Call{Server: core.Native, Tool: "write_file", Kind: core.KindEdit, Args: json.RawMessage("{}")},
-		Spec:   core.Spec{Server: core.Native, Name: "write_file", Kind: core.KindEdit},
-		Access: []core.Access{access}, Meta: t.Meta(), Origin: t.Origin(),
-	})
-	switch v.Effect {
-	case core.Allow:
-		return ""
-	case core.MustAsk:
-		if p.People {
-			return ""
-		}
-		return v.Why + ", and a program cannot give it"
-	case core.Deny:
-	}
-	return v.Why
 }
 
 // writeMarkdown writes the session for people, without the turn that asks for it.
