@@ -189,7 +189,7 @@ func (x *pass) answered(peer *peer, res json.RawMessage, err error) {
 		s.caller.owned.Go(func() { x.lost(peer, true) })
 	case err != nil:
 		x.finish(nil, x.wrong(err))
-	case peer.modern() && !s.modern() && bytes.Contains(res, []byte(`"input_required"`)):
+	case peer.modern() && !s.modern() && bytes.Contains(res, []byte(`"`+proto.ResultInputRequired+`"`)):
 		s.caller.owned.Go(func() { x.rounds(peer, res) })
 	default:
 		x.finish(x.fit(peer, res), nil)

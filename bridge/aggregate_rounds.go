@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -106,13 +106,9 @@ func (x *pass) hand() {
 		x.mu.Unlock()
 		return // it is with the client, who will see them when it comes back
 	}
-	requests := map[string]json.RawMessage{}
+	requests := map[string]proto.InputRequest{}
 	for _, q := range x.questions {
-		ask := []wire.Member{wire.Set("method", wire.JSON(q.call.Method))}
-		if q.call.Params != nil {
-			ask = append(ask, wire.Set("params", q.call.Params))
-		}
-		requests[q.id] = wire.Edit(nil, ask...)
+		requests[q.id] = proto.InputRequest{Method: q.call.Method, Params: q.call.Params}
 	}
 	x.call, x.stop = nil, nil
 	x.mu.Unlock()
@@ -137,7 +133,7 @@ func (x *pass) hand() {
 		}
 	})
 	x.mu.Unlock()
-	call.Reply(wire.Edit(nil, wire.Set("resultType", wire.JSON(proto.ResultInputRequired)), wire.Set("inputRequests", wire.JSON(requests)), wire.Set("requestState", wire.JSON(handle))), nil)
+	call.Reply(proto.InputRequired{Type: proto.ResultInputRequired, Requests: requests, State: wire.JSON(handle)}, nil)
 }
 
 func (s *side) unpark(handle string) *pass {
@@ -229,44 +225,33 @@ func (x *pass) rounds(peer *peer, res json.RawMessage) {
 		return
 	}
 	ctx := call.Context()
-	for range maxRounds {
-		var r struct {
-			Type     string `json:"resultType"`
-			Requests map[string]struct {
-				Method string          `json:"method"`
-				Params json.RawMessage `json:"params"`
-			} `json:"inputRequests"`
-			State json.RawMessage `json:"requestState"`
+	first := true
+	var failed error // of the server, and not of the client
+	res, err := proto.Rounds(func(answers map[string]json.RawMessage, state json.RawMessage) (next json.RawMessage, err error) {
+		if first {
+			first = false
+			return res, nil
 		}
-		if json.Unmarshal(res, &r) != nil || r.Type != "input_required" {
-			x.finish(x.fit(peer, res), nil)
-			return
+		failed = peer.conn.Ask(ctx, x.method, wire.Edit(x.params(peer, nil), broughtBack(answers, state)...), &next)
+		return next, failed
+	}, func(q proto.InputRequest) (json.RawMessage, error) {
+		reply, err := s.askClient(ctx, p, q.Method, q.Params)
+		if err != nil {
+			return nil, fmt.Errorf("the MCP server %s asks for %.100s: %w", p.server.Name, q.Method, err)
 		}
-		replies := map[string]json.RawMessage{}
-		for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
-			ask := r.Requests[name]
-			reply, err := s.askClient(ctx, p, ask.Method, ask.Params)
-			if err != nil {
-				x.finish(nil, fmt.Errorf("the MCP server %s asks for %.100s: %w", p.server.Name, ask.Method, err))
-				return
-			}
-			replies[name] = reply
-		}
-		params := x.params(peer, nil)
-		if len(replies) > 0 {
-			params = wire.Edit(params, wire.Set("inputResponses", wire.JSON(replies)))
-		}
-		if r.State != nil {
-			params = wire.Edit(params, wire.Set("requestState", r.State))
-		}
-		if err := peer.conn.Ask(ctx, x.method, params, &res); err != nil {
-			if ctx.Err() == nil {
-				x.finish(nil, x.wrong(err))
-			}
-			return
-		}
+		return reply, nil
+	})
+	switch {
+	case err == nil:
+		x.finish(x.fit(peer, res), nil)
+	case failed != nil && ctx.Err() != nil:
+	case failed != nil:
+		x.finish(nil, x.wrong(failed))
+	case errors.As(err, new(proto.RoundsError)):
+		x.finish(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s %v", p.server.Name, err))
+	default:
+		x.finish(nil, err)
 	}
-	x.finish(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s came back for answers %d times, and has no result yet", p.server.Name, maxRounds))
 }
 
 // askClient asks the client something and waits for the answer.

@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -136,44 +137,40 @@ func rootsOf(m core.Meta) json.RawMessage {
 	return wire.JSON(map[string]any{"roots": list})
 }
 
-// answers looks whether a result wants to know something first (2026-07-28, Multi
-// Round-Trip Requests), finds that out, and returns what the call has to say when it
-// is made again; false: the result is the result.
-func (u *upstream) answers(ctx context.Context, p *peer, res json.RawMessage) ([]wire.Member, bool, error) {
+// rounds makes a call, and makes it again for as long as the server wants to know
+// something first (2026-07-28). call is given what it has to say besides.
+func (u *upstream) rounds(ctx context.Context, p *peer, call func(more ...wire.Member) (json.RawMessage, error)) (json.RawMessage, error) {
 	if !p.modern() {
-		return nil, false, nil
+		return call()
 	}
-	var r struct {
-		Type     string `json:"resultType"`
-		Requests map[string]struct {
-			Method string          `json:"method"`
-			Params json.RawMessage `json:"params"`
-		} `json:"inputRequests"`
-		State json.RawMessage `json:"requestState"`
-	}
-	if err := json.Unmarshal(res, &r); err != nil || r.Type != "input_required" {
-		return nil, false, nil
-	}
-	replies := map[string]json.RawMessage{}
-	for name, q := range r.Requests {
+	res, err := proto.Rounds(func(answers map[string]json.RawMessage, state json.RawMessage) (json.RawMessage, error) {
+		return call(broughtBack(answers, state)...)
+	}, func(q proto.InputRequest) (json.RawMessage, error) {
 		if !u.mayAsk() {
-			return nil, false, fmt.Errorf("the MCP server %s asks too many questions at once", u.server.Name)
+			return nil, fmt.Errorf("the MCP server %s asks too many questions at once", u.server.Name)
 		}
+		defer u.asked()
 		reply, err := u.answer(ctx, q.Method, q.Params)
-		u.asked()
 		if err != nil {
-			return nil, false, fmt.Errorf("the MCP server %s asks for %s: %v", u.server.Name, q.Method, err)
+			return nil, fmt.Errorf("the MCP server %s asks for %s: %v", u.server.Name, q.Method, err)
 		}
-		replies[name] = reply
+		return reply, nil
+	})
+	if errors.As(err, new(proto.RoundsError)) {
+		err = fmt.Errorf("the MCP server %s %w", u.server.Name, err)
 	}
-	var more []wire.Member
-	if len(replies) > 0 {
-		more = append(more, wire.Set("inputResponses", wire.JSON(replies)))
+	return res, err
+}
+
+// broughtBack returns the parameters that a call has in addition when it is made again.
+func broughtBack(answers map[string]json.RawMessage, state json.RawMessage) (more []wire.Member) {
+	if len(answers) > 0 {
+		more = append(more, wire.Set("inputResponses", wire.JSON(answers)))
 	}
-	if r.State != nil {
-		more = append(more, wire.Set("requestState", r.State))
+	if state != nil {
+		more = append(more, wire.Set("requestState", state))
 	}
-	return more, true, nil
+	return more
 }
 
 // subscribe asks a modern server to tell of changed lists (2026-07-28,

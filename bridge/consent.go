@@ -80,9 +80,10 @@ func (c *Consents) park(server string, call Call, ask *AskFirst) (json.RawMessag
 	if full {
 		return nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", MaxParked)
 	}
-	question := wire.Edit(nil, wire.Set("method", wire.JSON(proto.MethodElicit)), wire.Set("params", consentForm(server, call, ask)))
-	return wire.Edit(nil, wire.Set("resultType", wire.JSON(proto.ResultInputRequired)),
-		wire.Set("inputRequests", wire.JSON(map[string]json.RawMessage{"allow": question})), wire.Set("requestState", wire.JSON(state))), nil
+	return wire.JSON(proto.InputRequired{
+		Type: proto.ResultInputRequired, State: wire.JSON(state),
+		Requests: map[string]proto.InputRequest{"allow": {Method: proto.MethodElicit, Params: consentForm(server, call, ask)}},
+	}), nil
 }
 
 // take removes the call of a state and returns it; nil: there is none.

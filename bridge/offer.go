@@ -320,19 +320,9 @@ func (u *upstream) read(ctx context.Context, method string, members ...wire.Memb
 		return nil, err
 	}
 	defer u.calling()()
-	base := len(members)
-	for range maxRounds {
-		res, err := p.ask(ctx, method, nil, members...)
-		if err != nil {
-			return nil, err
-		}
-		more, again, err := u.answers(ctx, p, res)
-		if err != nil || !again {
-			return res, err
-		}
-		members = append(members[:base:base], more...)
-	}
-	return nil, fmt.Errorf("the MCP server %s came back for answers too often", u.server.Name)
+	return u.rounds(ctx, p, func(more ...wire.Member) (json.RawMessage, error) {
+		return p.ask(ctx, method, nil, append(members[:len(members):len(members)], more...)...)
+	})
 }
 
 // maxOutside limits the connections outside of sessions, over all servers and workspaces.

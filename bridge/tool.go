@@ -26,9 +26,6 @@ const (
 	maxName = 256
 	// maxDescription is how much of a description is handed on, in bytes.
 	maxDescription = 16 << 10
-	// maxRounds is how often a call may come back for answers (2026-07-28, Multi
-	// Round-Trip Requests).
-	maxRounds = 10
 	// showEvery is how often the progress of a call is shown at most.
 	showEvery = 200 * time.Millisecond
 )
@@ -270,21 +267,13 @@ func (t *tool) call(ctx context.Context, p *peer, inv core.Invocation) (core.Res
 	})
 	defer forget()
 	members := []wire.Member{wire.Set("name", wire.JSON(t.spec.Name)), wire.Set("arguments", inv.Args)}
-	for range maxRounds {
-		res, err := t.await(ctx, p, token, members, sign, inv)
-		if err != nil {
-			return t.refused(err)
-		}
-		more, ok, err := t.up.answers(ctx, p, res)
-		if err != nil {
-			return core.Result{}, err
-		}
-		if !ok {
-			return parseResult(res, t.up.host.Meta().Spill)
-		}
-		members = append(members[:2:2], more...)
+	res, err := t.up.rounds(ctx, p, func(more ...wire.Member) (json.RawMessage, error) {
+		return t.await(ctx, p, token, append(members[:2:2], more...), sign, inv)
+	})
+	if err != nil {
+		return t.refused(err)
 	}
-	return core.Result{}, fmt.Errorf("the MCP server %s came back for answers %d times, and has no result yet", t.spec.Server, maxRounds)
+	return parseResult(res, t.up.host.Meta().Spill)
 }
 
 // refused is what a failed call comes to: an error that the server answers with is

@@ -51,8 +51,8 @@ func (c *client) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
 	return b, nil
 }
 
-// maxRounds is how often a client is sent to come back with something for one call: several give a call up at the tenth.
-// Then the call is answered as one that goes on.
+// maxRounds is how often a client is sent to come back with something for one call: several give a call up at the tenth
+// (as we do, proto.MaxRounds). Then the call is answered as one that goes on.
 const maxRounds = 8
 
 // askAgain answers a call with what its user, or its model, must be asked. The turn goes on waiting; the client calls again.

@@ -57,7 +57,7 @@ func (l *Link) answer(r *jsonrpc.Response) error {
 // round-trip requests): it has none.
 func withoutContent(result json.RawMessage) json.RawMessage {
 	var r map[string]json.RawMessage
-	if !bytes.Contains(result, []byte(`"input_required"`)) || json.Unmarshal(result, &r) != nil || string(r["content"]) != "null" {
+	if !bytes.Contains(result, []byte(`"`+proto.ResultInputRequired+`"`)) || json.Unmarshal(result, &r) != nil || string(r["content"]) != "null" {
 		return result
 	}
 	delete(r, "content")
