@@ -152,7 +152,7 @@ var importRules = []rule{
 	onlyIn("dragoman/core/child", "what starts no programs does not know how", "dragoman/adapters/eca", "dragoman/core/tools", "dragoman/bridge", "dragoman/cmd/..."),
 	onlyIn("github.com/zalando/go-keyring", "one package asks the system's keyring", "dragoman/cmd/internal/secrets"),
 	onlyIn("dragoman/core/ide", "adapters have editors, and tools ask them; everybody else passes them on", "dragoman/core/files", "dragoman/core/tools", "dragoman/adapters/eca", "dragoman/adapters/acp", "dragoman/adapters/thread"),
-	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through core.Profile.Files, which leaves out what is denied; the thread protocol alone opens files itself", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/cmd/internal/export"),
+	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through core.Profile.Files, which leaves out what is denied; the thread protocol alone opens files itself", "dragoman/core/policy", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/cmd/internal/export"),
 	onlyIn("dragoman/core/web", "pages are fetched for a model, or for who refers to one", "dragoman/core/tools"),
 	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/goccy/go-yaml/...", "the form of the configuration is configs' own affair", "dragoman/configs"),

@@ -28,6 +28,8 @@
 //   - What an editor refuses is not done here either. The disk takes its place only if
 //     it does not have what it is asked for (ide.Lacks), and the result says so.
 //     A text that only the editor has is never overwritten on the disk.
+//   - Where programs keep keys and passwords is known in one place (KeepsKeys, KeyFile), by
+//     names alone.
 //   - Nothing is decided here: whoever reaches a place has asked policy about it. What
 //     is outside of the roots says so (Place.Outside).
 //

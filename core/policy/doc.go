@@ -30,7 +30,7 @@
 //  6. allowances remembered for the session, from those whose answers count in the turn
 //  7. trust, in turns that a person prompted
 //  8. the default: reading inside the workspace is allowed, the rest asks. These
-//     ask as well: a place where programs keep keys (core.KeepsKeys), wherever it is;
+//     ask as well: a place where programs keep keys (files.KeepsKeys), wherever it is;
 //     reading in a workspace that is the user's home folder or contains it; and reading a
 //     file that has other names (hard links), which may be outside.
 //

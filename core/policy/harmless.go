@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"dragoman/core"
+	"dragoman/core/files"
 )
 
 // usage is one row of the table of what an answer "for this session" covers: a program,
@@ -278,7 +278,7 @@ func leaves(f facts, outside bool, arg string) bool {
 	for _, value := range append(strings.SplitN(arg, "=", 2), arg) {
 		p := filepath.ToSlash(value)
 		switch {
-		case core.KeepsKeys(absolute(f.check.Meta.Cwd, value)):
+		case files.KeepsKeys(absolute(f.check.Meta.Cwd, value)):
 			return true
 		case slices.Contains(strings.Split(p, "/"), ".."), strings.HasPrefix(p, "~"), strings.Contains(p, "://"), strings.HasPrefix(p, "@"):
 			return true

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 // Options are what a Policy is made with.
@@ -326,7 +327,7 @@ func (f facts) act() string {
 		case core.OpRead:
 			switch {
 			case f.spilled(a):
-			case core.KeepsKeys(a.Path):
+			case files.KeepsKeys(a.Path):
 				read = "reading " + show(a.Path) + ", where programs keep keys,"
 			case a.Outside:
 				read = "reading " + show(a.Path) + ", outside the workspace,"
@@ -351,7 +352,7 @@ func (f facts) act() string {
 // or holds it, does not count, nor do places where programs keep keys.
 func (f facts) readsInside() bool {
 	for _, a := range f.check.Access {
-		if a.Op != core.OpRead || a.Path == "" || !f.spilled(a) && (a.Outside || a.Wide || a.Linked || core.KeepsKeys(a.Path)) {
+		if a.Op != core.OpRead || a.Path == "" || !f.spilled(a) && (a.Outside || a.Wide || a.Linked || files.KeepsKeys(a.Path)) {
 			return false
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/files"
 	"dragoman/core/glob"
 )
 
@@ -214,7 +215,7 @@ func (r rule) command(c command) bool { return wildCommand(r.Command, c.exact())
 func (r rule) place(f facts, i int) bool {
 	a := f.check.Access[i]
 	if r.Path == "" {
-		return !a.Outside && !core.KeepsKeys(a.Path) || a.Op == core.OpRead && f.spilled(a)
+		return !a.Outside && !files.KeepsKeys(a.Path) || a.Op == core.OpRead && f.spilled(a)
 	}
 	if a.Path == "" || !filepath.IsAbs(a.Path) || filepath.Clean(a.Path) != a.Path {
 		return false

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/files"
 )
 
 // scope is what an answer "for this session" covers. key is empty where even a
@@ -60,7 +61,7 @@ func scopeOf(f facts) scope {
 // changed reports whether the call also writes where it reads.
 func changed(f facts, read core.Access) bool {
 	return slices.ContainsFunc(f.check.Access, func(a core.Access) bool {
-		return a.Op == core.OpWrite && a.Outside == read.Outside && (a.Path == read.Path || !a.Outside && !core.KeepsKeys(read.Path))
+		return a.Op == core.OpWrite && a.Outside == read.Outside && (a.Path == read.Path || !a.Outside && !files.KeepsKeys(read.Path))
 	})
 }
 
@@ -82,9 +83,9 @@ func partOf(f facts, i int, a core.Access) scope {
 	switch {
 	case a.Path == "":
 		return scope{}
-	case a.Linked && !a.Outside && !core.KeepsKeys(a.Path):
+	case a.Linked && !a.Outside && !files.KeepsKeys(a.Path):
 		return scope{key: string(a.Op) + " linked", text: verb + "files of the workspace that have other names (hard links)", offer: true}
-	case !a.Outside && !core.KeepsKeys(a.Path), a.Op == core.OpRead && f.spilled(a):
+	case !a.Outside && !files.KeepsKeys(a.Path), a.Op == core.OpRead && f.spilled(a):
 		return scope{key: string(a.Op) + " inside", text: verb + "files inside the workspace", offer: true}
 	}
 	return scope{key: string(a.Op) + " " + strconv.Quote(a.Path), text: verb + show(a.Path), offer: shownAsIs(a.Path)}

@@ -326,7 +326,7 @@ func (s *toolset) places(found ide.Places) (core.Result, error) {
 			fmt.Fprintf(&out, "%s:%d:%d (a rule forbids to read it)\n", visible(p.Show), it.Line, it.Column)
 			continue
 		}
-		if core.KeepsKeys(p.Real) {
+		if files.KeepsKeys(p.Real) {
 			fmt.Fprintf(&out, "%s:%d:%d (programs keep keys there)\n", visible(p.Show), it.Line, it.Column)
 			continue
 		}

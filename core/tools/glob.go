@@ -188,7 +188,7 @@ func (s *toolset) globbed(ctx context.Context, p files.Place, pattern string) (f
 	reply, _, err := s.files.Request(ctx, p, func(c ide.Caps) bool { return c.Glob },
 		ide.GlobFiles{Session: s.host.Meta().ID, Pattern: join(escapeGlob(p.Show), pattern)})
 	paths, ok := reply.(ide.FilePaths)
-	barred, keys, among := 0, 0, core.KeepsKeys(p.Real)
+	barred, keys, among := 0, 0, files.KeepsKeys(p.Real)
 	for _, path := range paths.Paths {
 		q, err := s.files.Locate(path)
 		if err != nil || q.Root == nil {
@@ -196,7 +196,7 @@ func (s *toolset) globbed(ctx context.Context, p files.Place, pattern string) (f
 		}
 		_, in := files.Within(p.Real, q.Real)
 		switch {
-		case in && !among && core.KeepsKeys(q.Real):
+		case in && !among && files.KeepsKeys(q.Real):
 			keys++
 		case bar(q.Real):
 			barred++

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"dragoman/core"
 	"dragoman/core/files"
 )
 
@@ -16,7 +15,7 @@ var errKeys = errors.New("keys and passwords are kept there: it is not sent to a
 // workspace also files whose names say so. Hardly anybody who attaches such a file
 // means to send it to a model.
 func refuseKeys(p files.Place) error {
-	if core.KeepsKeys(p.Real) || p.Root == nil && core.KeyFile(filepath.Base(p.Real)) {
+	if files.KeepsKeys(p.Real) || p.Root == nil && files.KeyFile(filepath.Base(p.Real)) {
 		return errKeys
 	}
 	return nil

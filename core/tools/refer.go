@@ -280,7 +280,7 @@ func (b *bundle) take(e entry) string {
 		return "a link"
 	case !e.kind.IsRegular():
 		return "not a file"
-	case core.KeyFile(e.name):
+	case files.KeyFile(e.name):
 		return "may hold keys"
 	}
 	head := "=== " + visible(e.rel) + " ===\n"

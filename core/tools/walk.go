@@ -61,7 +61,7 @@ func (s *toolset) walkFrom(p files.Place) (w *walk, close func(), err error) {
 	if err != nil {
 		return nil, nil, p.Explain(err)
 	}
-	w = &walk{dir: dir, real: p.Real, among: core.KeepsKeys(p.Real), bar: func(rel string) bool { return bar(filepath.Join(p.Real, filepath.FromSlash(rel))) }}
+	w = &walk{dir: dir, real: p.Real, among: files.KeepsKeys(p.Real), bar: func(rel string) bool { return bar(filepath.Join(p.Real, filepath.FromSlash(rel))) }}
 	if p.Root != nil {
 		if top, err := p.Root.Open(); err == nil {
 			rel, _ := files.Within(p.Root.Real, p.Real)
@@ -140,7 +140,7 @@ func (w *walk) shows(e entry, rules *ignores) bool {
 	if vcs(e.name) || rules.match(path.Join(w.top, e.rel), e.kind.IsDir()) {
 		return false
 	}
-	if !w.among && core.KeepsKeys(filepath.Join(w.real, filepath.FromSlash(e.rel))) {
+	if !w.among && files.KeepsKeys(filepath.Join(w.real, filepath.FromSlash(e.rel))) {
 		w.keys++
 		return false
 	}
