@@ -1,12 +1,13 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"unicode/utf8"
 
 	"github.com/creachadair/jrpc2"
+
+	"dragoman/core/jsonscan"
 )
 
 // MaxDepth is how deep a message may be nested, its own object included. It is far below the 10,000 of encoding/json, so
@@ -57,7 +58,7 @@ func Parse(text []byte) (Message, error) {
 	if err := checkJSON(text); err != nil {
 		return Message{}, err
 	}
-	return parseValid(bytes.Trim(text, space))
+	return parseValid(jsonscan.Trim(text))
 }
 
 // checkJSON says why text is not one JSON value in UTF-8, in bounded stack.
@@ -120,7 +121,7 @@ func (e *envelope) invalid(why string) {
 }
 
 func (e *envelope) member(key, val []byte) {
-	switch string(unescaped(key)) {
+	switch string(jsonscan.Unescaped(key)) {
 	case "jsonrpc":
 		e.once(seenVersion, "jsonrpc")
 		if e.Versioned = string(unquoted(val)) == "2.0"; !e.Versioned {

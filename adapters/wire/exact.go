@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/creachadair/jrpc2"
+
+	"dragoman/core/jsonscan"
 )
 
 // Unmarshal decodes raw into v, a pointer, as encoding/json does, but compares names of members exactly: one that
@@ -43,7 +45,7 @@ func decoder[P any]() func(params []byte) (P, error) {
 }
 
 func decodeAs(s *shape, raw []byte, v any) error {
-	raw = bytes.Trim(raw, space)
+	raw = jsonscan.Trim(raw)
 	folds, err := s.look(raw, false)
 	if err != nil {
 		return err
@@ -184,7 +186,7 @@ func (s *shape) lookStruct(raw []byte, blank bool) (found bool, err error) {
 		if val == nil {
 			return false, errDeep
 		}
-		name := unescaped(key)
+		name := jsonscan.Unescaped(key)
 		f, ok := s.fields[string(name)]
 		if !ok {
 			if s.folds(name) {
@@ -277,7 +279,7 @@ func ambiguous(params []byte) error {
 		if val == nil {
 			return jrpc2.Errorf(jrpc2.InvalidParams, "invalid params: %v", errDeep)
 		}
-		name := unescaped(key)
+		name := jsonscan.Unescaped(key)
 		twice := false
 		if many == nil && len(names) == len(few) {
 			many = map[string]bool{}

@@ -20,12 +20,8 @@ type Members struct {
 
 // MembersOf returns a walk through the object b, whose values may be nested to a depth.
 func MembersOf(b []byte, depth int) Members {
-	m := Members{b: b, depth: depth}
-	if m.space(); m.i >= len(b) || b[m.i] != '{' {
-		m.Bad = true
-	}
-	m.i++
-	return m
+	i := skipSpace(b, 0)
+	return Members{b: b, i: i + 1, depth: depth, Bad: i >= len(b) || b[i] != '{'}
 }
 
 // Next goes to the next member; false: there is none, or m.Bad.
@@ -33,55 +29,45 @@ func (m *Members) Next() bool { return m.NextKey() && m.Value() }
 
 // NextKey reads the next member's key. Value must be called before the next.
 func (m *Members) NextKey() bool {
-	if m.Bad {
-		return false
-	}
-	if m.space(); m.i >= len(m.b) {
+	b, i := m.b, skipSpace(m.b, m.i)
+	if m.Bad || i >= len(b) {
 		return m.fail()
 	}
-	if m.begun {
-		switch m.b[m.i] {
-		case '}':
-			return m.end()
-		case ',':
-			m.i++
-			m.space()
-		default:
-			return m.fail()
-		}
-	} else if m.b[m.i] == '}' {
-		return m.end()
+	switch c := b[i]; {
+	case c == '}':
+		return m.end(i + 1)
+	case c == ',' && m.begun:
+		i = skipSpace(b, i+1)
+	case m.begun:
+		return m.fail()
 	}
-	end := String(m.b, m.i)
+	end := String(b, i)
 	if end < 0 {
 		return m.fail()
 	}
-	m.Key = m.b[m.i+1 : end-1]
-	m.i, m.begun = end, true
-	if m.space(); m.i >= len(m.b) || m.b[m.i] != ':' {
+	m.Key, m.begun = b[i+1:end-1], true
+	if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
 		return m.fail()
 	}
-	m.i++
+	m.i = i + 1
 	return true
 }
 
 // Value reads the value behind a key.
 func (m *Members) Value() bool {
-	m.space()
-	end := Value(m.b, m.i, m.depth)
+	i := skipSpace(m.b, m.i)
+	end := Value(m.b, i, m.depth)
 	if end < 0 {
 		return m.fail()
 	}
-	m.Val, m.i = m.b[m.i:end:end], end
+	m.Val, m.i = m.b[i:end:end], end
 	return true
 }
 
 // end checks that nothing follows the object.
-func (m *Members) end() bool {
-	m.i++
-	if m.space(); m.i != len(m.b) {
-		m.Bad = true
-	}
+func (m *Members) end(i int) bool {
+	m.i = i
+	m.Bad = skipSpace(m.b, i) != len(m.b)
 	return false
 }
 
@@ -90,10 +76,11 @@ func (m *Members) fail() bool {
 	return false
 }
 
-func (m *Members) space() {
-	for m.i < len(m.b) && IsSpace(m.b[m.i]) {
-		m.i++
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && IsSpace(b[i]) {
+		i++
 	}
+	return i
 }
 
 // Elements walks through the elements of a JSON array, as Members does.
@@ -134,27 +121,26 @@ func (e *Elements) Next() bool {
 }
 
 // IsSpace reports whether c is white space between values.
-func IsSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+func IsSpace(c byte) bool { return c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r') }
 
 // String returns the index behind the string that begins at b[i], or -1.
 func String(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return -1
 	}
-	for from := i + 1; ; {
-		n := bytes.IndexByte(b[from:], '"')
+	for i++; ; i++ {
+		n := bytes.IndexByte(b[i:], '"')
 		if n < 0 {
 			return -1
 		}
-		quote := from + n
-		esc := quote
-		for esc > i+1 && b[esc-1] == '\\' {
-			esc--
+		i += n
+		slashes := 0
+		for b[i-1-slashes] == '\\' { // the quote in front ends them
+			slashes++
 		}
-		if (quote-esc)%2 == 0 {
-			return quote + 1
+		if slashes%2 == 0 {
+			return i + 1
 		}
-		from = quote + 1
 	}
 }
 
@@ -171,7 +157,7 @@ func Value(b []byte, i, depth int) int {
 		return nested(b, i, depth)
 	}
 	from := i
-	for i < len(b) && !IsSpace(b[i]) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] != ':' {
+	for i < len(b) && b[i] > ' ' && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] != ':' {
 		i++
 	}
 	if i == from {

@@ -6,6 +6,18 @@ import (
 	"unicode/utf8"
 )
 
+// Trim returns a text without the white space around it.
+func Trim(b []byte) []byte {
+	from, end := 0, len(b)
+	for from < end && IsSpace(b[from]) {
+		from++
+	}
+	for from < end && IsSpace(b[end-1]) {
+		end--
+	}
+	return b[from:end]
+}
+
 // IsString reports whether a value is a string.
 func IsString(val []byte) bool { return len(val) >= 2 && val[0] == '"' }
 
@@ -30,10 +42,10 @@ func TextLen(val []byte) int {
 	return len(Text(val))
 }
 
-// Unescaped returns what the text between the quotes of a string means. It shares the
-// memory of inner if nothing there is escaped.
+// Unescaped returns what the text between the quotes of a string means, which is UTF-8. It
+// shares the memory of inner if nothing there is escaped.
 func Unescaped(inner []byte) []byte {
-	if isPlain(inner) {
+	if bytes.IndexByte(inner, '\\') < 0 {
 		return inner
 	}
 	return appendText(make([]byte, 0, len(inner)), inner)
