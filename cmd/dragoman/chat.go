@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/sessions"
 	"dragoman/cmd/internal/setup"
 	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
@@ -80,7 +81,7 @@ func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core
 // chatSession opens a session by its id, or makes one for the working folder.
 func (h *house) chatSession(ctx context.Context, id, cwd string) (*core.Session, error) {
 	if id != "" {
-		return findSession(ctx, h.gateway, id)
+		return sessions.Find(ctx, h.gateway, id)
 	}
 	s, err := h.gateway.Create(ctx, core.Meta{Cwd: cwd})
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/cmd/internal/program"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"dragoman/cmd/internal/program"
 )
 
 func TestExitCodesAndMessages(t *testing.T) {

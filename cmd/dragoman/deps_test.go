@@ -139,6 +139,8 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/bridge", direct: true, why: "the doctor starts no server"},
 	{from: "dragoman/cmd/internal/export", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal"}, why: "an export is a transcript in a file, whoever asks for it"},
 	{from: "dragoman/cmd/internal/export", forbidden: "dragoman/bridge/...", why: "an export needs no server"},
+	{from: "dragoman/cmd/internal/sessions", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal"}, why: "sessions are looked at without a configuration"},
+	{from: "dragoman/cmd/internal/sessions", forbidden: "dragoman/bridge/...", why: "sessions are looked at without servers"},
 	{from: "dragoman/cmd/internal/setup", forbidden: "dragoman/cmd/...", except: setupImports, why: "profiles are made for whoever runs turns, and know no command"},
 	{from: "dragoman/cmd/internal/setup", forbidden: "dragoman/adapters/...", direct: true, except: []string{"dragoman/adapters/acp"}, why: "profiles know of protocols only where an ACP client may direct providers"},
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program"}, why: "who talks at a terminal knows no command"},

@@ -8,8 +8,8 @@
 // terminal talks to a person at a terminal; demo plays the protocols; secrets keeps keys and
 // logins, servers the MCP servers of the configuration, models finds its language models; imports
 // reads what other programs' settings say; logs writes the program's own log and those of MCP
-// servers; doctor looks for what keeps the program from working; export writes sessions into files; setup
-// makes profiles.
+// servers; doctor looks for what keeps the program from working; sessions looks after the
+// sessions that are kept; export writes them into files; setup makes profiles.
 //
 // Here: app.go runs the command line, which root.go describes; each command has a file of its
 // own. run.go puts the gateway together and takes it apart again.

@@ -131,7 +131,7 @@ func (f idleFace) connect(t *testing.T, a *app, log *logs.Log, work string) (c *
 	}
 	h := &house{log: log.Logger, profiles: a.newProfiles(log)}
 	store := jsonl.New(dir)
-	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.Get, Node: node()})
+	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.Get, Node: program.Node()})
 	h.profiles.Join(h.gateway)
 	h.profiles.People, h.profiles.Quiet = true, true
 	in, out, peer := wiretest.New(f.framing)

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/terminal"
-
-	"github.com/spf13/cobra"
 )
 
 const rootLong = `dragoman stands between editors and agents: one agent, reached over three protocols.

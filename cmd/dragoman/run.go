@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -18,9 +15,6 @@ import (
 	"dragoman/core"
 	"dragoman/core/jsonl"
 )
-
-// shutdownFor is how long open sessions may take to end and be stored.
-const shutdownFor = 5 * time.Second
 
 // house is what commands that run turns live in.
 type house struct {
@@ -47,7 +41,7 @@ func (a *app) inHouse(ctx context.Context, f func(context.Context, *house) error
 
 	h := &house{log: log.Logger, profiles: a.newProfiles(log)}
 	store := jsonl.New(dir)
-	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.Get, Before: h.profiles.Consent, Node: node()})
+	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.Get, Before: h.profiles.Consent, Node: program.Node()})
 	h.profiles.Join(h.gateway)
 	err = h.watched(ctx, f)
 	if errors.Is(err, core.ErrShutdown) { // a signal: that is what was wanted
@@ -70,7 +64,7 @@ func (a *app) openLog() (*logs.Log, error) {
 
 // close ends all sessions. Behind the first call it has nothing left to do.
 func (h *house) close(ctx context.Context) error {
-	ctx, done := context.WithTimeoutCause(ctx, shutdownFor, errors.New("the sessions did not end in time"))
+	ctx, done := context.WithTimeoutCause(ctx, program.ShutdownFor, errors.New("the sessions did not end in time"))
 	defer done()
 	return h.gateway.Close(ctx)
 }
@@ -83,15 +77,6 @@ func (h *house) watched(ctx context.Context, f func(context.Context, *house) err
 	defer watch.Wait()
 	defer enough()
 	return f(ctx, h)
-}
-
-// node names this process for people who meet its locks.
-func node() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "this host"
-	}
-	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }
 
 // server is an adapter on one connection.

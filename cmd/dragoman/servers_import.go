@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 
-	"dragoman/cmd/internal/imports"
-
 	"github.com/spf13/cobra"
+
+	"dragoman/cmd/internal/imports"
 )
 
 func (a *app) mcpServersImport() *cobra.Command {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/spf13/cobra"
+
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) mcpServersLogs() *cobra.Command {

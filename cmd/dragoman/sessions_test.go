@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dragoman/cmd/internal/program"
+	"dragoman/core"
 )
 
 // ids and times differ from run to run.
@@ -28,7 +29,12 @@ func TestSessionsAreListedShownAndRemoved(t *testing.T) {
 	ids := make([]string, 2) // of the short session and of the long one
 	n := 0
 	for line := range strings.Lines(p.well(t, "", "sessions", "list", "--json")) {
-		var s listedSession
+		var s struct {
+			ID       core.SessionID
+			Cwd      string
+			Messages int
+			Updated  time.Time
+		}
 		if err := json.Unmarshal([]byte(line), &s); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
@@ -76,22 +82,5 @@ func TestTranscriptIsPrintable(t *testing.T) {
 	out += p.well(t, "", "sessions", "show", randomID.FindString(p.well(t, "", "sessions", "list")))
 	if strings.ContainsAny(out, "\x1b\x07\u202e\r") || strings.Count(out, "red \uFFFD[31mtext") < 3 {
 		t.Errorf("%q", out)
-	}
-}
-
-func TestOneLine(t *testing.T) {
-	for _, c := range []struct {
-		in   string
-		n    int
-		want string
-	}{
-		{"a\n b\tc", 10, "a b c"},
-		{"äöüß", 4, "äöüß"},
-		{"äöüßx", 4, "äöü…"},
-		{"", 3, ""},
-	} {
-		if got := oneLine(c.in, c.n); got != c.want {
-			t.Errorf("oneLine(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
-		}
 	}
 }

@@ -23,3 +23,20 @@ func TestInvisibleCharactersAreShown(t *testing.T) {
 		}
 	}
 }
+
+func TestOneLine(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		n    int
+		want string
+	}{
+		{"a\n b\tc", 10, "a b c"},
+		{"äöüß", 4, "äöüß"},
+		{"äöüßx", 4, "äöü…"},
+		{"", 3, ""},
+	} {
+		if got := Line(c.in, c.n); got != c.want {
+			t.Errorf("Line(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
+		}
+	}
+}

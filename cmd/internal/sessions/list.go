@@ -1,0 +1,94 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"dragoman/cmd/internal/program"
+	"dragoman/core"
+	"dragoman/core/display"
+	"dragoman/core/jsonl"
+)
+
+// List prints the sessions, the one used last first: as a table, or one JSON object a line.
+func List(ctx context.Context, env *program.Environment, asJSON bool) error {
+	return with(env, func(_ *jsonl.Store, g *core.Gateway) error {
+		if asJSON {
+			return listJSON(ctx, env.Out, g)
+		}
+		return listTable(ctx, env.Out, g, time.Now())
+	})
+}
+
+// Complete lists ids that begin with what was typed, with their titles, for a shell.
+func Complete(ctx context.Context, env *program.Environment, begun string) (ids []string) {
+	const most = 50
+	_ = with(env, func(_ *jsonl.Store, g *core.Gateway) error { // a shell shows no errors while it completes
+		for s, err := range g.List(ctx, core.Local) {
+			if err == nil && strings.HasPrefix(string(s.ID), begun) && len(ids) < most {
+				ids = append(ids, string(s.ID)+"\t"+display.Line(s.Title, 60))
+			}
+		}
+		return nil
+	})
+	return ids
+}
+
+// listedSession is a session in the JSON list.
+type listedSession struct {
+	ID       core.SessionID `json:"id"`
+	Title    string         `json:"title"`
+	Cwd      string         `json:"cwd"`
+	Roots    []string       `json:"roots,omitempty"`
+	Created  time.Time      `json:"created"`
+	Updated  time.Time      `json:"updated"`
+	Model    string         `json:"model,omitempty"`
+	Agent    string         `json:"agent,omitempty"`
+	Messages int            `json:"messages"`
+	Parent   core.SessionID `json:"parent,omitempty"` // that has handed it over
+}
+
+func listJSON(ctx context.Context, out io.Writer, g *core.Gateway) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	var errs []error
+	for s, err := range g.List(ctx, core.Local) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if err := enc.Encode(listedSession{s.ID, s.Title, s.Cwd, s.Roots, s.Created, s.Updated, s.Model, s.Agent, s.Messages, s.Parent}); err != nil {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func listTable(ctx context.Context, out io.Writer, g *core.Gateway, now time.Time) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var errs []error
+	n := 0
+	for s, err := range g.List(ctx, core.Local) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if s.Parent != "" { // handed over: a part of its parent
+			continue
+		}
+		if n++; n == 1 {
+			fmt.Fprintln(w, "USED\tMESSAGES\tID\tFOLDER\tTITLE")
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", display.Ago(s.Updated, now), s.Messages, display.Line(string(s.ID), 64), display.Line(s.Cwd, 40), display.Line(s.Title, 60))
+	}
+	if n == 0 && len(errs) == 0 {
+		fmt.Fprintln(w, "There are no sessions yet.")
+	}
+	return errors.Join(append(errs, w.Flush())...)
+}

@@ -1,0 +1,106 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/terminal"
+	"dragoman/core"
+	"dragoman/core/jsonl"
+)
+
+// errNoTurns is what keeps a gateway that only looks from running anything.
+var errNoTurns = errors.New("nothing is run here")
+
+// with opens the store for a command that only looks, repairs or removes.
+func with(env *program.Environment, f func(*jsonl.Store, *core.Gateway) error) error {
+	dir, err := env.DataDir()
+	if err != nil {
+		return err
+	}
+	store := jsonl.New(dir)
+	g := core.New(core.Config{
+		Store: store, Node: program.Node(),
+		Profile: func(context.Context, []string) (*core.Profile, error) { return nil, errNoTurns },
+	})
+	err = f(store, g)
+	last, done := context.WithTimeout(context.Background(), program.ShutdownFor)
+	defer done()
+	return errors.Join(err, g.Close(last), store.Close())
+}
+
+// Show prints a session as text.
+func Show(ctx context.Context, env *program.Environment, id string) error {
+	return with(env, func(_ *jsonl.Store, g *core.Gateway) error {
+		s, err := Find(ctx, g, id)
+		if err != nil {
+			return err
+		}
+		return terminal.PrintTranscript(ctx, env.Out, s)
+	})
+}
+
+// Remove removes sessions, whose ids are written out.
+func Remove(ctx context.Context, env *program.Environment, ids ...string) error {
+	return with(env, func(_ *jsonl.Store, g *core.Gateway) error {
+		var errs []error
+		for _, id := range ids {
+			errs = append(errs, remove(ctx, g, core.SessionID(id)))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+func remove(ctx context.Context, g *core.Gateway, id core.SessionID) error {
+	if _, err := g.Open(ctx, core.Local, id); errors.Is(err, core.ErrNotFound) {
+		return noSession(string(id))
+	}
+	// One that cannot be opened can be removed all the same.
+	if err := g.Delete(ctx, core.Local, id); err != nil {
+		return fmt.Errorf("remove session %s: %w", id, err)
+	}
+	return nil
+}
+
+// Find opens a session by its id, or by the beginning of it.
+func Find(ctx context.Context, g *core.Gateway, id string) (*core.Session, error) {
+	s, err := g.Open(ctx, core.Local, core.SessionID(id))
+	if !errors.Is(err, core.ErrNotFound) {
+		return s, err
+	}
+	found, err := beginningWith(ctx, g, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, noSession(id)
+	case len(found) > 1:
+		return nil, tooShort(len(found), id)
+	}
+	return g.Open(ctx, core.Local, found[0])
+}
+
+// beginningWith lists the sessions whose ids begin with what was typed. A session whose whole
+// id was typed is listed alone.
+func beginningWith(ctx context.Context, g *core.Gateway, typed string) (found []core.SessionID, err error) {
+	for sum, err := range g.List(ctx, core.Local) {
+		if err == nil && string(sum.ID) == typed {
+			return []core.SessionID{sum.ID}, nil
+		}
+		if err == nil && strings.HasPrefix(string(sum.ID), typed) {
+			found = append(found, sum.ID)
+		}
+	}
+	return found, context.Cause(ctx)
+}
+
+func noSession(typed string) error {
+	return fmt.Errorf("there is no session %q; \"dragoman sessions list\" lists them all", typed)
+}
+
+func tooShort(n int, typed string) error {
+	return fmt.Errorf("%d sessions begin with %q; write more of the id", n, typed)
+}
