@@ -189,28 +189,52 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 		return may(a) != nil
 	}
 	res := acp.GlobSearchResponse{Matches: []string{}}
-	err = fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	err = below(ctx, dir, ".", func(name string, d fs.DirEntry) (into, on bool) {
 		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil && d != nil && d.IsDir(): // it cannot be read
-			return fs.SkipDir
-		case err != nil:
-			return nil
-		case d.IsDir() && (d.Name() == ".git" || denied(name)):
-			return fs.SkipDir
-		case d.IsDir() || !fits(want, strings.Split(name, "/")) || denied(name):
-			return nil
+		case d.IsDir():
+			return d.Name() != ".git" && !denied(name), true
+		case !fits(want, strings.Split(name, "/")) || denied(name):
+			return false, true
 		case len(res.Matches) == maxMatches:
-			return fs.SkipAll
+			return false, false
 		}
 		res.Matches = append(res.Matches, filepath.Join(cwd, filepath.FromSlash(name)))
-		return nil
+		return false, true
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.SkipAll) {
 		return err
 	}
 	call.Reply(res, nil)
+	return nil
+}
+
+// below visits what is in a folder that is at rel, in the order of names, and what is in
+// the folders that visit says to go into. When visit says not to go on it returns
+// fs.SkipAll. What cannot be read is left out.
+func below(ctx context.Context, dir *files.Folder, rel string, visit func(name string, d fs.DirEntry) (into, on bool)) error {
+	list, _ := dir.Read(0)
+	for _, d := range list {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		name := path.Join(rel, d.Name())
+		into, on := visit(name, d)
+		if !on {
+			return fs.SkipAll
+		}
+		if !into {
+			continue
+		}
+		inner, err := dir.Folder(d.Name())
+		if err != nil {
+			continue
+		}
+		err = below(ctx, inner, name, visit)
+		inner.Close()
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

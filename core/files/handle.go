@@ -119,11 +119,18 @@ func (h Handle) Stat() (fs.FileInfo, error) {
 }
 
 // Folder opens the place as a folder, which the caller closes.
-func (h Handle) Folder() (*os.Root, error) {
+func (h Handle) Folder() (*Folder, error) {
+	var dir *os.Root
+	var err error
 	if h.base == "." {
-		return h.dir.OpenRoot(".")
+		dir, err = h.dir.OpenRoot(".")
+	} else {
+		dir, err = down(h.dir, h.base)
 	}
-	return down(h.dir, h.base)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{dir: dir}, nil
 }
 
 // Regular opens the place as a file for reading, which the caller closes. Everything but a regular file is
@@ -151,10 +158,10 @@ func (h Handle) Regular() (*os.File, fs.FileInfo, error) {
 	return f, got, nil
 }
 
-// OpenRegular opens a regular file below a folder for reading, which the caller closes.
+// openRegular opens a regular file below a folder for reading, which the caller closes.
 // Links are followed as long as they stay inside of the folder. It never waits: what is
 // swapped for a pipe meanwhile is refused.
-func OpenRegular(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
+func openRegular(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, nil, err

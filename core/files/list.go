@@ -21,10 +21,12 @@ func (p Place) List(dir, begin string, most int, denied func(real string) bool) 
 	if denied(p.Real) {
 		return nil
 	}
-	entries, err := p.entries()
+	folder, err := p.Folder()
 	if err != nil {
 		return nil
 	}
+	defer folder.Close()
+	entries, _ := folder.Read(maxListed) // as many as can be read
 	var list []core.FileName
 	for _, e := range entries {
 		n := e.Name()
@@ -55,36 +57,6 @@ func begins(name, typed string) bool {
 		return false
 	}
 	return name[0] != '.' || strings.HasPrefix(typed, ".")
-}
-
-// entries reads the names in the folder at p, as many of them as can be read.
-func (p Place) entries() ([]fs.DirEntry, error) {
-	dir, err := p.Folder()
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	f, err := dir.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	list, _ := f.ReadDir(maxListed)
-	return list, nil
-}
-
-// Folder opens the place as a folder, which the caller closes. Outside of the roots
-// nothing above it needs to be readable.
-func (p Place) Folder() (*os.Root, error) {
-	if p.Root == nil {
-		return openReal(p.Real)
-	}
-	h, err := p.Reach()
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
-	return h.Folder()
 }
 
 // Target is what an entry is, or the link that it is leads to.

@@ -40,7 +40,7 @@ func (t *Tree) Regular(name string, seen fs.FileInfo) (*os.File, error) {
 	if err := CheckRegular(seen); err != nil {
 		return nil, ErrNotRegular
 	}
-	f, info, err := OpenRegular(t.dir, filepath.FromSlash(name))
+	f, info, err := openRegular(t.dir, filepath.FromSlash(name))
 	switch {
 	case errors.Is(err, ErrNotRegular):
 		return nil, ErrNotRegular

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -165,6 +164,8 @@ func grepFile(h files.Handle, p files.Place, q search, out *report) error {
 type found struct {
 	seq   int // the file's place in the order of the walk
 	name  string
+	base  string        // its name in the folder in
+	in    *files.Folder // held until the worker has read it
 	hits  []hit
 	large bool
 	other bool // it has other names (hard links), and is left out
@@ -191,7 +192,7 @@ func (s *toolset) grepFolder(ctx context.Context, p files.Place, q search, out *
 		walkErr = q.files(ctx, w, todo)
 	})
 	for range min(max(runtime.GOMAXPROCS(0), 2), 8) {
-		workers.Go(func() { q.work(ctx, w.dir, p.Show, todo, finds) })
+		workers.Go(func() { q.work(ctx, p.Show, todo, finds) })
 	}
 	walker.Go(func() { workers.Wait(); close(finds) })
 
@@ -227,22 +228,24 @@ func (q search) files(ctx context.Context, w *walk, todo chan<- found) error {
 			}
 		}
 		select {
-		case todo <- found{seq: seq, name: e.rel}:
+		case todo <- found{seq: seq, name: e.rel, base: e.name, in: e.in.Hold()}:
 			seq++
 			return true, true
 		case <-ctx.Done():
+			e.in.Close()
 			return false, false
 		}
 	})
 }
 
 // work looks into files until there are no more.
-func (q search) work(ctx context.Context, dir *os.Root, show string, todo <-chan found, finds chan<- found) {
+func (q search) work(ctx context.Context, show string, todo <-chan found, finds chan<- found) {
 	var buf []byte
 	for f := range todo {
 		var data []byte
 		var linked bool
-		data, f.large, linked, buf = slurp(dir, f.name, buf)
+		data, f.large, linked, buf = slurp(f.in, f.base, buf)
+		f.in.Close()
 		if f.hits = q.find(data); len(f.hits) > 0 && linked && q.inside {
 			f.hits, f.other = nil, true
 		}
@@ -259,8 +262,8 @@ func (q search) work(ctx context.Context, dir *os.Root, show string, todo <-chan
 
 // slurp reads a file for searching, into buf where it fits. What cannot be read,
 // is not text, or was swapped for something else is as if empty.
-func slurp(dir *os.Root, rel string, buf []byte) (data []byte, large, linked bool, next []byte) {
-	f, info, err := files.OpenRegular(dir, rel)
+func slurp(dir *files.Folder, name string, buf []byte) (data []byte, large, linked bool, next []byte) {
+	f, info, err := dir.Regular(name)
 	if err != nil {
 		return nil, false, false, buf
 	}

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"io"
-	"os"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -83,17 +82,14 @@ func widen(s string) string {
 	return string(wide)
 }
 
-// with adds the rules of the ignore file of a folder, if it has one.
-func (ig *ignores) with(top *os.Root, base string) *ignores {
-	return ig.add(top, base, path.Join(base, ".gitignore"))
+// with adds the rules of the ignore file in a folder that is at base, if it has one.
+func (ig *ignores) with(dir *files.Folder, base string) *ignores {
+	return ig.add(dir, base, ".gitignore")
 }
 
-func (ig *ignores) add(top *os.Root, base, file string) *ignores {
-	info, err := top.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() { // git follows no link here either
-		return ig
-	}
-	f, _, err := files.OpenRegular(top, file)
+// add adds the rules of a file in a folder. As in git, no link is followed.
+func (ig *ignores) add(dir *files.Folder, base, file string) *ignores {
+	f, _, err := dir.Regular(file)
 	if err != nil {
 		return ig
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -236,7 +235,7 @@ func (f *Files) readFolder(ctx context.Context, s *toolset, p files.Place) core.
 	}
 	defer done()
 	w.most = maxListed
-	b := bundle{dir: w.dir}
+	var b bundle
 	looked := 0
 	err = w.each(ctx, func(e entry) (into, on bool) {
 		if looked++; looked > maxEntries {
@@ -253,7 +252,6 @@ func (f *Files) readFolder(ctx context.Context, s *toolset, p files.Place) core.
 
 // bundle is the text of many files.
 type bundle struct {
-	dir  *os.Root
 	out  strings.Builder
 	rest []string // what is named only
 	more int      // and not even that
@@ -284,7 +282,7 @@ func (b *bundle) take(e entry) string {
 		return "may hold keys"
 	}
 	head := "=== " + visible(e.rel) + " ===\n"
-	info, err := b.dir.Lstat(e.rel)
+	info, err := e.in.Lstat(e.name)
 	if err != nil {
 		return "cannot be read"
 	}
@@ -292,7 +290,7 @@ func (b *bundle) take(e entry) string {
 		return fmt.Sprintf("no room for its %d bytes", info.Size())
 	}
 	var data []byte
-	data, _, _, b.buf = slurp(b.dir, e.rel, b.buf)
+	data, _, _, b.buf = slurp(e.in, e.name, b.buf)
 	if len(data) == 0 {
 		if info.Size() > 0 {
 			return "not text"

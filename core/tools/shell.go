@@ -210,17 +210,11 @@ func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p files.Pla
 // ready looks at the folder of a command once more, and gives it its environment.
 func (s *toolset) ready(p files.Place, c *command) error {
 	// The folder is reached like any other, so one that was swapped is refused.
-	h, err := p.Reach()
-	if err == nil {
-		var dir *os.Root
-		if dir, err = h.Folder(); err == nil {
-			dir.Close()
-		}
-		h.Close()
-	}
+	dir, err := p.Folder()
 	if err != nil {
 		return p.Explain(err)
 	}
+	dir.Close()
 	environ := os.Environ
 	if s.opts.Env != nil {
 		environ = s.opts.Env

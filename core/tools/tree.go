@@ -121,7 +121,7 @@ func (t *tree) visit(w *walk, e entry) (into, on bool) {
 	case e.kind.IsDir():
 		name += "/"
 	case e.kind&fs.ModeSymlink != 0:
-		target, _ := w.dir.Readlink(e.rel)
+		target, _ := e.in.Readlink(e.name)
 		name += " -> " + visible(target)
 	case e.kind != 0:
 		name += " (not a file)"

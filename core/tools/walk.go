@@ -3,11 +3,8 @@ package tools
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -21,19 +18,20 @@ import (
 type entry struct {
 	rel   string // from where the walk began, with slashes
 	name  string
-	kind  fs.FileMode // the type bits
-	depth int         // 1: in the folder where the walk began
+	kind  fs.FileMode   // the type bits
+	depth int           // 1: in the folder where the walk began
+	in    *files.Folder // that it is in, open while it is visited
 }
 
 // walk goes through a folder and what is below it, folder by folder in the order
 // of names, without following symbolic links and without what is ignored or must not
 // be read.
 type walk struct {
-	dir    *os.Root // where it begins
-	real   string   // its path
-	top    string   // the way to it from where ignore rules are counted, with slashes; "": here
-	rules  *ignores // that hold in dir
-	closed bool     // folders that could not be read were met
+	dir    *files.Folder // where it begins
+	real   string        // its path
+	top    string        // the way to it from where ignore rules are counted, with slashes; "": here
+	rules  *ignores      // that hold in dir
+	closed bool          // folders that could not be read were met
 	bar    func(rel string) bool
 	barred int  // how many it left out
 	keys   int  // how many where programs keep keys
@@ -63,26 +61,34 @@ func (s *toolset) walkFrom(p files.Place) (w *walk, close func(), err error) {
 	}
 	w = &walk{dir: dir, real: p.Real, among: files.KeepsKeys(p.Real), bar: func(rel string) bool { return bar(filepath.Join(p.Real, filepath.FromSlash(rel))) }}
 	if p.Root != nil {
-		if top, err := p.Root.Open(); err == nil {
+		if top, err := p.Root.Folder(); err == nil {
 			rel, _ := files.Within(p.Root.Real, p.Real)
 			w.above(top, filepath.ToSlash(rel))
+			top.Close()
 		}
 	}
 	w.rules = w.rules.within(w.dir, w.top)
-	return w, func() { dir.Close() }, nil
+	return w, dir.Close, nil
 }
 
 // above reads the ignore files from the root down to the folder before dir.
-func (w *walk) above(top *os.Root, rel string) {
-	exclude := (*ignores)(nil).add(top, "", ".git/info/exclude")
+func (w *walk) above(top *files.Folder, rel string) {
+	var rules *ignores
+	if info, err := top.Under(".git/info"); err == nil {
+		rules = rules.add(info, "", "exclude")
+		info.Close()
+	}
 	if rel == "." {
-		w.rules = exclude
+		w.rules = rules
 		return
 	}
-	rules, at := exclude, ""
-	for name := range strings.SplitSeq(rel, "/") {
-		rules = rules.with(top, at)
-		at = path.Join(at, name)
+	names := strings.Split(rel, "/")
+	for i := range names {
+		above, at := path.Join(names[:i]...), path.Join(names[:i+1]...)
+		if dir, err := top.Under(cmp.Or(above, ".")); err == nil {
+			rules = rules.with(dir, above)
+			dir.Close()
+		}
 		if rules.match(at, true) {
 			return // no rules from above, and paths are counted from here
 		}
@@ -91,7 +97,7 @@ func (w *walk) above(top *os.Root, rel string) {
 }
 
 // within adds the ignore file of the folder dir, whose rules are counted from at.
-func (ig *ignores) within(dir *os.Root, at string) *ignores {
+func (ig *ignores) within(dir *files.Folder, at string) *ignores {
 	own := (*ignores)(nil).with(dir, "")
 	if own == nil {
 		return ig
@@ -102,15 +108,16 @@ func (ig *ignores) within(dir *os.Root, at string) *ignores {
 // each calls visit for every entry, a folder before what is in it; visit says
 // whether to go into a folder, and whether to go on at all.
 func (w *walk) each(ctx context.Context, visit func(entry) (into, on bool)) error {
-	_, err := w.list(ctx, ".", 1, w.rules, visit)
+	_, err := w.list(ctx, w.dir, ".", 1, w.rules, visit)
 	return err
 }
 
-func (w *walk) list(ctx context.Context, rel string, depth int, rules *ignores, visit func(entry) (into, on bool)) (on bool, err error) {
+// list visits what is in the folder dir, which is at rel.
+func (w *walk) list(ctx context.Context, dir *files.Folder, rel string, depth int, rules *ignores, visit func(entry) (into, on bool)) (on bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	list, err := w.read(rel)
+	list, err := dir.Read(w.most)
 	if err != nil {
 		if rel == "." {
 			return false, files.Cause(err)
@@ -118,21 +125,32 @@ func (w *walk) list(ctx context.Context, rel string, depth int, rules *ignores, 
 		w.closed = true
 		return true, nil
 	}
-	rules = w.rulesOf(rel, list, rules)
+	rules = w.rulesOf(dir, rel, list, rules)
 	for _, d := range list {
-		e := entry{rel: path.Join(rel, d.Name()), name: d.Name(), kind: d.Type(), depth: depth}
+		e := entry{rel: path.Join(rel, d.Name()), name: d.Name(), kind: d.Type(), depth: depth, in: dir}
 		if !w.shows(e, rules) {
 			continue
 		}
 		into, on := visit(e)
 		if on && into && d.IsDir() {
-			on, err = w.list(ctx, e.rel, depth+1, rules, visit)
+			on, err = w.descend(ctx, e, rules, visit)
 		}
 		if !on || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// descend visits what is in a folder that was met.
+func (w *walk) descend(ctx context.Context, e entry, rules *ignores, visit func(entry) (into, on bool)) (on bool, err error) {
+	dir, err := e.in.Folder(e.name)
+	if err != nil {
+		w.closed = true
+		return true, nil
+	}
+	defer dir.Close()
+	return w.list(ctx, dir, e.rel, e.depth+1, rules, visit)
 }
 
 // shows reports whether an entry is to be seen.
@@ -171,23 +189,9 @@ func (s *toolset) forbids() (func(core.Access) bool, error) {
 }
 
 // rulesOf adds the rules of a folder's own ignore file to those from above it.
-func (w *walk) rulesOf(rel string, list []fs.DirEntry, rules *ignores) *ignores {
+func (w *walk) rulesOf(dir *files.Folder, rel string, list []fs.DirEntry, rules *ignores) *ignores {
 	if rel != "." && slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" }) {
-		return rules.add(w.dir, path.Join(w.top, rel), path.Join(rel, ".gitignore"))
+		return rules.with(dir, path.Join(w.top, rel))
 	}
 	return rules
-}
-
-func (w *walk) read(rel string) ([]fs.DirEntry, error) {
-	f, err := w.dir.Open(rel)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	list, err := f.ReadDir(max(w.most, 0))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	return list, nil
 }

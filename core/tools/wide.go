@@ -2,7 +2,10 @@ package tools
 
 import (
 	"context"
+	"io/fs"
 	"path"
+
+	"dragoman/core/files"
 )
 
 // wide calls visit for every entry, nearer ones first: what is in a folder comes
@@ -11,30 +14,74 @@ import (
 // w.most entries.
 func (w *walk) wide(ctx context.Context, visit func(entry) (into, on bool)) {
 	type folder struct {
-		rel   string
-		depth int
-		rules *ignores
+		in, name string // where it is below dir, and its name; "." for dir
+		depth    int
+		rules    *ignores
 	}
-	for todo := []folder{{".", 1, w.rules}}; len(todo) > 0 && ctx.Err() == nil; todo = todo[1:] {
+	near := nearby{top: w.dir}
+	defer near.close()
+	for todo := []folder{{".", ".", 1, w.rules}}; len(todo) > 0 && ctx.Err() == nil; todo = todo[1:] {
 		f := todo[0]
-		list, err := w.read(f.rel)
+		dir, list, err := near.read(f.in, f.name, w.most)
 		if err != nil {
 			w.closed = true
 			continue
 		}
-		rules := w.rulesOf(f.rel, list, f.rules)
+		rel := path.Join(f.in, f.name)
+		rules := w.rulesOf(dir, rel, list, f.rules)
+		on := true
 		for _, d := range list {
-			e := entry{rel: path.Join(f.rel, d.Name()), name: d.Name(), kind: d.Type(), depth: f.depth}
+			e := entry{rel: path.Join(rel, d.Name()), name: d.Name(), kind: d.Type(), depth: f.depth, in: dir}
 			if !w.shows(e, rules) {
 				continue
 			}
-			into, on := visit(e)
-			if !on {
-				return
+			var into bool
+			if into, on = visit(e); !on {
+				break
 			}
 			if into && d.IsDir() {
-				todo = append(todo, folder{e.rel, f.depth + 1, rules})
+				todo = append(todo, folder{rel, d.Name(), f.depth + 1, rules})
 			}
 		}
+		dir.Close()
+		if !on {
+			return
+		}
+	}
+}
+
+// nearby opens folders below top that often lie in the same folder, which it holds open.
+type nearby struct {
+	top *files.Folder
+	at  string
+	dir *files.Folder // at at; nil: none is open
+}
+
+// read opens a folder, which the caller closes, and reads its names.
+func (n *nearby) read(in, name string, most int) (*files.Folder, []fs.DirEntry, error) {
+	if n.dir == nil || n.at != in {
+		n.close()
+		dir, err := n.top.Under(in)
+		if err != nil {
+			return nil, nil, err
+		}
+		n.at, n.dir = in, dir
+	}
+	dir, err := n.dir.Under(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := dir.Read(most)
+	if err != nil {
+		dir.Close()
+		return nil, nil, err
+	}
+	return dir, list, nil
+}
+
+func (n *nearby) close() {
+	if n.dir != nil {
+		n.dir.Close()
+		n.dir = nil
 	}
 }
