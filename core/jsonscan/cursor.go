@@ -1,0 +1,224 @@
+package jsonscan
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// Cursor goes over JSON from token to token. Its methods report whether what they were
+// asked for is there, and stand behind it then; else the cursor is of no more use.
+type Cursor struct {
+	data []byte
+	at   int
+}
+
+// NewCursor returns a cursor in front of data.
+func NewCursor(data []byte) Cursor { return Cursor{data: data} }
+
+// End reports whether nothing but white space is left.
+func (c *Cursor) End() bool { return c.Peek() == 0 && c.at == len(c.data) }
+
+// Text takes a string, or null, which leaves to as it is.
+func (c *Cursor) Text(to *string) bool {
+	if c.Null() {
+		return true
+	}
+	c.Peek()
+	from := c.at
+	inner, plain, ok := c.str()
+	switch {
+	case !ok:
+		return false
+	case plain && utf8.Valid(inner):
+		*to = string(inner)
+		return true
+	}
+	return json.Unmarshal(c.data[from:c.at], to) == nil
+}
+
+// Null takes null.
+func (c *Cursor) Null() bool { return c.Literal("null") }
+
+// Peek passes over white space and returns the byte behind it; 0: there is none.
+func (c *Cursor) Peek() byte {
+	for c.at < len(c.data) {
+		switch b := c.data[c.at]; b {
+		case ' ', '\t', '\r', '\n':
+			c.at++
+		default:
+			return b
+		}
+	}
+	return 0
+}
+
+// Take takes one byte, such as a bracket.
+func (c *Cursor) Take(b byte) bool {
+	if c.Peek() != b {
+		return false
+	}
+	c.at++
+	return true
+}
+
+// Literal takes a word or a number as it is written, if it ends there.
+func (c *Cursor) Literal(word string) bool {
+	if c.Peek() != word[0] {
+		return false
+	}
+	end := c.at + len(word)
+	if end > len(c.data) || string(c.data[c.at:end]) != word {
+		return false
+	}
+	if end < len(c.data) {
+		switch c.data[end] {
+		case ' ', '\t', '\r', '\n', ',', '}', ']':
+		default:
+			return false
+		}
+	}
+	c.at = end
+	return true
+}
+
+// Key takes the name of a member and the colon behind it. Names that are not plain ASCII
+// are not taken.
+func (c *Cursor) Key() (key []byte, ok bool) {
+	key, plain, ok := c.str()
+	return key, ok && plain && c.Take(':')
+}
+
+// str takes a string. plain says that it is ASCII and nothing in it stands for something
+// else.
+func (c *Cursor) str() (inner []byte, plain, ok bool) {
+	if !c.Take('"') {
+		return nil, false, false
+	}
+	rest := c.data[c.at:]
+	plain = true
+	for i := 0; i < len(rest); i++ {
+		switch b := rest[i]; {
+		case b == '"':
+			c.at += i + 1
+			return rest[:i], plain, true
+		case b == '\\':
+			plain = false
+			n := escape(rest[i+1:])
+			if n == 0 {
+				return nil, false, false
+			}
+			i += n
+		case b < ' ':
+			return nil, false, false
+		case b >= utf8.RuneSelf:
+			plain = false
+		}
+	}
+	return nil, false, false
+}
+
+// escape is how many bytes behind a backslash belong to it; 0: none may.
+func escape(b []byte) int {
+	switch {
+	case len(b) == 0:
+	case bytes.IndexByte([]byte(`"\/bfnrt`), b[0]) >= 0:
+		return 1
+	case b[0] == 'u' && len(b) > 4:
+		for _, h := range b[1:5] {
+			if (h < '0' || h > '9') && (h|0x20 < 'a' || h|0x20 > 'f') {
+				return 0
+			}
+		}
+		return 5
+	}
+	return 0
+}
+
+// Value takes any value and returns its text. Those that are nested deeper than 20 levels
+// are not taken.
+func (c *Cursor) Value() (text []byte, ok bool) {
+	c.Peek()
+	from := c.at
+	if !c.skip(0) {
+		return nil, false
+	}
+	return c.data[from:c.at], true
+}
+
+// Skip is Value without its text.
+func (c *Cursor) Skip() bool { return c.skip(0) }
+
+// maxSkipped is how deep what is passed over may be nested.
+const maxSkipped = 20
+
+func (c *Cursor) skip(depth int) bool {
+	if depth > maxSkipped {
+		return false
+	}
+	switch b := c.Peek(); b {
+	case '"':
+		_, _, ok := c.str()
+		return ok
+	case '{', '[':
+		return c.skipAll(b, depth)
+	case 't':
+		return c.Literal("true")
+	case 'f':
+		return c.Literal("false")
+	case 'n':
+		return c.Literal("null")
+	}
+	return c.number()
+}
+
+// skipAll passes over an object or a list.
+func (c *Cursor) skipAll(open byte, depth int) bool {
+	c.at++
+	end := open + 2 // of both
+	if c.Take(end) {
+		return true
+	}
+	for {
+		if open == '{' {
+			if _, _, ok := c.str(); !ok || !c.Take(':') {
+				return false
+			}
+		}
+		if !c.skip(depth + 1) {
+			return false
+		}
+		if !c.Take(',') {
+			return c.Take(end)
+		}
+	}
+}
+
+func (c *Cursor) number() bool {
+	digits := func() bool {
+		from := c.at
+		for c.at < len(c.data) && c.data[c.at] >= '0' && c.data[c.at] <= '9' {
+			c.at++
+		}
+		return c.at > from
+	}
+	is := func(any string) bool {
+		if c.at < len(c.data) && bytes.IndexByte([]byte(any), c.data[c.at]) >= 0 {
+			c.at++
+			return true
+		}
+		return false
+	}
+	is("-")
+	if !is("0") && !digits() {
+		return false
+	}
+	if is(".") && !digits() {
+		return false
+	}
+	if is("eE") {
+		is("+-")
+		return digits()
+	}
+	return true
+}
