@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dragoman/cmd/internal/program"
+	"dragoman/core/child/childtest"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,21 +65,24 @@ func (p *place) atTerminal(t *testing.T, args ...string) *typist {
 	theirs.Close()
 	stuck := time.AfterFunc(20*time.Second, func() { c.cmd.Process.Kill() }) //nolint:errcheck // it may have ended
 	t.Cleanup(func() { stuck.Stop() })
-	go func() {
-		defer close(c.screen)
-		for {
-			buf := make([]byte, 4096)
-			n, err := ours.Read(buf)
-			if n > 0 {
-				c.screen <- buf[:n]
-			}
-			if err != nil { // the program has ended
-				return
-			}
-		}
-	}()
+	go c.watch()
 	c.until("> ")
 	return c
+}
+
+// watch passes on what the terminal shows, until the program has ended.
+func (c *typist) watch() {
+	defer close(c.screen)
+	for {
+		buf := make([]byte, 4096)
+		n, err := c.pty.Read(buf)
+		if n > 0 {
+			c.screen <- buf[:n]
+		}
+		if err != nil {
+			return
+		}
+	}
 }
 
 func (c *typist) types(text string) {
@@ -343,5 +347,57 @@ func TestTerminalIsLeftAsItWas(t *testing.T) {
 			t.Errorf("%v: %+v, before %+v, %v", how, after, before, err)
 		}
 		theirs.Close()
+	}
+}
+
+// A key that is typed at a terminal does not show, and the terminal shows what is typed
+// again afterwards, also when the input was interrupted.
+func TestTypedKeyDoesNotShow(t *testing.T) {
+	for _, c := range []struct {
+		typed string
+		code  int
+		says  string
+	}{
+		{"sk-secrex\x7ft \n", program.ExitOK, "The key of Groq is kept"},
+		{"sk-secret\x03", program.ExitFailed, "interrupted; nothing was changed"},
+		{"\x04", program.ExitFailed, "key"},
+	} {
+		p := newPlace(t)
+		ours, theirs := openPTY(t)
+		before, err := unix.IoctlGetTermios(int(theirs.Fd()), unix.TCGETS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &typist{t: t, cmd: p.command(t.Context(), "login", "groq"), pty: ours, screen: make(chan []byte)}
+		k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = theirs, theirs, theirs
+		k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+		if err := k.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		stuck := time.AfterFunc(20*time.Second, func() {
+			k.cmd.Process.Kill() //nolint:errcheck // it may have ended
+			theirs.Close()
+		})
+		go k.watch()
+		k.until("API key of Groq: ")
+		hidden := func() bool {
+			now, err := unix.IoctlGetTermios(int(theirs.Fd()), unix.TCGETS)
+			return err == nil && now.Lflag&unix.ECHO == 0
+		}
+		childtest.Soon(t, "the terminal hides what is typed", hidden)
+		k.types(c.typed)
+		_ = k.cmd.Wait() // its code is looked at
+		stuck.Stop()
+		after, err := unix.IoctlGetTermios(int(theirs.Fd()), unix.TCGETS)
+		if err != nil || *after != *before {
+			t.Errorf("%q: the terminal is left as %+v, before %+v, %v", c.typed, after, before, err)
+		}
+		theirs.Close()
+		for more := range k.screen {
+			k.seen = append(k.seen, more...)
+		}
+		if code := k.cmd.ProcessState.ExitCode(); code != c.code || !bytes.Contains(k.seen, []byte(c.says)) || bytes.Contains(k.seen, []byte("secre")) {
+			t.Errorf("%q: exit code %d, %s", c.typed, code, k.seen)
+		}
 	}
 }
