@@ -33,7 +33,7 @@ func TestCommandsAreTold(t *testing.T) {
 		})
 		peer, stop := serve(t, g)
 		newSession(t, peer)
-		msg := until(t, peer, "session/update")
+		msg := peer.Until(t, "session/update")
 		const want = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"available_commands_update","availableCommands":[` +
 			`{"name":"review","description":"Reviews","input":{"hint":"what how"}},{"name":"costs","description":"Tells the costs"}]}}}`
 		if msg != want {
@@ -141,14 +141,14 @@ func TestServersAreMentionedOnce(t *testing.T) {
 		if err := peer.Send(hello, fmt.Sprintf(open, 1)); err != nil {
 			t.Fatal(err)
 		}
-		until(t, peer, `"id":1`)
-		if msg := until(t, peer, "session/update"); !strings.Contains(msg, "not connected yet: a") {
+		peer.Until(t, `"id":1`)
+		if msg := peer.Until(t, "session/update"); !strings.Contains(msg, "not connected yet: a") {
 			t.Errorf("got %s", msg)
 		}
 		if err := peer.Send(fmt.Sprintf(open, 2)); err != nil {
 			t.Fatal(err)
 		}
-		until(t, peer, `"id":2`)
+		peer.Until(t, `"id":2`)
 		<-time.After(time.Second)
 		synctest.Wait()
 		if peer.Pending() {
@@ -171,8 +171,8 @@ func TestFoldersThatASessionDoesNotHave(t *testing.T) {
 		if err := peer.Send(`{"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"s1","cwd":"/w","additionalDirectories":["/v","/w"],"mcpServers":[]}}`); err != nil {
 			t.Fatal(err)
 		}
-		until(t, peer, `"id":2`)
-		if msg := until(t, peer, "session/update"); !strings.Contains(msg, "it does not have /v]") {
+		peer.Until(t, `"id":2`)
+		if msg := peer.Until(t, "session/update"); !strings.Contains(msg, "it does not have /v]") {
 			t.Errorf("got %s", msg)
 		}
 		stop()

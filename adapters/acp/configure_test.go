@@ -31,18 +31,18 @@ func TestAChangedConfigurationIsTold(t *testing.T) {
 			},
 		})
 		g.Board().Put(core.Topic{Kind: "agents"}, core.AgentsItem{Agents: prof.Load().Agents})
-		if msg := until(t, peer, "config_option_update"); !strings.Contains(msg, `"value":"review"`) {
+		if msg := peer.Until(t, "config_option_update"); !strings.Contains(msg, `"value":"review"`) {
 			t.Errorf("got %s", msg)
 		}
-		if msg := until(t, peer, "agent_message_chunk"); !strings.Contains(msg, "config.yaml:3: no such key") {
+		if msg := peer.Until(t, "agent_message_chunk"); !strings.Contains(msg, "config.yaml:3: no such key") {
 			t.Errorf("got %s", msg)
 		}
-		until(t, peer, "available_commands_update")
+		peer.Until(t, "available_commands_update")
 		if err := peer.Send(`{"jsonrpc":"2.0","id":2,"method":"session/set_mode","params":{"sessionId":"s1","modeId":"review"}}`); err != nil {
 			t.Fatal(err)
 		}
-		until(t, peer, `"currentModeId":"review"`)
-		until(t, peer, `"id":2,"result":{}`)
+		peer.Until(t, `"currentModeId":"review"`)
+		peer.Until(t, `"id":2,"result":{}`)
 		stop()
 		if err := g.Close(t.Context()); err != nil {
 			t.Error(err)

@@ -234,17 +234,7 @@ func newGateway(store core.Store, broken error, rich bool) *core.Gateway {
 // serve starts a server; stop ends it and reports what is left behind.
 func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
-	in, out, peer := wiretest.New(wire.Newline)
-	served := make(chan error, 1)
-	go func() {
-		served <- acp.New(acp.Options{Gateway: g, Version: "1.2.3"}).Serve(t.Context(), in, out)
-	}()
-	return peer, func() {
-		peer.Hangup()
-		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-	}
+	return wiretest.Serve(t, wire.Newline, acp.New(acp.Options{Gateway: g, Version: "1.2.3"}).Serve)
 }
 
 // Each file holds one conversation: lines to the server (->) and everything that

@@ -18,25 +18,11 @@ func newSession(t *testing.T, peer *wiretest.Peer) {
 	if err := peer.Send(hello, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`); err != nil {
 		t.Fatal(err)
 	}
-	until(t, peer, `"id":1`)
+	peer.Until(t, `"id":1`)
 }
 
 func promptLine(id int, text string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":%q}]}}`, id, text)
-}
-
-// until reads to the message with that text.
-func until(t *testing.T, peer *wiretest.Peer, text string) string {
-	t.Helper()
-	for {
-		msg, err := peer.Next()
-		if err != nil {
-			t.Fatalf("waiting for %s: %v", text, err)
-		}
-		if strings.Contains(msg, text) {
-			return msg
-		}
-	}
 }
 
 // A prompt and its cancel in one write: never lost.
@@ -48,7 +34,7 @@ func TestCancelInOneWrite(t *testing.T) {
 		if err := peer.Send(promptLine(10+i, "hang"), `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`); err != nil {
 			t.Fatal(err)
 		}
-		if got := until(t, peer, fmt.Sprintf(`"id":%d`, 10+i)); !strings.Contains(got, `"stopReason":"cancelled"`) {
+		if got := peer.Until(t, fmt.Sprintf(`"id":%d`, 10+i)); !strings.Contains(got, `"stopReason":"cancelled"`) {
 			t.Fatalf("prompt %d: %s", i, got)
 		}
 	}
@@ -68,7 +54,7 @@ func TestCancelEndsTheQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	for open := 4; open > 0; {
-		msg := until(t, peer, `"stopReason"`)
+		msg := peer.Until(t, `"stopReason"`)
 		if want := "cancelled"; !strings.Contains(msg, want) && !strings.Contains(msg, `"id":5,"result":{"stopReason":"end_turn"}`) {
 			t.Errorf("got %s", msg)
 		}
@@ -90,12 +76,12 @@ func TestGoroutines(t *testing.T) {
 		if err := peer.Send(promptLine(10+i, "say hello")); err != nil {
 			t.Fatal(err)
 		}
-		until(t, peer, fmt.Sprintf(`"id":%d`, 10+i))
+		peer.Until(t, fmt.Sprintf(`"id":%d`, 10+i))
 	}
 	if err := peer.Send(promptLine(5000, "hang")); err != nil {
 		t.Fatal(err)
 	}
-	until(t, peer, "one moment")
+	peer.Until(t, "one moment")
 	stop()
 	if err := g.Close(t.Context()); err != nil {
 		t.Error(err)
@@ -121,14 +107,14 @@ func TestARefusalTakesNothingElseBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for open := 2; open > 0; open-- {
-			until(t, peer, `"stopReason"`)
+			peer.Until(t, `"stopReason"`)
 		}
 		if err := peer.Send(`{"jsonrpc":"2.0","id":4,"method":"session/load","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`); err != nil {
 			t.Fatal(err)
 		}
-		until(t, peer, `"text":"say the end"`)
-		until(t, peer, `"text":"the end"`)
-		until(t, peer, `"id":4`)
+		peer.Until(t, `"text":"say the end"`)
+		peer.Until(t, `"text":"the end"`)
+		peer.Until(t, `"id":4`)
 		stop()
 		if err := g.Close(t.Context()); err != nil {
 			t.Error(err)

@@ -163,7 +163,7 @@ func TestLoadShowsWhatWasLive(t *testing.T) {
 		if err := prompter.Send(hello, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`); err != nil {
 			t.Fatal(err)
 		}
-		_, id, _ := strings.Cut(until(t, prompter, `"id":1`), `"sessionId":"`)
+		_, id, _ := strings.Cut(prompter.Until(t, `"id":1`), `"sessionId":"`)
 		id, _, _ = strings.Cut(id, `"`)
 		of := func(n int, method, more string) string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"sessionId":%q,"cwd":"/w","mcpServers":[]%s}}`, n, method, id, more)
@@ -171,7 +171,7 @@ func TestLoadShowsWhatWasLive(t *testing.T) {
 		if err := watcher.Send(hello, of(1, "session/resume", "")); err != nil {
 			t.Fatal(err)
 		}
-		until(t, watcher, `"id":1`)
+		watcher.Until(t, `"id":1`)
 		seen := &screen{entry: map[string]any{}}
 		watched := make(chan error, 1)
 		go func() {
@@ -195,7 +195,7 @@ func TestLoadShowsWhatWasLive(t *testing.T) {
 			if err := prompter.Send(of(10+n, "session/prompt", fmt.Sprintf(`,"prompt":[{"type":"text","text":%q}]`, text))); err != nil {
 				t.Fatal(err)
 			}
-			until(t, prompter, fmt.Sprintf(`"id":%d`, 10+n))
+			prompter.Until(t, fmt.Sprintf(`"id":%d`, 10+n))
 		}
 		if err := <-watched; err != nil {
 			t.Fatal(err)
@@ -205,7 +205,7 @@ func TestLoadShowsWhatWasLive(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := &screen{entry: map[string]any{}}
-		until(t, loader, `"id":0`)
+		loader.Until(t, `"id":0`)
 		for {
 			line, err := loader.Next()
 			if err != nil {

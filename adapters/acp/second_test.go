@@ -25,42 +25,42 @@ func TestASecondClientAnswers(t *testing.T) {
 		if err := second.Send(hello, resumeLine); err != nil {
 			t.Fatal(err)
 		}
-		until(t, second, `"id":1`)
+		second.Until(t, `"id":1`)
 		if err := first.Send(promptLine(2, "write a.txt")); err != nil {
 			t.Fatal(err)
 		}
-		until(t, first, "session/request_permission")
-		until(t, second, `"text":"write a.txt"`)
-		asked := until(t, second, "session/request_permission")
+		first.Until(t, "session/request_permission")
+		second.Until(t, `"text":"write a.txt"`)
+		asked := second.Until(t, "session/request_permission")
 		_, id, _ := strings.Cut(asked, `"id":`)
 		id, _, _ = strings.Cut(id, ",")
 		if err := second.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":"allow_once"}}}`, id)); err != nil {
 			t.Fatal(err)
 		}
-		until(t, first, `"method":"$/cancel_request","params":{"requestId":1}`)
+		first.Until(t, `"method":"$/cancel_request","params":{"requestId":1}`)
 		if err := first.Send(`{"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"selected","optionId":"reject_once"}}}`); err != nil {
 			t.Fatal(err)
 		}
-		until(t, first, `"status":"completed"`)
-		until(t, first, `"id":2,"result":{"stopReason":"end_turn"}`)
-		until(t, second, "Written.")
+		first.Until(t, `"status":"completed"`)
+		first.Until(t, `"id":2,"result":{"stopReason":"end_turn"}`)
+		second.Until(t, "Written.")
 
 		// A choice of one is told to the other, in all forms.
 		if err := second.Send(`{"jsonrpc":"2.0","id":3,"method":"session/set_mode","params":{"sessionId":"s1","modeId":"plan"}}`); err != nil {
 			t.Fatal(err)
 		}
-		until(t, first, `"current_mode_update","currentModeId":"plan"`)
-		until(t, first, "config_option_update")
+		first.Until(t, `"current_mode_update","currentModeId":"plan"`)
+		first.Until(t, "config_option_update")
 
 		// What the other prompts is cancelled as well.
 		if err := second.Send(promptLine(4, "hang")); err != nil {
 			t.Fatal(err)
 		}
-		until(t, first, "one moment")
+		first.Until(t, "one moment")
 		if err := first.Send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`); err != nil {
 			t.Fatal(err)
 		}
-		until(t, second, `"id":4,"result":{"stopReason":"cancelled"}`)
+		second.Until(t, `"id":4,"result":{"stopReason":"cancelled"}`)
 		stop1()
 		stop2()
 		if err := g.Close(t.Context()); err != nil {
@@ -90,14 +90,14 @@ func nobodyAnswers(t *testing.T, configured, limit time.Duration) {
 	if err := peer.Send(promptLine(2, "write a.txt")); err != nil {
 		t.Fatal(err)
 	}
-	until(t, peer, "session/request_permission")
+	peer.Until(t, "session/request_permission")
 	asked := time.Now()
-	until(t, peer, "$/cancel_request")
+	peer.Until(t, "$/cancel_request")
 	if took := time.Since(asked); took != limit {
 		t.Errorf("it was taken back after %v", took)
 	}
-	until(t, peer, `"status":"failed"`)
-	until(t, peer, `"id":2,"result":{"stopReason":"end_turn"}`)
+	peer.Until(t, `"status":"failed"`)
+	peer.Until(t, `"id":2,"result":{"stopReason":"end_turn"}`)
 	stop()
 	if err := g.Close(t.Context()); err != nil {
 		t.Error(err)
@@ -122,14 +122,14 @@ func TestACallOfASubSession(t *testing.T) {
 		if err := peer.Send(promptLine(2, "go")); err != nil {
 			t.Fatal(err)
 		}
-		until(t, peer, `"sessionUpdate":"tool_call","toolCallId":"sub/c1","name":"write_file","title":"helper: Write /w/b.txt","kind":"edit","status":"pending"`)
-		until(t, peer, `"toolCall":{"toolCallId":"sub/c1","name":"write_file","title":"helper: Write /w/b.txt","kind":"edit","status":"pending"`)
+		peer.Until(t, `"sessionUpdate":"tool_call","toolCallId":"sub/c1","name":"write_file","title":"helper: Write /w/b.txt","kind":"edit","status":"pending"`)
+		peer.Until(t, `"toolCall":{"toolCallId":"sub/c1","name":"write_file","title":"helper: Write /w/b.txt","kind":"edit","status":"pending"`)
 		if err := peer.Send(`{"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"selected","optionId":"allow_session"}}}`); err != nil {
 			t.Fatal(err)
 		}
-		until(t, peer, `"toolCallId":"sub/c1","status":"completed"`)
-		until(t, peer, "decided allow_session")
-		until(t, peer, `"id":2,"result":{"stopReason":"end_turn"}`)
+		peer.Until(t, `"toolCallId":"sub/c1","status":"completed"`)
+		peer.Until(t, "decided allow_session")
+		peer.Until(t, `"id":2,"result":{"stopReason":"end_turn"}`)
 		stop()
 		if err := g.Close(t.Context()); err != nil {
 			t.Error(err)

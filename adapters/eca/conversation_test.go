@@ -292,8 +292,6 @@ func newGateway(store core.Store, broken error) *core.Gateway {
 // serve starts a server; stop hangs up, and reports what is wrong with its end.
 func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
-	in, out, peer := wiretest.New(wire.ContentLength)
-	served := make(chan error, 1)
 	minted := 0
 	srv := eca.New(eca.Options{
 		Gateway: g, Version: "1.2.3", Cwd: "/w", Configure: configure,
@@ -301,49 +299,15 @@ func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 		Alive:    func(pid int) bool { return pid == 4711 && time.Now().Year() == 2000 },
 		Shutdown: g.Close,
 	})
-	go func() { served <- srv.Serve(t.Context(), in, out) }()
-	return peer, func() {
-		peer.Hangup()
-		if err := <-served; err != nil && !errors.Is(err, eca.ErrNoShutdown) {
-			t.Errorf("Serve: %v", err)
-		}
-	}
+	return wiretest.Serve(t, wire.ContentLength, srv.Serve, eca.ErrNoShutdown)
 }
 
 // play plays a script. Besides the lines of wiretest it knows "@ 2s": that much
 // time passes, "@ server NAME STATUS WHY": a server of tools is in that state, and
 // "@ dropped NAME": it is gone.
 func play(peer *wiretest.Peer, board *core.Board, script string) (string, error) {
-	var out, part strings.Builder
-	flush := func() error {
-		got, err := peer.Play(part.String(), synctest.Wait)
-		out.WriteString(got)
-		part.Reset()
-		return err
-	}
-	for line := range strings.Lines(script) {
-		after, ours := strings.CutPrefix(line, "@ ")
-		if !ours {
-			part.WriteString(line)
-			continue
-		}
-		if err := flush(); err != nil {
-			return out.String(), err
-		}
-		if err := passes(board, strings.Fields(after)); err != nil {
-			return out.String(), err
-		}
-		out.WriteString(line)
-		for synctest.Wait(); peer.Pending(); synctest.Wait() {
-			msg, err := peer.Next()
-			if err != nil {
-				return out.String(), err
-			}
-			out.WriteString("<- " + msg + "\n")
-		}
-	}
-	err := flush()
-	return out.String(), err
+	do := func(what string) error { return passes(board, strings.Fields(what)) }
+	return wiretest.Script{Peer: peer, Settle: synctest.Wait, Mark: "@ ", Do: do}.Play(script)
 }
 
 // passes does what a line of a script says that neither side says.

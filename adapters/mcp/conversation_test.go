@@ -232,19 +232,11 @@ func newGateway(store core.Store, last int64, broken error) *core.Gateway {
 // serve starts a server; stop hangs up and reports what is left behind.
 func serve(t *testing.T, o mcp.Options) (p *wiretest.Peer, stop func()) {
 	t.Helper()
-	in, out, p := wiretest.New(wire.Newline)
-	served := make(chan error, 1)
 	o.Version = "1.2.3"
 	if o.Instructions == "" {
 		o.Instructions = "be nice"
 	}
-	go func() { served <- mcp.New(o).Serve(t.Context(), in, out) }()
-	return p, func() {
-		p.Hangup()
-		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-	}
+	return wiretest.Serve(t, wire.Newline, mcp.New(o).Serve)
 }
 
 func servePipe(t *testing.T, o mcp.Options) (peer, func()) { return serve(t, o) }
@@ -310,88 +302,56 @@ func converse(t *testing.T, serve func(*testing.T, mcp.Options) (peer, func()), 
 			t.Errorf("close the gateway: %v", err)
 		}
 	}()
-	p := player{t: t, peer: peer, dir: dir}
-	return p.play(script)
+	p := player{peer: peer, dir: dir}
+	got, err := wiretest.Script{Peer: peer, Settle: synctest.Wait, Mark: "== ", Do: p.pass, Sends: p.sends, Hears: p.hears}.Play(script)
+	if err != nil {
+		t.Error(err)
+	}
+	return got
 }
 
 // peer is the other side of a connection.
 type peer interface {
-	Send(messages ...string) error
-	Pending() bool
-	Next() (string, error)
+	wiretest.Speaker
 	Hangup()
 }
 
-// player plays a script.
+// player puts in the place of names what they stand for, and back.
 type player struct {
-	t     *testing.T
 	peer  peer
 	dir   string
 	state string
-	out   strings.Builder
 }
 
 var stateMember = regexp.MustCompile(`"requestState":"([^"]+)"`)
 
-func (p *player) play(script string) string {
-	var group []string
-	for text := range strings.Lines(script) {
-		text = strings.TrimRight(text, "\n")
-		msg, ours := strings.CutPrefix(text, "-> ")
-		if ours {
-			group = append(group, strings.NewReplacer("DIR", p.dir, "STATE", p.state).Replace(msg))
-			p.out.WriteString(text + "\n")
-			continue
-		}
-		p.send(&group)
-		if strings.HasPrefix(text, "<- ") {
-			continue
-		}
-		p.out.WriteString(text + "\n")
-		if what, ok := strings.CutPrefix(text, "== "); ok {
-			p.pass(what)
-		}
-	}
-	p.send(&group)
-	return p.out.String()
-}
-
-func (p *player) pass(what string) {
+// pass does what a line says that neither side says.
+func (p *player) pass(what string) error {
 	if what == "close" {
 		p.peer.Hangup()
-	} else if d, err := time.ParseDuration(what); err == nil {
+		return nil
+	}
+	d, err := time.ParseDuration(what)
+	if err == nil {
 		<-time.After(d)
-	} else {
-		p.t.Errorf("%q is not a time", what)
 	}
-	p.drain()
+	return err
 }
 
-func (p *player) send(group *[]string) {
-	if len(*group) == 0 {
-		return
-	}
-	if err := p.peer.Send(*group...); err != nil {
-		p.t.Fatalf("send: %v", err)
-	}
-	*group = nil
-	p.drain()
+func (p *player) sends(msg string) string {
+	return strings.NewReplacer("DIR", p.dir, "STATE", p.state).Replace(msg)
 }
 
-// drain writes down what came: what is not an answer, then the answers by their ids, since calls run beside each other,
+// hears puts down what came: what is not an answer, then the answers by their ids, since calls run beside each other,
 // then news of resources, and the questions that are taken back, which the SDK does on goroutines of its own.
-func (p *player) drain() {
+func (p *player) hears(msgs []string) []string {
 	var lines, answers, news, last []string
-	for synctest.Wait(); p.peer.Pending(); synctest.Wait() {
-		msg, err := p.peer.Next()
-		if err != nil {
-			break
-		}
+	for _, msg := range msgs {
 		if m := stateMember.FindStringSubmatch(msg); m != nil {
 			p.state = m[1]
 			msg = strings.ReplaceAll(msg, m[1], "STATE")
 		}
-		msg = "<- " + strings.ReplaceAll(msg, p.dir, "DIR") + "\n"
+		msg = strings.ReplaceAll(msg, p.dir, "DIR")
 		switch {
 		case strings.Contains(msg, `"method":"notifications/cancelled"`):
 			last = append(last, msg)
@@ -405,7 +365,5 @@ func (p *player) drain() {
 	}
 	slices.Sort(answers)
 	slices.Sort(news)
-	for _, msg := range slices.Concat(lines, answers, news, last) {
-		p.out.WriteString(msg)
-	}
+	return slices.Concat(lines, answers, news, last)
 }

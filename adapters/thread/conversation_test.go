@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -155,19 +156,10 @@ func newGateway(store core.Store) *core.Gateway {
 // serve starts a server; stop ends it and reports what is left behind.
 func serve(t *testing.T, g *core.Gateway, cwd string) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
-	in, out, peer := wiretest.New(wire.Newline)
-	served := make(chan error, 1)
-	go func() {
+	return wiretest.Serve(t, wire.Newline, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 		s := thread.New(thread.Options{Gateway: g, Cwd: cwd})
-		conn := wire.NewConn(in, out, wire.Options{Framing: wire.Newline})
-		served <- conn.ServeFirst(t.Context(), func(string) wire.Protocol { return s })
-	}()
-	return peer, func() {
-		peer.Hangup()
-		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-	}
+		return wire.NewConn(in, out, wire.Options{Framing: wire.Newline}).ServeFirst(ctx, func(string) wire.Protocol { return s })
+	})
 }
 
 // Each file holds one conversation, one process after the other: lines to the server (->) and

@@ -34,20 +34,6 @@ func serveIn(t *testing.T, dir string) (peer *wiretest.Peer, stop func()) {
 	}
 }
 
-// until returns the first message with a text.
-func until(t *testing.T, peer *wiretest.Peer, text string) string {
-	t.Helper()
-	for {
-		msg, err := peer.Next()
-		if err != nil {
-			t.Fatalf("waiting for %s: %v", text, err)
-		}
-		if strings.Contains(msg, text) {
-			return msg
-		}
-	}
-}
-
 // The methods of files are answered too: from the thread's folder alone, and only
 // what policy lets be read.
 func TestThreadFiles(t *testing.T) {
@@ -154,21 +140,21 @@ func TestThreadPeerThatDoesNotAcknowledge(t *testing.T) {
 		if err := peer.Send(`{"id":1,"method":"createThread"}`, `{"id":2,"method":"sendMessage","params":{"threadId":"s1","message":{"role":"user","chunks":[{"type":"text","chunk":"say one"}]}}}`); err != nil {
 			t.Fatal(err)
 		}
-		until(t, peer, "streamMessageChunk")
+		peer.Until(t, "streamMessageChunk")
 		synctest.Wait()
 		if peer.Pending() {
 			t.Error("answered before the chunk was acknowledged")
 		}
-		until(t, peer, `{"id":2,"result":null}`)
+		peer.Until(t, `{"id":2,"result":null}`)
 		if err := peer.Send(`{"id":3,"method":"sendMessage","params":{"threadId":"s1","message":{"role":"user","chunks":[{"type":"text","chunk":"say two"}]}}}`); err != nil {
 			t.Fatal(err)
 		}
-		until(t, peer, "streamMessageChunk")
+		peer.Until(t, "streamMessageChunk")
 		synctest.Wait()
 		if !peer.Pending() {
 			t.Error("it is still waited for")
 		}
-		until(t, peer, `{"id":3,"result":null}`)
+		peer.Until(t, `{"id":3,"result":null}`)
 		stop()
 	})
 }
@@ -182,7 +168,7 @@ func TestThreadPeerThatLeaves(t *testing.T) {
 		if err := peer.Send(`{"id":1,"method":"createThread"}`, `{"id":2,"method":"sendMessage","params":{"threadId":"s1","message":{"role":"user","chunks":[{"type":"text","chunk":"hang"}]}}}`); err != nil {
 			t.Fatal(err)
 		}
-		until(t, peer, "streamMessageChunk")
+		peer.Until(t, "streamMessageChunk")
 		s, err := g.Open(t.Context(), core.Local, "s1")
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"testing"
 
 	"dragoman/adapters/wire"
 )
@@ -117,54 +118,21 @@ func (p *Peer) Close() {
 	p.from.close(&p.from.unread)
 }
 
-// Play plays the lines of a script that begin with "-> " to the connection and returns the transcript: those lines, and
-// behind them the messages that came from the connection until it was idle, as lines that begin with "<- "; first what
-// came before any. Other lines are kept, but for those with "<- ". Idle is what settle waits for, synctest.Wait in a
-// bubble. Lines with "-> " that follow each other directly are sent in one write.
-//
-// A test compares the transcript with the script, and writes it back with -update.
-func (p *Peer) Play(script string, settle func()) (string, error) {
-	var out strings.Builder
-	var group []string
-	flush := func() error {
-		if len(group) == 0 {
-			return nil
+// Until returns the first message that holds a text, and drops those before it.
+func (p *Peer) Until(t testing.TB, text string) string {
+	t.Helper()
+	for {
+		msg, err := p.Next()
+		if err != nil {
+			t.Fatalf("waiting for %s: %v", text, err)
 		}
-		if err := p.Send(group...); err != nil {
-			return fmt.Errorf("send: %w", err)
+		if strings.Contains(msg, text) {
+			return msg
 		}
-		group = nil
-		return p.drain(&out, settle)
 	}
-	if err := p.drain(&out, settle); err != nil {
-		return out.String(), err
-	}
-	for line := range strings.Lines(script) {
-		text := strings.TrimRight(line, "\r\n")
-		msg, ours := strings.CutPrefix(text, "-> ")
-		if !ours {
-			if err := flush(); err != nil {
-				return out.String(), err
-			}
-			if !strings.HasPrefix(text, "<- ") {
-				out.WriteString(text + "\n")
-			}
-			continue
-		}
-		group = append(group, msg)
-		out.WriteString(text + "\n")
-	}
-	err := flush()
-	return out.String(), err
 }
 
-func (p *Peer) drain(out *strings.Builder, settle func()) error {
-	for settle(); p.Pending(); settle() {
-		msg, err := p.Next()
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("receive: %w", err)
-		}
-		out.WriteString("<- " + msg + "\n")
-	}
-	return nil
+// Play plays a script of which nothing but the peer's lines needs to be carried out.
+func (p *Peer) Play(script string, settle func()) (string, error) {
+	return Script{Peer: p, Settle: settle}.Play(script)
 }
