@@ -36,7 +36,7 @@ func (b *Box) Logout(ctx context.Context, server string) error {
 	if err != nil {
 		return fmt.Errorf("log out of the MCP server %s: %w", server, err)
 	}
-	untold, err := b.logins.Logout(ctx, s)
+	unrevoked, err := b.logins.Logout(ctx, s)
 	for _, k := range b.keepers(server) {
 		k.dismiss()
 	}
@@ -44,8 +44,8 @@ func (b *Box) Logout(ctx context.Context, server string) error {
 	if err != nil {
 		return fmt.Errorf("log out of the MCP server %s: %w", server, err)
 	}
-	if untold != nil {
-		return fmt.Errorf("the login to the MCP server %s is forgotten here, but the server could not be told: %w", server, untold)
+	if unrevoked != nil {
+		return fmt.Errorf("the login to the MCP server %s is forgotten here, but the server could not be told: %w", server, unrevoked)
 	}
 	return nil
 }

@@ -16,11 +16,11 @@ import (
 	"dragoman/core/display"
 )
 
-// RequiredError says that a server wants a login, or one with more rights.
+// RequiredError reports that a server wants a login, or one with more rights.
 type RequiredError struct {
 	Server string
-	More   bool     // there is a login, whose rights do not suffice
-	Scopes []string // that are missing, as far as it says
+	More   bool     // there is a login, but its rights do not suffice
+	Scopes []string // those that are missing, if the server names them
 }
 
 func (e *RequiredError) Error() string {
@@ -34,9 +34,8 @@ func (e *RequiredError) Error() string {
 	return what + ": dragoman mcp-servers login " + display.Word(e.Server)
 }
 
-// bearer gives the requests to one server the token of its login. One that has run
-// out is renewed before, one that is refused is renewed once and the request
-// repeated.
+// bearer adds the token of a login to the requests to one server. A token that is about to
+// expire is renewed first. If one is refused, it is renewed and the request repeated, once.
 type bearer struct {
 	server string
 	url    *url.URL
@@ -46,8 +45,8 @@ type bearer struct {
 
 	mu     sync.Mutex // guards the fields below
 	loaded bool
-	held   record         // without Access: there is none
-	wants  *RequiredError // the last that was heard of the server; nil: it wants none
+	held   record         // without Access there is no login
+	wants  *RequiredError // the login that the server has asked for last; nil: none
 }
 
 // RoundTrip implements http.RoundTripper. Its error may be a *RequiredError.
@@ -122,18 +121,19 @@ func discard(resp *http.Response) {
 	resp.Body.Close()
 }
 
-// missing is the rights that a refusal names; false: it is not for want of any.
+// missing returns the rights that a refusal asks for; false: it has another reason.
 func missing(resp *http.Response) (scopes []string, ok bool) {
 	c := challengeOf(resp)
 	scopes = strings.Fields(c["scope"])
 	return scopes, c["error"] == "insufficient_scope" || c["error"] == "" && len(scopes) > 0
 }
 
-// challengeOf is what a refusal says of the login that is wanted.
+// challengeOf returns the parameters of the Bearer challenge of a refusal; nil: there is
+// none, or it cannot be read.
 func challengeOf(resp *http.Response) map[string]string {
 	all, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 	if err != nil {
-		return nil // it is as good as none
+		return nil
 	}
 	for _, c := range all {
 		if c.Scheme == "bearer" {
@@ -165,7 +165,7 @@ func (b *bearer) hold(l record) record {
 	return l
 }
 
-// current is the login to use now; without Access there is none.
+// current returns the login to use now. Without Access there is none.
 func (b *bearer) current(ctx context.Context) (record, error) {
 	b.mu.Lock()
 	l, loaded := b.held, b.loaded
@@ -176,8 +176,8 @@ func (b *bearer) current(ctx context.Context) (record, error) {
 	return b.renew(ctx, "")
 }
 
-// renew is the login to use in the place of one whose token was refused ("": it is
-// only not known, or stale). It is renewed unless somebody else has done that.
+// renew returns the login to use in place of one whose token was refused. If refused is
+// empty, the login is only not loaded yet, or stale. One caller renews it for all.
 func (b *bearer) renew(ctx context.Context, refused string) (record, error) {
 	select {
 	case b.turn <- struct{}{}:
@@ -199,7 +199,7 @@ func (b *bearer) renew(ctx context.Context, refused string) (record, error) {
 		}
 		return b.hold(l), nil
 	}
-	// What was begun is ended, though nobody waits: a token that can be used once is lost with its answer.
+	// A renewal is finished even if the caller leaves: a token that can be used once is lost with its answer.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*answerFor)
 	defer cancel()
 	err = b.store.Change(ctx, b.server, func(kept []byte) ([]byte, error) {
@@ -220,7 +220,7 @@ func (b *bearer) renew(ctx context.Context, refused string) (record, error) {
 		return json.Marshal(l)
 	})
 	if err != nil && l.Access != refused && l.Access != "" && !l.over() {
-		return l, nil // it may do for a while
+		return l, nil // the old token is still good for a moment
 	}
 	if err != nil {
 		return record{}, fmt.Errorf("the login of the MCP server %s could not be renewed: %w; if that does not pass: dragoman mcp-servers login %s", b.server, err, display.Word(b.server))
@@ -228,7 +228,7 @@ func (b *bearer) renew(ctx context.Context, refused string) (record, error) {
 	return b.hold(l), nil
 }
 
-// want remembers which rights the next login is to ask for.
+// want keeps the rights that the next login is to ask for.
 func (b *bearer) want(ctx context.Context, scopes []string) error {
 	return b.store.Change(ctx, b.server, func(kept []byte) ([]byte, error) {
 		l := parseRecord(kept, b.url.String())

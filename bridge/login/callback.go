@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// loginFor is how long a person may take in the browser.
+// loginFor bounds the time that a person takes in the browser.
 const loginFor = 5 * time.Minute
 
-// closeFor is how long the answer to the browser may take when the listening ends.
+// closeFor bounds the answer to the browser that is under way when the listening ends.
 const closeFor = 2 * time.Second
 
 // callback is the address that the browser comes back to.
@@ -80,8 +80,8 @@ func (c *callback) wait(ctx context.Context) (url.Values, error) {
 	}
 }
 
-// close ends the listening; what is being answered may be for a moment more. A second
-// close does nothing.
+// close ends the listening. It lets an answer that is under way finish, for closeFor at
+// most. A second close does nothing.
 func (c *callback) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeFor)
 	defer cancel()

@@ -18,16 +18,16 @@ import (
 	"dragoman/core/display"
 )
 
-// authority is where one logs in to a server, as the server says.
+// authority is the authorization server that a server names, and what to ask it for.
 type authority struct {
-	resource string   // as the server calls itself
-	scopes   []string // that it wants, or has
+	resource string   // the server, by the name that it gives itself
+	scopes   []string // those that the server asks for, or else all that it knows
 	meta     *oauthex.AuthServerMeta
 }
 
-// discover finds out where one logs in (Authorization, Server Discovery): the server
-// says who gives its tokens, and that one where and how. refused: it has refused a
-// request without a token.
+// discover finds the authorization server of a server (Authorization, Server Discovery):
+// the server names it, and it names its endpoints. refused says that the server has refused
+// a request without a token.
 func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool, challenge map[string]string) (authority, error) {
 	a, issuer, err := resourceOf(ctx, c, server, challenge["resource_metadata"])
 	if err != nil {
@@ -52,9 +52,9 @@ func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool
 	return a, nil
 }
 
-// resourceOf reads what the server says of itself (RFC 9728), where its refusal
-// points to or at the places for that. A server of 2025-03-26 says nothing: it is
-// its own authorization server.
+// resourceOf reads the metadata of the server (RFC 9728) where its refusal points to, or at
+// the well-known places. A server of 2025-03-26 has none: it is its own authorization
+// server.
 func resourceOf(ctx context.Context, c *http.Client, server *url.URL, pointed string) (authority, string, error) {
 	root := url.URL{Scheme: server.Scheme, Host: server.Host}
 	const wellKnown = "/.well-known/oauth-protected-resource"
@@ -84,7 +84,7 @@ func resourceOf(ctx context.Context, c *http.Client, server *url.URL, pointed st
 	return authority{resource: server.String()}, root.String(), nil
 }
 
-// errNothing: the server says nothing at an address.
+// errNothing means that a server has no metadata at an address.
 var errNothing = errors.New("there is nothing")
 
 // readResource reads metadata of a resource. The SDK's own reader takes it only under the
@@ -129,8 +129,8 @@ func covers(resource string, server *url.URL) bool {
 	return strings.HasPrefix(below, above) && !strings.Contains(above, "..")
 }
 
-// client is what we are at the authorization server: as configured, or registered
-// for this one login.
+// client returns our registration at the authorization server: the one that is configured,
+// or one that is made for this login alone.
 func (a authority) client(ctx context.Context, c *http.Client, o Config, back string, scopes []string) (client, error) {
 	known := a.meta.TokenEndpointAuthMethodsSupported
 	if o.ClientID != "" {

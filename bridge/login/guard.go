@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	// answerFor is how long an answer may take of those whom a server names for its login.
+	// answerFor bounds the wait for an answer from an address that a server names for its
+	// login.
 	answerFor = 30 * time.Second
-	// maxAnswer bounds their answers, in bytes.
+	// maxAnswer bounds such an answer, in bytes.
 	maxAnswer = 1 << 20
 )
 
-// nearness is how near to us an address is.
+// nearness says how close to this machine an address is.
 type nearness int
 
 const (
@@ -65,8 +66,8 @@ func nearnessOf(ip netip.Addr) nearness {
 	return public
 }
 
-// nearnessOfHost is that of the farthest of a host's addresses. One that cannot be
-// looked up is public: then a proxy does that.
+// nearnessOfHost returns the nearness of the farthest address of a host. A host that cannot
+// be looked up counts as public: a proxy may know it.
 func nearnessOfHost(ctx context.Context, host string) nearness {
 	if isLoopback(host) {
 		return local
@@ -90,7 +91,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// guard is the way to the addresses that a server names for its login. None may be
+// guard is the transport to the addresses that a server names for its login. None may be
 // nearer to us than the server itself, so that one from outside cannot have us speak
 // to this machine or its network. What is said is encrypted, except on this machine.
 type guard struct {
@@ -98,7 +99,7 @@ type guard struct {
 	direct, throughs http.RoundTripper
 }
 
-// guardedClient is a client for what a server names for its login.
+// guardedClient returns a client for the addresses that a server names for its login.
 func guardedClient(ctx context.Context, server *url.URL) *http.Client {
 	g := &guard{server: nearnessOfHost(ctx, server.Hostname())}
 	t := http.DefaultTransport.(*http.Transport).Clone()
@@ -166,7 +167,7 @@ func (g *guard) pass(req *http.Request) (*http.Response, error) {
 	return g.direct.RoundTrip(req)
 }
 
-// readAnswer reads what has come over a guard, which lets one byte too many pass.
+// readAnswer reads an answer that came through a guard, which lets one byte too many pass.
 func readAnswer(resp *http.Response) ([]byte, error) {
 	body, err := io.ReadAll(resp.Body)
 	if err == nil && len(body) > maxAnswer {
@@ -184,7 +185,7 @@ func WithoutURL(err error) error {
 	return err
 }
 
-// fits says what is wrong with an address that a server names.
+// fits returns what is wrong with an address that a server names; nil: nothing.
 func (g *guard) fits(u *url.URL) error {
 	host := u.Hostname()
 	plainHost := func(r rune) bool {

@@ -78,7 +78,7 @@ func (b *bearer) login(ctx context.Context, o Config, show func(string)) error {
 }
 
 // belongs refuses an authorization server that a client registered by hand does not
-// belong to: it would be shown its secret.
+// belong to, because it would see the client's secret.
 func (b *bearer) belongs(a authority, o Config, old record) error {
 	want := o.Issuer
 	if want == "" && o.ClientID != "" && old.Client.ID == o.ClientID {
@@ -90,7 +90,7 @@ func (b *bearer) belongs(a authority, o Config, old record) error {
 	return fmt.Errorf("the server names the authorization server %s, but its client belongs to %s; if that is right, log out first and change oauth in the configuration", display.Line(a.meta.Issuer, 100), display.Line(want, 100))
 }
 
-// probe asks the server something without a login, to hear how it refuses.
+// probe sends the server a request without a login, to see how it refuses that.
 func (b *bearer) probe(ctx context.Context) (refused bool, challenge map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerFor)
 	defer cancel()
@@ -108,7 +108,7 @@ func (b *bearer) probe(ctx context.Context) (refused bool, challenge map[string]
 	return resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden, challengeOf(resp), nil
 }
 
-// code has a person log in, and returns what the browser comes back with.
+// code has a person log in, and returns the code that the browser brings back.
 func (l record) code(ctx context.Context, c *http.Client, a authority, back *callback, show func(string)) (code, verifier string, err error) {
 	at, err := url.Parse(a.meta.AuthorizationEndpoint)
 	if err != nil {
@@ -148,8 +148,8 @@ func (l record) code(ctx context.Context, c *http.Client, a authority, back *cal
 	return got.Get("code"), verifier, nil
 }
 
-// logout forgets the login. told is why the authorization server could not be told.
-func (b *bearer) logout(ctx context.Context) (told, err error) {
+// logout forgets the login. unrevoked says why the authorization server still honours it.
+func (b *bearer) logout(ctx context.Context) (unrevoked, err error) {
 	var l record
 	err = b.store.Change(ctx, b.server, func(kept []byte) ([]byte, error) {
 		l = parseRecord(kept, b.url.String())
@@ -158,7 +158,7 @@ func (b *bearer) logout(ctx context.Context) (told, err error) {
 	b.hold(record{})
 	if l.Access+l.Refresh != "" {
 		b.heard(&RequiredError{Server: b.server})
-		told = l.revoke(ctx, b.url)
+		unrevoked = l.revoke(ctx, b.url)
 	}
-	return told, err
+	return unrevoked, err
 }

@@ -6,22 +6,23 @@ import (
 	"time"
 )
 
-// record keeps what a login gave, and whom it belongs to. Without Access there is none.
+// record is a login as the store keeps it. Without Access there is none.
 type record struct {
 	Server    string    `json:"server"`   // its address: a token goes nowhere else
-	Resource  string    `json:"resource"` // as the server calls itself
+	Resource  string    `json:"resource"` // the server, by the name that it gives itself
 	Issuer    string    `json:"issuer"`
 	TokenURL  string    `json:"token_url"`
 	RevokeURL string    `json:"revoke_url,omitempty"`
 	Client    client    `json:"client"`
-	Scopes    []string  `json:"scopes,omitempty"` // that were granted
-	Wanted    []string  `json:"wanted,omitempty"` // that the server has missed since
+	Scopes    []string  `json:"scopes,omitempty"` // those that were granted
+	Wanted    []string  `json:"wanted,omitempty"` // those that the server has asked for since
 	Access    string    `json:"access,omitempty"`
 	Refresh   string    `json:"refresh,omitempty"`
 	Expires   time.Time `json:"expires,omitzero"` // of Access; zero: not known
 }
 
-// parseRecord reads what is kept; of another address, or none, it is nothing.
+// parseRecord decodes what is kept for the server at an address. The record is empty if
+// nothing is kept, or if it is of another address.
 func parseRecord(kept []byte, server string) record {
 	var l record
 	if json.Unmarshal(kept, &l) != nil || l.Server != server {
@@ -30,16 +31,16 @@ func parseRecord(kept []byte, server string) record {
 	return l
 }
 
-// earlyBy is how long before its end a token is renewed.
+// A token is renewed earlyBy before its end.
 const earlyBy = 10 * time.Second
 
-// stale reports whether the token is over, or nearly.
+// stale reports whether the token has expired, or is about to.
 func (l record) stale() bool { return !l.Expires.IsZero() && time.Until(l.Expires) < earlyBy }
 
-// over reports whether the token is over.
+// over reports whether the token has expired.
 func (l record) over() bool { return !l.Expires.IsZero() && time.Until(l.Expires) <= 0 }
 
-// union is the one and what else is in the other, in their order.
+// union returns one list, followed by what only the others hold, in their order.
 func union(one []string, other ...[]string) []string {
 	all := slices.Clone(one)
 	for _, list := range other {

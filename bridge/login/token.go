@@ -15,7 +15,7 @@ import (
 	"dragoman/core/display"
 )
 
-// client is what an authorization server knows us as.
+// client identifies us at an authorization server.
 type client struct {
 	ID     string `json:"id"`
 	Secret string `json:"secret,omitempty"`
@@ -29,7 +29,7 @@ const (
 	authBasic = "client_secret_basic"
 )
 
-// chooseAuth is how to send a secret to a server that knows these ways.
+// chooseAuth returns how to send a secret to a server that knows these ways.
 func chooseAuth(secret string, known []string) string {
 	switch {
 	case secret == "":
@@ -40,7 +40,7 @@ func chooseAuth(secret string, known []string) string {
 	return authPost
 }
 
-// refusal is what an authorization server says no with (RFC 6749, 5.2).
+// refusal is an error response of an authorization server (RFC 6749, 5.2).
 type refusal struct {
 	Code        string `json:"error"`
 	Description string `json:"error_description"`
@@ -54,12 +54,12 @@ func (e *refusal) Error() string {
 	return "the authorization server says " + s
 }
 
-// final reports whether asking again cannot help: only a new login does.
+// final reports whether only a new login can help.
 func (e *refusal) final() bool {
 	return slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope"}, e.Code)
 }
 
-// granted is what a token endpoint answers (RFC 6749, 5.1).
+// granted is the answer of a token endpoint (RFC 6749, 5.1).
 type granted struct {
 	Access  string          `json:"access_token"`
 	Type    string          `json:"token_type"`
@@ -68,7 +68,7 @@ type granted struct {
 	Scope   *string         `json:"scope"`
 }
 
-// with is a login with what was granted.
+// with returns the login with a new grant.
 func (l record) with(g granted, now time.Time) record {
 	l.Access, l.Expires = g.Access, time.Time{}
 	if g.Refresh != "" {
@@ -84,7 +84,7 @@ func (l record) with(g granted, now time.Time) record {
 	return l
 }
 
-// refresh gets a new token for one that has run out.
+// refresh gets a new token in place of one that has expired.
 func (l record) refresh(ctx context.Context, server *url.URL) (record, error) {
 	now := time.Now()
 	g, err := l.grant(ctx, guardedClient(ctx, server), url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.Refresh}})
@@ -113,8 +113,8 @@ func (l record) grant(ctx context.Context, c *http.Client, form url.Values) (g g
 	return g, nil
 }
 
-// revoke tells the authorization server that the login is over (RFC 7009). With the
-// refresh token most servers forget all that came of it.
+// revoke tells the authorization server that the login is over (RFC 7009). Most servers
+// revoke all tokens of a login along with its refresh token.
 func (l record) revoke(ctx context.Context, server *url.URL) error {
 	if l.RevokeURL == "" {
 		return nil

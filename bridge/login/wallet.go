@@ -54,8 +54,8 @@ type Site struct {
 	Config Config
 }
 
-// bearer is the login of a server, which need not have been made; nil: it can have none,
-// because it is a program or the configuration names a key.
+// bearer returns the bearer of a server, which need not have a login yet; nil: it can have
+// none, because it is a program or the configuration names a key.
 func (w *Wallet) bearer(s Site) *bearer {
 	if w.store == nil || s.URL == "" || s.Keyed {
 		return nil
@@ -74,7 +74,7 @@ func (w *Wallet) bearer(s Site) *bearer {
 	return have
 }
 
-// known is the login of a server that has been asked for; nil: none has.
+// known returns the bearer of a server; nil: nobody has asked for it yet.
 func (w *Wallet) known(server string) *bearer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,7 +95,7 @@ func (w *Wallet) Client(s Site) *http.Client {
 
 // Login logs in to a server: show is given the address that a person is to open in a
 // browser, and must not block. Login blocks until the browser comes back from there, five
-// minutes at most, and keeps what came of it.
+// minutes at most, and keeps the login.
 func (w *Wallet) Login(ctx context.Context, s Site, show func(address string)) error {
 	b, err := w.account(s)
 	if err != nil {
@@ -104,9 +104,9 @@ func (w *Wallet) Login(ctx context.Context, s Site, show func(address string)) e
 	return b.login(ctx, s.Config, show)
 }
 
-// Logout takes the login to a server back, there and here. untold is why the
-// authorization server could not be told; the login is forgotten all the same.
-func (w *Wallet) Logout(ctx context.Context, s Site) (untold, err error) {
+// Logout revokes the login to a server, and forgets it. unrevoked says why the
+// authorization server still honours it; it is forgotten all the same.
+func (w *Wallet) Logout(ctx context.Context, s Site) (unrevoked, err error) {
 	b, err := w.account(s)
 	if err != nil {
 		return nil, err
@@ -114,8 +114,8 @@ func (w *Wallet) Logout(ctx context.Context, s Site) (untold, err error) {
 	return b.logout(ctx)
 }
 
-// account finds the login of a server, which need not have been made. The error says why
-// there can be none.
+// account is bearer for a server that a person logs in to or out of. The error says why that
+// cannot be.
 func (w *Wallet) account(s Site) (*bearer, error) {
 	b := w.bearer(s)
 	switch {

@@ -142,7 +142,7 @@ func (a *Authority) handler() http.Handler {
 	})
 }
 
-// authorize is where a person agrees; here everybody does.
+// authorize agrees in the place of a person.
 func (a *Authority) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	a.mu.Lock()
@@ -230,7 +230,7 @@ func (a *Authority) End() {
 	}
 }
 
-// Count is how often something was asked of the authorization server.
+// Count returns how often something was asked of the authorization server.
 func (a *Authority) Count(what string) (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -356,7 +356,7 @@ type Login struct {
 	Scopes, Wanted  []string
 }
 
-// Login is what is kept for a server at an address.
+// Login returns the login that is kept for a server at an address.
 func (m *Memory) Login(server, address string) (l Login) {
 	kept, _ := m.Load(context.Background(), server)
 	if json.Unmarshal(kept, &l) != nil || l.Server != address {
