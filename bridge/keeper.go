@@ -36,11 +36,14 @@ const (
 // following says which status follows from a change. A change that a status does not list
 // has come too late, and changes nothing.
 var following = map[string]map[change]string{
-	statusStopped:  {onWanted: statusStarting, onEnded: statusStopped},
-	statusStarting: {onWanted: statusStarting, onAsked: statusStarting, onMade: statusRunning, onFailed: statusFailed, onLockedOut: statusLogin, onEnded: statusStopped},
-	statusRunning:  {onFailed: statusFailed, onLockedOut: statusLogin, onEnded: statusStopped},
-	statusFailed:   {onWanted: statusStarting, onEnded: statusStopped},
-	statusLogin:    {onWanted: statusStarting, onAdmitted: statusStarting, onEnded: statusStopped},
+	statusStopped: {onWanted: statusStarting, onEnded: statusStopped},
+	statusStarting: {
+		onWanted: statusStarting, onAsked: statusStarting, onMade: statusRunning,
+		onFailed: statusFailed, onLockedOut: statusLogin, onEnded: statusStopped,
+	},
+	statusRunning: {onFailed: statusFailed, onLockedOut: statusLogin, onEnded: statusStopped},
+	statusFailed:  {onWanted: statusStarting, onEnded: statusStopped},
+	statusLogin:   {onWanted: statusStarting, onAdmitted: statusStarting, onEnded: statusStopped},
 }
 
 // Keeper keeps a connection to a server: it makes it when it is wanted, makes it again

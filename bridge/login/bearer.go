@@ -223,7 +223,8 @@ func (b *bearer) renew(ctx context.Context, refused string) (record, error) {
 		return l, nil // the old token is still good for a moment
 	}
 	if err != nil {
-		return record{}, fmt.Errorf("the login of the MCP server %s could not be renewed: %w; if that does not pass: dragoman mcp-servers login %s", b.server, err, display.Word(b.server))
+		return record{}, fmt.Errorf("the login of the MCP server %s could not be renewed: %w; if that does not pass: dragoman mcp-servers login %s",
+			b.server, err, display.Word(b.server))
 	}
 	return b.hold(l), nil
 }

@@ -33,8 +33,14 @@ func listenBack(port int) (*callback, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the browser's return: %w", err)
 	}
-	c := &callback{address: "http://" + l.Addr().String() + "/callback", state: rand.Text(), got: make(chan url.Values, 1), ended: make(chan struct{})}
-	c.server = &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Second, MaxHeaderBytes: 64 << 10}
+	c := &callback{
+		address: "http://" + l.Addr().String() + "/callback", state: rand.Text(),
+		got: make(chan url.Values, 1), ended: make(chan struct{}),
+	}
+	c.server = &http.Server{
+		Handler: c, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: time.Second, MaxHeaderBytes: 64 << 10,
+	}
 	go func() { // close waits for it
 		defer close(c.ended)
 		_ = c.server.Serve(l) // it ends with close

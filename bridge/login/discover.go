@@ -38,13 +38,17 @@ func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool
 	}
 	issuer = strings.TrimSuffix(issuer, "/") // a lone slash at the end leads to addresses that nobody serves
 	if a.meta, err = auth.GetAuthServerMetadata(ctx, issuer, c); err != nil {
-		return authority{}, fmt.Errorf("the authorization server %s does not say how to log in: %s", display.Line(issuer, 100), display.Line(WithoutURL(err).Error(), 300))
+		return authority{}, fmt.Errorf("the authorization server %s does not say how to log in: %s",
+			display.Line(issuer, 100), display.Line(WithoutURL(err).Error(), 300))
 	}
 	if a.meta == nil && !refused {
 		return authority{}, errors.New("it asks for no login, and does not say where one is made")
 	}
 	if a.meta == nil { // what servers of 2025-03-26 leave unsaid
-		a.meta = &oauthex.AuthServerMeta{Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register"}
+		a.meta = &oauthex.AuthServerMeta{
+			Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize",
+			TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register",
+		}
 	}
 	if a.meta.AuthorizationEndpoint == "" || a.meta.TokenEndpoint == "" {
 		return authority{}, fmt.Errorf("the authorization server %s names no address to log in at", display.Line(issuer, 100))
@@ -122,7 +126,8 @@ func readResource(ctx context.Context, c *http.Client, address string) (*oauthex
 // host.
 func covers(resource string, server *url.URL) bool {
 	r, err := url.Parse(resource)
-	if err != nil || r.Scheme != server.Scheme || !strings.EqualFold(r.Host, server.Host) || r.RawQuery != "" && r.RawQuery != server.RawQuery || r.User != nil {
+	if err != nil || r.Scheme != server.Scheme || !strings.EqualFold(r.Host, server.Host) ||
+		r.RawQuery != "" && r.RawQuery != server.RawQuery || r.User != nil {
 		return false
 	}
 	above, below := strings.TrimSuffix(r.Path, "/")+"/", strings.TrimSuffix(server.Path, "/")+"/"
@@ -144,7 +149,8 @@ func (a authority) client(ctx context.Context, c *http.Client, o Config, back st
 		want = chooseAuth("some", known)
 	}
 	r, err := oauthex.RegisterClient(ctx, a.meta.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
-		RedirectURIs: []string{back}, TokenEndpointAuthMethod: want, GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		RedirectURIs: []string{back}, TokenEndpointAuthMethod: want,
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 		ClientName: "dragoman", ApplicationType: "native", Scope: strings.Join(scopes, " "),
 	}, c)
 	if err != nil {

@@ -46,7 +46,9 @@ var (
 		netip.MustParsePrefix("fc00::/7"), netip.MustParsePrefix("fec0::/10"),
 	}
 	// The last four bytes of these are an address of the older kind.
-	embeddingAt = []netip.Prefix{netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("::/96")}
+	embeddingAt = []netip.Prefix{
+		netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("::/96"),
+	}
 )
 
 func nearnessOf(ip netip.Addr) nearness {
@@ -188,11 +190,11 @@ func WithoutURL(err error) error {
 // fits returns what is wrong with an address that a server names; nil: nothing.
 func (g *guard) fits(u *url.URL) error {
 	host := u.Hostname()
-	plainHost := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_:", r)
+	odd := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_:", r))
 	}
 	switch {
-	case host == "" || strings.Trim(host, ".") == "" || strings.ContainsFunc(host, func(r rune) bool { return !plainHost(r) }) || u.User != nil || u.Opaque != "":
+	case host == "" || strings.Trim(host, ".") == "" || strings.ContainsFunc(host, odd) || u.User != nil || u.Opaque != "":
 		return errors.New("the server names an address for its login that has no plain host")
 	case u.Scheme == "https":
 	case u.Scheme == "http" && isLoopback(host):

@@ -1,7 +1,6 @@
 package login
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -42,7 +41,10 @@ func (b *bearer) login(ctx context.Context, o Config, show func(string)) error {
 		return err
 	}
 	defer back.close()
-	l := record{Server: b.url.String(), Resource: a.resource, Issuer: a.meta.Issuer, TokenURL: a.meta.TokenEndpoint, RevokeURL: a.meta.RevocationEndpoint}
+	l := record{
+		Server: b.url.String(), Resource: a.resource, Issuer: a.meta.Issuer,
+		TokenURL: a.meta.TokenEndpoint, RevokeURL: a.meta.RevocationEndpoint,
+	}
 	if l.Scopes = o.Scopes; len(l.Scopes) == 0 {
 		l.Scopes = a.scopes
 	}
@@ -60,7 +62,9 @@ func (b *bearer) login(ctx context.Context, o Config, show func(string)) error {
 		return err
 	}
 	now := time.Now()
-	g, err := l.grant(ctx, c, url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {back.address}, "code_verifier": {verifier}})
+	g, err := l.grant(ctx, c, url.Values{
+		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {back.address}, "code_verifier": {verifier},
+	})
 	if err != nil {
 		return err
 	}
@@ -94,7 +98,8 @@ func (b *bearer) belongs(a authority, o Config, old record) error {
 func (b *bearer) probe(ctx context.Context) (refused bool, challenge map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerFor)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url.String(), bytes.NewReader([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)))
+	ping := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url.String(), ping)
 	if err != nil {
 		return false, nil, err
 	}
@@ -121,7 +126,8 @@ func (l record) code(ctx context.Context, c *http.Client, a authority, back *cal
 	sum := sha256.Sum256([]byte(verifier))
 	q := at.Query()
 	for name, value := range map[string]string{
-		"response_type": "code", "client_id": l.Client.ID, "redirect_uri": back.address, "state": back.state, "resource": l.Resource,
+		"response_type": "code", "client_id": l.Client.ID, "redirect_uri": back.address,
+		"state": back.state, "resource": l.Resource,
 		"code_challenge": base64.RawURLEncoding.EncodeToString(sum[:]), "code_challenge_method": "S256",
 	} {
 		q.Set(name, value)
@@ -139,7 +145,8 @@ func (l record) code(ctx context.Context, c *http.Client, a authority, back *cal
 	iss := got.Get("iss") // RFC 9207
 	switch {
 	case iss != "" && iss != a.meta.Issuer || iss == "" && a.meta.AuthorizationResponseIssParameterSupported:
-		return "", "", fmt.Errorf("the answer comes from %q, and not from the authorization server %s that was asked; it is not used", display.Line(iss, 100), display.Line(a.meta.Issuer, 100))
+		return "", "", fmt.Errorf("the answer comes from %q, and not from the authorization server %s that was asked; it is not used",
+			display.Line(iss, 100), display.Line(a.meta.Issuer, 100))
 	case got.Get("error") != "":
 		return "", "", &refusal{got.Get("error"), got.Get("error_description")}
 	case got.Get("code") == "":

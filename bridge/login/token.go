@@ -56,7 +56,11 @@ func (e *refusal) Error() string {
 
 // final reports whether only a new login can help.
 func (e *refusal) final() bool {
-	return slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope"}, e.Code)
+	switch e.Code {
+	case "invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope":
+		return true
+	}
+	return false
 }
 
 // granted is the answer of a token endpoint (RFC 6749, 5.1).
@@ -87,7 +91,8 @@ func (l record) with(g granted, now time.Time) record {
 // refresh gets a new token in place of one that has expired.
 func (l record) refresh(ctx context.Context, server *url.URL) (record, error) {
 	now := time.Now()
-	g, err := l.grant(ctx, guardedClient(ctx, server), url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.Refresh}})
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.Refresh}}
+	g, err := l.grant(ctx, guardedClient(ctx, server), form)
 	if err != nil {
 		return record{}, err
 	}
@@ -105,7 +110,8 @@ func (l record) grant(ctx context.Context, c *http.Client, form url.Values) (g g
 		return g, errors.New("the authorization server's answer holds no token")
 	}
 	if !strings.EqualFold(g.Type, "bearer") {
-		return g, fmt.Errorf("the authorization server gives tokens of the kind %q, which we cannot use; Bearer is wanted", display.Line(g.Type, 40))
+		return g, fmt.Errorf("the authorization server gives tokens of the kind %q, which we cannot use; Bearer is wanted",
+			display.Line(g.Type, 40))
 	}
 	if strings.ContainsFunc(g.Access, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return g, errors.New("the authorization server's token holds characters that no token has")
@@ -161,7 +167,8 @@ func (c client) post(ctx context.Context, h *http.Client, to string, form url.Va
 		return body, nil
 	}
 	var said refusal
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "application/json" && json.Unmarshal(body, &said) == nil && said.Code != "" {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind == "application/json" && json.Unmarshal(body, &said) == nil && said.Code != "" {
 		for _, values := range form { // some quote what they do not like
 			for _, v := range values {
 				if len(v) >= 8 {

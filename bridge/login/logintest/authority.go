@@ -57,7 +57,8 @@ type token struct {
 func New(t testing.TB, behind http.Handler) *Authority {
 	a := &Authority{
 		Lifetime: time.Hour, MCP: behind, Known: map[string]string{},
-		clients: map[string][]string{}, codes: map[string]url.Values{}, tokens: map[string]*token{}, renewal: map[string]*token{},
+		clients: map[string][]string{}, codes: map[string]url.Values{},
+		tokens: map[string]*token{}, renewal: map[string]*token{},
 	}
 	as := httptest.NewServer(a.handler())
 	t.Cleanup(as.Close)
@@ -100,8 +101,10 @@ func (a *Authority) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 		m := map[string]any{
-			"issuer": a.URL, "authorization_endpoint": a.URL + "/authorize?tenant=1", "token_endpoint": a.URL + "/token", "registration_endpoint": a.URL + "/register",
-			"revocation_endpoint": a.URL + "/revoke", "response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
+			"issuer": a.URL, "authorization_endpoint": a.URL + "/authorize?tenant=1",
+			"token_endpoint": a.URL + "/token", "registration_endpoint": a.URL + "/register",
+			"revocation_endpoint": a.URL + "/revoke", "response_types_supported": []string{"code"},
+			"code_challenge_methods_supported":               []string{"S256"},
 			"authorization_response_iss_parameter_supported": true,
 		}
 		if a.Meta != nil {
@@ -111,7 +114,8 @@ func (a *Authority) handler() http.Handler {
 	})
 	mux.HandleFunc("/register", func(w http.ResponseWriter, r *http.Request) {
 		var m oauthex.ClientRegistrationMetadata
-		if err := json.NewDecoder(r.Body).Decode(&m); err != nil || m.TokenEndpointAuthMethod != "none" || m.ApplicationType != "native" {
+		err := json.NewDecoder(r.Body).Decode(&m)
+		if err != nil || m.TokenEndpointAuthMethod != "none" || m.ApplicationType != "native" {
 			answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_client_metadata"})
 			return
 		}
@@ -119,7 +123,9 @@ func (a *Authority) handler() http.Handler {
 		a.mu.Lock()
 		a.clients[id] = m.RedirectURIs
 		a.mu.Unlock()
-		answer(w, http.StatusCreated, map[string]any{"client_id": id, "redirect_uris": m.RedirectURIs, "token_endpoint_auth_method": "none"})
+		answer(w, http.StatusCreated, map[string]any{
+			"client_id": id, "redirect_uris": m.RedirectURIs, "token_endpoint_auth_method": "none",
+		})
 	})
 	mux.HandleFunc("/authorize", a.authorize)
 	mux.HandleFunc("/token", a.token)
@@ -149,7 +155,8 @@ func (a *Authority) authorize(w http.ResponseWriter, r *http.Request) {
 	defer a.mu.Unlock()
 	_, byHand := a.Known[q.Get("client_id")]
 	switch {
-	case q.Get("tenant") != "1", q.Get("response_type") != "code", q.Get("code_challenge_method") != "S256", q.Get("resource") != a.Resource,
+	case q.Get("tenant") != "1", q.Get("response_type") != "code", q.Get("code_challenge_method") != "S256",
+		q.Get("resource") != a.Resource,
 		!byHand && !slices.Contains(a.clients[q.Get("client_id")], q.Get("redirect_uri")):
 		http.Error(w, "a wrong request: "+r.URL.RawQuery, http.StatusBadRequest)
 		return
@@ -175,7 +182,10 @@ func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	refuse := func() {
-		answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant", "error_description": "no such thing: " + r.PostForm.Get("code") + r.PostForm.Get("refresh_token")})
+		answer(w, http.StatusBadRequest, map[string]string{
+			"error":             "invalid_grant",
+			"error_description": "no such thing: " + r.PostForm.Get("code") + r.PostForm.Get("refresh_token"),
+		})
 	}
 	k := &token{expires: time.Now().Add(a.Lifetime), resource: r.PostForm.Get("resource")}
 	switch r.PostForm.Get("grant_type") {
@@ -183,7 +193,8 @@ func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
 		q := a.codes[r.PostForm.Get("code")]
 		delete(a.codes, r.PostForm.Get("code"))
 		sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
-		if q == nil || q.Get("client_id") != id || q.Get("redirect_uri") != r.PostForm.Get("redirect_uri") || q.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
+		if q == nil || q.Get("client_id") != id || q.Get("redirect_uri") != r.PostForm.Get("redirect_uri") ||
+			q.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
 			refuse()
 			return
 		}
@@ -204,7 +215,8 @@ func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
 	a.tokens[access] = k
 	a.renewal[refresh] = &token{scopes: k.scopes}
 	answer(w, http.StatusOK, map[string]any{
-		"access_token": access, "token_type": "Bearer", "expires_in": int(a.Lifetime / time.Second), "refresh_token": refresh, "scope": strings.Join(k.scopes, " "),
+		"access_token": access, "token_type": "Bearer", "expires_in": int(a.Lifetime / time.Second),
+		"refresh_token": refresh, "scope": strings.Join(k.scopes, " "),
 	})
 }
 
