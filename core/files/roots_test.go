@@ -1,8 +1,10 @@
 package files
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"dragoman/core"
@@ -58,6 +60,14 @@ func (d *desk) put(path, content string) string {
 	return path
 }
 
+// link makes a symbolic link in the workspace.
+func (d *desk) link(target, name string) {
+	d.t.Helper()
+	if err := os.Symlink(target, filepath.Join(d.dir, name)); err != nil {
+		d.t.Skipf("no symbolic links: %v", err) // Windows, without the right to make them
+	}
+}
+
 // place locates a path.
 func (d *desk) place(path string) Place {
 	d.t.Helper()
@@ -76,6 +86,39 @@ func (d *desk) read(path string) string {
 		d.t.Fatal(err)
 	}
 	return c.Text
+}
+
+// Whoever opens a root first, all get the same handle, and none is left behind.
+func TestRootIsOpenedOnce(t *testing.T) {
+	d := newDesk(t)
+	root := d.Roots()[0]
+	handles := make(chan *os.Root, 8)
+	var all sync.WaitGroup
+	for range cap(handles) {
+		all.Go(func() {
+			dir, err := root.Open()
+			if err != nil {
+				t.Error(err)
+			}
+			handles <- dir
+		})
+	}
+	all.Wait()
+	close(handles)
+	for dir := range handles {
+		if dir != root.dir {
+			t.Errorf("another handle was handed out")
+		}
+		if _, err := dir.Stat("."); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := root.Open(); !errors.Is(err, core.ErrClosed) {
+		t.Errorf("a closed root was opened: %v", err)
+	}
 }
 
 // A workspace that rests holds no root open, and opens it again when it is needed. Once
