@@ -59,7 +59,7 @@ func (w *Workspace) Current(ctx context.Context, p Place) (Content, error) {
 	case b == nil || b.Text == "" && !c.Exists:
 		return c, context.Cause(ctx)
 	case len(b.Text) > MaxText:
-		return Content{}, p.Explain(errTooLarge)
+		return Content{}, p.Explain(ErrTooLarge)
 	case c.Exists && sameText(b.Text, c.Text) && !w.editorWrites(): // the disk is what will be written
 		c.count = b.Version
 		return c, nil
@@ -71,7 +71,8 @@ func (w *Workspace) Current(ctx context.Context, p Place) (Content, error) {
 	}, nil
 }
 
-var errTooLarge = fmt.Errorf("it is larger than %d MiB: use shell_command", MaxText>>20)
+// ErrTooLarge says that a file has more than MaxText bytes.
+var ErrTooLarge = fmt.Errorf("it is larger than %d MiB", MaxText>>20)
 
 // OnDisk is the part of Current that looks at the disk.
 func (w *Workspace) OnDisk(p Place) (Content, error) {
@@ -102,7 +103,7 @@ func (h Handle) read() (Content, error) {
 	case err != nil:
 		return Content{}, err
 	case len(data) > MaxText:
-		return Content{}, errTooLarge
+		return Content{}, ErrTooLarge
 	case Binary(data) || !utf8.Valid(data):
 		return Content{}, errors.New("it is not UTF-8 text")
 	}

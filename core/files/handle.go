@@ -187,7 +187,7 @@ func (e irregular) Error() string        { return string(e) }
 func (e irregular) Is(target error) bool { return target == ErrNotRegular }
 
 // ErrFolder says that a file was wanted.
-var ErrFolder error = irregular("it is a folder, not a file: use directory_tree")
+var ErrFolder error = irregular("it is a folder, not a file")
 
 // CheckRegular fails for what is not a regular file.
 func CheckRegular(info fs.FileInfo) error {

@@ -45,13 +45,10 @@ func (w *Workspace) Movable(ctx context.Context, p Place) (fs.FileInfo, error) {
 	}
 	defer h.Close()
 	info, err := h.Stat()
-	switch {
-	case err != nil:
-		return nil, p.Explain(err)
-	case info.IsDir():
-		return nil, p.Explain(errors.New("it is a folder: use shell_command"))
+	if err == nil {
+		err = CheckRegular(info)
 	}
-	if err := CheckRegular(info); err != nil {
+	if err != nil {
 		return nil, p.Explain(err)
 	}
 	b, _, err := w.Buffer(ctx, p, 0, 0)

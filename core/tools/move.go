@@ -46,6 +46,9 @@ func (s *toolset) prepareMove(ctx context.Context, a *args) (*step, error) {
 		return nil, errors.New("both paths must lie in the same workspace folder: use shell_command for others")
 	}
 	was, err := s.files.Movable(ctx, p)
+	if errors.Is(err, files.ErrFolder) {
+		err = p.Explain(errors.New("it is a folder: use shell_command"))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -215,7 +216,7 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 		if ctx.Err() != nil {
 			return res, context.Cause(ctx)
 		}
-		res = failure(err)
+		res = failure(hinted(err))
 	}
 	if len(res.Locations) == 0 {
 		res.Locations = st.Locations
@@ -230,7 +231,7 @@ func (t *tool) work(ctx context.Context, inv core.Invocation) (*step, error) {
 	}
 	st, err := t.prep(ctx, a)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", t.spec.Name, err)
+		return nil, fmt.Errorf("%s: %w", t.spec.Name, hinted(err))
 	}
 	if st.Kind == "" {
 		st.Kind = t.spec.Kind
@@ -291,6 +292,17 @@ func approved(inv core.Invocation, want core.Access) bool {
 		}
 	}
 	return false
+}
+
+// hinted adds to an error the tool that does what is wanted.
+func hinted(err error) error {
+	switch {
+	case errors.Is(err, files.ErrFolder):
+		return fmt.Errorf("%w: use directory_tree", err)
+	case errors.Is(err, files.ErrTooLarge):
+		return fmt.Errorf("%w: use shell_command", err)
+	}
+	return err
 }
 
 func failure(err error) core.Result {

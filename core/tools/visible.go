@@ -19,32 +19,11 @@ func visible(s string) string { return display.Visible(s) }
 func visibleLines(s string) string { return display.VisibleLines(s) }
 
 // code sets s as a code span that nothing in it can end.
-func code(s string) string {
-	s = visible(s)
-	fence := strings.Repeat("`", longestRun(s, '`')+1)
-	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
-		s = " " + s + " "
-	}
-	return fence + s + fence
-}
+func code(s string) string { return display.Code(visible(s)) }
 
 // codeBlock sets s as a block that nothing in it can end.
 func codeBlock(s, lang string) string {
-	s = visibleLines(s)
-	fence := strings.Repeat("`", max(3, longestRun(s, '`')+1))
-	return fence + lang + "\n" + strings.TrimSuffix(s, "\n") + "\n" + fence
-}
-
-func longestRun(s string, c byte) int {
-	longest, run := 0, 0
-	for i := range len(s) {
-		if s[i] != c {
-			run = 0
-		} else if run++; run > longest {
-			longest = run
-		}
-	}
-	return longest
+	return strings.TrimSuffix(display.Fenced(lang, visibleLines(s)), "\n")
 }
 
 // label sets a file's name for a title: bare where it is harmless, else as a
