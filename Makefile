@@ -36,7 +36,7 @@ run: build ## build, then play the demo: every protocol, one prompt each, no key
 ifeq ($(PKG),./...)
 test: ## run all tests; those of packages with the race detector where a C compiler is found
 	@$(GO) test -p 2 -count=1 -timeout 8m ./e2e/conformance ./e2e/... & outside=$$!; \
-	$(GO) test $(RACE) -p 3 -count=1 -timeout 8m ./bridge $(filter-out dragoman/e2e%,$(shell $(GO) list ./...)); inside=$$?; \
+	$(GO) test $(RACE) -p 3 -count=1 -timeout 8m ./bridge/... $(filter-out dragoman/e2e%,$(shell $(GO) list ./...)); inside=$$?; \
 	wait $$outside && exit $$inside
 else
 test:

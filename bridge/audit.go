@@ -96,5 +96,5 @@ func outcomeOf(m wire.Message) Outcome {
 
 // short is a name as it is kept.
 func short(name string) string {
-	return strings.ToValidUTF8(display.Plain(name)[:min(len(display.Plain(name)), maxName)], "")
+	return strings.ToValidUTF8(display.Plain(name)[:min(len(display.Plain(name)), MaxName)], "")
 }

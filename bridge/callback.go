@@ -139,12 +139,12 @@ func rootsOf(m core.Meta) json.RawMessage {
 
 // rounds makes a call, and makes it again for as long as the server wants to know
 // something first (2026-07-28). call is given what it has to say besides.
-func (u *upstream) rounds(ctx context.Context, p *peer, call func(more ...wire.Member) (json.RawMessage, error)) (json.RawMessage, error) {
-	if !p.modern() {
+func (u *upstream) rounds(ctx context.Context, p *Peer, call func(more ...wire.Member) (json.RawMessage, error)) (json.RawMessage, error) {
+	if !p.Modern() {
 		return call()
 	}
 	res, err := proto.Rounds(func(answers map[string]json.RawMessage, state json.RawMessage) (json.RawMessage, error) {
-		return call(broughtBack(answers, state)...)
+		return call(BroughtBack(answers, state)...)
 	}, func(q proto.InputRequest) (json.RawMessage, error) {
 		if !u.mayAsk() {
 			return nil, fmt.Errorf("the MCP server %s asks too many questions at once", u.server.Name)
@@ -162,8 +162,8 @@ func (u *upstream) rounds(ctx context.Context, p *peer, call func(more ...wire.M
 	return res, err
 }
 
-// broughtBack returns the parameters that a call has in addition when it is made again.
-func broughtBack(answers map[string]json.RawMessage, state json.RawMessage) (more []wire.Member) {
+// BroughtBack returns the parameters that a call has in addition when it is made again.
+func BroughtBack(answers map[string]json.RawMessage, state json.RawMessage) (more []wire.Member) {
 	if len(answers) > 0 {
 		more = append(more, wire.Set("inputResponses", wire.JSON(answers)))
 	}
@@ -175,17 +175,17 @@ func broughtBack(answers map[string]json.RawMessage, state json.RawMessage) (mor
 
 // subscribe asks a modern server to tell of changed lists (2026-07-28,
 // subscriptions/listen); others do so unasked. The function ends that.
-func (u *upstream) subscribe(_ context.Context, p *peer) (stop func()) {
+func (u *upstream) subscribe(_ context.Context, p *Peer) (stop func()) {
 	changes := map[string]bool{}
-	for name, caps := range map[string]*listCaps{"toolsListChanged": p.caps.Tools, "promptsListChanged": p.caps.Prompts, "resourcesListChanged": p.caps.Resources} {
+	for name, caps := range map[string]*ListCaps{"toolsListChanged": p.Caps.Tools, "promptsListChanged": p.Caps.Prompts, "resourcesListChanged": p.Caps.Resources} {
 		if caps != nil && caps.ListChanged {
 			changes[name] = true
 		}
 	}
-	if !p.modern() || len(changes) == 0 {
+	if !p.Modern() || len(changes) == 0 {
 		return func() {}
 	}
-	a, err := p.conn.Start(proto.MethodListen, p.with(nil, wire.Set("notifications", wire.JSON(changes))), func(json.RawMessage, error) {})
+	a, err := p.Conn.Start(proto.MethodListen, p.With(nil, wire.Set("notifications", wire.JSON(changes))), func(json.RawMessage, error) {})
 	if err != nil {
 		return func() {}
 	}

@@ -174,5 +174,5 @@ func (e *Export) listing(ctx context.Context, dir string) (list []*listed, early
 		return nil, false, err
 	}
 	_, _, list = u.state()
-	return list, p.version == proto.Numbered, nil
+	return list, p.Version == proto.Numbered, nil
 }

@@ -152,7 +152,7 @@ func TestUnaskedQuestionIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.conn.Notify(proto.NoteCancelled, json.RawMessage(`{"requestId":1}`)); err != nil {
+	if err := p.Conn.Notify(proto.NoteCancelled, json.RawMessage(`{"requestId":1}`)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.ask(bridgetest.Patient(t), "sync", nil); err != nil { // the question came before the answer

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// maxTries is how often in a row a server is started again by itself. After that a
+	// MaxTries is how often in a row a server is started again by itself. After that a
 	// call starts it.
-	maxTries = 5
+	MaxTries = 5
 	// maxPause is the longest pause between two starts.
 	maxPause = time.Minute
-	// steadyFor is how long a server must have run for its earlier ends to be forgotten.
-	steadyFor = 30 * time.Second
+	// SteadyFor is how long a server must have run for its earlier ends to be forgotten.
+	SteadyFor = 30 * time.Second
 )
 
 // change is something that happens to a connection.
@@ -62,7 +62,7 @@ type Keeper struct {
 	status string
 	why    string        // it does not run, or what its start waits for
 	moved  chan struct{} // closed at the next change of the fields above
-	peer   *peer         // nil: it does not run
+	peer   *Peer         // nil: it does not run
 	fails  int           // in a row
 	missed int           // starts that have failed, ever
 	after  time.Time     // no new start before
@@ -76,10 +76,10 @@ type Keeper struct {
 type Job interface {
 	// Begin makes the connection. It blocks until the server has agreed on a version and
 	// what else must be known of it, or ctx ends.
-	Begin(ctx context.Context) (*peer, error)
+	Begin(ctx context.Context) (*Peer, error)
 	// Follow uses the connection until it breaks or ctx ends, closes it, and says why it
 	// has ended.
-	Follow(ctx context.Context, p *peer) (why string)
+	Follow(ctx context.Context, p *Peer) (why string)
 	// Failed is told why the server does not run, before anybody else is.
 	Failed(why string)
 }
@@ -128,7 +128,7 @@ func (k *Keeper) once(ctx context.Context) error {
 		return err
 	}
 	if ctx.Err() != nil || !k.step(onMade, "", p) {
-		p.close()
+		p.Close()
 		return errCut
 	}
 	since := time.Now()
@@ -136,7 +136,7 @@ func (k *Keeper) once(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errCut
 	}
-	if time.Since(since) >= steadyFor {
+	if time.Since(since) >= SteadyFor {
 		k.mu.Lock()
 		k.fails = 0
 		k.mu.Unlock()
@@ -148,7 +148,7 @@ func (k *Keeper) once(ctx context.Context) error {
 // failed and its pause is over. false: ctx has ended, or it is held for good.
 func (k *Keeper) awaitWant(ctx context.Context) bool {
 	k.mu.Lock()
-	again := k.status == statusFailed && k.fails <= maxTries && k.held == ""
+	again := k.status == statusFailed && k.fails <= MaxTries && k.held == ""
 	left := time.Until(k.after)
 	k.mu.Unlock()
 	var pause <-chan time.Time
@@ -193,7 +193,7 @@ func (k *Keeper) fail(err error) {
 	}
 	k.after = time.Now().Add(k.pause(k.fails))
 	if errors.Is(err, errRefused) {
-		k.fails = maxTries + 1
+		k.fails = MaxTries + 1
 	}
 	if what == onLockedOut {
 		k.after = time.Time{} // a login may come at any time
@@ -210,7 +210,7 @@ func (b *Box) pause(fails int) time.Duration {
 
 // step makes a change, for everybody who waits for one. p is the connection that was
 // made. false: the change has come too late.
-func (k *Keeper) step(c change, why string, p *peer) bool {
+func (k *Keeper) step(c change, why string, p *Peer) bool {
 	k.mu.Lock()
 	status, ok := k.stepLocked(c, why, p)
 	k.mu.Unlock()
@@ -220,7 +220,7 @@ func (k *Keeper) step(c change, why string, p *peer) bool {
 	return ok
 }
 
-func (k *Keeper) stepLocked(c change, why string, p *peer) (status string, ok bool) {
+func (k *Keeper) stepLocked(c change, why string, p *Peer) (status string, ok bool) {
 	status, ok = following[k.status][c]
 	if !ok {
 		return k.status, false
@@ -331,7 +331,7 @@ func (k *Keeper) dismiss() {
 // now is what a keeper has at a moment.
 type now struct {
 	status, why, held string
-	peer              *peer
+	peer              *Peer
 	left              time.Duration // until it may be started
 	missed            int
 	moved             <-chan struct{}
@@ -344,15 +344,15 @@ func (k *Keeper) now() now {
 }
 
 // Running returns the connection; nil: there is none.
-func (k *Keeper) Running() *peer {
-	if p := k.now().peer; p != nil && !p.over() {
+func (k *Keeper) Running() *Peer {
+	if p := k.now().peer; p != nil && !p.Over() {
 		return p
 	}
 	return nil
 }
 
 // endOf says why a connection has ended.
-func (k *Keeper) endOf(p *peer) string {
+func (k *Keeper) endOf(p *Peer) string {
 	if held := k.now().held; held != "" {
 		return held
 	}
@@ -375,35 +375,35 @@ func (k *Keeper) settled(ctx context.Context) (status, why string) {
 	}
 }
 
-// downError says that a server does not run, and why.
-type downError struct {
-	server, why string
-	again       time.Duration // until it may be started again
+// DownError says that a server does not run, and why.
+type DownError struct {
+	Server, Why string
+	Again       time.Duration // until it may be started again
 }
 
-func (e *downError) Error() string {
-	s := fmt.Sprintf("the MCP server %s does not run: %s", e.server, e.why)
-	if e.again > 0 {
-		s += fmt.Sprintf("; it can be started again in %v", e.again.Round(time.Second))
+func (e *DownError) Error() string {
+	s := fmt.Sprintf("the MCP server %s does not run: %s", e.Server, e.Why)
+	if e.Again > 0 {
+		s += fmt.Sprintf("; it can be started again in %v", e.Again.Round(time.Second))
 	}
 	return s
 }
 
 // Acquire returns the connection, and has it made where there is none. It waits
 // for a start that is under way; a pause it waits out only if patient.
-func (k *Keeper) Acquire(ctx context.Context, patient bool) (*peer, error) {
+func (k *Keeper) Acquire(ctx context.Context, patient bool) (*Peer, error) {
 	for before := k.now().missed; ; {
 		n := k.now()
 		tried := n.missed != before
 		switch {
 		case n.held != "":
-			return nil, &downError{server: k.server, why: n.held}
-		case n.peer != nil && !n.peer.over():
+			return nil, &DownError{Server: k.server, Why: n.held}
+		case n.peer != nil && !n.peer.Over():
 			return n.peer, nil
 		case n.peer != nil: // its end is about to be noted
 		case n.status == statusStarting:
 		case tried && (n.status == statusFailed || n.status == statusLogin) || n.left > 0 && !patient:
-			return nil, &downError{k.server, n.why, n.left}
+			return nil, &DownError{k.server, n.why, n.left}
 		case n.left > 0:
 			if !sleep(ctx, n.left) {
 				return nil, context.Cause(ctx)

@@ -46,7 +46,7 @@ func keepUp(t *testing.T, start func(ctx context.Context) error) *kept {
 	return j
 }
 
-func (j *kept) Begin(ctx context.Context) (*peer, error) {
+func (j *kept) Begin(ctx context.Context) (*Peer, error) {
 	j.mu.Lock()
 	j.starts = append(j.starts, time.Since(j.began))
 	j.mu.Unlock()
@@ -57,15 +57,15 @@ func (j *kept) Begin(ctx context.Context) (*peer, error) {
 	}
 	in, theirs := io.Pipe()
 	_, out := io.Pipe()
-	return newPeer(&Link{In: in, Out: out, Close: func() { theirs.Close() }, Why: func() string { return "it broke" }}, hello{}), nil
+	return NewPeer(&Link{In: in, Out: out, Close: func() { theirs.Close() }, Why: func() string { return "it broke" }}, Hello{}), nil
 }
 
-func (j *kept) Follow(ctx context.Context, p *peer) string {
+func (j *kept) Follow(ctx context.Context, p *Peer) string {
 	select {
 	case <-ctx.Done():
-	case <-p.done:
+	case <-p.Done:
 	}
-	p.close()
+	p.Close()
 	return p.link.Why()
 }
 
@@ -118,7 +118,7 @@ func TestKeeperSteps(t *testing.T) {
 			told := none
 			k := newKeeper("up", nil, nil, nil, func(status string) { told = status })
 			k.status, k.why = status, "before"
-			moved, p := k.moved, &peer{}
+			moved, p := k.moved, &Peer{}
 			done := k.step(change(c), "after", p)
 			if done != (next != none) || told != next {
 				t.Errorf("%s, change %d: %v, told %q", status, c, done, told)
@@ -190,7 +190,7 @@ func TestKeeperForgetsFailuresOfASteadyServer(t *testing.T) {
 		<-time.After(time.Second)
 		synctest.Wait()
 		k.breaks() // at 1
-		<-time.After(2*time.Second + steadyFor)
+		<-time.After(2*time.Second + SteadyFor)
 		synctest.Wait()
 		k.breaks() // at 33
 		<-time.After(time.Second)
@@ -282,7 +282,7 @@ func TestKeeperHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.hold("you have stopped it")
-		<-p.done
+		<-p.Done
 		k.told(t, statusStopped, "")
 		if why := k.endOf(p); why != "you have stopped it" {
 			t.Errorf("it has ended: %s", why)
@@ -310,7 +310,7 @@ func TestKeeperRetires(t *testing.T) {
 		j.retire("it is gone")
 		j.retire("it is gone for good")
 		<-ended
-		<-p.done
+		<-p.Done
 		if usable, was := j.release(); usable || was {
 			t.Error(usable, was)
 		}

@@ -88,6 +88,9 @@ type Options struct {
 	// Guards has the guard that starts a session's servers, by the session; nil: these
 	// servers have guards of their own.
 	Guards *child.Guards
+	// Transport carries requests to servers that are addresses; nil: http.DefaultTransport's
+	// settings, with connections of our own.
+	Transport http.RoundTripper
 	// Grace is how long the listing of tools waits for servers that are still being
 	// started; 0: five seconds. The tools of later ones are there at the next turn.
 	Grace time.Duration
@@ -155,7 +158,7 @@ func New(o Options) *Box {
 	if err != nil {
 		hello = json.RawMessage(`{"name":"dragoman","version":"0"}`)
 	}
-	client := streamable.NewHTTPClient()
+	client := streamable.NewHTTPClient(o.Transport)
 	return &Box{
 		opts: o, hello: hello, client: client, logins: login.New(o.Tokens, client), pins: pinsIn(o.PinFile), masks: hides,
 		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, roused: map[string]bool{}, sets: map[*set]bool{},

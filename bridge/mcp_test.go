@@ -315,7 +315,7 @@ func TestServerIsStartedAgain(t *testing.T) {
 	awaitStatus(t, h.board, "up", "running")
 	for {
 		res, err := call(t, toolOf(t, s, "echo"), `{"text":"x"}`)
-		if _, down := errors.AsType[*downError](err); down {
+		if _, down := errors.AsType[*DownError](err); down {
 			continue // the pause is not over
 		}
 		if err != nil || res.Failed {

@@ -37,12 +37,12 @@ type prompt struct {
 }
 
 // offered lists what the server has beside tools. What cannot be listed is left out.
-func (u *upstream) offered(ctx context.Context, p *peer) {
+func (u *upstream) offered(ctx context.Context, p *Peer) {
 	var o offer
-	if p.caps.Prompts != nil {
+	if p.Caps.Prompts != nil {
 		o.prompts = itemsAs[prompt](u, ctx, p, proto.MethodListPrompts, "prompts")
 	}
-	if p.caps.Resources != nil {
+	if p.Caps.Resources != nil {
 		type resource struct {
 			URI         string `json:"uri"`
 			Name        string `json:"name"`
@@ -78,9 +78,9 @@ func (u *upstream) offered(ctx context.Context, p *peer) {
 }
 
 // itemsAs lists what can be decoded.
-func itemsAs[T any](u *upstream, ctx context.Context, p *peer, method, field string) (list []T) {
-	items, err := p.list(ctx, method, field)
-	if err != nil && ctx.Err() == nil && p.version != proto.Numbered { // which has fewer methods
+func itemsAs[T any](u *upstream, ctx context.Context, p *Peer, method, field string) (list []T) {
+	items, err := p.List(ctx, method, field)
+	if err != nil && ctx.Err() == nil && p.Version != proto.Numbered { // which has fewer methods
 		u.box.opts.Log(u.server.Name, "warn", method+": "+display.Plain(err.Error()))
 	}
 	for _, item := range items {

@@ -18,41 +18,41 @@ import (
 	"dragoman/adapters/wire/streamable"
 )
 
-// peer is a server that is spoken to.
-type peer struct {
-	conn *wire.Conn
+// Peer is a server that is spoken to.
+type Peer struct {
+	Conn *wire.Conn
 	link *Link
-	says hello
+	says Hello
 
-	version      string // as agreed
-	name         string // as it calls itself, with its version
-	instructions string
-	caps         serverCaps
+	Version      string // as agreed
+	Name         string // as it calls itself, with its version
+	Instructions string
+	Caps         ServerCaps
 
-	done chan struct{} // closed when the connection and all that carried it have ended
+	Done chan struct{} // closed when the connection and all that carried it have ended
 
 	mu     sync.Mutex // guards the fields below
 	tokens int64
-	notes  map[string]func(progress) // by progress token
+	notes  map[string]func(Progress) // by progress token
 }
 
-// hello is what we say of ourselves, and who hears what the server says unasked.
-type hello struct {
-	client json.RawMessage // proto.Implementation
-	caps   json.RawMessage // ClientCapabilities
-	// version is the one to offer first; "": the last with a handshake.
-	version string
-	hops    int // how many gateways are in front of the server; 0: that is not said
-	// handle is called for each request and notification of the server's, in the
+// Hello is what we say of ourselves, and who hears what the server says unasked.
+type Hello struct {
+	Client json.RawMessage // proto.Implementation
+	Caps   json.RawMessage // ClientCapabilities
+	// Version is the one to offer first; "": the last with a handshake.
+	Version string
+	Hops    int // how many gateways are in front of the server; 0: that is not said
+	// Handle is called for each request and notification of the server's, in the
 	// order of the stream, and must not block. Progress does not come here.
-	handle func(*wire.Call)
+	Handle func(*wire.Call)
 }
 
-// serverCaps is what a server says it can do.
-type serverCaps struct {
-	Tools       *listCaps       `json:"tools"`
-	Prompts     *listCaps       `json:"prompts"`
-	Resources   *listCaps       `json:"resources"`
+// ServerCaps is what a server says it can do.
+type ServerCaps struct {
+	Tools       *ListCaps       `json:"tools"`
+	Prompts     *ListCaps       `json:"prompts"`
+	Resources   *ListCaps       `json:"resources"`
 	Completions *struct{}       `json:"completions"`
 	Logging     *struct{}       `json:"logging"`
 	Tasks       json.RawMessage `json:"tasks"` // those of 2025-11-25
@@ -61,47 +61,51 @@ type serverCaps struct {
 	} `json:"extensions"`
 }
 
-type listCaps struct {
+// HasTasks reports whether a server has the tasks of 2025-11-25.
+func (c ServerCaps) HasTasks() bool { return present(c.Tasks) != nil }
+
+// ListCaps is what a server says of one of its lists.
+type ListCaps struct {
 	ListChanged bool `json:"listChanged"`
 	Subscribe   bool `json:"subscribe"`
 }
 
-// progress is a notification of how far a request is.
-type progress struct {
+// Progress is a notification of how far a request is.
+type Progress struct {
 	Token    json.RawMessage `json:"progressToken"`
 	Progress float64         `json:"progress"`
 	Total    float64         `json:"total"`
 	Message  string          `json:"message"`
 
-	raw json.RawMessage // all of it, as it was written
+	Raw json.RawMessage `json:"-"` // all of it, as it was written
 }
 
-// meet begins to speak over a link and agrees on a version. It blocks until that
-// is done or ctx ends. The peer lasts until close, or until the server leaves; the
+// Meet begins to speak over a link and agrees on a version. It blocks until that
+// is done or ctx ends. The peer lasts until Close, or until the server leaves; the
 // link is closed in any case.
-func meet(ctx context.Context, l *Link, says hello) (*peer, error) {
-	p := newPeer(l, says)
+func Meet(ctx context.Context, l *Link, says Hello) (*Peer, error) {
+	p := NewPeer(l, says)
 	err := p.agree(ctx)
 	if err == nil {
-		l.Settled(p.version)
+		l.Settled(p.Version)
 		return p, nil
 	}
 	if p.ended() && ctx.Err() == nil {
 		err = errors.New(l.Why())
 	}
-	p.close()
+	p.Close()
 	return nil, err
 }
 
-// newPeer begins to read from a link, without a word.
-func newPeer(l *Link, says hello) *peer {
-	p := &peer{link: l, says: says, done: make(chan struct{}), notes: map[string]func(progress){}}
-	p.conn = wire.NewConn(l.In, l.Out, wire.Options{
+// NewPeer begins to read from a link, without a word.
+func NewPeer(l *Link, says Hello) *Peer {
+	p := &Peer{link: l, says: says, Done: make(chan struct{}), notes: map[string]func(Progress){}}
+	p.Conn = wire.NewConn(l.In, l.Out, wire.Options{
 		MaxBatch: 100, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
 	})
-	go func() { // close waits for it
-		defer close(p.done)
-		_ = p.conn.Serve(context.Background(), p.receive) // however it ends: the link says why
+	go func() { // Close waits for it
+		defer close(p.Done)
+		_ = p.Conn.Serve(context.Background(), p.receive) // however it ends: the link says why
 		l.Close()
 	}()
 	return p
@@ -109,36 +113,39 @@ func newPeer(l *Link, says hello) *peer {
 
 // ended reports whether the connection has ended; it waits for the reason, if the
 // end has begun.
-func (p *peer) ended() bool {
-	return p.over() || awaited(p.done, politeFor/4)
+func (p *Peer) ended() bool {
+	return p.Over() || awaited(p.Done, politeFor/4)
 }
 
-// over reports whether the connection has ended.
-func (p *peer) over() bool {
+// Over reports whether the connection has ended.
+func (p *Peer) Over() bool {
 	select {
-	case <-p.done:
+	case <-p.Done:
 		return true
 	default:
 		return false
 	}
 }
 
-// close ends the connection and what carries it, and waits for that.
-func (p *peer) close() {
+// Why says how the connection has ended, in words; it is called after Done.
+func (p *Peer) Why() string { return p.link.Why() }
+
+// Close ends the connection and what carries it, and waits for that.
+func (p *Peer) Close() {
 	p.link.In.Close()
 	p.link.Out.Close()
-	<-p.done
+	<-p.Done
 }
 
 // agree finds a version that both speak (Basic, Lifecycle). Nearly every server
 // knows the last one with a handshake, which lets the server ask and tell us things
 // on its own; so that is offered first, then the modern one, then the early dialect.
 // Who is to speak the modern one begins with that.
-func (p *peer) agree(ctx context.Context) error {
-	version := cmp.Or(p.says.version, proto.Legacy)
+func (p *Peer) agree(ctx context.Context) error {
+	version := cmp.Or(p.says.Version, proto.Legacy)
 	if version == proto.Modern {
 		modern := p.probe(ctx)
-		if modern == nil || p.over() || ctx.Err() != nil {
+		if modern == nil || p.Over() || ctx.Err() != nil {
 			return modern
 		}
 		version = proto.Legacy
@@ -166,45 +173,45 @@ func (p *peer) agree(ctx context.Context) error {
 const probeFor = 10 * time.Second
 
 // probe looks whether the server speaks the modern version.
-func (p *peer) probe(ctx context.Context) error {
+func (p *Peer) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeFor)
 	defer cancel()
 	return p.discover(ctx)
 }
 
 // initialize offers a version, which is JSON.
-func (p *peer) initialize(ctx context.Context, version string) error {
+func (p *Peer) initialize(ctx context.Context, version string) error {
 	var r struct {
 		Version      json.RawMessage      `json:"protocolVersion"`
-		Caps         serverCaps           `json:"capabilities"`
+		Caps         ServerCaps           `json:"capabilities"`
 		Info         proto.Implementation `json:"serverInfo"`
 		Instructions string               `json:"instructions"`
 	}
 	members := []wire.Member{
 		wire.Set("protocolVersion", json.RawMessage(version)),
-		wire.Set("capabilities", p.says.caps), wire.Set("clientInfo", p.says.client),
+		wire.Set("capabilities", p.says.Caps), wire.Set("clientInfo", p.says.Client),
 	}
-	if p.says.hops > 0 {
-		members = append(members, wire.Set("_meta", wire.Edit(nil, wire.Set(proto.MetaHops, wire.JSON(p.says.hops)))))
+	if p.says.Hops > 0 {
+		members = append(members, wire.Set("_meta", wire.Edit(nil, wire.Set(proto.MetaHops, wire.JSON(p.says.Hops)))))
 	}
-	if err := p.conn.Ask(ctx, proto.MethodInitialize, wire.Edit(nil, members...), &r); err != nil {
+	if err := p.Conn.Ask(ctx, proto.MethodInitialize, wire.Edit(nil, members...), &r); err != nil {
 		return err
 	}
 	if len(r.Version) > 0 && strings.IndexByte("0123456789", r.Version[0]) >= 0 {
-		p.version = proto.Numbered
-	} else if json.Unmarshal(r.Version, &p.version) != nil || !proto.IsLegacy(p.version) {
+		p.Version = proto.Numbered
+	} else if json.Unmarshal(r.Version, &p.Version) != nil || !proto.IsLegacy(p.Version) {
 		return fmt.Errorf("the server speaks version %.40s of the protocol, which we do not", r.Version)
 	}
-	p.name, p.caps, p.instructions = r.Info.String(), r.Caps, r.Instructions
-	return p.conn.Notify(proto.NoteInitialized, json.RawMessage(`{}`))
+	p.Name, p.Caps, p.Instructions = r.Info.String(), r.Caps, r.Instructions
+	return p.Conn.Notify(proto.NoteInitialized, json.RawMessage(`{}`))
 }
 
 // discover begins at 2026-07-28, where there is no handshake.
-func (p *peer) discover(ctx context.Context) error {
-	p.version = proto.Modern
+func (p *Peer) discover(ctx context.Context) error {
+	p.Version = proto.Modern
 	var r struct {
 		Versions     []string   `json:"supportedVersions"`
-		Caps         serverCaps `json:"capabilities"`
+		Caps         ServerCaps `json:"capabilities"`
 		Instructions string     `json:"instructions"`
 		Meta         struct {
 			Info proto.Implementation `json:"io.modelcontextprotocol/serverInfo"`
@@ -220,24 +227,24 @@ func (p *peer) discover(ctx context.Context) error {
 	if !slices.Contains(r.Versions, proto.Modern) {
 		return fmt.Errorf("the server speaks versions %.200q of the protocol, which we do not", r.Versions)
 	}
-	p.name, p.caps, p.instructions = r.Meta.Info.String(), r.Caps, r.Instructions
+	p.Name, p.Caps, p.Instructions = r.Meta.Info.String(), r.Caps, r.Instructions
 	return nil
 }
 
-// modern reports whether every request says its version.
-func (p *peer) modern() bool { return p.version == proto.Modern }
+// Modern reports whether every request says its version.
+func (p *Peer) Modern() bool { return p.Version == proto.Modern }
 
-// with puts parameters together; token is that for progress, or nil.
-func (p *peer) with(token json.RawMessage, members ...wire.Member) json.RawMessage {
+// With puts parameters together; token is that for progress, or nil.
+func (p *Peer) With(token json.RawMessage, members ...wire.Member) json.RawMessage {
 	var meta []wire.Member
 	if token != nil {
 		meta = append(meta, wire.Set(proto.MetaToken, token))
 	}
-	if p.modern() {
+	if p.Modern() {
 		meta = append(meta, wire.Set(proto.MetaVersion, wire.JSON(proto.Modern)),
-			wire.Set(proto.MetaClient, p.says.client), wire.Set(proto.MetaCapabilities, p.says.caps))
-		if p.says.hops > 0 {
-			meta = append(meta, wire.Set(proto.MetaHops, wire.JSON(p.says.hops)))
+			wire.Set(proto.MetaClient, p.says.Client), wire.Set(proto.MetaCapabilities, p.says.Caps))
+		if p.says.Hops > 0 {
+			meta = append(meta, wire.Set(proto.MetaHops, wire.JSON(p.says.Hops)))
 		}
 	}
 	if meta != nil {
@@ -247,19 +254,19 @@ func (p *peer) with(token json.RawMessage, members ...wire.Member) json.RawMessa
 }
 
 // ask sends a request and waits for its result.
-func (p *peer) ask(ctx context.Context, method string, token json.RawMessage, members ...wire.Member) (json.RawMessage, error) {
+func (p *Peer) ask(ctx context.Context, method string, token json.RawMessage, members ...wire.Member) (json.RawMessage, error) {
 	var raw json.RawMessage
-	err := p.conn.Ask(ctx, method, p.with(token, members...), &raw)
+	err := p.Conn.Ask(ctx, method, p.With(token, members...), &raw)
 	return raw, err
 }
 
 // receive hands on what the server says; it runs on the reading goroutine.
-func (p *peer) receive(c *wire.Call) {
+func (p *Peer) receive(c *wire.Call) {
 	switch c.Method {
 	case proto.MethodPing:
 		c.Reply(json.RawMessage(`{}`), nil)
 	case proto.NoteProgress:
-		var n progress
+		var n Progress
 		if wire.Unmarshal(c.Params, &n) != nil {
 			return
 		}
@@ -267,7 +274,7 @@ func (p *peer) receive(c *wire.Call) {
 		note := p.notes[string(n.Token)]
 		p.mu.Unlock()
 		if note != nil {
-			n.raw = c.Params
+			n.Raw = c.Params
 			note(n)
 		}
 	case proto.NoteCancelled:
@@ -275,16 +282,16 @@ func (p *peer) receive(c *wire.Call) {
 			ID json.RawMessage `json:"requestId"`
 		}
 		if wire.Unmarshal(c.Params, &n) == nil && n.ID != nil {
-			p.conn.CancelRequest(n.ID)
+			p.Conn.CancelRequest(n.ID)
 		}
 	default:
-		p.says.handle(c)
+		p.says.Handle(c)
 	}
 }
 
-// track has note called with the progress of a request that is sent with the
+// Track has note called with the progress of a request that is sent with the
 // token; forget ends that. note runs on the reading goroutine and must not block.
-func (p *peer) track(note func(progress)) (token json.RawMessage, forget func()) {
+func (p *Peer) Track(note func(Progress)) (token json.RawMessage, forget func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tokens++
@@ -303,9 +310,9 @@ const (
 	maxItems = 20000
 )
 
-// list asks for all pages of a list (Utilities, Pagination). A cursor that comes
+// List asks for all pages of a list (Utilities, Pagination). A cursor that comes
 // again ends it.
-func (p *peer) list(ctx context.Context, method, field string) ([]json.RawMessage, error) {
+func (p *Peer) List(ctx context.Context, method, field string) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	var cursor *string
 	seen := map[string]bool{}

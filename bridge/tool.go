@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// maxName is how long a tool's name may be at a server, in bytes; a longer one is
+	// MaxName is how long a tool's name may be at a server, in bytes; a longer one is
 	// left out.
-	maxName = 256
-	// maxDescription is how much of a description is handed on, in bytes.
-	maxDescription = 16 << 10
+	MaxName = 256
+	// MaxDescription is how much of a description is handed on, in bytes.
+	MaxDescription = 16 << 10
 	// showEvery is how often the progress of a call is shown at most.
 	showEvery = 200 * time.Millisecond
 )
@@ -39,13 +39,13 @@ type listed struct {
 }
 
 // tools lists the server's tools. What cannot be used is left out, and told.
-func (u *upstream) tools(ctx context.Context, p *peer) ([]*listed, error) {
-	if p.caps.Tools == nil {
+func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listed, error) {
+	if p.Caps.Tools == nil {
 		return nil, nil
 	}
-	items, err := p.list(ctx, proto.MethodListTools, "tools")
+	items, err := p.List(ctx, proto.MethodListTools, "tools")
 	var refused *jrpc2.Error
-	if p.version == proto.Numbered && errors.As(err, &refused) {
+	if p.Version == proto.Numbered && errors.As(err, &refused) {
 		return nil, nil // the early dialect knows tools/call alone
 	}
 	if err != nil {
@@ -91,7 +91,7 @@ func parseTool(server string, item json.RawMessage) (*listed, error) {
 	if err := wire.Unmarshal(item, &t); err != nil {
 		return nil, err
 	}
-	if t.Name == "" || len(t.Name) > maxName {
+	if t.Name == "" || len(t.Name) > MaxName {
 		return nil, fmt.Errorf("its name %.40q has %d bytes", t.Name, len(t.Name))
 	}
 	if t.Title == "" {
@@ -104,8 +104,8 @@ func parseTool(server string, item json.RawMessage) (*listed, error) {
 		t.Schema = json.RawMessage(`{"type":"object"}`)
 	}
 	t.Schema = seenSchema(t.Schema)
-	if len(t.Description) > maxDescription {
-		t.Description = strings.ToValidUTF8(t.Description[:maxDescription], "") + " …"
+	if len(t.Description) > MaxDescription {
+		t.Description = strings.ToValidUTF8(t.Description[:MaxDescription], "") + " …"
 	}
 	return &listed{raw: item, spec: core.Spec{
 		Server: server, Name: t.Name, Title: display.Plain(t.Title), Description: display.Seen(t.Description), Schema: t.Schema,
@@ -235,7 +235,7 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 	if !errors.Is(err, wire.ErrClosed) {
 		return res, err
 	}
-	<-p.done
+	<-p.Done
 	why := t.up.endOf(p)
 	if !t.spec.Idempotent && !errors.Is(err, errUnsent) {
 		return core.Result{}, fmt.Errorf("the MCP server %s ended in the middle of the call, which may have had its effect: %s", t.spec.Server, why)
@@ -253,12 +253,12 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 var errUnsent = errors.New("it was not sent")
 
 // call makes one call. wire.ErrClosed: the connection ended before the answer.
-func (t *tool) call(ctx context.Context, p *peer, inv core.Invocation) (core.Result, error) {
+func (t *tool) call(ctx context.Context, p *Peer, inv core.Invocation) (core.Result, error) {
 	defer t.up.calling()()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	sign := make(chan progress, 1)
-	token, forget := p.track(func(n progress) {
+	sign := make(chan Progress, 1)
+	token, forget := p.Track(func(n Progress) {
 		select { // only the newest one counts
 		case <-sign:
 		default:
@@ -283,8 +283,8 @@ func (t *tool) refused(err error) (core.Result, error) {
 	if !errors.As(err, &e) {
 		return core.Result{}, err
 	}
-	if e.Code == streamable.CodeUnreached {
-		return core.Result{}, fmt.Errorf("the MCP server %s could not be reached: %s", t.spec.Server, e.Message)
+	if why, ok := streamable.Unreached(err); ok {
+		return core.Result{}, fmt.Errorf("the MCP server %s could not be reached: %s", t.spec.Server, why)
 	}
 	text := fmt.Sprintf("the MCP server %s refused the call: %s (%d)", t.spec.Server, display.Plain(e.Message), e.Code)
 	if len(e.Data) > 0 {
@@ -294,13 +294,13 @@ func (t *tool) refused(err error) (core.Result, error) {
 }
 
 // await sends the call and waits for its answer; meanwhile it shows how far it is.
-func (t *tool) await(ctx context.Context, p *peer, token json.RawMessage, members []wire.Member, sign <-chan progress, inv core.Invocation) (json.RawMessage, error) {
+func (t *tool) await(ctx context.Context, p *Peer, token json.RawMessage, members []wire.Member, sign <-chan Progress, inv core.Invocation) (json.RawMessage, error) {
 	type answer struct {
 		result json.RawMessage
 		err    error
 	}
 	answers := make(chan answer, 1)
-	asked, err := p.conn.Start(proto.MethodCallTool, p.with(token, members...), func(r json.RawMessage, err error) { answers <- answer{r, err} })
+	asked, err := p.Conn.Start(proto.MethodCallTool, p.With(token, members...), func(r json.RawMessage, err error) { answers <- answer{r, err} })
 	if err != nil {
 		return nil, errors.Join(err, errUnsent)
 	}
@@ -345,7 +345,7 @@ func (t *tool) await(ctx context.Context, p *peer, token json.RawMessage, member
 }
 
 // show puts what a call says of its progress into its output.
-func (n progress) show(inv core.Invocation) {
+func (n Progress) show(inv core.Invocation) {
 	text := display.Seen(n.Message)
 	if n.Total > 0 {
 		text = strings.TrimSpace(fmt.Sprintf("%g/%g %s", n.Progress, n.Total, text))

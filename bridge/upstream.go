@@ -98,7 +98,7 @@ func (u *upstream) run(ctx context.Context) {
 }
 
 // Begin implements Job: it starts the server and lists its tools.
-func (u *upstream) Begin(ctx context.Context) (*peer, error) {
+func (u *upstream) Begin(ctx context.Context) (*Peer, error) {
 	e, err := u.server.Endpoint(ctx)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (u *upstream) Begin(ctx context.Context) (*peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := meet(ctx, l, hello{client: u.box.hello, caps: u.capabilities(), handle: u.receive})
+	p, err := Meet(ctx, l, Hello{Client: u.box.hello, Caps: u.capabilities(), Handle: u.receive})
 	if err != nil {
 		return nil, err
 	}
@@ -125,21 +125,21 @@ func (u *upstream) Begin(ctx context.Context) (*peer, error) {
 		if p.ended() && ctx.Err() == nil {
 			err = errors.New(l.Why())
 		}
-		p.close()
+		p.Close()
 		return nil, err
 	}
 	u.mu.Lock()
 	u.list = list
 	u.mu.Unlock()
 	u.box.remember(u.server, list)
-	u.box.Log(u.server.Name, "info", fmt.Sprintf("runs: %s, protocol %s, %d tools", p.name, p.version, len(list)))
+	u.box.Log(u.server.Name, "info", fmt.Sprintf("runs: %s, protocol %s, %d tools", p.Name, p.Version, len(list)))
 	return p, nil
 }
 
 // Follow implements Job.
-func (u *upstream) Follow(ctx context.Context, p *peer) string {
+func (u *upstream) Follow(ctx context.Context, p *Peer) string {
 	defer u.asks.Wait()
-	defer p.close()
+	defer p.Close()
 	stop := u.subscribe(ctx, p)
 	defer stop()
 	within, cancel := context.WithTimeout(ctx, defaultStartTimeout)
@@ -150,7 +150,7 @@ func (u *upstream) Follow(ctx context.Context, p *peer) string {
 		select {
 		case <-ctx.Done():
 			return ""
-		case <-p.done:
+		case <-p.Done:
 			return p.link.Why()
 		case <-u.stale:
 			u.relist(ctx, p)
@@ -162,12 +162,12 @@ func (u *upstream) Follow(ctx context.Context, p *peer) string {
 func (u *upstream) Failed(why string) { u.box.Log(u.server.Name, "warn", "does not run: "+why) }
 
 // relist reads a list again once it has stopped changing.
-func (u *upstream) relist(ctx context.Context, p *peer) {
+func (u *upstream) relist(ctx context.Context, p *Peer) {
 	for quiet := false; !quiet; {
 		t := time.NewTimer(settleFor)
 		select {
 		case <-ctx.Done():
-		case <-p.done:
+		case <-p.Done:
 		case <-u.stale:
 			t.Stop()
 			continue

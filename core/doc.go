@@ -126,7 +126,8 @@
 //	MCP servers outside of sessions         bridge           16 unused                       the longest unused              bridge.TestConnectionsOutsideOfSessionsAreBounded
 //	children of an MCP server               bridge           any number                      the server's end                bridge.TestCloseEndsTheWholeGroup
 //	starts of a failing server              bridge           6 in a row                      a person starts it              bridge.TestStartsAreBounded
-//	questions of a server                   bridge           8; to MCP clients 64            the next is refused             bridge.TestQuestionsOfServersAreBounded
+//	questions of a server to a user         bridge           8                               the next is refused             bridge.TestQuestionsOfServersAreBounded
+//	questions of a server to a client       aggregate        64                              the next is refused             bridge/aggregate.TestQuestionsOfServersAreBounded
 //	a login that nobody finishes            login.Wallet     5 minutes                       its clock                       bridge/login.TestUnfinishedLoginsEnd
 //	server logs and the audit               logs of cmd      1 MiB and one older file        the older file                  cmd/internal/logs.TestServerLogsAreBounded
 //	open requests of a connection           wire.Conn        4,096                           the next is refused             adapters/wire.TestOpenRequestsAreBounded
@@ -144,13 +145,13 @@
 //	polled turns                            mcp              4 for each session              2 minutes                       adapters/mcp.TestPolledTurnsAreBounded
 //	subscriptions                           mcp              1 goroutine for each session    the client leaves               adapters/mcp.TestSubscriptionsEndWithTheirClient
 //	tasks                                   the log          none are kept                   the session is deleted          adapters/mcp.TestConversations
-//	relayed sessions over HTTP              RelayHTTP        64; 48 of one client            the longest silent; 15 minutes  bridge.TestRelayedClientsThatNeverSayGoodbye
-//	messages kept for the next stream       RelayHTTP        1,000                           the newest are dropped          bridge.TestKeptMessagesAreBounded
-//	forms about calls                       Relay            64 for each session             the answer; the client leaves   bridge.TestDialogsAreBounded
-//	calls asked about at 2026-07-28         Relay            64 for each connection          the answer; 15 minutes          bridge.TestConsentsAreBounded
-//	clients of 2026-07-28 on a pipe         Aggregate        16                              the longest silent              bridge.TestSidesAreBounded
-//	calls that wait for their user          Aggregate        64; 64 that a rule asks about   15 minutes                      bridge.TestParkedCallsAreBounded
-//	remembered tasks of servers             Aggregate        4,096                           they are looked for again       bridge.TestRememberedTasksAreBounded
+//	relayed sessions over HTTP              relay            64; 48 of one client            the longest silent; 15 minutes  bridge/relay.TestRelayedClientsThatNeverSayGoodbye
+//	messages kept for the next stream       relay            1,000                           the newest are dropped          bridge/relay.TestKeptMessagesAreBounded
+//	forms about calls                       relay            64 for each session             the answer; the client leaves   bridge/relay.TestDialogsAreBounded
+//	calls asked about at 2026-07-28         bridge           64 for each connection          the answer; 15 minutes          bridge.TestConsentsAreBounded
+//	clients of 2026-07-28 on a pipe         aggregate        16                              the longest silent              bridge/aggregate.TestSidesAreBounded
+//	calls that wait for their user          aggregate        64; 64 that a rule asks about   15 minutes                      bridge/aggregate.TestParkedCallsAreBounded
+//	remembered tasks of servers             aggregate        4,096                           they are looked for again       bridge/aggregate.TestRememberedTasksAreBounded
 //	threads of an editor                    thread           the open ones                   the client leaves               adapters/thread.TestThreadPeerThatLeaves
 //	rewrites                                eca              4; 3 minutes each               the next is refused             adapters/eca.TestRewritesAreBounded
 //

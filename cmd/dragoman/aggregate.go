@@ -11,7 +11,8 @@ import (
 
 	"dragoman/adapters/gate"
 	"dragoman/adapters/mcp"
-	"dragoman/bridge"
+	"dragoman/bridge/aggregate"
+	"dragoman/bridge/relay"
 	"dragoman/core"
 )
 
@@ -46,8 +47,8 @@ type allHTTP struct {
 	alone *mcp.HTTP // where there are no servers
 
 	mu     sync.Mutex // guards the fields below
-	face   *bridge.RelayHTTP
-	of     *bridge.Aggregate
+	face   *relay.HTTP
+	of     *aggregate.Server
 	closed bool
 }
 
@@ -76,7 +77,7 @@ func (h *allHTTP) current() http.Handler {
 	case all.Empty():
 		h.face, h.of = nil, nil
 	default:
-		h.face, h.of = bridge.LocalRelay(all.Dial).HTTP(h.cwd, gate.Principal), all
+		h.face, h.of = relay.Local(all.Dial).HTTP(h.cwd, gate.Principal), all
 	}
 	next := h.face
 	h.mu.Unlock()
@@ -109,7 +110,7 @@ func (g aggregated) warn() {
 }
 
 // load is what the configuration says now.
-func (g aggregated) load() (*bridge.Aggregate, error) {
+func (g aggregated) load() (*aggregate.Server, error) {
 	made, err := g.house.profiles.Load()
 	if err != nil {
 		return nil, err
@@ -122,8 +123,8 @@ func (g aggregated) load() (*bridge.Aggregate, error) {
 	if g.circle {
 		names = nil
 	}
-	return g.house.profiles.Servers().Aggregate(bridge.AggregateOptions{
-		Agent: g.agent.ServeFor, Servers: names, Prefix: bridge.Prefix(c.Prefix), Tools: c.Tools, Check: g.denied,
+	return aggregate.New(g.house.profiles.Servers(), aggregate.Options{
+		Agent: g.agent.ServeFor, Servers: names, Prefix: aggregate.Prefix(c.Prefix), Tools: c.Tools, Check: g.denied,
 	}), nil
 }
 

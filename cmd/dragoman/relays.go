@@ -12,6 +12,7 @@ import (
 
 	"dragoman/adapters/gate"
 	"dragoman/bridge"
+	"dragoman/bridge/relay"
 	"dragoman/core"
 )
 
@@ -28,8 +29,8 @@ type relays struct {
 
 // relayHTTP is a server's face, and what it is a face of.
 type relayHTTP struct {
-	*bridge.RelayHTTP
-	of *bridge.Relay
+	*relay.HTTP
+	of *relay.Server
 }
 
 func newRelays(h *house, cwd string) *relays {
@@ -37,15 +38,15 @@ func newRelays(h *house, cwd string) *relays {
 }
 
 // find is the relay to a server, as the configuration has it now.
-func (r *relays) find(name string) (*bridge.Relay, error) {
+func (r *relays) find(name string) (*relay.Server, error) {
 	made, err := r.house.profiles.Load()
 	if err != nil {
 		return nil, err
 	}
 	box := r.house.profiles.Servers()
 	if box != nil {
-		if relay, ok := bridge.NewRelay(box, name, denied(made.Rights.Rules, r.cwd)); ok {
-			return relay, nil
+		if one, ok := relay.New(box, name, denied(made.Rights.Rules, r.cwd)); ok {
+			return one, nil
 		}
 	}
 	return nil, fmt.Errorf("there is no MCP server %q in the configuration, or it is disabled", name)

@@ -18,6 +18,8 @@ import (
 	"dragoman/adapters/gate"
 	"dragoman/adapters/mcp"
 	"dragoman/bridge"
+	"dragoman/bridge/aggregate"
+	"dragoman/bridge/relay"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
@@ -63,7 +65,7 @@ func boxed(t *testing.T, e bridge.Endpoint) *bridge.Box {
 // returns its URL.
 func relayed(t *testing.T, e bridge.Endpoint) string {
 	t.Helper()
-	r, ok := bridge.NewRelay(boxed(t, e), "up", nil)
+	r, ok := relay.New(boxed(t, e), "up", nil)
 	if !ok {
 		t.Fatal("there is no relay")
 	}
@@ -80,11 +82,11 @@ func aggregated(t *testing.T, e bridge.Endpoint) string {
 			t.Error(err)
 		}
 	})
-	a := boxed(t, e).Aggregate(bridge.AggregateOptions{Agent: agent.ServeFor, Servers: []string{"*"}})
-	return gated(t, bridge.LocalRelay(a.Dial).HTTP(t.TempDir(), gate.Principal))
+	a := aggregate.New(boxed(t, e), aggregate.Options{Agent: agent.ServeFor, Servers: []string{"*"}})
+	return gated(t, relay.Local(a.Dial).HTTP(t.TempDir(), gate.Principal))
 }
 
-func gated(t *testing.T, h *bridge.RelayHTTP) string {
+func gated(t *testing.T, h *relay.HTTP) string {
 	t.Helper()
 	front := gate.New(gate.Options{})
 	front.Mount("/mcp", h)

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/creachadair/jrpc2"
+
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
@@ -31,12 +33,16 @@ const (
 	maxResumeWait = 30 * time.Second
 )
 
-// NewHTTPClient returns a client for servers. A redirect to another address is refused:
-// what we send may hold a key.
-func NewHTTPClient() *http.Client {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = 64
-	return &http.Client{Transport: t, CheckRedirect: sameServer}
+// NewHTTPClient returns a client for servers, whose requests are carried by through; nil:
+// by http.DefaultTransport's settings, with connections of its own. A redirect to another
+// address is refused: what we send may hold a key.
+func NewHTTPClient(through http.RoundTripper) *http.Client {
+	if through == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConnsPerHost = 64
+		through = t
+	}
+	return &http.Client{Transport: through, CheckRedirect: sameServer}
 }
 
 func sameServer(r *http.Request, via []*http.Request) error {
@@ -476,6 +482,22 @@ func (h *Client) deliver(text []byte) error {
 // CodeUnreached is the code of errors that we make in the place of a server which cannot be
 // reached.
 const CodeUnreached = -32097
+
+// Unreached returns what an error says that we made in the place of a server which cannot
+// be reached; false: it is not such an error.
+func Unreached(err error) (why string, ok bool) {
+	var e *jrpc2.Error
+	if !errors.As(err, &e) || e.Code != CodeUnreached {
+		return "", false
+	}
+	return e.Message, true
+}
+
+// SessionLost reports whether an error says that the server has forgotten us.
+func SessionLost(err error) bool {
+	why, ok := Unreached(err)
+	return ok && why == ErrSessionLost.Error()
+}
 
 // refuse answers a request in the server's place.
 func (h *Client) refuse(m wire.Message, code int, text string) {

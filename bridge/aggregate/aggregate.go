@@ -1,0 +1,361 @@
+package aggregate
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/bridge"
+	"dragoman/core"
+	"dragoman/core/child"
+)
+
+// Server shows our own agent and the servers of a configuration to MCP clients as
+// one server, message by message and session to session.
+type Server struct {
+	opts    Options
+	box     *bridge.Box
+	exports []*bridge.Export // the servers that are shown, by name
+	key     []byte           // of cursors
+	lists   atomic.Uint64
+}
+
+// Options say what a Server shows.
+type Options struct {
+	// Agent serves our own agent to one client over a pipe, and returns when that has
+	// ended. It sets works to report whether a turn of the client's runs.
+	Agent func(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error
+	// Servers name those that are shown; * is any text.
+	Servers []string
+	Prefix  Prefix
+	// Tools is how many tools a client is shown; of more it is shown the agent's, and
+	// two by which it finds and calls the others. 0: all.
+	Tools int
+	// Check is asked before each call of a server's tool. nil: nothing is refused beyond
+	// what the servers' own lists take out.
+	Check bridge.Check
+}
+
+// New returns what shows the servers of the box as they are now. Those that are
+// disabled are left out, and those that a person would have to agree to first.
+func New(b *bridge.Box, o Options) *Server {
+	a := &Server{opts: o, box: b, key: make([]byte, 32)}
+	rand.Read(a.key) //nolint:errcheck // it never fails
+	a.exports = b.Exports(o.Servers, o.Check)
+	return a
+}
+
+// Same reports whether another one shows the same.
+func (a *Server) Same(o *Server) bool {
+	return a.box == o.box && a.opts.Prefix == o.opts.Prefix && a.opts.Tools == o.opts.Tools &&
+		slices.EqualFunc(a.exports, o.exports, (*bridge.Export).Same)
+}
+
+// Empty reports whether no server is shown beside the agent.
+func (a *Server) Empty() bool { return len(a.exports) == 0 }
+
+const (
+	// maxHops is how many gateways a request may have passed; more go round in a circle.
+	maxHops = 4
+	// maxSides is how many ways of being a client there may be on one connection.
+	maxSides = 16
+)
+
+// Serve serves one client that speaks over a pipe; programs are started in dir. It
+// blocks until the client leaves or ctx ends, and everything that it started has
+// ended; both streams are closed then.
+func (a *Server) Serve(ctx context.Context, dir string, p core.Principal, in io.ReadCloser, out io.WriteCloser) error {
+	return a.serve(ctx, &caller{agg: a, dir: dir, principal: p}, in, out)
+}
+
+// Dial connects a client that speaks over something else than a pipe, such as a relay's
+// HTTP. shared: several clients' requests of 2026-07-28 come over it.
+func (a *Server) Dial(p core.Principal, dir string, shared bool) *bridge.Link {
+	in, theirOut := io.Pipe()
+	theirIn, out := io.Pipe()
+	ctx, end := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	c := &caller{agg: a, dir: dir, principal: p, shared: shared, posted: true}
+	go func() { // close waits for it
+		defer close(ended)
+		_ = a.serve(ctx, c, theirIn, theirOut) // however it ends
+	}()
+	return &bridge.Link{
+		In: in, Out: out, Settled: func(string) {}, Works: c.works,
+		Close: func() {
+			end()
+			in.Close()
+			out.Close()
+			<-ended
+		},
+		Why: func() string { return "the connection has ended" },
+	}
+}
+
+func (a *Server) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.WriteCloser) error {
+	pipe := in
+	stop := context.AfterFunc(ctx, func() { pipe.Close() })
+	in, early := isEarly(pipe)
+	stop()
+	if early { // whose answers have shapes of their own
+		return a.opts.Agent(ctx, c.principal, in, out, &c.early)
+	}
+	c.modern = map[string]*side{}
+	c.conn = wire.NewConn(&last{in, c.leaving}, out, wire.Options{
+		MaxBatch: 100, Drain: bridge.DrainFor, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
+	})
+	serving, end := context.WithCancel(ctx)
+	err := c.conn.Serve(ctx, func(call *wire.Call) { c.receive(serving, call) })
+	end()
+	c.owned.Wait()
+	c.guard.Close()
+	return err
+}
+
+// caller is a client's connection to an aggregate.
+type caller struct {
+	agg       *Server
+	dir       string
+	principal core.Principal
+	// shared: several clients' requests of 2026-07-28 come over it.
+	shared bool
+	posted bool // they come over HTTP
+	conn   *wire.Conn
+	owned  sync.WaitGroup
+	early  wire.Works  // of a client of the early dialect
+	guard  child.Guard // of the client's programs
+
+	mu     sync.Mutex       // guards the fields below
+	legacy *side            // since initialize
+	modern map[string]*side // by what the requests say of the client
+	tokens map[string]origin
+	last   int64 // of the tokens
+}
+
+// receive takes what the client says; it runs on the reading goroutine and does not
+// block.
+func (c *caller) receive(ctx context.Context, call *wire.Call) {
+	if call.IsNotification() {
+		c.notified(call)
+		return
+	}
+	q, err := inspect(call.Params)
+	if err != nil {
+		call.Reply(nil, err)
+		return
+	}
+	if q.version >= proto.Modern || call.Method == proto.MethodDiscover {
+		if s, err := c.sideOf(ctx, q); err != nil {
+			call.Reply(nil, err)
+		} else {
+			s.receive(ctx, call, q)
+		}
+		return
+	}
+	c.mu.Lock()
+	s := c.legacy
+	c.mu.Unlock()
+	switch {
+	case call.Method == proto.MethodPing:
+		call.Reply(json.RawMessage(`{}`), nil)
+	case s != nil:
+		s.receive(ctx, call, q)
+	case call.Method == proto.MethodInitialize:
+		c.initialize(ctx, call, q)
+	default:
+		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s: the connection begins with initialize", call.Method))
+	}
+}
+
+// notified takes what has no answer.
+func (c *caller) notified(call *wire.Call) {
+	switch call.Method {
+	case proto.NoteCancelled:
+		var n struct {
+			ID json.RawMessage `json:"requestId"`
+		}
+		if wire.Unmarshal(call.Params, &n) == nil && n.ID != nil {
+			c.conn.CancelRequest(n.ID)
+		}
+		return
+	case proto.NoteProgress:
+		c.progressed(call.Params)
+		return
+	}
+	c.mu.Lock()
+	s := c.legacy
+	c.mu.Unlock()
+	if s == nil {
+		return
+	}
+	for i, p := range s.parts {
+		if i > 0 && call.Method == proto.NoteInitialized {
+			return // each has had its own
+		}
+		p.tell(call.Method, call.Params)
+	}
+}
+
+// initialize begins the older life cycle: what the agent says of itself is said, and
+// what the servers add.
+func (c *caller) initialize(ctx context.Context, call *wire.Call, q request) {
+	var hello struct {
+		Version string          `json:"protocolVersion"`
+		Client  json.RawMessage `json:"clientInfo"`
+		Caps    json.RawMessage `json:"capabilities"`
+	}
+	_ = json.Unmarshal(call.Params, &hello) // the agent says what is wrong
+	if !proto.IsLegacy(hello.Version) {
+		hello.Version = proto.Legacy
+	}
+	s := c.newSide(ctx, hello.Version, hello.Client, hello.Caps, q.hops)
+	c.mu.Lock()
+	c.legacy = s
+	c.mu.Unlock()
+	agent := s.parts[0].running()
+	_, err := agent.Conn.Start(call.Method, call.Params, func(res json.RawMessage, err error) {
+		if err != nil {
+			c.mu.Lock()
+			c.legacy = nil
+			c.mu.Unlock()
+			s.end()
+			call.Reply(nil, err)
+			return
+		}
+		call.Reply(s.introduced(res), nil)
+	})
+	if err != nil {
+		call.Reply(nil, err)
+	}
+}
+
+// sideOf is the side of a client of 2026-07-28, by what its request says of it. Only
+// the reading goroutine calls it.
+func (c *caller) sideOf(ctx context.Context, q request) (*side, error) {
+	key := string(q.client) + "\x00" + string(q.caps)
+	c.mu.Lock()
+	s := c.modern[key]
+	c.mu.Unlock()
+	if s == nil {
+		if err := c.makeRoom(); err != nil {
+			return nil, err
+		}
+		s = c.newSide(ctx, proto.Modern, q.client, q.caps, q.hops)
+		c.mu.Lock()
+		c.modern[key] = s
+		c.mu.Unlock()
+	}
+	s.used.Store(time.Now().UnixNano())
+	return s, nil
+}
+
+// makeRoom ends the side that has been silent for longest, where there are too many.
+func (c *caller) makeRoom() error {
+	c.mu.Lock()
+	oldest := ""
+	for key, s := range c.modern {
+		if s.busy.Load() == 0 && (oldest == "" || s.used.Load() < c.modern[oldest].used.Load()) {
+			oldest = key
+		}
+	}
+	n, old := len(c.modern), c.modern[oldest]
+	if n >= maxSides && old != nil {
+		delete(c.modern, oldest)
+	}
+	c.mu.Unlock()
+	switch {
+	case n < maxSides:
+	case old == nil:
+		return jrpc2.Errorf(wire.CodeBusy, "requests of %d different clients are open on this connection", maxSides)
+	default:
+		old.end()
+	}
+	return nil
+}
+
+// sides lists them all.
+func (c *caller) sides() []*side {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []*side
+	if c.legacy != nil {
+		list = append(list, c.legacy)
+	}
+	for _, s := range c.modern {
+		list = append(list, s)
+	}
+	return list
+}
+
+// works reports whether a turn of the client's runs in our agent.
+func (c *caller) works() bool {
+	return c.early.Now() || slices.ContainsFunc(c.sides(), func(s *side) bool { return s.parts[0].works.Now() })
+}
+
+// leaving is called when the client has sent its last: what never ends by itself
+// ends now, and what else is open is still answered.
+func (c *caller) leaving() {
+	for _, s := range c.sides() {
+		s.endListening()
+	}
+}
+
+// isEarly looks whether the first message on a pipe begins the early dialect, and
+// returns the pipe as it was.
+func isEarly(in io.ReadCloser) (io.ReadCloser, bool) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	var line []byte
+	for n := 1; ; n = r.Buffered() + 1 {
+		_, err := r.Peek(n)
+		line, _ = r.Peek(r.Buffered())
+		if i := bytes.IndexByte(line, '\n'); i >= 0 {
+			line = line[:i]
+			break
+		}
+		if err != nil { // of which whoever reads on hears too
+			break
+		}
+	}
+	var m struct {
+		Method string `json:"method"`
+		Params struct {
+			Version json.RawMessage `json:"protocolVersion"`
+		} `json:"params"`
+	}
+	early := json.Unmarshal(line, &m) == nil && m.Method == proto.MethodInitialize &&
+		len(m.Params.Version) > 0 && strings.IndexByte("-0123456789", m.Params.Version[0]) >= 0
+	return &again{r, in}, early
+}
+
+// again is a stream of which something was read ahead.
+type again struct {
+	io.Reader
+	io.Closer
+}
+
+// last is a stream that tells when it has ended.
+type last struct {
+	io.ReadCloser
+	ended func()
+}
+
+// Read implements io.Reader.
+func (l *last) Read(b []byte) (int, error) {
+	n, err := l.ReadCloser.Read(b)
+	if err != nil {
+		l.ended()
+	}
+	return n, err
+}

@@ -1,0 +1,535 @@
+package aggregate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
+	"dragoman/bridge"
+	"dragoman/core/toolsearch"
+)
+
+// pass is a request of the client's on its way to a server and back.
+type pass struct {
+	part   *part
+	method string
+	own    string // the name that the server knows it by; "": as it was written
+	q      request
+	again  bool                                  // it may be repeated
+	after  func(json.RawMessage) json.RawMessage // what becomes of the result; nil: nothing
+	kept   *bridge.Record
+
+	mu     sync.Mutex // guards the fields below
+	call   *wire.Call // nil: the client has what was asked in its place, and will come back
+	token  json.RawMessage
+	asked  *wire.Asked
+	stop   func() bool // the watching of the call's end
+	forget func()      // the server's progress token
+	timer  *time.Timer
+	tried  bool
+	over   bool
+	parked
+}
+
+func (s *side) newPass(p *part, call *wire.Call, q request) *pass {
+	s.busy.Add(1)
+	return &pass{part: p, method: call.Method, call: call, q: q, token: q.token}
+}
+
+// relay hands a request on as it is.
+func (s *side) relay(_ context.Context, p *part, call *wire.Call, q request) {
+	s.newPass(p, call, q).send()
+}
+
+// asks reports whether a server may ask the client for something in such a request.
+func (x *pass) asks() bool {
+	switch x.method {
+	case proto.MethodCallTool, proto.MethodGetPrompt, proto.MethodReadResource:
+		return true
+	}
+	return false
+}
+
+// send sends the request as soon as the server runs.
+func (x *pass) send() {
+	if peer := x.part.running(); peer != nil {
+		x.sendTo(peer)
+		return
+	}
+	ctx := x.call.Context()
+	x.part.side.caller.owned.Go(func() {
+		peer, err := x.part.acquire(ctx, false)
+		if err != nil {
+			x.finish(nil, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
+			return
+		}
+		x.sendTo(peer)
+	})
+}
+
+func (x *pass) sendTo(peer *bridge.Peer) {
+	p := x.part
+	if x.q.level != "" && !peer.Modern() {
+		p.setLevel(peer, x.q.level)
+	}
+	var token json.RawMessage
+	var forget func()
+	if x.q.token != nil {
+		token, forget = peer.Track(x.note)
+	}
+	x.mu.Lock()
+	x.forget = forget
+	if x.stop == nil && x.call != nil {
+		x.stop = context.AfterFunc(x.call.Context(), x.canceled)
+	}
+	if limit := p.server.CallTimeout; limit > 0 && x.timer == nil && x.asks() {
+		x.timer = time.AfterFunc(limit, x.silent)
+	}
+	x.mu.Unlock()
+	if x.asks() {
+		p.enter(x)
+	}
+	asked, err := peer.Conn.Start(x.method, orNothing(x.params(peer, token)), func(res json.RawMessage, err error) { x.answered(peer, res, err) })
+	if err != nil {
+		p.side.caller.owned.Go(func() { x.lost(peer, false) })
+		return
+	}
+	x.mu.Lock()
+	x.asked = asked
+	over := x.over
+	x.mu.Unlock()
+	if over { // it was taken back meanwhile
+		asked.Withdraw()
+	}
+}
+
+// params are the request's as the server is to have them: under its own name for the
+// tool, with a progress token of ours, and what each version wants to be said.
+func (x *pass) params(peer *bridge.Peer, token json.RawMessage) json.RawMessage {
+	s := x.part.side
+	var meta, all []wire.Member
+	if token != nil {
+		meta = append(meta, wire.Set(proto.MetaToken, token))
+	}
+	if !x.part.agent() {
+		if x.method == proto.MethodCallTool {
+			meta = append(meta, wire.Set(proto.MetaHops, strconv.AppendInt(nil, int64(x.q.hops)+1, 10)))
+		}
+		switch {
+		case s.modern() && !peer.Modern():
+			meta = append(meta, wire.Set(proto.MetaVersion, nil), wire.Set(proto.MetaClient, nil), wire.Set(proto.MetaCapabilities, nil), wire.Set(proto.MetaLevel, nil))
+		case !s.modern() && peer.Modern():
+			meta = append(meta, s.says()...)
+		}
+	}
+	if len(meta) > 0 {
+		whole := wire.Edit(x.q.meta, meta...)
+		if len(whole) == 2 {
+			whole = nil
+		}
+		all = append(all, wire.Set("_meta", whole))
+	}
+	if x.own != "" && x.own != x.q.name {
+		all = append(all, wire.Set("name", wire.AppendString(nil, x.own)))
+	}
+	if len(all) == 0 {
+		return x.q.params
+	}
+	return wire.Edit(x.q.params, all...)
+}
+
+// says is what a request of 2026-07-28 says of the client.
+func (s *side) says() []wire.Member {
+	list := []wire.Member{
+		wire.Set(proto.MetaVersion, json.RawMessage(`"`+proto.Modern+`"`)), wire.Set(proto.MetaClient, s.client), wire.Set(proto.MetaCapabilities, s.caps),
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.level != "" {
+		list = append(list, wire.Set(proto.MetaLevel, wire.JSON(s.level)))
+	}
+	return list
+}
+
+// note hands progress on under the client's own token; it runs on the peer's reading
+// goroutine, so that it keeps its place before the answer.
+func (x *pass) note(n bridge.Progress) {
+	x.mu.Lock()
+	token := x.token
+	if x.call == nil {
+		token = nil
+	}
+	if x.timer != nil && !x.over {
+		x.timer.Reset(x.part.server.CallTimeout)
+	}
+	x.mu.Unlock()
+	conn := x.part.side.caller.conn
+	if token == nil || conn.Writer().Queued() > maxUnread {
+		return // the next one says more
+	}
+	_ = conn.Notify(proto.NoteProgress, wire.Edit(n.Raw, wire.Set(proto.MetaToken, token))) // it has left
+}
+
+// maxUnread is how much a client may leave unread before it is told less.
+const maxUnread = 4 << 20
+
+// answered takes the server's answer; it runs on the peer's reading goroutine.
+func (x *pass) answered(peer *bridge.Peer, res json.RawMessage, err error) {
+	s := x.part.side
+	switch {
+	case errors.Is(err, wire.ErrClosed) || streamable.SessionLost(err):
+		s.caller.owned.Go(func() { x.lost(peer, true) })
+	case err != nil:
+		x.finish(nil, x.wrong(err))
+	case peer.Modern() && !s.modern() && bytes.Contains(res, []byte(`"`+proto.ResultInputRequired+`"`)):
+		s.caller.owned.Go(func() { x.rounds(peer, res) })
+	default:
+		x.finish(x.fit(peer, res), nil)
+	}
+}
+
+// wrong is an error as the client's version has it.
+func (x *pass) wrong(err error) error {
+	var e *jrpc2.Error
+	if s := x.part.side; errors.As(err, &e) && s.modern() && e.Code == proto.CodeNoResource && x.method == proto.MethodReadResource {
+		return &jrpc2.Error{Code: jrpc2.InvalidParams, Message: e.Message, Data: e.Data}
+	}
+	return x.part.wrong(err)
+}
+
+// fit is a result as the client's version has it.
+func (x *pass) fit(peer *bridge.Peer, res json.RawMessage) json.RawMessage {
+	s := x.part.side
+	if peer.Version == proto.Numbered {
+		res = today(x.method, res)
+	}
+	if x.after != nil {
+		res = x.after(res)
+	}
+	if s.modern() && !peer.Modern() {
+		var r struct {
+			Type json.RawMessage `json:"resultType"`
+		}
+		if json.Unmarshal(res, &r) == nil && r.Type == nil {
+			res = wire.Edit(res, wire.Set("resultType", wire.JSON(proto.ResultComplete)))
+		}
+	}
+	if bytes.Contains(res, []byte(`"taskId"`)) {
+		s.learn(x.part, res)
+	}
+	return res
+}
+
+// today gives a result of the early dialect the form that it has since.
+func today(method string, res json.RawMessage) json.RawMessage {
+	var r struct {
+		Output   *string         `json:"output"`
+		Content  json.RawMessage `json:"content"`
+		Prompt   *string         `json:"prompt"`
+		Messages json.RawMessage `json:"messages"`
+	}
+	if string(res) == "null" {
+		return json.RawMessage(`{}`)
+	}
+	if json.Unmarshal(res, &r) != nil {
+		return res
+	}
+	text := func(s string) map[string]string { return map[string]string{"type": "text", "text": s} }
+	switch {
+	case method == proto.MethodCallTool && r.Content == nil && r.Output != nil:
+		return wire.Edit(res, wire.Set("output", nil), wire.Set("content", wire.JSON([]any{text(*r.Output)})))
+	case method == proto.MethodGetPrompt && r.Messages == nil && r.Prompt != nil:
+		return wire.Edit(res, wire.Set("prompt", nil), wire.Set("messages", wire.JSON([]any{map[string]any{"role": "user", "content": text(*r.Prompt)}})))
+	}
+	return res
+}
+
+// finish answers the client; only the first time counts.
+func (x *pass) finish(res json.RawMessage, err error) {
+	if call, _, ok := x.end(&outcome{res, err}); ok {
+		x.kept.Answered(wire.Message{Result: res, Error: faulty(err)}, len(res))
+		call.Reply(res, err)
+		x.dropQuestions()
+	}
+}
+
+// faulty is what an audit takes for an error.
+func faulty(err error) json.RawMessage {
+	if err == nil {
+		return nil
+	}
+	return json.RawMessage(`{}`)
+}
+
+// end ends the pass, and returns what there is to answer and to take back. false: it
+// has ended before, or the client will come back for the outcome.
+func (x *pass) end(o *outcome) (call *wire.Call, asked *wire.Asked, ok bool) {
+	x.mu.Lock()
+	call, asked = x.call, x.asked
+	over, waits := x.over, o != nil && call == nil
+	if waits {
+		x.result = o
+	} else {
+		x.over, x.call = true, nil
+	}
+	stop, forget, timer := x.stop, x.forget, x.timer
+	x.mu.Unlock()
+	if over {
+		return nil, nil, false
+	}
+	x.part.leave(x)
+	if waits {
+		return nil, nil, false
+	}
+	if stop != nil {
+		stop()
+	}
+	if forget != nil {
+		forget()
+	}
+	if timer != nil {
+		timer.Stop()
+	}
+	x.part.side.busy.Add(-1)
+	return call, asked, true
+}
+
+// canceled: the client has taken the call back, or has left. Over HTTP an answer ends
+// the request that has brought the call.
+func (x *pass) canceled() {
+	x.giveUp(func(call *wire.Call) {
+		if x.part.side.caller.posted {
+			call.Reply(nil, wire.ErrCanceled)
+		}
+		call.Drop()
+	})
+}
+
+// silent: the server has given no sign of life. While it waits for a person that is
+// no wonder.
+func (x *pass) silent() {
+	limit := x.part.server.CallTimeout
+	waits := x.part.waits()
+	x.mu.Lock()
+	if waits = waits || x.call == nil; waits && !x.over {
+		x.timer.Reset(limit)
+	}
+	x.mu.Unlock()
+	if !waits {
+		x.kept.End(bridge.OutcomeError, 0)
+		x.giveUp(func(call *wire.Call) {
+			call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s gave no sign of life for %v; the call was given up", x.part.server.Name, limit))
+		})
+	}
+}
+
+// giveUp takes the request back at the server.
+func (x *pass) giveUp(then func(*wire.Call)) {
+	call, asked, ok := x.end(nil)
+	if !ok {
+		return
+	}
+	x.kept.End(bridge.OutcomeCancelled, 0)
+	if asked != nil {
+		asked.Withdraw()
+	}
+	x.dropQuestions()
+	if call != nil {
+		then(call)
+	}
+}
+
+// lost deals with a server that has ended before its answer. The request is repeated
+// only where that does no harm.
+func (x *pass) lost(peer *bridge.Peer, sent bool) {
+	p := x.part
+	<-peer.Done
+	why := peer.Why()
+	x.mu.Lock()
+	call := x.call
+	again := call != nil && !x.tried && (x.again || !sent) && !p.agent()
+	x.tried, x.forget, x.asked = true, nil, nil // the tokens have gone with the peer
+	x.mu.Unlock()
+	p.leave(x)
+	if again {
+		next, err := p.acquire(call.Context(), true)
+		if err == nil {
+			x.sendTo(next)
+			return
+		}
+		why = err.Error()
+	}
+	text := "ended in the middle of the call, which may have had its effect"
+	if x.again {
+		text = "ended in the middle of the call"
+	}
+	x.finish(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s %s: %s", p.server.Name, text, why))
+}
+
+// named relays tools/call and prompts/get to whose tool, or prompt, it is.
+func (s *side) named(ctx context.Context, call *wire.Call, q request) {
+	k := toolList
+	if call.Method == proto.MethodGetPrompt {
+		k = promptList
+	}
+	if k == toolList && s.searches() {
+		switch q.name {
+		case toolsearch.Search:
+			s.search(ctx, call, q)
+			return
+		case toolsearch.Call:
+			var err error
+			if q, err = q.through(); err != nil {
+				call.Reply(nil, err)
+				return
+			}
+		}
+	}
+	if r, ok := s.find(k, q.name); ok {
+		s.toNamed(ctx, call, q, k, r)
+		return
+	}
+	s.busy.Add(1)
+	s.caller.owned.Go(func() { // the client may know it from before
+		defer s.busy.Add(-1)
+		s.parts[0].look(ctx, k)
+		s.put(k)
+		r, ok := s.find(k, q.name)
+		if !ok {
+			s.gather(ctx, call.Context(), k)
+			r, ok = s.find(k, q.name)
+		}
+		if !ok {
+			call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "there is no %s %.100q", map[kind]string{toolList: "tool", promptList: "prompt"}[k], q.name))
+			return
+		}
+		s.toNamed(ctx, call, q, k, r)
+	})
+}
+
+func (s *side) find(k kind, name string) (ref, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.names[k].find(name)
+}
+
+func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, r ref) {
+	p := s.partOf(r.server)
+	if p == nil {
+		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "the MCP server %s is not there any more", r.server))
+		return
+	}
+	if k == promptList || p.agent() {
+		s.toPart(p, call, q, r.name, nil)
+		return
+	}
+	kept := p.export.Record(s.caller.principal, s.program, r.name, len(q.params))
+	if p.view.Known() {
+		s.ruled(p, call, q, r.name, kept)
+		return
+	}
+	s.busy.Add(1)
+	s.caller.owned.Go(func() { // its list has changed
+		defer s.busy.Add(-1)
+		p.look(ctx, toolList)
+		if !p.view.Known() {
+			kept.End(bridge.OutcomeRefused, 0)
+			call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s did not list its tools, so that nobody knows what %.100s is now", p.server.Name, r.name))
+			return
+		}
+		s.ruled(p, call, q, r.name, kept)
+	})
+}
+
+// ruled makes a call of a server's tool, if nothing refuses it and its user has agreed where
+// a rule wants that. It does not block.
+func (s *side) ruled(p *part, call *wire.Call, q request, own string, kept *bridge.Record) {
+	asked := s.parkedCall(p, call.Method, q, own) != nil // when it was first made
+	v, err := p.permits(own, q, asked)
+	if err == nil && v.Resumed {
+		q, err = inspect(v.Params)
+	}
+	if err == nil && asked {
+		if s.resumes(p, call, q, own, kept) {
+			return
+		}
+		err = errState // that call has ended meanwhile
+	}
+	switch {
+	case err != nil:
+		kept.End(bridge.OutcomeRefused, 0)
+		call.Reply(nil, err)
+	case v.Reply != nil:
+		kept.End(bridge.OutcomeOK, 0) // the next call records the outcome
+		call.Reply(v.Reply, nil)
+	case v.Form != nil:
+		s.consult(p, call, q, own, kept, v)
+	default:
+		s.toPart(p, call, q, own, kept)
+	}
+}
+
+// toPart relays what has a name to whose it is, which knows it by its own.
+func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *bridge.Record) {
+	if s.resumes(p, call, q, own, kept) {
+		return
+	}
+	x := s.newPass(p, call, q)
+	x.own, x.kept, x.again = own, kept, call.Method == proto.MethodGetPrompt || p.mayRepeat(own)
+	x.send()
+}
+
+// permits judges a call, and refuses one that goes round in a circle.
+func (p *part) permits(tool string, q request, asked bool) (bridge.Ruling, error) {
+	s := p.side
+	if q.hops >= maxHops {
+		return bridge.Ruling{}, jrpc2.Errorf(jrpc2.InvalidRequest, "the call has passed %d gateways; it is taken to go round in a circle", q.hops)
+	}
+	if err := p.export.Usable(); err != nil {
+		return bridge.Ruling{}, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s cannot be used: %v", p.server.Name, err)
+	}
+	return p.view.Rule(bridge.Call{
+		Tool: tool, Params: q.params, Args: q.args, Offers: s.offers, Modern: s.modern(), Asked: asked,
+	})
+}
+
+// mayRepeat reports whether a tool says that its calls may be repeated.
+func (p *part) mayRepeat(tool string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.again[tool]
+}
+
+// enter and leave keep the calls in which the server may ask.
+func (p *part) enter(x *pass) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open = append(p.open, x)
+}
+
+func (p *part) leave(x *pass) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, o := range p.open {
+		if o == x {
+			p.open = append(p.open[:i:i], p.open[i+1:]...)
+			return
+		}
+	}
+}
+
+// waits reports whether a question of the server's is with the client.
+func (p *part) waits() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asking > 0
+}

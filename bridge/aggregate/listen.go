@@ -1,0 +1,343 @@
+package aggregate
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/bridge"
+)
+
+// listening is a client's request of 2026-07-28 to be told of changes, which stays
+// open. Servers of that version get one like it; others are subscribed at, or tell
+// unasked.
+type listening struct {
+	call  *wire.Call
+	id    json.RawMessage
+	wants changes
+	uris  map[string]bool
+
+	asked map[*part]*wire.Asked // guarded by the side's mutex
+}
+
+// changes are those that a client wants to be told of.
+type changes struct {
+	Tools     bool     `json:"toolsListChanged,omitempty"`
+	Prompts   bool     `json:"promptsListChanged,omitempty"`
+	Resources bool     `json:"resourcesListChanged,omitempty"`
+	URIs      []string `json:"resourceSubscriptions,omitempty"`
+}
+
+func (c changes) empty() bool { return !c.Tools && !c.Prompts && !c.Resources && len(c.URIs) == 0 }
+
+// listen acknowledges the request, and follows the servers from then on.
+func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
+	l := &listening{call: call, id: call.ID, uris: map[string]bool{}, asked: map[*part]*wire.Asked{}}
+	if q.changes == nil || json.Unmarshal(q.changes, &l.wants) != nil {
+		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "notifications must say what to listen to"))
+		return
+	}
+	for _, uri := range l.wants.URIs {
+		l.uris[uri] = true
+	}
+	s.busy.Add(1)
+	s.mu.Lock()
+	s.listens[string(l.id)] = l
+	s.mu.Unlock()
+	context.AfterFunc(call.Context(), func() { s.deaf(l) })
+	_ = s.caller.conn.Notify(proto.NoteAcknowledged, wire.Edit(nil, wire.Set("_meta", l.meta()), wire.Set("notifications", wire.JSON(l.wants)))) // it has left
+	if l.wants.empty() {
+		call.Reply(l.result(), nil)
+		return
+	}
+	for _, p := range s.parts {
+		if peer := p.running(); peer != nil {
+			p.follow(peer, l)
+		}
+	}
+	if len(l.wants.URIs) == 0 {
+		return
+	}
+	s.caller.owned.Go(func() {
+		for _, uri := range l.wants.URIs {
+			if s.owner(uri) != nil {
+				continue
+			}
+			if p := s.locate(ctx, call.Context(), uri); p != nil {
+				s.mu.Lock()
+				s.uris[uri] = p
+				s.mu.Unlock()
+				if peer := p.running(); peer != nil {
+					p.follow(peer, l)
+				}
+			}
+		}
+	})
+}
+
+func (l *listening) meta() json.RawMessage {
+	return wire.Edit(nil, wire.Set(proto.MetaSubscription, l.id))
+}
+
+func (l *listening) result() json.RawMessage {
+	return wire.Edit(nil, wire.Set("resultType", wire.JSON(proto.ResultComplete)), wire.Set("_meta", l.meta()))
+}
+
+// deaf ends a listening: the client does not want to hear any more.
+func (s *side) deaf(l *listening) {
+	s.mu.Lock()
+	_, was := s.listens[string(l.id)]
+	if was = was && s.listens[string(l.id)] == l; was {
+		delete(s.listens, string(l.id))
+	}
+	asked := l.asked
+	l.asked = nil
+	s.mu.Unlock()
+	if !was {
+		return
+	}
+	for _, a := range asked {
+		a.Withdraw()
+	}
+	for uri := range l.uris {
+		if s.wanted(uri) {
+			continue
+		}
+		for _, p := range s.parts { // the lists may have changed since
+			p.unfollow(uri)
+		}
+	}
+	l.call.Drop()
+	s.busy.Add(-1)
+}
+
+// wanted reports whether a client of 2026-07-28 still listens to a resource.
+func (s *side) wanted(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.listens {
+		if l.uris[uri] {
+			return true
+		}
+	}
+	return false
+}
+
+// endListening answers what never ends by itself.
+func (s *side) endListening() {
+	s.mu.Lock()
+	var list []*listening
+	for _, l := range s.listens {
+		list = append(list, l)
+	}
+	s.mu.Unlock()
+	for _, l := range list {
+		l.call.Reply(l.result(), nil)
+		s.deaf(l)
+	}
+}
+
+// follow has a server tell what a listening wants of it.
+func (p *part) follow(peer *bridge.Peer, l *listening) {
+	s := p.side
+	wants := l.wants
+	wants.URIs = nil
+	for _, uri := range l.wants.URIs {
+		if s.owner(uri) == p {
+			wants.URIs = append(wants.URIs, uri)
+		}
+	}
+	if !peer.Modern() {
+		for _, uri := range wants.URIs {
+			p.followOne(peer, uri)
+		}
+		return
+	}
+	if wants.Tools = wants.Tools && peer.Caps.Tools != nil; wants.empty() {
+		return
+	}
+	a, err := peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(wants))), func(json.RawMessage, error) {})
+	if err != nil {
+		return // it has ended
+	}
+	s.mu.Lock()
+	before, over := l.asked[p], l.asked == nil
+	if !over {
+		l.asked[p] = a
+	}
+	s.mu.Unlock()
+	if over {
+		a.Withdraw()
+	}
+	if before != nil {
+		before.Withdraw()
+	}
+}
+
+// followLists has a server of 2026-07-28 tell of its lists to a client of an older
+// version, which hears of them unasked.
+func (p *part) followLists(peer *bridge.Peer) {
+	if !peer.Modern() || p.side.modern() {
+		return
+	}
+	c := peer.Caps
+	wants := changes{Tools: c.Tools != nil && c.Tools.ListChanged, Prompts: c.Prompts != nil && c.Prompts.ListChanged, Resources: c.Resources != nil && c.Resources.ListChanged}
+	if !wants.empty() {
+		_, _ = peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(wants))), func(json.RawMessage, error) {}) // it has ended
+	}
+}
+
+// followAgain tells a server that has been started what clients listen to.
+func (s *side) followAgain(p *part) {
+	peer := p.running()
+	if peer == nil {
+		return
+	}
+	s.mu.Lock()
+	var list []*listening
+	for _, l := range s.listens {
+		list = append(list, l)
+	}
+	s.mu.Unlock()
+	for _, l := range list {
+		p.follow(peer, l)
+	}
+	p.mu.Lock()
+	var uris []string
+	for uri := range p.kept {
+		uris = append(uris, uri)
+	}
+	p.mu.Unlock()
+	for _, uri := range uris {
+		p.followOne(peer, uri)
+	}
+}
+
+// followOne subscribes to a resource, as the server's version has it.
+func (p *part) followOne(peer *bridge.Peer, uri string) {
+	p.mu.Lock()
+	_, have := p.subs[uri]
+	if !have {
+		p.subs[uri] = nil
+	}
+	p.mu.Unlock()
+	if have {
+		return
+	}
+	if !peer.Modern() {
+		_, _ = peer.Conn.Start(proto.MethodSubscribe, wire.JSON(map[string]string{"uri": uri}), func(json.RawMessage, error) {}) // its end is noticed elsewhere
+		return
+	}
+	a, err := peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(changes{URIs: []string{uri}}))), func(json.RawMessage, error) {})
+	if err == nil {
+		p.mu.Lock()
+		p.subs[uri] = a
+		p.mu.Unlock()
+	}
+}
+
+func (p *part) unfollow(uri string) {
+	p.mu.Lock()
+	a, have := p.subs[uri]
+	delete(p.subs, uri)
+	delete(p.kept, uri)
+	p.mu.Unlock()
+	peer := p.running()
+	switch {
+	case !have || peer == nil:
+	case a != nil:
+		a.Withdraw()
+	case !peer.Modern():
+		_, _ = peer.Conn.Start(proto.MethodUnsubscribe, wire.JSON(map[string]string{"uri": uri}), func(json.RawMessage, error) {}) // as above
+	}
+}
+
+// subscribe relays resources/subscribe, and remembers it for a server that is started
+// again. A server of 2026-07-28 is asked in its own way.
+func (s *side) subscribe(call *wire.Call, q request, p *part) {
+	x := s.newPass(p, call, q)
+	x.again = true
+	x.after = func(res json.RawMessage) json.RawMessage {
+		p.mu.Lock()
+		p.kept[q.uri] = true
+		p.subs[q.uri] = nil
+		p.mu.Unlock()
+		return res
+	}
+	peer := p.running()
+	if peer == nil || !peer.Modern() {
+		x.send()
+		return
+	}
+	p.mu.Lock()
+	p.kept[q.uri] = true
+	p.mu.Unlock()
+	p.followOne(peer, q.uri)
+	x.finish(json.RawMessage(`{}`), nil)
+}
+
+func (s *side) unsubscribe(call *wire.Call, q request, p *part) {
+	x := s.newPass(p, call, q)
+	if peer := p.running(); peer == nil || peer.Modern() {
+		p.unfollow(q.uri)
+		x.finish(json.RawMessage(`{}`), nil)
+		return
+	}
+	p.mu.Lock()
+	delete(p.kept, q.uri)
+	delete(p.subs, q.uri)
+	p.mu.Unlock()
+	x.send()
+}
+
+// updated hands on that a resource has changed.
+func (s *side) updated(_ *part, params json.RawMessage) {
+	const method = proto.NoteResourceUpdated
+	if !s.modern() {
+		_ = s.caller.conn.Notify(method, orNothing(params)) // it has left
+		return
+	}
+	var n struct {
+		URI string `json:"uri"`
+	}
+	if json.Unmarshal(params, &n) != nil {
+		return
+	}
+	for _, l := range s.hearing(func(l *listening) bool { return l.uris[n.URI] }) {
+		s.tellListening(l, method, params)
+	}
+}
+
+// tellChanged tells that a list has changed.
+func (s *side) tellChanged(k kind) {
+	method := kinds[k].changed
+	if !s.modern() {
+		_ = s.caller.conn.Notify(method, nil) // it has left
+		return
+	}
+	for _, l := range s.hearing(func(l *listening) bool {
+		return k == toolList && l.wants.Tools || k == promptList && l.wants.Prompts || k == resourceList && l.wants.Resources
+	}) {
+		s.tellListening(l, method, nil)
+	}
+}
+
+func (s *side) hearing(wants func(*listening) bool) []*listening {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*listening
+	for _, l := range s.listens {
+		if wants(l) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+func (s *side) tellListening(l *listening, method string, params json.RawMessage) {
+	meta := wire.Edit(wire.Object(params)["_meta"], wire.Set(proto.MetaSubscription, l.id))
+	_ = s.caller.conn.Notify(method, wire.Edit(params, wire.Set("_meta", meta))) // it has left
+}

@@ -1,0 +1,401 @@
+package aggregate
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/bridge"
+	"dragoman/core/display"
+)
+
+// kind is what is listed.
+type kind uint8
+
+const (
+	toolList kind = iota
+	promptList
+	resourceList
+	templateList
+	taskList // of 2025-11-25
+	allKinds
+	namedKinds = resourceList // those before it have names of ours
+)
+
+// kinds are how each is listed, and how a change of the list is told.
+var kinds = [allKinds]struct{ method, field, id, changed string }{
+	toolList:     {proto.MethodListTools, "tools", "name", proto.NoteToolsChanged},
+	promptList:   {proto.MethodListPrompts, "prompts", "name", proto.NotePromptsChanged},
+	resourceList: {proto.MethodListResources, "resources", "uri", proto.NoteResourcesChanged},
+	templateList: {proto.MethodListTemplates, "resourceTemplates", "uriTemplate", proto.NoteResourcesChanged},
+	taskList:     {proto.MethodListTasks, "tasks", "taskId", ""},
+}
+
+func kindOf(method string) kind {
+	for k := range kinds {
+		if kinds[k].method == method {
+			return kind(k)
+		}
+	}
+	return allKinds
+}
+
+// has reports whether a server has such a list.
+func (p *part) has(k kind, peer *bridge.Peer) bool {
+	c := peer.Caps
+	switch k {
+	case toolList:
+		return c.Tools != nil && peer.Version != proto.Numbered
+	case promptList:
+		return c.Prompts != nil
+	case resourceList:
+		return c.Resources != nil
+	case templateList:
+		return c.Resources != nil && peer.Version != proto.Numbered
+	case taskList:
+		return c.HasTasks() && !peer.Modern()
+	case allKinds:
+	}
+	return false
+}
+
+// item is one of a list.
+type item struct {
+	id  string          // as its server has it
+	raw json.RawMessage // the server's own words
+}
+
+// snapshot is a list as it was given to the client, for its further pages.
+type snapshot struct {
+	at    uint64 // which it is, of all that the process makes
+	items []json.RawMessage
+}
+
+const (
+	// pageItems is how many of a list are on a page.
+	pageItems = 1000
+	// maxListing is how many listings of one server may be under way.
+	maxListing = 4
+)
+
+// list answers a request for a page of a list.
+func (s *side) list(ctx context.Context, call *wire.Call, q request) {
+	k := kindOf(call.Method)
+	if q.cursor != "" {
+		s.mu.Lock()
+		have := s.lists[k]
+		s.mu.Unlock()
+		from, ok := s.caller.agg.openCursor(q.cursor, k, have)
+		if !ok {
+			call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "the cursor is not one of this list, or the list was asked for again since"))
+			return
+		}
+		call.Reply(s.page(k, have, from), nil)
+		return
+	}
+	s.busy.Add(1)
+	s.caller.owned.Go(func() {
+		defer s.busy.Add(-1)
+		call.Reply(s.page(k, s.gather(ctx, call.Context(), k), 0), nil)
+	})
+}
+
+// page is a part of a list, with a cursor where there is more.
+func (s *side) page(k kind, of *snapshot, from int) json.RawMessage {
+	to := min(from+pageItems, len(of.items))
+	b := append([]byte(`{"`), kinds[k].field...)
+	b = append(b, `":[`...)
+	for i, item := range of.items[from:to] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, item...)
+	}
+	b = append(b, ']')
+	if to < len(of.items) {
+		b = append(append(append(b, `,"nextCursor":"`...), s.caller.agg.cursor(k, of.at, to)...), '"')
+	}
+	if s.modern() {
+		b = append(b, `,"resultType":"complete","ttlMs":0,"cacheScope":"private"`...)
+	}
+	return append(b, '}')
+}
+
+// cursor says where a page begins, so that nobody else can make one.
+func (a *Server) cursor(k kind, at uint64, from int) string {
+	b := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{byte(k)}, at), uint32(from)) //nolint:gosec // maxItems bounds it
+	mac := hmac.New(sha256.New, a.key)
+	mac.Write(b)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(b)[:len(b)+16])
+}
+
+func (a *Server) openCursor(text string, k kind, of *snapshot) (from int, ok bool) {
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(b) != 13+16 || of == nil {
+		return 0, false
+	}
+	from = int(binary.BigEndian.Uint32(b[9:13]))
+	return from, from < len(of.items) && hmac.Equal([]byte(a.cursor(k, of.at, from)), []byte(text))
+}
+
+// gather lists what all have, at the same time. It waits a little for those that are
+// being started or do not answer, all of them together; of those it takes what they
+// had before, and tells the client when that is known to have changed. life is how
+// long it may go on behind its caller's back.
+func (s *side) gather(life, ctx context.Context, k kind) *snapshot {
+	grace, cancel := context.WithTimeout(ctx, s.caller.agg.box.Grace())
+	defer cancel()
+	waits := make([]chan struct{}, 0, len(s.parts))
+	for _, p := range s.parts {
+		done := make(chan struct{})
+		waits = append(waits, done)
+		s.caller.owned.Go(func() {
+			defer close(done)
+			p.look(life, k)
+		})
+	}
+	for i, done := range waits {
+		if s.parts[i].isLate() {
+			continue // a list has waited for it before
+		}
+		select {
+		case <-done:
+		case <-grace.Done():
+			s.parts[i].isLateNow()
+		}
+	}
+	return s.put(k)
+}
+
+// isLate reports whether a list need not wait for the server.
+func (p *part) isLate() bool {
+	runs := p.running() != nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.late && !runs
+}
+
+func (p *part) isLateNow() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.late = true
+}
+
+// look lists what the server has, and keeps that.
+func (p *part) look(ctx context.Context, k kind) {
+	p.mu.Lock()
+	full := p.busy[k] >= maxListing
+	if !full {
+		p.busy[k]++
+	}
+	p.mu.Unlock()
+	if full {
+		return
+	}
+	defer func() {
+		p.mu.Lock()
+		p.busy[k]--
+		p.mu.Unlock()
+	}()
+	ctx, cancel := context.WithTimeout(ctx, max(p.server.StartFor(), time.Minute))
+	defer cancel()
+	var list []json.RawMessage
+	for range 2 {
+		peer, err := p.acquire(ctx, false)
+		if err != nil {
+			return // which was told
+		}
+		if !p.has(k, peer) {
+			break
+		}
+		list, err = peer.List(ctx, kinds[k].method, kinds[k].field)
+		if errors.Is(err, wire.ErrClosed) {
+			continue
+		}
+		if err != nil {
+			if refused := (*jrpc2.Error)(nil); !errors.As(err, &refused) || refused.Code != jrpc2.MethodNotFound {
+				p.log("warn", kinds[k].method+": "+display.Plain(err.Error()))
+			}
+			return
+		}
+		break
+	}
+	if k == toolList && p.view != nil {
+		list = p.view.Agreed(list)
+	}
+	p.keep(k, list)
+}
+
+// keep takes a list in. What cannot be used is left out, and told.
+func (p *part) keep(k kind, list []json.RawMessage) {
+	items := make([]item, 0, len(list))
+	again := map[string]bool{}
+	taken := map[string]bool{}
+	var out []string
+	for _, words := range list {
+		var t struct {
+			Name        string `json:"name"`
+			URI         string `json:"uri"`
+			Template    string `json:"uriTemplate"`
+			Task        string `json:"taskId"`
+			Annotations struct {
+				ReadOnly   bool `json:"readOnlyHint"`
+				Idempotent bool `json:"idempotentHint"`
+			} `json:"annotations"`
+		}
+		err := wire.Unmarshal(words, &t)
+		id := [...]string{toolList: t.Name, promptList: t.Name, resourceList: t.URI, templateList: t.Template, taskList: t.Task}[k]
+		switch {
+		case err != nil:
+			out = append(out, err.Error())
+			continue
+		case id == "" || k < namedKinds && len(id) > bridge.MaxName || len(id) > maxURI:
+			out = append(out, fmt.Sprintf("its %s %.40q has %d bytes", kinds[k].id, id, len(id)))
+			continue
+		case taken[id]:
+			out = append(out, fmt.Sprintf("there are two of the %s %.100q", kinds[k].id, id))
+			continue
+		}
+		taken[id] = true
+		items = append(items, item{id, words})
+		if t.Annotations.ReadOnly || t.Annotations.Idempotent {
+			again[id] = true
+		}
+	}
+	runs := p.running() != nil
+	p.mu.Lock()
+	same := slices.EqualFunc(p.known[k], items, func(a, b item) bool { return string(a.raw) == string(b.raw) })
+	late := p.late && !same
+	p.known[k] = items
+	if k == toolList {
+		p.again = again
+	}
+	if runs {
+		p.late = false
+	}
+	p.mu.Unlock()
+	if !same {
+		for _, why := range out {
+			p.log("warn", "left out of "+kinds[k].method+": "+display.Plain(why))
+		}
+	}
+	if late {
+		p.side.changed(k)
+	}
+}
+
+// maxURI is how long a URI may be, in bytes.
+const maxURI = 8 << 10
+
+// put makes one list of what is known of all.
+func (s *side) put(k kind) *snapshot {
+	type named struct {
+		part *part
+		item
+	}
+	var all []named
+	var refs, expected []ref
+	for _, p := range s.parts {
+		up := p.running() != nil
+		p.mu.Lock()
+		known := p.known[k]
+		p.mu.Unlock()
+		for _, it := range known {
+			all = append(all, named{p, it})
+			refs = append(refs, ref{p.server.Name, it.id})
+		}
+		if k == toolList && !up && !p.agent() {
+			for _, name := range p.export.Pinned() {
+				expected = append(expected, ref{p.server.Name, name})
+			}
+		}
+	}
+	snap := &snapshot{at: s.caller.agg.lists.Add(1)}
+	var left []ref
+	s.mu.Lock()
+	if k < namedKinds {
+		left = s.names[k].assign(refs, expected)
+	}
+	owners := map[string]*part{}
+	for _, it := range all {
+		words := it.raw
+		if k < namedKinds {
+			name := s.names[k].given[ref{it.part.server.Name, it.id}]
+			if name == "" {
+				continue
+			}
+			if name != it.id {
+				words = wire.Edit(words, wire.Set("name", wire.JSON(name)))
+			}
+		} else if owners[it.id] != nil {
+			left = append(left, ref{it.part.server.Name, it.id})
+			continue
+		}
+		owners[it.id] = it.part
+		snap.items = append(snap.items, words)
+	}
+	if k == toolList {
+		own := 0
+		for own < len(all) && all[own].part.agent() {
+			own++
+		}
+		snap.items, s.hidden = s.behindSearch(snap.items[:own], snap.items)
+	}
+	before := s.lists[k]
+	s.lists[k] = snap
+	switch k {
+	case resourceList:
+		s.uris = owners
+	case templateList:
+		s.routes = routesOf(owners)
+	case taskList:
+		for id, p := range owners {
+			s.tasks[id] = p
+		}
+	case toolList, promptList, allKinds: // which are found by their names
+	}
+	s.mu.Unlock()
+	if before == nil || len(before.items) != len(snap.items) {
+		for _, r := range left {
+			s.caller.agg.box.Log(r.server, "warn", fmt.Sprintf("%.100q is left out of %s: another server has the same", r.name, kinds[k].method))
+		}
+	}
+	return snap
+}
+
+// tellEvery is how often a client is told that a list has changed at most.
+const tellEvery = 200 * time.Millisecond
+
+// changed tells the client that a list has changed, at most five times a second.
+func (s *side) changed(k kind) {
+	if k == templateList {
+		k = resourceList // they are told of together
+	}
+	if kinds[k].changed == "" {
+		return
+	}
+	s.mu.Lock()
+	told := s.stirred[k]
+	s.stirred[k] = true
+	s.mu.Unlock()
+	if told {
+		return
+	}
+	time.AfterFunc(tellEvery, func() {
+		s.mu.Lock()
+		s.stirred[k] = false
+		s.mu.Unlock()
+		s.tellChanged(k)
+	})
+}

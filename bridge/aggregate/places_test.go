@@ -1,0 +1,70 @@
+package aggregate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"testing"
+
+	"dragoman/adapters/wire"
+	"dragoman/bridge"
+	"dragoman/core"
+)
+
+// The server that keeps an aggregate's client can ask whether a turn runs for it in our
+// agent.
+func TestAggregateSaysThatATurnRuns(t *testing.T) {
+	for _, version := range []string{`"2025-11-25"`, `1`} {
+		var turn atomic.Bool
+		a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{
+			Agent: func(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error {
+				works.Set(turn.Load)
+				return serveAgent(ctx, p, in, out, nil)
+			},
+		})
+		l := a.Dial(core.Local, t.TempDir(), false)
+		if _, err := io.WriteString(l.Out, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":`+version+`,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := wire.Lines(l.In, 0).Next(); err != nil {
+			t.Fatal(err)
+		}
+		if l.Works() {
+			t.Errorf("%s: no turn runs", version)
+		}
+		turn.Store(true)
+		if !l.Works() {
+			t.Errorf("%s: a turn runs", version)
+		}
+		l.Close()
+	}
+}
+
+// However many clients speak over one connection, each by requests that name it, only a
+// bounded number of them has connections to servers at a time.
+func TestSidesAreBounded(t *testing.T) {
+	a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{})
+	in, say := io.Pipe()
+	hear, out := io.Pipe()
+	c := &caller{agg: a, dir: t.TempDir(), principal: core.Local, shared: true, posted: true}
+	ended := make(chan error, 1)
+	go func() { ended <- a.serve(t.Context(), c, in, out) }()
+	answers := wire.Lines(hear, 0)
+	for i := range 3 * maxSides {
+		name := fmt.Sprint("client ", i)
+		if _, err := io.WriteString(say, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"`+name+`","version":"1"}}}}`+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := answers.Next(); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(c.sides()); n != min(i+1, maxSides) {
+			t.Fatalf("%d sides after %d clients", n, i+1)
+		}
+	}
+	say.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,184 @@
+package aggregate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/bridge"
+	"dragoman/core"
+	"dragoman/core/display"
+	"dragoman/core/toolsearch"
+)
+
+// side is one way in which a client is on a connection: since its initialize, or, at
+// 2026-07-28, by the name and the capabilities that its requests say. Each has
+// connections of its own, made for that.
+type side struct {
+	caller       *caller
+	version      string
+	client, caps json.RawMessage
+	program      string // the client, as it says
+	offers       bridge.Offers
+	parts        []*part // our agent, then the servers by name
+	end          context.CancelFunc
+	busy         atomic.Int64 // requests that are open, and calls that wait for answers
+	used         atomic.Int64 // when it was last heard of; of 2026-07-28
+	consents     bridge.Consents
+
+	mu      sync.Mutex // guards the fields below
+	level   string     // that the client has set
+	names   [namedKinds]*names
+	lists   [allKinds]*snapshot
+	uris    map[string]*part
+	routes  []route
+	tasks   map[string]*part
+	parked  map[string]*pass
+	listens map[string]*listening // by the request's id
+	hidden  []core.ToolSpec       // that a client finds by searching
+	stirred [allKinds]bool        // a change of it is about to be told
+}
+
+// newSide makes a side and starts our agent for it. Nothing else is started yet.
+func (c *caller) newSide(ctx context.Context, version string, client, caps json.RawMessage, hops int) *side {
+	ctx, end := context.WithCancel(ctx)
+	s := &side{
+		caller: c, version: version, client: orObject(client), caps: orObject(caps), end: end,
+		uris: map[string]*part{}, tasks: map[string]*part{}, parked: map[string]*pass{}, listens: map[string]*listening{},
+	}
+	var who proto.Implementation
+	_ = json.Unmarshal(s.client, &who) // what is not there is not said
+	s.program = who.String()
+	s.offers = bridge.ReadOffers(caps)
+	s.names[toolList] = newNames(c.agg.opts.Prefix, true)
+	s.names[promptList] = newNames(c.agg.opts.Prefix, false)
+	if c.agg.opts.Tools > 0 {
+		s.names[toolList].assign([]ref{{core.Native, toolsearch.Search}, {core.Native, toolsearch.Call}}, nil)
+	}
+	agent := newPart(s, nil, hops)
+	s.parts = append(s.parts, agent)
+	agent.attach(ctx)
+	if hops >= maxHops {
+		c.agg.box.Log(core.Native, "warn", fmt.Sprintf("a client that is %d gateways away is shown no servers: it may be one of them", hops))
+		return s
+	}
+	for _, export := range c.agg.exports {
+		p := newPart(s, export, hops)
+		s.parts = append(s.parts, p)
+		c.owned.Go(func() { export.Keep(ctx, p.keeper) })
+	}
+	return s
+}
+
+func orObject(b json.RawMessage) json.RawMessage {
+	if b = bytes.TrimSpace(b); len(b) == 0 || b[0] != '{' {
+		return json.RawMessage(`{}`)
+	}
+	return b
+}
+
+func (s *side) modern() bool { return s.version == proto.Modern }
+
+// partOf finds a server by its name.
+func (s *side) partOf(server string) *part {
+	for _, p := range s.parts {
+		if p.server.Name == server {
+			return p
+		}
+	}
+	return nil
+}
+
+// receive takes a request; it does not block.
+func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
+	agent := s.parts[0]
+	if s.modern() && (q.version != proto.Modern || q.caps == nil) {
+		s.relay(ctx, agent, call, q) // which says what is wrong with that
+		return
+	}
+	if s.modern() && isOver(call.Method) || !s.modern() && call.Method == proto.MethodListen {
+		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "there is no method %q at this version", call.Method))
+		return
+	}
+	switch call.Method {
+	case proto.MethodDiscover:
+		s.discover(call, q)
+	case proto.MethodListTools, proto.MethodListPrompts, proto.MethodListResources, proto.MethodListTemplates, proto.MethodListTasks:
+		s.list(ctx, call, q)
+	case proto.MethodCallTool, proto.MethodGetPrompt:
+		s.named(ctx, call, q)
+	case proto.MethodReadResource, proto.MethodSubscribe, proto.MethodUnsubscribe:
+		s.located(ctx, call, q)
+	case proto.MethodComplete:
+		s.complete(ctx, call, q)
+	case proto.MethodSetLevel:
+		s.setLevel(ctx, call, q)
+	case proto.MethodListen:
+		s.listen(ctx, call, q)
+	case proto.MethodGetTask, proto.MethodUpdateTask, proto.MethodCancelTask, proto.MethodTaskResult:
+		s.task(ctx, call, q)
+	case proto.MethodInitialize: // for the second time
+		s.relay(ctx, agent, call, q)
+	default:
+		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "there is no method %.100q", call.Method))
+	}
+}
+
+// isOver reports whether a method is not any more at 2026-07-28.
+func isOver(method string) bool {
+	switch method {
+	case proto.MethodInitialize, proto.MethodPing, proto.MethodSubscribe, proto.MethodUnsubscribe, proto.MethodSetLevel, proto.MethodListTasks, proto.MethodTaskResult:
+		return true
+	}
+	return false
+}
+
+// discover says what initialize says at the older versions.
+func (s *side) discover(call *wire.Call, q request) {
+	x := s.newPass(s.parts[0], call, q)
+	x.after = s.introduced
+	x.send()
+}
+
+// maxSaid is how much of a server's instructions is handed on, in bytes.
+const maxSaid = 4000
+
+// introduced is how our agent introduces itself, with what the servers add.
+func (s *side) introduced(res json.RawMessage) json.RawMessage {
+	var r struct {
+		Caps         map[string]json.RawMessage `json:"capabilities"`
+		Instructions string                     `json:"instructions"`
+	}
+	if json.Unmarshal(res, &r) != nil {
+		return res // it is ours
+	}
+	if r.Caps == nil {
+		r.Caps = map[string]json.RawMessage{}
+	}
+	for name, value := range map[string]string{
+		"tools": `{"listChanged":true}`, "prompts": `{"listChanged":true}`, "resources": `{"subscribe":true,"listChanged":true}`, "logging": `{}`, "completions": `{}`,
+	} {
+		r.Caps[name] = json.RawMessage(value)
+	}
+	if s.hasTasks() { // each tool says whether it can be a task
+		r.Caps["tasks"] = json.RawMessage(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
+	}
+	text := r.Instructions
+	for _, p := range s.parts[1:] {
+		if said := strings.TrimSpace(display.Seen(p.export.Introduction().Instructions)); said != "" {
+			if len(said) > maxSaid {
+				said = strings.ToValidUTF8(said[:maxSaid], "") + " …"
+			}
+			text += "\n\nThe MCP server " + p.server.Name + " says of itself:\n" + said
+		}
+	}
+	return wire.Edit(res, wire.Set("capabilities", wire.JSON(r.Caps)), wire.Set("instructions", wire.JSON(text)))
+}

@@ -1,0 +1,95 @@
+package aggregate
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+)
+
+// maxTasks is how many tasks are remembered with their servers.
+const maxTasks = 4096
+
+// learn notes whose a task is, from a result that names one.
+func (s *side) learn(p *part, res json.RawMessage) {
+	var r struct {
+		ID   string `json:"taskId"` // 2026-07-28
+		Task struct {
+			ID string `json:"taskId"`
+		} `json:"task"` // 2025-11-25
+	}
+	if json.Unmarshal(res, &r) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range []string{r.ID, r.Task.ID} {
+		if id == "" {
+			continue
+		}
+		if len(s.tasks) >= maxTasks {
+			clear(s.tasks) // those that are forgotten are looked for
+		}
+		s.tasks[id] = p
+	}
+}
+
+// hasTasks reports whether the tasks of 2025-11-25 are declared, all of which are servers'.
+func (s *side) hasTasks() bool { return len(s.parts) > 1 && s.version == proto.Legacy }
+
+// task relays what is about a task to whose it is. One that nobody remembers, from
+// before a restart perhaps, is looked for.
+func (s *side) task(_ context.Context, call *wire.Call, q request) {
+	declared := s.hasTasks() && call.Method != proto.MethodUpdateTask
+	if declared && q.task == "" {
+		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter taskId is missing", call.Method))
+		return
+	}
+	s.mu.Lock()
+	p := s.tasks[q.task]
+	s.mu.Unlock()
+	if p != nil {
+		s.relayTask(p, call, q)
+		return
+	}
+	s.busy.Add(1)
+	s.caller.owned.Go(func() {
+		defer s.busy.Add(-1)
+		p := s.seekTask(call.Context(), q)
+		if declared && p.agent() { // our agent has no tasks at that version
+			call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "there is no task %.100q", q.task))
+			return
+		}
+		s.relayTask(p, call, q)
+	})
+}
+
+func (s *side) relayTask(p *part, call *wire.Call, q request) {
+	x := s.newPass(p, call, q)
+	x.again = call.Method == proto.MethodGetTask
+	x.send()
+}
+
+// seekTask asks those that have tasks for one. Where nobody knows it, it is our
+// agent's to say so.
+func (s *side) seekTask(ctx context.Context, q request) *part {
+	for _, p := range s.parts {
+		peer := p.running()
+		if peer == nil || !p.agent() && !peer.Caps.HasTasks() && peer.Caps.Extensions.Tasks == nil {
+			continue
+		}
+		if p.agent() && !s.modern() {
+			continue // it has none at these versions
+		}
+		x := &pass{part: p, method: proto.MethodGetTask, q: request{params: wire.JSON(map[string]string{"taskId": q.task}), meta: q.meta}}
+		x.q.params = wire.Edit(x.q.params, wire.Set("_meta", orObject(q.meta)))
+		if peer.Conn.Ask(ctx, x.method, x.params(peer, nil), nil) == nil {
+			s.learn(p, json.RawMessage(`{"taskId":`+string(wire.JSON(q.task))+`}`))
+			return p
+		}
+	}
+	return s.parts[0]
+}

@@ -1,0 +1,220 @@
+package relay
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/bridge"
+)
+
+// maxDialogs limits the forms that are with the user of one session.
+const maxDialogs = 64
+
+// dialogMark begins the ids of our forms, so that their answers are known even if nobody
+// waits for them any more. It is this process's, and no server can guess it.
+var dialogMark = sync.OnceValue(rand.Text)
+
+// reply is the answer to a form, or why there is none.
+type reply struct {
+	res json.RawMessage
+	err error
+}
+
+// dialogs are the forms about calls that are with a relay's clients, as requests of our
+// own. Their answers go to no server.
+type dialogs struct {
+	mu     sync.Mutex         // guards the fields below
+	open   map[string]*dialog // by the request's id
+	closed bool
+}
+
+// dialog is one form.
+type dialog struct {
+	of     callID
+	id     string
+	answer chan reply // takes one
+	back   bool       // it was taken back; set before answer has a value
+}
+
+// callID says which call of a client's a dialog is about.
+type callID struct {
+	session string // "" over a pipe
+	id      string // as it was written; "": all of the session
+}
+
+// errClientLeft ends a question; what is said before it names the client.
+var errClientLeft = errors.New("its connection has ended")
+
+func newDialogs() *dialogs { return &dialogs{open: map[string]*dialog{}} }
+
+// begin makes a dialog about a call.
+func (ds *dialogs) begin(of callID) (*dialog, error) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	if ds.closed {
+		return nil, errClientLeft
+	}
+	n := 0
+	for _, d := range ds.open {
+		if d.of.session == of.session {
+			n++
+		}
+	}
+	if n >= maxDialogs {
+		return nil, jrpc2.Errorf(wire.CodeBusy, "%d questions are with the client already", maxDialogs)
+	}
+	d := &dialog{of: of, id: dialogMark() + rand.Text(), answer: make(chan reply, 1)}
+	ds.open[d.id] = d
+	return d, nil
+}
+
+// request is the message that shows the form.
+func (d *dialog) request(form json.RawMessage) []byte {
+	return requestLine(wire.JSON(d.id), proto.MethodElicit, form)
+}
+
+// withdrawal is the message that takes the form back.
+func (d *dialog) withdrawal() []byte { return withdrawal(wire.JSON(d.id), "") }
+
+// answersUs reports whether a message is the answer to a form of ours, whether or not
+// anybody waits for it.
+func answersUs(m wire.Message) bool {
+	return m.Kind() == wire.Response && strings.HasPrefix(string(m.ID), `"`+dialogMark())
+}
+
+// takes reports whether a message is the answer to a form of ours, and passes it to
+// whoever waits for it. Nobody does where the form was taken back.
+func (ds *dialogs) takes(m wire.Message) bool {
+	if !answersUs(m) {
+		return false
+	}
+	ds.mu.Lock()
+	d := ds.open[strings.Trim(string(m.ID), `"`)]
+	if d != nil {
+		delete(ds.open, d.id)
+	}
+	ds.mu.Unlock()
+	if d != nil {
+		res, err := resultOf(m)
+		d.answer <- reply{res, err}
+	}
+	return true
+}
+
+// withdraw takes the forms about a call back, or about all of a session's, and reports
+// whether there were any. Whoever waits for them gets why.
+func (ds *dialogs) withdraw(of callID, why error) bool {
+	ds.mu.Lock()
+	var gone []*dialog
+	for id, d := range ds.open {
+		if d.of.session == of.session && (of.id == "" || d.of.id == of.id) {
+			delete(ds.open, id)
+			gone = append(gone, d)
+		}
+	}
+	ds.mu.Unlock()
+	for _, d := range gone {
+		d.end(why)
+	}
+	return len(gone) > 0
+}
+
+// close takes all forms back, and lets no more be shown.
+func (ds *dialogs) close() {
+	ds.mu.Lock()
+	open := ds.open
+	ds.open, ds.closed = map[string]*dialog{}, true
+	ds.mu.Unlock()
+	for _, d := range open {
+		d.end(errClientLeft)
+	}
+}
+
+// end tells whoever waits for the answer that there will be none.
+func (d *dialog) end(why error) {
+	d.back = true
+	d.answer <- reply{err: why}
+}
+
+// sift takes the answers to our forms out of a client's line; nil: nothing is left.
+func (ds *dialogs) sift(line []byte, messages []wire.Message) ([]byte, []wire.Message) {
+	if !slices.ContainsFunc(messages, answersUs) {
+		return line, messages
+	}
+	var rest []wire.Message
+	var list, kept []json.RawMessage
+	if line[0] == '[' {
+		_ = json.Unmarshal(line, &list) // it was parsed
+	}
+	for i, m := range messages {
+		if ds.takes(m) {
+			continue
+		}
+		rest = append(rest, m)
+		if list != nil {
+			kept = append(kept, list[i])
+		}
+	}
+	if len(rest) == 0 {
+		return nil, nil
+	}
+	return wire.JSON(kept), rest
+}
+
+// asks puts a call to the client's user, and hands it on when they have agreed. It does
+// not block.
+func (c *relayed) asks(line []byte, o *opened, v bridge.Ruling) {
+	d, err := c.dialogs.begin(callID{id: string(o.id)})
+	if err != nil {
+		c.conclude(line, o, v, reply{err: err})
+		return
+	}
+	_ = c.down.Put(d.request(v.Form)) // a client that has left is noticed by its stream
+	c.owned.Go(func() {
+		got := <-d.answer
+		if d.back {
+			_ = c.down.Put(d.withdrawal()) // as above
+		}
+		c.conclude(line, o, v, got)
+	})
+}
+
+// conclude hands a call on if the client's user has agreed, and refuses it if not. One that
+// is open no more was taken back, or is answered because the server has left.
+func (c *relayed) conclude(line []byte, o *opened, v bridge.Ruling, got reply) {
+	c.mu.Lock()
+	open := c.open[string(o.id)] == o
+	c.mu.Unlock()
+	if !open {
+		return
+	}
+	err := c.view.Decided(v, got.res, got.err)
+	c.mu.Lock()
+	open = c.open[string(o.id)] == o
+	if open && err != nil {
+		delete(c.open, string(o.id)) // c.last is not set before this has returned
+	}
+	c.mu.Unlock()
+	switch {
+	case !open:
+	case err != nil:
+		o.call.End(bridge.OutcomeRefused, 0)
+		c.refuse(o.id, err)
+	default:
+		_ = c.up.Put(line) // a server that has left is noticed by its stream
+		c.mu.Lock()
+		back := o.back
+		c.mu.Unlock()
+		if back { // and the server may have heard of that too early
+			_ = c.up.Put(withdrawal(o.id, ""))
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package relay
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
+	"dragoman/bridge"
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+// decided does over HTTP what a ruling, or err, says of a call, which may take until the
+// client's user has answered, and gives m the parameters to call it with. The call's own answer goes to the writer that it returns,
+// and end must follow; nil: the client has its answer.
+func (h *HTTP) decided(w http.ResponseWriter, r *http.Request, view *bridge.View, m *wire.Message, call *bridge.Record, v bridge.Ruling, err error) (to http.ResponseWriter, end func()) {
+	switch {
+	case err != nil:
+		call.End(bridge.OutcomeRefused, 0)
+		streamable.Refuse(w, http.StatusOK, m.ID, err)
+		return nil, nil
+	case v.Reply != nil:
+		call.End(bridge.OutcomeOK, 0) // the next call records the outcome
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(wire.AppendAnswer(nil, m.ID, v.Reply, nil)) // the client has left
+		return nil, nil
+	}
+	if v.Resumed {
+		m.Params = v.Params
+	}
+	if v.Form == nil {
+		return w, func() {}
+	}
+	d, err := h.dialogs.begin(h.callID(r, m.ID))
+	if err != nil {
+		return h.decided(w, r, view, m, call, bridge.Ruling{}, view.Decided(v, nil, err))
+	}
+	events := &eventWriter{ResponseWriter: w, header: http.Header{}}
+	streamable.Begin(w)
+	events.event(d.request(v.Form))
+	var got reply
+	select {
+	case got = <-d.answer:
+	case <-r.Context().Done():
+		h.dialogs.withdraw(d.of, errClientLeft)
+		got = <-d.answer // or it came first
+	}
+	if d.back {
+		events.event(d.withdrawal())
+	}
+	if r.Context().Err() != nil || errors.Is(got.err, wire.ErrCanceled) {
+		call.End(bridge.OutcomeCancelled, 0)
+		return nil, nil
+	}
+	if err := view.Decided(v, got.res, got.err); err != nil {
+		call.End(bridge.OutcomeRefused, 0)
+		events.event(wire.AppendAnswer(nil, m.ID, nil, err))
+		return nil, nil
+	}
+	return events, func() { events.end(m.ID) }
+}
+
+// callID names a call of the client that sends a request.
+func (h *HTTP) callID(r *http.Request, id json.RawMessage) callID {
+	return callID{sessionKey(h.principal(r), r.Header.Get(proto.HeaderSession)), string(id)}
+}
+
+// sessionKey names a session of a principal.
+func sessionKey(p core.Principal, session string) string { return string(p) + "\x00" + session }
+
+// aboutDialogs takes a message that is about a form of ours: the answer, or that the call
+// is taken back, of which the server has not heard.
+func (h *HTTP) aboutDialogs(r *http.Request, m wire.Message) bool {
+	if h.dialogs.takes(m) {
+		return true
+	}
+	var n struct {
+		ID json.RawMessage `json:"requestId"`
+	}
+	return m.Method == proto.NoteCancelled && json.Unmarshal(m.Params, &n) == nil && n.ID != nil &&
+		h.dialogs.withdraw(h.callID(r, n.ID), wire.ErrCanceled)
+}
+
+// maxFault is how much is shown of a body that is no answer, in bytes.
+const maxFault = 1000
+
+// eventWriter writes into a stream of events that has begun what is written as if none
+// had: events as they are, a body as one event.
+type eventWriter struct {
+	http.ResponseWriter
+	header http.Header
+	body   []byte
+}
+
+func (e *eventWriter) Header() http.Header         { return e.header }
+func (e *eventWriter) WriteHeader(int)             {}
+func (e *eventWriter) Unwrap() http.ResponseWriter { return e.ResponseWriter }
+
+func (e *eventWriter) Write(b []byte) (int, error) {
+	if isStream(e.header) {
+		return e.ResponseWriter.Write(b)
+	}
+	if len(e.body)+len(b) > bridge.MaxMessage {
+		e.body = []byte("the MCP server's answer is too long")
+		return 0, errors.New(string(e.body))
+	}
+	e.body = append(e.body, b...)
+	return len(b), nil
+}
+
+// event writes one message.
+func (e *eventWriter) event(line []byte) {
+	_, _ = e.ResponseWriter.Write(streamable.EventOf(line)) // a client that has left is noticed elsewhere
+	_ = http.NewResponseController(e.ResponseWriter).Flush()
+}
+
+// end writes the body, if there is one. What is no answer becomes one to the request id.
+func (e *eventWriter) end(id json.RawMessage) {
+	if isStream(e.header) {
+		return
+	}
+	var line bytes.Buffer
+	if m, err := wire.Parse(e.body); err != nil || m.Kind() != wire.Response || json.Compact(&line, e.body) != nil {
+		text := cmp.Or(display.Plain(string(e.body[:min(len(e.body), maxFault)])), "the MCP server did not answer")
+		line.Reset()
+		line.Write(wire.AppendAnswer(nil, id, nil, jrpc2.Errorf(jrpc2.InternalError, "%s", text)))
+	}
+	e.event(line.Bytes())
+}

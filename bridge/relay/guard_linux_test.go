@@ -1,0 +1,25 @@
+package relay
+
+import (
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/bridge"
+	"dragoman/bridge/bridgetest"
+)
+
+// However a client reaches a relay, it has one guard for its server. When the server ends,
+// the guard ends with all that the server has left behind.
+func TestOneGuardForAllServers(t *testing.T) {
+	for face, connect := range faces {
+		t.Run(face, func(t *testing.T) {
+			bridgetest.OneGuard(t, 1, func(t *testing.T, places []bridgetest.Place, look func()) {
+				r := relayTo(t, bridge.Server{Name: "up", Endpoint: at(places[0])}, nil)
+				bridgetest.ToolNames(t, bridgetest.Connected(t, connect(t, r), proto.Legacy, &mcp.ClientOptions{}))
+				look()
+			})
+		})
+	}
+}

@@ -1,0 +1,287 @@
+package relay
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
+	"dragoman/bridge"
+	"dragoman/core"
+)
+
+const (
+	// maxRelayed is how many sessions of clients a relay holds at a time, each with a
+	// program of its own, and maxOfClient how many of them one client's.
+	maxRelayed  = 64
+	maxOfClient = 48
+	// relayIdle is how long one may be silent, with nothing open.
+	relayIdle = 15 * time.Minute
+	// maxKept is how many messages wait for a client that has no stream open.
+	maxKept = 1000
+)
+
+// HTTP is a Server's face over Streamable HTTP. To a server that is an address
+// it is a proxy; a program is started for each session, and one for all requests of
+// 2026-07-28 of a principal, which belong to no session.
+type HTTP struct {
+	relay     *Server
+	dir       string
+	principal func(*http.Request) core.Principal
+	view      *bridge.View // of a server that is an address; a program has one for each session
+	guests    wire.Guests
+	dialogs   *dialogs
+
+	mu       sync.Mutex // guards the fields below
+	sessions map[string]*httpSession
+	modern   map[string]*httpSession // by whose requests they are
+	clients  map[string]visitor      // of a server that is an address, by session
+	closed   bool
+}
+
+// HTTP returns a handler for clients that have been let in, whose bodies are
+// limited. Programs are started in dir. Close must follow when no more requests come.
+func (r *Server) HTTP(dir string, principal func(*http.Request) core.Principal) *HTTP {
+	return &HTTP{
+		relay: r, dir: dir, principal: principal, view: r.export.View(nil), dialogs: newDialogs(),
+		sessions: map[string]*httpSession{}, modern: map[string]*httpSession{}, clients: map[string]visitor{},
+		guests: wire.Guests{All: maxRelayed, Each: maxOfClient, Idle: relayIdle},
+	}
+}
+
+// Close ends all sessions and waits for that.
+func (h *HTTP) Close() {
+	h.mu.Lock()
+	h.closed = true
+	var all []*httpSession
+	for _, s := range h.sessions {
+		all = append(all, s)
+	}
+	for _, s := range h.modern {
+		all = append(all, s)
+	}
+	h.mu.Unlock()
+	h.guests.Close()
+	h.dialogs.close()
+	var wg sync.WaitGroup
+	for _, s := range all {
+		wg.Go(s.close)
+	}
+	wg.Wait()
+}
+
+// ServeHTTP implements http.Handler.
+func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodPost:
+		h.post(w, r)
+	case http.MethodGet, http.MethodDelete:
+		if r.Method == http.MethodDelete {
+			h.dialogs.withdraw(h.callID(r, nil), wire.ErrCanceled)
+		}
+		e, err := h.relay.export.Server.Endpoint(r.Context())
+		if err == nil && e.Remote() && !e.SSE {
+			h.proxy(w, r, e, nil, wire.Message{})
+			return
+		}
+		s := h.find(r)
+		if s != nil {
+			defer s.place.Done()
+		}
+		switch {
+		case r.Header.Get(proto.HeaderSession) == "":
+			http.Error(w, "this needs a session", http.StatusMethodNotAllowed)
+		case s == nil:
+			http.Error(w, "there is no such session", http.StatusNotFound)
+		case r.Method == http.MethodDelete:
+			h.drop(s)
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			s.listen(w, r)
+		}
+	default:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+	}
+}
+
+// post takes one message of a client's.
+func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
+	body, err := streamable.ReadAll(r.Body, bridge.MaxMessage)
+	if err != nil {
+		http.Error(w, fmt.Sprintf("read the message: %v", err), http.StatusRequestEntityTooLarge)
+		return
+	}
+	m, err := wire.Parse(body)
+	if err == nil {
+		err = plainly(body, []wire.Message{m})
+	}
+	if err != nil {
+		streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
+		return
+	}
+	if h.aboutDialogs(r, m) {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	e, err := h.relay.export.Server.Endpoint(r.Context())
+	if err != nil {
+		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
+		return
+	}
+	var line bytes.Buffer
+	if json.Compact(&line, body) != nil {
+		return // it was parsed
+	}
+	switch modern := isModern(r, m); {
+	case e.Remote() && !e.SSE:
+		h.proxy(w, r, e, body, m)
+	case modern:
+		h.postModern(w, r, line.Bytes(), m)
+	default:
+		h.postLegacy(w, r, line.Bytes(), m)
+	}
+}
+
+// isModern reports whether a request belongs to 2026-07-28: when anything in it
+// says so.
+func isModern(r *http.Request, m wire.Message) bool {
+	return r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover || proto.VersionOf(m.Params) >= proto.Modern
+}
+
+func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message) {
+	var s *httpSession
+	if m.Method != proto.MethodInitialize || m.Kind() != wire.Request {
+		s = h.find(r)
+	}
+	if s != nil {
+		defer s.place.Done()
+	}
+	switch {
+	case m.Method == proto.MethodInitialize && m.Kind() == wire.Request:
+		var err error
+		if s, err = h.enter(r, m); err != nil {
+			streamable.RefuseGuest(w, m.ID, err)
+			return
+		}
+		defer s.place.Done()
+		w.Header().Set(proto.HeaderSession, s.id)
+	case r.Header.Get(proto.HeaderSession) == "":
+		streamable.Refuse(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "this needs a session; begin with initialize"))
+		return
+	case s == nil:
+		streamable.Refuse(w, http.StatusNotFound, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "there is no such session"))
+		return
+	}
+	if m.Kind() != wire.Request {
+		s.notice(m)
+		s.send(r.Context(), line)
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	call, v, err := s.permits(r.Context(), m, len(line))
+	w, end := h.decided(w, r, s.view, &m, call, v, err)
+	if w == nil {
+		return
+	}
+	defer end()
+	s.exchange(w, r, lineOf(v, line), m, call)
+}
+
+// find returns the session that a request names, with a request open: Done of its place
+// must follow. nil: there is none, or its program has ended, and the client must begin
+// a new one.
+func (h *HTTP) find(r *http.Request) *httpSession {
+	h.mu.Lock()
+	s := h.sessions[r.Header.Get(proto.HeaderSession)]
+	h.mu.Unlock()
+	if s == nil || s.principal != h.principal(r) || s.hasEnded() || !s.place.Begin() {
+		return nil
+	}
+	return s
+}
+
+// enter makes a session for the client that introduces itself, with its first request
+// open: Done of its place must follow.
+func (h *HTTP) enter(r *http.Request, m wire.Message) (*httpSession, error) {
+	p, client := h.principal(r), bridge.ClientOf(m)
+	s, err := h.start(r.Context(), p, string(p)+"\x00"+streamable.Machine(r)+"\x00"+client, rand.Text(), "")
+	if err != nil {
+		return nil, err
+	}
+	s.client, s.offers = client, bridge.OffersOf(m) // nobody else knows it yet
+	h.mu.Lock()
+	closed := h.closed
+	if !closed {
+		h.sessions[s.id] = s
+	}
+	h.mu.Unlock()
+	if closed {
+		s.close()
+		return nil, wire.ErrClosed
+	}
+	return s, nil
+}
+
+// drop ends a session, and waits until it is off the lists.
+func (h *HTTP) drop(s *httpSession) {
+	s.place.Leave()
+	s.close()
+}
+
+// forget takes a session that has ended off the lists.
+func (h *HTTP) forget(s *httpSession) {
+	s.place.Leave()
+	h.dialogs.withdraw(callID{session: sessionKey(s.principal, s.id)}, errors.New("the MCP server "+s.relay.export.Server.Name+" has ended"))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.sessions, s.id)
+	if h.modern[s.whose] == s {
+		delete(h.modern, s.whose)
+	}
+}
+
+// start gives a client a place, and dials the server for it.
+func (h *HTTP) start(ctx context.Context, p core.Principal, client, id, whose string) (*httpSession, error) {
+	s := &httpSession{relay: h.relay, id: id, whose: whose, principal: p}
+	place, err := h.guests.Enter(client, s.works, func() { h.drop(s) })
+	if err != nil {
+		return nil, err
+	}
+	l, _, err := h.relay.dial(ctx, p, h.dir, id == "")
+	if err != nil {
+		place.Leave()
+		return nil, err
+	}
+	s.place = place
+	h.adopt(s, l)
+	return s, nil
+}
+
+// adopt gives a session its connection to the server.
+func (h *HTTP) adopt(s *httpSession, l *bridge.Link) {
+	s.view, s.link, s.out = h.relay.export.View(nil), l, wire.NewWriter(l.Out, wire.Newline)
+	s.secret, s.done, s.open, s.tokens = rand.Text(), make(chan struct{}), map[string]*exchange{}, map[string]*exchange{}
+	var writing sync.WaitGroup
+	writing.Go(func() { _ = s.out.Run(context.Background()) }) // until it is closed; the reading end notices
+	go func() {                                                // close waits for it
+		defer close(s.done)
+		s.read()
+		l.In.Close()
+		s.out.Close()
+		l.Close()
+		writing.Wait()
+		s.lost()
+		h.forget(s)
+	}()
+}

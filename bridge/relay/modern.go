@@ -1,0 +1,123 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
+	"dragoman/bridge"
+	"dragoman/core"
+)
+
+// postModern takes a request of 2026-07-28, which belongs to no session.
+func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message) {
+	if m.Kind() != wire.Request {
+		w.WriteHeader(http.StatusAccepted) // there is nothing that one could be about
+		return
+	}
+	if err := streamable.Mismatch(r, m); err != nil {
+		streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
+		return
+	}
+	p := h.principal(r)
+	s, err := h.shared(r.Context(), p, h.relay.whose(p, m))
+	if err != nil {
+		streamable.RefuseGuest(w, m.ID, err)
+		return
+	}
+	defer s.place.Done()
+	call, v, err := s.permits(r.Context(), m, len(line))
+	w, end := h.decided(w, r, s.view, &m, call, v, err)
+	if w == nil {
+		return
+	}
+	defer end()
+	if m.Method == proto.MethodCallTool {
+		if err := s.mismatch(r, m); err != nil {
+			call.End(bridge.OutcomeRefused, 0)
+			streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
+			return
+		}
+	}
+	s.exchange(w, r, lineOf(v, line), m, call)
+}
+
+// shared returns the connection that a request shares with others, with a request open:
+// Done of its place must follow.
+func (h *HTTP) shared(ctx context.Context, p core.Principal, whose string) (*httpSession, error) {
+	for {
+		h.mu.Lock()
+		s, closed := h.modern[whose], h.closed
+		h.mu.Unlock()
+		switch {
+		case closed:
+			return nil, wire.ErrClosed
+		case s != nil && !s.hasEnded() && s.place.Begin():
+			return s, nil
+		case s != nil:
+			h.drop(s)
+		}
+		started, err := h.start(ctx, p, "\x00"+whose, "", whose)
+		if err != nil {
+			return nil, err
+		}
+		h.mu.Lock()
+		mine := h.modern[whose] == nil && !h.closed
+		if mine {
+			h.modern[whose] = started
+		}
+		h.mu.Unlock()
+		if mine {
+			return started, nil
+		}
+		h.drop(started) // somebody was quicker
+	}
+}
+
+// whose says which requests share a connection: those of a principal, and where we
+// are the server ourselves also of one kind of client, for whom we speak to servers
+// of older versions.
+func (r *Server) whose(p core.Principal, m wire.Message) string {
+	if r.local == nil {
+		return string(p)
+	}
+	meta := wire.Object(wire.Object(m.Params)["_meta"])
+	return string(p) + "\x00" + string(meta[proto.MetaClient]) + "\x00" + string(meta[proto.MetaCapabilities])
+}
+
+// mismatch says where an argument's header says something else than the argument.
+func (s *httpSession) mismatch(r *http.Request, m wire.Message) error {
+	var p struct {
+		Name string                     `json:"name"`
+		Args map[string]json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal(m.Params, &p) != nil {
+		return nil // the server says so
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.headers.Mismatch(r.Header, p.Name, p.Args)
+}
+
+// readdressed gives a message another id. All else in it stays as it was written.
+func readdressed(line []byte, id json.RawMessage) []byte { return wire.Edit(line, wire.Set("id", id)) }
+
+// retokened gives a request another progress token.
+func retokened(line []byte, m wire.Message, token json.RawMessage) []byte {
+	meta := wire.Edit(wire.Object(m.Params)["_meta"], wire.Set(proto.MetaToken, token))
+	return wire.Edit(line, wire.Set("params", wire.Edit(m.Params, wire.Set("_meta", meta))))
+}
+
+// renamed replaces a member of a notification's parameters.
+func renamed(line []byte, m wire.Message, name string, value json.RawMessage) []byte {
+	return wire.Edit(line, wire.Set("params", wire.Edit(m.Params, wire.Set(name, value))))
+}
+
+// labelled puts into a notification which subscription it belongs to.
+func labelled(line []byte, m wire.Message, id json.RawMessage) []byte {
+	meta := wire.Edit(wire.Object(m.Params)["_meta"], wire.Set(proto.MetaSubscription, id))
+	return wire.Edit(line, wire.Set("params", wire.Edit(m.Params, wire.Set("_meta", meta))))
+}

@@ -1,0 +1,252 @@
+package relay
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
+	"dragoman/bridge"
+	"dragoman/bridge/login"
+	"dragoman/core/display"
+)
+
+// passed are the headers of a client's request that the server gets to see. Among
+// those it does not are the client's own key and its cookies.
+var passed = []string{"Accept", "Content-Type", "Last-Event-ID", proto.HeaderSession, proto.HeaderVersion, proto.HeaderMethod, proto.HeaderName, "Traceparent", "Tracestate"}
+
+// proxy hands a request on to a server that is an address, stream for stream. body
+// is nil where there is none.
+func (h *HTTP) proxy(w http.ResponseWriter, r *http.Request, e bridge.Endpoint, body []byte, m wire.Message) {
+	var call *bridge.Record
+	if m.Method == proto.MethodCallTool && m.Kind() == wire.Request {
+		var v bridge.Ruling
+		var err error
+		call, v, err = h.permits(r, m, len(body))
+		to, end := h.decided(w, r, h.view, &m, call, v, err)
+		if to == nil {
+			return
+		}
+		defer end()
+		w, body = to, lineOf(v, body)
+		defer func() { // unless its answer came
+			if r.Context().Err() != nil {
+				call.End(bridge.OutcomeCancelled, 0)
+			}
+			call.End(bridge.OutcomeError, 0)
+		}()
+	}
+	req, err := http.NewRequestWithContext(r.Context(), r.Method, e.URL, bytes.NewReader(body))
+	if err != nil {
+		http.Error(w, "the server's address is wrong", http.StatusBadGateway)
+		return
+	}
+	for _, name := range passed {
+		if v := r.Header.Values(name); len(v) > 0 {
+			req.Header[http.CanonicalHeaderKey(name)] = v
+		}
+	}
+	for name, v := range r.Header {
+		if len(name) > 10 && name[:10] == proto.HeaderParam {
+			req.Header[name] = v
+		}
+	}
+	for name, value := range e.Headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := h.relay.export.Client(e).Do(req)
+	var wants *login.RequiredError
+	if errors.As(err, &wants) && m.Kind() == wire.Request {
+		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s: %v", h.relay.export.Server.Name, wants))
+		return
+	}
+	if err != nil {
+		if r.Context().Err() == nil {
+			http.Error(w, "the MCP server "+h.relay.export.Server.Name+" cannot be reached: "+display.Plain(login.WithoutURL(err).Error()), http.StatusBadGateway)
+		}
+		return
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusUnauthorized { // it is about us, and the client is not told more of that
+		http.Error(w, "the MCP server "+h.relay.export.Server.Name+" wants a login, or another key than the one that is configured", http.StatusBadGateway)
+		return
+	}
+	for _, name := range []string{"Content-Type", proto.HeaderSession, proto.HeaderVersion, "Cache-Control", "Retry-After"} {
+		if v := resp.Header.Values(name); len(v) > 0 {
+			w.Header()[http.CanonicalHeaderKey(name)] = v
+		}
+	}
+	status := resp.StatusCode
+	if status == http.StatusForbidden {
+		status = http.StatusBadGateway // it is our key that does not fit, and not the client's
+	}
+	w.WriteHeader(status)
+	switch m.Method {
+	case proto.MethodInitialize:
+		h.introduced(resp.Header.Get(proto.HeaderSession), visitor{bridge.ClientOf(m), bridge.OffersOf(m)})
+	case proto.MethodListTools:
+		if h.view.Hides() {
+			h.proxyList(w, resp, cursorOf(m.Params))
+			return
+		}
+	}
+	watch := &answerWatch{call: call, id: m.ID, stream: isStream(resp.Header)}
+	defer watch.end()
+	out := http.NewResponseController(w)
+	buf := make([]byte, 32<<10)
+	_ = out.Flush() // a stream may stay silent for long
+	for {
+		n, err := resp.Body.Read(buf)
+		if n > 0 {
+			watch.saw(buf[:n]) // first, so that the client's next call is kept behind this one
+			if _, err := w.Write(buf[:n]); err != nil {
+				return
+			}
+			_ = out.Flush() // the next Write notices
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// proxyList hands on a list without what is not offered.
+func (h *HTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
+	filter := func(text []byte) []byte {
+		m, err := wire.Parse(text)
+		if err != nil || m.Result == nil {
+			return text
+		}
+		if result := h.view.Shown(cursor, m.Result); !sameBytes(result, m.Result) {
+			return wire.Edit(text, wire.Set("result", result))
+		}
+		return text
+	}
+	if !isStream(resp.Header) {
+		if body, err := streamable.ReadAll(resp.Body, bridge.MaxMessage); err == nil {
+			_, _ = w.Write(filter(body)) // the client has left
+		}
+		return
+	}
+	for s := streamable.NewEvents(resp.Body, bridge.MaxMessage); ; {
+		e, err := s.Next()
+		if err != nil {
+			return
+		}
+		var b []byte
+		if e.Name != "" {
+			b = append(b, "event: "+e.Name+"\n"...)
+		}
+		if e.ID != "" {
+			b = append(b, "id: "+e.ID+"\n"...)
+		}
+		if e.Data != nil {
+			b = append(append(b, "data: "...), bytes.ReplaceAll(filter(e.Data), []byte("\n"), []byte("\ndata: "))...)
+			b = append(b, '\n')
+		}
+		if _, err := w.Write(append(b, '\n')); err != nil {
+			return
+		}
+	}
+}
+
+func isStream(header http.Header) bool {
+	kind, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	return kind == "text/event-stream"
+}
+
+// permits judges a call. The tools are known by a connection of our own, which is
+// nobody's session.
+func (h *HTTP) permits(r *http.Request, m wire.Message, size int) (call *bridge.Record, v bridge.Ruling, err error) {
+	from := h.visitor(r.Header.Get(proto.HeaderSession))
+	asked, err := callOf(m, from)
+	call = h.relay.export.Record(h.principal(r), cmp.Or(bridge.ClientOf(m), from.client), asked.Tool, size)
+	if err == nil {
+		err = h.view.KnowFromBox(r.Context(), h.dir)
+	}
+	if err == nil {
+		v, err = h.view.Rule(asked)
+	}
+	return call, v, err
+}
+
+// maxClients limits the sessions whose clients a relay remembers.
+const maxClients = 1000
+
+// visitor is a client as it has introduced itself.
+type visitor struct {
+	client string
+	offers bridge.Offers
+}
+
+// introduced notes who has begun a session.
+func (h *HTTP) introduced(session string, v visitor) {
+	if session == "" {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for old := range h.clients {
+		if len(h.clients) < maxClients {
+			break
+		}
+		delete(h.clients, old)
+	}
+	h.clients[session] = v
+}
+
+func (h *HTTP) visitor(session string) visitor {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.clients[session]
+}
+
+// answerWatch looks for the answer to a call in what passes.
+type answerWatch struct {
+	call   *bridge.Record
+	id     json.RawMessage
+	stream bool
+	text   []byte // of what has not ended
+}
+
+// saw looks at the next bytes of a body.
+func (a *answerWatch) saw(b []byte) {
+	if a.call == nil {
+		return
+	}
+	a.text = append(a.text, b...)
+	for a.stream {
+		line, rest, ok := bytes.Cut(a.text, []byte("\n"))
+		if !ok {
+			break
+		}
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			a.judge(data)
+		}
+		a.text = append(a.text[:0], rest...)
+	}
+	if len(a.text) > bridge.MaxMessage {
+		a.call = nil
+	}
+}
+
+// end looks at what is left at the end of a body.
+func (a *answerWatch) end() {
+	if a.call != nil && !a.stream {
+		a.judge(a.text)
+	}
+}
+
+func (a *answerWatch) judge(text []byte) {
+	if m, err := wire.Parse(text); err == nil && m.Kind() == wire.Response && string(m.ID) == string(a.id) {
+		a.call.Answered(m, len(text))
+	}
+}

@@ -1,0 +1,114 @@
+package relay
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/bridge"
+)
+
+// callOf reads a call, which comes from a client that has introduced itself as from. A
+// request of 2026-07-28 says itself how its user can be asked.
+func callOf(m wire.Message, from visitor) (c bridge.Call, err error) {
+	c = bridge.Call{Params: m.Params, Offers: from.offers, Modern: proto.VersionOf(m.Params) >= proto.Modern}
+	if c.Modern {
+		c.Offers = bridge.OffersOf(m)
+	}
+	if err := distinct(m.Params, "name", "arguments"); err != nil {
+		return c, err
+	}
+	var name json.RawMessage
+	for key, value := range wire.Members(m.Params) {
+		switch string(key) {
+		case "name":
+			name = value
+		case "arguments":
+			c.Args = value
+		}
+	}
+	if len(name) == 0 || name[0] != '"' || json.Unmarshal(name, &c.Tool) != nil {
+		return c, jrpc2.Errorf(jrpc2.InvalidParams, "tools/call: name must be a string")
+	}
+	return c, nil
+}
+
+// lineOf returns the call that came as line as the server gets it.
+func lineOf(v bridge.Ruling, line []byte) []byte {
+	if !v.Resumed {
+		return line
+	}
+	return wire.Edit(line, wire.Set("params", v.Params))
+}
+
+// plainly refuses what a client says that a server might read as something else than
+// we do.
+func plainly(line []byte, messages []wire.Message) error {
+	if len(line) > 0 && line[0] == '{' {
+		return distinct(line, "method", "params", "id")
+	}
+	for _, m := range messages {
+		if m.Kind() == wire.Request {
+			var list []json.RawMessage
+			if err := json.Unmarshal(line, &list); err != nil {
+				return jrpc2.Errorf(jrpc2.ParseError, "not valid JSON")
+			}
+			for _, item := range list {
+				if err := distinct(item, "method", "params", "id"); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// distinct refuses an object in which one of the names stands twice, or in another case:
+// some take the first of two, some the last, and some are careless about the case.
+func distinct(object []byte, names ...string) error {
+	seen := 0
+	for key := range wire.Members(object) {
+		for i, name := range names {
+			if !strings.EqualFold(string(key), name) {
+				continue
+			}
+			if string(key) != name || seen&(1<<i) != 0 {
+				return jrpc2.Errorf(jrpc2.InvalidRequest, "%q stands beside %q: what is meant is not clear", key, name)
+			}
+			seen |= 1 << i
+		}
+	}
+	return nil
+}
+
+// cursorOf is the cursor of a request for a page.
+func cursorOf(params json.RawMessage) string {
+	var p struct {
+		Cursor string `json:"cursor"`
+	}
+	_ = wire.Unmarshal(params, &p) // what is none is the first page
+	return p.Cursor
+}
+
+// sameBytes reports whether a is b itself.
+func sameBytes(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
+
+// requestLine returns a request of our own.
+func requestLine(id json.RawMessage, method string, params json.RawMessage) []byte {
+	return wire.Edit(nil, wire.Set("jsonrpc", wire.JSON("2.0")), wire.Set("id", id),
+		wire.Set("method", wire.JSON(method)), wire.Set("params", params))
+}
+
+// withdrawal returns the notification that takes a request back; reason may be "".
+func withdrawal(id json.RawMessage, reason string) []byte {
+	params := []wire.Member{wire.Set("requestId", id)}
+	if reason != "" {
+		params = append(params, wire.Set("reason", wire.JSON(reason)))
+	}
+	return wire.Edit(nil, wire.Set("jsonrpc", wire.JSON("2.0")),
+		wire.Set("method", wire.JSON(proto.NoteCancelled)), wire.Set("params", wire.Edit(nil, params...)))
+}

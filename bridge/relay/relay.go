@@ -1,0 +1,137 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"dragoman/adapters/wire"
+	"dragoman/bridge"
+	"dragoman/core"
+	"dragoman/core/child"
+)
+
+// Server hands one server on to clients, message by message and session to session:
+// each connection of a client has one of its own to the server, and what both say
+// passes as it was written, whatever version they speak. Nothing is renamed.
+type Server struct {
+	export *bridge.Export
+	local  Dial // nil: the server is not one of this process
+}
+
+// Dial makes a connection to a server of this process for a principal, who works in the
+// folder dir. shared: it is for all requests of 2026-07-28.
+type Dial func(p core.Principal, dir string, shared bool) *bridge.Link
+
+// New returns the relay to a configured server; false: there is none of that name,
+// or it is disabled. A nil check refuses nothing.
+func New(b *bridge.Box, name string, check bridge.Check) (*Server, bool) {
+	e, ok := b.Export(name, check)
+	return &Server{export: e}, ok
+}
+
+// Local returns the relay to a server of this process. What is to be refused and
+// kept of its calls is the server's own affair.
+func Local(dial Dial) *Server {
+	e, _ := bridge.New(bridge.Options{Servers: []bridge.Server{{
+		Name: core.Native, Endpoint: func(context.Context) (bridge.Endpoint, error) { return bridge.Endpoint{}, nil },
+	}}}).Export(core.Native, nil)
+	return &Server{export: e, local: dial}
+}
+
+// Current reports whether the configuration still has the server as it was.
+func (r *Server) Current() bool { return r.export.Current() }
+
+// dial makes a connection to the server in the folder dir, for a principal. shared:
+// it is for all requests of 2026-07-28.
+func (r *Server) dial(ctx context.Context, p core.Principal, dir string, shared bool) (*bridge.Link, bridge.Endpoint, error) {
+	if r.local != nil {
+		return r.local(p, dir, shared), bridge.Endpoint{}, nil
+	}
+	e, err := r.export.Server.Endpoint(ctx)
+	if err != nil {
+		return nil, e, err
+	}
+	if e.Dir == "" {
+		e.Dir = dir
+	}
+	guard := &child.Guard{}
+	l, err := r.export.DialVerbatim(e, guard)
+	if err != nil {
+		guard.Close()
+		return nil, e, err
+	}
+	end := l.Close
+	l.Close = func() {
+		end()
+		guard.Close()
+	}
+	return l, e, nil
+}
+
+// Serve relays one client that speaks over a pipe, whose server is started in dir.
+// It blocks until the client or the server leaves, or ctx ends, and closes both.
+func (r *Server) Serve(ctx context.Context, dir string, in io.ReadCloser, out io.WriteCloser) error {
+	l, _, err := r.dial(ctx, core.Local, dir, false)
+	if err != nil {
+		in.Close()
+		out.Close()
+		return err
+	}
+	c := newRelayed(r, core.Local, l, out)
+	pumps, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	reading, halt := context.WithCancel(pumps)
+	defer halt()
+	down, up := make(chan struct{}), make(chan struct{})
+	go func() { // both end when their streams do, and are waited for
+		defer close(up)
+		c.fromServer(reading)
+	}()
+	go func() {
+		defer close(down)
+		c.fromClient(pumps, wire.Lines(in, bridge.MaxMessage))
+	}()
+	written := c.run(pumps)
+	early := false // the server has left before the last answer
+	select {
+	case <-down:
+		c.up.Close()
+		drain := time.NewTimer(bridge.DrainFor)
+		defer drain.Stop()
+		select {
+		case <-up:
+			early = c.waits() // the client may still read
+		case <-c.idle:
+		case <-drain.C:
+		case <-ctx.Done():
+		}
+	case <-up:
+		err = errors.New("it has ended") // why is known when the link is closed
+	case <-ctx.Done():
+	}
+	in.Close()
+	l.In.Close()
+	c.up.Close()
+	l.Close()
+	halt() // a client that does not read keeps nobody
+	<-up
+	if err != nil {
+		err = fmt.Errorf("the MCP server %s: %s", r.export.Server.Name, l.Why())
+	}
+	why := err
+	if early {
+		why = fmt.Errorf("the MCP server %s: %s", r.export.Server.Name, l.Why())
+	}
+	c.lost(why)
+	<-down
+	c.lost(why) // what came meanwhile
+	stop()
+	<-written
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

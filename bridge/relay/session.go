@@ -1,0 +1,224 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
+	"dragoman/bridge"
+	"dragoman/core"
+)
+
+// httpSession is a client's session, or all requests of 2026-07-28 of a principal,
+// and the connection to the server that is theirs.
+type httpSession struct {
+	relay     *Server
+	id        string // "": of no session
+	whose     string // of no session: which requests go here
+	principal core.Principal
+	view      *bridge.View
+	link      *bridge.Link
+	out       *wire.Writer  // to the server
+	secret    string        // begins the ids of our own requests, which no client can guess
+	done      chan struct{} // closed when the connection has ended
+	place     *wire.Guest
+
+	mu      sync.Mutex // guards the fields below
+	last    int64      // the number of the newest request of 2026-07-28, or of our own
+	open    map[string]*exchange
+	order   []*exchange // those that are open, oldest first
+	tokens  map[string]*exchange
+	stream  *exchange // what the client has open for messages that belong to nothing
+	headers streamable.ParamHeaders
+	client  string        // as it introduced itself
+	offers  bridge.Offers // likewise
+	kept    [][]byte      // for the stream that is not open
+	ended   bool
+}
+
+// send hands a message to the server. A server that does not read keeps whoever
+// sends, and nobody else.
+func (s *httpSession) send(ctx context.Context, line []byte) {
+	if s.out.Room(ctx, wire.PumpRoom) == nil {
+		_ = s.out.Put(line) // the reading end notices
+	}
+}
+
+// works reports whether a request is open, or something is under way without one.
+func (s *httpSession) works() bool {
+	s.mu.Lock()
+	open := len(s.open) > 0
+	s.mu.Unlock()
+	return open || s.link.Works != nil && s.link.Works()
+}
+
+// close ends the session and waits for that.
+func (s *httpSession) close() {
+	s.link.In.Close()
+	s.out.Close()
+	<-s.done
+}
+
+// read routes what the server says until it ends.
+func (s *httpSession) read() {
+	frames := wire.Lines(s.link.In, bridge.MaxMessage)
+	for {
+		line, err := frames.Next()
+		if err != nil {
+			if _, ok := err.(*wire.FrameError); ok { //nolint:errorlint // as it is returned
+				continue
+			}
+			return
+		}
+		if m, err := wire.Parse(line); err == nil {
+			s.route(line, m)
+		}
+	}
+}
+
+// route finds the stream that a message belongs to.
+func (s *httpSession) route(line []byte, m wire.Message) {
+	if m.Method == proto.NoteToolsChanged {
+		s.view.Stale()
+	}
+	s.mu.Lock()
+	var to *exchange
+	answer := m.Kind() == wire.Response
+	switch {
+	case answer:
+		if to = s.open[string(m.ID)]; to != nil {
+			s.forgetLocked(to, string(m.ID))
+		}
+	case m.Method == proto.NoteProgress:
+		var n struct {
+			Token json.RawMessage `json:"progressToken"`
+		}
+		if wire.Unmarshal(m.Params, &n) == nil {
+			to = s.tokens[string(n.Token)]
+		}
+	case strings.HasSuffix(m.Method, "/list_changed") || m.Method == proto.NoteResourceUpdated || strings.HasPrefix(m.Method, "notifications/subscriptions/"):
+		to = s.subscribedLocked(m)
+	default: // what else it says, it says because of what it is doing
+		to = s.stream
+		for _, x := range s.order {
+			if x.method != proto.MethodListen {
+				to = x
+			}
+		}
+	}
+	if to == nil && !answer && s.id != "" && len(s.kept) < maxKept {
+		s.kept = append(s.kept, line)
+	}
+	s.mu.Unlock()
+	if to == nil {
+		return
+	}
+	if answer {
+		line = s.answered(to, line, m)
+	} else if to.token != nil && m.Method == proto.NoteProgress {
+		line = renamed(line, m, proto.MetaToken, to.token)
+	} else if to.method == proto.MethodListen {
+		line = labelled(line, m, to.id)
+	}
+	select {
+	case to.lines <- line:
+	case <-to.gone:
+	}
+	if answer {
+		close(to.lines)
+	}
+}
+
+// subscribedLocked finds the stream of what changes in a server: that of the
+// subscription it names, else the one that is open for such things.
+func (s *httpSession) subscribedLocked(m wire.Message) *exchange {
+	if s.id != "" {
+		return s.stream
+	}
+	var n struct {
+		Meta struct {
+			ID json.RawMessage `json:"io.modelcontextprotocol/subscriptionId"`
+		} `json:"_meta"`
+	}
+	if json.Unmarshal(m.Params, &n) == nil && n.Meta.ID != nil {
+		if x := s.open[string(n.Meta.ID)]; x != nil {
+			return x
+		}
+	}
+	for _, x := range s.order {
+		if x.method == proto.MethodListen {
+			return x
+		}
+	}
+	return nil
+}
+
+func (s *httpSession) forgetLocked(x *exchange, id string) {
+	delete(s.open, id)
+	for token, o := range s.tokens {
+		if o == x {
+			delete(s.tokens, token)
+		}
+	}
+	for i, o := range s.order {
+		if o == x {
+			s.order = append(s.order[:i:i], s.order[i+1:]...)
+			return
+		}
+	}
+}
+
+// answered is the answer as the client gets it.
+func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte {
+	switch x.method {
+	case proto.MethodInitialize:
+		s.view.Settled(agreedVersion(m))
+		s.link.Settled(proto.Legacy) // a program does not need to know
+	case proto.MethodListTools:
+		s.mu.Lock()
+		s.headers.Learn(line)
+		s.mu.Unlock()
+		if x.own || m.Result == nil {
+			break
+		}
+		if result := s.view.Shown(x.cursor, m.Result); !sameBytes(result, m.Result) {
+			line = wire.Edit(line, wire.Set("result", result))
+		}
+	case proto.MethodCallTool:
+		x.call.Answered(m, len(line))
+	}
+	if s.id == "" && x.id != nil {
+		line = readdressed(line, x.id)
+	}
+	return line
+}
+
+// lost ends what is open when the server has ended.
+func (s *httpSession) lost() {
+	s.mu.Lock()
+	open, stream := s.open, s.stream
+	s.open, s.order, s.tokens, s.stream, s.ended = map[string]*exchange{}, nil, map[string]*exchange{}, nil, true
+	s.mu.Unlock()
+	why := "the MCP server " + s.relay.export.Server.Name + ": " + s.link.Why()
+	for _, x := range open {
+		if x.own {
+			close(x.lines)
+			continue
+		}
+		x.call.End(bridge.OutcomeError, 0)
+		select {
+		case x.lines <- wire.AppendAnswer(nil, x.id, nil, jrpc2.Errorf(jrpc2.InternalError, "%s", why)):
+		case <-x.gone:
+		}
+		close(x.lines)
+	}
+	if stream != nil {
+		close(stream.lines)
+	}
+}

@@ -1,0 +1,242 @@
+package relay
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
+	"dragoman/bridge"
+)
+
+// exchange is a request and the stream of what belongs to it.
+type exchange struct {
+	id     json.RawMessage // as the client wrote it; nil: no request of a client's
+	method string
+	own    bool // we ask, and no client
+	cursor string
+	token  json.RawMessage
+	call   *bridge.Record
+	lines  chan []byte   // what to write, in order; the answer ends it
+	gone   chan struct{} // closed when nobody writes any more
+}
+
+// permits judges a call, for which the tools have to be known: at 2026-07-28 also
+// for the headers that they want. nil is returned for all else.
+func (s *httpSession) permits(ctx context.Context, m wire.Message, size int) (call *bridge.Record, v bridge.Ruling, err error) {
+	if m.Method != proto.MethodCallTool {
+		return nil, bridge.Ruling{}, nil
+	}
+	asked, err := callOf(m, visitor{s.client, s.offers})
+	call = s.relay.export.Record(s.principal, cmp.Or(bridge.ClientOf(m), s.client), asked.Tool, size)
+	if err == nil && (s.id == "" || !s.view.Known()) {
+		err = s.know(ctx, metaOf([]wire.Message{m}))
+	}
+	if err == nil {
+		v, err = s.view.Rule(asked)
+	}
+	return call, v, err
+}
+
+// know has the tools listed, if they are not known.
+func (s *httpSession) know(ctx context.Context, meta json.RawMessage) error {
+	ctx, cancel := bridge.Within(ctx, s.relay.export.Server.StartFor(), "it took too long")
+	defer cancel()
+	err := s.view.Know(ctx, func(ctx context.Context, cursor string) (json.RawMessage, error) {
+		return s.ask(ctx, proto.MethodListTools, listParams(cursor, meta))
+	})
+	if err != nil && s.relay.export.Pins() {
+		return jrpc2.Errorf(jrpc2.InternalError, "%v", err)
+	}
+	return nil
+}
+
+// ask sends the server a request of our own.
+func (s *httpSession) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	x := &exchange{method: method, own: true, lines: make(chan []byte), gone: make(chan struct{})}
+	defer close(x.gone)
+	id, ok := s.begin(x, nil)
+	if !ok {
+		return nil, wire.ErrClosed
+	}
+	s.send(ctx, requestLine(json.RawMessage(id), method, params))
+	select {
+	case line, ok := <-x.lines:
+		if !ok {
+			return nil, wire.ErrClosed
+		}
+		m, err := wire.Parse(line)
+		if err != nil {
+			return nil, err
+		}
+		return resultOf(m)
+	case <-ctx.Done():
+		s.forget(x, id)
+		return nil, context.Cause(ctx)
+	}
+}
+
+// exchange sends a request and writes what belongs to it. At 2026-07-28 the end of
+// the client's request takes it back.
+func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, call *bridge.Record) {
+	x := &exchange{id: m.ID, method: m.Method, call: call, lines: make(chan []byte), gone: make(chan struct{})}
+	defer close(x.gone)
+	if m.Method == proto.MethodListTools {
+		x.cursor = cursorOf(m.Params)
+	}
+	token := bridge.ProgressToken(m.Params)
+	id, ok := s.begin(x, token)
+	if !ok {
+		text := "a request of this id is still open"
+		if s.hasEnded() {
+			text = "the MCP server " + s.relay.export.Server.Name + " has ended: " + s.link.Why()
+		}
+		call.End(bridge.OutcomeError, 0)
+		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%s", text))
+		return
+	}
+	if s.id == "" {
+		if token != nil {
+			line = retokened(line, m, json.RawMessage(id))
+		}
+		line = readdressed(line, json.RawMessage(id))
+	}
+	s.send(r.Context(), line)
+	if !s.write(w, r, x) && s.forget(x, id) {
+		call.End(bridge.OutcomeCancelled, 0)
+		if s.id == "" {
+			_ = s.out.Put(withdrawal(json.RawMessage(id), "the client hung up"))
+		}
+	}
+}
+
+// notice looks at what a client says without asking: a call that it takes back has
+// ended for it.
+func (s *httpSession) notice(m wire.Message) {
+	var n struct {
+		ID json.RawMessage `json:"requestId"`
+	}
+	if m.Method != proto.NoteCancelled || json.Unmarshal(m.Params, &n) != nil {
+		return
+	}
+	s.mu.Lock()
+	x := s.open[string(n.ID)]
+	s.mu.Unlock()
+	if x != nil {
+		x.call.End(bridge.OutcomeCancelled, 0)
+	}
+}
+
+// begin gives a request its place among those that are open, and the id under which
+// the server knows it: of a session its own; else one of ours, which is its progress
+// token as well. false: the id is taken, or the connection has ended.
+func (s *httpSession) begin(x *exchange, token json.RawMessage) (id string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id = string(x.id)
+	switch {
+	case x.own:
+		s.last++
+		id = string(wire.JSON(s.secret + strconv.FormatInt(s.last, 10)))
+	case s.id == "":
+		s.last++
+		id = string(wire.JSON(s.last))
+		if token != nil {
+			x.token, token = token, json.RawMessage(id)
+		}
+	}
+	if s.ended || s.open[id] != nil {
+		return "", false
+	}
+	s.open[id] = x
+	s.order = append(s.order, x)
+	if token != nil {
+		s.tokens[string(token)] = x
+	}
+	return id, true
+}
+
+// forget takes a request out of those that are open, and reports whether it was.
+func (s *httpSession) forget(x *exchange, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := s.open[id] == x
+	if open {
+		s.forgetLocked(x, id)
+	}
+	return open
+}
+
+func (s *httpSession) hasEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+// write writes the lines of a stream, those of first before them: one alone as JSON,
+// else as events. false: the client left before the end.
+func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange, first ...[]byte) bool {
+	out := http.NewResponseController(w)
+	streams := x.id == nil || x.method == proto.MethodListen
+	if streams {
+		streamable.Begin(w)
+		for _, line := range first {
+			_, _ = w.Write(streamable.EventOf(line)) // a client that has left is noticed below
+		}
+		_ = out.Flush()
+	}
+	for {
+		select {
+		case line, ok := <-x.lines:
+			if !ok {
+				return true
+			}
+			if m, err := wire.Parse(line); !streams && err == nil && m.Kind() == wire.Response {
+				w.Header().Set("Content-Type", "application/json")
+				if s.id == "" {
+					w.WriteHeader(streamable.Status(m))
+				}
+				_, _ = w.Write(line)
+				continue
+			}
+			if !streams {
+				streams = true
+				streamable.Begin(w)
+			}
+			if _, err := w.Write(streamable.EventOf(line)); err != nil {
+				return false
+			}
+			_ = out.Flush()
+		case <-r.Context().Done():
+			return false
+		}
+	}
+}
+
+// listen gives a client the stream of what belongs to no request.
+func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{lines: make(chan []byte), gone: make(chan struct{})}
+	defer close(x.gone)
+	s.mu.Lock()
+	if s.stream != nil || s.ended {
+		s.mu.Unlock()
+		http.Error(w, "such a stream is open already", http.StatusConflict)
+		return
+	}
+	s.stream = x
+	kept := s.kept
+	s.kept = nil
+	s.mu.Unlock()
+	s.write(w, r, x, kept...)
+	s.mu.Lock()
+	if s.stream == x {
+		s.stream = nil
+	}
+	s.mu.Unlock()
+}
