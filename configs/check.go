@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"dragoman/core/display"
 )
 
 // checkValues finds what is wrong with settings one by one: what their tags
@@ -382,17 +384,23 @@ func (s MCPServer) PlainSecrets() []string {
 	flag := false // the argument before names a secret
 	for i, arg := range s.Args {
 		name, value, both := strings.Cut(arg.String(), "=")
-		names := strings.HasPrefix(name, "-") && namesSecret(name)
+		names := strings.HasPrefix(name, "-") && display.SecretName("args."+name)
 		switch {
 		case names && both && value != "" && !hasReference(value), flag && !strings.HasPrefix(name, "-") && !hasReference(arg.String()):
 			keys = append(keys, index("args", i))
 		}
 		flag = names && !both
 	}
-	if _, query, ok := strings.Cut(s.URL.raw(), "?"); ok && namesSecret(query) && !hasReference(query) {
+	if _, query, ok := strings.Cut(s.URL.raw(), "?"); ok && !hasReference(query) && slices.ContainsFunc(strings.Split(query, "&"), isSecretParameter) {
 		keys = append(keys, "url")
 	}
 	return keys
+}
+
+// isSecretParameter reports whether a NAME=VALUE of an address is a secret by its name.
+func isSecretParameter(parameter string) bool {
+	name, _, _ := strings.Cut(parameter, "=")
+	return display.SecretName("query." + name)
 }
 
 // secretKeys returns the keys of a mapping's entries that write a secret out,
@@ -400,19 +408,11 @@ func (s MCPServer) PlainSecrets() []string {
 func secretKeys(key string, values map[string]Secret) []string {
 	var keys []string
 	for name, s := range values {
-		if isLiteral(s) && namesSecret(name) {
+		if isLiteral(s) && display.SecretName("entry."+name) {
 			keys = append(keys, join(key, name))
 		}
 	}
 	return keys
-}
-
-func namesSecret(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc(
-		[]string{"key", "token", "secret", "auth", "password", "cookie", "credential"},
-		func(word string) bool { return strings.Contains(name, word) },
-	)
 }
 
 // isLiteral reports whether a secret is written out rather than referred to.

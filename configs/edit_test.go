@@ -154,6 +154,19 @@ func TestPlainSecrets(t *testing.T) {
 	if got, want := strings.Join(s.PlainSecrets(), " "), "env.GITHUB_TOKEN headers.Authorization oauth.client_secret args[1] args[2] url"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	for _, c := range []struct {
+		server MCPServer
+		want   string
+	}{
+		{MCPServer{Env: map[string]Secret{"KEY": NewSecret("x"), "AUTHOR": NewSecret("x"), "TOKENIZER": NewSecret("x"), "CACHE_KEY": NewSecret("x")}}, "env.KEY"},
+		{MCPServer{URL: NewURL("https://x.example.com/mcp?a=b&key=1")}, "url"},
+		{MCPServer{URL: NewURL("https://x.example.com/mcp?keyword=token")}, ""},
+		{npx("--key", "abc", "--keyboard", "us", "--author=me"), "args[1]"},
+	} {
+		if got := strings.Join(c.server.PlainSecrets(), " "); got != c.want {
+			t.Errorf("%v: got %s, want %s", c.server, got, c.want)
+		}
+	}
 	shown := ShowServers(map[string]MCPServer{"a": s})
 	for _, secret := range []string{"ghp_x", "xyz", "apikey=1", "shh"} {
 		if strings.Contains(shown, secret) {

@@ -6,20 +6,26 @@ import (
 	"unicode"
 )
 
-// secretWords are the words that name a secret, wherever in a name they are.
+// secretWords are the words that name a secret, wherever in a name they are. The last two lines
+// are words that are often written as one.
 var secretWords = []string{
-	"password", "passwords", "passwd", "passphrase", "pass", "pwd", "pin", "secret", "secrets", "token", "tokens", "credential", "credentials",
-	"cookie", "cookies", "auth", "authorization", "bearer", "apikey", "apikeys", "apitoken", "authtoken", "accesstoken", "accesskey", "privatekey", "secretkey",
+	"password", "passwords", "passwd", "passphrase", "passcode", "pass", "pwd", "pin", "secret", "secrets", "token",
+	"tokens", "credential", "credentials", "cookie", "cookies", "auth", "oauth", "authorization", "authentication", "bearer",
+	"apikey", "apikeys", "apitoken", "apisecret", "authkey", "authtoken", "accesstoken", "refreshtoken", "accesskey",
+	"privatekey", "secretkey", "clientsecret", "signingkey", "sshkey", "masterkey",
 }
 
 // openKeys are the words in front of "key" that make it no secret.
 var openKeys = []string{
-	"public", "primary", "foreign", "sort", "partition", "cache", "object", "group", "row", "index", "map", "hot", "shortcut", "idempotency", "routing", "storage", "tokenizer",
+	"public", "primary", "foreign", "sort", "partition", "cache", "object", "group", "row", "index",
+	"map", "hot", "shortcut", "idempotency", "routing", "storage", "tokenizer",
 }
 
 // SecretName reports whether a name of a variable, a header or an argument is that of a
 // secret. It goes by whole words, in whatever way they are joined (API_KEY, api-key,
-// apiKey): a tokenizer, a keyboard and a passage are none.
+// apiKey), and without the numbers at their ends: a tokenizer, a keyboard and a passage are
+// none. A key is one only with a word in front that says which: where the place does, as
+// among the headers of a server, put its name there (headers.key).
 func SecretName(name string) bool {
 	words := wordsOf(name)
 	for i, word := range words {
@@ -33,7 +39,7 @@ func SecretName(name string) bool {
 	return false
 }
 
-// wordsOf returns the words of a name, in lower case.
+// wordsOf returns the words of a name, in lower case, without the numbers at their ends.
 func wordsOf(name string) (words []string) {
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		runes := []rune(part)
@@ -47,5 +53,8 @@ func wordsOf(name string) (words []string) {
 		}
 		words = append(words, strings.ToLower(string(runes[from:])))
 	}
-	return words
+	for i, word := range words {
+		words[i] = strings.TrimRightFunc(word, unicode.IsDigit)
+	}
+	return slices.DeleteFunc(words, func(word string) bool { return word == "" })
 }
