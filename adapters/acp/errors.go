@@ -13,7 +13,9 @@ import (
 
 func notFound(id string) error {
 	return jrpc2.Errorf(acp.CodeNotFound, "no such session: %.100q", id).
-		WithData(acp.Details{Details: "there is no session of that id on this connection; session/list tells those that can be loaded"})
+		WithData(acp.Details{
+			Details: "there is no session of that id on this connection; session/list tells those that can be loaded",
+		})
 }
 
 // wireError is how the core's errors are said in this protocol, and the one place

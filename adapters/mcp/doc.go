@@ -49,9 +49,9 @@
 //
 // # Which sessions
 //
-// A client reaches only sessions whose folders all lie within its roots (roots.go, package folders); to the client any other session does
-// not exist. It answers questions only in sessions that it has begun or prompted, and deletes only those: the log of a
-// session names the core.Caller of each prompt.
+// A client reaches only sessions whose folders all lie within its roots (roots.go, package folders); to the client any
+// other session does not exist. It answers questions only in sessions that it has begun or prompted, and deletes only
+// those: the log of a session names the core.Caller of each prompt.
 //
 // # Locks and goroutines
 //

@@ -172,7 +172,8 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	body = bytes.TrimSpace(body)
 	id := r.Header.Get(proto.HeaderSession)
 	if bytes.HasPrefix(body, []byte("[")) && (modern || !d.batches(id)) {
-		streamable.Refuse(w, http.StatusBadRequest, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "batches are not part of this protocol version"))
+		err := jrpc2.Errorf(jrpc2.InvalidRequest, "batches are not part of this protocol version")
+		streamable.Refuse(w, http.StatusBadRequest, nil, err)
 		return
 	}
 	m, err := edge.ParseBody(body)
@@ -202,7 +203,8 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	if modern {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if proto.NamesTask(m.Method) && p.Task != "" && r.Header.Get(proto.HeaderName) != p.Task {
-			streamable.Refuse(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Name must be the body's taskId"))
+			err := jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s must be the body's taskId", proto.HeaderName)
+			streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
 			return
 		}
 		v, err := d.named(clientKey(p.Client), r)

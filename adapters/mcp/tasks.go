@@ -182,11 +182,13 @@ func (h *host) addTasks(s *mcp.Server) {
 
 // tasksMissing is the answer to a client that has not declared the extension.
 func tasksMissing() error {
-	data, err := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{proto.ExtensionTasks: struct{}{}}}})
+	extensions := map[string]any{proto.ExtensionTasks: struct{}{}}
+	data, err := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": extensions}})
 	if err != nil {
 		return err
 	}
-	return &jsonrpc.Error{Code: proto.CodeMissingCapability, Message: "the client has not declared the extension " + proto.ExtensionTasks, Data: data}
+	text := "the client has not declared the extension " + proto.ExtensionTasks
+	return &jsonrpc.Error{Code: proto.CodeMissingCapability, Message: text, Data: data}
 }
 
 // task finds a task by its id.

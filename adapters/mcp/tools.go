@@ -132,7 +132,8 @@ func add[In any](h *host, s *mcp.Server, t *mcp.Tool, handle handler[In]) {
 		}
 		if err != nil && !protocol {
 			// Over a pipe this is not sent; over HTTP each request has an answer.
-			return nil, &jsonrpc.Error{Code: proto.CodeClosed, Message: "the call has ended: it was taken back, or the connection is closing"}
+			const ended = "the call has ended: it was taken back, or the connection is closing"
+			return nil, &jsonrpc.Error{Code: proto.CodeClosed, Message: ended}
 		}
 		if err != nil {
 			return nil, err

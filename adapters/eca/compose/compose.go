@@ -41,7 +41,9 @@ func Complete(ctx context.Context, m core.Model, doc string, at eca.Place) (stri
 
 // Rewrite asks for a text in the place of the selected one, and hands on each piece as it comes. file is what stands
 // around the selection; "": unknown. The whole answer is returned as the model gave it.
-func Rewrite(ctx context.Context, m core.Model, p eca.RewriteParams, file string, each func(core.Delta)) (string, error) {
+func Rewrite(
+	ctx context.Context, m core.Model, p eca.RewriteParams, file string, each func(core.Delta),
+) (string, error) {
 	return write(ctx, m, rewriteRequest(p, head(file, 4*beforeCursor)), rewriteTokens, rewriteTime, each)
 }
 

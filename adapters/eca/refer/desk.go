@@ -90,7 +90,8 @@ func (d *Desk) context(ctx context.Context, c eca.Context) []core.Block {
 		return d.read(ctx, core.Reference{Path: path, Lines: lines}, fileLink(path, lines))
 	case eca.ContextDirectory:
 		path := d.Path(c.Path)
-		return d.read(ctx, core.Reference{Path: path}, core.Link{URI: URIOf(path, [2]int{}), Name: filepath.Base(path), Description: "the folder " + path})
+		link := core.Link{URI: URIOf(path, [2]int{}), Name: filepath.Base(path), Description: "the folder " + path}
+		return d.read(ctx, core.Reference{Path: path}, link)
 	case eca.ContextCursor:
 		return d.cursor(ctx, c)
 	case eca.ContextWeb:
@@ -145,7 +146,8 @@ func (d *Desk) read(ctx context.Context, r core.Reference, link core.Block) []co
 		return []core.Block{core.Resource{URI: "text:context", MIME: "text/plain", Text: "(The user attached " + name + ", which may not be read: " + why + ".)"}}
 	}
 	if d.size >= maxAttached {
-		d.Told = append(d.Told, fmt.Sprintf("%s was only named to the agent: the prompt holds more than %d MiB already.", name, maxAttached>>20))
+		d.Told = append(d.Told,
+			fmt.Sprintf("%s was only named to the agent: the prompt holds more than %d MiB already.", name, maxAttached>>20))
 		return []core.Block{link}
 	}
 	b := d.files.Read(ctx, d.roots, r)

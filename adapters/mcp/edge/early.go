@@ -10,9 +10,10 @@ import (
 // The versions of the protocol that differ for us.
 const ()
 
-// begins looks at the parameters of initialize. A number for a version marks the early dialect (one client spoke it
-// before versions were dates): the SDK sees the oldest version instead, and the answers are made to suit both. A version
-// that nobody knows becomes the one that will be answered. number is the early dialect's version, or nil.
+// begins looks at the parameters of initialize. A number for a version marks the early dialect (one client spoke
+// it before versions were dates): the SDK sees the oldest version instead, and the answers are made to suit both.
+// A version that nobody knows becomes the one that will be answered. number is the early dialect's version, or
+// nil.
 func begins(params json.RawMessage) (_, number json.RawMessage) {
 	var p map[string]json.RawMessage
 	if json.Unmarshal(params, &p) != nil {
@@ -74,8 +75,8 @@ func earlyMethod(name string) string {
 	return name
 }
 
-// earlyNotification reports whether the early dialect knows a notification of ours, or has asked for it: it never looks
-// for lists that change.
+// earlyNotification reports whether the early dialect knows a notification of ours, or has asked for it: it never
+// looks for lists that change.
 func earlyNotification(method string) bool {
 	switch method {
 	case proto.NoteProgress, proto.NoteMessage, proto.NoteResourceUpdated:

@@ -39,8 +39,8 @@ type Options struct {
 	Templates any
 }
 
-// Link is a client's pipe. Run reads it and hands each message to the lane that it belongs to; answers go the other way.
-// The SDK sees ids of ours, the client its own, byte for byte.
+// Link is a client's pipe. Run reads it and hands each message to the lane that it belongs to; answers go the
+// other way. The SDK sees ids of ours, the client its own, byte for byte.
 type Link struct {
 	frames wire.Framer
 	out    *wire.Writer
@@ -78,8 +78,8 @@ type Call struct {
 	watch  func()          // looks whether the client has taken it back; nil: that is seen where it is read
 }
 
-// NewCall returns a call that did not come over a link. watch, if not nil, is called to look whether the client has taken
-// it back; then it calls Cancel.
+// NewCall returns a call that did not come over a link. watch, if not nil, is called to look whether the client
+// has taken it back; then it calls Cancel.
 func NewCall(watch func(*Call)) *Call {
 	c := new(Call)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -89,8 +89,8 @@ func NewCall(watch func(*Call)) *Call {
 	return c
 }
 
-// Context ends with core.ErrCanceled when the client takes the call back while it is open, on the goroutine that reads;
-// else never, so that a turn may outlive the call that began it.
+// Context ends with core.ErrCanceled when the client takes the call back while it is open, on the goroutine that
+// reads; else never, so that a turn may outlive the call that began it.
 func (c *Call) Context() context.Context { return c.ctx }
 
 // Cancel takes the call back.
@@ -424,7 +424,8 @@ func (l *Link) subscription(params json.RawMessage) json.RawMessage {
 	}
 	var p, meta map[string]json.RawMessage
 	var n int64
-	if json.Unmarshal(params, &p) != nil || json.Unmarshal(p["_meta"], &meta) != nil || json.Unmarshal(meta[proto.MetaSubscription], &n) != nil {
+	if json.Unmarshal(params, &p) != nil || json.Unmarshal(p["_meta"], &meta) != nil ||
+		json.Unmarshal(meta[proto.MetaSubscription], &n) != nil {
 		return params
 	}
 	id, err := jsonrpc.MakeID(float64(n))

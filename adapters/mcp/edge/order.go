@@ -8,7 +8,8 @@ import (
 	"dragoman/core"
 )
 
-// order gives the calls that name a session their places, in the order in which they were read. The zero value is ready.
+// order gives the calls that name a session their places, in the order in which they were read. The zero value is
+// ready.
 type order struct {
 	mu    sync.Mutex // guards the field below
 	lines map[core.SessionID][]*Place

@@ -51,8 +51,8 @@ type param struct {
 	required bool
 }
 
-// longest returns the maximum size of a parameter in bytes. Names and the like are short; a tool's input is limited only
-// by the size of a message.
+// longest returns the maximum size of a parameter in bytes. Names and the like are short; a tool's input is
+// limited only by the size of a message.
 func (p param) longest() int {
 	switch {
 	case p.is != anObject || p.name == "_meta":
@@ -69,10 +69,13 @@ func Known(method string) bool {
 	return ok
 }
 
-// methods lists the methods of all versions and of the extension Tasks with their parameters. Each may also have _meta.
+// methods lists the methods of all versions and of the extension Tasks with their parameters. Each may also have
+// _meta.
 var methods = map[string][]param{
-	proto.MethodComplete:      {{"ref", anObject, true}, {"argument", anObject, true}, {"context", anObject, false}},
-	proto.MethodInitialize:    {{"protocolVersion", aVersion, false}, {"capabilities", anObject, false}, {"clientInfo", anObject, false}},
+	proto.MethodComplete: {{"ref", anObject, true}, {"argument", anObject, true}, {"context", anObject, false}},
+	proto.MethodInitialize: {
+		{"protocolVersion", aVersion, false}, {"capabilities", anObject, false}, {"clientInfo", anObject, false},
+	},
 	proto.MethodSetLevel:      {{"level", aString, true}},
 	proto.MethodPing:          nil,
 	proto.MethodGetPrompt:     {{"name", aString, true}, {"arguments", anObject, false}},
@@ -87,12 +90,17 @@ var methods = map[string][]param{
 	proto.MethodCancelTask:    {{"taskId", aString, true}},
 	proto.MethodGetTask:       {{"taskId", aString, true}},
 	proto.MethodUpdateTask:    {{"taskId", aString, true}, {"inputResponses", anObject, false}},
-	proto.MethodCallTool:      {{"name", aString, true}, {"arguments", anObject, false}, {"requestState", aString, false}, {"inputResponses", anObject, false}},
-	proto.MethodListTools:     {{"cursor", aString, false}},
+	proto.MethodCallTool: {
+		{"name", aString, true},
+		{"arguments", anObject, false},
+		{"requestState", aString, false},
+		{"inputResponses", anObject, false},
+	},
+	proto.MethodListTools: {{"cursor", aString, false}},
 }
 
-// CheckParams checks a request's parameters, which are JSON or absent. The error is meant for the client. The SDK checks
-// them again, but its errors name Go types and repeat what was sent.
+// CheckParams checks a request's parameters, which are JSON or absent. The error is meant for the client. The SDK
+// checks them again, but its errors name Go types and repeat what was sent.
 func CheckParams(method string, params json.RawMessage) error {
 	known, ok := methods[method]
 	if !ok {

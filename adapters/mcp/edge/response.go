@@ -14,15 +14,16 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// ResponseWriter makes what the SDK writes over HTTP suit the client, as a [Link] does over a pipe: it takes content that is
-// null out of results that ask for input, gives plain errors a code, and answers the early dialect in its own shapes. The
-// SDK writes a whole event, or a whole body, at once.
+// ResponseWriter makes what the SDK writes over HTTP suit the client, as a [Link] does over a pipe: it takes
+// content that is null out of results that ask for input, gives plain errors a code, and answers the early
+// dialect in its own shapes. The SDK writes a whole event, or a whole body, at once.
 type ResponseWriter struct {
 	http.ResponseWriter
 	Method    string          // of the request; "": it is no call
 	Early     json.RawMessage // the early dialect's version; nil: another one
 	Templates any             // as in Options
-	Begins    func(id string) // notes the session that the request has begun, before the client knows of it; nil: it has one
+	// Begins notes the session that the request has begun, before the client knows of it; nil: it has one.
+	Begins func(id string)
 }
 
 // Unwrap is for http.ResponseController.

@@ -52,14 +52,15 @@ func (p *ParamHeaders) set(h http.Header, tool string, args map[string]json.RawM
 func (p *ParamHeaders) Mismatch(h http.Header, tool string, args map[string]json.RawMessage) error {
 	for _, ph := range p.tools[tool] {
 		value, there := headerValue(args, ph.path)
-		got := h.Get(proto.HeaderParam + ph.name)
+		name := proto.HeaderParam + ph.name
+		got := h.Get(name)
 		means, ok := HeaderMeans(got)
 		switch {
 		case !there && got == "":
 		case !there:
-			return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s%s belongs to an argument that is not there", proto.HeaderParam, ph.name)
+			return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s belongs to an argument that is not there", name)
 		case !ok || means != value && !sameNumber(means, value):
-			return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s%s is not the argument", proto.HeaderParam, ph.name)
+			return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s is not the argument", name)
 		}
 	}
 	return nil

@@ -103,7 +103,8 @@ func Status(m wire.Message) int {
 	switch e.Code {
 	case jrpc2.MethodNotFound:
 		return http.StatusNotFound
-	case proto.CodeHeaderMismatch, proto.CodeMissingCapability, proto.CodeUnsupportedVersion, jrpc2.InvalidRequest, jrpc2.InvalidParams, jrpc2.ParseError:
+	case proto.CodeHeaderMismatch, proto.CodeMissingCapability, proto.CodeUnsupportedVersion,
+		jrpc2.InvalidRequest, jrpc2.InvalidParams, jrpc2.ParseError:
 		return http.StatusBadRequest
 	}
 	return http.StatusOK

@@ -32,10 +32,10 @@ type Script struct {
 	Hears func(msgs []string) []string
 }
 
-// Play plays the lines of a script that begin with "-> " to the connection and returns the transcript: those lines, and
-// behind them the messages that came from the connection until it was idle, as lines that begin with "<- "; first what
-// came before any. Other lines are kept, but for those with "<- ". Lines with "-> " that follow each other directly are
-// sent in one write.
+// Play plays the lines of a script that begin with "-> " to the connection and returns the transcript: those
+// lines, and behind them the messages that came from the connection until it was idle, as lines that begin with
+// "<- "; first what came before any. Other lines are kept, but for those with "<- ". Lines with "-> " that follow
+// each other directly are sent in one write.
 //
 // A test compares the transcript with the script, and writes it back with -update.
 func (s Script) Play(script string) (string, error) {
@@ -103,9 +103,12 @@ func (s Script) drain(out *strings.Builder) error {
 	return nil
 }
 
-// Serve starts a server on one connection, whose other end is the peer. stop hangs up, and fails the test if the server
-// ends with another error than those that are fine.
-func Serve(t testing.TB, framing wire.Framing, serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error, fine ...error) (p *Peer, stop func()) {
+// Serve starts a server on one connection, whose other end is the peer. stop hangs up, and fails the test if the
+// server ends with another error than those that are fine.
+func Serve(
+	t testing.TB, framing wire.Framing,
+	serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error, fine ...error,
+) (p *Peer, stop func()) {
 	t.Helper()
 	in, out, p := New(framing)
 	served := make(chan error, 1)
