@@ -1,10 +1,11 @@
 package imports
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
+
+	"dragoman/core/jsonscan"
 )
 
 // plainJSON takes out what editors allow in their settings beyond JSON: comments,
@@ -65,27 +66,12 @@ func members(text []byte) (names []string, values map[string]json.RawMessage, er
 		}
 		return nil, nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	for depth := 0; ; {
-		tok, err := d.Token()
-		if err != nil {
-			return names, values, nil //nolint:nilerr // the end: the whole was read above
-		}
-		switch tok := tok.(type) {
-		case json.Delim:
-			if tok == '{' || tok == '[' {
-				depth++
-			} else {
-				depth--
-			}
-		case string:
-			if depth == 1 {
-				if !slices.Contains(names, tok) {
-					names = append(names, tok)
-				}
-				var skipped json.RawMessage
-				_ = d.Decode(&skipped) // it was read above
-			}
+	seen := map[string]bool{}
+	for m := jsonscan.MembersOf(text, jsonscan.AnyDepth); m.Next(); {
+		if name := jsonscan.Text(slices.Concat([]byte{'"'}, m.Key, []byte{'"'})); !seen[name] {
+			seen[name] = true
+			names = append(names, name)
 		}
 	}
+	return names, values, nil
 }

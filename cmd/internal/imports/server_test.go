@@ -1,7 +1,6 @@
 package imports
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -244,11 +243,4 @@ func FuzzForeign(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestJSONMembersKeepTheirOrder(t *testing.T) {
-	names, values, err := members(json.RawMessage(`{"b": {"x": [1, {"y": 2}]}, "a": "c", "b": 3}`))
-	if err != nil || strings.Join(names, " ") != "b a" || string(values["b"]) != "3" {
-		t.Errorf("%v, %s, %v", names, values["b"], err)
-	}
 }
