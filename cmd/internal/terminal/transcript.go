@@ -157,7 +157,7 @@ func (t *Transcript) call(c core.Call) {
 		if more > 0 {
 			text += fmt.Sprintf("\n… %d more lines", more)
 		}
-		fmt.Fprintf(t.w, "\n%s\n", display.Indented(fenced(text), "  "))
+		fmt.Fprintf(t.w, "\n%s\n", display.Indented(display.Fenced("", text), "  "))
 	}
 }
 
@@ -253,13 +253,4 @@ func blockText(b core.Block) string {
 	case core.Terminal: // what it printed is in the call's result
 	}
 	return ""
-}
-
-// fenced puts a text between fences that it does not hold.
-func fenced(s string) string {
-	fence := "```"
-	for strings.Contains(s, fence) {
-		fence += "`"
-	}
-	return fence + "\n" + s + "\n" + fence
 }
