@@ -119,9 +119,6 @@ type rotated string
 // Write implements io.Writer. Lines that are written at once stay together.
 func (s rotated) Write(lines []byte) (int, error) {
 	path := string(s)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return 0, err
-	}
 	f, err := openFile(path)
 	if err != nil {
 		return 0, err
