@@ -14,6 +14,7 @@ import (
 	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
 	"dragoman/core/commands"
+	"dragoman/core/display"
 )
 
 func (a *app) login() *cobra.Command {
@@ -58,13 +59,13 @@ environment stay as they are.`,
 					if err := acc.Logins.Check(); err != nil {
 						return err
 					}
-					_, err := fmt.Fprintf(a.Out, "No key of %s is kept.\n", oneLine(args[0], 60))
+					_, err := fmt.Fprintf(a.Out, "No key of %s is kept.\n", display.Line(args[0], 60))
 					return err
 				}
 				if err := acc.Logout(ctx, args[0]); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(a.Out, "The key of %s is forgotten.\n", oneLine(args[0], 60))
+				_, err := fmt.Fprintf(a.Out, "The key of %s is forgotten.\n", display.Line(args[0], 60))
 				return err
 			})
 		}),

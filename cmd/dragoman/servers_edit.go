@@ -11,6 +11,7 @@ import (
 
 	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
+	"dragoman/core/display"
 )
 
 func (a *app) mcpServersAdd() *cobra.Command {
@@ -100,7 +101,7 @@ func (a *app) completeServers(fits func(configs.MCPServer) bool) cobra.Completio
 		all := a.servers.Names()
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			if !slices.Contains(args, name) && (fits == nil || fits(all[name])) {
-				names = append(names, name+"\t"+oneLine(all[name].Command.String()+all[name].URL.String(), 60))
+				names = append(names, name+"\t"+display.Line(all[name].Command.String()+all[name].URL.String(), 60))
 			}
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
