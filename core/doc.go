@@ -117,16 +117,16 @@
 //	cut output, on disk                     Store            64 MiB for each call            the session is deleted          core/tools.TestShellHugeOutput
 //	handles of a workspace                  workspace        1 for each root; at rest 0      rest                            core/files.TestRest
 //	versions of an editor's texts           workspace        10,000                          the session closes              core/files.TestVersionsAreBounded
-//	guards                                  toolset, bridge  1 for each session; at rest 0   rest; the session closes        core/child.TestGuardRests
+//	guards                                  tools, upstream  1 for each session; at rest 0   rest; the session closes        core/child.TestGuardRests
 //	files of crashed owners                 Store            none                            the next list                   core/jsonl.TestSweep
 //	encoded histories                       llm              64, and 64 MiB together         the least recently used         core/llm.TestPastsAreShared
 //	requests to a provider                  llm              max_concurrent                  the next waits                  core/llm.TestGateConcurrent
 //	what is known of models                 llm              256 of each provider            no more is remembered           core/llm.TestWhatIsKnownOfModelsIsBounded
-//	MCP servers' processes                  bridge           1 for each server and session   the session closes              bridge.TestATurnCallsAServer
-//	MCP servers outside of sessions         bridge           16 unused                       the longest unused              bridge.TestConnectionsOutsideOfSessionsAreBounded
-//	children of an MCP server               bridge           any number                      the server's end                bridge.TestCloseEndsTheWholeGroup
-//	starts of a failing server              bridge           6 in a row                      a person starts it              bridge.TestStartsAreBounded
-//	questions of a server to a user         bridge           8                               the next is refused             bridge.TestQuestionsOfServersAreBounded
+//	MCP servers' processes                  upstream         1 for each server and session   the session closes              bridge/upstream.TestATurnCallsAServer
+//	MCP servers outside of sessions         upstream         16 unused                       the longest unused              bridge/upstream.TestConnectionsOutsideOfSessionsAreBounded
+//	children of an MCP server               upstream         any number                      the server's end                bridge/upstream.TestCloseEndsTheWholeGroup
+//	starts of a failing server              upstream         6 in a row                      a person starts it              bridge/upstream.TestStartsAreBounded
+//	questions of a server to a user         upstream         8                               the next is refused             bridge/upstream.TestQuestionsOfServersAreBounded
 //	questions of a server to a client       aggregate        64                              the next is refused             bridge/aggregate.TestQuestionsOfServersAreBounded
 //	a login that nobody finishes            login.Wallet     5 minutes                       its clock                       bridge/login.TestUnfinishedLoginsEnd
 //	server logs and the audit               logs of cmd      1 MiB and one older file        the older file                  cmd/internal/logs.TestServerLogsAreBounded
@@ -148,7 +148,7 @@
 //	relayed sessions over HTTP              relay            64; 48 of one client            the longest silent; 15 minutes  bridge/relay.TestRelayedClientsThatNeverSayGoodbye
 //	messages kept for the next stream       relay            1,000                           the newest are dropped          bridge/relay.TestKeptMessagesAreBounded
 //	forms about calls                       relay            64 for each session             the answer; the client leaves   bridge/relay.TestDialogsAreBounded
-//	calls asked about at 2026-07-28         bridge           64 for each connection          the answer; 15 minutes          bridge.TestConsentsAreBounded
+//	calls asked about at 2026-07-28         upstream         64 for each connection          the answer; 15 minutes          bridge/upstream.TestConsentsAreBounded
 //	clients of 2026-07-28 on a pipe         aggregate        16                              the longest silent              bridge/aggregate.TestSidesAreBounded
 //	calls that wait for their user          aggregate        64; 64 that a rule asks about   15 minutes                      bridge/aggregate.TestParkedCallsAreBounded
 //	remembered tasks of servers             aggregate        4,096                           they are looked for again       bridge/aggregate.TestRememberedTasksAreBounded

@@ -17,7 +17,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 	"dragoman/core/child"
 )
@@ -26,9 +26,9 @@ import (
 // one server, message by message and session to session.
 type Server struct {
 	opts    Options
-	box     *bridge.Box
-	exports []*bridge.Export // the servers that are shown, by name
-	key     []byte           // of cursors
+	box     *upstream.Box
+	exports []*upstream.Export // the servers that are shown, by name
+	key     []byte             // of cursors
 	lists   atomic.Uint64
 }
 
@@ -45,12 +45,12 @@ type Options struct {
 	Tools int
 	// Check is asked before each call of a server's tool. nil: nothing is refused beyond
 	// what the servers' own lists take out.
-	Check bridge.Check
+	Check upstream.Check
 }
 
 // New returns what shows the servers of the box as they are now. Those that are
 // disabled are left out, and those that a person would have to agree to first.
-func New(b *bridge.Box, o Options) *Server {
+func New(b *upstream.Box, o Options) *Server {
 	a := &Server{opts: o, box: b, key: make([]byte, 32)}
 	rand.Read(a.key) //nolint:errcheck // it never fails
 	a.exports = b.Exports(o.Servers, o.Check)
@@ -60,7 +60,7 @@ func New(b *bridge.Box, o Options) *Server {
 // Same reports whether another one shows the same.
 func (a *Server) Same(o *Server) bool {
 	return a.box == o.box && a.opts.Prefix == o.opts.Prefix && a.opts.Tools == o.opts.Tools &&
-		slices.EqualFunc(a.exports, o.exports, (*bridge.Export).Same)
+		slices.EqualFunc(a.exports, o.exports, (*upstream.Export).Same)
 }
 
 // Empty reports whether no server is shown beside the agent.
@@ -82,7 +82,7 @@ func (a *Server) Serve(ctx context.Context, dir string, p core.Principal, in io.
 
 // Dial connects a client that speaks over something else than a pipe, such as a relay's
 // HTTP. shared: several clients' requests of 2026-07-28 come over it.
-func (a *Server) Dial(p core.Principal, dir string, shared bool) *bridge.Link {
+func (a *Server) Dial(p core.Principal, dir string, shared bool) *upstream.Link {
 	in, theirOut := io.Pipe()
 	theirIn, out := io.Pipe()
 	ctx, end := context.WithCancel(context.Background())
@@ -92,7 +92,7 @@ func (a *Server) Dial(p core.Principal, dir string, shared bool) *bridge.Link {
 		defer close(ended)
 		_ = a.serve(ctx, c, theirIn, theirOut) // however it ends
 	}()
-	return &bridge.Link{
+	return &upstream.Link{
 		In: in, Out: out, Settled: func(string) {}, Works: c.works,
 		Close: func() {
 			end()
@@ -114,7 +114,7 @@ func (a *Server) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.
 	}
 	c.modern = map[string]*side{}
 	c.conn = wire.NewConn(&last{in, c.leaving}, out, wire.Options{
-		MaxBatch: 100, Drain: bridge.DrainFor, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
+		MaxBatch: 100, Drain: upstream.DrainFor, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
 	})
 	serving, end := context.WithCancel(ctx)
 	err := c.conn.Serve(ctx, func(call *wire.Call) { c.receive(serving, call) })

@@ -16,9 +16,9 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/relay"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -49,7 +49,7 @@ func serveAgent(ctx context.Context, p core.Principal, in io.ReadCloser, out io.
 }
 
 // aggregate shows servers beside the stand-in.
-func aggregate(t *testing.T, o bridge.Options, a Options) *Server {
+func aggregate(t *testing.T, o upstream.Options, a Options) *Server {
 	t.Helper()
 	if o.Environ == nil {
 		o.Environ = os.Environ()
@@ -69,7 +69,7 @@ func aggregate(t *testing.T, o bridge.Options, a Options) *Server {
 	if a.Agent == nil {
 		a.Agent = serveAgent
 	}
-	return New(bridge.New(o), a)
+	return New(upstream.New(o), a)
 }
 
 // piped connects a client to an aggregate over a pipe.
@@ -112,7 +112,7 @@ func aggregateOfOne(t *testing.T, connect func(*testing.T, *Server) mcp.Transpor
 		for _, version := range bridgetest.Eras {
 			t.Run(way+"/"+version, func(t *testing.T) {
 				told, lists := make(chan string, 100), make(chan struct{}, 100)
-				cs := bridgetest.Connected(t, connect(t, aggregate(t, bridge.Options{Servers: []bridge.Server{server}}, Options{})), version, &mcp.ClientOptions{
+				cs := bridgetest.Connected(t, connect(t, aggregate(t, upstream.Options{Servers: []upstream.Server{server}}, Options{})), version, &mcp.ClientOptions{
 					ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 						return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann", "age": 20}}, nil
 					},

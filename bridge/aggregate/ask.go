@@ -11,7 +11,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 )
 
 // receive hands on what a server says unasked. It runs on the peer's reading
@@ -139,7 +139,7 @@ type origin struct {
 // track gives a question a progress token of ours, if it has one: those of several
 // servers may be the same.
 func (c *caller) track(p *part, params json.RawMessage) (_ json.RawMessage, forget func()) {
-	token := bridge.ProgressToken(params)
+	token := upstream.ProgressToken(params)
 	if token == nil {
 		return params, func() {}
 	}
@@ -161,7 +161,7 @@ func (c *caller) track(p *part, params json.RawMessage) (_ json.RawMessage, forg
 
 // progressed hands the client's progress on to the server that has asked for it.
 func (c *caller) progressed(params json.RawMessage) {
-	var n bridge.Progress
+	var n upstream.Progress
 	if wire.Unmarshal(params, &n) != nil {
 		return
 	}
@@ -174,7 +174,7 @@ func (c *caller) progressed(params json.RawMessage) {
 }
 
 // setLevel tells a server from which level on it is to log.
-func (p *part) setLevel(peer *bridge.Peer, level string) {
+func (p *part) setLevel(peer *upstream.Peer, level string) {
 	p.mu.Lock()
 	same := p.level == level || peer.Modern() || peer.Caps.Logging == nil
 	if !same {

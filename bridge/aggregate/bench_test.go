@@ -8,14 +8,14 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
 // BenchmarkCalls calls a tool of a program by the SDK's client through an aggregate.
 func BenchmarkCalls(b *testing.B) {
-	box := bridge.New(bridge.Options{Servers: []bridge.Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: os.Environ(), Grace: bridgetest.Patience})
+	box := upstream.New(upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: os.Environ(), Grace: bridgetest.Patience})
 	down, fromDown := io.Pipe()
 	toDown, up := io.Pipe()
 	all := New(box, Options{Agent: serveAgent, Servers: []string{"*"}})

@@ -14,7 +14,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core/toolsearch"
 )
 
@@ -26,7 +26,7 @@ type pass struct {
 	q      request
 	again  bool                                  // it may be repeated
 	after  func(json.RawMessage) json.RawMessage // what becomes of the result; nil: nothing
-	kept   *bridge.Record
+	kept   *upstream.Record
 
 	mu     sync.Mutex // guards the fields below
 	call   *wire.Call // nil: the client has what was asked in its place, and will come back
@@ -76,7 +76,7 @@ func (x *pass) send() {
 	})
 }
 
-func (x *pass) sendTo(peer *bridge.Peer) {
+func (x *pass) sendTo(peer *upstream.Peer) {
 	p := x.part
 	if x.q.level != "" && !peer.Modern() {
 		p.setLevel(peer, x.q.level)
@@ -114,7 +114,7 @@ func (x *pass) sendTo(peer *bridge.Peer) {
 
 // params are the request's as the server is to have them: under its own name for the
 // tool, with a progress token of ours, and what each version wants to be said.
-func (x *pass) params(peer *bridge.Peer, token json.RawMessage) json.RawMessage {
+func (x *pass) params(peer *upstream.Peer, token json.RawMessage) json.RawMessage {
 	s := x.part.side
 	var meta, all []wire.Member
 	if token != nil {
@@ -162,7 +162,7 @@ func (s *side) says() []wire.Member {
 
 // note hands progress on under the client's own token; it runs on the peer's reading
 // goroutine, so that it keeps its place before the answer.
-func (x *pass) note(n bridge.Progress) {
+func (x *pass) note(n upstream.Progress) {
 	x.mu.Lock()
 	token := x.token
 	if x.call == nil {
@@ -183,7 +183,7 @@ func (x *pass) note(n bridge.Progress) {
 const maxUnread = 4 << 20
 
 // answered takes the server's answer; it runs on the peer's reading goroutine.
-func (x *pass) answered(peer *bridge.Peer, res json.RawMessage, err error) {
+func (x *pass) answered(peer *upstream.Peer, res json.RawMessage, err error) {
 	s := x.part.side
 	switch {
 	case errors.Is(err, wire.ErrClosed) || streamable.SessionLost(err):
@@ -207,7 +207,7 @@ func (x *pass) wrong(err error) error {
 }
 
 // fit is a result as the client's version has it.
-func (x *pass) fit(peer *bridge.Peer, res json.RawMessage) json.RawMessage {
+func (x *pass) fit(peer *upstream.Peer, res json.RawMessage) json.RawMessage {
 	s := x.part.side
 	if peer.Version == proto.Numbered {
 		res = today(x.method, res)
@@ -325,7 +325,7 @@ func (x *pass) silent() {
 	}
 	x.mu.Unlock()
 	if !waits {
-		x.kept.End(bridge.OutcomeError, 0)
+		x.kept.End(upstream.OutcomeError, 0)
 		x.giveUp(func(call *wire.Call) {
 			call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s gave no sign of life for %v; the call was given up", x.part.server.Name, limit))
 		})
@@ -338,7 +338,7 @@ func (x *pass) giveUp(then func(*wire.Call)) {
 	if !ok {
 		return
 	}
-	x.kept.End(bridge.OutcomeCancelled, 0)
+	x.kept.End(upstream.OutcomeCancelled, 0)
 	if asked != nil {
 		asked.Withdraw()
 	}
@@ -350,7 +350,7 @@ func (x *pass) giveUp(then func(*wire.Call)) {
 
 // lost deals with a server that has ended before its answer. The request is repeated
 // only where that does no harm.
-func (x *pass) lost(peer *bridge.Peer, sent bool) {
+func (x *pass) lost(peer *upstream.Peer, sent bool) {
 	p := x.part
 	<-peer.Done
 	why := peer.Why()
@@ -442,7 +442,7 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 		defer s.busy.Add(-1)
 		p.look(ctx, toolList)
 		if !p.view.Known() {
-			kept.End(bridge.OutcomeRefused, 0)
+			kept.End(upstream.OutcomeRefused, 0)
 			call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s did not list its tools, so that nobody knows what %.100s is now", p.server.Name, r.name))
 			return
 		}
@@ -452,7 +452,7 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 
 // ruled makes a call of a server's tool, if nothing refuses it and its user has agreed where
 // a rule wants that. It does not block.
-func (s *side) ruled(p *part, call *wire.Call, q request, own string, kept *bridge.Record) {
+func (s *side) ruled(p *part, call *wire.Call, q request, own string, kept *upstream.Record) {
 	asked := s.parkedCall(p, call.Method, q, own) != nil // when it was first made
 	v, err := p.permits(own, q, asked)
 	if err == nil && v.Resumed {
@@ -466,10 +466,10 @@ func (s *side) ruled(p *part, call *wire.Call, q request, own string, kept *brid
 	}
 	switch {
 	case err != nil:
-		kept.End(bridge.OutcomeRefused, 0)
+		kept.End(upstream.OutcomeRefused, 0)
 		call.Reply(nil, err)
 	case v.Reply != nil:
-		kept.End(bridge.OutcomeOK, 0) // the next call records the outcome
+		kept.End(upstream.OutcomeOK, 0) // the next call records the outcome
 		call.Reply(v.Reply, nil)
 	case v.Form != nil:
 		s.consult(p, call, q, own, kept, v)
@@ -479,7 +479,7 @@ func (s *side) ruled(p *part, call *wire.Call, q request, own string, kept *brid
 }
 
 // toPart relays what has a name to whose it is, which knows it by its own.
-func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *bridge.Record) {
+func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *upstream.Record) {
 	if s.resumes(p, call, q, own, kept) {
 		return
 	}
@@ -489,15 +489,15 @@ func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *bri
 }
 
 // permits judges a call, and refuses one that goes round in a circle.
-func (p *part) permits(tool string, q request, asked bool) (bridge.Ruling, error) {
+func (p *part) permits(tool string, q request, asked bool) (upstream.Ruling, error) {
 	s := p.side
 	if q.hops >= maxHops {
-		return bridge.Ruling{}, jrpc2.Errorf(jrpc2.InvalidRequest, "the call has passed %d gateways; it is taken to go round in a circle", q.hops)
+		return upstream.Ruling{}, jrpc2.Errorf(jrpc2.InvalidRequest, "the call has passed %d gateways; it is taken to go round in a circle", q.hops)
 	}
 	if err := p.export.Usable(); err != nil {
-		return bridge.Ruling{}, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s cannot be used: %v", p.server.Name, err)
+		return upstream.Ruling{}, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s cannot be used: %v", p.server.Name, err)
 	}
-	return p.view.Rule(bridge.Call{
+	return p.view.Rule(upstream.Call{
 		Tool: tool, Params: q.params, Args: q.args, Offers: s.offers, Modern: s.modern(), Asked: asked,
 	})
 }

@@ -11,13 +11,13 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
 )
 
 func askFirst(_, tool string, _ json.RawMessage) error {
 	if tool == "echo" || tool == "ask" {
-		return &bridge.AskFirst{Why: bridgetest.MustAsk}
+		return &upstream.AskFirst{Why: bridgetest.MustAsk}
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func TestAskRulesHoldForClients(t *testing.T) {
 					if answer == "" {
 						o = nil
 					}
-					a := aggregate(t, bridge.Options{Servers: []bridge.Server{hosted(t, "up", asking(), nil)}}, Options{Check: askFirst})
+					a := aggregate(t, upstream.Options{Servers: []upstream.Server{hosted(t, "up", asking(), nil)}}, Options{Check: askFirst})
 					cs := bridgetest.Connected(t, connect(t, a), version, o)
 					if got := bridgetest.Said(t, cs, "echo", map[string]any{"text": "hi\u202e"}); !strings.Contains(got, want) || answer != "allow" && (!strings.Contains(got, "error: ") || strings.Contains(got, "hi\u202e")) {
 						t.Errorf("%q, want %q", got, want)
@@ -96,9 +96,9 @@ func TestAskRulesHoldForClients(t *testing.T) {
 // The state of a call that waits for an answer lets no other call pass unasked.
 func TestStateOfAnotherCallIsNoConsent(t *testing.T) {
 	modern := hosted(t, "new", bridgetest.SmallServer("new", "echo"), &mcp.StreamableHTTPOptions{Stateless: true})
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{hosted(t, "up", asking(), nil), modern}}, Options{Check: func(server, _ string, _ json.RawMessage) error {
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{hosted(t, "up", asking(), nil), modern}}, Options{Check: func(server, _ string, _ json.RawMessage) error {
 		if server == "new" {
-			return &bridge.AskFirst{Why: bridgetest.MustAsk}
+			return &upstream.AskFirst{Why: bridgetest.MustAsk}
 		}
 		return nil
 	}})
@@ -123,11 +123,11 @@ func TestStateOfAnotherCallIsNoConsent(t *testing.T) {
 // which is what the server gets, and not by what it says this time.
 func TestConsentIsJudgedAsItWasShown(t *testing.T) {
 	var denies atomic.Bool
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{hosted(t, "up", asking(), nil)}}, Options{Check: func(_, _ string, args json.RawMessage) error {
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{hosted(t, "up", asking(), nil)}}, Options{Check: func(_, _ string, args json.RawMessage) error {
 		if denies.Load() && strings.Contains(string(args), "secret") {
 			return errors.New("denied by a rule that is new")
 		}
-		return &bridge.AskFirst{Why: bridgetest.MustAsk}
+		return &upstream.AskFirst{Why: bridgetest.MustAsk}
 	}})
 	c := unspoken(t, a)
 	call := func(id, text, more string) string {

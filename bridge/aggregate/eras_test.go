@@ -16,8 +16,8 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -29,8 +29,8 @@ func unspoken(t *testing.T, a *Server) *bridgetest.Raw {
 }
 
 // old makes a server know nothing of 2026-07-28.
-func old(script string) bridge.Server {
-	return bridge.Server{Name: "s", Endpoint: plays("script", "SCRIPT="+`server/discover {"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"Method not found"}}`+"\n"+script)}
+func old(script string) upstream.Server {
+	return upstream.Server{Name: "s", Endpoint: plays("script", "SCRIPT="+`server/discover {"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"Method not found"}}`+"\n"+script)}
 }
 
 // At 2026-07-28 nobody asks: what an older server asks comes as the call's result, and
@@ -50,7 +50,7 @@ func TestAggregateParksCalls(t *testing.T) {
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 	})
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{hosted(t, "up", s, nil)}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{hosted(t, "up", s, nil)}}, Options{})
 	c := unspoken(t, a)
 	n := 0
 	call := func(caps, more string) (result struct {
@@ -161,7 +161,7 @@ func TestAggregateFollowsServers(t *testing.T) {
 					h.CloseClientConnections()
 					h.Close()
 				})
-				a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "up", Endpoint: func(context.Context) (bridge.Endpoint, error) { return bridge.Endpoint{URL: h.URL}, nil }}}}, Options{})
+				a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: func(context.Context) (upstream.Endpoint, error) { return upstream.Endpoint{URL: h.URL}, nil }}}}, Options{})
 				updated, changed := make(chan string, 100), make(chan struct{}, 100)
 				cs := bridgetest.Connected(t, piped(t, a), version, &mcp.ClientOptions{
 					ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
@@ -199,7 +199,7 @@ func TestAggregateFollowsServers(t *testing.T) {
 
 // A client of the early dialect gets the agent as it is.
 func TestAggregateLeavesTheEarlyDialectToTheAgent(t *testing.T) {
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{
 		Agent: func(_ context.Context, _ core.Principal, in io.ReadCloser, out io.WriteCloser, _ *wire.Works) error {
 			b, err := io.ReadAll(in)
 			_, _ = out.Write(append([]byte("heard "), b...)) // the test fails else
@@ -241,7 +241,7 @@ func TestAggregateBeginsAnewAtAServerThatForgets(t *testing.T) {
 		h.CloseClientConnections()
 		h.Close()
 	})
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "up", Endpoint: func(context.Context) (bridge.Endpoint, error) { return bridge.Endpoint{URL: h.URL}, nil }}}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: func(context.Context) (upstream.Endpoint, error) { return upstream.Endpoint{URL: h.URL}, nil }}}}, Options{})
 	cs := bridgetest.Connected(t, piped(t, a), proto.Legacy, nil)
 	if got := bridgetest.Said(t, cs, "look", map[string]any{}); got != "seen" {
 		t.Fatal(got)
@@ -265,16 +265,16 @@ func TestAggregateBeginsAnewAtAServerThatForgets(t *testing.T) {
 // Tools that are not what was pinned are refused in an aggregate too, and what is
 // called is kept.
 func TestAggregateHoldsToPins(t *testing.T) {
-	pins, kept := filepath.Join(t.TempDir(), "pins.json"), make(chan bridge.Audit, 10)
+	pins, kept := filepath.Join(t.TempDir(), "pins.json"), make(chan upstream.Audit, 10)
 	open := func(description string) *mcp.ClientSession {
 		script := bridgetest.Greeting + `tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"t","description":"` + description + `","inputSchema":{"type":"object"}}]}}` + "\n" + bridgetest.ToolDone
-		a := aggregate(t, bridge.Options{PinFile: pins, Audit: func(a bridge.Audit) { kept <- a }, Servers: []bridge.Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}}}, Options{})
+		a := aggregate(t, upstream.Options{PinFile: pins, Audit: func(a upstream.Audit) { kept <- a }, Servers: []upstream.Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}}}, Options{})
 		return bridgetest.Connected(t, piped(t, a), proto.Legacy, nil)
 	}
 	if got := bridgetest.Said(t, open("good"), "t", nil); got != "done" {
 		t.Fatal(got)
 	}
-	if a := <-kept; a.Server != "s" || a.Tool != "t" || a.Outcome != bridge.OutcomeOK || a.Client != "c 1" || a.Principal != core.Local {
+	if a := <-kept; a.Server != "s" || a.Tool != "t" || a.Outcome != upstream.OutcomeOK || a.Client != "c 1" || a.Principal != core.Local {
 		t.Errorf("%+v", a)
 	}
 	cs := open("evil")
@@ -285,7 +285,7 @@ func TestAggregateHoldsToPins(t *testing.T) {
 	if got := bridgetest.Said(t, cs, "t", nil); !strings.Contains(got, "has changed since it was agreed to") {
 		t.Error(got)
 	}
-	if a := <-kept; a.Outcome != bridge.OutcomeRefused {
+	if a := <-kept; a.Outcome != upstream.OutcomeRefused {
 		t.Errorf("%+v", a)
 	}
 }
@@ -293,7 +293,7 @@ func TestAggregateHoldsToPins(t *testing.T) {
 // What goes round in a circle ends, and each gateway says that it was there.
 func TestAggregateEndsCircles(t *testing.T) {
 	script := bridgetest.Greeting + bridgetest.OneTool("") + `tools/call {"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"called"}]}}` + "\n"
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}}}, Options{})
 	c := spoken(t, a, "{}")
 	for hops, want := range []string{"called", "called", "called", "called", "circle", "circle"} {
 		c.Say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","_meta":{"dragoman/hops":%d}}}`, hops+1, hops))
@@ -319,7 +319,7 @@ func TestAggregateLogLevels(t *testing.T) {
 logging/setLevel {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"it was told"}}
 tools/call {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"it says"}}
 ` + bridgetest.ToolDone
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{old(script)}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{old(script)}}, Options{})
 	c := spoken(t, a, "{}")
 	c.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	c.Until(`"id":1,`)
@@ -347,7 +347,7 @@ tasks/get {"jsonrpc":"2.0","id":$ID,"result":{"taskId":"T1","status":"completed"
 tasks/result {"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"the result"}]}}
 tasks/list {"jsonrpc":"2.0","id":$ID,"result":{"tasks":[{"taskId":"T1","status":"completed"}]}}
 `
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}, {Name: "x", Endpoint: plays("sdk")}}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+script)}, {Name: "x", Endpoint: plays("sdk")}}}, Options{})
 	c := unspoken(t, a)
 	c.Say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
 	if line := bridgetest.Last(c.Until(`"id":"hello"`)); !strings.Contains(line, `"tasks":{"list":{}`) {
@@ -376,7 +376,7 @@ tasks/list {"jsonrpc":"2.0","id":$ID,"result":{"tasks":[{"taskId":"T1","status":
 // If tasks are declared, an unknown task is a wrong parameter, and not an unknown
 // method.
 func TestAggregateWithoutTheTask(t *testing.T) {
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "x", Endpoint: plays("sdk")}}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: plays("sdk")}}}, Options{})
 	c := unspoken(t, a)
 	c.Say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
 	c.Until(`"id":"hello"`)
@@ -403,7 +403,7 @@ func TestAggregateWithoutTheTask(t *testing.T) {
 
 // What the configuration has not any more cannot be called.
 func TestAggregateLeavesOldServersAlone(t *testing.T) {
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone)}}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone)}}}, Options{})
 	cs := bridgetest.Connected(t, piped(t, a), proto.Legacy, nil)
 	if got := bridgetest.Said(t, cs, "t", nil); got != "done" {
 		t.Fatal(got)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/login/logintest"
+	"dragoman/bridge/upstream"
 )
 
 // begun answers a call with nothing but a log message.
@@ -27,11 +27,11 @@ func underWay(c *bridgetest.Raw, id string) {
 // again; no other is.
 func TestAggregateOfAStoppedServer(t *testing.T) {
 	var starts atomic.Int32
-	x := func(ctx context.Context) (bridge.Endpoint, error) {
+	x := func(ctx context.Context) (upstream.Endpoint, error) {
 		starts.Add(1)
 		return plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+begun)(ctx)
 	}
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "x", Endpoint: x}, {Name: "y", Endpoint: plays("sdk")}}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: x}, {Name: "y", Endpoint: plays("sdk")}}}, Options{})
 	t.Cleanup(a.box.Close)
 	c := spoken(t, a, "{}")
 	underWay(c, "1")
@@ -68,14 +68,14 @@ func TestAggregateOfAStoppedServer(t *testing.T) {
 // A change of the configuration ends the clients' connections to what has changed, and
 // no others.
 func TestAggregateOfAChangedConfiguration(t *testing.T) {
-	x, y := bridge.Server{Name: "x", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+begun)}, bridge.Server{Name: "y", Endpoint: plays("sdk")}
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{x, y}}, Options{})
+	x, y := upstream.Server{Name: "x", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+begun)}, upstream.Server{Name: "y", Endpoint: plays("sdk")}
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{x, y}}, Options{})
 	c := spoken(t, a, "{}")
 	c.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pid"}}`)
 	pid := bridgetest.Last(c.Until(`"id":1,`))
 	underWay(c, "2")
 	x.Rev++
-	a.box.Set([]bridge.Server{x, y})
+	a.box.Set([]upstream.Server{x, y})
 	if line := bridgetest.Last(c.Until(`"id":2,`)); !strings.Contains(line, "ended in the middle of the call") {
 		t.Error(line)
 	}
@@ -93,8 +93,8 @@ func TestAggregateOfAChangedConfiguration(t *testing.T) {
 // logout ends them.
 func TestAggregateOfAServerThatWantsALogin(t *testing.T) {
 	authority := logintest.New(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return bridgetest.SDKServer() }, nil))
-	up := bridge.Server{Name: "up", Endpoint: at(bridgetest.Place{URL: authority.Resource})}
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{up}, Tokens: &logintest.Memory{}}, Options{})
+	up := upstream.Server{Name: "up", Endpoint: at(bridgetest.Place{URL: authority.Resource})}
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{up}, Tokens: &logintest.Memory{}}, Options{})
 	c := spoken(t, a, "{}")
 	c.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	if line := bridgetest.Last(c.Until(`"id":1,`)); strings.Contains(line, `"echo"`) {

@@ -18,20 +18,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
 // hosted is a server of the SDK's over HTTP.
-func hosted(t *testing.T, name string, s *mcp.Server, o *mcp.StreamableHTTPOptions) bridge.Server {
+func hosted(t *testing.T, name string, s *mcp.Server, o *mcp.StreamableHTTPOptions) upstream.Server {
 	t.Helper()
 	h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, o))
 	t.Cleanup(func() {
 		h.CloseClientConnections()
 		h.Close()
 	})
-	return bridge.Server{Name: name, Endpoint: func(context.Context) (bridge.Endpoint, error) { return bridge.Endpoint{URL: h.URL}, nil }}
+	return upstream.Server{Name: name, Endpoint: func(context.Context) (upstream.Endpoint, error) { return upstream.Endpoint{URL: h.URL}, nil }}
 }
 
 // spoken begins a connection of the older life cycle by hand.
@@ -48,7 +48,7 @@ func spoken(t *testing.T, a *Server, caps string) *bridgetest.Raw {
 func sleepy(t *testing.T) <-chan time.Time { return time.After(20 * time.Millisecond) }
 
 func TestAggregateOfSeveralServers(t *testing.T) {
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{
 		hosted(t, "x", bridgetest.SmallServer("x", "same", "only_x", "reserved", "a.b/c d"), nil), hosted(t, "y", bridgetest.SmallServer("y", "same", "only_y"), nil),
 		{Name: "off", Disabled: true},
 		{Name: "asks", Confirm: true, Endpoint: plays("dies")},
@@ -102,7 +102,7 @@ func TestAggregateKeepsClientsApart(t *testing.T) {
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Who + " " + res.Action}}}, nil, nil
 	})
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{hosted(t, "up", s, nil)}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{hosted(t, "up", s, nil)}}, Options{})
 	var wg sync.WaitGroup
 	for _, who := range []string{"ann", "bob"} {
 		cs := bridgetest.Connected(t, piped(t, a), proto.Legacy, &mcp.ClientOptions{
@@ -141,7 +141,7 @@ func TestAggregateOfFiveThousandTools(t *testing.T) {
 			return &mcp.CallToolResult{}, nil
 		})
 	}
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{hosted(t, "big", s, nil)}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{hosted(t, "big", s, nil)}}, Options{})
 	cs := bridgetest.Connected(t, piped(t, a), proto.Legacy, nil)
 	if n := len(bridgetest.ToolNames(t, cs)); n != 5002 {
 		t.Errorf("%d tools", n)
@@ -163,7 +163,7 @@ func TestAggregateOfFiveThousandTools(t *testing.T) {
 }
 
 func TestAggregateOfBadLists(t *testing.T) {
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "bad", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "bad", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+
 		`tools/list {"jsonrpc":"2.0","id":$ID,"result":{"nextCursor":"again","tools":[{"name":"a","inputSchema":null,"x":1.50},{"name":"","inputSchema":{}},{"name":7},{"name":"dup"},{"name":"dup"},{"name":"`+strings.Repeat("n", 300)+`"},null]}}`+"\n")}}}, Options{})
 	c := spoken(t, a, "{}")
 	c.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
@@ -179,7 +179,7 @@ func TestAggregateOfBadLists(t *testing.T) {
 // A storm of changes is told a few times.
 func TestAggregateOfAStorm(t *testing.T) {
 	storm := strings.Repeat(`tools/call {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n", 1000)
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+storm+bridgetest.ToolDone)}}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+storm+bridgetest.ToolDone)}}}, Options{})
 	c := spoken(t, a, "{}")
 	c.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)
 	lines := c.Until(`"id":1,`)
@@ -208,9 +208,9 @@ func TestAggregateWithAServerThatHangs(t *testing.T) {
 		gate.CloseClientConnections()
 		gate.Close()
 	}()
-	a := aggregate(t, bridge.Options{Grace: 100 * time.Millisecond, Servers: []bridge.Server{
+	a := aggregate(t, upstream.Options{Grace: 100 * time.Millisecond, Servers: []upstream.Server{
 		{Name: "silent", Endpoint: plays("silent")},
-		{Name: "slow", Endpoint: func(context.Context) (bridge.Endpoint, error) { return bridge.Endpoint{URL: gate.URL}, nil }},
+		{Name: "slow", Endpoint: func(context.Context) (upstream.Endpoint, error) { return upstream.Endpoint{URL: gate.URL}, nil }},
 		{Name: "x", Endpoint: plays("sdk")},
 	}}, Options{})
 	changed := make(chan struct{}, 10)
@@ -243,19 +243,19 @@ func TestAggregateWithAServerThatHangs(t *testing.T) {
 // A server that ends in the middle of a call says why, and harms no other; a call is
 // repeated where the tool says that it may be.
 func TestAggregateOfAServerThatDies(t *testing.T) {
-	dies := func(annotations string) bridge.Endpoint {
+	dies := func(annotations string) upstream.Endpoint {
 		e, _ := plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool(annotations)+"tools/call exit")(context.Background())
 		return e
 	}
 	var starts atomic.Int32
-	again := func(ctx context.Context) (bridge.Endpoint, error) {
+	again := func(ctx context.Context) (upstream.Endpoint, error) {
 		if starts.Add(1) > 1 {
 			return plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool(`"readOnlyHint":true`)+bridgetest.ToolDone)(ctx)
 		}
 		return dies(`"readOnlyHint":true`), nil
 	}
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{
-		{Name: "once", Endpoint: func(context.Context) (bridge.Endpoint, error) { return dies(""), nil }}, {Name: "again", Endpoint: again}, {Name: "x", Endpoint: plays("sdk")},
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{
+		{Name: "once", Endpoint: func(context.Context) (upstream.Endpoint, error) { return dies(""), nil }}, {Name: "again", Endpoint: again}, {Name: "x", Endpoint: plays("sdk")},
 	}}, Options{})
 	cs := bridgetest.Connected(t, piped(t, a), proto.Legacy, nil)
 	bridgetest.ToolNames(t, cs)
@@ -274,7 +274,7 @@ func TestAggregateOfAServerThatDies(t *testing.T) {
 func TestAggregateTakesCallsBack(t *testing.T) {
 	const cancelled = `notifications/cancelled {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"it was taken back"}}`
 	logs := make(chan string, 1000)
-	o := bridge.Options{Servers: []bridge.Server{{Name: "x", Endpoint: plays("sdk"), CallTimeout: 200 * time.Millisecond}, {Name: "y", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+cancelled)}}, Log: func(server, _, text string) { logs <- server + ": " + text }}
+	o := upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: plays("sdk"), CallTimeout: 200 * time.Millisecond}, {Name: "y", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+cancelled)}}, Log: func(server, _, text string) { logs <- server + ": " + text }}
 	c := spoken(t, aggregate(t, o, Options{}), "{}")
 	heard := func(want string) {
 		t.Helper()
@@ -314,7 +314,7 @@ tools/call {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reques
 tools/call {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":{"a":1.50}}}
 notifications/progress {"jsonrpc":"2.0","id":$ID,"result":{}}
 `
-	c := spoken(t, aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "s", Endpoint: plays("script", script)}}}, Options{}), `{"elicitation":{},"roots":{}}`)
+	c := spoken(t, aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "s", Endpoint: plays("script", script)}}}, Options{}), `{"elicitation":{},"roots":{}}`)
 	c.Say(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t"}}`)
 	lines := strings.Join(append(c.Until("notifications/message"), "\n"), "\n")
 	if !strings.Contains(lines, proto.NoteCancelled) { // it may come a little later
@@ -347,7 +347,7 @@ func TestAggregateAsksForAModernServer(t *testing.T) {
 	})
 	h := httptest.NewServer(bridgetest.ModernOnly(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})))
 	defer h.Close()
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "up", Endpoint: func(context.Context) (bridge.Endpoint, error) { return bridge.Endpoint{URL: h.URL}, nil }}}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: func(context.Context) (upstream.Endpoint, error) { return upstream.Endpoint{URL: h.URL}, nil }}}}, Options{})
 	for _, version := range bridgetest.Eras {
 		cs := bridgetest.Connected(t, piped(t, a), version, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann"}}, nil
@@ -366,7 +366,7 @@ func TestAggregateAsksForAModernServer(t *testing.T) {
 
 // When a client has left nothing of its connection is left.
 func TestAggregateLeavesNothing(t *testing.T) {
-	a := aggregate(t, bridge.Options{Grace: time.Millisecond, Servers: []bridge.Server{{Name: "silent", Endpoint: plays("silent")}, {Name: "x", Endpoint: plays("sdk")}, {Name: "dead", Endpoint: plays("dies")}}}, Options{})
+	a := aggregate(t, upstream.Options{Grace: time.Millisecond, Servers: []upstream.Server{{Name: "silent", Endpoint: plays("silent")}, {Name: "x", Endpoint: plays("sdk")}, {Name: "dead", Endpoint: plays("dies")}}}, Options{})
 	before := runtime.NumGoroutine()
 	for _, version := range bridgetest.Eras {
 		in, w := io.Pipe()

@@ -8,7 +8,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 )
 
 // listening is a client's request of 2026-07-28 to be told of changes, which stays
@@ -141,7 +141,7 @@ func (s *side) endListening() {
 }
 
 // follow has a server tell what a listening wants of it.
-func (p *part) follow(peer *bridge.Peer, l *listening) {
+func (p *part) follow(peer *upstream.Peer, l *listening) {
 	s := p.side
 	wants := l.wants
 	wants.URIs = nil
@@ -179,7 +179,7 @@ func (p *part) follow(peer *bridge.Peer, l *listening) {
 
 // followLists has a server of 2026-07-28 tell of its lists to a client of an older
 // version, which hears of them unasked.
-func (p *part) followLists(peer *bridge.Peer) {
+func (p *part) followLists(peer *upstream.Peer) {
 	if !peer.Modern() || p.side.modern() {
 		return
 	}
@@ -217,7 +217,7 @@ func (s *side) followAgain(p *part) {
 }
 
 // followOne subscribes to a resource, as the server's version has it.
-func (p *part) followOne(peer *bridge.Peer, uri string) {
+func (p *part) followOne(peer *upstream.Peer, uri string) {
 	p.mu.Lock()
 	_, have := p.subs[uri]
 	if !have {

@@ -16,7 +16,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core/display"
 )
 
@@ -52,7 +52,7 @@ func kindOf(method string) kind {
 }
 
 // has reports whether a server has such a list.
-func (p *part) has(k kind, peer *bridge.Peer) bool {
+func (p *part) has(k kind, peer *upstream.Peer) bool {
 	c := peer.Caps
 	switch k {
 	case toolList:
@@ -260,7 +260,7 @@ func (p *part) keep(k kind, list []json.RawMessage) {
 		case err != nil:
 			out = append(out, err.Error())
 			continue
-		case id == "" || k < namedKinds && len(id) > bridge.MaxName || len(id) > maxURI:
+		case id == "" || k < namedKinds && len(id) > upstream.MaxName || len(id) > maxURI:
 			out = append(out, fmt.Sprintf("its %s %.40q has %d bytes", kinds[k].id, id, len(id)))
 			continue
 		case taken[id]:

@@ -16,8 +16,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
 )
 
 // pipes is a net.Listener without a network, so that a test can have a clock of its own.
@@ -53,7 +53,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 }
 
 // inMemory is hosted without a network; through carries requests to it.
-func inMemory(t *testing.T, name string, s *mcp.Server) (server bridge.Server, through *http.Transport) {
+func inMemory(t *testing.T, name string, s *mcp.Server) (server upstream.Server, through *http.Transport) {
 	t.Helper()
 	l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
 	h := &http.Server{Handler: mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)}
@@ -68,7 +68,7 @@ func inMemory(t *testing.T, name string, s *mcp.Server) (server bridge.Server, t
 	})
 	through = &http.Transport{DialContext: l.dial}
 	t.Cleanup(through.CloseIdleConnections)
-	return bridge.Server{Name: name, Endpoint: at(bridgetest.Place{URL: "http://" + name + ".test"})}, through
+	return upstream.Server{Name: name, Endpoint: at(bridgetest.Place{URL: "http://" + name + ".test"})}, through
 }
 
 // Calls that wait for the answers of a client's user are bounded in number and in time,
@@ -93,13 +93,13 @@ func TestParkedCallsAreBounded(t *testing.T) {
 		server, through := inMemory(t, "up", up)
 		outcomes := map[string]int{}
 		var mu sync.Mutex
-		a := aggregate(t, bridge.Options{Servers: []bridge.Server{server}, Transport: through, Audit: func(a bridge.Audit) {
+		a := aggregate(t, upstream.Options{Servers: []upstream.Server{server}, Transport: through, Audit: func(a upstream.Audit) {
 			mu.Lock()
 			defer mu.Unlock()
 			outcomes[a.Tool+" "+string(a.Outcome)]++
 		}}, Options{Check: func(_, tool string, _ json.RawMessage) error {
 			if tool == "act" {
-				return &bridge.AskFirst{Why: bridgetest.MustAsk}
+				return &upstream.AskFirst{Why: bridgetest.MustAsk}
 			}
 			return nil
 		}})
@@ -175,7 +175,7 @@ func TestParkedCallsAreBounded(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if n := outcomes["act "+string(bridge.OutcomeRefused)]; n != 2*more+1 { // and the answer that is too late
+		if n := outcomes["act "+string(upstream.OutcomeRefused)]; n != 2*more+1 { // and the answer that is too late
 			t.Errorf("%d calls are refused in the audit: %v", n, outcomes)
 		}
 	})

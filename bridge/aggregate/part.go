@@ -13,7 +13,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -21,14 +21,14 @@ import (
 // first needed, and makes it again when it breaks.
 type part struct {
 	side   *side
-	server bridge.Server  // core.Native by name: our agent
-	export *bridge.Export // nil: our agent
-	view   *bridge.View   // what of its tools may be used; nil: our agent's may
-	hops   int            // of the client's requests
-	keeper *bridge.Keeper // nil: our agent
-	own    *bridge.Peer   // our agent; set before anything is asked of it
-	works  wire.Works     // of our agent
-	owes   bool           // a list has waited in vain for the start that is under way, or the last; of the keeper's goroutine
+	server upstream.Server  // core.Native by name: our agent
+	export *upstream.Export // nil: our agent
+	view   *upstream.View   // what of its tools may be used; nil: our agent's may
+	hops   int              // of the client's requests
+	keeper *upstream.Keeper // nil: our agent
+	own    *upstream.Peer   // our agent; set before anything is asked of it
+	works  wire.Works       // of our agent
+	owes   bool             // a list has waited in vain for the start that is under way, or the last; of the keeper's goroutine
 
 	mu     sync.Mutex // guards the fields below
 	late   bool       // a list has waited for it in vain
@@ -43,8 +43,8 @@ type part struct {
 }
 
 // newPart makes the part of an export, or of our agent where that is nil.
-func newPart(s *side, export *bridge.Export, hops int) *part {
-	p := &part{side: s, server: bridge.Server{Name: core.Native}, export: export, hops: hops, subs: map[string]*wire.Asked{}, kept: map[string]bool{}}
+func newPart(s *side, export *upstream.Export, hops int) *part {
+	p := &part{side: s, server: upstream.Server{Name: core.Native}, export: export, hops: hops, subs: map[string]*wire.Asked{}, kept: map[string]bool{}}
 	if export != nil {
 		p.server, p.view, p.keeper = export.Server, export.View(&s.consents), export.NewKeeper(p)
 	}
@@ -53,7 +53,7 @@ func newPart(s *side, export *bridge.Export, hops int) *part {
 
 func (p *part) agent() bool { return p.export == nil }
 
-func (p *part) box() *bridge.Box { return p.side.caller.agg.box }
+func (p *part) box() *upstream.Box { return p.side.caller.agg.box }
 
 func (p *part) log(level, text string) { p.box().Log(p.server.Name, level, text) }
 
@@ -69,7 +69,7 @@ func (p *part) attach(ctx context.Context) {
 			p.log("error", err.Error())
 		}
 	})
-	l := &bridge.Link{
+	l := &upstream.Link{
 		In: in, Out: out, Settled: func(string) {},
 		Close: func() {
 			in.Close()
@@ -78,9 +78,9 @@ func (p *part) attach(ctx context.Context) {
 		},
 		Why: func() string { return "the connection has ended" },
 	}
-	peer := bridge.NewPeer(l, bridge.Hello{Client: p.side.client, Caps: p.side.caps, Version: p.side.version, Hops: p.hops, Handle: p.receive})
+	peer := upstream.NewPeer(l, upstream.Hello{Client: p.side.client, Caps: p.side.caps, Version: p.side.version, Hops: p.hops, Handle: p.receive})
 	peer.Version = p.side.version
-	peer.Caps = bridge.ServerCaps{Tools: &bridge.ListCaps{}, Prompts: &bridge.ListCaps{}, Resources: &bridge.ListCaps{ListChanged: true, Subscribe: true}, Completions: &struct{}{}, Logging: &struct{}{}}
+	peer.Caps = upstream.ServerCaps{Tools: &upstream.ListCaps{}, Prompts: &upstream.ListCaps{}, Resources: &upstream.ListCaps{ListChanged: true, Subscribe: true}, Completions: &struct{}{}, Logging: &struct{}{}}
 	p.own = peer
 	c.owned.Go(func() {
 		select {
@@ -92,9 +92,9 @@ func (p *part) attach(ctx context.Context) {
 }
 
 // Begin implements Job: it starts the server, and agrees with it on a version.
-func (p *part) Begin(ctx context.Context) (*bridge.Peer, error) {
+func (p *part) Begin(ctx context.Context) (*upstream.Peer, error) {
 	limit := p.server.StartFor()
-	ctx, cancel := bridge.Within(ctx, limit, fmt.Sprintf("it did not answer within %v of its start", limit))
+	ctx, cancel := upstream.Within(ctx, limit, fmt.Sprintf("it did not answer within %v of its start", limit))
 	defer cancel()
 	e, err := p.server.Endpoint(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *part) Begin(ctx context.Context) (*bridge.Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.export.Introduce(bridge.Introduction{Instructions: peer.Instructions, Version: peer.Version})
+	p.export.Introduce(upstream.Introduction{Instructions: peer.Instructions, Version: peer.Version})
 	p.view.Stale() // it may be another program by now
 	p.log("info", fmt.Sprintf("runs for a client: %s, protocol %s", peer.Name, peer.Version))
 	p.mu.Lock()
@@ -121,16 +121,16 @@ func (p *part) Begin(ctx context.Context) (*bridge.Peer, error) {
 	return peer, nil
 }
 
-func (p *part) meet(ctx context.Context, e bridge.Endpoint, version string) (*bridge.Peer, error) {
+func (p *part) meet(ctx context.Context, e upstream.Endpoint, version string) (*upstream.Peer, error) {
 	l, err := p.export.Dial(e, &p.side.caller.guard)
 	if err != nil {
 		return nil, err
 	}
-	return bridge.Meet(ctx, l, bridge.Hello{Client: p.side.client, Caps: p.side.caps, Version: version, Hops: p.hops + 1, Handle: p.receive})
+	return upstream.Meet(ctx, l, upstream.Hello{Client: p.side.client, Caps: p.side.caps, Version: version, Hops: p.hops + 1, Handle: p.receive})
 }
 
 // Follow implements Job: it tells the server what the client wants of all.
-func (p *part) Follow(ctx context.Context, peer *bridge.Peer) string {
+func (p *part) Follow(ctx context.Context, peer *upstream.Peer) string {
 	s := p.side
 	s.mu.Lock()
 	level := s.level
@@ -168,7 +168,7 @@ func (p *part) Failed(why string) {
 }
 
 // running is the connection; nil: there is none.
-func (p *part) running() *bridge.Peer {
+func (p *part) running() *upstream.Peer {
 	switch {
 	case !p.agent():
 		return p.keeper.Running()
@@ -180,14 +180,14 @@ func (p *part) running() *bridge.Peer {
 
 // acquire returns the connection, and has it made where there is none. It waits for
 // a start that is under way; a pause it waits out only if patient.
-func (p *part) acquire(ctx context.Context, patient bool) (*bridge.Peer, error) {
+func (p *part) acquire(ctx context.Context, patient bool) (*upstream.Peer, error) {
 	if !p.agent() {
 		return p.keeper.Acquire(ctx, patient)
 	}
 	if peer := p.running(); peer != nil {
 		return peer, nil
 	}
-	return nil, &bridge.DownError{Server: p.server.Name, Why: "the connection has ended"}
+	return nil, &upstream.DownError{Server: p.server.Name, Why: "the connection has ended"}
 }
 
 // tell hands on a notification of the client's, if there is anybody to hear it.

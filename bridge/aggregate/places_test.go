@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestAggregateSaysThatATurnRuns(t *testing.T) {
 	for _, version := range []string{`"2025-11-25"`, `1`} {
 		var turn atomic.Bool
-		a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{
+		a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{
 			Agent: func(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error {
 				works.Set(turn.Load)
 				return serveAgent(ctx, p, in, out, nil)
@@ -44,7 +44,7 @@ func TestAggregateSaysThatATurnRuns(t *testing.T) {
 // However many clients speak over one connection, each by requests that name it, only a
 // bounded number of them has connections to servers at a time.
 func TestSidesAreBounded(t *testing.T) {
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{})
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{})
 	in, say := io.Pipe()
 	hear, out := io.Pipe()
 	c := &caller{agg: a, dir: t.TempDir(), principal: core.Local, shared: true, posted: true}

@@ -14,7 +14,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 )
 
 // parked is what a pass has while a server of an older version asks in the middle of
@@ -117,18 +117,18 @@ func (x *pass) hand() {
 		stop()
 	}
 	s.mu.Lock()
-	full := len(s.parked) >= bridge.MaxParked
+	full := len(s.parked) >= upstream.MaxParked
 	if !full {
 		s.parked[handle] = x
 	}
 	s.mu.Unlock()
 	if full {
 		x.giveUp(func(*wire.Call) {})
-		call.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", bridge.MaxParked))
+		call.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", upstream.MaxParked))
 		return
 	}
 	x.mu.Lock()
-	x.expiry = time.AfterFunc(bridge.ParkedFor, func() {
+	x.expiry = time.AfterFunc(upstream.ParkedFor, func() {
 		if s.unpark(handle) != nil {
 			x.giveUp(func(*wire.Call) {})
 		}
@@ -161,7 +161,7 @@ var errState = jrpc2.Errorf(jrpc2.InvalidParams, "requestState is not one that t
 
 // resumes goes on with a call that the client makes again; false: it is a new one, or
 // the server's own affair.
-func (s *side) resumes(p *part, call *wire.Call, q request, own string, kept *bridge.Record) bool {
+func (s *side) resumes(p *part, call *wire.Call, q request, own string, kept *upstream.Record) bool {
 	if !s.modern() || p.agent() || q.state == "" && q.answers == nil {
 		return false
 	}
@@ -170,11 +170,11 @@ func (s *side) resumes(p *part, call *wire.Call, q request, own string, kept *br
 		return false
 	}
 	if x == nil || s.unpark(q.state) == nil {
-		kept.End(bridge.OutcomeRefused, 0)
+		kept.End(upstream.OutcomeRefused, 0)
 		call.Reply(nil, errState)
 		return true
 	}
-	kept.End(bridge.OutcomeOK, 0) // what comes of it is the first call's
+	kept.End(upstream.OutcomeOK, 0) // what comes of it is the first call's
 	answers := map[string]json.RawMessage{}
 	_ = json.Unmarshal(q.answers, &answers) // what is none answers nothing
 	x.resume(call, q, answers)
@@ -217,7 +217,7 @@ func (x *pass) resume(call *wire.Call, q request, answers map[string]json.RawMes
 
 // rounds asks a client of the older versions what a server of 2026-07-28 wants to
 // know, and makes the call again with the answers.
-func (x *pass) rounds(peer *bridge.Peer, res json.RawMessage) {
+func (x *pass) rounds(peer *upstream.Peer, res json.RawMessage) {
 	p, s := x.part, x.part.side
 	x.mu.Lock()
 	call := x.call
@@ -233,7 +233,7 @@ func (x *pass) rounds(peer *bridge.Peer, res json.RawMessage) {
 			first = false
 			return res, nil
 		}
-		failed = peer.Conn.Ask(ctx, x.method, wire.Edit(x.params(peer, nil), bridge.BroughtBack(answers, state)...), &next)
+		failed = peer.Conn.Ask(ctx, x.method, wire.Edit(x.params(peer, nil), upstream.BroughtBack(answers, state)...), &next)
 		return next, failed
 	}, func(q proto.InputRequest) (json.RawMessage, error) {
 		reply, err := s.askClient(ctx, p, q.Method, q.Params)

@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	proto "dragoman/adapters/proto/mcp"
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
 )
 
 // Of too many tools a client is shown the agent's and two that find the others; rules
 // hold for what they call as for any call.
 func TestAggregateSearch(t *testing.T) {
-	a := aggregate(t, bridge.Options{Servers: []bridge.Server{
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{
 		hosted(t, "x", bridgetest.SmallServer("x", "read_mail", "send_mail", "paint", "forbidden", "call_tool"), nil), hosted(t, "y", bridgetest.SmallServer("y", "paint"), nil),
 	}}, Options{Tools: 7, Check: func(_, tool string, args json.RawMessage) error {
 		if tool == "forbidden" || string(args) == `{"to":"nobody"}` {
@@ -48,7 +48,7 @@ func TestAggregateSearch(t *testing.T) {
 			}
 		}
 	}
-	few := bridgetest.Connected(t, piped(t, aggregate(t, bridge.Options{Servers: []bridge.Server{hosted(t, "y", bridgetest.SmallServer("y", "paint"), nil)}}, Options{Tools: 7})), proto.Legacy, nil)
+	few := bridgetest.Connected(t, piped(t, aggregate(t, upstream.Options{Servers: []upstream.Server{hosted(t, "y", bridgetest.SmallServer("y", "paint"), nil)}}, Options{Tools: 7})), proto.Legacy, nil)
 	if got := strings.Join(bridgetest.ToolNames(t, few), " "); got != "agent_prompt reserved paint" {
 		t.Errorf("few: %s", got)
 	}

@@ -13,7 +13,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/toolsearch"
@@ -27,12 +27,12 @@ type side struct {
 	version      string
 	client, caps json.RawMessage
 	program      string // the client, as it says
-	offers       bridge.Offers
+	offers       upstream.Offers
 	parts        []*part // our agent, then the servers by name
 	end          context.CancelFunc
 	busy         atomic.Int64 // requests that are open, and calls that wait for answers
 	used         atomic.Int64 // when it was last heard of; of 2026-07-28
-	consents     bridge.Consents
+	consents     upstream.Consents
 
 	mu      sync.Mutex // guards the fields below
 	level   string     // that the client has set
@@ -57,7 +57,7 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 	var who proto.Implementation
 	_ = json.Unmarshal(s.client, &who) // what is not there is not said
 	s.program = who.String()
-	s.offers = bridge.ReadOffers(caps)
+	s.offers = upstream.ReadOffers(caps)
 	s.names[toolList] = newNames(c.agg.opts.Prefix, true)
 	s.names[promptList] = newNames(c.agg.opts.Prefix, false)
 	if c.agg.opts.Tools > 0 {

@@ -8,13 +8,13 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
 )
 
 // BenchmarkCalls calls a tool of a program by the SDK's client through a relay.
 func BenchmarkCalls(b *testing.B) {
-	box := bridge.New(bridge.Options{Servers: []bridge.Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: os.Environ(), Grace: bridgetest.Patience})
+	box := upstream.New(upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: os.Environ(), Grace: bridgetest.Patience})
 	r, _ := New(box, "up", nil)
 	down, fromDown := io.Pipe()
 	toDown, up := io.Pipe()

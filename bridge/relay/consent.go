@@ -12,7 +12,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 )
 
 // maxDialogs limits the forms that are with the user of one session.
@@ -171,7 +171,7 @@ func (ds *dialogs) sift(line []byte, messages []wire.Message) ([]byte, []wire.Me
 
 // asks puts a call to the client's user, and hands it on when they have agreed. It does
 // not block.
-func (c *relayed) asks(line []byte, o *opened, v bridge.Ruling) {
+func (c *relayed) asks(line []byte, o *opened, v upstream.Ruling) {
 	d, err := c.dialogs.begin(callID{id: string(o.id)})
 	if err != nil {
 		c.conclude(line, o, v, reply{err: err})
@@ -189,7 +189,7 @@ func (c *relayed) asks(line []byte, o *opened, v bridge.Ruling) {
 
 // conclude hands a call on if the client's user has agreed, and refuses it if not. One that
 // is open no more was taken back, or is answered because the server has left.
-func (c *relayed) conclude(line []byte, o *opened, v bridge.Ruling, got reply) {
+func (c *relayed) conclude(line []byte, o *opened, v upstream.Ruling, got reply) {
 	c.mu.Lock()
 	open := c.open[string(o.id)] == o
 	c.mu.Unlock()
@@ -206,7 +206,7 @@ func (c *relayed) conclude(line []byte, o *opened, v bridge.Ruling, got reply) {
 	switch {
 	case !open:
 	case err != nil:
-		o.call.End(bridge.OutcomeRefused, 0)
+		o.call.End(upstream.OutcomeRefused, 0)
 		c.refuse(o.id, err)
 	default:
 		_ = c.up.Put(line) // a server that has left is noticed by its stream

@@ -12,7 +12,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 	"dragoman/core/display"
 )
@@ -20,14 +20,14 @@ import (
 // decided does over HTTP what a ruling, or err, says of a call, which may take until the
 // client's user has answered, and gives m the parameters to call it with. The call's own answer goes to the writer that it returns,
 // and end must follow; nil: the client has its answer.
-func (h *HTTP) decided(w http.ResponseWriter, r *http.Request, view *bridge.View, m *wire.Message, call *bridge.Record, v bridge.Ruling, err error) (to http.ResponseWriter, end func()) {
+func (h *HTTP) decided(w http.ResponseWriter, r *http.Request, view *upstream.View, m *wire.Message, call *upstream.Record, v upstream.Ruling, err error) (to http.ResponseWriter, end func()) {
 	switch {
 	case err != nil:
-		call.End(bridge.OutcomeRefused, 0)
+		call.End(upstream.OutcomeRefused, 0)
 		streamable.Refuse(w, http.StatusOK, m.ID, err)
 		return nil, nil
 	case v.Reply != nil:
-		call.End(bridge.OutcomeOK, 0) // the next call records the outcome
+		call.End(upstream.OutcomeOK, 0) // the next call records the outcome
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(wire.AppendAnswer(nil, m.ID, v.Reply, nil)) // the client has left
 		return nil, nil
@@ -40,7 +40,7 @@ func (h *HTTP) decided(w http.ResponseWriter, r *http.Request, view *bridge.View
 	}
 	d, err := h.dialogs.begin(h.callID(r, m.ID))
 	if err != nil {
-		return h.decided(w, r, view, m, call, bridge.Ruling{}, view.Decided(v, nil, err))
+		return h.decided(w, r, view, m, call, upstream.Ruling{}, view.Decided(v, nil, err))
 	}
 	events := &eventWriter{ResponseWriter: w, header: http.Header{}}
 	streamable.Begin(w)
@@ -56,11 +56,11 @@ func (h *HTTP) decided(w http.ResponseWriter, r *http.Request, view *bridge.View
 		events.event(d.withdrawal())
 	}
 	if r.Context().Err() != nil || errors.Is(got.err, wire.ErrCanceled) {
-		call.End(bridge.OutcomeCancelled, 0)
+		call.End(upstream.OutcomeCancelled, 0)
 		return nil, nil
 	}
 	if err := view.Decided(v, got.res, got.err); err != nil {
-		call.End(bridge.OutcomeRefused, 0)
+		call.End(upstream.OutcomeRefused, 0)
 		events.event(wire.AppendAnswer(nil, m.ID, nil, err))
 		return nil, nil
 	}
@@ -107,7 +107,7 @@ func (e *eventWriter) Write(b []byte) (int, error) {
 	if isStream(e.header) {
 		return e.ResponseWriter.Write(b)
 	}
-	if len(e.body)+len(b) > bridge.MaxMessage {
+	if len(e.body)+len(b) > upstream.MaxMessage {
 		e.body = []byte("the MCP server's answer is too long")
 		return 0, errors.New(string(e.body))
 	}

@@ -16,8 +16,8 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -76,7 +76,7 @@ func TestAskRulesHoldForRelays(t *testing.T) {
 
 func askFirst(_, tool string, _ json.RawMessage) error {
 	if tool == "echo" {
-		return &bridge.AskFirst{Why: bridgetest.MustAsk}
+		return &upstream.AskFirst{Why: bridgetest.MustAsk}
 	}
 	return nil
 }
@@ -90,13 +90,13 @@ type upLink struct {
 // ruled is a relay whose tool echo a rule wants asked about, and its server.
 func ruled(t *testing.T) (*Server, *upLink) {
 	t.Helper()
-	r, _ := New(bridge.New(bridge.Options{Log: func(_, _, text string) { t.Log(text) }, Servers: []bridge.Server{{Name: "up"}}}), "up", askFirst)
-	r.export.Server.Endpoint = func(context.Context) (bridge.Endpoint, error) { return bridge.Endpoint{}, nil }
+	r, _ := New(upstream.New(upstream.Options{Log: func(_, _, text string) { t.Log(text) }, Servers: []upstream.Server{{Name: "up"}}}), "up", askFirst)
+	r.export.Server.Endpoint = func(context.Context) (upstream.Endpoint, error) { return upstream.Endpoint{}, nil }
 	fromServer, say := io.Pipe()
 	hear, toServer := io.Pipe()
 	up := &upLink{bridgetest.NewRaw(t, &mcp.IOTransport{Reader: hear, Writer: say}), make(chan struct{})}
-	r.local = func(core.Principal, string, bool) *bridge.Link {
-		return &bridge.Link{In: fromServer, Out: toServer, Settled: func(string) {}, Close: func() { hear.Close(); close(up.ended) }, Why: func() string { return "over" }}
+	r.local = func(core.Principal, string, bool) *upstream.Link {
+		return &upstream.Link{In: fromServer, Out: toServer, Settled: func(string) {}, Close: func() { hear.Close(); close(up.ended) }, Why: func() string { return "over" }}
 	}
 	return r, up
 }
@@ -357,7 +357,7 @@ func TestDialogsOverHTTP(t *testing.T) {
 			s := httptest.NewServer(heard)
 			t.Cleanup(s.Close)
 			r, _ := ruled(t)
-			r.export.Server.Endpoint = func(context.Context) (bridge.Endpoint, error) { return bridge.Endpoint{URL: s.URL}, nil }
+			r.export.Server.Endpoint = func(context.Context) (upstream.Endpoint, error) { return upstream.Endpoint{URL: s.URL}, nil }
 			return r
 		},
 	} {

@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -27,16 +27,16 @@ type watching struct {
 	*Server
 
 	mu    sync.Mutex // guards the field below
-	kept  []bridge.Audit
+	kept  []upstream.Audit
 	ended chan struct{}
 }
 
-func watched(t *testing.T, file string, s bridge.Server) *watching {
+func watched(t *testing.T, file string, s upstream.Server) *watching {
 	t.Helper()
 	g := &watching{ended: make(chan struct{}, 100)}
-	box := bridge.New(bridge.Options{
-		Servers: []bridge.Server{s}, Environ: os.Environ(), PinFile: file, Log: func(_, level, text string) { t.Log(level, text) },
-		Audit: func(a bridge.Audit) {
+	box := upstream.New(upstream.Options{
+		Servers: []upstream.Server{s}, Environ: os.Environ(), PinFile: file, Log: func(_, level, text string) { t.Log(level, text) },
+		Audit: func(a upstream.Audit) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.kept = append(g.kept, a)
@@ -66,7 +66,7 @@ func (g *watching) outcomes(t *testing.T, n int) string {
 	var s []string
 	for _, a := range g.kept {
 		s = append(s, a.Tool+" "+string(a.Outcome))
-		if a.Client != "c 1" || a.Server != "up" || a.Principal == "" || a.Time.IsZero() || a.In == 0 || a.Outcome == bridge.OutcomeOK && a.Out == 0 {
+		if a.Client != "c 1" || a.Server != "up" || a.Principal == "" || a.Time.IsZero() || a.In == 0 || a.Outcome == upstream.OutcomeOK && a.Out == 0 {
 			t.Errorf("audited %+v", a)
 		}
 	}
@@ -85,19 +85,19 @@ func joined(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 
 // pinnedWays are servers whose tools are described as given, over each transport
 // that a relay treats differently.
-var pinnedWays = map[string]func(*testing.T, map[string]string) bridge.Server{
-	"program": func(_ *testing.T, tools map[string]string) bridge.Server {
+var pinnedWays = map[string]func(*testing.T, map[string]string) upstream.Server{
+	"program": func(_ *testing.T, tools map[string]string) upstream.Server {
 		b, _ := json.Marshal(tools)
-		return bridge.Server{Name: "up", Endpoint: plays("described", "TOOLS="+string(b))}
+		return upstream.Server{Name: "up", Endpoint: plays("described", "TOOLS="+string(b))}
 	},
-	"address": func(t *testing.T, tools map[string]string) bridge.Server {
+	"address": func(t *testing.T, tools map[string]string) upstream.Server {
 		s := bridgetest.DescribedServer(tools)
 		h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 		t.Cleanup(func() {
 			h.CloseClientConnections()
 			h.Close()
 		})
-		return bridge.Server{Name: "up", Endpoint: func(context.Context) (bridge.Endpoint, error) { return bridge.Endpoint{URL: h.URL}, nil }}
+		return upstream.Server{Name: "up", Endpoint: func(context.Context) (upstream.Endpoint, error) { return upstream.Endpoint{URL: h.URL}, nil }}
 	},
 }
 
@@ -167,7 +167,7 @@ func TestRelayHoldsToPins(t *testing.T) {
 						t.Errorf("audited %s", got)
 					}
 					// Somebody agrees, in another process.
-					other := bridge.New(bridge.Options{Servers: []bridge.Server{g.export.Server}, Environ: os.Environ(), PinFile: file})
+					other := upstream.New(upstream.Options{Servers: []upstream.Server{g.export.Server}, Environ: os.Environ(), PinFile: file})
 					tried, err := other.Try(bridgetest.Patient(t), core.Meta{Cwd: t.TempDir()})
 					if err != nil || len(tried) != 1 || len(tried[0].Changes) != 2 {
 						t.Fatalf("%+v, %v", tried, err)
@@ -220,7 +220,7 @@ func TestPinsOfPages(t *testing.T) {
 	}
 	script := bridgetest.Greeting + page("", "one", `,"nextCursor":"p2"`) + page("@p2", "t", "") + bridgetest.ToolDone
 	file := filepath.Join(t.TempDir(), "pins.json")
-	g := watched(t, file, bridge.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
+	g := watched(t, file, upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
 	said := talk(t, g.Server, hello1, `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`)
 	if strings.Count(said, `"nextCursor":"p2"`) != 1 {
 		t.Errorf("said %s", said)
@@ -243,7 +243,7 @@ func TestPinsAfterAChangedList(t *testing.T) {
 		`ping {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 ping {"jsonrpc":"2.0","id":$ID,"result":{}}
 `
-	g := watched(t, file, bridge.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
+	g := watched(t, file, upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
 	for face, connect := range faces {
 		t.Run(face, func(t *testing.T) {
 			cs := joined(t, connect(t, g.Server))
@@ -270,7 +270,7 @@ func TestPinsOfAListThatIsRefused(t *testing.T) {
 	refuses := `tools/list {"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"no such method"}}
 `
 	at := func(list string) string {
-		g := watched(t, file, bridge.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+list+bridgetest.ToolDone)})
+		g := watched(t, file, upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+list+bridgetest.ToolDone)})
 		return talk(t, g.Server, hello1, call2)
 	}
 	if said := at(refuses); !strings.Contains(said, `"done"`) {
@@ -290,7 +290,7 @@ func TestAnswersPassWhileToolsAreListed(t *testing.T) {
 	script := bridgetest.Greeting + `tools/list {"jsonrpc":"2.0","id":"q","method":"roots/list"}
 answer {"jsonrpc":"2.0","id":$BEFORE,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}
 ` + bridgetest.ToolDone + "after {\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":\"after\"}\n"
-	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), bridge.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
+	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	var wg sync.WaitGroup
@@ -313,11 +313,11 @@ answer {"jsonrpc":"2.0","id":$BEFORE,"result":{"tools":[{"name":"t","inputSchema
 func TestBatches(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pins.json")
 	batch := `[{"jsonrpc":"2.0","id":7,"method":"tools/list"},` + call2 + `]`
-	g := watched(t, file, bridge.Server{Name: "up", Deny: []string{"t"}, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone)})
+	g := watched(t, file, upstream.Server{Name: "up", Deny: []string{"t"}, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone)})
 	if said := talk(t, g.Server, hello1, batch); !strings.Contains(said, `"id":null,"error"`) || !strings.Contains(said, "there is no tool") {
 		t.Errorf("said %s", said)
 	}
-	c := newRelayed(watched(t, "", bridge.Server{Name: "up", Deny: []string{"t"}}).Server, "p", &bridge.Link{}, nil)
+	c := newRelayed(watched(t, "", upstream.Server{Name: "up", Deny: []string{"t"}}).Server, "p", &upstream.Link{}, nil)
 	c.open["7"] = &opened{id: json.RawMessage("7"), method: "tools/list"}
 	line := []byte(`[{"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"t"},{"name":"u"}]}},{"jsonrpc":"2.0","id":8,"result":1.50}]`)
 	messages, err := parts(line)
@@ -331,7 +331,7 @@ func TestBatches(t *testing.T) {
 
 // What a careless server could take for another tool's name is refused.
 func TestNamesThatAreNotClear(t *testing.T) {
-	g := watched(t, "", bridge.Server{Name: "up", Deny: []string{"evil"}, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.ToolDone)})
+	g := watched(t, "", upstream.Server{Name: "up", Deny: []string{"evil"}, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.ToolDone)})
 	for _, line := range []string{
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","Name":"evil"}}`,
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","name":"evil"}}`,

@@ -6,8 +6,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
 )
 
 // However a client reaches a relay, it has one guard for its server. When the server ends,
@@ -16,7 +16,7 @@ func TestOneGuardForAllServers(t *testing.T) {
 	for face, connect := range faces {
 		t.Run(face, func(t *testing.T) {
 			bridgetest.OneGuard(t, 1, func(t *testing.T, places []bridgetest.Place, look func()) {
-				r := relayTo(t, bridge.Server{Name: "up", Endpoint: at(places[0])}, nil)
+				r := relayTo(t, upstream.Server{Name: "up", Endpoint: at(places[0])}, nil)
 				bridgetest.ToolNames(t, bridgetest.Connected(t, connect(t, r), proto.Legacy, &mcp.ClientOptions{}))
 				look()
 			})

@@ -7,7 +7,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 )
 
 // until waits; false: ctx ended first.
@@ -66,7 +66,7 @@ func metaOf(messages []wire.Message) json.RawMessage {
 
 // learn has the tools listed and hands on what was held meanwhile.
 func (c *relayed) learn(ctx context.Context, meta json.RawMessage) {
-	within, cancel := bridge.Within(ctx, c.relay.export.Server.StartFor(), "it took too long")
+	within, cancel := upstream.Within(ctx, c.relay.export.Server.StartFor(), "it took too long")
 	c.mu.Lock()
 	greets := c.greets
 	c.mu.Unlock()

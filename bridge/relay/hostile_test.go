@@ -12,8 +12,8 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
 )
 
 // hostile opens a client's session with a server that a script plays, through each
@@ -22,7 +22,7 @@ func hostile(t *testing.T, script string, o *mcp.ClientOptions, f func(*testing.
 	t.Helper()
 	for face, connect := range faces {
 		t.Run(face, func(t *testing.T) {
-			g := watched(t, filepath.Join(t.TempDir(), "pins.json"), bridge.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
+			g := watched(t, filepath.Join(t.TempDir(), "pins.json"), upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
 			cs, err := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, o).
 				Connect(bridgetest.Patient(t), connect(t, g.Server), &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
 			if err != nil {
@@ -84,7 +84,7 @@ func TestRelayOfTenThousandProgressNotifications(t *testing.T) {
 
 // The SDK's client takes no lines of that size, so the one over a pipe is plain.
 func TestRelayOfTwentyMegabytes(t *testing.T) {
-	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), bridge.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call big\n")})
+	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call big\n")})
 	t.Run("pipe", func(t *testing.T) {
 		if said := talk(t, g.Server, hello1, call2); len(said) < 20<<20 || !strings.HasSuffix(said, `789 END"}]}}`+"\n") {
 			t.Errorf("%d bytes", len(said))
@@ -137,7 +137,7 @@ func TestRelayOfAStormOfChangedLists(t *testing.T) {
 
 // A server that dies in the middle of a call is told of, with its last words.
 func TestRelayOfAServerThatDies(t *testing.T) {
-	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), bridge.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call exit")})
+	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call exit")})
 	if said := talk(t, g.Server, hello1, call2); !strings.Contains(said, `"id":2,"error"`) || !strings.Contains(said, "exit code 4; it said: fatal: told to exit") {
 		t.Errorf("said %s", said)
 	}
@@ -163,7 +163,7 @@ func TestRelayOfAServerThatNeverAnswers(t *testing.T) {
 			t.Error("it was answered")
 		}
 	})
-	silent := watched(t, "", bridge.Server{Name: "up", Endpoint: plays("silent")})
+	silent := watched(t, "", upstream.Server{Name: "up", Endpoint: plays("silent")})
 	if said := talk(t, silent.Server, hello1); !strings.Contains(said, `"id":1,"error"`) { // the client sends no more
 		t.Errorf("said %s", said)
 	}
@@ -171,7 +171,7 @@ func TestRelayOfAServerThatNeverAnswers(t *testing.T) {
 
 // A server that lists nothing in time is told of, and its calls are refused.
 func TestRelayOfAListThatNeverComes(t *testing.T) {
-	hostileServer := bridge.Server{Name: "up", StartTimeout: 50 * time.Millisecond, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.ToolDone)}
+	hostileServer := upstream.Server{Name: "up", StartTimeout: 50 * time.Millisecond, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.ToolDone)}
 	for face, connect := range faces {
 		t.Run(face, func(t *testing.T) {
 			g := watched(t, filepath.Join(t.TempDir(), "pins.json"), hostileServer)
@@ -191,7 +191,7 @@ func TestRelayOfOddLists(t *testing.T) {
 	script := bridgetest.Greeting + `tools/list {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"your password?"}}
 tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[` + odd + `]}}
 ` + bridgetest.ToolDone
-	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), bridge.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
+	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+script)})
 	said := talk(t, g.Server, hello1, `{"jsonrpc":"2.0","id":5,"method":"tools/list"}`)
 	if !strings.Contains(said, `"tools":[`+kept+`]`) || !strings.Contains(said, `"method":"elicitation/create"`) {
 		t.Errorf("said %s", said)

@@ -16,7 +16,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -38,7 +38,7 @@ type HTTP struct {
 	relay     *Server
 	dir       string
 	principal func(*http.Request) core.Principal
-	view      *bridge.View // of a server that is an address; a program has one for each session
+	view      *upstream.View // of a server that is an address; a program has one for each session
 	guests    wire.Guests
 	dialogs   *dialogs
 
@@ -117,7 +117,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // post takes one message of a client's.
 func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
-	body, err := streamable.ReadAll(r.Body, bridge.MaxMessage)
+	body, err := streamable.ReadAll(r.Body, upstream.MaxMessage)
 	if err != nil {
 		http.Error(w, fmt.Sprintf("read the message: %v", err), http.StatusRequestEntityTooLarge)
 		return
@@ -214,12 +214,12 @@ func (h *HTTP) find(r *http.Request) *httpSession {
 // enter makes a session for the client that introduces itself, with its first request
 // open: Done of its place must follow.
 func (h *HTTP) enter(r *http.Request, m wire.Message) (*httpSession, error) {
-	p, client := h.principal(r), bridge.ClientOf(m)
+	p, client := h.principal(r), upstream.ClientOf(m)
 	s, err := h.start(r.Context(), p, string(p)+"\x00"+streamable.Machine(r)+"\x00"+client, rand.Text(), "")
 	if err != nil {
 		return nil, err
 	}
-	s.client, s.offers = client, bridge.OffersOf(m) // nobody else knows it yet
+	s.client, s.offers = client, upstream.OffersOf(m) // nobody else knows it yet
 	h.mu.Lock()
 	closed := h.closed
 	if !closed {
@@ -269,7 +269,7 @@ func (h *HTTP) start(ctx context.Context, p core.Principal, client, id, whose st
 }
 
 // adopt gives a session its connection to the server.
-func (h *HTTP) adopt(s *httpSession, l *bridge.Link) {
+func (h *HTTP) adopt(s *httpSession, l *upstream.Link) {
 	s.view, s.link, s.out = h.relay.export.View(nil), l, wire.NewWriter(l.Out, wire.Newline)
 	s.secret, s.done, s.open, s.tokens = rand.Text(), make(chan struct{}), map[string]*exchange{}, map[string]*exchange{}
 	var writing sync.WaitGroup

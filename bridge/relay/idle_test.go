@@ -14,13 +14,13 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
 // played is a link whose other end answers each request with an empty result, after
 // a while; closed when it was ended.
-func played(after time.Duration) (l *bridge.Link, closed chan struct{}) {
+func played(after time.Duration) (l *upstream.Link, closed chan struct{}) {
 	fromServer, say := io.Pipe()
 	hear, toServer := io.Pipe()
 	closed = make(chan struct{})
@@ -40,7 +40,7 @@ func played(after time.Duration) (l *bridge.Link, closed chan struct{}) {
 			}
 		}
 	}()
-	return &bridge.Link{In: fromServer, Out: toServer, Settled: func(string) {}, Close: func() { <-closed }, Why: func() string { return "over" }}, closed
+	return &upstream.Link{In: fromServer, Out: toServer, Settled: func(string) {}, Close: func() { <-closed }, Why: func() string { return "over" }}, closed
 }
 
 func postTo(h *HTTP, session, body string) *httptest.ResponseRecorder {
@@ -52,7 +52,7 @@ func postTo(h *HTTP, session, body string) *httptest.ResponseRecorder {
 }
 
 // joins makes a session of a link, with its first request open.
-func joins(t *testing.T, h *HTTP, id string, l *bridge.Link) *httpSession {
+func joins(t *testing.T, h *HTTP, id string, l *upstream.Link) *httpSession {
 	t.Helper()
 	s := &httpSession{relay: h.relay, id: id, principal: "p"}
 	place, err := h.guests.Enter(id, s.works, func() { h.drop(s) })
@@ -73,10 +73,10 @@ const ping7 = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 // open or a stream is read does not.
 func TestIdleSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		relay, _ := New(bridge.New(bridge.Options{Servers: []bridge.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
+		relay, _ := New(upstream.New(upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
 		defer h.Close()
-		join := func(id string, l *bridge.Link) *httpSession {
+		join := func(id string, l *upstream.Link) *httpSession {
 			s := joins(t, h, id, l)
 			s.place.Done()
 			return s
@@ -130,9 +130,9 @@ func TestServerThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fromServer, say := io.Pipe()
 		hear, toServer := io.Pipe()
-		relay, _ := New(bridge.New(bridge.Options{Servers: []bridge.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
+		relay, _ := New(upstream.New(upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
-		s := joins(t, h, "s", &bridge.Link{In: fromServer, Out: toServer, Settled: func(string) {}, Close: func() { say.Close() }, Why: func() string { return "over" }})
+		s := joins(t, h, "s", &upstream.Link{In: fromServer, Out: toServer, Settled: func(string) {}, Close: func() { say.Close() }, Why: func() string { return "over" }})
 		large := `{"jsonrpc":"2.0","method":"notifications/x","params":{"text":"` + strings.Repeat("x", wire.PumpRoom) + `"}}`
 		ctx, hangUp := context.WithCancel(t.Context())
 		stuck := make(chan struct{})
@@ -164,7 +164,7 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var open, most atomic.Int32
-				relay := Local(func(core.Principal, string, bool) *bridge.Link {
+				relay := Local(func(core.Principal, string, bool) *upstream.Link {
 					l, closed := played(0)
 					most.Store(max(most.Load(), open.Add(1)))
 					l.Close = func() {
@@ -224,15 +224,15 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 // A session whose turn runs makes no room, and does not end; the newcomer is told so.
 func TestRelayedSessionsAtWorkStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		relay, _ := New(bridge.New(bridge.Options{Servers: []bridge.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
+		relay, _ := New(upstream.New(upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
 		var turn atomic.Bool
 		turn.Store(true)
-		relay.local = func(core.Principal, string, bool) *bridge.Link {
+		relay.local = func(core.Principal, string, bool) *upstream.Link {
 			l, _ := played(0)
 			l.Works = turn.Load
 			return l
 		}
-		relay.export.Server.Endpoint = func(context.Context) (bridge.Endpoint, error) { return bridge.Endpoint{}, nil }
+		relay.export.Server.Endpoint = func(context.Context) (upstream.Endpoint, error) { return upstream.Endpoint{}, nil }
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
 		defer h.Close()
 		h.guests.All = 1
@@ -259,7 +259,7 @@ func TestRelayedSessionsAtWorkStay(t *testing.T) {
 // kept.
 func TestKeptMessagesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		relay, _ := New(bridge.New(bridge.Options{Servers: []bridge.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
+		relay, _ := New(upstream.New(upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
 		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
 		defer h.Close()
 		l, _ := played(0)

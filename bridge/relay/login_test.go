@@ -13,18 +13,18 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/login/logintest"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
 // wantsLogin is a server that wants a login, and its authority.
-func wantsLogin(t *testing.T) (*logintest.Authority, *bridge.Box) {
+func wantsLogin(t *testing.T) (*logintest.Authority, *upstream.Box) {
 	t.Helper()
 	a := logintest.New(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return bridgetest.SDKServer() }, nil))
-	up := bridge.Server{Name: "up", Endpoint: at(bridgetest.Place{URL: a.Resource})}
-	return a, bridge.New(bridge.Options{Servers: []bridge.Server{up}, Tokens: &logintest.Memory{}})
+	up := upstream.Server{Name: "up", Endpoint: at(bridgetest.Place{URL: a.Resource})}
+	return a, upstream.New(upstream.Options{Servers: []upstream.Server{up}, Tokens: &logintest.Memory{}})
 }
 
 // A relay uses the login of its server. The client's own key is not handed on, nor

@@ -8,7 +8,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -37,7 +37,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, line []byte, m
 	defer end()
 	if m.Method == proto.MethodCallTool {
 		if err := s.mismatch(r, m); err != nil {
-			call.End(bridge.OutcomeRefused, 0)
+			call.End(upstream.OutcomeRefused, 0)
 			streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
 			return
 		}

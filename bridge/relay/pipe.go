@@ -13,7 +13,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -25,8 +25,8 @@ import (
 type relayed struct {
 	relay     *Server
 	principal core.Principal
-	view      *bridge.View
-	link      *bridge.Link
+	view      *upstream.View
+	link      *upstream.Link
 	up, down  *wire.Writer  // to the server, to the client
 	idle      chan struct{} // closed when the client has sent its last and nothing is open
 	secret    string        // begins the ids of our own requests, which no client can guess
@@ -37,10 +37,10 @@ type relayed struct {
 	mu     sync.Mutex // guards the fields below
 	open   map[string]*opened
 	last   bool
-	client string        // as it introduced itself
-	offers bridge.Offers // likewise
-	greets chan struct{} // closed when initialize is answered; nil: it was not sent
-	asked  int           // requests of our own
+	client string          // as it introduced itself
+	offers upstream.Offers // likewise
+	greets chan struct{}   // closed when initialize is answered; nil: it was not sent
+	asked  int             // requests of our own
 	held   [][]byte
 	size   int           // of held, in bytes
 	freed  chan struct{} // closed when nothing is held any more; nil: nothing is
@@ -51,13 +51,13 @@ type opened struct {
 	id      json.RawMessage
 	method  string
 	cursor  string // of tools/list
-	call    *bridge.Record
+	call    *upstream.Record
 	back    bool              // the client has taken it back; guarded by relayed.mu
 	own     chan wire.Message // closed when the server has left
 	greeted func()            // of initialize
 }
 
-func newRelayed(r *Server, p core.Principal, l *bridge.Link, out io.WriteCloser) *relayed {
+func newRelayed(r *Server, p core.Principal, l *upstream.Link, out io.WriteCloser) *relayed {
 	return &relayed{
 		relay: r, principal: p, view: r.export.View(nil), link: l,
 		up: wire.NewWriter(l.Out, wire.Newline), down: wire.NewWriter(out, wire.Newline),
@@ -163,7 +163,7 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 	}
 	batch := line[0] == '['
 	var began []*opened
-	var v bridge.Ruling
+	var v upstream.Ruling
 	for _, m := range messages {
 		if m.Kind() != wire.Request {
 			if c.notice(m) && !batch {
@@ -175,7 +175,7 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 		switch m.Method {
 		case proto.MethodInitialize:
 			c.mu.Lock()
-			c.client, c.offers = bridge.ClientOf(m), bridge.OffersOf(m)
+			c.client, c.offers = upstream.ClientOf(m), upstream.OffersOf(m)
 			if c.greets == nil {
 				c.greets = make(chan struct{})
 				greets := c.greets
@@ -187,9 +187,9 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 		case proto.MethodCallTool:
 			var err error
 			if o.call, v, err = c.permits(m, len(line), unknown, batch); err != nil {
-				o.call.End(bridge.OutcomeRefused, 0)
+				o.call.End(upstream.OutcomeRefused, 0)
 				for _, b := range began { // with it all of its batch is
-					b.call.End(bridge.OutcomeRefused, 0)
+					b.call.End(upstream.OutcomeRefused, 0)
 				}
 				id := m.ID
 				if batch {
@@ -199,7 +199,7 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 				return
 			}
 			if v.Reply != nil {
-				o.call.End(bridge.OutcomeOK, 0)                            // the next call records the outcome
+				o.call.End(upstream.OutcomeOK, 0)                          // the next call records the outcome
 				_ = c.down.Put(wire.AppendAnswer(nil, m.ID, v.Reply, nil)) // a client that has left is noticed by its stream
 				return
 			}
@@ -220,20 +220,20 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 }
 
 // permits judges a call.
-func (c *relayed) permits(m wire.Message, size int, unknown error, batch bool) (*bridge.Record, bridge.Ruling, error) {
+func (c *relayed) permits(m wire.Message, size int, unknown error, batch bool) (*upstream.Record, upstream.Ruling, error) {
 	c.mu.Lock()
 	from := visitor{c.client, c.offers}
 	c.mu.Unlock()
 	asked, err := callOf(m, from)
 	if batch { // of a version that has no forms
-		asked.Offers, asked.Modern = bridge.Offers{}, false
+		asked.Offers, asked.Modern = upstream.Offers{}, false
 	}
-	call := c.relay.export.Record(c.principal, cmp.Or(bridge.ClientOf(m), from.client), asked.Tool, size)
+	call := c.relay.export.Record(c.principal, cmp.Or(upstream.ClientOf(m), from.client), asked.Tool, size)
 	switch {
 	case err != nil:
-		return call, bridge.Ruling{}, err
+		return call, upstream.Ruling{}, err
 	case unknown != nil:
-		return call, bridge.Ruling{}, jrpc2.Errorf(jrpc2.InternalError, "%v", unknown)
+		return call, upstream.Ruling{}, jrpc2.Errorf(jrpc2.InternalError, "%v", unknown)
 	}
 	v, err := c.view.Rule(asked)
 	return call, v, err
@@ -259,14 +259,14 @@ func (c *relayed) notice(m wire.Message) bool {
 	}
 	o.back = true
 	c.mu.Unlock()
-	o.call.End(bridge.OutcomeCancelled, 0)
+	o.call.End(upstream.OutcomeCancelled, 0)
 	c.settle(n.ID) // an answer that comes all the same passes
 	return c.dialogs.withdraw(callID{id: string(n.ID)}, wire.ErrCanceled)
 }
 
 // fromServer hands on what the server says, until it leaves.
 func (c *relayed) fromServer(ctx context.Context) {
-	frames := wire.Lines(c.link.In, bridge.MaxMessage)
+	frames := wire.Lines(c.link.In, upstream.MaxMessage)
 	for {
 		line, err := frames.Next()
 		var fault *wire.FrameError
@@ -395,10 +395,10 @@ func (c *relayed) lost(err error) {
 		case o.own != nil:
 			close(o.own)
 		case err != nil:
-			o.call.End(bridge.OutcomeError, 0)
+			o.call.End(upstream.OutcomeError, 0)
 			c.refuse(o.id, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 		default:
-			o.call.End(bridge.OutcomeCancelled, 0)
+			o.call.End(upstream.OutcomeCancelled, 0)
 		}
 		if o.greeted != nil {
 			o.greeted()

@@ -14,8 +14,8 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
-	"dragoman/bridge"
 	"dragoman/bridge/login"
+	"dragoman/bridge/upstream"
 	"dragoman/core/display"
 )
 
@@ -25,10 +25,10 @@ var passed = []string{"Accept", "Content-Type", "Last-Event-ID", proto.HeaderSes
 
 // proxy hands a request on to a server that is an address, stream for stream. body
 // is nil where there is none.
-func (h *HTTP) proxy(w http.ResponseWriter, r *http.Request, e bridge.Endpoint, body []byte, m wire.Message) {
-	var call *bridge.Record
+func (h *HTTP) proxy(w http.ResponseWriter, r *http.Request, e upstream.Endpoint, body []byte, m wire.Message) {
+	var call *upstream.Record
 	if m.Method == proto.MethodCallTool && m.Kind() == wire.Request {
-		var v bridge.Ruling
+		var v upstream.Ruling
 		var err error
 		call, v, err = h.permits(r, m, len(body))
 		to, end := h.decided(w, r, h.view, &m, call, v, err)
@@ -39,9 +39,9 @@ func (h *HTTP) proxy(w http.ResponseWriter, r *http.Request, e bridge.Endpoint, 
 		w, body = to, lineOf(v, body)
 		defer func() { // unless its answer came
 			if r.Context().Err() != nil {
-				call.End(bridge.OutcomeCancelled, 0)
+				call.End(upstream.OutcomeCancelled, 0)
 			}
-			call.End(bridge.OutcomeError, 0)
+			call.End(upstream.OutcomeError, 0)
 		}()
 	}
 	req, err := http.NewRequestWithContext(r.Context(), r.Method, e.URL, bytes.NewReader(body))
@@ -91,7 +91,7 @@ func (h *HTTP) proxy(w http.ResponseWriter, r *http.Request, e bridge.Endpoint, 
 	w.WriteHeader(status)
 	switch m.Method {
 	case proto.MethodInitialize:
-		h.introduced(resp.Header.Get(proto.HeaderSession), visitor{bridge.ClientOf(m), bridge.OffersOf(m)})
+		h.introduced(resp.Header.Get(proto.HeaderSession), visitor{upstream.ClientOf(m), upstream.OffersOf(m)})
 	case proto.MethodListTools:
 		if h.view.Hides() {
 			h.proxyList(w, resp, cursorOf(m.Params))
@@ -131,12 +131,12 @@ func (h *HTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
 		return text
 	}
 	if !isStream(resp.Header) {
-		if body, err := streamable.ReadAll(resp.Body, bridge.MaxMessage); err == nil {
+		if body, err := streamable.ReadAll(resp.Body, upstream.MaxMessage); err == nil {
 			_, _ = w.Write(filter(body)) // the client has left
 		}
 		return
 	}
-	for s := streamable.NewEvents(resp.Body, bridge.MaxMessage); ; {
+	for s := streamable.NewEvents(resp.Body, upstream.MaxMessage); ; {
 		e, err := s.Next()
 		if err != nil {
 			return
@@ -165,10 +165,10 @@ func isStream(header http.Header) bool {
 
 // permits judges a call. The tools are known by a connection of our own, which is
 // nobody's session.
-func (h *HTTP) permits(r *http.Request, m wire.Message, size int) (call *bridge.Record, v bridge.Ruling, err error) {
+func (h *HTTP) permits(r *http.Request, m wire.Message, size int) (call *upstream.Record, v upstream.Ruling, err error) {
 	from := h.visitor(r.Header.Get(proto.HeaderSession))
 	asked, err := callOf(m, from)
-	call = h.relay.export.Record(h.principal(r), cmp.Or(bridge.ClientOf(m), from.client), asked.Tool, size)
+	call = h.relay.export.Record(h.principal(r), cmp.Or(upstream.ClientOf(m), from.client), asked.Tool, size)
 	if err == nil {
 		err = h.view.KnowFromBox(r.Context(), h.dir)
 	}
@@ -184,7 +184,7 @@ const maxClients = 1000
 // visitor is a client as it has introduced itself.
 type visitor struct {
 	client string
-	offers bridge.Offers
+	offers upstream.Offers
 }
 
 // introduced notes who has begun a session.
@@ -211,7 +211,7 @@ func (h *HTTP) visitor(session string) visitor {
 
 // answerWatch looks for the answer to a call in what passes.
 type answerWatch struct {
-	call   *bridge.Record
+	call   *upstream.Record
 	id     json.RawMessage
 	stream bool
 	text   []byte // of what has not ended
@@ -233,7 +233,7 @@ func (a *answerWatch) saw(b []byte) {
 		}
 		a.text = append(a.text[:0], rest...)
 	}
-	if len(a.text) > bridge.MaxMessage {
+	if len(a.text) > upstream.MaxMessage {
 		a.call = nil
 	}
 }

@@ -8,15 +8,15 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 )
 
 // callOf reads a call, which comes from a client that has introduced itself as from. A
 // request of 2026-07-28 says itself how its user can be asked.
-func callOf(m wire.Message, from visitor) (c bridge.Call, err error) {
-	c = bridge.Call{Params: m.Params, Offers: from.offers, Modern: proto.VersionOf(m.Params) >= proto.Modern}
+func callOf(m wire.Message, from visitor) (c upstream.Call, err error) {
+	c = upstream.Call{Params: m.Params, Offers: from.offers, Modern: proto.VersionOf(m.Params) >= proto.Modern}
 	if c.Modern {
-		c.Offers = bridge.OffersOf(m)
+		c.Offers = upstream.OffersOf(m)
 	}
 	if err := distinct(m.Params, "name", "arguments"); err != nil {
 		return c, err
@@ -37,7 +37,7 @@ func callOf(m wire.Message, from visitor) (c bridge.Call, err error) {
 }
 
 // lineOf returns the call that came as line as the server gets it.
-func lineOf(v bridge.Ruling, line []byte) []byte {
+func lineOf(v upstream.Ruling, line []byte) []byte {
 	if !v.Resumed {
 		return line
 	}

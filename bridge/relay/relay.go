@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"dragoman/adapters/wire"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 	"dragoman/core/child"
 )
@@ -17,17 +17,17 @@ import (
 // each connection of a client has one of its own to the server, and what both say
 // passes as it was written, whatever version they speak. Nothing is renamed.
 type Server struct {
-	export *bridge.Export
+	export *upstream.Export
 	local  Dial // nil: the server is not one of this process
 }
 
 // Dial makes a connection to a server of this process for a principal, who works in the
 // folder dir. shared: it is for all requests of 2026-07-28.
-type Dial func(p core.Principal, dir string, shared bool) *bridge.Link
+type Dial func(p core.Principal, dir string, shared bool) *upstream.Link
 
 // New returns the relay to a configured server; false: there is none of that name,
 // or it is disabled. A nil check refuses nothing.
-func New(b *bridge.Box, name string, check bridge.Check) (*Server, bool) {
+func New(b *upstream.Box, name string, check upstream.Check) (*Server, bool) {
 	e, ok := b.Export(name, check)
 	return &Server{export: e}, ok
 }
@@ -35,8 +35,8 @@ func New(b *bridge.Box, name string, check bridge.Check) (*Server, bool) {
 // Local returns the relay to a server of this process. What is to be refused and
 // kept of its calls is the server's own affair.
 func Local(dial Dial) *Server {
-	e, _ := bridge.New(bridge.Options{Servers: []bridge.Server{{
-		Name: core.Native, Endpoint: func(context.Context) (bridge.Endpoint, error) { return bridge.Endpoint{}, nil },
+	e, _ := upstream.New(upstream.Options{Servers: []upstream.Server{{
+		Name: core.Native, Endpoint: func(context.Context) (upstream.Endpoint, error) { return upstream.Endpoint{}, nil },
 	}}}).Export(core.Native, nil)
 	return &Server{export: e, local: dial}
 }
@@ -46,9 +46,9 @@ func (r *Server) Current() bool { return r.export.Current() }
 
 // dial makes a connection to the server in the folder dir, for a principal. shared:
 // it is for all requests of 2026-07-28.
-func (r *Server) dial(ctx context.Context, p core.Principal, dir string, shared bool) (*bridge.Link, bridge.Endpoint, error) {
+func (r *Server) dial(ctx context.Context, p core.Principal, dir string, shared bool) (*upstream.Link, upstream.Endpoint, error) {
 	if r.local != nil {
-		return r.local(p, dir, shared), bridge.Endpoint{}, nil
+		return r.local(p, dir, shared), upstream.Endpoint{}, nil
 	}
 	e, err := r.export.Server.Endpoint(ctx)
 	if err != nil {
@@ -92,14 +92,14 @@ func (r *Server) Serve(ctx context.Context, dir string, in io.ReadCloser, out io
 	}()
 	go func() {
 		defer close(down)
-		c.fromClient(pumps, wire.Lines(in, bridge.MaxMessage))
+		c.fromClient(pumps, wire.Lines(in, upstream.MaxMessage))
 	}()
 	written := c.run(pumps)
 	early := false // the server has left before the last answer
 	select {
 	case <-down:
 		c.up.Close()
-		drain := time.NewTimer(bridge.DrainFor)
+		drain := time.NewTimer(upstream.DrainFor)
 		defer drain.Stop()
 		select {
 		case <-up:

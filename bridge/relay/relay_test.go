@@ -15,8 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
-	"dragoman/bridge"
 	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -47,10 +47,10 @@ var faces = map[string]func(*testing.T, *Server) mcp.Transport{
 	},
 }
 
-func relayTo(t *testing.T, s bridge.Server, check bridge.Check) *Server {
+func relayTo(t *testing.T, s upstream.Server, check upstream.Check) *Server {
 	t.Helper()
-	box := bridge.New(bridge.Options{
-		Servers: []bridge.Server{s}, Environ: os.Environ(), PinFile: filepath.Join(t.TempDir(), "pins.json"), Log: func(_, level, text string) { t.Log(level, text) },
+	box := upstream.New(upstream.Options{
+		Servers: []upstream.Server{s}, Environ: os.Environ(), PinFile: filepath.Join(t.TempDir(), "pins.json"), Log: func(_, level, text string) { t.Log(level, text) },
 	})
 	t.Cleanup(box.Close)
 	r, ok := New(box, "up", check)
@@ -188,8 +188,8 @@ func TestProxySendsNoKeyOn(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
 	defer s.Close()
-	r := relayTo(t, bridge.Server{Name: "up", Endpoint: func(context.Context) (bridge.Endpoint, error) {
-		return bridge.Endpoint{URL: s.URL, Headers: map[string]string{"Authorization": "Bearer ours"}}, nil
+	r := relayTo(t, upstream.Server{Name: "up", Endpoint: func(context.Context) (upstream.Endpoint, error) {
+		return upstream.Endpoint{URL: s.URL, Headers: map[string]string{"Authorization": "Bearer ours"}}, nil
 	}}, nil)
 	h := r.HTTP("", func(*http.Request) core.Principal { return "p" })
 	defer h.Close()
@@ -214,7 +214,7 @@ func TestProxySendsNoKeyOn(t *testing.T) {
 
 // The early dialect passes as it is.
 func TestRelayLeavesTheEarlyDialectAlone(t *testing.T) {
-	r := relayTo(t, bridge.Server{Name: "up", Endpoint: plays("script", `SCRIPT=initialize1 {"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":1}}
+	r := relayTo(t, upstream.Server{Name: "up", Endpoint: plays("script", `SCRIPT=initialize1 {"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":1}}
 tools/call {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}
 `)}, nil)
 	in, w := io.Pipe()
@@ -240,7 +240,7 @@ tools/call {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}
 
 // A session whose program has ended is gone, so that clients begin anew.
 func TestRelayForgetsWhatHasEnded(t *testing.T) {
-	r := relayTo(t, bridge.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call exit")}, nil)
+	r := relayTo(t, upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call exit")}, nil)
 	h := r.HTTP(t.TempDir(), func(*http.Request) core.Principal { return "p" })
 	defer h.Close()
 	post := func(session, body string) *httptest.ResponseRecorder {

@@ -11,7 +11,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -22,8 +22,8 @@ type httpSession struct {
 	id        string // "": of no session
 	whose     string // of no session: which requests go here
 	principal core.Principal
-	view      *bridge.View
-	link      *bridge.Link
+	view      *upstream.View
+	link      *upstream.Link
 	out       *wire.Writer  // to the server
 	secret    string        // begins the ids of our own requests, which no client can guess
 	done      chan struct{} // closed when the connection has ended
@@ -36,9 +36,9 @@ type httpSession struct {
 	tokens  map[string]*exchange
 	stream  *exchange // what the client has open for messages that belong to nothing
 	headers streamable.ParamHeaders
-	client  string        // as it introduced itself
-	offers  bridge.Offers // likewise
-	kept    [][]byte      // for the stream that is not open
+	client  string          // as it introduced itself
+	offers  upstream.Offers // likewise
+	kept    [][]byte        // for the stream that is not open
 	ended   bool
 }
 
@@ -67,7 +67,7 @@ func (s *httpSession) close() {
 
 // read routes what the server says until it ends.
 func (s *httpSession) read() {
-	frames := wire.Lines(s.link.In, bridge.MaxMessage)
+	frames := wire.Lines(s.link.In, upstream.MaxMessage)
 	for {
 		line, err := frames.Next()
 		if err != nil {
@@ -211,7 +211,7 @@ func (s *httpSession) lost() {
 			close(x.lines)
 			continue
 		}
-		x.call.End(bridge.OutcomeError, 0)
+		x.call.End(upstream.OutcomeError, 0)
 		select {
 		case x.lines <- wire.AppendAnswer(nil, x.id, nil, jrpc2.Errorf(jrpc2.InternalError, "%s", why)):
 		case <-x.gone:

@@ -12,7 +12,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 )
 
 // exchange is a request and the stream of what belongs to it.
@@ -22,19 +22,19 @@ type exchange struct {
 	own    bool // we ask, and no client
 	cursor string
 	token  json.RawMessage
-	call   *bridge.Record
+	call   *upstream.Record
 	lines  chan []byte   // what to write, in order; the answer ends it
 	gone   chan struct{} // closed when nobody writes any more
 }
 
 // permits judges a call, for which the tools have to be known: at 2026-07-28 also
 // for the headers that they want. nil is returned for all else.
-func (s *httpSession) permits(ctx context.Context, m wire.Message, size int) (call *bridge.Record, v bridge.Ruling, err error) {
+func (s *httpSession) permits(ctx context.Context, m wire.Message, size int) (call *upstream.Record, v upstream.Ruling, err error) {
 	if m.Method != proto.MethodCallTool {
-		return nil, bridge.Ruling{}, nil
+		return nil, upstream.Ruling{}, nil
 	}
 	asked, err := callOf(m, visitor{s.client, s.offers})
-	call = s.relay.export.Record(s.principal, cmp.Or(bridge.ClientOf(m), s.client), asked.Tool, size)
+	call = s.relay.export.Record(s.principal, cmp.Or(upstream.ClientOf(m), s.client), asked.Tool, size)
 	if err == nil && (s.id == "" || !s.view.Known()) {
 		err = s.know(ctx, metaOf([]wire.Message{m}))
 	}
@@ -46,7 +46,7 @@ func (s *httpSession) permits(ctx context.Context, m wire.Message, size int) (ca
 
 // know has the tools listed, if they are not known.
 func (s *httpSession) know(ctx context.Context, meta json.RawMessage) error {
-	ctx, cancel := bridge.Within(ctx, s.relay.export.Server.StartFor(), "it took too long")
+	ctx, cancel := upstream.Within(ctx, s.relay.export.Server.StartFor(), "it took too long")
 	defer cancel()
 	err := s.view.Know(ctx, func(ctx context.Context, cursor string) (json.RawMessage, error) {
 		return s.ask(ctx, proto.MethodListTools, listParams(cursor, meta))
@@ -84,20 +84,20 @@ func (s *httpSession) ask(ctx context.Context, method string, params json.RawMes
 
 // exchange sends a request and writes what belongs to it. At 2026-07-28 the end of
 // the client's request takes it back.
-func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, call *bridge.Record) {
+func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, call *upstream.Record) {
 	x := &exchange{id: m.ID, method: m.Method, call: call, lines: make(chan []byte), gone: make(chan struct{})}
 	defer close(x.gone)
 	if m.Method == proto.MethodListTools {
 		x.cursor = cursorOf(m.Params)
 	}
-	token := bridge.ProgressToken(m.Params)
+	token := upstream.ProgressToken(m.Params)
 	id, ok := s.begin(x, token)
 	if !ok {
 		text := "a request of this id is still open"
 		if s.hasEnded() {
 			text = "the MCP server " + s.relay.export.Server.Name + " has ended: " + s.link.Why()
 		}
-		call.End(bridge.OutcomeError, 0)
+		call.End(upstream.OutcomeError, 0)
 		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%s", text))
 		return
 	}
@@ -109,7 +109,7 @@ func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []by
 	}
 	s.send(r.Context(), line)
 	if !s.write(w, r, x) && s.forget(x, id) {
-		call.End(bridge.OutcomeCancelled, 0)
+		call.End(upstream.OutcomeCancelled, 0)
 		if s.id == "" {
 			_ = s.out.Put(withdrawal(json.RawMessage(id), "the client hung up"))
 		}
@@ -129,7 +129,7 @@ func (s *httpSession) notice(m wire.Message) {
 	x := s.open[string(n.ID)]
 	s.mu.Unlock()
 	if x != nil {
-		x.call.End(bridge.OutcomeCancelled, 0)
+		x.call.End(upstream.OutcomeCancelled, 0)
 	}
 }
 

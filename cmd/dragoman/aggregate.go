@@ -129,7 +129,7 @@ func (g aggregated) load() (*aggregate.Server, error) {
 }
 
 // denied refuses a call that the current rules deny. For one that a person must be asked about
-// it returns a *bridge.AskFirst.
+// it returns a *upstream.AskFirst.
 func (g aggregated) denied(server, tool string, args json.RawMessage) error {
 	made, err := g.house.profiles.Load()
 	if err != nil {

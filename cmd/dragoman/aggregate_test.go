@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 	"dragoman/core/policy"
 )
@@ -130,12 +130,12 @@ func TestRulesForClientsCalls(t *testing.T) {
 	} {
 		err := denied(p, "/w")(c.server, c.tool, nil)
 		got := ""
-		if ask := (*bridge.AskFirst)(nil); errors.As(err, &ask) {
+		if ask := (*upstream.AskFirst)(nil); errors.As(err, &ask) {
 			got = ask.Why
 		} else if err != nil {
 			got = err.Error()
 		}
-		if got != c.want || strings.HasPrefix(c.want, "must") != errors.As(err, new(*bridge.AskFirst)) {
+		if got != c.want || strings.HasPrefix(c.want, "must") != errors.As(err, new(*upstream.AskFirst)) {
 			t.Errorf("%s %s: %v, want %q", c.server, c.tool, err, c.want)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"dragoman/adapters/gate"
-	"dragoman/bridge"
 	"dragoman/bridge/relay"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -54,7 +54,7 @@ func (r *relays) find(name string) (*relay.Server, error) {
 
 // denied refuses a call that the rules deny, or that a rule wants a person to be asked about.
 // Nothing else is asked about, since the client's own program asks.
-func denied(rules core.Policy, cwd string) bridge.Check {
+func denied(rules core.Policy, cwd string) upstream.Check {
 	return func(server, tool string, args json.RawMessage) error {
 		v := rules.Decide(core.Check{
 			Call: core.Call{Server: server, Tool: tool, Kind: core.KindOther, Args: args},
@@ -65,7 +65,7 @@ func denied(rules core.Policy, cwd string) bridge.Check {
 		case v.Effect == core.Deny:
 			return fmt.Errorf("%s", v.Why)
 		case v.Effect == core.MustAsk && v.Hard: // because of a rule; the client's program asks about the rest
-			return &bridge.AskFirst{Why: v.Why}
+			return &upstream.AskFirst{Why: v.Why}
 		}
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"dragoman/bridge"
 	"dragoman/bridge/login"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
 
@@ -84,9 +84,9 @@ func client(address string) error {
 			return err
 		}
 	}
-	e := bridge.Endpoint{URL: address, OAuth: login.Config{ClientID: given.ID, ClientSecret: given.Secret, Issuer: given.Issuer}}
-	box := bridge.New(bridge.Options{
-		Servers: []bridge.Server{{Name: "up", Endpoint: func(context.Context) (bridge.Endpoint, error) { return e, nil }}},
+	e := upstream.Endpoint{URL: address, OAuth: login.Config{ClientID: given.ID, ClientSecret: given.Secret, Issuer: given.Issuer}}
+	box := upstream.New(upstream.Options{
+		Servers: []upstream.Server{{Name: "up", Endpoint: func(context.Context) (upstream.Endpoint, error) { return e, nil }}},
 		Tokens:  &kept{}, Log: func(_, level, text string) { fmt.Fprintln(os.Stderr, level, text) },
 	})
 	defer box.Close()

@@ -17,9 +17,9 @@ import (
 
 	"dragoman/adapters/gate"
 	"dragoman/adapters/mcp"
-	"dragoman/bridge"
 	"dragoman/bridge/aggregate"
 	"dragoman/bridge/relay"
+	"dragoman/bridge/upstream"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
@@ -51,11 +51,11 @@ func TestMain(m *testing.M) {
 }
 
 // boxed is an upstream alone in a configuration, with all that dragoman keeps of it.
-func boxed(t *testing.T, e bridge.Endpoint) *bridge.Box {
+func boxed(t *testing.T, e upstream.Endpoint) *upstream.Box {
 	t.Helper()
-	box := bridge.New(bridge.Options{
-		Servers: []bridge.Server{{Name: "up", Endpoint: func(context.Context) (bridge.Endpoint, error) { return e, nil }}}, Environ: os.Environ(),
-		PinFile: filepath.Join(t.TempDir(), "pins.json"), Audit: func(bridge.Audit) {},
+	box := upstream.New(upstream.Options{
+		Servers: []upstream.Server{{Name: "up", Endpoint: func(context.Context) (upstream.Endpoint, error) { return e, nil }}}, Environ: os.Environ(),
+		PinFile: filepath.Join(t.TempDir(), "pins.json"), Audit: func(upstream.Audit) {},
 	})
 	t.Cleanup(box.Close)
 	return box
@@ -63,7 +63,7 @@ func boxed(t *testing.T, e bridge.Endpoint) *bridge.Box {
 
 // relayed serves a relay to an upstream behind the gate, as dragoman does, and
 // returns its URL.
-func relayed(t *testing.T, e bridge.Endpoint) string {
+func relayed(t *testing.T, e upstream.Endpoint) string {
 	t.Helper()
 	r, ok := relay.New(boxed(t, e), "up", nil)
 	if !ok {
@@ -73,7 +73,7 @@ func relayed(t *testing.T, e bridge.Endpoint) string {
 }
 
 // aggregated serves our agent with an upstream beside it.
-func aggregated(t *testing.T, e bridge.Endpoint) string {
+func aggregated(t *testing.T, e upstream.Endpoint) string {
 	t.Helper()
 	g := core.New(core.Config{Store: coretest.NewMemory(), Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
 	agent := mcp.New(mcp.Options{Gateway: g, Version: "1.0.0", Cwd: t.TempDir()})
@@ -117,7 +117,7 @@ func everything(t *testing.T) string {
 }
 
 // overHTTP starts it at an address.
-func overHTTP(t *testing.T, path string, stateless bool) bridge.Endpoint {
+func overHTTP(t *testing.T, path string, stateless bool) upstream.Endpoint {
 	t.Helper()
 	free := httptest.NewServer(nil)
 	address := free.Listener.Addr().String()
@@ -134,7 +134,7 @@ func overHTTP(t *testing.T, path string, stateless bool) bridge.Endpoint {
 	for deadline := time.Now().Add(time.Minute); ; {
 		if c, err := net.Dial("tcp", address); err == nil {
 			c.Close()
-			return bridge.Endpoint{URL: "http://" + address}
+			return upstream.Endpoint{URL: "http://" + address}
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("the server did not start")
@@ -157,7 +157,7 @@ func TestRelay(t *testing.T) { through(t, relayed) }
 // TestAggregate runs them through the aggregate of our agent and one server.
 func TestAggregate(t *testing.T) { through(t, aggregated) }
 
-func through(t *testing.T, face func(*testing.T, bridge.Endpoint) string) {
+func through(t *testing.T, face func(*testing.T, upstream.Endpoint) string) {
 	dir := suites(t) // installed by one test alone
 	t.Parallel()
 	self, err := os.Executable()
@@ -165,8 +165,8 @@ func through(t *testing.T, face func(*testing.T, bridge.Endpoint) string) {
 		t.Fatal(err)
 	}
 	server := everything(t)
-	fixturesOverPipe := func(*testing.T) bridge.Endpoint {
-		return bridge.Endpoint{Command: self, Env: map[string]string{overPipe: "1"}}
+	fixturesOverPipe := func(*testing.T) upstream.Endpoint {
+		return upstream.Endpoint{Command: self, Env: map[string]string{overPipe: "1"}}
 	}
 	stable := func(name string) suite {
 		return suite{name, "suite-old", []string{"--suite", "all"}, nil, 32, nil}
@@ -174,15 +174,15 @@ func through(t *testing.T, face func(*testing.T, bridge.Endpoint) string) {
 	spec := func(name, version string, scenarios int, without ...string) suite {
 		return suite{name, "suite-new", []string{"--requirements", version}, []string{"--spec-version", version}, scenarios, without}
 	}
-	sdkOverPipe := func(*testing.T) bridge.Endpoint { return bridge.Endpoint{Command: server} }
-	sdkOverHTTP := func(stateless bool) func(*testing.T) bridge.Endpoint {
-		return func(t *testing.T) bridge.Endpoint { return overHTTP(t, server, stateless) }
+	sdkOverPipe := func(*testing.T) upstream.Endpoint { return upstream.Endpoint{Command: server} }
+	sdkOverHTTP := func(stateless bool) func(*testing.T) upstream.Endpoint {
+		return func(t *testing.T) upstream.Endpoint { return overHTTP(t, server, stateless) }
 	}
-	fixturesOverHTTP := func(t *testing.T) bridge.Endpoint { return bridge.Endpoint{URL: serve(t)} }
+	fixturesOverHTTP := func(t *testing.T) upstream.Endpoint { return upstream.Endpoint{URL: serve(t)} }
 	const early, late = "2025-11-25", "2026-07-28"
 	for _, c := range []struct {
 		suite
-		up func(*testing.T) bridge.Endpoint
+		up func(*testing.T) upstream.Endpoint
 	}{
 		{stable("sdk/pipe/stable"), sdkOverPipe},
 		{spec("sdk/pipe/"+early, early, 33), sdkOverPipe},

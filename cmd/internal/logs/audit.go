@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 )
 
 // AuditFile keeps which tools of MCP servers were called through us, in the data
@@ -35,19 +35,19 @@ func OpenAudit(data string) *Audit {
 
 // record is a line of it.
 type record struct {
-	Time      time.Time      `json:"time"`
-	Principal string         `json:"principal"`
-	Client    string         `json:"client,omitempty"`
-	Server    string         `json:"server"`
-	Tool      string         `json:"tool"`
-	Outcome   bridge.Outcome `json:"outcome"`
-	MS        float64        `json:"ms"`
-	In        int            `json:"in"`
-	Out       int            `json:"out"`
+	Time      time.Time        `json:"time"`
+	Principal string           `json:"principal"`
+	Client    string           `json:"client,omitempty"`
+	Server    string           `json:"server"`
+	Tool      string           `json:"tool"`
+	Outcome   upstream.Outcome `json:"outcome"`
+	MS        float64          `json:"ms"`
+	In        int              `json:"in"`
+	Out       int              `json:"out"`
 }
 
 // Add keeps a call.
-func (l *Audit) Add(c bridge.Audit) {
+func (l *Audit) Add(c upstream.Audit) {
 	line, err := json.Marshal(record{
 		Time: c.Time.UTC(), Principal: string(c.Principal), Client: c.Client, Server: c.Server, Tool: c.Tool, Outcome: c.Outcome,
 		MS: float64(c.Took.Microseconds()) / 1000, In: c.In, Out: c.Out,

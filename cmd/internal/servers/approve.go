@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/terminal"
 	"dragoman/configs"
@@ -66,7 +66,7 @@ func (s *Store) Approve(ctx context.Context, server string, tools []string, yes 
 }
 
 // chosen is those of a server's changes that are meant.
-func chosen(t bridge.Tried, tools []string) ([]bridge.Change, error) {
+func chosen(t upstream.Tried, tools []string) ([]upstream.Change, error) {
 	if len(tools) == 0 {
 		return t.Changes, nil
 	}
@@ -84,5 +84,5 @@ func chosen(t bridge.Tried, tools []string) ([]bridge.Change, error) {
 		}
 		return nil, errors.New(msg)
 	}
-	return slices.DeleteFunc(slices.Clone(t.Changes), func(c bridge.Change) bool { return !slices.Contains(tools, c.Tool) }), nil
+	return slices.DeleteFunc(slices.Clone(t.Changes), func(c upstream.Change) bool { return !slices.Contains(tools, c.Tool) }), nil
 }

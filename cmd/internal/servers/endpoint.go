@@ -6,22 +6,22 @@ import (
 	"slices"
 	"strings"
 
-	"dragoman/bridge"
 	"dragoman/bridge/login"
+	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 )
 
 // Of translates the servers of a configuration. rev says how often each has changed; nil: none has.
-func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run) []bridge.Server {
-	var list []bridge.Server
+func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run) []upstream.Server {
+	var list []upstream.Server
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		m := c.MCPServers[name]
-		s := bridge.Server{
-			Name: name, Rev: rev[name], Endpoint: func(ctx context.Context) (bridge.Endpoint, error) { return endpointOf(ctx, m, env, run) },
+		s := upstream.Server{
+			Name: name, Rev: rev[name], Endpoint: func(ctx context.Context) (upstream.Endpoint, error) { return endpointOf(ctx, m, env, run) },
 			Disabled: m.Disabled, Eager: m.Start == "session", Allow: m.Tools, Deny: m.WithoutTools,
 			Confirm: c.FromEditor(Key(name)), StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout,
-			Shown: bridge.Shown{Command: m.Command.String(), URL: m.URL.String()},
+			Shown: upstream.Shown{Command: m.Command.String(), URL: m.URL.String()},
 		}
 		for _, arg := range m.Args {
 			s.Shown.Args = append(s.Shown.Args, arg.String())
@@ -33,7 +33,7 @@ func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run)
 
 // endpointOf looks the references up, so that a key may change between two starts.
 // The error says where in the file something is wrong.
-func endpointOf(ctx context.Context, m configs.MCPServer, env configs.Env, run configs.Run) (e bridge.Endpoint, err error) {
+func endpointOf(ctx context.Context, m configs.MCPServer, env configs.Env, run configs.Run) (e upstream.Endpoint, err error) {
 	e.SSE = m.Transport == "sse"
 	if e.Command, err = m.Command.Resolve(env); err != nil {
 		return e, err

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/configs"
 	"dragoman/core"
 )
@@ -26,7 +26,7 @@ func TestEditorsServersAreAskedAbout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := bridge.New(bridge.Options{Servers: Of(c, nil, none, nil), Environ: os.Environ()})
+	box := upstream.New(upstream.Options{Servers: Of(c, nil, none, nil), Environ: os.Environ()})
 	defer box.Close()
 	dir := t.TempDir()
 	items, err := box.Try(t.Context(), core.Meta{Cwd: dir, Roots: []string{dir}})

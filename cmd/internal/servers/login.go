@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/cmd/internal/terminal"
 	"dragoman/core/display"
@@ -55,7 +55,7 @@ func (s *Store) Logout(ctx context.Context, server string) error {
 
 // box holds the servers of the configuration, to look after the logins to them. The keyring
 // may wait for whoever is at the terminal.
-func (s *Store) box() (*bridge.Box, secrets.ServerLogins, error) {
+func (s *Store) box() (*upstream.Box, secrets.ServerLogins, error) {
 	config, err := s.env.LoadConfig(nil)
 	if err != nil {
 		return nil, secrets.ServerLogins{}, err
@@ -68,5 +68,5 @@ func (s *Store) box() (*bridge.Box, secrets.ServerLogins, error) {
 		_, err := s.env.DataDir()
 		return nil, kept, err
 	}
-	return bridge.New(s.options(config, false)), kept, nil
+	return upstream.New(s.options(config, false)), kept, nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/logs"
 	"dragoman/configs"
 )
@@ -55,7 +55,7 @@ func (s *Store) takeLoginBack(ctx context.Context, c *configs.Config, server str
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, takeBackFor, errors.New("there was no answer in time"))
 	defer cancel()
-	box := bridge.New(s.options(c, false))
+	box := upstream.New(s.options(c, false))
 	defer box.Close()
 	return box.Logout(ctx, server)
 }
@@ -70,7 +70,7 @@ func (s *Store) Forget(ctx context.Context, name string) error {
 		err = errors.Join(err, kept.Forget(name))
 	}
 	if file := s.PinFile(); file != "" {
-		err = errors.Join(err, bridge.Forget(file, name))
+		err = errors.Join(err, upstream.Forget(file, name))
 	}
 	if kept, ok := s.secrets.ServerLogins(); ok {
 		if had, readErr := kept.Has(name); had || readErr != nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"dragoman/bridge"
 	"dragoman/bridge/login"
+	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
@@ -49,8 +49,8 @@ func (s *Store) Tokens() login.Store {
 
 // options are those of a box with the servers of a configuration; pinned says to compare what
 // their tools say with what they said at first.
-func (s *Store) options(c *configs.Config, pinned bool) bridge.Options {
-	o := bridge.Options{
+func (s *Store) options(c *configs.Config, pinned bool) upstream.Options {
+	o := upstream.Options{
 		Servers: Of(c, nil, s.env.Lookup, secrets.NewPrograms().Run), Environ: s.env.Environ(), Version: s.env.Version, Tokens: s.Tokens(),
 	}
 	if pinned {

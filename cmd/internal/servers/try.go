@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core"
@@ -38,7 +38,7 @@ func (s *Store) List(ctx context.Context, tools bool) error {
 	return err
 }
 
-func (s *Store) show(c *configs.Config, items []bridge.Tried, tools bool) {
+func (s *Store) show(c *configs.Config, items []upstream.Tried, tools bool) {
 	w := tabwriter.NewWriter(s.env.Out, 0, 0, 2, ' ', 0)
 	for _, item := range items {
 		m := c.MCPServers[item.Name]
@@ -64,7 +64,7 @@ func (s *Store) show(c *configs.Config, items []bridge.Tried, tools bool) {
 }
 
 // try starts the servers of a configuration once. The box must be closed.
-func (s *Store) try(ctx context.Context, c *configs.Config) (*bridge.Box, []bridge.Tried, error) {
+func (s *Store) try(ctx context.Context, c *configs.Config) (*upstream.Box, []upstream.Tried, error) {
 	cwd, err := os.Getwd()
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the working folder: %w", err)
@@ -73,7 +73,7 @@ func (s *Store) try(ctx context.Context, c *configs.Config) (*bridge.Box, []brid
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("the servers were not all up within %v", tryFor))
 	defer cancel()
-	box := bridge.New(s.options(c, true))
+	box := upstream.New(s.options(c, true))
 	tried, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
 	return box, tried, err
 }

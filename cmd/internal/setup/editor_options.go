@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -48,8 +48,8 @@ func (p *Profiles) Configure(raw json.RawMessage) error {
 	return err
 }
 
-func (p *Profiles) agreements() bridge.Agreements {
-	return bridge.Agreements{Path: p.store.AgreedFile()}
+func (p *Profiles) agreements() upstream.Agreements {
+	return upstream.Agreements{Path: p.store.AgreedFile()}
 }
 
 // Consent is core.Config.Before: as soon as somebody can be asked it asks the user, once,

@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/models"
 	"dragoman/cmd/internal/program"
@@ -140,7 +140,7 @@ func New(o Options) *Profiles {
 func (p *Profiles) Join(g *core.Gateway) { p.board, p.gateway = g.Board(), g }
 
 // Servers returns the MCP servers of the configuration, as they run; nil before the first load.
-func (p *Profiles) Servers() *bridge.Box { return p.servers.current() }
+func (p *Profiles) Servers() *upstream.Box { return p.servers.current() }
 
 // Get is core.Config.Profile. Its error is the configuration's own: file, line,
 // column, key, and what to write instead.

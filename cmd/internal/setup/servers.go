@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"dragoman/bridge"
+	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
 	"dragoman/core"
@@ -78,7 +78,7 @@ func (d doing) Do(ctx context.Context, by core.Client, roots []string, name stri
 }
 
 // find is a server that a person named, and may have mistyped.
-func (d doing) find(c *configs.Config, name string) (*bridge.Box, configs.MCPServer, error) {
+func (d doing) find(c *configs.Config, name string) (*upstream.Box, configs.MCPServer, error) {
 	box, is := d.p.servers.current(), c.MCPServers[name]
 	if _, ok := c.MCPServers[name]; ok {
 		return box, is, nil

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"dragoman/bridge"
 	"dragoman/bridge/login"
+	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
@@ -36,12 +36,12 @@ type upstreams struct {
 	mu  sync.Mutex // guards the fields below
 	of  *configs.Config
 	rev map[string]int // how often each has changed
-	box *bridge.Box    // also without any: clients bring their own; nil: nothing was read yet
+	box *upstream.Box  // also without any: clients bring their own; nil: nothing was read yet
 }
 
 // toolbox has the servers be those of a configuration, and the board tell of them. It
 // is called by one goroutine at a time.
-func (s *upstreams) toolbox(c *configs.Config, board *core.Board) *bridge.Box {
+func (s *upstreams) toolbox(c *configs.Config, board *core.Board) *upstream.Box {
 	s.mu.Lock()
 	old, box, rev := s.of, s.box, maps.Clone(s.rev)
 	s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *upstreams) toolbox(c *configs.Config, board *core.Board) *bridge.Box {
 	list := servers.Of(c, rev, s.env, s.run)
 	switch {
 	case box == nil:
-		box = bridge.New(bridge.Options{Servers: list, Board: board, Environ: s.environ, Version: s.version, PinFile: s.pins, AgreedFile: s.agreed, Tokens: s.tokens, Log: s.told, Audit: s.audit.Add, Guards: s.guards})
+		box = upstream.New(upstream.Options{Servers: list, Board: board, Environ: s.environ, Version: s.version, PinFile: s.pins, AgreedFile: s.agreed, Tokens: s.tokens, Log: s.told, Audit: s.audit.Add, Guards: s.guards})
 		box.Announce()
 	case changed:
 		box.Set(list)
@@ -86,7 +86,7 @@ func (s *upstreams) close() {
 }
 
 // commands lists what is known of a workspace's, with the prompts of the servers.
-func (p *Profiles) commands(box *bridge.Box) func(context.Context, core.Meta) []core.Command {
+func (p *Profiles) commands(box *upstream.Box) func(context.Context, core.Meta) []core.Command {
 	return func(ctx context.Context, m core.Meta) []core.Command {
 		return slices.Concat(p.guides.commands(ctx, m.Roots), box.Commands(m.ID))
 	}
@@ -103,7 +103,7 @@ func (s *upstreams) told(server, level, text string) {
 }
 
 // current is the toolbox of the servers, or nil.
-func (s *upstreams) current() *bridge.Box {
+func (s *upstreams) current() *upstream.Box {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.box

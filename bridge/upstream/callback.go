@@ -1,0 +1,193 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+// maxAsking is how many questions of one server may be with the user at a time.
+const maxAsking = 8
+
+// capabilities is what we offer to a server: the session's folders, its user for
+// questions, and its model.
+func (u *upstream) capabilities() json.RawMessage {
+	return json.RawMessage(`{"roots":{},"elicitation":{"form":{},"url":{}},"sampling":{}}`)
+}
+
+// receive hears what the server says unasked. It runs on the reading goroutine:
+// what waits for a person gets one of its own.
+func (u *upstream) receive(c *wire.Call) {
+	switch c.Method {
+	case proto.NoteMessage:
+		u.logged(c.Params)
+	case proto.NoteToolsChanged, proto.NotePromptsChanged, proto.NoteResourcesChanged:
+		poke(u.stale)
+	case proto.MethodRoots, proto.MethodElicit, proto.MethodSample:
+		if !u.mayAsk() {
+			c.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s: nothing is called that this could belong to", c.Method))
+			return
+		}
+		u.asks.Go(func() {
+			defer u.asked()
+			c.Reply(u.answer(c.Context(), c.Method, c.Params))
+		})
+	default:
+		if !c.IsNotification() {
+			c.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "%s is not offered", c.Method))
+		}
+	}
+}
+
+// mayAsk takes a place among the questions of the server. Unasked, while none of
+// its tools is called, it gets none, except while it starts.
+func (u *upstream) mayAsk() bool {
+	runs := u.now().status == statusRunning
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.asking >= maxAsking || u.calls == 0 && runs {
+		return false
+	}
+	u.asking++
+	return true
+}
+
+func (u *upstream) asked() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.asking--
+}
+
+// logged hands on a log message (Utilities, Logging).
+func (u *upstream) logged(params json.RawMessage) {
+	var m struct {
+		Level  string          `json:"level"`
+		Logger string          `json:"logger"`
+		Data   json.RawMessage `json:"data"`
+	}
+	if wire.Unmarshal(params, &m) != nil {
+		return
+	}
+	text := string(m.Data)
+	var s string
+	if json.Unmarshal(m.Data, &s) == nil {
+		text = s
+	}
+	if m.Logger != "" {
+		text = m.Logger + ": " + text
+	}
+	u.box.opts.Log(u.server.Name, level(m.Level), display.Plain(text[:min(len(text), maxJunk)]))
+}
+
+// level is one of four words for the eight of the protocol.
+func level(s string) string {
+	switch s {
+	case "debug":
+		return "debug"
+	case "warning":
+		return "warn"
+	case "error", "critical", "alert", "emergency":
+		return "error"
+	}
+	return "info"
+}
+
+// answer answers a request of the server's, whichever way it came.
+func (u *upstream) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	switch method {
+	case proto.MethodRoots:
+		return rootsOf(u.host.Meta()), nil
+	case proto.MethodElicit:
+		return u.elicit(ctx, params)
+	case proto.MethodSample:
+		return u.sample(ctx, params)
+	}
+	return nil, jrpc2.Errorf(jrpc2.MethodNotFound, "%s is not offered", method)
+}
+
+// rootsOf lists the session's folders (Client, Roots).
+func rootsOf(m core.Meta) json.RawMessage {
+	type root struct {
+		URI  string `json:"uri"`
+		Name string `json:"name"`
+	}
+	list := make([]root, 0, len(m.Roots)+1)
+	roots := m.Roots
+	if len(roots) == 0 && m.Cwd != "" {
+		roots = []string{m.Cwd}
+	}
+	for _, path := range roots {
+		p := filepath.ToSlash(path)
+		if !strings.HasPrefix(p, "/") { // C:/…
+			p = "/" + p
+		}
+		list = append(list, root{(&url.URL{Scheme: "file", Path: p}).String(), filepath.Base(path)})
+	}
+	return wire.JSON(map[string]any{"roots": list})
+}
+
+// rounds makes a call, and makes it again for as long as the server wants to know
+// something first (2026-07-28). call is given what it has to say besides.
+func (u *upstream) rounds(ctx context.Context, p *Peer, call func(more ...wire.Member) (json.RawMessage, error)) (json.RawMessage, error) {
+	if !p.Modern() {
+		return call()
+	}
+	res, err := proto.Rounds(func(answers map[string]json.RawMessage, state json.RawMessage) (json.RawMessage, error) {
+		return call(BroughtBack(answers, state)...)
+	}, func(q proto.InputRequest) (json.RawMessage, error) {
+		if !u.mayAsk() {
+			return nil, fmt.Errorf("the MCP server %s asks too many questions at once", u.server.Name)
+		}
+		defer u.asked()
+		reply, err := u.answer(ctx, q.Method, q.Params)
+		if err != nil {
+			return nil, fmt.Errorf("the MCP server %s asks for %s: %v", u.server.Name, q.Method, err)
+		}
+		return reply, nil
+	})
+	if errors.As(err, new(proto.RoundsError)) {
+		err = fmt.Errorf("the MCP server %s %w", u.server.Name, err)
+	}
+	return res, err
+}
+
+// BroughtBack returns the parameters that a call has in addition when it is made again.
+func BroughtBack(answers map[string]json.RawMessage, state json.RawMessage) (more []wire.Member) {
+	if len(answers) > 0 {
+		more = append(more, wire.Set("inputResponses", wire.JSON(answers)))
+	}
+	if state != nil {
+		more = append(more, wire.Set("requestState", state))
+	}
+	return more
+}
+
+// subscribe asks a modern server to tell of changed lists (2026-07-28,
+// subscriptions/listen); others do so unasked. The function ends that.
+func (u *upstream) subscribe(_ context.Context, p *Peer) (stop func()) {
+	changes := map[string]bool{}
+	for name, caps := range map[string]*ListCaps{"toolsListChanged": p.Caps.Tools, "promptsListChanged": p.Caps.Prompts, "resourcesListChanged": p.Caps.Resources} {
+		if caps != nil && caps.ListChanged {
+			changes[name] = true
+		}
+	}
+	if !p.Modern() || len(changes) == 0 {
+		return func() {}
+	}
+	a, err := p.Conn.Start(proto.MethodListen, p.With(nil, wire.Set("notifications", wire.JSON(changes))), func(json.RawMessage, error) {})
+	if err != nil {
+		return func() {}
+	}
+	return func() { a.Withdraw() }
+}

@@ -1,0 +1,66 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/json"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+)
+
+// ClientOf names the program that a request of a client's is from, as it says: initialize,
+// or one of 2026-07-28. "": it does not.
+func ClientOf(m wire.Message) string {
+	if !bytes.Contains(m.Params, []byte("clientInfo")) {
+		return ""
+	}
+	var p struct {
+		Client proto.Implementation `json:"clientInfo"`
+		Meta   struct {
+			Client proto.Implementation `json:"io.modelcontextprotocol/clientInfo"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(m.Params, &p) // what is not there is not said
+	if m.Method == proto.MethodInitialize {
+		return short(p.Client.String())
+	}
+	return short(p.Meta.Client.String())
+}
+
+// Offers is what a client says it can be asked.
+type Offers struct {
+	Roots       *struct{} `json:"roots"`
+	Sampling    *struct{} `json:"sampling"`
+	Elicitation *struct {
+		Form *struct{} `json:"form"`
+		URL  *struct{} `json:"url"`
+	} `json:"elicitation"`
+}
+
+// ReadOffers reads a client's capabilities.
+func ReadOffers(caps json.RawMessage) (o Offers) {
+	_ = json.Unmarshal(caps, &o) // what is none of them is not offered
+	return o
+}
+
+// OffersOf returns the ways in which a client can be asked, as it says in initialize or in
+// a request of 2026-07-28.
+func OffersOf(m wire.Message) Offers {
+	params := wire.Object(m.Params)
+	if m.Method == proto.MethodInitialize {
+		return ReadOffers(params["capabilities"])
+	}
+	return ReadOffers(wire.Object(params["_meta"])[proto.MetaCapabilities])
+}
+
+// forms reports whether the client's user can be asked by a form.
+func (o Offers) forms() bool {
+	e := o.Elicitation
+	return e != nil && (e.Form != nil || e.URL == nil)
+}
+
+// ProgressToken returns the token under which a request with these parameters wants to hear
+// of progress; nil: it does not.
+func ProgressToken(params json.RawMessage) json.RawMessage {
+	return present(wire.Object(wire.Object(params)["_meta"])[proto.MetaToken])
+}

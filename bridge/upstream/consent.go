@@ -1,0 +1,156 @@
+package upstream
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/core/display"
+)
+
+// AskFirst is the error of a check that requires a person to be asked before the call is made.
+type AskFirst struct {
+	Why string // the rule, in words
+}
+
+// Error returns the reason for the refusal if nobody can be asked.
+func (e *AskFirst) Error() string {
+	return e.Why + ", and this client cannot ask its user here: use a client with forms (elicitation), or have the agent call the tool (agent_prompt)"
+}
+
+// judged returns nil if the user allowed the call, where reply is their answer to its
+// form and err why there is none.
+func (e *AskFirst) judged(reply json.RawMessage, err error) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s, and the client's user could not be asked: %w", e.Why, err)
+	case !agreed(reply):
+		return errors.New(e.Why + ", and the client's user did not allow the call")
+	}
+	return nil
+}
+
+// ourMark begins the states that calls have which wait for their users' answers, so that
+// what comes back is known even if nothing waits for it any more. It is this process's,
+// and no server can guess it.
+var ourMark = sync.OnceValue(rand.Text)
+
+const (
+	// ParkedFor is how long a client of 2026-07-28 may take to come back with answers.
+	ParkedFor = 15 * time.Minute
+	// MaxParked is how many of a client's calls may wait for the same.
+	MaxParked = 64
+)
+
+// Consents are the calls of 2026-07-28 that wait until the client makes them again with its
+// user's answer. Each is then made as it was shown. The zero value holds none.
+type Consents struct {
+	mu   sync.Mutex          // guards the field below
+	open map[string]*consent // by state
+}
+
+// consent is a call that waits for its user's answer.
+type consent struct {
+	server, tool string
+	params, args json.RawMessage
+	expiry       *time.Timer
+}
+
+// park keeps a call for at most ParkedFor and returns the result that asks about it.
+func (c *Consents) park(server string, call Call, ask *AskFirst) (json.RawMessage, error) {
+	state := ourMark() + rand.Text()
+	c.mu.Lock()
+	full := len(c.open) >= MaxParked
+	if !full {
+		if c.open == nil {
+			c.open = map[string]*consent{}
+		}
+		c.open[state] = &consent{server, call.Tool, call.Params, call.Args, time.AfterFunc(ParkedFor, func() { c.take(state) })}
+	}
+	c.mu.Unlock()
+	if full {
+		return nil, jrpc2.Errorf(wire.CodeBusy, "%d calls wait for answers already", MaxParked)
+	}
+	return wire.JSON(proto.InputRequired{
+		Type: proto.ResultInputRequired, State: wire.JSON(state),
+		Requests: map[string]proto.InputRequest{"allow": {Method: proto.MethodElicit, Params: consentForm(server, call, ask)}},
+	}), nil
+}
+
+// take removes the call of a state and returns it; nil: there is none.
+func (c *Consents) take(state string) *consent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept := c.open[state]
+	if kept != nil {
+		delete(c.open, state)
+		kept.expiry.Stop()
+	}
+	return kept
+}
+
+// answered returns the call of a state, if it is that of the server's tool and the answers
+// say that its user has allowed it, and else an error. nil without an error: there is none.
+func (c *Consents) answered(server, tool, state string, answers json.RawMessage) (*consent, error) {
+	kept := c.take(state)
+	if kept == nil {
+		return nil, nil
+	}
+	var replies map[string]json.RawMessage
+	_ = json.Unmarshal(answers, &replies) // anything else answers nothing
+	if kept.server != server || kept.tool != tool || !agreed(replies["allow"]) {
+		return nil, jrpc2.Errorf(jrpc2.InvalidRequest, "the client's user did not allow the call")
+	}
+	return kept, nil
+}
+
+// resumed returns the call that c makes again, with the _meta of c, if its user has allowed
+// it; nil without an error: c makes none again.
+func (v *View) resumed(c Call) (*consent, error) {
+	var again struct {
+		State   string          `json:"requestState"`
+		Answers json.RawMessage `json:"inputResponses"`
+		Meta    json.RawMessage `json:"_meta"`
+	}
+	if err := wire.Unmarshal(c.Params, &again); err != nil {
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "%v", err)
+	}
+	kept, err := v.consents.answered(v.Server.Name, c.Tool, again.State, again.Answers)
+	switch {
+	case err != nil:
+		return nil, v.refuse(c.Tool, err)
+	case kept != nil:
+		kept.params = wire.Edit(kept.params, wire.Set("_meta", again.Meta))
+	case strings.HasPrefix(again.State, ourMark()):
+		return nil, v.refuse(c.Tool, errors.New("requestState is not one that this gateway gave out for the call, or it is too old"))
+	}
+	return kept, nil
+}
+
+// consentForm returns the form that asks the question, with the tool and the server first.
+func consentForm(server string, c Call, ask *AskFirst) json.RawMessage {
+	shown := cmp.Or(display.Args(c.Args, maxShownArgs), "{}")
+	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)", display.Visible(c.Tool), display.Visible(server), shown, display.Visible(ask.Why))
+	return wire.JSON(map[string]any{"message": text, "requestedSchema": json.RawMessage(
+		`{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Once; the next call is asked about again"}},"required":["allow"]}`)})
+}
+
+// agreed reports whether an answer to the form is a yes.
+func agreed(reply json.RawMessage) bool {
+	var r struct {
+		Action  string `json:"action"`
+		Content struct {
+			Allow bool `json:"allow"`
+		} `json:"content"`
+	}
+	return wire.Unmarshal(reply, &r) == nil && r.Action == "accept" && r.Content.Allow
+}

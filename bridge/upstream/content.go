@@ -1,0 +1,181 @@
+package upstream
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// maxText is how much text of a result is handed on, in bytes: its beginning and
+// its end. The whole lies in a file then.
+const maxText = 64 << 10
+
+// parseResult reads the result of a call. What it holds that nobody knows is handed
+// on as JSON, so that nothing is lost.
+func parseResult(res json.RawMessage, spill string) (core.Result, error) {
+	var r struct {
+		Content    []json.RawMessage `json:"content"`
+		Output     *string           `json:"output"` // of the early dialect
+		Structured json.RawMessage   `json:"structuredContent"`
+		Failed     bool              `json:"isError"`
+		Meta       json.RawMessage   `json:"_meta"`
+	}
+	if err := wire.Unmarshal(res, &r); err != nil {
+		return core.Result{}, fmt.Errorf("the answer to tools/call: %v", err)
+	}
+	out := core.Result{Failed: r.Failed, Structured: present(r.Structured), Raw: res, Meta: present(r.Meta)}
+	for _, item := range r.Content {
+		out.Blocks = append(out.Blocks, parseContent(item))
+	}
+	if len(out.Blocks) == 0 && r.Output != nil {
+		out.Blocks = []core.Block{core.Text{Text: *r.Output}}
+	}
+	if len(out.Blocks) == 0 && out.Structured != nil {
+		out.Blocks = []core.Block{core.Text{Text: string(out.Structured)}}
+	}
+	out.Blocks = shorten(out.Blocks, spill)
+	if len(res) > maxText { // a log is no place for it, and the blocks say what there was
+		out.Raw = nil
+	}
+	if len(out.Structured) > maxText {
+		out.Structured = nil
+	}
+	return out, nil
+}
+
+// present is nil for null.
+func present(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
+
+// parseContent reads one content block.
+func parseContent(item json.RawMessage) core.Block {
+	var c struct {
+		Type        string `json:"type"`
+		Text        string `json:"text"`
+		Data        []byte `json:"data"`
+		MIME        string `json:"mimeType"`
+		URI         string `json:"uri"`
+		Name        string `json:"name"`
+		Title       string `json:"title"`
+		Description string `json:"description"`
+		Size        int64  `json:"size"`
+		Resource    struct {
+			URI  string `json:"uri"`
+			MIME string `json:"mimeType"`
+			Text string `json:"text"`
+			Blob []byte `json:"blob"`
+		} `json:"resource"`
+	}
+	if err := wire.Unmarshal(item, &c); err == nil {
+		switch c.Type {
+		case "text":
+			return core.Text{Text: c.Text}
+		case "image":
+			return core.Image{MIME: c.MIME, Data: c.Data}
+		case "audio":
+			return core.Audio{MIME: c.MIME, Data: c.Data}
+		case "resource_link":
+			return core.Link{URI: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIME: c.MIME, Size: c.Size}
+		case "resource":
+			return core.Resource{URI: c.Resource.URI, MIME: c.Resource.MIME, Text: c.Resource.Text, Blob: c.Resource.Blob}
+		}
+	}
+	return core.Text{Text: string(item)}
+}
+
+// shorten cuts the text of blocks to maxText altogether. Where something is cut, it
+// says so, and where the whole is.
+func shorten(blocks []core.Block, spill string) []core.Block {
+	total := 0
+	for _, b := range blocks {
+		total += len(textOf(b))
+	}
+	if total <= maxText {
+		return blocks
+	}
+	where := "the rest is lost"
+	if path, err := keep(blocks, spill); err == nil {
+		where = "all of it is in " + path
+	}
+	left := maxText
+	out := make([]core.Block, 0, len(blocks))
+	for _, b := range blocks {
+		text := textOf(b)
+		if len(text) <= left {
+			left -= len(text)
+			out = append(out, b)
+			continue
+		}
+		if left == 0 {
+			continue
+		}
+		out = append(out, withText(b, ends(text, left, where)))
+		left = 0
+	}
+	return out
+}
+
+func textOf(b core.Block) string {
+	switch b := b.(type) {
+	case core.Text:
+		return b.Text
+	case core.Resource:
+		return b.Text
+	case core.Image, core.Audio, core.Link, core.Diff, core.Terminal:
+	}
+	return ""
+}
+
+func withText(b core.Block, text string) core.Block {
+	if r, ok := b.(core.Resource); ok {
+		r.Text = text
+		return r
+	}
+	return core.Text{Text: text}
+}
+
+// ends is the beginning and the end of a text, n bytes together.
+func ends(text string, n int, where string) string {
+	head, tail := n*2/3, len(text)-n/3
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n… %d bytes are left out; %s …\n%s", text[:head], tail-head, where, text[tail:])
+}
+
+// keep writes the text of blocks to a file that the session's tools can read.
+func keep(blocks []core.Block, spill string) (string, error) {
+	if spill == "" {
+		return "", errors.New("there is no folder for it")
+	}
+	if err := os.MkdirAll(spill, 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(spill, "mcp-*.txt") // 0600
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	for _, b := range blocks {
+		if text := textOf(b); text != "" {
+			if _, err := f.WriteString(strings.TrimSuffix(text, "\n") + "\n"); err != nil {
+				return "", err
+			}
+		}
+	}
+	return filepath.Join(spill, filepath.Base(f.Name())), nil
+}

@@ -1,0 +1,18 @@
+package upstream
+
+import "testing"
+
+// A server has so many questions with a session's user at a time, and room for another one
+// when one is answered.
+func TestQuestionsOfServersAreBounded(t *testing.T) {
+	u, n := &upstream{Keeper: &Keeper{status: statusRunning}, calls: 1}, 0
+	for n < 1000 && u.mayAsk() {
+		n++
+	}
+	if n != 8 {
+		t.Errorf("%d questions at a time", n)
+	}
+	if u.asked(); !u.mayAsk() || u.mayAsk() {
+		t.Error("an answer does not make room for one")
+	}
+}

@@ -1,0 +1,264 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
+	"dragoman/bridge/login"
+	"dragoman/core/child"
+	"dragoman/core/display"
+)
+
+// Endpoint is where a server is: a program that is started, or an address.
+type Endpoint struct {
+	Command string
+	Args    []string
+	Env     map[string]string // beside the safe part of ours
+	Dir     string            // "": the session's folder
+
+	URL     string
+	Headers map[string]string // sent with every request
+	SSE     bool              // the transport of 2024-11-05: a stream, and an address to post to
+	OAuth   login.Config      // for a login; a header Authorization turns that off
+}
+
+// Remote reports whether the server is an address.
+func (e Endpoint) Remote() bool { return e.URL != "" }
+
+// Link is a stream of messages to a server and back, one a line, whatever carries
+// them. A wire.Conn is spoken over it.
+type Link struct {
+	In  io.ReadCloser
+	Out io.WriteCloser
+	// Settled is told which version was agreed on.
+	Settled func(version string)
+	// Works reports whether something is under way at the other end without a request;
+	// nil: that is not known.
+	Works func() bool
+	// Close ends what carries the link, and waits for that.
+	Close func()
+	// Why says how the link ended, in words; it is called after Close.
+	Why func() string
+}
+
+// dialer makes links.
+type dialer struct {
+	environ []string
+	guard   *child.Guard // starts programs
+	client  func(Endpoint) *http.Client
+	limit   int // bytes of one message
+	// whole: what cannot be understood is not mended, for it is handed on.
+	whole bool
+	// junk is told what a server says outside of the protocol: on standard error, or
+	// between the messages.
+	junk func(line string)
+	// learn is told what a server is given, and hide takes the secret part of it out of
+	// what it says.
+	learn func(Endpoint)
+	hide  func(text string) string
+}
+
+// dial opens a link. It does not wait for the server to say anything.
+func (d dialer) dial(e Endpoint) (*Link, error) {
+	d.learn(e)
+	switch {
+	case e.Remote():
+		return d.dialHTTP(e)
+	}
+	return d.dialStdio(e)
+}
+
+// dialHTTP makes a link to an address.
+func (d dialer) dialHTTP(e Endpoint) (*Link, error) {
+	client := streamable.NewClient
+	if e.SSE {
+		client = streamable.NewOlderClient
+	}
+	c, err := client(streamable.Options{
+		URL: e.URL, Headers: e.Headers, HTTP: d.client(e), Limit: d.limit, Explain: login.WithoutURL, Plain: display.Plain,
+		WantsLogin: func(err error) (error, bool) {
+			var wants *login.RequiredError
+			if !errors.As(err, &wants) {
+				return nil, false
+			}
+			return wants, !wants.More && !d.whole // a relay's client may go on once there is a login
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Link{In: c.Lines(), Out: c, Settled: c.Settled, Close: c.Shut, Why: c.Why}, nil
+}
+
+func (d dialer) dialStdio(e Endpoint) (*Link, error) {
+	p, err := command{path: e.Command, args: e.Args, env: childEnv(d.environ, e.Env), dir: e.Dir, line: d.junk, hide: d.hide, guard: d.guard}.start()
+	if err != nil {
+		return nil, err
+	}
+	s := &sieve{in: p.stdout, frames: wire.Lines(p.stdout, d.limit), junk: d.junk, open: !d.whole, whole: d.whole}
+	return &Link{
+		In: s, Out: &numbering{p.stdin, s}, Close: p.close,
+		Settled: s.settled,
+		Why:     p.why,
+	}, nil
+}
+
+// sieve lets through the lines that are messages. What else a server prints on its
+// standard output (banners, logs) is told to junk and harms nothing; in particular
+// it is not answered, since a reader of our answers may be as careless as the
+// writer of those lines.
+type sieve struct {
+	in     io.ReadCloser
+	frames wire.Framer
+	junk   func(string)
+	whole  bool
+	line   []byte // what of the current line was not read yet
+
+	mu     sync.Mutex // guards the fields below
+	open   bool       // the ids of requests are noted
+	asked  []json.RawMessage
+	broken int // lines that were no messages
+}
+
+// maxJunk is how much of a line that is no message is told, in bytes.
+const maxJunk = 1000
+
+// Read implements io.Reader.
+func (s *sieve) Read(b []byte) (int, error) {
+	for len(s.line) == 0 {
+		line, err := s.frames.Next()
+		var fault *wire.FrameError
+		if errors.As(err, &fault) {
+			s.drop([]byte(fault.Error()))
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		if line = s.pass(line); line != nil {
+			s.line = append(line, '\n')
+		}
+	}
+	n := copy(b, s.line)
+	s.line = s.line[n:]
+	return n, nil
+}
+
+// pass returns the line to read in the place of one that came; nil: none.
+func (s *sieve) pass(line []byte) []byte {
+	if line[0] == '[' && json.Valid(line) {
+		return line // a batch of 2025-03-26
+	}
+	if line[0] != '{' {
+		s.drop(line)
+		return nil
+	}
+	m, err := wire.Parse(line)
+	if m.Kind() == wire.Response && s.whole {
+		return line
+	}
+	if m.Kind() == wire.Response && m.ID == nil && m.Error != nil {
+		return s.addressed(m)
+	}
+	if err != nil {
+		s.drop(line)
+		return nil
+	}
+	if m.Kind() == wire.Response {
+		s.answered(m.ID)
+	}
+	return line
+}
+
+// addressed gives an error without an id (the early dialect has no others) to the
+// request that has waited longest.
+func (s *sieve) addressed(m wire.Message) []byte {
+	s.mu.Lock()
+	var id json.RawMessage
+	if len(s.asked) > 0 {
+		id, s.asked = s.asked[0], s.asked[1:]
+	}
+	s.mu.Unlock()
+	if id == nil {
+		s.drop(m.Error)
+		return nil
+	}
+	return append(append(append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":`...), m.Error...), '}')
+}
+
+func (s *sieve) answered(id json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, a := range s.asked {
+		if string(a) == string(id) {
+			s.asked = append(s.asked[:i:i], s.asked[i+1:]...)
+			return
+		}
+	}
+}
+
+// settled ends the noting of ids, unless the server speaks the early dialect.
+func (s *sieve) settled(version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open = version == proto.Numbered; !s.open {
+		s.asked = nil
+	}
+}
+
+func (s *sieve) drop(line []byte) {
+	s.mu.Lock()
+	s.broken++
+	s.mu.Unlock()
+	if s.junk != nil {
+		s.junk(strings.ToValidUTF8(string(line[:min(len(line), maxJunk)]), "\uFFFD"))
+	}
+}
+
+// Close implements io.Closer; it ends a Read that is under way.
+func (s *sieve) Close() error { return s.in.Close() }
+
+// numbering notes the ids of requests for as long as its sieve wants them.
+type numbering struct {
+	io.WriteCloser
+	s *sieve
+}
+
+// Write implements io.Writer. It gets whole lines.
+func (n *numbering) Write(b []byte) (int, error) {
+	n.s.mu.Lock()
+	open := n.s.open
+	n.s.mu.Unlock()
+	if open {
+		for line := range strings.Lines(string(b)) {
+			if m, err := wire.Parse([]byte(line)); err == nil && m.Kind() == wire.Request {
+				n.s.mu.Lock()
+				n.s.asked = append(n.s.asked, m.ID)
+				n.s.mu.Unlock()
+			}
+		}
+	}
+	return n.WriteCloser.Write(b)
+}
+
+// Within is context.WithTimeout with a cause that says what took too long.
+func Within(ctx context.Context, d time.Duration, what string) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, timeoutOf{what})
+}
+
+// timeoutOf is a cause that says what took too long.
+type timeoutOf struct{ what string }
+
+func (e timeoutOf) Error() string { return e.what }
+
+// Is makes it a deadline's end for those who look for that.
+func (timeoutOf) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -1,0 +1,121 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/bridge/bridgetest"
+	"dragoman/core"
+)
+
+// host is a session for tests.
+type host struct {
+	meta  core.Meta
+	board *core.Board
+	ask   func(core.Ask) core.Reply // nil: nobody is there
+	model core.Model                // nil: there is none
+
+	servers []core.ServerSpec
+}
+
+func (h *host) Meta() core.Meta     { return h.meta }
+func (h *host) Editor() core.Editor { return nil }
+func (h *host) Board() *core.Board  { return h.board }
+
+func (h *host) Servers() []core.ServerSpec { return slices.Clone(h.servers) }
+func (h *host) Delegate(context.Context, core.Task) (core.Delegated, error) {
+	return core.Delegated{}, fmt.Errorf("no")
+}
+
+func (h *host) Model(context.Context) (core.Model, error) {
+	if h.model == nil {
+		return nil, fmt.Errorf("no model is configured")
+	}
+	return h.model, nil
+}
+
+func (h *host) Ask(_ context.Context, a core.Ask) (core.Reply, error) {
+	if h.ask == nil {
+		return core.Reply{Outcome: core.OutcomeAlone}, nil
+	}
+	return h.ask(a), nil
+}
+
+// open opens the tools of servers in a session, which ends with the test.
+func open(t *testing.T, h *host, o Options) (*Box, core.Toolset) {
+	t.Helper()
+	if h.board == nil {
+		h.board = core.NewBoard()
+	}
+	if h.meta.Cwd == "" {
+		h.meta.Cwd = t.TempDir()
+	}
+	if o.Grace == 0 {
+		o.Grace = bridgetest.Patience
+	}
+	if o.FirstPause == 0 {
+		o.FirstPause = 10 * time.Millisecond
+	}
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	if o.Log == nil {
+		o.Log = func(server, level, text string) { t.Logf("%s %s: %.500s", server, level, text) }
+	}
+	o.Board = h.board
+	b := New(o)
+	b.Announce()
+	s, err := b.Open(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b, s
+}
+
+// toolOf finds a tool.
+func toolOf(t *testing.T, s core.Toolset, name string) core.Tool {
+	t.Helper()
+	list, err := s.Tools(bridgetest.Patient(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list {
+		if tool.Spec().Name == name {
+			return tool
+		}
+		names = append(names, tool.Spec().Name)
+	}
+	t.Fatalf("there is no tool %s, only %q", name, names)
+	return nil
+}
+
+// call runs a tool.
+func call(t *testing.T, tool core.Tool, args string) (core.Result, error) {
+	t.Helper()
+	inv := core.Invocation{Call: "c", Args: json.RawMessage(args), Output: func(string) {}}
+	if _, err := tool.Preview(bridgetest.Patient(t), inv); err != nil {
+		t.Fatal(err)
+	}
+	return tool.Run(bridgetest.Patient(t), inv)
+}
+
+// text is what a result says.
+func text(r core.Result) string {
+	var s []string
+	for _, b := range r.Blocks {
+		s = append(s, textOf(b))
+	}
+	return strings.Join(s, "\n")
+}

@@ -1,0 +1,62 @@
+package upstream
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"dragoman/core"
+)
+
+func TestMasks(t *testing.T) {
+	var m masks
+	m.learn("x", Endpoint{
+		Env:     map[string]string{"TOKEN": "s3cret/val", "LEVEL": "warn", "MY_PIN": "1234", "EMPTY": "", "LONGER": "s3cret/value", "TEXT": "say \"hi\"\n"},
+		Headers: map[string]string{"Authorization": "Bearer abcdefgh"},
+	})
+	m.learn("x", Endpoint{Env: map[string]string{"TOKEN": "renewed"}})
+	for _, c := range []struct{ in, want string }{
+		{"token s3cret/val, s3cret/value, and url s3cret%2Fval", "token ***, ***, and url ***"},
+		{"Bearer abcdefgh or abcdefgh", "*** or ***"},
+		{"warn: pin 1234 renewed", "warn: pin *** ***"},
+		{`{"text": "say \"hi\"\n"}`, `{"text": "***"}`},
+		{"nothing", "nothing"},
+	} {
+		if got := m.hide("x", c.in); got != c.want {
+			t.Errorf("%q became %q, want %q", c.in, got, c.want)
+		}
+	}
+	if got := m.hide("y", "renewed"); got != "renewed" {
+		t.Errorf("of another server: %q", got)
+	}
+}
+
+// A server that prints its keys as it fails shows them to nobody.
+func TestKeysOfServersAreNotTold(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs sh")
+	}
+	var mu sync.Mutex
+	var told strings.Builder
+	h := &host{meta: core.Meta{Cwd: t.TempDir()}, board: core.NewBoard()}
+	open(t, h, Options{
+		Environ: os.Environ(),
+		Log: func(_, _, text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			told.WriteString(text + "\n")
+		},
+		Servers: []Server{{Name: "x", Endpoint: func(context.Context) (Endpoint, error) {
+			return Endpoint{Command: "sh", Args: []string{"-c", "echo key $KEY is bad >&2; exit 1"}, Env: map[string]string{"KEY": "very-secret"}}, nil
+		}}},
+	})
+	item := awaitStatus(t, h.board, "x", "failed")
+	mu.Lock()
+	defer mu.Unlock()
+	if all := told.String() + item.Why; strings.Contains(all, "very-secret") || !strings.Contains(told.String(), "key *** is bad") || !strings.Contains(item.Why, "key *** is bad") {
+		t.Errorf("told\n%s\nwhy: %s", told.String(), item.Why)
+	}
+}

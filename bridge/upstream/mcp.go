@@ -1,0 +1,354 @@
+package upstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/adapters/wire/streamable"
+	"dragoman/bridge/login"
+	"dragoman/core"
+	"dragoman/core/child"
+	"dragoman/core/display"
+)
+
+// Server is an upstream MCP server, as it is configured.
+type Server struct {
+	Name string
+	// Rev tells apart what the configuration has said of it: while that stays, so do
+	// its connections (Box.Set).
+	Rev int
+	// Shown is what people are told of where it is.
+	Shown Shown
+	// Endpoint looks up where it is, each time it is started; its error says what is
+	// wrong in the configuration.
+	Endpoint func(context.Context) (Endpoint, error)
+	Disabled bool
+	// Eager: every session starts one of its own as it opens its tools. Without it that
+	// waits for the first call, once the process knows from another session which tools
+	// there are.
+	Eager bool
+	// Allow and Deny name tools, with * for any text. Deny wins; an empty Allow allows
+	// all.
+	Allow, Deny []string
+	// StartTimeout is how long it may take until its tools are known; 0: one minute.
+	StartTimeout time.Duration
+	// CallTimeout is how long a call may stay without a sign of life; 0: for ever.
+	CallTimeout time.Duration
+	// Confirm: it is started only after a person has agreed, because somebody else
+	// than the user's own configuration names it.
+	Confirm bool
+
+	brought bool // by a session's client
+}
+
+// StartFor returns how long the server may take until its tools are known.
+func (s Server) StartFor() time.Duration {
+	if s.StartTimeout > 0 {
+		return s.StartTimeout
+	}
+	return defaultStartTimeout
+}
+
+// Shown is where a server is, in words that hold no secret.
+type Shown struct {
+	Command string // of a program
+	Args    []string
+	URL     string
+}
+
+// Options say which servers there are, and what a Box does for them.
+type Options struct {
+	Servers []Server // at first; Set changes them
+	// Board is told how they are; nil: nobody is.
+	Board   *core.Board
+	Environ []string // ours; the safe part of it is handed on
+	Version string   // ours, for servers
+	// Log is told what servers say beside the protocol, and what becomes of them. It must
+	// not block; nil: nobody is.
+	Log func(server, level, text string)
+	// PinFile keeps what tools said of themselves when they were first seen; empty: a
+	// tool that changes is not noticed.
+	PinFile string
+	// AgreedFile keeps which programs of those that clients bring along the user has
+	// agreed to for good; empty: each process asks anew.
+	AgreedFile string
+	// Tokens keeps the logins to servers that want one; nil: nobody can log in.
+	Tokens login.Store
+	// Audit is told of each call of a tool that a client has made through a Relay, when it
+	// ends. It must not block; nil: nobody is.
+	Audit func(Audit)
+	// Guards has the guard that starts a session's servers, by the session; nil: these
+	// servers have guards of their own.
+	Guards *child.Guards
+	// Transport carries requests to servers that are addresses; nil: http.DefaultTransport's
+	// settings, with connections of our own.
+	Transport http.RoundTripper
+	// Grace is how long the listing of tools waits for servers that are still being
+	// started; 0: five seconds. The tools of later ones are there at the next turn.
+	Grace time.Duration
+
+	// FirstPause is how long a server that has ended is left alone before it is started
+	// again for the first time; 0: one second. Later pauses are longer.
+	FirstPause time.Duration
+}
+
+const (
+	defaultGrace        = 5 * time.Second
+	defaultStartTimeout = time.Minute
+	// MaxMessage bounds one message of a server's, or of a client's for it, in bytes.
+	MaxMessage = 64 << 20
+	// DrainFor is how long a server may still answer when its client has sent its last.
+	DrainFor = 5 * time.Second
+	// settleFor is how long a changed list must have been quiet before it is read again.
+	settleFor = 200 * time.Millisecond
+)
+
+// Box is the upstream MCP servers as a core.Toolbox. Each session has connections
+// of its own, since what a server asks or tells does not say which of its callers
+// it is for.
+type Box struct {
+	opts   Options
+	hello  json.RawMessage
+	client *http.Client
+	logins *login.Wallet
+	pins   *pins
+	masks  *masks
+
+	mu        sync.Mutex // guards the fields below
+	servers   []Server
+	stopped   map[string]bool // until they are started again
+	roused    map[string]bool // that run although they are disabled
+	sets      map[*set]bool   // that are open
+	known     map[string][]*listed
+	live      map[string][]*upstream // by server, of all sessions
+	confirmed map[string]bool        // by what would be started
+	offers    map[string]offer
+	sides     map[string]*upstream // that belong to no session
+	exported  map[*Keeper]Server   // of clients that servers are exported to
+	// introduced is what servers said of themselves to clients of an aggregate.
+	introduced map[string]Introduction
+	closed     bool
+
+	owned sync.WaitGroup // of sides
+	guard child.Guard    // of what belongs to no session
+}
+
+var _ core.Toolbox = (*Box)(nil)
+
+// New returns a box. It starts nothing.
+func New(o Options) *Box {
+	o.Grace = cmp.Or(o.Grace, defaultGrace)
+	o.FirstPause = cmp.Or(o.FirstPause, time.Second)
+	o.Guards = cmp.Or(o.Guards, &child.Guards{})
+	hides, log := &masks{}, o.Log
+	o.Log = func(server, level, text string) {
+		if log != nil {
+			log(server, level, hides.hide(server, text))
+		}
+	}
+	hello, err := json.Marshal(map[string]string{"name": "dragoman", "title": "dragoman", "version": cmp.Or(o.Version, "0")})
+	if err != nil {
+		hello = json.RawMessage(`{"name":"dragoman","version":"0"}`)
+	}
+	client := streamable.NewHTTPClient(o.Transport)
+	return &Box{
+		opts: o, hello: hello, client: client, logins: login.New(o.Tokens, client), pins: pinsIn(o.PinFile), masks: hides,
+		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, roused: map[string]bool{}, sets: map[*set]bool{},
+		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[string]bool{},
+		offers: map[string]offer{}, sides: map[string]*upstream{}, exported: map[*Keeper]Server{},
+	}
+}
+
+// Open implements core.Toolbox. It waits for no server.
+func (b *Box) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
+	ctx, end := context.WithCancel(context.Background())
+	s := &set{box: b, host: host, changed: make(chan struct{}, 1), end: end}
+	m := host.Meta()
+	s.guard, s.release = b.opts.Guards.Hold(string(m.Principal) + " " + string(m.ID))
+	s.run = func(u *upstream) {
+		own, stop := context.WithCancel(ctx)
+		u.stop = stop
+		s.owned.Go(func() { u.run(own) })
+	}
+	b.mu.Lock()
+	b.sets[s] = true
+	b.mu.Unlock()
+	s.follow()
+	return s, nil
+}
+
+// set is what one session has of a box. Its methods are called by one goroutine at
+// a time.
+type set struct {
+	box     *Box
+	host    core.ToolHost
+	ups     []*upstream
+	brought []core.ServerSpec // by the session's clients; what is started of them is among ups
+	changed chan struct{}
+	guard   *child.Guard // of the session's programs
+	release func()       // gives guard back
+	run     func(*upstream)
+	end     context.CancelFunc
+	owned   sync.WaitGroup
+}
+
+func (s *set) start(server Server) *upstream {
+	u := newUpstream(s.box, server, s.host, s.guard, s.wake)
+	s.box.enter(u)
+	u.ready()
+	s.run(u)
+	return u
+}
+
+// follow starts what is new in the configuration, and lets go of what is not there
+// any more. What stays is left alone, and the order is that of the configuration.
+func (s *set) follow() {
+	old := s.ups
+	s.ups = nil
+	for _, server := range s.box.used() {
+		i := slices.IndexFunc(old, func(u *upstream) bool { return u.server.is(server) })
+		if i < 0 {
+			s.ups = append(s.ups, s.start(server))
+			continue
+		}
+		s.ups = append(s.ups, old[i])
+		old = slices.Delete(old, i, i+1)
+	}
+	for _, u := range old {
+		if u.server.brought {
+			s.ups = append(s.ups, u)
+		} else {
+			u.retire(whyOver)
+		}
+	}
+}
+
+// bring starts the servers that the session's clients bring along, and ends those of
+// clients that have left. A name that the user's own configuration has means that.
+func (s *set) bring() {
+	specs := s.host.Servers()
+	if slices.EqualFunc(specs, s.brought, sameSpec) {
+		return
+	}
+	for _, old := range s.brought {
+		if !slices.ContainsFunc(specs, func(n core.ServerSpec) bool { return sameSpec(n, old) }) {
+			s.ups = slices.DeleteFunc(s.ups, func(u *upstream) bool {
+				if !u.server.brought || u.server.Name != broughtName(old) {
+					return false
+				}
+				u.stop()
+				return true
+			})
+		}
+	}
+	for _, spec := range specs {
+		_, taken := s.box.find(spec.Name)
+		if taken || slices.ContainsFunc(s.ups, func(u *upstream) bool { return u.server.Name == broughtName(spec) }) {
+			continue
+		}
+		server := broughtServer(spec)
+		if spec.Name == core.Native {
+			server = misnamed(spec)
+		}
+		s.ups = append(s.ups, s.start(server))
+	}
+	s.brought = specs
+}
+
+func sameSpec(a, b core.ServerSpec) bool {
+	return a.Name == b.Name && a.Command == b.Command && a.URL == b.URL && a.SSE == b.SSE &&
+		slices.Equal(a.Args, b.Args) && slices.Equal(a.Env, b.Env) && maps.Equal(a.Headers, b.Headers)
+}
+
+// broughtServer is a server that a client brings along. A program is asked about: to
+// name one is to run it.
+func broughtServer(spec core.ServerSpec) Server {
+	e := Endpoint{Command: spec.Command, Args: spec.Args, Env: map[string]string{}, URL: spec.URL, Headers: spec.Headers, SSE: spec.SSE}
+	if e.Command != "" {
+		e.URL = ""
+	}
+	for _, kv := range spec.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		e.Env[name] = value
+	}
+	return Server{
+		Name: spec.Name, Endpoint: func(context.Context) (Endpoint, error) { return e, nil }, Confirm: !e.Remote(), brought: true, CallTimeout: 10 * time.Minute,
+	}
+}
+
+// broughtName returns the name that we use for a server that a client brings along.
+func broughtName(spec core.ServerSpec) string {
+	if spec.Name == core.Native {
+		return spec.Name + " (the client's)"
+	}
+	return spec.Name
+}
+
+// misnamed is a server that a client brings along under the name of our own tools. It
+// does not start, and says why.
+func misnamed(spec core.ServerSpec) Server {
+	return Server{
+		Name: broughtName(spec), brought: true,
+		Endpoint: func(context.Context) (Endpoint, error) {
+			return Endpoint{}, fmt.Errorf("the name %q is that of dragoman's own tools: give the server another one", spec.Name)
+		},
+	}
+}
+
+func (s *set) wake() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Tools implements core.Toolset: those of every server that has been started, or
+// that another session knows. It waits a little for those that are starting, all of
+// them together, and never for one that has failed.
+func (s *set) Tools(ctx context.Context) ([]core.Tool, error) {
+	s.follow()
+	s.bring()
+	grace, cancel := context.WithTimeout(ctx, s.box.opts.Grace)
+	defer cancel()
+	var list []core.Tool
+	for _, u := range s.ups {
+		u.recheck(ctx)
+		for _, l := range u.listed(ctx, grace) {
+			list = append(list, &tool{up: u, listed: l})
+		}
+	}
+	return list, ctx.Err()
+}
+
+// Changed implements core.Toolset.
+func (s *set) Changed() <-chan struct{} { return s.changed }
+
+// Close implements core.Toolset: it ends the session's connections and programs,
+// all together, and waits for that.
+func (s *set) Close() error {
+	s.box.mu.Lock()
+	delete(s.box.sets, s)
+	s.box.mu.Unlock()
+	s.end()
+	s.owned.Wait()
+	s.release()
+	return nil
+}
+
+// dialer returns the dialer for a server's links. The guard owns the programs that it
+// starts.
+func (b *Box) dialer(s Server, guard *child.Guard) dialer {
+	return dialer{
+		environ: b.opts.Environ, guard: guard, client: func(e Endpoint) *http.Client { return b.clientFor(s, e) }, limit: MaxMessage,
+		junk:  func(line string) { b.opts.Log(s.Name, "info", display.Plain(line)) },
+		learn: func(e Endpoint) { b.masks.learn(s.Name, e) }, hide: func(text string) string { return b.masks.hide(s.Name, text) },
+	}
+}

@@ -1,0 +1,357 @@
+package upstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
+)
+
+// Peer is a server that is spoken to.
+type Peer struct {
+	Conn *wire.Conn
+	link *Link
+	says Hello
+
+	Version      string // as agreed
+	Name         string // as it calls itself, with its version
+	Instructions string
+	Caps         ServerCaps
+
+	Done chan struct{} // closed when the connection and all that carried it have ended
+
+	mu     sync.Mutex // guards the fields below
+	tokens int64
+	notes  map[string]func(Progress) // by progress token
+}
+
+// Hello is what we say of ourselves, and who hears what the server says unasked.
+type Hello struct {
+	Client json.RawMessage // proto.Implementation
+	Caps   json.RawMessage // ClientCapabilities
+	// Version is the one to offer first; "": the last with a handshake.
+	Version string
+	Hops    int // how many gateways are in front of the server; 0: that is not said
+	// Handle is called for each request and notification of the server's, in the
+	// order of the stream, and must not block. Progress does not come here.
+	Handle func(*wire.Call)
+}
+
+// ServerCaps is what a server says it can do.
+type ServerCaps struct {
+	Tools       *ListCaps       `json:"tools"`
+	Prompts     *ListCaps       `json:"prompts"`
+	Resources   *ListCaps       `json:"resources"`
+	Completions *struct{}       `json:"completions"`
+	Logging     *struct{}       `json:"logging"`
+	Tasks       json.RawMessage `json:"tasks"` // those of 2025-11-25
+	Extensions  struct {
+		Tasks *struct{} `json:"io.modelcontextprotocol/tasks"`
+	} `json:"extensions"`
+}
+
+// HasTasks reports whether a server has the tasks of 2025-11-25.
+func (c ServerCaps) HasTasks() bool { return present(c.Tasks) != nil }
+
+// ListCaps is what a server says of one of its lists.
+type ListCaps struct {
+	ListChanged bool `json:"listChanged"`
+	Subscribe   bool `json:"subscribe"`
+}
+
+// Progress is a notification of how far a request is.
+type Progress struct {
+	Token    json.RawMessage `json:"progressToken"`
+	Progress float64         `json:"progress"`
+	Total    float64         `json:"total"`
+	Message  string          `json:"message"`
+
+	Raw json.RawMessage `json:"-"` // all of it, as it was written
+}
+
+// Meet begins to speak over a link and agrees on a version. It blocks until that
+// is done or ctx ends. The peer lasts until Close, or until the server leaves; the
+// link is closed in any case.
+func Meet(ctx context.Context, l *Link, says Hello) (*Peer, error) {
+	p := NewPeer(l, says)
+	err := p.agree(ctx)
+	if err == nil {
+		l.Settled(p.Version)
+		return p, nil
+	}
+	if p.ended() && ctx.Err() == nil {
+		err = errors.New(l.Why())
+	}
+	p.Close()
+	return nil, err
+}
+
+// NewPeer begins to read from a link, without a word.
+func NewPeer(l *Link, says Hello) *Peer {
+	p := &Peer{link: l, says: says, Done: make(chan struct{}), notes: map[string]func(Progress){}}
+	p.Conn = wire.NewConn(l.In, l.Out, wire.Options{
+		MaxBatch: 100, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
+	})
+	go func() { // Close waits for it
+		defer close(p.Done)
+		_ = p.Conn.Serve(context.Background(), p.receive) // however it ends: the link says why
+		l.Close()
+	}()
+	return p
+}
+
+// ended reports whether the connection has ended; it waits for the reason, if the
+// end has begun.
+func (p *Peer) ended() bool {
+	return p.Over() || awaited(p.Done, politeFor/4)
+}
+
+// Over reports whether the connection has ended.
+func (p *Peer) Over() bool {
+	select {
+	case <-p.Done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Why says how the connection has ended, in words; it is called after Done.
+func (p *Peer) Why() string { return p.link.Why() }
+
+// Close ends the connection and what carries it, and waits for that.
+func (p *Peer) Close() {
+	p.link.In.Close()
+	p.link.Out.Close()
+	<-p.Done
+}
+
+// agree finds a version that both speak (Basic, Lifecycle). Nearly every server
+// knows the last one with a handshake, which lets the server ask and tell us things
+// on its own; so that is offered first, then the modern one, then the early dialect.
+// Who is to speak the modern one begins with that.
+func (p *Peer) agree(ctx context.Context) error {
+	version := cmp.Or(p.says.Version, proto.Legacy)
+	if version == proto.Modern {
+		modern := p.probe(ctx)
+		if modern == nil || p.Over() || ctx.Err() != nil {
+			return modern
+		}
+		version = proto.Legacy
+	}
+	err := p.initialize(ctx, `"`+version+`"`)
+	var refused *jrpc2.Error
+	if !errors.As(err, &refused) || refused.Code == streamable.CodeUnreached {
+		return err
+	}
+	switch refused.Code {
+	case proto.CodeUnsupportedVersion, proto.CodeHeaderMismatch, jrpc2.MethodNotFound: // the modern version has no handshake
+		return p.discover(ctx)
+	}
+	if p.initialize(ctx, proto.Numbered) == nil {
+		return nil
+	}
+	if refused.Code == jrpc2.InvalidParams && p.probe(ctx) == nil { // it misses what the modern version has in every request
+		return nil
+	}
+	return err
+}
+
+// probeFor is how long a server may take to say that it speaks the modern version,
+// before it is offered another: some say nothing to what they do not know.
+const probeFor = 10 * time.Second
+
+// probe looks whether the server speaks the modern version.
+func (p *Peer) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeFor)
+	defer cancel()
+	return p.discover(ctx)
+}
+
+// initialize offers a version, which is JSON.
+func (p *Peer) initialize(ctx context.Context, version string) error {
+	var r struct {
+		Version      json.RawMessage      `json:"protocolVersion"`
+		Caps         ServerCaps           `json:"capabilities"`
+		Info         proto.Implementation `json:"serverInfo"`
+		Instructions string               `json:"instructions"`
+	}
+	members := []wire.Member{
+		wire.Set("protocolVersion", json.RawMessage(version)),
+		wire.Set("capabilities", p.says.Caps), wire.Set("clientInfo", p.says.Client),
+	}
+	if p.says.Hops > 0 {
+		members = append(members, wire.Set("_meta", wire.Edit(nil, wire.Set(proto.MetaHops, wire.JSON(p.says.Hops)))))
+	}
+	if err := p.Conn.Ask(ctx, proto.MethodInitialize, wire.Edit(nil, members...), &r); err != nil {
+		return err
+	}
+	if len(r.Version) > 0 && strings.IndexByte("0123456789", r.Version[0]) >= 0 {
+		p.Version = proto.Numbered
+	} else if json.Unmarshal(r.Version, &p.Version) != nil || !proto.IsLegacy(p.Version) {
+		return fmt.Errorf("the server speaks version %.40s of the protocol, which we do not", r.Version)
+	}
+	p.Name, p.Caps, p.Instructions = r.Info.String(), r.Caps, r.Instructions
+	return p.Conn.Notify(proto.NoteInitialized, json.RawMessage(`{}`))
+}
+
+// discover begins at 2026-07-28, where there is no handshake.
+func (p *Peer) discover(ctx context.Context) error {
+	p.Version = proto.Modern
+	var r struct {
+		Versions     []string   `json:"supportedVersions"`
+		Caps         ServerCaps `json:"capabilities"`
+		Instructions string     `json:"instructions"`
+		Meta         struct {
+			Info proto.Implementation `json:"io.modelcontextprotocol/serverInfo"`
+		} `json:"_meta"`
+	}
+	raw, err := p.ask(ctx, proto.MethodDiscover, nil)
+	if err == nil {
+		err = wire.Unmarshal(raw, &r)
+	}
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(r.Versions, proto.Modern) {
+		return fmt.Errorf("the server speaks versions %.200q of the protocol, which we do not", r.Versions)
+	}
+	p.Name, p.Caps, p.Instructions = r.Meta.Info.String(), r.Caps, r.Instructions
+	return nil
+}
+
+// Modern reports whether every request says its version.
+func (p *Peer) Modern() bool { return p.Version == proto.Modern }
+
+// With puts parameters together; token is that for progress, or nil.
+func (p *Peer) With(token json.RawMessage, members ...wire.Member) json.RawMessage {
+	var meta []wire.Member
+	if token != nil {
+		meta = append(meta, wire.Set(proto.MetaToken, token))
+	}
+	if p.Modern() {
+		meta = append(meta, wire.Set(proto.MetaVersion, wire.JSON(proto.Modern)),
+			wire.Set(proto.MetaClient, p.says.Client), wire.Set(proto.MetaCapabilities, p.says.Caps))
+		if p.says.Hops > 0 {
+			meta = append(meta, wire.Set(proto.MetaHops, wire.JSON(p.says.Hops)))
+		}
+	}
+	if meta != nil {
+		members = append(members[:len(members):len(members)], wire.Set("_meta", wire.Edit(nil, meta...)))
+	}
+	return wire.Edit(nil, members...)
+}
+
+// ask sends a request and waits for its result.
+func (p *Peer) ask(ctx context.Context, method string, token json.RawMessage, members ...wire.Member) (json.RawMessage, error) {
+	var raw json.RawMessage
+	err := p.Conn.Ask(ctx, method, p.With(token, members...), &raw)
+	return raw, err
+}
+
+// receive hands on what the server says; it runs on the reading goroutine.
+func (p *Peer) receive(c *wire.Call) {
+	switch c.Method {
+	case proto.MethodPing:
+		c.Reply(json.RawMessage(`{}`), nil)
+	case proto.NoteProgress:
+		var n Progress
+		if wire.Unmarshal(c.Params, &n) != nil {
+			return
+		}
+		p.mu.Lock()
+		note := p.notes[string(n.Token)]
+		p.mu.Unlock()
+		if note != nil {
+			n.Raw = c.Params
+			note(n)
+		}
+	case proto.NoteCancelled:
+		var n struct {
+			ID json.RawMessage `json:"requestId"`
+		}
+		if wire.Unmarshal(c.Params, &n) == nil && n.ID != nil {
+			p.Conn.CancelRequest(n.ID)
+		}
+	default:
+		p.says.Handle(c)
+	}
+}
+
+// Track has note called with the progress of a request that is sent with the
+// token; forget ends that. note runs on the reading goroutine and must not block.
+func (p *Peer) Track(note func(Progress)) (token json.RawMessage, forget func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tokens++
+	token = fmt.Appendf(nil, "%d", p.tokens)
+	p.notes[string(token)] = note
+	return token, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.notes, string(token))
+	}
+}
+
+// The bounds of a list.
+const (
+	maxPages = 1000
+	maxItems = 20000
+)
+
+// List asks for all pages of a list (Utilities, Pagination). A cursor that comes
+// again ends it.
+func (p *Peer) List(ctx context.Context, method, field string) ([]json.RawMessage, error) {
+	var all []json.RawMessage
+	var cursor *string
+	seen := map[string]bool{}
+	for range maxPages {
+		var members []wire.Member
+		if cursor != nil {
+			value, err := json.Marshal(*cursor)
+			if err != nil {
+				return nil, err
+			}
+			members = []wire.Member{wire.Set("cursor", value)}
+		}
+		raw, err := p.ask(ctx, method, nil, members...)
+		if err != nil {
+			return nil, err
+		}
+		var page map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &page); err != nil {
+			return nil, fmt.Errorf("the answer to %s: %v", method, err)
+		}
+		var items []json.RawMessage
+		if list := page[field]; list != nil {
+			if err := json.Unmarshal(list, &items); err != nil {
+				return nil, fmt.Errorf("the answer to %s: %v", method, err)
+			}
+		}
+		if all = append(all, items...); len(all) >= maxItems {
+			return all[:maxItems], nil
+		}
+		cursor = nil
+		if raw := page["nextCursor"]; raw != nil {
+			if err := json.Unmarshal(raw, &cursor); err != nil {
+				return nil, fmt.Errorf("the answer to %s: the cursor: %v", method, err)
+			}
+		}
+		if cursor == nil || *cursor == "" || seen[*cursor] {
+			return all, nil
+		}
+		seen[*cursor] = true
+	}
+	return all, nil
+}

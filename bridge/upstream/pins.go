@@ -1,0 +1,309 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/adapters/wire"
+	"dragoman/core"
+	"dragoman/core/datadir"
+	"dragoman/core/display"
+)
+
+// pins is what the tools of servers said of themselves when they were first seen,
+// or last agreed to. A server that is trusted for what its tools say can change what
+// they say later; so a tool that has changed, or that a known server has not had
+// before, is asked about before it is used, and until then a model is told what it
+// said before.
+type pins struct {
+	file datadir.Document[pinned] // Path "": nothing is pinned
+
+	mu      sync.Mutex           // guards the fields below
+	looking bool                 // nothing is pinned at first sight
+	young   map[string]time.Time // when this process has first seen a server that nobody knew
+}
+
+// pinned is what tools said, by server and tool.
+type pinned map[string]map[string]string
+
+// pinsIn are the pins in a file; "": nothing is pinned.
+func pinsIn(path string) *pins {
+	return &pins{file: datadir.Document[pinned]{Path: path}, young: map[string]time.Time{}}
+}
+
+// pinnedFields are what of a tool is pinned: all that a model reads, or that says
+// what it may do.
+var pinnedFields = []string{"title", "description", "inputSchema", "outputSchema", "annotations"}
+
+// canonical is what a tool says of itself, with its members in one order; "": it is
+// no object. A member whose name differs from a pinned one in its case counts too,
+// for there are clients that take it for that.
+func canonical(item json.RawMessage) string {
+	var all map[string]any
+	d := json.NewDecoder(bytes.NewReader(item))
+	d.UseNumber()
+	if d.Decode(&all) != nil {
+		return ""
+	}
+	some := map[string]any{}
+	for name, v := range all {
+		pinned := slices.ContainsFunc(pinnedFields, func(f string) bool { return strings.EqualFold(f, name) })
+		if v != nil && pinned || name != "name" && strings.EqualFold(name, "name") {
+			some[name] = v
+		}
+	}
+	return string(wire.JSON(some)) // in the order of their names
+}
+
+// kept reports whether anything is pinned at all.
+func (p *pins) kept() bool { return p.file.Path != "" }
+
+// all reads the file. One that is not there pins nothing; one that cannot be read is an error,
+// for to go on without it would be to agree to everything.
+func (p *pins) all() (pinned, error) {
+	all, err := p.file.Read()
+	if err != nil {
+		return nil, fmt.Errorf("what is known of the tools of MCP servers cannot be read: %v; mend or remove %s", err, p.file.Path)
+	}
+	return all, nil
+}
+
+// known is what is pinned of a server's tools, by name; nil: it was never seen. It is not
+// changed any more.
+func (p *pins) known(server string) (map[string]string, error) {
+	if !p.kept() {
+		return nil, nil
+	}
+	all, err := p.all()
+	return all[server], err
+}
+
+// firstSight is how long the first sight of a server takes: there are some that list
+// further tools when they know their client.
+const firstSight = time.Minute
+
+// first pins the tools of a server that was never seen, but for those that contradict
+// themselves, and those that it adds while that is new. It returns what is pinned;
+// nil: nothing is, for only a look is taken.
+func (p *pins) first(server string, tools map[string]string) (map[string]string, error) {
+	known, err := p.known(server)
+	if err != nil || p.onlyLooks() || known != nil && !p.isYoung(server) {
+		return known, err
+	}
+	err = p.change(server, func(now map[string]string) map[string]string {
+		if now != nil && !p.isYoung(server) {
+			known = now
+			return now // another process has just seen it
+		}
+		if now == nil {
+			now = map[string]string{}
+			p.sawFirst(server)
+		}
+		for name, is := range tools {
+			if _, ok := now[name]; !ok && is != "" {
+				now[name] = is
+			}
+		}
+		known = now
+		return now
+	})
+	return known, err
+}
+
+// sawFirst begins the first sight of a server.
+func (p *pins) sawFirst(server string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.young[server] = time.Now()
+}
+
+// isYoung reports whether the first sight of a server is not over.
+func (p *pins) isYoung(server string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at, ok := p.young[server]
+	return ok && time.Since(at) < firstSight
+}
+
+// look compares a server's tools with what is pinned, and pins them all at first
+// sight. The tools that have changed say so.
+func (p *pins) look(server string, list []*listed) error {
+	if !p.kept() {
+		return nil
+	}
+	tools := map[string]string{}
+	for _, l := range list {
+		tools[l.spec.Name] = canonical(l.raw)
+	}
+	known, err := p.first(server, tools)
+	if err != nil || known == nil {
+		return err
+	}
+	for _, l := range list {
+		was, ok := known[l.spec.Name]
+		is := tools[l.spec.Name]
+		switch {
+		case !ok:
+			l.change = "It is new.\n" + differences("{}", is)
+			l.spec.Title, l.spec.Description = "", "(a tool that is new; the user has not seen it yet)"
+		case was != is:
+			l.change = differences(was, is)
+			if old, err := parseTool(server, withName(was, l.spec.Name)); err == nil {
+				l.spec.Title, l.spec.Description, l.spec.Schema = old.spec.Title, old.spec.Description, old.spec.Schema
+			}
+			l.spec.ReadOnly, l.spec.Idempotent = false, false
+		}
+	}
+	return nil
+}
+
+// onlyLook keeps what is seen for the first time from being pinned.
+func (p *pins) onlyLook() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.looking = true
+}
+
+func (p *pins) onlyLooks() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.looking
+}
+
+func withName(tool, name string) json.RawMessage {
+	m := wire.Object(json.RawMessage(tool))
+	m["name"] = wire.JSON(name)
+	return wire.JSON(m)
+}
+
+// names lists the tools of a server that are pinned.
+func (p *pins) names(server string) []string {
+	known, err := p.known(server)
+	if err != nil {
+		return nil // whoever wants to use one hears of it
+	}
+	return slices.Collect(maps.Keys(known))
+}
+
+// agree pins a tool as it is now.
+func (p *pins) agree(server, tool string, item json.RawMessage) error {
+	return p.change(server, func(known map[string]string) map[string]string {
+		if known == nil {
+			known = map[string]string{}
+		}
+		known[tool] = canonical(item)
+		return known
+	})
+}
+
+func (p *pins) agreed(server string, l *listed) bool {
+	known, err := p.known(server)
+	return err == nil && known[l.spec.Name] == canonical(l.raw)
+}
+
+// change replaces a server's pins by what change makes of a copy of them; nil: none. Processes
+// do so one after the other, so that none takes back what another one has pinned.
+func (p *pins) change(server string, change func(known map[string]string) map[string]string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lockFor)
+	defer cancel()
+	return p.file.Change(ctx, func(all pinned) (pinned, error) {
+		next := maps.Clone(all)
+		if next == nil {
+			next = pinned{}
+		}
+		known := change(maps.Clone(all[server]))
+		if next[server] = known; known == nil {
+			delete(next, server)
+		}
+		if maps.EqualFunc(next, all, maps.Equal[map[string]string]) {
+			return nil, datadir.ErrUnchanged
+		}
+		return next, nil
+	})
+}
+
+// lockFor is how long one process waits for another one that changes a file.
+const lockFor = 10 * time.Second
+
+// maxDiff is how much of a field a difference shows, in bytes.
+const maxDiff = 1500
+
+// differences says in words what has changed.
+func differences(was, is string) string {
+	old, now := wire.Object(json.RawMessage(was)), wire.Object(json.RawMessage(is))
+	var s strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(merged(old, now))) {
+		if string(old[name]) == string(now[name]) {
+			continue
+		}
+		fmt.Fprintf(&s, "%s\n", name)
+		if old[name] != nil {
+			fmt.Fprintf(&s, "- %s\n", shownField(old[name]))
+		}
+		if now[name] != nil {
+			fmt.Fprintf(&s, "+ %s\n", shownField(now[name]))
+		}
+	}
+	return s.String()
+}
+
+func merged(a, b map[string]json.RawMessage) map[string]json.RawMessage {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// shownField shows every character, also those that nobody would see.
+func shownField(v json.RawMessage) string {
+	var text string
+	if json.Unmarshal(v, &text) != nil {
+		text = string(v)
+	}
+	shown := []rune{}
+	for _, r := range text {
+		if r != '\n' && display.Seen(string(r)) == "" {
+			shown = append(shown, []rune(fmt.Sprintf("\\u%04x", r))...)
+			continue
+		}
+		shown = append(shown, r)
+	}
+	if text = string(shown); len(text) > maxDiff {
+		text = strings.ToValidUTF8(text[:maxDiff], "") + fmt.Sprintf(" … (%d bytes more)", len(text)-maxDiff)
+	}
+	return text
+}
+
+// changed asks about a tool that has changed, and reports whether it may be used.
+func (t *tool) changed(ctx context.Context) (bool, error) {
+	pins := t.up.box.pins
+	if t.change == "" {
+		return true, nil
+	}
+	if pins.agreed(t.spec.Server, t.listed) {
+		poke(t.up.stale) // somebody has agreed elsewhere, and the list has its old words yet
+		return true, nil
+	}
+	r, err := t.up.host.Ask(ctx, core.Ask{
+		Kind: core.AskConsent,
+		Text: fmt.Sprintf("The MCP server %s has changed what it says of its tool %s since you first used it. It may do something else now.\n%s\nUse it as it is now?",
+			t.spec.Server, display.Plain(t.spec.Name), t.change),
+		Options: []core.Option{
+			{ID: optionYes, Label: "Use it", Decision: core.AllowSession}, {ID: optionNo, Label: "Do not", Decision: core.RejectOnce},
+		},
+	})
+	if err != nil || r.Outcome != core.OutcomeAnswered || r.Option != optionYes {
+		return false, err
+	}
+	if err := pins.agree(t.spec.Server, t.spec.Name, t.raw); err != nil {
+		t.up.box.opts.Log(t.spec.Server, "error", err.Error())
+	}
+	poke(t.up.stale) // the list has its new words from now on
+	return true, nil
+}

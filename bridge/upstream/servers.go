@@ -1,0 +1,339 @@
+package upstream
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"dragoman/core"
+)
+
+// The words for how a server is (core.ServerItem).
+const (
+	statusStopped  = "stopped"
+	statusStarting = "starting"
+	statusRunning  = "running"
+	statusFailed   = "failed"
+	statusDisabled = "disabled"
+	statusLogin    = "requires-auth"
+)
+
+// statusOrder ranks them: of several connections the best one counts.
+var statusOrder = []string{statusStopped, statusFailed, statusLogin, statusStarting, statusRunning}
+
+// is reports whether two servers of the configuration are the same one.
+func (s Server) is(o Server) bool {
+	return s.Name == o.Name && s.Rev == o.Rev && !s.brought && !o.brought
+}
+
+// list is the servers of the configuration.
+func (b *Box) list() []Server {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.servers // it is replaced, never changed
+}
+
+// Log logs a text about a server.
+func (b *Box) Log(server, level, text string) { b.opts.Log(server, level, text) }
+
+// Grace returns how long a listing waits for servers that are still being started.
+func (b *Box) Grace() time.Duration { return b.opts.Grace }
+
+// find is a server of the configuration.
+func (b *Box) find(name string) (Server, bool) {
+	for _, s := range b.list() {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Server{}, false
+}
+
+// configured reports whether a server is everybody's, rather than a session's own,
+// and still what the configuration says.
+func (b *Box) configured(s Server) bool {
+	now, ok := b.find(s.Name)
+	return ok && now.is(s)
+}
+
+// Announce puts the servers on the board before anything has started one.
+func (b *Box) Announce() {
+	for _, s := range b.list() {
+		b.post(s.Name)
+	}
+}
+
+// Set replaces the servers of the configuration. Those whose Rev is what it was go
+// on; connections to the others end at once, and calls that are under way there fail.
+// Sessions take up what is new when they list their tools next.
+func (b *Box) Set(servers []Server) {
+	servers = slices.Clone(servers)
+	var over []*upstream
+	var exported []*Keeper
+	touched := map[string]bool{}
+	for _, old := range b.list() {
+		if !slices.ContainsFunc(servers, old.is) {
+			b.logins.Forget(old.Name)
+		}
+	}
+	b.mu.Lock()
+	for _, now := range servers {
+		touched[now.Name] = !slices.ContainsFunc(b.servers, now.is)
+	}
+	for _, old := range b.servers {
+		if slices.ContainsFunc(servers, old.is) {
+			continue
+		}
+		touched[old.Name] = true
+		over = append(over, b.connectionsLocked(old)...)
+		exported = append(exported, b.exportedLocked(old)...)
+		delete(b.stopped, old.Name)
+		delete(b.roused, old.Name)
+		delete(b.known, old.Name)
+		delete(b.offers, old.Name)
+	}
+	b.servers = servers
+	for key, u := range b.sides {
+		if slices.Contains(over, u) {
+			delete(b.sides, key)
+		}
+	}
+	b.mu.Unlock()
+	for _, u := range over {
+		u.retire(whyOver)
+	}
+	for _, k := range exported {
+		k.retire(whyChanged)
+	}
+	for name := range touched {
+		if touched[name] {
+			b.post(name)
+		}
+	}
+	b.wake()
+}
+
+// wake has every session list its tools again.
+func (b *Box) wake() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for s := range b.sets {
+		s.wake()
+	}
+}
+
+// connectionsLocked are those to a server of the configuration.
+func (b *Box) connectionsLocked(s Server) (list []*upstream) {
+	for _, u := range b.live[s.Name] {
+		if u.server.is(s) {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// exportedLocked are those of clients that the server is exported to.
+func (b *Box) exportedLocked(s Server) (list []*Keeper) {
+	for k, of := range b.exported {
+		if of.is(s) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// used are the servers of the configuration that sessions have: those that are not
+// disabled, and those that somebody has started all the same.
+func (b *Box) used() (list []Server) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.servers {
+		if s.Name != core.Native && (!s.Disabled || b.roused[s.Name]) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+var errUnknown = errors.New("there is none of that name in the configuration")
+
+// Start has a server run: in a session that is open in the workspace, or over a
+// connection that belongs to none. It does not wait for that: the board tells what
+// becomes of it. Where it runs already nothing happens. One that is disabled runs, too,
+// until Stop.
+func (b *Box) Start(roots []string, name string) error {
+	s, ok := b.find(name)
+	if !ok {
+		return errUnknown
+	}
+	b.mu.Lock()
+	delete(b.stopped, name)
+	b.roused[name] = s.Disabled
+	live, exported := b.connectionsLocked(s), b.exportedLocked(s)
+	b.mu.Unlock()
+	for _, k := range exported {
+		k.release()
+	}
+	var here *upstream
+	for _, u := range live {
+		if !u.release() {
+			continue
+		}
+		status, _, _ := u.state()
+		if here == nil || status == statusRunning {
+			if slices.Equal(u.host.Meta().Roots, roots) {
+				here = u
+			}
+		}
+	}
+	if here == nil {
+		here = b.side(roots, s)
+	}
+	if here == nil {
+		return errClosing
+	}
+	here.summon()
+	b.wake()
+	return nil
+}
+
+// Stop ends every connection to a server, and keeps it from being started until
+// Start. Calls that are under way fail.
+func (b *Box) Stop(name string) error {
+	s, ok := b.find(name)
+	if !ok {
+		return errUnknown
+	}
+	b.mu.Lock()
+	b.stopped[name] = true
+	delete(b.roused, name)
+	live, exported := b.connectionsLocked(s), b.exportedLocked(s)
+	b.mu.Unlock()
+	for _, u := range live {
+		u.hold(whyStopped)
+	}
+	for _, k := range exported {
+		k.hold(whyStopped)
+	}
+	b.post(name)
+	b.wake()
+	return nil
+}
+
+func (b *Box) isStopped(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stopped[name]
+}
+
+// remember keeps a server's list for sessions that have not started it.
+func (b *Box) remember(s Server, list []*listed) {
+	if !b.configured(s) {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.known[s.Name] = list
+}
+
+func (b *Box) recall(s Server) (list []*listed, ok bool) {
+	if !b.configured(s) {
+		return nil, false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list, ok = b.known[s.Name]
+	return list, ok
+}
+
+// enter and leave note who has a connection to a server, for the board. One that is
+// stopped is held from the beginning.
+func (b *Box) enter(u *upstream) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.enterLocked(u)
+}
+
+func (b *Box) enterLocked(u *upstream) {
+	b.live[u.server.Name] = append(b.live[u.server.Name], u)
+	if b.stopped[u.server.Name] && !u.server.brought {
+		u.held = whyStopped // nobody else has it yet
+	}
+}
+
+func (b *Box) leave(u *upstream) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.live[u.server.Name] = slices.DeleteFunc(b.live[u.server.Name], func(o *upstream) bool { return o == u })
+}
+
+// post says on the board how a server is: as well as the best of its connections.
+// Of one that has gone nothing is said any more.
+func (b *Box) post(name string) {
+	if b.opts.Board == nil {
+		return
+	}
+	topic := core.Topic{Kind: "server", Name: name}
+	for {
+		item, ok := b.item(name)
+		if ok {
+			b.opts.Board.Put(topic, item)
+		} else {
+			b.opts.Board.Drop(topic)
+		}
+		// Whoever has put something older over something newer puts it right.
+		if now, still := b.item(name); still == ok && reflect.DeepEqual(now, item) {
+			return
+		}
+	}
+}
+
+// item is how a server is; false: there is none of that name.
+func (b *Box) item(name string) (core.ServerItem, bool) {
+	s, ok := b.find(name)
+	b.mu.Lock()
+	live, known, offer, stopped := b.connectionsLocked(s), b.known[name], b.offers[name], b.stopped[name]
+	if !ok {
+		live = slices.Clone(b.live[name])
+	}
+	b.mu.Unlock()
+	if !ok {
+		live = slices.DeleteFunc(live, func(u *upstream) bool { return !u.server.brought })
+		if len(live) == 0 {
+			return core.ServerItem{}, false
+		}
+		s = live[0].server
+	}
+	item := core.ServerItem{Name: s.Name, Status: statusStopped, Disabled: s.Disabled, Command: s.Shown.Command, Args: s.Shown.Args, URL: s.Shown.URL}
+	best := -1
+	for _, u := range live {
+		status, why, list := u.state()
+		if at := slices.Index(statusOrder, status); at > best {
+			best, item.Status, item.Why = at, status, why
+			if len(list) > 0 {
+				known = list
+			}
+		}
+	}
+	if s.Disabled && item.Status == statusStopped {
+		item.Status = statusDisabled
+	}
+	for _, l := range known {
+		item.Tools = append(item.Tools, l.spec)
+	}
+	if s.brought {
+		live[0].mu.Lock()
+		offer = live[0].offer
+		live[0].mu.Unlock()
+	}
+	loggedIn, wants := b.logins.Standing(name)
+	if item.LoggedIn = loggedIn; wants != nil && item.Status == statusStopped && !stopped {
+		item.Status, item.Why = statusLogin, wants.Error()
+	}
+	for _, p := range offer.prompts {
+		item.Prompts = append(item.Prompts, p.command(p.Name))
+	}
+	item.Resources = offer.resources
+	return item, true
+}

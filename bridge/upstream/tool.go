@@ -1,0 +1,408 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+const (
+	// MaxName is how long a tool's name may be at a server, in bytes; a longer one is
+	// left out.
+	MaxName = 256
+	// MaxDescription is how much of a description is handed on, in bytes.
+	MaxDescription = 16 << 10
+	// showEvery is how often the progress of a call is shown at most.
+	showEvery = 200 * time.Millisecond
+)
+
+// listed is a tool as a server lists it.
+type listed struct {
+	spec core.Spec
+	raw  json.RawMessage // the server's own words
+	// change says how they differ from those that were pinned; "": they do not.
+	change string
+}
+
+// tools lists the server's tools. What cannot be used is left out, and told.
+func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listed, error) {
+	if p.Caps.Tools == nil {
+		return nil, nil
+	}
+	items, err := p.List(ctx, proto.MethodListTools, "tools")
+	var refused *jrpc2.Error
+	if p.Version == proto.Numbered && errors.As(err, &refused) {
+		return nil, nil // the early dialect knows tools/call alone
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []*listed
+	taken := map[string]bool{}
+	for _, item := range items {
+		l, err := parseTool(u.server.Name, item)
+		switch {
+		case err != nil:
+			u.box.opts.Log(u.server.Name, "warn", "a tool is left out: "+display.Plain(err.Error()))
+			continue
+		case taken[l.spec.Name]:
+			u.box.opts.Log(u.server.Name, "warn", fmt.Sprintf("a tool is left out: there are two of the name %q", l.spec.Name))
+			continue
+		case !u.server.offers(l.spec.Name):
+			continue
+		}
+		taken[l.spec.Name] = true
+		list = append(list, l)
+	}
+	if u.server.brought {
+		return list, nil // a person agreed to the program, for as long as the client stays
+	}
+	return list, u.box.pins.look(u.server.Name, list)
+}
+
+// parseTool reads a tool of a list. A schema that is none is replaced by one that
+// allows every object: the server judges the arguments anyway.
+func parseTool(server string, item json.RawMessage) (*listed, error) {
+	var t struct {
+		Name        string          `json:"name"`
+		Title       string          `json:"title"`
+		Description string          `json:"description"`
+		Schema      json.RawMessage `json:"inputSchema"`
+		Annotations struct {
+			Title      string `json:"title"`
+			ReadOnly   bool   `json:"readOnlyHint"`
+			Idempotent bool   `json:"idempotentHint"`
+		} `json:"annotations"`
+	}
+	if err := wire.Unmarshal(item, &t); err != nil {
+		return nil, err
+	}
+	if t.Name == "" || len(t.Name) > MaxName {
+		return nil, fmt.Errorf("its name %.40q has %d bytes", t.Name, len(t.Name))
+	}
+	if t.Title == "" {
+		t.Title = t.Annotations.Title
+	}
+	var schema struct {
+		Type any `json:"type"`
+	}
+	if json.Unmarshal(t.Schema, &schema) != nil || schema.Type != "object" {
+		t.Schema = json.RawMessage(`{"type":"object"}`)
+	}
+	t.Schema = seenSchema(t.Schema)
+	if len(t.Description) > MaxDescription {
+		t.Description = strings.ToValidUTF8(t.Description[:MaxDescription], "") + " …"
+	}
+	return &listed{raw: item, spec: core.Spec{
+		Server: server, Name: t.Name, Title: display.Plain(t.Title), Description: display.Seen(t.Description), Schema: t.Schema,
+		Kind: core.KindOther, ReadOnly: t.Annotations.ReadOnly, Idempotent: t.Annotations.Idempotent || t.Annotations.ReadOnly,
+	}}, nil
+}
+
+// seenSchema is a schema whose texts are as seen makes them. One without hidden
+// characters stays as it came.
+func seenSchema(raw json.RawMessage) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return raw
+	}
+	changed := false
+	clean := func(s string) string {
+		out := display.Seen(s)
+		changed = changed || out != s
+		return out
+	}
+	var walk func(any) any
+	walk = func(v any) any {
+		switch v := v.(type) {
+		case string:
+			return clean(v)
+		case []any:
+			for i := range v {
+				v[i] = walk(v[i])
+			}
+		case map[string]any:
+			for _, k := range slices.Collect(maps.Keys(v)) {
+				one := walk(v[k])
+				delete(v, k)
+				v[clean(k)] = one
+			}
+		}
+		return v
+	}
+	v = walk(v)
+	out, err := json.Marshal(v)
+	if err != nil || !changed {
+		return raw
+	}
+	return out
+}
+
+// offers reports whether the configuration lets a tool through.
+func (s Server) offers(tool string) bool {
+	for _, pattern := range s.Deny {
+		if wild(pattern, tool) {
+			return false
+		}
+	}
+	for _, pattern := range s.Allow {
+		if wild(pattern, tool) {
+			return true
+		}
+	}
+	return len(s.Allow) == 0
+}
+
+// wild matches a pattern in which * is any text.
+func wild(pattern, s string) bool {
+	head, rest, more := strings.Cut(pattern, "*")
+	s, ok := strings.CutPrefix(s, head)
+	for ok && more {
+		var part string
+		if part, rest, more = strings.Cut(rest, "*"); !more {
+			return strings.HasSuffix(s, part)
+		}
+		_, s, ok = strings.Cut(s, part)
+	}
+	return ok && s == ""
+}
+
+// tool is a server's tool in one session.
+type tool struct {
+	up *upstream
+	*listed
+}
+
+var _ core.Tool = (*tool)(nil)
+
+// Spec implements core.Tool.
+func (t *tool) Spec() core.Spec { return t.spec }
+
+// Preview implements core.Tool.
+func (t *tool) Preview(_ context.Context, inv core.Invocation) (core.Preview, error) {
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(inv.Args, &args); err != nil {
+		return core.Preview{}, errors.New("the arguments are no JSON object")
+	}
+	text := display.Args(inv.Args, maxShownArgs)
+	title := display.Visible(t.spec.Server) + ": " + display.Visible(t.spec.Name)
+	if text != "" {
+		title += " " + display.Args(inv.Args, maxTitleArgs)
+	}
+	if own := display.Visible(t.spec.Title); own != "" && own != t.spec.Name {
+		title += " (" + display.Clipped(own, maxTitleArgs) + ")"
+	}
+	pv := core.Preview{Title: title, Kind: t.spec.Kind}
+	if _, left := display.Clip(text, maxTitleArgs); left > 0 { // else all of it is in the title
+		pv.Content = []core.Block{core.Text{Text: text}}
+	}
+	return pv, nil
+}
+
+// How many characters of a call's arguments are shown to those who decide about it.
+const (
+	maxTitleArgs = 160
+	maxShownArgs = 8000
+)
+
+// Run implements core.Tool. A call whose server ends in the middle is repeated once
+// where the tool says that this does no harm, and else not.
+func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error) {
+	if ok, err := t.changed(ctx); err != nil || !ok {
+		return core.Result{Failed: true, Blocks: []core.Block{core.Text{Text: "the tool has changed since it was first used, and the user has not agreed to its new form"}}}, err
+	}
+	p, err := t.up.Acquire(ctx, false)
+	if err != nil {
+		return core.Result{}, err
+	}
+	res, err := t.call(ctx, p, inv)
+	if !errors.Is(err, wire.ErrClosed) {
+		return res, err
+	}
+	<-p.Done
+	why := t.up.endOf(p)
+	if !t.spec.Idempotent && !errors.Is(err, errUnsent) {
+		return core.Result{}, fmt.Errorf("the MCP server %s ended in the middle of the call, which may have had its effect: %s", t.spec.Server, why)
+	}
+	if p, err = t.up.Acquire(ctx, true); err != nil {
+		return core.Result{}, err
+	}
+	if res, err = t.call(ctx, p, inv); errors.Is(err, wire.ErrClosed) {
+		err = fmt.Errorf("the MCP server %s ended in the middle of the call, twice: %s", t.spec.Server, why)
+	}
+	return res, err
+}
+
+// errUnsent: the connection had ended before the call was sent.
+var errUnsent = errors.New("it was not sent")
+
+// call makes one call. wire.ErrClosed: the connection ended before the answer.
+func (t *tool) call(ctx context.Context, p *Peer, inv core.Invocation) (core.Result, error) {
+	defer t.up.calling()()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	sign := make(chan Progress, 1)
+	token, forget := p.Track(func(n Progress) {
+		select { // only the newest one counts
+		case <-sign:
+		default:
+		}
+		sign <- n
+	})
+	defer forget()
+	members := []wire.Member{wire.Set("name", wire.JSON(t.spec.Name)), wire.Set("arguments", inv.Args)}
+	res, err := t.up.rounds(ctx, p, func(more ...wire.Member) (json.RawMessage, error) {
+		return t.await(ctx, p, token, append(members[:2:2], more...), sign, inv)
+	})
+	if err != nil {
+		return t.refused(err)
+	}
+	return parseResult(res, t.up.host.Meta().Spill)
+}
+
+// refused is what a failed call comes to: an error that the server answers with is
+// for the model to read.
+func (t *tool) refused(err error) (core.Result, error) {
+	var e *jrpc2.Error
+	if !errors.As(err, &e) {
+		return core.Result{}, err
+	}
+	if why, ok := streamable.Unreached(err); ok {
+		return core.Result{}, fmt.Errorf("the MCP server %s could not be reached: %s", t.spec.Server, why)
+	}
+	text := fmt.Sprintf("the MCP server %s refused the call: %s (%d)", t.spec.Server, display.Plain(e.Message), e.Code)
+	if len(e.Data) > 0 {
+		text += " " + string(e.Data[:min(len(e.Data), 2000)])
+	}
+	return core.Result{Blocks: []core.Block{core.Text{Text: text}}, Failed: true}, nil
+}
+
+// await sends the call and waits for its answer; meanwhile it shows how far it is.
+func (t *tool) await(ctx context.Context, p *Peer, token json.RawMessage, members []wire.Member, sign <-chan Progress, inv core.Invocation) (json.RawMessage, error) {
+	type answer struct {
+		result json.RawMessage
+		err    error
+	}
+	answers := make(chan answer, 1)
+	asked, err := p.Conn.Start(proto.MethodCallTool, p.With(token, members...), func(r json.RawMessage, err error) { answers <- answer{r, err} })
+	if err != nil {
+		return nil, errors.Join(err, errUnsent)
+	}
+	limit := t.up.server.CallTimeout
+	silence := newClock(limit)
+	defer silence.Stop()
+	pause := newClock(0)
+	defer pause.Stop()
+	shown := sign
+	for {
+		select {
+		case a := <-answers:
+			select { // the last one came before the answer
+			case n := <-sign:
+				n.show(inv)
+			default:
+			}
+			return a.result, a.err
+		case n := <-shown:
+			n.show(inv)
+			silence.Reset(limit)
+			pause.Reset(showEvery)
+			shown = nil
+		case <-pause.c:
+			shown = sign
+		case <-silence.c:
+			if t.up.isAsking() {
+				silence.Reset(limit)
+				continue
+			}
+			if asked.Withdraw() {
+				return nil, fmt.Errorf("the MCP server %s gave no sign of life for %v; the call was given up", t.spec.Server, limit)
+			}
+		case <-ctx.Done():
+			if asked.Withdraw() {
+				return nil, context.Cause(ctx)
+			}
+			a := <-answers // it came first
+			return a.result, a.err
+		}
+	}
+}
+
+// show puts what a call says of its progress into its output.
+func (n Progress) show(inv core.Invocation) {
+	text := display.Seen(n.Message)
+	if n.Total > 0 {
+		text = strings.TrimSpace(fmt.Sprintf("%g/%g %s", n.Progress, n.Total, text))
+	}
+	if text != "" && inv.Output != nil {
+		inv.Output(text + "\n")
+	}
+}
+
+// clock is a timer that need not run.
+type clock struct {
+	t *time.Timer
+	c <-chan time.Time // nil: it does not run
+}
+
+func newClock(d time.Duration) *clock {
+	k := &clock{}
+	k.Reset(d)
+	return k
+}
+
+// Reset starts it; 0: it does not run.
+func (k *clock) Reset(d time.Duration) {
+	k.Stop()
+	if k.t, k.c = nil, nil; d > 0 {
+		k.t = time.NewTimer(d)
+		k.c = k.t.C
+	}
+}
+
+func (k *clock) Stop() {
+	if k.t != nil {
+		k.t.Stop()
+	}
+}
+
+// calling notes a call that is under way; the function ends that.
+func (u *upstream) calling() func() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.calls++
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.calls--
+	}
+}
+
+// isCalled reports whether a call is under way.
+func (u *upstream) isCalled() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.calls > 0
+}
+
+func (u *upstream) isAsking() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.asking > 0
+}

@@ -1,0 +1,95 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"dragoman/core"
+)
+
+// Tried is how a server was when it was started once.
+type Tried struct {
+	core.ServerItem
+	Changes []Change
+}
+
+// Change is a tool that is not what was pinned: until the user agrees, it is used by
+// nobody, and a model reads what it said before.
+type Change struct {
+	Tool string
+	Text string // what differs, line by line, every character to be seen
+
+	item []byte
+}
+
+// Try starts every server once, beside each other, says how they are, in their
+// order, and ends them again. It pins nothing. It blocks until each runs or has
+// failed, or ctx ends.
+func (b *Box) Try(ctx context.Context, m core.Meta) ([]Tried, error) {
+	b.pins.onlyLook()
+	opened, err := b.Open(ctx, alone{m})
+	if err != nil {
+		return nil, err
+	}
+	ups := map[string]*upstream{}
+	for _, u := range opened.(*set).ups {
+		u.nudge()
+		ups[u.server.Name] = u
+	}
+	var all []Tried
+	for _, s := range b.list() {
+		t := Tried{ServerItem: core.ServerItem{Name: s.Name, Status: statusDisabled}}
+		if u := ups[s.Name]; u != nil {
+			t.Status, t.Why = u.settled(ctx)
+			for _, l := range u.known() {
+				t.Tools = append(t.Tools, l.spec)
+				if l.change != "" {
+					t.Changes = append(t.Changes, Change{Tool: l.spec.Name, Text: l.change, item: l.raw})
+				}
+			}
+		}
+		all = append(all, t)
+	}
+	return all, errors.Join(opened.Close(), context.Cause(ctx))
+}
+
+// Agree pins tools as they were when they were tried: what has changed since then is
+// asked about again.
+func (b *Box) Agree(server string, changes []Change) error {
+	for _, c := range changes {
+		if err := b.pins.agree(server, c.Tool, c.item); err != nil {
+			return fmt.Errorf("keep what you have agreed to: %w", err)
+		}
+	}
+	return nil
+}
+
+// Forget unpins what a server's tools said when they were first seen. file is that of
+// Options.PinFile.
+func Forget(file, server string) error {
+	p := pinsIn(file)
+	if known, err := p.known(server); err != nil || known == nil {
+		return err
+	}
+	return p.change(server, func(map[string]string) map[string]string { return nil })
+}
+
+// alone is a session with nobody in it.
+type alone struct{ meta core.Meta }
+
+func (a alone) Meta() core.Meta     { return a.meta }
+func (a alone) Editor() core.Editor { return nil }
+func (a alone) Board() *core.Board  { return nil }
+
+func (a alone) Servers() []core.ServerSpec { return nil }
+
+func (a alone) Delegate(context.Context, core.Task) (core.Delegated, error) {
+	return core.Delegated{}, errors.New("nobody is here")
+}
+
+func (a alone) Model(context.Context) (core.Model, error) { return nil, errors.New("nobody is here") }
+
+func (a alone) Ask(context.Context, core.Ask) (core.Reply, error) {
+	return core.Reply{Outcome: core.OutcomeAlone}, nil
+}

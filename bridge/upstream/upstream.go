@@ -1,0 +1,252 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"dragoman/core"
+	"dragoman/core/child"
+)
+
+// upstream is a session's connection to one server, which a keeper keeps.
+type upstream struct {
+	*Keeper
+	box    *Box
+	server Server
+	host   core.ToolHost
+	guard  *child.Guard
+	wake   func()             // the list has changed
+	stale  chan struct{}      // the server says that its list has changed
+	stop   context.CancelFunc // ends run; set before it begins
+	used   time.Time          // outside of sessions: when it was last needed; guarded by the box's mu
+	asks   sync.WaitGroup
+
+	mu     sync.Mutex // guards the fields below
+	list   []*listed
+	offer  offer
+	calls  int // under way
+	asking int // questions that are with the user
+}
+
+// Why a connection is kept from running.
+const (
+	whyStopped = "it was stopped, and stays so until somebody starts it again"
+	whyOver    = "the configuration has changed, and no longer has it as it was"
+	whyChanged = "the configuration has changed; connect again to use what it says now" // to MCP clients
+	whyUnused  = "it was ended to make room for others; try again"
+)
+
+var errClosing = errors.New("the servers are being ended")
+
+func newUpstream(b *Box, s Server, host core.ToolHost, guard *child.Guard, wake func()) *upstream {
+	u := &upstream{box: b, server: s, host: host, guard: guard, wake: wake, stale: make(chan struct{}, 1)}
+	u.Keeper = newKeeper(s.Name, u, b.pause, func() error { return b.wantsLogin(s) }, u.report)
+	return u
+}
+
+// wantsLogin returns what to tell a person if a server wants a login; nil: it does not,
+// or it is one that a client brings along, which has none.
+func (b *Box) wantsLogin(s Server) error {
+	if _, wants := b.logins.Standing(s.Name); wants != nil && !s.brought {
+		return wants
+	}
+	return nil
+}
+
+// report says on the board how the server is, and has the session list its tools.
+func (u *upstream) report(status string) {
+	u.post()
+	switch status {
+	case statusRunning, statusFailed, statusLogin:
+		u.wake()
+	}
+}
+
+// ready has it started unless its tools are known already.
+func (u *upstream) ready() {
+	list, known := u.box.recall(u.server)
+	if known {
+		u.mu.Lock()
+		u.list = list
+		u.mu.Unlock()
+	}
+	if !known || u.server.Eager {
+		u.expect()
+	}
+}
+
+// release takes back a hold; false: it has ended for good.
+func (u *upstream) release() bool {
+	usable, was := u.Keeper.release()
+	if was {
+		u.ready()
+	}
+	return usable
+}
+
+// run keeps the connection until ctx ends.
+func (u *upstream) run(ctx context.Context) {
+	u.post()
+	u.Keeper.run(ctx)
+	u.asks.Wait()
+	u.box.leave(u)
+	u.post()
+}
+
+// Begin implements Job: it starts the server and lists its tools.
+func (u *upstream) Begin(ctx context.Context) (*Peer, error) {
+	e, err := u.server.Endpoint(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if e.Dir == "" {
+		e.Dir = u.host.Meta().Cwd
+	}
+	if err := u.confirm(ctx, e); err != nil {
+		return nil, err
+	}
+	limit := u.server.StartFor()
+	ctx, cancel := Within(ctx, limit, fmt.Sprintf("it did not answer within %v of its start", limit))
+	defer cancel()
+	l, err := u.box.dialer(u.server, u.guard).dial(e)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Meet(ctx, l, Hello{Client: u.box.hello, Caps: u.capabilities(), Handle: u.receive})
+	if err != nil {
+		return nil, err
+	}
+	list, err := u.tools(ctx, p)
+	if err != nil {
+		if p.ended() && ctx.Err() == nil {
+			err = errors.New(l.Why())
+		}
+		p.Close()
+		return nil, err
+	}
+	u.mu.Lock()
+	u.list = list
+	u.mu.Unlock()
+	u.box.remember(u.server, list)
+	u.box.Log(u.server.Name, "info", fmt.Sprintf("runs: %s, protocol %s, %d tools", p.Name, p.Version, len(list)))
+	return p, nil
+}
+
+// Follow implements Job.
+func (u *upstream) Follow(ctx context.Context, p *Peer) string {
+	defer u.asks.Wait()
+	defer p.Close()
+	stop := u.subscribe(ctx, p)
+	defer stop()
+	within, cancel := context.WithTimeout(ctx, defaultStartTimeout)
+	u.offered(within, p)
+	cancel()
+	u.post()
+	for {
+		select {
+		case <-ctx.Done():
+			return ""
+		case <-p.Done:
+			return p.link.Why()
+		case <-u.stale:
+			u.relist(ctx, p)
+		}
+	}
+}
+
+// Failed implements Job.
+func (u *upstream) Failed(why string) { u.box.Log(u.server.Name, "warn", "does not run: "+why) }
+
+// relist reads a list again once it has stopped changing.
+func (u *upstream) relist(ctx context.Context, p *Peer) {
+	for quiet := false; !quiet; {
+		t := time.NewTimer(settleFor)
+		select {
+		case <-ctx.Done():
+		case <-p.Done:
+		case <-u.stale:
+			t.Stop()
+			continue
+		case <-t.C:
+		}
+		t.Stop()
+		quiet = true
+	}
+	within, cancel := context.WithTimeout(ctx, defaultStartTimeout)
+	defer cancel()
+	list, err := u.tools(within, p)
+	if ctx.Err() != nil {
+		return // the session ends
+	}
+	if err != nil {
+		u.box.opts.Log(u.server.Name, "warn", "its changed tools could not be listed: "+err.Error())
+		return
+	}
+	u.offered(within, p)
+	defer u.post()
+	u.mu.Lock()
+	same := slices.EqualFunc(u.list, list, func(a, b *listed) bool { return string(a.raw) == string(b.raw) && a.change == b.change })
+	u.list = list
+	u.mu.Unlock()
+	if same {
+		return
+	}
+	u.box.remember(u.server, list)
+	u.wake()
+}
+
+// recheck starts a server that has waited for a login, if one has come by another
+// process.
+func (u *upstream) recheck(ctx context.Context) {
+	if status, _, _ := u.state(); status != statusLogin {
+		return
+	}
+	if u.box.logins.Gained(ctx, u.server.Name) {
+		u.admit()
+		u.post()
+	}
+}
+
+func (u *upstream) post() { u.box.post(u.server.Name) }
+
+// state is how the connection is, and the tools that are known.
+func (u *upstream) state() (status, why string, list []*listed) {
+	n := u.now()
+	return n.status, n.why, u.known()
+}
+
+// known are the server's tools as it listed them last.
+func (u *upstream) known() []*listed {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.list // it is replaced, never changed
+}
+
+// listed is the server's tools: those of now, or, while it starts, those that are
+// known. It waits for a start that nothing is known of until grace ends, and for as
+// long as the user is being asked about it.
+func (u *upstream) listed(ctx, grace context.Context) []*listed {
+	for {
+		n := u.now()
+		if n.held != "" {
+			return nil
+		}
+		list := u.known()
+		if n.status != statusStarting || len(list) > 0 {
+			return list
+		}
+		until := grace
+		if n.why != "" {
+			until = ctx
+		}
+		select {
+		case <-n.moved:
+		case <-until.Done():
+			return list
+		}
+	}
+}

@@ -1,0 +1,469 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
+	"dragoman/core/display"
+)
+
+// View is what an Export's server has said of its tools on one connection. Every list
+// for a client goes through Shown, or Agreed, and every call through Rule. A call needs
+// the tools to be known (Known), which the connection asks for (Know), or the box
+// (KnowFromBox).
+type View struct {
+	*Export
+	consents *Consents
+
+	mu     sync.Mutex // guards the fields below
+	said   map[string]string
+	whole  bool // said is all of them, as they are now
+	early  bool // the server speaks the early dialect, which has no lists
+	silent bool // the server has no list, and nothing of it is pinned
+	at     int  // how often the list has changed
+	pages  gathered
+	own    *learning
+	taken  []*listed         // by KnowFromBox
+	warned map[string]string // what was logged, by tool
+}
+
+// gathered is a list of which some pages have come.
+type gathered struct {
+	tools map[string]string
+	next  string // the cursor of the page that is missing
+	at    int    // View.at at its beginning
+}
+
+// learning is a list that is being asked for.
+type learning struct {
+	done chan struct{}
+	err  error // set before done is closed
+}
+
+// Stale notes that the server's list has changed.
+func (v *View) Stale() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.at++
+	v.whole = false
+}
+
+// Settled notes the version that a server has answered initialize with.
+func (v *View) Settled(version json.RawMessage) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.early = string(version) == proto.Numbered
+}
+
+// Known reports whether calls can be judged: all that the server says is known.
+func (v *View) Known() bool {
+	if !v.Pins() {
+		return true
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.whole
+}
+
+// Know has the server's tools listed, if they are not known: page asks for one page
+// of them, the first with the cursor "". Callers at the same time wait for one
+// listing. A list that changes meanwhile is asked for again the next time.
+func (v *View) Know(ctx context.Context, page func(ctx context.Context, cursor string) (json.RawMessage, error)) error {
+	v.mu.Lock()
+	if v.whole {
+		v.mu.Unlock()
+		return nil
+	}
+	if l := v.own; l != nil {
+		v.mu.Unlock()
+		select {
+		case <-l.done:
+			return l.err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if v.early {
+		v.mu.Unlock()
+		return v.refused("it speaks an early dialect that has no lists")
+	}
+	l := &learning{done: make(chan struct{})}
+	v.own = l
+	all := gathered{tools: map[string]string{}, at: v.at}
+	v.mu.Unlock()
+	l.err = v.learn(ctx, &all, page)
+	v.mu.Lock()
+	v.own = nil
+	v.mu.Unlock()
+	close(l.done)
+	return l.err
+}
+
+func (v *View) learn(ctx context.Context, all *gathered, page func(context.Context, string) (json.RawMessage, error)) error {
+	seen := map[string]bool{}
+	for cursor := ""; ; {
+		result, err := page(ctx, cursor)
+		var refused *jrpc2.Error
+		if errors.As(err, &refused) && refused.Code != streamable.CodeUnreached && cursor == "" {
+			return v.refused(refused.Message)
+		}
+		if err != nil {
+			return fmt.Errorf("the MCP server %s did not list its tools: %w", v.Server.Name, err)
+		}
+		items, next, err := toolPage(result)
+		if err != nil {
+			return fmt.Errorf("the MCP server %s did not list its tools: %w", v.Server.Name, err)
+		}
+		for _, item := range items {
+			if name := nameOf(item); name != "" && v.Server.offers(name) {
+				all.tools[name] = twice(all.tools, name, canonical(item))
+			}
+		}
+		if next == "" || seen[next] || len(seen) >= maxPages || len(all.tools) >= maxItems {
+			return v.complete(*all)
+		}
+		seen[next] = true
+		cursor = next
+	}
+}
+
+// twice is what a tool says that a list has already: one that says two things has
+// never been agreed to.
+func twice(have map[string]string, name, is string) string {
+	if was, ok := have[name]; ok && was != is {
+		return ""
+	}
+	return is
+}
+
+// KnowFromBox learns the tools over a connection of the box's own, which is nobody's
+// session and whose programs are started in dir. It does nothing where tools are not
+// pinned.
+func (v *View) KnowFromBox(ctx context.Context, dir string) error {
+	if !v.Pins() {
+		return nil
+	}
+	ctx, cancel := Within(ctx, v.Server.StartFor(), "it took too long")
+	defer cancel()
+	list, early, err := v.listing(ctx, dir)
+	switch {
+	case err != nil:
+		return jrpc2.Errorf(jrpc2.InternalError, "the tools of the MCP server %s cannot be listed: %v", v.Server.Name, err)
+	case early:
+		return v.refused("it speaks an early dialect that has no lists")
+	}
+	v.mu.Lock()
+	same := len(list) == len(v.taken) && (len(list) == 0 || list[0] == v.taken[0])
+	v.taken = list
+	v.mu.Unlock()
+	if same && v.Known() {
+		return nil
+	}
+	return v.took(list)
+}
+
+// refused: a server that lists nothing says nothing that could change; one whose
+// tools are known hides them.
+func (v *View) refused(why string) error {
+	known, err := v.box.pins.known(v.Server.Name)
+	if err == nil && len(known) > 0 {
+		err = fmt.Errorf("the MCP server %s did not list its tools, as it has before: %s", v.Server.Name, display.Plain(why))
+	}
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.whole, v.silent = true, true
+	return nil
+}
+
+// complete takes a whole list for what the server says, and pins it at first sight.
+func (v *View) complete(all gathered) error {
+	v.mu.Lock()
+	v.said, v.silent = maps.Clone(all.tools), false // which changes with what is said next
+	v.whole = all.at == v.at
+	v.mu.Unlock()
+	if !v.Pins() {
+		return nil
+	}
+	_, err := v.box.pins.first(v.Server.Name, all.tools)
+	return err
+}
+
+// took takes a list of tools that another connection has.
+func (v *View) took(list []*listed) error {
+	v.mu.Lock()
+	all := gathered{tools: map[string]string{}, at: v.at}
+	v.mu.Unlock()
+	for _, l := range list {
+		all.tools[l.spec.Name] = canonical(l.raw)
+	}
+	return v.complete(all)
+}
+
+// Shown is a page of the list as a client gets it, which has asked for it with the
+// cursor: without what is not offered, and without a tool that is new at a known
+// server; one that has changed says what it said before. Where nothing is taken out
+// it is result itself.
+func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
+	if !v.Hides() {
+		return result
+	}
+	items, next, err := toolPage(result)
+	if err != nil {
+		v.Log("warn", err.Error())
+		return json.RawMessage(`{"tools":[]}`) // a client might find tools in it all the same
+	}
+	known, err := v.box.pins.known(v.Server.Name)
+	if err != nil {
+		v.Log("error", err.Error())
+		known = map[string]string{} // nothing is agreed to
+	}
+	young := v.box.pins.isYoung(v.Server.Name)
+	page := map[string]string{}
+	kept := make([][]byte, 0, len(items))
+	same := true
+	for _, item := range items {
+		name := nameOf(item)
+		if name == "" || !v.Server.offers(name) {
+			same = false
+			continue
+		}
+		is := twice(page, name, canonical(item))
+		page[name] = is
+		was, ok := known[name]
+		if v.Pins() && known != nil && was != is && (ok || is == "" || !young) {
+			same = false
+			v.warn(name, v.change(name, was, is, ok))
+			if !ok {
+				continue
+			}
+			item = withName(was, name)
+		}
+		kept = append(kept, item)
+	}
+	v.gather(cursor, next, page)
+	if same {
+		return result
+	}
+	list := append(append([]byte{'['}, bytes.Join(kept, []byte{','})...), ']')
+	return wire.Edit(result, wire.Set("tools", list))
+}
+
+// gather puts a page of a client's list to those before it.
+func (v *View) gather(cursor, next string, page map[string]string) {
+	v.mu.Lock()
+	if cursor == "" {
+		v.pages = gathered{tools: map[string]string{}, at: v.at}
+	}
+	maps.Copy(v.said, page) // what was said last counts
+	follows := v.pages.tools != nil && v.pages.next == cursor
+	if !follows {
+		v.mu.Unlock()
+		return
+	}
+	for name, is := range page {
+		v.pages.tools[name] = twice(v.pages.tools, name, is)
+	}
+	v.pages.next = next
+	all := v.pages
+	if next == "" {
+		v.pages = gathered{}
+	}
+	v.mu.Unlock()
+	if next != "" {
+		return
+	}
+	if err := v.complete(all); err != nil {
+		v.Log("error", err.Error())
+	}
+}
+
+// Agreed returns a whole list of tools as a client gets it.
+func (v *View) Agreed(list []json.RawMessage) []json.RawMessage {
+	if !v.Hides() {
+		return list
+	}
+	var page struct {
+		Tools []json.RawMessage `json:"tools"`
+	}
+	if err := json.Unmarshal(v.Shown("", wire.Edit(nil, wire.Set("tools", wire.JSON(list)))), &page); err != nil {
+		return nil // a list is a list
+	}
+	return page.Tools
+}
+
+// Call is a call of a tool as a client makes it.
+type Call struct {
+	Tool   string
+	Params json.RawMessage // of tools/call
+	Args   json.RawMessage // the tool's arguments among them
+	Offers Offers          // the ways in which the client's user can be asked
+	Modern bool            // it is of 2026-07-28: the client makes it again with its user's answer
+	Asked  bool            // its user has been asked about it before
+}
+
+// Ruling says how to proceed with a call that nothing refuses.
+type Ruling struct {
+	Tool    string          // the call's
+	Params  json.RawMessage // to make the call with
+	Resumed bool            // Params are those of an earlier call, which the user has allowed now
+	Reply   json.RawMessage // the client gets this in place of a result; nil: it does not
+	Form    json.RawMessage // the client's user is asked with this first (Decided); nil: nobody is
+
+	ask *AskFirst // of Form
+}
+
+// Rule judges a call: what the server's lists, a rule or the pins take out is refused. A
+// call of 2026-07-28 that brings its user's answer gets the parameters that the user was
+// shown, and is judged by them.
+func (v *View) Rule(c Call) (r Ruling, err error) {
+	r = Ruling{Tool: c.Tool, Params: c.Params}
+	if c.Modern && v.check != nil && bytes.Contains(c.Params, []byte(ourMark())) {
+		kept, err := v.resumed(c)
+		if err != nil {
+			return r, err
+		}
+		if kept != nil {
+			r.Params, r.Resumed, c.Args = kept.params, true, kept.args
+		}
+	}
+	ask, err := v.judge(c.Tool, c.Args)
+	if err != nil || ask == nil || r.Resumed || c.Asked {
+		return r, err
+	}
+	switch {
+	case !c.Offers.forms():
+		err = v.refuse(c.Tool, ask)
+	case c.Modern:
+		r.Reply, err = v.consents.park(v.Server.Name, c, ask)
+	default:
+		r.ask, r.Form = ask, consentForm(v.Server.Name, c, ask)
+	}
+	return r, err
+}
+
+// Decided returns nil if the user has allowed the call of a ruling, where reply is their
+// answer to its form and err why there is none.
+func (v *View) Decided(r Ruling, reply json.RawMessage, err error) error {
+	if err := r.ask.judged(reply, err); err != nil {
+		return v.refuse(r.Tool, err)
+	}
+	return nil
+}
+
+// judge refuses a call of a tool that the server's lists or a rule take out, or that is
+// not what was pinned. ask says that a person must be asked.
+func (v *View) judge(tool string, args json.RawMessage) (ask *AskFirst, err error) {
+	if !v.Server.offers(tool) {
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "there is no tool %.100q", tool)
+	}
+	if v.check != nil {
+		if err := v.check(v.Server.Name, tool, args); err != nil && !errors.As(err, &ask) {
+			return nil, v.refuse(tool, err)
+		}
+	}
+	if v.Pins() {
+		if err := v.unchanged(tool); err != nil {
+			return nil, err
+		}
+	}
+	return ask, nil
+}
+
+func (v *View) refuse(tool string, err error) error {
+	v.Log("warn", fmt.Sprintf("a call of %.100q was refused: %v", tool, err))
+	return jrpc2.Errorf(jrpc2.InvalidRequest, "%v", err)
+}
+
+// unchanged refuses a tool that is not what was pinned. A name that the server does
+// not list now is the server's to refuse, if it ever had it.
+func (v *View) unchanged(tool string) error {
+	v.mu.Lock()
+	is, said := v.said[tool]
+	silent := v.silent
+	v.mu.Unlock()
+	known, err := v.box.pins.known(v.Server.Name)
+	if err != nil {
+		return jrpc2.Errorf(jrpc2.InternalError, "%v", err)
+	}
+	was, pinned := known[tool]
+	switch {
+	case pinned && (!said || was == is), silent && len(known) == 0:
+		return nil
+	case !said && !pinned:
+		return jrpc2.Errorf(jrpc2.InvalidParams, "there is no tool %.100q", tool)
+	}
+	change := v.change(tool, was, is, pinned)
+	v.warn(tool, change)
+	return jrpc2.Errorf(jrpc2.InvalidRequest, "%s", change)
+}
+
+// change says in one line what became of a tool, and what to do. None of it is in
+// the server's own words: a model reads it.
+func (v *View) change(tool, was, is string, pinned bool) string {
+	what := "is new"
+	if pinned {
+		old, now := wire.Object(json.RawMessage(was)), wire.Object(json.RawMessage(is))
+		var fields []string
+		for _, name := range slices.Sorted(maps.Keys(merged(old, now))) {
+			if string(old[name]) != string(now[name]) {
+				fields = append(fields, display.Plain(name))
+			}
+		}
+		what = "has changed since it was agreed to (" + strings.Join(fields, ", ") + ")"
+		if is == "" {
+			what = "is listed twice, with different words"
+		}
+	}
+	return fmt.Sprintf("the tool %s of the MCP server %s %s, and may do something else now; a person can look at it and agree to it: dragoman mcp-servers approve %s %s",
+		display.Word(tool), v.Server.Name, what, display.Word(v.Server.Name), display.Word(tool))
+}
+
+// warn logs a change once.
+func (v *View) warn(tool, change string) {
+	v.mu.Lock()
+	told := v.warned[tool] == change
+	v.warned[tool] = change
+	v.mu.Unlock()
+	if !told {
+		v.Log("warn", change)
+	}
+}
+
+// toolPage takes the answer to tools/list apart.
+func toolPage(result json.RawMessage) (items []json.RawMessage, next string, err error) {
+	var page struct {
+		Tools []json.RawMessage `json:"tools"`
+		Next  json.RawMessage   `json:"nextCursor"`
+	}
+	if err = wire.Unmarshal(result, &page); err != nil {
+		return nil, "", fmt.Errorf("the answer to tools/list: %v", err)
+	}
+	_ = json.Unmarshal(page.Next, &next) // what is no text is no cursor
+	return page.Tools, next, nil
+}
+
+// nameOf is the name of a tool in a list; "": it has none.
+func nameOf(item json.RawMessage) string {
+	var t struct {
+		Name string `json:"name"`
+	}
+	if wire.Unmarshal(item, &t) != nil {
+		return ""
+	}
+	return t.Name
+}
