@@ -133,7 +133,7 @@ func (w *Workspace) Replace(ctx context.Context, p Place, seen Content, text str
 		return "", p.Explain(err)
 	}
 	defer h.Close()
-	w.Saw(p, 0) // what comes of it in the editor is another version
+	w.Saw(p, 0) // the editor counts what is written as a new version
 	done, why, err := w.throughEditor(ctx, p, text)
 	switch {
 	case done || err != nil:

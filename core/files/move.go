@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 )
 
 var errTaken = errors.New("there is something already: nothing was moved")
@@ -73,37 +74,59 @@ func (p Place) Free() error {
 		return p.Explain(err)
 	}
 	defer h.Close()
-	if _, err = h.Stat(); err == nil {
-		err = errTaken
-	} else if Missing(err) {
-		err = nil
-	}
-	return p.Explain(err)
+	return p.Explain(h.free())
 }
 
-// MoveTo gives a file of a root its new name in the same root, and creates the folders above it. Linking it fails where something has appeared
-// meanwhile; renaming, for file systems that know no links, would replace it.
+// free is Free for a place that was reached.
+func (h Handle) free() error {
+	switch _, err := h.Stat(); {
+	case err == nil:
+		return errTaken
+	case Missing(err):
+		return nil
+	default:
+		return err
+	}
+}
+
+// MoveTo gives a file of a root its new name in the same root, and creates the folders
+// above it. Both are reached as for reading and writing, so a link that appears on the
+// way takes the file nowhere.
 func (p Place) MoveTo(q Place) error {
-	h, err := q.reach(true) // with the folders above it
+	to, err := q.reach(true)
+	if err == nil {
+		defer to.Close()
+		err = to.free()
+	}
 	if err != nil {
 		return q.Explain(err)
 	}
-	h.Close()
-	if err := q.Free(); err != nil {
-		return err
-	}
-	top, err := p.Root.Open()
+	from, err := p.Reach()
 	if err != nil {
-		return err
+		return p.Explain(err)
 	}
-	from, _ := Within(p.Root.Real, p.Real)
-	to, _ := Within(p.Root.Real, q.Real)
-	err = top.Link(from, to)
-	switch {
-	case err == nil:
-		return p.Explain(top.Remove(from))
+	defer from.Close()
+	file, err := from.Stat()
+	if err != nil {
+		return p.Explain(err)
+	}
+	m := move{from: from, to: to, p: p, q: q}
+	// Linking fails where something has appeared meanwhile; renaming, for file systems
+	// that know no links, would replace it.
+	switch err := m.link(); {
 	case errors.Is(err, fs.ErrExist):
 		return q.Explain(errTaken)
+	case err != nil:
+		return p.Explain(m.rename())
 	}
-	return p.Explain(top.Rename(from, to))
+	if now, err := to.Stat(); err != nil || !os.SameFile(now, file) {
+		return p.Explain(errors.Join(errSwapped, to.dir.Remove(to.base)))
+	}
+	return p.Explain(from.dir.Remove(from.base))
+}
+
+// move is a file's way from one place to another, both of them reached.
+type move struct {
+	from, to Handle
+	p, q     Place
 }

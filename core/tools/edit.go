@@ -8,9 +8,6 @@ import (
 	"dragoman/core/files"
 )
 
-// bom is the mark that some editors write before UTF-8 text.
-const bom = "\ufeff"
-
 // edit is an exact replacement.
 type edit struct {
 	old, new string
