@@ -95,10 +95,10 @@
 //
 //	resource                                owner            limit                           what ends it                    test
 //	open sessions                           Gateway          any number                      a minute without clients        core.TestIdle
-//	memory of a session at rest             Session          16 KiB                          the session closes              cmd/dragoman.TestSessionsLeftOpenCostLittle
-//	claim and descriptors of a session      Session          2; at rest 0                    a minute without use            cmd/dragoman.TestSessionsLeftOpenCostLittle
+//	memory of a session at rest             Session          16 KiB                          the session closes              cmd/internal/serve.TestSessionsLeftOpenCostLittle
+//	claim and descriptors of a session      Session          2; at rest 0                    a minute without use            cmd/internal/serve.TestSessionsLeftOpenCostLittle
 //	log of a session in memory              Session          256 KiB; at rest 0              storing it; rest                core.TestLogInMemoryIsBounded
-//	goroutines of a session                 Session          turn, flusher; at rest 0        the end of their work           cmd/dragoman.TestSessionsLeftOpenCostLittle
+//	goroutines of a session                 Session          turn, flusher; at rest 0        the end of their work           cmd/internal/serve.TestSessionsLeftOpenCostLittle
 //	conversation of a session               Session          1; at rest 0                    rest                            core.TestWhatKeepsASessionAwake
 //	unread part of a log                    Session          1 MiB                           the turn waits                  core.TestFarBehind
 //	waiting prompts                         Session          1,024                           the next is refused             core.TestPromptsThatWaitAreBounded

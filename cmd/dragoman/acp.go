@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
-	"dragoman/adapters/acp"
-	"dragoman/adapters/thread"
-	"dragoman/adapters/wire"
+	"dragoman/cmd/internal/serve"
 )
 
 func (a *app) acp() *cobra.Command {
@@ -22,23 +19,7 @@ ends when the editor closes our standard input.`,
   dragoman acp --log-level debug --log-file /tmp/dragoman.log`,
 		Args: cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
-			return a.serveStdio(ctx, "acp", func(h *house) server {
-				return acpStream{acp.Options{Gateway: h.gateway, Log: h.log, Version: a.Version, Servers: true, Providers: h.profiles.Providers()}}
-			})
+			return serve.ACP(ctx, a.profiled())
 		}),
 	}
-}
-
-// acpStream serves ACP, or the thread protocol that it was in June 2025, as the client's first call wants.
-type acpStream struct {
-	opts acp.Options
-}
-
-func (a acpStream) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	return wire.NewConn(in, out, a.opts.Wire()).ServeFirst(ctx, func(method string) wire.Protocol {
-		if thread.Speaks(method) {
-			return thread.New(thread.Options{Gateway: a.opts.Gateway, Log: a.opts.Log})
-		}
-		return acp.New(a.opts)
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/cmd/internal/servers"
+	"dragoman/cmd/internal/setup"
 )
 
 // app is one run of the command line.
@@ -19,8 +20,6 @@ type app struct {
 	servers *servers.Store
 
 	started bool // a command has begun: what fails now is no mistake in the command line
-	// ownInterrupt: the command makes something of SIGINT itself.
-	ownInterrupt bool
 }
 
 // newApp prepares a run in an environment. ring is the system's keyring; nil: there is none.
@@ -48,4 +47,9 @@ func (a *app) run(ctx context.Context) int {
 	}
 	fmt.Fprintf(a.Err, "dragoman: %v\nTry \"%s --help\".\n", err, cmp.Or(cmd, root).CommandPath())
 	return program.ExitUsage
+}
+
+// profiled is what profiles are made of.
+func (a *app) profiled() setup.Options {
+	return setup.Options{Env: a.Environment, Secrets: a.secrets, Servers: a.servers}
 }

@@ -2,16 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"dragoman/cmd/internal/program"
-	"dragoman/cmd/internal/sessions"
-	"dragoman/cmd/internal/setup"
-	"dragoman/cmd/internal/terminal"
+	"dragoman/cmd/internal/serve"
 	"dragoman/core"
 )
 
@@ -40,8 +34,7 @@ error then, and the exit code is 1 if any turn failed.`,
   echo 'read README.md' | dragoman chat`,
 		Args: cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
-			a.ownInterrupt = true
-			return a.inHouse(ctx, func(ctx context.Context, h *house) error { return a.chatInHouse(ctx, h, resume, set) })
+			return serve.Chat(ctx, a.profiled(), resume, set)
 		}),
 	}
 	f := cmd.Flags()
@@ -49,43 +42,4 @@ error then, and the exit code is 1 if any turn failed.`,
 	f.StringVar(&set.Model, "model", "", "the model to use, as `PROVIDER/MODEL` (default: the configuration's)")
 	f.StringVar(&set.Agent, "agent", "", "the `AGENT` to talk to: code, plan, or one of the configuration's (default: code)")
 	return cmd
-}
-
-func (a *app) chatInHouse(ctx context.Context, h *house, resume string, set core.Settings) error {
-	h.profiles.People = true
-	cwd, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("find the working folder: %w", err)
-	}
-	profile, err := h.profiles.In(ctx, []string{cwd})
-	if err != nil {
-		return fmt.Errorf("the configuration is wrong:\n%w", err)
-	}
-	if _, ok := profile.Agent(set.Agent); !ok {
-		return fmt.Errorf("there is no agent %q; there are %s", set.Agent, setup.AgentNames(profile.Agents))
-	}
-	session, err := h.chatSession(ctx, resume, cwd)
-	if err != nil {
-		return err
-	}
-	err = terminal.Chat(ctx, terminal.ChatOptions{
-		Program: a.Environment, Gateway: h.gateway, Session: session, Settings: set,
-		Model: profile.DefaultModel, Offline: profile.Finder.Choice.Offline(),
-	})
-	if resume == "" && session.State().Messages == 0 { // nobody will miss it
-		err = errors.Join(err, h.gateway.Delete(context.WithoutCancel(ctx), core.Local, session.Meta().ID))
-	}
-	return err
-}
-
-// chatSession opens a session by its id, or makes one for the working folder.
-func (h *house) chatSession(ctx context.Context, id, cwd string) (*core.Session, error) {
-	if id != "" {
-		return sessions.Find(ctx, h.gateway, id)
-	}
-	s, err := h.gateway.Create(ctx, core.Meta{Cwd: cwd})
-	if err != nil {
-		return nil, fmt.Errorf("%w; %s", err, program.OtherData)
-	}
-	return s, nil
 }

@@ -9,10 +9,12 @@
 // logins, servers the MCP servers of the configuration, models finds its language models; imports
 // reads what other programs' settings say; logs writes the program's own log and those of MCP
 // servers; doctor looks for what keeps the program from working; sessions looks after the
-// sessions that are kept; export writes them into files; setup makes profiles.
+// sessions that are kept; export writes them into files; setup makes profiles;
+// keys takes keys of providers from a person. serve puts the gateway together and lets adapters,
+// or the terminal, serve it.
 //
 // Here: app.go runs the command line, which root.go describes; each command has a file of its
-// own. run.go puts the gateway together and takes it apart again.
+// own, which reads its flags and makes one call.
 //
 // # What always holds
 //
@@ -24,7 +26,4 @@
 //   - Keys of the environment, and those that were given, are used by the commands
 //     that talk to a model for a person: eca, acp, mcp and chat. The demo runs in a
 //     clean environment.
-//   - The end comes in order: adapters, sessions (five seconds), the log (a quarter
-//     of a second, since nobody may be reading it). A second signal ends the
-//     process at once.
 package main

@@ -2,19 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"dragoman/adapters/mcp"
-	"dragoman/cmd/internal/setup"
+	"dragoman/cmd/internal/serve"
 )
 
 func (a *app) mcp() *cobra.Command {
-	var f mcpFlags
+	var o serve.MCPOptions
+	var showToken bool
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve another agent that speaks MCP, the Model Context Protocol",
@@ -63,103 +60,24 @@ each of them is also at /mcp/SERVER.`,
   dragoman mcp --only files`,
 		Args: cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
-			if f.showToken {
-				return a.showToken()
+			if showToken {
+				token, _, err := a.secrets.Token()
+				if err == nil {
+					_, err = fmt.Fprintln(a.Out, token)
+				}
+				return err
 			}
-			return a.serveMCP(ctx, f)
+			return serve.MCP(ctx, a.profiled(), o)
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.roots, "root", nil, "a `FOLDER` in which sessions may work; may be repeated")
-	flags.StringVar(&f.http, "http", "", "serve over HTTP at `HOST:PORT`, path /mcp; port 0: any that is free")
-	flags.BoolVar(&f.noAuth, "no-auth", false, "with --http on loopback: let every program on this machine in")
-	flags.BoolVar(&f.showToken, "show-token", false, "print the bearer token of --http, and end")
-	flags.BoolVar(&f.codexTools, "codex-tools", false, "add the tools codex and codex-reply")
-	flags.StringVar(&f.only, "only", "", "hand on the MCP `SERVER` of the configuration, and nothing else")
+	flags.StringArrayVar(&o.Roots, "root", nil, "a `FOLDER` in which sessions may work; may be repeated")
+	flags.StringVar(&o.HTTP, "http", "", "serve over HTTP at `HOST:PORT`, path /mcp; port 0: any that is free")
+	flags.BoolVar(&o.NoAuth, "no-auth", false, "with --http on loopback: let every program on this machine in")
+	flags.BoolVar(&showToken, "show-token", false, "print the bearer token of --http, and end")
+	flags.BoolVar(&o.CodexTools, "codex-tools", false, "add the tools codex and codex-reply")
+	flags.StringVar(&o.Only, "only", "", "hand on the MCP `SERVER` of the configuration, and nothing else")
 	cmd.MarkFlagsMutuallyExclusive("no-auth", "show-token")
 	cmd.MarkFlagsMutuallyExclusive("only", "codex-tools")
 	return cmd
-}
-
-// mcpFlags are the flags of dragoman mcp.
-type mcpFlags struct {
-	roots                         []string
-	http, only                    string
-	noAuth, showToken, codexTools bool
-}
-
-func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
-	for i, root := range f.roots {
-		abs, err := folder(root)
-		if err != nil {
-			return err
-		}
-		f.roots[i] = abs
-	}
-	if f.noAuth && f.http == "" {
-		return errors.New("--no-auth is for --http; over standard input and output there is nobody to let in")
-	}
-	cwd, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("find the working folder: %w", err)
-	}
-	make := func(h *house) *mcp.Server { return a.mcpServer(h, f, cwd) }
-	if f.http != "" {
-		return a.serveHTTP(ctx, f, cwd, make)
-	}
-	if f.only != "" {
-		return a.serveStdio(ctx, "mcp", func(h *house) server { return only{newRelays(h, cwd), f.only} })
-	}
-	return a.serveStdio(ctx, "mcp", func(h *house) server { return aggregated{h, make(h), cwd, a.InCircle()} })
-}
-
-// mcpServer is the adapter, as the flags and the configuration want it.
-func (a *app) mcpServer(h *house, f mcpFlags, cwd string) *mcp.Server {
-	s := mcp.New(mcp.Options{
-		Gateway: h.gateway, Log: h.log, Version: a.Version, Roots: f.roots, Cwd: cwd, Home: a.Home(),
-		CodexTools: f.codexTools, Expand: setup.Expander(a.Lookup),
-		Settings: func() mcp.Settings {
-			made, err := h.profiles.Load()
-			if err != nil {
-				return mcp.Settings{} // the tools say what is wrong
-			}
-			c := made.Config.MCP
-			s := mcp.Settings{
-				AllowAuto: c.AllowAuto, ElicitationTimeout: c.ElicitationTimeout,
-				ModelAnswers: modelAnswers(c.ModelAnswers, f.http != ""),
-			}
-			for _, w := range c.Workspaces {
-				path, err := w.ResolvePath(a.Lookup)
-				if err != nil {
-					path = w.String() // it is no folder, and that is said when somebody prompts
-				}
-				s.Workspaces = append(s.Workspaces, path)
-			}
-			return s
-		},
-	})
-	h.profiles.Lends = s
-	return s
-}
-
-// modelAnswers reports whether mcp.model_answers is soft. Where it is left out it counts
-// as soft, but not over HTTP, where the caller may be anybody with the token.
-func modelAnswers(configured string, overHTTP bool) bool {
-	return configured == "soft" || configured == "" && !overHTTP
-}
-
-// folder is the absolute path of a folder that is there.
-func folder(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	info, err := os.Stat(abs)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() {
-		return "", fmt.Errorf("%s is no folder", abs)
-	}
-	return abs, nil
 }

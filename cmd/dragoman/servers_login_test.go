@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/setup"
 	"dragoman/core"
 )
 
@@ -163,13 +163,14 @@ func TestServerLogin(t *testing.T) {
 // An editor has the browser opened, and is shown where it goes.
 func TestEditorLogsIn(t *testing.T) {
 	g, p := newGuarded(t), newPlace(t)
-	log, err := logs.Open(logs.Options{Err: io.Discard, Env: p.lookup})
-	if err != nil {
+	a := newApp(&program.Environment{Lookup: p.lookup, Err: io.Discard}, nil)
+	o := a.profiled()
+	var err error
+	if o.Log, err = setup.OpenLog(o.Env); err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
-	a := newApp(&program.Environment{Lookup: p.lookup, Err: io.Discard}, nil)
-	profiles := a.newProfiles(log)
+	defer o.Log.Close()
+	profiles := setup.New(o)
 	defer profiles.Close()
 	if err := profiles.Configure([]byte(`{"mcp_servers":{"tracker":{"url":"` + g.URL + `/mcp"}}}`)); err != nil {
 		t.Fatal(err)

@@ -112,6 +112,11 @@ type Options struct {
 	Log     *logs.Log
 }
 
+// OpenLog starts the program's log as the flags say.
+func OpenLog(env *program.Environment) (*logs.Log, error) {
+	return logs.Open(logs.Options{Level: env.Flags.LogLevel, File: env.Flags.LogFile, Err: env.Err, Env: env.Lookup})
+}
+
 // New prepares profiles. It reads nothing.
 func New(o Options) *Profiles {
 	data := o.Env.DataFile("")

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/program/programtest"
 	"dragoman/cmd/internal/secrets"
@@ -51,7 +50,7 @@ func profilesOf(t *testing.T, env map[string]string) *Profiles {
 
 func newProfiles(t *testing.T, e *program.Environment) *Profiles {
 	t.Helper()
-	l, err := logs.Open(logs.Options{Err: e.Err, Env: e.Lookup})
+	l, err := OpenLog(e)
 	if err != nil {
 		t.Fatal(err)
 	}

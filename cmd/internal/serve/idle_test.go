@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -19,8 +19,10 @@ import (
 	"dragoman/adapters/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
-	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/secrets"
+	"dragoman/cmd/internal/servers"
+	"dragoman/cmd/internal/setup"
 	"dragoman/core"
 	"dragoman/core/jsonl"
 )
@@ -29,7 +31,7 @@ import (
 // run a turn. begin sends what is to be sent and returns a part of the last answer.
 type idleFace struct {
 	framing wire.Framing
-	serve   func(*house, string) server
+	serve   func(*Gateway, string) server
 	hello   string
 	begin   func(c *idleClient, n int)
 }
@@ -71,8 +73,8 @@ func (c *idleClient) all(message, text string) string {
 
 var idleFaces = map[string]idleFace{
 	"acp": {
-		wire.Newline, func(h *house, _ string) server {
-			return acp.New(acp.Options{Gateway: h.gateway, Log: h.log, Servers: true, Providers: h.profiles.Providers()})
+		wire.Newline, func(h *Gateway, _ string) server {
+			return acp.New(acp.Options{Gateway: h.Gateway, Log: h.Log, Servers: true, Providers: h.Profiles.Providers()})
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`,
 		func(c *idleClient, n int) {
@@ -83,8 +85,8 @@ var idleFaces = map[string]idleFace{
 		},
 	},
 	"eca": {
-		wire.ContentLength, func(h *house, _ string) server {
-			return overECA{eca.New(eca.Options{Gateway: h.gateway, Log: h.log, Welcome: h.welcome, Configure: h.profiles.Configure, Shutdown: h.close})}
+		wire.ContentLength, func(h *Gateway, _ string) server {
+			return overECA{eca.New(eca.Options{Gateway: h.Gateway, Log: h.Log, Welcome: h.welcome, Configure: h.Profiles.Configure, Shutdown: h.Close})}
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"processId":null,"clientInfo":{"name":"x"},"capabilities":{"codeAssistant":{"chat":true}},"workspaceFolders":[{"name":"w","uri":"file://WORK"}]}}`,
 		func(c *idleClient, n int) {
@@ -92,8 +94,8 @@ var idleFaces = map[string]idleFace{
 		},
 	},
 	"mcp": {
-		wire.Newline, func(h *house, work string) server {
-			return mcp.New(mcp.Options{Gateway: h.gateway, Log: h.log, Roots: []string{work}, Cwd: work})
+		wire.Newline, func(h *Gateway, work string) server {
+			return mcp.New(mcp.Options{Gateway: h.Gateway, Log: h.Log, Roots: []string{work}, Cwd: work})
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
 		func(c *idleClient, n int) {
@@ -103,7 +105,7 @@ var idleFaces = map[string]idleFace{
 }
 
 // inPlace is a home and a workspace, and a program that lives there.
-func inPlace(t *testing.T) (a *app, log *logs.Log, work string) {
+func inPlace(t *testing.T) (o setup.Options, work string) {
 	t.Helper()
 	home, work := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(work, "README.md"), []byte(strings.Repeat("hello\n", 1000)), 0o600); err != nil {
@@ -111,29 +113,29 @@ func inPlace(t *testing.T) (a *app, log *logs.Log, work string) {
 	}
 	env := map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
-	e := &program.Environment{Version: version, Lookup: lookup, Out: io.Discard, Err: io.Discard}
-	a = newApp(e, nil)
-	log, err := a.openLog()
+	e := &program.Environment{Version: "v0.0.0-test", Lookup: lookup, Out: io.Discard, Err: io.Discard}
+	log, err := setup.OpenLog(e)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(log.Close)
-	return a, log, work
+	kept := secrets.New(e, nil)
+	return setup.Options{Env: e, Secrets: kept, Servers: servers.New(e, kept), Log: log}, work
 }
 
 // connect puts together what serveStdio does, but for signals, and connects a client.
 // In the end the client leaves without a word.
-func (f idleFace) connect(t *testing.T, a *app, log *logs.Log, work string) (c *idleClient, end func()) {
+func (f idleFace) connect(t *testing.T, o setup.Options, work string) (c *idleClient, end func()) {
 	t.Helper()
-	dir, err := a.DataDir()
+	dir, err := o.Env.DataDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{log: log.Logger, profiles: a.newProfiles(log)}
+	h := &Gateway{Log: o.Log.Logger, Profiles: setup.New(o)}
 	store := jsonl.New(dir)
-	h.gateway = core.New(core.Config{Store: store, Profile: h.profiles.Get, Node: program.Node()})
-	h.profiles.Join(h.gateway)
-	h.profiles.People, h.profiles.Quiet = true, true
+	h.Gateway = core.New(core.Config{Store: store, Profile: h.Profiles.Get, Node: program.Node()})
+	h.Profiles.Join(h.Gateway)
+	h.Profiles.People, h.Profiles.Quiet = true, true
 	in, out, peer := wiretest.New(f.framing)
 	ended := make(chan error, 1)
 	ctx, leave := context.WithCancel(t.Context())
@@ -143,10 +145,10 @@ func (f idleFace) connect(t *testing.T, a *app, log *logs.Log, work string) (c *
 	return c, func() {
 		leave()
 		<-ended
-		if err := errors.Join(h.close(context.Background()), store.Close()); err != nil {
+		if err := errors.Join(h.Close(context.Background()), store.Close()); err != nil {
 			t.Error(err)
 		}
-		h.profiles.Close()
+		h.Profiles.Close()
 	}
 }
 
@@ -155,9 +157,9 @@ func (f idleFace) connect(t *testing.T, a *app, log *logs.Log, work string) (c *
 // later, and many more later.
 func leftOpen(t *testing.T, f idleFace, first, many int, look func()) {
 	t.Helper()
-	a, log, work := inPlace(t)
+	o, work := inPlace(t)
 	synctest.Test(t, func(t *testing.T) {
-		c, end := f.connect(t, a, log, work)
+		c, end := f.connect(t, o, work)
 		n := 0
 		for _, more := range []int{first, many, many} {
 			for range more {
@@ -182,10 +184,10 @@ func leftOpen(t *testing.T, f idleFace, first, many int, look func()) {
 // it. The one that prompts is first shown what the other has added, once; if it is too
 // early, it is told who has the session.
 func TestTwoProcessesTakeTurns(t *testing.T) {
-	a, log, work := inPlace(t)
+	o, work := inPlace(t)
 	synctest.Test(t, func(t *testing.T) {
-		zed, leaveZed := idleFaces["acp"].connect(t, a, log, work)
-		emacs, leaveEmacs := idleFaces["eca"].connect(t, a, log, work)
+		zed, leaveZed := idleFaces["acp"].connect(t, o, work)
+		emacs, leaveEmacs := idleFaces["eca"].connect(t, o, work)
 		m := zed.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, work), `"id":"new"`)
 		_, id, _ := strings.Cut(m, `"sessionId":"`)
 		id, _, _ = strings.Cut(id, `"`)

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 // relays hands single MCP servers of the configuration on to clients, as they are:
 // at /mcp/SERVER, or one alone (dragoman mcp --only).
 type relays struct {
-	house *house
-	cwd   string // where programs are started
+	gateway *Gateway
+	cwd     string // where programs are started
 
 	mu     sync.Mutex // guards the fields below
 	open   map[string]*relayHTTP
@@ -33,17 +33,17 @@ type relayHTTP struct {
 	of *relay.Server
 }
 
-func newRelays(h *house, cwd string) *relays {
-	return &relays{house: h, cwd: cwd, open: map[string]*relayHTTP{}}
+func newRelays(h *Gateway, cwd string) *relays {
+	return &relays{gateway: h, cwd: cwd, open: map[string]*relayHTTP{}}
 }
 
 // find is the relay to a server, as the configuration has it now.
 func (r *relays) find(name string) (*relay.Server, error) {
-	made, err := r.house.profiles.Load()
+	made, err := r.gateway.Profiles.Load()
 	if err != nil {
 		return nil, err
 	}
-	box := r.house.profiles.Servers()
+	box := r.gateway.Profiles.Servers()
 	if box != nil {
 		if one, ok := relay.New(box, name, denied(made.Rights.Rules, r.cwd)); ok {
 			return one, nil

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -19,9 +19,9 @@ import (
 // aggregated is our agent as an MCP server, and beside it the MCP servers of the
 // configuration. Without any it is the agent alone.
 type aggregated struct {
-	house *house
-	agent *mcp.Server
-	cwd   string // where programs are started
+	gateway *Gateway
+	agent   *mcp.Server
+	cwd     string // where programs are started
 	// circle: the same configuration has started us as one of its servers, which would
 	// only start each other.
 	circle bool
@@ -32,7 +32,7 @@ func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteClo
 	g.warn()
 	all, err := g.load()
 	if err != nil { // which our agent's tools say too
-		g.house.log.Warn("no MCP servers are handed on", zap.Error(err))
+		g.gateway.Log.Warn("no MCP servers are handed on", zap.Error(err))
 	}
 	if err != nil || all.Empty() {
 		return g.agent.Serve(ctx, in, out)
@@ -63,7 +63,7 @@ func (h *allHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.current(
 func (h *allHTTP) current() http.Handler {
 	all, err := h.load()
 	if err != nil {
-		h.house.log.Warn("no other MCP servers are handed on", zap.Error(err))
+		h.gateway.Log.Warn("no other MCP servers are handed on", zap.Error(err))
 	}
 	h.mu.Lock()
 	old := h.face
@@ -105,13 +105,13 @@ func (h *allHTTP) Close() {
 // warn logs that nothing is handed on because of a circle.
 func (g aggregated) warn() {
 	if g.circle {
-		g.house.log.Warn("no MCP servers are handed on: the configuration has started this process as one of them")
+		g.gateway.Log.Warn("no MCP servers are handed on: the configuration has started this process as one of them")
 	}
 }
 
 // load is what the configuration says now.
 func (g aggregated) load() (*aggregate.Server, error) {
-	made, err := g.house.profiles.Load()
+	made, err := g.gateway.Profiles.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (g aggregated) load() (*aggregate.Server, error) {
 	if g.circle {
 		names = nil
 	}
-	return aggregate.New(g.house.profiles.Servers(), aggregate.Options{
+	return aggregate.New(g.gateway.Profiles.Servers(), aggregate.Options{
 		Agent: g.agent.ServeFor, Servers: names, Prefix: aggregate.Prefix(c.Prefix), Tools: c.Tools, Check: g.denied,
 	}), nil
 }
@@ -131,7 +131,7 @@ func (g aggregated) load() (*aggregate.Server, error) {
 // denied refuses a call that the current rules deny. For one that a person must be asked about
 // it returns a *upstream.AskFirst.
 func (g aggregated) denied(server, tool string, args json.RawMessage) error {
-	made, err := g.house.profiles.Load()
+	made, err := g.gateway.Profiles.Load()
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,33 @@
+package serve
+
+import (
+	"context"
+	"io"
+
+	"dragoman/adapters/acp"
+	"dragoman/adapters/thread"
+	"dragoman/adapters/wire"
+	"dragoman/cmd/internal/setup"
+)
+
+// ACP serves an editor that speaks the Agent Client Protocol.
+func ACP(ctx context.Context, o setup.Options) error {
+	return stdio(ctx, o, "acp", func(g *Gateway) server {
+		return acpStream{acp.Options{Gateway: g.Gateway, Log: g.Log, Version: o.Env.Version, Servers: true, Providers: g.Profiles.Providers()}}
+	})
+}
+
+// acpStream serves ACP, or the thread protocol that it was in June 2025, as the client's first call wants.
+type acpStream struct {
+	opts acp.Options
+}
+
+// Serve implements server.
+func (a acpStream) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	return wire.NewConn(in, out, a.opts.Wire()).ServeFirst(ctx, func(method string) wire.Protocol {
+		if thread.Speaks(method) {
+			return thread.New(thread.Options{Gateway: a.opts.Gateway, Log: a.opts.Log})
+		}
+		return acp.New(a.opts)
+	})
+}

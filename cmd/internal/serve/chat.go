@@ -1,0 +1,59 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/sessions"
+	"dragoman/cmd/internal/setup"
+	"dragoman/cmd/internal/terminal"
+	"dragoman/core"
+)
+
+// Chat talks to a person at a terminal. resume is the id of the session to go on with, which may
+// be cut short; empty: a new one.
+func Chat(ctx context.Context, o setup.Options, resume string, set core.Settings) error {
+	return run(ctx, o, false, func(ctx context.Context, g *Gateway) error { return g.chat(ctx, o.Env, resume, set) })
+}
+
+func (g *Gateway) chat(ctx context.Context, env *program.Environment, resume string, set core.Settings) error {
+	g.Profiles.People = true
+	cwd, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the working folder: %w", err)
+	}
+	profile, err := g.Profiles.In(ctx, []string{cwd})
+	if err != nil {
+		return fmt.Errorf("the configuration is wrong:\n%w", err)
+	}
+	if _, ok := profile.Agent(set.Agent); !ok {
+		return fmt.Errorf("there is no agent %q; there are %s", set.Agent, setup.AgentNames(profile.Agents))
+	}
+	session, err := g.chatSession(ctx, resume, cwd)
+	if err != nil {
+		return err
+	}
+	err = terminal.Chat(ctx, terminal.ChatOptions{
+		Program: env, Gateway: g.Gateway, Session: session, Settings: set,
+		Model: profile.DefaultModel, Offline: profile.Finder.Choice.Offline(),
+	})
+	if resume == "" && session.State().Messages == 0 { // nobody will miss it
+		err = errors.Join(err, g.Gateway.Delete(context.WithoutCancel(ctx), core.Local, session.Meta().ID))
+	}
+	return err
+}
+
+// chatSession opens a session by its id, or makes one for the working folder.
+func (g *Gateway) chatSession(ctx context.Context, id, cwd string) (*core.Session, error) {
+	if id != "" {
+		return sessions.Find(ctx, g.Gateway, id)
+	}
+	s, err := g.Gateway.Create(ctx, core.Meta{Cwd: cwd})
+	if err != nil {
+		return nil, fmt.Errorf("%w; %s", err, program.OtherData)
+	}
+	return s, nil
+}

@@ -1,0 +1,52 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"dragoman/adapters/eca"
+	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/setup"
+	"dragoman/core"
+)
+
+// ECA serves an editor that speaks the Editor Code Assistant protocol.
+func ECA(ctx context.Context, o setup.Options) error {
+	return stdio(ctx, o, "eca", func(g *Gateway) server {
+		return overECA{eca.New(eca.Options{
+			Gateway: g.Gateway, Log: g.Log, Version: o.Env.Version, Welcome: g.welcome, Configure: g.Profiles.Configure, Shutdown: g.Close,
+		})}
+	})
+}
+
+// overECA is an ECA server. The process of one that was not asked to shut down
+// fails, as the protocol wants it; there is nobody who could be told more.
+type overECA struct{ *eca.Server }
+
+// Serve implements server.
+func (s overECA) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	err := s.Server.Serve(ctx, in, out)
+	if errors.Is(err, eca.ErrNoShutdown) {
+		return program.ErrReported
+	}
+	return err
+}
+
+// welcome is what an empty chat shows: who answers, and what is missing.
+func (g *Gateway) welcome(p *core.Profile) string {
+	var b strings.Builder
+	b.WriteString("Welcome to dragoman " + g.version + ".")
+	if p == nil {
+		return b.String()
+	}
+	b.WriteString(" The model is " + p.DefaultModel + ".")
+	if made, err := g.Profiles.Load(); err == nil && made.Finder.Choice.Offline() {
+		b.WriteString("\n\nThis is the offline demo, not a language model: " + made.Finder.Choice.Reason + ". Say anything to learn how to set a model, give a key with /login PROVIDER, or try: list . then read README.md")
+	}
+	if p.Fault != "" {
+		b.WriteString("\n\nThe configuration has a mistake, so the one before it goes on:\n" + p.Fault)
+	}
+	return b.String()
+}
