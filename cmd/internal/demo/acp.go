@@ -68,7 +68,7 @@ func (s *acpScene) handle(call *wire.Call) {
 	}
 }
 
-// acpUpdate is what the demo reads of a session/update.
+// acpUpdate holds the parts of a session/update that the demo reads.
 type acpUpdate struct {
 	Update struct {
 		Kind    string          `json:"sessionUpdate"`
@@ -104,7 +104,7 @@ func (s *acpScene) completed(title, output string) {
 	s.cast.cells.add(step, "← tool_call_update", "✓ "+title, quoted(output))
 }
 
-// acpPermission is what the demo reads of a session/request_permission.
+// acpPermission holds the parts of a session/request_permission that the demo reads.
 type acpPermission struct {
 	Call struct {
 		Title string `json:"title"`

@@ -21,7 +21,7 @@ const (
 	commandLine = "ls -1"
 )
 
-// actFor is how long one protocol may take.
+// actFor limits the time of one protocol.
 const actFor = 10 * time.Second
 
 // act is one protocol's part in the demo.
@@ -36,7 +36,7 @@ type act struct {
 	err      error
 }
 
-// cast is what every act works with.
+// cast holds what an act works with.
 type cast struct {
 	workspace string
 	version   string // of the program

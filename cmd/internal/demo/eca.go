@@ -78,7 +78,7 @@ func (s *ecaScene) handle(call *wire.Call) {
 	}
 }
 
-// ecaContent is what the demo reads of a chat/contentReceived.
+// ecaContent holds the parts of a chat/contentReceived that the demo reads.
 type ecaContent struct {
 	Role    string `json:"role"`
 	Content struct {

@@ -39,7 +39,7 @@ func playMCP(ctx context.Context, c *instance, cast *cast) error {
 	return scene.finish(result)
 }
 
-// mcpResult is what the demo reads of the tool's result.
+// mcpResult holds the parts of the tool's result that the demo reads.
 type mcpResult struct {
 	Failed bool `json:"isError"`
 	Turn   struct {

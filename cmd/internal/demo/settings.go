@@ -8,7 +8,7 @@ import (
 	"dragoman/core/display"
 )
 
-// editorSettings are what to paste into an editor, with this program's path.
+// editorSettings returns the text to paste into each editor, with this program's path.
 func editorSettings(self string, c terminal.Palette) string {
 	var b strings.Builder
 	b.WriteString(c.Strong("Let your editor do the same") + "\n\n")

@@ -33,7 +33,7 @@ const (
 	steps
 )
 
-// cells are what one protocol showed, by step: lines, the first of which names the
+// cells hold the lines that one protocol showed, by step; the first of a step names the
 // message.
 type cells struct {
 	mu    sync.Mutex // guards the field below
@@ -60,7 +60,7 @@ func (c *cells) started(i *instance, messages, version string) {
 	c.add(stepStart, "→ "+messages, "dragoman "+version, fmt.Sprintf("answered in %v", took))
 }
 
-// quoted is what the agent or a tool said: its first lines, set off.
+// quoted returns the first lines of what the agent or a tool said, set off.
 func quoted(s string) string {
 	const most = 6
 	var lines []string

@@ -81,8 +81,8 @@ func EditorFiles(p *program.Environment) []EditorFile {
 	return files
 }
 
-// settingsFolders are where programs keep settings on this system, and where desktop
-// programs do.
+// settingsFolders returns the folders in which programs keep settings on this system, and in
+// which desktop programs do.
 func settingsFolders(p *program.Environment, home string) (config, apps string) {
 	config = filepath.Join(home, ".config")
 	if dir := p.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {

@@ -16,7 +16,7 @@ import (
 	"dragoman/core/display"
 )
 
-// Configuration is where servers are taken over to.
+// Configuration takes the servers of an import.
 type Configuration interface {
 	// Edit changes the user's configuration, and returns its path. editor may be nil.
 	Edit(ctx context.Context, editor *configs.Config, edits ...configs.Edit) (path string, err error)

@@ -13,7 +13,7 @@ import (
 	"dragoman/core/display"
 )
 
-// place is where a program keeps settings that can be imported.
+// place is a file in which a program keeps settings that can be imported.
 type place struct{ program, path string }
 
 // places lists them for this system, those of the folder we are in last.

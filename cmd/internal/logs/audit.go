@@ -85,7 +85,7 @@ type held struct {
 	looked time.Time // when it was last known to be the one of that name
 }
 
-// renewEvery is how often it is looked whether another process has put the file aside.
+// renewEvery is the interval between looks whether another process has put the file aside.
 const renewEvery = time.Second
 
 // Write implements io.Writer.

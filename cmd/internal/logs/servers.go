@@ -16,7 +16,7 @@ import (
 const (
 	// serverDir holds a log for each MCP server, in the data folder.
 	serverDir = "mcp-logs"
-	// maxFile is how large such a log gets before it is put aside; one older one is kept.
+	// maxFile is the size in bytes at which such a log is put aside; one older one is kept.
 	maxFile = 1 << 20
 	// maxLine bounds a line of it, in bytes.
 	maxLine = 8 << 10
@@ -94,7 +94,7 @@ func (l *Servers) Close() {
 	wg.Wait()
 }
 
-// serverPath is a server's log. The name may be a client's: it names one file in
+// serverPath returns the path of a server's log. The name may be a client's: it names one file in
 // the folder, whatever it holds.
 func serverPath(dir, server string) string {
 	var b strings.Builder
@@ -109,7 +109,7 @@ func serverPath(dir, server string) string {
 	return filepath.Join(dir, name[:min(len(name), 120)]+".log")
 }
 
-// older is where a log is put aside.
+// older returns the path under which a log is put aside.
 func older(path string) string { return path + ".1" }
 
 // rotated is the path of a log. It is opened for each write: another process may

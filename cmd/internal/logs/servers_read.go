@@ -17,7 +17,7 @@ import (
 	"dragoman/core/display"
 )
 
-// followEvery is how often logs are looked at for new lines.
+// followEvery is the interval between looks for new lines.
 const followEvery = 250 * time.Millisecond
 
 // Reader reads logs on from where it was.
@@ -79,7 +79,7 @@ func (r *Reader) Show(ctx context.Context, out, errs io.Writer, lines int, follo
 	}
 }
 
-// place is how far a log was read.
+// place is a position in a log: the end of the part that was read.
 type place struct {
 	file os.FileInfo // nil: nothing was read yet
 	at   int64

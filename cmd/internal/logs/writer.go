@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// backlog is how many bytes of the log wait for somebody to take them.
+	// backlog limits the bytes of a log that wait for somebody to take them.
 	backlog = 256 << 10
-	// drainFor is how long the end of the program waits for that.
+	// drainFor limits the time that the end of the program waits for that.
 	drainFor = 250 * time.Millisecond
 )
 
