@@ -19,7 +19,9 @@ func playACP(ctx context.Context, c *instance, cast *cast) error {
 			Version string `json:"version"`
 		} `json:"agentInfo"`
 	}
-	err := conn.Ask(ctx, "initialize", obj{"protocolVersion": 1, "clientCapabilities": obj{}, "clientInfo": cast.client()}, &hello)
+	err := conn.Ask(ctx, "initialize", obj{
+		"protocolVersion": 1, "clientCapabilities": obj{}, "clientInfo": cast.client(),
+	}, &hello)
 	if err != nil {
 		return fmt.Errorf("initialize: %w", err)
 	}

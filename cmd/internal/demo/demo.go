@@ -90,7 +90,8 @@ func Play(ctx context.Context, p *program.Environment) (err error) {
 	if failed {
 		return program.ErrReported
 	}
-	fmt.Fprintf(p.Out, "%s\n\n", c.Good(fmt.Sprintf("All three did the same, in %v; what they left behind is removed.", time.Since(began).Round(time.Millisecond))))
+	took := time.Since(began).Round(time.Millisecond)
+	fmt.Fprintf(p.Out, "%s\n\n", c.Good(fmt.Sprintf("All three did the same, in %v; what they left behind is removed.", took)))
 	fmt.Fprint(p.Out, editorSettings(self, c))
 	return nil
 }

@@ -31,7 +31,8 @@ func playMCP(ctx context.Context, c *instance, cast *cast) error {
 	cast.cells.add(stepPrompt, "→ tools/call agent_prompt", promptText)
 	var result mcpResult
 	err = conn.Ask(ctx, "tools/call", obj{
-		"name": "agent_prompt", "arguments": obj{"prompt": promptText, "cwd": cast.workspace}, "_meta": obj{"progressToken": "demo"},
+		"name": "agent_prompt", "arguments": obj{"prompt": promptText, "cwd": cast.workspace},
+		"_meta": obj{"progressToken": "demo"},
 	}, &result)
 	if err != nil {
 		return fmt.Errorf("tools/call: %w", err)

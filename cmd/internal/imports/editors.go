@@ -72,7 +72,10 @@ func EditorFiles(p *program.Environment) []EditorFile {
 		EditorFile{"Claude Desktop", filepath.Join(apps, "Claude", "claude_desktop_config.json"), mcpServers},
 		EditorFile{"Cursor (MCP)", in(".cursor", "mcp.json"), mcpServers},
 	)
-	for _, path := range []string{in(".emacs"), in(".emacs.d", "init.el"), filepath.Join(config, "emacs", "init.el"), filepath.Join(config, "doom", "config.el"), in(".doom.d", "config.el")} {
+	for _, path := range []string{
+		in(".emacs"), in(".emacs.d", "init.el"), filepath.Join(config, "emacs", "init.el"),
+		filepath.Join(config, "doom", "config.el"), in(".doom.d", "config.el"),
+	} {
 		files = append(files, EditorFile{"Emacs", path, nil})
 	}
 	for _, path := range []string{filepath.Join(config, "nvim", "init.lua"), filepath.Join(config, "nvim", "init.vim")} {
@@ -168,7 +171,9 @@ func (e Entry) Problem() (problem, hint string) {
 		}
 	}
 	if speaks != e.serves {
-		return fmt.Sprintf("the arguments are [%s]; this editor speaks to \"dragoman %s\"", strings.Join(e.Args, " "), e.serves), fmt.Sprintf(`write "args": [%q]`, e.serves)
+		args := strings.Join(e.Args, " ")
+		return fmt.Sprintf("the arguments are [%s]; this editor speaks to \"dragoman %s\"", args, e.serves),
+			fmt.Sprintf(`write "args": [%q]`, e.serves)
 	}
 	return "", ""
 }

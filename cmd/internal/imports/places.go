@@ -46,7 +46,12 @@ func places(p *program.Environment) []place {
 		return places
 	}
 	for _, p := range []place{
-		{"VS Code", ".vscode/mcp.json"}, {"VS Code", ".vscode/settings.json"}, {"Cursor", ".cursor/mcp.json"}, {"Claude Code", ".mcp.json"}, {"Zed", ".zed/settings.json"}, {"ECA", ".eca/config.json"},
+		{"VS Code", ".vscode/mcp.json"},
+		{"VS Code", ".vscode/settings.json"},
+		{"Cursor", ".cursor/mcp.json"},
+		{"Claude Code", ".mcp.json"},
+		{"Zed", ".zed/settings.json"},
+		{"ECA", ".eca/config.json"},
 	} {
 		p.path = filepath.Join(cwd, filepath.FromSlash(p.path))
 		if !slices.ContainsFunc(places, func(o place) bool { return o.path == p.path }) {
@@ -70,11 +75,11 @@ func ShowPlaces(p *program.Environment) error {
 			continue // settings without servers, or in a form that its program cannot read either
 		}
 		found = true
-		var names []string
+		said := display.Counted(len(list), "server") + ":"
 		for _, s := range list {
-			names = append(names, s.name)
+			said += " " + s.name
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", at.program, at.path, display.Line(strings.Join(append([]string{display.Counted(len(names), "server") + ":"}, names...), " "), 100))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", at.program, at.path, display.Line(said, 100))
 	}
 	if !found {
 		fmt.Fprintln(p.Out, "No settings with MCP servers were found. Give the file: dragoman mcp-servers import FILE")

@@ -125,8 +125,10 @@ type serverEntry struct {
 // known are the keys of an entry that are translated, or mean nothing here: shop
 // windows, and how an editor shows or debugs a server.
 var knownKeys = []string{
-	"type", "transport", "command", "args", "env", "url", "serverurl", "httpurl", "headers", "disabled", "enabled", "cwd", "envfile", "timeout", "sandboxenabled", "settings", "autoapprove", "alwaysallow", "trust",
-	"clientid", "clientsecret", "oauthport", "oauth", "auth", "source", "gallery", "version", "dev", "description", "icon", "sandbox",
+	"type", "transport", "command", "args", "env", "url", "serverurl", "httpurl", "headers", "disabled", "enabled",
+	"cwd", "envfile", "timeout", "sandboxenabled", "settings", "autoapprove", "alwaysallow", "trust",
+	"clientid", "clientsecret", "oauthport", "oauth", "auth",
+	"source", "gallery", "version", "dev", "description", "icon", "sandbox",
 }
 
 // read translates one server.

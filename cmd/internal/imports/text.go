@@ -65,7 +65,9 @@ func (t *translation) plain(key, text string) (string, error) { return t.expand(
 
 // secret translates a value of env or headers.
 func (t *translation) secret(kind, name, text string) (string, error) {
-	if id, ok := strings.CutPrefix(text, "${input:"); ok && kind == "env" && strings.HasSuffix(id, "}") && strings.Count(text, "}") == 1 && !strings.ContainsAny(name, "{}") {
+	id, input := strings.CutPrefix(text, "${input:")
+	whole := strings.HasSuffix(id, "}") && strings.Count(text, "}") == 1
+	if input && whole && kind == "env" && !strings.ContainsAny(name, "{}") {
 		t.asks(kind+"."+name, strings.TrimSuffix(id, "}"), name)
 		return "${env:" + name + "}", nil
 	}
@@ -114,6 +116,17 @@ func (t *translation) expand(key, text string, secret bool) (string, error) {
 // literal escapes a text for our configuration, so that nothing in it is a reference.
 func literal(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
+// What other programs replace and nothing here can: by the part before a colon, and as a whole.
+var (
+	foreignKinds = []string{
+		"config", "command", "input", "env", "cmd", "classpath", "netrc", "extensionInstallFolder",
+	}
+	foreignVariables = []string{
+		"workspaceFolderBasename", "cwd", "execPath", "file", "fileDirname", "fileBasename", "relativeFile",
+		"selectedText", "lineNumber", "defaultBuildTask",
+	}
+)
+
 // variable translates the inside of one ${…} into a reference or into text.
 func (t *translation) variable(key, inner string, secret bool) (value string, reference bool, err error) {
 	kind, name, qualified := strings.Cut(inner, ":")
@@ -150,8 +163,7 @@ func (t *translation) variable(key, inner string, secret bool) (value string, re
 		return "${env:HOME}", true, nil
 	case inner == "pathSeparator", inner == "/":
 		return string(filepath.Separator), false, nil
-	case slices.Contains([]string{"config", "command", "input", "env", "cmd", "classpath", "netrc", "extensionInstallFolder"}, kind),
-		slices.Contains([]string{"workspaceFolderBasename", "cwd", "execPath", "file", "fileDirname", "fileBasename", "relativeFile", "selectedText", "lineNumber", "defaultBuildTask"}, inner):
+	case slices.Contains(foreignKinds, kind), slices.Contains(foreignVariables, inner):
 		return "", false, errors.New("${" + display.Line(inner, 60) + "} has no counterpart here")
 	}
 	if t.ofClaudeCode() {

@@ -49,7 +49,8 @@ type record struct {
 // Add keeps a call.
 func (l *Audit) Add(c upstream.Audit) {
 	line, err := json.Marshal(record{
-		Time: c.Time.UTC(), Principal: string(c.Principal), Client: c.Client, Server: c.Server, Tool: c.Tool, Outcome: c.Outcome,
+		Time: c.Time.UTC(), Principal: string(c.Principal), Client: c.Client,
+		Server: c.Server, Tool: c.Tool, Outcome: c.Outcome,
 		MS: float64(c.Took.Microseconds()) / 1000, In: c.In, Out: c.Out,
 	})
 	if err != nil || l.path == "" {

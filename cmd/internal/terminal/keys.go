@@ -214,7 +214,8 @@ func pieceOf(paste string) piece {
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 	if n := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1; n > 1 || len(text) > 1000 {
-		return piece{text, "[pasted: " + display.Counted(n, "line") + ", " + display.Counted(utf8.RuneCountInString(text), "character") + "]"}
+		size := display.Counted(utf8.RuneCountInString(text), "character")
+		return piece{text, "[pasted: " + display.Counted(n, "line") + ", " + size + "]"}
 	}
 	text = strings.TrimRight(text, "\n")
 	return piece{text, strings.ReplaceAll(display.Printable(text), "\t", " ")}

@@ -100,8 +100,10 @@ func (s *screen) record(r core.Record) {
 		} else if text != "" {
 			s.line(s.Warm(display.Printable(text)))
 		}
-	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
-		core.Asked, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
+	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered,
+		core.ThoughtStarted, core.ThoughtEnded, core.CallArgs, core.Asked,
+		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Expanded,
+		core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 }
 
@@ -176,7 +178,8 @@ func (s *screen) settled(r core.Reply) {
 	switch r.Outcome {
 	case core.OutcomeExpired:
 		s.line(s.Warm("The time to answer is over."))
-	case core.OutcomeDecided, core.OutcomeAnswered, core.OutcomeDeclined, core.OutcomeLater, core.OutcomeAlone, core.OutcomeCanceled:
+	case core.OutcomeDecided, core.OutcomeAnswered, core.OutcomeDeclined, core.OutcomeLater,
+		core.OutcomeAlone, core.OutcomeCanceled:
 	}
 }
 

@@ -43,7 +43,8 @@ func openTerminal(in io.Reader, smart bool) (t *terminal, k keys, leave func()) 
 	if err != nil {
 		return nil, keys{}, func() {}
 	}
-	t = &terminal{conn: conn, marks: smart, write: func(s string) { _, _ = io.WriteString(file, s) }} // a terminal that is gone needs nothing
+	t = &terminal{conn: conn, marks: smart}
+	t.write = func(s string) { _, _ = io.WriteString(file, s) } // a terminal that is gone needs nothing
 	err = t.control(func(fd int) error {
 		was, err := unix.IoctlGetTermios(fd, getTermios)
 		if err == nil {

@@ -125,8 +125,10 @@ func (t *Transcript) Record(r core.Record) {
 		}
 	case core.Truncated:
 		t.block("_What stood behind this point was taken back._")
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs, core.CallOutput,
-		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
+	case core.Opened, core.Claimed, core.PromptQueued, core.Phase,
+		core.ThoughtStarted, core.ThoughtEnded, core.CallArgs, core.CallOutput,
+		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Expanded,
+		core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
 	}
 }
 
