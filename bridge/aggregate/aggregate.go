@@ -83,25 +83,18 @@ func (a *Server) Serve(ctx context.Context, dir string, p core.Principal, in io.
 // Dial connects a client that speaks over something else than a pipe, such as a relay's
 // HTTP. shared: several clients' requests of 2026-07-28 come over it.
 func (a *Server) Dial(p core.Principal, dir string, shared bool) *upstream.Link {
-	in, theirOut := io.Pipe()
-	theirIn, out := io.Pipe()
 	ctx, end := context.WithCancel(context.Background())
-	ended := make(chan struct{})
 	c := &caller{agg: a, dir: dir, principal: p, shared: shared, posted: true}
-	go func() { // close waits for it
-		defer close(ended)
-		_ = a.serve(ctx, c, theirIn, theirOut) // however it ends
-	}()
-	return &upstream.Link{
-		In: in, Out: out, Settled: func(string) {}, Works: c.works,
-		Close: func() {
-			end()
-			in.Close()
-			out.Close()
-			<-ended
-		},
-		Why: func() string { return "the connection has ended" },
+	l := upstream.Local(func(in io.ReadCloser, out io.WriteCloser) {
+		_ = a.serve(ctx, c, in, out) // however it ends
+	})
+	closeLink := l.Close
+	l.Works = c.works
+	l.Close = func() {
+		end()
+		closeLink()
 	}
+	return l
 }
 
 func (a *Server) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.WriteCloser) error {

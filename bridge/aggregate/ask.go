@@ -151,8 +151,7 @@ func (c *caller) track(p *part, params json.RawMessage) (_ json.RawMessage, forg
 		c.tokens = map[string]origin{}
 	}
 	c.tokens[ours] = origin{p, token}
-	meta := wire.Edit(wire.Object(params)["_meta"], wire.Set(proto.MetaToken, json.RawMessage(ours)))
-	return wire.Edit(params, wire.Set("_meta", meta)), func() {
+	return upstream.EditMeta(params, wire.Set(proto.MetaToken, json.RawMessage(ours))), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.tokens, ours)

@@ -338,6 +338,5 @@ func (s *side) hearing(wants func(*listening) bool) []*listening {
 }
 
 func (s *side) tellListening(l *listening, method string, params json.RawMessage) {
-	meta := wire.Edit(wire.Object(params)["_meta"], wire.Set(proto.MetaSubscription, l.id))
-	_ = s.caller.conn.Notify(method, wire.Edit(params, wire.Set("_meta", meta))) // it has left
+	_ = s.caller.conn.Notify(method, upstream.EditMeta(params, wire.Set(proto.MetaSubscription, l.id))) // it has left
 }

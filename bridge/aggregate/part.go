@@ -60,24 +60,11 @@ func (p *part) log(level, text string) { p.box().Log(p.server.Name, level, text)
 // attach starts our agent, which says its hello to the client itself.
 func (p *part) attach(ctx context.Context) {
 	c := p.side.caller
-	in, agentOut := io.Pipe()
-	agentIn, out := io.Pipe()
-	ended := make(chan struct{})
-	c.owned.Go(func() {
-		defer close(ended)
-		if err := c.agg.opts.Agent(ctx, c.principal, agentIn, agentOut, &p.works); err != nil && ctx.Err() == nil {
+	l := upstream.Local(func(in io.ReadCloser, out io.WriteCloser) {
+		if err := c.agg.opts.Agent(ctx, c.principal, in, out, &p.works); err != nil && ctx.Err() == nil {
 			p.log("error", err.Error())
 		}
 	})
-	l := &upstream.Link{
-		In: in, Out: out, Settled: func(string) {},
-		Close: func() {
-			in.Close()
-			out.Close()
-			<-ended
-		},
-		Why: func() string { return "the connection has ended" },
-	}
 	peer := upstream.NewPeer(l, upstream.Hello{Client: p.side.client, Caps: p.side.caps, Version: p.side.version, Hops: p.hops, Handle: p.receive})
 	peer.Version = p.side.version
 	peer.Caps = upstream.ServerCaps{Tools: &upstream.ListCaps{}, Prompts: &upstream.ListCaps{}, Resources: &upstream.ListCaps{ListChanged: true, Subscribe: true}, Completions: &struct{}{}, Logging: &struct{}{}}

@@ -107,8 +107,7 @@ func readdressed(line []byte, id json.RawMessage) []byte { return wire.Edit(line
 
 // retokened gives a request another progress token.
 func retokened(line []byte, m wire.Message, token json.RawMessage) []byte {
-	meta := wire.Edit(wire.Object(m.Params)["_meta"], wire.Set(proto.MetaToken, token))
-	return wire.Edit(line, wire.Set("params", wire.Edit(m.Params, wire.Set("_meta", meta))))
+	return wire.Edit(line, wire.Set("params", upstream.EditMeta(m.Params, wire.Set(proto.MetaToken, token))))
 }
 
 // renamed replaces a member of a notification's parameters.
@@ -118,6 +117,5 @@ func renamed(line []byte, m wire.Message, name string, value json.RawMessage) []
 
 // labelled puts into a notification which subscription it belongs to.
 func labelled(line []byte, m wire.Message, id json.RawMessage) []byte {
-	meta := wire.Edit(wire.Object(m.Params)["_meta"], wire.Set(proto.MetaSubscription, id))
-	return wire.Edit(line, wire.Set("params", wire.Edit(m.Params, wire.Set("_meta", meta))))
+	return wire.Edit(line, wire.Set("params", upstream.EditMeta(m.Params, wire.Set(proto.MetaSubscription, id))))
 }

@@ -64,3 +64,8 @@ func (o Offers) forms() bool {
 func ProgressToken(params json.RawMessage) json.RawMessage {
 	return present(wire.Object(wire.Object(params)["_meta"])[proto.MetaToken])
 }
+
+// EditMeta returns the parameters with members of their _meta replaced, added or removed.
+func EditMeta(params json.RawMessage, changes ...wire.Member) json.RawMessage {
+	return wire.Edit(params, wire.Set("_meta", wire.Edit(wire.Object(params)["_meta"], changes...)))
+}

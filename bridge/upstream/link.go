@@ -50,6 +50,27 @@ type Link struct {
 	Why func() string
 }
 
+// Local returns a link to a server of this process, which serve plays until its streams are
+// closed, in a goroutine that Close waits for.
+func Local(serve func(in io.ReadCloser, out io.WriteCloser)) *Link {
+	in, theirOut := io.Pipe()
+	theirIn, out := io.Pipe()
+	ended := make(chan struct{})
+	go func() { // Close waits for it
+		defer close(ended)
+		serve(theirIn, theirOut)
+	}()
+	return &Link{
+		In: in, Out: out, Settled: func(string) {},
+		Close: func() {
+			in.Close()
+			out.Close()
+			<-ended
+		},
+		Why: func() string { return "the connection has ended" },
+	}
+}
+
 // dialer makes links.
 type dialer struct {
 	environ []string
