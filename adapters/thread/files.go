@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +18,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/files"
+	"dragoman/core/glob"
 )
 
 const (
@@ -164,11 +166,11 @@ func (s *Server) stat(ctx context.Context, t *thread, call *wire.Call, p acp.Thr
 func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p acp.GlobSearch) error {
 	cwd := t.att.Session().Meta().Cwd
 	pattern := strings.TrimPrefix(filepath.ToSlash(p.Pattern), filepath.ToSlash(cwd)+"/")
-	want := strings.Split(strings.TrimPrefix(pattern, "./"), "/")
-	for _, part := range want {
-		if _, err := path.Match(part, ""); err != nil || part == "" || part == ".." {
-			return jrpc2.Errorf(jrpc2.InvalidParams, "pattern: %.200q is no pattern of a path within the thread's folder", p.Pattern)
-		}
+	pattern = strings.TrimPrefix(pattern, "./")
+	outside := func(part string) bool { return part == "" || part == ".." }
+	want, err := glob.Path(pattern)
+	if err != nil || slices.ContainsFunc(strings.Split(pattern, "/"), outside) {
+		return jrpc2.Errorf(jrpc2.InvalidParams, "pattern: %.200q is no pattern of a path within the thread's folder", p.Pattern)
 	}
 	at, err := t.place(ctx, cwd)
 	if err != nil {
@@ -193,7 +195,7 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 		switch {
 		case d.IsDir():
 			return d.Name() != ".git" && !denied(name), true
-		case !fits(want, strings.Split(name, "/")) || denied(name):
+		case !want.Matches(name) || denied(name):
 			return false, true
 		case len(res.Matches) == maxMatches:
 			return false, false
@@ -236,22 +238,4 @@ func below(ctx context.Context, dir *files.Folder, rel string, visit func(name s
 		}
 	}
 	return nil
-}
-
-// fits reports whether a path fits a pattern, both by their parts.
-func fits(want, have []string) bool {
-	reach := make([]bool, len(have)+1) // whether the pattern so far fits so many parts
-	reach[0] = true
-	for _, w := range want {
-		next := make([]bool, len(reach))
-		for i := range next {
-			if w == "**" {
-				next[i] = reach[i] || i > 0 && next[i-1]
-			} else if i > 0 && reach[i-1] {
-				next[i], _ = path.Match(w, have[i-1]) // it was seen to be a pattern
-			}
-		}
-		reach = next
-	}
-	return reach[len(have)]
 }

@@ -12,6 +12,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 	"dragoman/core/child"
+	"dragoman/core/glob"
 )
 
 // Export is a server of the configuration as MCP clients are given it, where there is no
@@ -46,8 +47,8 @@ func (b *Box) Export(name string, check Check) (*Export, bool) {
 func (b *Box) Exports(patterns []string, check Check) []*Export {
 	var list []*Export
 	for _, s := range b.list() {
-		named := slices.ContainsFunc(patterns, func(pattern string) bool { return wild(pattern, s.Name) })
-		if named && !s.Disabled && !s.Confirm && s.Name != core.Native {
+		named, err := glob.AnyText(patterns, s.Name)
+		if err == nil && named && !s.Disabled && !s.Confirm && s.Name != core.Native {
 			list = append(list, &Export{Server: s, box: b, check: check})
 		}
 	}

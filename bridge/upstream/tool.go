@@ -18,6 +18,7 @@ import (
 	"dragoman/adapters/wire/streamable"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/glob"
 )
 
 const (
@@ -154,33 +155,15 @@ func seenSchema(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// offers reports whether the configuration lets a tool through.
+// offers reports whether the configuration lets a tool through. A list that holds something
+// else than patterns lets nothing through.
 func (s Server) offers(tool string) bool {
-	for _, pattern := range s.Deny {
-		if wild(pattern, tool) {
-			return false
-		}
+	denied, err := glob.AnyTextFolded(s.Deny, tool)
+	if err != nil || denied {
+		return false
 	}
-	for _, pattern := range s.Allow {
-		if wild(pattern, tool) {
-			return true
-		}
-	}
-	return len(s.Allow) == 0
-}
-
-// wild matches a pattern in which * is any text.
-func wild(pattern, s string) bool {
-	head, rest, more := strings.Cut(pattern, "*")
-	s, ok := strings.CutPrefix(s, head)
-	for ok && more {
-		var part string
-		if part, rest, more = strings.Cut(rest, "*"); !more {
-			return strings.HasSuffix(s, part)
-		}
-		_, s, ok = strings.Cut(s, part)
-	}
-	return ok && s == ""
+	allowed, err := glob.AnyText(s.Allow, tool)
+	return err == nil && (allowed || len(s.Allow) == 0)
 }
 
 // tool is a server's tool in one session.

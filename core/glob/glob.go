@@ -1,6 +1,8 @@
 package glob
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -147,6 +149,9 @@ type builder struct {
 
 	path bool // a pattern for paths, not a shell word: ** matches folders, and a backslash escapes
 	dots bool // a wildcard matches a dot at the start of a name
+
+	groups int   // of braces
+	err    error // why it is no pattern for paths
 }
 
 // Word parses a word of the shell. Its quotes and backslashes are already removed, so
@@ -158,21 +163,76 @@ func Word(word string, dots bool) *Pattern {
 	return &b.Pattern
 }
 
-// Path parses a pattern for paths: * and ? match within a name, ** matches any number of
-// folders, [a-z] and [!a] match one character, {a,b} matches either, and a backslash escapes
-// the next character. [Valid] reports whether a text is such a pattern.
-func Path(pattern string) *Pattern {
-	b := &builder{path: true, dots: true}
-	b.end, _ = b.part(pattern, b.state(), true)
-	return &b.Pattern
+// The bounds of a pattern for paths.
+const (
+	MaxPath   = 256 // bytes from its first wildcard on; of what somebody writes, all of it
+	MaxGroups = 8   // of braces
+)
+
+// CheckPath says why a text that somebody wrote is no pattern for paths; nil: it is one.
+func CheckPath(pattern string) error {
+	if len(pattern) > MaxPath {
+		return errLong
+	}
+	_, _, err := parsePath(pattern)
+	return err
+}
+
+var errLong = fmt.Errorf("it is longer than %d bytes", MaxPath)
+
+// Quote returns the pattern that matches a path alone.
+func Quote(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]").Replace(path)
+}
+
+// wildcards returns a pattern from its first wildcard on.
+func wildcards(pattern string) string {
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '*', '?', '[', '{':
+			return pattern[i:]
+		}
+	}
+	return ""
+}
+
+// Path parses a pattern for paths with slashes.
+func Path(pattern string) (*Pattern, error) {
+	b, end, err := parsePath(pattern)
+	if err != nil {
+		return nil, err
+	}
+	b.end = end
+	return &b.Pattern, nil
 }
 
 // Tree is like Path, and also matches everything in a folder that it matches.
-func Tree(pattern string) *Pattern {
-	b := &builder{path: true, dots: true}
-	named, _ := b.part(pattern, b.state(), true)
+func Tree(pattern string) (*Pattern, error) {
+	b, named, err := parsePath(pattern)
+	if err != nil {
+		return nil, err
+	}
 	b.end = b.below(named)
-	return &b.Pattern
+	return &b.Pattern, nil
+}
+
+// parsePath makes the states of a pattern for paths and returns the last one.
+func parsePath(pattern string) (b *builder, end int, err error) {
+	switch {
+	case pattern == "":
+		return nil, 0, errors.New("it is empty")
+	case len(wildcards(pattern)) > MaxPath:
+		return nil, 0, errLong
+	case !utf8.ValidString(pattern):
+		return nil, 0, errors.New("it is not UTF-8 text")
+	}
+	b = &builder{path: true, dots: true}
+	if end, _ = b.part(pattern, b.state(), true); b.err != nil {
+		return nil, 0, b.err
+	}
+	return b, end, nil
 }
 
 // below also accepts everything in a folder.
@@ -203,7 +263,12 @@ func (b *builder) part(s string, at int, start bool) (end int, starts bool) {
 			at, s, start = b.star(s, at, start)
 			continue
 		case r == '{':
-			if alternatives, rest, ok := braces(s, b.path); ok {
+			alternatives, rest, ok := braces(s, b.path)
+			if b.groups++; b.path && (!ok || b.groups > MaxGroups) {
+				b.wrong(ok, fmt.Sprintf("it has more than %d groups of braces", MaxGroups), "a { is not closed")
+				return at, start
+			}
+			if ok {
 				at, start = b.either(alternatives, at, start)
 				s = rest
 				continue
@@ -211,10 +276,19 @@ func (b *builder) part(s string, at int, start bool) (end int, starts bool) {
 		case r == '?':
 			by = b.wildcard(start)
 		case r == '[':
-			if class, length := class(s, b.path); length > 0 {
+			class, length := class(s, b.path)
+			if b.path && (length == 0 || class.backwards()) {
+				b.wrong(length > 0, "a range in [] runs backwards", "a [ is not closed")
+				return at, start
+			}
+			if length > 0 {
 				by, n = class, length
 			}
 		case r == '\\':
+			if b.path && s == `\` {
+				b.wrong(false, "", "it ends in a backslash")
+				return at, start
+			}
 			r, n = one(s, b.path)
 			by = &set{pairs: []rune{r, r}}
 		case r == '/':
@@ -230,6 +304,26 @@ func (b *builder) part(s string, at int, start bool) (end int, starts bool) {
 	return at, start
 }
 
+// wrong keeps the first reason why the pattern is none.
+func (b *builder) wrong(closed bool, why, open string) {
+	if !closed {
+		why = open
+	}
+	if b.err == nil {
+		b.err = errors.New(why)
+	}
+}
+
+// backwards reports whether a range ends before it begins.
+func (s *set) backwards() bool {
+	for i := 0; i+1 < len(s.pairs); i += 2 {
+		if s.pairs[i] > s.pairs[i+1] {
+			return true
+		}
+	}
+	return false
+}
+
 func (b *builder) wildcard(start bool) *set {
 	if start && !b.dots {
 		return noDot
@@ -242,15 +336,15 @@ func (b *builder) star(s string, at int, start bool) (next int, rest string, sta
 	rest = strings.TrimLeft(s, "*")
 	loop, end := b.state(), b.state()
 	b.way(at, end, nil)
-	if b.path && start && len(s)-len(rest) == 2 && (rest == "" || rest[0] == '/') {
+	if b.path && len(s)-len(rest) >= 2 {
 		b.way(at, loop, nil)
 		b.way(loop, loop, inPath)
-		if rest == "" {
-			b.way(loop, end, nil)
-			return end, "", false
+		if start && strings.HasPrefix(rest, "/") {
+			b.way(loop, end, divider)
+			return end, rest[1:], true
 		}
-		b.way(loop, end, divider)
-		return end, rest[1:], true
+		b.way(loop, end, nil)
+		return end, rest, false
 	}
 	b.way(at, loop, b.wildcard(start))
 	b.way(loop, loop, inName)

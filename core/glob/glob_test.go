@@ -8,6 +8,15 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
+func tree(t *testing.T, pattern string) *Pattern {
+	t.Helper()
+	p, err := Tree(pattern)
+	if err != nil {
+		t.Fatalf("%s: %v", pattern, err)
+	}
+	return p
+}
+
 // What a word of the shell may become, against what a rule's path means.
 func TestWildcardsMeetRules(t *testing.T) {
 	for _, test := range []struct {
@@ -49,14 +58,14 @@ func TestWildcardsMeetRules(t *testing.T) {
 		{"a?b", `a\*b`, true},
 		{"axb", `a\*b`, false},
 	} {
-		if got, _ := Meet(Word(test.word, true), Tree(test.rule)); got != test.want {
+		if got, _ := Meet(Word(test.word, true), tree(t, test.rule)); got != test.want {
 			t.Errorf("%q and %q: %v", test.word, test.rule, got)
 		}
 	}
-	if got, _ := Meet(Word("a/*", false), Tree("**/.env")); got {
+	if got, _ := Meet(Word("a/*", false), tree(t, "**/.env")); got {
 		t.Error("a wildcard stands for a dot at the start of a name")
 	}
-	if got, _ := Meet(Word("a/*v", true), Tree("**/.env")); !got {
+	if got, _ := Meet(Word("a/*v", true), tree(t, "**/.env")); !got {
 		t.Error("a wildcard stands for no dot, where a shell can be told so")
 	}
 }
@@ -119,7 +128,14 @@ func FuzzRulePaths(f *testing.F) {
 			up = up[:strings.LastIndexByte(up, '/')]
 			want = doublestar.MatchUnvalidated(pattern, up)
 		}
-		if got := Tree(pattern).Matches(text); got != want {
+		if strings.Contains(strings.ReplaceAll("/"+pattern+"/", "/**/", "//"), "**") { // ours crosses folders within a name as well
+			return
+		}
+		tree, err := Tree(pattern)
+		if err != nil {
+			t.Fatalf("%q: %v", pattern, err)
+		}
+		if got := tree.Matches(text); got != want {
 			t.Errorf("%q and %q: %v, want %v", pattern, text, got, want)
 		}
 	})
@@ -136,15 +152,78 @@ func TestBraces(t *testing.T) {
 		{strings.Repeat("{"+strings.Repeat(",", 90)+"}", 10) + "x", true},
 		{strings.Repeat("{a,", 300) + strings.Repeat("}", 300) + "x", true},
 		{strings.Repeat("*a", 500), false},
-		{strings.Repeat("**/", 300) + "x", true},
 	} {
-		p := Path(c.pattern)
+		p := Word(c.pattern, true)
 		if got := p.Matches("x"); got != c.want {
 			t.Errorf("%.20q matches: %v", c.pattern, got)
 		}
 		got, steps := Meet(p, Word("x", true))
 		if got != c.want || len(p.ways) > 4*len(c.pattern) || steps > 100*len(c.pattern) {
 			t.Errorf("%.20q (%d bytes) meets: %v, %d states, %d steps", c.pattern, len(c.pattern), got, len(p.ways), steps)
+		}
+		if p, err := Path(c.pattern); err == nil {
+			t.Errorf("%.20q is a pattern of %d states", c.pattern, len(p.ways))
+		}
+	}
+	for pattern, want := range map[string]bool{
+		strings.Repeat("{,}", 8) + "x":                                     true,
+		strings.Repeat("{a,b,}", 8) + "y":                                  false,
+		"{" + strings.Repeat(",", 90) + "}x":                               true,
+		strings.Repeat("{a,", 8) + strings.Repeat("}", 8) + "x":            true,
+		strings.Repeat("**/", 80) + "x":                                    true,
+		strings.Repeat("*a", 128):                                          false,
+		strings.Repeat("{"+strings.Repeat("*,", 12)+"}", 8) + "x":          true,
+		strings.Repeat("{**/,", 8) + strings.Repeat("}", 8) + "**/**/**/x": true,
+	} {
+		p, err := Path(pattern)
+		if err != nil {
+			t.Errorf("%q: %v", pattern, err)
+			continue
+		}
+		if got := p.Matches("x"); got != want {
+			t.Errorf("%q matches: %v", pattern, got)
+		}
+		got, steps := Meet(p, Word("x", true))
+		if got != want || len(p.ways) > 4*len(pattern) || steps > 100*len(pattern) {
+			t.Errorf("%q (%d bytes) meets: %v, %d states, %d steps", pattern, len(pattern), got, len(p.ways), steps)
+		}
+	}
+}
+
+// A folder of any length and any name can stand in front of a pattern.
+func TestQuotedFolders(t *testing.T) {
+	for _, dir := range []string{"home/" + strings.Repeat("long/", 100), `a[b/c{d,/e*f?/g\h`, "x]}y"} {
+		p, err := Path(Quote(dir) + "/**/*.md")
+		if err != nil || !p.Matches(dir+"/a/b.md") || p.Matches("home/a.md") {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	if err := CheckPath(strings.Repeat("a", 257)); err == nil {
+		t.Error("a pattern of 257 bytes is one")
+	}
+}
+
+// What is not a pattern is an error.
+func TestPathsThatAreNone(t *testing.T) {
+	for pattern, why := range map[string]string{
+		"":                             "is empty",
+		"a[":                           "a [ is not closed",
+		"a[]":                          "a [ is not closed",
+		"a[!]":                         "a [ is not closed",
+		"{a":                           "a { is not closed",
+		"x{a,{b}":                      "a { is not closed",
+		"{a,[}":                        "a [ is not closed",
+		`a\`:                           "ends in a backslash",
+		"[z-a]":                        "runs backwards",
+		"a\xff":                        "not UTF-8",
+		"*" + strings.Repeat("a", 256): "longer than 256 bytes",
+		strings.Repeat("{a,b}", 9):     "more than 8 groups",
+		"{" + strings.Repeat("{},", 8): "a { is not closed",
+	} {
+		for name, parse := range map[string]func(string) (*Pattern, error){"Path": Path, "Tree": Tree} {
+			if _, err := parse(pattern); err == nil || !strings.Contains(err.Error(), why) {
+				t.Errorf("%s(%.20q): %v", name, pattern, err)
+			}
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"dragoman/core/glob"
 )
 
 // Rule is a file of rules. One with Always stands in the system prompt; another
@@ -24,7 +26,7 @@ type Rule struct {
 	BeforeChange bool
 
 	text   string // of one with Always
-	globs  []*regexp.Regexp
+	globs  []*glob.Pattern
 	models []*regexp.Regexp
 }
 
@@ -62,7 +64,7 @@ func (g *Guide) RulesFor(path string) []Rule {
 				continue
 			}
 		}
-		if slices.ContainsFunc(r.globs, func(g *regexp.Regexp) bool { return g.MatchString(rel) }) {
+		if slices.ContainsFunc(r.globs, func(g *glob.Pattern) bool { return g.Matches(rel) }) {
 			list = append(list, r)
 		}
 	}
@@ -137,12 +139,12 @@ func (l *loader) rule(doc document) Rule {
 		r.models = append(r.models, re)
 	}
 	for _, p := range r.Paths {
-		re, err := glob(p)
+		parsed, err := parseGlob(p)
 		if err != nil {
 			l.warn(doc.at, "path %q is not a glob that can be used: %v", oneLine(p, 100), err)
 			continue
 		}
-		r.globs = append(r.globs, re)
+		r.globs = append(r.globs, parsed)
 	}
 	// Without paths a rule always applies, unless it says alwaysApply: false and
 	// what it is for.

@@ -55,7 +55,7 @@ func (p Rights) decide(c core.Check) core.Verdict {
 		}
 	}
 	rules := p.Rules
-	if r.Foreign || Named(r.Asked, c.Spec) && !Named(r.Unasked, c.Spec) {
+	if r.Foreign || named(r.Asked, c.Spec, true) && !named(r.Unasked, c.Spec, false) {
 		rules, c.Settings.Trust = p.Strict, false
 		if c.Origin.Approvals == core.ApprovalsAuto {
 			c.Origin.Approvals = core.ApprovalsAsk

@@ -1,11 +1,12 @@
 package policy
 
 import (
-	"path"
+	"fmt"
 	"slices"
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/glob"
 )
 
 // Role is what an agent may do, beside what the rules say. Its lists name tools; see Named.
@@ -23,13 +24,13 @@ type Role struct {
 
 // Offers reports whether the agent has a tool.
 func (r Role) Offers(s core.Spec) bool {
-	if Named(r.Never, s) || r.Of != nil && !r.Of.Offers(s) {
+	if named(r.Never, s, true) || r.Of != nil && !r.Of.Offers(s) {
 		return false
 	}
 	if r.Looks && r.Sub && !r.Primary && !looking(s) {
 		return false
 	}
-	return len(r.Only) == 0 || Named(r.Only, s) || s.Server == core.Native && slices.Contains(r.Also, s.Name)
+	return len(r.Only) == 0 || named(r.Only, s, false) || s.Server == core.Native && slices.Contains(r.Also, s.Name)
 }
 
 // looking reports whether a tool can be of use to an agent that only looks.
@@ -52,35 +53,67 @@ var otherNames = map[string]string{
 	"askuserquestion": "ask_user", "question": "ask_user",
 }
 
-// Named reports whether a list of tools holds one. An entry is a tool's name, a
-// server's, or SERVER/NAME, where * is any text; what other programs write
-// (server__name, mcp__server__name, Bash(git *)) is understood. What stands in
-// parentheses does not count: the whole tool is meant.
-func Named(list []string, s core.Spec) bool {
-	return slices.ContainsFunc(list, func(entry string) bool { return isNamed(entry, s) })
+// CheckTools says which entry of a list of tools is none; nil: all are.
+func CheckTools(list []string) error {
+	for _, entry := range list {
+		if _, _, err := parseEntry(entry); err != nil {
+			return fmt.Errorf("tool %.100q: %w", entry, err)
+		}
+	}
+	return nil
 }
 
-func isNamed(entry string, s core.Spec) bool {
-	entry, _, _ = strings.Cut(strings.TrimSpace(entry), "(")
-	entry = strings.TrimPrefix(entry, "mcp__")
-	server, name, both := strings.Cut(strings.Replace(entry, "__", "/", 1), "/")
+// named reports whether a list of tools holds one. An entry is a tool's name, a server's, or
+// SERVER/NAME, where * is any text and case does not count; what other programs write
+// (server__name, mcp__server__name, Bash(git *)) is understood. What stands in parentheses
+// does not count: the whole tool is meant. wrong is the answer for an entry that is none: a
+// list that takes tools away takes away all of them then.
+func named(list []string, s core.Spec, wrong bool) bool {
+	return slices.ContainsFunc(list, func(text string) bool {
+		e, ours, err := parseEntry(text)
+		if err != nil {
+			return wrong
+		}
+		return e.matches(s, ours)
+	})
+}
+
+// entry is one of a list of tools.
+type entry struct {
+	server, name glob.Text
+	both         bool // it names a server and a tool; else name is either's
+}
+
+// parseEntry reads an entry. ours is what we call the tool that it names, if another program
+// calls one of ours so and the entry does not say that it is of another server.
+func parseEntry(text string) (e entry, ours string, err error) {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "(")
+	text = strings.TrimPrefix(text, "mcp__")
+	server, name, both := strings.Cut(strings.Replace(text, "__", "/", 1), "/")
 	if !both {
-		server, name = "", entry
+		server, name = "", text
 	}
 	if server == "eca" || server == "dragoman" {
 		server = core.Native
 	}
-	if ours := otherNames[strings.ToLower(name)]; ours != "" && (server == "" || server == core.Native) && s.Server == core.Native {
-		name = ours
+	if server == "" || server == core.Native {
+		ours = otherNames[strings.ToLower(name)]
 	}
-	if !both {
-		return toolMatches(name, s.Name) || s.Server != core.Native && toolMatches(name, s.Server)
+	e.both = both
+	if e.server, err = glob.ParseText(server); err == nil {
+		e.name, err = glob.ParseText(name)
 	}
-	return toolMatches(server, s.Server) && toolMatches(name, s.Name)
+	e.server, e.name = e.server.Fold(), e.name.Fold()
+	return e, ours, err
 }
 
-// toolMatches compares without regard to case; * is any text.
-func toolMatches(pattern, s string) bool {
-	ok, err := path.Match(strings.ToLower(pattern), strings.ToLower(s))
-	return ok && err == nil
+func (e entry) matches(s core.Spec, ours string) bool {
+	name := e.name.Matches(s.Name)
+	if ours != "" && s.Server == core.Native {
+		name = strings.EqualFold(ours, s.Name)
+	}
+	if !e.both {
+		return name || s.Server != core.Native && e.name.Matches(s.Server)
+	}
+	return e.server.Matches(s.Server) && name
 }

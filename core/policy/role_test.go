@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strings"
 	"testing"
 
 	"dragoman/core"
@@ -39,8 +40,25 @@ func TestToolsAreNamed(t *testing.T) {
 		{"[", read, false},
 		{"", read, false},
 	} {
-		if got := isNamed(c.entry, c.spec); got != c.want {
+		if got := named([]string{c.entry}, c.spec, false); got != c.want {
 			t.Errorf("%q names %s/%s: %v", c.entry, c.spec.Server, c.spec.Name, got)
 		}
+	}
+}
+
+// What is no pattern takes everything away where it stands in a list that takes away, and
+// gives nothing in one that gives.
+func TestEntriesThatAreNone(t *testing.T) {
+	spec := core.Spec{Server: "tracker", Name: "list_issues"}
+	for _, entry := range []string{"list_[a-z]*", "tracker/{a,b}", `a\b`, "list_issue?"} {
+		if err := CheckTools([]string{"Bash(git [a])", entry}); err == nil || !strings.Contains(err.Error(), "only * is special") {
+			t.Errorf("%s: %v", entry, err)
+		}
+		if (Role{Never: []string{entry}}).Offers(spec) || (Role{Only: []string{entry}}).Offers(spec) {
+			t.Errorf("%s: the tool is offered", entry)
+		}
+	}
+	if (Role{Never: []string{"LIST_*"}}).Offers(spec) {
+		t.Error("case counts where a tool is taken away")
 	}
 }

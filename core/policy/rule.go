@@ -25,7 +25,7 @@ type Rule struct {
 	Effect core.Effect
 	Tool   string // "*" is any text
 	Server string // "native" for our own tools; "*" is any text
-	// Path is a doublestar pattern for the resolved path. An absolute one (or
+	// Path is a pattern of core/glob for the resolved path. An absolute one (or
 	// "~/…") is matched as it stands. A relative one of an allow rule is relative
 	// to each root; of a deny or ask rule it matches anywhere. A pattern without
 	// a slash matches a name at any depth. What matches a folder covers what is
@@ -35,7 +35,7 @@ type Rule struct {
 	// by one space each; "*" is any text, and "git *" matches "git" as well.
 	Command string
 	// URL is [SCHEME://]HOST[:PORT][/PATH]. The host may be "*" or begin with
-	// "*."; the path is a doublestar pattern, and without one any path matches.
+	// "*."; the path is a pattern of core/glob, and without one any path matches.
 	URL string
 }
 
@@ -43,6 +43,9 @@ type Rule struct {
 type rule struct {
 	Rule
 	number int
+	tool   glob.Text // Tool; of deny and ask rules folded
+	server glob.Text
+	cmd    commandPattern
 	path   *glob.Pattern // Path; of deny and ask rules folded, and anywhere
 	rooted bool          // it is absolute
 	named  *glob.Pattern // of a deny or ask rule whose path ends in a plain name: that name, anywhere
@@ -55,6 +58,9 @@ func compile(r Rule, number int, home string) (rule, error) {
 	case core.Allow, core.MustAsk, core.Deny:
 	default:
 		return rule{}, fmt.Errorf("effect %q: use allow, ask or deny", r.Effect)
+	}
+	if err := c.compileNames(); err != nil {
+		return rule{}, err
 	}
 	if r.Path != "" {
 		if err := c.compilePath(home); err != nil {
@@ -71,18 +77,37 @@ func compile(r Rule, number int, home string) (rule, error) {
 	return c, nil
 }
 
+func (r *rule) compileNames() (err error) {
+	for _, p := range []struct {
+		field, pattern string
+		to             *glob.Text
+	}{{"tool", r.Tool, &r.tool}, {"server", r.Server, &r.server}} {
+		if *p.to, err = glob.ParseText(p.pattern); err != nil {
+			return fmt.Errorf("%s %q: %w", p.field, p.pattern, err)
+		}
+		if r.Effect != core.Allow {
+			*p.to = p.to.Fold()
+		}
+	}
+	command := r.Command
+	if r.Effect != core.Allow {
+		command = fold(command)
+	}
+	if r.cmd, err = parseCommand(command); err != nil {
+		return fmt.Errorf("command %q: %w", r.Command, err)
+	}
+	return nil
+}
+
 func (r *rule) compilePath(home string) error {
 	p := r.Path
 	if p == "~" || strings.HasPrefix(p, "~/") {
 		if home == "" {
 			return fmt.Errorf("path %q: the home folder is not known; write it out", p)
 		}
-		p = home + p[1:]
+		p = glob.Quote(filepath.ToSlash(home)) + p[1:]
 	}
 	p = filepath.ToSlash(p)
-	if !glob.Valid(p) {
-		return fmt.Errorf("path %q is not a valid pattern", r.Path)
-	}
 	for _, part := range strings.Split(p, "/") {
 		if part == ".." {
 			return errors.New("path: patterns must not hold \"..\"")
@@ -94,14 +119,18 @@ func (r *rule) compilePath(home string) error {
 	} else if r.Effect != core.Allow || !strings.Contains(p, "/") {
 		p = "**/" + p
 	}
-	if r.Effect == core.Allow {
-		r.path = glob.Tree(p)
-		return nil
+	if r.Effect != core.Allow {
+		p = fold(p)
 	}
-	p = fold(p)
-	r.path = glob.Tree(p)
-	if name := path.Base(p); !glob.Wild(name) {
-		r.named = glob.Tree("**/" + name)
+	tree, err := glob.Tree(p)
+	if err != nil {
+		return fmt.Errorf("path %q is not a valid pattern: %w", r.Path, err)
+	}
+	r.path = tree
+	if name := path.Base(p); r.Effect != core.Allow && !glob.Wild(name) {
+		if r.named, err = glob.Tree("**/" + name); err != nil {
+			return fmt.Errorf("path %q: its last name is not a valid pattern: %w", r.Path, err)
+		}
 	}
 	return nil
 }
@@ -124,7 +153,7 @@ func (r rule) name() string {
 
 // names reports whether the rule is about the call's tool at all.
 func (r rule) names(f facts) bool {
-	return (r.Tool == "" || wild(r.Tool, f.tool())) && (r.Server == "" || wild(r.Server, f.server()))
+	return (r.Tool == "" || r.tool.Matches(f.tool())) && (r.Server == "" || r.server.Matches(f.server()))
 }
 
 // bare reports whether the rule says nothing about what a call touches.
@@ -140,7 +169,7 @@ func (r rule) touches(f facts) bool {
 	for i, a := range f.check.Access {
 		path = path || r.touchesPath(f, i)
 		if l := f.lines[i]; l != nil && !command {
-			command = l.mentions(r.Command)
+			command = l.mentions(r.cmd)
 		}
 		url = url || a.URL != "" && r.url.mentions(a.URL)
 	}
@@ -209,7 +238,7 @@ func exceptCommand(commands []command, r rule) bool {
 }
 
 // command reports whether an allow rule matches one simple command.
-func (r rule) command(c command) bool { return wildCommand(r.Command, c.exact()) }
+func (r rule) command(c command) bool { return r.cmd.matches(c.exact()) }
 
 // place reports whether an allow rule covers where an access lies.
 func (r rule) place(f facts, i int) bool {
@@ -235,35 +264,37 @@ func (r rule) place(f facts, i int) bool {
 	return false
 }
 
-// wild matches text against a pattern in which "*" is any text.
-func wild(pattern, text string) bool {
-	p, t, star, mark := 0, 0, -1, 0
-	for t < len(text) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, t
-			p++
-		case p < len(pattern) && pattern[p] == text[t]:
-			p++
-			t++
-		case star >= 0:
-			mark++
-			p, t = star+1, mark
-		default:
-			return false
-		}
-	}
-	for p < len(pattern) && pattern[p] == '*' {
-		p++
-	}
-	return p == len(pattern)
+// commandPattern matches a simple command, its words joined by one space each. A pattern that
+// ends in " *" also matches without arguments.
+type commandPattern struct {
+	whole, behind, below []glob.Text // the command itself, what stands behind a word, or behind a folder
 }
 
-// wildCommand is wild, but a pattern that ends in " *" also matches without
-// arguments.
-func wildCommand(pattern, text string) bool {
-	if short, ok := strings.CutSuffix(pattern, " *"); ok && wild(short, text) {
-		return true
+func parseCommand(pattern string) (c commandPattern, err error) {
+	if c.whole, err = textsOf(pattern); err != nil {
+		return c, err
 	}
-	return wild(pattern, text)
+	if c.behind, err = textsOf("* " + pattern); err == nil {
+		c.below, err = textsOf("*/" + pattern)
+	}
+	return c, err
 }
+
+func textsOf(pattern string) ([]glob.Text, error) {
+	p, err := glob.ParseText(pattern)
+	if err != nil {
+		return nil, err
+	}
+	short, ok := strings.CutSuffix(pattern, " *")
+	if !ok {
+		return []glob.Text{p}, nil
+	}
+	bare, err := glob.ParseText(short)
+	return []glob.Text{p, bare}, err
+}
+
+func anyMatches(list []glob.Text, text string) bool {
+	return slices.ContainsFunc(list, func(p glob.Text) bool { return p.Matches(text) })
+}
+
+func (c commandPattern) matches(text string) bool { return anyMatches(c.whole, text) }

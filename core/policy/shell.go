@@ -188,14 +188,13 @@ func (l *line) cut(text string) {
 }
 
 // mentions reports whether a deny or ask pattern matches a command of the line.
-func (l *line) mentions(pattern string) bool {
-	pattern = fold(pattern)
+func (l *line) mentions(pattern commandPattern) bool {
 	for _, c := range l.commands {
 		text := fold(c.loose())
-		if wildCommand(pattern, text) || wildCommand(pattern, programOf(text)) {
+		if pattern.matches(text) || pattern.matches(programOf(text)) {
 			return true
 		}
-		if c.any && (wildCommand("* "+pattern, text) || wildCommand("*/"+pattern, text)) {
+		if c.any && (anyMatches(pattern.behind, text) || anyMatches(pattern.below, text)) {
 			return true
 		}
 	}

@@ -17,8 +17,7 @@ type urlPattern struct {
 	path, folded *glob.Pattern // nil: any
 }
 
-func parseURLPattern(s string) (urlPattern, error) {
-	var u urlPattern
+func parseURLPattern(s string) (u urlPattern, err error) {
 	rest := s
 	if scheme, after, ok := strings.Cut(s, "://"); ok {
 		u.scheme, rest = strings.ToLower(scheme), after
@@ -36,11 +35,15 @@ func parseURLPattern(s string) (urlPattern, error) {
 		return u, fmt.Errorf("url %q: a host may be *, or begin with \"*.\"", s)
 	case strings.Contains(u.host, "@"):
 		return u, errors.New("url: patterns must not hold a user name")
-	case !glob.Valid("/" + p):
-		return u, fmt.Errorf("url %q: its path is not a valid pattern", s)
 	}
-	if hasPath && p != "" {
-		u.path, u.folded = glob.Path("/"+p), glob.Path(strings.ToLower("/"+p))
+	if !hasPath || p == "" {
+		return u, nil
+	}
+	if u.path, err = glob.Path("/" + p); err == nil {
+		u.folded, err = glob.Path(strings.ToLower("/" + p))
+	}
+	if err != nil {
+		return u, fmt.Errorf("url %q: its path is not a valid pattern: %w", s, err)
 	}
 	return u, nil
 }

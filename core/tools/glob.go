@@ -75,14 +75,13 @@ func checkGlob(name, pattern string) (string, error) {
 	switch {
 	case pattern == "":
 		return "", fmt.Errorf("argument %q is empty", name)
-	case len(pattern) > 1000:
-		return "", fmt.Errorf("argument %q is too long", name)
 	case strings.ContainsRune(pattern, 0):
 		return "", fmt.Errorf("argument %q contains a NUL character", name)
 	case strings.HasPrefix(pattern, "/") || filepath.IsAbs(pattern):
 		return "", fmt.Errorf("argument %q must be relative: put the folder into path", name)
-	case !glob.Valid(pattern):
-		return "", fmt.Errorf("argument %q is not a valid pattern: %q", name, pattern)
+	}
+	if err := glob.CheckPath(pattern); err != nil {
+		return "", fmt.Errorf("argument %q is not a valid pattern: %w: %.300q", name, err, pattern)
 	}
 	for part := range strings.SplitSeq(pattern, "/") {
 		if part == ".." {
@@ -105,7 +104,11 @@ func (s *toolset) glob(ctx context.Context, p files.Place, pattern string) (core
 	defer done()
 	var out strings.Builder
 	found := 0
-	goInto, wanted := below(pattern), glob.Path(pattern)
+	wanted, err := glob.Path(pattern)
+	if err != nil {
+		return core.Result{}, err
+	}
+	goInto := below(pattern)
 	err = w.each(ctx, func(e entry) (into, on bool) {
 		if e.kind.IsDir() {
 			return goInto(e), true

@@ -66,7 +66,9 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 		if q.include, err = checkGlob("include", include); err != nil {
 			return nil, err
 		}
-		q.wanted = glob.Path(q.include)
+		if q.wanted, err = glob.Path(q.include); err != nil {
+			return nil, err
+		}
 		title += " in " + code(include)
 	}
 	p, err := s.files.Locate(path)

@@ -485,12 +485,18 @@ func (e *buffers) Do(_ context.Context, c ide.Call) (ide.Reply, error) {
 func TestManyAlternatives(t *testing.T) {
 	b := newBed(t, Options{})
 	b.put("a.go", "x\n")
-	b.put("b.go", "x\n") // which none of them matches
-	pattern := strings.Repeat("{"+strings.Repeat(",", 90)+"}", 10) + "a.go"
+	b.put("b.go", "x\n")                                                   // which none of them matches
+	pattern := strings.Repeat("{"+strings.Repeat(",", 29)+"}", 8) + "a.go" // 30 to the power of 8 of them
 	if got := b.ok("glob", m{"pattern": pattern}); got != "a.go\n" {
 		t.Error(got)
 	}
 	if got := b.ok("grep", m{"pattern": "x", "include": pattern}); !strings.Contains(got, "a.go") || strings.Contains(got, "b.go") {
 		t.Error(got)
+	}
+	for pattern, why := range map[string]string{
+		strings.Repeat("{"+strings.Repeat(",", 90)+"}", 10) + "a.go": "longer than 256 bytes",
+		strings.Repeat("{,}", 9) + "a.go":                            "more than 8 groups of braces",
+	} {
+		b.fails("glob", m{"pattern": pattern}, why)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"dragoman/cmd/internal/program"
+	"dragoman/core/glob"
 )
 
 // Store is what people have given to the program: keys of providers and logins to MCP
@@ -59,5 +60,6 @@ func (s *Store) Files() []string {
 	if err != nil {
 		return nil
 	}
-	return []string{filepath.Join(dir, loginFile), filepath.Join(dir, serverLoginDir, "**")}
+	dir = glob.Quote(filepath.ToSlash(dir))
+	return []string{dir + "/" + loginFile, dir + "/" + serverLoginDir + "/**"}
 }

@@ -140,6 +140,10 @@ func fileRoles(have []role, files []guide.Agent, known func(model string) bool) 
 		if f.MaxSteps > 0 && (r.steps == 0 || f.MaxSteps < r.steps) {
 			r.steps = f.MaxSteps
 		}
+		if err := policy.CheckTools(slices.Concat(f.Disabled, f.Tools.Deny, f.Tools.Allow, f.Tools.Ask)); err != nil {
+			warnings = append(warnings, f.File+": was left out: "+err.Error())
+			continue
+		}
 		r.Never = slices.Concat(r.Never, f.Disabled, f.Tools.Deny)
 		switch f.Tools.Default {
 		case "deny":

@@ -3,7 +3,6 @@ package setup
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
@@ -19,10 +18,8 @@ func newPolicies(c *configs.Config, env configs.Env, keys ...string) (rules, str
 	var all, others []policy.Rule
 	home := program.Home(env)
 	for _, path := range keys {
-		ours := policy.Rule{Effect: core.Deny, Path: filepath.ToSlash(path)}
-		if _, err := policy.New(policy.Options{Rules: []policy.Rule{ours}, Home: home}); err == nil {
-			all, others = append(all, ours), append(others, ours)
-		}
+		ours := policy.Rule{Effect: core.Deny, Path: path}
+		all, others = append(all, ours), append(others, ours)
 	}
 	for _, list := range []struct {
 		effect core.Effect

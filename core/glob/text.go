@@ -1,0 +1,87 @@
+package glob
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Text is a pattern for names: * is any text, also none, and everything else is itself. The
+// zero value matches the empty text alone.
+type Text struct {
+	parts []string // what stands between the stars
+	fold  bool
+}
+
+// TextError says where a text is no pattern for names.
+type TextError struct {
+	At   int // the byte, from 0
+	Sign rune
+}
+
+func (e *TextError) Error() string {
+	return fmt.Sprintf("%q at character %d means nothing here: only * is special, and stands for any text", e.Sign, e.At+1)
+}
+
+// ParseText reads a pattern for names. The error is a *TextError.
+func ParseText(pattern string) (Text, error) {
+	if at := strings.IndexAny(pattern, `?[{\`); at >= 0 {
+		return Text{}, &TextError{at, rune(pattern[at])}
+	}
+	return Text{parts: strings.Split(pattern, "*")}, nil
+}
+
+// Fold returns the same pattern without regard to case, for lists and rules that take
+// something away.
+func (p Text) Fold() Text {
+	folded := make([]string, len(p.parts))
+	for i, part := range p.parts {
+		folded[i] = strings.ToLower(part)
+	}
+	return Text{folded, true}
+}
+
+// Matches reports whether the pattern matches a text. It takes as long as the text is.
+func (p Text) Matches(text string) bool {
+	if p.fold {
+		text = strings.ToLower(text)
+	}
+	if len(p.parts) == 0 {
+		return text == ""
+	}
+	last := len(p.parts) - 1
+	text, ok := strings.CutPrefix(text, p.parts[0])
+	if last == 0 || !ok {
+		return ok && text == ""
+	}
+	for _, part := range p.parts[1:last] {
+		if _, text, ok = strings.Cut(text, part); !ok {
+			return false
+		}
+	}
+	return strings.HasSuffix(text, p.parts[last])
+}
+
+// AnyText reports whether one of the patterns matches a text. The error is that of ParseText,
+// for the first of them that is none.
+func AnyText(patterns []string, text string) (bool, error) {
+	return anyText(patterns, text, false)
+}
+
+// AnyTextFolded is AnyText without regard to case, for lists that take something away.
+func AnyTextFolded(patterns []string, text string) (bool, error) {
+	return anyText(patterns, text, true)
+}
+
+func anyText(patterns []string, text string, fold bool) (found bool, err error) {
+	for _, pattern := range patterns {
+		p, err := ParseText(pattern)
+		if err != nil {
+			return false, err
+		}
+		if fold {
+			p = p.Fold()
+		}
+		found = found || p.Matches(text)
+	}
+	return found, nil
+}
