@@ -161,7 +161,7 @@ func FuzzStrings(f *testing.F) {
 		}
 		c := Defaults()
 		c.Agents = map[string]Agent{"a": {Description: s, Instructions: NewValue(s), Mode: "all"}}
-		c.Policy.Deny = []Rule{{Tool: s}}
+		c.Policy.Deny = []Rule{{URL: s}}
 		c.MCPServers = map[string]MCPServer{"m": {Command: NewValue(s), Args: []Value{NewValue(s)}, Start: "auto", StartTimeout: time.Minute, CallTimeout: time.Minute}}
 		shown := Marshal(c)
 		again, err := Parse("again.yaml", shown)
@@ -169,7 +169,7 @@ func FuzzStrings(f *testing.F) {
 			t.Fatalf("%v\n%s", err, shown)
 		}
 		a, m := again.Agents["a"], again.MCPServers["m"]
-		for _, got := range []string{a.Description, a.Instructions.String(), again.Policy.Deny[0].Tool, m.Command.String(), m.Args[0].String()} {
+		for _, got := range []string{a.Description, a.Instructions.String(), again.Policy.Deny[0].URL, m.Command.String(), m.Args[0].String()} {
 			if got != s {
 				t.Errorf("%q came back as %q from\n%s", s, got, shown)
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"path"
 	"reflect"
 	"slices"
 	"strconv"
@@ -104,8 +103,10 @@ func (ck *checker) stringValue(key string, is field, s string) {
 		ck.fail(key, "must be "+oneOf(is.enum)+", got "+quote(s)+didYouMean(s, is.enum))
 	case strings.Contains(s, "${env:") || strings.Contains(s, "${file:") || strings.Contains(s, "${cmd:"):
 		ck.fail(key, "references are not expanded in this setting")
-	case is.glob && badGlob(s) != "":
-		ck.fail(key, badGlob(s))
+	case is.pattern != nil:
+		if message := is.pattern(s); message != "" {
+			ck.fail(key, message)
+		}
 	}
 }
 
@@ -230,32 +231,6 @@ func badName(kind, name string) string {
 		if name == "" || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return !word(r) }) {
 			return "a name is 1 to 64 letters, digits, - and _"
 		}
-	}
-	return ""
-}
-
-// badGlob says what is wrong with a glob over paths, or "".
-func badGlob(s string) string {
-	if _, err := path.Match(s, ""); err != nil {
-		return "is not a glob: " + quote(s)
-	}
-	depth := 0
-	for _, r := range s {
-		switch r {
-		case '{':
-			depth++
-		case '}':
-			depth--
-		}
-		if depth < 0 {
-			break
-		}
-	}
-	if depth != 0 {
-		return "has a { or } too many: " + quote(s)
-	}
-	if slices.Contains(strings.FieldsFunc(s, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
-		return `must not hold "..": ` + quote(s)
 	}
 	return ""
 }

@@ -79,8 +79,8 @@ type MCPServer struct {
 	Transport    string        `yaml:"transport" aka:"type" enum:"http,sse" default:"http" doc:"How a url is spoken to: http is Streamable HTTP, sse the older HTTP with SSE."`
 	Disabled     bool          `yaml:"disabled" default:"false" doc:"Whether the server is left alone."`
 	Start        string        `yaml:"start" enum:"auto,session" default:"auto" doc:"When the server is started: auto waits for the first call once its tools are known, session starts it with every session."`
-	Tools        []string      `yaml:"tools" aka:"allow_tools,include_tools" doc:"Names of the tools that are offered; * is any text. Left out: all of them."`
-	WithoutTools []string      `yaml:"without_tools" aka:"deny_tools,exclude_tools,disabled_tools" doc:"Names of tools that are not offered, whatever tools says; * is any text."`
+	Tools        []string      `yaml:"tools" aka:"allow_tools,include_tools" pattern:"text" doc:"Names of the tools that are offered; * is any text. Left out: all of them."`
+	WithoutTools []string      `yaml:"without_tools" aka:"deny_tools,exclude_tools,disabled_tools" pattern:"text" doc:"Names of tools that are not offered, whatever tools says; * is any text."`
 	StartTimeout time.Duration `yaml:"start_timeout" default:"1m" min:"1s" doc:"How long the server may take until its tools are known."`
 	CallTimeout  time.Duration `yaml:"call_timeout" aka:"timeout" default:"10m" min:"1s" doc:"How long a call may go on without a sign of life before it is given up. Progress is one, and so is a question that waits for you."`
 }
@@ -106,8 +106,8 @@ type Agent struct {
 	Instructions Value  `yaml:"instructions" aka:"prompt,system_prompt,system" workspace:"yes" doc:"The agent's system prompt. Text, or a file: ${file:reviewer.md}."`
 	Mode         string `yaml:"mode" enum:"primary,subagent,all" default:"primary" workspace:"yes" doc:"Who may start the agent: primary is offered to people, subagent to other agents, all to both."`
 
-	Tools         []string `yaml:"tools" aka:"allowed_tools" doc:"The only tools that the agent is offered, by name; * is any text, SERVER/NAME a tool of an MCP server. Left out: all. It allows nothing: that is the policy's affair."`
-	DisabledTools []string `yaml:"disabled_tools" aka:"denied_tools,exclude_tools" workspace:"yes" doc:"Tools that the agent is not offered and cannot call, written in the same way."`
+	Tools         []string `yaml:"tools" aka:"allowed_tools" pattern:"tool" doc:"The only tools that the agent is offered, by name; * is any text, SERVER/NAME a tool of an MCP server. Left out: all. It allows nothing: that is the policy's affair."`
+	DisabledTools []string `yaml:"disabled_tools" aka:"denied_tools,exclude_tools" pattern:"tool" workspace:"yes" doc:"Tools that the agent is not offered and cannot call, written in the same way."`
 	MaxSteps      int      `yaml:"max_steps" aka:"steps,max_turns" min:"0" max:"100000" doc:"How many times a turn of this agent may call the model; 0: as often as limits.max_turn_requests says, which is never exceeded."`
 }
 
@@ -125,10 +125,10 @@ type Policy struct {
 type Rule struct {
 	_ struct{} `anyof:"tool,server,path,command,url"`
 
-	Tool    string `yaml:"tool" aka:"name" workspace:"yes" doc:"Name of the tool; * is any text. Left out: any tool."`
-	Server  string `yaml:"server" workspace:"yes" doc:"Where the tool comes from: native for dragoman's own, else the name of an MCP server; * is any text. Left out: anywhere; where allow names one of dragoman's own tools, that one alone."`
-	Path    string `yaml:"path" aka:"file,files,paths" glob:"yes" workspace:"yes" doc:"Glob over the paths that a call touches; ** is any number of folders. Without a slash it matches a name at any depth; ~/ is your home; what matches a folder covers what is in it."`
-	Command string `yaml:"command" aka:"cmd" workspace:"yes" doc:"Pattern for each command of a shell command line; * is any text, and \"git *\" matches git alone as well."`
+	Tool    string `yaml:"tool" aka:"name" pattern:"text" workspace:"yes" doc:"Name of the tool; * is any text. Left out: any tool."`
+	Server  string `yaml:"server" pattern:"text" workspace:"yes" doc:"Where the tool comes from: native for dragoman's own, else the name of an MCP server; * is any text. Left out: anywhere; where allow names one of dragoman's own tools, that one alone."`
+	Path    string `yaml:"path" aka:"file,files,paths" pattern:"path" workspace:"yes" doc:"Glob over the paths that a call touches; ** is any number of folders. Without a slash it matches a name at any depth; ~/ is your home; what matches a folder covers what is in it."`
+	Command string `yaml:"command" aka:"cmd" pattern:"text" workspace:"yes" doc:"Pattern for each command of a shell command line; * is any text, and \"git *\" matches git alone as well."`
 	URL     string `yaml:"url" aka:"host" workspace:"yes" doc:"Address a call reaches, as [SCHEME://]HOST[:PORT][/PATH]; the host may be * or begin with *."`
 }
 
@@ -138,7 +138,7 @@ type MCP struct {
 	ModelAnswers       string        `yaml:"model_answers" enum:"none,soft" doc:"What an MCP client's model may allow with agent_approve after asking its user: soft allows what is asked about by default, none allows nothing. It can never allow what only a person may allow (control files, ask rules), nor anything while the client itself is asking its user; it can always reject. Left out: soft, or none over HTTP."`
 	Workspaces         []Value       `yaml:"workspaces" aka:"roots" doc:"Folders in which sessions of MCP clients may work; ~/ is your home, a relative path starts at this file's folder. Flags (--root) win. Left out: what the client names, else the folder that dragoman was started in."`
 	ElicitationTimeout time.Duration `yaml:"elicitation_timeout" default:"10m" min:"1s" doc:"How long a question put to the MCP client's user waits before the answer is no."`
-	Servers            []string      `yaml:"servers" doc:"Names of the MCP servers whose own tools, prompts and resources MCP clients get beside the agent; * is any text, an empty list none. Left out: all of them."`
+	Servers            []string      `yaml:"servers" pattern:"text" doc:"Names of the MCP servers whose own tools, prompts and resources MCP clients get beside the agent; * is any text, an empty list none. Left out: all of them."`
 	Prefix             string        `yaml:"prefix" enum:"collision,never,always" default:"collision" doc:"When the names of these tools and prompts begin with their server's, as SERVER__NAME: collision where several have the same name, always, or never: then the first server counts, by name, and others' tools of that name are left out."`
 	Tools              int           `yaml:"tools" default:"0" min:"0" max:"100000" doc:"How many tools an MCP client is shown. Of more it is shown the agent's, and two by which it finds and calls the others (tool_search, call_tool); every tool can still be called by its name. 0: all of them."`
 }

@@ -14,9 +14,9 @@ type field struct {
 	def       string // default, as it is written in a file
 	min, max  string
 	enum      []string
-	aka       []string // other words people try
-	names     string   // of a mapping: what its keys are (name, header, variable)
-	glob      bool
+	aka       []string            // other words people try
+	names     string              // of a mapping: what its keys are (name, header, variable)
+	pattern   func(string) string // says what is wrong with a pattern; nil: it is none
 	emptyOK   bool
 	workspace bool // a workspace's layer may set it
 }
@@ -39,7 +39,7 @@ func (c fieldCache) of(t reflect.Type) []field {
 			index: i, name: name, doc: tag.Get("doc"),
 			def: tag.Get("default"), min: tag.Get("min"), max: tag.Get("max"),
 			enum: list(tag.Get("enum")), aka: list(tag.Get("aka")), names: tag.Get("names"),
-			glob: tag.Get("glob") != "", emptyOK: tag.Get("empty") != "", workspace: tag.Get("workspace") != "",
+			pattern: patterns[tag.Get("pattern")], emptyOK: tag.Get("empty") != "", workspace: tag.Get("workspace") != "",
 		})
 	}
 	c[t] = fields
