@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	// MaxTries is how often in a row a server is started again by itself. After that a
-	// call starts it.
-	MaxTries = 5
-	// maxPause is the longest pause between two starts.
+	// maxTries bounds the starts in a row that nobody asks for. After them a call starts
+	// the server.
+	maxTries = 5
+	// maxPause bounds the pause between two starts.
 	maxPause = time.Minute
-	// SteadyFor is how long a server must have run for its earlier ends to be forgotten.
-	SteadyFor = 30 * time.Second
+	// A server that has run for steadyFor has its earlier failures forgotten.
+	steadyFor = 30 * time.Second
 )
 
-// change is something that happens to a connection.
+// change is an event in the life of a connection.
 type change int
 
 const (
 	onWanted    change = iota // it is to be made
-	onAsked                   // what would be started is asked about
+	onAsked                   // its start waits for a person
 	onMade                    // it has been made
 	onFailed                  // it could not be made, or broke
-	onLockedOut               // the same, for want of a login
+	onLockedOut               // the same, because the server wants a login
 	onAdmitted                // a login has come
 	onEnded                   // it was ended from this side
 )
 
-// following says which status follows from a change. A change that a status does not list
-// has come too late, and changes nothing.
+// following is the table of transitions. A change that a status does not list has come too
+// late, and changes nothing.
 var following = map[string]map[change]string{
 	statusStopped: {onWanted: statusStarting, onEnded: statusStopped},
 	statusStarting: {
@@ -46,45 +46,48 @@ var following = map[string]map[change]string{
 	statusLogin:   {onWanted: statusStarting, onAdmitted: statusStarting, onEnded: statusStopped},
 }
 
-// Keeper keeps a connection to a server: it makes it when it is wanted, makes it again
-// when it breaks, after a pause that grows, and keeps it from being made while somebody
-// holds the server. run does all that in one goroutine; the other methods are for any.
+// Keeper looks after one connection to a server: it makes the connection when somebody needs
+// it, and makes it again, after a growing pause, when it breaks. While a person holds the
+// server it makes none. run does all that in one goroutine; any goroutine may call the other
+// methods.
 type Keeper struct {
 	job    Job
 	server string
-	pause  func(fails int) time.Duration // after so many failures in a row, 1 or more
-	login  func() error                  // what to tell a person if the server wants a login; nil: it does not
-	notify func(status string)           // is told of each change; nil: nobody is
-	want   chan struct{}                 // somebody needs the connection
-	over   chan struct{}                 // closed when it is held for good
+	pause  func(fails int) time.Duration // before the next start; fails is 1 or more
+	login  func() error                  // why the server wants a login; nil: it does not
+	notify func(status string)           // called after each change; may be nil
+	want   chan struct{}                 // holds a token when somebody needs the connection
+	over   chan struct{}                 // closed when the connection is held for good
 
 	mu     sync.Mutex // guards the fields below
 	status string
-	why    string        // it does not run, or what its start waits for
+	why    string        // why it does not run, or what its start waits for
 	moved  chan struct{} // closed at the next change of the fields above
 	peer   *Peer         // nil: it does not run
-	fails  int           // in a row
-	missed int           // starts that have failed, ever
-	after  time.Time     // no new start before
-	let    bool          // a login has come since the start that is under way began
-	held   string        // why it is kept from running; "": it is not
+	fails  int           // failures in a row
+	missed int           // all starts that have failed
+	after  time.Time     // no start before this time
+	held   string        // why no connection is made; "": one may be
 	ended  bool          // over is closed
-	cut    func()        // ends the connection that is there or being made; nil: none is
+	cut    func()        // ends the connection, or its start; nil: there is none
+
+	admitted bool // a login has come since the last start began
 }
 
-// Job is what a Keeper does to its connection. Its methods are called by run.
+// Job makes and uses the connection of a Keeper, whose run calls the methods.
 type Job interface {
-	// Begin makes the connection. It blocks until the server has agreed on a version and
-	// what else must be known of it, or ctx ends.
+	// Begin makes the connection. It blocks until the server can be used, or ctx ends.
 	Begin(ctx context.Context) (*Peer, error)
-	// Follow uses the connection until it breaks or ctx ends, closes it, and says why it
-	// has ended.
+	// Follow uses the connection until it breaks or ctx ends, closes it, and returns the
+	// reason for its end.
 	Follow(ctx context.Context, p *Peer) (why string)
-	// Failed is told why the server does not run, before anybody else is.
+	// Failed takes the reason why the server does not run, before anybody else sees it.
 	Failed(why string)
 }
 
-func newKeeper(server string, j Job, pause func(fails int) time.Duration, login func() error, notify func(status string)) *Keeper {
+func newKeeper(
+	server string, j Job, pause func(fails int) time.Duration, login func() error, notify func(status string),
+) *Keeper {
 	return &Keeper{
 		job: j, server: server, pause: pause, login: login, notify: notify,
 		want: make(chan struct{}, 1), over: make(chan struct{}), status: statusStopped, moved: make(chan struct{}),
@@ -105,15 +108,15 @@ func (k *Keeper) run(ctx context.Context) {
 	k.step(onEnded, "", nil)
 }
 
-// errCut: the connection was ended from this side.
+// errCut means that the connection was ended from this side.
 var errCut = errors.New("it was ended")
 
-// once makes the connection and keeps it until it breaks or is cut, and says why.
+// once makes the connection and uses it until it ends. The error says why it did.
 func (k *Keeper) once(ctx context.Context) error {
 	ctx, cut := context.WithCancel(ctx)
 	defer cut()
 	k.mu.Lock()
-	k.cut, k.let = cut, false
+	k.cut, k.admitted = cut, false
 	held := k.held != ""
 	k.mu.Unlock()
 	if held {
@@ -136,7 +139,7 @@ func (k *Keeper) once(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errCut
 	}
-	if time.Since(since) >= SteadyFor {
+	if time.Since(since) >= steadyFor {
 		k.mu.Lock()
 		k.fails = 0
 		k.mu.Unlock()
@@ -144,11 +147,11 @@ func (k *Keeper) once(ctx context.Context) error {
 	return errors.New(why)
 }
 
-// awaitWant waits until the server is to be started: somebody needs it, or it has
-// failed and its pause is over. false: ctx has ended, or it is held for good.
+// awaitWant waits until somebody needs the server, or the pause after a failure is over. It
+// returns false when ctx has ended, or the connection is held for good.
 func (k *Keeper) awaitWant(ctx context.Context) bool {
 	k.mu.Lock()
-	again := k.status == statusFailed && k.fails <= MaxTries && k.held == ""
+	again := k.status == statusFailed && k.fails <= maxTries && k.held == ""
 	left := time.Until(k.after)
 	k.mu.Unlock()
 	var pause <-chan time.Time
@@ -176,14 +179,14 @@ func (k *Keeper) awaitWant(ctx context.Context) bool {
 	}
 }
 
-// fail notes why the server does not run, and when it may be started again.
+// fail notes the reason why the server does not run, and when it may be started again.
 func (k *Keeper) fail(err error) {
 	what, why := onFailed, display.Plain(err.Error())
 	if login := k.login(); login != nil {
 		what, why = onLockedOut, login.Error()
 	}
 	k.mu.Lock()
-	if k.let && k.status == statusStarting && k.held == "" { // it was refused before the login
+	if k.admitted && k.status == statusStarting && k.held == "" { // it was refused before the login came
 		k.mu.Unlock()
 		k.nudge()
 		return
@@ -193,7 +196,7 @@ func (k *Keeper) fail(err error) {
 	}
 	k.after = time.Now().Add(k.pause(k.fails))
 	if errors.Is(err, errRefused) {
-		k.fails = MaxTries + 1
+		k.fails = maxTries + 1
 	}
 	if what == onLockedOut {
 		k.after = time.Time{} // a login may come at any time
@@ -203,13 +206,13 @@ func (k *Keeper) fail(err error) {
 	k.step(what, why, nil)
 }
 
-// pause returns how long to wait before a new start after so many in a row that failed.
+// pause returns the time to wait before the next start after so many failures in a row.
 func (b *Box) pause(fails int) time.Duration {
 	return min(b.opts.FirstPause<<min(fails-1, 10), maxPause)
 }
 
-// step makes a change, for everybody who waits for one. p is the connection that was
-// made. false: the change has come too late.
+// step makes a change and wakes everybody who waits for one. p is the connection that was
+// made. It returns false if the change has come too late.
 func (k *Keeper) step(c change, why string, p *Peer) bool {
 	k.mu.Lock()
 	status, ok := k.stepLocked(c, why, p)
@@ -231,7 +234,7 @@ func (k *Keeper) stepLocked(c change, why string, p *Peer) (status string, ok bo
 	return status, true
 }
 
-// waits says what the start that is under way waits for.
+// waits notes what the start that is under way waits for.
 func (k *Keeper) waits(why string) { k.step(onAsked, why, nil) }
 
 // nudge has the server started, unless it has failed and its pause is not over.
@@ -244,7 +247,7 @@ func poke(c chan<- struct{}) {
 	}
 }
 
-// expect has the server started, and says so at once: those who look now wait for it.
+// expect has the server started, and notes that at once, so that a listing waits for it.
 func (k *Keeper) expect() {
 	k.mu.Lock()
 	held := k.held != ""
@@ -257,7 +260,7 @@ func (k *Keeper) expect() {
 	}
 }
 
-// summon has the server started at once, however often that has failed.
+// summon has the server started at once, without regard to earlier failures.
 func (k *Keeper) summon() {
 	k.mu.Lock()
 	if k.peer == nil {
@@ -267,8 +270,7 @@ func (k *Keeper) summon() {
 	k.nudge()
 }
 
-// hold ends the connection, and keeps it from being made again until release. why is for
-// calls that still want it.
+// hold ends the connection, and makes none until release. Calls that need it get the reason.
 func (k *Keeper) hold(why string) {
 	k.mu.Lock()
 	k.held = why
@@ -291,8 +293,8 @@ func (k *Keeper) retire(why string) {
 	k.hold(why)
 }
 
-// release takes back a hold, and forgets what has failed before. usable: the connection
-// may be made now; it may not if it is held for good. was: it was held until now.
+// release takes back a hold, and forgets earlier failures. usable is false if the connection
+// is held for good; was reports whether a hold was taken back.
 func (k *Keeper) release() (usable, was bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -302,12 +304,12 @@ func (k *Keeper) release() (usable, was bool) {
 	return !k.ended, was
 }
 
-// admit starts a server that has waited for a login. A start that is under way may
-// have been refused already: where it fails another one follows, which those who wait
-// for the first one wait for, too.
+// admit starts a server that has waited for a login, which has come. The server may already
+// have refused a start that is under way: if that fails, another start follows, and those
+// who wait for the first one wait for the second.
 func (k *Keeper) admit() {
 	k.mu.Lock()
-	k.let = true
+	k.admitted = true
 	waited := k.status == statusLogin && k.held == ""
 	if waited {
 		k.fails = 0
@@ -328,8 +330,8 @@ func (k *Keeper) dismiss() {
 	}
 }
 
-// now is what a keeper has at a moment.
-type now struct {
+// moment is the state of a keeper at one time.
+type moment struct {
 	status, why, held string
 	peer              *Peer
 	left              time.Duration // until it may be started
@@ -337,10 +339,10 @@ type now struct {
 	moved             <-chan struct{}
 }
 
-func (k *Keeper) now() now {
+func (k *Keeper) now() moment {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return now{k.status, k.why, k.held, k.peer, time.Until(k.after), k.missed, k.moved}
+	return moment{k.status, k.why, k.held, k.peer, time.Until(k.after), k.missed, k.moved}
 }
 
 // Running returns the connection; nil: there is none.
@@ -351,7 +353,7 @@ func (k *Keeper) Running() *Peer {
 	return nil
 }
 
-// endOf says why a connection has ended.
+// endOf returns the reason for the end of a connection.
 func (k *Keeper) endOf(p *Peer) string {
 	if held := k.now().held; held != "" {
 		return held
@@ -359,8 +361,8 @@ func (k *Keeper) endOf(p *Peer) string {
 	return p.link.Why()
 }
 
-// settled waits until the server runs or has failed, or ctx ends, and returns the state
-// of that moment: one that has failed is soon started again.
+// settled waits until no start is under way, or ctx ends, and returns the status of that
+// moment: a server that has failed is soon started again.
 func (k *Keeper) settled(ctx context.Context) (status, why string) {
 	for {
 		n := k.now()
@@ -375,10 +377,10 @@ func (k *Keeper) settled(ctx context.Context) (status, why string) {
 	}
 }
 
-// DownError says that a server does not run, and why.
+// DownError reports that a server does not run.
 type DownError struct {
 	Server, Why string
-	Again       time.Duration // until it may be started again
+	Again       time.Duration // until it may be started again; 0: now
 }
 
 func (e *DownError) Error() string {
@@ -389,8 +391,9 @@ func (e *DownError) Error() string {
 	return s
 }
 
-// Acquire returns the connection, and has it made where there is none. It waits
-// for a start that is under way; a pause it waits out only if patient.
+// Acquire returns the connection, and has it made if there is none. It waits for a start
+// that is under way, and gives up if one fails meanwhile. It waits for the end of a pause
+// only if patient. Its error may be a *DownError.
 func (k *Keeper) Acquire(ctx context.Context, patient bool) (*Peer, error) {
 	for before := k.now().missed; ; {
 		n := k.now()

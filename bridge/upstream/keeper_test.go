@@ -190,7 +190,7 @@ func TestKeeperForgetsFailuresOfASteadyServer(t *testing.T) {
 		<-time.After(time.Second)
 		synctest.Wait()
 		k.breaks() // at 1
-		<-time.After(2*time.Second + SteadyFor)
+		<-time.After(2*time.Second + steadyFor)
 		synctest.Wait()
 		k.breaks() // at 33
 		<-time.After(time.Second)

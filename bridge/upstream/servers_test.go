@@ -291,7 +291,7 @@ func TestStartsAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-time.After(24 * time.Hour)
-			if n := tries.Load(); n != (round+1)*(MaxTries+1) {
+			if n := tries.Load(); n != (round+1)*(maxTries+1) {
 				t.Errorf("%d tries after %d days", n, round+1)
 			}
 		}
