@@ -16,7 +16,9 @@ const maxVersions = 10_000
 // Request asks the editor about a file that it may know better than the disk. Without a
 // reply the disk is used: no editor offers the request, or the editor does not have the
 // file, and then why says so. A refusal of the editor is an error.
-func (w *Workspace) Request(ctx context.Context, p Place, able func(ide.Caps) bool, call ide.Call) (reply ide.Reply, why string, err error) {
+func (w *Workspace) Request(ctx context.Context, p Place, able func(ide.Caps) bool, call ide.Call) (
+	reply ide.Reply, why string, err error,
+) {
 	e := ide.Of(w.host.Editor())
 	if e == nil || p.Spill || !able(e.Caps()) {
 		return nil, "", nil
@@ -74,7 +76,8 @@ func (w *Workspace) Saw(p Place, version uint64) {
 
 var (
 	errStale   = errors.New("it has changed since it was read, so it is not changed now: read it again")
-	errUnsaved = errors.New("the editor has changes of it that are not saved, and does not write it for us, so nothing was written: have it saved first")
+	errUnsaved = errors.New("the editor has changes of it that are not saved, and does not write it for us, " +
+		"so nothing was written: have it saved first")
 )
 
 // Fresh checks that a text may be changed: that it is the one which the model has read, if the

@@ -67,7 +67,8 @@ func (w *Workspace) Current(ctx context.Context, p Place) (Content, error) {
 		c.note = fmt.Sprintf("it was empty in the editor and had %d bytes on the disk", len(c.Text))
 	}
 	return Content{
-		Exists: true, Text: b.Text, mode: c.mode, buffer: true, count: b.Version, unsaved: !c.Exists || !sameText(b.Text, c.Text), note: c.note,
+		Exists: true, Text: b.Text, mode: c.mode, buffer: true, count: b.Version,
+		unsaved: !c.Exists || !sameText(b.Text, c.Text), note: c.note,
 	}, nil
 }
 

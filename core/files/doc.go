@@ -8,8 +8,8 @@
 // a root, in the folder for cut output (reading only), or outside. A Handle is a
 // folder, held open, in which one call reads or replaces a file. Content is the text
 // of a file, as it was seen on the disk or in the editor. A Folder is held open for those
-// who go through what is in it. A Tree is a folder for those
-// who only read, and in which links are followed: guides are kept as links.
+// who go through what is in it. A Tree is a folder for those who only read, and in which
+// links are followed: guides are kept as links.
 //
 // # What holds
 //

@@ -133,22 +133,31 @@ func (h Handle) Folder() (*Folder, error) {
 	return &Folder{dir: dir}, nil
 }
 
-// Regular opens the place as a file for reading, which the caller closes. Everything but a regular file is
-// refused before it is opened, and again after.
+// Regular opens the place as a file for reading, which the caller closes.
 func (h Handle) Regular() (*os.File, fs.FileInfo, error) {
-	want, err := h.Stat()
+	seen, err := h.Stat()
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := CheckRegular(want); err != nil {
+	return openSeen(h.dir, h.base, seen)
+}
+
+// openSeen opens the file that was seen in a folder. Everything but a regular file is
+// refused before it is opened and again after, and so is another file; a pipe that was put
+// there meanwhile is not waited for.
+func openSeen(dir *os.Root, name string, seen fs.FileInfo) (*os.File, fs.FileInfo, error) {
+	if err := CheckRegular(seen); err != nil {
 		return nil, nil, err
 	}
-	f, err := h.dir.OpenFile(h.base, os.O_RDONLY|nonblock, 0)
+	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	got, err := f.Stat()
-	if err == nil && !os.SameFile(got, want) {
+	if err == nil {
+		err = CheckRegular(got) // a system gives the number of what was removed to what comes next
+	}
+	if err == nil && !os.SameFile(got, seen) {
 		err = errSwapped
 	}
 	if err != nil {
@@ -156,25 +165,6 @@ func (h Handle) Regular() (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	return f, got, nil
-}
-
-// openRegular opens a regular file below a folder for reading, which the caller closes.
-// Links are followed as long as they stay inside of the folder. It never waits: what is
-// swapped for a pipe meanwhile is refused.
-func openRegular(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil {
-		err = CheckRegular(info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
 }
 
 // ErrNotRegular is behind each error about something else than a regular file.

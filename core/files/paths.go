@@ -90,8 +90,10 @@ func parsePath(arg string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("path %q is not a valid URI", arg)
 		}
-		if u.Opaque != "" || u.Host != "" && !strings.EqualFold(u.Host, "localhost") || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-			return "", fmt.Errorf("path %q is not the URI of a local file: write file:///absolute/path, with %%3F for ? and %%23 for #", arg)
+		if u.Opaque != "" || u.Host != "" && !strings.EqualFold(u.Host, "localhost") ||
+			u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+			return "", fmt.Errorf("path %q is not the URI of a local file: "+
+				"write file:///absolute/path, with %%3F for ? and %%23 for #", arg)
 		}
 		path = u.Path
 		if runtime.GOOS == "windows" {

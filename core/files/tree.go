@@ -37,20 +37,11 @@ func (t *Tree) Stat(name string) (fs.FileInfo, error) {
 // Regular opens the regular file that Stat has seen, for reading; the caller closes it.
 // Another one, which somebody put there meanwhile, is refused.
 func (t *Tree) Regular(name string, seen fs.FileInfo) (*os.File, error) {
-	if err := CheckRegular(seen); err != nil {
-		return nil, ErrNotRegular
+	f, _, err := openSeen(t.dir, filepath.FromSlash(name), seen)
+	if errors.Is(err, ErrNotRegular) {
+		err = ErrNotRegular
 	}
-	f, info, err := openRegular(t.dir, filepath.FromSlash(name))
-	switch {
-	case errors.Is(err, ErrNotRegular):
-		return nil, ErrNotRegular
-	case err != nil:
-		return nil, inTree(err)
-	case !os.SameFile(info, seen):
-		f.Close()
-		return nil, errSwapped
-	}
-	return f, nil
+	return f, inTree(err)
 }
 
 // Folder opens a folder to list its names; the caller closes it. It never waits, whatever

@@ -59,7 +59,10 @@ func (s *toolset) walkFrom(p files.Place) (w *walk, close func(), err error) {
 	if err != nil {
 		return nil, nil, p.Explain(err)
 	}
-	w = &walk{dir: dir, real: p.Real, among: files.KeepsKeys(p.Real), bar: func(rel string) bool { return bar(filepath.Join(p.Real, filepath.FromSlash(rel))) }}
+	w = &walk{
+		dir: dir, real: p.Real, among: files.KeepsKeys(p.Real),
+		bar: func(rel string) bool { return bar(filepath.Join(p.Real, filepath.FromSlash(rel))) },
+	}
 	if p.Root != nil {
 		if top, err := p.Root.Folder(); err == nil {
 			rel, _ := files.Within(p.Root.Real, p.Real)
@@ -113,7 +116,9 @@ func (w *walk) each(ctx context.Context, visit func(entry) (into, on bool)) erro
 }
 
 // list visits what is in the folder dir, which is at rel.
-func (w *walk) list(ctx context.Context, dir *files.Folder, rel string, depth int, rules *ignores, visit func(entry) (into, on bool)) (on bool, err error) {
+func (w *walk) list(
+	ctx context.Context, dir *files.Folder, rel string, depth int, rules *ignores, visit func(entry) (into, on bool),
+) (on bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
