@@ -12,7 +12,8 @@
 // run is a [Call] that moves through the states of call.go. What waits for a
 // person is an [Ask]: an approval of a call, a consent to something else, or a
 // question. A [Profile] is what the configuration offers: agents,
-// models, toolboxes, a policy. The [Board] holds what is nobody's session.
+// models, toolboxes, a policy. The [Board] holds what is nobody's session. An [Editor] and a
+// [Model] are passed on only: packages ide and inference say what they can be asked.
 //
 // A sub-session is a session whose Parent is another one: it works on a [Task] that an
 // agent has delegated (ToolHost.Delegate). A [Reference] is something that a user attached

@@ -14,6 +14,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/coretest"
 	"dragoman/core/ide"
+	"dragoman/core/inference"
 )
 
 // files is a workspace in memory: the paths and what they hold.
@@ -164,7 +165,7 @@ func pen(_ context.Context, id string) (core.Model, error) {
 	case "":
 		return &coretest.Script{Is: core.ModelInfo{ID: "offline/demo", Offline: true}}, nil
 	case "acme/large":
-		return &coretest.Script{Is: core.ModelInfo{ID: id, MaxOut: 1000, Efforts: []string{"low", "high"}}, Reply: func(_ int, r *core.Request) coretest.Answer {
+		return &coretest.Script{Is: core.ModelInfo{ID: id, MaxOut: 1000, Efforts: []string{"low", "high"}}, Reply: func(_ int, r *inference.Request) coretest.Answer {
 			said := r.Messages[0].Blocks[0].(core.Text).Text
 			has := func(word string) bool { return strings.Contains(said, word) }
 			switch {

@@ -14,6 +14,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // What a client wants written outside of any chat: models are asked directly, and
@@ -26,7 +27,7 @@ var errNewer = errors.New("a newer completion was asked for")
 
 // writer is the model for what is written outside of chats: the one that the user has
 // chosen for new ones. The fault is for the user.
-func (s *Server) writer(ctx context.Context) (core.Model, *eca.Fault) {
+func (s *Server) writer(ctx context.Context) (inference.Model, *eca.Fault) {
 	o := s.reload(ctx)
 	switch {
 	case o.profile == nil:
@@ -42,7 +43,11 @@ func (s *Server) writer(ctx context.Context) (core.Model, *eca.Fault) {
 	if m.Info().Offline {
 		return nil, &eca.Fault{Type: eca.MessageWarning, Message: "No language model is configured: " + m.Info().ID + " can only be talked to."}
 	}
-	return m, nil
+	asked, err := inference.Of(m)
+	if err != nil {
+		return nil, &eca.Fault{Type: eca.MessageWarning, Message: err.Error()}
+	}
+	return asked, nil
 }
 
 // completion is completion/inline. The newest one counts: what was asked for before is
@@ -181,7 +186,7 @@ func (s *Server) denied(path string) string {
 }
 
 // rewriting asks the model and tells what it writes, as it comes.
-func (s *Server) rewriting(ctx context.Context, m core.Model, p eca.RewriteParams) {
+func (s *Server) rewriting(ctx context.Context, m inference.Model, p eca.RewriteParams) {
 	began, out := time.Now(), &rewriting{srv: s, id: p.ID}
 	answer, err := compose.Rewrite(ctx, m, p, s.surroundings(ctx, p), out.delta)
 	out.tell(func() {
@@ -229,16 +234,16 @@ type rewriting struct {
 	thought bool        // that was told
 }
 
-func (w *rewriting) delta(d core.Delta) {
+func (w *rewriting) delta(d inference.Delta) {
 	switch d.Kind {
-	case core.DeltaText:
+	case inference.DeltaText:
 		w.mu.Lock()
 		w.text.WriteString(d.Text)
 		if w.timer == nil {
 			w.timer = time.AfterFunc(pace, func() { w.tell(func() {}) })
 		}
 		w.mu.Unlock()
-	case core.DeltaThought:
+	case inference.DeltaThought:
 		w.mu.Lock()
 		again := w.thought
 		w.thought = true
@@ -246,7 +251,7 @@ func (w *rewriting) delta(d core.Delta) {
 		if !again {
 			w.srv.pump.Do(w.reason)
 		}
-	case core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry, core.DeltaFellBack, core.DeltaStop:
+	case inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaToolEnd, inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack, inference.DeltaStop:
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // lending is what a client lends to one turn that it has prompted: its model (Client, Sampling). What the turn asks the
@@ -196,7 +197,7 @@ func (s *Server) Offers(ctx context.Context, session core.SessionID) (sampling, 
 
 // CreateMessage asks the model of the client that prompted a session's turn, with the parameters of
 // sampling/createMessage as 2025-11-25 has them, and returns its result. It blocks until the client has answered: a call of
-// the client's must follow the turn for that. An error that the client is to blame for is a *core.ModelError.
+// the client's must follow the turn for that. An error that the client is to blame for is a *inference.Error.
 func (s *Server) CreateMessage(ctx context.Context, session core.SessionID, params json.RawMessage) (json.RawMessage, error) {
 	l := s.lender(ctx, session)
 	if l == nil {
@@ -228,8 +229,8 @@ func (l *lending) ask(ctx context.Context, params *mcp.CreateMessageWithToolsPar
 	l.open = append(l.open, m)
 	l.changedLocked()
 	l.mu.Unlock()
-	limited, stop := context.WithTimeoutCause(ctx, limit, &core.ModelError{
-		Kind: core.ErrServer, Message: "the MCP client's model has not answered within " + limit.String(),
+	limited, stop := context.WithTimeoutCause(ctx, limit, &inference.Error{
+		Kind: inference.ErrServer, Message: "the MCP client's model has not answered within " + limit.String(),
 		Hint: "The client has to wait for the turn, with agent_wait, so that its model can be asked",
 	})
 	defer stop()
@@ -300,21 +301,21 @@ func (l *lending) sampledAgain(answers mcp.InputResponseMap) {
 			l.settle(m.id, sampled{res: r})
 			continue
 		}
-		l.settle(m.id, sampled{err: &core.ModelError{Kind: core.ErrServer, Message: "the MCP client answered sampling/createMessage with something else"}})
+		l.settle(m.id, sampled{err: &inference.Error{Kind: inference.ErrServer, Message: "the MCP client answered sampling/createMessage with something else"}})
 	}
 }
 
 // errLeft is the answer of a model whose client has left.
-var errLeft = &core.ModelError{
-	Kind: core.ErrNetwork, Message: "the MCP client that prompted has left, or lends no model",
+var errLeft = &inference.Error{
+	Kind: inference.ErrNetwork, Message: "the MCP client that prompted has left, or lends no model",
 	Hint: "Choose another model, or prompt again from a client that offers sampling",
 }
 
 // refused is what a client's error means. Whatever its user may have said is not put to another model.
 func refused(err error) error {
-	e := &core.ModelError{Kind: core.ErrBadRequest, Message: "the MCP client did not let its model answer: " + line(err.Error(), maxSummary), Hint: "Its user may have refused; another model can be chosen", Err: err}
+	e := &inference.Error{Kind: inference.ErrBadRequest, Message: "the MCP client did not let its model answer: " + line(err.Error(), maxSummary), Hint: "Its user may have refused; another model can be chosen", Err: err}
 	if answer, ok := errors.AsType[*jsonrpc.Error](err); ok && answer.Code == jsonrpc.CodeMethodNotFound {
-		e.Kind, e.Hint = core.ErrServer, "It declares sampling and does not have it; choose another model"
+		e.Kind, e.Hint = inference.ErrServer, "It declares sampling and does not have it; choose another model"
 	} else if hungUp(err) {
 		return errLeft
 	}

@@ -21,6 +21,7 @@ import (
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // borrower is an agent whose model is its client's. Its prompts are "ask N", N questions after each other, "both", two
@@ -29,7 +30,7 @@ type borrower struct {
 	server atomic.Pointer[mcp.Server]
 	g      *core.Gateway
 	hosts  sync.Map // by session: core.ToolHost
-	failed atomic.Pointer[core.ModelError]
+	failed atomic.Pointer[inference.Error]
 	asking chan struct{} // has one for each question that is on its way
 }
 
@@ -61,7 +62,7 @@ func (b *borrower) sample(ctx context.Context, id core.SessionID, text string) (
 	}
 	b.asking <- struct{}{}
 	res, err := b.server.Load().CreateMessage(ctx, id, json.RawMessage(params+"}"))
-	if e, ok := errors.AsType[*core.ModelError](err); ok {
+	if e, ok := errors.AsType[*inference.Error](err); ok {
 		b.failed.Store(e)
 	}
 	return string(res), err
@@ -208,7 +209,7 @@ func TestSamplingRefused(t *testing.T) {
 			return nil, errors.New("user rejected sampling request")
 		}})
 		_, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "ask 1"})
-		if e := b.failed.Load(); r.Status != "failed" || !strings.Contains(r.Text, "user rejected") || e == nil || e.Kind != core.ErrBadRequest || e.Retryable() {
+		if e := b.failed.Load(); r.Status != "failed" || !strings.Contains(r.Text, "user rejected") || e == nil || e.Kind != inference.ErrBadRequest || e.Retryable() {
 			t.Errorf("%s: %+v, %+v", way, r, e)
 		}
 	}
@@ -262,7 +263,7 @@ func TestSamplingClientLeaves(t *testing.T) {
 		_, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "ask 1", "wait_seconds": 0})
 		<-b.asking
 		end := b.ended(t, r.Session, func() { cs.Close() }) //nolint:errcheck // that it is gone counts
-		if e := b.failed.Load(); end.Stop != core.StopError || e == nil || e.Kind != core.ErrNetwork || !strings.Contains(end.Err, "has left") {
+		if e := b.failed.Load(); end.Stop != core.StopError || e == nil || e.Kind != inference.ErrNetwork || !strings.Contains(end.Err, "has left") {
 			t.Errorf("%s: %+v, %+v", way, end, e)
 		}
 	}
@@ -282,7 +283,7 @@ func TestSamplingClientHangsUp(t *testing.T) {
 			if err := <-served; err != nil {
 				t.Error(err)
 			}
-			if e := b.failed.Load(); end.Stop != core.StopError || e == nil || e.Kind != core.ErrNetwork {
+			if e := b.failed.Load(); end.Stop != core.StopError || e == nil || e.Kind != inference.ErrNetwork {
 				t.Errorf("%+v, %+v", end, e)
 			}
 			if err := b.g.Close(context.Background()); err != nil {
@@ -357,7 +358,7 @@ func TestSamplingTimeout(t *testing.T) {
 		}
 		<-time.After(2 * time.Minute)
 		_, r = callTool(t, cs, "agent_wait", map[string]any{"session_id": r.Session})
-		if e := b.failed.Load(); r.Status != "failed" || !strings.Contains(r.Text, "has not answered within 1m0s") || e == nil || e.Kind != core.ErrServer {
+		if e := b.failed.Load(); r.Status != "failed" || !strings.Contains(r.Text, "has not answered within 1m0s") || e == nil || e.Kind != inference.ErrServer {
 			t.Errorf("%+v, %+v", r, e)
 		}
 		cs.Close() //nolint:errcheck // what the server says counts

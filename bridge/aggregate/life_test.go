@@ -21,6 +21,7 @@ import (
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // hosted is a server of the SDK's over HTTP.
@@ -79,7 +80,7 @@ func TestAggregateOfSeveralServers(t *testing.T) {
 }
 
 func sum(name string) string {
-	all := core.ToolName(core.Native, name)
+	all := inference.ToolName(core.Native, name)
 	return all[len(all)-8:]
 }
 

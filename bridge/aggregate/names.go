@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // Prefix says when the names of servers' tools and prompts begin with the server's.
@@ -66,7 +67,7 @@ func (n *names) assign(list []ref, expected []ref) (left []ref) {
 			continue
 		}
 		n.given[r], n.by[name] = name, r
-		if long := core.ToolName(r.server, r.name); r.server != core.Native && n.long[long] == (ref{}) {
+		if long := inference.ToolName(r.server, r.name); r.server != core.Native && n.long[long] == (ref{}) {
 			n.long[long] = r
 		}
 	}
@@ -83,21 +84,21 @@ func (n *names) choose(r ref, collides bool) string {
 	case n.prefix == PrefixNever && r.server != core.Native:
 		return ""
 	}
-	name := core.ToolName(r.server, r.name)
+	name := inference.ToolName(r.server, r.name)
 	for i := 2; n.by[name] != (ref{}); i++ { // another's own name is spelled like that
 		end := fmt.Sprintf("_%d", i)
 		name = strings.TrimSuffix(name, fmt.Sprintf("_%d", i-1))
-		name = name[:min(len(name), core.MaxToolName-len(end))] + end
+		name = name[:min(len(name), inference.MaxToolName-len(end))] + end
 	}
 	return name
 }
 
 // bare is a name without its server's.
 func (n *names) bare(name string) string {
-	if !n.legal || core.LegalToolName(name) {
+	if !n.legal || inference.LegalToolName(name) {
 		return name
 	}
-	return core.ToolName(core.Native, name)
+	return inference.ToolName(core.Native, name)
 }
 
 // find looks up what a name means.

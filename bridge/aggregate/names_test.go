@@ -6,6 +6,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 func TestNames(t *testing.T) {
@@ -42,7 +43,7 @@ func TestNames(t *testing.T) {
 				if got == "" {
 					continue
 				}
-				if !core.LegalToolName(got) || taken[got] {
+				if !inference.LegalToolName(got) || taken[got] {
 					t.Errorf("%v: %q is not legal, or another's", r, got)
 				}
 				taken[got] = true

@@ -9,7 +9,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
-	"dragoman/core"
+	"dragoman/core/inference"
 	"dragoman/core/toolsearch"
 )
 
@@ -28,7 +28,7 @@ func (s *side) searches() bool { return s.caller.agg.opts.Tools > 0 && len(s.par
 // behindSearch is the list of tools as a client sees it: all of them, or where they
 // are too many our agent's and those that find the others. Every tool can still be
 // called by its name.
-func (s *side) behindSearch(own, all []json.RawMessage) (shown []json.RawMessage, hidden []core.ToolSpec) {
+func (s *side) behindSearch(own, all []json.RawMessage) (shown []json.RawMessage, hidden []inference.ToolSpec) {
 	if !s.searches() || len(all) <= s.caller.agg.opts.Tools {
 		return all, nil
 	}
@@ -39,7 +39,7 @@ func (s *side) behindSearch(own, all []json.RawMessage) (shown []json.RawMessage
 			Schema      json.RawMessage `json:"inputSchema"`
 		}
 		if json.Unmarshal(item, &t) == nil {
-			hidden = append(hidden, core.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Schema})
+			hidden = append(hidden, inference.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Schema})
 		}
 	}
 	var servers []string

@@ -16,6 +16,7 @@ import (
 	"dragoman/bridge/upstream"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/inference"
 	"dragoman/core/toolsearch"
 )
 
@@ -43,7 +44,7 @@ type side struct {
 	tasks   map[string]*part
 	parked  map[string]*pass
 	listens map[string]*listening // by the request's id
-	hidden  []core.ToolSpec       // that a client finds by searching
+	hidden  []inference.ToolSpec  // that a client finds by searching
 	stirred [allKinds]bool        // a change of it is about to be told
 }
 

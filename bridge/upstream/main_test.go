@@ -12,6 +12,7 @@ import (
 
 	"dragoman/bridge/bridgetest"
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // host is a session for tests.
@@ -19,7 +20,7 @@ type host struct {
 	meta  core.Meta
 	board *core.Board
 	ask   func(core.Ask) core.Reply // nil: nobody is there
-	model core.Model                // nil: there is none
+	model inference.Model           // nil: there is none
 
 	servers []core.ServerSpec
 }

@@ -11,6 +11,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/inference"
 )
 
 // maxSampled bounds the answer that a server may ask a model for, in tokens.
@@ -38,9 +39,13 @@ func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.Raw
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "sampling with tools is not offered")
 	}
 	req := s.request(u.host.Meta())
-	model, err := u.host.Model(ctx)
+	chosen, err := u.host.Model(ctx)
 	if err != nil {
 		return nil, jrpc2.Errorf(jrpc2.InternalError, "there is no model: %v", err)
+	}
+	model, err := inference.Of(chosen)
+	if err != nil {
+		return nil, jrpc2.Errorf(jrpc2.InternalError, "%v", err)
 	}
 	if model.Info().Offline {
 		return nil, jrpc2.Errorf(jrpc2.InternalError, "%s is no language model; the user has configured none", model.Info().ID)
@@ -55,11 +60,11 @@ func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.Raw
 			return nil, jrpc2.Errorf(jrpc2.InternalError, "%v", err)
 		}
 		switch d.Kind {
-		case core.DeltaText:
+		case inference.DeltaText:
 			text.WriteString(d.Text)
-		case core.DeltaStop:
+		case inference.DeltaStop:
 			stop = d.Stop
-		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry, core.DeltaFellBack:
+		case inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaToolEnd, inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack:
 		}
 	}
 	return wire.JSON(map[string]any{
@@ -129,21 +134,21 @@ func (s sampling) shown() string {
 	return text
 }
 
-func (s sampling) request(m core.Meta) *core.Request {
-	r := &core.Request{Session: m.ID, System: s.System, MaxOut: maxSampled}
+func (s sampling) request(m core.Meta) *inference.Request {
+	r := &inference.Request{Session: m.ID, System: s.System, MaxOut: maxSampled}
 	if s.MaxTokens > 0 {
 		r.MaxOut = min(s.MaxTokens, maxSampled)
 	}
 	for _, msg := range s.Messages {
 		if msg.Role == "assistant" {
-			r.Messages = append(r.Messages, core.Message{Role: core.RoleAssistant, Text: textsOf(msg.Content)})
+			r.Messages = append(r.Messages, inference.Message{Role: inference.RoleAssistant, Text: textsOf(msg.Content)})
 			continue
 		}
 		var blocks []core.Block
 		for _, item := range itemsOf(msg.Content) {
 			blocks = append(blocks, parseContent(item))
 		}
-		r.Messages = append(r.Messages, core.Message{Role: core.RoleUser, Blocks: blocks})
+		r.Messages = append(r.Messages, inference.Message{Role: inference.RoleUser, Blocks: blocks})
 	}
 	return r
 }

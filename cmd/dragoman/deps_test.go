@@ -41,6 +41,7 @@ var parts = []string{
 	"dragoman/core/datadir",
 	"dragoman/core/files",
 	"dragoman/core/ide",
+	"dragoman/core/inference",
 	"dragoman/core/toolsearch",
 	"dragoman/core/web",
 }
@@ -53,12 +54,14 @@ var importRules = []rule{
 	{from: "dragoman/core/display", forbidden: thirdParty, why: "what can be seen is in the standard library's tables"},
 	{from: "dragoman/core/codec", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/jsonscan"}, why: "the stored form of events knows events, how JSON is scanned, and nothing else"},
 	{from: "dragoman/core/codec", forbidden: thirdParty, why: "what is on users' disks outlives libraries"},
-	{from: "dragoman/core/toolsearch", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "a search over tools knows tools and nothing else"},
+	{from: "dragoman/core/inference", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "what a model is asked depends on no service and no agent"},
+	{from: "dragoman/core/inference", forbidden: thirdParty, why: "requests and answers are plain data"},
+	{from: "dragoman/core/toolsearch", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/inference"}, why: "a search over tools knows tools and nothing else"},
 	{from: "dragoman/core/toolsearch", forbidden: thirdParty, why: "a search over tools is plain code"},
 	{from: "dragoman/core/commands", forbidden: "dragoman/...", except: append([]string{"dragoman/core"}, leaves...), why: "commands know sessions; what else they do is handed in"},
 	{from: "dragoman/core/commands", forbidden: thirdParty, why: "commands are plain code"},
 	{from: "dragoman/core/llm", forbidden: "dragoman/core/llm/...", except: []string{"dragoman/core/llm"}, why: "models behind a network do without the offline one; cmd joins them"},
-	{from: "dragoman/core/llm/offline", forbidden: "dragoman/...", except: append([]string{"dragoman/core"}, leaves...), why: "the offline model needs no network, no key and no provider"},
+	{from: "dragoman/core/llm/offline", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/inference"}, leaves...), why: "the offline model needs no network, no key and no provider"},
 	{from: "dragoman/core/llm/offline", forbidden: thirdParty, why: "the offline model is plain code"},
 	{from: "dragoman/core/child", forbidden: "dragoman/...", why: "programs are started and ended in the same way, whatever they are for"},
 	{from: "dragoman/core/child", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "programs are started and ended by the standard library and the system"},
@@ -89,15 +92,15 @@ var importRules = []rule{
 	{from: "dragoman/adapters/pump", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire"}, why: "what adapters share knows no dialect"},
 	{from: "dragoman/adapters/gate", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "the front door knows who may come in, and no protocol"},
 	{from: "dragoman/adapters/gate", forbidden: thirdParty, direct: true, except: []string{"go.uber.org/zap/..."}, why: "the front door is the standard library's server and our rules"},
-	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/ide", "dragoman/core/child", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/child", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/eca/refer", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/eca"}, why: "references are looked up without a connection"},
-	{from: "dragoman/adapters/eca/compose", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/proto/eca"}, why: "a model is asked without a connection"},
+	{from: "dragoman/adapters/eca/compose", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/inference", "dragoman/adapters/proto/eca"}, why: "a model is asked without a connection"},
 	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/ide"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/thread", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/files", "dragoman/core/glob", "dragoman/core/ide"), why: "an adapter imports core, wire, the way into a workspace and its own proto, which it shares with acp, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/thread", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "go.uber.org/zap/..."}, why: "the dialect is older than every library for it"},
 	{from: "dragoman/adapters/mcp/edge", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/mcp"}, why: "the edge knows messages, and only which session they name"},
 	{from: "dragoman/adapters/mcp/folders", forbidden: "dragoman/...", why: "folders are compared for whoever asks"},
-	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: append(adapterImports("mcp"), "dragoman/adapters/mcp/edge", "dragoman/adapters/mcp/folders", "dragoman/adapters/wire/streamable"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: append(adapterImports("mcp"), "dragoman/core/inference", "dragoman/adapters/mcp/edge", "dragoman/adapters/mcp/folders", "dragoman/adapters/wire/streamable"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 
 	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},
 	{from: "dragoman/bridge/upstream", forbidden: "dragoman/...", except: upstreamImports("dragoman/core/datadir"), why: "upstreams are tools and back ends, unaware of who asked"},
@@ -113,8 +116,8 @@ var importRules = []rule{
 
 	{from: "dragoman/configs", forbidden: "dragoman/...", except: leaves, why: "the configuration is data; cmd translates it"},
 	{from: "dragoman/e2e", forbidden: "dragoman/...", why: "the end-to-end tests see the binary from outside"},
-	{from: "dragoman/e2e/models", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/coretest", "dragoman/core/llm"}, leaves...), why: "the suite of models looks at models alone, against a service that others wrote"},
-	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/mcp/...", "dragoman/adapters/gate", "dragoman/adapters/wire/...", "dragoman/bridge/...", "dragoman/core", "dragoman/core/coretest"}, leaves...), why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
+	{from: "dragoman/e2e/models", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/inference", "dragoman/core/coretest", "dragoman/core/llm"}, leaves...), why: "the suite of models looks at models alone, against a service that others wrote"},
+	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/mcp/...", "dragoman/adapters/gate", "dragoman/adapters/wire/...", "dragoman/bridge/...", "dragoman/core", "dragoman/core/inference", "dragoman/core/coretest"}, leaves...), why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
 
 	{from: "dragoman/...", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/..."}, why: "nothing imports cmd"},
 	{from: "dragoman/cmd/internal/demo", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal"}, why: "the demo is a client of the program that it starts"},
@@ -183,7 +186,7 @@ var (
 // upstreamImports is what the packages of the bridge know, and more.
 func upstreamImports(more ...string) []string {
 	return slices.Concat(more, leaves, []string{
-		"dragoman/core", "dragoman/core/child", "dragoman/bridge/login",
+		"dragoman/core", "dragoman/core/child", "dragoman/core/inference", "dragoman/bridge/login",
 		"dragoman/adapters/wire", "dragoman/adapters/wire/streamable", "dragoman/adapters/proto/mcp",
 	})
 }

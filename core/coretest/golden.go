@@ -11,7 +11,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"golang.org/x/tools/txtar"
 
-	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // Golden runs play with each archive that pattern finds, as a test of the file's
@@ -86,19 +86,19 @@ func SetSection(ar *txtar.Archive, name, data string) {
 }
 
 // WriteDelta writes a line about a delta of a model, as golden files have them.
-func WriteDelta(b *strings.Builder, d core.Delta) {
+func WriteDelta(b *strings.Builder, d inference.Delta) {
 	switch d.Kind {
-	case core.DeltaText, core.DeltaThought, core.DeltaToolArgs:
+	case inference.DeltaText, inference.DeltaThought, inference.DeltaToolArgs:
 		fmt.Fprintf(b, "%d %s %q\n", d.Block, d.Kind, d.Text)
-	case core.DeltaToolStart:
+	case inference.DeltaToolStart:
 		fmt.Fprintf(b, "%d %s %s %s\n", d.Block, d.Kind, d.ToolID, d.ToolName)
-	case core.DeltaToolEnd:
+	case inference.DeltaToolEnd:
 		fmt.Fprintf(b, "%d %s %s\n", d.Block, d.Kind, d.Args)
-	case core.DeltaUsage:
+	case inference.DeltaUsage:
 		fmt.Fprintf(b, "usage in=%d out=%d estimated=%v\n", d.Usage.In, d.Usage.Out, d.Usage.Estimated)
-	case core.DeltaStop:
+	case inference.DeltaStop:
 		fmt.Fprintf(b, "stop %s\n", d.Stop)
-	case core.DeltaSealed, core.DeltaRetry, core.DeltaFellBack:
+	case inference.DeltaSealed, inference.DeltaRetry, inference.DeltaFellBack:
 		fmt.Fprintf(b, "unexpected %+v\n", d)
 	}
 }

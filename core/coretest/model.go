@@ -9,22 +9,23 @@ import (
 	"sync"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
-// Script is a core.Model that answers as it was told to. The zero value knows no
+// Script is a inference.Model that answers as it was told to. The zero value knows no
 // answer. It is safe for concurrent use; answers are given in the order in which
 // requests come.
 type Script struct {
 	Is      core.ModelInfo // the zero value: "script/model", with tools
 	Answers []Answer       // to the first request, the second, …
 	// Reply, if set, answers instead; n counts the requests from 0.
-	Reply func(n int, r *core.Request) Answer
+	Reply func(n int, r *inference.Request) Answer
 
 	mu       sync.Mutex // guards the fields below
-	requests []core.Request
+	requests []inference.Request
 }
 
-var _ core.Model = (*Script)(nil)
+var _ inference.Model = (*Script)(nil)
 
 // NewScript makes a Script of answers.
 func NewScript(answers ...Answer) *Script { return &Script{Answers: answers} }
@@ -34,7 +35,7 @@ func NewScript(answers ...Answer) *Script { return &Script{Answers: answers} }
 // Deltas do not end with one.
 type Answer struct {
 	Wait   <-chan struct{} // nil: at once
-	Deltas []core.Delta
+	Deltas []inference.Delta
 	Hang   bool // until the context ends
 	Err    error
 	Stop   core.StopReason // of the DeltaStop that is added; empty: StopEnd
@@ -42,18 +43,18 @@ type Answer struct {
 
 // Say appends a part of text, a delta for each piece.
 func (a Answer) Say(pieces ...string) Answer {
-	return a.part(core.DeltaText, pieces)
+	return a.part(inference.DeltaText, pieces)
 }
 
 // Think appends a thought, a delta for each piece.
 func (a Answer) Think(pieces ...string) Answer {
-	return a.part(core.DeltaThought, pieces)
+	return a.part(inference.DeltaThought, pieces)
 }
 
-func (a Answer) part(kind core.DeltaKind, pieces []string) Answer {
+func (a Answer) part(kind inference.DeltaKind, pieces []string) Answer {
 	block := a.next()
 	for _, p := range pieces {
-		a = a.With(core.Delta{Kind: kind, Block: block, Text: p})
+		a = a.With(inference.Delta{Kind: kind, Block: block, Text: p})
 	}
 	return a
 }
@@ -62,20 +63,20 @@ func (a Answer) part(kind core.DeltaKind, pieces []string) Answer {
 func (a Answer) Call(id core.CallID, tool, args string) Answer {
 	block, half := a.next(), len(args)/2
 	return a.With(
-		core.Delta{Kind: core.DeltaToolStart, Block: block, ToolID: id, ToolName: tool},
-		core.Delta{Kind: core.DeltaToolArgs, Block: block, Text: args[:half]},
-		core.Delta{Kind: core.DeltaToolArgs, Block: block, Text: args[half:]},
-		core.Delta{Kind: core.DeltaToolEnd, Block: block, ToolID: id, ToolName: tool, Args: json.RawMessage(args)},
+		inference.Delta{Kind: inference.DeltaToolStart, Block: block, ToolID: id, ToolName: tool},
+		inference.Delta{Kind: inference.DeltaToolArgs, Block: block, Text: args[:half]},
+		inference.Delta{Kind: inference.DeltaToolArgs, Block: block, Text: args[half:]},
+		inference.Delta{Kind: inference.DeltaToolEnd, Block: block, ToolID: id, ToolName: tool, Args: json.RawMessage(args)},
 	)
 }
 
 // Use appends a usage.
 func (a Answer) Use(u core.Usage) Answer {
-	return a.With(core.Delta{Kind: core.DeltaUsage, Usage: u})
+	return a.With(inference.Delta{Kind: inference.DeltaUsage, Usage: u})
 }
 
 // With appends deltas as they are.
-func (a Answer) With(deltas ...core.Delta) Answer {
+func (a Answer) With(deltas ...inference.Delta) Answer {
 	a.Deltas = append(slices.Clip(a.Deltas), deltas...)
 	return a
 }
@@ -84,7 +85,7 @@ func (a Answer) With(deltas ...core.Delta) Answer {
 func (a Answer) next() int {
 	n := -1
 	for _, d := range a.Deltas {
-		if d.Kind != core.DeltaUsage && d.Kind != core.DeltaRetry && d.Kind != core.DeltaStop {
+		if d.Kind != inference.DeltaUsage && d.Kind != inference.DeltaRetry && d.Kind != inference.DeltaStop {
 			n = max(n, d.Block)
 		}
 	}
@@ -100,28 +101,28 @@ func (s *Script) Info() core.ModelInfo {
 }
 
 // Requests returns the requests so far, in their order.
-func (s *Script) Requests() []core.Request {
+func (s *Script) Requests() []inference.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
 // Stream gives the next answer.
-func (s *Script) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
+func (s *Script) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
 		gone := false
-		err := s.answer(r).play(ctx, func(d core.Delta) bool {
+		err := s.answer(r).play(ctx, func(d inference.Delta) bool {
 			gone = !yield(d, nil)
 			return !gone
 		})
 		if err != nil && !gone {
-			yield(core.Delta{}, err)
+			yield(inference.Delta{}, err)
 		}
 	}
 }
 
 // answer records a request and finds the answer to it.
-func (s *Script) answer(r *core.Request) Answer {
+func (s *Script) answer(r *inference.Request) Answer {
 	kept := *r
 	kept.Messages, kept.Tools = slices.Clone(r.Messages), slices.Clone(r.Tools)
 	s.mu.Lock()
@@ -139,7 +140,7 @@ func (s *Script) answer(r *core.Request) Answer {
 
 // play yields an answer. It returns nil after a terminal, and when yield has
 // returned false.
-func (a Answer) play(ctx context.Context, yield func(core.Delta) bool) error {
+func (a Answer) play(ctx context.Context, yield func(inference.Delta) bool) error {
 	if a.Wait != nil {
 		select {
 		case <-a.Wait:
@@ -150,7 +151,7 @@ func (a Answer) play(ctx context.Context, yield func(core.Delta) bool) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !yield(d) || d.Kind == core.DeltaStop {
+		if !yield(d) || d.Kind == inference.DeltaStop {
 			return nil
 		}
 	}
@@ -167,6 +168,6 @@ func (a Answer) play(ctx context.Context, yield func(core.Delta) bool) error {
 	if stop == "" {
 		stop = core.StopEnd
 	}
-	yield(core.Delta{Kind: core.DeltaStop, Stop: stop})
+	yield(inference.Delta{Kind: inference.DeltaStop, Stop: stop})
 	return nil
 }

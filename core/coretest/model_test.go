@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 func TestScript(t *testing.T) {
@@ -35,7 +36,7 @@ func TestScript(t *testing.T) {
 }
 
 func TestScriptReplies(t *testing.T) {
-	m := &Script{Reply: func(n int, r *core.Request) Answer { return Answer{}.Say(r.System, string(rune('0'+n))) }}
+	m := &Script{Reply: func(n int, r *inference.Request) Answer { return Answer{}.Say(r.System, string(rune('0'+n))) }}
 	hear(t, m)
 	wantEqual(t, "text", hear(t, m).Text, "Be brief.1")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // ModelLive is the part of the suite that needs neither a clock nor a wire that
@@ -17,7 +18,7 @@ import (
 // in t.Cleanup what it starts. The service is told case and kind by the model's name;
 // of ModelEndless it sends some thousand words, of ModelRateLimit it asks for a
 // second, and of ModelReset it says some of the alphabet.
-func ModelLive(t *testing.T, open func(t *testing.T, c ModelCase) core.Model) {
+func ModelLive(t *testing.T, open func(t *testing.T, c ModelCase) inference.Model) {
 	for _, c := range modelCases {
 		check := c.check
 		switch c.does {
@@ -45,11 +46,11 @@ func ModelLive(t *testing.T, open func(t *testing.T, c ModelCase) core.Model) {
 }
 
 // checkCancels stops a long answer at 40 places and leaves as many.
-func checkCancels(t *testing.T, m core.Model) {
+func checkCancels(t *testing.T, m inference.Model) {
 	for i := range 40 {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
-		h := Hear(ctx, t, m, ModelRequest(), func(core.Delta) bool {
+		h := Hear(ctx, t, m, ModelRequest(), func(inference.Delta) bool {
 			if n++; n > i {
 				cancel()
 			}
@@ -60,27 +61,27 @@ func checkCancels(t *testing.T, m core.Model) {
 			t.Fatalf("cancel %d: stop %q, error %v, %d deltas", i, h.Stop, h.Err, n)
 		}
 		n = 0
-		Hear(t.Context(), t, m, ModelRequest(), func(core.Delta) bool { n++; return n <= i })
+		Hear(t.Context(), t, m, ModelRequest(), func(inference.Delta) bool { n++; return n <= i })
 	}
 }
 
 // checkBroken is checkTruncated where the break comes at any place. On a busy machine
 // it may take all that was sent with it: then the request is repeated.
-func checkBroken(t *testing.T, m core.Model) {
+func checkBroken(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	if len(h.Retries) > 0 {
 		wantEnd(t, h, core.StopEnd)
 		wantEqual(t, "text", h.Text, "Hello, world.")
 		return
 	}
-	wantKind(t, h, core.ErrTruncated)
+	wantKind(t, h, inference.ErrTruncated)
 	if h.Text == "" || !strings.HasPrefix("abcdefghijklmnopqrstuvwxyz", h.Text) {
 		t.Errorf("text %q", h.Text)
 	}
 }
 
 // checkWaits is checkRateLimit for a clock that others share.
-func checkWaits(t *testing.T, m core.Model) {
+func checkWaits(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
 	wantEqual(t, "text", h.Text, "Hello, world.")

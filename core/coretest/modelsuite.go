@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // ModelCase is something that a model's service does, in whatever wire format.
@@ -72,11 +73,11 @@ const (
 // ModelSecret is the key that models under test are to use.
 const ModelSecret = "sk-canary-0123456789"
 
-// Model is the suite that every core.Model over a network passes. open makes a
+// Model is the suite that every inference.Model over a network passes. open makes a
 // model whose service does what the case says; it is called in a synctest
 // bubble, so all its connections are in memory, and what it starts it ends in
 // t.Cleanup. It may skip what its wire format cannot do.
-func Model(t *testing.T, open func(t *testing.T, c ModelCase) core.Model) {
+func Model(t *testing.T, open func(t *testing.T, c ModelCase) inference.Model) {
 	for _, c := range modelCases {
 		t.Run(string(c.does), func(t *testing.T) {
 			// A goroutine that is left behind fails the bubble.
@@ -87,7 +88,7 @@ func Model(t *testing.T, open func(t *testing.T, c ModelCase) core.Model) {
 
 var modelCases = []struct {
 	does  ModelCase
-	check func(*testing.T, core.Model)
+	check func(*testing.T, inference.Model)
 }{
 	{ModelText, checkText},
 	{ModelThought, checkThought},
@@ -124,7 +125,7 @@ type Heard struct {
 	Stop     core.StopReason
 	Err      error
 	Deltas   int
-	kinds    map[int]core.DeltaKind
+	kinds    map[int]inference.DeltaKind
 	byBlock  map[int]int
 	finished bool
 }
@@ -140,10 +141,10 @@ type HeardCall struct {
 }
 
 // Hear streams an answer to its end, or until each, which may be nil, returns
-// false. It fails the test where the deltas break a rule of core.Model.
-func Hear(ctx context.Context, t *testing.T, m core.Model, r *core.Request, each func(core.Delta) bool) *Heard {
+// false. It fails the test where the deltas break a rule of inference.Model.
+func Hear(ctx context.Context, t *testing.T, m inference.Model, r *inference.Request, each func(inference.Delta) bool) *Heard {
 	t.Helper()
-	h := &Heard{kinds: map[int]core.DeltaKind{}, byBlock: map[int]int{}}
+	h := &Heard{kinds: map[int]inference.DeltaKind{}, byBlock: map[int]int{}}
 	for d, err := range m.Stream(ctx, r) {
 		if h.finished {
 			t.Errorf("a terminal was followed by %+v, %v", d, err)
@@ -166,39 +167,39 @@ func Hear(ctx context.Context, t *testing.T, m core.Model, r *core.Request, each
 }
 
 // take adds a delta and checks it against those before.
-func (h *Heard) take(d core.Delta) error {
+func (h *Heard) take(d inference.Delta) error {
 	h.Deltas++
 	switch d.Kind {
-	case core.DeltaText:
+	case inference.DeltaText:
 		h.Text += d.Text
-		return h.inBlock(d, core.DeltaText)
-	case core.DeltaThought:
+		return h.inBlock(d, inference.DeltaText)
+	case inference.DeltaThought:
 		h.Thought += d.Text
-		return h.inBlock(d, core.DeltaThought)
-	case core.DeltaSealed:
+		return h.inBlock(d, inference.DeltaThought)
+	case inference.DeltaSealed:
 		h.Sealed = append(h.Sealed, d.Sealed)
-		return h.inBlock(d, core.DeltaThought)
-	case core.DeltaToolStart:
+		return h.inBlock(d, inference.DeltaThought)
+	case inference.DeltaToolStart:
 		return h.begin(d)
-	case core.DeltaToolArgs:
+	case inference.DeltaToolArgs:
 		c, err := h.call(d)
 		if err == nil {
 			c.Pieces = append(c.Pieces, d.Text)
 		}
 		return err
-	case core.DeltaToolEnd:
+	case inference.DeltaToolEnd:
 		return h.end(d)
-	case core.DeltaUsage:
+	case inference.DeltaUsage:
 		u := d.Usage
 		h.Usage = &u
-	case core.DeltaRetry:
+	case inference.DeltaRetry:
 		h.Retries = append(h.Retries, d.After)
 		if h.Deltas > len(h.Retries) {
 			return errors.New("a retry after the answer began")
 		}
-	case core.DeltaFellBack:
+	case inference.DeltaFellBack:
 		h.Instead = append(h.Instead, d.Instead.ID)
-	case core.DeltaStop:
+	case inference.DeltaStop:
 		h.Stop, h.finished = d.Stop, true
 		for _, c := range h.Calls {
 			if !c.ended {
@@ -209,7 +210,7 @@ func (h *Heard) take(d core.Delta) error {
 	return nil
 }
 
-func (h *Heard) inBlock(d core.Delta, kind core.DeltaKind) error {
+func (h *Heard) inBlock(d inference.Delta, kind inference.DeltaKind) error {
 	if k, ok := h.kinds[d.Block]; ok && k != kind {
 		return fmt.Errorf("the block %d is of kind %s", d.Block, k)
 	}
@@ -217,7 +218,7 @@ func (h *Heard) inBlock(d core.Delta, kind core.DeltaKind) error {
 	return nil
 }
 
-func (h *Heard) begin(d core.Delta) error {
+func (h *Heard) begin(d inference.Delta) error {
 	if _, ok := h.kinds[d.Block]; ok {
 		return fmt.Errorf("the block %d has begun already", d.Block)
 	}
@@ -227,12 +228,12 @@ func (h *Heard) begin(d core.Delta) error {
 	if slices.ContainsFunc(h.Calls, func(c HeardCall) bool { return c.ID == d.ToolID }) {
 		return fmt.Errorf("two calls have the id %s", d.ToolID)
 	}
-	h.kinds[d.Block], h.byBlock[d.Block] = core.DeltaToolStart, len(h.Calls)
+	h.kinds[d.Block], h.byBlock[d.Block] = inference.DeltaToolStart, len(h.Calls)
 	h.Calls = append(h.Calls, HeardCall{ID: d.ToolID, Tool: d.ToolName})
 	return nil
 }
 
-func (h *Heard) call(d core.Delta) (*HeardCall, error) {
+func (h *Heard) call(d inference.Delta) (*HeardCall, error) {
 	i, ok := h.byBlock[d.Block]
 	if !ok || h.Calls[i].ended {
 		return nil, fmt.Errorf("no call is open in block %d", d.Block)
@@ -240,7 +241,7 @@ func (h *Heard) call(d core.Delta) (*HeardCall, error) {
 	return &h.Calls[i], nil
 }
 
-func (h *Heard) end(d core.Delta) error {
+func (h *Heard) end(d inference.Delta) error {
 	c, err := h.call(d)
 	if err != nil {
 		return err
@@ -259,24 +260,24 @@ func (h *Heard) end(d core.Delta) error {
 }
 
 // ModelRequest is a request with a text and the tools of the suite's cases.
-func ModelRequest(blocks ...core.Block) *core.Request {
+func ModelRequest(blocks ...core.Block) *inference.Request {
 	if blocks == nil {
 		blocks = []core.Block{core.Text{Text: "go"}}
 	}
 	object := json.RawMessage(`{"type":"object"}`)
-	return &core.Request{
+	return &inference.Request{
 		Session: "s1", System: "Be brief.",
-		Messages: []core.Message{{Role: core.RoleUser, Blocks: blocks}},
-		Tools:    []core.ToolSpec{{Name: "get_weather", Schema: object}, {Name: "get_time", Schema: object}},
+		Messages: []inference.Message{{Role: inference.RoleUser, Blocks: blocks}},
+		Tools:    []inference.ToolSpec{{Name: "get_weather", Schema: object}, {Name: "get_time", Schema: object}},
 	}
 }
 
-func hear(t *testing.T, m core.Model) *Heard {
+func hear(t *testing.T, m inference.Model) *Heard {
 	t.Helper()
 	return Hear(t.Context(), t, m, ModelRequest(), nil)
 }
 
-func checkText(t *testing.T, m core.Model) {
+func checkText(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
 	wantEqual(t, "text", h.Text, "Hello, world.")
@@ -286,14 +287,14 @@ func checkText(t *testing.T, m core.Model) {
 	wantEqual(t, "the text of a second answer", hear(t, m).Text, "Hello, world.")
 }
 
-func checkThought(t *testing.T, m core.Model) {
+func checkThought(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
 	wantEqual(t, "thought", h.Thought, "First I think.")
 	wantEqual(t, "text", h.Text, "42")
 }
 
-func checkCall(t *testing.T, m core.Model) {
+func checkCall(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
 	wantCalls(t, h, `get_weather {"city":"Zürich"}`)
@@ -303,19 +304,19 @@ func checkCall(t *testing.T, m core.Model) {
 	}
 	// An id that the session has seen is not given out again.
 	r := ModelRequest()
-	r.Messages = append(r.Messages, core.Message{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: "call_1", Name: "get_time"}}},
-		core.Message{Role: core.RoleTool, Result: core.ToolReturn{ID: "call_1", Name: "get_time"}})
+	r.Messages = append(r.Messages, inference.Message{Role: inference.RoleAssistant, Calls: []inference.ToolUse{{ID: "call_1", Name: "get_time"}}},
+		inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "call_1", Name: "get_time"}})
 	wantEnd(t, Hear(t.Context(), t, m, r, nil), core.StopEnd)
 }
 
-func checkParallel(t *testing.T, m core.Model) {
+func checkParallel(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
 	wantEqual(t, "text", h.Text, "Let me look.")
 	wantCalls(t, h, `get_weather {"city":"Bern"}`, `get_time {"tz":"CET"}`)
 }
 
-func checkBadArgs(t *testing.T, m core.Model) {
+func checkBadArgs(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
 	if len(h.Calls) != 1 || h.Calls[0].Bad == nil {
@@ -324,11 +325,11 @@ func checkBadArgs(t *testing.T, m core.Model) {
 }
 
 // checkEndless stops an answer at 40 different places, and leaves as many.
-func checkEndless(t *testing.T, m core.Model) {
+func checkEndless(t *testing.T, m inference.Model) {
 	for i := range 40 {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
-		h := Hear(ctx, t, m, ModelRequest(), func(core.Delta) bool {
+		h := Hear(ctx, t, m, ModelRequest(), func(inference.Delta) bool {
 			if n++; n > i {
 				cancel()
 			}
@@ -339,11 +340,11 @@ func checkEndless(t *testing.T, m core.Model) {
 			t.Fatalf("cancel %d: stop %q, error %v, %d deltas", i, h.Stop, h.Err, n)
 		}
 		n = 0
-		Hear(t.Context(), t, m, ModelRequest(), func(core.Delta) bool { n++; return n <= i })
+		Hear(t.Context(), t, m, ModelRequest(), func(inference.Delta) bool { n++; return n <= i })
 	}
 }
 
-func checkMute(t *testing.T, m core.Model) {
+func checkMute(t *testing.T, m inference.Model) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	start := time.Now()
@@ -352,12 +353,12 @@ func checkMute(t *testing.T, m core.Model) {
 		t.Errorf("stopped after %v with %v", time.Since(start), h.Err)
 	}
 	h = hear(t, m)
-	if wantKind(t, h, core.ErrNetwork); time.Since(start) > 10*time.Minute {
+	if wantKind(t, h, inference.ErrNetwork); time.Since(start) > 10*time.Minute {
 		t.Errorf("gave up only after %v", time.Since(start))
 	}
 }
 
-func checkRateLimit(t *testing.T, m core.Model) {
+func checkRateLimit(t *testing.T, m inference.Model) {
 	start := time.Now()
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
@@ -367,15 +368,15 @@ func checkRateLimit(t *testing.T, m core.Model) {
 	}
 }
 
-func checkLongWait(t *testing.T, m core.Model) {
+func checkLongWait(t *testing.T, m inference.Model) {
 	h := hear(t, m)
-	e := wantKind(t, h, core.ErrRateLimit)
+	e := wantKind(t, h, inference.ErrRateLimit)
 	if len(h.Retries) != 0 || e.RetryAfter != time.Hour {
 		t.Errorf("retries %v, retry after %v, want none and 1h", h.Retries, e.RetryAfter)
 	}
 }
 
-func checkFlaky(t *testing.T, m core.Model) {
+func checkFlaky(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
 	if len(h.Retries) != 1 || h.Retries[0] > 8*time.Second {
@@ -383,36 +384,36 @@ func checkFlaky(t *testing.T, m core.Model) {
 	}
 }
 
-func checkDown(t *testing.T, m core.Model) {
+func checkDown(t *testing.T, m inference.Model) {
 	h := hear(t, m)
-	e := wantKind(t, h, core.ErrServer)
+	e := wantKind(t, h, inference.ErrServer)
 	if len(h.Retries) == 0 || !e.Retryable() {
 		t.Errorf("retries %v, retryable %v", h.Retries, e.Retryable())
 	}
 	// A wait ends with the context.
 	ctx, cancel := context.WithCancel(t.Context())
-	h = Hear(ctx, t, m, ModelRequest(), func(core.Delta) bool { cancel(); return true })
+	h = Hear(ctx, t, m, ModelRequest(), func(inference.Delta) bool { cancel(); return true })
 	if !errors.Is(h.Err, context.Canceled) || len(h.Retries) != 1 {
 		t.Errorf("canceled while waiting: %v after %d retries", h.Err, len(h.Retries))
 	}
 }
 
-func checkTruncated(t *testing.T, m core.Model) {
+func checkTruncated(t *testing.T, m inference.Model) {
 	h := hear(t, m)
-	wantKind(t, h, core.ErrTruncated)
+	wantKind(t, h, inference.ErrTruncated)
 	wantEqual(t, "text", h.Text, "abcd")
 	if len(h.Retries) != 0 {
 		t.Errorf("retries %v", h.Retries)
 	}
 }
 
-func checkReports(t *testing.T, m core.Model) {
+func checkReports(t *testing.T, m inference.Model) {
 	h := hear(t, m)
-	wantKind(t, h, core.ErrOverloaded)
+	wantKind(t, h, inference.ErrOverloaded)
 	wantEqual(t, "text", h.Text, "abcd")
 }
 
-func checkLongLine(t *testing.T, m core.Model) {
+func checkLongLine(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
 	if h.Text != strings.Repeat("x", 100<<10) {
@@ -420,23 +421,23 @@ func checkLongLine(t *testing.T, m core.Model) {
 	}
 }
 
-func checkSlow(t *testing.T, m core.Model) {
+func checkSlow(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
 	wantEqual(t, "text", h.Text, "abc")
 }
 
-func checkStalls(t *testing.T, m core.Model) {
+func checkStalls(t *testing.T, m inference.Model) {
 	start := time.Now()
 	h := hear(t, m)
-	wantKind(t, h, core.ErrTruncated)
+	wantKind(t, h, inference.ErrTruncated)
 	wantEqual(t, "text", h.Text, "abcd")
 	if took := time.Since(start); took < time.Minute || took > 3*time.Minute {
 		t.Errorf("noticed after %v", took)
 	}
 }
 
-func checkImage(t *testing.T, m core.Model) {
+func checkImage(t *testing.T, m inference.Model) {
 	data := bytes.Repeat([]byte{0x89, 'P', 'N', 'G', 0}, 99)
 	r := ModelRequest(core.Text{Text: "look"}, core.Image{MIME: "image/png", Data: data})
 	h := Hear(t.Context(), t, m, r, nil)
@@ -444,7 +445,7 @@ func checkImage(t *testing.T, m core.Model) {
 	wantEqual(t, "picture", h.Text, "image/png:"+base64.StdEncoding.EncodeToString(data))
 }
 
-func checkCached(t *testing.T, m core.Model) {
+func checkCached(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
 	if u := h.Usage; u == nil || u.In != 100 || u.CacheRead != 80 || u.Out != 7 || u.Reasoning != 5 || u.Estimated {
@@ -452,16 +453,16 @@ func checkCached(t *testing.T, m core.Model) {
 	}
 }
 
-func checkOverflow(t *testing.T, m core.Model) {
+func checkOverflow(t *testing.T, m inference.Model) {
 	h := hear(t, m)
-	if wantKind(t, h, core.ErrContextLength); len(h.Retries) != 0 {
+	if wantKind(t, h, inference.ErrContextLength); len(h.Retries) != 0 {
 		t.Errorf("retries %v", h.Retries)
 	}
 }
 
-func checkNoKey(t *testing.T, m core.Model) {
+func checkNoKey(t *testing.T, m inference.Model) {
 	h := hear(t, m)
-	e := wantKind(t, h, core.ErrAuth)
+	e := wantKind(t, h, inference.ErrAuth)
 	if len(h.Retries) != 0 || e.Hint == "" {
 		t.Errorf("retries %v, hint %q", h.Retries, e.Hint)
 	}
@@ -477,9 +478,9 @@ func wantEnd(t *testing.T, h *Heard, stop core.StopReason) {
 	}
 }
 
-func wantKind(t *testing.T, h *Heard, kind core.ModelErrorKind) *core.ModelError {
+func wantKind(t *testing.T, h *Heard, kind inference.ErrorKind) *inference.Error {
 	t.Helper()
-	var e *core.ModelError
+	var e *inference.Error
 	if !errors.As(h.Err, &e) || e.Kind != kind || h.Stop != "" {
 		t.Fatalf("ended with %q, %v; want an error of kind %q", h.Stop, h.Err, kind)
 	}

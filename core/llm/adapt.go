@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // A trait is something of a request that not every service or model takes. What is
@@ -67,8 +67,8 @@ func (m *remote) takes(of trait) bool { return m.p.traits.has(m.model, of) }
 // gives looks for the first trait of a request that its service has refused and that
 // was sent, and gives it up. It reports whether there is one.
 func (m *remote) gives(err error, sent func(trait) bool, list ...refusal) bool {
-	var e *core.ModelError
-	if !errors.As(err, &e) || e.Kind != core.ErrBadRequest {
+	var e *inference.Error
+	if !errors.As(err, &e) || e.Kind != inference.ErrBadRequest {
 		return false
 	}
 	said := strings.ToLower(e.Message)

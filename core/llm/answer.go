@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 const (
@@ -22,8 +23,8 @@ const (
 type answer struct {
 	model   string
 	price   *core.Price // nil: unknown
-	request *core.Request
-	yield   func(core.Delta, error) bool
+	request *inference.Request
+	yield   func(inference.Delta, error) bool
 	sent    int // characters of the request
 
 	gone      bool // the consumer has left
@@ -68,11 +69,11 @@ type toolCall struct {
 }
 
 // emit yields a delta, unless the consumer has left.
-func (a *answer) emit(d core.Delta) bool {
+func (a *answer) emit(d inference.Delta) bool {
 	if a.gone {
 		return false
 	}
-	if d.Kind != core.DeltaRetry {
+	if d.Kind != inference.DeltaRetry {
 		a.begun = true
 	}
 	a.gone = !a.yield(d, nil)
@@ -81,19 +82,19 @@ func (a *answer) emit(d core.Delta) bool {
 
 // waits yields that a request waits to be sent; it reports whether to go on.
 func (a *answer) waits(d time.Duration) bool {
-	return a.emit(core.Delta{Kind: core.DeltaRetry, After: d})
+	return a.emit(inference.Delta{Kind: inference.DeltaRetry, After: d})
 }
 
 // errLeft: the consumer has left while a request was waiting.
 var errLeft = errors.New("nobody listens any more")
 
 // say yields a piece of a part that its service numbers itself.
-func (a *answer) say(block int, kind core.DeltaKind, s string) {
+func (a *answer) say(block int, kind inference.DeltaKind, s string) {
 	if s == "" {
 		return
 	}
 	a.chars += utf8.RuneCountInString(s)
-	a.emit(core.Delta{Kind: kind, Block: block, Text: s})
+	a.emit(inference.Delta{Kind: kind, Block: block, Text: s})
 }
 
 // more takes a piece of a call's arguments.
@@ -103,7 +104,7 @@ func (a *answer) more(c *toolCall, piece string) error {
 	}
 	if piece != "" {
 		c.args = append(c.args, piece...)
-		a.emit(core.Delta{Kind: core.DeltaToolArgs, Block: c.block, Text: piece})
+		a.emit(inference.Delta{Kind: inference.DeltaToolArgs, Block: c.block, Text: piece})
 	}
 	return nil
 }
@@ -114,7 +115,7 @@ func (a *answer) text(s string) {
 	}
 	a.openPart(partText)
 	a.chars += utf8.RuneCountInString(s)
-	a.emit(core.Delta{Kind: core.DeltaText, Block: a.block, Text: s})
+	a.emit(inference.Delta{Kind: inference.DeltaText, Block: a.block, Text: s})
 }
 
 func (a *answer) thought(field, s string) {
@@ -124,7 +125,7 @@ func (a *answer) thought(field, s string) {
 	a.openPart(partThought)
 	a.field = field
 	a.chars += utf8.RuneCountInString(s)
-	a.emit(core.Delta{Kind: core.DeltaThought, Block: a.block, Text: s})
+	a.emit(inference.Delta{Kind: inference.DeltaThought, Block: a.block, Text: s})
 }
 
 // openPart makes p the part that is open, under a new number unless it is so
@@ -134,7 +135,7 @@ func (a *answer) openPart(p partOf) {
 		return
 	}
 	if a.open == partThought && a.field != "" {
-		a.emit(core.Delta{Kind: core.DeltaSealed, Block: a.block, Sealed: sealed{Of: a.model, Field: a.field}.encode()})
+		a.emit(inference.Delta{Kind: inference.DeltaSealed, Block: a.block, Sealed: sealed{Of: a.model, Field: a.field}.encode()})
 	}
 	a.open, a.field = p, ""
 	if p != partNone {
@@ -151,9 +152,9 @@ func (a *answer) newBlock() int {
 func (a *answer) start(c *toolCall) {
 	c.started = true
 	c.id = a.newID(c.wireID)
-	a.emit(core.Delta{Kind: core.DeltaToolStart, Block: c.block, ToolID: c.id, ToolName: c.name})
+	a.emit(inference.Delta{Kind: inference.DeltaToolStart, Block: c.block, ToolID: c.id, ToolName: c.name})
 	if len(c.args) > 0 {
-		a.emit(core.Delta{Kind: core.DeltaToolArgs, Block: c.block, Text: string(c.args)})
+		a.emit(inference.Delta{Kind: inference.DeltaToolArgs, Block: c.block, Text: string(c.args)})
 	}
 }
 
@@ -194,7 +195,7 @@ func (a *answer) complete(ctx context.Context) error {
 		if !c.started {
 			a.start(c)
 		}
-		d := core.Delta{Kind: core.DeltaToolEnd, Block: c.block, ToolID: c.id, ToolName: c.name}
+		d := inference.Delta{Kind: inference.DeltaToolEnd, Block: c.block, ToolID: c.id, ToolName: c.name}
 		d.Args, d.Bad = a.arguments(c)
 		a.emit(d)
 		if c.extra != nil {
@@ -202,7 +203,7 @@ func (a *answer) complete(ctx context.Context) error {
 		}
 	}
 	if seal.Calls != nil {
-		a.emit(core.Delta{Kind: core.DeltaSealed, Block: a.newBlock(), Sealed: seal.encode()})
+		a.emit(inference.Delta{Kind: inference.DeltaSealed, Block: a.newBlock(), Sealed: seal.encode()})
 	}
 	if a.usage == nil {
 		a.usage = &core.Usage{In: core.EstimateTokens(a.sent), Out: core.EstimateTokens(a.chars + a.args), Estimated: true}
@@ -211,12 +212,12 @@ func (a *answer) complete(ctx context.Context) error {
 		cost := a.price.Cost(*a.usage)
 		a.usage.Cost = &cost
 	}
-	a.emit(core.Delta{Kind: core.DeltaUsage, Usage: *a.usage})
+	a.emit(inference.Delta{Kind: inference.DeltaUsage, Usage: *a.usage})
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	a.done = true
-	a.emit(core.Delta{Kind: core.DeltaStop, Stop: a.stop})
+	a.emit(inference.Delta{Kind: inference.DeltaStop, Stop: a.stop})
 	return nil
 }
 

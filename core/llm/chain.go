@@ -15,6 +15,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // chain is a model behind langchaingo: the long tail of services that speak a
@@ -30,7 +31,7 @@ type chain struct {
 	link  link
 }
 
-var _ core.Model = (*chain)(nil)
+var _ inference.Model = (*chain)(nil)
 
 // link is how one service is reached through the library.
 type link struct {
@@ -63,20 +64,20 @@ func (m *chain) Info() core.ModelInfo { return m.info }
 
 // Stream asks the model, again where a failure may pass, and yields its answer as one
 // piece.
-func (m *chain) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
+func (m *chain) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
 		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield, stop: core.StopEnd, finish: "stop", whole: true}
 		err := m.stream(ctx, r, a)
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
 		if err != nil && !a.gone && !a.done {
-			yield(core.Delta{}, err)
+			yield(inference.Delta{}, err)
 		}
 	}
 }
 
-func (m *chain) stream(ctx context.Context, r *core.Request, a *answer) error {
+func (m *chain) stream(ctx context.Context, r *inference.Request, a *answer) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (m *chain) stream(ctx context.Context, r *core.Request, a *answer) error {
 }
 
 // ask calls the library, whose panics are errors here. sent counts characters.
-func (m *chain) ask(ctx context.Context, r *core.Request, key string, seen *seenAnswer) (res *llms.ContentResponse, sent int, err error) {
+func (m *chain) ask(ctx context.Context, r *inference.Request, key string, seen *seenAnswer) (res *llms.ContentResponse, sent int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error of the library: %v", p)
@@ -135,7 +136,7 @@ func (m *chain) ask(ctx context.Context, r *core.Request, key string, seen *seen
 var errNoKey = errors.New("no key was sent")
 
 // messages puts a history into words: one text for each who speaks, or one in all.
-func (m *chain) messages(r *core.Request) (list []llms.MessageContent, sent int) {
+func (m *chain) messages(r *inference.Request) (list []llms.MessageContent, sent int) {
 	add := func(role llms.ChatMessageType, text string) {
 		if text == "" {
 			return
@@ -152,11 +153,11 @@ func (m *chain) messages(r *core.Request) (list []llms.MessageContent, sent int)
 	for i := range r.Messages {
 		msg := &r.Messages[i]
 		switch msg.Role {
-		case core.RoleUser:
+		case inference.RoleUser:
 			add(llms.ChatMessageTypeHuman, spelled(msg.Blocks))
-		case core.RoleAssistant:
+		case inference.RoleAssistant:
 			add(llms.ChatMessageTypeAI, msg.Text)
-		case core.RoleTool: // of another model's turn: this one has no tools
+		case inference.RoleTool: // of another model's turn: this one has no tools
 			add(llms.ChatMessageTypeHuman, "The tool "+msg.Result.Name+" returned:\n"+spelled(resultBlocks(&msg.Result)))
 		}
 	}
@@ -207,14 +208,14 @@ func (s *seenAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 var statusIn = regexp.MustCompile(`(?i)status(?: code)?:? *([45]\d\d)`)
 
 // failed sorts an error of the library.
-func (m *chain) failed(err error, cred credentials, seen *seenAnswer) *core.ModelError {
+func (m *chain) failed(err error, cred credentials, seen *seenAnswer) *inference.Error {
 	r := &remote{p: m.p, base: &url.URL{}, model: m.model, info: m.info}
 	lost := (*url.Error)(nil)
 	switch {
 	case errors.Is(err, errNoEnd) || errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "unexpected end of JSON input"):
-		return r.failure(core.ErrTruncated, errNoEnd.Error(), nil)
+		return r.failure(inference.ErrTruncated, errNoEnd.Error(), nil)
 	case seen.header == nil && errors.As(err, &lost):
-		return r.failure(core.ErrNetwork, cred.redact(shorten(lost.Err.Error(), maxMessage)), nil)
+		return r.failure(inference.ErrNetwork, cred.redact(shorten(lost.Err.Error(), maxMessage)), nil)
 	}
 	status := seen.status
 	if found := statusIn.FindStringSubmatch(err.Error()); status < 400 && found != nil {
@@ -224,7 +225,7 @@ func (m *chain) failed(err error, cred credentials, seen *seenAnswer) *core.Mode
 		status = http.StatusUnauthorized
 	}
 	if status < 400 {
-		return r.failure(core.ErrServer, cred.redact(shorten(err.Error(), maxMessage)), nil)
+		return r.failure(inference.ErrServer, cred.redact(shorten(err.Error(), maxMessage)), nil)
 	}
 	e, _ := r.complained(complaint{message: err.Error()}, status, cred)
 	if seen.header != nil {

@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // chained are what the services behind langchaingo answer with; %s is a JSON string.
@@ -25,7 +26,7 @@ var chained = map[string]string{
 }
 
 // chainTo makes a model whose service is h.
-func chainTo(t *testing.T, name, key string, h http.HandlerFunc) core.Model {
+func chainTo(t *testing.T, name, key string, h http.HandlerFunc) inference.Model {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
@@ -55,8 +56,8 @@ func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r
 // comes as one text.
 func TestChain(t *testing.T) {
 	r := coretest.ModelRequest(core.Text{Text: "first question"})
-	r.Messages = append(r.Messages, core.Message{Role: core.RoleAssistant, Text: "first answer"},
-		core.Message{Role: core.RoleUser, Blocks: []core.Block{core.Text{Text: "second question"}}})
+	r.Messages = append(r.Messages, inference.Message{Role: inference.RoleAssistant, Text: "first answer"},
+		inference.Message{Role: inference.RoleUser, Blocks: []core.Block{core.Text{Text: "second question"}}})
 	for name, reply := range chained {
 		t.Run(name, func(t *testing.T) {
 			sent := ""
@@ -93,11 +94,11 @@ func TestChainFails(t *testing.T) {
 				fmt.Fprintf(w, `{"message":"slow down, %s","error_code":18,"error_msg":"slow down","errors":[{"message":"slow down"}]}`, key)
 			})
 			h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), nil)
-			var e *core.ModelError
+			var e *inference.Error
 			if !errors.As(h.Err, &e) || strings.Contains(h.Err.Error(), key) {
 				t.Fatalf("error %v", h.Err)
 			}
-			if name != "cohere" && (e.Kind != core.ErrRateLimit || e.RetryAfter == 0) { // that client looks at no status, and lets nobody else
+			if name != "cohere" && (e.Kind != inference.ErrRateLimit || e.RetryAfter == 0) { // that client looks at no status, and lets nobody else
 				t.Errorf("kind %q, retry after %v: %v", e.Kind, e.RetryAfter, e)
 			}
 
@@ -117,7 +118,7 @@ func TestChainFails(t *testing.T) {
 					t.Fatalf("cancelled: %q, %v", h.Stop, h.Err)
 				}
 			}
-			if h := coretest.Hear(t.Context(), t, chainTo(t, name, "", nil), coretest.ModelRequest(), nil); !errors.As(h.Err, &e) || e.Kind != core.ErrAuth || e.Hint == "" {
+			if h := coretest.Hear(t.Context(), t, chainTo(t, name, "", nil), coretest.ModelRequest(), nil); !errors.As(h.Err, &e) || e.Kind != inference.ErrAuth || e.Hint == "" {
 				t.Errorf("without a key: %v", h.Err)
 			}
 		})
@@ -140,7 +141,7 @@ func TestChainSuite(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			coretest.Model(t, func(t *testing.T, c coretest.ModelCase) core.Model {
+			coretest.Model(t, func(t *testing.T, c coretest.ModelCase) inference.Model {
 				switch c {
 				case coretest.ModelText, coretest.ModelThought, coretest.ModelCall, coretest.ModelParallel, coretest.ModelBadArgs, coretest.ModelImage, coretest.ModelCached:
 					t.Skip("it is a text for a text, and nothing is counted")

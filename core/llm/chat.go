@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // chatWire is OpenAI's chat completions API, which most services speak.
@@ -27,7 +27,7 @@ func (chatWire) frames(src io.Reader) frames { return newEvents(src) }
 func (chatWire) listen(a *answer) listener { return &chatAnswer{answer: a} }
 
 // adapt implements wire.
-func (chatWire) adapt(m *remote, r *core.Request, err error) bool {
+func (chatWire) adapt(m *remote, r *inference.Request, err error) bool {
 	q := m.quirks()
 	sent := map[trait]bool{traitStreamOptions: !q.noStreamOptions, traitMaxTokens: r.MaxOut > 0 && !q.completionLimit, traitEffort: r.Effort != ""}
 	return m.gives(err, func(t trait) bool { return sent[t] },

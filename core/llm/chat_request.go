@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // What is sent to a chat completions service. The fields stand in an order that
@@ -77,7 +78,7 @@ type sentCallee struct {
 	Arguments string `json:"arguments"`
 }
 
-func (w chatWire) encode(m *remote, r *core.Request) (payload, error) {
+func (w chatWire) encode(m *remote, r *inference.Request) (payload, error) {
 	q := m.quirks()
 	tail := sentTail{Stream: true, MaxTokens: r.MaxOut}
 	if m.takes(traitEffort) {
@@ -108,7 +109,7 @@ func (w chatWire) encode(m *remote, r *core.Request) (payload, error) {
 
 // sentTools are the tools, in the order in which they come: it stays the same for
 // as long as the session does.
-func sentTools(specs []core.ToolSpec) (tools []sentTool) {
+func sentTools(specs []inference.ToolSpec) (tools []sentTool) {
 	for _, t := range specs {
 		params := t.Schema
 		if len(params) == 0 {
@@ -120,7 +121,7 @@ func sentTools(specs []core.ToolSpec) (tools []sentTool) {
 }
 
 // elements implements stretch. Pictures in tool results follow the last of them.
-func (chatWire) elements(m *remote, messages []core.Message) (list []any, pictures int) {
+func (chatWire) elements(m *remote, messages []inference.Message) (list []any, pictures int) {
 	var sent []sentMessage
 	var shown []sentPart
 	flush := func() {
@@ -131,19 +132,19 @@ func (chatWire) elements(m *remote, messages []core.Message) (list []any, pictur
 	}
 	for i := range messages {
 		msg := &messages[i]
-		if msg.Role != core.RoleTool {
+		if msg.Role != inference.RoleTool {
 			flush()
 		}
 		switch msg.Role {
-		case core.RoleUser:
+		case inference.RoleUser:
 			content, n := userContent(msg.Blocks)
 			pictures += n
 			sent = append(sent, sentMessage{Role: "user", Content: content})
-		case core.RoleAssistant:
+		case inference.RoleAssistant:
 			if a, ok := m.assistant(msg); ok {
 				sent = append(sent, a)
 			}
-		case core.RoleTool:
+		case inference.RoleTool:
 			answer, images, n := toolContent(&msg.Result)
 			pictures += n
 			shown = append(shown, images...)
@@ -156,12 +157,12 @@ func (chatWire) elements(m *remote, messages []core.Message) (list []any, pictur
 
 // parts implements stretch: results that follow each other belong together, because
 // of their pictures.
-func (chatWire) parts(_ *remote, messages []core.Message, k int) bool {
-	return k == 0 || messages[k-1].Role != core.RoleTool || k < len(messages) && messages[k].Role != core.RoleTool
+func (chatWire) parts(_ *remote, messages []inference.Message, k int) bool {
+	return k == 0 || messages[k-1].Role != inference.RoleTool || k < len(messages) && messages[k].Role != inference.RoleTool
 }
 
 // cut implements stretch.
-func (w chatWire) cut(m *remote, messages []core.Message) int {
+func (w chatWire) cut(m *remote, messages []inference.Message) int {
 	k := len(messages)
 	for k > 0 && !w.parts(m, messages, k) {
 		k--
@@ -181,7 +182,7 @@ func userContent(blocks []core.Block) (content any, pictures int) {
 
 // toolContent is a tool's result as text, and the pictures in it as parts of a
 // message that is to follow.
-func toolContent(r *core.ToolReturn) (text string, images []sentPart, pictures int) {
+func toolContent(r *inference.ToolReturn) (text string, images []sentPart, pictures int) {
 	parts, pictures := contentParts(r.Blocks)
 	if hasImage(parts) {
 		texts := []sentPart{}
@@ -317,7 +318,7 @@ func resourceText(r core.Resource) string {
 }
 
 // assistant encodes what a model said; ok is false when that is nothing.
-func (m *remote) assistant(msg *core.Message) (s sentMessage, ok bool) {
+func (m *remote) assistant(msg *inference.Message) (s sentMessage, ok bool) {
 	s.Role = "assistant"
 	if msg.Text != "" {
 		s.Content = msg.Text
@@ -334,7 +335,7 @@ func (m *remote) assistant(msg *core.Message) (s sentMessage, ok bool) {
 }
 
 // unseal gives back what this very model wants to see again.
-func (m *remote) unseal(thoughts []core.Thought, s *sentMessage) {
+func (m *remote) unseal(thoughts []inference.Thought, s *sentMessage) {
 	for _, t := range thoughts {
 		var seal sealed
 		if t.Sealed == nil || json.Unmarshal(t.Sealed, &seal) != nil || seal.Of != m.info.ID {

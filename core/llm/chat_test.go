@@ -16,6 +16,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -57,7 +58,7 @@ func remoteFor(base, kind string) *remote {
 }
 
 // encodeWhole is a request's body in one piece.
-func encodeWhole(m *remote, r *core.Request) ([]byte, error) {
+func encodeWhole(m *remote, r *inference.Request) ([]byte, error) {
 	p, err := m.wire.encode(m, r)
 	if err != nil {
 		return nil, err
@@ -71,14 +72,14 @@ type answered struct {
 	body io.Reader
 }
 
-func (m answered) Stream(ctx context.Context, r *core.Request) seq {
-	return func(yield func(core.Delta, error) bool) {
+func (m answered) Stream(ctx context.Context, r *inference.Request) seq {
+	return func(yield func(inference.Delta, error) bool) {
 		a := &answer{model: m.info.ID, request: r, yield: yield, sent: 400}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		if err := read(ctx, guard(m.body, idleTimeout, cancel), m.wire, a); err != nil {
 			_, err = m.broken(err, a, credentials{})
-			yield(core.Delta{}, err)
+			yield(inference.Delta{}, err)
 		}
 	}
 }
@@ -86,31 +87,31 @@ func (m answered) Stream(ctx context.Context, r *core.Request) seq {
 func readAnswer(t *testing.T, kind string, body io.Reader) string {
 	var b strings.Builder
 	old := map[core.CallID]bool{"call_1": true, "call_2": true}
-	r := &core.Request{Messages: []core.Message{{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: "used", Name: "x"}}}}}
+	r := &inference.Request{Messages: []inference.Message{{Role: inference.RoleAssistant, Calls: []inference.ToolUse{{ID: "used", Name: "x"}}}}}
 	m := answered{remoteFor("http://svc.test/v1", kind), body}
-	h := coretest.Hear(t.Context(), t, m, r, func(d core.Delta) bool {
+	h := coretest.Hear(t.Context(), t, m, r, func(d inference.Delta) bool {
 		switch d.Kind {
-		case core.DeltaToolStart:
+		case inference.DeltaToolStart:
 			if !old[d.ToolID] {
 				d.ToolID = "(new)"
 			}
 			coretest.WriteDelta(&b, d)
-		case core.DeltaToolEnd:
+		case inference.DeltaToolEnd:
 			if d.Bad != nil {
 				fmt.Fprintf(&b, "%d tool_end bad: %v\n", d.Block, d.Bad)
 				return true
 			}
 			coretest.WriteDelta(&b, d)
-		case core.DeltaSealed:
+		case inference.DeltaSealed:
 			fmt.Fprintf(&b, "%d sealed %s\n", d.Block, d.Sealed)
-		case core.DeltaUsage:
+		case inference.DeltaUsage:
 			u := d.Usage
 			fmt.Fprintf(&b, "usage in=%d out=%d cached=%d/%d reasoning=%d estimated=%v", u.In, u.Out, u.CacheRead, u.CacheWrite, u.Reasoning, u.Estimated)
 			if u.Cost != nil {
 				fmt.Fprintf(&b, " cost=%g", *u.Cost)
 			}
 			b.WriteByte('\n')
-		case core.DeltaText, core.DeltaThought, core.DeltaToolArgs, core.DeltaRetry, core.DeltaStop:
+		case inference.DeltaText, inference.DeltaThought, inference.DeltaToolArgs, inference.DeltaRetry, inference.DeltaStop:
 			coretest.WriteDelta(&b, d)
 		}
 		return true
@@ -142,7 +143,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		if wireOf(kind) != nil {
-			readAnswer(t, kind, bytes.NewReader(body)) // which checks the rules of core.Model
+			readAnswer(t, kind, bytes.NewReader(body)) // which checks the rules of inference.Model
 		}
 	})
 }
@@ -157,14 +158,14 @@ func TestChatRequest(t *testing.T) {
 	thinking := sealed{Of: "svc/m", Field: "thinking"}.encode()
 	other := sealed{Of: "other/m", Field: "reasoning_content"}.encode()
 	picture := core.Image{MIME: "image/png", Data: []byte{1, 2, 3}}
-	r := &core.Request{
+	r := &inference.Request{
 		Session: "s1", System: "Be brief & <kind>.", Effort: "high", MaxOut: 1000,
-		Tools: []core.ToolSpec{
+		Tools: []inference.ToolSpec{
 			{Name: "zeta", Description: "Does z.", Schema: []byte(`{"type": "object", "properties": {"b": {}, "a": {}}}`)},
 			{Name: "alpha"},
 		},
-		Messages: []core.Message{
-			{Role: core.RoleUser, Blocks: []core.Block{
+		Messages: []inference.Message{
+			{Role: inference.RoleUser, Blocks: []core.Block{
 				core.Text{Text: "look at"},
 				core.Link{URI: "file:///a.go", Name: "a.go", Description: "the file"},
 				core.Resource{URI: "file:///b.go", Text: "package b", Lines: [2]int{3, 9}},
@@ -173,20 +174,20 @@ func TestChatRequest(t *testing.T) {
 				core.Image{URI: "file:///d.png"},
 				core.Text{},
 			}},
-			{Role: core.RoleAssistant, Text: "I look.", Thoughts: []core.Thought{
+			{Role: inference.RoleAssistant, Text: "I look.", Thoughts: []inference.Thought{
 				{Text: "hm", Sealed: seal}, {Sealed: extra}, {Text: "so", Sealed: signed}, {Sealed: redacted}, {Text: "well", Sealed: item}, {Text: "then", Sealed: thinking},
-			}, Calls: []core.ToolUse{
+			}, Calls: []inference.ToolUse{
 				{ID: "c1", Name: "zeta", Args: []byte(`{"a":1}`)}, {ID: "c2", Name: "alpha", Args: []byte(`{"broken`)},
 			}},
-			{Role: core.RoleTool, Result: core.ToolReturn{ID: "c1", Name: "zeta", Blocks: []core.Block{core.Text{Text: "seen"}, picture}}},
-			{Role: core.RoleTool, Result: core.ToolReturn{ID: "c2", Name: "alpha", Failed: true, Blocks: []core.Block{core.Text{Text: "no such file"}}}},
-			{Role: core.RoleAssistant},
-			{Role: core.RoleAssistant, Text: "Another's thoughts stay there.", Thoughts: []core.Thought{{Text: "secret", Sealed: other}}},
-			{Role: core.RoleUser, Blocks: []core.Block{core.Text{Text: "and this"}, picture, core.Image{URI: "https://x.test/y.png"}}},
-			{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: "c3", Name: "zeta"}}},
-			{Role: core.RoleTool, Result: core.ToolReturn{ID: "c3", Name: "zeta", Blocks: []core.Block{core.Diff{Path: "/a", Added: 2, Removed: 1}}}},
-			{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: "c4", Name: "zeta"}}},
-			{Role: core.RoleTool, Result: core.ToolReturn{ID: "c4", Name: "zeta"}},
+			{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "c1", Name: "zeta", Blocks: []core.Block{core.Text{Text: "seen"}, picture}}},
+			{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "c2", Name: "alpha", Failed: true, Blocks: []core.Block{core.Text{Text: "no such file"}}}},
+			{Role: inference.RoleAssistant},
+			{Role: inference.RoleAssistant, Text: "Another's thoughts stay there.", Thoughts: []inference.Thought{{Text: "secret", Sealed: other}}},
+			{Role: inference.RoleUser, Blocks: []core.Block{core.Text{Text: "and this"}, picture, core.Image{URI: "https://x.test/y.png"}}},
+			{Role: inference.RoleAssistant, Calls: []inference.ToolUse{{ID: "c3", Name: "zeta"}}},
+			{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "c3", Name: "zeta", Blocks: []core.Block{core.Diff{Path: "/a", Added: 2, Removed: 1}}}},
+			{Role: inference.RoleAssistant, Calls: []inference.ToolUse{{ID: "c4", Name: "zeta"}}},
+			{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "c4", Name: "zeta"}},
 		},
 	}
 	for name, at := range map[string][2]string{

@@ -11,7 +11,7 @@
 // # Vocabulary
 //
 // A Provider is a service that serves models; its Kind names the wire format
-// that is spoken with it. A Registry turns "PROVIDER/MODEL" into a core.Model. A
+// that is spoken with it. A Registry turns "PROVIDER/MODEL" into a inference.Model. A
 // try is one HTTP request; an answer may take several of them, but only until
 // its first delta. A trait is something of a request that not every model takes.
 // A stretch is a piece of a history, which parts where its two sides are encoded
@@ -24,7 +24,7 @@
 //   - An answer is whole only with the end that its wire format has: a
 //     finish_reason and then [DONE] or a clean end of the stream (openai-chat),
 //     response.completed (openai-responses), message_stop (anthropic), done
-//     (ollama). Anything else is a *core.ModelError of kind ErrTruncated; what was
+//     (ollama). Anything else is a *inference.Error of kind ErrTruncated; what was
 //     streamed until then was yielded before.
 //   - Arguments of a call reach core whole in DeltaToolEnd. What is not a JSON
 //     object is there as Bad: the model's mistake, not ours.
@@ -79,7 +79,7 @@
 // The system's keyring has no library here: see the reference ${cmd:…} of the
 // configuration, which runs the system's own program for it within a bound of time.
 //
-// What a provider wants to see again travels in core.Thought.Sealed: the
+// What a provider wants to see again travels in inference.Thought.Sealed: the
 // name of the field in which reasoning came (DeepSeek refuses a request whose
 // history lacks it), a call's extra_content (Gemini's thought signatures), a
 // thought's signature or what stands for it (Anthropic), the whole item of reasoning

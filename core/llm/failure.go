@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 const (
@@ -133,7 +133,7 @@ func scalar(v any) string {
 }
 
 // sort says what a complaint is about, and whether it may pass by itself.
-func (c complaint) sort(status int) (kind core.ModelErrorKind, again bool) {
+func (c complaint) sort(status int) (kind inference.ErrorKind, again bool) {
 	said := strings.ToLower(c.message + " " + c.kind + " " + c.code)
 	has := func(parts ...string) bool {
 		for _, p := range parts {
@@ -145,24 +145,24 @@ func (c complaint) sort(status int) (kind core.ModelErrorKind, again bool) {
 	}
 	switch {
 	case status == 401, status == 402, status == 403, has("insufficient_quota", "invalid_api_key", "authentication_error"):
-		return core.ErrAuth, false
+		return inference.ErrAuth, false
 	case status == 413, (status < 429 || status == 500) && has("context_length", "context length", "context window", "prompt is too long",
 		"maximum context", "exceed_context_size", "too many tokens", "input token count"):
-		return core.ErrContextLength, false
+		return inference.ErrContextLength, false
 	case status == 429, status < 400 && has("rate_limit", "rate limit"):
-		return core.ErrRateLimit, true
+		return inference.ErrRateLimit, true
 	case status == 529, status == 503, has("overloaded"):
-		return core.ErrOverloaded, true
+		return inference.ErrOverloaded, true
 	case status == 408, status == 409, status == 425, status >= 500:
-		return core.ErrServer, true
+		return inference.ErrServer, true
 	case status == 0 && has("invalid_request", "not_found"):
-		return core.ErrBadRequest, false
+		return inference.ErrBadRequest, false
 	case has("content_filter", "content_policy", "content management policy", "safety"):
-		return core.ErrSafety, false
+		return inference.ErrSafety, false
 	case status >= 300:
-		return core.ErrBadRequest, false
+		return inference.ErrBadRequest, false
 	}
-	return core.ErrServer, true
+	return inference.ErrServer, true
 }
 
 // refused makes an error of an answer whose status is not one of success.
@@ -190,21 +190,21 @@ func (m *remote) refused(resp *http.Response, body io.Reader, cred credentials) 
 
 // complained makes an error of a complaint. status is the answer's, or 0 when
 // it came within one.
-func (m *remote) complained(c complaint, status int, cred credentials) (e *core.ModelError, again bool) {
+func (m *remote) complained(c complaint, status int, cred credentials) (e *inference.Error, again bool) {
 	if status == 0 {
 		status = c.status
 	}
 	kind, again := c.sort(status)
 	message := strings.TrimRight(shorten(cred.redact(c.message), maxMessage), ". \n")
-	e = &core.ModelError{Kind: kind, Model: m.info.ID, Status: status, Message: message}
+	e = &inference.Error{Kind: kind, Model: m.info.ID, Status: status, Message: message}
 	e.Hint = m.hint(kind, status, cred)
 	return e, again
 }
 
 // hint tells the user what to do, where we know it.
-func (m *remote) hint(kind core.ModelErrorKind, status int, cred credentials) string {
+func (m *remote) hint(kind inference.ErrorKind, status int, cred credentials) string {
 	switch kind {
-	case core.ErrAuth:
+	case inference.ErrAuth:
 		switch {
 		case status == 402 || status == 429:
 			return fmt.Sprintf("The account at %s may be out of credit", m.p.Name)
@@ -214,11 +214,11 @@ func (m *remote) hint(kind core.ModelErrorKind, status int, cred credentials) st
 			return m.p.KeyHint
 		}
 		return fmt.Sprintf("Check the key of the provider %s", m.p.Name)
-	case core.ErrContextLength:
+	case inference.ErrContextLength:
 		return "Begin a new session, or use a model with a larger window"
-	case core.ErrRateLimit, core.ErrOverloaded:
+	case inference.ErrRateLimit, inference.ErrOverloaded:
 		return "Try again later, or use another model"
-	case core.ErrBadRequest, core.ErrSafety, core.ErrServer, core.ErrNetwork, core.ErrTruncated:
+	case inference.ErrBadRequest, inference.ErrSafety, inference.ErrServer, inference.ErrNetwork, inference.ErrTruncated:
 	}
 	if status == http.StatusNotFound || status == http.StatusMethodNotAllowed {
 		return fmt.Sprintf("Check that %s has a model named %q, and that base_url is right (%s)", m.p.Name, m.model, m.address())
@@ -232,7 +232,7 @@ func (m *remote) unreachable(err error) (again bool, _ error) {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
 	}
-	e := m.failure(core.ErrNetwork, "no answer from "+m.address(), err)
+	e := m.failure(inference.ErrNetwork, "no answer from "+m.address(), err)
 	var op *net.OpError
 	var dns *net.DNSError
 	var timeout net.Error
@@ -263,24 +263,24 @@ func (m *remote) broken(err error, a *answer, cred credentials) (again bool, _ e
 		e.RequestID = a.requestID
 		return again, e
 	case errors.Is(err, errWebPage):
-		e := m.failure(core.ErrBadRequest, err.Error(), nil)
+		e := m.failure(inference.ErrBadRequest, err.Error(), nil)
 		e.Hint = fmt.Sprintf("Check base_url of the provider %s (%s); most end in /v1", m.p.Name, m.address())
 		return false, e
 	case errors.As(err, &unreadable):
-		e := m.failure(core.ErrServer, cred.redact(err.Error()), nil)
+		e := m.failure(inference.ErrServer, cred.redact(err.Error()), nil)
 		e.RequestID = a.requestID
 		return false, e
 	}
-	kind, message := core.ErrTruncated, "the answer broke off"
+	kind, message := inference.ErrTruncated, "the answer broke off"
 	if !a.begun && !errors.Is(err, errNoEnd) {
-		kind, message = core.ErrNetwork, "the connection was lost before the answer"
+		kind, message = inference.ErrNetwork, "the connection was lost before the answer"
 	}
 	if errors.Is(err, errNoEnd) {
 		message, err = err.Error(), nil
 	}
 	e := m.failure(kind, message, err)
 	e.RequestID = a.requestID
-	return kind == core.ErrNetwork && !errors.Is(err, errIdle) && !errors.Is(err, errEventTooLong), e
+	return kind == inference.ErrNetwork && !errors.Is(err, errIdle) && !errors.Is(err, errEventTooLong), e
 }
 
 // address is the base URL without what may be secret in it.

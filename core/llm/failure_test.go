@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // TestChatFailures: what the user reads when a service refuses.
@@ -23,68 +24,68 @@ func TestChatFailures(t *testing.T) {
 		header map[string]string
 		body   string
 		want   string // the error
-		kind   core.ModelErrorKind
+		kind   inference.ErrorKind
 		tries  int
 	}{
 		{
-			name: "key", status: 401, kind: core.ErrAuth, tries: 1,
+			name: "key", status: 401, kind: inference.ErrAuth, tries: 1,
 			body: `{"error":{"message":"Incorrect API key provided: canary-key and canary-header."}}`,
 			want: "model svc/m: auth (HTTP 401): Incorrect API key provided: [key] and [X-Secret]. Set SVC_KEY or providers.svc.api_key",
 		},
 		{
-			name: "model", status: 404, kind: core.ErrBadRequest, tries: 1,
+			name: "model", status: 404, kind: inference.ErrBadRequest, tries: 1,
 			body: `{"error":{"message":"The model does not exist","code":"model_not_found"}}`,
 			want: `model svc/m: bad request (HTTP 404): The model does not exist. Check that svc has a model named "m", and that base_url is right (http://svc.test/v1)`,
 		},
 		{
-			name: "page", status: 404, kind: core.ErrBadRequest, tries: 1, header: map[string]string{"Content-Type": "text/html"},
+			name: "page", status: 404, kind: inference.ErrBadRequest, tries: 1, header: map[string]string{"Content-Type": "text/html"},
 			body: "<html><h1>Not found</h1></html>",
 			want: `model svc/m: bad request (HTTP 404): the service answered with a web page. Check that svc has a model named "m", and that base_url is right (http://svc.test/v1)`,
 		},
 		{
-			name: "gemini", status: 400, kind: core.ErrBadRequest, tries: 1,
+			name: "gemini", status: 400, kind: inference.ErrBadRequest, tries: 1,
 			body: `[{"error":{"code":400,"message":"Function call is missing a thought_signature","status":"INVALID_ARGUMENT"}}]`,
 			want: "model svc/m: bad request (HTTP 400): Function call is missing a thought_signature",
 		},
 		{
-			name: "window", status: 400, kind: core.ErrContextLength, tries: 1,
+			name: "window", status: 400, kind: inference.ErrContextLength, tries: 1,
 			body: `{"error":"prompt is too long: 210000 tokens > 200000 maximum"}`,
 			want: "model svc/m: context length (HTTP 400): prompt is too long: 210000 tokens > 200000 maximum. Begin a new session, or use a model with a larger window",
 		},
 		{
-			name: "detail", status: 422, kind: core.ErrBadRequest, tries: 1,
+			name: "detail", status: 422, kind: inference.ErrBadRequest, tries: 1,
 			body: `{"detail":[{"loc":["body","x"],"msg":"Extra inputs are not permitted"}]}`,
 			want: `model svc/m: bad request (HTTP 422): [{"loc":["body","x"],"msg":"Extra inputs are not permitted"}]`,
 		},
 		{
-			name: "quota", status: 429, kind: core.ErrAuth, tries: 1,
+			name: "quota", status: 429, kind: inference.ErrAuth, tries: 1,
 			body: `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`,
 			want: "model svc/m: auth (HTTP 429): You exceeded your current quota. The account at svc may be out of credit",
 		},
 		{
-			name: "safety", status: 400, kind: core.ErrSafety, tries: 1,
+			name: "safety", status: 400, kind: inference.ErrSafety, tries: 1,
 			body: `{"error":{"message":"The prompt was filtered","code":"content_filter"}}`,
 			want: "model svc/m: safety (HTTP 400): The prompt was filtered",
 		},
 		{
-			name: "redirect", status: 308, kind: core.ErrBadRequest, tries: 1, header: map[string]string{"Location": "https://elsewhere.test/v1"},
+			name: "redirect", status: 308, kind: inference.ErrBadRequest, tries: 1, header: map[string]string{"Location": "https://elsewhere.test/v1"},
 			want: "model svc/m: bad request (HTTP 308): the service redirects to https://elsewhere.test/v1. Set base_url of the provider svc to where the service is",
 		},
 		{
-			name: "overloaded", status: 529, kind: core.ErrOverloaded, tries: 4,
+			name: "overloaded", status: 529, kind: inference.ErrOverloaded, tries: 4,
 			body: `busy`, want: "model svc/m: overloaded (HTTP 529): busy. Try again later, or use another model",
 		},
 		{
-			name: "conflict", status: 409, kind: core.ErrServer, tries: 4,
+			name: "conflict", status: 409, kind: inference.ErrServer, tries: 4,
 			want: "model svc/m: server (HTTP 409): Conflict",
 		},
 		{
-			name: "long", status: 400, kind: core.ErrBadRequest, tries: 1,
+			name: "long", status: 400, kind: inference.ErrBadRequest, tries: 1,
 			body: strings.Repeat("ü", 100_000),
 			want: "model svc/m: bad request (HTTP 400): " + strings.Repeat("ü", maxMessage/2) + "…",
 		},
 		{
-			name: "reset times", status: 429, kind: core.ErrRateLimit, tries: 1,
+			name: "reset times", status: 429, kind: inference.ErrRateLimit, tries: 1,
 			header: map[string]string{
 				"X-Ratelimit-Remaining-Requests": "0", "X-Ratelimit-Reset-Requests": "1h0m0s",
 				"X-Ratelimit-Remaining-Tokens": "9", "X-Ratelimit-Reset-Tokens": "1s",
@@ -114,7 +115,7 @@ func TestChatFailures(t *testing.T) {
 					_, _ = io.WriteString(w, tt.body)
 				}))
 				h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), nil)
-				var e *core.ModelError
+				var e *inference.Error
 				if !errors.As(h.Err, &e) {
 					t.Fatalf("error is %v", h.Err)
 				}
@@ -229,7 +230,7 @@ func TestChatBackpressure(t *testing.T) {
 			s.text("a", "b", "c")
 			s.end("stop", "")
 		}))
-		h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), func(core.Delta) bool {
+		h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), func(inference.Delta) bool {
 			return sleep(t.Context(), time.Hour) == nil
 		})
 		if h.Err != nil || h.Text != "abc" {

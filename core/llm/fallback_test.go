@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 func TestFallback(t *testing.T) {
-	turn := func(match, response string) core.Model {
+	turn := func(match, response string) inference.Model {
 		return playerOf(t, `{"fixtures":[{"match":{"userMessage":`+quote(match)+`},`+response+`}]}`, nil)
 	}
 	down := turn("go", `"response":{"error":{"message":"down"},"status":503}`)
@@ -22,23 +22,23 @@ func TestFallback(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		models []core.Model
+		models []inference.Model
 		text   string
-		kind   core.ModelErrorKind
+		kind   inference.ErrorKind
 		told   int // how often another model is asked
 	}{
-		{"the first answers", []core.Model{fine, down}, "fine", "", 0},
-		{"the second answers", []core.Model{down, fine}, "fine", "", 1},
-		{"the third answers", []core.Model{down, down, fine}, "fine", "", 2},
-		{"none answers", []core.Model{down, down}, "", core.ErrOverloaded, 1},
-		{"an answer that broke off stays", []core.Model{cut, fine}, "a", core.ErrTruncated, 0},
-		{"too long for one is for the user", []core.Model{long, fine}, "", core.ErrContextLength, 0},
+		{"the first answers", []inference.Model{fine, down}, "fine", "", 0},
+		{"the second answers", []inference.Model{down, fine}, "fine", "", 1},
+		{"the third answers", []inference.Model{down, down, fine}, "fine", "", 2},
+		{"none answers", []inference.Model{down, down}, "", inference.ErrOverloaded, 1},
+		{"an answer that broke off stays", []inference.Model{cut, fine}, "a", inference.ErrTruncated, 0},
+		{"too long for one is for the user", []inference.Model{long, fine}, "", inference.ErrContextLength, 0},
 	} {
 		h := coretest.Hear(t.Context(), t, Fallback(tt.models[0], tt.models[1:]...), coretest.ModelRequest(), nil)
 		if len(h.Instead) != tt.told {
 			t.Errorf("%s: told of %q", tt.name, h.Instead)
 		}
-		var e *core.ModelError
+		var e *inference.Error
 		if errors.As(h.Err, &e); h.Text != tt.text || (e == nil) != (tt.kind == "") || e != nil && e.Kind != tt.kind {
 			t.Errorf("%s: %q, %v", tt.name, h.Text, h.Err)
 		}

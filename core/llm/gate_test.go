@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // timed serves "fine" after a while, and notes when requests came.
@@ -74,8 +74,8 @@ func TestGateConcurrent(t *testing.T) {
 		synctest.Wait()
 		for range 40 {
 			ctx, cancel := context.WithCancel(t.Context())
-			h := coretest.Hear(ctx, t, m, coretest.ModelRequest(), func(d core.Delta) bool {
-				if d.Kind == core.DeltaRetry {
+			h := coretest.Hear(ctx, t, m, coretest.ModelRequest(), func(d inference.Delta) bool {
+				if d.Kind == inference.DeltaRetry {
 					cancel()
 				}
 				return true
@@ -84,7 +84,7 @@ func TestGateConcurrent(t *testing.T) {
 				t.Fatalf("%v after %v", h.Err, h.Retries)
 			}
 			// Who only leaves is waited for no longer.
-			coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), func(core.Delta) bool { return false })
+			coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), func(inference.Delta) bool { return false })
 		}
 		all.Wait()
 		if s.peak != 2 || waited.Load() != 4 || s.count != 6 {
@@ -114,8 +114,8 @@ func TestGatePerMinute(t *testing.T) {
 		var order []int
 		for i := range 4 {
 			all.Go(func() {
-				h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), func(d core.Delta) bool {
-					if d.Kind == core.DeltaText {
+				h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), func(d inference.Delta) bool {
+					if d.Kind == inference.DeltaText {
 						mu.Lock()
 						order = append(order, i)
 						mu.Unlock()
@@ -209,7 +209,7 @@ func TestGateRefused(t *testing.T) {
 // not changed: what was sent counts, what is on its way does, and what the service has
 // said. Others begin anew.
 func TestGateOutlivesRegistry(t *testing.T) {
-	again := func(t *testing.T, before *Registry, change func(*Provider)) core.Model {
+	again := func(t *testing.T, before *Registry, change func(*Provider)) inference.Model {
 		t.Helper()
 		p := before.providers[0].Provider
 		p.Headers = map[string]string{"X-New": "1"} // is no other service

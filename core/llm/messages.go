@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // messagesWire is Anthropic's messages API, version 2023-06-01.
@@ -41,7 +42,7 @@ func (messagesWire) frames(src io.Reader) frames { return newEvents(src) }
 
 // adapt implements wire. Newer models want to decide themselves for how long they
 // think, and are told an effort; others do not know that, or do not think.
-func (messagesWire) adapt(m *remote, r *core.Request, err error) bool {
+func (messagesWire) adapt(m *remote, r *inference.Request, err error) bool {
 	thinks := budgets[r.Effort] > 0
 	return m.gives(err, func(t trait) bool { return thinks && (t != traitEffort || !m.takes(traitBudget)) },
 		refusal{of: traitBudget, any: []string{"budget_tokens", "thinking.type", "adaptive"}},
@@ -109,7 +110,7 @@ type (
 	}
 )
 
-func (w messagesWire) encode(m *remote, r *core.Request) (payload, error) {
+func (w messagesWire) encode(m *remote, r *inference.Request) (payload, error) {
 	head := messagesHead{Model: m.model, MaxTokens: cmp.Or(max(r.MaxOut, 0), max(m.info.MaxOut, 0), defaultOut)}
 	tail := messagesTail{Stream: true}
 	tail.Thinking = head.think(m, r.Effort)
@@ -172,13 +173,13 @@ func markNewest(sent []messagesMessage) {
 }
 
 // elements implements stretch.
-func (messagesWire) elements(m *remote, messages []core.Message) (list []any, pictures int) {
+func (messagesWire) elements(m *remote, messages []inference.Message) (list []any, pictures int) {
 	sent, pictures := m.turns(messages)
 	return listOf(sent), pictures
 }
 
 // parts implements stretch: messages of one side that follow each other are one.
-func (messagesWire) parts(m *remote, messages []core.Message, k int) bool {
+func (messagesWire) parts(m *remote, messages []inference.Message, k int) bool {
 	if k == 0 {
 		return true
 	}
@@ -193,7 +194,7 @@ func (messagesWire) parts(m *remote, messages []core.Message, k int) bool {
 }
 
 // cut implements stretch: the marks move, so the messages that have one stay out.
-func (messagesWire) cut(m *remote, messages []core.Message) int {
+func (messagesWire) cut(m *remote, messages []inference.Message) int {
 	turns, begin, last := 0, 0, "" // of the user, seen from the end; where the newest seen begins
 	for i := len(messages) - 1; i >= 0; i-- {
 		side := m.side(&messages[i])
@@ -211,17 +212,17 @@ func (messagesWire) cut(m *remote, messages []core.Message) int {
 }
 
 // side is whose message it becomes; empty: none.
-func (m *remote) side(msg *core.Message) string {
+func (m *remote) side(msg *inference.Message) string {
 	switch msg.Role {
-	case core.RoleUser:
+	case inference.RoleUser:
 		if blocks, _ := messagesContent(msg.Blocks); len(blocks) > 0 {
 			return "user"
 		}
-	case core.RoleAssistant:
+	case inference.RoleAssistant:
 		if len(m.said(msg)) > 0 {
 			return "assistant"
 		}
-	case core.RoleTool:
+	case inference.RoleTool:
 		return "user"
 	}
 	return ""
@@ -229,7 +230,7 @@ func (m *remote) side(msg *core.Message) string {
 
 // turns encodes a history. Messages of one side that follow each other are one: the
 // results of an answer's calls, and what the user says behind them.
-func (m *remote) turns(messages []core.Message) (sent []messagesMessage, pictures int) {
+func (m *remote) turns(messages []inference.Message) (sent []messagesMessage, pictures int) {
 	add := func(role string, blocks ...messagesBlock) {
 		if len(blocks) == 0 {
 			return
@@ -243,13 +244,13 @@ func (m *remote) turns(messages []core.Message) (sent []messagesMessage, picture
 	for i := range messages {
 		msg := &messages[i]
 		switch msg.Role {
-		case core.RoleUser:
+		case inference.RoleUser:
 			blocks, n := messagesContent(msg.Blocks)
 			pictures += n
 			add("user", blocks...)
-		case core.RoleAssistant:
+		case inference.RoleAssistant:
 			add("assistant", m.said(msg)...)
-		case core.RoleTool:
+		case inference.RoleTool:
 			res := &msg.Result
 			blocks, n := messagesContent(res.Blocks)
 			pictures += n
@@ -264,7 +265,7 @@ func (m *remote) turns(messages []core.Message) (sent []messagesMessage, picture
 
 // said is what the model said, thoughts first: a signature is worth something only
 // in front of the calls that the thought led to.
-func (m *remote) said(msg *core.Message) (blocks []messagesBlock) {
+func (m *remote) said(msg *inference.Message) (blocks []messagesBlock) {
 	for _, t := range msg.Thoughts {
 		var seal sealed
 		if t.Sealed == nil || json.Unmarshal(t.Sealed, &seal) != nil || seal.Of != m.info.ID {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // messagesAnswer reads an answer of a messages service. Its parts are numbered by
@@ -175,9 +176,9 @@ func (a *messagesAnswer) piece(e *messagesEvent) error {
 func (a *messagesAnswer) speak(p *messagesPart, text, thought string) {
 	switch p.kind {
 	case "text":
-		a.say(p.block, core.DeltaText, text)
+		a.say(p.block, inference.DeltaText, text)
 	case "thinking":
-		a.say(p.block, core.DeltaThought, thought)
+		a.say(p.block, inference.DeltaThought, thought)
 	}
 }
 
@@ -189,7 +190,7 @@ func (a *messagesAnswer) end(index int) {
 		return
 	}
 	seal := sealed{Of: a.model, Signature: p.signature, Redacted: p.redacted}
-	a.emit(core.Delta{Kind: core.DeltaSealed, Block: p.block, Sealed: seal.encode()})
+	a.emit(inference.Delta{Kind: inference.DeltaSealed, Block: p.block, Sealed: seal.encode()})
 }
 
 // settle ends the answer. Parts that were not ended are.

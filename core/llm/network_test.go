@@ -16,6 +16,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // These tests use real sockets, for what pipes in memory do otherwise: resets,
@@ -23,7 +24,7 @@ import (
 
 // listen serves h over TCP and returns a model of it, and how many connections
 // are open.
-func listen(t *testing.T, h http.HandlerFunc) (m core.Model, open *atomic.Int64) {
+func listen(t *testing.T, h http.HandlerFunc) (m inference.Model, open *atomic.Int64) {
 	t.Helper()
 	open = new(atomic.Int64)
 	srv := httptest.NewUnstartedServer(h)
@@ -69,8 +70,8 @@ func TestNetworkReset(t *testing.T) {
 		_ = c.Close()
 	})
 	h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), nil)
-	var e *core.ModelError
-	if !errors.As(h.Err, &e) || e.Kind != core.ErrTruncated && e.Kind != core.ErrNetwork || h.Stop != "" {
+	var e *inference.Error
+	if !errors.As(h.Err, &e) || e.Kind != inference.ErrTruncated && e.Kind != inference.ErrNetwork || h.Stop != "" {
 		t.Errorf("text %q, error %v", h.Text, h.Err)
 	}
 }
@@ -85,8 +86,8 @@ func TestNetworkRefused(t *testing.T) {
 	r := New(Config{Providers: []Provider{{Name: "svc", Kind: KindOpenAIChat, BaseURL: base}}})
 	defer r.Close()
 	h := coretest.Hear(t.Context(), t, model(t, r), coretest.ModelRequest(), nil)
-	var e *core.ModelError
-	if !errors.As(h.Err, &e) || e.Kind != core.ErrNetwork || len(h.Retries) != 0 {
+	var e *inference.Error
+	if !errors.As(h.Err, &e) || e.Kind != inference.ErrNetwork || len(h.Retries) != 0 {
 		t.Fatalf("error %v after %d retries", h.Err, len(h.Retries))
 	}
 	if want := "Is the server running at http://" + l.Addr().String() + "/v1?"; e.Hint != want || strings.Contains(e.Error(), "canary") {
@@ -105,7 +106,7 @@ func TestNetworkCancel(t *testing.T) {
 	for i := range 40 {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		n := 0
-		h := coretest.Hear(ctx, t, m, coretest.ModelRequest(), func(core.Delta) bool {
+		h := coretest.Hear(ctx, t, m, coretest.ModelRequest(), func(inference.Delta) bool {
 			if n++; n > i {
 				cancel(core.ErrCanceled)
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // ollamaWire is Ollama's own chat API: lines of JSON, with its native thinking and
@@ -35,7 +36,7 @@ func (ollamaWire) sign(h http.Header, key string) {
 }
 
 // adapt implements wire.
-func (ollamaWire) adapt(m *remote, r *core.Request, err error) bool {
+func (ollamaWire) adapt(m *remote, r *inference.Request, err error) bool {
 	return m.gives(err, func(t trait) bool {
 		if t == traitThinkLevel {
 			return levels[r.Effort]
@@ -107,7 +108,7 @@ type (
 	}
 )
 
-func (w ollamaWire) encode(m *remote, r *core.Request) (payload, error) {
+func (w ollamaWire) encode(m *remote, r *inference.Request) (payload, error) {
 	tail := ollamaTail{Stream: true, Tools: sentTools(r.Tools)}
 	switch {
 	case !m.takes(traitThinking):
@@ -138,19 +139,19 @@ func (w ollamaWire) encode(m *remote, r *core.Request) (payload, error) {
 }
 
 // elements implements stretch.
-func (ollamaWire) elements(m *remote, messages []core.Message) (list []any, pictures int) {
+func (ollamaWire) elements(m *remote, messages []inference.Message) (list []any, pictures int) {
 	for i := range messages {
 		msg := &messages[i]
 		switch msg.Role {
-		case core.RoleUser:
+		case inference.RoleUser:
 			one, n := ollamaContent("user", msg.Blocks)
 			pictures += n
 			list = append(list, one)
-		case core.RoleAssistant:
+		case inference.RoleAssistant:
 			if one := m.uttered(msg); one.Content != "" || one.Calls != nil {
 				list = append(list, one)
 			}
-		case core.RoleTool:
+		case inference.RoleTool:
 			one, n := ollamaContent("tool", resultBlocks(&msg.Result))
 			one.ToolName = msg.Result.Name
 			pictures += n
@@ -161,10 +162,10 @@ func (ollamaWire) elements(m *remote, messages []core.Message) (list []any, pict
 }
 
 // parts implements stretch: every message stands for itself.
-func (ollamaWire) parts(*remote, []core.Message, int) bool { return true }
+func (ollamaWire) parts(*remote, []inference.Message, int) bool { return true }
 
 // cut implements stretch.
-func (ollamaWire) cut(_ *remote, messages []core.Message) int { return len(messages) }
+func (ollamaWire) cut(_ *remote, messages []inference.Message) int { return len(messages) }
 
 func ollamaContent(role string, list []core.Block) (m ollamaMessage, pictures int) {
 	parts, pictures := contentParts(list)
@@ -183,7 +184,7 @@ func ollamaContent(role string, list []core.Block) (m ollamaMessage, pictures in
 }
 
 // uttered is what the model said, with the thoughts that led to calls.
-func (m *remote) uttered(msg *core.Message) ollamaMessage {
+func (m *remote) uttered(msg *inference.Message) ollamaMessage {
 	out := ollamaMessage{Role: "assistant", Content: msg.Text}
 	for _, t := range msg.Thoughts {
 		var seal sealed

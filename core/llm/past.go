@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 const (
@@ -41,7 +42,7 @@ type pastKey struct {
 // nobody else's hands.
 type past struct {
 	encoded
-	messages []core.Message // that it is made of
+	messages []inference.Message // that it is made of
 	used     uint64
 }
 
@@ -87,7 +88,7 @@ func (p *pasts) put(k pastKey, one *past) {
 
 // past encodes what is new in a history and will not be encoded otherwise later. It
 // returns all that is encoded, and the messages that follow it.
-func (m *remote) past(r *core.Request, w stretch) (encoded, []core.Message, error) {
+func (m *remote) past(r *inference.Request, w stretch) (encoded, []inference.Message, error) {
 	if m.p.pasts == nil || r.Session == "" {
 		return encoded{}, r.Messages, nil
 	}
@@ -106,7 +107,7 @@ func (m *remote) past(r *core.Request, w stretch) (encoded, []core.Message, erro
 }
 
 // add encodes messages behind those that there are.
-func (p *past) add(m *remote, messages []core.Message, w stretch) (err error) {
+func (p *past) add(m *remote, messages []inference.Message, w stretch) (err error) {
 	list, pictures := w.elements(m, messages)
 	at := len(p.json)
 	if at > 0 && len(list) > 0 {
@@ -121,7 +122,7 @@ func (p *past) add(m *remote, messages []core.Message, w stretch) (err error) {
 }
 
 // begins reports whether a history begins with these messages.
-func begins(messages, with []core.Message) bool {
+func begins(messages, with []inference.Message) bool {
 	if len(messages) < len(with) {
 		return false
 	}
@@ -135,10 +136,10 @@ func begins(messages, with []core.Message) bool {
 
 // sameMessage compares by content. What is the very same in memory, as most of a
 // history is from request to request, takes next to no time.
-func sameMessage(a, b *core.Message) bool {
+func sameMessage(a, b *inference.Message) bool {
 	return a.Role == b.Role && a.Text == b.Text && sameBlocks(a.Blocks, b.Blocks) &&
-		same(a.Thoughts, b.Thoughts, func(a, b *core.Thought) bool { return a.Text == b.Text && bytes.Equal(a.Sealed, b.Sealed) }) &&
-		same(a.Calls, b.Calls, func(a, b *core.ToolUse) bool {
+		same(a.Thoughts, b.Thoughts, func(a, b *inference.Thought) bool { return a.Text == b.Text && bytes.Equal(a.Sealed, b.Sealed) }) &&
+		same(a.Calls, b.Calls, func(a, b *inference.ToolUse) bool {
 			return a.ID == b.ID && a.Name == b.Name && bytes.Equal(a.Args, b.Args)
 		}) &&
 		a.Result.ID == b.Result.ID && a.Result.Name == b.Result.Name && a.Result.Failed == b.Result.Failed && sameBlocks(a.Result.Blocks, b.Result.Blocks)

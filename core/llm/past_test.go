@@ -11,6 +11,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 var wireKinds = []string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama}
@@ -21,7 +22,7 @@ type growth struct {
 	n   int
 }
 
-func (g *growth) more(list []core.Message) []core.Message {
+func (g *growth) more(list []inference.Message) []inference.Message {
 	g.n++
 	text := []core.Block{core.Text{Text: fmt.Sprintf("<text> %d é", g.n)}}
 	switch g.rnd.IntN(8) {
@@ -34,20 +35,20 @@ func (g *growth) more(list []core.Message) []core.Message {
 	}
 	switch g.rnd.IntN(5) {
 	case 0:
-		return append(list, core.Message{Role: core.RoleUser, Blocks: text})
+		return append(list, inference.Message{Role: inference.RoleUser, Blocks: text})
 	case 1:
-		return append(list, core.Message{Role: core.RoleAssistant, Text: strings.Repeat("said ", g.rnd.IntN(3))})
+		return append(list, inference.Message{Role: inference.RoleAssistant, Text: strings.Repeat("said ", g.rnd.IntN(3))})
 	}
-	answer := core.Message{Role: core.RoleAssistant, Text: "I look.", Thoughts: []core.Thought{
+	answer := inference.Message{Role: inference.RoleAssistant, Text: "I look.", Thoughts: []inference.Thought{
 		{Text: "hm", Sealed: sealed{Of: "svc/m", Signature: "sig", Item: []byte(`{"type":"reasoning"}`), Field: "thinking"}.encode()},
 	}}
 	calls := 1 + g.rnd.IntN(3)
 	for i := range calls {
-		answer.Calls = append(answer.Calls, core.ToolUse{ID: core.CallID(fmt.Sprintf("c%d_%d", g.n, i)), Name: "get_time", Args: []byte(`{"tz":"CET"}`)})
+		answer.Calls = append(answer.Calls, inference.ToolUse{ID: core.CallID(fmt.Sprintf("c%d_%d", g.n, i)), Name: "get_time", Args: []byte(`{"tz":"CET"}`)})
 	}
 	list = append(list, answer)
 	for _, c := range answer.Calls[:calls-g.rnd.IntN(2)] { // the last one may still run
-		list = append(list, core.Message{Role: core.RoleTool, Result: core.ToolReturn{ID: c.ID, Name: c.Name, Blocks: text, Failed: g.rnd.IntN(9) == 0}})
+		list = append(list, inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: c.ID, Name: c.Name, Blocks: text, Failed: g.rnd.IntN(9) == 0}})
 	}
 	return list
 }
@@ -130,7 +131,7 @@ func settled(kind, body string) string {
 }
 
 // copied is a history of the same content in other memory.
-func copied(list []core.Message) []core.Message {
+func copied(list []inference.Message) []inference.Message {
 	list = slices.Clone(list)
 	for i := range list {
 		m := &list[i]
@@ -202,8 +203,8 @@ func BenchmarkRequest(b *testing.B) {
 				for i := range n {
 					id := core.CallID(fmt.Sprintf("c%d", i))
 					r.Messages = append(r.Messages,
-						core.Message{Role: core.RoleAssistant, Text: "I look.", Calls: []core.ToolUse{{ID: id, Name: "get_time", Args: []byte(`{"tz":"CET"}`)}}},
-						core.Message{Role: core.RoleTool, Result: core.ToolReturn{ID: id, Blocks: []core.Block{core.Text{Text: strings.Repeat(wireDelta, 4)}}}})
+						inference.Message{Role: inference.RoleAssistant, Text: "I look.", Calls: []inference.ToolUse{{ID: id, Name: "get_time", Args: []byte(`{"tz":"CET"}`)}}},
+						inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: id, Blocks: []core.Block{core.Text{Text: strings.Repeat(wireDelta, 4)}}}})
 				}
 				m := remoteFor("http://svc.test/v1", kind)
 				if _, err := m.wire.encode(m, r); err != nil { // of the request before
@@ -218,8 +219,8 @@ func BenchmarkRequest(b *testing.B) {
 					again := before
 					m.p.pasts.put(key, &again)
 					r.Messages = append(list, // as the loop makes it: a new list with most of the old in it
-						core.Message{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: "new", Name: "get_time", Args: []byte(`{"tz":"CET"}`)}}},
-						core.Message{Role: core.RoleTool, Result: core.ToolReturn{ID: "new", Blocks: []core.Block{core.Text{Text: wireDelta}}}})
+						inference.Message{Role: inference.RoleAssistant, Calls: []inference.ToolUse{{ID: "new", Name: "get_time", Args: []byte(`{"tz":"CET"}`)}}},
+						inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "new", Blocks: []core.Block{core.Text{Text: wireDelta}}}})
 					if _, err := m.wire.encode(m, r); err != nil {
 						b.Fatal(err)
 					}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // payload is a request's body, in three pieces: what stands before the history and
@@ -93,11 +93,11 @@ func listOf[T any](list []T) []any {
 type stretch interface {
 	// elements encodes messages as elements of the format's list. pictures counts
 	// the bytes in them that are no text.
-	elements(m *remote, messages []core.Message) (list []any, pictures int)
+	elements(m *remote, messages []inference.Message) (list []any, pictures int)
 	// parts reports whether what stands before messages[k] is encoded in the same
 	// way whatever follows, and what follows whatever stands before.
-	parts(m *remote, messages []core.Message, k int) bool
+	parts(m *remote, messages []inference.Message, k int) bool
 	// cut returns the last place where the history parts and before which the next
 	// request changes nothing; 0: there is none.
-	cut(m *remote, messages []core.Message) int
+	cut(m *remote, messages []inference.Message) int
 }

@@ -11,13 +11,14 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/datadir"
+	"dragoman/core/inference"
 )
 
 // recorded is a model whose answers are written to a file, the option "record" of
 // its provider, as turns that the kind replay plays. The key and the values of the
 // headers are left out.
 type recorded struct {
-	core.Model
+	inference.Model
 	p *provider
 }
 
@@ -26,29 +27,29 @@ type recording struct{ mu sync.Mutex }
 
 // Stream asks the model and writes down what came, when the answer is whole, or
 // that it failed.
-func (m *recorded) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
+func (m *recorded) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
 		var f fixture
 		var text, thought strings.Builder
 		whole := false
 		for d, err := range m.Model.Stream(ctx, r) {
-			if e := (*core.ModelError)(nil); errors.As(err, &e) && text.Len()+thought.Len()+len(f.Response.ToolCalls) == 0 {
+			if e := (*inference.Error)(nil); errors.As(err, &e) && text.Len()+thought.Len()+len(f.Response.ToolCalls) == 0 {
 				f.Response.Error = &fixtureError{Message: e.Message, Type: string(e.Kind)}
 				f.Response.Status, f.Response.RetryAfter, whole = e.Status, int(e.RetryAfter.Seconds()), true
 			}
 			switch d.Kind {
-			case core.DeltaText:
+			case inference.DeltaText:
 				text.WriteString(d.Text)
-			case core.DeltaThought:
+			case inference.DeltaThought:
 				thought.WriteString(d.Text)
-			case core.DeltaToolEnd:
+			case inference.DeltaToolEnd:
 				f.Response.ToolCalls = append(f.Response.ToolCalls, fixtureCall{ID: string(d.ToolID), Name: d.ToolName, Arguments: wireArgs(d.Args)})
-			case core.DeltaUsage:
+			case inference.DeltaUsage:
 				f.Response.Usage = &fixtureUsage{Prompt: d.Usage.In, Completion: d.Usage.Out}
-			case core.DeltaStop:
+			case inference.DeltaStop:
 				whole = true
 				f.Response.FinishReason = map[core.StopReason]string{core.StopTokens: "length", core.StopRefusal: "content_filter"}[d.Stop]
-			case core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaRetry, core.DeltaFellBack:
+			case inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaRetry, inference.DeltaFellBack:
 			}
 			if !yield(d, err) { // behind a whole answer nothing is missing
 				break
@@ -65,15 +66,15 @@ func (m *recorded) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.D
 }
 
 // matchOf is what tells a request from others of its conversation.
-func matchOf(model string, r *core.Request) fixtureMatch {
+func matchOf(model string, r *inference.Request) fixtureMatch {
 	user, answers, result := "", 0, false
 	for i := range r.Messages {
 		switch msg := &r.Messages[i]; msg.Role {
-		case core.RoleUser:
+		case inference.RoleUser:
 			user, result = spelled(msg.Blocks), false
-		case core.RoleAssistant:
+		case inference.RoleAssistant:
 			answers++
-		case core.RoleTool:
+		case inference.RoleTool:
 			result = true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // The kinds of providers: wire formats.
@@ -74,7 +75,7 @@ type Provider struct {
 type Config struct {
 	Providers []Provider
 	// Offline needs no provider, and is found by its id; nil: there is no such model.
-	Offline core.Model
+	Offline inference.Model
 	// Sampler is for the kind mcp-sampling; nil: no session is driven by an MCP client.
 	Sampler Sampler
 	// Transport carries the requests; nil: one of our own, made at the first.
@@ -87,7 +88,7 @@ type Config struct {
 // Registry finds models by name. It is immutable and safe for concurrent use.
 type Registry struct {
 	providers []*provider
-	offline   core.Model
+	offline   inference.Model
 	sampler   Sampler
 	client    func() *http.Client
 }
@@ -144,7 +145,7 @@ func (r *Registry) experience(p Provider) *experience {
 
 // Model finds a model by PROVIDER/MODEL. The model's name may hold slashes and
 // need not be known. The offline one is found even if a provider has its name.
-func (r *Registry) Model(id string) (core.Model, error) {
+func (r *Registry) Model(id string) (inference.Model, error) {
 	name, model, ok := strings.Cut(id, "/")
 	if !ok || name == "" || model == "" {
 		return nil, fmt.Errorf("model %q: want PROVIDER/MODEL, with one of the providers %s", id, r.names())
@@ -165,7 +166,7 @@ func (r *Registry) Model(id string) (core.Model, error) {
 }
 
 // model makes a model of a provider.
-func (r *Registry) model(p *provider, model string) (core.Model, error) {
+func (r *Registry) model(p *provider, model string) (inference.Model, error) {
 	id := p.Name + "/" + model
 	if p.Kind == KindReplay {
 		return newReplay(p, model), nil
@@ -189,7 +190,7 @@ func (r *Registry) model(p *provider, model string) (core.Model, error) {
 
 // chain makes a model behind langchaingo. Its base URL is the library's own where
 // none is given.
-func (r *Registry) chain(p *provider, name, model string) (core.Model, error) {
+func (r *Registry) chain(p *provider, name, model string) (inference.Model, error) {
 	l, ok := links()[name]
 	if !ok {
 		return nil, fmt.Errorf("model %q: provider %q is of the kind %q; known are %s", p.Name+"/"+model, p.Name, p.Kind, strings.Join(Kinds(), ", "))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 const (
@@ -32,7 +33,7 @@ type remote struct {
 	wire  wire
 }
 
-var _ core.Model = (*remote)(nil)
+var _ inference.Model = (*remote)(nil)
 
 func newRemote(p *provider, base *url.URL, model string, w wire) *remote {
 	return &remote{p: p, base: base, model: model, info: p.info(model), wire: w}
@@ -46,9 +47,9 @@ type wire interface {
 	// sign puts the key into a request, and what else the format wants there.
 	sign(h http.Header, key string)
 	// encode makes a request's body.
-	encode(m *remote, r *core.Request) (payload, error)
+	encode(m *remote, r *inference.Request) (payload, error)
 	// adapt reports whether a request that was refused is put otherwise from now on.
-	adapt(m *remote, r *core.Request, err error) bool
+	adapt(m *remote, r *inference.Request, err error) bool
 	// frames takes a stream apart.
 	frames(src io.Reader) frames
 	// listen returns what takes in the events of one answer.
@@ -65,19 +66,19 @@ type listener interface {
 // Info describes the model as it is configured.
 func (m *remote) Info() core.ModelInfo { return m.info }
 
-// Stream asks the model and yields its answer. A *core.ModelError says what went
+// Stream asks the model and yields its answer. A *inference.Error says what went
 // wrong, but for the end of ctx, which is ctx.Err().
-func (m *remote) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
+func (m *remote) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
 		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield}
 		if err := m.stream(ctx, r, a); err != nil && !a.gone {
-			yield(core.Delta{}, err)
+			yield(inference.Delta{}, err)
 		}
 	}
 }
 
 // stream asks as often as it needs and may.
-func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
+func (m *remote) stream(ctx context.Context, r *inference.Request, a *answer) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (m *remote) stream(ctx context.Context, r *core.Request, a *answer) error {
 	once := func() (again bool, err error) {
 		body, err := m.wire.encode(m, r)
 		if err != nil {
-			return false, m.failure(core.ErrBadRequest, "the request could not be encoded", err)
+			return false, m.failure(inference.ErrBadRequest, "the request could not be encoded", err)
 		}
 		a.sent = body.chars
 		return m.try(ctx, cred, body, a)
@@ -123,7 +124,7 @@ func (p *provider) tries(ctx context.Context, model string, a *answer, once func
 		if !again || try == maxTries || wait > maxWait {
 			return err
 		}
-		if !a.emit(core.Delta{Kind: core.DeltaRetry, After: wait, Attempt: try}) {
+		if !a.emit(inference.Delta{Kind: inference.DeltaRetry, After: wait, Attempt: try}) {
 			return nil
 		}
 		if err := sleep(ctx, wait); err != nil {
@@ -140,7 +141,7 @@ func (m *remote) try(ctx context.Context, cred credentials, body payload, a *ans
 	defer cancel()
 	req, err := m.newRequest(inner, cred, body)
 	if err != nil {
-		return false, m.failure(core.ErrBadRequest, "the request could not be made", err)
+		return false, m.failure(inference.ErrBadRequest, "the request could not be made", err)
 	}
 	resp, err := m.p.client().Do(req)
 	if err != nil {
@@ -264,7 +265,7 @@ func readWhole(ctx context.Context, in io.Reader, l listener, a *answer) error {
 // pause is how long to wait before the next try: as long as the service asks
 // for, else at random below a bound that doubles.
 func pause(err error, try int) time.Duration {
-	var e *core.ModelError
+	var e *inference.Error
 	if errors.As(err, &e) && e.RetryAfter > 0 {
 		return e.RetryAfter
 	}
@@ -283,9 +284,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // failure makes an error of this model.
-func (m *remote) failure(kind core.ModelErrorKind, message string, err error) *core.ModelError {
+func (m *remote) failure(kind inference.ErrorKind, message string, err error) *inference.Error {
 	if err != nil {
 		message = fmt.Sprintf("%s: %v", message, err)
 	}
-	return &core.ModelError{Kind: kind, Model: m.info.ID, Message: message, Err: err}
+	return &inference.Error{Kind: kind, Model: m.info.ID, Message: message, Err: err}
 }

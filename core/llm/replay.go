@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // KindReplay plays turns from a file, the option "file" of its provider: ones that
@@ -37,7 +38,7 @@ type replaySeen struct {
 	n  map[string]int
 }
 
-var _ core.Model = (*replay)(nil)
+var _ inference.Model = (*replay)(nil)
 
 func newReplay(p *provider, model string) *replay {
 	info := p.info(model)
@@ -48,26 +49,26 @@ func newReplay(p *provider, model string) *replay {
 func (m *replay) Info() core.ModelInfo { return m.info }
 
 // Stream plays the first turn of the file whose match fits.
-func (m *replay) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
+func (m *replay) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
 		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield}
 		if err := m.play(ctx, r, a); err != nil && !a.gone {
-			yield(core.Delta{}, err)
+			yield(inference.Delta{}, err)
 		}
 	}
 }
 
-func (m *replay) play(ctx context.Context, r *core.Request, a *answer) error {
+func (m *replay) play(ctx context.Context, r *inference.Request, a *answer) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	list, err := readFixtures(m.p.Options["file"])
 	if err != nil {
-		return m.fails(core.ErrBadRequest, err.Error())
+		return m.fails(inference.ErrBadRequest, err.Error())
 	}
 	f, ok := m.find(list, r)
 	if !ok {
-		return m.fails(core.ErrBadRequest, fmt.Sprintf("%s has no turn that fits the request", m.p.Options["file"]))
+		return m.fails(inference.ErrBadRequest, fmt.Sprintf("%s has no turn that fits the request", m.p.Options["file"]))
 	}
 	if f.Response.Error != nil {
 		return m.refuse(f)
@@ -89,8 +90,8 @@ func (m *replay) play(ctx context.Context, r *core.Request, a *answer) error {
 	return a.complete(ctx)
 }
 
-func (m *replay) fails(kind core.ModelErrorKind, message string) error {
-	return &core.ModelError{Kind: kind, Model: m.info.ID, Message: message, Hint: "Look at the option file of the provider " + m.p.Name}
+func (m *replay) fails(kind inference.ErrorKind, message string) error {
+	return &inference.Error{Kind: kind, Model: m.info.ID, Message: message, Hint: "Look at the option file of the provider " + m.p.Name}
 }
 
 // refuse is a turn that fails as a service would. Nothing is tried again: what is
@@ -105,7 +106,7 @@ func (m *replay) refuse(f fixture) error {
 
 // find returns the first turn that fits. One with a place in a sequence fits when
 // its match was found so many times before.
-func (m *replay) find(list []fixture, r *core.Request) (fixture, bool) {
+func (m *replay) find(list []fixture, r *inference.Request) (fixture, bool) {
 	m.seen.mu.Lock()
 	defer m.seen.mu.Unlock()
 	if m.seen.n == nil {
@@ -165,7 +166,7 @@ func (p *player) pieces(text string, say func(string) error) error {
 			return err
 		}
 		if n := p.f.TruncateAfterChunks; n > 0 && p.sent >= n {
-			return &core.ModelError{Kind: core.ErrTruncated, Model: p.a.model, Message: errNoEnd.Error()}
+			return &inference.Error{Kind: inference.ErrTruncated, Model: p.a.model, Message: errNoEnd.Error()}
 		}
 		n := 0
 		for i := 0; i < size && n < len(text); i++ {
@@ -261,17 +262,17 @@ func (m fixtureMatch) key() string {
 }
 
 // fits reports whether all that the match says is true of a request.
-func (m fixtureMatch) fits(model string, r *core.Request) bool {
+func (m fixtureMatch) fits(model string, r *inference.Request) bool {
 	user, answers := "", 0
-	var results []*core.ToolReturn // of this turn
+	var results []*inference.ToolReturn // of this turn
 	for i := range r.Messages {
 		msg := &r.Messages[i]
 		switch msg.Role {
-		case core.RoleUser:
+		case inference.RoleUser:
 			user, results = spelled(msg.Blocks), nil
-		case core.RoleAssistant:
+		case inference.RoleAssistant:
 			answers++
-		case core.RoleTool:
+		case inference.RoleTool:
 			results = append(results, &msg.Result)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 const turns = `{"fixtures":[
@@ -31,7 +32,7 @@ const turns = `{"fixtures":[
 ]}`
 
 // player makes a model that plays a file.
-func playerOf(t *testing.T, text string, options map[string]string) core.Model {
+func playerOf(t *testing.T, text string, options map[string]string) inference.Model {
 	t.Helper()
 	if options == nil {
 		options = map[string]string{}
@@ -46,13 +47,13 @@ func playerOf(t *testing.T, text string, options map[string]string) core.Model {
 func TestReplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := playerOf(t, turns, nil)
-		hear := func(text string, more ...core.Message) *coretest.Heard {
+		hear := func(text string, more ...inference.Message) *coretest.Heard {
 			r := coretest.ModelRequest(core.Text{Text: text})
 			r.Messages = append(r.Messages, more...)
 			return coretest.Hear(t.Context(), t, m, r, nil)
 		}
-		kind := func(h *coretest.Heard) core.ModelErrorKind {
-			var e *core.ModelError
+		kind := func(h *coretest.Heard) inference.ErrorKind {
+			var e *inference.Error
 			if !errors.As(h.Err, &e) {
 				t.Fatalf("no error of a model: %v", h.Err)
 			}
@@ -68,17 +69,17 @@ func TestReplay(t *testing.T) {
 		if len(h.Calls) != 2 || h.Calls[0].Args != `{"city":"Bern"}` || h.Calls[1].Args != `{"tz":"CET"}` || len(h.Calls[0].Pieces) < 2 {
 			t.Errorf("tools: %+v", h)
 		}
-		result := core.Message{Role: core.RoleTool, Result: core.ToolReturn{ID: "call_a", Name: "get_weather", Blocks: []core.Block{core.Text{Text: "21 degrees"}}}}
-		if h := hear("tools", core.Message{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: "call_a", Name: "get_weather"}}}, result); h.Text != "It is 21C." {
+		result := inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "call_a", Name: "get_weather", Blocks: []core.Block{core.Text{Text: "21 degrees"}}}}
+		if h := hear("tools", inference.Message{Role: inference.RoleAssistant, Calls: []inference.ToolUse{{ID: "call_a", Name: "get_weather"}}}, result); h.Text != "It is 21C." {
 			t.Errorf("after the tool: %+v", h)
 		}
-		if h := hear("limit"); kind(h) != core.ErrRateLimit {
+		if h := hear("limit"); kind(h) != inference.ErrRateLimit {
 			t.Errorf("limit: %v", h.Err)
 		}
-		if a, b := hear("flaky"), hear("flaky"); kind(a) != core.ErrServer || b.Text != "recovered" {
+		if a, b := hear("flaky"), hear("flaky"); kind(a) != inference.ErrServer || b.Text != "recovered" {
 			t.Errorf("flaky: %v, %+v", a.Err, b)
 		}
-		if h := hear("cut"); kind(h) != core.ErrTruncated || h.Text != "abcdefghijkl" {
+		if h := hear("cut"); kind(h) != inference.ErrTruncated || h.Text != "abcdefghijkl" {
 			t.Errorf("cut: %+v", h)
 		}
 		began := time.Now()
@@ -88,10 +89,10 @@ func TestReplay(t *testing.T) {
 		if h := hear("length"); h.Stop != core.StopTokens {
 			t.Errorf("length: %+v", h)
 		}
-		if h := hear("something else"); kind(h) != core.ErrBadRequest {
+		if h := hear("something else"); kind(h) != inference.ErrBadRequest {
 			t.Errorf("no turn: %v", h.Err)
 		}
-		if h := coretest.Hear(t.Context(), t, playerOf(t, "{", nil), coretest.ModelRequest(), nil); kind(h) != core.ErrBadRequest {
+		if h := coretest.Hear(t.Context(), t, playerOf(t, "{", nil), coretest.ModelRequest(), nil); kind(h) != inference.ErrBadRequest {
 			t.Errorf("a broken file: %v", h.Err)
 		}
 	})
@@ -117,7 +118,7 @@ func TestRecord(t *testing.T) {
 	var first []*coretest.Heard
 	for i, text := range asked {
 		// Who has the end of an answer need not stay for more.
-		leaves := func(d core.Delta) bool { return i%2 == 0 || d.Kind != core.DeltaStop }
+		leaves := func(d inference.Delta) bool { return i%2 == 0 || d.Kind != inference.DeltaStop }
 		first = append(first, coretest.Hear(t.Context(), t, m, coretest.ModelRequest(core.Text{Text: text}), leaves))
 	}
 	b, err := os.ReadFile(file)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // responsesWire is OpenAI's responses API. Nothing is kept by the service: the
@@ -29,7 +30,7 @@ func (responsesWire) sign(h http.Header, key string) { bearer(h, key) }
 func (responsesWire) frames(src io.Reader) frames { return newEvents(src) }
 
 // adapt implements wire.
-func (responsesWire) adapt(m *remote, r *core.Request, err error) bool {
+func (responsesWire) adapt(m *remote, r *inference.Request, err error) bool {
 	thinks := m.info.Thinks || r.Effort != ""
 	return m.gives(err, func(t trait) bool { return thinks && (t != traitEffort || r.Effort != "") },
 		refusal{of: traitSummary, any: []string{"reasoning.summary", "reasoning summar"}},
@@ -90,7 +91,7 @@ type (
 	}
 )
 
-func (w responsesWire) encode(m *remote, r *core.Request) (payload, error) {
+func (w responsesWire) encode(m *remote, r *inference.Request) (payload, error) {
 	head := responsesHead{Model: m.model, Instructions: r.System}
 	tail := responsesTail{Stream: true, MaxOut: r.MaxOut}
 	if (m.info.Thinks || r.Effort != "") && m.takes(traitThinking) {
@@ -130,17 +131,17 @@ func (m *remote) reasoning(effort string) *responsesReasoning {
 }
 
 // elements implements stretch.
-func (responsesWire) elements(m *remote, messages []core.Message) (list []any, pictures int) {
+func (responsesWire) elements(m *remote, messages []inference.Message) (list []any, pictures int) {
 	for i := range messages {
 		msg := &messages[i]
 		switch msg.Role {
-		case core.RoleUser:
+		case inference.RoleUser:
 			parts, n := responsesContent(msg.Blocks)
 			pictures += n
 			list = append(list, responsesMessage{"message", "user", parts})
-		case core.RoleAssistant:
+		case inference.RoleAssistant:
 			list = append(list, m.items(msg)...)
-		case core.RoleTool:
+		case inference.RoleTool:
 			parts, n := responsesContent(resultBlocks(&msg.Result))
 			pictures += n
 			list = append(list, responsesOutput{"function_call_output", string(msg.Result.ID), parts})
@@ -150,13 +151,13 @@ func (responsesWire) elements(m *remote, messages []core.Message) (list []any, p
 }
 
 // parts implements stretch: every message stands for itself.
-func (responsesWire) parts(*remote, []core.Message, int) bool { return true }
+func (responsesWire) parts(*remote, []inference.Message, int) bool { return true }
 
 // cut implements stretch.
-func (responsesWire) cut(_ *remote, messages []core.Message) int { return len(messages) }
+func (responsesWire) cut(_ *remote, messages []inference.Message) int { return len(messages) }
 
 // items is what the model said: its reasoning as it came, its text, its calls.
-func (m *remote) items(msg *core.Message) (items []any) {
+func (m *remote) items(msg *inference.Message) (items []any) {
 	for _, t := range msg.Thoughts {
 		var seal sealed
 		if t.Sealed != nil && json.Unmarshal(t.Sealed, &seal) == nil && seal.Of == m.info.ID && seal.Item != nil {
@@ -180,7 +181,7 @@ func (m *remote) items(msg *core.Message) (items []any) {
 }
 
 // resultBlocks is a result that says whether it failed.
-func resultBlocks(r *core.ToolReturn) []core.Block {
+func resultBlocks(r *inference.ToolReturn) []core.Block {
 	switch {
 	case len(r.Blocks) == 0 && r.Failed:
 		return []core.Block{core.Text{Text: "Error: the call failed and says nothing more."}}

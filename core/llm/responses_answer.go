@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // responsesAnswer reads an answer of a responses service. Items are numbered by
@@ -93,10 +94,10 @@ func (a *responsesAnswer) event(_ string, data []byte) error {
 	case "response.output_item.done":
 		return a.end(e.Index, e.Item)
 	case "response.output_text.delta":
-		a.speak(e.Index, core.DeltaText, e.Delta)
+		a.speak(e.Index, inference.DeltaText, e.Delta)
 	case "response.refusal.delta":
 		a.refused = true
-		a.speak(e.Index, core.DeltaText, e.Delta)
+		a.speak(e.Index, inference.DeltaText, e.Delta)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		a.think(&e)
 	case "response.function_call_arguments.delta":
@@ -138,7 +139,7 @@ func (a *responsesAnswer) begin(index int, raw json.RawMessage) error {
 	return nil
 }
 
-func (a *responsesAnswer) speak(index int, kind core.DeltaKind, s string) {
+func (a *responsesAnswer) speak(index int, kind inference.DeltaKind, s string) {
 	it := a.items[index]
 	if it == nil { // a service that does not announce its items
 		it = &responsesItem{kind: "message", block: -1}
@@ -157,9 +158,9 @@ func (a *responsesAnswer) speak(index int, kind core.DeltaKind, s string) {
 func (a *responsesAnswer) think(e *responsesEvent) {
 	if it := a.items[e.Index]; it != nil && it.block >= 0 && it.part != e.Part {
 		it.part = e.Part
-		a.say(it.block, core.DeltaThought, "\n\n")
+		a.say(it.block, inference.DeltaThought, "\n\n")
 	}
-	a.speak(e.Index, core.DeltaThought, e.Delta)
+	a.speak(e.Index, inference.DeltaThought, e.Delta)
 }
 
 // end ends an item. Reasoning is sealed with the item, which goes back as it is.
@@ -183,7 +184,7 @@ func (a *responsesAnswer) end(index int, raw json.RawMessage) error {
 			it.block = a.newBlock()
 		}
 		seal := sealed{Of: a.model, Item: bytes.Clone(raw)}
-		a.emit(core.Delta{Kind: core.DeltaSealed, Block: it.block, Sealed: seal.encode()})
+		a.emit(inference.Delta{Kind: inference.DeltaSealed, Block: it.block, Sealed: seal.encode()})
 	}
 	return nil
 }
@@ -229,11 +230,11 @@ func (a *responsesAnswer) reply(data []byte) error {
 			return err
 		}
 		for _, s := range head.Summary {
-			a.speak(i, core.DeltaThought, s.Text)
+			a.speak(i, inference.DeltaThought, s.Text)
 		}
 		for _, c := range head.Content {
 			a.refused = a.refused || c.Refusal != ""
-			a.speak(i, core.DeltaText, c.Text+c.Refusal)
+			a.speak(i, inference.DeltaText, c.Text+c.Refusal)
 		}
 		if err := a.end(i, raw); err != nil {
 			return err

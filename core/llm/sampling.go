@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // KindSampling asks the MCP client that drives a session for answers, so that its
@@ -27,7 +28,7 @@ type Sampler interface {
 	// CreateMessage sends sampling/createMessage with these params and returns its
 	// result, both as the protocol's version 2025-11-25 has them. It blocks until
 	// the client answers, and ends when ctx does. An error that is a
-	// *core.ModelError says what kind of failure it is; the model's name is put in.
+	// *inference.Error says what kind of failure it is; the model's name is put in.
 	CreateMessage(ctx context.Context, session core.SessionID, params json.RawMessage) (result json.RawMessage, err error)
 }
 
@@ -39,7 +40,7 @@ type sampling struct {
 	info    core.ModelInfo
 }
 
-var _ core.Model = (*sampling)(nil)
+var _ inference.Model = (*sampling)(nil)
 
 func newSampling(s Sampler, p *provider, model string) *sampling {
 	info := p.info(model)
@@ -56,20 +57,20 @@ func (m *sampling) Info() core.ModelInfo { return m.info }
 
 // Stream asks the client once. The answer comes in one piece, and its usage is an
 // estimate. What the client refuses, or its user, is not asked again.
-func (m *sampling) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
+func (m *sampling) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
 		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield}
 		err := m.ask(ctx, r, a)
 		if err != nil && ctx.Err() != nil {
 			err = ctx.Err()
 		}
 		if err != nil && !a.gone {
-			yield(core.Delta{}, err)
+			yield(inference.Delta{}, err)
 		}
 	}
 }
 
-func (m *sampling) ask(ctx context.Context, r *core.Request, a *answer) error {
+func (m *sampling) ask(ctx context.Context, r *inference.Request, a *answer) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -78,11 +79,11 @@ func (m *sampling) ask(ctx context.Context, r *core.Request, a *answer) error {
 		offered, tools = m.sampler.Offers(ctx, r.Session)
 	}
 	if !offered {
-		return m.failure(core.ErrServer, "this session is not driven by an MCP client that offers sampling", "Choose another model, or use it from an MCP client that does")
+		return m.failure(inference.ErrServer, "this session is not driven by an MCP client that offers sampling", "Choose another model, or use it from an MCP client that does")
 	}
 	params, sent, err := m.params(r, tools)
 	if err != nil {
-		return m.failure(core.ErrBadRequest, "the request could not be encoded: "+err.Error(), "")
+		return m.failure(inference.ErrBadRequest, "the request could not be encoded: "+err.Error(), "")
 	}
 	leave, err := m.p.gate.enter(ctx, m.model, a.waits)
 	if err != nil {
@@ -90,25 +91,25 @@ func (m *sampling) ask(ctx context.Context, r *core.Request, a *answer) error {
 	}
 	defer leave()
 	result, err := m.sampler.CreateMessage(ctx, r.Session, params)
-	switch known, ok := errors.AsType[*core.ModelError](err); {
+	switch known, ok := errors.AsType[*inference.Error](err); {
 	case ok:
 		named := *known
 		named.Model = m.info.ID
 		return &named
 	case err != nil:
-		return m.failure(core.ErrBadRequest, "the MCP client did not answer: "+shorten(err.Error(), maxMessage), "Its user may have refused; another model can be chosen")
+		return m.failure(inference.ErrBadRequest, "the MCP client did not answer: "+shorten(err.Error(), maxMessage), "Its user may have refused; another model can be chosen")
 	case len(result) > maxEvent:
-		return m.failure(core.ErrServer, fmt.Sprintf("the MCP client's answer is longer than %d MiB", maxEvent>>20), "")
+		return m.failure(inference.ErrServer, fmt.Sprintf("the MCP client's answer is longer than %d MiB", maxEvent>>20), "")
 	}
 	a.sent = sent
 	if err := a.sampled(result); err != nil {
-		return m.failure(core.ErrServer, "the MCP client's answer is not what the protocol says: "+shorten(err.Error(), maxMessage), "")
+		return m.failure(inference.ErrServer, "the MCP client's answer is not what the protocol says: "+shorten(err.Error(), maxMessage), "")
 	}
 	return a.complete(ctx)
 }
 
-func (m *sampling) failure(kind core.ModelErrorKind, message, hint string) error {
-	return &core.ModelError{Kind: kind, Model: m.info.ID, Message: message, Hint: hint}
+func (m *sampling) failure(kind inference.ErrorKind, message, hint string) error {
+	return &inference.Error{Kind: kind, Model: m.info.ID, Message: message, Hint: hint}
 }
 
 // What is sent and what comes. The protocol takes a block where there is only one,
@@ -178,7 +179,7 @@ func (b *samplingBlocks) UnmarshalJSON(data []byte) error {
 }
 
 // params encodes a request. sent counts characters, pictures aside.
-func (m *sampling) params(r *core.Request, tools bool) (params json.RawMessage, sent int, err error) {
+func (m *sampling) params(r *inference.Request, tools bool) (params json.RawMessage, sent int, err error) {
 	p := samplingParams{System: r.System, MaxTokens: cmp.Or(max(r.MaxOut, 0), max(m.info.MaxOut, 0), defaultOut)}
 	if m.model != anyModel {
 		p.Preferences = &samplingHints{[]samplingHint{{m.model}}}
@@ -199,13 +200,13 @@ func (m *sampling) params(r *core.Request, tools bool) (params json.RawMessage, 
 
 // add puts a message behind the others. Without tools their calls and results are
 // put into words, and a message has one block. pictures counts their bytes.
-func (p *samplingParams) add(msg *core.Message, tools bool) (pictures int) {
+func (p *samplingParams) add(msg *inference.Message, tools bool) (pictures int) {
 	var blocks samplingBlocks
 	role := "user"
 	switch msg.Role {
-	case core.RoleUser:
+	case inference.RoleUser:
 		blocks, pictures = samplingContent(msg.Blocks)
-	case core.RoleAssistant:
+	case inference.RoleAssistant:
 		role = "assistant"
 		if msg.Text != "" {
 			blocks = samplingBlocks{{Type: "text", Text: &msg.Text}}
@@ -219,7 +220,7 @@ func (p *samplingParams) add(msg *core.Message, tools bool) (pictures int) {
 				blocks = append(blocks, samplingBlock{Type: "tool_use", ID: string(c.ID), Name: c.Name, Input: args})
 			}
 		}
-	case core.RoleTool:
+	case inference.RoleTool:
 		content, n := samplingContent(resultBlocks(&msg.Result))
 		pictures = n
 		if !tools {

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // client is an MCP client.
@@ -27,7 +28,7 @@ func (c *client) CreateMessage(ctx context.Context, _ core.SessionID, params jso
 	return json.RawMessage(text), err
 }
 
-func sampled(t *testing.T, s Sampler, name string) core.Model {
+func sampled(t *testing.T, s Sampler, name string) inference.Model {
 	t.Helper()
 	m, err := New(Config{Sampler: s, Providers: []Provider{{Name: "client", Kind: KindSampling}}}).Model("client/" + name)
 	if err != nil {
@@ -41,11 +42,11 @@ func sampled(t *testing.T, s Sampler, name string) core.Model {
 func TestSampling(t *testing.T) {
 	r := coretest.ModelRequest(core.Text{Text: "look <at> this"}, core.Image{MIME: "image/png", Data: []byte{1, 2, 3}}, core.Image{URI: "https://x.test/y.png"})
 	r.Messages = append(r.Messages,
-		core.Message{Role: core.RoleAssistant, Text: "I look.", Calls: []core.ToolUse{{ID: "c1", Name: "get_time", Args: []byte(`{"tz":"CET"}`)}, {ID: "c2", Name: "get_weather", Args: []byte(`{"bro`)}}},
-		core.Message{Role: core.RoleTool, Result: core.ToolReturn{ID: "c1", Name: "get_time", Blocks: []core.Block{core.Text{Text: "noon"}}}},
-		core.Message{Role: core.RoleTool, Result: core.ToolReturn{ID: "c2", Name: "get_weather", Failed: true}},
-		core.Message{Role: core.RoleAssistant},
-		core.Message{Role: core.RoleUser, Blocks: []core.Block{core.Text{Text: "go on"}}})
+		inference.Message{Role: inference.RoleAssistant, Text: "I look.", Calls: []inference.ToolUse{{ID: "c1", Name: "get_time", Args: []byte(`{"tz":"CET"}`)}, {ID: "c2", Name: "get_weather", Args: []byte(`{"bro`)}}},
+		inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "c1", Name: "get_time", Blocks: []core.Block{core.Text{Text: "noon"}}}},
+		inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "c2", Name: "get_weather", Failed: true}},
+		inference.Message{Role: inference.RoleAssistant},
+		inference.Message{Role: inference.RoleUser, Blocks: []core.Block{core.Text{Text: "go on"}}})
 	for _, tools := range []bool{true, false} {
 		got := ""
 		c := &client{sampling: true, tools: tools, says: func(_ context.Context, params json.RawMessage) (string, error) {
@@ -84,8 +85,8 @@ func TestSampling(t *testing.T) {
 }
 
 func isServerError(h *coretest.Heard) bool {
-	var e *core.ModelError
-	return errors.As(h.Err, &e) && e.Kind == core.ErrServer
+	var e *inference.Error
+	return errors.As(h.Err, &e) && e.Kind == inference.ErrServer
 }
 
 // TestSamplingFails: a client that offers nothing, one that refuses, and a context
@@ -100,8 +101,8 @@ func TestSamplingFails(t *testing.T) {
 		return "", errors.New("User rejected sampling request")
 	}}
 	h := coretest.Hear(t.Context(), t, sampled(t, refuses, "x"), coretest.ModelRequest(), nil)
-	var e *core.ModelError
-	if !errors.As(h.Err, &e) || e.Kind != core.ErrBadRequest || !strings.Contains(e.Message, "User rejected") {
+	var e *inference.Error
+	if !errors.As(h.Err, &e) || e.Kind != inference.ErrBadRequest || !strings.Contains(e.Message, "User rejected") {
 		t.Errorf("refused: %v", h.Err)
 	}
 	for range 40 {

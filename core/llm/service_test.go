@@ -17,8 +17,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // pipes is a network in memory, so that services and clients live in one
@@ -114,7 +114,7 @@ func serveCounted(t *testing.T, p Provider, h http.HandlerFunc) (*Registry, *ato
 	return r, &l.open
 }
 
-func model(t *testing.T, r *Registry) core.Model {
+func model(t *testing.T, r *Registry) inference.Model {
 	t.Helper()
 	m, err := r.Model("svc/m")
 	if err != nil {
@@ -216,12 +216,12 @@ func breakOff(w http.ResponseWriter) {
 }
 
 func TestChatSuite(t *testing.T) {
-	coretest.Model(t, func(t *testing.T, c coretest.ModelCase) core.Model {
+	coretest.Model(t, func(t *testing.T, c coretest.ModelCase) inference.Model {
 		return openCase(t, c)
 	})
 }
 
-func openCase(t *testing.T, c coretest.ModelCase) core.Model {
+func openCase(t *testing.T, c coretest.ModelCase) inference.Model {
 	var n atomic.Int32 // requests; a new one may overlap the end of one that was given up
 	key := func(context.Context) (string, error) { return coretest.ModelSecret, nil }
 	return model(t, serveAll(t, Provider{Key: key, KeyHint: "Set SVC_KEY"}, func(w http.ResponseWriter, r *http.Request) {
@@ -335,7 +335,7 @@ var cases = map[coretest.ModelCase]act{
 }
 
 // seq is what a Model streams.
-type seq = iter.Seq2[core.Delta, error]
+type seq = iter.Seq2[inference.Delta, error]
 
 func indented(t *testing.T, body []byte) string {
 	t.Helper()

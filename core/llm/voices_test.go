@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // voice speaks a wire format, as its service does, for the cases of the suite.
@@ -129,7 +129,7 @@ func TestSuite(t *testing.T) {
 		}},
 	} {
 		t.Run(k.kind, func(t *testing.T) {
-			coretest.Model(t, func(t *testing.T, c coretest.ModelCase) core.Model {
+			coretest.Model(t, func(t *testing.T, c coretest.ModelCase) inference.Model {
 				if why := k.not[c]; why != "" {
 					t.Skip(why)
 				}

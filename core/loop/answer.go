@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/inference"
 	"dragoman/core/toolsearch"
 )
 
@@ -48,7 +49,7 @@ type heard struct {
 }
 
 // listen streams one answer into the log. What came before an error stays there.
-func (c *conversation) listen(ctx context.Context, t *core.Turn, model core.Model, req *core.Request, tools *index) (*answer, error) {
+func (c *conversation) listen(ctx context.Context, t *core.Turn, model inference.Model, req *inference.Request, tools *index) (*answer, error) {
 	a := &answer{t: t, tools: tools, model: model.Info(), fell: &c.fell, isUsed: func(id core.CallID) bool { return c.history.used[id] }}
 	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseWaiting}); err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (c *conversation) listen(ctx context.Context, t *core.Turn, model core.Mode
 	return a, err
 }
 
-func (a *answer) hear(ctx context.Context, model core.Model, req *core.Request) error {
+func (a *answer) hear(ctx context.Context, model inference.Model, req *inference.Request) error {
 	for d, err := range model.Stream(ctx, req) {
 		if err != nil {
 			return err
@@ -86,42 +87,42 @@ func (a *answer) hear(ctx context.Context, model core.Model, req *core.Request) 
 			return nil
 		}
 	}
-	return &core.ModelError{Kind: core.ErrTruncated, Model: model.Info().ID, Message: "the answer stopped without an end", Hint: "Try again."}
+	return &inference.Error{Kind: inference.ErrTruncated, Model: model.Info().ID, Message: "the answer stopped without an end", Hint: "Try again."}
 }
 
 // take turns one delta into events. An error is a fault of the model's codec.
-func (a *answer) take(d core.Delta) ([]core.Event, error) {
+func (a *answer) take(d inference.Delta) ([]core.Event, error) {
 	switch d.Kind {
-	case core.DeltaText:
+	case inference.DeltaText:
 		return a.text(d), nil
-	case core.DeltaThought:
+	case inference.DeltaThought:
 		return a.think(d), nil
-	case core.DeltaSealed:
+	case inference.DeltaSealed:
 		return a.seal(d), nil
-	case core.DeltaToolStart:
+	case inference.DeltaToolStart:
 		return a.start(d), nil
-	case core.DeltaToolArgs:
+	case inference.DeltaToolArgs:
 		h, err := a.call(d)
 		if err != nil || h.isOwn(toolsearch.Call) {
 			return nil, err
 		}
 		return []core.Event{core.CallArgs{Call: h.id, Text: d.Text}}, nil
-	case core.DeltaToolEnd:
+	case inference.DeltaToolEnd:
 		h, err := a.call(d)
 		if err != nil {
 			return nil, err
 		}
 		return a.whole(h, d), nil
-	case core.DeltaUsage:
+	case inference.DeltaUsage:
 		a.usage = &d.Usage
 		return nil, nil
-	case core.DeltaRetry:
+	case inference.DeltaRetry:
 		a.begun = false
 		return []core.Event{core.Phase{Turn: a.t.ID(), Kind: core.PhaseRetrying, After: d.After}}, nil
-	case core.DeltaFellBack:
+	case inference.DeltaFellBack:
 		a.begun = false
 		return fellBack(a.t.ID(), &a.model, a.fell, d), nil
-	case core.DeltaStop:
+	case inference.DeltaStop:
 		a.ended, a.stop = true, d.Stop
 		if a.stop == "" {
 			a.stop = core.StopEnd
@@ -133,7 +134,7 @@ func (a *answer) take(d core.Delta) ([]core.Event, error) {
 
 // fellBack says once in a turn that another model is asked instead of is, and makes that
 // one the model asked. told holds the changes that were announced.
-func fellBack(t core.TurnID, is *core.ModelInfo, told *[]core.FellBack, d core.Delta) []core.Event {
+func fellBack(t core.TurnID, is *core.ModelInfo, told *[]core.FellBack, d inference.Delta) []core.Event {
 	if d.Instead == nil {
 		return nil
 	}
@@ -150,7 +151,7 @@ func fellBack(t core.TurnID, is *core.ModelInfo, told *[]core.FellBack, d core.D
 // reasonOf returns the reason why a model could not answer, without advice for the user.
 func reasonOf(err error) string {
 	const most = 500 // characters
-	var e *core.ModelError
+	var e *inference.Error
 	if !errors.As(err, &e) {
 		return "it did not say why"
 	}
@@ -168,7 +169,7 @@ func (a *answer) speaks(events []core.Event) []core.Event {
 	return append(events, core.Phase{Turn: a.t.ID(), Kind: core.PhaseGenerating})
 }
 
-func (a *answer) text(d core.Delta) []core.Event {
+func (a *answer) text(d inference.Delta) []core.Event {
 	if d.Text == "" {
 		return nil
 	}
@@ -180,7 +181,7 @@ func (a *answer) text(d core.Delta) []core.Event {
 	return append(events, core.TextDelta{Message: a.message, Text: d.Text})
 }
 
-func (a *answer) think(d core.Delta) []core.Event {
+func (a *answer) think(d inference.Delta) []core.Event {
 	if d.Text == "" {
 		return nil
 	}
@@ -199,7 +200,7 @@ func (a *answer) openThought(events []core.Event, block int) []core.Event {
 
 // seal ends a thought with what its provider wants to see again. A seal whose
 // thought is not the open one gets a thought without text.
-func (a *answer) seal(d core.Delta) []core.Event {
+func (a *answer) seal(d inference.Delta) []core.Event {
 	events := a.speaks(nil)
 	if a.thought == "" || a.block != d.Block {
 		events = a.openThought(events, d.Block)
@@ -222,7 +223,7 @@ func (a *answer) closeStretch(events []core.Event) []core.Event {
 	return events
 }
 
-func (a *answer) start(d core.Delta) []core.Event {
+func (a *answer) start(d inference.Delta) []core.Event {
 	events := a.closeStretch(a.speaks(nil))
 	h := &heard{id: d.ToolID, block: d.Block, bad: errUnfinished}
 	h.spec, h.offered = a.tools.find(d.ToolName)
@@ -237,7 +238,7 @@ func (a *answer) start(d core.Delta) []core.Event {
 }
 
 // whole takes a call's arguments.
-func (a *answer) whole(h *heard, d core.Delta) []core.Event {
+func (a *answer) whole(h *heard, d inference.Delta) []core.Event {
 	h.args, h.bad = arguments(d)
 	switch {
 	case h.isOwn(toolsearch.Call):
@@ -270,7 +271,7 @@ func (a *answer) fresh(id core.CallID) bool {
 }
 
 // call finds the call that a delta belongs to.
-func (a *answer) call(d core.Delta) (*heard, error) {
+func (a *answer) call(d inference.Delta) (*heard, error) {
 	for _, h := range a.calls {
 		if h.block == d.Block {
 			return h, nil

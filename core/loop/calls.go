@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 var (
@@ -19,7 +20,7 @@ var (
 )
 
 // arguments are those of a call that is whole, as a JSON object.
-func arguments(d core.Delta) (json.RawMessage, error) {
+func arguments(d inference.Delta) (json.RawMessage, error) {
 	if d.Bad != nil {
 		return nil, d.Bad
 	}

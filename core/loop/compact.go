@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // makeRoom puts a summary in the place of the conversation if a request of now
 // would fill more of the model's window than it may. A summary that does not come
 // is told, and not tried for again in this turn. An error means that the turn must
 // end.
-func (c *conversation) makeRoom(ctx context.Context, t *core.Turn, model core.Model, base int) error {
+func (c *conversation) makeRoom(ctx context.Context, t *core.Turn, model inference.Model, base int) error {
 	if !c.full(model.Info(), base) || c.gaveUp == t.ID() {
 		return nil
 	}
@@ -40,13 +41,13 @@ func windowOf(info core.ModelInfo) int {
 
 // overflowed reports whether a model failed since the request was too long for it.
 func overflowed(err error) bool {
-	var e *core.ModelError
-	return errors.As(err, &e) && e.Kind == core.ErrContextLength
+	var e *inference.Error
+	return errors.As(err, &e) && e.Kind == inference.ErrContextLength
 }
 
 // shrink makes room after a request that was too long. done says that it may be
 // asked again. An error means that the turn must end.
-func (c *conversation) shrink(ctx context.Context, t *core.Turn, model core.Model, base int) (done bool, err error) {
+func (c *conversation) shrink(ctx context.Context, t *core.Turn, model inference.Model, base int) (done bool, err error) {
 	if !c.history.spoken || c.gaveUp == t.ID() {
 		return false, nil
 	}
@@ -56,7 +57,7 @@ func (c *conversation) shrink(ctx context.Context, t *core.Turn, model core.Mode
 
 // compactAuto is compact that nobody asked for: what keeps the model from it is
 // told to the user, and the turn goes on.
-func (c *conversation) compactAuto(ctx context.Context, t *core.Turn, model core.Model, base, window int) (done bool, err error) {
+func (c *conversation) compactAuto(ctx context.Context, t *core.Turn, model inference.Model, base, window int) (done bool, err error) {
 	s := summary{turn: t, model: model, base: base, window: window, auto: true}
 	err = c.compact(ctx, s)
 	var none *noSummaryError
@@ -69,7 +70,7 @@ func (c *conversation) compactAuto(ctx context.Context, t *core.Turn, model core
 }
 
 // compactNow is compact that the user asked for, and says what came of it.
-func (c *conversation) compactNow(ctx context.Context, t *core.Turn, model core.Model, focus string) error {
+func (c *conversation) compactNow(ctx context.Context, t *core.Turn, model inference.Model, focus string) error {
 	if err := c.catchUp(ctx, t); err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (c *conversation) compactNow(ctx context.Context, t *core.Turn, model core.
 // summary is one that is to be made.
 type summary struct {
 	turn   *core.Turn
-	model  core.Model
+	model  inference.Model
 	base   int // bytes that a request has beside its messages
 	window int // tokens that a request may have
 	auto   bool
@@ -178,8 +179,8 @@ func (c *conversation) summarize(ctx context.Context, s summary) (text string, a
 }
 
 // ask asks the model for a summary of messages, which are only words.
-func (c *conversation) ask(ctx context.Context, s summary, messages []core.Message) (_ string, used *core.Usage, by core.ModelInfo, _ error) {
-	req := &core.Request{
+func (c *conversation) ask(ctx context.Context, s summary, messages []inference.Message) (_ string, used *core.Usage, by core.ModelInfo, _ error) {
+	req := &inference.Request{
 		Session: s.turn.Meta().ID, System: summarySystem,
 		Messages: addUser(messages, []core.Block{core.Text{Text: instructionFor(s.focus)}}),
 	}
@@ -191,23 +192,23 @@ func (c *conversation) ask(ctx context.Context, s summary, messages []core.Messa
 			return "", used, by, err
 		}
 		switch d.Kind {
-		case core.DeltaText:
+		case inference.DeltaText:
 			text.write(d.Text)
-		case core.DeltaUsage:
+		case inference.DeltaUsage:
 			used = &d.Usage
-		case core.DeltaRetry:
+		case inference.DeltaRetry:
 			if err := s.turn.Emit(ctx, core.Phase{Turn: s.turn.ID(), Kind: core.PhaseRetrying, After: d.After}); err != nil {
 				return "", used, by, err
 			}
-		case core.DeltaFellBack:
+		case inference.DeltaFellBack:
 			if err := s.turn.Emit(ctx, fellBack(s.turn.ID(), &by, &c.fell, d)...); err != nil {
 				return "", used, by, err
 			}
-		case core.DeltaStop:
+		case inference.DeltaStop:
 			if stop = d.Stop; stop == "" {
 				stop = core.StopEnd
 			}
-		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd:
+		case inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaToolEnd:
 		}
 		if stop != "" {
 			break
@@ -215,7 +216,7 @@ func (c *conversation) ask(ctx context.Context, s summary, messages []core.Messa
 	}
 	switch {
 	case stop == "":
-		return "", used, by, &core.ModelError{Kind: core.ErrTruncated, Model: by.ID, Message: "the summary stopped without an end"}
+		return "", used, by, &inference.Error{Kind: inference.ErrTruncated, Model: by.ID, Message: "the summary stopped without an end"}
 	case stop == core.StopRefusal || stop == core.StopError:
 		return "", used, by, fmt.Errorf("the model %s refused to", by.ID)
 	case text.size == 0:

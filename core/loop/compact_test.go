@@ -13,15 +13,16 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // summarizes answers requests for a summary with one, and the others with what
 // they are asked for.
-func summarizes(summary coretest.Answer, reply func(n int, r *core.Request) coretest.Answer) *coretest.Script {
+func summarizes(summary coretest.Answer, reply func(n int, r *inference.Request) coretest.Answer) *coretest.Script {
 	others := 0
 	return &coretest.Script{
 		Is: core.ModelInfo{ID: "script/model", Window: 1000, Tools: true},
-		Reply: func(n int, r *core.Request) coretest.Answer {
+		Reply: func(n int, r *inference.Request) coretest.Answer {
 			if isSummary(*r) {
 				return summary
 			}
@@ -31,10 +32,10 @@ func summarizes(summary coretest.Answer, reply func(n int, r *core.Request) core
 	}
 }
 
-func isSummary(r core.Request) bool { return r.System == summarySystem }
+func isSummary(r inference.Request) bool { return r.System == summarySystem }
 
 // asked lists the requests for summaries, or the others.
-func asked(s *coretest.Script, summaries bool) (list []core.Request) {
+func asked(s *coretest.Script, summaries bool) (list []inference.Request) {
 	for _, r := range s.Requests() {
 		if isSummary(r) == summaries {
 			list = append(list, r)
@@ -73,7 +74,7 @@ func (r *rig) until(id core.TurnID) []core.Event {
 }
 
 // wantMessagesOf is wantMessages of some request.
-func wantMessagesOf(t *testing.T, r core.Request, want ...string) {
+func wantMessagesOf(t *testing.T, r inference.Request, want ...string) {
 	t.Helper()
 	if got, text := show(r.Messages), strings.Join(want, "\n")+"\n"; got != text {
 		t.Errorf("the model was shown:\n%swant:\n%s", got, text)
@@ -114,7 +115,7 @@ func TestCompactAuto(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				script := summarizes(coretest.Answer{}.Say("We", " greeted.").Use(core.Usage{In: 700, Out: 50}), func(n int, _ *core.Request) coretest.Answer {
+				script := summarizes(coretest.Answer{}.Say("We", " greeted.").Use(core.Usage{In: 700, Out: 50}), func(n int, _ *inference.Request) coretest.Answer {
 					return coretest.Answer{}.Say(fmt.Sprint("answer ", n)).Use(core.Usage{In: test.fills - 2, Out: 2})
 				})
 				script.Is.Window = test.window
@@ -154,7 +155,7 @@ func TestCompactAuto(t *testing.T) {
 func TestCompacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		script := summarizes(coretest.Answer{}.Say("We greeted.").Use(core.Usage{In: 700, Out: 50}), func(n int, _ *core.Request) coretest.Answer {
+		script := summarizes(coretest.Answer{}.Say("We greeted.").Use(core.Usage{In: 700, Out: 50}), func(n int, _ *inference.Request) coretest.Answer {
 			if n == 0 {
 				return coretest.Answer{}.Say("hello").Use(core.Usage{In: 800, Out: 50})
 			}
@@ -188,7 +189,7 @@ func TestCompacted(t *testing.T) {
 func TestCompactWithinTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		script := summarizes(coretest.Answer{}.Think("hm").Call("x9", "look", `{}`).Say("I looked."), func(n int, _ *core.Request) coretest.Answer {
+		script := summarizes(coretest.Answer{}.Think("hm").Call("x9", "look", `{}`).Say("I looked."), func(n int, _ *inference.Request) coretest.Answer {
 			switch n {
 			case 0:
 				return coretest.Answer{}.Say("I look.").Call("x1", "look", `{"at":"a"}`).Use(core.Usage{In: 800, Out: 60})
@@ -227,12 +228,12 @@ func TestCompactWithinTurn(t *testing.T) {
 // nor where the system prompt is what fills the window.
 func TestCompactNotTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		script := summarizes(coretest.Answer{}.Say(strings.Repeat("long ", 1000)), func(n int, _ *core.Request) coretest.Answer {
+		script := summarizes(coretest.Answer{}.Say(strings.Repeat("long ", 1000)), func(n int, _ *inference.Request) coretest.Answer {
 			switch n {
 			case 0:
 				return coretest.Answer{}.Say("hello").Use(core.Usage{In: 900})
 			case 1: // nothing was said: the next prompt finds only the summary
-				return coretest.Answer{Err: &core.ModelError{Kind: core.ErrOverloaded, Model: "script/model"}}
+				return coretest.Answer{Err: &inference.Error{Kind: inference.ErrOverloaded, Model: "script/model"}}
 			}
 			return coretest.Answer{}.Say("hello again").Use(core.Usage{In: 2000})
 		})
@@ -246,7 +247,7 @@ func TestCompactNotTwice(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		script := summarizes(coretest.Answer{}.Say("short"), func(int, *core.Request) coretest.Answer {
+		script := summarizes(coretest.Answer{}.Say("short"), func(int, *inference.Request) coretest.Answer {
 			return coretest.Answer{}.Say("hello").Use(core.Usage{In: 900})
 		})
 		r := start(t, script, setup{options: Options{System: func(core.Meta, string) string { return strings.Repeat("rules ", 600) }}})
@@ -262,7 +263,7 @@ func TestCompactNotTwice(t *testing.T) {
 // A user asks for a summary: that is all that the turn does.
 func TestCompactOnDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		script := summarizes(coretest.Answer{}.Say("We greeted.").Use(core.Usage{In: 5, Out: 3}), func(n int, _ *core.Request) coretest.Answer {
+		script := summarizes(coretest.Answer{}.Say("We greeted.").Use(core.Usage{In: 5, Out: 3}), func(n int, _ *inference.Request) coretest.Answer {
 			return coretest.Answer{}.Say(fmt.Sprint("answer ", n)).Use(core.Usage{In: 100})
 		})
 		r := start(t, script, setup{options: mini(Options{Command: func(_ context.Context, _ *core.Turn, text string) (core.CommandResult, bool, error) {
@@ -289,7 +290,7 @@ func TestCompactOnDemand(t *testing.T) {
 func TestCompactOnDemandSteered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		script := summarizes(coretest.Answer{Wait: gate}.Say("We greeted."), func(n int, _ *core.Request) coretest.Answer {
+		script := summarizes(coretest.Answer{Wait: gate}.Say("We greeted."), func(n int, _ *inference.Request) coretest.Answer {
 			return coretest.Answer{}.Say(fmt.Sprint("answer ", n))
 		})
 		r := start(t, script, setup{options: mini(Options{Command: func(_ context.Context, _ *core.Turn, text string) (core.CommandResult, bool, error) {
@@ -312,7 +313,7 @@ func TestCompactOnDemandSteered(t *testing.T) {
 // A cancel ends the turn while the summary is made, and nothing is lost.
 func TestCompactCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		script := summarizes(coretest.Answer{Hang: true}.Say("We gr"), func(n int, _ *core.Request) coretest.Answer {
+		script := summarizes(coretest.Answer{Hang: true}.Say("We gr"), func(n int, _ *inference.Request) coretest.Answer {
 			return coretest.Answer{}.Say(fmt.Sprint("answer ", n)).Use(core.Usage{In: 900 - 800*min(n, 1)})
 		})
 		r := start(t, script, setup{options: mini(Options{})})
@@ -334,7 +335,7 @@ func TestCompactCanceled(t *testing.T) {
 // A summary that fails is told, and the turn goes on without; the next turn tries
 // again. What it took is counted all the same.
 func TestCompactFails(t *testing.T) {
-	overloaded := &core.ModelError{Kind: core.ErrOverloaded, Model: "script/model", Message: "come back later"}
+	overloaded := &inference.Error{Kind: inference.ErrOverloaded, Model: "script/model", Message: "come back later"}
 	why := "The conversation nearly fills the model's window, and could not be summed up to make room: "
 	for _, test := range []struct {
 		answer coretest.Answer
@@ -345,7 +346,7 @@ func TestCompactFails(t *testing.T) {
 		{coretest.Answer{Stop: core.StopRefusal}.Say("No."), why + "the model script/model refused to"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			script := summarizes(test.answer.Use(core.Usage{In: 7}), func(n int, _ *core.Request) coretest.Answer {
+			script := summarizes(test.answer.Use(core.Usage{In: 7}), func(n int, _ *inference.Request) coretest.Answer {
 				if n == 1 {
 					return coretest.Answer{}.Call("x1", "look", `{}`).Use(core.Usage{In: 950})
 				}
@@ -376,7 +377,7 @@ func TestCompactFails(t *testing.T) {
 // On demand, a failure is the turn's.
 func TestCompactOnDemandFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		script := summarizes(coretest.Answer{Err: errors.New("no power")}, func(n int, _ *core.Request) coretest.Answer { return coretest.Answer{}.Say("hello") })
+		script := summarizes(coretest.Answer{Err: errors.New("no power")}, func(n int, _ *inference.Request) coretest.Answer { return coretest.Answer{}.Say("hello") })
 		r := start(t, script, setup{options: mini(Options{Command: func(context.Context, *core.Turn, string) (core.CommandResult, bool, error) {
 			return core.CommandResult{Compact: true}, true, nil
 		}})})
@@ -388,7 +389,7 @@ func TestCompactOnDemandFails(t *testing.T) {
 
 // A request that is too long for the model is summed up and asked again, once.
 func TestOverflow(t *testing.T) {
-	long := &core.ModelError{Kind: core.ErrContextLength, Model: "script/model", Status: 400, Message: "too long"}
+	long := &inference.Error{Kind: inference.ErrContextLength, Model: "script/model", Status: 400, Message: "too long"}
 	for _, test := range []struct {
 		name    string
 		after   coretest.Answer // to the request behind the summary
@@ -414,7 +415,7 @@ func TestOverflow(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				script := summarizes(test.summary, func(n int, _ *core.Request) coretest.Answer {
+				script := summarizes(test.summary, func(n int, _ *inference.Request) coretest.Answer {
 					switch n {
 					case 0:
 						return coretest.Answer{}.Call("x1", "look", `{}`)
@@ -439,9 +440,9 @@ func TestOverflow(t *testing.T) {
 
 // Where nothing could be summed up, the user is told that the request is too long.
 func TestOverflowAtFirst(t *testing.T) {
-	long := &core.ModelError{Kind: core.ErrContextLength, Model: "script/model"}
+	long := &inference.Error{Kind: inference.ErrContextLength, Model: "script/model"}
 	synctest.Test(t, func(t *testing.T) {
-		script := summarizes(coretest.Answer{}, func(int, *core.Request) coretest.Answer { return coretest.Answer{Err: long} })
+		script := summarizes(coretest.Answer{}, func(int, *inference.Request) coretest.Answer { return coretest.Answer{Err: long} })
 		r := start(t, script, setup{options: mini(Options{})})
 		defer r.close()
 		wantLines(t, happened(r.turn("hi")), "ended error "+long.Error())
@@ -451,10 +452,10 @@ func TestOverflowAtFirst(t *testing.T) {
 // The request for a summary that is too long itself is asked again, shorter.
 func TestOverflowOfTheSummary(t *testing.T) {
 	const limit = 20_000 // bytes that the model takes
-	long := &core.ModelError{Kind: core.ErrContextLength, Model: "script/model"}
+	long := &inference.Error{Kind: inference.ErrContextLength, Model: "script/model"}
 	synctest.Test(t, func(t *testing.T) {
 		sizes := []int{}
-		script := &coretest.Script{Reply: func(n int, r *core.Request) coretest.Answer {
+		script := &coretest.Script{Reply: func(n int, r *inference.Request) coretest.Answer {
 			size := scriptBytes(r.Messages)
 			for _, m := range r.Messages {
 				size += weigh(m.Result.Blocks)
@@ -491,13 +492,13 @@ func TestOverflowOfTheSummary(t *testing.T) {
 func TestCompactedHistoryIsTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *rig
-		check := func(got *core.Request) {
+		check := func(got *inference.Request) {
 			want := show(foldAll(t, r.session).messages())
 			if shown := show(got.Messages); shown != want {
 				t.Errorf("the model was shown:\n%swhat the log says:\n%s", shown, want)
 			}
 		}
-		script := summarizes(coretest.Answer{}.Say("A summary."), func(n int, req *core.Request) coretest.Answer {
+		script := summarizes(coretest.Answer{}.Say("A summary."), func(n int, req *inference.Request) coretest.Answer {
 			check(req)
 			fills := 100 + 300*(n%3)
 			if n%2 == 0 {
@@ -565,7 +566,7 @@ func foldAll(t *testing.T, a *core.Attachment) *history {
 // A truncation that hides a summary brings back what it stood for.
 func TestTruncatedSummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		script := summarizes(coretest.Answer{}.Say("A summary."), func(n int, _ *core.Request) coretest.Answer {
+		script := summarizes(coretest.Answer{}.Say("A summary."), func(n int, _ *inference.Request) coretest.Answer {
 			return coretest.Answer{}.Say(fmt.Sprint("answer ", n)).Use(core.Usage{In: []int{100, 900, 100, 100}[n]})
 		})
 		r := start(t, script, setup{options: mini(Options{})})
@@ -614,7 +615,7 @@ func TestCompactOffline(t *testing.T) {
 func TestCompactRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		model := &gated{Script: summarizes(coretest.Answer{}.Say("A summary."), func(n int, _ *core.Request) coretest.Answer {
+		model := &gated{Script: summarizes(coretest.Answer{}.Say("A summary."), func(n int, _ *inference.Request) coretest.Answer {
 			return coretest.Answer{}.Say("hello").Use(core.Usage{In: 900})
 		}), gate: gate}
 		r := start(t, model, setup{options: mini(Options{})})
@@ -639,10 +640,10 @@ type gated struct {
 	gate <-chan struct{}
 }
 
-func (g *gated) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
+func (g *gated) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
 		if isSummary(*r) {
-			if !yield(core.Delta{Kind: core.DeltaRetry, After: time.Second}, nil) {
+			if !yield(inference.Delta{Kind: inference.DeltaRetry, After: time.Second}, nil) {
 				return
 			}
 			<-g.gate

@@ -6,13 +6,14 @@ import (
 	"iter"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // history is a session's log, folded into what a model gets to see. The zero
 // value is an empty one.
 type history struct {
 	pos     core.Pos
-	settled []core.Message       // of the turns that have ended
+	settled []inference.Message  // of the turns that have ended
 	entries []*entry             // behind them
 	open    map[core.CallID]*use // calls that have not ended
 	used    map[core.CallID]bool
@@ -263,8 +264,8 @@ func noteOf(e core.TurnEnded) string {
 
 // messages are what a model gets to see. What is returned shares blocks with the
 // history and must not be changed.
-func (h *history) messages() []core.Message {
-	list := make([]core.Message, len(h.settled), len(h.settled)+3*len(h.entries))
+func (h *history) messages() []inference.Message {
+	list := make([]inference.Message, len(h.settled), len(h.settled)+3*len(h.entries))
 	copy(list, h.settled)
 	for _, e := range h.entries {
 		list = e.messages(list)
@@ -272,38 +273,38 @@ func (h *history) messages() []core.Message {
 	return list
 }
 
-func (e *entry) messages(list []core.Message) []core.Message {
+func (e *entry) messages(list []inference.Message) []inference.Message {
 	list = addUser(list, e.user)
 	uses := e.kept()
 	if e.says() {
 		list = addAnswer(list, e, uses)
 		for _, u := range uses {
-			list = append(list, core.Message{Role: core.RoleTool, Result: u.message()})
+			list = append(list, inference.Message{Role: inference.RoleTool, Result: u.message()})
 		}
 	}
 	return addUser(list, e.steered)
 }
 
 // addUser appends what a user said; two messages in a row become one.
-func addUser(list []core.Message, blocks []core.Block) []core.Message {
+func addUser(list []inference.Message, blocks []core.Block) []inference.Message {
 	if len(blocks) == 0 {
 		return list
 	}
-	if n := len(list); n > 0 && list[n-1].Role == core.RoleUser {
+	if n := len(list); n > 0 && list[n-1].Role == inference.RoleUser {
 		old := list[n-1].Blocks
 		list[n-1].Blocks = append(old[:len(old):len(old)], blocks...)
 		return list
 	}
-	return append(list, core.Message{Role: core.RoleUser, Blocks: blocks})
+	return append(list, inference.Message{Role: inference.RoleUser, Blocks: blocks})
 }
 
 // addAnswer appends an answer; one that follows another without a call becomes a
 // part of it.
-func addAnswer(list []core.Message, e *entry, uses []*use) []core.Message {
-	m := core.Message{Role: core.RoleAssistant, Text: e.text.String() + e.note}
+func addAnswer(list []inference.Message, e *entry, uses []*use) []inference.Message {
+	m := inference.Message{Role: inference.RoleAssistant, Text: e.text.String() + e.note}
 	for _, t := range e.thoughts {
 		if t.text.size > 0 || t.sealed != nil {
-			m.Thoughts = append(m.Thoughts, core.Thought{Text: t.text.String(), Sealed: t.sealed})
+			m.Thoughts = append(m.Thoughts, inference.Thought{Text: t.text.String(), Sealed: t.sealed})
 		}
 	}
 	for _, u := range uses {
@@ -311,10 +312,10 @@ func addAnswer(list []core.Message, e *entry, uses []*use) []core.Message {
 		if args == nil {
 			args = json.RawMessage("{}")
 		}
-		m.Calls = append(m.Calls, core.ToolUse{ID: u.id, Name: core.ToolName(u.server, u.tool), Args: args})
+		m.Calls = append(m.Calls, inference.ToolUse{ID: u.id, Name: inference.ToolName(u.server, u.tool), Args: args})
 	}
 	n := len(list)
-	if n == 0 || list[n-1].Role != core.RoleAssistant {
+	if n == 0 || list[n-1].Role != inference.RoleAssistant {
 		return append(list, m)
 	}
 	last := &list[n-1]

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // compacted puts a summary in the place of all that is in front of it. What the
@@ -24,7 +25,7 @@ func (h *history) compacted(e core.Compacted) {
 		}
 	}
 	summary := core.Text{Text: summaryText(e.Summary, len(kept) > 0, begun)}
-	h.settled = []core.Message{{Role: core.RoleUser, Blocks: []core.Block{summary}}}
+	h.settled = []inference.Message{{Role: inference.RoleUser, Blocks: []core.Block{summary}}}
 	h.entries, h.first, h.cur, h.message, h.spoken = kept, 0, nil, "", false
 	h.load = load{bytes: len(summary.Text)}
 	for _, k := range kept {
@@ -61,14 +62,14 @@ func (h *history) reverted(e core.Reverted) {
 
 // past is what a summary has to cover: all but what the user has said in the turn
 // that runs and the model has not heard.
-func (h *history) past() []core.Message {
+func (h *history) past() []inference.Message {
 	n := h.first
 	for i := len(h.entries) - 1; i >= n; i-- {
 		if h.entries[i].says() {
 			n = i + 1
 		}
 	}
-	list := append([]core.Message(nil), h.settled...)
+	list := append([]inference.Message(nil), h.settled...)
 	for i, e := range h.entries[:n] {
 		if i == n-1 && n > h.first {
 			last := *e

@@ -11,17 +11,18 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // show renders messages, one line each.
-func show(messages []core.Message) string {
+func show(messages []inference.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
 		fmt.Fprintf(&b, "%s:", m.Role)
 		switch m.Role {
-		case core.RoleUser:
+		case inference.RoleUser:
 			showBlocks(&b, m.Blocks)
-		case core.RoleAssistant:
+		case inference.RoleAssistant:
 			for _, t := range m.Thoughts {
 				fmt.Fprintf(&b, " <%s%s>", t.Text, t.Sealed)
 			}
@@ -31,7 +32,7 @@ func show(messages []core.Message) string {
 			for _, c := range m.Calls {
 				fmt.Fprintf(&b, " %s=%s(%s)", c.ID, c.Name, c.Args)
 			}
-		case core.RoleTool:
+		case inference.RoleTool:
 			fmt.Fprintf(&b, " %s=%s", m.Result.ID, m.Result.Name)
 			if m.Result.Failed {
 				b.WriteString(" failed")
@@ -345,27 +346,27 @@ func TestAnyHistory(t *testing.T) {
 }
 
 // legal checks what providers ask of a request's messages.
-func legal(t *testing.T, seed uint64, messages []core.Message) {
+func legal(t *testing.T, seed uint64, messages []inference.Message) {
 	t.Helper()
 	fail := func(i int, what string) {
 		t.Fatalf("seed %d, message %d: %s\n%s", seed, i, what, show(messages))
 	}
-	var due []core.ToolUse
+	var due []inference.ToolUse
 	for i, m := range messages {
-		if m.Role != core.RoleTool && len(due) > 0 {
+		if m.Role != inference.RoleTool && len(due) > 0 {
 			fail(i, "a result is missing")
 		}
 		switch m.Role {
-		case core.RoleUser:
-			if len(m.Blocks) == 0 || i > 0 && messages[i-1].Role == core.RoleUser {
+		case inference.RoleUser:
+			if len(m.Blocks) == 0 || i > 0 && messages[i-1].Role == inference.RoleUser {
 				fail(i, "an empty or a second message of the user")
 			}
-		case core.RoleAssistant:
-			if m.Text == "" && len(m.Calls) == 0 || i > 0 && messages[i-1].Role == core.RoleAssistant {
+		case inference.RoleAssistant:
+			if m.Text == "" && len(m.Calls) == 0 || i > 0 && messages[i-1].Role == inference.RoleAssistant {
 				fail(i, "an empty or a second answer")
 			}
 			due = slices.Clone(m.Calls)
-		case core.RoleTool:
+		case inference.RoleTool:
 			if len(due) == 0 || due[0].ID != m.Result.ID || due[0].Name != m.Result.Name || len(m.Result.Blocks) == 0 {
 				fail(i, "a result out of place")
 			}
@@ -499,7 +500,7 @@ func TestCappedPieces(t *testing.T) {
 }
 
 func TestOffer(t *testing.T) {
-	clash := core.ToolName("a__b", "c")
+	clash := inference.ToolName("a__b", "c")
 	specs := []core.Spec{
 		{Server: core.Native, Name: "z"}, {Server: "a__b", Name: "c"}, {Server: core.Native, Name: clash}, {Server: "s", Name: "z", Schema: json.RawMessage(`{"x":1}`)},
 	}
@@ -524,7 +525,7 @@ func TestOffer(t *testing.T) {
 // Why a model could not answer is said without advice and with a bounded length, and how
 // much is cut is said as well.
 func TestReasonOf(t *testing.T) {
-	err := fmt.Errorf("ask: %w", &core.ModelError{Kind: core.ErrServer, Model: "a/m", Message: strings.Repeat("ä", 600), Hint: "Try again later"})
+	err := fmt.Errorf("ask: %w", &inference.Error{Kind: inference.ErrServer, Model: "a/m", Message: strings.Repeat("ä", 600), Hint: "Try again later"})
 	if got, want := reasonOf(err), "server: "+strings.Repeat("ä", 492)+"… (108 more characters)"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -1,6 +1,9 @@
 package loop
 
-import "dragoman/core"
+import (
+	"dragoman/core"
+	"dragoman/core/inference"
+)
 
 // How a conversation's size is estimated where no provider has counted it.
 const (
@@ -55,7 +58,7 @@ func weigh(blocks []core.Block) (n int) {
 }
 
 // beside is how many bytes a request has beside its messages.
-func beside(req *core.Request) int {
+func beside(req *inference.Request) int {
 	n := len(req.System)
 	for _, t := range req.Tools {
 		n += len(t.Name) + len(t.Description) + len(t.Schema)

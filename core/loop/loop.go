@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // Options are what a Backend is made with. Model is required.
@@ -14,7 +15,7 @@ type Options struct {
 	Name string // of the agent, as the model is told; empty: dragoman
 	// Model finds a model by PROVIDER/MODEL; the empty id is the default one. Its
 	// error is for the user and names what there is.
-	Model func(ctx context.Context, id string) (core.Model, error)
+	Model func(ctx context.Context, id string) (inference.Model, error)
 	// System makes the system prompt for a session and a model's id. It should
 	// depend on nothing that changes often. nil: a short one of our own.
 	System func(m core.Meta, model string) string
@@ -152,7 +153,7 @@ func (c *conversation) command(ctx context.Context, t *core.Turn) (is core.Comma
 }
 
 // round asks the model once and runs what it calls. over says that the turn is.
-func (c *conversation) round(ctx context.Context, t *core.Turn, model core.Model) (stop core.StopReason, over bool, err error) {
+func (c *conversation) round(ctx context.Context, t *core.Turn, model inference.Model) (stop core.StopReason, over bool, err error) {
 	specs, err := c.tools(ctx, t)
 	if err != nil {
 		return core.StopError, true, err
@@ -212,8 +213,8 @@ func (c *conversation) catchUp(ctx context.Context, t *core.Turn) error {
 }
 
 // request is what the model is asked, without the messages.
-func (c *conversation) request(t *core.Turn, info core.ModelInfo, specs []core.Spec) (*core.Request, *index) {
-	req := &core.Request{Session: t.Meta().ID, System: c.b.o.System(t.Meta(), info.ID)}
+func (c *conversation) request(t *core.Turn, info core.ModelInfo, specs []core.Spec) (*inference.Request, *index) {
+	req := &inference.Request{Session: t.Meta().ID, System: c.b.o.System(t.Meta(), info.ID)}
 	if effort := t.Settings().Effort; slices.Contains(info.Efforts, effort) {
 		req.Effort = effort
 	}
@@ -225,7 +226,7 @@ func (c *conversation) request(t *core.Turn, info core.ModelInfo, specs []core.S
 }
 
 // offer lists the tools for the model, which may have to look for some of them.
-func (c *conversation) offer(specs []core.Spec) ([]core.ToolSpec, *index) {
+func (c *conversation) offer(specs []core.Spec) ([]inference.ToolSpec, *index) {
 	list, tools := offer(specs)
 	most := c.b.o.MaxTools
 	foreign := func(s core.Spec) bool { return s.Server != core.Native }
@@ -239,7 +240,7 @@ func (c *conversation) offer(specs []core.Spec) ([]core.ToolSpec, *index) {
 }
 
 // messages are the history as the model can take it.
-func (c *conversation) messages(info core.ModelInfo) []core.Message {
+func (c *conversation) messages(info core.ModelInfo) []inference.Message {
 	list := c.history.messages()
 	if !info.Images {
 		withoutImages(list, info)
@@ -248,7 +249,7 @@ func (c *conversation) messages(info core.ModelInfo) []core.Message {
 }
 
 // withoutImages puts words in the place of pictures, for a model that takes none.
-func withoutImages(messages []core.Message, info core.ModelInfo) {
+func withoutImages(messages []inference.Message, info core.ModelInfo) {
 	for i := range messages {
 		m := &messages[i]
 		m.Blocks, m.Result.Blocks = inWords(m.Blocks, info), inWords(m.Result.Blocks, info)

@@ -15,6 +15,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // rig is a session whose agent is the loop, with one client that can be asked.
@@ -36,10 +37,10 @@ type setup struct {
 
 var allowed = coretest.Always(core.Verdict{Effect: core.Allow, Why: "allowed by the test"})
 
-func start(t *testing.T, model core.Model, s setup) *rig {
+func start(t *testing.T, model inference.Model, s setup) *rig {
 	t.Helper()
 	if s.options.Model == nil {
-		s.options.Model = func(context.Context, string) (core.Model, error) { return model, nil }
+		s.options.Model = func(context.Context, string) (inference.Model, error) { return model, nil }
 	}
 	if s.policy == nil {
 		s.policy = allowed
@@ -205,18 +206,18 @@ func TestText(t *testing.T) {
 
 func TestThoughts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		script := &coretest.Script{Reply: func(n int, _ *core.Request) coretest.Answer {
+		script := &coretest.Script{Reply: func(n int, _ *inference.Request) coretest.Answer {
 			if n > 0 {
 				return coretest.Answer{}.Say("yes")
 			}
 			return coretest.Answer{}.With(
-				core.Delta{Kind: core.DeltaThought, Block: 0, Text: "hm"}, core.Delta{Kind: core.DeltaThought, Block: 0, Text: "m"},
-				core.Delta{Kind: core.DeltaSealed, Block: 0, Sealed: json.RawMessage(`"s1"`)},
-				core.Delta{Kind: core.DeltaThought, Block: 1, Text: "so"},
-				core.Delta{Kind: core.DeltaText, Block: 2, Text: "one"},
-				core.Delta{Kind: core.DeltaText, Block: 2, Text: ""},
-				core.Delta{Kind: core.DeltaText, Block: 3, Text: "two"},
-				core.Delta{Kind: core.DeltaSealed, Block: 4, Sealed: json.RawMessage(`"s2"`)},
+				inference.Delta{Kind: inference.DeltaThought, Block: 0, Text: "hm"}, inference.Delta{Kind: inference.DeltaThought, Block: 0, Text: "m"},
+				inference.Delta{Kind: inference.DeltaSealed, Block: 0, Sealed: json.RawMessage(`"s1"`)},
+				inference.Delta{Kind: inference.DeltaThought, Block: 1, Text: "so"},
+				inference.Delta{Kind: inference.DeltaText, Block: 2, Text: "one"},
+				inference.Delta{Kind: inference.DeltaText, Block: 2, Text: ""},
+				inference.Delta{Kind: inference.DeltaText, Block: 3, Text: "two"},
+				inference.Delta{Kind: inference.DeltaSealed, Block: 4, Sealed: json.RawMessage(`"s2"`)},
 			)
 		}}
 		r := start(t, script, setup{})
@@ -242,14 +243,14 @@ type slow struct{}
 
 func (slow) Info() core.ModelInfo { return core.ModelInfo{ID: "slow/model"} }
 
-func (slow) Stream(context.Context, *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
-		if !yield(core.Delta{Kind: core.DeltaThought, Text: "hm"}, nil) {
+func (slow) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
+		if !yield(inference.Delta{Kind: inference.DeltaThought, Text: "hm"}, nil) {
 			return
 		}
 		<-time.After(3 * time.Second)
-		if yield(core.Delta{Kind: core.DeltaText, Block: 1, Text: "ok"}, nil) {
-			yield(core.Delta{Kind: core.DeltaStop}, nil)
+		if yield(inference.Delta{Kind: inference.DeltaText, Block: 1, Text: "ok"}, nil) {
+			yield(inference.Delta{Kind: inference.DeltaStop}, nil)
 		}
 	}
 }
@@ -344,12 +345,12 @@ func TestManyCalls(t *testing.T) {
 // What the model does wrong is told to it, and the turn goes on.
 func TestCallsThatAreWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		bad := core.Delta{Kind: core.DeltaToolEnd, Block: 1, Bad: errors.New("unexpected end of JSON")}
+		bad := inference.Delta{Kind: inference.DeltaToolEnd, Block: 1, Bad: errors.New("unexpected end of JSON")}
 		script := coretest.NewScript(
 			coretest.Answer{}.With(
-				core.Delta{Kind: core.DeltaToolStart, Block: 1, ToolID: "x1", ToolName: "look"}, core.Delta{Kind: core.DeltaToolArgs, Block: 1, Text: `{"a`}, bad,
-				core.Delta{Kind: core.DeltaToolStart, Block: 2, ToolID: "x2", ToolName: "look"},
-				core.Delta{Kind: core.DeltaToolStart, Block: 3, ToolID: "x3", ToolName: "look"}, core.Delta{Kind: core.DeltaToolEnd, Block: 3, Args: json.RawMessage(`[1]`)},
+				inference.Delta{Kind: inference.DeltaToolStart, Block: 1, ToolID: "x1", ToolName: "look"}, inference.Delta{Kind: inference.DeltaToolArgs, Block: 1, Text: `{"a`}, bad,
+				inference.Delta{Kind: inference.DeltaToolStart, Block: 2, ToolID: "x2", ToolName: "look"},
+				inference.Delta{Kind: inference.DeltaToolStart, Block: 3, ToolID: "x3", ToolName: "look"}, inference.Delta{Kind: inference.DeltaToolEnd, Block: 3, Args: json.RawMessage(`[1]`)},
 			).Call("x4", "no such/tool", `{}`).Call("x5", "broken", `{}`).Call("x6", "look", ``),
 			coretest.Answer{}.Say("sorry"),
 		)
@@ -364,11 +365,11 @@ func TestCallsThatAreWrong(t *testing.T) {
 			t.Errorf("%s", strings.Join(got, "\n"))
 		}
 		again := "; make it again with a JSON object that fits the tool's schema"
-		wantMessages(t, script, `user: "hi"`, `assistant: x1=look({}) x2=look({}) x3=look({}) x4=`+core.ToolName(core.Native, "no such/tool")+`({}) x5=broken({}) x6=look({})`,
+		wantMessages(t, script, `user: "hi"`, `assistant: x1=look({}) x2=look({}) x3=look({}) x4=`+inference.ToolName(core.Native, "no such/tool")+`({}) x5=broken({}) x6=look({})`,
 			`tool: x1=look failed "the call did not run: unexpected end of JSON`+again+`"`,
 			`tool: x2=look failed "the call did not run: the arguments stopped in the middle`+again+`"`,
 			`tool: x3=look failed "the call did not run: the arguments are not a JSON object`+again+`"`,
-			`tool: x4=`+core.ToolName(core.Native, "no such/tool")+` failed "there is no tool \"no such/tool\" here"`,
+			`tool: x4=`+inference.ToolName(core.Native, "no such/tool")+` failed "there is no tool \"no such/tool\" here"`,
 			`tool: x5=broken failed "path is missing"`,
 			`tool: x6=look "look got {}"`)
 	})
@@ -418,7 +419,7 @@ func TestForeignTools(t *testing.T) {
 func TestCancelWhileTheModelSpeaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := coretest.NewScript(
-			coretest.Answer{Hang: true}.Think("hm").Say("I beg").With(core.Delta{Kind: core.DeltaToolStart, Block: 2, ToolID: "x1", ToolName: "look"}),
+			coretest.Answer{Hang: true}.Think("hm").Say("I beg").With(inference.Delta{Kind: inference.DeltaToolStart, Block: 2, ToolID: "x1", ToolName: "look"}),
 			coretest.Answer{}.Say("ok"),
 		)
 		r := start(t, script, setup{tools: []core.Tool{tool("look")}})
@@ -464,7 +465,7 @@ func TestCancelWhileACallRuns(t *testing.T) {
 }
 
 func TestModelFails(t *testing.T) {
-	overloaded := &core.ModelError{Kind: core.ErrOverloaded, Model: "script/model", Message: "come back later"}
+	overloaded := &inference.Error{Kind: inference.ErrOverloaded, Model: "script/model", Message: "come back later"}
 	synctest.Test(t, func(t *testing.T) {
 		script := coretest.NewScript(
 			coretest.Answer{Err: overloaded}.Think("hm").Say("the answ").Use(core.Usage{In: 3}),
@@ -481,12 +482,12 @@ func TestModelFails(t *testing.T) {
 }
 
 func TestStreamsThatAreWrong(t *testing.T) {
-	for want, deltas := range map[string][]core.Delta{
-		"ended error model odd/model: truncated: the answer stopped without an end. Try again.": {{Kind: core.DeltaText, Text: "x"}},
+	for want, deltas := range map[string][]inference.Delta{
+		"ended error model odd/model: truncated: the answer stopped without an end. Try again.": {{Kind: inference.DeltaText, Text: "x"}},
 		`ended error model odd/model: a delta of the unknown kind "smell" came`:                 {{Kind: "smell"}},
-		"ended error model odd/model: arguments came for a call that was not begun (part 7)":    {{Kind: core.DeltaToolArgs, Block: 7}},
-		"ended refusal":  {{Kind: core.DeltaToolStart, ToolID: "x", ToolName: "look"}, {Kind: core.DeltaStop, Stop: core.StopRefusal}},
-		"ended end_turn": {{Kind: core.DeltaStop}, {Kind: core.DeltaText, Text: "behind the end"}},
+		"ended error model odd/model: arguments came for a call that was not begun (part 7)":    {{Kind: inference.DeltaToolArgs, Block: 7}},
+		"ended refusal":  {{Kind: inference.DeltaToolStart, ToolID: "x", ToolName: "look"}, {Kind: inference.DeltaStop, Stop: core.StopRefusal}},
+		"ended end_turn": {{Kind: inference.DeltaStop}, {Kind: inference.DeltaText, Text: "behind the end"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := start(t, odd(deltas), setup{})
@@ -500,12 +501,12 @@ func TestStreamsThatAreWrong(t *testing.T) {
 }
 
 // odd yields its deltas and no end.
-type odd []core.Delta
+type odd []inference.Delta
 
 func (odd) Info() core.ModelInfo { return core.ModelInfo{ID: "odd/model"} }
 
-func (o odd) Stream(context.Context, *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
+func (o odd) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
 		for _, d := range o {
 			if !yield(d, nil) {
 				return
@@ -517,7 +518,7 @@ func (o odd) Stream(context.Context, *core.Request) iter.Seq2[core.Delta, error]
 func TestNoModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked string
-		r := start(t, nil, setup{options: Options{Model: func(_ context.Context, id string) (core.Model, error) {
+		r := start(t, nil, setup{options: Options{Model: func(_ context.Context, id string) (inference.Model, error) {
 			asked = id
 			return nil, fmt.Errorf("model %q: there are offline/demo and x/y", id)
 		}}})
@@ -535,12 +536,12 @@ func TestNoModel(t *testing.T) {
 func TestPhases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		step := make(chan struct{})
-		model := stepwise{step, []core.Delta{
-			{Kind: core.DeltaRetry, After: 2 * time.Second, Attempt: 1},
-			{Kind: core.DeltaText, Text: "x"},
-			{Kind: core.DeltaToolStart, Block: 1, ToolID: "x1", ToolName: "wait"},
-			{Kind: core.DeltaToolEnd, Block: 1},
-			{Kind: core.DeltaStop},
+		model := stepwise{step, []inference.Delta{
+			{Kind: inference.DeltaRetry, After: 2 * time.Second, Attempt: 1},
+			{Kind: inference.DeltaText, Text: "x"},
+			{Kind: inference.DeltaToolStart, Block: 1, ToolID: "x1", ToolName: "wait"},
+			{Kind: inference.DeltaToolEnd, Block: 1},
+			{Kind: inference.DeltaStop},
 		}}
 		r := start(t, model, setup{options: Options{MaxRequests: 1}, tools: []core.Tool{tool("wait", func(context.Context, core.Invocation) (core.Result, error) {
 			<-step
@@ -569,13 +570,13 @@ func TestPhases(t *testing.T) {
 // stepwise waits for a step before each delta.
 type stepwise struct {
 	step   chan struct{}
-	deltas []core.Delta
+	deltas []inference.Delta
 }
 
 func (stepwise) Info() core.ModelInfo { return core.ModelInfo{ID: "stepwise/model", Tools: true} }
 
-func (s stepwise) Stream(context.Context, *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
+func (s stepwise) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
 		for _, d := range s.deltas {
 			<-s.step
 			if !yield(d, nil) {

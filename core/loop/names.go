@@ -6,33 +6,34 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // index finds the tool that a model means.
 type index struct {
 	byName map[string]core.Spec
-	hidden []core.ToolSpec // that the model is shown only when it looks for them
+	hidden []inference.ToolSpec // that the model is shown only when it looks for them
 }
 
 // offer lists tools for a model, in their order, and indexes them.
-func offer(specs []core.Spec) ([]core.ToolSpec, *index) {
+func offer(specs []core.Spec) ([]inference.ToolSpec, *index) {
 	byName := make(map[string]core.Spec, len(specs))
-	list := make([]core.ToolSpec, 0, len(specs))
+	list := make([]inference.ToolSpec, 0, len(specs))
 	for _, s := range specs {
-		name := core.ToolName(s.Server, s.Name)
+		name := inference.ToolName(s.Server, s.Name)
 		for n := 2; ; n++ { // another tool's name holds the very checksum: rename this one
 			if _, taken := byName[name]; !taken {
 				break
 			}
 			end := fmt.Sprintf("_%d", n)
-			name = name[:min(len(name), core.MaxToolName-len(end))] + end
+			name = name[:min(len(name), inference.MaxToolName-len(end))] + end
 		}
 		byName[name] = s
 		schema := s.Schema
 		if len(schema) == 0 {
 			schema = json.RawMessage(`{"type":"object"}`)
 		}
-		list = append(list, core.ToolSpec{Name: name, Description: s.Description, Schema: schema})
+		list = append(list, inference.ToolSpec{Name: name, Description: s.Description, Schema: schema})
 	}
 	return list, &index{byName: byName}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 func compacted(turn core.TurnID, auto bool) core.Event {
@@ -152,7 +153,7 @@ func TestScript(t *testing.T) {
 		got := script(all, most)
 		legal(t, uint64(max(0, most)), got)
 		for _, m := range got {
-			if m.Calls != nil || m.Role == core.RoleTool || m.Thoughts != nil {
+			if m.Calls != nil || m.Role == inference.RoleTool || m.Thoughts != nil {
 				t.Fatalf("%d bytes: a call is in it", most)
 			}
 		}
@@ -170,7 +171,7 @@ func TestScript(t *testing.T) {
 	}
 	nobody := script(fold(core.TurnStarted{Turn: "1"}, text("m", strings.Repeat("x", 9000)), ended("1", core.StopEnd), started("2", "a"), text("n", "b"), ended("2", core.StopEnd)).past(), 10)
 	legal(t, 0, nobody)
-	if nobody[0].Role != core.RoleUser {
+	if nobody[0].Role != inference.RoleUser {
 		t.Errorf("%s", show(nobody))
 	}
 }

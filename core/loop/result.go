@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // end notes what came of a call.
@@ -51,8 +52,8 @@ func orWords(s, instead string) string {
 }
 
 // message is the result as the model sees it.
-func (u *use) message() core.ToolReturn {
-	r := core.ToolReturn{ID: u.id, Name: core.ToolName(u.server, u.tool), Blocks: u.result, Failed: u.failed}
+func (u *use) message() inference.ToolReturn {
+	r := inference.ToolReturn{ID: u.id, Name: inference.ToolName(u.server, u.tool), Blocks: u.result, Failed: u.failed}
 	switch {
 	case !u.ended:
 		r.Blocks, r.Failed = []core.Block{core.Text{Text: "(There is no result yet.)"}}, true

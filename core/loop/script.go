@@ -5,18 +5,19 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // script is a conversation in words alone, of about most bytes: what a model can
 // be asked for a summary of without being offered the tools that were called.
 // Results are cut first, then what was said, and then what is oldest is left out,
 // but for the user's first words. nil: there is nothing.
-func script(messages []core.Message, most int) []core.Message {
+func script(messages []inference.Message, most int) []inference.Message {
 	if len(messages) == 0 {
 		return nil
 	}
 	const largest, smallest = 16 << 10, 256
-	var list []core.Message
+	var list []inference.Message
 	for cut := largest; cut >= smallest; cut /= 2 {
 		if list = inScript(messages, cut); scriptBytes(list) <= most {
 			return list
@@ -24,7 +25,7 @@ func script(messages []core.Message, most int) []core.Message {
 	}
 	rest, size := list, scriptBytes(list)
 	var first []core.Block
-	if list[0].Role == core.RoleUser {
+	if list[0].Role == inference.RoleUser {
 		first, rest = list[0].Blocks, list[1:]
 	}
 	for len(rest) > 1 && size > most {
@@ -33,7 +34,7 @@ func script(messages []core.Message, most int) []core.Message {
 	}
 	out := addUser(nil, append(first, core.Text{Text: "[Much was left out here.]"}))
 	for _, m := range rest {
-		if m.Role == core.RoleUser {
+		if m.Role == inference.RoleUser {
 			out = addUser(out, m.Blocks)
 			continue
 		}
@@ -42,7 +43,7 @@ func script(messages []core.Message, most int) []core.Message {
 	return out
 }
 
-func scriptBytes(messages []core.Message) (n int) {
+func scriptBytes(messages []inference.Message) (n int) {
 	for _, m := range messages {
 		n += len(m.Text) + weigh(m.Blocks)
 	}
@@ -51,20 +52,20 @@ func scriptBytes(messages []core.Message) (n int) {
 
 // inScript puts messages in words. What tools were given and returned is cut to
 // cut bytes, what was said to eight times as many.
-func inScript(messages []core.Message, cut int) []core.Message {
-	var list []core.Message
+func inScript(messages []inference.Message, cut int) []inference.Message {
+	var list []inference.Message
 	for _, m := range messages {
 		switch m.Role {
-		case core.RoleUser:
+		case inference.RoleUser:
 			list = addUser(list, []core.Block{core.Text{Text: said(m.Blocks, 8*cut)}})
-		case core.RoleTool:
+		case inference.RoleTool:
 			outcome := "returned"
 			if m.Result.Failed {
 				outcome = "failed"
 			}
 			text := fmt.Sprintf("[%s %s]\n%s", m.Result.Name, outcome, said(m.Result.Blocks, cut))
 			list = addUser(list, []core.Block{core.Text{Text: text}})
-		case core.RoleAssistant:
+		case inference.RoleAssistant:
 			var parts []string
 			if m.Text != "" {
 				parts = append(parts, shorten(m.Text, 8*cut))
@@ -72,7 +73,7 @@ func inScript(messages []core.Message, cut int) []core.Message {
 			for _, c := range m.Calls {
 				parts = append(parts, fmt.Sprintf("[calls %s with %s]", c.Name, shorten(string(c.Args), cut)))
 			}
-			list = append(list, core.Message{Role: core.RoleAssistant, Text: strings.Join(parts, "\n\n")})
+			list = append(list, inference.Message{Role: inference.RoleAssistant, Text: strings.Join(parts, "\n\n")})
 		}
 	}
 	return list
@@ -116,7 +117,7 @@ func shorten(s string, most int) string {
 
 // digest is a summary for models that are no language models: what was said and
 // called, each in a line.
-func digest(messages []core.Message) string {
+func digest(messages []inference.Message) string {
 	const lines, width = 100, 200
 	var list []string
 	line := func(head, text string) {
@@ -130,14 +131,14 @@ func digest(messages []core.Message) string {
 	}
 	for _, m := range messages {
 		switch m.Role {
-		case core.RoleUser:
+		case inference.RoleUser:
 			line("user: ", said(m.Blocks, 4*width))
-		case core.RoleAssistant:
+		case inference.RoleAssistant:
 			line("agent: ", shorten(m.Text, 4*width))
 			for _, c := range m.Calls {
 				line("called ", c.Name+" "+shorten(string(c.Args), 4*width))
 			}
-		case core.RoleTool:
+		case inference.RoleTool:
 			if m.Result.Failed {
 				line("that failed: ", said(m.Result.Blocks, 4*width))
 			}

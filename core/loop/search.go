@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 	"dragoman/core/toolsearch"
 )
 
@@ -15,8 +16,8 @@ import (
 // those who look for them. The two tools for that are the loop's own: a call of
 // toolsearch.Call is one of the tool that it names. Every tool can still be called by
 // its name: a model that has seen it does so.
-func (x *index) behindSearch(list []core.ToolSpec) []core.ToolSpec {
-	var shown []core.ToolSpec
+func (x *index) behindSearch(list []inference.ToolSpec) []inference.ToolSpec {
+	var shown []inference.ToolSpec
 	var servers []string
 	for _, t := range list {
 		s := x.byName[t.Name]
@@ -33,8 +34,8 @@ func (x *index) behindSearch(list []core.ToolSpec) []core.ToolSpec {
 	x.byName[toolsearch.Call] = core.Spec{Server: core.Native, Name: toolsearch.Call, Title: toolsearch.CallTitle, Kind: core.KindOther}
 	return append(
 		shown,
-		core.ToolSpec{Name: toolsearch.Search, Description: toolsearch.SearchDescription(servers), Schema: json.RawMessage(toolsearch.SearchSchema)},
-		core.ToolSpec{Name: toolsearch.Call, Description: toolsearch.CallDescription, Schema: json.RawMessage(toolsearch.CallSchema)},
+		inference.ToolSpec{Name: toolsearch.Search, Description: toolsearch.SearchDescription(servers), Schema: json.RawMessage(toolsearch.SearchSchema)},
+		inference.ToolSpec{Name: toolsearch.Call, Description: toolsearch.CallDescription, Schema: json.RawMessage(toolsearch.CallSchema)},
 	)
 }
 
@@ -63,7 +64,7 @@ func (h *heard) throughCall(tools *index) {
 		return
 	}
 	h.spec = spec
-	h.args, h.bad = arguments(core.Delta{Args: p.Args})
+	h.args, h.bad = arguments(inference.Delta{Args: p.Args})
 }
 
 // tell answers a call of toolsearch.Search. It changes nothing, so nobody is asked.

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // theirs is a tool of a server.
@@ -20,7 +21,7 @@ func theirs(server, name, description string) coretest.Tool {
 	return t
 }
 
-func namesOf(req core.Request) string {
+func namesOf(req inference.Request) string {
 	var names []string
 	for _, t := range req.Tools {
 		names = append(names, t.Name)

@@ -15,6 +15,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -62,7 +63,7 @@ func TestSteering(t *testing.T) {
 
 func TestTooManyRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		script := &coretest.Script{Reply: func(n int, _ *core.Request) coretest.Answer {
+		script := &coretest.Script{Reply: func(n int, _ *inference.Request) coretest.Answer {
 			return coretest.Answer{}.Call(core.CallID(fmt.Sprint("x", n)), "look", `{}`)
 		}}
 		r := start(t, script, setup{tools: []core.Tool{tool("look")}, options: Options{MaxRequests: 3}})
@@ -78,7 +79,7 @@ func TestTooManyRequests(t *testing.T) {
 // that the conversation had come to.
 func TestTruncation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		script := &coretest.Script{Reply: func(n int, _ *core.Request) coretest.Answer {
+		script := &coretest.Script{Reply: func(n int, _ *inference.Request) coretest.Answer {
 			return coretest.Answer{}.Say(fmt.Sprint("answer ", n)).Use(core.Usage{In: 1})
 		}}
 		r := start(t, script, setup{})
@@ -114,7 +115,7 @@ func TestHistoryOfAnOpenedSession(t *testing.T) {
 
 		script := coretest.NewScript(coretest.Answer{}.Say("two").Use(core.Usage{In: 6}))
 		prof := &core.Profile{
-			Agents: []core.Agent{{Name: "code", Backend: New(Options{Model: func(context.Context, string) (core.Model, error) { return script, nil }})}}, Policy: allowed,
+			Agents: []core.Agent{{Name: "code", Backend: New(Options{Model: func(context.Context, string) (inference.Model, error) { return script, nil }})}}, Policy: allowed,
 		}
 		g := core.New(core.Config{Store: first.store, Node: "other", Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
 		s, err := g.Open(t.Context(), core.Local, "s")
@@ -198,22 +199,22 @@ type endless struct {
 
 func (endless) Info() core.ModelInfo { return core.ModelInfo{ID: "endless/model"} }
 
-func (e endless) Stream(context.Context, *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
+func (e endless) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
 		for range e.count {
-			if !yield(core.Delta{Kind: core.DeltaText, Text: e.piece}, nil) {
+			if !yield(inference.Delta{Kind: inference.DeltaText, Text: e.piece}, nil) {
 				return
 			}
 		}
-		yield(core.Delta{Kind: core.DeltaStop}, nil)
+		yield(inference.Delta{Kind: inference.DeltaStop}, nil)
 	}
 }
 
 // Turns leave nothing behind that runs.
 func TestThousandTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		script := &coretest.Script{Reply: func(n int, r *core.Request) coretest.Answer {
-			if m := r.Messages; m[len(m)-1].Role == core.RoleTool {
+		script := &coretest.Script{Reply: func(n int, r *inference.Request) coretest.Answer {
+			if m := r.Messages; m[len(m)-1].Role == inference.RoleTool {
 				return coretest.Answer{}.Say("done")
 			}
 			return coretest.Answer{}.Say("look").Call(core.CallID(fmt.Sprint("x", n)), "look", `{}`).Call(core.CallID(fmt.Sprint("y", n)), "look", `{}`)
@@ -244,7 +245,7 @@ func bubbled() int {
 // turns do not hold a thousand copies of the history.
 type forgetful struct{ *coretest.Script }
 
-func (f forgetful) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
+func (f forgetful) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	kept := *r
 	kept.Messages = kept.Messages[len(kept.Messages)-1:]
 	return f.Script.Stream(ctx, &kept)

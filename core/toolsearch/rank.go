@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // What a word counts for by where it stands.
@@ -21,7 +21,7 @@ const (
 // Rank lists the tools that have at least one of the query's words, the best
 // first: those that have more of them, in their names, and words that few others
 // have. Words that say nothing count only where there are no others.
-func Rank(list []core.ToolSpec, query string) []core.ToolSpec {
+func Rank(list []inference.ToolSpec, query string) []inference.ToolSpec {
 	terms := tokens(query)
 	if said := slices.DeleteFunc(slices.Clone(terms), isFiller); len(said) > 0 {
 		terms = said
@@ -50,7 +50,7 @@ func Rank(list []core.ToolSpec, query string) []core.ToolSpec {
 		weights[i] = w
 	}
 	type scored struct {
-		tool  core.ToolSpec
+		tool  inference.ToolSpec
 		score float64
 	}
 	var found []scored
@@ -64,7 +64,7 @@ func Rank(list []core.ToolSpec, query string) []core.ToolSpec {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	tools := make([]core.ToolSpec, len(found))
+	tools := make([]inference.ToolSpec, len(found))
 	for i, f := range found {
 		tools[i] = f.tool
 	}

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 func TestRankTools(t *testing.T) {
-	list := []core.ToolSpec{
+	list := []inference.ToolSpec{
 		{Name: "jira__createIssue", Description: "Makes a ticket"},
 		{Name: "jira__search", Description: "Looks for issues"},
 		{Name: "files__read_file", Description: "Reads a file", Schema: json.RawMessage(`{"properties":{"path":{}}}`)},

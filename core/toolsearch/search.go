@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // The names of the two tools: one finds tools that are not listed, the other calls them.
@@ -46,7 +46,7 @@ const (
 
 // Answer answers a call of Search with the hidden tools that fit its arguments, or with the
 // names of all of them if it looks for nothing. The answer is bounded.
-func Answer(hidden []core.ToolSpec, args json.RawMessage) string {
+func Answer(hidden []inference.ToolSpec, args json.RawMessage) string {
 	var p struct {
 		Query string  `json:"query"`
 		Limit float64 `json:"limit"`
@@ -77,7 +77,7 @@ func Answer(hidden []core.ToolSpec, args json.RawMessage) string {
 }
 
 // names lists the names of tools.
-func names(hidden []core.ToolSpec) string {
+func names(hidden []inference.ToolSpec) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "There are %d tools. Search for one to see what it is for.\n", len(hidden))
 	for i, t := range hidden {

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // Words that say nothing find nothing, unless there are no others.
 func TestSearchWithFillers(t *testing.T) {
-	hidden := []core.ToolSpec{{Name: "up__send", Description: "Sends a letter to the address"}, {Name: "up__all", Description: "Lists"}}
+	hidden := []inference.ToolSpec{{Name: "up__send", Description: "Sends a letter to the address"}, {Name: "up__all", Description: "Lists"}}
 	for query, want := range map[string]string{"a tool to send the": "1 of 2 tools fit", "the": "1 of 2 tools fit", "all": "up__all\nLists", "for it": "None of the 2 tools"} {
 		if got := Answer(hidden, json.RawMessage(`{"query":"`+query+`"}`)); !strings.Contains(got, want) {
 			t.Errorf("%q: %s", query, got)
@@ -21,9 +21,9 @@ func TestSearchWithFillers(t *testing.T) {
 
 // However much there is, what a search shows is bounded.
 func TestSearchIsBounded(t *testing.T) {
-	var hidden []core.ToolSpec
+	var hidden []inference.ToolSpec
 	for i := range 5000 {
-		hidden = append(hidden, core.ToolSpec{Name: fmt.Sprintf("up__thing_%d", i)})
+		hidden = append(hidden, inference.ToolSpec{Name: fmt.Sprintf("up__thing_%d", i)})
 	}
 	for i := range 20 {
 		hidden[i].Description = strings.Repeat("ä", maxShown)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 	"dragoman/core/llm"
 )
 
@@ -68,7 +68,7 @@ func TestModelSuite(t *testing.T) {
 	url := aimock(t, all)
 	for _, k := range kinds {
 		t.Run(k.kind, func(t *testing.T) {
-			coretest.ModelLive(t, func(t *testing.T, c coretest.ModelCase) core.Model {
+			coretest.ModelLive(t, func(t *testing.T, c coretest.ModelCase) inference.Model {
 				if why := k.not[c]; why != "" {
 					t.Skip(why)
 				}

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 const (
@@ -27,7 +28,7 @@ const MaxBytes = 1 << 20
 var ErrTooLong = fmt.Errorf("the text is longer than %d KiB", MaxBytes>>10)
 
 // Complete returns what belongs at a place of a document; it may be blank. When ctx ends, the error is its cause.
-func Complete(ctx context.Context, m core.Model, doc string, at eca.Place) (string, error) {
+func Complete(ctx context.Context, m inference.Model, doc string, at eca.Place) (string, error) {
 	if len(doc) > MaxBytes {
 		return "", ErrTooLong
 	}
@@ -35,14 +36,14 @@ func Complete(ctx context.Context, m core.Model, doc string, at eca.Place) (stri
 	if efforts := m.Info().Efforts; len(efforts) > 0 {
 		r.Effort = efforts[0] // nobody waits for a long thought here
 	}
-	answer, err := write(ctx, m, r, completionTokens, completionTime, func(core.Delta) {})
+	answer, err := write(ctx, m, r, completionTokens, completionTime, func(inference.Delta) {})
 	return continuation(answer, line), err
 }
 
 // Rewrite asks for a text in the place of the selected one, and hands on each piece as it comes. file is what stands
 // around the selection; "": unknown. The whole answer is returned as the model gave it.
 func Rewrite(
-	ctx context.Context, m core.Model, p eca.RewriteParams, file string, each func(core.Delta),
+	ctx context.Context, m inference.Model, p eca.RewriteParams, file string, each func(inference.Delta),
 ) (string, error) {
 	return write(ctx, m, rewriteRequest(p, head(file, 4*beforeCursor)), rewriteTokens, rewriteTime, each)
 }
@@ -59,7 +60,7 @@ func Around(s eca.Span) (lines [2]int) {
 
 // write asks a model and hands on what it says. It returns all of the text. The request
 // is bounded by tokens and by time.
-func write(ctx context.Context, m core.Model, r core.Request, tokens int, most time.Duration, each func(core.Delta)) (text string, err error) {
+func write(ctx context.Context, m inference.Model, r inference.Request, tokens int, most time.Duration, each func(inference.Delta)) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error in model %s: %v", m.Info().ID, p)
@@ -79,13 +80,13 @@ func write(ctx context.Context, m core.Model, r core.Request, tokens int, most t
 			return b.String(), err
 		}
 		switch d.Kind {
-		case core.DeltaText:
+		case inference.DeltaText:
 			b.WriteString(d.Text)
-		case core.DeltaStop:
+		case inference.DeltaStop:
 			if d.Stop == core.StopRefusal {
 				return b.String(), errors.New("the model declined to answer")
 			}
-		case core.DeltaThought, core.DeltaSealed, core.DeltaToolStart, core.DeltaToolArgs, core.DeltaToolEnd, core.DeltaUsage, core.DeltaRetry, core.DeltaFellBack:
+		case inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaToolEnd, inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack:
 		}
 		if b.Len() > MaxBytes {
 			return b.String(), ErrTooLong

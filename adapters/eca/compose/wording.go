@@ -8,6 +8,7 @@ import (
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 const completionSystem = `You complete source code and prose inside an editor.
@@ -30,7 +31,7 @@ const (
 
 // completionRequest asks for what belongs at a place of a document. line is what stands
 // there in front of the cursor.
-func completionRequest(doc string, at eca.Place) (r core.Request, line string) {
+func completionRequest(doc string, at eca.Place) (r inference.Request, line string) {
 	i := offsetOf(doc, at)
 	before, behind := tail(doc[:i], beforeCursor), head(doc[i:], behindCursor)
 	mark := "<|cursor|>"
@@ -38,13 +39,13 @@ func completionRequest(doc string, at eca.Place) (r core.Request, line string) {
 		mark = "<|" + mark + "|>"
 	}
 	r.System = fmt.Sprintf(completionSystem, mark)
-	r.Messages = []core.Message{{Role: core.RoleUser, Blocks: []core.Block{core.Text{Text: before + mark + behind}}}}
+	r.Messages = []inference.Message{{Role: inference.RoleUser, Blocks: []core.Block{core.Text{Text: before + mark + behind}}}}
 	return r, before[strings.LastIndexByte(before, '\n')+1:]
 }
 
 // rewriteRequest asks for a text in the place of another one. file is what stands
 // around it; "": unknown.
-func rewriteRequest(p eca.RewriteParams, file string) core.Request {
+func rewriteRequest(p eca.RewriteParams, file string) inference.Request {
 	var b strings.Builder
 	if p.Path != nil && *p.Path != "" {
 		fmt.Fprintf(&b, "The text stands in the file %s", *p.Path)
@@ -57,7 +58,7 @@ func rewriteRequest(p eca.RewriteParams, file string) core.Request {
 		b.WriteString("What stands around it:\n" + fenced(file) + "\n\n")
 	}
 	b.WriteString("The selected text:\n" + fenced(p.Text) + "\n\nWhat shall become of it: " + p.Prompt)
-	return core.Request{System: rewriteSystem, Messages: []core.Message{{Role: core.RoleUser, Blocks: []core.Block{core.Text{Text: b.String()}}}}}
+	return inference.Request{System: rewriteSystem, Messages: []inference.Message{{Role: inference.RoleUser, Blocks: []core.Block{core.Text{Text: b.String()}}}}}
 }
 
 // fenced puts a text between fences that do not stand in it.

@@ -12,6 +12,7 @@ import (
 	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/inference"
 	"dragoman/core/llm"
 	"dragoman/core/llm/offline"
 )
@@ -216,8 +217,8 @@ func (m *Finder) Infos() []core.ModelInfo {
 
 // Of returns how an agent finds its model: the one that was asked for, else its
 // own, else the one of the configuration.
-func (m *Finder) Of(own string) func(context.Context, string) (core.Model, error) {
-	return func(_ context.Context, id string) (core.Model, error) {
+func (m *Finder) Of(own string) func(context.Context, string) (inference.Model, error) {
+	return func(_ context.Context, id string) (inference.Model, error) {
 		switch {
 		case id != "":
 		case own != "":
@@ -229,7 +230,7 @@ func (m *Finder) Of(own string) func(context.Context, string) (core.Model, error
 		if err != nil {
 			return nil, err
 		}
-		var others []core.Model
+		var others []inference.Model
 		for _, spec := range m.fallback {
 			if other, err := m.Named(spec); err == nil && spec != id {
 				others = append(others, other)
@@ -240,7 +241,7 @@ func (m *Finder) Of(own string) func(context.Context, string) (core.Model, error
 }
 
 // Named finds a model by PROVIDER/MODEL.
-func (m *Finder) Named(id string) (core.Model, error) {
+func (m *Finder) Named(id string) (inference.Model, error) {
 	provider, _, _ := strings.Cut(id, "/")
 	if err := m.broken[provider]; err != nil {
 		return nil, fmt.Errorf("model %q: %w", id, err)

@@ -11,6 +11,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/guide"
+	"dragoman/core/inference"
 	"dragoman/core/loop"
 	"dragoman/core/policy"
 )
@@ -179,7 +180,7 @@ func (p *Profiles) agentOf(r role, m *models.Finder, c *configs.Config) core.Age
 	model := m.Of(r.model)
 	if r.Sub && !r.Primary && r.model != "" { // its session has the choice of whoever hands it a task
 		of := model
-		model = func(ctx context.Context, _ string) (core.Model, error) { return of(ctx, r.model) }
+		model = func(ctx context.Context, _ string) (inference.Model, error) { return of(ctx, r.model) }
 	}
 	o := loop.Options{
 		Model: model, System: systemOf(r, p.guides), Command: p.slash.Run, MaxRequests: steps, Offer: r.Offers,

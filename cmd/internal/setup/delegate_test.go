@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 	"dragoman/core/loop"
 )
 
@@ -37,7 +38,7 @@ func TestPlanChangesNothing(t *testing.T) {
 	)
 	scripted := func(r role, offer func(core.Spec) bool) core.Agent {
 		return core.Agent{Name: r.Name, Backend: loop.New(loop.Options{
-			Model: func(context.Context, string) (core.Model, error) { return script, nil }, Offer: offer,
+			Model: func(context.Context, string) (inference.Model, error) { return script, nil }, Offer: offer,
 		})}
 	}
 	p := made.Profile

@@ -482,11 +482,17 @@ func (p *Profiles) make(c *configs.Config, old *Profile) (*Profile, error) {
 	box := p.servers.toolbox(c, p.board)
 	made.Profile = core.Profile{
 		Models: m.Infos(), DefaultModel: m.Choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.Rights, AskTimeout: c.Policy.AskTimeout,
-		Commands: p.commands(box), Expand: p.slash.Expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: m.Of(""), Accounts: p.Accounts(),
+		Commands: p.commands(box), Expand: p.slash.Expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: chosenBy(m), Accounts: p.Accounts(),
 		Servers: doing{p},
 	}
 	for _, r := range roles {
 		made.add(r, p.agentOf(r, m, c))
 	}
 	return made, nil
+}
+
+// chosenBy finds models for what no agent asks.
+func chosenBy(m *models.Finder) func(context.Context, string) (core.Model, error) {
+	find := m.Of("")
+	return func(ctx context.Context, id string) (core.Model, error) { return find(ctx, id) }
 }

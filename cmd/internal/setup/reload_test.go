@@ -13,6 +13,7 @@ import (
 	"dragoman/cmd/internal/program/programtest"
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 func (r *room) configure(text string) {
@@ -218,7 +219,11 @@ func TestLimitsOutliveAReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := coretest.Hear(t.Context(), t, model, coretest.ModelRequest(), func(d core.Delta) bool { return d.Kind != core.DeltaRetry })
+	asked, err := inference.Of(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := coretest.Hear(t.Context(), t, asked, coretest.ModelRequest(), func(d inference.Delta) bool { return d.Kind != inference.DeltaRetry })
 	if len(h.Retries) != 1 || h.Retries[0] <= 0 || h.Text != "" {
 		t.Errorf("%q after %v: %v", h.Text, h.Retries, h.Err)
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // The offline demo's name, and that of its provider.
@@ -38,14 +39,14 @@ type Wanted struct {
 	Variables []string
 }
 
-// Model is a core.Model that is no language model. It follows plain instructions
+// Model is a inference.Model that is no language model. It follows plain instructions
 // with the tools that the request offers, so that everything
 // a turn can show can be seen without a key. It keeps no state: how far an
 // answer has come it sees in the request's history. Equal requests get equal
 // answers. It is safe for concurrent use.
 type Model struct{ config Config }
 
-var _ core.Model = (*Model)(nil)
+var _ inference.Model = (*Model)(nil)
 
 // New makes the offline demo.
 func New(c Config) *Model { return &Model{c} }
@@ -59,16 +60,16 @@ func (d *Model) Info() core.ModelInfo {
 }
 
 // Stream answers the last message of the user. The only error is ctx's.
-func (d *Model) Stream(ctx context.Context, r *core.Request) iter.Seq2[core.Delta, error] {
-	return func(yield func(core.Delta, error) bool) {
+func (d *Model) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
 		s := &speaker{yield: yield, block: -1}
 		if err := d.answer(ctx, r, s); err != nil && !s.gone {
-			yield(core.Delta{}, err)
+			yield(inference.Delta{}, err)
 		}
 	}
 }
 
-func (d *Model) answer(ctx context.Context, r *core.Request, s *speaker) error {
+func (d *Model) answer(ctx context.Context, r *inference.Request, s *speaker) error {
 	p := lastPrompt(r.Messages)
 	steps, err := p.steps()
 	if err != nil {
@@ -81,15 +82,15 @@ func (d *Model) answer(ctx context.Context, r *core.Request, s *speaker) error {
 	}
 	free := 0.0
 	usage := core.Usage{In: core.EstimateTokens(requestChars(r)), Out: core.EstimateTokens(s.chars), Cost: &free, Estimated: true}
-	if err := s.emit(ctx, core.Delta{Kind: core.DeltaUsage, Usage: usage}); err != nil {
+	if err := s.emit(ctx, inference.Delta{Kind: inference.DeltaUsage, Usage: usage}); err != nil {
 		return err
 	}
-	return s.emit(ctx, core.Delta{Kind: core.DeltaStop, Stop: core.StopEnd})
+	return s.emit(ctx, inference.Delta{Kind: inference.DeltaStop, Stop: core.StopEnd})
 }
 
 // perform does what is due now: of all steps those behind the last call that was
 // answered, up to and including the next call.
-func perform(ctx context.Context, s *speaker, steps []step, p prompt, tools []core.ToolSpec) error {
+func perform(ctx context.Context, s *speaker, steps []step, p prompt, tools []inference.ToolSpec) error {
 	calls, spoke := 0, false
 	var outcomes []outcome
 	for _, st := range steps {
@@ -139,20 +140,20 @@ type prompt struct {
 	texts   []string
 	files   []string // that are attached or linked
 	number  int      // of the user's messages
-	results []*core.ToolReturn
+	results []*inference.ToolReturn
 }
 
-func lastPrompt(messages []core.Message) prompt {
+func lastPrompt(messages []inference.Message) prompt {
 	var p prompt
 	for i := range messages {
 		m := &messages[i]
 		switch m.Role {
-		case core.RoleUser:
+		case inference.RoleUser:
 			p = prompt{number: p.number + 1}
 			p.read(m.Blocks)
-		case core.RoleTool:
+		case inference.RoleTool:
 			p.results = append(p.results, &m.Result)
-		case core.RoleAssistant:
+		case inference.RoleAssistant:
 		}
 	}
 	return p
@@ -185,7 +186,7 @@ func (p *prompt) steps() ([]step, error) {
 }
 
 // requestChars counts the characters that a model would have to read.
-func requestChars(r *core.Request) int {
+func requestChars(r *inference.Request) int {
 	n := utf8.RuneCountInString(r.System)
 	for _, t := range r.Tools {
 		n += utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(t.Description) + utf8.RuneCount(t.Schema)

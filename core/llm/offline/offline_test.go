@@ -15,6 +15,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -46,19 +47,19 @@ func playDemo(t *testing.T, ar *txtar.Archive) string {
 	for uri := range strings.FieldsSeq(coretest.Section(ar, "attached")) {
 		blocks = append(blocks, core.Link{URI: uri, Name: "attached"})
 	}
-	r := &core.Request{System: "You are helpful.", Messages: []core.Message{{Role: core.RoleUser, Blocks: blocks}}}
+	r := &inference.Request{System: "You are helpful.", Messages: []inference.Message{{Role: inference.RoleUser, Blocks: blocks}}}
 	for name := range strings.FieldsSeq(coretest.Section(ar, "tools")) {
-		r.Tools = append(r.Tools, core.ToolSpec{Name: name, Schema: json.RawMessage(coretest.Section(ar, "schema"))})
+		r.Tools = append(r.Tools, inference.ToolSpec{Name: name, Schema: json.RawMessage(coretest.Section(ar, "schema"))})
 	}
-	var results []core.ToolReturn
+	var results []inference.ToolReturn
 	for _, f := range ar.Files {
 		if f.Name == "result" || f.Name == "failed" {
-			results = append(results, core.ToolReturn{Blocks: []core.Block{core.Text{Text: string(f.Data)}}, Failed: f.Name == "failed"})
+			results = append(results, inference.ToolReturn{Blocks: []core.Block{core.Text{Text: string(f.Data)}}, Failed: f.Name == "failed"})
 		}
 	}
 	var b strings.Builder
 	for {
-		h := coretest.Hear(t.Context(), t, demoForTests(), r, func(d core.Delta) bool {
+		h := coretest.Hear(t.Context(), t, demoForTests(), r, func(d inference.Delta) bool {
 			coretest.WriteDelta(&b, d)
 			return true
 		})
@@ -72,10 +73,10 @@ func playDemo(t *testing.T, ar *txtar.Archive) string {
 			t.Fatalf("%d calls with %d results left", len(h.Calls), len(results))
 		}
 		b.WriteByte('\n')
-		use := core.ToolUse{ID: h.Calls[0].ID, Name: h.Calls[0].Tool, Args: json.RawMessage(h.Calls[0].Args)}
+		use := inference.ToolUse{ID: h.Calls[0].ID, Name: h.Calls[0].Tool, Args: json.RawMessage(h.Calls[0].Args)}
 		results[0].ID, results[0].Name = use.ID, use.Name
-		r.Messages = append(r.Messages, core.Message{Role: core.RoleAssistant, Text: h.Text, Calls: []core.ToolUse{use}},
-			core.Message{Role: core.RoleTool, Result: results[0]})
+		r.Messages = append(r.Messages, inference.Message{Role: inference.RoleAssistant, Text: h.Text, Calls: []inference.ToolUse{use}},
+			inference.Message{Role: inference.RoleTool, Result: results[0]})
 		results = results[1:]
 	}
 }
@@ -102,7 +103,7 @@ func TestDemoStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Kind == core.DeltaText {
+		if d.Kind == inference.DeltaText {
 			deltas, size = deltas+1, size+len(d.Text)
 		}
 	}
@@ -118,7 +119,7 @@ func TestDemoStream(t *testing.T) {
 func TestDemoCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	h := coretest.Hear(ctx, t, demoForTests(), coretest.ModelRequest(core.Text{Text: "stream 100000000"}), func(core.Delta) bool {
+	h := coretest.Hear(ctx, t, demoForTests(), coretest.ModelRequest(core.Text{Text: "stream 100000000"}), func(inference.Delta) bool {
 		if n++; n == 1000 {
 			cancel()
 		}
@@ -131,13 +132,13 @@ func TestDemoCanceled(t *testing.T) {
 
 // TestDemoSteered: a new message in the middle of a turn replaces what was asked.
 func TestDemoSteered(t *testing.T) {
-	user := func(s string) core.Message {
-		return core.Message{Role: core.RoleUser, Blocks: []core.Block{core.Text{Text: s}}}
+	user := func(s string) inference.Message {
+		return inference.Message{Role: inference.RoleUser, Blocks: []core.Block{core.Text{Text: s}}}
 	}
-	r := &core.Request{Tools: []core.ToolSpec{{Name: "read_file"}}, Messages: []core.Message{
+	r := &inference.Request{Tools: []inference.ToolSpec{{Name: "read_file"}}, Messages: []inference.Message{
 		user("read a then read b"),
-		{Role: core.RoleAssistant, Calls: []core.ToolUse{{ID: "demo_1_1", Name: "read_file"}}},
-		{Role: core.RoleTool, Result: core.ToolReturn{ID: "demo_1_1"}},
+		{Role: inference.RoleAssistant, Calls: []inference.ToolUse{{ID: "demo_1_1", Name: "read_file"}}},
+		{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "demo_1_1"}},
 		user("read c"),
 	}}
 	h := coretest.Hear(t.Context(), t, demoForTests(), r, nil)
@@ -150,7 +151,7 @@ func TestDemoSteered(t *testing.T) {
 // are not one instruction.
 func TestDemoMerged(t *testing.T) {
 	r := coretest.ModelRequest(core.Text{Text: "read a"}, core.Text{Text: "read b"})
-	r.Tools = []core.ToolSpec{{Name: "read_file"}}
+	r.Tools = []inference.ToolSpec{{Name: "read_file"}}
 	h := coretest.Hear(t.Context(), t, demoForTests(), r, nil)
 	if len(h.Calls) != 1 || h.Calls[0].Args != `{"path":"b"}` {
 		t.Errorf("calls are %+v", h.Calls)

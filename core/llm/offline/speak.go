@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // speaker yields the demo's deltas.
 type speaker struct {
-	yield func(core.Delta, error) bool
+	yield func(inference.Delta, error) bool
 	gone  bool
 	block int // the last that was begun; -1: none
 	chars int // that were said
@@ -23,11 +24,11 @@ type errGone struct{}
 
 func (errGone) Error() string { return "the consumer has left" }
 
-func (s *speaker) emit(ctx context.Context, d core.Delta) error {
+func (s *speaker) emit(ctx context.Context, d inference.Delta) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if d.Kind == core.DeltaText {
+	if d.Kind == inference.DeltaText {
 		s.texts++
 	}
 	if !s.yield(d, nil) {
@@ -42,7 +43,7 @@ func (s *speaker) say(ctx context.Context, text string) error {
 	s.block++
 	for line := range strings.Lines(text) {
 		s.chars += utf8.RuneCountInString(line)
-		if err := s.emit(ctx, core.Delta{Kind: core.DeltaText, Block: s.block, Text: line}); err != nil {
+		if err := s.emit(ctx, inference.Delta{Kind: inference.DeltaText, Block: s.block, Text: line}); err != nil {
 			return err
 		}
 	}
@@ -54,7 +55,7 @@ func (s *speaker) think(ctx context.Context, text string) error {
 	s.block++
 	for word := range strings.SplitAfterSeq(text, " ") {
 		s.chars += utf8.RuneCountInString(word)
-		if err := s.emit(ctx, core.Delta{Kind: core.DeltaThought, Block: s.block, Text: word}); err != nil {
+		if err := s.emit(ctx, inference.Delta{Kind: inference.DeltaThought, Block: s.block, Text: word}); err != nil {
 			return err
 		}
 	}
@@ -70,7 +71,7 @@ func (s *speaker) stream(ctx context.Context, count, size int) error {
 	loop := strings.Repeat(filler, size/len(filler)+2)
 	for at := 0; count > 0; count-- {
 		s.chars += size
-		if err := s.emit(ctx, core.Delta{Kind: core.DeltaText, Block: s.block, Text: loop[at : at+size]}); err != nil {
+		if err := s.emit(ctx, inference.Delta{Kind: inference.DeltaText, Block: s.block, Text: loop[at : at+size]}); err != nil {
 			return err
 		}
 		at = (at + size) % len(filler)
@@ -84,7 +85,7 @@ const argPieces = 4
 // call yields a call, its arguments in pieces that end on whole runes.
 func (s *speaker) call(ctx context.Context, id core.CallID, tool string, args json.RawMessage) error {
 	s.block++
-	start := core.Delta{Kind: core.DeltaToolStart, Block: s.block, ToolID: id, ToolName: tool}
+	start := inference.Delta{Kind: inference.DeltaToolStart, Block: s.block, ToolID: id, ToolName: tool}
 	if err := s.emit(ctx, start); err != nil {
 		return err
 	}
@@ -95,10 +96,10 @@ func (s *speaker) call(ctx context.Context, id core.CallID, tool string, args js
 		for n < len(rest) && !utf8.RuneStart(rest[n]) {
 			n++
 		}
-		if err := s.emit(ctx, core.Delta{Kind: core.DeltaToolArgs, Block: s.block, Text: rest[:n]}); err != nil {
+		if err := s.emit(ctx, inference.Delta{Kind: inference.DeltaToolArgs, Block: s.block, Text: rest[:n]}); err != nil {
 			return err
 		}
 		rest = rest[n:]
 	}
-	return s.emit(ctx, core.Delta{Kind: core.DeltaToolEnd, Block: s.block, ToolID: id, ToolName: tool, Args: args})
+	return s.emit(ctx, inference.Delta{Kind: inference.DeltaToolEnd, Block: s.block, ToolID: id, ToolName: tool, Args: args})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // tool is the name of the native tool that does a step.
@@ -36,13 +37,13 @@ func (s step) tool() string {
 
 // findTool finds a tool by its native name, with or without a prefix in front.
 // Without one wins, then the first.
-func findTool(tools []core.ToolSpec, name string) (core.ToolSpec, bool) {
-	i := slices.IndexFunc(tools, func(t core.ToolSpec) bool { return t.Name == name })
+func findTool(tools []inference.ToolSpec, name string) (inference.ToolSpec, bool) {
+	i := slices.IndexFunc(tools, func(t inference.ToolSpec) bool { return t.Name == name })
 	if i < 0 {
-		i = slices.IndexFunc(tools, func(t core.ToolSpec) bool { return strings.HasSuffix(t.Name, "_"+name) })
+		i = slices.IndexFunc(tools, func(t inference.ToolSpec) bool { return strings.HasSuffix(t.Name, "_"+name) })
 	}
 	if i < 0 {
-		return core.ToolSpec{}, false
+		return inference.ToolSpec{}, false
 	}
 	return tools[i], true
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // introduction is what the demo answers to anything that is no instruction, and
@@ -48,7 +49,7 @@ func (d *Model) introduction(err error) string {
 // such tool.
 type outcome struct {
 	step   step
-	result *core.ToolReturn
+	result *inference.ToolReturn
 }
 
 // How much of a result is shown.

@@ -1,9 +1,11 @@
-package core
+package inference
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"dragoman/core"
 )
 
 // MaxToolName is how long a tool's name may be for every provider and client, in bytes.
@@ -15,7 +17,7 @@ const MaxToolName = 64
 // else, so that a name means the same tool for ever.
 func ToolName(server, tool string) string {
 	name, unclear := tool, strings.Contains(tool, "__")
-	if server != Native {
+	if server != core.Native {
 		name, unclear = server+"__"+tool, strings.Contains(server, "__") || strings.HasSuffix(server, "_") || server == ""
 	}
 	legal := strings.Map(legalRune, name)

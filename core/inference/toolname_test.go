@@ -1,10 +1,11 @@
-package core_test
+package inference_test
 
 import (
 	"strings"
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 func TestToolNames(t *testing.T) {
@@ -28,11 +29,11 @@ func TestToolNames(t *testing.T) {
 		{long, "b", ""},
 		{core.Native, long, ""},
 	} {
-		got := core.ToolName(test.server, test.tool)
+		got := inference.ToolName(test.server, test.tool)
 		if test.want != "" && got != test.want {
 			t.Errorf("%q, %q: %q, want %q", test.server, test.tool, got, test.want)
 		}
-		if !core.LegalToolName(got) {
+		if !inference.LegalToolName(got) {
 			t.Errorf("%q, %q: %q is not legal everywhere", test.server, test.tool, got)
 		}
 		key := test.server + "/" + test.tool

@@ -1,0 +1,178 @@
+package inference
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"dragoman/core"
+)
+
+// Model streams answers.
+type Model interface {
+	core.Model
+	// Stream asks the model. It yields deltas and ends after exactly one
+	// terminal: a DeltaStop, or an error, mostly a *Error. It blocks in
+	// between and ends at once when ctx does, then always with its error.
+	Stream(context.Context, *Request) iter.Seq2[Delta, error]
+}
+
+// Of returns a model as one that can be asked. Its error is for the user.
+func Of(m core.Model) (Model, error) {
+	if asked, ok := m.(Model); ok {
+		return asked, nil
+	}
+	return nil, fmt.Errorf("the model %s cannot be asked", m.Info().ID)
+}
+
+// Request is one request to a model.
+type Request struct {
+	Session  core.SessionID
+	System   string
+	Messages []Message
+	Tools    []ToolSpec
+	Effort   string
+	MaxOut   int // 0: the provider's default
+}
+
+// ToolSpec is a tool as the model sees it. Name is unique within the request and
+// legal for every provider: at most 64 of [A-Za-z0-9_-].
+type ToolSpec struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage
+}
+
+// MessageRole says who speaks.
+type MessageRole string
+
+const (
+	RoleUser      MessageRole = "user"
+	RoleAssistant MessageRole = "assistant"
+	RoleTool      MessageRole = "tool"
+)
+
+// Message is one entry of the history. Blocks is what a user says; an assistant
+// says Text, thinks, and calls; a tool answers one call.
+type Message struct {
+	Role     MessageRole
+	Blocks   []core.Block
+	Text     string
+	Thoughts []Thought
+	Calls    []ToolUse
+	Result   ToolReturn
+}
+
+// Thought is reasoning that a provider may want back.
+type Thought struct {
+	Text   string
+	Sealed json.RawMessage
+}
+
+// ToolUse is a call that the model made.
+type ToolUse struct {
+	ID   core.CallID
+	Name string // as in ToolSpec
+	Args json.RawMessage
+}
+
+// ToolReturn answers a ToolUse.
+type ToolReturn struct {
+	ID     core.CallID
+	Name   string
+	Blocks []core.Block
+	Failed bool
+}
+
+// DeltaKind tells what a Delta holds.
+type DeltaKind string
+
+const (
+	DeltaText      DeltaKind = "text"       // Text
+	DeltaThought   DeltaKind = "thought"    // Text
+	DeltaSealed    DeltaKind = "sealed"     // Sealed: ends the thought of this Block
+	DeltaToolStart DeltaKind = "tool_start" // ToolID, ToolName
+	DeltaToolArgs  DeltaKind = "tool_args"  // Text: a fragment of the arguments' JSON
+	DeltaToolEnd   DeltaKind = "tool_end"   // Args: whole; Bad says what is wrong with them
+	DeltaUsage     DeltaKind = "usage"      // Usage: of this answer so far, replacing what came before
+	DeltaRetry     DeltaKind = "retry"      // After, Attempt: waiting; nothing was lost
+	DeltaFellBack  DeltaKind = "fell_back"  // Instead answers from here on, because of Bad; nothing was said before it
+	DeltaStop      DeltaKind = "stop"       // Stop: the terminal
+)
+
+// Delta is one step of a model's answer. Block numbers the answer's parts: text,
+// thoughts and calls that interleave are told apart by it.
+type Delta struct {
+	Kind     DeltaKind
+	Block    int
+	Text     string
+	ToolID   core.CallID
+	ToolName string
+	Args     json.RawMessage
+	Bad      error
+	Sealed   json.RawMessage
+	Usage    core.Usage
+	After    time.Duration
+	Attempt  int
+	Instead  *core.ModelInfo
+	Stop     core.StopReason
+}
+
+// ErrorKind sorts what can go wrong with a model.
+type ErrorKind string
+
+const (
+	ErrAuth          ErrorKind = "auth"
+	ErrRateLimit     ErrorKind = "rate limit"
+	ErrOverloaded    ErrorKind = "overloaded"
+	ErrContextLength ErrorKind = "context length"
+	ErrBadRequest    ErrorKind = "bad request"
+	ErrSafety        ErrorKind = "safety"
+	ErrServer        ErrorKind = "server"
+	ErrNetwork       ErrorKind = "network"
+	ErrTruncated     ErrorKind = "truncated" // the stream ended without its end
+)
+
+// Error is how a Model fails. Its text is for people: the model, what the
+// service said, and what to do.
+type Error struct {
+	Kind       ErrorKind
+	Model      string
+	Status     int           // of HTTP; 0: none came
+	RetryAfter time.Duration // 0: the service said nothing
+	RequestID  string
+	Message    string // what the service said, shortened, without secrets
+	Hint       string // what the user can do
+	Err        error
+}
+
+// Retryable reports whether the same request may succeed later.
+func (e *Error) Retryable() bool {
+	switch e.Kind {
+	case ErrRateLimit, ErrOverloaded, ErrServer, ErrNetwork:
+		return true
+	case ErrAuth, ErrContextLength, ErrBadRequest, ErrSafety, ErrTruncated:
+		return false
+	}
+	return false
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("model %s: %s", e.Model, e.Kind)
+	if e.Status != 0 {
+		s += fmt.Sprintf(" (HTTP %d)", e.Status)
+	}
+	if e.Message != "" {
+		s += ": " + e.Message
+	} else if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	if e.Hint != "" {
+		s += ". " + e.Hint
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
