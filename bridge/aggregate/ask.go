@@ -183,7 +183,8 @@ func (p *part) setLevel(peer *upstream.Peer, level string) {
 	if same {
 		return
 	}
-	_, _ = peer.Conn.Start(proto.MethodSetLevel, wire.JSON(map[string]string{"level": level}), func(json.RawMessage, error) {}) // its end is noticed elsewhere
+	_, _ = peer.Conn.Start(proto.MethodSetLevel, wire.JSON(map[string]string{"level": level}),
+		func(json.RawMessage, error) {}) // its end is noticed elsewhere
 }
 
 // setLevel has our agent judge a level, and tells it to all.

@@ -6,7 +6,7 @@
 // side is one way of being a client there: since its initialize, or, at 2026-07-28, by the
 // name and the capabilities that its requests say (side.go). A part is a server behind a
 // side, or our agent, which speaks MCP over a pipe within the process (part.go); a pass is
-// a request on its way to a part and back (calls.go). What a part lists goes into a
+// a request on its way to a part and back (calls.go, named.go). What a part lists goes into a
 // snapshot, of which the client gets pages (lists.go); names (names.go) and routes
 // (routes.go) find whose something is. Where there are too many tools for a client, it is
 // shown two that find the others (search.go).

@@ -48,7 +48,8 @@ func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
 	s.listens[string(l.id)] = l
 	s.mu.Unlock()
 	context.AfterFunc(call.Context(), func() { s.deaf(l) })
-	_ = s.caller.conn.Notify(proto.NoteAcknowledged, wire.Edit(nil, wire.Set("_meta", l.meta()), wire.Set("notifications", wire.JSON(l.wants)))) // it has left
+	_ = s.caller.conn.Notify(proto.NoteAcknowledged, wire.Edit(nil,
+		wire.Set("_meta", l.meta()), wire.Set("notifications", wire.JSON(l.wants)))) // it has left
 	if l.wants.empty() {
 		call.Reply(l.result(), nil)
 		return
@@ -159,7 +160,8 @@ func (p *part) follow(peer *upstream.Peer, l *listening) {
 	if wants.Tools = wants.Tools && peer.Caps.Tools != nil; wants.empty() {
 		return
 	}
-	a, err := peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(wants))), func(json.RawMessage, error) {})
+	a, err := peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(wants))),
+		func(json.RawMessage, error) {})
 	if err != nil {
 		return // it has ended
 	}
@@ -184,9 +186,13 @@ func (p *part) followLists(peer *upstream.Peer) {
 		return
 	}
 	c := peer.Caps
-	wants := changes{Tools: c.Tools != nil && c.Tools.ListChanged, Prompts: c.Prompts != nil && c.Prompts.ListChanged, Resources: c.Resources != nil && c.Resources.ListChanged}
+	wants := changes{
+		Tools: c.Tools != nil && c.Tools.ListChanged, Prompts: c.Prompts != nil && c.Prompts.ListChanged,
+		Resources: c.Resources != nil && c.Resources.ListChanged,
+	}
 	if !wants.empty() {
-		_, _ = peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(wants))), func(json.RawMessage, error) {}) // it has ended
+		_, _ = peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(wants))),
+			func(json.RawMessage, error) {}) // it has ended
 	}
 }
 
@@ -228,10 +234,12 @@ func (p *part) followOne(peer *upstream.Peer, uri string) {
 		return
 	}
 	if !peer.Modern() {
-		_, _ = peer.Conn.Start(proto.MethodSubscribe, wire.JSON(map[string]string{"uri": uri}), func(json.RawMessage, error) {}) // its end is noticed elsewhere
+		_, _ = peer.Conn.Start(proto.MethodSubscribe, wire.JSON(map[string]string{"uri": uri}),
+			func(json.RawMessage, error) {}) // its end is noticed elsewhere
 		return
 	}
-	a, err := peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(changes{URIs: []string{uri}}))), func(json.RawMessage, error) {})
+	a, err := peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(changes{URIs: []string{uri}}))),
+		func(json.RawMessage, error) {})
 	if err == nil {
 		p.mu.Lock()
 		p.subs[uri] = a
@@ -251,7 +259,8 @@ func (p *part) unfollow(uri string) {
 	case a != nil:
 		a.Withdraw()
 	case !peer.Modern():
-		_, _ = peer.Conn.Start(proto.MethodUnsubscribe, wire.JSON(map[string]string{"uri": uri}), func(json.RawMessage, error) {}) // as above
+		_, _ = peer.Conn.Start(proto.MethodUnsubscribe, wire.JSON(map[string]string{"uri": uri}),
+			func(json.RawMessage, error) {}) // as above
 	}
 }
 

@@ -98,7 +98,8 @@ func (s *side) list(ctx context.Context, call *wire.Call, q request) {
 		s.mu.Unlock()
 		from, ok := s.caller.agg.openCursor(q.cursor, k, have)
 		if !ok {
-			call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "the cursor is not one of this list, or the list was asked for again since"))
+			call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams,
+				"the cursor is not one of this list, or the list was asked for again since"))
 			return
 		}
 		call.Reply(s.page(k, have, from), nil)

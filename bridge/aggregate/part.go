@@ -28,7 +28,9 @@ type part struct {
 	keeper *upstream.Keeper // nil: our agent
 	own    *upstream.Peer   // our agent; set before anything is asked of it
 	works  wire.Works       // of our agent
-	owes   bool             // a list has waited in vain for the start that is under way, or the last; of the keeper's goroutine
+	// owes: a list has waited in vain for the start that is under way, or the last. It is of
+	// the keeper's goroutine.
+	owes bool
 
 	mu     sync.Mutex // guards the fields below
 	late   bool       // a list has waited for it in vain
@@ -44,7 +46,10 @@ type part struct {
 
 // newPart makes the part of an export, or of our agent where that is nil.
 func newPart(s *side, export *upstream.Export, hops int) *part {
-	p := &part{side: s, server: upstream.Server{Name: core.Native}, export: export, hops: hops, subs: map[string]*wire.Asked{}, kept: map[string]bool{}}
+	p := &part{
+		side: s, server: upstream.Server{Name: core.Native}, export: export, hops: hops,
+		subs: map[string]*wire.Asked{}, kept: map[string]bool{},
+	}
 	if export != nil {
 		p.server, p.view, p.keeper = export.Server, export.View(&s.consents), export.NewKeeper(p)
 	}
@@ -65,9 +70,12 @@ func (p *part) attach(ctx context.Context) {
 			p.log("error", err.Error())
 		}
 	})
-	peer := upstream.NewPeer(l, upstream.Hello{Client: p.side.client, Caps: p.side.caps, Version: p.side.version, Hops: p.hops, Handle: p.receive})
+	peer := upstream.NewPeer(l, p.hello(p.side.version, p.hops))
 	peer.Version = p.side.version
-	peer.Caps = upstream.ServerCaps{Tools: &upstream.ListCaps{}, Prompts: &upstream.ListCaps{}, Resources: &upstream.ListCaps{ListChanged: true, Subscribe: true}, Completions: &struct{}{}, Logging: &struct{}{}}
+	peer.Caps = upstream.ServerCaps{
+		Tools: &upstream.ListCaps{}, Prompts: &upstream.ListCaps{}, Resources: &upstream.ListCaps{ListChanged: true, Subscribe: true},
+		Completions: &struct{}{}, Logging: &struct{}{},
+	}
 	p.own = peer
 	c.owned.Go(func() {
 		select {
@@ -113,7 +121,13 @@ func (p *part) meet(ctx context.Context, e upstream.Endpoint, version string) (*
 	if err != nil {
 		return nil, err
 	}
-	return upstream.Meet(ctx, l, upstream.Hello{Client: p.side.client, Caps: p.side.caps, Version: version, Hops: p.hops + 1, Handle: p.receive})
+	return upstream.Meet(ctx, l, p.hello(version, p.hops+1))
+}
+
+// hello is what a server is told of the client.
+func (p *part) hello(version string, hops int) upstream.Hello {
+	s := p.side
+	return upstream.Hello{Client: s.client, Caps: s.caps, Version: version, Hops: hops, Handle: p.receive}
 }
 
 // Follow implements Job: it tells the server what the client wants of all.

@@ -52,7 +52,8 @@ func (p *part) park(c *wire.Call) {
 	case x == nil:
 		c.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s: nothing is called that this could belong to", c.Method))
 	case p.side.caller.shared && len(open) > 1:
-		c.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s: %d calls are open, and nothing says to which of them this belongs", c.Method, len(open)))
+		c.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest,
+			"%s: %d calls are open, and nothing says to which of them this belongs", c.Method, len(open)))
 	default:
 		x.wonder(c)
 	}
@@ -157,7 +158,8 @@ func (s *side) parkedCall(p *part, method string, q request, own string) *pass {
 }
 
 // errState refuses a call that brings a state which no call waits with.
-var errState = jrpc2.Errorf(jrpc2.InvalidParams, "requestState is not one that this gateway gave out for the call, or it is too old")
+var errState = jrpc2.Errorf(jrpc2.InvalidParams,
+	"requestState is not one that this gateway gave out for the call, or it is too old")
 
 // resumes goes on with a call that the client makes again; false: it is a new one, or
 // the server's own affair.

@@ -36,78 +36,91 @@ func SDKServer() *mcp.Server {
 		func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, text, error) {
 			return nil, text{in.Text + in.Text}, nil
 		})
-	mcp.AddTool(s, &mcp.Tool{Name: "env"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Join(os.Environ(), "\n")}}}, nil, nil
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "pid"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strconv.Itoa(os.Getpid())}}}, nil, nil
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		return nil, nil, fmt.Errorf("it does not work")
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		<-ctx.Done()
-		fmt.Fprintln(os.Stderr, "the wait was cancelled")
-		return nil, nil, ctx.Err()
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "roots"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		res, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // servers that ask for them live on
-		if err != nil {
-			return nil, nil, err
-		}
-		return nil, res.Roots, nil
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		res, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Who?", RequestedSchema: json.RawMessage(
-			`{"type":"object","required":["name","age"],"properties":{"name":{"type":"string","enum":["ann","bob"]},"age":{"type":"integer","minimum":18},"sure":{"type":"boolean","default":true}}}`)})
-		if err != nil {
-			return nil, nil, err
-		}
-		return nil, res, nil
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "sample"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		res, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{ //nolint:staticcheck // servers that do so live on
-			MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}, //nolint:staticcheck // as above
+	mcp.AddTool(s, &mcp.Tool{Name: "env"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return result(strings.Join(os.Environ(), "\n")), nil, nil
 		})
-		if err != nil {
-			return nil, nil, err
-		}
-		return nil, res.Content, nil
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "sampleAgain"}, func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		if answer, ok := r.Params.InputResponses["m"].(*mcp.CreateMessageWithToolsResult); ok { //nolint:staticcheck // as above
-			return nil, answer.Content, nil
-		}
-		return &mcp.CallToolResult{RequestState: "s", InputRequests: mcp.InputRequestMap{"m": &mcp.CreateMessageParams{ //nolint:staticcheck // as above
-			SystemPrompt: "Be short.", MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}, //nolint:staticcheck // as above
-		}}}, nil, nil
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "steps"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		for i := range 3 {
-			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3, Message: "step"})
-		}
-		return nil, nil, nil
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "grow"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		for i := range 20 {
-			mcp.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("grown%d", i)}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-				return nil, nil, nil
+	mcp.AddTool(s, &mcp.Tool{Name: "pid"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return result(strconv.Itoa(os.Getpid())), nil, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "fail"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return nil, nil, fmt.Errorf("it does not work")
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "wait"},
+		func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+			<-ctx.Done()
+			fmt.Fprintln(os.Stderr, "the wait was cancelled")
+			return nil, nil, ctx.Err()
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "roots"},
+		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+			res, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // servers that ask for them live on
+			if err != nil {
+				return nil, nil, err
+			}
+			return nil, res.Roots, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "ask"},
+		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+			res, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Who?", RequestedSchema: json.RawMessage(
+				`{"type":"object","required":["name","age"],"properties":{"name":{"type":"string","enum":["ann","bob"]},"age":{"type":"integer","minimum":18},"sure":{"type":"boolean","default":true}}}`)})
+			if err != nil {
+				return nil, nil, err
+			}
+			return nil, res, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "sample"},
+		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+			res, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{ //nolint:staticcheck // servers that do so live on
+				MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}, //nolint:staticcheck // as above
 			})
-		}
-		return nil, nil, nil
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "publish"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		s.AddPrompt(&mcp.Prompt{Name: "later"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{}, nil
+			if err != nil {
+				return nil, nil, err
+			}
+			return nil, res.Content, nil
 		})
-		s.AddResource(&mcp.Resource{URI: "up://later", Name: "Later"}, read)
-		return nil, nil, nil
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		fmt.Fprintln(os.Stderr, "panic: out of cheese")
-		leave(9)
-		return nil, nil, nil
-	})
+	mcp.AddTool(s, &mcp.Tool{Name: "sampleAgain"},
+		func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+			if answer, ok := r.Params.InputResponses["m"].(*mcp.CreateMessageWithToolsResult); ok { //nolint:staticcheck // as above
+				return nil, answer.Content, nil
+			}
+			return &mcp.CallToolResult{RequestState: "s", InputRequests: mcp.InputRequestMap{"m": &mcp.CreateMessageParams{ //nolint:staticcheck // as above
+				SystemPrompt: "Be short.", MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}, //nolint:staticcheck // as above
+			}}}, nil, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "steps"},
+		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+			for i := range 3 {
+				_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3, Message: "step"})
+			}
+			return nil, nil, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "grow"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			for i := range 20 {
+				mcp.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("grown%d", i)},
+					func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+						return nil, nil, nil
+					})
+			}
+			return nil, nil, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "publish"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			s.AddPrompt(&mcp.Prompt{Name: "later"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+				return &mcp.GetPromptResult{}, nil
+			})
+			s.AddResource(&mcp.Resource{URI: "up://later", Name: "Later"}, read)
+			return nil, nil, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "die"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			fmt.Fprintln(os.Stderr, "panic: out of cheese")
+			leave(9)
+			return nil, nil, nil
+		})
 	return s
 }
 
@@ -121,9 +134,10 @@ func DescribedServer(tools map[string]string) *mcp.Server {
 // Describe gives a server tools of these descriptions.
 func Describe(s *mcp.Server, tools map[string]string) {
 	for name, description := range tools {
-		mcp.AddTool(s, &mcp.Tool{Name: name, Description: description}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
-		})
+		mcp.AddTool(s, &mcp.Tool{Name: name, Description: description},
+			func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+				return result("done"), nil, nil
+			})
 	}
 }
 
@@ -131,9 +145,10 @@ func Describe(s *mcp.Server, tools map[string]string) {
 func SmallServer(name string, tools ...string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: name, Version: "1"}, nil)
 	for _, tool := range tools {
-		mcp.AddTool(s, &mcp.Tool{Name: tool}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name + "'s " + tool}}}, nil, nil
-		})
+		mcp.AddTool(s, &mcp.Tool{Name: tool},
+			func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+				return result(name + "'s " + tool), nil, nil
+			})
 	}
 	return s
 }
@@ -172,4 +187,9 @@ func Ways(t *testing.T) map[string]Place {
 		"http2026": serve(ModernOnly(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}))),
 		"sse":      sse,
 	}
+}
+
+// result is the result of a call that says a text.
+func result(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }

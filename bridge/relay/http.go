@@ -177,7 +177,8 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m
 		defer s.place.Done()
 		w.Header().Set(proto.HeaderSession, s.id)
 	case r.Header.Get(proto.HeaderSession) == "":
-		streamable.Refuse(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "this needs a session; begin with initialize"))
+		streamable.Refuse(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest,
+			"this needs a session; begin with initialize"))
 		return
 	case s == nil:
 		streamable.Refuse(w, http.StatusNotFound, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "there is no such session"))

@@ -155,7 +155,7 @@ func resultOf(m wire.Message) (json.RawMessage, error) {
 	return nil, e
 }
 
-// forward hands a line on, if the filter has nothing against it. unknown: why the
+// forward hands a line on, if nothing refuses its calls. unknown: why the
 // tools could not be listed.
 func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 	if line, messages = c.dialogs.sift(line, messages); line == nil {

@@ -21,7 +21,10 @@ import (
 
 // passed are the headers of a client's request that the server gets to see. Among
 // those it does not are the client's own key and its cookies.
-var passed = []string{"Accept", "Content-Type", "Last-Event-ID", proto.HeaderSession, proto.HeaderVersion, proto.HeaderMethod, proto.HeaderName, "Traceparent", "Tracestate"}
+var passed = []string{
+	"Accept", "Content-Type", "Last-Event-ID", proto.HeaderSession, proto.HeaderVersion, proto.HeaderMethod, proto.HeaderName,
+	"Traceparent", "Tracestate",
+}
 
 // proxy hands a request on to a server that is an address, stream for stream. body
 // is nil where there is none.
@@ -65,18 +68,21 @@ func (h *HTTP) proxy(w http.ResponseWriter, r *http.Request, e upstream.Endpoint
 	resp, err := h.relay.export.Client(e).Do(req)
 	var wants *login.RequiredError
 	if errors.As(err, &wants) && m.Kind() == wire.Request {
-		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s: %v", h.relay.export.Server.Name, wants))
+		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError,
+			"the MCP server %s: %v", h.relay.export.Server.Name, wants))
 		return
 	}
 	if err != nil {
 		if r.Context().Err() == nil {
-			http.Error(w, "the MCP server "+h.relay.export.Server.Name+" cannot be reached: "+display.Plain(login.WithoutURL(err).Error()), http.StatusBadGateway)
+			http.Error(w,
+				"the MCP server "+h.relay.export.Server.Name+" cannot be reached: "+display.Plain(login.WithoutURL(err).Error()), http.StatusBadGateway)
 		}
 		return
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusUnauthorized { // it is about us, and the client is not told more of that
-		http.Error(w, "the MCP server "+h.relay.export.Server.Name+" wants a login, or another key than the one that is configured", http.StatusBadGateway)
+		http.Error(w,
+			"the MCP server "+h.relay.export.Server.Name+" wants a login, or another key than the one that is configured", http.StatusBadGateway)
 		return
 	}
 	for _, name := range []string{"Content-Type", proto.HeaderSession, proto.HeaderVersion, "Cache-Control", "Retry-After"} {

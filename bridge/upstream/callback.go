@@ -185,7 +185,8 @@ func (u *upstream) subscribe(_ context.Context, p *Peer) (stop func()) {
 	if !p.Modern() || len(changes) == 0 {
 		return func() {}
 	}
-	a, err := p.Conn.Start(proto.MethodListen, p.With(nil, wire.Set("notifications", wire.JSON(changes))), func(json.RawMessage, error) {})
+	a, err := p.Conn.Start(proto.MethodListen, p.With(nil, wire.Set("notifications", wire.JSON(changes))),
+		func(json.RawMessage, error) {})
 	if err != nil {
 		return func() {}
 	}

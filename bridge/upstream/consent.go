@@ -74,7 +74,8 @@ func (c *Consents) park(server string, call Call, ask *AskFirst) (json.RawMessag
 		if c.open == nil {
 			c.open = map[string]*consent{}
 		}
-		c.open[state] = &consent{server, call.Tool, call.Params, call.Args, time.AfterFunc(ParkedFor, func() { c.take(state) })}
+		expiry := time.AfterFunc(ParkedFor, func() { c.take(state) })
+		c.open[state] = &consent{server, call.Tool, call.Params, call.Args, expiry}
 	}
 	c.mu.Unlock()
 	if full {
@@ -139,7 +140,8 @@ func (v *View) resumed(c Call) (*consent, error) {
 // consentForm returns the form that asks the question, with the tool and the server first.
 func consentForm(server string, c Call, ask *AskFirst) json.RawMessage {
 	shown := cmp.Or(display.Args(c.Args, maxShownArgs), "{}")
-	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)", display.Visible(c.Tool), display.Visible(server), shown, display.Visible(ask.Why))
+	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)",
+		display.Visible(c.Tool), display.Visible(server), shown, display.Visible(ask.Why))
 	return wire.JSON(map[string]any{"message": text, "requestedSchema": json.RawMessage(
 		`{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Once; the next call is asked about again"}},"required":["allow"]}`)})
 }

@@ -82,7 +82,7 @@ type Options struct {
 	AgreedFile string
 	// Tokens keeps the logins to servers that want one; nil: nobody can log in.
 	Tokens login.Store
-	// Audit is told of each call of a tool that a client has made through a Relay, when it
+	// Audit is told of each call of a tool that an MCP client has made through us, when it
 	// ends. It must not block; nil: nobody is.
 	Audit func(Audit)
 	// Guards has the guard that starts a session's servers, by the session; nil: these

@@ -48,7 +48,8 @@ func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.Raw
 		return nil, jrpc2.Errorf(jrpc2.InternalError, "%v", err)
 	}
 	if model.Info().Offline {
-		return nil, jrpc2.Errorf(jrpc2.InternalError, "%s is no language model; the user has configured none", model.Info().ID)
+		return nil, jrpc2.Errorf(jrpc2.InternalError,
+			"%s is no language model; the user has configured none", model.Info().ID)
 	}
 	if err := u.agreed(ctx, model.Info().ID, s); err != nil {
 		return nil, err

@@ -1,0 +1,171 @@
+package aggregate
+
+import (
+	"context"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/bridge/upstream"
+	"dragoman/core/toolsearch"
+)
+
+// named relays tools/call and prompts/get to whose tool, or prompt, it is.
+func (s *side) named(ctx context.Context, call *wire.Call, q request) {
+	k := toolList
+	if call.Method == proto.MethodGetPrompt {
+		k = promptList
+	}
+	if k == toolList && s.searches() {
+		switch q.name {
+		case toolsearch.Search:
+			s.search(ctx, call, q)
+			return
+		case toolsearch.Call:
+			var err error
+			if q, err = q.through(); err != nil {
+				call.Reply(nil, err)
+				return
+			}
+		}
+	}
+	if r, ok := s.find(k, q.name); ok {
+		s.toNamed(ctx, call, q, k, r)
+		return
+	}
+	s.busy.Add(1)
+	s.caller.owned.Go(func() { // the client may know it from before
+		defer s.busy.Add(-1)
+		s.parts[0].look(ctx, k)
+		s.put(k)
+		r, ok := s.find(k, q.name)
+		if !ok {
+			s.gather(ctx, call.Context(), k)
+			r, ok = s.find(k, q.name)
+		}
+		if !ok {
+			call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams,
+				"there is no %s %.100q", map[kind]string{toolList: "tool", promptList: "prompt"}[k], q.name))
+			return
+		}
+		s.toNamed(ctx, call, q, k, r)
+	})
+}
+
+func (s *side) find(k kind, name string) (ref, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.names[k].find(name)
+}
+
+func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, r ref) {
+	p := s.partOf(r.server)
+	if p == nil {
+		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "the MCP server %s is not there any more", r.server))
+		return
+	}
+	if k == promptList || p.agent() {
+		s.toPart(p, call, q, r.name, nil)
+		return
+	}
+	kept := p.export.Record(s.caller.principal, s.program, r.name, len(q.params))
+	if p.view.Known() {
+		s.ruled(p, call, q, r.name, kept)
+		return
+	}
+	s.busy.Add(1)
+	s.caller.owned.Go(func() { // its list has changed
+		defer s.busy.Add(-1)
+		p.look(ctx, toolList)
+		if !p.view.Known() {
+			kept.End(upstream.OutcomeRefused, 0)
+			call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError,
+				"the MCP server %s did not list its tools, so that nobody knows what %.100s is now", p.server.Name, r.name))
+			return
+		}
+		s.ruled(p, call, q, r.name, kept)
+	})
+}
+
+// ruled makes a call of a server's tool, if nothing refuses it and its user has agreed where
+// a rule wants that. It does not block.
+func (s *side) ruled(p *part, call *wire.Call, q request, own string, kept *upstream.Record) {
+	asked := s.parkedCall(p, call.Method, q, own) != nil // when it was first made
+	v, err := p.permits(own, q, asked)
+	if err == nil && v.Resumed {
+		q, err = inspect(v.Params)
+	}
+	if err == nil && asked {
+		if s.resumes(p, call, q, own, kept) {
+			return
+		}
+		err = errState // that call has ended meanwhile
+	}
+	switch {
+	case err != nil:
+		kept.End(upstream.OutcomeRefused, 0)
+		call.Reply(nil, err)
+	case v.Reply != nil:
+		kept.End(upstream.OutcomeOK, 0) // the next call records the outcome
+		call.Reply(v.Reply, nil)
+	case v.Form != nil:
+		s.consult(p, call, q, own, kept, v)
+	default:
+		s.toPart(p, call, q, own, kept)
+	}
+}
+
+// toPart relays what has a name to whose it is, which knows it by its own.
+func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *upstream.Record) {
+	if s.resumes(p, call, q, own, kept) {
+		return
+	}
+	x := s.newPass(p, call, q)
+	x.own, x.kept, x.again = own, kept, call.Method == proto.MethodGetPrompt || p.mayRepeat(own)
+	x.send()
+}
+
+// permits judges a call, and refuses one that goes round in a circle.
+func (p *part) permits(tool string, q request, asked bool) (upstream.Ruling, error) {
+	s := p.side
+	if q.hops >= maxHops {
+		return upstream.Ruling{}, jrpc2.Errorf(jrpc2.InvalidRequest,
+			"the call has passed %d gateways; it is taken to go round in a circle", q.hops)
+	}
+	if err := p.export.Usable(); err != nil {
+		return upstream.Ruling{}, jrpc2.Errorf(jrpc2.InternalError,
+			"the MCP server %s cannot be used: %v", p.server.Name, err)
+	}
+	return p.view.Rule(upstream.Call{
+		Tool: tool, Params: q.params, Args: q.args, Offers: s.offers, Modern: s.modern(), Asked: asked,
+	})
+}
+
+// mayRepeat reports whether a tool says that its calls may be repeated.
+func (p *part) mayRepeat(tool string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.again[tool]
+}
+
+// consult shows the client's user the form of a ruling, and makes the call when they agree.
+// It does not block.
+func (s *side) consult(p *part, call *wire.Call, q request, own string, kept *upstream.Record, v upstream.Ruling) {
+	s.busy.Add(1)
+	s.caller.owned.Go(func() {
+		defer s.busy.Add(-1)
+		reply, err := s.askClient(call.Context(), p, proto.MethodElicit, v.Form)
+		if call.Context().Err() != nil {
+			kept.End(upstream.OutcomeRefused, 0)
+			call.Reply(nil, wire.ErrCanceled)
+			return
+		}
+		if err := p.view.Decided(v, reply, err); err != nil {
+			kept.End(upstream.OutcomeRefused, 0)
+			call.Reply(nil, err)
+			return
+		}
+		s.toPart(p, call, q, own, kept)
+	})
+}
