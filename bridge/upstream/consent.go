@@ -154,5 +154,5 @@ func agreed(reply json.RawMessage) bool {
 			Allow bool `json:"allow"`
 		} `json:"content"`
 	}
-	return wire.Unmarshal(reply, &r) == nil && r.Action == "accept" && r.Content.Allow
+	return wire.Unmarshal(reply, &r) == nil && r.Action == proto.ActionAccept && r.Content.Allow
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -24,13 +25,6 @@ const (
 	// maxRetries is how often a field is asked for again after an answer that does not
 	// fit.
 	maxRetries = 3
-)
-
-// What an elicitation comes to (Client, Elicitation).
-const (
-	actionAccept  = "accept"
-	actionDecline = "decline"
-	actionCancel  = "cancel"
 )
 
 // elicit puts a server's question to the session's user. A form is asked field by
@@ -48,9 +42,9 @@ func (u *upstream) elicit(ctx context.Context, params json.RawMessage) (json.Raw
 	}
 	f := form{u: u, message: display.Seen(q.Message)}
 	switch q.Mode {
-	case "url":
+	case proto.ModeURL:
 		return f.visit(ctx, q.URL)
-	case "", "form":
+	case "", proto.ModeForm:
 	default:
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "elicitation/create: there is no mode %.40q", q.Mode)
 	}
@@ -64,14 +58,14 @@ func (u *upstream) elicit(ctx context.Context, params json.RawMessage) (json.Raw
 	content := map[string]json.RawMessage{}
 	for i, field := range fields {
 		value, action, err := f.ask(ctx, field, i == 0)
-		if err != nil || action != actionAccept {
+		if err != nil || action != proto.ActionAccept {
 			return acted(action), err
 		}
 		if value != nil {
 			content[field.name] = value
 		}
 	}
-	return wire.JSON(map[string]any{"action": actionAccept, "content": content}), nil
+	return wire.JSON(map[string]any{"action": proto.ActionAccept, "content": content}), nil
 }
 
 func acted(action string) json.RawMessage { return wire.JSON(map[string]string{"action": action}) }
@@ -93,16 +87,16 @@ func (f form) send(ctx context.Context, a core.Ask) (core.Reply, string, error) 
 	a.Kind, a.Text = core.AskQuestion, "The MCP server "+f.u.server.Name+" asks: "+a.Text
 	r, err := f.u.host.Ask(ctx, a)
 	if err != nil {
-		return r, actionCancel, err
+		return r, proto.ActionCancel, err
 	}
 	switch r.Outcome {
 	case core.OutcomeAnswered:
-		return r, actionAccept, nil
+		return r, proto.ActionAccept, nil
 	case core.OutcomeDeclined:
-		return r, actionDecline, nil
+		return r, proto.ActionDecline, nil
 	case core.OutcomeDecided, core.OutcomeLater, core.OutcomeExpired, core.OutcomeAlone, core.OutcomeCanceled:
 	}
-	return r, actionCancel, nil
+	return r, proto.ActionCancel, nil
 }
 
 // The ids of our own options. A field's own have another beginning.
@@ -116,12 +110,12 @@ const (
 func (f form) confirm(ctx context.Context) (json.RawMessage, error) {
 	r, action, err := f.put(ctx, f.message, false, core.Option{ID: optionYes, Label: "Accept"}, core.Option{ID: optionNo, Label: "Decline"})
 	switch {
-	case action != actionAccept:
+	case action != proto.ActionAccept:
 		return acted(action), err
 	case r.Option != optionYes:
-		return acted(actionDecline), nil
+		return acted(proto.ActionDecline), nil
 	}
-	return wire.JSON(map[string]any{"action": actionAccept, "content": struct{}{}}), nil
+	return wire.JSON(map[string]any{"action": proto.ActionAccept, "content": struct{}{}}), nil
 }
 
 // visit asks the user to open an address. We do not open it: the user sees where it
@@ -135,8 +129,8 @@ func (f form) visit(ctx context.Context, address string) (json.RawMessage, error
 		Text: fmt.Sprintf("%s\nIt wants you to open a page at %s.", f.message, u.Host), URL: address,
 		Options: []core.Option{{ID: optionYes, Label: "I have opened it"}, {ID: optionNo, Label: "Decline"}},
 	})
-	if action == actionAccept && r.Option == optionNo {
-		action = actionDecline
+	if action == proto.ActionAccept && r.Option == optionNo {
+		action = proto.ActionDecline
 	}
 	return acted(action), err
 }
@@ -247,19 +241,19 @@ func (f form) ask(ctx context.Context, field field, first bool) (json.RawMessage
 	complaint := ""
 	for range maxRetries {
 		r, action, err := f.put(ctx, text+complaint, freeform, options...)
-		if action != actionAccept {
+		if action != proto.ActionAccept {
 			return nil, action, err
 		}
 		if r.Option == optionSkip {
-			return nil, actionAccept, nil
+			return nil, proto.ActionAccept, nil
 		}
 		value, err := field.value(r)
 		if err == nil {
-			return value, actionAccept, nil
+			return value, proto.ActionAccept, nil
 		}
 		complaint = "\n(" + err.Error() + ")"
 	}
-	return nil, actionCancel, nil
+	return nil, proto.ActionCancel, nil
 }
 
 // question puts a field into words.
