@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
 )
 
@@ -32,24 +31,10 @@ The logs stand in mcp-logs in the data folder, for your eyes only, at most 2 MiB
 			}
 			ctx, stop := program.UntilSignal(ctx, true)
 			defer stop()
-			return a.showServerLogs(ctx, args, lines, follow)
+			return a.servers.ShowLogs(ctx, args, lines, follow)
 		}),
 	}
 	cmd.Flags().IntVarP(&lines, "lines", "n", 50, "how many `LINES` are shown; 0: all")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is said from now on, until Ctrl-C")
 	return cmd
-}
-
-func (a *app) showServerLogs(ctx context.Context, args []string, lines int, follow bool) error {
-	dir, err := a.DataDir()
-	if err != nil {
-		return err
-	}
-	r := logs.NewReader(dir, args...)
-	if len(args) > 0 && !r.Exists() {
-		if _, _, err := a.servers.Find(args[0]); err != nil {
-			return err
-		}
-	}
-	return r.Show(ctx, a.Out, a.Err, lines, follow)
 }
