@@ -5,27 +5,21 @@ import (
 	"strings"
 )
 
-// Plain returns a text without what would do something to a terminal: control characters,
-// except tabs, and those that turn the direction of text.
-func Plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
-			return -1
-		}
-		return r
-	}, s)
-}
+// Plain is Seen on one line: line breaks are left out, too.
+func Plain(s string) string { return without(s, "\t") }
 
 // Seen returns a text without the characters that nobody sees, so that what a person approves
-// is what a model reads. Lines and tabs stay.
-func Seen(s string) string {
+// is what a model reads. Lines and tabs stay, and the sign that asks for the picture of an
+// emoji, behind one.
+func Seen(s string) string { return without(s, "\t\n") }
+
+// without leaves out what hides in a text, but for what is kept.
+func without(s, kept string) string {
+	var before rune
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r >= 0x200b && r <= 0x200f, r == 0x2060, r == 0xfeff, r >= 0xe0000 && r <= 0xe007f:
-			return -1
-		case Plain(string(r)) == "":
+		last := before
+		before = r
+		if Hides(r) && !strings.ContainsRune(kept, r) && !(r == emojiStyle && joins(last, r)) {
 			return -1
 		}
 		return r
@@ -36,7 +30,7 @@ func Seen(s string) string {
 // but plain characters, with those spelled out that nobody sees.
 func Word(s string) string {
 	odd := func(r rune) bool {
-		return r <= ' ' || r == '"' || r == '\\' || r == '\'' || !strconv.IsGraphic(r) || Seen(string(r)) == ""
+		return r == ' ' || r == '"' || r == '\\' || r == '\'' || Unseen(r)
 	}
 	if s != "" && !strings.ContainsFunc(s, odd) {
 		return s

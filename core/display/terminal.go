@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -20,13 +19,7 @@ func Printable(s string) string {
 	bad := func(r rune) bool {
 		last := before
 		before = r
-		switch {
-		case r == '\n' || r == '\t':
-			return false
-		case r == '\u200c' || r == '\u200d' || r == '\ufe0f':
-			return last < utf8.RuneSelf || invisible(last) && last != '\ufe0f'
-		}
-		return r == utf8.RuneError || invisible(r)
+		return r != '\n' && r != '\t' && (r == utf8.RuneError || Hides(r) && !joins(last, r))
 	}
 	if strings.IndexFunc(s, bad) < 0 {
 		return s
@@ -40,23 +33,15 @@ func Printable(s string) string {
 	}, s)
 }
 
-// invisible reports whether a character cannot be seen, or changes how others look.
-func invisible(r rune) bool {
-	if r >= ' ' && r <= '~' {
-		return false
-	}
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
-}
-
 // Escaped returns a line of a log for a terminal, with invisible characters as in JSON.
 func Escaped(line []byte) []byte {
-	if bytes.IndexFunc(line, func(r rune) bool { return r != '\n' && r != '\t' && invisible(r) }) < 0 {
+	if bytes.IndexFunc(line, func(r rune) bool { return r != '\n' && r != '\t' && Hides(r) }) < 0 {
 		return line
 	}
 	var out []byte
 	for _, r := range string(line) {
 		switch {
-		case r == '\n' || r == '\t' || !invisible(r):
+		case r == '\n' || r == '\t' || !Hides(r):
 			out = utf8.AppendRune(out, r)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
@@ -74,7 +59,8 @@ func Line(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
-	return strings.TrimSpace(string([]rune(s)[:n-1])) + "…"
+	short, _ := Clip(s, n-1)
+	return strings.TrimSpace(short) + "…"
 }
 
 // FirstLines cuts a text behind n lines and says how many there were more.

@@ -10,6 +10,7 @@ func TestInvisibleCharactersAreShown(t *testing.T) {
 		"a\u200db\u200cc\ufe0f": "a\ufffdb\ufffdc\ufffd", "\U000e0061": "\ufffd", "a\u2064\u200db": "a\ufffd\ufffdb",
 		"\u2764\ufe0f \U0001f469\u200d\U0001f4bb \u0645\u06cc\u200c\u062e": "\u2764\ufe0f \U0001f469\u200d\U0001f4bb \u0645\u06cc\u200c\u062e",
 		"\U0001f3f3\ufe0f\u200d\U0001f308":                                 "\U0001f3f3\ufe0f\u200d\U0001f308", "na\u00efve \u4f60": "na\u00efve \u4f60",
+		"a\u00a0b\u3000c\ue0b0": "a\u00a0b\u3000c\ue0b0", "rm\u2800-rf": "rm\ufffd-rf", "a\u3164b": "a\ufffdb",
 	} {
 		if got := Printable(in); got != want {
 			t.Errorf("%+q: %+q, want %+q", in, got, want)

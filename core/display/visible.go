@@ -65,11 +65,37 @@ func printableASCII(s string) bool {
 }
 
 // Unseen reports whether a character cannot be seen: it prints nothing, or only changes
-// how others look.
+// how others look. Blanks other than that of ASCII count, since they look like it, and so do
+// characters that a screen may have no sign for.
 func Unseen(r rune) bool {
 	if r >= ' ' && r <= '~' {
 		return false
 	}
-	return !unicode.IsPrint(r) || r == '\u2800' || // the empty Braille pattern
-		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
+	return !unicode.IsPrint(r) || Hides(r)
 }
+
+// Hides is Unseen for prose, where the blanks of other scripts, private signs and characters
+// that are newer than this program are at home: only what has no width, controls a screen or
+// changes how others look counts.
+func Hides(r rune) bool {
+	if r >= ' ' && r <= '~' {
+		return false
+	}
+	return unicode.IsControl(r) || r == '\u2800' || // the empty Braille pattern
+		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
+}
+
+// joins reports whether a character that hides belongs to the one that it follows, as in
+// emoji and in scripts that join their letters.
+func joins(before, r rune) bool {
+	switch r {
+	case emojiStyle:
+		return before >= utf8.RuneSelf && !Hides(before)
+	case '\u200c', '\u200d':
+		return before >= utf8.RuneSelf && (before == emojiStyle || !Hides(before))
+	}
+	return false
+}
+
+// emojiStyle asks for the picture of the sign that it follows.
+const emojiStyle = '\ufe0f'

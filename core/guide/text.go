@@ -53,16 +53,14 @@ func legible(s string) (text string, found bool) {
 // lurks reports whether a character of a text hides, standing behind another.
 func lurks(before, r rune) bool {
 	switch {
-	case r == '\n' || r == '\t' || r >= ' ' && r <= '~':
+	case r == '\n' || r == '\t':
 		return false
-	case unicode.IsControl(r):
-		return true
 	case r == '\u00ad' || r == '\u200e' || r == '\u200f' || r == '\u061c': // soft hyphen, marks of direction
 		return false
 	case r == '\u200c' || r == '\u200d' || r >= '\ufe00' && r <= '\ufe0f': // one joins or varies; many are a code
 		return joins(before)
 	}
-	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
+	return display.Hides(r)
 }
 
 // joins reports whether a character may hide behind one that is seen. An emoji's

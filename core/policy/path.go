@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"dragoman/core/display"
 )
 
 // shellStart are the start-up files of shells and of what hooks into them.
@@ -122,7 +124,7 @@ func show(s string) string {
 	const most = 120
 	long := len(s) > most
 	if long {
-		s = strings.ToValidUTF8(s[:most], "")
+		s = display.Cut(s, most)
 	}
 	if !shownAsIs(s) {
 		s = strconv.QuoteToASCII(s)
@@ -137,7 +139,7 @@ func show(s string) string {
 // invisible, nothing that moves the cursor or turns the direction of text.
 func shownAsIs(s string) bool {
 	for _, r := range s {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+		if display.Unseen(r) || r == unicode.ReplacementChar {
 			return false
 		}
 	}

@@ -211,9 +211,10 @@ func TestWordsAreShownAsTheyAre(t *testing.T) {
 		shell("echo a\u200b"),
 		shell("x\x1b[2K"),
 		check(core.Native, "write_file", write(root+"/.eca/\u2028")),
+		check(core.Native, "write_file", write(root+"/.eca/\u3164\u2800")), // letters, as Unicode has it
 	} {
 		v := p.Decide(c)
-		if !shownAsIs(v.Why) || !shownAsIs(v.RememberText) {
+		if !shownAsIs(v.Why) || !shownAsIs(v.RememberText) || strings.ContainsAny(v.Why+v.RememberText, "\u3164\u2800") {
 			t.Errorf("%q, %q", v.Why, v.RememberText)
 		}
 	}
