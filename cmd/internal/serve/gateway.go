@@ -78,7 +78,7 @@ type server interface {
 
 // stdio speaks a protocol over standard input and output until the client leaves or a signal
 // comes.
-func stdio(ctx context.Context, o setup.Options, protocol string, make func(*Gateway) server) error {
+func stdio(ctx context.Context, o setup.Options, protocol string, adapter func(*Gateway) server) error {
 	return run(ctx, o, true, func(ctx context.Context, g *Gateway) error {
 		in, out, err := wire.Stdio()
 		if err != nil {
@@ -87,7 +87,7 @@ func stdio(ctx context.Context, o setup.Options, protocol string, make func(*Gat
 		g.Log = g.Log.With(zap.String("protocol", protocol))
 		g.Log.Info("speaking", zap.String("version", o.Env.Version))
 		g.Profiles.People, g.Profiles.Quiet = protocol != "mcp", protocol == "acp" || protocol == "eca"
-		err = make(g).Serve(ctx, in, out)
+		err = adapter(g).Serve(ctx, in, out)
 		g.Log.Info("ended", zap.Error(err))
 		return err
 	})

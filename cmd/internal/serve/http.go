@@ -15,7 +15,7 @@ import (
 )
 
 // overHTTP serves MCP clients over HTTP until a signal comes. What a person must know stands on standard error.
-func overHTTP(ctx context.Context, o setup.Options, m MCPOptions, cwd string, make func(*Gateway) *mcp.Server) error {
+func overHTTP(ctx context.Context, o setup.Options, m MCPOptions, cwd string, adapter func(*Gateway) *mcp.Server) error {
 	loopback := gate.Loopback(m.HTTP)
 	if m.NoAuth && !loopback {
 		return fmt.Errorf("--no-auth is for addresses that this machine alone can reach, such as 127.0.0.1:7717; %s is none", m.HTTP)
@@ -51,7 +51,7 @@ func overHTTP(ctx context.Context, o setup.Options, m MCPOptions, cwd string, ma
 		if m.Only != "" {
 			front.Mount("/mcp", only{servers, m.Only})
 		} else {
-			handler := aggregated{g, make(g), cwd, o.Env.InCircle()}.HTTP()
+			handler := aggregated{g, adapter(g), cwd, o.Env.InCircle()}.HTTP()
 			front.Mount("/mcp", handler)
 			front.Mount("/mcp/", servers)
 			leave = func() {

@@ -39,14 +39,14 @@ func MCP(ctx context.Context, o setup.Options, m MCPOptions) error {
 	if err != nil {
 		return fmt.Errorf("find the working folder: %w", err)
 	}
-	make := func(g *Gateway) *mcp.Server { return mcpServer(g, o.Env, m, cwd) }
+	adapter := func(g *Gateway) *mcp.Server { return mcpServer(g, o.Env, m, cwd) }
 	if m.HTTP != "" {
-		return overHTTP(ctx, o, m, cwd, make)
+		return overHTTP(ctx, o, m, cwd, adapter)
 	}
 	if m.Only != "" {
 		return stdio(ctx, o, "mcp", func(g *Gateway) server { return only{newRelays(g, cwd), m.Only} })
 	}
-	return stdio(ctx, o, "mcp", func(g *Gateway) server { return aggregated{g, make(g), cwd, o.Env.InCircle()} })
+	return stdio(ctx, o, "mcp", func(g *Gateway) server { return aggregated{g, adapter(g), cwd, o.Env.InCircle()} })
 }
 
 // mcpServer is the adapter, as the flags and the configuration want it.

@@ -189,7 +189,7 @@ func (p *Profiles) agentOf(r role, m *models.Finder, c *configs.Config) core.Age
 	if c.Limits.CompactAt == 100 {
 		o.CompactAt = 2 // never
 	}
-	return core.Agent{Name: r.Name, Description: r.description, Backend: &telling{loop.New(o), p.toTell}}
+	return core.Agent{Name: r.Name, Description: r.description, Backend: &faultBackend{loop.New(o), p.faultToShow}}
 }
 
 // systemOf is an agent's system prompt: what every agent is told about its

@@ -306,21 +306,21 @@ func (p *Profiles) reload() (made *Profile, tell func(), err error) {
 	defer p.mu.Unlock()
 	p.seen = seen
 	if err != nil {
-		return p.goesOnLocked(err)
+		return p.keepOldLocked(err)
 	}
 	p.made, p.fault = made, ""
 	p.guides.forget()
 	return made, func() {
-		p.took(made, old == nil, tried)
+		p.announce(made, old == nil, tried)
 		if old != nil {
 			old.Finder.Close()
 		}
 	}, nil
 }
 
-// goesOnLocked is what comes of a mistake: the profile before it goes on, and says
-// so; while there is none, the mistake is the answer.
-func (p *Profiles) goesOnLocked(mistake error) (made *Profile, tell func(), err error) {
+// keepOldLocked returns the profile in use when the configuration has become wrong, with the
+// mistake as its Fault; while there is none, the mistake is the error.
+func (p *Profiles) keepOldLocked(mistake error) (made *Profile, tell func(), err error) {
 	text := mistake.Error()
 	news := text != p.fault
 	p.fault = text
@@ -339,9 +339,9 @@ func (p *Profiles) goesOnLocked(mistake error) (made *Profile, tell func(), err 
 	}, nil
 }
 
-// took tells of a profile that is in use from now on: the first one, and whether
-// anybody had asked for one before.
-func (p *Profiles) took(made *Profile, first, again bool) {
+// announce says that a profile is in use from now on; first says that there was none before,
+// again that somebody had asked for one.
+func (p *Profiles) announce(made *Profile, first, again bool) {
 	p.log.Follow(made.Config.Log)
 	for _, w := range made.Config.Warnings {
 		p.log.Logger.Warn("configuration", zap.String("warning", w.String()))
@@ -432,8 +432,8 @@ func (p *Profiles) faultNow() string {
 	return p.fault
 }
 
-// toTell is the same where the agent's turns have to say it.
-func (p *Profiles) toTell() string {
+// faultToShow is the same where the agent's turns have to say it.
+func (p *Profiles) faultToShow() string {
 	if p.Quiet {
 		return ""
 	}
@@ -483,7 +483,7 @@ func (p *Profiles) make(c *configs.Config, old *Profile) (*Profile, error) {
 	made.Profile = core.Profile{
 		Models: m.Infos(), DefaultModel: m.Choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.Rights, AskTimeout: c.Policy.AskTimeout,
 		Commands: p.commands(box), Expand: p.slash.Expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: chosenBy(m), Accounts: p.Accounts(),
-		Servers: doing{p},
+		Servers: serverControl{p},
 	}
 	for _, r := range roles {
 		made.add(r, p.agentOf(r, m, c))

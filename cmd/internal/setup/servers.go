@@ -14,17 +14,17 @@ import (
 	"dragoman/core"
 )
 
-// doing is what people do with the MCP servers of the configuration from their
+// serverControl lets people control the MCP servers of the configuration from their
 // editors. What lasts is written into their own file, with nothing else in it changed,
 // and holds at once.
-type doing struct{ p *Profiles }
+type serverControl struct{ p *Profiles }
 
-var _ core.Servers = doing{}
+var _ core.Servers = serverControl{}
 
 var errNotYours = errors.New("only the person whose configuration it is can do that")
 
 // Do implements core.Servers.
-func (d doing) Do(ctx context.Context, by core.Client, roots []string, name string, what core.ServerAction) error {
+func (d serverControl) Do(ctx context.Context, by core.Client, roots []string, name string, what core.ServerAction) error {
 	if by.Role != core.Decide || by.Principal != core.Local {
 		return errNotYours
 	}
@@ -78,7 +78,7 @@ func (d doing) Do(ctx context.Context, by core.Client, roots []string, name stri
 }
 
 // find is a server that a person named, and may have mistyped.
-func (d doing) find(c *configs.Config, name string) (*upstream.Box, configs.MCPServer, error) {
+func (d serverControl) find(c *configs.Config, name string) (*upstream.Box, configs.MCPServer, error) {
 	box, is := d.p.servers.current(), c.MCPServers[name]
 	if _, ok := c.MCPServers[name]; ok {
 		return box, is, nil
@@ -95,7 +95,7 @@ func (d doing) find(c *configs.Config, name string) (*upstream.Box, configs.MCPS
 }
 
 // edit changes the user's file and takes that up.
-func (d doing) edit(ctx context.Context, edit configs.Edit) error {
+func (d serverControl) edit(ctx context.Context, edit configs.Edit) error {
 	p := d.p
 	p.mu.Lock()
 	editor := p.editor

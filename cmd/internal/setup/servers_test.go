@@ -36,7 +36,7 @@ func TestServerOfTheEditorIsChangedThere(t *testing.T) {
 	}
 	user := core.Client{Principal: core.Local, Role: core.Decide}
 	for _, what := range []core.ServerAction{core.ChangeServer{Command: "y"}, core.DisableServer{}, core.RemoveServer{}} {
-		if err := (doing{r.profiles}).Do(t.Context(), user, []string{r.dir}, "a", what); err == nil {
+		if err := (serverControl{r.profiles}).Do(t.Context(), user, []string{r.dir}, "a", what); err == nil {
 			t.Errorf("%T was done", what)
 		}
 	}

@@ -58,7 +58,7 @@ func (s *upstreams) toolbox(c *configs.Config, board *core.Board) *upstream.Box 
 	list := servers.Of(c, rev, s.env, s.run)
 	switch {
 	case box == nil:
-		box = upstream.New(upstream.Options{Servers: list, Board: board, Environ: s.environ, Version: s.version, PinFile: s.pins, AgreedFile: s.agreed, Tokens: s.tokens, Log: s.told, Audit: s.audit.Add, Guards: s.guards})
+		box = upstream.New(upstream.Options{Servers: list, Board: board, Environ: s.environ, Version: s.version, PinFile: s.pins, AgreedFile: s.agreed, Tokens: s.tokens, Log: s.logLine, Audit: s.audit.Add, Guards: s.guards})
 		box.Announce()
 	case changed:
 		box.Set(list)
@@ -92,8 +92,8 @@ func (p *Profiles) commands(box *upstream.Box) func(context.Context, core.Meta) 
 	}
 }
 
-// told logs what servers say, and what becomes of them.
-func (s *upstreams) told(server, level, text string) {
+// logLine logs what servers say, and what becomes of them.
+func (s *upstreams) logLine(server, level, text string) {
 	s.logs.Add(server, level, text)
 	l, err := logs.ParseLevel(level)
 	if err != nil {

@@ -6,31 +6,31 @@ import (
 	"dragoman/core"
 )
 
-// telling is a back end whose conversations tell their user, once, that the
+// faultBackend is a back end whose conversations say once to their user that the
 // configuration has become wrong and the one before it goes on.
-type telling struct {
+type faultBackend struct {
 	core.Backend
 	fault func() string
 }
 
 // Open implements core.Backend.
-func (b *telling) Open(ctx context.Context, binding core.Binding) (core.Conversation, error) {
+func (b *faultBackend) Open(ctx context.Context, binding core.Binding) (core.Conversation, error) {
 	conv, err := b.Backend.Open(ctx, binding)
 	if err != nil {
 		return nil, err
 	}
-	return &told{Conversation: conv, fault: b.fault}, nil
+	return &faultConversation{Conversation: conv, fault: b.fault}, nil
 }
 
-// told is such a conversation. It runs one turn at a time.
-type told struct {
+// faultConversation is a conversation of a faultBackend. It runs one turn at a time.
+type faultConversation struct {
 	core.Conversation
 	fault func() string
 	last  string // that was told
 }
 
 // Run implements core.Conversation.
-func (c *told) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
+func (c *faultConversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	if now := c.fault(); now != c.last {
 		if c.last = now; now != "" {
 			text := "The configuration has a mistake, so the one before it goes on:\n" + now
