@@ -3,10 +3,8 @@ package files
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
-	"dragoman/core/display"
 	"dragoman/core/ide"
 )
 
@@ -23,10 +21,10 @@ func (w *Workspace) Request(ctx context.Context, p Place, able func(ide.Caps) bo
 	if e == nil || p.Spill || !able(e.Caps()) {
 		return nil, "", nil
 	}
-	wait, stop := context.WithTimeout(ctx, EditorWait)
+	wait, stop := context.WithTimeout(ctx, ide.Wait)
 	defer stop()
 	reply, err = e.Do(wait, call)
-	why, err = Lacking(ctx, wait, err)
+	why, err = ide.Lacking(ctx, wait, err)
 	if err != nil {
 		return nil, "", p.Explain(err)
 	}
@@ -34,23 +32,6 @@ func (w *Workspace) Request(ctx context.Context, p Place, able func(ide.Caps) bo
 		return nil, why, nil
 	}
 	return reply, "", nil
-}
-
-// Lacking returns the reason why an editor does not have what it was asked for.
-// Anything else that went wrong is an error, in the editor's words.
-func Lacking(ctx, wait context.Context, err error) (string, error) {
-	var lacks *ide.Lacks
-	switch {
-	case err == nil:
-		return "", nil
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case errors.As(err, &lacks):
-		return display.Visible(lacks.Error()), nil
-	case wait.Err() != nil:
-		return "", fmt.Errorf("the editor did not answer within %v", EditorWait)
-	}
-	return "", errors.New(display.Visible(err.Error()))
 }
 
 // Buffer asks the editor for a file's text; nil: it does not have it.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
 	"unicode/utf8"
 
 	"dragoman/core/display"
@@ -21,8 +20,6 @@ const (
 	MaxText = 4 << 20
 	// Sniffed is how much of a file decides whether it is text, as in git.
 	Sniffed = 8000
-	// EditorWait is how long an editor may take for a file.
-	EditorWait = 10 * time.Second
 )
 
 // Content is the text of a file, as it was seen.
@@ -154,13 +151,13 @@ func (w *Workspace) throughEditor(ctx context.Context, p Place, text string) (do
 	if !w.editorWrites() {
 		return false, "", nil
 	}
-	wait, stop := context.WithTimeout(ctx, EditorWait)
+	wait, stop := context.WithTimeout(ctx, ide.Wait)
 	defer stop()
 	_, err = ide.Of(w.host.Editor()).Do(wait, ide.WriteFile{Session: w.host.Meta().ID, Path: p.Name, Text: text})
 	if ctx.Err() == nil && wait.Err() != nil { // it may still do it: writing too would race with it
 		return false, "", fmt.Errorf("write %s: the editor did not answer; look at the file before trying again", display.Visible(p.Show))
 	}
-	why, err = Lacking(ctx, wait, err)
+	why, err = ide.Lacking(ctx, wait, err)
 	return why == "" && err == nil, why, p.Explain(err)
 }
 

@@ -31,7 +31,7 @@ func TestMoveRace(t *testing.T) {
 		}
 	}()
 	moved := 0
-	for range 1000 {
+	for range 500 {
 		d.put("a", "mine")
 		p, q := d.place("a"), Place{Name: filepath.Join(docs, "b"), Real: filepath.Join(docs, "b"), Show: "docs/b", Root: d.Roots()[0]}
 		if p.MoveTo(q) == nil {

@@ -78,14 +78,14 @@ func (s *toolset) ask(ctx context.Context, able func(ide.Caps) bool, call ide.Ca
 	if e == nil || !able(e.Caps()) {
 		return nil, errLeft
 	}
-	wait, stop := context.WithTimeout(ctx, files.EditorWait)
+	wait, stop := context.WithTimeout(ctx, ide.Wait)
 	defer stop()
 	reply, err := e.Do(wait, call)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil && wait.Err() != nil:
-		return nil, fmt.Errorf("the editor did not answer within %v: go on without it", files.EditorWait)
+		return nil, fmt.Errorf("the editor did not answer within %v: go on without it", ide.Wait)
 	case err != nil:
 		return nil, fmt.Errorf("ask the editor: %w", err)
 	}

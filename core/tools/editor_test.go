@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"dragoman/core"
-	"dragoman/core/files"
 	"dragoman/core/ide"
 )
 
@@ -204,7 +203,7 @@ func TestEditorGone(t *testing.T) {
 		b.editor = w
 		start := time.Now()
 		b.fails("editor_diagnostics", m{}, "did not answer within 10s")
-		if took := time.Since(start); took != files.EditorWait {
+		if took := time.Since(start); took != ide.Wait {
 			t.Errorf("it took %v", took)
 		}
 		tool := b.tool("editor_definition")

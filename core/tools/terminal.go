@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"dragoman/core"
-	"dragoman/core/files"
 	"dragoman/core/ide"
 )
 
@@ -67,7 +66,7 @@ func (s *toolset) runTerminal(ctx context.Context, e ide.Editor, inv core.Invoca
 // answer, so that the terminal can be closed. why says that the editor has none to
 // open: the command surely does not run there.
 func (v *visit) open(ctx context.Context, c command) (why string, err error) {
-	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), files.EditorWait)
+	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), ide.Wait)
 	defer stop()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lateOpen, stop) })()
 	env := map[string]string{}
@@ -90,11 +89,11 @@ func (v *visit) open(ctx context.Context, c command) (why string, err error) {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case wait.Err() != nil:
-		return "", fmt.Errorf("the editor did not say within %v whether it opened a terminal, so the command was not run a second time here; check whether it has run before you try again", files.EditorWait)
+		return "", fmt.Errorf("the editor did not say within %v whether it opened a terminal, so the command was not run a second time here; check whether it has run before you try again", ide.Wait)
 	case err == nil:
 		return "", fmt.Errorf("the editor answered with no terminal, so the command was not run a second time here; check whether it has run before you try again")
 	}
-	return files.Lacking(ctx, wait, err)
+	return ide.Lacking(ctx, wait, err)
 }
 
 // await waits for the command's end, and at the limit, or when the turn is stopped, for
