@@ -251,7 +251,8 @@ func (w *rewriting) delta(d inference.Delta) {
 		if !again {
 			w.srv.pump.Do(w.reason)
 		}
-	case inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaToolEnd, inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack, inference.DeltaStop:
+	case inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaToolEnd,
+		inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack, inference.DeltaStop:
 	}
 }
 

@@ -301,7 +301,10 @@ func (l *lending) sampledAgain(answers mcp.InputResponseMap) {
 			l.settle(m.id, sampled{res: r})
 			continue
 		}
-		l.settle(m.id, sampled{err: &inference.Error{Kind: inference.ErrServer, Message: "the MCP client answered sampling/createMessage with something else"}})
+		l.settle(m.id, sampled{err: &inference.Error{
+			Kind:    inference.ErrServer,
+			Message: "the MCP client answered sampling/createMessage with something else",
+		}})
 	}
 }
 
@@ -313,7 +316,11 @@ var errLeft = &inference.Error{
 
 // refused is what a client's error means. Whatever its user may have said is not put to another model.
 func refused(err error) error {
-	e := &inference.Error{Kind: inference.ErrBadRequest, Message: "the MCP client did not let its model answer: " + line(err.Error(), maxSummary), Hint: "Its user may have refused; another model can be chosen", Err: err}
+	e := &inference.Error{
+		Kind:    inference.ErrBadRequest,
+		Message: "the MCP client did not let its model answer: " + line(err.Error(), maxSummary),
+		Hint:    "Its user may have refused; another model can be chosen", Err: err,
+	}
 	if answer, ok := errors.AsType[*jsonrpc.Error](err); ok && answer.Code == jsonrpc.CodeMethodNotFound {
 		e.Kind, e.Hint = inference.ErrServer, "It declares sampling and does not have it; choose another model"
 	} else if hungUp(err) {

@@ -65,7 +65,8 @@ func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.Raw
 			text.WriteString(d.Text)
 		case inference.DeltaStop:
 			stop = d.Stop
-		case inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaToolEnd, inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack:
+		case inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs,
+			inference.DeltaToolEnd, inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack:
 		}
 	}
 	return wire.JSON(map[string]any{

@@ -142,7 +142,9 @@ type HeardCall struct {
 
 // Hear streams an answer to its end, or until each, which may be nil, returns
 // false. It fails the test where the deltas break a rule of inference.Model.
-func Hear(ctx context.Context, t *testing.T, m inference.Model, r *inference.Request, each func(inference.Delta) bool) *Heard {
+func Hear(
+	ctx context.Context, t *testing.T, m inference.Model, r *inference.Request, each func(inference.Delta) bool,
+) *Heard {
 	t.Helper()
 	h := &Heard{kinds: map[int]inference.DeltaKind{}, byBlock: map[int]int{}}
 	for d, err := range m.Stream(ctx, r) {

@@ -135,7 +135,9 @@ func (a *answer) openPart(p partOf) {
 		return
 	}
 	if a.open == partThought && a.field != "" {
-		a.emit(inference.Delta{Kind: inference.DeltaSealed, Block: a.block, Sealed: sealed{Of: a.model, Field: a.field}.encode()})
+		a.emit(inference.Delta{
+			Kind: inference.DeltaSealed, Block: a.block, Sealed: sealed{Of: a.model, Field: a.field}.encode(),
+		})
 	}
 	a.open, a.field = p, ""
 	if p != partNone {

@@ -108,7 +108,9 @@ func (m *chain) stream(ctx context.Context, r *inference.Request, a *answer) err
 }
 
 // ask calls the library, whose panics are errors here. sent counts characters.
-func (m *chain) ask(ctx context.Context, r *inference.Request, key string, seen *seenAnswer) (res *llms.ContentResponse, sent int, err error) {
+func (m *chain) ask(
+	ctx context.Context, r *inference.Request, key string, seen *seenAnswer,
+) (res *llms.ContentResponse, sent int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error of the library: %v", p)

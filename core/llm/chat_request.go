@@ -158,7 +158,8 @@ func (chatWire) elements(m *remote, messages []inference.Message) (list []any, p
 // parts implements stretch: results that follow each other belong together, because
 // of their pictures.
 func (chatWire) parts(_ *remote, messages []inference.Message, k int) bool {
-	return k == 0 || messages[k-1].Role != inference.RoleTool || k < len(messages) && messages[k].Role != inference.RoleTool
+	return k == 0 || messages[k-1].Role != inference.RoleTool ||
+		k < len(messages) && messages[k].Role != inference.RoleTool
 }
 
 // cut implements stretch.

@@ -50,7 +50,11 @@ func (m *remote) credentials(ctx context.Context) (credentials, error) {
 	case ctx.Err() != nil:
 		return c, ctx.Err()
 	}
-	return c, &inference.Error{Kind: inference.ErrAuth, Model: m.info.ID, Message: "the key could not be read: " + err.Error(), Hint: m.p.KeyHint, Err: err}
+	return c, &inference.Error{
+		Kind: inference.ErrAuth, Model: m.info.ID,
+		Message: "the key could not be read: " + err.Error(),
+		Hint:    m.p.KeyHint, Err: err,
+	}
 }
 
 // redact takes the key and the values of the configured headers out of a text.

@@ -53,7 +53,9 @@ func (e *fallenError) Unwrap() error { return e.last }
 
 // relay passes on what a model says. over is false where it failed before it said
 // anything, in a way that another model may not.
-func relay(ctx context.Context, m inference.Model, r *inference.Request, yield func(inference.Delta, error) bool) (failed error, over bool) {
+func relay(
+	ctx context.Context, m inference.Model, r *inference.Request, yield func(inference.Delta, error) bool,
+) (failed error, over bool) {
 	begun := false
 	for d, err := range m.Stream(ctx, r) {
 		if err != nil && !begun && ctx.Err() == nil && passes(err) {

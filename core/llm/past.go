@@ -138,7 +138,9 @@ func begins(messages, with []inference.Message) bool {
 // history is from request to request, takes next to no time.
 func sameMessage(a, b *inference.Message) bool {
 	return a.Role == b.Role && a.Text == b.Text && sameBlocks(a.Blocks, b.Blocks) &&
-		same(a.Thoughts, b.Thoughts, func(a, b *inference.Thought) bool { return a.Text == b.Text && bytes.Equal(a.Sealed, b.Sealed) }) &&
+		same(a.Thoughts, b.Thoughts, func(a, b *inference.Thought) bool {
+			return a.Text == b.Text && bytes.Equal(a.Sealed, b.Sealed)
+		}) &&
 		same(a.Calls, b.Calls, func(a, b *inference.ToolUse) bool {
 			return a.ID == b.ID && a.Name == b.Name && bytes.Equal(a.Args, b.Args)
 		}) &&

@@ -49,7 +49,8 @@ func (m *recorded) Stream(ctx context.Context, r *inference.Request) iter.Seq2[i
 			case inference.DeltaStop:
 				whole = true
 				f.Response.FinishReason = map[core.StopReason]string{core.StopTokens: "length", core.StopRefusal: "content_filter"}[d.Stop]
-			case inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaRetry, inference.DeltaFellBack:
+			case inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaRetry,
+				inference.DeltaFellBack:
 			}
 			if !yield(d, err) { // behind a whole answer nothing is missing
 				break

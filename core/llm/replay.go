@@ -91,7 +91,11 @@ func (m *replay) play(ctx context.Context, r *inference.Request, a *answer) erro
 }
 
 func (m *replay) fails(kind inference.ErrorKind, message string) error {
-	return &inference.Error{Kind: kind, Model: m.info.ID, Message: message, Hint: "Look at the option file of the provider " + m.p.Name}
+	return &inference.Error{
+		Kind: kind, Model: m.info.ID,
+		Message: message,
+		Hint:    "Look at the option file of the provider " + m.p.Name,
+	}
 }
 
 // refuse is a turn that fails as a service would. Nothing is tried again: what is

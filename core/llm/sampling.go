@@ -79,7 +79,8 @@ func (m *sampling) ask(ctx context.Context, r *inference.Request, a *answer) err
 		offered, tools = m.sampler.Offers(ctx, r.Session)
 	}
 	if !offered {
-		return m.failure(inference.ErrServer, "this session is not driven by an MCP client that offers sampling", "Choose another model, or use it from an MCP client that does")
+		return m.failure(inference.ErrServer, "this session is not driven by an MCP client that offers sampling",
+			"Choose another model, or use it from an MCP client that does")
 	}
 	params, sent, err := m.params(r, tools)
 	if err != nil {
@@ -97,13 +98,15 @@ func (m *sampling) ask(ctx context.Context, r *inference.Request, a *answer) err
 		named.Model = m.info.ID
 		return &named
 	case err != nil:
-		return m.failure(inference.ErrBadRequest, "the MCP client did not answer: "+shorten(err.Error(), maxMessage), "Its user may have refused; another model can be chosen")
+		return m.failure(inference.ErrBadRequest, "the MCP client did not answer: "+shorten(err.Error(), maxMessage),
+			"Its user may have refused; another model can be chosen")
 	case len(result) > maxEvent:
 		return m.failure(inference.ErrServer, fmt.Sprintf("the MCP client's answer is longer than %d MiB", maxEvent>>20), "")
 	}
 	a.sent = sent
 	if err := a.sampled(result); err != nil {
-		return m.failure(inference.ErrServer, "the MCP client's answer is not what the protocol says: "+shorten(err.Error(), maxMessage), "")
+		return m.failure(inference.ErrServer, "the MCP client's answer is not what the protocol says: "+
+			shorten(err.Error(), maxMessage), "")
 	}
 	return a.complete(ctx)
 }

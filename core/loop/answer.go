@@ -49,7 +49,9 @@ type heard struct {
 }
 
 // listen streams one answer into the log. What came before an error stays there.
-func (c *conversation) listen(ctx context.Context, t *core.Turn, model inference.Model, req *inference.Request, tools *index) (*answer, error) {
+func (c *conversation) listen(
+	ctx context.Context, t *core.Turn, model inference.Model, req *inference.Request, tools *index,
+) (*answer, error) {
 	a := &answer{t: t, tools: tools, model: model.Info(), fell: &c.fell, isUsed: func(id core.CallID) bool { return c.history.used[id] }}
 	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseWaiting}); err != nil {
 		return nil, err
@@ -87,7 +89,11 @@ func (a *answer) hear(ctx context.Context, model inference.Model, req *inference
 			return nil
 		}
 	}
-	return &inference.Error{Kind: inference.ErrTruncated, Model: model.Info().ID, Message: "the answer stopped without an end", Hint: "Try again."}
+	return &inference.Error{
+		Kind: inference.ErrTruncated, Model: model.Info().ID,
+		Message: "the answer stopped without an end",
+		Hint:    "Try again.",
+	}
 }
 
 // take turns one delta into events. An error is a fault of the model's codec.

@@ -47,7 +47,9 @@ func overflowed(err error) bool {
 
 // shrink makes room after a request that was too long. done says that it may be
 // asked again. An error means that the turn must end.
-func (c *conversation) shrink(ctx context.Context, t *core.Turn, model inference.Model, base int) (done bool, err error) {
+func (c *conversation) shrink(
+	ctx context.Context, t *core.Turn, model inference.Model, base int,
+) (done bool, err error) {
 	if !c.history.spoken || c.gaveUp == t.ID() {
 		return false, nil
 	}
@@ -57,7 +59,9 @@ func (c *conversation) shrink(ctx context.Context, t *core.Turn, model inference
 
 // compactAuto is compact that nobody asked for: what keeps the model from it is
 // told to the user, and the turn goes on.
-func (c *conversation) compactAuto(ctx context.Context, t *core.Turn, model inference.Model, base, window int) (done bool, err error) {
+func (c *conversation) compactAuto(
+	ctx context.Context, t *core.Turn, model inference.Model, base, window int,
+) (done bool, err error) {
 	s := summary{turn: t, model: model, base: base, window: window, auto: true}
 	err = c.compact(ctx, s)
 	var none *noSummaryError
@@ -179,7 +183,9 @@ func (c *conversation) summarize(ctx context.Context, s summary) (text string, a
 }
 
 // ask asks the model for a summary of messages, which are only words.
-func (c *conversation) ask(ctx context.Context, s summary, messages []inference.Message) (_ string, used *core.Usage, by core.ModelInfo, _ error) {
+func (c *conversation) ask(
+	ctx context.Context, s summary, messages []inference.Message,
+) (_ string, used *core.Usage, by core.ModelInfo, _ error) {
 	req := &inference.Request{
 		Session: s.turn.Meta().ID, System: summarySystem,
 		Messages: addUser(messages, []core.Block{core.Text{Text: instructionFor(s.focus)}}),
@@ -208,7 +214,8 @@ func (c *conversation) ask(ctx context.Context, s summary, messages []inference.
 			if stop = d.Stop; stop == "" {
 				stop = core.StopEnd
 			}
-		case inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaToolEnd:
+		case inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs,
+			inference.DeltaToolEnd:
 		}
 		if stop != "" {
 			break
@@ -216,7 +223,10 @@ func (c *conversation) ask(ctx context.Context, s summary, messages []inference.
 	}
 	switch {
 	case stop == "":
-		return "", used, by, &inference.Error{Kind: inference.ErrTruncated, Model: by.ID, Message: "the summary stopped without an end"}
+		return "", used, by, &inference.Error{
+			Kind: inference.ErrTruncated, Model: by.ID,
+			Message: "the summary stopped without an end",
+		}
 	case stop == core.StopRefusal || stop == core.StopError:
 		return "", used, by, fmt.Errorf("the model %s refused to", by.ID)
 	case text.size == 0:

@@ -153,7 +153,9 @@ func (c *conversation) command(ctx context.Context, t *core.Turn) (is core.Comma
 }
 
 // round asks the model once and runs what it calls. over says that the turn is.
-func (c *conversation) round(ctx context.Context, t *core.Turn, model inference.Model) (stop core.StopReason, over bool, err error) {
+func (c *conversation) round(
+	ctx context.Context, t *core.Turn, model inference.Model,
+) (stop core.StopReason, over bool, err error) {
 	specs, err := c.tools(ctx, t)
 	if err != nil {
 		return core.StopError, true, err

@@ -34,8 +34,14 @@ func (x *index) behindSearch(list []inference.ToolSpec) []inference.ToolSpec {
 	x.byName[toolsearch.Call] = core.Spec{Server: core.Native, Name: toolsearch.Call, Title: toolsearch.CallTitle, Kind: core.KindOther}
 	return append(
 		shown,
-		inference.ToolSpec{Name: toolsearch.Search, Description: toolsearch.SearchDescription(servers), Schema: json.RawMessage(toolsearch.SearchSchema)},
-		inference.ToolSpec{Name: toolsearch.Call, Description: toolsearch.CallDescription, Schema: json.RawMessage(toolsearch.CallSchema)},
+		inference.ToolSpec{
+			Name: toolsearch.Search, Description: toolsearch.SearchDescription(servers),
+			Schema: json.RawMessage(toolsearch.SearchSchema),
+		},
+		inference.ToolSpec{
+			Name: toolsearch.Call, Description: toolsearch.CallDescription,
+			Schema: json.RawMessage(toolsearch.CallSchema),
+		},
 	)
 }
 

@@ -60,7 +60,9 @@ func Around(s eca.Span) (lines [2]int) {
 
 // write asks a model and hands on what it says. It returns all of the text. The request
 // is bounded by tokens and by time.
-func write(ctx context.Context, m inference.Model, r inference.Request, tokens int, most time.Duration, each func(inference.Delta)) (text string, err error) {
+func write(
+	ctx context.Context, m inference.Model, r inference.Request, tokens int, most time.Duration, each func(inference.Delta),
+) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error in model %s: %v", m.Info().ID, p)
@@ -86,7 +88,8 @@ func write(ctx context.Context, m inference.Model, r inference.Request, tokens i
 			if d.Stop == core.StopRefusal {
 				return b.String(), errors.New("the model declined to answer")
 			}
-		case inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaToolEnd, inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack:
+		case inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs,
+			inference.DeltaToolEnd, inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack:
 		}
 		if b.Len() > MaxBytes {
 			return b.String(), ErrTooLong

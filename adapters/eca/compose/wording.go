@@ -39,7 +39,9 @@ func completionRequest(doc string, at eca.Place) (r inference.Request, line stri
 		mark = "<|" + mark + "|>"
 	}
 	r.System = fmt.Sprintf(completionSystem, mark)
-	r.Messages = []inference.Message{{Role: inference.RoleUser, Blocks: []core.Block{core.Text{Text: before + mark + behind}}}}
+	r.Messages = []inference.Message{{
+		Role: inference.RoleUser, Blocks: []core.Block{core.Text{Text: before + mark + behind}},
+	}}
 	return r, before[strings.LastIndexByte(before, '\n')+1:]
 }
 
@@ -58,7 +60,9 @@ func rewriteRequest(p eca.RewriteParams, file string) inference.Request {
 		b.WriteString("What stands around it:\n" + fenced(file) + "\n\n")
 	}
 	b.WriteString("The selected text:\n" + fenced(p.Text) + "\n\nWhat shall become of it: " + p.Prompt)
-	return inference.Request{System: rewriteSystem, Messages: []inference.Message{{Role: inference.RoleUser, Blocks: []core.Block{core.Text{Text: b.String()}}}}}
+	return inference.Request{System: rewriteSystem, Messages: []inference.Message{{
+		Role: inference.RoleUser, Blocks: []core.Block{core.Text{Text: b.String()}},
+	}}}
 }
 
 // fenced puts a text between fences that do not stand in it.

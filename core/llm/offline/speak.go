@@ -71,7 +71,8 @@ func (s *speaker) stream(ctx context.Context, count, size int) error {
 	loop := strings.Repeat(filler, size/len(filler)+2)
 	for at := 0; count > 0; count-- {
 		s.chars += size
-		if err := s.emit(ctx, inference.Delta{Kind: inference.DeltaText, Block: s.block, Text: loop[at : at+size]}); err != nil {
+		piece := inference.Delta{Kind: inference.DeltaText, Block: s.block, Text: loop[at : at+size]}
+		if err := s.emit(ctx, piece); err != nil {
 			return err
 		}
 		at = (at + size) % len(filler)
@@ -101,5 +102,6 @@ func (s *speaker) call(ctx context.Context, id core.CallID, tool string, args js
 		}
 		rest = rest[n:]
 	}
-	return s.emit(ctx, inference.Delta{Kind: inference.DeltaToolEnd, Block: s.block, ToolID: id, ToolName: tool, Args: args})
+	end := inference.Delta{Kind: inference.DeltaToolEnd, Block: s.block, ToolID: id, ToolName: tool, Args: args}
+	return s.emit(ctx, end)
 }
