@@ -7,6 +7,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/forms"
 )
 
 // consentCall returns the call that a consent is requested with. A permission needs a call:
@@ -65,7 +66,7 @@ func (s *session) answerConsent(a core.Ask, result json.RawMessage, err error) {
 		s.reply(a, core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not ask: " + err.Error()})
 	case res.Outcome.Outcome == "cancelled":
 		s.cancelTurn(a.Turn)
-	case res.Outcome.Outcome == "selected" && optionOf(a, res.Outcome.OptionID):
+	case res.Outcome.Outcome == "selected" && forms.Of(a).Offers(res.Outcome.OptionID):
 		s.reply(a, core.Reply{Outcome: core.OutcomeAnswered, Option: res.Outcome.OptionID})
 	default:
 		s.reply(a, core.Reply{Outcome: core.OutcomeDeclined})

@@ -4,24 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"go.uber.org/zap"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/forms"
 )
 
 // A question is put to the user by elicitation/create, to clients that show forms
 // (or pages: see page.go), and never as a permission: some clients approve
 // permissions without asking anybody. A question that the client has no form for is not
-// put to it; the core shows it in the chat. A form has a field for a choice, a field for any text, or
-// both. A consent is a permission like that for a call: see consent.go.
-const (
-	fieldChoice = "choice"
-	fieldText   = "text"
-)
+// put to it; the core shows it in the chat. A consent is a permission like that for a call: see consent.go.
 
 // settler takes a client's answer to a request of ours.
 type settler = func(core.Ask, json.RawMessage, error)
@@ -53,22 +48,22 @@ func Elicitation(v *View, a core.Ask) acp.ElicitationRequest {
 	if v.calls[a.Call] != nil { // a call that the client has been told of
 		req.ToolCallID = string(a.Call)
 	}
-	props := req.RequestedSchema.Properties
-	if len(a.Options) > 0 {
+	props, form := req.RequestedSchema.Properties, forms.Of(a)
+	if len(form.Options) > 0 {
 		field := acp.StringField{Type: "string", Title: "Answer"}
-		for _, o := range a.Options {
+		for _, o := range form.Options {
 			field.OneOf = append(field.OneOf, acp.EnumOption{Const: o.ID, Title: o.Label, Description: o.Description})
 		}
-		props[fieldChoice] = field
+		props[forms.Choice] = field
 	}
 	switch {
-	case len(a.Options) == 0:
-		props[fieldText] = acp.StringField{Type: "string", Title: "Answer"}
-		req.RequestedSchema.Required = acp.Strings{fieldText}
-	case a.Freeform:
-		props[fieldText] = acp.StringField{Type: "string", Title: "Another answer", Description: "In your own words"}
-	default:
-		req.RequestedSchema.Required = acp.Strings{fieldChoice}
+	case len(form.Options) == 0:
+		props[forms.Text] = acp.StringField{Type: "string", Title: "Answer"}
+	case form.Freeform:
+		props[forms.Text] = acp.StringField{Type: "string", Title: "Another answer", Description: "In your own words"}
+	}
+	if form.Required != "" {
+		req.RequestedSchema.Required = acp.Strings{form.Required}
 	}
 	return req
 }
@@ -84,13 +79,7 @@ func (s *session) answerForm(a core.Ask, result json.RawMessage, err error) {
 	if err != nil {
 		r = core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not ask: " + err.Error()}
 	} else if res.Action == "accept" {
-		choice, text := texts(res.Content[fieldChoice]), texts(res.Content[fieldText])
-		if text = strings.TrimSpace(text); optionOf(a, choice) || text != "" {
-			r.Outcome, r.Text = core.OutcomeAnswered, text
-			if optionOf(a, choice) {
-				r.Option = choice
-			}
-		}
+		r = forms.Of(a).Reply(texts(res.Content[forms.Choice]), texts(res.Content[forms.Text]))
 	}
 	s.reply(a, r)
 }
@@ -102,15 +91,6 @@ func texts(raw json.RawMessage) string {
 		return "" // absent, or no text
 	}
 	return s
-}
-
-func optionOf(a core.Ask, id string) bool {
-	for _, o := range a.Options {
-		if o.ID == id && id != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // reply settles a question; what no longer waits is none of our business.

@@ -13,6 +13,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/forms"
 )
 
 // ask puts to the client what waits for an answer, and takes back what does not wait
@@ -114,18 +115,13 @@ func replyTo(a core.Ask, result json.RawMessage, err error) core.Reply {
 	if s := ""; json.Unmarshal(r.Answer, &s) == nil {
 		text = s
 	}
+	reply, ok := forms.Of(a).ReplyInWords(text)
 	text = strings.TrimSpace(text)
-	for _, same := range []func(o core.Option) bool{
-		func(o core.Option) bool { return text == o.Label },
-		func(o core.Option) bool { return text == o.ID },
-		func(o core.Option) bool { return strings.EqualFold(text, strings.TrimSpace(o.Label)) },
-	} {
-		if i := slices.IndexFunc(a.Options, same); i >= 0 && text != "" {
-			return core.Reply{Outcome: core.OutcomeAnswered, Option: a.Options[i].ID}
-		}
-	}
-	if text == "" {
+	switch {
+	case ok:
+		return reply
+	case text == "":
 		return core.Reply{Outcome: core.OutcomeDeclined}
 	}
-	return core.Reply{Outcome: core.OutcomeAnswered, Text: text}
+	return core.Reply{Outcome: core.OutcomeAnswered, Text: text} // the user's own words, though none were asked for
 }

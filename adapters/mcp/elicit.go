@@ -18,6 +18,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/forms"
 )
 
 // asker is how a client's user can be asked.
@@ -272,7 +273,8 @@ func keepAnswer(next mcp.MethodHandler) mcp.MethodHandler {
 // elicitation is the form that is put to the user.
 func elicitation(version string, m core.Meta, a core.Ask, c core.Call) *mcp.ElicitParams {
 	if a.Kind != core.AskApproval {
-		return &mcp.ElicitParams{Mode: proto.ModeForm, Message: inWords(a), RequestedSchema: questionForm(version, a)}
+		f := forms.Of(a)
+		return &mcp.ElicitParams{Mode: proto.ModeForm, Message: f.Question, RequestedSchema: questionForm(version, f)}
 	}
 	return &mcp.ElicitParams{Mode: proto.ModeForm, Message: question(m, a, c), RequestedSchema: form(version, a)}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"dragoman/core"
+	"dragoman/core/forms"
 )
 
 const (
@@ -95,7 +96,7 @@ func happened(t *turn, ev core.Event) (event, bool) {
 			}
 			return event{Type: eventApproval, ID: string(a.ID), Name: a.Tool, Text: a.Summary}, true
 		}
-		return event{Type: eventQuestion, ID: string(e.Ask.ID), Text: inWords(e.Ask)}, true
+		return event{Type: eventQuestion, ID: string(e.Ask.ID), Text: forms.Of(e.Ask).Question}, true
 	case core.PlanChanged:
 		return event{Type: eventPlan, Text: planLine(e)}, true
 	case core.Notice:

@@ -7,6 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/core"
+	"dragoman/core/forms"
 )
 
 type waitArgs struct {
@@ -161,7 +162,7 @@ func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest,
 func (c *client) answered(ctx context.Context, h *held, a core.Ask, in approveArgs) (*mcp.CallToolResult, any, error) {
 	r, ok := core.Reply{Outcome: core.OutcomeDeclined}, in.Decision == decisionReject || in.Decision == decisionRejectAlways
 	if in.Answer != "" {
-		r, ok = replyInWords(a, in.Answer)
+		r, ok = forms.Of(a).ReplyInWords(in.Answer)
 	}
 	if !ok || a.Secret {
 		return refusal("This is a question: give what the user said as answer (%s), or the decision reject_once.", pendingOf(a).answers()), nil, nil
