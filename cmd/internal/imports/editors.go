@@ -87,10 +87,7 @@ func EditorFiles(p *program.Environment) []EditorFile {
 // settingsFolders returns the folders in which programs keep settings on this system, and in
 // which desktop programs do.
 func settingsFolders(p *program.Environment, home string) (config, apps string) {
-	config = filepath.Join(home, ".config")
-	if dir := p.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		config = dir
-	}
+	config = configHome(p, home)
 	apps = config
 	switch runtime.GOOS {
 	case "darwin":
@@ -101,6 +98,14 @@ func settingsFolders(p *program.Environment, home string) (config, apps string) 
 		}
 	}
 	return config, apps
+}
+
+// configHome returns the folder for settings that the XDG base directories name, on every system.
+func configHome(p *program.Environment, home string) string {
+	if dir := p.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(home, ".config")
 }
 
 // agentServers reads the settings of Zed and JetBrains.

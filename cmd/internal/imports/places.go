@@ -35,11 +35,8 @@ func places(p *program.Environment) []place {
 		if runtime.GOOS == "windows" {
 			zed = filepath.Join(apps, "Zed", "settings.json")
 		}
-		eca := filepath.Join(home, ".config")
-		if dir := p.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-			eca = dir
-		}
-		places = append(places, place{"Zed", zed}, place{"ECA", filepath.Join(eca, "eca", "config.json")})
+		eca := filepath.Join(configHome(p, home), "eca", "config.json")
+		places = append(places, place{"Zed", zed}, place{"ECA", eca})
 	}
 	cwd, err := os.Getwd()
 	if err != nil {
