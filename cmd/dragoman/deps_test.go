@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -163,7 +164,7 @@ var importRules = []rule{
 	{from: "dragoman/...", forbidden: "dragoman/bridge/login/logintest", why: "an authorization server that everybody trusts is for tests"},
 	{from: "dragoman/...", forbidden: "dragoman/core/child/childtest", except: []string{"dragoman/bridge/bridgetest"}, why: "the machine's list of processes is for tests"},
 	onlyIn("dragoman/core/codec", "stores and exports write the stored form; nobody else sees it", "dragoman/core/jsonl", "dragoman/adapters", "dragoman/cmd/..."),
-	onlyIn("dragoman/core/child", "what starts no programs does not know how", "dragoman/adapters/eca", "dragoman/core/tools", "dragoman/bridge/...", "dragoman/cmd/..."),
+	onlyIn("dragoman/core/child", "what neither starts programs nor asks whether one lives does not know how", "dragoman/core/jsonl", "dragoman/adapters/eca", "dragoman/core/tools", "dragoman/bridge/...", "dragoman/cmd/..."),
 	onlyIn("github.com/zalando/go-keyring", "one package asks the system's keyring", "dragoman/cmd/internal/secrets"),
 	onlyIn("dragoman/core/ide", "adapters have editors, and tools ask them; everybody else passes them on", "dragoman/core/files", "dragoman/core/tools", "dragoman/adapters/eca", "dragoman/adapters/acp", "dragoman/adapters/thread"),
 	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through core.Profile.Files, which leaves out what is denied; the thread protocol alone opens files itself", "dragoman/core/policy", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/cmd/internal/export"),
@@ -308,34 +309,59 @@ func listPackages(t *testing.T) map[string]listed {
 // which protocol it speaks, and the wire may name it, or print to it; beside the tests,
 // of which bridge/bridgetest is the programs that they start.
 func TestStdoutIsNamedByFewOnly(t *testing.T) {
+	eachFile(t, func(s source) {
+		if s.dir == "adapters/wire" || s.dir == "bridge/bridgetest" || s.dir == "cmd" || strings.HasPrefix(s.dir, "cmd/") {
+			return
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if name := printsToStdout(n); name != "" {
+				t.Errorf("%s: %s: standard output belongs to the protocol that is spoken", s.at(n), name)
+			}
+			return true
+		})
+	})
+}
+
+// source is a file of ours that is no test. Its folder is relative to the module's.
+type source struct {
+	dir  string
+	file *ast.File
+	set  *token.FileSet
+}
+
+// at returns where a node is, as FILE:LINE.
+func (s source) at(n ast.Node) string {
+	p := s.set.Position(n.Pos())
+	return fmt.Sprintf("%s/%s:%d", s.dir, filepath.Base(p.Filename), p.Line)
+}
+
+// eachFile parses all our files but tests, for every system that they are built for.
+func eachFile(t *testing.T, look func(source)) {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := 0
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+		switch name := d.Name(); {
+		case err != nil:
 			return err
-		}
-		rel := filepath.ToSlash(strings.TrimPrefix(path, root+string(filepath.Separator)))
-		switch {
-		case d.IsDir() && (rel == "cmd" || rel == "adapters/wire" || rel == "bridge/bridgetest" || d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != root):
+		case d.IsDir() && (name == "node_modules" || name == "testdata" || strings.HasPrefix(name, ".") && path != root):
 			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go"):
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 			return nil
 		}
 		files++
-		set := token.NewFileSet()
-		f, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		dir, err := filepath.Rel(root, filepath.Dir(path))
 		if err != nil {
 			return err
 		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			if name := printsToStdout(n); name != "" {
-				t.Errorf("%s:%d: %s: standard output belongs to the protocol that is spoken", rel, set.Position(n.Pos()).Line, name)
-			}
-			return true
-		})
+		s := source{dir: filepath.ToSlash(dir), set: token.NewFileSet()}
+		if s.file, err = parser.ParseFile(s.set, path, nil, parser.SkipObjectResolution); err != nil {
+			return err
+		}
+		look(s)
 		return nil
 	})
 	if err != nil {

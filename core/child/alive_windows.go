@@ -7,7 +7,8 @@ const (
 	stillActive  = 259
 )
 
-// Alive reports whether there is a process of that number, ours or not.
+// Alive reports whether there is a process of that number, ours or not. One that cannot be
+// looked at is one.
 func Alive(pid int) bool {
 	h, err := syscall.OpenProcess(queryLimited, false, uint32(pid))
 	if err != nil {
@@ -15,5 +16,5 @@ func Alive(pid int) bool {
 	}
 	defer syscall.CloseHandle(h) //nolint:errcheck // nothing was changed through it
 	var code uint32
-	return syscall.GetExitCodeProcess(h, &code) == nil && code == stillActive
+	return syscall.GetExitCodeProcess(h, &code) != nil || code == stillActive
 }

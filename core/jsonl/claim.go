@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"dragoman/core"
+	"dragoman/core/child"
 	"dragoman/core/codec"
 )
 
@@ -184,7 +185,7 @@ func (o owner) String() string {
 }
 
 // alive reports whether the owner may still be there; one on another host may.
-func (o owner) alive() bool { return o.PID != 0 && (o.elsewhere() || alive(o.PID)) }
+func (o owner) alive() bool { return o.PID != 0 && (o.elsewhere() || child.Alive(o.PID)) }
 
 // elsewhere reports whether the owner is, or was, on another host.
 func (o owner) elsewhere() bool {

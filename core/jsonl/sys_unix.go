@@ -3,7 +3,6 @@
 package jsonl
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -34,10 +33,4 @@ func truncate(f *os.File, size int64) error { return f.Truncate(size) }
 func linked(fi fs.FileInfo) bool {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	return !ok || st.Nlink > 0
-}
-
-// alive reports whether a process exists.
-func alive(pid int) bool {
-	err := unix.Kill(pid, 0)
-	return err == nil || errors.Is(err, unix.EPERM)
 }

@@ -1,11 +1,8 @@
 package jsonl
 
 import (
-	"errors"
 	"io/fs"
 	"os"
-
-	"golang.org/x/sys/windows"
 )
 
 // noFollow has no counterpart: making a symbolic link takes a privilege here.
@@ -21,15 +18,3 @@ func truncate(f *os.File, size int64) error { return os.Truncate(f.Name(), size)
 
 // linked is always true: an open file cannot be removed here.
 func linked(fs.FileInfo) bool { return true }
-
-// alive reports whether a process exists.
-func alive(pid int) bool {
-	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
-	if err != nil {
-		return errors.Is(err, windows.ERROR_ACCESS_DENIED)
-	}
-	defer func() { _ = windows.CloseHandle(h) }()
-	var code uint32
-	const stillActive = 259
-	return windows.GetExitCodeProcess(h, &code) != nil || code == stillActive
-}
