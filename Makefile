@@ -22,7 +22,7 @@ RUNS ?= 20
 TORTURE ?= 20m
 
 .DEFAULT_GOAL := build
-.PHONY: build run test race torture conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
+.PHONY: build run test race-e2e torture conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
 
 build: ## build bin/dragoman
 	$(BUILD) -o $(BINARY) ./cmd/dragoman
@@ -31,7 +31,7 @@ run: build ## build, then play the demo: every protocol, one prompt each, no key
 	$(BINARY) demo
 
 # -count=1: the end-to-end tests start the binary, whose sources Go's test cache does not see. They go beside the others and without the
-# race detector, which makes them several times as long: "make race" has it there too. -p: the longest tests wait most of the time, for
+# race detector, which makes them several times as long: "make race-e2e" has it there too. -p: the longest tests wait most of the time, for
 # programs and clocks, so that more packages than there are processors go beside each other, and they begin.
 ifeq ($(PKG),./...)
 test: ## run all tests; those of packages with the race detector where a C compiler is found
@@ -43,7 +43,7 @@ test:
 	$(GO) test $(RACE) -p 4 -count=1 -timeout 8m $(PKG)
 endif
 
-race: ## run the end-to-end tests with the race detector, in the binary as well
+race-e2e: ## run the end-to-end tests with the race detector, in the binary as well
 	DRAGOMAN_E2E_RACE=1 $(GO) test -race -count=1 -timeout 60m ./e2e/...
 
 # Tests named TestTorture… do for long, with chance, what others do shortly: processes are killed, stopped and starved of disk and files,
@@ -96,4 +96,4 @@ clean: ## remove what a build leaves
 	rm -rf bin
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build builds the binary, with DRAGOMAN_E2E_RACE=1 with the race detector, which "make race"
-// wants: it makes everything many times as long. With DRAGOMAN_E2E_BINARY another one is
+// build builds the binary, with DRAGOMAN_E2E_RACE=1 with the race detector, which "make
+// race-e2e" wants: it makes everything many times as long. With DRAGOMAN_E2E_BINARY another one is
 // tested, a released one say.
 func build(dir string) (string, error) {
 	if given := os.Getenv("DRAGOMAN_E2E_BINARY"); given != "" {
