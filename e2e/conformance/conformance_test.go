@@ -85,10 +85,7 @@ func suites(t *testing.T) string {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skipf("the suites need a Node that npm has for linux/x64 alone; this is %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
-	dir, err := filepath.Abs(".")
-	if err == nil {
-		err = install(dir)
-	}
+	dir, err := installed()
 	if err == nil {
 		return dir
 	}
@@ -99,25 +96,30 @@ func suites(t *testing.T) string {
 	return ""
 }
 
-func install(dir string) error {
+// installed is the folder of the suites, installed once.
+var installed = sync.OnceValues(func() (string, error) {
+	dir, err := filepath.Abs(".")
+	if err != nil {
+		return "", err
+	}
 	if _, err := exec.LookPath("npm"); err != nil {
-		return errors.New("npm is not installed")
+		return "", errors.New("npm is not installed")
 	}
 	want, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
 	if err != nil {
-		return err
+		return "", err
 	}
 	stamp := filepath.Join(dir, "node_modules", ".installed-lock")
 	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(have, want) {
-		return nil
+		return dir, nil
 	}
 	cmd := exec.Command("npm", "ci", "--no-audit", "--no-fund", "--engine-strict=false")
 	cmd.Dir = dir
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm ci: %v\n%s", err, text)
+		return "", fmt.Errorf("npm ci: %v\n%s", err, text)
 	}
-	return os.WriteFile(stamp, want, 0o600)
-}
+	return dir, os.WriteFile(stamp, want, 0o600)
+})
 
 // check is one check of a scenario, as the suites write it down.
 type check struct {
@@ -152,13 +154,17 @@ func tries(t *testing.T) int {
 
 // TestServer runs every scenario that the suites have for servers.
 func TestServer(t *testing.T) {
+	t.Parallel()
 	dir := suites(t)
 	for _, s := range []suite{
 		{"stable", "suite-old", []string{"--suite", "all"}, nil, 32, nil},
 		{"2025-11-25", "suite-new", []string{"--requirements", "2025-11-25"}, []string{"--spec-version", "2025-11-25"}, 33, nil},
 		{"2026-07-28", "suite-new", []string{"--requirements", "2026-07-28"}, []string{"--spec-version", "2026-07-28"}, 50, nil},
 	} {
-		t.Run(s.name, func(t *testing.T) { s.passes(t, dir, serve(t)) })
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.passes(t, dir, serve(t))
+		})
 	}
 }
 

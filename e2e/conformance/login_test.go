@@ -26,6 +26,7 @@ const asClient = "CONFORMANCE_CLIENT"
 // Logins are made as the suite wants them, with the servers that it makes up for that. A warning is no failure: of a
 // document that describes the client at an address of its own (basic-cimd), which a program on somebody's machine has none of.
 func TestLogins(t *testing.T) {
+	t.Parallel()
 	dir := suites(t)
 	s := suite{pkg: "suite-new"}
 	runs := [][]string{{"--suite", "auth"}}
@@ -38,6 +39,7 @@ func TestLogins(t *testing.T) {
 	}
 	for _, args := range runs {
 		t.Run(filepath.Base(args[1]), func(t *testing.T) {
+			t.Parallel()
 			var said string
 			var failed map[string]string
 			for range tries(t) {

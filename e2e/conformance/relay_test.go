@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if os.Getenv(overPipe) == "" {
-		os.Exit(m.Run())
+		os.Exit(run(m))
 	}
 	g := core.New(core.Config{Store: coretest.NewMemory(), Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
 	j := new(jobs)
@@ -48,6 +49,23 @@ func TestMain(m *testing.M) {
 	if err := s.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
+}
+
+// built is where everything builds, a folder that ends with the tests.
+var built string
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "dragoman-conformance-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	built = dir
+	code := m.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return code
 }
 
 // boxed is an upstream alone in a configuration, with all that dragoman keeps of it.
@@ -106,15 +124,15 @@ func gated(t *testing.T, h *relay.HTTP) string {
 	return "http://" + l.Addr().String() + "/mcp"
 }
 
-// everything builds the SDK's own server for the suites.
-func everything(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "everything")
-	if text, err := exec.Command("go", "build", "-o", path, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, text)
+// everything is the SDK's own server for the suites, built once.
+var everything = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(built, "everything")
+	build := exec.Command("go", "build", "-o", path, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
+	if text, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %v\n%s", err, text)
 	}
-	return path
-}
+	return path, nil
+})
 
 // overHTTP starts it at an address.
 func overHTTP(t *testing.T, path string, stateless bool) upstream.Endpoint {
@@ -158,13 +176,16 @@ func TestRelay(t *testing.T) { through(t, relayed) }
 func TestAggregate(t *testing.T) { through(t, aggregated) }
 
 func through(t *testing.T, face func(*testing.T, upstream.Endpoint) string) {
-	dir := suites(t) // installed by one test alone
 	t.Parallel()
+	dir := suites(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := everything(t)
+	server, err := everything()
+	if err != nil {
+		t.Fatal(err)
+	}
 	fixturesOverPipe := func(*testing.T) upstream.Endpoint {
 		return upstream.Endpoint{Command: self, Env: map[string]string{overPipe: "1"}}
 	}
@@ -195,6 +216,9 @@ func through(t *testing.T, face func(*testing.T, upstream.Endpoint) string) {
 		{spec("fixtures/http/"+early, early, 33), fixturesOverHTTP},
 		{spec("fixtures/http/"+late, late, 50), fixturesOverHTTP},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.passes(t, dir, face(t, c.up(t))) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.passes(t, dir, face(t, c.up(t)))
+		})
 	}
 }
