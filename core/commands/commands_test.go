@@ -1,0 +1,139 @@
+package commands_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"dragoman/core"
+	"dragoman/core/commands"
+	"dragoman/core/coretest"
+)
+
+// texts is a guide with one command of a file beside the built-in ones.
+type texts struct{}
+
+func (texts) List() []core.Command {
+	list := []core.Command{{Kind: core.CommandCustom, Name: "release"}}
+	for _, b := range commands.Table() {
+		list = append(list, b.Command)
+	}
+	return list
+}
+
+func (g texts) Find(name string) (c core.Command, prompts, ok bool) {
+	for _, c := range g.List() {
+		if c.Name == name {
+			return c, c.Kind == core.CommandCustom, true
+		}
+	}
+	return core.Command{}, false, false
+}
+
+func (texts) Expand(name, args string) (string, error) {
+	return "text of " + name + " with " + args, nil
+}
+
+func (texts) Sizes(string, string) iter.Seq2[string, int] { return func(func(string, int) bool) {} }
+
+func (texts) ShowRules(agent, model string) string { return "rules for " + agent + " and " + model }
+
+func (texts) ShowSkills() string { return "skills" }
+
+// offline is a model that is never asked.
+type offline struct{}
+
+func (offline) Info() core.ModelInfo { return core.ModelInfo{ID: "some/model"} }
+
+func table() *commands.Commands {
+	return &commands.Commands{
+		Guide: func(_ context.Context, roots []string) commands.Guide {
+			if roots[0] == "/unreadable" {
+				return nil
+			}
+			return texts{}
+		},
+		ServerPrompt: func(_ context.Context, _ core.Meta, name, args string) (string, bool, error) {
+			return "a server's " + name + " with " + args, name == "docs:find", nil
+		},
+		Load: func() (commands.Profile, error) {
+			return commands.Profile{
+				Profile: core.Profile{Model: func(context.Context, string) (core.Model, error) { return offline{}, nil }},
+				Config:  func() string { return "model: some/model\n" },
+			}, nil
+		},
+		Gateway: func() *core.Gateway { return nil },
+		People:  func() bool { return true },
+		Doctor:  func(context.Context, *core.Turn) string { return "all is well" },
+		Suggest: func(word string, candidates []string) string {
+			for _, c := range candidates {
+				if strings.HasPrefix(c, word[:2]) {
+					return c
+				}
+			}
+			return ""
+		},
+	}
+}
+
+// run has a turn of a session carry out a text.
+func run(t *testing.T, m core.Meta, text string) string {
+	t.Helper()
+	said := make(chan string, 1) // the turn never waits
+	g := coretest.Gateway(coretest.NewMemory(), func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+		res, ok, err := table().Run(ctx, turn, text)
+		said <- fmt.Sprintf("%v %+v %v", ok, res, err)
+		return core.StopEnd, nil
+	}, nil)
+	s, err := g.Create(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt := core.Prompt{Blocks: []core.Block{core.Text{Text: text}}}
+	if _, err := s.Attach(core.Client{Name: "test"}).Prompt(t.Context(), prompt); err != nil {
+		t.Fatal(err)
+	}
+	got := <-said
+	if err := g.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestRun(t *testing.T) {
+	const text = "false {Prompt: Answer: Compact:false Focus:} <nil>"
+	for _, c := range []struct{ text, want string }{
+		{"/release now please", "true {Prompt:text of release with now please Answer: Compact:false Focus:} <nil>"},
+		{"/docs:find x", "true {Prompt:a server's docs:find with x Answer: Compact:false Focus:} <nil>"},
+		{"/compact the names", "true {Prompt: Answer: Compact:true Focus:the names} <nil>"},
+		{"/doctor", "true {Prompt: Answer:all is well Compact:false Focus:} <nil>"},
+		{"/rules", "true {Prompt: Answer:rules for  and some/model Compact:false Focus:} <nil>"},
+		{"/fork", "true {Prompt: Answer: Compact:false Focus:} there are no sessions here"},
+		{"/relaese", "Answer:There is no command /relaese; did you mean /release?"},
+		{"/etc/passwd is a file", text},
+		{"/zzz", text},
+		{"/", text},
+	} {
+		if got := run(t, core.Meta{Cwd: "/w"}, c.text); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.text, got, c.want)
+		}
+	}
+	for _, m := range []core.Meta{{Cwd: "/w", Parent: "p"}, {Cwd: "/unreadable"}} {
+		if got := run(t, m, "/release"); got != text {
+			t.Errorf("%+v: %s", m, got)
+		}
+	}
+}
+
+func TestExpand(t *testing.T) {
+	for name, want := range map[string]string{
+		"release": "text of release with x true <nil>", "docs:find": "a server's docs:find with x true <nil>", "costs": " false <nil>",
+	} {
+		text, ok, err := table().Expand(t.Context(), []string{"/w"}, name, "x")
+		if got := fmt.Sprint(text, " ", ok, " ", err); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
