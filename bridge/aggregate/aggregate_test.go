@@ -102,6 +102,7 @@ func overHTTP(t *testing.T, a *Server) mcp.Transport {
 // A client of the SDK's has the agent and a server of the SDK's in one, whatever lies
 // between, in both eras.
 func TestAggregateOfOneServer(t *testing.T) {
+	t.Parallel()
 	for name, connect := range map[string]func(*testing.T, *Server) mcp.Transport{"pipe": piped, "http": overHTTP} {
 		t.Run(name, func(t *testing.T) { aggregateOfOne(t, connect) })
 	}

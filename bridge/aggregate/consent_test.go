@@ -44,6 +44,7 @@ func asking() *mcp.Server {
 // A call that an ask rule matches is put to the client's user, who sees the server, the
 // tool and the arguments. If nobody can be asked it is refused.
 func TestAskRulesHoldForClients(t *testing.T) {
+	t.Parallel()
 	for name, connect := range map[string]func(*testing.T, *Server) mcp.Transport{"pipe": piped, "http": overHTTP} {
 		for _, version := range bridgetest.Eras {
 			for answer, want := range map[string]string{"allow": "hi\u202e", "no": "did not allow the call", "decline": "did not allow the call", "cancel": "did not allow the call", "": "cannot ask its user"} {

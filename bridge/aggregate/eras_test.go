@@ -152,6 +152,7 @@ func changing(modern bool) (*mcp.Server, func(http.Handler) http.Handler, *mcp.S
 // Whatever the versions of the two, a client is told of what it has subscribed to and
 // of lists that change.
 func TestAggregateFollowsServers(t *testing.T) {
+	t.Parallel()
 	for _, modern := range []bool{false, true} {
 		for _, version := range bridgetest.Eras {
 			t.Run(fmt.Sprintf("modern=%v/%s", modern, version), func(t *testing.T) {

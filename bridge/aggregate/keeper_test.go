@@ -26,6 +26,7 @@ func underWay(c *bridgetest.Raw, id string) {
 // A server that a person stops is stopped for clients, too, until somebody starts it
 // again; no other is.
 func TestAggregateOfAStoppedServer(t *testing.T) {
+	t.Parallel()
 	var starts atomic.Int32
 	x := func(ctx context.Context) (upstream.Endpoint, error) {
 		starts.Add(1)
@@ -92,6 +93,7 @@ func TestAggregateOfAChangedConfiguration(t *testing.T) {
 // A login starts the connections that clients waited for, whose lists they are told of; a
 // logout ends them.
 func TestAggregateOfAServerThatWantsALogin(t *testing.T) {
+	t.Parallel()
 	authority := logintest.New(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return bridgetest.SDKServer() }, nil))
 	up := upstream.Server{Name: "up", Endpoint: at(bridgetest.Place{URL: authority.Resource})}
 	a := aggregate(t, upstream.Options{Servers: []upstream.Server{up}, Tokens: &logintest.Memory{}}, Options{})

@@ -49,6 +49,7 @@ func spoken(t *testing.T, a *Server, caps string) *bridgetest.Raw {
 func sleepy(t *testing.T) <-chan time.Time { return time.After(20 * time.Millisecond) }
 
 func TestAggregateOfSeveralServers(t *testing.T) {
+	t.Parallel()
 	a := aggregate(t, upstream.Options{Servers: []upstream.Server{
 		hosted(t, "x", bridgetest.SmallServer("x", "same", "only_x", "reserved", "a.b/c d"), nil), hosted(t, "y", bridgetest.SmallServer("y", "same", "only_y"), nil),
 		{Name: "off", Disabled: true},
@@ -136,6 +137,7 @@ func TestAggregateKeepsClientsApart(t *testing.T) {
 }
 
 func TestAggregateOfFiveThousandTools(t *testing.T) {
+	t.Parallel()
 	s := mcp.NewServer(&mcp.Implementation{Name: "big", Version: "1"}, &mcp.ServerOptions{PageSize: 100})
 	for i := range 5000 {
 		s.AddTool(&mcp.Tool{Name: fmt.Sprintf("t%d", i), InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -179,6 +181,7 @@ func TestAggregateOfBadLists(t *testing.T) {
 
 // A storm of changes is told a few times.
 func TestAggregateOfAStorm(t *testing.T) {
+	t.Parallel()
 	storm := strings.Repeat(`tools/call {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n", 1000)
 	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "s", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+storm+bridgetest.ToolDone)}}}, Options{})
 	c := spoken(t, a, "{}")
@@ -195,6 +198,7 @@ func TestAggregateOfAStorm(t *testing.T) {
 // A server that does not answer keeps nobody waiting, and its tools are told of when
 // it does.
 func TestAggregateWithAServerThatHangs(t *testing.T) {
+	t.Parallel()
 	ready := make(chan struct{})
 	slow := bridgetest.SmallServer("slow", "late")
 	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return slow }, nil)
@@ -273,6 +277,7 @@ func TestAggregateOfAServerThatDies(t *testing.T) {
 
 // What takes too long is given up, and what the client takes back is taken back.
 func TestAggregateTakesCallsBack(t *testing.T) {
+	t.Parallel()
 	const cancelled = `notifications/cancelled {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"it was taken back"}}`
 	logs := make(chan string, 1000)
 	o := upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: plays("sdk"), CallTimeout: 200 * time.Millisecond}, {Name: "y", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+cancelled)}}, Log: func(server, _, text string) { logs <- server + ": " + text }}

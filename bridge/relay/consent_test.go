@@ -24,6 +24,7 @@ import (
 // A call that a rule wants asked about is put to the user of a relay's client too; where
 // nobody can be asked it is refused.
 func TestAskRulesHoldForRelays(t *testing.T) {
+	t.Parallel()
 	for way, server := range ways(t) {
 		for face, connect := range faces {
 			for _, version := range bridgetest.Eras {

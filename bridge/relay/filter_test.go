@@ -105,6 +105,7 @@ var pinnedWays = map[string]func(*testing.T, map[string]string) upstream.Server{
 // is not listed, and neither can be called until somebody has agreed, whether or not
 // the client has asked for the list.
 func TestRelayHoldsToPins(t *testing.T) {
+	t.Parallel()
 	for way, serve := range pinnedWays {
 		for face, connect := range faces {
 			for _, lists := range []bool{true, false} {
@@ -214,6 +215,7 @@ const (
 // A listing of several pages: first sight pins the set when all of them are known,
 // and our own listing before a call takes them all.
 func TestPinsOfPages(t *testing.T) {
+	t.Parallel()
 	page := func(cursor, name, next string) string {
 		return `tools/list` + cursor + ` {"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"` + name + `","inputSchema":{"type":"object"}}]` + next + `}}
 `
@@ -238,6 +240,7 @@ func TestPinsOfPages(t *testing.T) {
 
 // A list that changes within a connection is looked at again before the next call.
 func TestPinsAfterAChangedList(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pins.json")
 	script := bridgetest.Greeting + bridgetest.OneTool("") + bridgetest.ToolDone + strings.Replace(bridgetest.DescribedTool("t", "evil"), "tools/list", "tools/list#2", 1) +
 		`ping {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
@@ -266,6 +269,7 @@ ping {"jsonrpc":"2.0","id":$ID,"result":{}}
 
 // A server whose tools are known does not get round that by listing none.
 func TestPinsOfAListThatIsRefused(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pins.json")
 	refuses := `tools/list {"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"no such method"}}
 `
@@ -331,6 +335,7 @@ func TestBatches(t *testing.T) {
 
 // What a careless server could take for another tool's name is refused.
 func TestNamesThatAreNotClear(t *testing.T) {
+	t.Parallel()
 	g := watched(t, "", upstream.Server{Name: "up", Deny: []string{"evil"}, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.ToolDone)})
 	for _, line := range []string{
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","Name":"evil"}}`,

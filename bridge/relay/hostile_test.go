@@ -46,6 +46,7 @@ func callT(t *testing.T, cs *mcp.ClientSession, name string) (string, error) {
 }
 
 func TestRelayOfJunkAndNoise(t *testing.T) {
+	t.Parallel()
 	hostile(t, "initialize Welcome to the server!\ninitialize noise\n"+bridgetest.Greeting+"tools/list [not json\n"+bridgetest.OneTool("")+
 		"tools/call {{{\ntools/call noise\ntools/call {\"level\":\"info\"}\n"+bridgetest.ToolDone, nil, func(t *testing.T, cs *mcp.ClientSession) {
 		if s, err := callT(t, cs, "t"); s != "done" || err != nil {
@@ -55,6 +56,7 @@ func TestRelayOfJunkAndNoise(t *testing.T) {
 }
 
 func TestRelayOfTenThousandProgressNotifications(t *testing.T) {
+	t.Parallel()
 	last, n := 0.0, make(chan int, 1)
 	count := 0
 	o := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
@@ -84,6 +86,7 @@ func TestRelayOfTenThousandProgressNotifications(t *testing.T) {
 
 // The SDK's client takes no lines of that size, so the one over a pipe is plain.
 func TestRelayOfTwentyMegabytes(t *testing.T) {
+	t.Parallel()
 	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call big\n")})
 	t.Run("pipe", func(t *testing.T) {
 		if said := talk(t, g.Server, hello1, call2); len(said) < 20<<20 || !strings.HasSuffix(said, `789 END"}]}}`+"\n") {
@@ -98,6 +101,7 @@ func TestRelayOfTwentyMegabytes(t *testing.T) {
 }
 
 func TestRelayOfFiveThousandTools(t *testing.T) {
+	t.Parallel()
 	hostile(t, bridgetest.Greeting+"tools/list pages\n"+bridgetest.ToolDone, nil, func(t *testing.T, cs *mcp.ClientSession) {
 		if s, err := callT(t, cs, "t4999"); s != "done" || err != nil { // which nobody has listed
 			t.Errorf("%q, %v", s, err)
@@ -126,6 +130,7 @@ func TestRelayOfACursorThatComesAgain(t *testing.T) {
 }
 
 func TestRelayOfAStormOfChangedLists(t *testing.T) {
+	t.Parallel()
 	hostile(t, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call storm\n"+bridgetest.ToolDone, nil, func(t *testing.T, cs *mcp.ClientSession) {
 		for range 3 {
 			if s, err := callT(t, cs, "t"); s != "done" || err != nil {

@@ -63,6 +63,7 @@ func relayTo(t *testing.T, s upstream.Server, check upstream.Check) *Server {
 // A client of the SDK's reaches a server of the SDK's through the relay as it would
 // without it, whatever lies between, in both eras.
 func TestRelayIsNotNoticed(t *testing.T) {
+	t.Parallel()
 	for way, server := range ways(t) {
 		for face, connect := range faces {
 			for _, version := range []string{proto.Legacy, proto.Modern} {
@@ -139,6 +140,7 @@ func TestRelayIsNotNoticed(t *testing.T) {
 }
 
 func TestRelayRefusesAndHides(t *testing.T) {
+	t.Parallel()
 	for way, server := range ways(t) {
 		if way == "http2026" || way == "sse" {
 			continue
@@ -240,6 +242,7 @@ tools/call {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}
 
 // A session whose program has ended is gone, so that clients begin anew.
 func TestRelayForgetsWhatHasEnded(t *testing.T) {
+	t.Parallel()
 	r := relayTo(t, upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call exit")}, nil)
 	h := r.HTTP(t.TempDir(), func(*http.Request) core.Principal { return "p" })
 	defer h.Close()

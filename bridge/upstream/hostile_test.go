@@ -46,6 +46,7 @@ func TestTenThousandProgressNotifications(t *testing.T) {
 }
 
 func TestTwentyMegabytes(t *testing.T) {
+	t.Parallel()
 	h := &host{meta: core.Meta{Cwd: t.TempDir(), Spill: t.TempDir()}}
 	s := scripted(t, h, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call big")
 	res, err := call(t, toolOf(t, s, "t"), `{}`)
@@ -80,6 +81,7 @@ func TestBadLists(t *testing.T) {
 }
 
 func TestServerThatNeverAnswersIsGivenUp(t *testing.T) {
+	t.Parallel()
 	h := &host{board: core.NewBoard()}
 	_, s := open(t, h, Options{Servers: []Server{{Name: "silent", Endpoint: plays("silent"), StartTimeout: 50 * time.Millisecond}}})
 	if list, err := s.Tools(bridgetest.Patient(t)); err != nil || len(list) > 0 {
@@ -100,6 +102,7 @@ func TestCallThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 // Many tools over many pages are all there, and a cursor that comes again ends the
 // list (TestBadLists).
 func TestFiveThousandTools(t *testing.T) {
+	t.Parallel()
 	s := scripted(t, &host{}, bridgetest.Greeting+"tools/list pages\n"+bridgetest.ToolDone)
 	list, err := s.Tools(bridgetest.Patient(t))
 	if err != nil || len(list) != 5000 || list[4999].Spec().Name != "t4999" {
@@ -109,6 +112,7 @@ func TestFiveThousandTools(t *testing.T) {
 
 // A list that changes a thousand times at once is asked for again once or twice.
 func TestStormOfChangedLists(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	h := &host{}
 	_, s := open(t, h, Options{
@@ -132,6 +136,7 @@ func TestStormOfChangedLists(t *testing.T) {
 
 // What a server says on standard error keeps it from nothing.
 func TestMegabyteOnStandardError(t *testing.T) {
+	t.Parallel()
 	s := scripted(t, &host{}, "initialize noise\n"+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call noise\n"+bridgetest.ToolDone)
 	if res, err := call(t, toolOf(t, s, "t"), `{}`); err != nil || text(res) != "done" {
 		t.Errorf("%+v, %v", res, err)

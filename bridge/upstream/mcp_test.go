@@ -109,6 +109,7 @@ func TestServersAskTheSession(t *testing.T) {
 
 // A server may ask the session's model, when the user agrees to the very request, and not otherwise.
 func TestServersAskTheModel(t *testing.T) {
+	t.Parallel()
 	for name, server := range ways(t) {
 		if name == "httpJSON" {
 			continue // there a server has no way to ask
@@ -203,6 +204,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 }
 
 func TestListIsReadAgainWhenItChanges(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"stdio", "http", "sse"} {
 		t.Run(name, func(t *testing.T) {
 			_, s := open(t, &host{}, Options{Servers: []Server{ways(t)[name]}})

@@ -18,6 +18,7 @@ import (
 // Prompts are commands and resources can be referred to, once a session has started
 // their server.
 func TestPromptsAndResources(t *testing.T) {
+	t.Parallel()
 	for _, way := range []string{"stdio", "http", "http2026"} {
 		t.Run(way, func(t *testing.T) {
 			h := &host{board: core.NewBoard()}
@@ -68,6 +69,7 @@ func TestPromptsAndResources(t *testing.T) {
 
 // What a server comes to offer later is offered, and told.
 func TestPromptsAndResourcesFollowTheServer(t *testing.T) {
+	t.Parallel()
 	for _, way := range []string{"stdio", "http", "sse"} {
 		t.Run(way, func(t *testing.T) {
 			h := &host{board: core.NewBoard()}

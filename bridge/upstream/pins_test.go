@@ -79,6 +79,7 @@ func TestChangedToolsAreAskedAbout(t *testing.T) {
 
 // What is known cannot be read: then nothing is agreed to in its place.
 func TestDamagedPins(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pins.json")
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -95,6 +96,7 @@ func TestDamagedPins(t *testing.T) {
 
 // Who tries a server sees what has changed, and may agree to just that.
 func TestChangesAreTried(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pins.json")
 	try := func(list string) (*Box, Tried) {
 		t.Helper()

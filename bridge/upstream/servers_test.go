@@ -130,6 +130,7 @@ func TestChangedConfigurationEndsOnlyWhatChanged(t *testing.T) {
 
 // Of a server that was stopped nothing runs until it is started again; calls say so.
 func TestStopAndStart(t *testing.T) {
+	t.Parallel()
 	h := &host{}
 	b, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}, {Name: "off", Disabled: true, Endpoint: plays("sdk")}}})
 	t.Cleanup(b.Close)
