@@ -100,7 +100,10 @@ func TestInspect(t *testing.T) {
 		t.Errorf("%+v, %v", q, err)
 	}
 	// What a server could read in another way.
-	for _, bad := range []string{`{"name":"a","name":"b"}`, `{"name":"a","NAME":"b"}`, `{"name":7}`, `{"n\u0061me":"a","name":"b"}`, `{"arguments":{},"Arguments":{}}`, `{"_meta":{"dragoman/hops":-1}}`, `{"_meta":{"dragoman/hops":1.5}}`} {
+	for _, bad := range []string{
+		`{"name":"a","name":"b"}`, `{"name":"a","NAME":"b"}`, `{"name":7}`, `{"n\u0061me":"a","name":"b"}`, `{"arguments":{},"Arguments":{}}`, `{"_meta":{"dragoman/hops":-1}}`, `{"_meta":{"dragoman/hops":1.5}}`,
+		`{"Cursor":"a"}`, `{"requestState":"a","RequestState":"b"}`, `{"ref":{},"REF":{}}`,
+	} {
 		if _, err := inspect([]byte(bad)); err == nil {
 			t.Errorf("%s is taken", bad)
 		}

@@ -3,12 +3,12 @@ package aggregate
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"github.com/creachadair/jrpc2"
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/upstream"
 )
 
 // request is what an aggregate looks at in a request's parameters.
@@ -24,29 +24,31 @@ type request struct {
 	hops                int
 }
 
+// members are those of the parameters that an aggregate looks at.
+var members = []string{
+	"name", "uri", "cursor", "taskId", "requestState", "arguments", "ref", "inputResponses", "notifications", "_meta",
+}
+
 // inspect reads parameters once. What a server could read in another way than we do
-// is refused: a name that stands there twice, or in other letters.
+// is refused: a duplicate member, or one whose name differs in its case.
 func inspect(params json.RawMessage) (q request, err error) {
 	q.params = params
-	seen := map[string]bool{}
+	if err := upstream.Distinct(params, members...); err != nil {
+		return q, jrpc2.Errorf(jrpc2.InvalidParams, "%v", err)
+	}
 	for name, value := range wire.Members(params) {
-		text := func(to *string) {
-			if json.Unmarshal(value, to) != nil {
-				err = jrpc2.Errorf(jrpc2.InvalidParams, "%s must be a string", name)
-			}
-		}
-		known := true
+		var text *string
 		switch string(name) {
 		case "name":
-			text(&q.name)
+			text = &q.name
 		case "uri":
-			text(&q.uri)
+			text = &q.uri
 		case "cursor":
-			text(&q.cursor)
+			text = &q.cursor
 		case "taskId":
-			text(&q.task)
+			text = &q.task
 		case "requestState":
-			text(&q.state)
+			text = &q.state
 		case "arguments":
 			q.args = value
 		case "ref":
@@ -57,22 +59,9 @@ func inspect(params json.RawMessage) (q request, err error) {
 			q.changes = value
 		case "_meta":
 			q.meta = value
-		default:
-			known = false
-			for _, other := range [...]string{"name", "arguments", "uri", "_meta", "taskId"} {
-				if strings.EqualFold(string(name), other) {
-					err = jrpc2.Errorf(jrpc2.InvalidParams, "there is no member %s, only %s", name, other)
-				}
-			}
 		}
-		if known && seen[string(name)] {
-			err = jrpc2.Errorf(jrpc2.InvalidParams, "the member %s stands there twice", name)
-		}
-		if err != nil {
-			return q, err
-		}
-		if known {
-			seen[string(name)] = true
+		if text != nil && json.Unmarshal(value, text) != nil {
+			return q, jrpc2.Errorf(jrpc2.InvalidParams, "%s must be a string", name)
 		}
 	}
 	return q, q.inspectMeta()

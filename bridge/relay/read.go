@@ -2,7 +2,6 @@ package relay
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/creachadair/jrpc2"
 
@@ -67,24 +66,6 @@ func plainly(line []byte, messages []wire.Message) error {
 	return nil
 }
 
-// distinct refuses an object in which one of the names stands twice, or in another case:
-// some take the first of two, some the last, and some are careless about the case.
-func distinct(object []byte, names ...string) error {
-	seen := 0
-	for key := range wire.Members(object) {
-		for i, name := range names {
-			if !strings.EqualFold(string(key), name) {
-				continue
-			}
-			if string(key) != name || seen&(1<<i) != 0 {
-				return jrpc2.Errorf(jrpc2.InvalidRequest, "%q stands beside %q: what is meant is not clear", key, name)
-			}
-			seen |= 1 << i
-		}
-	}
-	return nil
-}
-
 // cursorOf is the cursor of a request for a page.
 func cursorOf(params json.RawMessage) string {
 	var p struct {
@@ -111,4 +92,12 @@ func withdrawal(id json.RawMessage, reason string) []byte {
 	}
 	return wire.Edit(nil, wire.Set("jsonrpc", wire.JSON("2.0")),
 		wire.Set("method", wire.JSON(proto.NoteCancelled)), wire.Set("params", wire.Edit(nil, params...)))
+}
+
+// distinct refuses what upstream.Distinct has something against.
+func distinct(object []byte, names ...string) error {
+	if err := upstream.Distinct(object, names...); err != nil {
+		return jrpc2.Errorf(jrpc2.InvalidRequest, "%v", err)
+	}
+	return nil
 }

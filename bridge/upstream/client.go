@@ -3,6 +3,8 @@ package upstream
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
@@ -68,4 +70,23 @@ func ProgressToken(params json.RawMessage) json.RawMessage {
 // EditMeta returns the parameters with members of their _meta replaced, added or removed.
 func EditMeta(params json.RawMessage, changes ...wire.Member) json.RawMessage {
 	return wire.Edit(params, wire.Set("_meta", wire.Edit(wire.Object(params)["_meta"], changes...)))
+}
+
+// Distinct returns an error if an object has a member of these names twice, or one whose
+// name differs from them in its case: some readers take the first of two, some the last, and
+// some are careless about the case.
+func Distinct(object []byte, names ...string) error {
+	seen := 0
+	for key := range wire.Members(object) {
+		for i, name := range names {
+			if !strings.EqualFold(string(key), name) {
+				continue
+			}
+			if string(key) != name || seen&(1<<i) != 0 {
+				return fmt.Errorf("%q stands beside %q: what is meant is not clear", key, name)
+			}
+			seen |= 1 << i
+		}
+	}
+	return nil
 }
