@@ -17,6 +17,7 @@ import (
 	"dragoman/bridge/login"
 	"dragoman/bridge/upstream"
 	"dragoman/core/display"
+	"dragoman/core/sse"
 )
 
 // passed are the headers of a client's request that the server gets to see. Among
@@ -142,20 +143,20 @@ func (h *HTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
 		}
 		return
 	}
-	for s := streamable.NewEvents(resp.Body, upstream.MaxMessage); ; {
+	for s := sse.NewReader(resp.Body, upstream.MaxMessage); ; {
 		e, err := s.Next()
 		if err != nil {
 			return
 		}
 		var b []byte
-		if e.Name != "" {
-			b = append(b, "event: "+e.Name+"\n"...)
+		if len(e.Name) > 0 {
+			b = append(append(append(b, "event: "...), e.Name...), '\n')
 		}
-		if e.ID != "" {
-			b = append(b, "id: "+e.ID+"\n"...)
+		if len(e.ID) > 0 {
+			b = append(append(append(b, "id: "...), e.ID...), '\n')
 		}
 		if e.Data != nil {
-			b = append(append(b, "data: "...), bytes.ReplaceAll(filter(e.Data), []byte("\n"), []byte("\ndata: "))...)
+			b = append(append(b, "data: "...), bytes.ReplaceAll(filter(bytes.Clone(e.Data)), []byte("\n"), []byte("\ndata: "))...)
 			b = append(b, '\n')
 		}
 		if _, err := w.Write(append(b, '\n')); err != nil {

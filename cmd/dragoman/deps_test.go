@@ -89,7 +89,7 @@ var importRules = []rule{
 
 	{from: "dragoman/adapters/wire", forbidden: "dragoman/...", except: []string{"dragoman/core/jsonscan"}, why: "the wire knows bytes, how JSON is scanned and envelopes, no protocol and no session"},
 	{from: "dragoman/adapters/wire/wiretest", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/core/jsonscan"}, why: "a peer that a test plays knows no protocol"},
-	{from: "dragoman/adapters/wire/streamable", forbidden: "dragoman/...", except: []string{"dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/mcp"}, why: "MCP over HTTP is bytes, envelopes and the protocol's names"},
+	{from: "dragoman/adapters/wire/streamable", forbidden: "dragoman/...", except: []string{"dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/core/sse", "dragoman/adapters/proto/mcp"}, why: "MCP over HTTP is bytes, envelopes and the protocol's names"},
 	{from: "dragoman/adapters/wire/...", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "golang.org/x/sys/..."}, why: "the wire knows bytes and envelopes"},
 	{from: "dragoman/adapters/proto/...", forbidden: "dragoman/...", why: "protocol structures stand alone, so that adapters and bridge share them"},
 	{from: "dragoman/adapters/pump", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire"}, why: "what adapters share knows no dialect"},

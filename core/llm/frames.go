@@ -21,17 +21,30 @@ type frames interface {
 	cut() bool
 }
 
-// eventFrames yields server-sent events.
-type eventFrames struct{ events *sse.Reader }
-
-func newEvents(src io.Reader) *eventFrames { return &eventFrames{sse.NewReader(src, maxEvent)} }
-
-func (f *eventFrames) next() (name, data []byte, err error) {
-	name, data, err = f.events.Next()
-	if errors.Is(err, sse.ErrTooLong) {
-		err = errEventTooLong
-	}
-	return name, data, err
+// eventFrames yields server-sent events that have data. Data before a clean end that lacks
+// its empty line is an event: whether it is whole is for the caller to see.
+type eventFrames struct {
+	events  *sse.Reader
+	unended bool
 }
 
-func (f *eventFrames) cut() bool { return f.events.Unended() }
+func newEvents(src io.Reader) *eventFrames { return &eventFrames{events: sse.NewReader(src, maxEvent)} }
+
+func (f *eventFrames) next() (name, data []byte, err error) {
+	for {
+		e, err := f.events.Next()
+		if errors.Is(err, sse.ErrTooLong) {
+			return nil, nil, errEventTooLong
+		}
+		if err != nil {
+			if e, f.unended = f.events.Rest(); !f.unended || e.Data == nil {
+				return nil, nil, err
+			}
+		}
+		if e.Data != nil {
+			return e.Name, e.Data, nil
+		}
+	}
+}
+
+func (f *eventFrames) cut() bool { return f.unended }

@@ -29,7 +29,7 @@ func BenchmarkEvents(b *testing.B) {
 	b.SetBytes(int64(len(event)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := r.Next(); err != nil {
+		if _, err := r.Next(); err != nil {
 			b.Fatal(err)
 		}
 	}

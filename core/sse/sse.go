@@ -1,23 +1,39 @@
 // Package sse reads server-sent events.
 //
-// A stream that ends with an event without its empty line is read to its end, since some
-// model services end theirs in this way; Unended reports it. No event and no line is longer
-// than the limit that the caller sets. Writing events is left to who writes them: it is one
+// It follows the HTML standard (section 9.2.6): lines end with CR, LF or CRLF, comments and
+// unknown fields are skipped, data lines are joined by LF, a byte order mark is ignored, and
+// an event that the stream ends within is none. In two things it does more, because its
+// callers need it: an event without data is returned if it names an id, a time to retry or
+// itself, since those of MCP do their work that way; and the event that a stream ended
+// within can be had ([Reader.Rest]), since some model services end theirs without the last
+// empty line.
+//
+// The lines of an event hold no more bytes than the limit that the caller sets. Room that a
+// long one needed is given up with it. Writing events is left to who writes them: it is one
 // line.
 package sse
 
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
+	"time"
 )
 
-// ErrTooLong is the error of a stream with an event longer than the limit.
+// ErrTooLong is wrapped by the error of a stream with an event longer than the limit.
 var ErrTooLong = errors.New("an event of the stream is too long")
 
-// Reader reads server-sent events as the HTML standard defines them
-// (section 9.2.6): lines end with CR, LF or CRLF, comments and unknown fields
-// are skipped, data lines are joined by LF, a byte order mark is ignored.
+// An Event is what stands between two empty lines.
+type Event struct {
+	Name  []byte        // its type; empty if it has none
+	ID    []byte        // empty if it has none
+	Data  []byte        // nil if it has none
+	Retry time.Duration // how long to wait before the stream is asked for again; 0: not given
+}
+
+// Reader reads events from a stream. It has no goroutine, and reads no further than it has to.
 type Reader struct {
 	src   io.Reader
 	limit int
@@ -29,59 +45,93 @@ type Reader struct {
 	begun   bool
 	err     error
 
-	name []byte
-	data []byte
-
-	unended bool // the last event lacked its empty line
+	event Event // what is read of it
+	data  []byte
+	some  bool // of its fields count
+	size  int  // of its lines
 }
 
-// NewReader returns a reader of src that refuses lines and events of more than limit bytes.
+const (
+	firstBuffer = 16 << 10
+	// keptBuffer is the largest room in bytes that is kept for the next event.
+	keptBuffer = 1 << 20
+)
+
+// NewReader returns a reader of src that refuses events with more than limit bytes.
 func NewReader(src io.Reader, limit int) *Reader {
-	return &Reader{src: src, limit: limit, buf: make([]byte, 0, 16<<10)}
+	return &Reader{src: src, limit: limit, buf: make([]byte, 0, firstBuffer)}
 }
 
-// Next returns the next event that has data. Both results are valid until the
-// next call. At the end it returns io.EOF; when the stream broke off, the
-// reader's error. Data before a clean end that lacks its empty line is returned:
-// whether it is whole is for the caller to see.
-func (r *Reader) Next() (name, data []byte, err error) {
-	r.name, r.data = r.name[:0], r.data[:0]
-	some := false
+// Next blocks until an event is whole and returns it; it is valid until the next call. At
+// the end it returns io.EOF, when the stream broke off the error of the source, and an
+// ErrTooLong for an event beyond the limit.
+func (r *Reader) Next() (*Event, error) {
+	r.begin()
 	for {
 		line, err := r.line()
 		if err != nil {
-			if errors.Is(err, io.EOF) && some {
-				r.unended = true
-				return r.name, r.data, nil
-			}
-			return nil, nil, err
+			return nil, err
 		}
 		if len(line) == 0 {
-			if some {
-				return r.name, r.data, nil
+			if r.some {
+				return &r.event, nil
 			}
-			r.name = r.name[:0]
+			r.size = 0
 			continue
 		}
-		field, value, _ := bytes.Cut(line, []byte{':'})
-		value = bytes.TrimPrefix(value, []byte{' '})
-		switch string(field) {
-		case "event":
-			r.name = append(r.name[:0], value...)
-		case "data":
-			if some {
-				r.data = append(r.data, '\n')
-			}
-			if len(r.data)+len(value) > r.limit {
-				return nil, nil, ErrTooLong
-			}
-			r.data, some = append(r.data, value...), true
+		if r.size += len(line); r.size > r.limit {
+			return nil, r.tooLong()
 		}
+		r.field(line)
 	}
 }
 
-// Unended reports whether the last event lacked its empty line.
-func (r *Reader) Unended() bool { return r.unended }
+// Rest returns the event that the stream ended within, once Next has returned io.EOF.
+// Whether it is whole is for the caller to see.
+func (r *Reader) Rest() (e *Event, ok bool) {
+	if !r.some || !errors.Is(r.err, io.EOF) {
+		return nil, false
+	}
+	return &r.event, true
+}
+
+// begin forgets the last event, and the room that a very long one took.
+func (r *Reader) begin() {
+	if r.some = false; cap(r.data) > keptBuffer {
+		r.data = nil
+	}
+	e := &r.event
+	e.Name, e.ID, e.Data, e.Retry, r.size = e.Name[:0], e.ID[:0], nil, 0, 0
+}
+
+// field reads a line that is not empty.
+func (r *Reader) field(line []byte) {
+	field, value, _ := bytes.Cut(line, []byte{':'})
+	value = bytes.TrimPrefix(value, []byte{' '})
+	e := &r.event
+	switch string(field) {
+	case "event":
+		e.Name, r.some = append(e.Name[:0], value...), true
+	case "data":
+		if e.Data == nil {
+			e.Data = r.data[:0]
+		} else {
+			e.Data = append(e.Data, '\n')
+		}
+		if e.Data = append(e.Data, value...); e.Data == nil {
+			e.Data = []byte{}
+		}
+		r.data, r.some = e.Data, true
+	case "id":
+		if bytes.IndexByte(value, 0) < 0 {
+			e.ID, r.some = append(e.ID[:0], value...), true
+		}
+	case "retry":
+		if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
+			e.Retry, r.some = time.Duration(ms)*time.Millisecond, true
+		}
+	}
+}
 
 // line returns the next line without its end. It is valid until the next call.
 func (r *Reader) line() ([]byte, error) {
@@ -128,20 +178,28 @@ func lineEnd(b []byte) int {
 
 // fill reads once, into room that it makes.
 func (r *Reader) fill() error {
-	if r.from > 0 {
-		n := copy(r.buf, r.buf[r.from:])
-		r.scanned -= r.from
-		r.buf, r.from = r.buf[:n], 0
+	unread := len(r.buf) - r.from
+	switch {
+	case unread == 0 && cap(r.buf) > keptBuffer:
+		r.buf = make([]byte, 0, firstBuffer)
+	case r.from > 0:
+		r.buf = r.buf[:copy(r.buf, r.buf[r.from:])]
 	}
+	r.scanned, r.from = r.scanned-r.from, 0
 	if len(r.buf) == cap(r.buf) {
-		if len(r.buf) >= r.limit {
-			return ErrTooLong
+		if r.size+unread > r.limit {
+			return r.tooLong()
 		}
 		r.buf = append(make([]byte, 0, 2*cap(r.buf)), r.buf...)
 	}
 	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf, r.err = r.buf[:len(r.buf)+n], err
 	return nil
+}
+
+func (r *Reader) tooLong() error {
+	r.some = false
+	return fmt.Errorf("%w: it exceeds %d bytes", ErrTooLong, r.limit)
 }
 
 // withoutMark drops the byte order mark that a stream may begin with.

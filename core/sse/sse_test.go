@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -12,14 +13,24 @@ import (
 
 const maxEvent = 16 << 20
 
+// readEvents returns the events with data as name|data, and the one that the stream ends
+// within.
 func readEvents(src io.Reader) (events []string, err error) {
 	r := NewReader(src, maxEvent)
+	add := func(e *Event) {
+		if e.Data != nil {
+			events = append(events, fmt.Sprintf("%s|%s", e.Name, e.Data))
+		}
+	}
 	for {
-		name, data, err := r.Next()
+		e, err := r.Next()
 		if err != nil {
+			if e, ok := r.Rest(); ok {
+				add(e)
+			}
 			return events, err
 		}
-		events = append(events, fmt.Sprintf("%s|%s", name, data))
+		add(e)
 	}
 }
 
@@ -94,6 +105,64 @@ func TestEventsBound(t *testing.T) {
 	}
 	if _, err := readEvents(&lines); !errors.Is(err, ErrTooLong) {
 		t.Errorf("an event of 20 MiB: %v", err)
+	}
+}
+
+// An event without data is one if it has a name, an id or a time; an event that is not
+// ended is none, and can be had.
+func TestEventsWithoutData(t *testing.T) {
+	r := NewReader(strings.NewReader("id: 1\n\nretry: 20\nid: a\x00b\n\nevent: e\n\n: c\nx: y\n\ndata:\n\nid: 2\nretry: 1s\ndata: x\n"), 30)
+	var got []string
+	for {
+		e, err := r.Next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				t.Fatal(err)
+			}
+			break
+		}
+		got = append(got, fmt.Sprintf("%s,%s,%q,%v,%v", e.Name, e.ID, e.Data, e.Data == nil, e.Retry))
+	}
+	want := []string{`,1,"",true,0s`, `,,"",true,20ms`, `e,,"",true,0s`, `,,"",false,0s`}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if e, ok := r.Rest(); !ok || string(e.ID) != "2" || string(e.Data) != "x" || e.Retry != 0 {
+		t.Errorf("the rest is %+v, %v", e, ok)
+	}
+	if _, err := r.Next(); !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	if e, ok := r.Rest(); ok {
+		t.Errorf("there is a rest twice: %+v", e)
+	}
+}
+
+// All lines of an event count for its limit, and only its own.
+func TestEventsBoundAllLines(t *testing.T) {
+	for in, want := range map[string]string{
+		"data: 12\n\n": "|12", "data: 123\n\n": "", "id: 1\ndata: \n\n": "", ": 34567\nid:\n\n": "",
+		": 345678\n\n: 345678\n\ndata: 12\n\n": "|12",
+	} {
+		for name, src := range map[string]io.Reader{"whole": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in))} {
+			e, err := NewReader(src, 8).Next()
+			if want == "" && !errors.Is(err, ErrTooLong) || want != "" && (err != nil || "|"+string(e.Data) != want) {
+				t.Errorf("%q %s: %+v, %v", in, name, e, err)
+			}
+		}
+	}
+}
+
+// A stream that stays open does not keep the room of its longest event.
+func TestRoomIsGivenUp(t *testing.T) {
+	r := NewReader(io.MultiReader(strings.NewReader("data: "), &repeat{'x', 8 << 20}, strings.NewReader("\n\ndata: a\n\n"), strings.NewReader("data: b\n\n")), maxEvent)
+	for _, n := range []int{8 << 20, 1, 1} {
+		if e, err := r.Next(); err != nil || len(e.Data) != n {
+			t.Fatal(err)
+		}
+	}
+	if cap(r.buf)+cap(r.data) > keptBuffer {
+		t.Errorf("%d and %d bytes are kept", cap(r.buf), cap(r.data))
 	}
 }
 

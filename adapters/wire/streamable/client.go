@@ -20,6 +20,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/core/sse"
 )
 
 const (
@@ -345,19 +346,19 @@ func (c *cursor) wait(tries int) time.Duration {
 // stream delivers the messages of a stream. It returns true after the answer to
 // id; the error says how the stream ended otherwise.
 func (h *Client) stream(body io.Reader, id json.RawMessage, c *cursor) (bool, error) {
-	s := NewEvents(body, h.opts.Limit)
+	s := sse.NewReader(body, h.opts.Limit)
 	for {
 		e, err := s.Next()
 		if err != nil {
 			return false, err
 		}
-		if e.ID != "" {
-			c.id = e.ID
+		if len(e.ID) > 0 {
+			c.id = string(e.ID)
 		}
 		if e.Retry > 0 {
 			c.retry = e.Retry
 		}
-		if len(bytes.TrimSpace(e.Data)) == 0 || e.Name != "" && e.Name != "message" {
+		if len(bytes.TrimSpace(e.Data)) == 0 || len(e.Name) > 0 && string(e.Name) != "message" {
 			continue
 		}
 		if err := h.deliver(e.Data); err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"dragoman/adapters/wire"
+	"dragoman/core/sse"
 )
 
 // olderClient speaks the transport of 2024-11-05 (HTTP with SSE): one stream brings all
@@ -45,14 +46,14 @@ func (s *olderClient) read() {
 		return
 	}
 	defer resp.Body.Close()
-	stream := NewEvents(resp.Body, s.opts.Limit)
+	stream := sse.NewReader(resp.Body, s.opts.Limit)
 	for {
 		e, err := stream.Next()
 		if err != nil {
 			s.fail(errors.New("the server ended the stream"))
 			return
 		}
-		switch e.Name {
+		switch string(e.Name) {
 		case "endpoint":
 			to, err := s.stream.Parse(string(e.Data))
 			if err != nil || to.Host != s.stream.Host || to.Scheme != s.stream.Scheme {
