@@ -10,11 +10,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"dragoman/bridge/login"
+	"dragoman/bridge/login/logintest"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
@@ -89,7 +89,7 @@ func client(address string) error {
 	e := upstream.Endpoint{URL: address, OAuth: login.Config{ClientID: given.ID, ClientSecret: given.Secret, Issuer: given.Issuer}}
 	box := upstream.New(upstream.Options{
 		Servers: []upstream.Server{{Name: "up", Endpoint: func(context.Context) (upstream.Endpoint, error) { return e, nil }}},
-		Tokens:  &kept{}, Log: func(_, level, text string) { fmt.Fprintln(os.Stderr, level, text) },
+		Tokens:  &logintest.Memory{}, Log: func(_, level, text string) { fmt.Fprintln(os.Stderr, level, text) },
 	})
 	defer box.Close()
 	ctx, stop := context.WithTimeout(context.Background(), 25*time.Second) // the suite ends it after 30
@@ -132,37 +132,6 @@ func browse(ctx context.Context) func(string) {
 			}
 		}()
 	}
-}
-
-// kept is a login.Store.
-type kept struct {
-	turn sync.Mutex // held while a Change runs
-
-	mu sync.Mutex // guards the field below
-	of []byte
-}
-
-func (k *kept) Load(context.Context, string) ([]byte, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.of, nil
-}
-
-func (k *kept) Change(ctx context.Context, server string, change func([]byte) ([]byte, error)) error {
-	k.turn.Lock()
-	defer k.turn.Unlock()
-	old, err := k.Load(ctx, server)
-	if err != nil {
-		return err
-	}
-	next, err := change(old)
-	if err != nil {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.of = next
-	return nil
 }
 
 // nobody is a session without people.
