@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"dragoman/core/display"
 )
 
 // Position is a place in a file. Line and Column count from 1, in characters;
@@ -125,7 +127,7 @@ func cut(s string) string {
 	if len(s) <= limit {
 		return s
 	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
+	return display.Cut(s, limit) + "…"
 }
 
 // quote makes a text from a file fit for a message: one line, bounded.

@@ -5,11 +5,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // call appends what has changed of a call since the client was told last.
@@ -155,12 +155,7 @@ func output(dst []byte, v *View, e core.CallOutput) []byte {
 		return dst
 	}
 	was.output += e.Text
-	if n := len(was.output) - maxTail; n > 0 {
-		for n < len(was.output) && !utf8.RuneStart(was.output[n]) {
-			n++
-		}
-		was.output = was.output[n:]
-	}
+	was.output = display.CutEnd(was.output, maxTail)
 	if !was.screen {
 		block := text(was.output)
 		return update(dst, v, acp.ToolCall{

@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // What a client shows beside a turn that runs.
@@ -139,14 +139,11 @@ const frameText = 32 << 10
 func parts(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for len(text) > frameText {
-			n := frameText
-			for n > 1 && !utf8.RuneStart(text[n]) {
-				n--
-			}
-			if !yield(text[:n]) {
+			part := display.Cut(text, frameText)
+			if !yield(part) {
 				return
 			}
-			text = text[n:]
+			text = text[len(part):]
 		}
 		if text != "" {
 			yield(text)

@@ -291,7 +291,7 @@ func question(m core.Meta, a core.Ask, c core.Call) string {
 	}
 	for _, block := range c.Content {
 		if d, ok := block.(core.Diff); ok && d.Patch != "" {
-			fmt.Fprintf(&b, "\n%s", cutRune(d.Patch, 2000))
+			fmt.Fprintf(&b, "\n%s", display.Cut(d.Patch, 2000))
 		}
 	}
 	fmt.Fprintf(&b, "\nDirectory: %s", m.Cwd)

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 const (
@@ -137,7 +138,7 @@ func (t *transcript) add(r core.Record) {
 			return
 		}
 		e.size = len(e.Text)
-		e.Text = cutRune(e.Text, maxEntryBytes)
+		e.Text = display.Cut(e.Text, maxEntryBytes)
 		t.bytes += len(e.Text)
 		t.entries = append(t.entries, e)
 	}
@@ -153,7 +154,7 @@ func (t *transcript) join(e entry) bool {
 	l := &t.entries[last]
 	l.size += len(e.Text)
 	if room := maxEntryBytes - len(l.Text); room > 0 {
-		more := cutRune(e.Text, room)
+		more := display.Cut(e.Text, room)
 		l.Text += more
 		t.bytes += len(more)
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 const (
@@ -254,18 +255,7 @@ func line(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	return cutRune(s, limit-len("…")) + "…"
-}
-
-// cutRune is the beginning of s, at most n bytes, without half a rune at its end.
-func cutRune(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return display.Cut(s, limit-len("…")) + "…"
 }
 
 // limited is text that grows, of which the first maxText bytes are kept.
@@ -285,6 +275,6 @@ func (l *limited) String() string {
 	if l.size <= maxText {
 		return string(l.head)
 	}
-	s := cutRune(string(l.head), maxText)
+	s := display.Cut(string(l.head), maxText)
 	return fmt.Sprintf("%s\n[… %d bytes more; agent_wait with after has all of it]", s, l.size-len(s))
 }

@@ -12,6 +12,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/display"
 )
 
 // records numbers events as a session's log would: successive deltas of one stream are one record that grows.
@@ -165,7 +166,7 @@ func regroup(rnd *rand.Rand, recs []core.Record) []core.Record {
 			continue
 		}
 		if e, ok := r.Event.(core.TextDelta); ok && rnd.IntN(2) == 0 {
-			if n := len(cutRune(e.Text, rnd.IntN(len(e.Text)+1))); n > 0 && n < len(e.Text) {
+			if n := len(display.Cut(e.Text, rnd.IntN(len(e.Text)+1))); n > 0 && n < len(e.Text) {
 				out = append(out, core.Record{Epoch: r.Epoch, Seq: r.Seq, Off: r.Off, Event: core.TextDelta{Message: e.Message, Text: e.Text[:n]}})
 				r.Off, r.Event = r.Off+uint64(n), core.TextDelta{Message: e.Message, Text: e.Text[n:]}
 			}

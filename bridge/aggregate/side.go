@@ -176,7 +176,7 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 	for _, p := range s.parts[1:] {
 		if said := strings.TrimSpace(display.Seen(p.export.Introduction().Instructions)); said != "" {
 			if len(said) > maxSaid {
-				said = strings.ToValidUTF8(said[:maxSaid], "") + " …"
+				said = display.Cut(said, maxSaid) + " …"
 			}
 			text += "\n\nThe MCP server " + p.server.Name + " says of itself:\n" + said
 		}

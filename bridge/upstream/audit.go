@@ -3,7 +3,6 @@ package upstream
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"sync"
 	"time"
 
@@ -96,5 +95,5 @@ func outcomeOf(m wire.Message) Outcome {
 
 // short is a name as it is kept.
 func short(name string) string {
-	return strings.ToValidUTF8(display.Plain(name)[:min(len(display.Plain(name)), MaxName)], "")
+	return display.Cut(display.Plain(name), MaxName)
 }

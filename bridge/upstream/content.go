@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // maxText is how much text of a result is handed on, in bytes: its beginning and
@@ -147,14 +147,8 @@ func withText(b core.Block, text string) core.Block {
 
 // ends is the beginning and the end of a text, n bytes together.
 func ends(text string, n int, where string) string {
-	head, tail := n*2/3, len(text)-n/3
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return fmt.Sprintf("%s\n… %d bytes are left out; %s …\n%s", text[:head], tail-head, where, text[tail:])
+	head, tail, left := display.Ends(text, n*2/3, n/3)
+	return fmt.Sprintf("%s\n… %d bytes are left out; %s …\n%s", head, left, where, tail)
 }
 
 // keep writes the text of blocks to a file that the session's tools can read.

@@ -275,7 +275,7 @@ func shownField(v json.RawMessage) string {
 		shown = append(shown, r)
 	}
 	if text = string(shown); len(text) > maxDiff {
-		text = strings.ToValidUTF8(text[:maxDiff], "") + fmt.Sprintf(" … (%d bytes more)", len(text)-maxDiff)
+		text = display.Cut(text, maxDiff) + fmt.Sprintf(" … (%d bytes more)", len(text)-maxDiff)
 	}
 	return text
 }

@@ -248,7 +248,7 @@ func (t *tail) last(n int) string {
 	}
 	s := display.Plain(strings.Join(lines[max(0, len(lines)-n):], " | "))
 	if len(s) > maxWhy {
-		s = "…" + strings.ToValidUTF8(s[len(s)-maxWhy:], "")
+		s = "…" + display.CutEnd(s, maxWhy)
 	}
 	return s
 }

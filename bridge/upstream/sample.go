@@ -131,7 +131,7 @@ func (s sampling) shown() string {
 	}
 	text := strings.TrimSpace(display.Seen(b.String()))
 	if more := len(text) - maxShown; more > 0 {
-		text = fmt.Sprintf("%s …\n(and %d bytes more)", strings.ToValidUTF8(text[:maxShown], ""), more)
+		text = fmt.Sprintf("%s …\n(and %d bytes more)", display.Cut(text, maxShown), more)
 	}
 	return text
 }

@@ -106,7 +106,7 @@ func parseTool(server string, item json.RawMessage) (*listed, error) {
 	}
 	t.Schema = seenSchema(t.Schema)
 	if len(t.Description) > MaxDescription {
-		t.Description = strings.ToValidUTF8(t.Description[:MaxDescription], "") + " …"
+		t.Description = display.Cut(t.Description, MaxDescription) + " …"
 	}
 	return &listed{raw: item, spec: core.Spec{
 		Server: server, Name: t.Name, Title: display.Plain(t.Title), Description: display.Seen(t.Description), Schema: t.Schema,

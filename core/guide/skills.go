@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"dragoman/core/display"
 )
 
 // Skill is a folder with a SKILL.md: what the agent can learn when it needs it.
@@ -62,7 +64,7 @@ func (g *Guide) skillNames() string {
 	for _, s := range g.skills {
 		names = append(names, s.Name)
 	}
-	return cutAt(strings.Join(names, ", "), 2000)
+	return display.Cut(strings.Join(names, ", "), 2000)
 }
 
 func (l *loader) skills(ctx context.Context) {

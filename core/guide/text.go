@@ -96,18 +96,7 @@ func oneLine(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return strings.TrimSpace(cutAt(s, n-len("…"))) + "…"
-}
-
-// cutAt returns the first n bytes of s, or a little less: whole characters.
-func cutAt(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return strings.TrimSpace(display.Cut(s, n-len("…"))) + "…"
 }
 
 // badName says what is wrong with the name of a command, skill or agent, or "".

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"dragoman/core/display"
 	"dragoman/core/inference"
 )
 
@@ -291,21 +291,10 @@ func (m *remote) address() string {
 // shorten makes a text of at most about n bytes to be shown to people.
 func shorten(s string, n int) string {
 	s = strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
-	if cut := cutBytes(s, n); len(cut) < len(s) {
+	if cut := display.Cut(s, n); len(cut) < len(s) {
 		return cut + "…"
 	}
 	return s
-}
-
-// cutBytes returns the first n bytes of a text, or less to end on a whole rune.
-func cutBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 func requestID(h http.Header) string {

@@ -3,6 +3,8 @@ package loop
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"dragoman/core/display"
 )
 
 // maxText is how much of one text a model is shown, in bytes: the beginning and
@@ -37,15 +39,12 @@ func (c *capped) String() string {
 	if c.size <= maxText {
 		return string(c.head) + string(c.tail)
 	}
-	head, tail := c.head, c.tail[len(c.tail)-maxText/2:]
+	head, tail := c.head, display.CutEnd(c.tail, maxText/2)
 	for i := 0; i < utf8.UTFMax && len(head) > 0; i++ { // no half a rune at the cut
 		if r, n := utf8.DecodeLastRune(head); r != utf8.RuneError || n > 1 {
 			break
 		}
 		head = head[:len(head)-1]
-	}
-	for i := 0; i < utf8.UTFMax && len(tail) > 0 && !utf8.RuneStart(tail[0]); i++ {
-		tail = tail[1:]
 	}
 	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, c.size-len(head)-len(tail), tail)
 }

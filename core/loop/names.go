@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/inference"
 )
 
@@ -48,7 +49,7 @@ func (x *index) find(name string) (s core.Spec, ok bool) {
 	}
 	const most = 200
 	if len(name) > most {
-		name = strings.ToValidUTF8(name[:most], "")
+		name = display.Cut(strings.ToValidUTF8(name, ""), most)
 	}
 	return core.Spec{Server: core.Native, Name: name, Kind: core.KindOther}, false
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/inference"
 )
 
@@ -111,8 +112,8 @@ func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	head, tail := strings.ToValidUTF8(s[:most/2], ""), strings.ToValidUTF8(s[len(s)-most/2:], "")
-	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, len(s)-len(head)-len(tail), tail)
+	head, tail, left := display.Ends(s, most/2, most/2)
+	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, left, tail)
 }
 
 // digest is a summary for models that are no language models: what was said and
@@ -124,8 +125,8 @@ func digest(messages []inference.Message) string {
 		if text = strings.Join(strings.Fields(text), " "); text == "" {
 			return
 		}
-		if r := []rune(text); len(r) > width {
-			text = string(r[:width-1]) + "…"
+		if short, left := display.Clip(text, width-1); left > 1 {
+			text = short + "…"
 		}
 		list = append(list, "- "+head+text)
 	}

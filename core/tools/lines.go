@@ -7,6 +7,8 @@ import (
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
+
+	"dragoman/core/display"
 )
 
 // maxLine is how much of a long line grep shows, in bytes.
@@ -242,18 +244,11 @@ func cutLine(line []byte, from int) string {
 	head, tail := "", ""
 	if from > 0 {
 		head = "…"
-		for from < len(line) && !utf8.RuneStart(line[from]) {
-			from++
-		}
-		line = line[from:]
+		line = display.CutEnd(line, len(line)-from)
 	}
 	if len(line) > maxLine {
 		tail = "…"
-		end := maxLine
-		for end > maxLine-utf8.UTFMax && !utf8.RuneStart(line[end]) {
-			end--
-		}
-		line = line[:end]
+		line = display.Cut(line, maxLine)
 	}
 	return head + strings.ToValidUTF8(string(line), "\ufffd") + tail
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"dragoman/core/display"
 	"dragoman/core/files"
 )
 
@@ -107,10 +108,7 @@ func (c *capture) keep(b []byte) {
 		return
 	}
 	if room := c.most - c.kept; int64(len(b)) > room {
-		for room > 0 && !utf8.RuneStart(b[room]) {
-			room--
-		}
-		b = b[:room]
+		b = display.Cut(b, int(room))
 		c.err = fmt.Errorf("it is larger than %d MB", c.most>>20)
 	}
 	n, err := c.file.Write(b)
@@ -172,18 +170,13 @@ func firstLines(b []byte, n, most int) int {
 	if at > 0 {
 		return at
 	}
-	for end > 0 && end < len(b) && !utf8.RuneStart(b[end]) {
-		end--
-	}
-	return end
+	return len(display.Cut(b, end))
 }
 
 // lastLines is the end of b within the same limits.
 func lastLines(b []byte, n, most int) []byte {
 	cut := len(b) > most
-	if cut {
-		b = b[len(b)-most:]
-	}
+	b = display.CutEnd(b, most)
 	at := len(bytes.TrimSuffix(b, []byte{'\n'}))
 	for range n {
 		i := bytes.LastIndexByte(b[:at], '\n')
@@ -201,9 +194,6 @@ func lastLines(b []byte, n, most int) []byte {
 	}
 	if i := bytes.IndexByte(b, '\n'); i >= 0 && i+1 < len(b) {
 		return b[i+1:]
-	}
-	for len(b) > 0 && !utf8.RuneStart(b[0]) {
-		b = b[1:]
 	}
 	return b
 }

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/files"
 	"dragoman/core/ide"
 )
@@ -307,10 +308,7 @@ func (e *excerptor) add(part []byte, line int) (full, cut bool) {
 		if first {
 			e.shown++
 		}
-		for room > 0 && room > maxBytes-utf8.UTFMax && !utf8.RuneStart(part[room]) {
-			room--
-		}
-		e.out = append(e.out, part[:room]...)
+		e.out = append(e.out, display.Cut(part, room)...)
 		return true, true
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/inference"
 )
 
@@ -45,7 +46,7 @@ func Complete(ctx context.Context, m inference.Model, doc string, at eca.Place) 
 func Rewrite(
 	ctx context.Context, m inference.Model, p eca.RewriteParams, file string, each func(inference.Delta),
 ) (string, error) {
-	return write(ctx, m, rewriteRequest(p, head(file, 4*beforeCursor)), rewriteTokens, rewriteTime, each)
+	return write(ctx, m, rewriteRequest(p, display.Cut(file, 4*beforeCursor)), rewriteTokens, rewriteTime, each)
 }
 
 // Around returns the lines of a file that Rewrite is to be given for a selection: all of them, if it is not known where

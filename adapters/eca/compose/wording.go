@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/inference"
 )
 
@@ -33,7 +33,7 @@ const (
 // there in front of the cursor.
 func completionRequest(doc string, at eca.Place) (r inference.Request, line string) {
 	i := offsetOf(doc, at)
-	before, behind := tail(doc[:i], beforeCursor), head(doc[i:], behindCursor)
+	before, behind := display.CutEnd(doc[:i], beforeCursor), display.Cut(doc[i:], behindCursor)
 	mark := "<|cursor|>"
 	for strings.Contains(before+behind, mark) {
 		mark = "<|" + mark + "|>"
@@ -116,26 +116,4 @@ func offsetOf(text string, at eca.Place) int {
 		units -= max(utf16.RuneLen(r), 1)
 	}
 	return len(text)
-}
-
-// head and tail are the first and the last bytes of a text, in whole runes.
-func head(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
-
-func tail(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	i := len(text) - n
-	for i < len(text) && !utf8.RuneStart(text[i]) {
-		i++
-	}
-	return text[i:]
 }

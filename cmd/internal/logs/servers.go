@@ -58,7 +58,7 @@ func (l *Servers) Add(server, level, text string) {
 func (l *Servers) line(level, text string) []byte {
 	text = strings.ReplaceAll(strings.TrimRight(display.Printable(text), " \t\n"), "\n", " ")
 	if len(text) > maxLine {
-		text = strings.ToValidUTF8(text[:maxLine], "") + "…"
+		text = display.Cut(text, maxLine) + "…"
 	}
 	return fmt.Appendf(nil, "%s %-5s %s\n", l.now().UTC().Format(lineTime), level, text)
 }

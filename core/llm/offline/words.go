@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/inference"
 )
 
@@ -96,7 +97,7 @@ func writeResult(b *strings.Builder, blocks []core.Block) {
 	}
 	lines := strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
 	shown := strings.Join(lines[:min(len(lines), shownLines)], "\n")
-	cut := strings.ToValidUTF8(shown[:min(len(shown), shownBytes)], "") // less what is left of a character
+	cut := display.Cut(shown, shownBytes)
 	fence := "```"
 	for strings.Contains(cut, fence) {
 		fence += "`"
