@@ -19,6 +19,7 @@ import (
 	chainopenai "github.com/tmc/langchaingo/llms/openai"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 	"dragoman/core/llm"
 )
 
@@ -83,13 +84,13 @@ func ours(kind string, b body) reader {
 	if err != nil {
 		panic(err)
 	}
-	req := &core.Request{Messages: []core.Message{{Role: core.RoleUser, Blocks: []core.Block{core.Text{Text: "go"}}}}}
+	req := &inference.Request{Messages: []inference.Message{{Role: inference.RoleUser, Blocks: []core.Block{core.Text{Text: "go"}}}}}
 	return func(ctx context.Context) (n int, err error) {
 		for d, err := range m.Stream(ctx, req) {
 			if err != nil {
 				return n, err
 			}
-			if d.Kind == core.DeltaText {
+			if d.Kind == inference.DeltaText {
 				n++
 			}
 		}
