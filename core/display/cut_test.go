@@ -1,7 +1,6 @@
 package display
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -59,7 +58,7 @@ func FuzzCut(f *testing.F) {
 		for what, got := range map[string]string{"Cut": Cut(s, n), "CutEnd": CutEnd(s, n)} {
 			room := max(min(n, len(s)), 0)
 			if len(got) > room || room-len(got) >= utf8.UTFMax || utf8.ValidString(s) && !utf8.ValidString(got) {
-				t.Error(fmt.Sprintf("%s(%q, %d) is %q", what, s, n, got))
+				t.Errorf("%s(%q, %d) is %q", what, s, n, got)
 			}
 		}
 		if !strings.HasPrefix(s, Cut(s, n)) || !strings.HasSuffix(s, CutEnd(s, n)) {

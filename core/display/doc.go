@@ -6,6 +6,9 @@
 //     [VisibleLines]: what cannot be seen is named, and so are the signs that name it.
 //   - A text is never cut within a character, and where something is left out a sign or a
 //     note says so, unless the caller adds its own.
+//   - Prose, which is read and not decided about, keeps the blanks of every script. What hides
+//     in it is replaced for a terminal ([Printable]), left out of what servers say ([Seen],
+//     [Plain]), and named in guides, whose authors are told.
 //   - Secrets go by their names ([SecretName]), since nothing else is known of an argument, a
 //     variable or a header.
 //

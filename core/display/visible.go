@@ -82,7 +82,8 @@ func Hides(r rune) bool {
 		return false
 	}
 	return unicode.IsControl(r) || r == '\u2800' || // the empty Braille pattern
-		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
+		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point,
+			unicode.Variation_Selector, unicode.Bidi_Control)
 }
 
 // joins reports whether a character that hides belongs to the one that it follows, as in
