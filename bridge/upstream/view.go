@@ -191,15 +191,16 @@ func (v *View) refused(why string) error {
 }
 
 // complete takes a whole list for what the server says, and pins it at first sight.
-func (v *View) complete(all gathered) error {
+func (v *View) complete(all gathered) (err error) {
 	v.mu.Lock()
 	v.said, v.silent = maps.Clone(all.tools), false // which changes with what is said next
-	v.whole = all.at == v.at
 	v.mu.Unlock()
-	if !v.Pins() {
-		return nil
+	if v.Pins() { // before a call is judged by it
+		_, err = v.box.pins.first(v.Server.Name, all.tools)
 	}
-	_, err := v.box.pins.first(v.Server.Name, all.tools)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.whole = all.at == v.at
 	return err
 }
 

@@ -1,11 +1,16 @@
 package upstream
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
+
+	"dragoman/core/datadir"
 )
 
 // Lists that come at the same time are pinned, each on its own.
@@ -25,5 +30,37 @@ func TestListsAtTheSameTime(t *testing.T) {
 	wg.Wait()
 	if names := box.pins.names("up"); len(names) != 21 {
 		t.Errorf("pinned: %v", names)
+	}
+}
+
+// A list is known once it is pinned: a call that is judged earlier would find nothing that
+// anybody has agreed to.
+func TestListIsKnownOncePinned(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pins.json")
+	box := New(Options{Servers: []Server{{Name: "up"}}, PinFile: file})
+	e, _ := box.Export("up", nil)
+	v := e.View(nil)
+	held, err := datadir.WaitLock(t.Context(), file+".lock") // another process changes the file
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := make(chan error)
+	go func() {
+		known <- v.Know(t.Context(), func(context.Context, string) (json.RawMessage, error) {
+			return json.RawMessage(`{"tools":[{"name":"a"}]}`), nil
+		})
+	}()
+	for range 1000 {
+		runtime.Gosched()
+		if v.Known() {
+			t.Error("the list is known, and nothing is pinned")
+			break
+		}
+	}
+	if err := errors.Join(held.Unlock(), <-known); err != nil {
+		t.Fatal(err)
+	}
+	if names := box.pins.names("up"); !v.Known() || len(names) != 1 {
+		t.Errorf("known %v, pinned %v", v.Known(), names)
 	}
 }
