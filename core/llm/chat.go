@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"dragoman/core/inference"
 )
@@ -13,12 +12,7 @@ import (
 // https://platform.openai.com/docs/api-reference/chat
 type chatWire struct{}
 
-func (chatWire) endpoint(base *url.URL) *url.URL {
-	if strings.HasSuffix(base.Path, "/chat/completions") {
-		return base
-	}
-	return base.JoinPath("chat", "completions")
-}
+func (chatWire) endpoint(base *url.URL) *url.URL { return below(base, "chat/completions") }
 
 func (chatWire) sign(h http.Header, key string) { bearer(h, key) }
 

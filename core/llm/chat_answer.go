@@ -2,7 +2,6 @@ package llm
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"dragoman/core"
@@ -30,11 +29,8 @@ func (a *chatAnswer) event(name string, data []byte) error {
 		return a.said(m)
 	}
 	var c wireChunk
-	if err := json.Unmarshal(data, &c); err != nil {
-		if !json.Valid(data) {
-			return &unreadableError{data: shorten(string(data), 200), err: err}
-		}
-		return &unreadableError{data: "", err: err}
+	if err := decode(data, &c); err != nil {
+		return err
 	}
 	if reported(c.Error) || name == "error" {
 		return &reportedError{data: bytes.Clone(data)}

@@ -43,6 +43,18 @@ func (e *unreadableError) Error() string {
 	return "the service sent an event that is not of this API: " + jsonProblem(e.err)
 }
 
+// decode reads an event into v; the error is an *unreadableError.
+func decode(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	switch {
+	case err == nil:
+		return nil
+	case json.Valid(data):
+		return &unreadableError{err: err}
+	}
+	return &unreadableError{data: shorten(string(data), 200), err: err}
+}
+
 // jsonProblem says what is wrong with a JSON text, without the names of our types.
 func jsonProblem(err error) string {
 	var e *json.UnmarshalTypeError

@@ -24,12 +24,7 @@ const (
 	defaultOut = 8192
 )
 
-func (messagesWire) endpoint(base *url.URL) *url.URL {
-	if strings.HasSuffix(base.Path, "/messages") {
-		return base
-	}
-	return base.JoinPath("messages")
-}
+func (messagesWire) endpoint(base *url.URL) *url.URL { return below(base, "messages") }
 
 func (messagesWire) sign(h http.Header, key string) {
 	h.Set("Anthropic-Version", anthropicVersion)

@@ -73,11 +73,8 @@ type (
 
 func (a *messagesAnswer) event(_ string, data []byte) error {
 	var e messagesEvent
-	if err := json.Unmarshal(data, &e); err != nil {
-		if !json.Valid(data) {
-			return &unreadableError{data: shorten(string(data), 200), err: err}
-		}
-		return &unreadableError{err: err}
+	if err := decode(data, &e); err != nil {
+		return err
 	}
 	switch e.Type {
 	case "message_start":

@@ -17,7 +17,7 @@ import (
 // ollamaWire is Ollama's own chat API: lines of JSON, with its native thinking and
 // the size of the context that it really has.
 // https://docs.ollama.com/api/chat
-type ollamaWire struct{}
+type ollamaWire struct{ eachAlone }
 
 // endpoint takes a base URL with or without the version of the compatible API.
 func (ollamaWire) endpoint(base *url.URL) *url.URL {
@@ -161,12 +161,6 @@ func (ollamaWire) elements(m *remote, messages []inference.Message) (list []any,
 	return list, pictures
 }
 
-// parts implements stretch: every message stands for itself.
-func (ollamaWire) parts(*remote, []inference.Message, int) bool { return true }
-
-// cut implements stretch.
-func (ollamaWire) cut(_ *remote, messages []inference.Message) int { return len(messages) }
-
 func ollamaContent(role string, list []core.Block) (m ollamaMessage, pictures int) {
 	parts, pictures := contentParts(list)
 	var texts []sentPart
@@ -227,11 +221,8 @@ type ollamaLine struct {
 
 func (a *ollamaAnswer) event(_ string, data []byte) error {
 	var l ollamaLine
-	if err := json.Unmarshal(data, &l); err != nil {
-		if !json.Valid(data) {
-			return &unreadableError{data: shorten(string(data), 200), err: err}
-		}
-		return &unreadableError{err: err}
+	if err := decode(data, &l); err != nil {
+		return err
 	}
 	if reported(l.Error) {
 		return &reportedError{data: bytes.Clone(data)}

@@ -101,3 +101,10 @@ type stretch interface {
 	// request changes nothing; 0: there is none.
 	cut(m *remote, messages []inference.Message) int
 }
+
+// eachAlone implements a part of stretch for formats in which every message is encoded alone.
+type eachAlone struct{}
+
+func (eachAlone) parts(*remote, []inference.Message, int) bool { return true }
+
+func (eachAlone) cut(_ *remote, messages []inference.Message) int { return len(messages) }

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"dragoman/core"
@@ -54,6 +55,14 @@ type wire interface {
 	frames(src io.Reader) frames
 	// listen returns what takes in the events of one answer.
 	listen(a *answer) listener
+}
+
+// below returns the address of a service's method; base may already be it.
+func below(base *url.URL, method string) *url.URL {
+	if strings.HasSuffix(base.Path, "/"+method) {
+		return base
+	}
+	return base.JoinPath(method)
 }
 
 // listener takes in the events of one answer. It says what it knows of the end in

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"dragoman/core"
 	"dragoman/core/inference"
@@ -16,14 +15,9 @@ import (
 // responsesWire is OpenAI's responses API. Nothing is kept by the service: the
 // history is sent each time, with the reasoning in a form that only it can read.
 // https://platform.openai.com/docs/api-reference/responses
-type responsesWire struct{}
+type responsesWire struct{ eachAlone }
 
-func (responsesWire) endpoint(base *url.URL) *url.URL {
-	if strings.HasSuffix(base.Path, "/responses") {
-		return base
-	}
-	return base.JoinPath("responses")
-}
+func (responsesWire) endpoint(base *url.URL) *url.URL { return below(base, "responses") }
 
 func (responsesWire) sign(h http.Header, key string) { bearer(h, key) }
 
@@ -149,12 +143,6 @@ func (responsesWire) elements(m *remote, messages []inference.Message) (list []a
 	}
 	return list, pictures
 }
-
-// parts implements stretch: every message stands for itself.
-func (responsesWire) parts(*remote, []inference.Message, int) bool { return true }
-
-// cut implements stretch.
-func (responsesWire) cut(_ *remote, messages []inference.Message) int { return len(messages) }
 
 // items is what the model said: its reasoning as it came, its text, its calls.
 func (m *remote) items(msg *inference.Message) (items []any) {

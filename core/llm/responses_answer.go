@@ -82,11 +82,8 @@ func (a *responsesAnswer) event(_ string, data []byte) error {
 		return nil
 	}
 	var e responsesEvent
-	if err := json.Unmarshal(data, &e); err != nil {
-		if !json.Valid(data) {
-			return &unreadableError{data: shorten(string(data), 200), err: err}
-		}
-		return &unreadableError{err: err}
+	if err := decode(data, &e); err != nil {
+		return err
 	}
 	switch e.Type {
 	case "response.output_item.added":
