@@ -1,5 +1,7 @@
 package core
 
+import "maps"
+
 // person is the giver of answers that no Caller gave.
 const person Caller = "person"
 
@@ -60,9 +62,7 @@ func (a answers) merge(from answers) {
 func (a answers) of(turn Origin) map[string]Decision {
 	list := map[string]Decision{}
 	if turn.Caller != "" {
-		for key, d := range a[turn.Caller] {
-			list[key] = d
-		}
+		maps.Copy(list, a[turn.Caller])
 	}
 	for key, d := range a[person] {
 		if turn.Personal() || d == RejectAlways {

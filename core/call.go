@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -47,14 +48,7 @@ var transitions = map[CallState][]CallState{
 
 // To reports whether a call in state s may go to next. Proposed and Running may
 // be repeated: a title, arguments or content become known.
-func (s CallState) To(next CallState) bool {
-	for _, t := range transitions[s] {
-		if t == next {
-			return true
-		}
-	}
-	return false
-}
+func (s CallState) To(next CallState) bool { return slices.Contains(transitions[s], next) }
 
 // Ended reports whether nothing can follow s.
 func (s CallState) Ended() bool { return s != "" && transitions[s] == nil }

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 
 	"dragoman/core"
@@ -23,13 +24,13 @@ func (u *use) end(c core.Call) {
 			u.result = []core.Block{core.Text{Text: "The call failed and gave no reason."}}
 		}
 	case core.Rejected:
-		u.result = []core.Block{core.Text{Text: "This call did not run: " + orWords(c.Why, "it was rejected by the user") + "."}}
+		u.result = []core.Block{core.Text{Text: "This call did not run: " + cmp.Or(c.Why, "it was rejected by the user") + "."}}
 	case core.Canceled:
 		u.result = nil
 		if !c.Start.IsZero() {
 			u.result = printed(c.Content)
 		}
-		u.result = append(u.result, core.Text{Text: "This call was stopped before it ended: " + orWords(c.Why, "the user cancelled the turn") + "."})
+		u.result = append(u.result, core.Text{Text: "This call was stopped before it ended: " + cmp.Or(c.Why, "the user cancelled the turn") + "."})
 	case core.Proposed, core.Awaiting, core.Running:
 	}
 }
@@ -42,13 +43,6 @@ func printed(content []core.Block) (list []core.Block) {
 		}
 	}
 	return list
-}
-
-func orWords(s, instead string) string {
-	if s == "" {
-		return instead
-	}
-	return s
 }
 
 // message is the result as the model sees it.

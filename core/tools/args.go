@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -69,20 +70,11 @@ func (a *args) done() error {
 		return a.err
 	}
 	for _, name := range a.order {
-		if !contains(a.known, name) {
+		if !slices.Contains(a.known, name) {
 			return fmt.Errorf("unknown argument %q; the arguments are %s", name, strings.Join(a.known, ", "))
 		}
 	}
 	return nil
-}
-
-func contains(list []string, s string) bool {
-	for _, t := range list {
-		if t == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (a *args) fail(format string, v ...any) {

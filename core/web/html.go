@@ -178,7 +178,7 @@ func (p *prose) text(s string) {
 	if s != strings.TrimLeft(s, " \t\r\n\f") {
 		p.blank = true
 	}
-	for _, word := range strings.Fields(s) {
+	for word := range strings.FieldsSeq(s) {
 		if p.blank && p.lines == 0 && p.out.Len() > 0 && !strings.HasSuffix(p.out.String()[max(0, p.out.Len()-1):], " ") {
 			p.out.WriteByte(' ')
 		}

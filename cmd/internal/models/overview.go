@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -165,7 +166,7 @@ func (k *Overview) PrintOne(out io.Writer, m core.ModelInfo) error {
 	}
 	row("window", tokenText(m.Window))
 	row("most of an answer", tokenText(m.MaxOut))
-	row("can", orNothing(strings.Join(abilities(m), ", ")))
+	row("can", cmp.Or(strings.Join(abilities(m), ", "), "nothing but text"))
 	row("efforts", strings.Join(m.Efforts, ", "))
 	if !m.Offline {
 		row("price", priceText(m.Price))
@@ -192,13 +193,6 @@ func tokenText(n int) string {
 		return "unknown"
 	}
 	return strconv.Itoa(n) + " tokens"
-}
-
-func orNothing(s string) string {
-	if s == "" {
-		return "nothing but text"
-	}
-	return s
 }
 
 func priceText(p *core.Price) string {
