@@ -51,6 +51,9 @@ func (s *Session) prepare(ctx context.Context, t *Turn) (Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	t.profile = prof
+	s.mu.Unlock()
 	if err := s.prepareTools(ctx, prof); err != nil {
 		return nil, err
 	}
@@ -72,6 +75,36 @@ func (s *Session) prepare(ctx context.Context, t *Turn) (Conversation, error) {
 	t.steer = caps.Steer
 	s.mu.Unlock()
 	return s.desk.conv, nil
+}
+
+// rules looks at the configuration for a call that begins. What else the turn needs of a
+// profile it takes from there.
+func (s *Session) rules(ctx context.Context) (*Profile, error) {
+	prof, err := s.g.rules(ctx, s.meta.Roots)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if s.turn != nil {
+		s.turn.profile = prof
+	}
+	s.mu.Unlock()
+	return prof, nil
+}
+
+// profile is what the turn that runs has seen of the configuration. Without one it is looked
+// at.
+func (s *Session) profile(ctx context.Context) (*Profile, error) {
+	s.mu.Lock()
+	var prof *Profile
+	if s.turn != nil {
+		prof = s.turn.profile
+	}
+	s.mu.Unlock()
+	if prof != nil {
+		return prof, nil
+	}
+	return s.g.rules(ctx, s.meta.Roots)
 }
 
 func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
@@ -200,7 +233,7 @@ func (h host) Editor() Editor {
 
 // Model is the one that was chosen in the session, else the profile's default.
 func (h host) Model(ctx context.Context) (Model, error) {
-	prof, err := h.s.g.Profile(ctx, h.s.meta.Roots)
+	prof, err := h.s.profile(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +262,7 @@ func (h host) Ask(ctx context.Context, a Ask) (Reply, error) {
 	if alone && a.Kind != AskApproval { // whoever prompts so says that nobody is there
 		return Reply{Outcome: OutcomeAlone}, nil
 	}
-	prof, err := h.s.g.Profile(ctx, h.s.meta.Roots)
+	prof, err := h.s.profile(ctx)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -257,7 +290,7 @@ func (h host) Authorize(ctx context.Context, c Call, access ...Access) (Decision
 	if t == nil {
 		return RejectOnce, errors.New("authorize: no turn runs")
 	}
-	prof, err := s.g.Profile(ctx, s.meta.Roots)
+	prof, err := s.rules(ctx)
 	if err != nil {
 		return RejectOnce, err
 	}

@@ -44,6 +44,8 @@
 //     there without a rule or a person: where nobody can be asked the answer is no,
 //     and the call's Why says so. A loop's search of its own list of tools is shown as
 //     a call and runs nothing.
+//   - A call is judged by the policy that holds when it begins, also when a person is asked
+//     and answers later. A rule that is written while a turn runs counts from its next call on.
 //   - A question of a sub-session is put to its parent's user too, and settled once,
 //     wherever it is answered first. The sub-session's turn ends with the call that started
 //     it. It may do no more than that call's turn, and no more than the agent that

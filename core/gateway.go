@@ -15,10 +15,14 @@ import (
 // Config is what a Gateway is made of. Store and Profile are required.
 type Config struct {
 	Store Store
-	// Profile tells what is offered in a workspace. It is called at each turn and
-	// must be quick; the same value means that nothing has changed. Its error is
+	// Profile tells what is offered in a workspace. It is called at the beginning of each
+	// turn and must be quick; the same value means that nothing has changed. Its error is
 	// for the user: what is wrong in the configuration, and where.
 	Profile func(ctx context.Context, roots []string) (*Profile, error)
+	// Rules is called at the beginning of each call of a tool, and returns the profile whose
+	// policy judges the call: a rule that is written while a turn runs counts from the next
+	// call on. It needs to look only at what rules come from. nil: Profile is called.
+	Rules func(ctx context.Context, roots []string) (*Profile, error)
 	// Before is called before each turn is prepared, and may ask the user for a consent that
 	// the profile waits for; nil: nothing is done. It returns when ctx ends.
 	Before func(ctx context.Context, meta Meta, h Host)
@@ -73,6 +77,14 @@ func (g *Gateway) Board() *Board { return g.board }
 // the configuration, for the user.
 func (g *Gateway) Profile(ctx context.Context, roots []string) (*Profile, error) {
 	return g.cfg.Profile(ctx, roots)
+}
+
+// rules is the profile whose policy judges a call that begins.
+func (g *Gateway) rules(ctx context.Context, roots []string) (*Profile, error) {
+	if g.cfg.Rules == nil {
+		return g.cfg.Profile(ctx, roots)
+	}
+	return g.cfg.Rules(ctx, roots)
 }
 
 // Create makes a session; an empty id is made up. ErrExists if there is one of

@@ -21,7 +21,8 @@ func (t *Turn) Tools(context.Context) ([]Spec, error) {
 // Invoke runs a tool, and is the one way to do so: the call is proposed (if that
 // was not done), previewed, put to policy and, where that says so, to a person,
 // made durable, and run; its result is in the log before Invoke returns. Only
-// ID, Server, Tool and Args of the call are looked at. What a model should hear
+// ID, Server, Tool and Args of the call are looked at. The rules that judge it are those of
+// its beginning, also where a person is asked and answers later. What a model should hear
 // (no such tool, rejected, failed) is a Result with Failed set; an error means
 // that the turn must end. Calls may be invoked in parallel.
 func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
@@ -31,6 +32,10 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 	}
 	if tool == nil {
 		return t.fail(ctx, c, Errored, fmt.Sprintf("there is no tool %q here", strings.TrimPrefix(c.Server+"/"+c.Tool, Native+"/")))
+	}
+	prof, err := t.s.rules(ctx)
+	if err != nil {
+		return t.fail(ctx, c, Rejected, "rejected: "+err.Error())
 	}
 	inv := Invocation{Call: c.ID, Turn: t.id, Args: c.Args, Origin: t.origin}
 	pv, err := preview(ctx, tool, inv)
@@ -44,7 +49,7 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 	if err := t.Emit(ctx, CallChanged{c}); err != nil {
 		return Result{}, err
 	}
-	j, err := t.s.authorize(ctx, c, Check{Spec: tool.Spec(), Access: pv.Access, Origin: t.origin}, t.tools.profile)
+	j, err := t.s.authorize(ctx, c, Check{Spec: tool.Spec(), Access: pv.Access, Origin: t.origin}, prof)
 	if err != nil {
 		return Result{}, err
 	}

@@ -22,7 +22,8 @@ type Agent struct {
 }
 
 // Profile is what the configuration offers in a workspace. It is immutable: a
-// reload makes a new one, which sessions take up at their next turn.
+// reload makes a new one, which sessions take up at their next turn, and its policy at their
+// next call.
 type Profile struct {
 	Agents       []Agent // the first is the default
 	Models       []ModelInfo

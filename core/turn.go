@@ -30,6 +30,7 @@ type Turn struct {
 
 	// The session's lock guards the fields below.
 	unwatch func() bool // stops watching the prompt's context
+	profile *Profile    // as it was when the turn last looked; nil: it has not yet
 	steer   bool        // the back end takes messages while it runs
 	steers  []steering  // said to the turn, and not taken up
 	later   []Ask       // questions that the next message answers

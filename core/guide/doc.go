@@ -62,7 +62,8 @@
 //
 // No watcher: they differ between systems, run out, and miss what happens on
 // network drives. Changed compares times and sizes of what Load looked at, some
-// fifty of them, in less than a millisecond; callers ask before a turn.
+// fifty of them, in less than a millisecond; callers ask once, before a turn, and use the
+// same Guide until the turn has ended.
 //
 // Front matter is read by a parser of our own for a small part of YAML. The YAML
 // library that the configuration uses takes quadratic time on hostile input and

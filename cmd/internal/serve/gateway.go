@@ -43,7 +43,7 @@ func run(ctx context.Context, o setup.Options, interrupt bool, f func(context.Co
 	o.Log = log
 	g := &Gateway{version: o.Env.Version, Log: log.Logger, Profiles: setup.New(o)}
 	store := jsonl.New(dir)
-	g.Gateway = core.New(core.Config{Store: store, Profile: g.Profiles.Get, Before: g.Profiles.Consent, Node: program.Node()})
+	g.Gateway = core.New(core.Config{Store: store, Profile: g.Profiles.Get, Rules: g.Profiles.Rules, Before: g.Profiles.Consent, Node: program.Node()})
 	g.Profiles.Join(g.Gateway)
 	err = g.watched(ctx, f)
 	if errors.Is(err, core.ErrShutdown) { // a signal: that is what was wanted

@@ -133,7 +133,7 @@ func (f idleFace) connect(t *testing.T, o setup.Options, work string) (c *idleCl
 	}
 	h := &Gateway{Log: o.Log.Logger, Profiles: setup.New(o)}
 	store := jsonl.New(dir)
-	h.Gateway = core.New(core.Config{Store: store, Profile: h.Profiles.Get, Node: program.Node()})
+	h.Gateway = core.New(core.Config{Store: store, Profile: h.Profiles.Get, Rules: h.Profiles.Rules, Node: program.Node()})
 	h.Profiles.Join(h.Gateway)
 	h.Profiles.People, h.Profiles.Quiet = true, true
 	in, out, peer := wiretest.New(f.framing)

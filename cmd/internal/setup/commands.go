@@ -18,7 +18,7 @@ import (
 func (p *Profiles) newCommands() *commands.Commands {
 	return &commands.Commands{
 		Guide: func(ctx context.Context, roots []string) commands.Guide {
-			if have := p.guides.of(ctx, roots); have != nil {
+			if have := p.guides.last(ctx, roots); have != nil {
 				return have
 			}
 			return nil
@@ -49,7 +49,7 @@ func builtIns() (list []guide.BuiltIn) {
 
 // forCommands returns the configuration in use, as commands need it.
 func (p *Profiles) forCommands() (commands.Profile, error) {
-	made, err := p.Load()
+	made, err := p.Last()
 	if err != nil {
 		return commands.Profile{}, err
 	}
@@ -91,8 +91,8 @@ func (p *Profiles) doctorText(ctx context.Context, t *core.Turn) string {
 	p.mu.Lock()
 	editor := p.editor
 	p.mu.Unlock()
-	s := doctor.Session{Editor: editor, Fault: p.faultNow(), Guide: p.guides.of(ctx, t.Meta().Roots)}
-	if base, err := p.Load(); err == nil && s.Guide != nil {
+	s := doctor.Session{Editor: editor, Fault: p.faultNow(), Guide: p.guides.last(ctx, t.Meta().Roots)}
+	if base, err := p.Last(); err == nil && s.Guide != nil {
 		_, s.Agents = fileRoles(base.roles, s.Guide.Agents(), base.offers)
 	}
 	return doctor.New(p.env, p.secrets).Text(ctx, s)
@@ -101,13 +101,13 @@ func (p *Profiles) doctorText(ctx context.Context, t *core.Turn) string {
 // export writes a session into a file, as the user's rules allow it. Where a program prompts,
 // only a rule can allow it.
 func (p *Profiles) export(ctx context.Context, s *core.Session, t *core.Turn, name string) (string, error) {
-	return export.Session(ctx, s, t, name, func(a core.Access) string { return p.forbidden(ctx, t, a) })
+	return export.Session(ctx, s, t, name, func(a core.Access) string { return p.forbidden(t, a) })
 }
 
 // forbidden says why the policy lets nobody write the file here; "": it may be
-// written.
-func (p *Profiles) forbidden(ctx context.Context, t *core.Turn, access core.Access) string {
-	made, err := p.In(ctx, t.Meta().Roots)
+// written. Writing is a call in all but name, so it begins with a look at the rules.
+func (p *Profiles) forbidden(t *core.Turn, access core.Access) string {
+	made, err := p.Load()
 	if err != nil {
 		return err.Error()
 	}

@@ -41,7 +41,7 @@ func newRoom(t *testing.T, env, texts map[string]string) *room {
 	}
 	r := &room{t: t, profiles: profilesOf(t, all), dir: dir}
 	r.profiles.People = true
-	r.gateway = core.New(core.Config{Store: coretest.NewMemory(), Profile: r.profiles.Get})
+	r.gateway = core.New(core.Config{Store: coretest.NewMemory(), Profile: r.profiles.Get, Rules: r.profiles.Rules})
 	r.profiles.board, r.profiles.gateway = r.gateway.Board(), r.gateway
 	t.Cleanup(func() {
 		if err := r.gateway.Close(context.Background()); err != nil {

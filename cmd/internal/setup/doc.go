@@ -12,6 +12,12 @@
 //
 //   - Nothing is read, opened or resolved before somebody needs it. The configuration is read
 //     at the first session or prompt, a key is looked up with each request.
+//   - A prompt begins with one look at the files of the configuration and of the guide, a call
+//     of a tool with one at the configuration's. What runs then uses what that look found
+//     (Profiles.Last, guides.last) and does not look again. So a rule that is written while a
+//     turn runs counts from its next call on, and a text of the guide from the next prompt on.
+//     Requests of clients that list or choose something look too.
+//   - Watch only tells clients of a change; no decision waits for it.
 //   - A configuration that is wrong does not keep the program from answering: each protocol
 //     says it in its own words, and mending the file is enough. When one becomes wrong that is
 //     said once, and the one before stays in use.

@@ -18,10 +18,11 @@ import (
 )
 
 // guides keeps what each workspace, and the user, tell the agent: AGENTS.md, rules
-// and skills. A guide is loaded when it is first needed, and anew when one of its
-// files has changed.
+// and skills. A guide is loaded when it is first needed, and anew when a look finds that
+// one of its files has changed.
 type guides struct {
-	options guide.Options // without Roots
+	options guide.Options                            // without Roots
+	changed func(*guide.Guide, context.Context) bool // looks at its files
 
 	mu   sync.Mutex // guards the field below
 	made map[string]*guide.Guide
@@ -34,18 +35,35 @@ func newGuides(env configs.Env) *guides {
 	if file := configs.UserFile(env); file != "" && !slices.Contains(dirs, filepath.Dir(file)) {
 		dirs = append([]string{filepath.Dir(file)}, dirs...) // the platform's own place
 	}
-	return &guides{options: guide.Options{Home: home, ConfigDirs: dirs, BuiltIn: builtIns()}, made: map[string]*guide.Guide{}}
+	return &guides{options: guide.Options{Home: home, ConfigDirs: dirs, BuiltIn: builtIns()}, changed: (*guide.Guide).Changed, made: map[string]*guide.Guide{}}
 }
 
-// of is the guide of a workspace; nil where its folders cannot be looked at.
-func (g *guides) of(ctx context.Context, roots []string) *guide.Guide {
-	key := strings.Join(roots, "\x00")
-	g.mu.Lock()
-	have := g.made[key]
-	g.mu.Unlock()
-	if have != nil && !have.Changed(ctx) {
+// look returns the guide of a workspace after a look at its files; nil where its folders
+// cannot be looked at.
+func (g *guides) look(ctx context.Context, roots []string) *guide.Guide {
+	have := g.kept(roots)
+	if have != nil && !g.changed(have, ctx) {
 		return have
 	}
+	return g.load(ctx, roots, have)
+}
+
+// last returns the guide of a workspace as of the last look. Where there was none it is loaded.
+func (g *guides) last(ctx context.Context, roots []string) *guide.Guide {
+	if have := g.kept(roots); have != nil {
+		return have
+	}
+	return g.load(ctx, roots, nil)
+}
+
+func (g *guides) kept(roots []string) *guide.Guide {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.made[strings.Join(roots, "\x00")]
+}
+
+// load reads a guide. Where that fails it returns the one from before.
+func (g *guides) load(ctx context.Context, roots []string, have *guide.Guide) *guide.Guide {
 	o := g.options
 	o.Roots = roots
 	made, err := guide.Load(ctx, o)
@@ -54,7 +72,7 @@ func (g *guides) of(ctx context.Context, roots []string) *guide.Guide {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.made[key] = made
+	g.made[strings.Join(roots, "\x00")] = made
 	return made
 }
 
@@ -65,9 +83,9 @@ func (g *guides) forget() {
 	clear(g.made)
 }
 
-// system is what the guide adds to an agent's system prompt.
+// system is what the guide of the turn adds to an agent's system prompt.
 func (g *guides) system(m core.Meta, agent, model string) string {
-	if have := g.of(context.Background(), m.Roots); have != nil {
+	if have := g.last(context.Background(), m.Roots); have != nil {
 		return have.System(agent, model)
 	}
 	return ""
@@ -88,8 +106,8 @@ type guideTools struct {
 	skills, rules bool // there were such files when the tools were listed
 }
 
-func (t *guideTools) look(ctx context.Context) (skills, rules bool) {
-	if have := t.guides.of(ctx, t.host.Meta().Roots); have != nil {
+func (t *guideTools) which(ctx context.Context) (skills, rules bool) {
+	if have := t.guides.last(ctx, t.host.Meta().Roots); have != nil {
 		skills = len(have.Skills()) > 0
 		rules = slices.ContainsFunc(have.Rules(), func(r guide.Rule) bool { return !r.Always })
 	}
@@ -98,7 +116,7 @@ func (t *guideTools) look(ctx context.Context) (skills, rules bool) {
 
 // Tools implements core.Toolset.
 func (t *guideTools) Tools(ctx context.Context) ([]core.Tool, error) {
-	t.skills, t.rules = t.look(ctx)
+	t.skills, t.rules = t.which(ctx)
 	var list []core.Tool
 	if t.skills {
 		list = append(list, guideTool{guide.SkillTool, "name", "Reads a skill: a text on how to do something well. The system prompt lists them.", t.guides, t.host})
@@ -112,7 +130,7 @@ func (t *guideTools) Tools(ctx context.Context) ([]core.Tool, error) {
 // Changed implements core.Toolset: there are tools as soon as there are files for
 // them, and for no longer.
 func (t *guideTools) Changed() <-chan struct{} {
-	if skills, rules := t.look(context.Background()); skills == t.skills && rules == t.rules {
+	if skills, rules := t.which(context.Background()); skills == t.skills && rules == t.rules {
 		return nil
 	}
 	now := make(chan struct{})
@@ -155,7 +173,7 @@ func (t guideTool) Run(ctx context.Context, inv core.Invocation) (core.Result, e
 	if err != nil {
 		return core.Result{}, err
 	}
-	have := t.guides.of(ctx, t.host.Meta().Roots)
+	have := t.guides.last(ctx, t.host.Meta().Roots)
 	if have == nil {
 		return core.Result{}, errors.New("the workspace's folders cannot be read")
 	}
@@ -184,7 +202,7 @@ func (t guideTool) wanted(args json.RawMessage) (string, error) {
 
 // commands lists what a user can begin a prompt with.
 func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
-	have := g.of(ctx, roots)
+	have := g.last(ctx, roots)
 	if have == nil {
 		return nil
 	}
@@ -195,7 +213,7 @@ func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
 func Expander(env configs.Env) func(context.Context, []string, string, map[string]string) (string, bool, error) {
 	g := newGuides(env)
 	return func(ctx context.Context, roots []string, name string, args map[string]string) (string, bool, error) {
-		have := g.of(ctx, roots)
+		have := g.look(ctx, roots)
 		if have == nil {
 			return "", false, nil
 		}

@@ -57,6 +57,7 @@ func TestGuideInSystemPrompt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("Never run the tests, ever."), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	g.look(t.Context(), m.Roots) // as the next prompt does
 	if text = systemOf(role{Role: policy.Role{Name: codeAgent}}, g)(m, "mock/m"); !strings.Contains(text, "Never run the tests, ever.") {
 		t.Error("a change of AGENTS.md is not seen")
 	}

@@ -23,6 +23,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/commands"
+	"dragoman/core/guide"
 	"dragoman/core/llm"
 	"dragoman/core/policy"
 	"dragoman/core/tools"
@@ -60,6 +61,7 @@ type Profiles struct {
 	boxes   []core.Toolbox // of every profile
 	servers *upstreams
 	slash   *commands.Commands
+	changed func(configs.Sightings) bool // looks at the configuration's files
 
 	loading chan struct{} // holds the one token of whoever loads
 
@@ -100,7 +102,8 @@ type placed struct {
 	*Profile
 	roots    []string
 	of       *Profile
-	roles    []role // that the workspace's files propose
+	guide    *guide.Guide // that the fields below come from; nil: the folders cannot be looked at
+	roles    []role       // that the workspace's files propose
 	commands []core.Command
 }
 
@@ -125,6 +128,7 @@ func New(o Options) *Profiles {
 		env: o.Env, secrets: o.Secrets, store: o.Servers, log: o.Log,
 		board: core.NewBoard(), logins: o.Secrets.Logins(), guides: newGuides(o.Env.Lookup),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
+		changed: configs.Sightings.Changed,
 		servers: &upstreams{
 			version: o.Env.Version, env: o.Env.Lookup, run: secrets.NewPrograms().Run, environ: o.Env.Environ(),
 			pins: o.Servers.PinFile(), agreed: o.Servers.AgreedFile(), tokens: o.Servers.Tokens(),
@@ -157,20 +161,54 @@ func (p *Profiles) Get(ctx context.Context, roots []string) (*core.Profile, erro
 	return &made.Profile, nil
 }
 
-// In returns the profile of a workspace. The same one is returned for as long as
-// nothing has changed.
+// Rules is core.Config.Rules: a look at the configuration's files, with the guide as the turn
+// has seen it.
+func (p *Profiles) Rules(ctx context.Context, roots []string) (*core.Profile, error) {
+	base, err := p.Load()
+	if err != nil {
+		return nil, err
+	}
+	return &p.at(base, roots, p.guides.last(ctx, roots)).Profile, nil
+}
+
+// In returns the profile of a workspace after a look at the configuration's files and at the
+// guide's. The same one is returned for as long as nothing has changed.
 func (p *Profiles) In(ctx context.Context, roots []string) (*Profile, error) {
 	base, err := p.Load()
 	if err != nil {
 		return nil, err
 	}
+	return p.at(base, roots, p.guides.look(ctx, roots)), nil
+}
+
+// lastIn returns the profile of a workspace as of the last look.
+func (p *Profiles) lastIn(ctx context.Context, roots []string) (*Profile, error) {
+	base, err := p.Last()
+	if err != nil {
+		return nil, err
+	}
+	return p.at(base, roots, p.guides.last(ctx, roots)), nil
+}
+
+// at returns what a profile comes to with the guide of a workspace, and tells everybody when
+// its agents or commands are others than before.
+func (p *Profiles) at(base *Profile, roots []string, from *guide.Guide) *Profile {
 	key := strings.Join(roots, "\x00")
-	next := p.place(ctx, base, roots)
 	p.mu.Lock()
 	have := p.places[key]
+	p.mu.Unlock()
+	if have != nil && have.of == base && have.guide == from {
+		return have.Profile
+	}
+	next := p.place(base, roots, from)
+	p.mu.Lock()
+	have = p.places[key]
 	if have != nil && have.of == base && reflect.DeepEqual(have.roles, next.roles) && reflect.DeepEqual(have.commands, next.commands) {
+		same := *have
+		same.guide = from
+		p.places[key] = &same
 		p.mu.Unlock()
-		return have.Profile, nil
+		return have.Profile
 	}
 	if len(p.places) >= maxWorkspaces {
 		clear(p.places)
@@ -180,18 +218,18 @@ func (p *Profiles) In(ctx context.Context, roots []string) (*Profile, error) {
 	if have != nil && have.of == base && len(roots) > 0 {
 		p.board.Put(core.Topic{Kind: "agents", Workspace: roots[0]}, core.AgentsItem{Agents: next.Agents})
 	}
-	return next.Profile, nil
+	return next.Profile
 }
 
 // place adds to a profile what the files of a workspace, and the user's own,
 // propose.
-func (p *Profiles) place(ctx context.Context, base *Profile, roots []string) *placed {
-	pl := &placed{Profile: base, roots: roots, of: base, commands: p.guides.commands(ctx, roots)}
-	have := p.guides.of(ctx, roots)
-	if have == nil {
+func (p *Profiles) place(base *Profile, roots []string, from *guide.Guide) *placed {
+	pl := &placed{Profile: base, roots: roots, of: base, guide: from}
+	if from == nil {
 		return pl
 	}
-	pl.roles, _ = fileRoles(base.roles, have.Agents(), base.offers) // the doctor tells what is wrong with them
+	pl.commands = from.List()
+	pl.roles, _ = fileRoles(base.roles, from.Agents(), base.offers) // the doctor tells what is wrong with them
 	if len(pl.roles) == 0 {
 		return pl
 	}
@@ -209,7 +247,7 @@ func (p *Profiles) place(ctx context.Context, base *Profile, roots []string) *pl
 
 // subagents lists the agents that tasks can be handed to in a session.
 func (p *Profiles) subagents(m core.Meta) []tools.Subagent {
-	made, err := p.In(context.Background(), m.Roots)
+	made, err := p.lastIn(context.Background(), m.Roots)
 	if err != nil {
 		return nil // a turn says so
 	}
@@ -225,7 +263,7 @@ func (p *Profiles) subagents(m core.Meta) []tools.Subagent {
 // forbids is what reports, in a session, whether a rule forbids to read a file or a
 // folder, or to fetch a page.
 func (p *Profiles) forbids(m core.Meta) (func(core.Access) bool, error) {
-	made, err := p.In(context.Background(), m.Roots)
+	made, err := p.lastIn(context.Background(), m.Roots)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +273,7 @@ func (p *Profiles) forbids(m core.Meta) (func(core.Access) bool, error) {
 // refuses reports whether a rule forbids to read a file, so that no guide includes
 // it. What cannot be told is refused.
 func (p *Profiles) refuses(path string) bool {
-	made, err := p.Load()
+	made, err := p.Last()
 	if err != nil {
 		return true
 	}
@@ -260,7 +298,20 @@ func (p *Profile) add(r role, a core.Agent) {
 	}
 }
 
-// Load returns the profile without any workspace.
+// Last returns the profile without any workspace as of the last look, which whoever began the
+// prompt or the call has made. It looks only where nothing could be made yet, or something other
+// than a file has changed.
+func (p *Profiles) Last() (*Profile, error) {
+	p.mu.Lock()
+	made, stale := p.made, p.stale
+	p.mu.Unlock()
+	if made == nil || stale {
+		return p.Load()
+	}
+	return made, nil
+}
+
+// Load returns the profile without any workspace after a look at the files that it comes from.
 func (p *Profiles) Load() (*Profile, error) {
 	if made := p.current(); made != nil {
 		return made, nil
@@ -280,7 +331,7 @@ func (p *Profiles) current() *Profile {
 	p.mu.Lock()
 	made, seen, stale := p.made, p.seen, p.stale
 	p.mu.Unlock()
-	if made == nil || stale || seen.Changed() {
+	if made == nil || stale || p.changed(seen) {
 		return nil
 	}
 	return made
@@ -408,7 +459,7 @@ func (p *Profiles) Watch(ctx context.Context) {
 // session or prompt, and so there is nothing to look at.
 func (p *Profiles) look(ctx context.Context) {
 	p.mu.Lock()
-	idle := !p.tried || p.made == nil && !p.stale && !p.seen.Changed()
+	idle := !p.tried || p.made == nil && !p.stale && !p.changed(p.seen)
 	var places [][]string
 	for _, pl := range p.places {
 		places = append(places, pl.roots)
@@ -440,9 +491,9 @@ func (p *Profiles) faultToShow() string {
 	return p.faultNow()
 }
 
-// config is the configuration in use; the defaults where there is none.
+// config is the configuration in use as of the last look; the defaults where there is none.
 func (p *Profiles) config() *configs.Config {
-	if made, err := p.Load(); err == nil {
+	if made, err := p.Last(); err == nil {
 		return made.Config
 	}
 	return configs.Defaults()
