@@ -51,7 +51,7 @@ func (c *client) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
 	return b, nil
 }
 
-// maxRounds is how often a client is sent to come back with something for one call: several give a call up at the tenth
+// maxRounds limits how often a client is sent to come back with something for one call: several give a call up at the tenth
 // (as we do, proto.MaxRounds). Then the call is answered as one that goes on.
 const maxRounds = 8
 

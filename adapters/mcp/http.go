@@ -20,7 +20,8 @@ import (
 	"dragoman/core"
 )
 
-// replayBytes is what is kept of what clients may have missed (up to 2025-11-25, Resumability), in all.
+// replayBytes limits all messages that are kept for clients which may have missed them
+// (up to 2025-11-25, Resumability).
 const replayBytes = 16 << 20
 
 // HTTP serves MCP over Streamable HTTP, all versions at one URL. A request belongs to 2026-07-28 when anything in it says

@@ -66,7 +66,7 @@ func appendOptions(b []byte, version string, options []core.Option) []byte {
 	return append(append(b, names...), ']')
 }
 
-// reply is what a user's answer to a form says to a question; to dismiss a question does not stop the turn.
+// reply turns a user's answer to a form into the reply to its question. Dismissing a question does not stop the turn.
 func reply(a core.Ask, r *mcp.ElicitResult) core.Reply {
 	if r.Action != proto.ActionAccept {
 		return core.Reply{Outcome: core.OutcomeDeclined}

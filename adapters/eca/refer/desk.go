@@ -21,7 +21,7 @@ const (
 	maxMapped   = 1000    // paths of a map of the workspace
 )
 
-// Desk is where the references of one prompt are looked up. Without files they stay
+// Desk looks up the references of one prompt. Without files they stay
 // references, for the agent to follow.
 type Desk struct {
 	Told []string // what the user must hear: what a rule forbids, and what was too much

@@ -47,7 +47,7 @@ const (
 	NoteRootsChanged     = "notifications/roots/list_changed"
 	NoteResourceUpdated  = "notifications/resources/updated"
 	NoteAcknowledged     = "notifications/subscriptions/acknowledged" // of 2026-07-28
-	// NoteEarlyInitialized is what the early dialect calls NoteInitialized.
+	// NoteEarlyInitialized is NoteInitialized in the early dialect.
 	NoteEarlyInitialized = "initialized"
 )
 
