@@ -307,6 +307,7 @@ type call struct {
 // call is taken back when its context ends while it runs: the client has cancelled it, or closed the response at
 // 2026-07-28 (Transports, Streamable HTTP, Cancellation).
 func (c *client) call(ctx context.Context, extra *mcp.RequestExtra) (_ context.Context, by *call, done func()) {
+	c.server.opts.Look()
 	if c.link != nil {
 		return ctx, &call{Call: c.link.Call(extra)}, func() {}
 	}

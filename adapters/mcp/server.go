@@ -59,6 +59,9 @@ type Options struct {
 	// Settings are what the configuration says, asked for when they are needed and never before initialize is
 	// answered; nil: the zero Settings. It must be quick.
 	Settings func() Settings
+	// Look is called at the beginning of each call of a tool, so that Settings are those that
+	// hold then; nil: Settings need no look.
+	Look func()
 
 	// Expand makes the text that a command of the workspace's or the user's stands for; ok is false for what only the
 	// agent can carry out. nil: none can be expanded.
@@ -108,6 +111,9 @@ func New(o Options) *Server {
 		o.Log = zap.NewNop()
 	}
 	o.Instructions = cmp.Or(o.Instructions, DefaultInstructions)
+	if o.Look == nil {
+		o.Look = func() {}
+	}
 	if o.Settings == nil {
 		o.Settings = func() Settings { return Settings{} }
 	}

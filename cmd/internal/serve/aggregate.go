@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"sync"
@@ -30,7 +29,7 @@ type aggregated struct {
 // Serve implements server: one client over a pipe.
 func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	g.warn()
-	all, err := g.load()
+	all, err := g.load(g.gateway.Profiles.Load)
 	if err != nil { // which our agent's tools say too
 		g.gateway.Log.Warn("no MCP servers are handed on", zap.Error(err))
 	}
@@ -61,7 +60,7 @@ func (h *allHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.current(
 
 // current is what the configuration says now. While it is wrong what was there stays.
 func (h *allHTTP) current() http.Handler {
-	all, err := h.load()
+	all, err := h.load(h.gateway.Profiles.Last)
 	if err != nil {
 		h.gateway.Log.Warn("no other MCP servers are handed on", zap.Error(err))
 	}
@@ -109,8 +108,8 @@ func (g aggregated) warn() {
 	}
 }
 
-// load is what the configuration says now.
-func (g aggregated) load() (*aggregate.Server, error) {
+// load is what the configuration says now. rules is what judges the calls of clients.
+func (g aggregated) load(rules profile) (*aggregate.Server, error) {
 	made, err := g.gateway.Profiles.Load()
 	if err != nil {
 		return nil, err
@@ -124,16 +123,6 @@ func (g aggregated) load() (*aggregate.Server, error) {
 		names = nil
 	}
 	return aggregate.New(g.gateway.Profiles.Servers(), aggregate.Options{
-		Agent: g.agent.ServeFor, Servers: names, Prefix: aggregate.Prefix(c.Prefix), Tools: c.Tools, Check: g.denied,
+		Agent: g.agent.ServeFor, Servers: names, Prefix: aggregate.Prefix(c.Prefix), Tools: c.Tools, Check: judged(rules, g.cwd),
 	}), nil
-}
-
-// denied refuses a call that the current rules deny. For one that a person must be asked about
-// it returns a *upstream.AskFirst.
-func (g aggregated) denied(server, tool string, args json.RawMessage) error {
-	made, err := g.gateway.Profiles.Load()
-	if err != nil {
-		return err
-	}
-	return denied(made.Rights.Rules, g.cwd)(server, tool, args)
 }

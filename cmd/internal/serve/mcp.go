@@ -54,8 +54,9 @@ func mcpServer(g *Gateway, env *program.Environment, m MCPOptions, cwd string) *
 	s := mcp.New(mcp.Options{
 		Gateway: g.Gateway, Log: g.Log, Version: env.Version, Roots: m.Roots, Cwd: cwd, Home: env.Home(),
 		CodexTools: m.CodexTools, Expand: setup.Expander(env.Lookup),
+		Look: func() { _, _ = g.Profiles.Load() }, // the tools say what is wrong
 		Settings: func() mcp.Settings {
-			made, err := g.Profiles.Load()
+			made, err := g.Profiles.Last()
 			if err != nil {
 				return mcp.Settings{} // the tools say what is wrong
 			}

@@ -13,6 +13,7 @@ import (
 	"dragoman/adapters/gate"
 	"dragoman/bridge/relay"
 	"dragoman/bridge/upstream"
+	"dragoman/cmd/internal/setup"
 	"dragoman/core"
 )
 
@@ -37,19 +38,34 @@ func newRelays(h *Gateway, cwd string) *relays {
 	return &relays{gateway: h, cwd: cwd, open: map[string]*relayHTTP{}}
 }
 
-// find is the relay to a server, as the configuration has it now.
-func (r *relays) find(name string) (*relay.Server, error) {
-	made, err := r.gateway.Profiles.Load()
-	if err != nil {
+// find is the relay to a server, as the configuration has it now. rules is what judges the
+// calls of clients.
+func (r *relays) find(name string, rules profile) (*relay.Server, error) {
+	if _, err := r.gateway.Profiles.Load(); err != nil {
 		return nil, err
 	}
 	box := r.gateway.Profiles.Servers()
 	if box != nil {
-		if one, ok := relay.New(box, name, denied(made.Rights.Rules, r.cwd)); ok {
+		if one, ok := relay.New(box, name, judged(rules, r.cwd)); ok {
 			return one, nil
 		}
 	}
 	return nil, fmt.Errorf("there is no MCP server %q in the configuration, or it is disabled", name)
+}
+
+// profile returns what the configuration says: after a look at its files (Profiles.Load), or
+// as of the look with which an HTTP request began (Profiles.Last).
+type profile func() (*setup.Profile, error)
+
+// judged refuses what the rules deny that hold when the call begins.
+func judged(rules profile, cwd string) upstream.Check {
+	return func(server, tool string, args json.RawMessage) error {
+		made, err := rules()
+		if err != nil {
+			return err
+		}
+		return denied(made.Rights.Rules, cwd)(server, tool, args)
+	}
 }
 
 // denied refuses a call that the rules deny, or that a rule wants a person to be asked about.
@@ -73,7 +89,7 @@ func denied(rules core.Policy, cwd string) upstream.Check {
 
 // face is a server's face over HTTP.
 func (r *relays) face(name string) (*relayHTTP, error) {
-	relay, err := r.find(name)
+	relay, err := r.find(name, r.gateway.Profiles.Last)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +147,7 @@ type only struct {
 
 // Serve implements server: one client over a pipe.
 func (o only) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	relay, err := o.find(o.name)
+	relay, err := o.find(o.name, o.gateway.Profiles.Load)
 	if err != nil {
 		return errors.Join(err, in.Close(), out.Close())
 	}
