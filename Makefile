@@ -30,17 +30,21 @@ build: ## build bin/dragoman
 run: build ## build, then play the demo: every protocol, one prompt each, no key needed
 	$(BINARY) demo
 
-# -count=1: the end-to-end tests start the binary, whose sources Go's test cache does not see. They go beside the others and without the
-# race detector, which makes them several times as long: "make race-e2e" has it there too. -p: the longest tests wait most of the time, for
-# programs and clocks, so that more packages than there are processors go beside each other, and they begin.
+# -count=1: the end-to-end tests start the binary, whose sources Go's test cache does not see. -vet=off: the linters
+# look at the tests too, with all of vet.
+TESTS = $(GO) test -count=1 -vet=off -timeout 8m
+
+# The end-to-end tests go beside the others, without the race detector, which makes them several times as long:
+# "make race-e2e" has it there too. They wait most of the time, for programs and clocks, hence -parallel. The tests of
+# bridge are the longest of the others, and begin.
 ifeq ($(PKG),./...)
 test: ## run all tests; those of packages with the race detector where a C compiler is found
-	@$(GO) test -p 2 -count=1 -timeout 8m ./e2e/conformance ./e2e/... & outside=$$!; \
-	$(GO) test $(RACE) -p 3 -count=1 -timeout 8m ./bridge/... $(filter-out dragoman/e2e%,$(shell $(GO) list ./...)); inside=$$?; \
+	@$(TESTS) -p 2 -parallel 6 ./e2e/conformance ./e2e/... & outside=$$!; \
+	$(TESTS) $(RACE) -p 3 ./bridge/... $(filter-out dragoman/e2e%,$(shell $(GO) list ./...)); inside=$$?; \
 	wait $$outside && exit $$inside
 else
 test:
-	$(GO) test $(RACE) -p 4 -count=1 -timeout 8m $(PKG)
+	$(TESTS) $(RACE) -p 4 $(PKG)
 endif
 
 race-e2e: ## run the end-to-end tests with the race detector, in the binary as well
@@ -55,7 +59,8 @@ torture: ## run the long tests for TORTURE=20m all in all
 conformance: ## run MCP's conformance suites RUNS=20 times
 	CONFORMANCE_TRIES=1 $(GO) test -count=$(RUNS) -timeout 120m ./e2e/conformance
 
-check: formatted vet lint imports golden cross ## all that is checked without running the tests
+# lint has all analyzers of vet.
+check: formatted lint imports golden cross ## all that is checked without running the tests
 
 formatted: ## fail when gofumpt would change a file
 	@diff=$$($(TOOL) gofumpt -d .) && test -z "$$diff" || { echo "$$diff"; echo "gofumpt would change these files: make fmt"; exit 1; }
