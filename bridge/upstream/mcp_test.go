@@ -67,7 +67,7 @@ func TestServersAskTheSession(t *testing.T) {
 				{Outcome: core.OutcomeAnswered, Option: "choice-1"},
 				{Outcome: core.OutcomeAnswered, Text: "12"},
 				{Outcome: core.OutcomeAnswered, Text: " 42 "},
-				{Outcome: core.OutcomeAnswered, Option: optionDefault},
+				{Outcome: core.OutcomeAnswered, Option: "default"},
 			}
 			h := &host{meta: core.Meta{Cwd: t.TempDir(), Roots: []string{"/a b", "/c"}}, ask: func(a core.Ask) core.Reply {
 				asked = append(asked, a)

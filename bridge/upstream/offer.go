@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,7 +95,7 @@ func itemsAs[T any](u *upstream, ctx context.Context, p *Peer, method, field str
 
 // command is a prompt as a command of that name.
 func (p prompt) command(name string) core.Command {
-	c := core.Command{Kind: core.CommandMCP, Name: name, Description: display.Seen(orElse(p.Description, p.Title))}
+	c := core.Command{Kind: core.CommandMCP, Name: name, Description: display.Seen(cmp.Or(p.Description, p.Title))}
 	for _, a := range p.Arguments {
 		c.Arguments = append(c.Arguments, core.Argument{Name: a.Name, Description: display.Seen(a.Description), Required: a.Required})
 	}
@@ -207,7 +208,7 @@ func (b *Box) Expand(ctx context.Context, m core.Meta, command, args string) (te
 		}
 		texts = append(texts, s)
 	}
-	return orElse(strings.Join(texts, "\n\n"), r.Prompt), true, nil
+	return cmp.Or(strings.Join(texts, "\n\n"), r.Prompt), true, nil
 }
 
 func (b *Box) prompt(session core.SessionID, command string) (from offering, p prompt, ok bool) {

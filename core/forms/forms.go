@@ -1,8 +1,14 @@
-// Package forms makes forms of the core's questions, and replies of what a user puts into them. How a form is written is
-// the protocols' affair.
+// Package forms turns the questions of the core into forms, or forms into questions.
 //
-// A form has a field for a choice, a field for any text, or both. A question that is a page to open is a choice of one:
-// that it was opened. A form must not ask for a secret, and whoever has no form for a question leaves it unanswered.
+// [Of] makes a form of a question of the core's, and replies of what a user puts into it. Such a form has a field for
+// a choice, a field for any text, or both. A question that is a page to open is a choice of one: that it was opened.
+// A form must not ask for a secret, and whoever has no form for a question leaves it unanswered. How a form is written
+// is the protocols' affair.
+//
+// [Fields] reads a form that somebody else has written, as an MCP server does in an elicitation: the schema of its
+// answer. Each [Field] is put to the user as a question of the core's, since that is what every client can show, and
+// its value is made of the reply and checked against the schema. Who asks, how often, and what the server is then
+// answered is decided elsewhere.
 package forms
 
 import (
