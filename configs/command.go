@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -99,10 +100,5 @@ func hasCommand(raw string) bool {
 	if err != nil {
 		return false
 	}
-	for _, p := range parts {
-		if p.kind == "cmd" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(p part) bool { return p.kind == "cmd" })
 }

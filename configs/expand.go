@@ -90,12 +90,7 @@ func hasReference(raw string) bool {
 	if err != nil {
 		return true
 	}
-	for _, p := range parts {
-		if p.kind != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(p part) bool { return p.kind != "" })
 }
 
 // Files lists the files that the configuration's references name, each once: a

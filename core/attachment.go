@@ -62,12 +62,8 @@ type Attachment struct {
 // used for a while rests: it gives its claim and its memory back until the next
 // command, and another process can go on with it.
 func (s *Session) Attach(c Client) *Attachment {
-	if c.Role == "" {
-		c.Role = Decide
-	}
-	if c.Principal == "" {
-		c.Principal = s.meta.Principal
-	}
+	c.Role = cmp.Or(c.Role, Decide)
+	c.Principal = cmp.Or(c.Principal, s.meta.Principal)
 	a := &Attachment{s: s, client: c}
 	s.mu.Lock()
 	s.clients[a] = struct{}{}

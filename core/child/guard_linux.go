@@ -1,6 +1,7 @@
 package child
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -73,10 +74,7 @@ func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 
 // openFolder opens a folder to start a program in; "": ours.
 func openFolder(dir string) (*os.File, error) {
-	name := dir
-	if name == "" {
-		name = "."
-	}
+	name := cmp.Or(dir, ".")
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		if _, at := os.Stat(name); at != nil {

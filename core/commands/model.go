@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -78,10 +79,7 @@ func (c *Commands) findModel(p Profile, want string) (id string, unsure bool, wr
 
 // modelsText lists the models.
 func modelsText(p Profile, set core.Settings) string {
-	now := set.Model
-	if now == "" {
-		now = p.DefaultModel
-	}
+	now := cmp.Or(set.Model, p.DefaultModel)
 	var b strings.Builder
 	b.WriteString("**Models**\n\n")
 	listed := false

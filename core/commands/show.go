@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -102,10 +103,7 @@ func showContext(g Guide, s State) string {
 	if s.Model.ID != "" {
 		model = s.Model.ID
 	}
-	window := s.Session.Window
-	if window == 0 {
-		window = s.Model.Window
-	}
+	window := cmp.Or(s.Session.Window, s.Model.Window)
 	var b strings.Builder
 	b.WriteString("**Context**")
 	if model != "" {

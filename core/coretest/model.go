@@ -1,6 +1,7 @@
 package coretest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -164,10 +165,7 @@ func (a Answer) play(ctx context.Context, yield func(inference.Delta) bool) erro
 	if a.Err != nil {
 		return a.Err
 	}
-	stop := a.Stop
-	if stop == "" {
-		stop = core.StopEnd
-	}
+	stop := cmp.Or(a.Stop, core.StopEnd)
 	yield(inference.Delta{Kind: inference.DeltaStop, Stop: stop})
 	return nil
 }

@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,10 +108,7 @@ func (d *Document[T]) content() ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	limit := d.Max
-	if limit == 0 {
-		limit = DefaultMax
-	}
+	limit := cmp.Or(d.Max, DefaultMax)
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
 		err = fmt.Errorf("%s is larger than %d KiB", d.Path, limit>>10)

@@ -1,6 +1,7 @@
 package guide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -211,9 +212,7 @@ func (l *loader) command(doc document, rel string) {
 	if folder := path.Dir(rel); folder != "." {
 		c.long = nameOf(strings.ReplaceAll(rel, "/", ":"))
 	}
-	if c.Description == "" {
-		c.Description = c.File
-	}
+	c.Description = cmp.Or(c.Description, c.File)
 	if old, twice := l.g.exactly(c.Name); twice {
 		_, longToo := l.g.exactly(c.long)
 		if c.long == "" || longToo {

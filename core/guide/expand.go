@@ -2,6 +2,7 @@ package guide
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -130,12 +131,7 @@ func fill(text, args string, words []string, named map[string]string) (string, e
 func naming(list []Argument, words []string) map[string]string {
 	named := map[string]string{}
 	known := func(name string) bool {
-		for _, a := range list {
-			if a.Name == name {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(list, func(a Argument) bool { return a.Name == name })
 	}
 	var rest []string
 	for _, w := range words {

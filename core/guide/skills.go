@@ -1,6 +1,7 @@
 package guide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,10 +92,7 @@ func (l *loader) skill(ctx context.Context, p place, folder string) {
 		return
 	}
 	f := doc.front
-	name := f.first("name").string()
-	if name == "" {
-		name = folder
-	}
+	name := cmp.Or(f.first("name").string(), folder)
 	s := Skill{
 		Source: p.source(), Name: nameOf(name), Description: oneLine(f.first("description").string(), maxDescription), Dir: filepath.Clean(p.dir()),
 		Unlisted: f.first("disable-model-invocation").bool(false), Uncalled: !f.first("user-invocable").bool(true),

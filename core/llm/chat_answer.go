@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"dragoman/core"
@@ -103,12 +104,8 @@ func (a *chatAnswer) toolDelta(w *wireToolCall) error {
 		}
 		a.calls = append(a.calls, c)
 	}
-	if c.wireID == "" {
-		c.wireID = w.ID
-	}
-	if c.name == "" {
-		c.name = w.Function.Name
-	}
+	c.wireID = cmp.Or(c.wireID, w.ID)
+	c.name = cmp.Or(c.name, w.Function.Name)
 	if len(w.ExtraContent) > 0 && !bytes.Equal(w.ExtraContent, []byte("null")) {
 		c.extra = bytes.Clone(w.ExtraContent)
 	}

@@ -1,11 +1,13 @@
 package llm
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dragoman/core"
@@ -210,12 +212,7 @@ func toolContent(r *inference.ToolReturn) (text string, images []sentPart, pictu
 }
 
 func hasImage(parts []sentPart) bool {
-	for _, p := range parts {
-		if p.ImageURL != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(p sentPart) bool { return p.ImageURL != nil })
 }
 
 func joinText(parts []sentPart) string {
@@ -286,20 +283,12 @@ func imageURL(i core.Image) string {
 }
 
 func dataURL(mime string, data []byte) string {
-	if mime == "" {
-		mime = "image/png"
-	}
+	mime = cmp.Or(mime, "image/png")
 	return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
 func linkText(l core.Link) string {
-	name := l.Title
-	if name == "" {
-		name = l.Name
-	}
-	if name == "" {
-		name = l.URI
-	}
+	name := cmp.Or(l.Title, l.Name, l.URI)
 	text := fmt.Sprintf("[%s](%s)", name, l.URI)
 	if l.Description != "" {
 		text += ": " + l.Description

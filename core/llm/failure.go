@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -121,9 +122,7 @@ func parseComplaint(body []byte) complaint {
 	if n, err := strconv.Atoi(c.code); err == nil && n >= 400 && n < 600 {
 		c.status = n
 	}
-	if c.message == "" {
-		c.message = string(inner)
-	}
+	c.message = cmp.Or(c.message, string(inner))
 	return c
 }
 
@@ -203,9 +202,7 @@ func (m *remote) refused(resp *http.Response, body io.Reader, cred credentials) 
 // complained makes an error of a complaint. status is the answer's, or 0 when
 // it came within one.
 func (m *remote) complained(c complaint, status int, cred credentials) (e *inference.Error, again bool) {
-	if status == 0 {
-		status = c.status
-	}
+	status = cmp.Or(status, c.status)
 	kind, again := c.sort(status)
 	message := strings.TrimRight(shorten(cred.redact(c.message), maxMessage), ". \n")
 	e = &inference.Error{Kind: kind, Model: m.info.ID, Status: status, Message: message}

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -195,9 +196,7 @@ func (a *messagesAnswer) settle() {
 	for i := range a.parts {
 		a.end(i)
 	}
-	if a.stop == "" {
-		a.stop = core.StopEnd
-	}
+	a.stop = cmp.Or(a.stop, core.StopEnd)
 	a.finish, a.whole = "message_stop", true
 }
 

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -130,9 +131,7 @@ func (a *answer) take(d inference.Delta) ([]core.Event, error) {
 		return fellBack(a.t.ID(), &a.model, a.fell, d), nil
 	case inference.DeltaStop:
 		a.ended, a.stop = true, d.Stop
-		if a.stop == "" {
-			a.stop = core.StopEnd
-		}
+		a.stop = cmp.Or(a.stop, core.StopEnd)
 		return nil, nil
 	}
 	return nil, fmt.Errorf("a delta of the unknown kind %q came", d.Kind)
@@ -287,9 +286,6 @@ func (a *answer) call(d inference.Delta) (*heard, error) {
 }
 
 func (h *heard) proposed(turn core.TurnID) core.Call {
-	kind := h.spec.Kind
-	if kind == "" {
-		kind = core.KindOther
-	}
+	kind := cmp.Or(h.spec.Kind, core.KindOther)
 	return core.Call{ID: h.id, Turn: turn, Server: h.spec.Server, Tool: h.spec.Name, Title: h.spec.Title, Kind: kind, State: core.Proposed}
 }

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -45,9 +46,7 @@ var _ core.Backend = (*Backend)(nil)
 
 // New returns a Backend. It starts nothing.
 func New(o Options) *Backend {
-	if o.Name == "" {
-		o.Name = "dragoman"
-	}
+	o.Name = cmp.Or(o.Name, "dragoman")
 	if o.System == nil {
 		name := o.Name
 		o.System = func(m core.Meta, _ string) string { return System(name, m) }

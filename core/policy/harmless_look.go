@@ -2,6 +2,7 @@ package policy
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -109,10 +110,6 @@ const (
 // filtering reports whether a filter of jq reads only its input: no modules, which may be
 // in any folder, and no environment variables.
 func filtering(filter string) bool {
-	for _, word := range []string{"import", "include", "module", "env", "ENV", "get_search_list"} {
-		if strings.Contains(filter, word) {
-			return false
-		}
-	}
-	return true
+	words := []string{"import", "include", "module", "env", "ENV", "get_search_list"}
+	return !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(filter, w) })
 }

@@ -138,10 +138,5 @@ func show(s string) string {
 // shownAsIs reports whether a person sees in s what there is: nothing
 // invisible, nothing that moves the cursor or turns the direction of text.
 func shownAsIs(s string) bool {
-	for _, r := range s {
-		if display.Unseen(r) || r == unicode.ReplacementChar {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return display.Unseen(r) || r == unicode.ReplacementChar })
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"dragoman/core"
@@ -392,12 +393,7 @@ func (f facts) dir(a core.Access) string {
 
 // unsure reports whether a command line hides which programs it runs.
 func (f facts) unsure() bool {
-	for _, l := range f.lines {
-		if l != nil && l.unsure {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.lines, func(l *line) bool { return l != nil && l.unsure })
 }
 
 // inside reports whether path is dir or below it. Both must be absolute and

@@ -183,12 +183,9 @@ func (r rule) touchesPath(f facts, i int) bool {
 	if f.lines[i] == nil {
 		return false
 	}
-	for _, m := range f.lines[i].paths {
-		if r.path.Matches(m.folded) || r.named != nil && f.lines[i].may(m.any, r.named) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.lines[i].paths, func(m mention) bool {
+		return r.path.Matches(m.folded) || r.named != nil && f.lines[i].may(m.any, r.named)
+	})
 }
 
 // mayTouch reports whether the shell may expand a word with wildcards to one of the rule's
@@ -229,12 +226,7 @@ func (r rule) covers(f facts, i int) bool {
 
 // exceptCommand reports whether a command of the line does not match the rule.
 func exceptCommand(commands []command, r rule) bool {
-	for _, c := range commands {
-		if !r.command(c) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(commands, func(c command) bool { return !r.command(c) })
 }
 
 // command reports whether an allow rule matches one simple command.

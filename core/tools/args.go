@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,9 +133,7 @@ func (a *args) integer(name string, def, low, high int) int {
 	if !ok {
 		return def
 	}
-	if high == 0 {
-		high = math.MaxInt32
-	}
+	high = cmp.Or(high, math.MaxInt32)
 	switch {
 	case f != math.Trunc(f):
 		a.fail("argument %q must be a whole number, not %s", name, v)

@@ -122,9 +122,7 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	access := p.Access(core.OpRun)
 	access.Command = line
 	c := command{argv: s.shell.argv(line), dir: p.Real, limit: limit, grace: s.grace, guard: s.guard}
-	if summary == "" {
-		summary = why
-	}
+	summary = cmp.Or(summary, why)
 	summary, _ = display.Clip(summary, titleMax)
 	return &step{
 		Preview: core.Preview{

@@ -1,10 +1,12 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -233,9 +235,7 @@ func (t *tool) work(ctx context.Context, inv core.Invocation) (*step, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.spec.Name, hinted(err))
 	}
-	if st.Kind == "" {
-		st.Kind = t.spec.Kind
-	}
+	st.Kind = cmp.Or(st.Kind, t.spec.Kind)
 	st.args = string(inv.Args)
 	return st, nil
 }
@@ -286,12 +286,9 @@ func (t *tool) recall(ctx context.Context, inv core.Invocation) (*step, error) {
 
 // approved reports whether an access was granted to the call.
 func approved(inv core.Invocation, want core.Access) bool {
-	for _, a := range inv.Access {
-		if a.Op == want.Op && a.Path == want.Path && a.Command == want.Command && a.URL == want.URL {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(inv.Access, func(a core.Access) bool {
+		return a.Op == want.Op && a.Path == want.Path && a.Command == want.Command && a.URL == want.URL
+	})
 }
 
 // hinted adds to an error the tool that does what is wanted.

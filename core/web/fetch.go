@@ -224,12 +224,7 @@ func isPublic(a netip.Addr) bool {
 }
 
 func inAny(a netip.Addr, ranges ...string) bool {
-	for _, r := range ranges {
-		if netip.MustParsePrefix(r).Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ranges, func(r string) bool { return netip.MustParsePrefix(r).Contains(a) })
 }
 
 // pageText turns an answer into text.

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,10 +78,7 @@ func exportName(st core.State) string {
 			break
 		}
 	}
-	name := strings.Trim(b.String(), "-")
-	if name == "" {
-		name = "session"
-	}
+	name := cmp.Or(strings.Trim(b.String(), "-"), "session")
 	return name + "-" + time.Now().Format("20060102-150405") + ".md"
 }
 

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -191,10 +192,7 @@ func (c *chat) greet() {
 		return
 	}
 	st := c.att.State()
-	model := st.Settings.Model
-	if model == "" {
-		model = c.options.Model
-	}
+	model := cmp.Or(st.Settings.Model, c.options.Model)
 	s := c.screen
 	s.line(s.Strong("dragoman") + " " + c.options.Program.Version + " · " + model + " · " + st.Meta.Cwd)
 	if model == c.options.Model && c.options.Offline {

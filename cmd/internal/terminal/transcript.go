@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -50,10 +51,7 @@ type Transcript struct {
 
 // Title writes the heading, and what is known of the session as a whole.
 func (t *Transcript) Title(st core.State) {
-	title := st.Title
-	if title == "" {
-		title = "Session without a title"
-	}
+	title := cmp.Or(st.Title, "Session without a title")
 	fmt.Fprintf(t.w, "# %s\n\n", display.Line(title, 200))
 	fmt.Fprintf(t.w, "- id: %s\n- folder: %s\n", display.Printable(string(st.Meta.ID)), display.Printable(st.Meta.Cwd))
 	fmt.Fprintf(t.w, "- begun: %s, used: %s\n", stamp(st.Meta.Created), stamp(st.Updated))
@@ -172,10 +170,7 @@ func (t *Transcript) answered(e core.Answered) {
 
 // callLine is a call on one line: how it went, what it is, and why.
 func callLine(c core.Call) string {
-	title := c.Title
-	if title == "" {
-		title = c.Tool
-	}
+	title := cmp.Or(c.Title, c.Tool)
 	s := callMark(c.State) + " " + display.Line(title, 200)
 	if c.Why != "" {
 		s += " (" + display.Line(c.Why, 200) + ")"
