@@ -14,9 +14,7 @@ var askSpec = core.Spec{
 	Title:  "Ask the user",
 	Description: "Asks the user a question and waits for the answer. Use it when the work cannot go on without a decision that only the user can " +
 		"make.",
-	Schema: schema(`{
-  "type": "object",
-  "properties": {
+	Schema: schema([]string{"question"}, `
     "question": {"type": "string"},
     "options": {
       "type": "array",
@@ -29,11 +27,7 @@ var askSpec = core.Spec{
         "additionalProperties": false
       }
     },
-    "freeform": {"type": "boolean", "description": "Whether any text may be the answer. Default true."}
-  },
-  "required": ["question"],
-  "additionalProperties": false
-}`),
+    "freeform": {"type": "boolean", "description": "Whether any text may be the answer. Default true."}`),
 	Kind: core.KindOther, ReadOnly: true,
 }
 

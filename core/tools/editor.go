@@ -32,34 +32,23 @@ var diagnoseSpec = core.Spec{
 	Title:  "Ask the editor what is wrong",
 	Description: "Returns the errors and warnings that the user's editor and its language servers report for a file, or for all that they know " +
 		"of. They may lag a little behind a change, and files that were never open may be missing.",
-	Schema: schema(`{
-  "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The file. Default: all."}
-  },
-  "additionalProperties": false
-}`),
+	Schema: schema(nil, `
+    "path": {"type": "string", "description": "The file. Default: all."}`),
 	Kind: core.KindRead, ReadOnly: true, Idempotent: true,
 }
 
-const placeSchema = `{
-  "type": "object",
-  "properties": {
+var placeSchema = schema([]string{"path", "line"}, `
     "path": {"type": "string", "description": "The file in which the symbol stands."},
     "line": {"type": "integer", "minimum": 1, "description": "Its line, counted from 1."},
     "symbol": {"type": "string", "description": "The symbol as it is written in that line."},
-    "column": {"type": "integer", "minimum": 1, "description": "Instead of symbol: its column, counted from 1."}
-  },
-  "required": ["path", "line"],
-  "additionalProperties": false
-}`
+    "column": {"type": "integer", "minimum": 1, "description": "Instead of symbol: its column, counted from 1."}`)
 
 var definitionSpec = core.Spec{
 	Server:      core.Native,
 	Name:        "editor_definition",
 	Title:       "Find a definition",
 	Description: "Asks the language servers of the user's editor where the symbol at a place in a file is defined.",
-	Schema:      schema(placeSchema),
+	Schema:      placeSchema,
 	Kind:        core.KindSearch, ReadOnly: true, Idempotent: true,
 }
 
@@ -68,7 +57,7 @@ var referencesSpec = core.Spec{
 	Name:        "editor_references",
 	Title:       "Find references",
 	Description: "Asks the language servers of the user's editor where the symbol at a place in a file is used. Returns at most 200 places.",
-	Schema:      schema(placeSchema),
+	Schema:      placeSchema,
 	Kind:        core.KindSearch, ReadOnly: true, Idempotent: true,
 }
 

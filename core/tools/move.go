@@ -17,15 +17,9 @@ var moveSpec = core.Spec{
 	Title:  "Move a file",
 	Description: "Moves or renames a file within a workspace folder, and creates the folders above its new place. It replaces nothing: the new " +
 		"place must be free. For folders use shell_command.",
-	Schema: schema(`{
-  "type": "object",
-  "properties": {
+	Schema: schema([]string{"from", "to"}, `
     "from": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
-    "to": {"type": "string", "description": "Its new path, with its new name."}
-  },
-  "required": ["from", "to"],
-  "additionalProperties": false
-}`),
+    "to": {"type": "string", "description": "Its new path, with its new name."}`),
 	Kind: core.KindMove,
 }
 

@@ -35,16 +35,10 @@ var readSpec = core.Spec{
 	Title:  "Read a file",
 	Description: "Reads a text file, as it is, or a picture (PNG, JPEG, GIF, WebP). Returns at most 2000 lines or 50 KB; a note behind the text " +
 		"says how to go on. Text that the user has not saved yet is included where the editor offers it.",
-	Schema: schema(`{
-  "type": "object",
-  "properties": {
+	Schema: schema([]string{"path"}, `
     "path": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
     "offset": {"type": "integer", "minimum": 1, "description": "The first line to return, counted from 1. Default 1."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "How many lines to return. Default and maximum 2000."}
-  },
-  "required": ["path"],
-  "additionalProperties": false
-}`),
+    "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "How many lines to return. Default and maximum 2000."}`),
 	Kind: core.KindRead, ReadOnly: true, Idempotent: true,
 }
 
@@ -94,15 +88,15 @@ func (s *toolset) read(ctx context.Context, p files.Place, lines span) (core.Res
 	if st != nil && st.Exists && st.Dir {
 		return core.Result{}, p.Explain(files.ErrFolder)
 	}
+	var (
+		f    *os.File
+		info fs.FileInfo
+	)
 	h, err := p.Reach()
-	if err != nil {
-		if files.Missing(err) {
-			return s.readUnsaved(ctx, p, lines, st)
-		}
-		return core.Result{}, p.Explain(err)
+	if err == nil {
+		defer h.Close()
+		f, info, err = h.Regular()
 	}
-	defer h.Close()
-	f, info, err := h.Regular()
 	if err != nil {
 		if files.Missing(err) {
 			return s.readUnsaved(ctx, p, lines, st)

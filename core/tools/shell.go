@@ -48,19 +48,13 @@ func findShell(configured string) shell {
 	return shell{}
 }
 
-var shellSchema = schema(`{
-  "type": "object",
-  "properties": {
+var shellSchema = schema([]string{"command"}, `
     "command": {"type": "string", "description": "The command line."},
     "cwd": {"type": "string", "description": "The folder to run it in. Default: the session's folder."},
     "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600, "description": "How long it may take. Default 120; in the background as long as the session."},
     "description": {"type": "string", "description": "What it is for, in a few words, for the user."},
     "background": {"type": "boolean", "description": "Whether it goes on behind the session while other work is done; returns a job for background_jobs. Default false."},
-    "summary": {"type": "string", "description": "With background: a name for the job, in a few words."}
-  },
-  "required": ["command"],
-  "additionalProperties": false
-}`)
+    "summary": {"type": "string", "description": "With background: a name for the job, in a few words."}`)
 
 func (sh shell) spec() core.Spec {
 	name := sh.name

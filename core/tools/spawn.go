@@ -62,16 +62,10 @@ func spawnSpec(agents []Subagent) core.Spec {
 		Title:  "Hand over a task",
 		Description: "Hands a task to another agent, which works on it in a session of its own and returns its last words. It knows nothing of this " +
 			"conversation: the task must say all that it needs, and what it is to return. Several calls at once run side by side. The agents:" + list.String(),
-		Schema: schema(`{
-  "type": "object",
-  "properties": {
-    "agent": {"type": "string", "enum": ` + string(enum) + `, "description": "Who is to do it."},
+		Schema: schema([]string{"agent", "task"}, `
+    "agent": {"type": "string", "enum": `+string(enum)+`, "description": "Who is to do it."},
     "task": {"type": "string", "description": "The task, whole."},
-    "model": {"type": "string", "description": "The model to use, as PROVIDER/MODEL. Default: the agent's."}
-  },
-  "required": ["agent", "task"],
-  "additionalProperties": false
-}`),
+    "model": {"type": "string", "description": "The model to use, as PROVIDER/MODEL. Default: the agent's."}`),
 		Kind: core.KindThink, ReadOnly: true,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -324,4 +325,11 @@ func bracketed(note string) string {
 	return "[" + note + "]"
 }
 
-func schema(s string) json.RawMessage { return json.RawMessage(s) }
+// schema makes the JSON Schema of a tool's arguments, which takes no others than the given ones.
+func schema(required []string, properties string) json.RawMessage {
+	s := "{\n  \"type\": \"object\",\n  \"properties\": {" + properties + "\n  },\n"
+	if len(required) > 0 {
+		s += `  "required": ["` + strings.Join(required, `", "`) + "\"],\n"
+	}
+	return json.RawMessage(s + "  \"additionalProperties\": false\n}")
+}

@@ -16,15 +16,9 @@ var writeSpec = core.Spec{
 	Title:  "Write a file",
 	Description: "Creates a text file, with the folders above it, or replaces the whole content of one. For a change within a file use " +
 		"edit_file.",
-	Schema: schema(`{
-  "type": "object",
-  "properties": {
+	Schema: schema([]string{"path", "content"}, `
     "path": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
-    "content": {"type": "string", "description": "The whole content, exactly as it is to be written."}
-  },
-  "required": ["path", "content"],
-  "additionalProperties": false
-}`),
+    "content": {"type": "string", "description": "The whole content, exactly as it is to be written."}`),
 	Kind: core.KindEdit, Idempotent: true,
 }
 
@@ -115,17 +109,11 @@ var editSpec = core.Spec{
 	Title:  "Edit a file",
 	Description: "Replaces text in a file. old must be in the file exactly, blanks included, and once, unless all is true: give enough lines " +
 		"around the change. The file's line ends (LF or CRLF) are kept, whichever old and new have.",
-	Schema: schema(`{
-  "type": "object",
-  "properties": {
+	Schema: schema([]string{"path", "old", "new"}, `
     "path": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
     "old": {"type": "string", "description": "The text to replace."},
     "new": {"type": "string", "description": "The text to put in its place; empty: old is removed."},
-    "all": {"type": "boolean", "description": "Whether every occurrence is replaced. Default false."}
-  },
-  "required": ["path", "old", "new"],
-  "additionalProperties": false
-}`),
+    "all": {"type": "boolean", "description": "Whether every occurrence is replaced. Default false."}`),
 	Kind: core.KindEdit,
 }
 
