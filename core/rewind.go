@@ -250,6 +250,20 @@ func copied(ev Event) bool {
 	return false
 }
 
+// ForkTitle returns the title of a fork: that of its session, and which fork it is (Meta.Forks).
+func ForkTitle(title string, forks int) string {
+	suffix := func(n int) string {
+		if n == 1 {
+			return " (fork)"
+		}
+		return fmt.Sprintf(" (fork %d)", n)
+	}
+	if forks > 1 {
+		title = strings.TrimSuffix(title, suffix(forks-1))
+	}
+	return strings.TrimSpace(title + suffix(forks))
+}
+
 // ForksIn returns the number of forks (Meta.Forks) of the session that made an id, or 0 if the
 // text is no id.
 func ForksIn(id string) int {

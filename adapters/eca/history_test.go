@@ -109,18 +109,6 @@ func TestAgentsThatRemember(t *testing.T) {
 	}
 }
 
-func TestForkTitle(t *testing.T) {
-	title := "A chat"
-	for n, want := range []string{"A chat (fork)", "A chat (fork 2)", "A chat (fork 3)"} {
-		if title = forkTitle(title, n+1); title != want {
-			t.Errorf("fork %d: %q", n+1, title)
-		}
-	}
-	if got := forkTitle("", 1); got != "(fork)" {
-		t.Errorf("of a chat without a title: %q", got)
-	}
-}
-
 // Whatever a client asks for, it is a part of what there is.
 func FuzzWindow(f *testing.F) {
 	f.Add(3.0, `"6"`, `null`, uint16(9))

@@ -3,7 +3,6 @@ package eca
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -231,7 +230,7 @@ func (c *chat) fork(ctx context.Context, call *wire.Call, contentID string) erro
 // belongs to the queue.
 func (c *chat) begin(ctx context.Context, sess *core.Session, st core.State, o *offer, shown func(title string)) error {
 	att := sess.Attach(c.srv.client())
-	title := forkTitle(st.Title, sess.Meta().Forks)
+	title := core.ForkTitle(st.Title, sess.Meta().Forks)
 	set := st.Settings
 	set.Trust = false // it was given to the other chat
 	if err := errors.Join(att.Rename(ctx, title), att.Set(ctx, set)); err != nil {
@@ -249,19 +248,4 @@ func copies(ctx context.Context, o *offer, set core.Settings) error {
 		return wrong("the agent %s keeps what was said itself, and cannot go on from a copy; begin a new chat", agent)
 	}
 	return err
-}
-
-// forkTitle is what a fork is called: as the chat that it was made of, and that it is
-// the first, second … fork on its way.
-func forkTitle(title string, forks int) string {
-	suffix := func(n int) string {
-		if n == 1 {
-			return " (fork)"
-		}
-		return fmt.Sprintf(" (fork %d)", n)
-	}
-	if forks > 1 {
-		title = strings.TrimSuffix(title, suffix(forks-1))
-	}
-	return strings.TrimSpace(title + suffix(forks))
 }

@@ -45,28 +45,13 @@ func (c *Commands) fork(ctx context.Context, t *core.Turn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	id, title := copied.Meta().ID, forkTitle(st.Title, copied.Meta().Forks)
+	id, title := copied.Meta().ID, core.ForkTitle(st.Title, copied.Meta().Forks)
 	there := copied.Attach(core.Client{Name: t.Origin().Client, Principal: t.Meta().Principal})
 	defer there.Close()
 	if err := errors.Join(there.Rename(ctx, title), t.Emit(ctx, core.Moved{To: id, Title: title})); err != nil {
 		return "", err
 	}
 	return "A copy of this session, as it was before this command, is `" + string(id) + "`. " + c.goOn(id) + "\n", nil
-}
-
-// forkTitle is what a copy is called: as its session, and that it is the first,
-// second … copy on its way.
-func forkTitle(title string, forks int) string {
-	suffix := func(n int) string {
-		if n == 1 {
-			return " (fork)"
-		}
-		return fmt.Sprintf(" (fork %d)", n)
-	}
-	if forks > 1 {
-		title = strings.TrimSuffix(title, suffix(forks-1))
-	}
-	return strings.TrimSpace(title + suffix(forks))
 }
 
 // goOn says how to go on in another session where the client does not go there.
