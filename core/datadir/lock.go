@@ -95,12 +95,13 @@ func (l *Lock) Unlock() error { return errors.Join(release(l.f), l.f.Close()) }
 func (l *Lock) Remove() error {
 	path := l.f.Name()
 	if runtime.GOOS == "windows" {
-		return errors.Join(l.Unlock(), removed(path))
+		return errors.Join(l.Unlock(), Remove(path))
 	}
-	return errors.Join(removed(path), l.Unlock())
+	return errors.Join(Remove(path), l.Unlock())
 }
 
-func removed(path string) error {
+// Remove removes a file, if there is one.
+func Remove(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

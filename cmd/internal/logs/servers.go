@@ -3,13 +3,13 @@ package logs
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"dragoman/core/datadir"
 	"dragoman/core/display"
 )
 
@@ -141,11 +141,5 @@ func (s rotated) Write(lines []byte) (int, error) {
 // RemoveServer removes a server's log from a data folder.
 func RemoveServer(data, server string) error {
 	path := serverPath(filepath.Join(data, serverDir), server)
-	var all error
-	for _, p := range []string{path, older(path)} {
-		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			all = errors.Join(all, err)
-		}
-	}
-	return all
+	return errors.Join(datadir.Remove(path), datadir.Remove(older(path)))
 }

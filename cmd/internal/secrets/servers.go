@@ -90,7 +90,7 @@ func (s ServerLogins) Change(ctx context.Context, server string, change func([]b
 	}
 	switch {
 	case next == nil:
-		return remove(s.path(server))
+		return datadir.Remove(s.path(server))
 	case fault == nil && string(next) == string(old):
 		return nil
 	}
@@ -107,14 +107,7 @@ func (s ServerLogins) Change(ctx context.Context, server string, change func([]b
 
 // Forget removes what is kept for a server, if anything is.
 func (s ServerLogins) Forget(server string) error {
-	return errors.Join(remove(s.path(server)), remove(s.path(server)+".lock"))
-}
-
-func remove(path string) error {
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return errors.Join(datadir.Remove(s.path(server)), datadir.Remove(s.path(server)+".lock"))
 }
 
 // Where says how the login to a server is kept; "": there is none.
