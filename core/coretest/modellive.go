@@ -1,8 +1,6 @@
 package coretest
 
 import (
-	"context"
-	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -45,24 +43,9 @@ func ModelLive(t *testing.T, open func(t *testing.T, c ModelCase) inference.Mode
 	}
 }
 
-// checkCancels stops a long answer at 40 places and leaves as many.
+// checkCancels is checkEndless where more may come before a cancel counts.
 func checkCancels(t *testing.T, m inference.Model) {
-	for i := range 40 {
-		ctx, cancel := context.WithCancel(t.Context())
-		n := 0
-		h := Hear(ctx, t, m, ModelRequest(), func(inference.Delta) bool {
-			if n++; n > i {
-				cancel()
-			}
-			return true
-		})
-		cancel()
-		if !errors.Is(h.Err, context.Canceled) || h.Stop != "" {
-			t.Fatalf("cancel %d: stop %q, error %v, %d deltas", i, h.Stop, h.Err, n)
-		}
-		n = 0
-		Hear(t.Context(), t, m, ModelRequest(), func(inference.Delta) bool { n++; return n <= i })
-	}
+	stopAnywhere(t, m, func(int, int) bool { return true })
 }
 
 // checkBroken is checkTruncated where the break comes at any place. On a busy machine
