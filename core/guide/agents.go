@@ -2,8 +2,6 @@ package guide
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -40,11 +38,7 @@ func (g *Guide) Agents() []Agent { return slices.Clone(g.agents) }
 func (l *loader) agents(ctx context.Context) {
 	left := maxTexts
 	for _, dir := range l.folders([]string{".dragoman/agents", ".eca/agents"}, "agents") {
-		names, err := l.disk.list(ctx, dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
-			l.unread(dir, err)
-		}
-		for _, name := range names {
+		for _, name := range l.names(ctx, dir) {
 			p := place{dir.in, path.Join(dir.rel, name)}
 			if !hasExt(name, markdown) {
 				continue

@@ -267,6 +267,15 @@ func (l *loader) folders(workspace []string, user string) []place {
 	return list
 }
 
+// names lists what is in a folder, which need not exist.
+func (l *loader) names(ctx context.Context, dir place) []string {
+	names, err := l.disk.list(ctx, dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
+		l.unread(dir, err)
+	}
+	return names
+}
+
 // document is a Markdown file with front matter.
 type document struct {
 	at    place

@@ -3,9 +3,7 @@ package guide
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -76,11 +74,7 @@ func (l *loader) skills(ctx context.Context) {
 		}
 	}
 	for _, dir := range folders {
-		names, err := l.disk.list(ctx, dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
-			l.unread(dir, err)
-		}
-		for _, name := range names {
+		for _, name := range l.names(ctx, dir) {
 			l.skill(ctx, place{dir.in, path.Join(dir.rel, name, "SKILL.md")}, name)
 		}
 	}
