@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"dragoman/adapters/wire"
 )
 
 func playACP(ctx context.Context, c *instance, cast *cast) error {
-	seen := &acpScene{cast: cast, titles: map[string]string{}}
+	seen := &acpScene{scene: scene{cast: cast}, titles: map[string]string{}}
 	conn := c.connect(ctx, wire.Newline, seen.handle)
 	var hello struct {
 		Agent struct {
@@ -44,17 +43,13 @@ func playACP(ctx context.Context, c *instance, cast *cast) error {
 		return fmt.Errorf("the turn ended with %q", end.Reason)
 	}
 	cast.cells.add(stepEnd, "← stopReason", end.Reason)
-	return seen.finish()
+	return seen.finish("← agent_message_chunk")
 }
 
 // acpScene is the editor's side of the act: what comes by itself.
 type acpScene struct {
-	cast *cast
-
-	mu     sync.Mutex // guards the fields below
-	titles map[string]string
-	text   strings.Builder
-	ran    bool
+	scene
+	titles map[string]string // of calls; guarded by mu
 }
 
 func (s *acpScene) handle(call *wire.Call) {
@@ -93,17 +88,9 @@ func (s *acpScene) update(p acpUpdate) {
 			s.titles[u.ID] = u.Title
 		}
 		if u.Status == "completed" {
-			s.completed(s.titles[u.ID], contentsOf(u.Content))
+			s.called("← tool_call_update", s.titles[u.ID], contentsOf(u.Content))
 		}
 	}
-}
-
-func (s *acpScene) completed(title, output string) {
-	step := stepRead
-	if strings.Contains(title, commandLine) {
-		step, s.ran = stepOutput, true
-	}
-	s.cast.cells.add(step, "← tool_call_update", "✓ "+title, quoted(output))
 }
 
 // acpPermission holds the parts of a session/request_permission that the demo reads.
@@ -128,13 +115,6 @@ func (s *acpScene) decide(p acpPermission) (any, error) {
 		}
 	}
 	return obj{"outcome": obj{"outcome": "cancelled"}}, nil
-}
-
-func (s *acpScene) finish() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cast.cells.add(stepText, "← agent_message_chunk", quoted(s.text.String()))
-	return checkPlayed(s.ran, s.text.String())
 }
 
 // blockOf is the text of one content block.

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"dragoman/adapters/wire"
 )
@@ -15,9 +14,9 @@ import (
 const chatID = "demo"
 
 func playECA(ctx context.Context, c *instance, cast *cast) error {
-	scene := &ecaScene{cast: cast, over: make(chan struct{})}
-	scene.conn = c.connect(ctx, wire.ContentLength, scene.handle)
-	conn := scene.conn
+	seen := &ecaScene{scene: scene{cast: cast}, over: make(chan struct{})}
+	seen.conn = c.connect(ctx, wire.ContentLength, seen.handle)
+	conn := seen.conn
 	path := filepath.ToSlash(cast.workspace)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
@@ -44,7 +43,7 @@ func playECA(ctx context.Context, c *instance, cast *cast) error {
 		return fmt.Errorf("chat/prompt: %w", err)
 	}
 	select {
-	case <-scene.over:
+	case <-seen.over:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -54,19 +53,15 @@ func playECA(ctx context.Context, c *instance, cast *cast) error {
 	if err := conn.Notify("exit", nil); err != nil {
 		return err
 	}
-	return scene.finish()
+	return seen.finish("← text")
 }
 
 // ecaScene is the editor's side of the act: what comes by itself.
 type ecaScene struct {
-	cast *cast
+	scene
 	conn *wire.Conn
 	over chan struct{} // closed when the turn is over
-
-	mu   sync.Mutex // guards the fields below
-	text strings.Builder
-	ran  bool
-	done bool
+	done bool          // whether it is; guarded by mu
 }
 
 func (s *ecaScene) handle(call *wire.Call) {
@@ -114,11 +109,7 @@ func (s *ecaScene) content(p ecaContent) {
 		for _, o := range c.Outputs {
 			texts = append(texts, strings.TrimRight(o.Text, "\n"))
 		}
-		step := stepRead
-		if strings.Contains(c.Summary, commandLine) {
-			step, s.ran = stepOutput, true
-		}
-		s.cast.cells.add(step, "← toolCalled", "✓ "+c.Summary, quoted(strings.Join(texts, "\n")))
+		s.called("← toolCalled", c.Summary, strings.Join(texts, "\n"))
 	case "progress":
 		if c.State == "finished" && !s.done {
 			s.done = true
@@ -126,11 +117,4 @@ func (s *ecaScene) content(p ecaContent) {
 			close(s.over)
 		}
 	}
-}
-
-func (s *ecaScene) finish() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cast.cells.add(stepText, "← text", quoted(s.text.String()))
-	return checkPlayed(s.ran, s.text.String())
 }

@@ -76,6 +76,32 @@ func quoted(s string) string {
 	return strings.Join(lines, "\n")
 }
 
+// scene holds what an editor has seen of an act.
+type scene struct {
+	cast *cast
+
+	mu   sync.Mutex // guards the fields below
+	text strings.Builder
+	ran  bool // the command
+}
+
+// called shows a call that has ended. It needs the lock.
+func (s *scene) called(message, title, output string) {
+	step := stepRead
+	if strings.Contains(title, commandLine) {
+		step, s.ran = stepOutput, true
+	}
+	s.cast.cells.add(step, message, "✓ "+title, quoted(output))
+}
+
+// finish shows the answer, and says what is missing from the act.
+func (s *scene) finish(message string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cast.cells.add(stepText, message, quoted(s.text.String()))
+	return checkPlayed(s.ran, s.text.String())
+}
+
 // checkPlayed says what is missing from an act that came to its end.
 func checkPlayed(ran bool, text string) error {
 	switch {
