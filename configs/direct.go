@@ -23,13 +23,13 @@ func (c *Config) Direct(provider, kind, baseURL string, headers map[string]strin
 		return nil, errors.New("the address " + wrong)
 	}
 	p := c.Providers[provider]
-	p.Kind, p.BaseURL, p.APIKey = kind, NewURL(unreferring(baseURL)), Secret{}
+	p.Kind, p.BaseURL, p.APIKey = kind, NewURL(Literal(baseURL)), Secret{}
 	p.Headers, p.place = map[string]Secret{}, placeDirected
 	for name, value := range headers {
 		if wrong := badName("header", name); wrong != "" || strings.ContainsAny(value, "\r\n\x00") {
 			return nil, errors.New("the header " + quote(name) + " cannot be sent")
 		}
-		p.Headers[name] = NewSecret(unreferring(value))
+		p.Headers[name] = NewSecret(Literal(value))
 	}
 	return c.with(provider, p), nil
 }
@@ -68,5 +68,5 @@ const (
 	placeNone                 // it is not to be used
 )
 
-// unreferring keeps a text from referring to anything.
-func unreferring(s string) string { return strings.ReplaceAll(s, "${", "$${") }
+// Literal escapes a text for a configuration, so that nothing in it is a reference.
+func Literal(s string) string { return strings.ReplaceAll(s, "${", "$${") }

@@ -38,7 +38,7 @@ func (t *translation) folder(cwd string) error {
 		if t.project == "" {
 			return fmt.Errorf("cwd: %s is a relative path, and nothing says from where; write an absolute one as dir", display.Line(cwd, 80))
 		}
-		dir = filepath.Join(literal(t.project), dir)
+		dir = filepath.Join(configs.Literal(t.project), dir)
 	}
 	t.notes.server.Dir = configs.NewValue(dir)
 	return nil
@@ -54,7 +54,7 @@ func (t *translation) command(command string) (string, error) {
 	t.fixed, command = true, strings.TrimPrefix(command, "./")
 	if relative {
 		command, err := t.expand("command", command, false)
-		return filepath.Join(literal(t.project), filepath.FromSlash(command)), err
+		return filepath.Join(configs.Literal(t.project), filepath.FromSlash(command)), err
 	}
 	defer func(was bool) { t.fixed = was }(!t.notes.server.Dir.IsZero())
 	return t.expand("command", command, false)
@@ -95,7 +95,7 @@ func (t *translation) expand(key, text string, secret bool) (string, error) {
 			plain.WriteString("${" + after)
 		}
 		if !found || !closed {
-			return whole.String() + literal(plain.String()), nil
+			return whole.String() + configs.Literal(plain.String()), nil
 		}
 		value, reference, err := t.variable(key, inner, secret)
 		switch {
@@ -106,15 +106,12 @@ func (t *translation) expand(key, text string, secret bool) (string, error) {
 		case strings.HasSuffix(plain.String(), "$"):
 			return "", fmt.Errorf("%s: a $ right in front of a reference cannot be written here", key)
 		default:
-			whole.WriteString(literal(plain.String()) + value)
+			whole.WriteString(configs.Literal(plain.String()) + value)
 			plain.Reset()
 		}
 		text = rest
 	}
 }
-
-// literal escapes a text for our configuration, so that nothing in it is a reference.
-func literal(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
 // What other programs replace and nothing here can: by the part before a colon, and as a whole.
 var (
