@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -12,7 +11,13 @@ import (
 )
 
 func (a *app) config() *cobra.Command {
-	cmd := &cobra.Command{
+	sub := func(use, short, long, example string, run func() error) *cobra.Command {
+		return &cobra.Command{
+			Use: use, Short: short, Long: long, Example: example, Args: cobra.NoArgs,
+			RunE: a.begin(func(context.Context, []string) error { return run() }),
+		}
+	}
+	return group(&cobra.Command{
 		Use:   "config",
 		Short: "Find, write, show and describe the configuration file",
 		Long: `Find, write, show and describe the configuration file: one YAML file (JSON is accepted too).
@@ -20,31 +25,22 @@ No file is needed: with a key in the environment its provider is used, without o
 offline demo.`,
 		Example: `  dragoman config path
   dragoman config init && $EDITOR "$(dragoman config path)"`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return errors.New("say what to do: path, init, show or schema") },
-	}
-	sub := func(use, short, long, example string, run func() error) {
-		cmd.AddCommand(&cobra.Command{
-			Use: use, Short: short, Long: long, Example: example, Args: cobra.NoArgs,
-			RunE: a.begin(func(context.Context, []string) error { return run() }),
-		})
-	}
-	sub("path", "Print where the configuration file is read from",
-		"Print the path of the configuration file, which need not exist: --config, else\ndragoman/config.yaml in $XDG_CONFIG_HOME or the system's own place for configurations.",
-		"  dragoman config path\n  dragoman config path --config ./other.yaml", a.configPath)
-	sub("init", "Write a commented configuration file",
-		"Write an example with every setting in it, all of them switched off, readable by you alone.\nA file that is there is never replaced.",
-		"  dragoman config init\n  dragoman config init --config ./dragoman.yaml", a.configInit)
-	sub("show", "Print the configuration that holds",
-		"Print the configuration that holds, as YAML: the file's settings and the defaults of the others,\nwith secrets hidden. Warnings, and what is wrong, go to standard error; if something is wrong the\nexit code is 1 and nothing else is printed.",
-		"  dragoman config show\n  dragoman config show --config ./other.yaml", a.configShow)
-	sub("schema", "Print the JSON schema of the configuration file",
-		"Print the JSON schema (2020-12) of the configuration file, with which editors complete and check it.",
-		"  dragoman config schema > dragoman.schema.json", func() error {
-			_, err := a.Out.Write(configs.SchemaJSON())
-			return err
-		})
-	return cmd
+	},
+		sub("path", "Print where the configuration file is read from",
+			"Print the path of the configuration file, which need not exist: --config, else\ndragoman/config.yaml in $XDG_CONFIG_HOME or the system's own place for configurations.",
+			"  dragoman config path\n  dragoman config path --config ./other.yaml", a.configPath),
+		sub("init", "Write a commented configuration file",
+			"Write an example with every setting in it, all of them switched off, readable by you alone.\nA file that is there is never replaced.",
+			"  dragoman config init\n  dragoman config init --config ./dragoman.yaml", a.configInit),
+		sub("show", "Print the configuration that holds",
+			"Print the configuration that holds, as YAML: the file's settings and the defaults of the others,\nwith secrets hidden. Warnings, and what is wrong, go to standard error; if something is wrong the\nexit code is 1 and nothing else is printed.",
+			"  dragoman config show\n  dragoman config show --config ./other.yaml", a.configShow),
+		sub("schema", "Print the JSON schema of the configuration file",
+			"Print the JSON schema (2020-12) of the configuration file, with which editors complete and check it.",
+			"  dragoman config schema > dragoman.schema.json", func() error {
+				_, err := a.Out.Write(configs.SchemaJSON())
+				return err
+			}))
 }
 
 func (a *app) configPath() error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -12,7 +11,7 @@ import (
 )
 
 func (a *app) modelsCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "models",
 		Short: "List language models and what is known of them",
 		Long: `List language models and what is known of them: context windows, prices, what they can do. It
@@ -21,11 +20,7 @@ the network. A model that is not listed can be used all the same.`,
 		Example: `  dragoman models list
   dragoman models list sonnet --all
   dragoman models show anthropic/claude-sonnet-4-6`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return errors.New("say what to do: list or show") },
-	}
-	cmd.AddCommand(a.modelsList(), a.modelsShow())
-	return cmd
+	}, a.modelsList(), a.modelsShow())
 }
 
 func (a *app) modelsList() *cobra.Command {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,6 +73,21 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpCommandGroupID("use")
 	root.SetCompletionCommandGroupID("use")
 	return root
+}
+
+// group makes a command of others, which says what there is if none is named.
+func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
+	var names []string
+	for _, s := range subs {
+		names = append(names, s.Name())
+	}
+	last := len(names) - 1
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(*cobra.Command, []string) error {
+		return fmt.Errorf("say what to do: %s or %s", strings.Join(names[:last], ", "), names[last])
+	}
+	cmd.AddCommand(subs...)
+	return cmd
 }
 
 // begin adapts a command's function; see app.started.

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) mcpServers() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "mcp-servers",
 		Short: "See and change the MCP servers whose tools the agent may use",
 		Long: `See and change the MCP servers whose tools the agent may use. They stand in the configuration,
@@ -16,13 +15,9 @@ below mcp_servers; "dragoman config path" says where that is. Editors that are c
 what changes there.`,
 		Example: `  dragoman mcp-servers add files -- npx -y @modelcontextprotocol/server-filesystem .
   dragoman mcp-servers list`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return errors.New("say what to do: list, add, remove, enable, disable, import, approve, logs, login or logout")
-		},
-	}
-	cmd.AddCommand(a.mcpServersList(), a.mcpServersAdd(), a.mcpServersRemove(), a.mcpServersDisable(false), a.mcpServersDisable(true), a.mcpServersImport(), a.mcpServersApprove(), a.mcpServersLogs(), a.mcpServersLogin(), a.mcpServersLogout())
-	return cmd
+	},
+		a.mcpServersList(), a.mcpServersAdd(), a.mcpServersRemove(), a.mcpServersDisable(false), a.mcpServersDisable(true),
+		a.mcpServersImport(), a.mcpServersApprove(), a.mcpServersLogs(), a.mcpServersLogin(), a.mcpServersLogout())
 }
 
 func (a *app) mcpServersList() *cobra.Command {

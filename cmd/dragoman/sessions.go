@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -10,7 +9,7 @@ import (
 )
 
 func (a *app) sessions() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "sessions",
 		Short: "List, show, repair and remove the sessions that are kept",
 		Long: `List, show, repair and remove the sessions that are kept. A session is the log of everything
@@ -20,11 +19,7 @@ one opens with a note where something is missing; "repair" makes it take prompts
   dragoman sessions show 7xk2 | less
   dragoman sessions repair 7xk2
   dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return errors.New("say what to do: list, show, repair or rm") },
-	}
-	cmd.AddCommand(a.sessionsList(), a.sessionsShow(), a.sessionsRepair(), a.sessionsRemove())
-	return cmd
+	}, a.sessionsList(), a.sessionsShow(), a.sessionsRepair(), a.sessionsRemove())
 }
 
 func (a *app) sessionsList() *cobra.Command {
