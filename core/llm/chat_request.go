@@ -2,9 +2,7 @@ package llm
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -90,8 +88,7 @@ func (w chatWire) encode(m *remote, r *inference.Request) (payload, error) {
 		tail.MaxTokens, tail.MaxCompletionTokens = 0, r.MaxOut
 	}
 	if q.cacheKey && r.Session != "" {
-		sum := sha256.Sum256([]byte(r.Session))
-		tail.PromptCacheKey = hex.EncodeToString(sum[:16])
+		tail.PromptCacheKey = cacheKey(r.Session)
 	}
 	if !q.noStreamOptions && m.takes(traitStreamOptions) {
 		tail.StreamOptions = &streamOptions{IncludeUsage: true}
@@ -101,12 +98,7 @@ func (w chatWire) encode(m *remote, r *inference.Request) (payload, error) {
 	if r.System != "" {
 		first = []any{sentMessage{Role: "system", Content: r.System}}
 	}
-	past, messages, err := m.past(r, w)
-	if err != nil {
-		return payload{}, err
-	}
-	rest, pictures := w.elements(m, messages)
-	return compose(head, tail, "messages", first, past, rest, pictures)
+	return m.body(r, w, head, tail, "messages", first)
 }
 
 // sentTools are the tools, in the order in which they come: it stays the same for

@@ -130,12 +130,7 @@ func (w ollamaWire) encode(m *remote, r *inference.Request) (payload, error) {
 	if r.System != "" {
 		first = []any{ollamaMessage{Role: "system", Content: r.System}}
 	}
-	past, messages, err := m.past(r, w)
-	if err != nil {
-		return payload{}, err
-	}
-	rest, pictures := w.elements(m, messages)
-	return compose(ollamaHead{m.model}, tail, "messages", first, past, rest, pictures)
+	return m.body(r, w, ollamaHead{m.model}, tail, "messages", first)
 }
 
 // elements implements stretch.

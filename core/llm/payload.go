@@ -2,10 +2,13 @@ package llm
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"unicode/utf8"
 
+	"dragoman/core"
 	"dragoman/core/inference"
 )
 
@@ -21,6 +24,23 @@ func (p payload) len() int64 { return int64(len(p.head) + len(p.past) + len(p.re
 
 func (p payload) reader() io.Reader {
 	return io.MultiReader(bytes.NewReader(p.head), bytes.NewReader(p.past), bytes.NewReader(p.rest))
+}
+
+// body makes a request's body: the members of head, the list called name that holds first and the
+// messages, and the members of tail.
+func (m *remote) body(r *inference.Request, w stretch, head, tail any, name string, first []any) (payload, error) {
+	past, messages, err := m.past(r, w)
+	if err != nil {
+		return payload{}, err
+	}
+	rest, pictures := w.elements(m, messages)
+	return compose(head, tail, name, first, past, rest, pictures)
+}
+
+// cacheKey names a session for a service's cache without giving its id away.
+func cacheKey(s core.SessionID) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:16])
 }
 
 // compose makes a body of an object: the members of head, then the list called name

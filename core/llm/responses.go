@@ -1,8 +1,6 @@
 package llm
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -95,18 +93,12 @@ func (w responsesWire) encode(m *remote, r *inference.Request) (payload, error) 
 		}
 	}
 	if r.Session != "" {
-		sum := sha256.Sum256([]byte(r.Session))
-		tail.CacheKey = hex.EncodeToString(sum[:16])
+		tail.CacheKey = cacheKey(r.Session)
 	}
 	for _, t := range sentTools(r.Tools) {
 		head.Tools = append(head.Tools, responsesTool{"function", t.Function.Name, t.Function.Description, t.Function.Parameters, false})
 	}
-	past, messages, err := m.past(r, w)
-	if err != nil {
-		return payload{}, err
-	}
-	rest, pictures := w.elements(m, messages)
-	return compose(head, tail, "input", nil, past, rest, pictures)
+	return m.body(r, w, head, tail, "input", nil)
 }
 
 // reasoning is what a model that thinks is told about it.
