@@ -120,11 +120,11 @@ func TestSessionsOutsideOfTheRoots(t *testing.T) {
 			}
 			wantIDs(t, "completion", values.Completion.Values)
 
+			nowhere := everyWay(t, cs, "no-such-session")
 			for _, id := range append(outside, "no-such-session") {
 				for name, got := range everyWay(t, cs, id) {
-					want := everyWay(t, cs, "no-such-session")[name]
-					if got = strings.ReplaceAll(got, id, "no-such-session"); got != want {
-						t.Errorf("%s of %q: %s; of one that is not there: %s", name, id, got, want)
+					if got = strings.ReplaceAll(got, id, "no-such-session"); got != nowhere[name] {
+						t.Errorf("%s of %q: %s; of one that is not there: %s", name, id, got, nowhere[name])
 					}
 				}
 			}

@@ -171,7 +171,7 @@ func TestPastsAreShared(t *testing.T) {
 	for i := range 3 * maxPasts { // small ones
 		r.Session = core.SessionID(fmt.Sprint("u", i))
 		r.Messages[0].Blocks = []core.Block{core.Text{Text: "x"}}
-		if _, err := encodeWhole(m, r); err != nil {
+		if _, err := m.wire.encode(m, r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -181,7 +181,7 @@ func TestPastsAreShared(t *testing.T) {
 	for i := range 3 * maxPasts {
 		r.Session = core.SessionID(fmt.Sprint("t", i))
 		r.Messages[0].Blocks = []core.Block{core.Text{Text: strings.Repeat("x", maxPastBytes/maxPasts/2*(1+i%5))}}
-		if _, err := encodeWhole(m, r); err != nil {
+		if _, err := m.wire.encode(m, r); err != nil {
 			t.Fatal(err)
 		}
 	}
