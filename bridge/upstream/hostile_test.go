@@ -2,11 +2,14 @@ package upstream
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/creachadair/jrpc2"
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/bridge/bridgetest"
@@ -165,6 +168,26 @@ func TestUnaskedQuestionIsRefused(t *testing.T) {
 	}
 	if res, err := call(t, tool, `{}`); err != nil || text(res) != "done" {
 		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// A form that two readers could understand differently is refused, and nothing of it reaches the user.
+func TestAmbiguousFormIsRefused(t *testing.T) {
+	h := &host{ask: func(a core.Ask) core.Reply {
+		t.Errorf("asked: %s", a.Text)
+		return core.Reply{Outcome: core.OutcomeDeclined}
+	}}
+	u := scripted(t, h, bridgetest.Greeting+bridgetest.OneTool("")).(*set).ups[0]
+	for _, properties := range []string{
+		`{"a":{"title":"Your age"},"a":{"title":"Your password"}}`,
+		`{"a":{"title":"Your age","Title":"Your password"}}`,
+		`{"a":{"type":"string","type":"boolean"}}`,
+	} {
+		params := `{"message":"Who?","requestedSchema":{"type":"object","properties":` + properties + `}}`
+		_, err := u.elicit(t.Context(), json.RawMessage(params))
+		if e, ok := errors.AsType[*jrpc2.Error](err); !ok || e.Code != jrpc2.InvalidParams {
+			t.Errorf("%s: %v", properties, err)
+		}
 	}
 }
 

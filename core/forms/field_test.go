@@ -2,6 +2,7 @@ package forms
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -50,7 +51,11 @@ func TestFields(t *testing.T) {
 
 // A form that cannot be understood is refused, with the place of the mistake.
 func TestFieldsRefused(t *testing.T) {
-	many := `{"properties":{` + strings.TrimSuffix(strings.Repeat(`"a":{},`, MaxFields+1), ",") + `}}`
+	many := `{"properties":{"a":{}`
+	for i := range MaxFields {
+		many += fmt.Sprintf(`,"a%d":{}`, i)
+	}
+	many += "}}"
 	for _, c := range []struct{ schema, want string }{
 		{`{`, "not valid JSON"},
 		{`[]`, "expected an object"},
@@ -61,6 +66,10 @@ func TestFieldsRefused(t *testing.T) {
 		{`{"properties":{"a":{"type":"string","type":"boolean"}}}`, `"a": duplicate member "type"`},
 		{`{"properties":{},"properties":{}}`, `duplicate member "properties"`},
 		{`{"properties":{"a":{"items":{"enum":["x"],"enum":["y"]}}}}`, `"a": items: duplicate member "enum"`},
+		{`{"properties":{"a":{},"\u0061":{}}}`, `duplicate member "a"`},
+		{`{"Properties":{"a":{}}}`, `the member "Properties" must be written "properties"`},
+		{`{"properties":{"a":{"maxlength":1}}}`, `"a": the member "maxlength" must be written "maxLength"`},
+		{`{"properties":{"a":{"oneOf":[{"const":"x","TITLE":"y"}]}}}`, `"a": oneOf: the member "TITLE" must be`},
 		{many, "more than 20 fields"},
 	} {
 		if list, err := Fields(json.RawMessage(c.schema)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -53,6 +53,9 @@ func Fields(schema json.RawMessage) ([]Field, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
+		if slices.ContainsFunc(list, func(f Field) bool { return f.Name == name }) {
+			return nil, fmt.Errorf("duplicate member %q", name)
+		}
 		f.Name, f.Required = name, slices.Contains(required, name)
 		if list = append(list, f); len(list) > MaxFields {
 			return nil, fmt.Errorf("it has more than %d fields", MaxFields)
@@ -112,7 +115,8 @@ func (e *elements) UnmarshalJSON(schema []byte) error {
 // targets are the variables that an object's members are read into, by their exact names.
 type targets map[string]any
 
-// decode reads the members of an object. Those that have no target are passed over. Nothing and null have none.
+// decode reads the members of an object. Those that have no target are passed over, but a name that differs from a
+// target's only in case is refused, since others could read the member as that target. Nothing and null have none.
 func decode(object []byte, to targets) error {
 	switch {
 	case absent(object):
@@ -127,6 +131,11 @@ func decode(object []byte, to targets) error {
 		target, known := to[name]
 		switch {
 		case !known:
+			for exact := range to {
+				if strings.EqualFold(exact, name) {
+					return fmt.Errorf("the member %q must be written %q", name, exact)
+				}
+			}
 			continue
 		case read[name]:
 			return fmt.Errorf("duplicate member %q", name)
