@@ -191,6 +191,24 @@ func TestAmbiguousFormIsRefused(t *testing.T) {
 	}
 }
 
+// What the form does not offer is no answer to it: the user is asked again, and in the end the form is cancelled.
+func TestAnswersThatAreNotOffered(t *testing.T) {
+	for _, reply := range []core.Reply{
+		{Outcome: core.OutcomeAnswered, Option: "skip"},
+		{Outcome: core.OutcomeAnswered, Option: "choice-2", Text: "bob"},
+		{Outcome: core.OutcomeAnswered},
+	} {
+		asked := 0
+		h := &host{ask: func(core.Ask) core.Reply { asked++; return reply }}
+		u := scripted(t, h, bridgetest.Greeting+bridgetest.OneTool("")).(*set).ups[0]
+		res, err := u.elicit(t.Context(), json.RawMessage(`{"message":"Who?","requestedSchema":{"type":"object",
+			"properties":{"name":{"type":"string","enum":["ann","bob"]}},"required":["name"]}}`))
+		if err != nil || string(res) != `{"action":"cancel"}` || asked != maxRetries {
+			t.Errorf("%+v: %s, %v, asked %d times", reply, res, err, asked)
+		}
+	}
+}
+
 // A page is put to the user with its address, and only its opening or refusal comes
 // back.
 func TestPage(t *testing.T) {

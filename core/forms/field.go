@@ -61,16 +61,17 @@ func (f Field) Ask() core.Ask {
 	return a
 }
 
-// Value returns the field's value, as JSON, that an answer to its question gives; nil: the field is left out. The
-// error is for the user: what an answer has to be.
+// Value returns the field's value, as JSON, that an answer to its question gives; nil: the field is left out. Only an
+// option that the question offers counts, or a text that says something. The error is for the user: what an answer
+// has to be.
 func (f Field) Value(r core.Reply) (json.RawMessage, error) {
 	switch {
-	case r.Option == optionSkip:
-		return nil, nil
-	case r.Option == optionDefault && f.preset != nil:
-		return f.preset, nil
+	case r.Option != "":
+		return f.option(r.Option)
+	case strings.TrimSpace(r.Text) == "":
+		return nil, errors.New("please give an answer, or decline")
 	case f.kind == "boolean":
-		return yesOrNo(cmp.Or(r.Option, strings.TrimSpace(r.Text)))
+		return yesOrNo(strings.TrimSpace(r.Text))
 	case f.kind == "integer", f.kind == "number":
 		return f.number(strings.TrimSpace(r.Text))
 	case f.kind == "array":
@@ -78,14 +79,32 @@ func (f Field) Value(r core.Reply) (json.RawMessage, error) {
 	case f.choices == nil:
 		return f.text(r.Text)
 	}
-	i, err := strconv.Atoi(strings.TrimPrefix(r.Option, choicePrefix))
-	if err == nil && i >= 0 && i < len(f.choices) {
-		return encode(f.choices[i].value), nil
-	}
 	if c, ok := f.called(r.Text); ok {
 		return encode(c.value), nil
 	}
-	return nil, errors.New("please choose one of the answers")
+	return nil, errNoOption
+}
+
+var errNoOption = errors.New("please choose one of the answers")
+
+// option returns the value of an option.
+func (f Field) option(id string) (json.RawMessage, error) {
+	if !Of(f.Ask()).Offers(id) {
+		return nil, errNoOption
+	}
+	switch id {
+	case optionSkip:
+		return nil, nil
+	case optionDefault:
+		return f.preset, nil
+	case optionYes, optionNo:
+		return yesOrNo(id)
+	}
+	i, err := strconv.Atoi(strings.TrimPrefix(id, choicePrefix))
+	if err != nil {
+		return nil, errNoOption
+	}
+	return encode(f.choices[i].value), nil
 }
 
 func yesOrNo(s string) (json.RawMessage, error) {

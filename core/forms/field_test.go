@@ -179,6 +179,42 @@ func TestFieldValue(t *testing.T) {
 	}
 }
 
+// An answer that was not offered, or says nothing, is none.
+func TestFieldValueRefused(t *testing.T) {
+	answered := func(option, text string) core.Reply {
+		return core.Reply{Outcome: core.OutcomeAnswered, Option: option, Text: text}
+	}
+	required := func(schema string) Field {
+		f := one(t, schema)
+		f.Required = true
+		return f
+	}
+	for _, c := range []struct {
+		field Field
+		reply core.Reply
+	}{
+		{required(`{}`), answered("skip", "")},
+		{required(`{}`), answered("skip", "text")},
+		{required(`{"default":"x"}`), answered("skip", "")},
+		{one(t, `{"default":"x"}`), answered("skip", "")},
+		{one(t, `{}`), answered("default", "")},
+		{one(t, `{}`), answered("", "")},
+		{one(t, `{}`), answered("", " \n")},
+		{one(t, `{}`), answered("choice-0", "text")},
+		{one(t, `{"type":"boolean"}`), answered("true", "")},
+		{one(t, `{"type":"integer"}`), answered("yes", "1")},
+		{one(t, `{"type":"array"}`), answered("", "")},
+		{one(t, `{"enum":["","x"]}`), answered("", "")},
+		{one(t, `{"enum":["x"]}`), answered("0", "")},
+		{one(t, `{"enum":["x"]}`), answered("choice-+0", "")},
+		{one(t, `{"enum":["x"]}`), answered("choice-1", "x")},
+	} {
+		if got, err := c.field.Value(c.reply); err == nil {
+			t.Errorf("%+v, %+v: got %s", c.field, c.reply, got)
+		}
+	}
+}
+
 // FuzzForm: whatever a server's form is and whatever is answered, a value is JSON of the field's type, and every
 // option that is offered has an effect.
 func FuzzForm(f *testing.F) {
