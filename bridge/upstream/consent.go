@@ -15,6 +15,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core/display"
+	"dragoman/core/forms"
 )
 
 // AskFirst is the error of a check that requires a person to be asked before the call is made.
@@ -142,17 +143,15 @@ func consentForm(server string, c Call, ask *AskFirst) json.RawMessage {
 	shown := cmp.Or(display.Args(c.Args, maxShownArgs), "{}")
 	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)",
 		display.Visible(c.Tool), display.Visible(server), shown, display.Visible(ask.Why))
-	return wire.JSON(map[string]any{"message": text, "requestedSchema": json.RawMessage(
-		`{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Once; the next call is asked about again"}},"required":["allow"]}`)})
+	schema := forms.Consent("Allow this call", "Once; the next call is asked about again")
+	return wire.JSON(map[string]any{"message": text, "requestedSchema": schema})
 }
 
 // agreed reports whether an answer to the form is a yes.
 func agreed(reply json.RawMessage) bool {
 	var r struct {
-		Action  string `json:"action"`
-		Content struct {
-			Allow bool `json:"allow"`
-		} `json:"content"`
+		Action  string          `json:"action"`
+		Content json.RawMessage `json:"content"`
 	}
-	return wire.Unmarshal(reply, &r) == nil && r.Action == proto.ActionAccept && r.Content.Allow
+	return wire.Unmarshal(reply, &r) == nil && r.Action == proto.ActionAccept && forms.Consented(r.Content)
 }
