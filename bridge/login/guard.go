@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"dragoman/core/display"
+	"dragoman/core/netguard"
 )
 
 const (
@@ -25,65 +25,23 @@ const (
 	maxAnswer = 1 << 20
 )
 
-// nearness says how close to this machine an address is.
-type nearness int
-
-const (
-	public  nearness = iota
-	private          // the network that we are in
-	local            // this machine
-	never            // nothing that anybody logs in at: link-local (a cloud's metadata), multicast
-)
-
-var (
-	neverAt = []netip.Prefix{
-		netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("224.0.0.0/3"),
-		netip.MustParsePrefix("::/128"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("ff00::/8"),
-	}
-	privateAt = []netip.Prefix{
-		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
-		netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
-		netip.MustParsePrefix("fc00::/7"), netip.MustParsePrefix("fec0::/10"),
-	}
-	// The last four bytes of these are an address of the older kind.
-	embeddingAt = []netip.Prefix{
-		netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("::/96"),
-	}
-)
-
-func nearnessOf(ip netip.Addr) nearness {
-	ip = ip.Unmap().WithZone("")
-	holds := func(p netip.Prefix) bool { return p.Contains(ip) }
-	switch {
-	case !ip.IsValid() || slices.ContainsFunc(neverAt, holds):
-		return never
-	case ip.IsLoopback():
-		return local
-	case slices.ContainsFunc(privateAt, holds):
-		return private
-	case slices.ContainsFunc(embeddingAt, holds):
-		b := ip.As16()
-		return nearnessOf(netip.AddrFrom4([4]byte(b[12:])))
-	}
-	return public
-}
-
-// nearnessOfHost returns the nearness of the farthest address of a host. A host that cannot
+// classOfHost returns the class of the farthest address of a host. A host that cannot
 // be looked up counts as public: a proxy may know it.
-func nearnessOfHost(ctx context.Context, host string) nearness {
+func classOfHost(ctx context.Context, host string) netguard.Class {
 	if isLoopback(host) {
-		return local
+		return netguard.Local
 	}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return nearnessOf(ip)
-	}
-	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host) // an address stands for itself
 	if err != nil || len(ips) == 0 {
-		return public
+		return netguard.Public
 	}
-	near := never
+	near := netguard.Never
 	for _, ip := range ips {
-		near = min(near, nearnessOf(ip))
+		class, err := netguard.Of(ip)
+		if err != nil {
+			return netguard.Public
+		}
+		near = min(near, class)
 	}
 	return near
 }
@@ -97,13 +55,13 @@ func isLoopback(host string) bool {
 // nearer to us than the server itself, so that one from outside cannot have us speak
 // to this machine or its network. What is said is encrypted, except on this machine.
 type guard struct {
-	server           nearness
+	server           netguard.Class
 	direct, throughs http.RoundTripper
 }
 
 // guardedClient returns a client for the addresses that a server names for its login.
 func guardedClient(ctx context.Context, server *url.URL) *http.Client {
-	g := &guard{server: nearnessOfHost(ctx, server.Hostname())}
+	g := &guard{server: classOfHost(ctx, server.Hostname())}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DisableKeepAlives, t.MaxResponseHeaderBytes = true, maxAnswer
 	g.throughs = t
@@ -132,7 +90,14 @@ func (g *guard) control(_, address string, _ syscall.RawConn) error {
 }
 
 func (g *guard) admits(ip netip.Addr) error {
-	if near := nearnessOf(ip); near == never || near > g.server {
+	class, err := netguard.Of(ip)
+	if err != nil {
+		return err
+	}
+	if class == netguard.Translated {
+		class = netguard.Public // where only IPv6 is spoken every server of IPv4 is reached so
+	}
+	if class == netguard.Never || class > g.server {
 		return fmt.Errorf("%s is an address inside, which a server outside must not name", ip)
 	}
 	return nil
@@ -201,7 +166,7 @@ func (g *guard) fits(u *url.URL) error {
 	default:
 		return fmt.Errorf("the server names an address for its login that is not https: %s", display.Line(u.Scheme+"://"+host, 100))
 	}
-	if isLoopback(host) && g.server != local {
+	if isLoopback(host) && g.server != netguard.Local {
 		return fmt.Errorf("%s is this machine, which a server outside must not name", host)
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {

@@ -1,59 +1,59 @@
 package login
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
-)
 
-func TestNearness(t *testing.T) {
-	for ip, want := range map[string]nearness{
-		"8.8.8.8": public, "2606:4700::1111": public, "10.1.2.3": private, "172.31.0.1": private, "192.168.1.1": private, "100.64.0.1": private,
-		"fd00:ec2::254": private, "127.0.0.1": local, "127.9.9.9": local, "::1": local, "::ffff:127.0.0.1": local, "::ffff:10.0.0.1": private,
-		"64:ff9b::7f00:1": local, "64:ff9b::a9fe:a9fe": never, "::7f00:1": local, "169.254.169.254": never, "fe80::1%eth0": never, "0.0.0.0": never,
-		"::": never, "0.1.2.3": never, "224.0.0.1": never, "255.255.255.255": never, "ff02::1": never,
-	} {
-		if got := nearnessOf(netip.MustParseAddr(ip)); got != want {
-			t.Errorf("%s: %d, want %d", ip, got, want)
-		}
-	}
-}
+	"dragoman/core/netguard"
+)
 
 // What a server names is no nearer to us than the server, whatever it is called.
 func TestGuard(t *testing.T) {
 	for _, c := range []struct {
-		server nearness
+		server netguard.Class
 		to     string
 		ok     bool
 	}{
-		{public, "https://login.example.com/x", true},
-		{public, "https://8.8.8.8/x", true},
-		{public, "http://login.example.com/x", false},
-		{public, "https://127.0.0.1/x", false},
-		{public, "https://localhost/x", false},
-		{public, "http://localhost:8080/x", false},
-		{public, "https://[::ffff:127.0.0.1]/x", false},
-		{public, "https://[::1]/x", false},
-		{public, "https://10.0.0.1/x", false},
-		{public, "https://169.254.169.254/latest", false},
-		{private, "https://10.0.0.1/x", true},
-		{private, "https://127.0.0.1/x", false},
-		{private, "http://10.0.0.1/x", false},
-		{local, "http://127.0.0.1:1234/x", true},
-		{local, "http://[::1]:1234/x", true},
-		{local, "https://10.0.0.1/x", true},
-		{local, "http://169.254.169.254/latest", false},
-		{local, "https://169.254.169.254/latest", false},
-		{local, "file:///etc/passwd", false},
-		{local, "https:opaque", false},
-		{local, "https://a b/", false},
-		{local, "https://", false},
-		{local, "https://u@login.example.com/", false},
-		{local, "https://$(id)/", false},
-		{local, "-flag", false},
+		{netguard.Public, "https://login.example.com/x", true},
+		{netguard.Public, "https://8.8.8.8/x", true},
+		{netguard.Public, "http://login.example.com/x", false},
+		{netguard.Public, "https://127.0.0.1/x", false},
+		{netguard.Public, "https://localhost/x", false},
+		{netguard.Public, "http://localhost:8080/x", false},
+		{netguard.Public, "https://[::ffff:127.0.0.1]/x", false},
+		{netguard.Public, "https://[::1]/x", false},
+		{netguard.Public, "https://10.0.0.1/x", false},
+		{netguard.Public, "https://169.254.169.254/latest", false},
+		{netguard.Public, "https://168.63.129.16/x", false},
+		{netguard.Public, "https://192.0.2.1/x", false},
+		{netguard.Public, "https://[2002:7f00:1::]/x", false},
+		{netguard.Public, "https://[2001::1]/x", false},
+		{netguard.Public, "https://[2001:db8::1]/x", false},
+		{netguard.Public, "https://[100::1]/x", false},
+		{netguard.Public, "https://[64:ff9b::7f00:1]/x", false},
+		{netguard.Public, "https://[64:ff9b::808:808]/x", true},
+		{netguard.Private, "https://[2002:7f00:1::]/x", false},
+		{netguard.Local, "https://168.63.129.16/x", false},
+		{netguard.Private, "https://10.0.0.1/x", true},
+		{netguard.Private, "https://127.0.0.1/x", false},
+		{netguard.Private, "http://10.0.0.1/x", false},
+		{netguard.Local, "http://127.0.0.1:1234/x", true},
+		{netguard.Local, "http://[::1]:1234/x", true},
+		{netguard.Local, "https://10.0.0.1/x", true},
+		{netguard.Local, "http://169.254.169.254/latest", false},
+		{netguard.Local, "https://169.254.169.254/latest", false},
+		{netguard.Local, "file:///etc/passwd", false},
+		{netguard.Local, "https:opaque", false},
+		{netguard.Local, "https://a b/", false},
+		{netguard.Local, "https://", false},
+		{netguard.Local, "https://u@login.example.com/", false},
+		{netguard.Local, "https://$(id)/", false},
+		{netguard.Local, "-flag", false},
 	} {
 		u, err := url.Parse(c.to)
 		if err == nil {
@@ -67,6 +67,20 @@ func TestGuard(t *testing.T) {
 	for address, ok := range map[string]bool{"127.0.0.1:443": false, "169.254.169.254:80": false, "10.0.0.7:443": false, "[::1]:443": false, "8.8.8.8:443": true, "x": false} {
 		if err := (&guard{}).control("tcp", address, nil); (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// A server outside names none of the addresses by which others reach this machine.
+func TestGuardRefusesOwnAddresses(t *testing.T) {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range all {
+		p, err := netip.ParsePrefix(n.String())
+		if err == nil && (&guard{}).control("tcp", netip.AddrPortFrom(p.Addr(), 443).String(), nil) == nil {
+			t.Errorf("%s is this machine's, and a server outside can name it", n)
 		}
 	}
 }

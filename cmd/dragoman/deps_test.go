@@ -32,7 +32,9 @@ const thirdParty = "third party" // everything that is neither ours nor the stan
 
 // leaves are the small packages below core that import nothing of ours. What is not
 // so strict that its rule names each import may use them.
-var leaves = []string{"dragoman/core/display", "dragoman/core/glob", "dragoman/core/jsonscan", "dragoman/core/sse"}
+var leaves = []string{
+	"dragoman/core/display", "dragoman/core/glob", "dragoman/core/jsonscan", "dragoman/core/netguard", "dragoman/core/sse",
+}
 
 // parts are what parts of core may import, beside the leaves.
 var parts = []string{
@@ -82,7 +84,9 @@ var importRules = []rule{
 	{from: "dragoman/core/files", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "what guards files is the standard library's os.Root, the system and our rules"},
 	{from: "dragoman/core/jsonscan", forbidden: "dragoman/...", why: "JSON is scanned in the same way, whatever it says"},
 	{from: "dragoman/core/jsonscan", forbidden: thirdParty, why: "messages and logs are scanned by nothing that others change"},
-	{from: "dragoman/core/web", forbidden: "dragoman/...", except: []string{"dragoman/core/display"}, why: "a page is fetched in the same way, whoever wants it"},
+	{from: "dragoman/core/netguard", forbidden: "dragoman/...", why: "an address is as near, whoever connects to it"},
+	{from: "dragoman/core/netguard", forbidden: thirdParty, why: "what guards the network is the standard library and our rules"},
+	{from: "dragoman/core/web", forbidden: "dragoman/...", except: []string{"dragoman/core/display", "dragoman/core/netguard"}, why: "a page is fetched in the same way, whoever wants it"},
 	{from: "dragoman/core/web", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/net/html/..."}, why: "what guards the network is the standard library and our rules; HTML is read by the Go project's tokenizer"},
 	{from: "dragoman/core/sse", forbidden: "dragoman/...", why: "a stream of events is one, whoever sends it"},
 	{from: "dragoman/core/sse", forbidden: thirdParty, why: "what the HTML standard describes needs the standard library alone"},
@@ -172,6 +176,7 @@ var importRules = []rule{
 	onlyIn("github.com/zalando/go-keyring", "one package asks the system's keyring", "dragoman/cmd/internal/secrets"),
 	onlyIn("dragoman/core/ide", "adapters have editors, and tools ask them; everybody else passes them on", "dragoman/core/files", "dragoman/core/tools", "dragoman/adapters/eca", "dragoman/adapters/acp", "dragoman/adapters/thread"),
 	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through core.Profile.Files, which leaves out what is denied; the thread protocol alone opens files itself", "dragoman/core/policy", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/cmd/internal/export"),
+	onlyIn("dragoman/core/netguard", "only who connects to where others point needs to know how near that is", "dragoman/core/web", "dragoman/bridge/login"),
 	onlyIn("dragoman/core/web", "pages are fetched for a model, or for who refers to one", "dragoman/core/tools"),
 	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/goccy/go-yaml/...", "the form of the configuration is configs' own affair", "dragoman/configs"),

@@ -11,13 +11,13 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"dragoman/core/display"
+	"dragoman/core/netguard"
 )
 
 // MaxPage is how much of an answer is read, in bytes.
@@ -185,46 +185,15 @@ func (r *refusal) Error() string {
 
 // publicAddr refuses the addresses that lead to this machine, to its networks, or
 // to nobody: a page must not be a way to what only we can reach.
-func publicAddr(to netip.AddrPort) error { return publicBut(to, net.InterfaceAddrs) }
-
-// publicBut also refuses the addresses that own lists, which are those of this machine.
-func publicBut(to netip.AddrPort, own func() ([]net.Addr, error)) error {
-	a := to.Addr().WithZone("").Unmap()
-	list, err := own()
+func publicAddr(to netip.AddrPort) error {
+	class, err := netguard.Of(to.Addr())
 	if err != nil {
-		return fmt.Errorf("look up this machine's own addresses: %w", err)
+		return err
 	}
-	if !isPublic(a) || isOwn(a, list) {
-		return &refusal{a}
+	if class != netguard.Public {
+		return &refusal{to.Addr().WithZone("").Unmap()}
 	}
 	return nil
-}
-
-// isOwn reports whether an address is one of this machine's. A service that listens
-// there may trust us as a local program.
-func isOwn(a netip.Addr, own []net.Addr) bool {
-	return slices.ContainsFunc(own, func(n net.Addr) bool {
-		p, err := netip.ParsePrefix(n.String())
-		return err == nil && p.Addr().WithZone("").Unmap() == a
-	})
-}
-
-func isPublic(a netip.Addr) bool {
-	if !a.IsValid() || !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsMulticast() {
-		return false
-	}
-	if a.Is4() {
-		return !inAny(a,
-			"0.0.0.0/8", "100.64.0.0/10", "168.63.129.16/32", // the last is Azure's service for what runs there
-			"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4")
-	}
-	// Of IPv6 only the space that is given out. What carries an IPv4 address within
-	// it (6to4, Teredo) is not: it may be any; neither is what is for documents.
-	return inAny(a, "2000::/3") && !inAny(a, "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
-}
-
-func inAny(a netip.Addr, ranges ...string) bool {
-	return slices.ContainsFunc(ranges, func(r string) bool { return netip.MustParsePrefix(r).Contains(a) })
 }
 
 // pageText turns an answer into text.
