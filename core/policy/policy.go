@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -274,19 +275,9 @@ func look(c core.Check) facts {
 	return f
 }
 
-func (f facts) server() string {
-	if f.check.Call.Server != "" {
-		return f.check.Call.Server
-	}
-	return f.check.Spec.Server
-}
+func (f facts) server() string { return cmp.Or(f.check.Call.Server, f.check.Spec.Server) }
 
-func (f facts) tool() string {
-	if f.check.Call.Tool != "" {
-		return f.check.Call.Tool
-	}
-	return f.check.Spec.Name
-}
+func (f facts) tool() string { return cmp.Or(f.check.Call.Tool, f.check.Spec.Name) }
 
 // native needs both to agree: a call's server is what a back end says, a
 // spec's is what we know.
