@@ -16,7 +16,7 @@ func (d *Model) introduction(err error) string {
 	var b strings.Builder
 	var bad *stepError
 	if errors.As(err, &bad) {
-		fmt.Fprintf(&b, "I did nothing, because I could not follow %s: %s.\n\n", code(bad.step), bad.why)
+		fmt.Fprintf(&b, "I did nothing, because I could not follow %s: %s.\n\n", display.Code(bad.step), bad.why)
 	}
 	b.WriteString("I am the offline demo of dragoman, not a language model: I cannot answer questions. " +
 		"What I can do is follow plain instructions, with real tools and real approvals.\n\n")
@@ -68,15 +68,15 @@ func report(outcomes []outcome) string {
 		}
 		switch {
 		case o.result == nil:
-			fmt.Fprintf(&b, "%s was not possible: this session offers no tool named %s.\n", code(o.step.said), o.step.tool())
+			fmt.Fprintf(&b, "%s was not possible: this session offers no tool named %s.\n", display.Code(o.step.said), o.step.tool())
 			if o.step.verb == verbAsk {
 				b.WriteString("Nobody can be asked here.\n")
 			}
 			continue
 		case o.result.Failed:
-			fmt.Fprintf(&b, "%s did not succeed:\n\n", code(o.step.said))
+			fmt.Fprintf(&b, "%s did not succeed:\n\n", display.Code(o.step.said))
 		default:
-			fmt.Fprintf(&b, "%s returned:\n\n", code(o.step.said))
+			fmt.Fprintf(&b, "%s returned:\n\n", display.Code(o.step.said))
 		}
 		writeResult(&b, o.result.Blocks)
 	}
@@ -98,25 +98,13 @@ func writeResult(b *strings.Builder, blocks []core.Block) {
 	lines := strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
 	shown := strings.Join(lines[:min(len(lines), shownLines)], "\n")
 	cut := display.Cut(shown, shownBytes)
-	fence := "```"
-	for strings.Contains(cut, fence) {
-		fence += "`"
-	}
-	fmt.Fprintf(b, "%s\n%s\n%s\n", fence, cut, fence)
+	b.WriteString(display.Fenced("", cut))
 	switch {
 	case len(cut) < len(shown):
 		fmt.Fprintf(b, "(the first %d KiB)\n", shownBytes>>10)
 	case len(lines) > shownLines:
 		fmt.Fprintf(b, "(the first %d of %d lines)\n", shownLines, len(lines))
 	}
-}
-
-// code writes a text as code within a line.
-func code(s string) string {
-	if strings.Contains(s, "`") {
-		return "`` " + s + " ``"
-	}
-	return "`" + s + "`"
 }
 
 // blockText is a block in words.
