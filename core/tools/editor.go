@@ -81,13 +81,16 @@ func (s *toolset) ask(ctx context.Context, able func(ide.Caps) bool, call ide.Ca
 	return reply, nil
 }
 
-// inside locates a file that must lie in the workspace.
+// inside locates a file that must be readable and lie in the workspace.
 func (s *toolset) inside(path string) (files.Place, error) {
 	p, err := s.files.Locate(path)
-	if err == nil && p.Root == nil {
-		err = fmt.Errorf("%s is outside of the workspace: the editor is asked about what is inside only", visible(p.Show))
+	switch {
+	case err != nil:
+		return p, err
+	case p.Root == nil:
+		return p, fmt.Errorf("%s is outside of the workspace: the editor is asked about what is inside only", visible(p.Show))
 	}
-	return p, err
+	return p, s.files.Readable(p)
 }
 
 func diagnoses(c ide.Caps) bool { return c.Diagnostics }
@@ -104,9 +107,6 @@ func (s *toolset) prepareDiagnose(_ context.Context, a *args) (*step, error) {
 	about := "in the workspace"
 	if path != "" {
 		p, err := s.inside(path)
-		if err == nil {
-			err = s.files.Readable(p)
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -201,9 +201,6 @@ func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able fu
 		return nil, err
 	}
 	p, err := s.inside(path)
-	if err == nil {
-		err = s.files.Readable(p)
-	}
 	if err != nil {
 		return nil, err
 	}

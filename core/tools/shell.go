@@ -137,15 +137,10 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 // shellTitle shows the command, or as much of it as a line holds and how much
 // follows: then Content has it whole.
 func shellTitle(line string, p files.Place, behind bool) string {
-	short, left := display.Clip(line, titleMax)
-	title := "Run " + code(short)
 	if behind {
-		title = "Run in the background " + code(short)
+		return "Run in the background " + codeInTitle(line) + in(p)
 	}
-	if left > 0 {
-		title += fmt.Sprintf(" … and %d more characters", left)
-	}
-	return title + in(p)
+	return "Run " + codeInTitle(line) + in(p)
 }
 
 func shellContent(line, why, lang string) []core.Block {

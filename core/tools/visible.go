@@ -21,6 +21,15 @@ func visibleLines(s string) string { return display.VisibleLines(s) }
 // code sets s as a code span that nothing in it can end.
 func code(s string) string { return display.Code(visible(s)) }
 
+// codeInTitle is code of as much of s as a title shows, and how much follows.
+func codeInTitle(s string) string {
+	short, left := display.Clip(s, titleMax)
+	if left == 0 {
+		return code(short)
+	}
+	return fmt.Sprintf("%s … and %d more characters", code(short), left)
+}
+
 // codeBlock sets s as a block that nothing in it can end.
 func codeBlock(s, lang string) string {
 	return strings.TrimSuffix(display.Fenced(lang, visibleLines(s)), "\n")

@@ -33,14 +33,12 @@ func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	title, left := display.Clip(u.String(), titleMax)
 	var content []core.Block
-	if title = "Fetch " + code(title); left > 0 {
-		title += fmt.Sprintf(" … and %d more characters", left)
+	if _, left := display.Clip(u.String(), titleMax); left > 0 {
 		content = []core.Block{core.Text{Text: codeBlock(u.String(), "")}}
 	}
 	return &step{
-		Preview: core.Preview{Title: title, Content: content, Access: []core.Access{{Op: core.OpNet, URL: u.String()}}},
+		Preview: core.Preview{Title: "Fetch " + codeInTitle(u.String()), Content: content, Access: []core.Access{{Op: core.OpNet, URL: u.String()}}},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
 			forbids, err := s.forbids()
 			if err != nil {
