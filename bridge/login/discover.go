@@ -39,7 +39,7 @@ func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool
 	issuer = strings.TrimSuffix(issuer, "/") // a lone slash at the end leads to addresses that nobody serves
 	if a.meta, err = auth.GetAuthServerMetadata(ctx, issuer, c); err != nil {
 		return authority{}, fmt.Errorf("the authorization server %s does not say how to log in: %s",
-			display.Line(issuer, 100), display.Line(WithoutURL(err).Error(), 300))
+			display.Line(issuer, 100), display.Line(display.WithoutURL(err).Error(), 300))
 	}
 	if a.meta == nil && !refused {
 		return authority{}, errors.New("it asks for no login, and does not say where one is made")
@@ -101,7 +101,7 @@ func readResource(ctx context.Context, c *http.Client, address string) (*oauthex
 	req.Header.Set("Accept", "application/json")
 	resp, err := c.Do(req)
 	if err != nil {
-		return nil, WithoutURL(err)
+		return nil, display.WithoutURL(err)
 	}
 	defer resp.Body.Close()
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))

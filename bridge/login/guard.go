@@ -143,15 +143,6 @@ func readAnswer(resp *http.Response) ([]byte, error) {
 	return body, err
 }
 
-// WithoutURL drops the address from an error of an http.Client: it may hold a key.
-func WithoutURL(err error) error {
-	var at *url.Error
-	if errors.As(err, &at) {
-		return at.Err
-	}
-	return err
-}
-
 // fits returns what is wrong with an address that a server names; nil: nothing.
 func (g *guard) fits(u *url.URL) error {
 	host := u.Hostname()

@@ -107,7 +107,7 @@ func (b *bearer) probe(ctx context.Context) (refused bool, challenge map[string]
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	resp, err := b.client.Do(req)
 	if err != nil {
-		return false, nil, WithoutURL(err)
+		return false, nil, display.WithoutURL(err)
 	}
 	defer resp.Body.Close()
 	return resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden, challengeOf(resp), nil

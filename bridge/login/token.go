@@ -156,7 +156,7 @@ func (c client) post(ctx context.Context, h *http.Client, to string, form url.Va
 	}
 	resp, err := h.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask the authorization server: %w", WithoutURL(err))
+		return nil, fmt.Errorf("ask the authorization server: %w", display.WithoutURL(err))
 	}
 	defer resp.Body.Close()
 	body, err := readAnswer(resp)

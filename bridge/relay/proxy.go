@@ -75,8 +75,8 @@ func (h *HTTP) proxy(w http.ResponseWriter, r *http.Request, e upstream.Endpoint
 	}
 	if err != nil {
 		if r.Context().Err() == nil {
-			http.Error(w,
-				"the MCP server "+h.relay.export.Server.Name+" cannot be reached: "+display.Plain(login.WithoutURL(err).Error()), http.StatusBadGateway)
+			why := display.Plain(display.WithoutURL(err).Error())
+			http.Error(w, "the MCP server "+h.relay.export.Server.Name+" cannot be reached: "+why, http.StatusBadGateway)
 		}
 		return
 	}

@@ -11,6 +11,8 @@
 //     [Plain]), and named in guides, whose authors are told.
 //   - Secrets go by their names ([SecretName]), since nothing else is known of an argument, a
 //     variable or a header.
+//   - What an HTTP client says of a failure is shown without the address ([WithoutURL]), which
+//     may hold a key.
 //
 // # Why
 //

@@ -237,10 +237,7 @@ func (m *remote) hint(kind inference.ErrorKind, status int, cred credentials) st
 
 // unreachable makes an error of a request that got no answer.
 func (m *remote) unreachable(err error) (again bool, _ error) {
-	// The *url.Error around it holds the whole URL.
-	if inner := errors.Unwrap(err); inner != nil {
-		err = inner
-	}
+	err = display.WithoutURL(err)
 	e := m.failure(inference.ErrNetwork, "no answer from "+m.address(), err)
 	var op *net.OpError
 	var dns *net.DNSError

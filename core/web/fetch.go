@@ -167,9 +167,7 @@ func SameHost(from, to *url.URL) error {
 
 // plainError is an error of the client without the parts that repeat the URL.
 func plainError(err error) error {
-	if ue := new(url.Error); errors.As(err, &ue) {
-		err = ue.Err
-	}
+	err = display.WithoutURL(err)
 	if re := new(refusal); errors.As(err, &re) {
 		return re
 	}
