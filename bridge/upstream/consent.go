@@ -107,9 +107,11 @@ func (c *Consents) answered(server, tool, state string, answers json.RawMessage)
 	if kept == nil {
 		return nil, nil
 	}
-	var replies map[string]json.RawMessage
-	_ = json.Unmarshal(answers, &replies) // anything else answers nothing
-	if kept.server != server || kept.tool != tool || !agreed(replies["allow"]) {
+	var replies struct {
+		Allow json.RawMessage `json:"allow"`
+	}
+	err := wire.Unmarshal(answers, &replies) // anything else answers nothing
+	if err != nil || kept.server != server || kept.tool != tool || !agreed(replies.Allow) {
 		return nil, jrpc2.Errorf(jrpc2.InvalidRequest, "the client's user did not allow the call")
 	}
 	return kept, nil

@@ -40,3 +40,30 @@ func TestConsentsAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// Answers that name the question twice allow nothing, whichever comes last.
+func TestConsentsAnsweredTwice(t *testing.T) {
+	yes, no := `{"action":"accept","content":{"allow":true}}`, `{"action":"decline"}`
+	for _, answers := range []string{
+		`{"allow":` + no + `,"allow":` + yes + `}`,
+		`{"allow":` + yes + `,"allow":` + yes + `}`,
+		`{"allow":{"action":"decline","action":"accept","content":{"allow":true}}}`,
+		`{"allow":{"action":"accept","content":{"allow":true,"Allow":false}}}`,
+		`{"Allow":` + yes + `}`,
+		yes,
+	} {
+		var c Consents
+		res, err := c.park("up", Call{Tool: "echo", Args: json.RawMessage(`{}`)}, &AskFirst{Why: "must be asked by rule 1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parked struct{ RequestState string }
+		if err := json.Unmarshal(res, &parked); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := c.answered("up", "echo", parked.RequestState, json.RawMessage(answers))
+		if kept != nil || err == nil || !strings.Contains(err.Error(), "did not allow the call") {
+			t.Errorf("%s: %v, %v", answers, kept, err)
+		}
+	}
+}
