@@ -79,18 +79,9 @@ func (s *session) answerForm(a core.Ask, result json.RawMessage, err error) {
 	if err != nil {
 		r = core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not ask: " + err.Error()}
 	} else if res.Action == "accept" {
-		r = forms.Of(a).Reply(texts(res.Content[forms.Choice]), texts(res.Content[forms.Text]))
+		r = forms.Of(a).ReplyTo(res.Content)
 	}
 	s.reply(a, r)
-}
-
-// texts reads a value that should be text.
-func texts(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return "" // absent, or no text
-	}
-	return s
 }
 
 // reply settles a question; what no longer waits is none of our business.

@@ -71,9 +71,7 @@ func reply(a core.Ask, r *mcp.ElicitResult) core.Reply {
 	if r.Action != proto.ActionAccept {
 		return core.Reply{Outcome: core.OutcomeDeclined}
 	}
-	choice, _ := r.Content[forms.Choice].(string)
-	text, _ := r.Content[forms.Text].(string)
-	return forms.Of(a).Reply(choice, text)
+	return forms.Of(a).ReplyTo(wire.JSON(r.Content))
 }
 
 // pendingQuestion is a question in a result.

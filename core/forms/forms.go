@@ -12,6 +12,7 @@
 package forms
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -70,6 +71,16 @@ func (f Form) Reply(choice, text string) core.Reply {
 		choice = ""
 	}
 	return core.Reply{Outcome: core.OutcomeAnswered, Option: choice, Text: text}
+}
+
+// ReplyTo returns what the content of a client's answer to the form says. A content that names a field twice, or in
+// another case, or gives it a value of another type declines.
+func (f Form) ReplyTo(content json.RawMessage) core.Reply {
+	var choice, text string
+	if decode(content, targets{Choice: &choice, Text: &text}) != nil {
+		return core.Reply{Outcome: core.OutcomeDeclined}
+	}
+	return f.Reply(choice, text)
 }
 
 // Offers reports whether an id is that of an option.

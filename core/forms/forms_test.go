@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"encoding/json"
 	"testing"
 
 	"dragoman/core"
@@ -36,6 +37,34 @@ func TestReply(t *testing.T) {
 	} {
 		if got := Of(c.a).Reply(c.choice, c.text); got != c.want {
 			t.Errorf("%+v, %q, %q: got %+v, want %+v", c.a, c.choice, c.text, got, c.want)
+		}
+	}
+}
+
+// The content of an answer is read by exact names; what can be read in two ways declines.
+func TestReplyTo(t *testing.T) {
+	declined := core.Reply{Outcome: core.OutcomeDeclined}
+	both := Of(core.Ask{Options: two, Freeform: true})
+	for content, want := range map[string]core.Reply{
+		`{"choice":"1"}`:                {Outcome: core.OutcomeAnswered, Option: "1"},
+		`{"choice":"1","text":" but "}`: {Outcome: core.OutcomeAnswered, Option: "1", Text: "but"},
+		`{"text":"but","x":[1]}`:        {Outcome: core.OutcomeAnswered, Text: "but"},
+		`{"choice":null,"text":"but"}`:  {Outcome: core.OutcomeAnswered, Text: "but"},
+		`{"choice":"3"}`:                declined,
+		`{"choice":1}`:                  declined,
+		`{"choice":["1"],"text":"but"}`: declined,
+		`{"choice":"1","choice":"2"}`:   declined,
+		`{"choice":"1","Choice":"2"}`:   declined,
+		`{"text":"a","\u0074ext":"b"}`:  declined,
+		`{"Text":"a"}`:                  declined,
+		`{}`:                            declined,
+		`null`:                          declined,
+		``:                              declined,
+		`"1"`:                           declined,
+		`{"choice":"1"`:                 declined,
+	} {
+		if got := both.ReplyTo(json.RawMessage(content)); got != want {
+			t.Errorf("%s: got %+v, want %+v", content, got, want)
 		}
 	}
 }

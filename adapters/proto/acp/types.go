@@ -296,8 +296,8 @@ type EnumOption struct {
 // ElicitationResponse answers it: Action is "accept", with Content, "decline" or
 // "cancel".
 type ElicitationResponse struct {
-	Action  string                     `json:"action"`
-	Content map[string]json.RawMessage `json:"content"`
+	Action  string          `json:"action"`
+	Content json.RawMessage `json:"content"` // an object: the fields' values by their names
 }
 
 // PlanStatus and PlanPriority grade a step of a plan.
