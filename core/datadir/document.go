@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// DefaultMax limits a Document, in bytes, if Max does not.
-const DefaultMax = 16 << 20
+// defaultMax limits a Document, in bytes, if Max does not.
+const defaultMax = 16 << 20
 
 // Document is a value in a file, for all processes. The fields must not change after the
 // first call; methods may be called by any number of goroutines.
@@ -25,7 +25,7 @@ type Document[T any] struct {
 	// Lock is the file that is locked while the document is changed; "": Path with ".lock"
 	// behind it. It stays.
 	Lock string
-	// Max limits the file, in bytes; 0: DefaultMax.
+	// Max limits the file, in bytes; 0: defaultMax.
 	Max int64
 	// Decode reads the file's content; nil: it is JSON.
 	Decode func([]byte) (T, error)
@@ -108,7 +108,7 @@ func (d *Document[T]) content() ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	limit := cmp.Or(d.Max, DefaultMax)
+	limit := cmp.Or(d.Max, defaultMax)
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
 		err = fmt.Errorf("%s is larger than %d KiB", d.Path, limit>>10)

@@ -30,9 +30,9 @@ type Rule struct {
 	models []*regexp.Regexp
 }
 
-// Applies reports whether a rule is for an agent and a model (PROVIDER/MODEL).
+// applies reports whether a rule is for an agent and a model (PROVIDER/MODEL).
 // Where either is not known, "", a rule for certain ones of them applies.
-func (r Rule) Applies(agent, model string) bool {
+func (r Rule) applies(agent, model string) bool {
 	if len(r.Agents) > 0 && agent != "" && !slices.Contains(r.Agents, agent) {
 		return false
 	}

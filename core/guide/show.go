@@ -26,7 +26,7 @@ func (g *Guide) ShowRules(agent, model string) string {
 	}
 	for _, r := range g.rules {
 		b.WriteString("- " + display.Code(r.File) + ": " + r.when())
-		if !r.Applies(agent, model) {
+		if !r.applies(agent, model) {
 			b.WriteString(" (not now)")
 		}
 		if r.Description != "" {

@@ -55,7 +55,7 @@ func (g *Guide) systemRules(agent, model string) string {
 	var always, listed strings.Builder
 	for _, r := range g.rules {
 		switch {
-		case !r.Applies(agent, model):
+		case !r.applies(agent, model):
 		case r.Always:
 			always.WriteString(framed("rule", r.text, "file", r.File, "of", r.owner()))
 		default:

@@ -41,7 +41,7 @@ func (m *Members) NextKey() bool {
 	case m.begun:
 		return m.fail()
 	}
-	end := String(b, i)
+	end := afterString(b, i)
 	if end < 0 {
 		return m.fail()
 	}
@@ -56,7 +56,7 @@ func (m *Members) NextKey() bool {
 // Value reads the value behind a key.
 func (m *Members) Value() bool {
 	i := skipSpace(m.b, m.i)
-	end := Value(m.b, i, m.depth)
+	end := afterValue(m.b, i, m.depth)
 	if end < 0 {
 		return m.fail()
 	}
@@ -109,7 +109,7 @@ func (e *Elements) Next() bool {
 			e.Val = nil
 			e.i++
 		default:
-			end := Value(e.b, e.i, e.depth)
+			end := afterValue(e.b, e.i, e.depth)
 			if e.Bad = e.Val != nil || end < 0 || end >= len(e.b); e.Bad {
 				return false
 			}
@@ -123,8 +123,8 @@ func (e *Elements) Next() bool {
 // IsSpace reports whether c is white space between values.
 func IsSpace(c byte) bool { return c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r') }
 
-// String returns the index behind the string that begins at b[i], or -1.
-func String(b []byte, i int) int {
+// afterString returns the index behind the string that begins at b[i], or -1.
+func afterString(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return -1
 	}
@@ -144,15 +144,15 @@ func String(b []byte, i int) int {
 	}
 }
 
-// Value returns the index behind the value that begins at b[i], or -1 if none does that is
+// afterValue returns the index behind the value that begins at b[i], or -1 if none does that is
 // nested to at most a depth. It counts brackets and does not recurse.
-func Value(b []byte, i, depth int) int {
+func afterValue(b []byte, i, depth int) int {
 	if i >= len(b) {
 		return -1
 	}
 	switch b[i] {
 	case '"':
-		return String(b, i)
+		return afterString(b, i)
 	case '{', '[':
 		return nested(b, i, depth)
 	}
@@ -166,12 +166,12 @@ func Value(b []byte, i, depth int) int {
 	return i
 }
 
-// nested is Value for an object or an array.
+// nested is afterValue for an object or an array.
 func nested(b []byte, i, most int) int {
 	for depth := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			end := String(b, i)
+			end := afterString(b, i)
 			if end < 0 {
 				return -1
 			}

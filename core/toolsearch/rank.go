@@ -18,10 +18,10 @@ const (
 	inDescription = 1.0
 )
 
-// Rank lists the tools that have at least one of the query's words, the best
+// rank lists the tools that have at least one of the query's words, the best
 // first: those that have more of them, in their names, and words that few others
 // have. Words that say nothing count only where there are no others.
-func Rank(list []inference.ToolSpec, query string) []inference.ToolSpec {
+func rank(list []inference.ToolSpec, query string) []inference.ToolSpec {
 	terms := tokens(query)
 	if said := slices.DeleteFunc(slices.Clone(terms), isFiller); len(said) > 0 {
 		terms = said

@@ -24,7 +24,7 @@ func TestRankTools(t *testing.T) {
 		{"a", "jira__createIssue files__read_file files__write_file"},
 	} {
 		var got []string
-		for _, s := range Rank(list, test.query) {
+		for _, s := range rank(list, test.query) {
 			got = append(got, s.Name)
 		}
 		if strings.Join(got, " ") != test.want {

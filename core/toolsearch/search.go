@@ -55,7 +55,7 @@ func Answer(hidden []inference.ToolSpec, args json.RawMessage) string {
 	if strings.TrimSpace(p.Query) == "" {
 		return names(hidden)
 	}
-	found := Rank(hidden, p.Query)
+	found := rank(hidden, p.Query)
 	if len(found) == 0 {
 		return fmt.Sprintf("None of the %d tools fits %q. Try other words, or an empty query for all names.", len(hidden), p.Query)
 	}

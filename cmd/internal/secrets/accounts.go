@@ -26,8 +26,8 @@ var _ core.Accounts = Accounts{}
 // keyMethod is the one way to log in so far.
 var keyMethod = core.LoginMethod{Key: "api-key", Label: "API key"}
 
-// KeyField is what that asks for.
-const KeyField = "key"
+// keyField is what that asks for.
+const keyField = "key"
 
 // List implements core.Accounts.
 func (a Accounts) List(context.Context) []core.Account {
@@ -85,10 +85,10 @@ func (a Accounts) Login(ctx context.Context, provider, method string, fields map
 	case method != "" && method != keyMethod.Key:
 		return core.LoginStep{}, fmt.Errorf("log in to %s: there is no method %q, only %q", provider, display.Line(method, 60), keyMethod.Key)
 	case len(fields) == 0:
-		return core.LoginStep{Message: a.begin(acc), Fields: []core.LoginField{{Key: KeyField, Label: "API key of " + acc.Label, Secret: true}}}, nil
+		return core.LoginStep{Message: a.begin(acc), Fields: []core.LoginField{{Key: keyField, Label: "API key of " + acc.Label, Secret: true}}}, nil
 	}
-	key := strings.TrimSpace(fields[KeyField])
-	if err := CheckKey(key); err != nil {
+	key := strings.TrimSpace(fields[keyField])
+	if err := checkKey(key); err != nil {
 		return core.LoginStep{}, fmt.Errorf("log in to %s: %w", provider, err)
 	}
 	changed, err := a.Logins.Set(ctx, provider, key)

@@ -200,8 +200,8 @@ func (l *Logins) Names() []string {
 	return slices.Sorted(maps.Keys(kept))
 }
 
-// CheckKey says what is wrong with a key, without showing it.
-func CheckKey(key string) error {
+// checkKey says what is wrong with a key, without showing it.
+func checkKey(key string) error {
 	switch {
 	case key == "":
 		return errors.New("the key is empty")

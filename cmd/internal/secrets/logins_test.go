@@ -130,7 +130,7 @@ func TestKeysAreChecked(t *testing.T) {
 	for key, ok := range map[string]bool{
 		"sk-1": true, "AIza_x-y.z": true, "": false, "a b": false, "a\nb": false, "schlüssel": false, "a\x00": false, strings.Repeat("k", MaxKey): true, strings.Repeat("k", MaxKey+1): false,
 	} {
-		if err := CheckKey(key); (err == nil) != ok || err != nil && len(key) > 3 && strings.Contains(err.Error(), key) {
+		if err := checkKey(key); (err == nil) != ok || err != nil && len(key) > 3 && strings.Contains(err.Error(), key) {
 			t.Errorf("%.20q: %v", key, err)
 		}
 	}
