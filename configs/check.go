@@ -167,11 +167,15 @@ func number(v reflect.Value, s string) int64 {
 	return n
 }
 
+// formatNumber spells a number, a duration or a truth value as it stands in a file.
 func formatNumber(v reflect.Value) string {
 	if shapeOf(v.Type()) == shapeDuration {
 		return formatDuration(time.Duration(v.Int()))
 	}
-	return strconv.FormatInt(v.Int(), 10)
+	if v.CanFloat() {
+		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
+	}
+	return fmt.Sprint(v.Interface())
 }
 
 // formatDuration spells a duration as a person would: 1h, not 1h0m0s.

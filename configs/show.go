@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -84,12 +83,7 @@ func (w *writer) value(v reflect.Value, depth int, explain bool) {
 		w.structure(v, depth+1, explain)
 	case shapeMap:
 		w.WriteByte('\n')
-		names := make([]string, 0, v.Len())
-		for _, name := range v.MapKeys() {
-			names = append(names, name.String())
-		}
-		slices.Sort(names)
-		for _, name := range names {
+		for _, name := range namesIn(v) {
 			w.indent(depth + 1)
 			w.WriteString(scalarText(name) + ":")
 			w.value(v.MapIndex(reflect.ValueOf(name)), depth+1, false)
@@ -99,12 +93,8 @@ func (w *writer) value(v reflect.Value, depth int, explain bool) {
 		for i := range v.Len() {
 			w.listItem(v.Index(i), depth+1)
 		}
-	case shapeDuration:
-		w.WriteString(" " + formatDuration(time.Duration(v.Int())) + "\n")
-	case shapeInt, shapeBool:
-		fmt.Fprintf(w, " %v\n", v.Interface())
-	case shapeNumber:
-		w.WriteString(" " + strconv.FormatFloat(v.Float(), 'f', -1, 64) + "\n")
+	case shapeDuration, shapeInt, shapeBool, shapeNumber:
+		w.WriteString(" " + formatNumber(v) + "\n")
 	case shapeText:
 		w.scalar(v.Interface().(fmt.Stringer).String(), depth)
 	case shapeString:

@@ -5,9 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // tree is a mapping that is to be written: settings in their order.
@@ -43,15 +41,11 @@ func ShowServers(servers map[string]MCPServer) string {
 
 // shownTree is treeOf with secrets hidden.
 func shownTree(s MCPServer) tree {
-	return treeBy(s, func(t readable) string { return t.(fmt.Stringer).String() })
+	return structOf(reflect.ValueOf(s), func(t readable) string { return t.(fmt.Stringer).String() })
 }
 
 // treeOf lists what a server's entry says, without what holds by default.
-func treeOf(s MCPServer) tree { return treeBy(s, readable.written) }
-
-func treeBy(s MCPServer, spell func(readable) string) tree {
-	return structOf(reflect.ValueOf(s), spell)
-}
+func treeOf(s MCPServer) tree { return structOf(reflect.ValueOf(s), readable.written) }
 
 func structOf(v reflect.Value, spell func(readable) string) tree {
 	var t tree
@@ -81,21 +75,9 @@ func valueOf(v reflect.Value, spell func(readable) string) any {
 		if v.String() != "" {
 			return scalar{v.String(), true}
 		}
-	case shapeBool:
-		if v.Bool() {
-			return scalar{text: "true"}
-		}
-	case shapeInt:
-		if v.Int() != 0 {
-			return scalar{text: strconv.FormatInt(v.Int(), 10)}
-		}
-	case shapeNumber:
-		if v.Float() != 0 {
-			return scalar{text: strconv.FormatFloat(v.Float(), 'f', -1, 64)}
-		}
-	case shapeDuration:
-		if v.Int() != 0 {
-			return scalar{formatDuration(time.Duration(v.Int())), true}
+	case shapeBool, shapeInt, shapeNumber, shapeDuration:
+		if !v.IsZero() {
+			return scalar{formatNumber(v), shapeOf(v.Type()) == shapeDuration}
 		}
 	case shapeList:
 		var list []scalar
@@ -119,14 +101,19 @@ func valueOf(v reflect.Value, spell func(readable) string) any {
 	return nil
 }
 
-func mapOf(v reflect.Value, spell func(readable) string) any {
+// namesIn lists the keys of a map in their order.
+func namesIn(v reflect.Value) []string {
 	var names []string
 	for _, name := range v.MapKeys() {
 		names = append(names, name.String())
 	}
 	slices.Sort(names)
+	return names
+}
+
+func mapOf(v reflect.Value, spell func(readable) string) any {
 	var t tree
-	for _, name := range names {
+	for _, name := range namesIn(v) {
 		value := valueOf(v.MapIndex(reflect.ValueOf(name)), spell)
 		if value == nil {
 			value = scalar{quoted: true}
