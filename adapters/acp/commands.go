@@ -62,7 +62,8 @@ func (s *Server) shared(list acp.CommandsUpdate) acp.CommandsUpdate {
 func (s *session) retellCommands(ctx context.Context) {
 	if list, ok := s.commands(ctx); ok {
 		s.tell(func(v *View) []byte {
-			if reflect.DeepEqual(list.AvailableCommands, v.listed.AvailableCommands) || len(list.AvailableCommands)+len(v.listed.AvailableCommands) == 0 {
+			if reflect.DeepEqual(list.AvailableCommands, v.listed.AvailableCommands) ||
+				len(list.AvailableCommands)+len(v.listed.AvailableCommands) == 0 {
 				return nil
 			}
 			v.listed = s.srv.shared(list)
@@ -83,7 +84,10 @@ func (s *session) commands(ctx context.Context) (list acp.CommandsUpdate, ok boo
 }
 
 func commandsOf(list []core.Command) acp.CommandsUpdate {
-	u := acp.CommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: make([]acp.AvailableCommand, len(list))}
+	u := acp.CommandsUpdate{
+		SessionUpdate:     "available_commands_update",
+		AvailableCommands: make([]acp.AvailableCommand, len(list)),
+	}
 	for i, c := range list {
 		u.AvailableCommands[i] = acp.AvailableCommand{Name: c.Name, Description: c.Description}
 		var names []string

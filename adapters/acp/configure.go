@@ -13,13 +13,25 @@ import (
 
 // setMode is session/set_mode.
 func (s *Server) setMode(call *wire.Call, p acp.SetModeRequest) error {
-	return s.choose(call, p.SessionID, optionAgent, quoted(p.ModeID), func(*Offer, core.Settings) any { return acp.Marker{} })
+	return s.choose(
+		call,
+		p.SessionID,
+		optionAgent,
+		quoted(p.ModeID),
+		func(*Offer, core.Settings) any { return acp.Marker{} },
+	)
 }
 
 // setModel is session/set_model, which the schema no longer has and clients still
 // send.
 func (s *Server) setModel(call *wire.Call, p acp.SetModelRequest) error {
-	return s.choose(call, p.SessionID, optionModel, quoted(p.ModelID), func(*Offer, core.Settings) any { return acp.Marker{} })
+	return s.choose(
+		call,
+		p.SessionID,
+		optionModel,
+		quoted(p.ModelID),
+		func(*Offer, core.Settings) any { return acp.Marker{} },
+	)
 }
 
 // setOption is session/set_config_option.
@@ -33,7 +45,12 @@ func quoted(s string) json.RawMessage { return wire.AppendString(nil, s) }
 
 // choose changes one option of a session. The other forms of the choice are told
 // by the encoder, from the log, before the answer; so are changes by others.
-func (s *Server) choose(call *wire.Call, id, option string, value json.RawMessage, answer func(*Offer, core.Settings) any) error {
+func (s *Server) choose(
+	call *wire.Call,
+	id, option string,
+	value json.RawMessage,
+	answer func(*Offer, core.Settings) any,
+) error {
 	sess, err := s.session(id)
 	if err != nil {
 		return err

@@ -14,7 +14,13 @@ import (
 // if the consent belongs to none that the client knows, one is made up.
 func consentCall(v *View, a core.Ask) acp.ToolCall {
 	if t := v.calls[a.Call]; t != nil {
-		return acp.ToolCall{ToolCallID: string(a.Call), Name: t.call.Tool, Title: a.Text, Kind: kind(t.call.Kind), Status: status(t.call.State)}
+		return acp.ToolCall{
+			ToolCallID: string(a.Call),
+			Name:       t.call.Tool,
+			Title:      a.Text,
+			Kind:       kind(t.call.Kind),
+			Status:     status(t.call.State),
+		}
 	}
 	return acp.ToolCall{ToolCallID: string(a.ID), Title: a.Text, Kind: kind(core.KindOther), Status: acp.StatusPending}
 }

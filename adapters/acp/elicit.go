@@ -13,10 +13,11 @@ import (
 	"dragoman/core/forms"
 )
 
-// A question is put to the user by elicitation/create, to clients that show forms
-// (or pages: see page.go), and never as a permission: some clients approve
-// permissions without asking anybody. A question that the client has no form for is not
-// put to it; the core shows it in the chat. A consent is a permission like that for a call: see consent.go.
+// A question is put to the user by elicitation/create, to clients that show forms (or
+// pages: see page.go), and never as a permission: some clients approve permissions
+// without asking anybody. A question that the client has no form for is not put to it;
+// the core shows it in the chat. A consent is a permission like that for a call: see
+// consent.go.
 
 // settler takes a client's answer to a request of ours.
 type settler = func(core.Ask, json.RawMessage, error)

@@ -206,7 +206,16 @@ func notice(dst []byte, v *View, n core.Notice) []byte {
 		if title == "" {
 			title = string(n.Severity)
 		}
-		return update(dst, v, acp.Notice{SessionUpdate: "notice", Severity: severity(n.Severity), Title: cut(title, maxResult, v), Description: cut(strings.TrimSpace(rest), maxResult, v)})
+		return update(
+			dst,
+			v,
+			acp.Notice{
+				SessionUpdate: "notice",
+				Severity:      severity(n.Severity),
+				Title:         cut(title, maxResult, v),
+				Description:   cut(strings.TrimSpace(rest), maxResult, v),
+			},
+		)
 	}
 	switch n.Severity {
 	case core.Info:

@@ -22,7 +22,8 @@ func call(dst []byte, v *View, c core.Call) []byte {
 		v.calls[c.ID] = was
 	}
 	nothing := u
-	if u.SessionUpdate == acp.ToolCallNew && c.Kind == core.KindExecute && v.Shows.Output && !v.replay && !c.State.Ended() {
+	if u.SessionUpdate == acp.ToolCallNew && c.Kind == core.KindExecute && v.Shows.Output && !v.replay &&
+		!c.State.Ended() {
 		was.screen = true
 		u.Content = []acp.ToolContent{{Type: "terminal", TerminalID: string(c.ID)}}
 		u.Meta = &acp.TerminalMeta{Info: &acp.TerminalInfo{TerminalID: string(c.ID), Cwd: v.Cwd}}
@@ -71,7 +72,8 @@ func (t *told) shown(u *acp.ToolCall, v *View, c core.Call) {
 	case t.screen && !c.State.Ended():
 		list = append(list, acp.ToolContent{Type: "terminal", TerminalID: string(c.ID)})
 	}
-	t.live = t.live || slices.ContainsFunc(list, func(l acp.ToolContent) bool { return l.Type == "terminal" && !t.screen })
+	t.live = t.live ||
+		slices.ContainsFunc(list, func(l acp.ToolContent) bool { return l.Type == "terminal" && !t.screen })
 	if len(list) > 0 {
 		u.Content = list
 	}

@@ -24,7 +24,11 @@ func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionR
 	if err != nil {
 		return err
 	}
-	s.add(ctx, sess, entrance{servers: p.MCPServers, offer: offer, answer: func(r acp.SessionResponse) { call.Reply(r, nil) }})
+	s.add(
+		ctx,
+		sess,
+		entrance{servers: p.MCPServers, offer: offer, answer: func(r acp.SessionResponse) { call.Reply(r, nil) }},
+	)
 	return nil
 }
 
@@ -63,13 +67,20 @@ func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionReque
 		return err
 	}
 	early := s.who().early
-	e := entrance{after: sess.Head(), replay: replay, servers: p.MCPServers, offer: offer, foreign: beyond(sess.Meta().Roots, roots), answer: func(r acp.SessionResponse) {
-		if r.SessionID = ""; early && replay {
-			call.Reply(nil, nil)
-			return
-		}
-		call.Reply(r, nil)
-	}}
+	e := entrance{
+		after:   sess.Head(),
+		replay:  replay,
+		servers: p.MCPServers,
+		offer:   offer,
+		foreign: beyond(sess.Meta().Roots, roots),
+		answer: func(r acp.SessionResponse) {
+			if r.SessionID = ""; early && replay {
+				call.Reply(nil, nil)
+				return
+			}
+			call.Reply(r, nil)
+		},
+	}
 	if e.head = e.after; replay {
 		e.after = core.Pos{}
 	} else {
@@ -127,7 +138,18 @@ func (s *Server) forkSession(ctx context.Context, call *wire.Call, p acp.Session
 		return err
 	}
 	head := sess.Head()
-	s.add(ctx, sess, entrance{after: head, head: head, missing: from.State().Missing, servers: p.MCPServers, offer: offer, answer: func(r acp.SessionResponse) { call.Reply(r, nil) }})
+	s.add(
+		ctx,
+		sess,
+		entrance{
+			after:   head,
+			head:    head,
+			missing: from.State().Missing,
+			servers: p.MCPServers,
+			offer:   offer,
+			answer:  func(r acp.SessionResponse) { call.Reply(r, nil) },
+		},
+	)
 	return nil
 }
 
@@ -195,7 +217,11 @@ func rootsOf(p acp.SessionRequest) ([]string, error) {
 	var roots []string
 	for _, dir := range append([]string{p.Cwd}, p.AdditionalDirectories...) {
 		if !filepath.IsAbs(dir) {
-			return nil, jrpc2.Errorf(jrpc2.InvalidParams, "cwd and additionalDirectories must be absolute paths, got %.200q", dir)
+			return nil, jrpc2.Errorf(
+				jrpc2.InvalidParams,
+				"cwd and additionalDirectories must be absolute paths, got %.200q",
+				dir,
+			)
 		}
 		if dir = filepath.Clean(dir); !slices.Contains(roots, dir) {
 			roots = append(roots, dir)

@@ -63,7 +63,10 @@ func (o *Offer) modes(set core.Settings) *acp.ModeState {
 		return nil
 	}
 	if !slices.ContainsFunc(st.AvailableModes, func(m acp.Mode) bool { return m.ID == st.CurrentModeID }) {
-		st.AvailableModes = append(st.AvailableModes, acp.Mode{ID: st.CurrentModeID, Name: st.CurrentModeID, Description: "Not configured any more"})
+		st.AvailableModes = append(
+			st.AvailableModes,
+			acp.Mode{ID: st.CurrentModeID, Name: st.CurrentModeID, Description: "Not configured any more"},
+		)
 	}
 	return st
 }
@@ -103,14 +106,27 @@ func (o *Offer) options(set core.Settings) []acp.ConfigOption {
 	}
 	list := []acp.ConfigOption{}
 	if modes := o.modes(set); modes != nil {
-		opt := acp.ConfigOption{ID: optionAgent, Name: "Agent", Description: "Who answers", Category: acp.CategoryMode, Type: "select", CurrentValue: modes.CurrentModeID}
+		opt := acp.ConfigOption{
+			ID:           optionAgent,
+			Name:         "Agent",
+			Description:  "Who answers",
+			Category:     acp.CategoryMode,
+			Type:         "select",
+			CurrentValue: modes.CurrentModeID,
+		}
 		for _, m := range modes.AvailableModes {
 			opt.Options = append(opt.Options, acp.SelectOption{Value: m.ID, Name: m.Name, Description: m.Description})
 		}
 		list = append(list, opt)
 	}
 	if models := o.models(set); models != nil {
-		opt := acp.ConfigOption{ID: optionModel, Name: "Model", Category: acp.CategoryModel, Type: "select", CurrentValue: models.CurrentModelID}
+		opt := acp.ConfigOption{
+			ID:           optionModel,
+			Name:         "Model",
+			Category:     acp.CategoryModel,
+			Type:         "select",
+			CurrentValue: models.CurrentModelID,
+		}
 		for _, m := range models.AvailableModels {
 			opt.Options = append(opt.Options, acp.SelectOption{Value: m.ModelID, Name: m.Name})
 		}

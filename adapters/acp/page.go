@@ -12,7 +12,13 @@ import (
 
 // Page is the elicitation/create for a page to open.
 func Page(v *View, a core.Ask) acp.PageRequest {
-	req := acp.PageRequest{Mode: "url", SessionID: string(v.Session), Message: a.Text, ElicitationID: pageID(v, a.ID), URL: a.URL}
+	req := acp.PageRequest{
+		Mode:          "url",
+		SessionID:     string(v.Session),
+		Message:       a.Text,
+		ElicitationID: pageID(v, a.ID),
+		URL:           a.URL,
+	}
 	if v.calls[a.Call] != nil { // a call that the client has been told of
 		req.ToolCallID = string(a.Call)
 	}

@@ -80,8 +80,13 @@ func (f *feed) request(a core.Ask) {
 func Permission(v *View, a core.Ask) acp.PermissionRequest {
 	req := acp.PermissionRequest{
 		SessionID: string(v.Session),
-		ToolCall:  acp.ToolCall{ToolCallID: string(a.Call), Title: a.Text, Kind: kind(core.KindOther), Status: acp.StatusPending},
-		Options:   []acp.PermissionOption{{OptionID: string(core.AllowOnce), Name: "Allow once", Kind: acp.AllowOnce}},
+		ToolCall: acp.ToolCall{
+			ToolCallID: string(a.Call),
+			Title:      a.Text,
+			Kind:       kind(core.KindOther),
+			Status:     acp.StatusPending,
+		},
+		Options: []acp.PermissionOption{{OptionID: string(core.AllowOnce), Name: "Allow once", Kind: acp.AllowOnce}},
 	}
 	c, known := core.Call{}, false
 	if t := v.calls[a.Call]; a.About != nil {
@@ -98,7 +103,10 @@ func Permission(v *View, a core.Ask) acp.PermissionRequest {
 			OptionID: string(core.AllowSession), Name: "Allow for this session: " + a.Remember, Kind: acp.AllowAlways,
 		})
 	}
-	req.Options = append(req.Options, acp.PermissionOption{OptionID: string(core.RejectOnce), Name: "Reject", Kind: acp.RejectOnce})
+	req.Options = append(
+		req.Options,
+		acp.PermissionOption{OptionID: string(core.RejectOnce), Name: "Reject", Kind: acp.RejectOnce},
+	)
 	if a.Remember != "" {
 		req.Options = append(req.Options, acp.PermissionOption{
 			OptionID: string(core.RejectAlways), Name: "Reject for this session: " + a.Remember, Kind: acp.RejectAlways,

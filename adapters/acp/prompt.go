@@ -37,7 +37,8 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 	})
 	sess.queue.Go(func() {
 		sess.refresh(context.Background())
-		if _, err := sess.att.Prompt(ctx, core.Prompt{Blocks: blocks, Key: ticket.Key}); err != nil && sess.prompts.Forget(ticket) {
+		if _, err := sess.att.Prompt(ctx, core.Prompt{Blocks: blocks, Key: ticket.Key}); err != nil &&
+			sess.prompts.Forget(ticket) {
 			stop()
 			call.Reply(nil, wireError(err))
 		}

@@ -147,7 +147,11 @@ const (
 // Its place in the crew is free again when the pump has written the answer, which it does
 // only for a client that reads. Otherwise sessions would be kept for answers that nobody
 // takes.
-func later[P any](s *Server, ctx context.Context, f func(context.Context, *wire.Call, P) error) func(*wire.Call, P) error {
+func later[P any](
+	s *Server,
+	ctx context.Context,
+	f func(context.Context, *wire.Call, P) error,
+) func(*wire.Call, P) error {
 	return func(call *wire.Call, p P) error {
 		s.crew.Go(func() {
 			if ctx.Err() != nil {

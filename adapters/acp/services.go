@@ -33,7 +33,11 @@ func (e editor) Lend(id core.SessionID) core.Editor { return ide.Lend(e, id) }
 
 // Caps implements ide.Editor.
 func (e editor) Caps() ide.Caps {
-	return ide.Caps{ReadFile: bool(e.caps.FS.ReadTextFile), WriteFile: bool(e.caps.FS.WriteTextFile), Terminal: bool(e.caps.Terminal)}
+	return ide.Caps{
+		ReadFile:  bool(e.caps.FS.ReadTextFile),
+		WriteFile: bool(e.caps.FS.WriteTextFile),
+		Terminal:  bool(e.caps.Terminal),
+	}
 }
 
 // Do implements ide.Editor.
@@ -103,7 +107,9 @@ func (e editor) open(ctx context.Context, c ide.OpenTerminal) (ide.Reply, error)
 		return nil, refused("the editor did not open a terminal, so the command did not run", "terminal/create", err)
 	}
 	if res.TerminalID == "" {
-		return nil, errors.New("the editor answered with no terminalId, so the command was not run a second time here; check whether it has run before you try again")
+		return nil, errors.New(
+			"the editor answered with no terminalId, so the command was not run a second time here; check whether it has run before you try again",
+		)
 	}
 	return ide.TerminalOpened{ID: e.terminals + res.TerminalID}, nil
 }

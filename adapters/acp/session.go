@@ -92,7 +92,9 @@ func (f *feed) retire() {
 // Lost implements pump.Feed.
 func (f *feed) Lost(err error) {
 	f.sess.srv.log.Error("session can no longer be read", sessionField(f.view.Session), errorField(err))
-	f.sess.prompts.Abandon(core.TurnEnded{Stop: core.StopError, Err: "the connection to this session was lost: " + err.Error()})
+	f.sess.prompts.Abandon(
+		core.TurnEnded{Stop: core.StopError, Err: "the connection to this session was lost: " + err.Error()},
+	)
 	f.over = true
 	f.settle()
 }
@@ -207,7 +209,12 @@ func (s *Server) view(sess *session, is peer, e entrance) *View {
 
 // response is the answer to what opens a session.
 func (o *Offer) response(id core.SessionID, set core.Settings) acp.SessionResponse {
-	return acp.SessionResponse{SessionID: string(id), Modes: o.modes(set), ConfigOptions: o.options(set), Models: o.models(set)}
+	return acp.SessionResponse{
+		SessionID:     string(id),
+		Modes:         o.modes(set),
+		ConfigOptions: o.options(set),
+		Models:        o.models(set),
+	}
 }
 
 // after does something once the client has been told everything up to a position.

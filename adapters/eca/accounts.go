@@ -39,7 +39,12 @@ func (o *offer) statuses(accounts []core.Account) []eca.ProviderStatus {
 
 // status is one provider with the models that it has now. No key is a part of it.
 func (o *offer) status(a core.Account) eca.ProviderStatus {
-	p := eca.ProviderStatus{ID: a.Provider, Label: a.Label, Configured: a.Configured || a.Local, Models: []eca.ProviderModel{}}
+	p := eca.ProviderStatus{
+		ID:         a.Provider,
+		Label:      a.Label,
+		Configured: a.Configured || a.Local,
+		Models:     []eca.ProviderModel{},
+	}
 	switch {
 	case a.Local:
 		p.Auth.Status = eca.AuthLocal

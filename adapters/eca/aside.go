@@ -59,7 +59,11 @@ func (v *View) cited(dst []byte, l core.Link) []byte {
 		if title != l.URI {
 			text += " (" + l.URI + ")"
 		}
-		return v.content(dst, eca.RoleAssistant, eca.TextContent{Type: eca.TypeText, Text: "\n`" + strings.ReplaceAll(text, "`", "'") + "`\n"})
+		return v.content(
+			dst,
+			eca.RoleAssistant,
+			eca.TextContent{Type: eca.TypeText, Text: "\n`" + strings.ReplaceAll(text, "`", "'") + "`\n"},
+		)
 	}
 	return v.content(dst, eca.RoleAssistant, eca.URLContent{Type: eca.TypeURL, Title: title, URL: l.URI})
 }

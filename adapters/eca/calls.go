@@ -142,7 +142,9 @@ func (v *View) callArgs(dst []byte, e core.CallArgs) []byte {
 
 func (v *View) prepareHead(c *call) []byte {
 	t := toolCall(eca.TypeToolCallPrepare, c)
-	b := append(slices.Clone(v.head), string(eca.RoleAssistant)+`","content":{"type":"`+eca.TypeToolCallPrepare+`","origin":"`...)
+	b := append(
+		slices.Clone(v.head),
+		string(eca.RoleAssistant)+`","content":{"type":"`+eca.TypeToolCallPrepare+`","origin":"`...)
 	b = append(append(b, t.Origin...), `","id":`...)
 	b = wire.AppendString(b, t.ID)
 	b = wire.AppendString(append(b, `,"name":`...), t.Name)
@@ -231,7 +233,13 @@ func (v *View) answered(dst []byte, e core.Answered) []byte {
 func toolCall(kind string, c *call) eca.ToolCall {
 	now := c.now
 	if c.task {
-		return eca.ToolCall{Type: kind, Origin: eca.OriginNative, ID: string(now.ID), Name: eca.ToolTask, Server: eca.NativeServer}
+		return eca.ToolCall{
+			Type:   kind,
+			Origin: eca.OriginNative,
+			ID:     string(now.ID),
+			Name:   eca.ToolTask,
+			Server: eca.NativeServer,
+		}
 	}
 	t := eca.ToolCall{Type: kind, Origin: eca.OriginMCP, ID: string(now.ID), Name: now.Tool, Server: now.Server}
 	if now.Server == core.Native {

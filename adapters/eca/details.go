@@ -44,12 +44,16 @@ func shellCommand(now core.Call) *eca.ShellCommand {
 		Command    string `json:"command"`
 		Background bool   `json:"background"`
 	}
-	if now.Server != core.Native || now.Tool != shellTool || json.Unmarshal(now.Args, &args) != nil || args.Command == "" {
+	if now.Server != core.Native || now.Tool != shellTool || json.Unmarshal(now.Args, &args) != nil ||
+		args.Command == "" {
 		return nil
 	}
 	d := &eca.ShellCommand{Type: eca.TypeShellCommand, Background: args.Background}
 	for _, words := range simpleCommands(args.Command) {
-		d.Commands = append(d.Commands, eca.SimpleCommand{Command: words[0], Args: words[1:], ApprovalKey: strings.Join(words, " ")})
+		d.Commands = append(
+			d.Commands,
+			eca.SimpleCommand{Command: words[0], Args: words[1:], ApprovalKey: strings.Join(words, " ")},
+		)
 	}
 	return d
 }
@@ -71,7 +75,8 @@ func simpleCommands(line string) [][]string {
 			continue
 		}
 		for _, r := range word {
-			plain := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
+			plain := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+				strings.ContainsRune("_-./:=@%+,", r)
 			if !plain || r == '=' && len(words) == 0 { // a variable is set
 				return whole
 			}

@@ -165,7 +165,11 @@ func (v *View) thought(dst []byte, e core.ThoughtDelta) []byte {
 
 func (v *View) thoughtEnd(dst []byte, id core.ThoughtID, took time.Duration) []byte {
 	ms := took.Milliseconds()
-	return v.content(dst, eca.RoleAssistant, eca.ReasonContent{Type: eca.TypeReasonFinished, ID: string(id), TotalTimeMs: &ms})
+	return v.content(
+		dst,
+		eca.RoleAssistant,
+		eca.ReasonContent{Type: eca.TypeReasonFinished, ID: string(id), TotalTimeMs: &ms},
+	)
 }
 
 func (v *View) turnStarted(dst []byte, e core.TurnStarted) []byte {
@@ -268,7 +272,11 @@ func (v *View) running(dst []byte, text string) []byte {
 		return dst
 	}
 	v.busy = text
-	return v.content(dst, eca.RoleSystem, eca.ProgressContent{Type: eca.TypeProgress, State: eca.ProgressRunning, Text: text})
+	return v.content(
+		dst,
+		eca.RoleSystem,
+		eca.ProgressContent{Type: eca.TypeProgress, State: eca.ProgressRunning, Text: text},
+	)
 }
 
 func (v *View) status(dst []byte, st eca.ChatStatus) []byte {

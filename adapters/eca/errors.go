@@ -37,7 +37,10 @@ func wireError(err error) error {
 		return jrpc2.Errorf(codeOwned, "%v", owned)
 	case errors.As(err, &store):
 		return jrpc2.Errorf(codeStore, "%v", store)
-	case errors.Is(err, core.ErrClosed), errors.Is(err, core.ErrShutdown), errors.Is(err, core.ErrClientGone), errors.Is(err, context.Canceled):
+	case errors.Is(err, core.ErrClosed),
+		errors.Is(err, core.ErrShutdown),
+		errors.Is(err, core.ErrClientGone),
+		errors.Is(err, context.Canceled):
 		return jrpc2.Errorf(codeClosed, "%v", err)
 	}
 	return jrpc2.Errorf(jrpc2.InternalError, "%v", err)

@@ -31,7 +31,17 @@ func (s *Server) queryContext(ctx context.Context, call *wire.Call, p eca.QueryC
 			case eca.ContextCursor:
 				res.Contexts = append(res.Contexts, eca.CursorContext{Type: c.Type})
 			case eca.ContextMCPResource:
-				res.Contexts = append(res.Contexts, eca.ResourceContext{Type: c.Type, URI: c.URI, Name: c.Name, Description: c.Description, MIMEType: c.MIMEType, Server: c.Server})
+				res.Contexts = append(
+					res.Contexts,
+					eca.ResourceContext{
+						Type:        c.Type,
+						URI:         c.URI,
+						Name:        c.Name,
+						Description: c.Description,
+						MIMEType:    c.MIMEType,
+						Server:      c.Server,
+					},
+				)
 			default:
 				res.Contexts = append(res.Contexts, c)
 			}
@@ -51,7 +61,13 @@ func (s *Server) queryFiles(ctx context.Context, call *wire.Call, p eca.QueryPar
 
 // finding answers with what becomes of the paths that fit a query. The search is in
 // nobody's way.
-func (s *Server) finding(ctx context.Context, call *wire.Call, chatID *string, query string, result func(prof *core.Profile, roots []string, found []core.FileName) any) {
+func (s *Server) finding(
+	ctx context.Context,
+	call *wire.Call,
+	chatID *string,
+	query string,
+	result func(prof *core.Profile, roots []string, found []core.FileName) any,
+) {
 	s.mu.Lock()
 	roots := s.roots
 	s.mu.Unlock()
@@ -106,7 +122,14 @@ func contextsOf(found []core.FileName) []eca.Context {
 func resourcesOf(links []core.Link) []eca.Context {
 	list := make([]eca.Context, len(links))
 	for i, l := range links {
-		list[i] = eca.Context{Type: eca.ContextMCPResource, URI: l.URI, Name: cmp.Or(l.Name, l.URI), Description: l.Description, MIMEType: l.MIME, Server: l.Title}
+		list[i] = eca.Context{
+			Type:        eca.ContextMCPResource,
+			URI:         l.URI,
+			Name:        cmp.Or(l.Name, l.URI),
+			Description: l.Description,
+			MIMEType:    l.MIME,
+			Server:      l.Title,
+		}
 	}
 	return list
 }

@@ -43,7 +43,9 @@ func ours(name string) bool {
 	return name == eca.NativeServerTitle || name == eca.NativeServer || name == core.Native
 }
 
-var errNoServers = errors.New("servers are set up in the configuration, under mcp_servers, and cannot be changed from here")
+var errNoServers = errors.New(
+	"servers are set up in the configuration, under mcp_servers, and cannot be changed from here",
+)
 
 // setUp has something done with an MCP server, and then is told what came of it, once
 // the client has heard of the consequences. Things are done in the order in which the
@@ -80,7 +82,10 @@ func (s *Server) do(ctx context.Context, name string, what core.ServerAction) er
 
 // server is a notification about an MCP server; verb is what is to be done. What goes
 // wrong is told where it was asked for: by a message, and by the state of the server.
-func (s *Server) server(verb string, what core.ServerAction) func(context.Context, *wire.Call, eca.ServerParams) error {
+func (s *Server) server(
+	verb string,
+	what core.ServerAction,
+) func(context.Context, *wire.Call, eca.ServerParams) error {
 	return func(ctx context.Context, _ *wire.Call, p eca.ServerParams) error {
 		if err := checkName(p.Name); err != nil {
 			return err
@@ -113,7 +118,10 @@ func (s *Server) serverConnect(ctx context.Context, _ *wire.Call, p eca.ServerPa
 	}
 	s.notified(ctx, p.Name, "logged in to", core.LoginServer{Show: func(address string) {
 		s.pump.Do(func() {
-			s.showMessage(eca.MessageInfo, "To log in to the MCP server "+p.Name+", open this in a browser on this machine: "+address)
+			s.showMessage(
+				eca.MessageInfo,
+				"To log in to the MCP server "+p.Name+", open this in a browser on this machine: "+address,
+			)
 		})
 	}})
 	return nil
@@ -195,11 +203,15 @@ func additionOf(p eca.AddServerParams) (core.AddServer, error) {
 	case checkName(p.Name) != nil:
 		return add, checkName(p.Name)
 	case scope == eca.ScopeWorkspace:
-		return add, errors.New("servers are kept in the user's own configuration alone, for what a workspace's file names is not started; use the scope global")
+		return add, errors.New(
+			"servers are kept in the user's own configuration alone, for what a workspace's file names is not started; use the scope global",
+		)
 	case scope != "" && scope != eca.ScopeGlobal:
 		return add, fmt.Errorf("the scope must be global, not %.40q", scope)
 	case said(p.AuthScope) != "" && said(p.AuthScope) != eca.ScopeGlobal:
-		return add, errors.New("a login to a server is kept once, for every workspace; leave authScope out, or let it be global")
+		return add, errors.New(
+			"a login to a server is kept once, for every workspace; leave authScope out, or let it be global",
+		)
 	case (add.Spec.Command == "") == (add.Spec.URL == ""):
 		return add, errors.New("it needs a command or a url, and not both")
 	}
@@ -234,7 +246,10 @@ func promptsOf(list []core.Command) []eca.ServerPrompt {
 func servedOf(list []core.Link) []eca.ServerResource {
 	out := []eca.ServerResource{}
 	for _, l := range list {
-		out = append(out, eca.ServerResource{URI: l.URI, Name: cmp.Or(l.Name, l.URI), Description: l.Description, MIMEType: l.MIME})
+		out = append(
+			out,
+			eca.ServerResource{URI: l.URI, Name: cmp.Or(l.Name, l.URI), Description: l.Description, MIMEType: l.MIME},
+		)
 	}
 	return out
 }

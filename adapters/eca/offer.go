@@ -159,7 +159,13 @@ func (o *offer) config(set core.Settings, plan bool) *eca.ChatConfig {
 // selection is the same for one chat that is opened.
 func (o *offer) selection(set core.Settings, plan bool) *eca.Selection {
 	variants, variant := o.variants(set)
-	return &eca.Selection{Model: o.modelIn(set), Agent: o.agentIn(set, plan), Variant: variant, Variants: variants, Trust: set.Trust}
+	return &eca.Selection{
+		Model:    o.modelIn(set),
+		Agent:    o.agentIn(set, plan),
+		Variant:  variant,
+		Variants: variants,
+		Trust:    set.Trust,
+	}
 }
 
 // choice is what a user has chosen, in the client's words; "": nothing.

@@ -37,7 +37,11 @@ func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams
 	}
 	c := s.chatOf(id)
 	pr := &prompting{call: call, params: p, minted: minted}
-	mine, ticket := c.prompts.Register(ctx, func(turn core.TurnID) { c.begun(pr, turn); c.tellAll(pr) }, func(e core.TurnEnded) { c.ended(pr, e) })
+	mine, ticket := c.prompts.Register(
+		ctx,
+		func(turn core.TurnID) { c.begun(pr, turn); c.tellAll(pr) },
+		func(e core.TurnEnded) { c.ended(pr, e) },
+	)
 	pr.ticket = ticket
 	c.queue.Go(func() {
 		if ctx.Err() != nil { // the client has left
@@ -216,7 +220,11 @@ func (c *chat) refuse(pr *prompting, err error) {
 		}
 		lines = view.systemText(lines, sentence(err))
 		if idle {
-			lines = view.content(lines, eca.RoleSystem, eca.ProgressContent{Type: eca.TypeProgress, State: eca.ProgressFinished})
+			lines = view.content(
+				lines,
+				eca.RoleSystem,
+				eca.ProgressContent{Type: eca.TypeProgress, State: eca.ProgressFinished},
+			)
 		}
 		if !p.dialect.early() {
 			answer()
@@ -241,7 +249,8 @@ func sentence(err error) string {
 }
 
 func (s *Server) answerPrompt(pr *prompting, id core.SessionID, model string, st eca.PromptStatus) {
-	if o := s.offered(); st == eca.StatusPrompting && logsIn(pr.params) && o.profile != nil && o.profile.Accounts != nil {
+	if o := s.offered(); st == eca.StatusPrompting && logsIn(pr.params) && o.profile != nil &&
+		o.profile.Accounts != nil {
 		st = eca.StatusLogin
 	}
 	pr.call.Reply(eca.PromptResult{ChatID: string(id), Model: model, Status: st}, nil)

@@ -102,7 +102,8 @@ func replyTo(a core.Ask, result json.RawMessage, err error) core.Reply {
 		Answer    json.RawMessage `json:"answer"`
 		Cancelled bool            `json:"cancelled"`
 	}
-	if err != nil || !strings.HasPrefix(strings.TrimLeft(string(result), " \t\r\n"), "{") || json.Unmarshal(result, &r) != nil {
+	if err != nil || !strings.HasPrefix(strings.TrimLeft(string(result), " \t\r\n"), "{") ||
+		json.Unmarshal(result, &r) != nil {
 		return core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not show the question"}
 	}
 	if r.Cancelled || len(r.Answer) == 0 || string(r.Answer) == "null" {

@@ -228,7 +228,13 @@ func (c *chat) fork(ctx context.Context, call *wire.Call, contentID string) erro
 
 // begin shows a fork: what it was made of says what it is called and has chosen. It
 // belongs to the queue.
-func (c *chat) begin(ctx context.Context, sess *core.Session, st core.State, o *offer, shown func(title string)) error {
+func (c *chat) begin(
+	ctx context.Context,
+	sess *core.Session,
+	st core.State,
+	o *offer,
+	shown func(title string),
+) error {
 	att := sess.Attach(c.srv.client())
 	title := core.ForkTitle(st.Title, sess.Meta().Forks)
 	set := st.Settings

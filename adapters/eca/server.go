@@ -112,7 +112,15 @@ func New(o Options) *Server {
 	if o.Alive == nil {
 		o.Alive = child.Alive
 	}
-	s := &Server{opts: o, log: o.Log, down: make(chan struct{}), offer: newOffer(nil), told: servers{}, mourned: map[string]string{}, chats: map[core.SessionID]*chat{}}
+	s := &Server{
+		opts:    o,
+		log:     o.Log,
+		down:    make(chan struct{}),
+		offer:   newOffer(nil),
+		told:    servers{},
+		mourned: map[string]string{},
+		chats:   map[core.SessionID]*chat{},
+	}
 	s.setups = pump.NewQueue(&s.wg)
 	return s
 }

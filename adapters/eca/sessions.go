@@ -57,7 +57,8 @@ func (s *Server) summaries(ctx context.Context, p eca.ListParams) ([]eca.ChatSum
 
 // shared says whether a session belongs to a workspace.
 func shared(roots []string, sum core.Summary) bool {
-	return slices.Contains(roots, sum.Cwd) || slices.ContainsFunc(sum.Roots, func(r string) bool { return slices.Contains(roots, r) })
+	return slices.Contains(roots, sum.Cwd) ||
+		slices.ContainsFunc(sum.Roots, func(r string) bool { return slices.Contains(roots, r) })
 }
 
 func summaryOf(sum core.Summary, o *offer) eca.ChatSummary {
@@ -90,7 +91,12 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 	c := s.chatOf(p.ChatID)
 	c.queue.Go(func() {
 		err := c.open(ctx, w, paged, func(f *feed) {
-			res := eca.OpenResult{Found: true, ChatID: p.ChatID, Title: f.title, Selection: f.view.offer.selection(f.view.settings, f.view.plan)}
+			res := eca.OpenResult{
+				Found:     true,
+				ChatID:    p.ChatID,
+				Title:     f.title,
+				Selection: f.view.offer.selection(f.view.settings, f.view.plan),
+			}
 			if paged {
 				res.Meta = f.page.meta()
 			}
@@ -282,7 +288,12 @@ func (o *offer) capsOf(ctx context.Context, set core.Settings) (name string, cap
 
 // change does something to a chat in its queue, and answers behind what the client
 // is told of it.
-func (s *Server) change(ctx context.Context, call *wire.Call, id string, do func(*chat, *core.Attachment) error) error {
+func (s *Server) change(
+	ctx context.Context,
+	call *wire.Call,
+	id string,
+	do func(*chat, *core.Attachment) error,
+) error {
 	if err := checkID(id); err != nil {
 		return err
 	}

@@ -43,8 +43,17 @@ func (s *Server) announce(posted []core.Posting) {
 	o := s.offered()
 	s.announced = o
 	s.configUpdated("", o.config(s.defaults(o)))
-	if !slices.ContainsFunc(posted, func(p core.Posting) bool { return p.Topic.Kind == "server" && p.Topic.Name == core.Native }) {
-		posted = append(posted, core.Posting{Topic: core.Topic{Kind: "server", Name: core.Native}, Item: core.ServerItem{Name: core.Native, Status: "running"}})
+	if !slices.ContainsFunc(
+		posted,
+		func(p core.Posting) bool { return p.Topic.Kind == "server" && p.Topic.Name == core.Native },
+	) {
+		posted = append(
+			posted,
+			core.Posting{
+				Topic: core.Topic{Kind: "server", Name: core.Native},
+				Item:  core.ServerItem{Name: core.Native, Status: "running"},
+			},
+		)
 	}
 	for _, posting := range posted {
 		if item, ok := posting.Item.(core.ServerItem); ok && s.concerns(posting.Topic) {
@@ -124,7 +133,10 @@ func (s *Server) watchBoard(ctx context.Context, since uint64) {
 				s.posted(ctx, p)
 			}
 		}
-		if slices.ContainsFunc(posted, func(p core.Posting) bool { return p.Topic.Kind == jobTopic && s.concerns(p.Topic) }) {
+		if slices.ContainsFunc(
+			posted,
+			func(p core.Posting) bool { return p.Topic.Kind == jobTopic && s.concerns(p.Topic) },
+		) {
 			s.tellJobs()
 		}
 	}
@@ -154,7 +166,8 @@ func (s *Server) posted(ctx context.Context, p core.Posting) {
 func (s *Server) concerns(t core.Topic) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return (t.Principal == "" || t.Principal == core.Local) && (t.Workspace == "" || slices.Contains(s.roots, t.Workspace))
+	return (t.Principal == "" || t.Principal == core.Local) &&
+		(t.Workspace == "" || slices.Contains(s.roots, t.Workspace))
 }
 
 // reload makes the offer anew where the profile has changed, and returns it. The client

@@ -153,7 +153,9 @@ func (v *View) shows(child core.SessionID) bool {
 func (v *View) decided(dst []byte, c *call, r core.Reply) []byte {
 	delete(v.calls, c.now.ID)
 	if r.Outcome == core.OutcomeDecided && r.Decision.Allows() {
-		c.now.State, c.now.Content = core.Succeeded, []core.Block{core.Text{Text: "It may run. The agent that asked goes on with it."}}
+		c.now.State, c.now.Content = core.Succeeded, []core.Block{
+			core.Text{Text: "It may run. The agent that asked goes on with it."},
+		}
 		return v.called(dst, c)
 	}
 	c.now.State = core.Rejected

@@ -41,7 +41,10 @@ func (s *Server) writer(ctx context.Context) (inference.Model, *eca.Fault) {
 		return nil, &eca.Fault{Type: eca.MessageWarning, Message: err.Error()}
 	}
 	if m.Info().Offline {
-		return nil, &eca.Fault{Type: eca.MessageWarning, Message: "No language model is configured: " + m.Info().ID + " can only be talked to."}
+		return nil, &eca.Fault{
+			Type:    eca.MessageWarning,
+			Message: "No language model is configured: " + m.Info().ID + " can only be talked to.",
+		}
 	}
 	asked, err := inference.Of(m)
 	if err != nil {
@@ -114,7 +117,10 @@ func (s *Server) complete(ctx context.Context, p eca.CompletionParams) eca.Compl
 	if strings.TrimSpace(text) == "" {
 		return none
 	}
-	none.Items = append(none.Items, eca.CompletionItem{Text: text, DocVersion: p.DocVersion, Range: eca.Span{Start: p.Position, End: p.Position}})
+	none.Items = append(
+		none.Items,
+		eca.CompletionItem{Text: text, DocVersion: p.DocVersion, Range: eca.Span{Start: p.Position, End: p.Position}},
+	)
 	return none
 }
 
@@ -130,7 +136,13 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 		s.pump.Do(func() {
 			s.answer(ctx, call, eca.RewriteResult{Error: &f}, nil)
 			if !call.IsNotification() && !s.peerNow().dialect.early() {
-				s.notify(eca.MethodRewriteContent, eca.RewriteContentParams{RewriteID: p.ID, Content: eca.RewriteContent{Type: eca.RewriteError, Message: &f.Message}})
+				s.notify(
+					eca.MethodRewriteContent,
+					eca.RewriteContentParams{
+						RewriteID: p.ID,
+						Content:   eca.RewriteContent{Type: eca.RewriteError, Message: &f.Message},
+					},
+				)
 			}
 		})
 	}

@@ -45,7 +45,13 @@ func New(o Options) *Gate {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Gate{opts: o, log: o.Log, mux: http.NewServeMux(), token: sha256.Sum256([]byte(o.Token)), open: make(chan struct{}, o.Requests)}
+	return &Gate{
+		opts:  o,
+		log:   o.Log,
+		mux:   http.NewServeMux(),
+		token: sha256.Sum256([]byte(o.Token)),
+		open:  make(chan struct{}, o.Requests),
+	}
 }
 
 // Mount puts a handler behind a path.
@@ -120,14 +126,18 @@ func (g *Gate) originAllowed(r *http.Request) bool {
 	if len(all) > 1 {
 		return false
 	}
-	if slices.ContainsFunc(g.opts.Origins, func(o string) bool { return strings.EqualFold(strings.TrimSuffix(o, "/"), all[0]) }) {
+	if slices.ContainsFunc(
+		g.opts.Origins,
+		func(o string) bool { return strings.EqualFold(strings.TrimSuffix(o, "/"), all[0]) },
+	) {
 		return true
 	}
 	u, err := url.Parse(all[0])
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.EqualFold(u.Host, r.Host)
 }
 
-// preflight answers what a browser asks before it lets a page send its request, and tells it what the page may see.
+// preflight answers what a browser asks before it lets a page send its request, and
+// tells it what the page may see.
 func (g *Gate) preflight(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -177,7 +187,8 @@ func loopback(name string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Loopback reports whether an address to listen on, "host:port", can be reached from this machine alone.
+// Loopback reports whether an address to listen on, "host:port", can be reached from
+// this machine alone.
 func Loopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	return err == nil && loopback(host)

@@ -22,8 +22,9 @@ const (
 	maxHeader  = 64 << 10         // bytes
 )
 
-// Serve serves connections until ctx ends, whose cause it returns, or the listener fails. Then it calls stop, which ends
-// what the handlers do, and waits for open requests for a while. It closes the listener.
+// Serve serves connections until ctx ends, whose cause it returns, or the listener
+// fails. Then it calls stop, which ends what the handlers do, and waits for open
+// requests for a while. It closes the listener.
 func (g *Gate) Serve(ctx context.Context, l net.Listener, stop func()) error {
 	s := &http.Server{
 		Handler: g, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
@@ -68,8 +69,8 @@ func (t *timed) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (t *timed) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// body gives a client a time to send its request. When all of it is there the deadline goes: the connection is read on,
-// to see when the client leaves.
+// body gives a client a time to send its request. When all of it is there the deadline
+// goes: the connection is read on, to see when the client leaves.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController

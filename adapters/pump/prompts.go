@@ -36,7 +36,11 @@ type Ticket struct {
 // live for at most. begun, if not nil, is called by the pump right behind the
 // record that accepts the prompt (queued or started), and done right behind the
 // one that ends its turn; each at most once.
-func (p *Prompts) Register(ctx context.Context, begun func(core.TurnID), done func(core.TurnEnded)) (context.Context, *Ticket) {
+func (p *Prompts) Register(
+	ctx context.Context,
+	begun func(core.TurnID),
+	done func(core.TurnEnded),
+) (context.Context, *Ticket) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()

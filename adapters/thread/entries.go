@@ -60,7 +60,10 @@ func (e *entries) add(ev core.Event) {
 }
 
 func (e *entries) say(role, text string) {
-	e.list = append(e.list, acp.ThreadEntry{Type: "message", Role: role, Chunks: []acp.MessageChunk{{Type: "text", Chunk: text}}})
+	e.list = append(
+		e.list,
+		acp.ThreadEntry{Type: "message", Role: role, Chunks: []acp.MessageChunk{{Type: "text", Chunk: text}}},
+	)
 	e.message = ""
 }
 

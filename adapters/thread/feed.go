@@ -76,7 +76,9 @@ func (f *feed) Caught(core.Pos) {}
 func (f *feed) Lost(err error) {
 	t := f.thread
 	t.srv.log.Error("session can no longer be read", zap.String("session", string(t.id)), zap.Error(err))
-	t.prompts.Abandon(core.TurnEnded{Stop: core.StopError, Err: "the connection to this thread was lost: " + err.Error()})
+	t.prompts.Abandon(
+		core.TurnEnded{Stop: core.StopError, Err: "the connection to this thread was lost: " + err.Error()},
+	)
 }
 
 // stream sends words of the agent's.
@@ -86,7 +88,11 @@ func (f *feed) stream(text string) {
 		n := wire.Fit(text, maxChunk)
 		chunk := acp.StreamMessageChunk{ThreadID: string(t.id), Chunk: acp.MessageChunk{Type: "text", Chunk: text[:n]}}
 		text = text[n:]
-		_, err := t.srv.conn.Start("streamMessageChunk", chunk, func(json.RawMessage, error) { t.srv.pump.Do(f.acknowledged) })
+		_, err := t.srv.conn.Start(
+			"streamMessageChunk",
+			chunk,
+			func(json.RawMessage, error) { t.srv.pump.Do(f.acknowledged) },
+		)
 		if err != nil {
 			return // the connection has ended
 		}

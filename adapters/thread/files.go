@@ -70,7 +70,12 @@ func (t *thread) read(ctx context.Context, name string, offset int64, limit *int
 		most = min(most, *limit)
 	}
 	if most > maxFile {
-		return nil, 0, jrpc2.Errorf(jrpc2.InvalidParams, "path: %.200q: more than %d MiB; ask for a part with byteLimit", name, maxFile>>20)
+		return nil, 0, jrpc2.Errorf(
+			jrpc2.InvalidParams,
+			"path: %.200q: more than %d MiB; ask for a part with byteLimit",
+			name,
+			maxFile>>20,
+		)
 	}
 	data, err := io.ReadAll(io.NewSectionReader(f, offset, max(most, 0)))
 	if err != nil {
@@ -170,7 +175,11 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 	outside := func(part string) bool { return part == "" || part == ".." }
 	want, err := glob.Path(pattern)
 	if err != nil || slices.ContainsFunc(strings.Split(pattern, "/"), outside) {
-		return jrpc2.Errorf(jrpc2.InvalidParams, "pattern: %.200q is no pattern of a path within the thread's folder", p.Pattern)
+		return jrpc2.Errorf(
+			jrpc2.InvalidParams,
+			"pattern: %.200q is no pattern of a path within the thread's folder",
+			p.Pattern,
+		)
 	}
 	at, err := t.place(ctx, cwd)
 	if err != nil {
@@ -213,7 +222,12 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 // below visits what is in a folder that is at rel, in the order of names, and what is in
 // the folders that visit says to go into. When visit says not to go on it returns
 // fs.SkipAll. What cannot be read is left out.
-func below(ctx context.Context, dir *files.Folder, rel string, visit func(name string, d fs.DirEntry) (into, on bool)) error {
+func below(
+	ctx context.Context,
+	dir *files.Folder,
+	rel string,
+	visit func(name string, d fs.DirEntry) (into, on bool),
+) error {
 	list, _ := dir.Read(0)
 	for _, d := range list {
 		if ctx.Err() != nil {

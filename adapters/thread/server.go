@@ -101,7 +101,11 @@ func (s *Server) methods(ctx context.Context) wire.Methods {
 
 // queued runs a handler beside the reading goroutine: what concerns threads happens
 // in the order in which it was read. A nil result means that the handler answers.
-func queued[P any](s *Server, ctx context.Context, f func(context.Context, *wire.Call, P) error) func(*wire.Call, P) error {
+func queued[P any](
+	s *Server,
+	ctx context.Context,
+	f func(context.Context, *wire.Call, P) error,
+) func(*wire.Call, P) error {
 	return func(call *wire.Call, p P) error {
 		s.queue.Go(func() {
 			if err := f(ctx, call, p); err != nil {
@@ -114,7 +118,12 @@ func queued[P any](s *Server, ctx context.Context, f func(context.Context, *wire
 
 // threaded is queued for a handler of one thread, which is opened where that was
 // not done.
-func threaded[P any](s *Server, ctx context.Context, f func(context.Context, *thread, *wire.Call, P) error, id func(P) string) func(*wire.Call, P) error {
+func threaded[P any](
+	s *Server,
+	ctx context.Context,
+	f func(context.Context, *thread, *wire.Call, P) error,
+	id func(P) string,
+) func(*wire.Call, P) error {
 	return queued(s, ctx, func(ctx context.Context, call *wire.Call, p P) error {
 		t, err := s.thread(ctx, core.SessionID(id(p)))
 		if err != nil {

@@ -21,9 +21,10 @@ type Asked struct {
 	done   func(json.RawMessage, error)
 }
 
-// Start queues a request to the peer and returns without waiting; its place in the stream is here. done is called
-// once, with the result or an error, unless the request is withdrawn: on the reading goroutine in the order of the
-// stream, so it must not block; with a *jrpc2.Error when the peer answers with one, and with ErrClosed when the
+// Start queues a request to the peer and returns without waiting; its place in the
+// stream is here. done is called once, with the result or an error, unless the request
+// is withdrawn: on the reading goroutine in the order of the stream, so it must not
+// block; with a *jrpc2.Error when the peer answers with one, and with ErrClosed when the
 // connection ends. When Start itself returns an error, done is never called.
 func (c *Conn) Start(method string, params any, done func(result json.RawMessage, err error)) (*Asked, error) {
 	a := &Asked{conn: c, method: method, done: done}
@@ -77,8 +78,9 @@ func (a *Asked) forget() bool {
 	return mine
 }
 
-// Withdraw takes the request back: the peer is told if [Options.Withdraw] says how, and its answer is dropped and
-// counted. It returns false when done has been called or is about to be.
+// Withdraw takes the request back: the peer is told if [Options.Withdraw] says how, and
+// its answer is dropped and counted. It returns false when done has been called or is
+// about to be.
 func (a *Asked) Withdraw() bool {
 	if !a.forget() {
 		return false
@@ -89,9 +91,10 @@ func (a *Asked) Withdraw() bool {
 	return true
 }
 
-// Ask sends a request to the peer and waits for its answer, which it decodes into result as [Unmarshal] does; a nil
-// result drops it. The error is a *jrpc2.Error when the peer answers with one and ErrClosed when the connection ends. When
-// ctx ends first, the request is withdrawn and the error is the cause of ctx.
+// Ask sends a request to the peer and waits for its answer, which it decodes into result
+// as [Unmarshal] does; a nil result drops it. The error is a *jrpc2.Error when the peer
+// answers with one and ErrClosed when the connection ends. When ctx ends first, the
+// request is withdrawn and the error is the cause of ctx.
 func (c *Conn) Ask(ctx context.Context, method string, params, result any) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -182,5 +185,9 @@ func peerError(raw json.RawMessage) error {
 	if json.Unmarshal(raw, &text) == nil {
 		return &jrpc2.Error{Code: jrpc2.InternalError, Message: text}
 	}
-	return &jrpc2.Error{Code: jrpc2.InternalError, Message: "the peer answered with an error that cannot be read", Data: raw}
+	return &jrpc2.Error{
+		Code:    jrpc2.InternalError,
+		Message: "the peer answered with an error that cannot be read",
+		Data:    raw,
+	}
 }

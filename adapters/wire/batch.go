@@ -8,8 +8,8 @@ import (
 	"github.com/creachadair/jrpc2"
 )
 
-// batch collects the answers to one batch, which leave as one array when the last has been given (JSON-RPC 2.0,
-// section 6). A nil batch is a single message.
+// batch collects the answers to one batch, which leave as one array when the last has
+// been given (JSON-RPC 2.0, section 6). A nil batch is a single message.
 type batch struct {
 	mu   sync.Mutex // guards the fields below
 	open int        // answers that are still to come
@@ -26,8 +26,8 @@ func (b *batch) begin() {
 	b.mu.Unlock()
 }
 
-// end adds an answer, or only ends an expectation when that is nil. The last returns the whole array, others nil; it is
-// nil too when there is nothing to answer.
+// end adds an answer, or only ends an expectation when that is nil. The last returns the
+// whole array, others nil; it is nil too when there is nothing to answer.
 func (b *batch) end(answer []byte) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()

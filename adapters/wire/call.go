@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// Call is one request or notification of the peer's. Params are a part of the message as it was read; whoever keeps a
-// call for long, and has read them, may set them to nil, and so let go of the message.
+// Call is one request or notification of the peer's. Params are a part of the message as
+// it was read; whoever keeps a call for long, and has read them, may set them to nil,
+// and so let go of the message.
 type Call struct {
 	ID     json.RawMessage // as it was written; nil: a notification
 	Method string
@@ -24,8 +25,9 @@ type Call struct {
 	replied bool
 }
 
-// Context ends when the call is answered, when the peer takes it back (cause ErrCanceled), or with the connection (cause
-// ErrClosed, or that of Serve's context). A notification's is the connection's.
+// Context ends when the call is answered, when the peer takes it back (cause
+// ErrCanceled), or with the connection (cause ErrClosed, or that of Serve's context). A
+// notification's is the connection's.
 func (c *Call) Context() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +41,8 @@ func (c *Call) Context() context.Context {
 	return c.ctx
 }
 
-// connection is a context that ends with the connection at the latest: for what is answered before more is read.
+// connection is a context that ends with the connection at the latest: for what is
+// answered before more is read.
 func (c *Call) connection() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,12 +52,13 @@ func (c *Call) connection() context.Context {
 // IsNotification says whether nobody waits for an answer.
 func (c *Call) IsNotification() bool { return c.ID == nil }
 
-// Reply answers the call: with err's error object if err is not nil, else with result, where nil is null. The answer's
-// place in the stream is where Reply is called; it does not wait for it to be written. Only the first Reply counts, and
-// none on a notification or after the connection's end. Any goroutine may call it.
+// Reply answers the call: with err's error object if err is not nil, else with result,
+// where nil is null. The answer's place in the stream is where Reply is called; it does
+// not wait for it to be written. Only the first Reply counts, and none on a notification
+// or after the connection's end. Any goroutine may call it.
 //
-// An error that wraps a *jrpc2.Error is sent as that, with its data. Others have the code that jrpc2.ErrorCode finds, or
-// jrpc2.InternalError, and their own text.
+// An error that wraps a *jrpc2.Error is sent as that, with its data. Others have the
+// code that jrpc2.ErrorCode finds, or jrpc2.InternalError, and their own text.
 func (c *Call) Reply(result any, err error) {
 	if c.ID == nil || c.answered() {
 		return
@@ -65,7 +69,8 @@ func (c *Call) Reply(result any, err error) {
 	c.end(nil)
 }
 
-// Drop ends the call without an answer, as protocols want it of one that the peer has taken back. It counts as its Reply.
+// Drop ends the call without an answer, as protocols want it of one that the peer has
+// taken back. It counts as its Reply.
 func (c *Call) Drop() {
 	if c.ID == nil || c.answered() {
 		return

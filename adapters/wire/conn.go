@@ -15,7 +15,8 @@ import (
 	"github.com/creachadair/jrpc2"
 )
 
-// Conn is one JSON-RPC connection, in both directions. Its methods may be used by many goroutines, and before Serve.
+// Conn is one JSON-RPC connection, in both directions. Its methods may be used by many
+// goroutines, and before Serve.
 type Conn struct {
 	in     io.Closer
 	frames Framer
@@ -35,8 +36,8 @@ type Conn struct {
 	stats Stats
 }
 
-// NewConn returns a connection that reads in and writes out, and closes both at its end. A Close of in must end a Read
-// that is under way.
+// NewConn returns a connection that reads in and writes out, and closes both at its end.
+// A Close of in must end a Read that is under way.
 func NewConn(in io.ReadCloser, out io.WriteCloser, o Options) *Conn {
 	o.MaxOpen = orDefault(o.MaxOpen, DefaultMaxOpen)
 	o.MaxReplies = orDefault(o.MaxReplies, DefaultMaxReplies)
@@ -73,14 +74,16 @@ func (c *Conn) Stats() Stats {
 	return c.stats
 }
 
-// Serve reads until the stream or ctx ends, and calls handle for each request and notification: on this goroutine, in
-// the order of the stream. handle must not block; it answers the call, or hands it on.
+// Serve reads until the stream or ctx ends, and calls handle for each request and
+// notification: on this goroutine, in the order of the stream. handle must not block; it
+// answers the call, or hands it on.
 //
-// At the end the contexts of all open calls end, with the cause ErrClosed or ctx's own; all our requests fail with
-// ErrClosed; what is queued is written, for at most Options.Linger; both streams are closed. With Options.Drain, a peer
-// that has only ended its own side, as a shell's pipe does, gets the answers to its open calls first. Serve returns after
-// all that it started has ended: nil when the peer left, in whatever way, the cause of ctx when that ended, else what
-// failed.
+// At the end the contexts of all open calls end, with the cause ErrClosed or ctx's own;
+// all our requests fail with ErrClosed; what is queued is written, for at most
+// Options.Linger; both streams are closed. With Options.Drain, a peer that has only
+// ended its own side, as a shell's pipe does, gets the answers to its open calls first.
+// Serve returns after all that it started has ended: nil when the peer left, in whatever
+// way, the cause of ctx when that ended, else what failed.
 func (c *Conn) Serve(ctx context.Context, handle func(*Call)) error {
 	serving, end := context.WithCancelCause(ctx)
 	var owner sync.WaitGroup
@@ -115,8 +118,8 @@ func (c *Conn) Serve(ctx context.Context, handle func(*Call)) error {
 	return nil
 }
 
-// PeerLeft says whether an error of a stream means no more than that the peer has left: its end, also within a message,
-// or the broken pipe that a write to it finds.
+// PeerLeft says whether an error of a stream means no more than that the peer has left:
+// its end, also within a message, or the broken pipe that a write to it finds.
 func PeerLeft(err error) bool {
 	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, ErrClosed} {
 		if errors.Is(err, e) {
@@ -343,7 +346,8 @@ func (c *Conn) giveBack(b *[]byte) {
 	c.bufs.Put(b)
 }
 
-// Notify queues a notification. It never blocks; params are encoded as [AppendJSON] does, and left out when nil.
+// Notify queues a notification. It never blocks; params are encoded as [AppendJSON]
+// does, and left out when nil.
 func (c *Conn) Notify(method string, params any) error {
 	buf := c.buffer()
 	defer c.giveBack(buf)
@@ -354,8 +358,9 @@ func (c *Conn) Notify(method string, params any) error {
 	return c.out.Put(msg)
 }
 
-// CancelRequest ends the context of the peer's open request with that id, as it was written, with the cause ErrCanceled.
-// It says whether there is one. The call is still to be answered.
+// CancelRequest ends the context of the peer's open request with that id, as it was
+// written, with the cause ErrCanceled. It says whether there is one. The call is still
+// to be answered.
 func (c *Conn) CancelRequest(id json.RawMessage) bool {
 	id = bytes.Trim(id, space)
 	c.mu.Lock()

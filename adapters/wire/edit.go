@@ -13,8 +13,9 @@ type Member struct {
 // Set gives the member name the value, which is JSON; nil removes the member.
 func Set(name string, value json.RawMessage) Member { return Member{name, value} }
 
-// Edit returns an object with members replaced in their places, added at the end, or removed. The other values stay as
-// they were written: their order, their spaces and the spelling of their numbers. A nil object is an empty one.
+// Edit returns an object with members replaced in their places, added at the end, or
+// removed. The other values stay as they were written: their order, their spaces and the
+// spelling of their numbers. A nil object is an empty one.
 func Edit(object json.RawMessage, changes ...Member) json.RawMessage {
 	b := append(make([]byte, 0, len(object)+128), '{')
 	var made uint
@@ -55,7 +56,8 @@ func Object(b json.RawMessage) map[string]json.RawMessage {
 	return m
 }
 
-// JSON encodes what can always be encoded: texts, numbers, and maps, lists and structs of them. Anything else is null.
+// JSON encodes what can always be encoded: texts, numbers, and maps, lists and structs
+// of them. Anything else is null.
 func JSON(v any) json.RawMessage {
 	b, err := AppendJSON(nil, v)
 	if err != nil {

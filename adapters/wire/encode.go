@@ -12,8 +12,9 @@ import (
 	"github.com/creachadair/jrpc2"
 )
 
-// AppendString appends s as a JSON string. It escapes what JSON demands and the line separators of JavaScript, nothing
-// for HTML, and puts U+FFFD for bytes that are not UTF-8, as encoding/json does.
+// AppendString appends s as a JSON string. It escapes what JSON demands and the line
+// separators of JavaScript, nothing for HTML, and puts U+FFFD for bytes that are not
+// UTF-8, as encoding/json does.
 func AppendString[T string | []byte](dst []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -52,7 +53,8 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 	return append(dst, '"')
 }
 
-// Fit returns how many bytes of s, in whole characters, take at most room bytes in a JSON text; at least one character.
+// Fit returns how many bytes of s, in whole characters, take at most room bytes in a
+// JSON text; at least one character.
 func Fit(s string, room int) int {
 	if len(s)*6 <= room {
 		return len(s)
@@ -72,8 +74,9 @@ func Fit(s string, room int) int {
 	return len(s)
 }
 
-// AppendRaw appends a JSON text as it is, but with blanks for line ends between its tokens, so that it can stand in a
-// line. An empty text is null. The text must be JSON: within a string no raw line end can stand.
+// AppendRaw appends a JSON text as it is, but with blanks for line ends between its
+// tokens, so that it can stand in a line. An empty text is null. The text must be JSON:
+// within a string no raw line end can stand.
 func AppendRaw(dst []byte, raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return append(dst, "null"...)
@@ -106,8 +109,9 @@ func (a *appender) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// AppendJSON appends v as encoding/json writes it, but without escapes for HTML. A json.RawMessage is checked and taken
-// as it is; nil and an empty json.RawMessage are null. After an error dst is returned as it was.
+// AppendJSON appends v as encoding/json writes it, but without escapes for HTML. A
+// json.RawMessage is checked and taken as it is; nil and an empty json.RawMessage are
+// null. After an error dst is returned as it was.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -149,8 +153,8 @@ func appendMethod(dst []byte, method string, params any) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// AppendNotification appends a whole notification, without a line feed; nil params are left out. After an error dst is
-// returned as it was.
+// AppendNotification appends a whole notification, without a line feed; nil params are
+// left out. After an error dst is returned as it was.
 func AppendNotification(dst []byte, method string, params any) ([]byte, error) {
 	msg, err := appendMethod(appendHead(dst, false), method, params)
 	if err != nil {
@@ -159,8 +163,9 @@ func AppendNotification(dst []byte, method string, params any) ([]byte, error) {
 	return msg, nil
 }
 
-// AppendAnswer appends a whole answer, without a line feed: with err's error object, as [Call.Reply] sends it, if err is
-// not nil, else with result. A nil id is null. A result that cannot be encoded becomes an error.
+// AppendAnswer appends a whole answer, without a line feed: with err's error object, as
+// [Call.Reply] sends it, if err is not nil, else with result. A nil id is null. A result
+// that cannot be encoded becomes an error.
 func AppendAnswer(dst []byte, id json.RawMessage, result any, err error) []byte {
 	return appendAnswer(dst, false, id, result, err)
 }
@@ -173,13 +178,18 @@ func appendAnswer(dst []byte, bare bool, id json.RawMessage, result any, err err
 		if dst, err = AppendJSON(append(dst, `"result":`...), result); err == nil {
 			return append(dst, '}')
 		}
-		dst, err = dst[:mark], jrpc2.Errorf(jrpc2.InternalError, "the result cannot be encoded: %s", strings.TrimPrefix(err.Error(), "json: "))
+		dst, err = dst[:mark], jrpc2.Errorf(
+			jrpc2.InternalError,
+			"the result cannot be encoded: %s",
+			strings.TrimPrefix(err.Error(), "json: "),
+		)
 	}
 	return append(appendError(append(dst, `"error":`...), err), '}')
 }
 
-// appendError appends the error object for err: a *jrpc2.Error anywhere in its chain as it is, with its data; what
-// carries a code, and the end of a context, with the code of jrpc2.ErrorCode; anything else as an internal error.
+// appendError appends the error object for err: a *jrpc2.Error anywhere in its chain as
+// it is, with its data; what carries a code, and the end of a context, with the code of
+// jrpc2.ErrorCode; anything else as an internal error.
 func appendError(dst []byte, err error) []byte {
 	e := toError(err)
 	if e.Message == "" {

@@ -10,8 +10,9 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// MaxDepth is how deep a message may be nested, its own object included. It is far below the 10,000 of encoding/json, so
-// that a part of a message can still be read where it is stored or relayed within another.
+// MaxDepth is how deep a message may be nested, its own object included. It is far below
+// the 10,000 of encoding/json, so that a part of a message can still be read where it is
+// stored or relayed within another.
 const MaxDepth = 1000
 
 // Message is one JSON-RPC envelope, taken apart. All but Method are slices of the parsed text.
@@ -34,9 +35,9 @@ const (
 	Response                 // no method, and a result or an error
 )
 
-// Kind tells requests, notifications and responses apart. A method with "id":null is a notification: JSON-RPC 1.0 says
-// so, 2.0 discourages it for requests, and an answer with a null id would be read as one to a message that could not be
-// read at all.
+// Kind tells requests, notifications and responses apart. A method with "id":null is a
+// notification: JSON-RPC 1.0 says so, 2.0 discourages it for requests, and an answer
+// with a null id would be read as one to a message that could not be read at all.
 func (m *Message) Kind() Kind {
 	switch {
 	case m.Method == "" && (m.Result != nil || m.Error != nil):
@@ -48,12 +49,14 @@ func (m *Message) Kind() Kind {
 	}
 }
 
-// Parse takes one envelope apart. The text must be a single JSON object in valid UTF-8, at most [MaxDepth] deep; names of
-// members count exactly as written; unknown members are dropped; "jsonrpc" may be missing but must be "2.0" if present.
+// Parse takes one envelope apart. The text must be a single JSON object in valid UTF-8,
+// at most [MaxDepth] deep; names of members count exactly as written; unknown members
+// are dropped; "jsonrpc" may be missing but must be "2.0" if present.
 //
-// The error is a *jrpc2.Error to be answered: with jrpc2.ParseError what is no JSON, with a null id; with
-// jrpc2.InvalidRequest what is no envelope, with the Message's ID where that is not nil. A message whose Kind is
-// Response must never be answered, valid or not.
+// The error is a *jrpc2.Error to be answered: with jrpc2.ParseError what is no JSON,
+// with a null id; with jrpc2.InvalidRequest what is no envelope, with the Message's ID
+// where that is not nil. A message whose Kind is Response must never be answered, valid
+// or not.
 func Parse(text []byte) (Message, error) {
 	if err := checkJSON(text); err != nil {
 		return Message{}, err
@@ -93,8 +96,8 @@ const (
 	seenError
 )
 
-// parseValid is Parse for a text that is known to be JSON, without white space around it. It reads on behind a fault,
-// since the id may stand behind it.
+// parseValid is Parse for a text that is known to be JSON, without white space around
+// it. It reads on behind a fault, since the id may stand behind it.
 func parseValid(b []byte) (Message, error) {
 	if len(b) == 0 || b[0] != '{' {
 		return Message{}, jrpc2.Errorf(jrpc2.InvalidRequest, "a message must be a JSON object")

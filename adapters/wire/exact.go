@@ -15,10 +15,11 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// Unmarshal decodes raw into v, a pointer, as encoding/json does, but compares names of members exactly: one that
-// differs from a field's name only in case is unknown, and so ignored, and a field that stands there twice is an error.
-// Inside of types with an UnmarshalJSON of their own it sees to the fields of the type itself and of its variants
-// (fields tagged "-"). Errors name the member and what was expected.
+// Unmarshal decodes raw into v, a pointer, as encoding/json does, but compares names of
+// members exactly: one that differs from a field's name only in case is unknown, and so
+// ignored, and a field that stands there twice is an error. Inside of types with an
+// UnmarshalJSON of their own it sees to the fields of the type itself and of its
+// variants (fields tagged "-"). Errors name the member and what was expected.
 func Unmarshal(raw []byte, v any) error {
 	if !json.Valid(raw) {
 		return errors.New("not valid JSON")
@@ -29,8 +30,8 @@ func Unmarshal(raw []byte, v any) error {
 	return errors.New("nothing to decode into")
 }
 
-// decoder returns a function that decodes parameters, which are JSON or absent, into a P. Its error is a *jrpc2.Error with
-// jrpc2.InvalidParams.
+// decoder returns a function that decodes parameters, which are JSON or absent, into a
+// P. Its error is a *jrpc2.Error with jrpc2.InvalidParams.
 func decoder[P any]() func(params []byte) (P, error) {
 	s := shapeOf(reflect.TypeFor[P](), map[reflect.Type]*shape{})
 	return func(params []byte) (p P, err error) {
@@ -75,7 +76,8 @@ var (
 	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// shapes are those that were built, by type: there are as many as the program has types to decode into.
+// shapes are those that were built, by type: there are as many as the program has types
+// to decode into.
 var shapes sync.Map
 
 // knownShape is the shape of t, built once.
@@ -88,7 +90,8 @@ func knownShape(t reflect.Type) *shape {
 	return s
 }
 
-// shapeOf builds the shape of t. known holds the shapes of the structs around it, for types that contain themselves.
+// shapeOf builds the shape of t. known holds the shapes of the structs around it, for
+// types that contain themselves.
 func shapeOf(t reflect.Type, known map[reflect.Type]*shape) *shape {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -145,8 +148,9 @@ func (s *shape) add(name string, inner *shape) {
 	s.fields[name] = field{index: len(s.fields), shape: inner}
 }
 
-// look searches raw, which is JSON, for names that differ from a field's only in case, and says whether there are any;
-// with blank it overwrites them, so that they are names of nothing.
+// look searches raw, which is JSON, for names that differ from a field's only in case,
+// and says whether there are any; with blank it overwrites them, so that they are names
+// of nothing.
 func (s *shape) look(raw []byte, blank bool) (found bool, err error) {
 	if s == nil || len(raw) == 0 {
 		return false, nil

@@ -11,7 +11,8 @@ import (
 // MaxMessage is the default limit of one message, in bytes.
 const MaxMessage = 64 << 20
 
-// readBuffer is what a framer reads at once; a message that is longer grows its own memory as it arrives.
+// readBuffer is what a framer reads at once; a message that is longer grows its own
+// memory as it arrives.
 const readBuffer = 64 << 10
 
 // Framing is how messages stand in a byte stream.
@@ -24,7 +25,8 @@ const (
 	ContentLength
 )
 
-// Framer returns a framer that reads messages of at most limit bytes from r; a limit of 0 or less is [MaxMessage].
+// Framer returns a framer that reads messages of at most limit bytes from r; a limit of
+// 0 or less is [MaxMessage].
 func (f Framing) Framer(r io.Reader, limit int) Framer {
 	switch f {
 	case Newline:
@@ -37,15 +39,17 @@ func (f Framing) Framer(r io.Reader, limit int) Framer {
 
 // A Framer takes messages out of a stream, one at a time.
 //
-// Next blocks until a message is there. The slice is never empty and belongs to the caller. A [*FrameError] is a fault
-// of one message: the caller answers it and calls Next again. Any other error ends the stream: io.EOF after a whole
-// message, io.ErrUnexpectedEOF within one, or the reader's.
+// Next blocks until a message is there. The slice is never empty and belongs to the
+// caller. A [*FrameError] is a fault of one message: the caller answers it and calls
+// Next again. Any other error ends the stream: io.EOF after a whole message,
+// io.ErrUnexpectedEOF within one, or the reader's.
 type Framer interface {
 	Next() ([]byte, error)
 }
 
-// A Resyncer is a Framer that can look for the next message when the last one turns out not to be JSON, which may be
-// due to a wrong length. Call it with the slice that Next returned last, before the next Next.
+// A Resyncer is a Framer that can look for the next message when the last one turns out
+// not to be JSON, which may be due to a wrong length. Call it with the slice that Next
+// returned last, before the next Next.
 type Resyncer interface {
 	Resync(body []byte)
 }
@@ -67,8 +71,9 @@ const (
 	space = " \t\r\n"      // what JSON calls white space
 )
 
-// pieceBytes is the size of the pieces of memory that a long line is read into. While they are joined the line takes twice
-// its size; a buffer that doubles would take up to four times.
+// pieceBytes is the size of the pieces of memory that a long line is read into. While
+// they are joined the line takes twice its size; a buffer that doubles would take up to
+// four times.
 const pieceBytes = 1 << 20
 
 type lineFramer struct {
@@ -78,9 +83,10 @@ type lineFramer struct {
 	skip    bool // within a line that was too long; the rest of it is thrown away
 }
 
-// Lines returns a framer of newline-ended messages of at most limit bytes. It takes "\r\n" for an end too, skips lines
-// of white space, takes what stands before the end of the stream for a message even without a line feed, and skips a
-// byte order mark at the very start.
+// Lines returns a framer of newline-ended messages of at most limit bytes. It takes
+// "\r\n" for an end too, skips lines of white space, takes what stands before the end of
+// the stream for a message even without a line feed, and skips a byte order mark at the
+// very start.
 func Lines(r io.Reader, limit int) Framer {
 	if limit <= 0 {
 		limit = MaxMessage
@@ -139,8 +145,8 @@ func (f *lineFramer) line() ([]byte, error) {
 	}
 }
 
-// grown returns b with room for n more bytes. Its capacity doubles, up to limit, so that memory follows what has
-// arrived and a message which reaches its limit wastes none.
+// grown returns b with room for n more bytes. Its capacity doubles, up to limit, so that
+// memory follows what has arrived and a message which reaches its limit wastes none.
 func grown(b []byte, n, limit int) []byte {
 	need := len(b) + n
 	if need <= cap(b) {

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// Guests holds clients without a connection of their own, as over HTTP, where nothing shows that a client has left. A
-// client has a place from Enter until it leaves, is silent for too long, or another client needs the place. Set the limits
-// before the first Enter. Any goroutine may call its methods.
+// Guests holds clients without a connection of their own, as over HTTP, where nothing
+// shows that a client has left. A client has a place from Enter until it leaves, is
+// silent for too long, or another client needs the place. Set the limits before the
+// first Enter. Any goroutine may call its methods.
 type Guests struct {
 	All  int           // how many there may be; 0: any number
 	Each int           // how many of one client; 0: any number
@@ -36,8 +37,9 @@ type Guest struct {
 	gone  bool
 }
 
-// Works reports whether something is under way for a client without a request, such as a turn. The client's server sets
-// it, and the client's Guest asks it. The zero value reports false.
+// Works reports whether something is under way for a client without a request, such as a
+// turn. The client's server sets it, and the client's Guest asks it. The zero value
+// reports false.
 type Works struct{ now atomic.Pointer[func() bool] }
 
 // Set makes Now call now. On a nil Works it does nothing.
@@ -65,17 +67,22 @@ func (e *FullError) Error() string {
 	if e.Client != "" {
 		whose = " of this client"
 	}
-	return fmt.Sprintf("%d sessions%s are open, and something is under way in each: end one, or try again later", e.Most, whose)
+	return fmt.Sprintf(
+		"%d sessions%s are open, and something is under way in each: end one, or try again later",
+		e.Most,
+		whose,
+	)
 }
 
-// Enter gives a client a place, with its first request open: Done must follow. If all places are taken, the guest that has
-// been silent for longest is ended; if this client has all the places that it may have, one of its own. A guest stays if it
-// has an open request, or if its works reports true. A *FullError means that all of them stay, ErrClosed that Close was
-// called.
+// Enter gives a client a place, with its first request open: Done must follow. If all
+// places are taken, the guest that has been silent for longest is ended; if this client
+// has all the places that it may have, one of its own. A guest stays if it has an open
+// request, or if its works reports true. A *FullError means that all of them stay,
+// ErrClosed that Close was called.
 //
-// end releases what is kept for the guest. It is called once, unless Leave was called first, and may block: then Enter
-// blocks too. works reports whether something is under way without a request; nil: nothing ever is. Neither is called with
-// a lock held.
+// end releases what is kept for the guest. It is called once, unless Leave was called
+// first, and may block: then Enter blocks too. works reports whether something is under
+// way without a request; nil: nothing ever is. Neither is called with a lock held.
 func (g *Guests) Enter(client string, works func() bool, end func()) (*Guest, error) {
 	n := &Guest{of: g, client: client, works: works, end: end, open: 1, since: time.Now()}
 	for {
@@ -100,8 +107,9 @@ func (g *Guests) Enter(client string, works func() bool, end func()) (*Guest, er
 	}
 }
 
-// idleLocked checks whether there is room for another guest of a client. If not, it lists the guests without an open
-// request that could be ended, the longest silent first.
+// idleLocked checks whether there is room for another guest of a client. If not, it
+// lists the guests without an open request that could be ended, the longest silent
+// first.
 func (g *Guests) idleLocked(client string) (full *FullError, idle []*Guest) {
 	own := 0
 	for o := range g.list {
@@ -122,11 +130,15 @@ func (g *Guests) idleLocked(client string) (full *FullError, idle []*Guest) {
 			idle = append(idle, o)
 		}
 	}
-	slices.SortFunc(idle, func(a, b *Guest) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.client, b.client)) })
+	slices.SortFunc(
+		idle,
+		func(a, b *Guest) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.client, b.client)) },
+	)
 	return full, idle
 }
 
-// giveUp ends an idle guest. It returns false if something is under way for the guest, or it has already left.
+// giveUp ends an idle guest. It returns false if something is under way for the guest,
+// or it has already left.
 func (o *Guest) giveUp() bool {
 	o.of.mu.Lock()
 	since := o.since
@@ -161,7 +173,8 @@ func (o *Guest) Leave() {
 	o.leaveLocked()
 }
 
-// Begin notes that a request or a stream of the guest's is open, until Done; false: the guest has been ended.
+// Begin notes that a request or a stream of the guest's is open, until Done; false: the
+// guest has been ended.
 func (o *Guest) Begin() bool {
 	o.of.mu.Lock()
 	defer o.of.mu.Unlock()
@@ -193,7 +206,8 @@ func (o *Guest) windLocked() {
 	}
 }
 
-// expire ends a guest that was silent for too long. If something is under way for it the clock starts again.
+// expire ends a guest that was silent for too long. If something is under way for it the
+// clock starts again.
 func (o *Guest) expire() {
 	o.of.mu.Lock()
 	silent := time.Since(o.since)

@@ -31,10 +31,11 @@ type headerFramer struct {
 	pushed  int  // bytes put back in all
 }
 
-// Headers returns a framer of messages behind header sections with a Content-Length, of at most limit bytes each.
-// Names may be in any case; a Content-Type is accepted when it names no charset, utf-8 or utf8; other headers are
-// ignored, line feeds between messages too. After any fault it looks for the next Content-Length line, wherever in the
-// stream it stands, in bounded memory.
+// Headers returns a framer of messages behind header sections with a Content-Length, of
+// at most limit bytes each. Names may be in any case; a Content-Type is accepted when it
+// names no charset, utf-8 or utf8; other headers are ignored, line feeds between
+// messages too. After any fault it looks for the next Content-Length line, wherever in
+// the stream it stands, in bounded memory.
 func Headers(r io.Reader, limit int) Framer {
 	if limit <= 0 {
 		limit = MaxMessage
@@ -69,8 +70,8 @@ func (f *headerFramer) Next() ([]byte, error) {
 	case s.size < 0:
 		s.fault = "no Content-Length in the header"
 	case s.size > f.limit:
-		// A raw line end cannot stand inside a JSON text's strings, so that the next header line ends the search right
-		// behind this body, however long it claims to be.
+		// A raw line end cannot stand inside a JSON text's strings, so that the next header line
+		// ends the search right behind this body, however long it claims to be.
 		f.lost = true
 		return nil, tooLong(f.limit)
 	case s.size == 0:
@@ -90,8 +91,9 @@ func (f *headerFramer) Next() ([]byte, error) {
 	return body, nil
 }
 
-// section reads header lines up to the empty one. A line that is no header ends it at once, with a fault; a header
-// with a bad value does not, so that what stands behind it is not taken for the next section.
+// section reads header lines up to the empty one. A line that is no header ends it at
+// once, with a fault; a header with a bad value does not, so that what stands behind it
+// is not taken for the next section.
 func (f *headerFramer) section(s *section) error {
 	for {
 		line, err := f.r.ReadSlice('\n')
@@ -118,7 +120,8 @@ func (f *headerFramer) section(s *section) error {
 		name, value, ok := bytes.Cut(text, []byte(":"))
 		if name = bytes.TrimRight(name, " \t"); !ok || !isToken(name) {
 			s.fault = "expected a header line with a Content-Length"
-			// The garbage may be the rest of a body that was longer than announced, with the next header behind it.
+			// The garbage may be the rest of a body that was longer than announced, with the next
+			// header behind it.
 			if size, found := headerAtEnd(line); found {
 				*s = section{size: size, used: s.used}
 				continue
@@ -161,8 +164,8 @@ func (f *headerFramer) body(size int) ([]byte, error) {
 	return b, nil
 }
 
-// Resync implements [Resyncer]: when body swallowed a header, because it was announced too long, reading goes on there,
-// else at the next header behind it.
+// Resync implements [Resyncer]: when body swallowed a header, because it was announced
+// too long, reading goes on there, else at the next header behind it.
 func (f *headerFramer) Resync(body []byte) {
 	f.lost = true
 	if len(body) > maxResync {
@@ -186,8 +189,9 @@ func (f *headerFramer) Resync(body []byte) {
 	}
 }
 
-// unread puts b back in front of what was not read yet. No more is put back in all than stands in the stream up to here,
-// so that headers within bodies within headers cost no more than twice their length.
+// unread puts b back in front of what was not read yet. No more is put back in all than
+// stands in the stream up to here, so that headers within bodies within headers cost no
+// more than twice their length.
 func (f *headerFramer) unread(b []byte) {
 	rest, _ := f.r.Peek(f.r.Buffered())
 	here := f.src.fresh - len(f.src.back) - len(rest)
@@ -211,7 +215,8 @@ func headerCut(b []byte) int {
 	return -1
 }
 
-// search reads up to and including the next line that ends in a Content-Length header, and returns its value.
+// search reads up to and including the next line that ends in a Content-Length header,
+// and returns its value.
 func (f *headerFramer) search() (int, error) {
 	var tail []byte // the end of a line that did not fit the buffer
 	for {

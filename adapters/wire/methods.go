@@ -10,8 +10,9 @@ import (
 	"github.com/creachadair/jrpc2/handler"
 )
 
-// A Method handles the calls of one method on the reading goroutine, so it must not block. An error is the answer; with
-// nil the method has answered, or whoever it handed the call to will.
+// A Method handles the calls of one method on the reading goroutine, so it must not
+// block. An error is the answer; with nil the method has answered, or whoever it handed
+// the call to will.
 type Method func(*Call) error
 
 // Methods is a method table; its Handle is a handler for [Conn.Serve].
@@ -32,7 +33,8 @@ func Table(m handler.Map) Methods {
 	return t
 }
 
-// Handle calls the method that the call names. An unknown one is answered with -32601, or ignored as a notification.
+// Handle calls the method that the call names. An unknown one is answered with -32601,
+// or ignored as a notification.
 func (m Methods) Handle(call *Call) {
 	f, ok := m[call.Method]
 	if !ok {
@@ -44,8 +46,9 @@ func (m Methods) Handle(call *Call) {
 	}
 }
 
-// Sync makes a method of a jrpc2 handler, such as handler.New or [Func] make: the call is answered when it returns.
-// Parameters in which two names differ only in case are refused, since handler.New could take the wrong one.
+// Sync makes a method of a jrpc2 handler, such as handler.New or [Func] make: the call
+// is answered when it returns. Parameters in which two names differ only in case are
+// refused, since handler.New could take the wrong one.
 func Sync(h jrpc2.Handler) Method {
 	return func(call *Call) error {
 		if err := ambiguous(call.Params); err != nil {
@@ -61,8 +64,8 @@ func Sync(h jrpc2.Handler) Method {
 	}
 }
 
-// named puts what handler.New found wrong with parameters into the message; it leaves that to the data, which few
-// clients show.
+// named puts what handler.New found wrong with parameters into the message; it leaves
+// that to the data, which few clients show.
 func named(err error) error {
 	e, ok := errors.AsType[*jrpc2.Error](err)
 	if !ok || e.Code != jrpc2.InvalidParams || e.Message != jrpc2.InvalidParams.String() {
@@ -75,8 +78,9 @@ func named(err error) error {
 	return jrpc2.Errorf(jrpc2.InvalidParams, "invalid params: %s", strings.TrimPrefix(why, "json: "))
 }
 
-// Async makes a method of a function that is handed the call with its decoded parameters, and answers it, or has it
-// answered later. An error that it returns is the answer.
+// Async makes a method of a function that is handed the call with its decoded
+// parameters, and answers it, or has it answered later. An error that it returns is the
+// answer.
 func Async[P any](f func(*Call, P) error) Method {
 	decode := decoder[P]()
 	return func(call *Call) error {
@@ -88,8 +92,8 @@ func Async[P any](f func(*Call, P) error) Method {
 	}
 }
 
-// Func makes a jrpc2 handler of a function with typed parameters, like handler.New, but reads them as [Unmarshal] does,
-// and says with -32602 which of them is wrong and why.
+// Func makes a jrpc2 handler of a function with typed parameters, like handler.New, but
+// reads them as [Unmarshal] does, and says with -32602 which of them is wrong and why.
 func Func[P, R any](f func(context.Context, P) (R, error)) jrpc2.Handler {
 	decode := decoder[P]()
 	return func(ctx context.Context, req *jrpc2.Request) (any, error) {

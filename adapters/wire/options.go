@@ -19,11 +19,12 @@ const (
 // CodeBusy is the code of an answer to a request that was refused because too many are open.
 const CodeBusy jrpc2.Code = -32000
 
-// ErrCanceled is the cause of a call's context when the peer took the call back ([Conn.CancelRequest]). As an answer it
-// has the code jrpc2.Cancelled.
+// ErrCanceled is the cause of a call's context when the peer took the call back
+// ([Conn.CancelRequest]). As an answer it has the code jrpc2.Cancelled.
 var ErrCanceled = fmt.Errorf("taken back by the caller: %w", context.Canceled)
 
-// Options are a connection's circumstances. The zero value is newline framing with the default limits.
+// Options are a connection's circumstances. The zero value is newline framing with the
+// default limits.
 type Options struct {
 	Framing    Framing
 	MaxMessage int // bytes of one message; 0: MaxMessage
@@ -38,14 +39,16 @@ type Options struct {
 	Linger   time.Duration // how long the rest of the output may take at the end; 0: DefaultLinger
 	Drain    time.Duration // how long open calls may still be answered when the peer has sent its last; 0: not at all
 
-	// Panicked is told of a handler's panic: the method, the value and the stack. The peer sees none of it.
+	// Panicked is told of a handler's panic: the method, the value and the stack. The peer
+	// sees none of it.
 	Panicked func(method string, value any, stack []byte)
 	// Recorder takes down both directions; nil: none.
 	Recorder *Recorder
 }
 
-// Withdrawal is the notification that takes a request back: its method, and the member of its parameters that holds the
-// request's id, such as {"$/cancel_request", "requestId"}.
+// Withdrawal is the notification that takes a request back: its method, and the member
+// of its parameters that holds the request's id, such as {"$/cancel_request",
+// "requestId"}.
 type Withdrawal struct{ Method, Member string }
 
 // Stats counts what a connection dropped or refused.

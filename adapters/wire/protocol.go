@@ -4,13 +4,15 @@ import "context"
 
 // Protocol serves the calls of one connection.
 type Protocol interface {
-	// Begin is called on the reading goroutine, before the first call is handled. handle is the handler of [Conn.Serve];
-	// end is called when that has returned: it waits for what Begin and handle started. ctx is that of Serve.
+	// Begin is called on the reading goroutine, before the first call is handled. handle is
+	// the handler of [Conn.Serve]; end is called when that has returned: it waits for what
+	// Begin and handle started. ctx is that of Serve.
 	Begin(ctx context.Context, c *Conn) (handle func(*Call), end func())
 }
 
-// ServeFirst is [Conn.Serve] for a stream on which the peer's first call shows which protocol it speaks: choose is
-// given its method, once. What is no call is answered before that as it is behind it.
+// ServeFirst is [Conn.Serve] for a stream on which the peer's first call shows which
+// protocol it speaks: choose is given its method, once. What is no call is answered
+// before that as it is behind it.
 func (c *Conn) ServeFirst(ctx context.Context, choose func(method string) Protocol) error {
 	var handle func(*Call)
 	end := func() {}

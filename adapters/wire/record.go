@@ -10,11 +10,13 @@ import (
 // DefaultRecordLimit is how much of a transcript may wait to be written, in bytes.
 const DefaultRecordLimit = 16 << 20
 
-// Recorder takes down what goes over a connection, one line for each message: "-> " and what the peer sent, "<- " and
-// what was sent to it, in the order in which we read and wrote it. "-- " begins a remark: a frame that could not be read.
-// It holds whatever the messages hold, secrets too.
+// Recorder takes down what goes over a connection, one line for each message: "-> " and
+// what the peer sent, "<- " and what was sent to it, in the order in which we read and
+// wrote it. "-- " begins a remark: a frame that could not be read. It holds whatever the
+// messages hold, secrets too.
 //
-// A Recorder never blocks the connection. When its own output fails or is too slow, it stops recording.
+// A Recorder never blocks the connection. When its own output fails or is too slow, it
+// stops recording.
 type Recorder struct {
 	Limit int // how much may wait to be written, in bytes; set before use; 0: DefaultRecordLimit
 
@@ -24,7 +26,8 @@ type Recorder struct {
 // NewRecorder returns a recorder of lines to out, which [Recorder.Run] writes and closes.
 func NewRecorder(out io.WriteCloser) *Recorder { return &Recorder{out: NewWriter(out, Newline)} }
 
-// Run writes the transcript until ctx ends or its output fails. Run it beside the connection, and end it afterwards.
+// Run writes the transcript until ctx ends or its output fails. Run it beside the
+// connection, and end it afterwards.
 func (r *Recorder) Run(ctx context.Context) error { return r.out.Run(ctx) }
 
 // Close ends Run when all that was recorded so far has been written.
@@ -64,8 +67,8 @@ func (f *recordedFramer) Resync(body []byte) {
 	}
 }
 
-// Writer records what is written to out, just before, so that an answer to it is never recorded first. Each Write must
-// hold whole frames, as a [Writer]'s do.
+// Writer records what is written to out, just before, so that an answer to it is never
+// recorded first. Each Write must hold whole frames, as a [Writer]'s do.
 func (r *Recorder) Writer(out io.WriteCloser, framing Framing) io.WriteCloser {
 	return &recordedWriter{out, r, framing}
 }

@@ -10,8 +10,9 @@ import (
 // maxValue is how deep a value of a message may be nested: the object around it is one level more.
 const maxValue = MaxDepth - 1
 
-// members yields the members of the object b, which is known to be JSON: each name as it stands between its quotes, and
-// its value. A value that is nested deeper than [MaxDepth] is yielded as nil, as the last.
+// members yields the members of the object b, which is known to be JSON: each name as it
+// stands between its quotes, and its value. A value that is nested deeper than
+// [MaxDepth] is yielded as nil, as the last.
 func members(b []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, val []byte) bool) {
 		m := jsonscan.MembersOf(b, maxValue)
@@ -26,8 +27,9 @@ func members(b []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Members yields the members of an object that is known to be JSON, in their order: each name as it is meant, and its
-// value as it is written. What is no object has none, and what is nested too deeply ends it.
+// Members yields the members of an object that is known to be JSON, in their order: each
+// name as it is meant, and its value as it is written. What is no object has none, and
+// what is nested too deeply ends it.
 func Members(object []byte) iter.Seq2[[]byte, json.RawMessage] {
 	return func(yield func(name []byte, value json.RawMessage) bool) {
 		m := jsonscan.MembersOf(object, maxValue)
@@ -39,8 +41,8 @@ func Members(object []byte) iter.Seq2[[]byte, json.RawMessage] {
 	}
 }
 
-// elements yields the elements of the array b, which is known to be JSON; one that is nested too deeply as nil, as the
-// last.
+// elements yields the elements of the array b, which is known to be JSON; one that is
+// nested too deeply as nil, as the last.
 func elements(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		e := jsonscan.ElementsOf(b, maxValue)

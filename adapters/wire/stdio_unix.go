@@ -10,12 +10,13 @@ import (
 	"syscall"
 )
 
-// Stdio returns standard input and output as a connection's streams. A Close of either ends a Read or Write under way,
-// for which both are made non-blocking; on a terminal, which others share, Close undoes that.
+// Stdio returns standard input and output as a connection's streams. A Close of either
+// ends a Read or Write under way, for which both are made non-blocking; on a terminal,
+// which others share, Close undoes that.
 //
-// They are duplicates of descriptors 0 and 1, which stay open: a file opened later cannot take their numbers, and a
-// write to a closed standard output fails with EPIPE without a signal. The peer sees the end of our output when the
-// process ends.
+// They are duplicates of descriptors 0 and 1, which stay open: a file opened later
+// cannot take their numbers, and a write to a closed standard output fails with EPIPE
+// without a signal. The peer sees the end of our output when the process ends.
 func Stdio() (io.ReadCloser, io.WriteCloser, error) {
 	in, err := openStd(os.Stdin, syscall.Stdin)
 	if err != nil {
@@ -65,7 +66,8 @@ func (s *std) Close() error {
 	return err
 }
 
-// hungUp says whether a system call failed because the other end is gone; EIO is a terminal's way of saying so.
+// hungUp says whether a system call failed because the other end is gone; EIO is a
+// terminal's way of saying so.
 func hungUp(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EIO)
 }

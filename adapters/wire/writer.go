@@ -11,11 +11,12 @@ import (
 	"time"
 )
 
-// ErrClosed is the error of everything that needs a connection which has ended, and the cause of its calls' contexts.
+// ErrClosed is the error of everything that needs a connection which has ended, and the
+// cause of its calls' contexts.
 var ErrClosed = errors.New("connection closed")
 
-// errUntaken means that a connection ended before its peer had read the rest. It is an ErrClosed, since a peer that no
-// longer reads has left.
+// errUntaken means that a connection ended before its peer had read the rest. It is an
+// ErrClosed, since a peer that no longer reads has left.
 var errUntaken = fmt.Errorf("%w: the peer did not read the rest in time", ErrClosed)
 
 const (
@@ -23,14 +24,16 @@ const (
 	DefaultLinger = time.Second
 	// PumpRoom is how much may be queued before a pump waits, in bytes.
 	PumpRoom = 256 << 10
-	// chunk is about how much one Write takes: a Write ends with the first frame behind this many bytes.
+	// chunk is about how much one Write takes: a Write ends with the first frame behind this
+	// many bytes.
 	chunk = 64 << 10
 	// keep is the largest buffer that is used again, in bytes; a large message's memory is given back.
 	keep = 1 << 20
 )
 
-// Writer queues whole frames and writes them from one goroutine, [Writer.Run]. Putting never blocks. Frames leave in the
-// order in which they were put, and no frame is ever split over two calls of Write.
+// Writer queues whole frames and writes them from one goroutine, [Writer.Run]. Putting
+// never blocks. Frames leave in the order in which they were put, and no frame is ever
+// split over two calls of Write.
 //
 // A Writer may be used by many goroutines.
 type Writer struct {
@@ -66,8 +69,8 @@ func NewWriter(out io.WriteCloser, framing Framing) *Writer {
 	return &Writer{out: out, framing: framing, wake: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// Put queues one message. It copies msg, never blocks, and returns an error only when the connection has ended
-// (errors.Is(err, ErrClosed)).
+// Put queues one message. It copies msg, never blocks, and returns an error only when
+// the connection has ended (errors.Is(err, ErrClosed)).
 func (w *Writer) Put(msg []byte) error { return w.put(msg, false) }
 
 func (w *Writer) put(msg []byte, reply bool) error {
@@ -88,9 +91,10 @@ func (w *Writer) put(msg []byte, reply bool) error {
 	return err
 }
 
-// PutLines queues many messages at once, each ended by a line feed and holding none: what append-encoders leave in a
-// pump's buffer. They stay together in this order, and cost one lock and one copy. Empty lines are skipped under
-// ContentLength framing. It copies lines, and blocks and fails as Put does.
+// PutLines queues many messages at once, each ended by a line feed and holding none:
+// what append-encoders leave in a pump's buffer. They stay together in this order, and
+// cost one lock and one copy. Empty lines are skipped under ContentLength framing. It
+// copies lines, and blocks and fails as Put does.
 func (w *Writer) PutLines(lines []byte) error {
 	if len(lines) == 0 {
 		return nil
@@ -165,8 +169,9 @@ func (w *Writer) Queued() int {
 	return len(w.buf) + w.flying.end
 }
 
-// Stalled is for how long the peer has taken nothing of what is queued; 0 when nothing is queued. What it takes counts
-// by whole Writes, so one large frame on a slow stream looks like a stall while it is under way.
+// Stalled is for how long the peer has taken nothing of what is queued; 0 when nothing
+// is queued. What it takes counts by whole Writes, so one large frame on a slow stream
+// looks like a stall while it is under way.
 func (w *Writer) Stalled() time.Duration {
 	w.mu.Lock()
 	since := w.since
@@ -177,8 +182,9 @@ func (w *Writer) Stalled() time.Duration {
 	return time.Since(since)
 }
 
-// Room waits until fewer than limit bytes are queued. It is for pumps, which have a log to read on from; answers never
-// wait. It returns the context's cause when that ends first, and the writer's error when the connection has ended.
+// Room waits until fewer than limit bytes are queued. It is for pumps, which have a log
+// to read on from; answers never wait. It returns the context's cause when that ends
+// first, and the writer's error when the connection has ended.
 func (w *Writer) Room(ctx context.Context, limit int) error {
 	return w.await(ctx, func() bool { return len(w.buf)+w.flying.end < limit })
 }
@@ -212,7 +218,8 @@ func (w *Writer) await(ctx context.Context, ready func() bool) error {
 	}
 }
 
-// Close accepts nothing more; Run writes what is queued and returns. It does not wait, and may be called again.
+// Close accepts nothing more; Run writes what is queued and returns. It does not wait,
+// and may be called again.
 func (w *Writer) Close() {
 	w.mu.Lock()
 	first := !w.closing
@@ -232,9 +239,10 @@ func (w *Writer) Close() {
 	w.signal()
 }
 
-// Run writes until Close is called, ctx ends or the stream fails. What is queued at the end is written first, for at most
-// Linger; then the stream is closed and everybody who waits is released. It returns nil when all has left, and an
-// ErrClosed when the peer did not read the rest.
+// Run writes until Close is called, ctx ends or the stream fails. What is queued at the
+// end is written first, for at most Linger; then the stream is closed and everybody who
+// waits is released. It returns nil when all has left, and an ErrClosed when the peer
+// did not read the rest.
 func (w *Writer) Run(ctx context.Context) error {
 	var owner sync.WaitGroup
 	done := make(chan struct{})
@@ -303,7 +311,8 @@ func (w *Writer) write() error {
 	}
 }
 
-// take swaps the queue with what has been written. It returns false when the writer is closing and all has left.
+// take swaps the queue with what has been written. It returns false when the writer is
+// closing and all has left.
 func (w *Writer) take(buf []byte, cuts []cut) ([]byte, []cut, bool) {
 	if cap(buf) > keep {
 		buf = nil

@@ -1,4 +1,5 @@
-// Package compose asks a model to write outside of any chat: to complete a text, and to write one anew.
+// Package compose asks a model to write outside of any chat: to complete a text, and to
+// write one anew.
 package compose
 
 import (
@@ -28,7 +29,8 @@ const MaxBytes = 1 << 20
 // ErrTooLong is the error of a document or an answer of more than MaxBytes.
 var ErrTooLong = fmt.Errorf("the text is longer than %d KiB", MaxBytes>>10)
 
-// Complete returns what belongs at a place of a document; it may be blank. When ctx ends, the error is its cause.
+// Complete returns what belongs at a place of a document; it may be blank. When ctx
+// ends, the error is its cause.
 func Complete(ctx context.Context, m inference.Model, doc string, at eca.Place) (string, error) {
 	if len(doc) > MaxBytes {
 		return "", ErrTooLong
@@ -41,16 +43,17 @@ func Complete(ctx context.Context, m inference.Model, doc string, at eca.Place) 
 	return continuation(answer, line), err
 }
 
-// Rewrite asks for a text in the place of the selected one, and hands on each piece as it comes. file is what stands
-// around the selection; "": unknown. The whole answer is returned as the model gave it.
+// Rewrite asks for a text in the place of the selected one, and hands on each piece as
+// it comes. file is what stands around the selection; "": unknown. The whole answer is
+// returned as the model gave it.
 func Rewrite(
 	ctx context.Context, m inference.Model, p eca.RewriteParams, file string, each func(inference.Delta),
 ) (string, error) {
 	return write(ctx, m, rewriteRequest(p, display.Cut(file, 4*beforeCursor)), rewriteTokens, rewriteTime, each)
 }
 
-// Around returns the lines of a file that Rewrite is to be given for a selection: all of them, if it is not known where
-// that is.
+// Around returns the lines of a file that Rewrite is to be given for a selection: all of
+// them, if it is not known where that is.
 func Around(s eca.Span) (lines [2]int) {
 	if s.Start.Line > 0 {
 		first := min(s.Start.Line, 1<<30)
@@ -62,7 +65,12 @@ func Around(s eca.Span) (lines [2]int) {
 // write asks a model and hands on what it says. It returns all of the text. The request
 // is bounded by tokens and by time.
 func write(
-	ctx context.Context, m inference.Model, r inference.Request, tokens int, most time.Duration, each func(inference.Delta),
+	ctx context.Context,
+	m inference.Model,
+	r inference.Request,
+	tokens int,
+	most time.Duration,
+	each func(inference.Delta),
 ) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {

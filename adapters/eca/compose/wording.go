@@ -91,7 +91,8 @@ func Bare(text string) string {
 // continuation is what of a model's answer belongs behind the beginning of a line.
 func continuation(answer, line string) string {
 	text := strings.TrimRight(Bare(answer), "\r\n\t ")
-	if begun := strings.TrimLeft(line, " \t"); len(begun) > 2 && strings.HasPrefix(strings.TrimLeft(text, " \t"), begun) {
+	if begun := strings.TrimLeft(line, " \t"); len(begun) > 2 &&
+		strings.HasPrefix(strings.TrimLeft(text, " \t"), begun) {
 		text = strings.TrimLeft(text, " \t")[len(begun):]
 	}
 	return text

@@ -143,7 +143,13 @@ func (d *Desk) read(ctx context.Context, r core.Reference, link core.Block) []co
 	}
 	if why := d.Forbidden(r); why != "" {
 		d.Told = append(d.Told, name+" was not given to the agent: "+why+".")
-		return []core.Block{core.Resource{URI: "text:context", MIME: "text/plain", Text: "(The user attached " + name + ", which may not be read: " + why + ".)"}}
+		return []core.Block{
+			core.Resource{
+				URI:  "text:context",
+				MIME: "text/plain",
+				Text: "(The user attached " + name + ", which may not be read: " + why + ".)",
+			},
+		}
 	}
 	if d.size >= maxAttached {
 		d.Told = append(d.Told,
@@ -155,7 +161,8 @@ func (d *Desk) read(ctx context.Context, r core.Reference, link core.Block) []co
 	return []core.Block{b}
 }
 
-// Text returns what a file holds, or the lines of a reference; "" where it cannot be read or a rule forbids it.
+// Text returns what a file holds, or the lines of a reference; "" where it cannot be
+// read or a rule forbids it.
 func (d *Desk) Text(ctx context.Context, r core.Reference) string {
 	if d.files == nil || d.Forbidden(r) != "" {
 		return ""
@@ -237,7 +244,12 @@ func (d *Desk) cursor(ctx context.Context, c eca.Context) []core.Block {
 	lines := [2]int{p.Start.Line, max(p.Start.Line, p.End.Line)}
 	l.URI = URIOf(path, lines)
 	if p.Start == p.End {
-		l.Description = fmt.Sprintf("the user's cursor is in line %d, column %d of %s", p.Start.Line, p.Start.Character, path)
+		l.Description = fmt.Sprintf(
+			"the user's cursor is in line %d, column %d of %s",
+			p.Start.Line,
+			p.Start.Character,
+			path,
+		)
 		return []core.Block{l}
 	}
 	l.Description = fmt.Sprintf("the user has selected lines %d to %d of %s", lines[0], lines[1], path)
@@ -296,5 +308,9 @@ func fileLink(path string, lines [2]int) core.Block {
 
 // unread stands for what the client attached and nobody can read.
 func unread(what string) core.Block {
-	return core.Resource{URI: "text:context", MIME: "text/plain", Text: "(The editor attached " + what + " that could not be read.)"}
+	return core.Resource{
+		URI:  "text:context",
+		MIME: "text/plain",
+		Text: "(The editor attached " + what + " that could not be read.)",
+	}
 }

@@ -66,7 +66,10 @@ func (d *Desk) mentioned(name string) (path string, ok bool) {
 	switch {
 	case strings.Trim(name, "/.~") == "":
 		return "", false
-	case strings.HasPrefix(name, "~/"), strings.HasPrefix(name, "./"), strings.HasPrefix(name, "../"), filepath.IsAbs(name):
+	case strings.HasPrefix(name, "~/"),
+		strings.HasPrefix(name, "./"),
+		strings.HasPrefix(name, "../"),
+		filepath.IsAbs(name):
 		path = d.Path(name)
 		return path, path != ""
 	case strings.HasPrefix(name, "~"):

@@ -12,10 +12,12 @@ const (
 	CodeCancelled    = -32800
 )
 
-// NoMethod is the message of the error for a method that is not known, a format for its name. Clients look for it.
+// NoMethod is the message of the error for a method that is not known, a format for its
+// name. Clients look for it.
 const NoMethod = "Method not found - '%.100s'"
 
-// Details is the data of an error: its message again, since some clients show the message and others the details.
+// Details is the data of an error: its message again, since some clients show the
+// message and others the details.
 type Details struct {
 	Details string `json:"details"`
 }
@@ -27,8 +29,8 @@ type Refusal struct {
 	Data    json.RawMessage
 }
 
-// Words returns what the client says of it: the message with the details, or with data of another form as it is. It is
-// empty where the client says nothing.
+// Words returns what the client says of it: the message with the details, or with data
+// of another form as it is. It is empty where the client says nothing.
 func (r Refusal) Words() string {
 	var data Details
 	if json.Unmarshal(r.Data, &data) != nil || data.Details == "" && string(r.Data) != "null" {

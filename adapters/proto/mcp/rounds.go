@@ -36,9 +36,10 @@ func (RoundsError) Error() string {
 	return fmt.Sprintf("came back for answers %d times, and has no result yet", MaxRounds)
 }
 
-// Rounds makes a call, and makes it again for as long as its result asks the client something first. call is
-// given the answers and the state that it has to bring back, both nil the first time, and answer the requests in
-// the order of their names. An error of either is returned as it is.
+// Rounds makes a call, and makes it again for as long as its result asks the client
+// something first. call is given the answers and the state that it has to bring back,
+// both nil the first time, and answer the requests in the order of their names. An error
+// of either is returned as it is.
 func Rounds(
 	call func(answers map[string]json.RawMessage, state json.RawMessage) (json.RawMessage, error),
 	answer func(InputRequest) (json.RawMessage, error),

@@ -35,7 +35,8 @@ const (
 	ModeURL  = "url"
 )
 
-// VersionOf returns the version that the parameters of a request of 2026-07-28 name; "": they name none.
+// VersionOf returns the version that the parameters of a request of 2026-07-28 name; "":
+// they name none.
 func VersionOf(params json.RawMessage) string {
 	if !bytes.Contains(params, []byte(MetaVersion)) {
 		return ""

@@ -157,7 +157,10 @@ func (h *Client) posting(line []byte) {
 	case m.Kind() == wire.Request:
 		ctx, cancel := context.WithCancel(h.ctx)
 		p := &posted{cancel: cancel, sent: make(chan struct{}), done: make(chan struct{})}
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { p.once.Do(func() { close(p.sent) }) }})
+		ctx = httptrace.WithClientTrace(
+			ctx,
+			&httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { p.once.Do(func() { close(p.sent) }) }},
+		)
 		h.mu.Lock()
 		h.posts[string(m.ID)] = p
 		h.mu.Unlock()
@@ -257,7 +260,11 @@ func (h *Client) request(ctx context.Context, line []byte, m wire.Message) {
 			h.refuse(m, CodeUnreached, "the server's answer cannot be read: "+err.Error())
 		}
 	default:
-		h.refuse(m, CodeUnreached, fmt.Sprintf("the server answered %s with %q in place of JSON or a stream", resp.Status, kind))
+		h.refuse(
+			m,
+			CodeUnreached,
+			fmt.Sprintf("the server answered %s with %q in place of JSON or a stream", resp.Status, kind),
+		)
 	}
 }
 
@@ -288,7 +295,8 @@ func (h *Client) failed(resp *http.Response, kind string, m wire.Message) {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		text += ": it wants a login, or another key than the one that is configured"
 	default:
-		if s := strings.TrimSpace(h.opts.Plain(strings.ToValidUTF8(string(body), "\uFFFD"))); s != "" && kind != "text/html" {
+		if s := strings.TrimSpace(h.opts.Plain(strings.ToValidUTF8(string(body), "\uFFFD"))); s != "" &&
+			kind != "text/html" {
 			text += ": " + s[:min(len(s), 200)]
 		}
 	}

@@ -142,7 +142,8 @@ func (p headerProperty) headers(path []string, list []paramHeader) []paramHeader
 
 // isToken reports whether a name can be that of a header (RFC 9110, 5.6.2).
 func isToken(s string) bool {
-	return s != "" && strings.Trim(s, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
+	return s != "" &&
+		strings.Trim(s, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
 }
 
 // headerValue is an argument as a header says it: texts, booleans and whole

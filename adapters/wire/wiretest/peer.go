@@ -12,8 +12,9 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// Peer is the other side of a connection. It reads frames by itself, and strictly: what the connection writes must have
-// exactly the form that its framing says. One goroutine at a time may read, and one send.
+// Peer is the other side of a connection. It reads frames by itself, and strictly: what
+// the connection writes must have exactly the form that its framing says. One goroutine
+// at a time may read, and one send.
 type Peer struct {
 	framing wire.Framing
 	to      io.WriteCloser // what the connection reads
@@ -48,7 +49,8 @@ func (p *Peer) Raw(s string) error {
 	return err
 }
 
-// Next returns the next message from the connection. It blocks until there is one, and returns io.EOF at the end.
+// Next returns the next message from the connection. It blocks until there is one, and
+// returns io.EOF at the end.
 func (p *Peer) Next() (string, error) {
 	for {
 		msg, whole, err := p.cut()
@@ -109,7 +111,8 @@ func (p *Peer) cut() (msg string, whole bool, err error) {
 	return "", false, nil
 }
 
-// Hangup closes what the connection reads, as an editor does that ends. What it writes can still be read.
+// Hangup closes what the connection reads, as an editor does that ends. What it writes
+// can still be read.
 func (p *Peer) Hangup() { p.to.Close() }
 
 // Close closes both directions, as the death of an editor does.

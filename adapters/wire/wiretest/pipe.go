@@ -8,7 +8,8 @@ import (
 // capacity is how much a pipe holds, in bytes: as much as Linux gives a pipe.
 const capacity = 64 << 10
 
-// pipe is one direction: like an operating system's pipe it takes parts of a Write, and blocks the writer when full.
+// pipe is one direction: like an operating system's pipe it takes parts of a Write, and
+// blocks the writer when full.
 type pipe struct {
 	changed sync.Cond // on mu
 
@@ -85,7 +86,8 @@ type writer struct{ p *pipe }
 func (w writer) Write(b []byte) (int, error) { return w.p.write(b) }
 func (w writer) Close() error                { return w.p.close(&w.p.noMore) }
 
-// Pipe returns the two ends of a buffered pipe of 64 KiB. A Close of either end ends what the other waits for.
+// Pipe returns the two ends of a buffered pipe of 64 KiB. A Close of either end ends
+// what the other waits for.
 func Pipe() (io.ReadCloser, io.WriteCloser) {
 	p := newPipe()
 	return reader{p}, writer{p}

@@ -28,14 +28,16 @@ type Script struct {
 	Do   func(what string) error
 	// Sends returns what is sent for a line; nil: the line itself.
 	Sends func(msg string) string
-	// Hears returns what is put down of messages that came until nothing moved; nil: all of them, in their order.
+	// Hears returns what is put down of messages that came until nothing moved; nil: all of
+	// them, in their order.
 	Hears func(msgs []string) []string
 }
 
-// Play plays the lines of a script that begin with "-> " to the connection and returns the transcript: those
-// lines, and behind them the messages that came from the connection until it was idle, as lines that begin with
-// "<- "; first what came before any. Other lines are kept, but for those with "<- ". Lines with "-> " that follow
-// each other directly are sent in one write.
+// Play plays the lines of a script that begin with "-> " to the connection and returns
+// the transcript: those lines, and behind them the messages that came from the
+// connection until it was idle, as lines that begin with "<- "; first what came before
+// any. Other lines are kept, but for those with "<- ". Lines with "-> " that follow each
+// other directly are sent in one write.
 //
 // A test compares the transcript with the script, and writes it back with -update.
 func (s Script) Play(script string) (string, error) {
@@ -103,8 +105,8 @@ func (s Script) drain(out *strings.Builder) error {
 	return nil
 }
 
-// Serve starts a server on one connection, whose other end is the peer. stop hangs up, and fails the test if the
-// server ends with another error than those that are fine.
+// Serve starts a server on one connection, whose other end is the peer. stop hangs up,
+// and fails the test if the server ends with another error than those that are fine.
 func Serve(
 	t testing.TB, framing wire.Framing,
 	serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error, fine ...error,
