@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -77,11 +78,7 @@ func argumentNames(schema json.RawMessage) []string {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	_ = json.Unmarshal(schema, &s) // without any it has none
-	names := make([]string, 0, len(s.Properties))
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	return names
+	return slices.Collect(maps.Keys(s.Properties))
 }
 
 // alike reports whether two words are the same but for their ends: issue and

@@ -3,8 +3,10 @@ package logs
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -82,10 +84,7 @@ func (l *Servers) writer(server string) *writer {
 func (l *Servers) Close() {
 	l.mu.Lock()
 	l.closed = true
-	var all []*writer
-	for _, w := range l.of {
-		all = append(all, w)
-	}
+	all := slices.Collect(maps.Values(l.of))
 	l.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, w := range all {
