@@ -76,7 +76,13 @@ const (
 // Serve serves one client that speaks over a pipe; programs are started in dir. It
 // blocks until the client leaves or ctx ends, and everything that it started has
 // ended; both streams are closed then.
-func (a *Server) Serve(ctx context.Context, dir string, p core.Principal, in io.ReadCloser, out io.WriteCloser) error {
+func (a *Server) Serve(
+	ctx context.Context,
+	dir string,
+	p core.Principal,
+	in io.ReadCloser,
+	out io.WriteCloser,
+) error {
 	return a.serve(ctx, &caller{agg: a, dir: dir, principal: p}, in, out)
 }
 

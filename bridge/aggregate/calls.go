@@ -203,7 +203,8 @@ func (x *pass) answered(peer *upstream.Peer, res json.RawMessage, err error) {
 // wrong is an error as the client's version has it.
 func (x *pass) wrong(err error) error {
 	var e *jrpc2.Error
-	if s := x.part.side; errors.As(err, &e) && s.modern() && e.Code == proto.CodeNoResource && x.method == proto.MethodReadResource {
+	if s := x.part.side; errors.As(err, &e) && s.modern() && e.Code == proto.CodeNoResource &&
+		x.method == proto.MethodReadResource {
 		return &jrpc2.Error{Code: jrpc2.InvalidParams, Message: e.Message, Data: e.Data}
 	}
 	return x.part.wrong(err)

@@ -238,8 +238,11 @@ func (p *part) followOne(peer *upstream.Peer, uri string) {
 			func(json.RawMessage, error) {}) // its end is noticed elsewhere
 		return
 	}
-	a, err := peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(changes{URIs: []string{uri}}))),
-		func(json.RawMessage, error) {})
+	a, err := peer.Conn.Start(
+		proto.MethodListen,
+		peer.With(nil, wire.Set("notifications", wire.JSON(changes{URIs: []string{uri}}))),
+		func(json.RawMessage, error) {},
+	)
 	if err == nil {
 		p.mu.Lock()
 		p.subs[uri] = a

@@ -369,7 +369,11 @@ func (s *side) put(k kind) *snapshot {
 	s.mu.Unlock()
 	if before == nil || len(before.items) != len(snap.items) {
 		for _, r := range left {
-			s.caller.agg.box.Log(r.server, "warn", fmt.Sprintf("%.100q is left out of %s: another server has the same", r.name, kinds[k].method))
+			s.caller.agg.box.Log(
+				r.server,
+				"warn",
+				fmt.Sprintf("%.100q is left out of %s: another server has the same", r.name, kinds[k].method),
+			)
 		}
 	}
 	return snap

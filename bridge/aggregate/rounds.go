@@ -230,20 +230,28 @@ func (x *pass) rounds(peer *upstream.Peer, res json.RawMessage) {
 	ctx := call.Context()
 	first := true
 	var failed error // of the server, and not of the client
-	res, err := proto.Rounds(func(answers map[string]json.RawMessage, state json.RawMessage) (next json.RawMessage, err error) {
-		if first {
-			first = false
-			return res, nil
-		}
-		failed = peer.Conn.Ask(ctx, x.method, wire.Edit(x.params(peer, nil), upstream.BroughtBack(answers, state)...), &next)
-		return next, failed
-	}, func(q proto.InputRequest) (json.RawMessage, error) {
-		reply, err := s.askClient(ctx, p, q.Method, q.Params)
-		if err != nil {
-			return nil, fmt.Errorf("the MCP server %s asks for %.100s: %w", p.server.Name, q.Method, err)
-		}
-		return reply, nil
-	})
+	res, err := proto.Rounds(
+		func(answers map[string]json.RawMessage, state json.RawMessage) (next json.RawMessage, err error) {
+			if first {
+				first = false
+				return res, nil
+			}
+			failed = peer.Conn.Ask(
+				ctx,
+				x.method,
+				wire.Edit(x.params(peer, nil), upstream.BroughtBack(answers, state)...),
+				&next,
+			)
+			return next, failed
+		},
+		func(q proto.InputRequest) (json.RawMessage, error) {
+			reply, err := s.askClient(ctx, p, q.Method, q.Params)
+			if err != nil {
+				return nil, fmt.Errorf("the MCP server %s asks for %.100s: %w", p.server.Name, q.Method, err)
+			}
+			return reply, nil
+		},
+	)
 	switch {
 	case err == nil:
 		x.finish(x.fit(peer, res), nil)
@@ -258,7 +266,12 @@ func (x *pass) rounds(peer *upstream.Peer, res json.RawMessage) {
 }
 
 // askClient asks the client something and waits for the answer.
-func (s *side) askClient(ctx context.Context, p *part, method string, params json.RawMessage) (reply json.RawMessage, err error) {
+func (s *side) askClient(
+	ctx context.Context,
+	p *part,
+	method string,
+	params json.RawMessage,
+) (reply json.RawMessage, err error) {
 	if !s.offersFor(method) {
 		return nil, jrpc2.Errorf(jrpc2.MethodNotFound, "the client does not offer it")
 	}

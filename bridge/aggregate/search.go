@@ -57,7 +57,12 @@ func (q request) through() (request, error) {
 		Args json.RawMessage `json:"arguments"`
 	}
 	if wire.Unmarshal(q.args, &p) != nil || p.Name == "" || p.Name == toolsearch.Call || p.Name == toolsearch.Search {
-		return q, jrpc2.Errorf(jrpc2.InvalidParams, `%s takes {"name": NAME, "arguments": {…}}, with the name of a tool that %s has found`, toolsearch.Call, toolsearch.Search)
+		return q, jrpc2.Errorf(
+			jrpc2.InvalidParams,
+			`%s takes {"name": NAME, "arguments": {…}}, with the name of a tool that %s has found`,
+			toolsearch.Call,
+			toolsearch.Search,
+		)
 	}
 	q.name, q.args = p.Name, orObject(p.Args)
 	q.params = wire.Edit(q.params, wire.Set("name", wire.JSON(q.name)), wire.Set("arguments", q.args))
@@ -78,7 +83,9 @@ func (s *side) search(ctx context.Context, call *wire.Call, q request) {
 		s.mu.Lock()
 		hidden := s.hidden
 		s.mu.Unlock()
-		result := []wire.Member{wire.Set("content", wire.JSON([]map[string]string{{"type": "text", "text": toolsearch.Answer(hidden, q.args)}}))}
+		result := []wire.Member{
+			wire.Set("content", wire.JSON([]map[string]string{{"type": "text", "text": toolsearch.Answer(hidden, q.args)}})),
+		}
 		if s.modern() {
 			result = append(result, wire.Set("resultType", wire.JSON(proto.ResultComplete)))
 		}

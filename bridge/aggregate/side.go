@@ -68,7 +68,11 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 	s.parts = append(s.parts, agent)
 	agent.attach(ctx)
 	if hops >= maxHops {
-		c.agg.box.Log(core.Native, "warn", fmt.Sprintf("a client that is %d gateways away is shown no servers: it may be one of them", hops))
+		c.agg.box.Log(
+			core.Native,
+			"warn",
+			fmt.Sprintf("a client that is %d gateways away is shown no servers: it may be one of them", hops),
+		)
 		return s
 	}
 	for _, export := range c.agg.exports {
@@ -112,7 +116,11 @@ func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
 	switch call.Method {
 	case proto.MethodDiscover:
 		s.discover(call, q)
-	case proto.MethodListTools, proto.MethodListPrompts, proto.MethodListResources, proto.MethodListTemplates, proto.MethodListTasks:
+	case proto.MethodListTools,
+		proto.MethodListPrompts,
+		proto.MethodListResources,
+		proto.MethodListTemplates,
+		proto.MethodListTasks:
 		s.list(ctx, call, q)
 	case proto.MethodCallTool, proto.MethodGetPrompt:
 		s.named(ctx, call, q)
@@ -136,7 +144,13 @@ func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
 // isOver reports whether a method is not any more at 2026-07-28.
 func isOver(method string) bool {
 	switch method {
-	case proto.MethodInitialize, proto.MethodPing, proto.MethodSubscribe, proto.MethodUnsubscribe, proto.MethodSetLevel, proto.MethodListTasks, proto.MethodTaskResult:
+	case proto.MethodInitialize,
+		proto.MethodPing,
+		proto.MethodSubscribe,
+		proto.MethodUnsubscribe,
+		proto.MethodSetLevel,
+		proto.MethodListTasks,
+		proto.MethodTaskResult:
 		return true
 	}
 	return false

@@ -84,7 +84,11 @@ func (s *side) seekTask(ctx context.Context, q request) *part {
 		if p.agent() && !s.modern() {
 			continue // it has none at these versions
 		}
-		x := &pass{part: p, method: proto.MethodGetTask, q: request{params: wire.JSON(map[string]string{"taskId": q.task}), meta: q.meta}}
+		x := &pass{
+			part:   p,
+			method: proto.MethodGetTask,
+			q:      request{params: wire.JSON(map[string]string{"taskId": q.task}), meta: q.meta},
+		}
 		x.q.params = wire.Edit(x.q.params, wire.Set("_meta", orObject(q.meta)))
 		if peer.Conn.Ask(ctx, x.method, x.params(peer, nil), nil) == nil {
 			s.learn(p, json.RawMessage(`{"taskId":`+string(wire.JSON(q.task))+`}`))

@@ -12,7 +12,8 @@ import (
 // CallEcho measures calls of the tool echo by the SDK's client.
 func CallEcho(b *testing.B, t mcp.Transport) {
 	b.Helper()
-	cs, err := mcp.NewClient(&mcp.Implementation{Name: "bench"}, nil).Connect(b.Context(), t, &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
+	cs, err := mcp.NewClient(&mcp.Implementation{Name: "bench"}, nil).
+		Connect(b.Context(), t, &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -123,14 +123,22 @@ func script() {
 			case text == "flood":
 				w := bufio.NewWriter(os.Stdout)
 				for i := range 10000 {
-					fmt.Fprintf(w, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":10000}}`+"\n", m.Params.Meta.ProgressToken, i+1)
+					fmt.Fprintf(
+						w,
+						`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":10000}}`+"\n",
+						m.Params.Meta.ProgressToken,
+						i+1,
+					)
 				}
 				w.Flush()
 			case text == "pages": // 50 of 100 tools each
 				at, _ := strconv.Atoi(m.Params.Cursor)
 				var tools []string
 				for i := range 100 {
-					tools = append(tools, fmt.Sprintf(`{"name":"t%d","description":"number %[1]d","inputSchema":{"type":"object"}}`, 100*at+i))
+					tools = append(
+						tools,
+						fmt.Sprintf(`{"name":"t%d","description":"number %[1]d","inputSchema":{"type":"object"}}`, 100*at+i),
+					)
 				}
 				next := ""
 				if at < 49 {
@@ -149,7 +157,11 @@ func script() {
 					fmt.Fprintf(os.Stderr, "%d %s\n", i, strings.Repeat("noise ", 20))
 				}
 			case text == "big":
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s END"}]}}`+"\n", m.ID, strings.Repeat("0123456789", 2<<20))
+				fmt.Printf(
+					`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s END"}]}}`+"\n",
+					m.ID,
+					strings.Repeat("0123456789", 2<<20),
+				)
 			default:
 				fmt.Println(strings.NewReplacer("$ID", string(m.ID), "$BEFORE", string(before)).Replace(text))
 			}

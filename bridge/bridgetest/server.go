@@ -17,25 +17,41 @@ import (
 // SDKServer is a server as the SDK makes them.
 func SDKServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1.2"}, nil)
-	s.AddPrompt(&mcp.Prompt{Name: "greet", Description: "says hello", Arguments: []*mcp.PromptArgument{{Name: "who", Required: true}, {Name: "how"}}},
+	s.AddPrompt(
+		&mcp.Prompt{
+			Name:        "greet",
+			Description: "says hello",
+			Arguments:   []*mcp.PromptArgument{{Name: "who", Required: true}, {Name: "how"}},
+		},
 		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
 				{Role: "user", Content: &mcp.TextContent{Text: "Greet " + r.Params.Arguments["who"]}},
 				{Role: "user", Content: &mcp.TextContent{Text: "so: " + r.Params.Arguments["how"]}},
 			}}, nil
-		})
+		},
+	)
 	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "text/plain", Text: "of " + r.Params.URI}}}, nil
+		return &mcp.ReadResourceResult{
+			Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "text/plain", Text: "of " + r.Params.URI}},
+		}, nil
 	}
 	s.AddResource(&mcp.Resource{URI: "up://one", Name: "The One"}, read)
 	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "up://item/{id}", Name: "items"}, read)
 	type text struct {
 		Text string `json:"text"`
 	}
-	mcp.AddTool(s, &mcp.Tool{Name: "echo", Title: "Echo", Description: "says it again", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+	mcp.AddTool(
+		s,
+		&mcp.Tool{
+			Name:        "echo",
+			Title:       "Echo",
+			Description: "says it again",
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
+		},
 		func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, text, error) {
 			return nil, text{in.Text + in.Text}, nil
-		})
+		},
+	)
 	mcp.AddTool(s, &mcp.Tool{Name: "env"},
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 			return result(strings.Join(os.Environ(), "\n")), nil, nil
@@ -65,7 +81,8 @@ func SDKServer() *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "ask"},
 		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 			res, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Who?", RequestedSchema: json.RawMessage(
-				`{"type":"object","required":["name","age"],"properties":{"name":{"type":"string","enum":["ann","bob"]},"age":{"type":"integer","minimum":18},"sure":{"type":"boolean","default":true}}}`)})
+				`{"type":"object","required":["name","age"],"properties":{"name":{"type":"string","enum":["ann","bob"]},"age":{"type":"integer","minimum":18},"sure":{"type":"boolean","default":true}}}`,
+			)})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -73,9 +90,12 @@ func SDKServer() *mcp.Server {
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "sample"},
 		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-			res, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{ //nolint:staticcheck // servers that do so live on
-				MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}, //nolint:staticcheck // as above
-			})
+			res, err := r.Session.CreateMessage(
+				ctx,
+				&mcp.CreateMessageParams{ //nolint:staticcheck // servers that do so live on
+					MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}, //nolint:staticcheck // as above
+				},
+			)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -86,14 +106,25 @@ func SDKServer() *mcp.Server {
 			if answer, ok := r.Params.InputResponses["m"].(*mcp.CreateMessageWithToolsResult); ok { //nolint:staticcheck // as above
 				return nil, answer.Content, nil
 			}
-			return &mcp.CallToolResult{RequestState: "s", InputRequests: mcp.InputRequestMap{"m": &mcp.CreateMessageParams{ //nolint:staticcheck // as above
-				SystemPrompt: "Be short.", MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}, //nolint:staticcheck // as above
-			}}}, nil, nil
+			return &mcp.CallToolResult{
+				RequestState: "s",
+				InputRequests: mcp.InputRequestMap{"m": &mcp.CreateMessageParams{ //nolint:staticcheck // as above
+					SystemPrompt: "Be short.", MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}, //nolint:staticcheck // as above
+				}},
+			}, nil, nil
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "steps"},
 		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 			for i := range 3 {
-				_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3, Message: "step"})
+				_ = r.Session.NotifyProgress(
+					ctx,
+					&mcp.ProgressNotificationParams{
+						ProgressToken: r.Params.GetProgressToken(),
+						Progress:      float64(i + 1),
+						Total:         3,
+						Message:       "step",
+					},
+				)
 			}
 			return nil, nil, nil
 		})
@@ -109,9 +140,12 @@ func SDKServer() *mcp.Server {
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "publish"},
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-			s.AddPrompt(&mcp.Prompt{Name: "later"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-				return &mcp.GetPromptResult{}, nil
-			})
+			s.AddPrompt(
+				&mcp.Prompt{Name: "later"},
+				func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+					return &mcp.GetPromptResult{}, nil
+				},
+			)
 			s.AddResource(&mcp.Resource{URI: "up://later", Name: "Later"}, read)
 			return nil, nil, nil
 		})
@@ -184,8 +218,15 @@ func Ways(t *testing.T) map[string]Place {
 		"stdio":    Program("sdk"),
 		"http":     serve(mcp.NewStreamableHTTPHandler(get, nil)),
 		"httpJSON": serve(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{JSONResponse: true})),
-		"http2026": serve(ModernOnly(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}))),
-		"sse":      sse,
+		"http2026": serve(
+			ModernOnly(
+				mcp.NewStreamableHTTPHandler(
+					get,
+					&mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true},
+				),
+			),
+		),
+		"sse": sse,
 	}
 }
 

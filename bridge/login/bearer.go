@@ -199,7 +199,8 @@ func (b *bearer) renew(ctx context.Context, refused string) (record, error) {
 		}
 		return b.hold(l), nil
 	}
-	// A renewal is finished even if the caller leaves: a token that can be used once is lost with its answer.
+	// A renewal is finished even if the caller leaves: a token that can be used once is lost
+	// with its answer.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*answerFor)
 	defer cancel()
 	err = b.store.Change(ctx, b.server, func(kept []byte) ([]byte, error) {
@@ -223,8 +224,12 @@ func (b *bearer) renew(ctx context.Context, refused string) (record, error) {
 		return l, nil // the old token is still good for a moment
 	}
 	if err != nil {
-		return record{}, fmt.Errorf("the login of the MCP server %s could not be renewed: %w; if that does not pass: dragoman mcp-servers login %s",
-			b.server, err, display.Word(b.server))
+		return record{}, fmt.Errorf(
+			"the login of the MCP server %s could not be renewed: %w; if that does not pass: dragoman mcp-servers login %s",
+			b.server,
+			err,
+			display.Word(b.server),
+		)
 	}
 	return b.hold(l), nil
 }

@@ -28,7 +28,13 @@ type authority struct {
 // discover finds the authorization server of a server (Authorization, Server Discovery):
 // the server names it, and it names its endpoints. refused says that the server has refused
 // a request without a token.
-func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool, challenge map[string]string) (authority, error) {
+func discover(
+	ctx context.Context,
+	c *http.Client,
+	server *url.URL,
+	refused bool,
+	challenge map[string]string,
+) (authority, error) {
 	a, issuer, err := resourceOf(ctx, c, server, challenge["resource_metadata"])
 	if err != nil {
 		return authority{}, err
@@ -51,7 +57,10 @@ func discover(ctx context.Context, c *http.Client, server *url.URL, refused bool
 		}
 	}
 	if a.meta.AuthorizationEndpoint == "" || a.meta.TokenEndpoint == "" {
-		return authority{}, fmt.Errorf("the authorization server %s names no address to log in at", display.Line(issuer, 100))
+		return authority{}, fmt.Errorf(
+			"the authorization server %s names no address to log in at",
+			display.Line(issuer, 100),
+		)
 	}
 	return a, nil
 }
@@ -81,7 +90,11 @@ func resourceOf(ctx context.Context, c *http.Client, server *url.URL, pointed st
 			err = errors.New("it names no authorization server")
 		}
 		if err != nil {
-			return authority{}, "", fmt.Errorf("what the server says of its login at %s cannot be used: %w", display.Line(address, 200), err)
+			return authority{}, "", fmt.Errorf(
+				"what the server says of its login at %s cannot be used: %w",
+				display.Line(address, 200),
+				err,
+			)
 		}
 		return authority{resource: meta.Resource, scopes: meta.ScopesSupported}, meta.AuthorizationServers[0], nil
 	}
@@ -136,13 +149,23 @@ func covers(resource string, server *url.URL) bool {
 
 // client returns our registration at the authorization server: the one that is configured,
 // or one that is made for this login alone.
-func (a authority) client(ctx context.Context, c *http.Client, o Config, back string, scopes []string) (client, error) {
+func (a authority) client(
+	ctx context.Context,
+	c *http.Client,
+	o Config,
+	back string,
+	scopes []string,
+) (client, error) {
 	known := a.meta.TokenEndpointAuthMethodsSupported
 	if o.ClientID != "" {
 		return client{o.ClientID, o.ClientSecret, chooseAuth(o.ClientSecret, known)}, nil
 	}
 	if a.meta.RegistrationEndpoint == "" {
-		return client{}, fmt.Errorf("the authorization server %s lets nobody register by themselves: register a client there with the redirect address %s, and give its client_id (and redirect_port) below oauth in the configuration of the server", display.Line(a.meta.Issuer, 100), back)
+		return client{}, fmt.Errorf(
+			"the authorization server %s lets nobody register by themselves: register a client there with the redirect address %s, and give its client_id (and redirect_port) below oauth in the configuration of the server",
+			display.Line(a.meta.Issuer, 100),
+			back,
+		)
 	}
 	want := authNone
 	if len(known) > 0 && !slices.Contains(known, authNone) {

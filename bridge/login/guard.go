@@ -155,7 +155,10 @@ func (g *guard) fits(u *url.URL) error {
 	case u.Scheme == "https":
 	case u.Scheme == "http" && isLoopback(host):
 	default:
-		return fmt.Errorf("the server names an address for its login that is not https: %s", display.Line(u.Scheme+"://"+host, 100))
+		return fmt.Errorf(
+			"the server names an address for its login that is not https: %s",
+			display.Line(u.Scheme+"://"+host, 100),
+		)
 	}
 	if isLoopback(host) && g.server != netguard.Local {
 		return fmt.Errorf("%s is this machine, which a server outside must not name", host)

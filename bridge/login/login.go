@@ -91,7 +91,11 @@ func (b *bearer) belongs(a authority, o Config, old record) error {
 	if want == "" || strings.TrimSuffix(want, "/") == strings.TrimSuffix(a.meta.Issuer, "/") {
 		return nil
 	}
-	return fmt.Errorf("the server names the authorization server %s, but its client belongs to %s; if that is right, log out first and change oauth in the configuration", display.Line(a.meta.Issuer, 100), display.Line(want, 100))
+	return fmt.Errorf(
+		"the server names the authorization server %s, but its client belongs to %s; if that is right, log out first and change oauth in the configuration",
+		display.Line(a.meta.Issuer, 100),
+		display.Line(want, 100),
+	)
 }
 
 // probe sends the server a request without a login, to see how it refuses that.
@@ -114,7 +118,13 @@ func (b *bearer) probe(ctx context.Context) (refused bool, challenge map[string]
 }
 
 // code has a person log in, and returns the code that the browser brings back.
-func (l record) code(ctx context.Context, c *http.Client, a authority, back *callback, show func(string)) (code, verifier string, err error) {
+func (l record) code(
+	ctx context.Context,
+	c *http.Client,
+	a authority,
+	back *callback,
+	show func(string),
+) (code, verifier string, err error) {
 	at, err := url.Parse(a.meta.AuthorizationEndpoint)
 	if err != nil {
 		return "", "", errors.New("the address to log in at is none")
@@ -145,8 +155,11 @@ func (l record) code(ctx context.Context, c *http.Client, a authority, back *cal
 	iss := got.Get("iss") // RFC 9207
 	switch {
 	case iss != "" && iss != a.meta.Issuer || iss == "" && a.meta.AuthorizationResponseIssParameterSupported:
-		return "", "", fmt.Errorf("the answer comes from %q, and not from the authorization server %s that was asked; it is not used",
-			display.Line(iss, 100), display.Line(a.meta.Issuer, 100))
+		return "", "", fmt.Errorf(
+			"the answer comes from %q, and not from the authorization server %s that was asked; it is not used",
+			display.Line(iss, 100),
+			display.Line(a.meta.Issuer, 100),
+		)
 	case got.Get("error") != "":
 		return "", "", &refusal{got.Get("error"), got.Get("error_description")}
 	case got.Get("code") == "":

@@ -122,7 +122,9 @@ func (w *Wallet) account(s Site) (*bearer, error) {
 	case s.URL == "":
 		return nil, errors.New("it is a program, which gets its keys through its environment")
 	case s.Keyed:
-		return nil, errors.New("the configuration names a key for it (headers, Authorization), which is used in the place of a login; remove it first")
+		return nil, errors.New(
+			"the configuration names a key for it (headers, Authorization), which is used in the place of a login; remove it first",
+		)
 	case b == nil:
 		return nil, errors.New("there is nowhere to keep a login")
 	case b.url.Scheme != "https" && !isLoopback(b.url.Hostname()):

@@ -18,9 +18,18 @@ import (
 )
 
 // decided does over HTTP what a ruling, or err, says of a call, which may take until the
-// client's user has answered, and gives m the parameters to call it with. The call's own answer goes to the writer that it returns,
-// and end must follow; nil: the client has its answer.
-func (h *HTTP) decided(w http.ResponseWriter, r *http.Request, view *upstream.View, m *wire.Message, call *upstream.Record, v upstream.Ruling, err error) (to http.ResponseWriter, end func()) {
+// client's user has answered, and gives m the parameters to call it with. The call's own
+// answer goes to the writer that it returns, and end must follow; nil: the client has
+// its answer.
+func (h *HTTP) decided(
+	w http.ResponseWriter,
+	r *http.Request,
+	view *upstream.View,
+	m *wire.Message,
+	call *upstream.Record,
+	v upstream.Ruling,
+	err error,
+) (to http.ResponseWriter, end func()) {
 	switch {
 	case err != nil:
 		call.End(upstream.OutcomeRefused, 0)

@@ -156,7 +156,8 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 // isModern reports whether a request belongs to 2026-07-28: when anything in it
 // says so.
 func isModern(r *http.Request, m wire.Message) bool {
-	return r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover || proto.VersionOf(m.Params) >= proto.Modern
+	return r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover ||
+		proto.VersionOf(m.Params) >= proto.Modern
 }
 
 func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message) {
@@ -243,7 +244,10 @@ func (h *HTTP) drop(s *httpSession) {
 // forget takes a session that has ended off the lists.
 func (h *HTTP) forget(s *httpSession) {
 	s.place.Leave()
-	h.dialogs.withdraw(callID{session: sessionKey(s.principal, s.id)}, errors.New("the MCP server "+s.relay.export.Server.Name+" has ended"))
+	h.dialogs.withdraw(
+		callID{session: sessionKey(s.principal, s.id)},
+		errors.New("the MCP server "+s.relay.export.Server.Name+" has ended"),
+	)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.sessions, s.id)

@@ -220,7 +220,12 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 }
 
 // permits judges a call.
-func (c *relayed) permits(m wire.Message, size int, unknown error, batch bool) (*upstream.Record, upstream.Ruling, error) {
+func (c *relayed) permits(
+	m wire.Message,
+	size int,
+	unknown error,
+	batch bool,
+) (*upstream.Record, upstream.Ruling, error) {
 	c.mu.Lock()
 	from := visitor{c.client, c.offers}
 	c.mu.Unlock()

@@ -82,8 +82,11 @@ func (h *HTTP) proxy(w http.ResponseWriter, r *http.Request, e upstream.Endpoint
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusUnauthorized { // it is about us, and the client is not told more of that
-		http.Error(w,
-			"the MCP server "+h.relay.export.Server.Name+" wants a login, or another key than the one that is configured", http.StatusBadGateway)
+		http.Error(
+			w,
+			"the MCP server "+h.relay.export.Server.Name+" wants a login, or another key than the one that is configured",
+			http.StatusBadGateway,
+		)
 		return
 	}
 	for _, name := range []string{"Content-Type", proto.HeaderSession, proto.HeaderVersion, "Cache-Control", "Retry-After"} {
@@ -156,7 +159,9 @@ func (h *HTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
 			b = append(append(append(b, "id: "...), e.ID...), '\n')
 		}
 		if e.Data != nil {
-			b = append(append(b, "data: "...), bytes.ReplaceAll(filter(bytes.Clone(e.Data)), []byte("\n"), []byte("\ndata: "))...)
+			b = append(
+				append(b, "data: "...),
+				bytes.ReplaceAll(filter(bytes.Clone(e.Data)), []byte("\n"), []byte("\ndata: "))...)
 			b = append(b, '\n')
 		}
 		if _, err := w.Write(append(b, '\n')); err != nil {
@@ -172,7 +177,11 @@ func isStream(header http.Header) bool {
 
 // permits judges a call. The tools are known by a connection of our own, which is
 // nobody's session.
-func (h *HTTP) permits(r *http.Request, m wire.Message, size int) (call *upstream.Record, v upstream.Ruling, err error) {
+func (h *HTTP) permits(
+	r *http.Request,
+	m wire.Message,
+	size int,
+) (call *upstream.Record, v upstream.Ruling, err error) {
 	from := h.visitor(r.Header.Get(proto.HeaderSession))
 	asked, err := callOf(m, from)
 	call = h.relay.export.Record(h.principal(r), cmp.Or(upstream.ClientOf(m), from.client), asked.Tool, size)

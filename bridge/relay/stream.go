@@ -29,7 +29,11 @@ type exchange struct {
 
 // permits judges a call, for which the tools have to be known: at 2026-07-28 also
 // for the headers that they want. nil is returned for all else.
-func (s *httpSession) permits(ctx context.Context, m wire.Message, size int) (call *upstream.Record, v upstream.Ruling, err error) {
+func (s *httpSession) permits(
+	ctx context.Context,
+	m wire.Message,
+	size int,
+) (call *upstream.Record, v upstream.Ruling, err error) {
 	if m.Method != proto.MethodCallTool {
 		return nil, upstream.Ruling{}, nil
 	}
@@ -84,7 +88,13 @@ func (s *httpSession) ask(ctx context.Context, method string, params json.RawMes
 
 // exchange sends a request and writes what belongs to it. At 2026-07-28 the end of
 // the client's request takes it back.
-func (s *httpSession) exchange(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, call *upstream.Record) {
+func (s *httpSession) exchange(
+	w http.ResponseWriter,
+	r *http.Request,
+	line []byte,
+	m wire.Message,
+	call *upstream.Record,
+) {
 	x := &exchange{id: m.ID, method: m.Method, call: call, lines: make(chan []byte), gone: make(chan struct{})}
 	defer close(x.gone)
 	if m.Method == proto.MethodListTools {

@@ -35,7 +35,8 @@ func (g *Guard) Close() { g.system.close() }
 // The next Start starts a new one. Rest blocks until the process has ended.
 func (g *Guard) Rest() { g.system.rest() }
 
-// Guards holds guards by name, for several users of one guard. The zero Guards is usable. Any goroutine may call its methods.
+// Guards holds guards by name, for several users of one guard. The zero Guards is
+// usable. Any goroutine may call its methods.
 type Guards struct {
 	mu   sync.Mutex // guards the field below
 	held map[string]*sharedGuard

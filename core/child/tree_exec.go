@@ -31,7 +31,14 @@ func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, SysProcAttr: cmd.SysProcAttr, Err: cmd.Err}
+	own := &exec.Cmd{
+		Path:        cmd.Path,
+		Args:        cmd.Args,
+		Env:         cmd.Env,
+		Dir:         cmd.Dir,
+		SysProcAttr: cmd.SysProcAttr,
+		Err:         cmd.Err,
+	}
 	if f := streams.files[0]; f != nil {
 		own.Stdin = f
 	}

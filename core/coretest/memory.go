@@ -89,7 +89,14 @@ func (m *Memory) Create(ctx context.Context, meta core.Meta) (core.Journal, erro
 	m.noted++
 	s := &memorySession{
 		meta: meta, records: []core.Record{opened}, end: opened.End(), noted: m.noted,
-		summary: core.Summary{ID: meta.ID, Cwd: meta.Cwd, Roots: meta.Roots, Parent: meta.Parent, Created: meta.Created, Updated: meta.Created},
+		summary: core.Summary{
+			ID:      meta.ID,
+			Cwd:     meta.Cwd,
+			Roots:   meta.Roots,
+			Parent:  meta.Parent,
+			Created: meta.Created,
+			Updated: meta.Created,
+		},
 	}
 	m.sessions[key] = s
 	return &memoryJournal{store: m, meta: meta, at: s}, nil
@@ -230,7 +237,13 @@ func (j *memoryJournal) Write(ctx context.Context, records []core.Record) error 
 			return fmt.Errorf("write session %s: %w", j.meta.ID, err)
 		}
 		if ok && r.Epoch != j.epoch {
-			return fmt.Errorf("write session %s: record %d is of epoch %d, and the session is claimed under %d", j.meta.ID, r.Seq, r.Epoch, j.epoch)
+			return fmt.Errorf(
+				"write session %s: record %d is of epoch %d, and the session is claimed under %d",
+				j.meta.ID,
+				r.Seq,
+				r.Epoch,
+				j.epoch,
+			)
 		}
 		if ok {
 			end, all, epoch = next, append(all, rest), r.Epoch

@@ -67,7 +67,13 @@ func (a Answer) Call(id core.CallID, tool, args string) Answer {
 		inference.Delta{Kind: inference.DeltaToolStart, Block: block, ToolID: id, ToolName: tool},
 		inference.Delta{Kind: inference.DeltaToolArgs, Block: block, Text: args[:half]},
 		inference.Delta{Kind: inference.DeltaToolArgs, Block: block, Text: args[half:]},
-		inference.Delta{Kind: inference.DeltaToolEnd, Block: block, ToolID: id, ToolName: tool, Args: json.RawMessage(args)},
+		inference.Delta{
+			Kind:     inference.DeltaToolEnd,
+			Block:    block,
+			ToolID:   id,
+			ToolName: tool,
+			Args:     json.RawMessage(args),
+		},
 	)
 }
 
@@ -96,7 +102,14 @@ func (a Answer) next() int {
 // Info describes the model.
 func (s *Script) Info() core.ModelInfo {
 	if s.Is.ID == "" {
-		return core.ModelInfo{ID: "script/model", Name: "Script", Provider: "script", Tools: true, Thinks: true, Images: true}
+		return core.ModelInfo{
+			ID:       "script/model",
+			Name:     "Script",
+			Provider: "script",
+			Tools:    true,
+			Thinks:   true,
+			Images:   true,
+		}
 	}
 	return s.Is
 }

@@ -306,8 +306,11 @@ func checkCall(t *testing.T, m inference.Model) {
 	}
 	// An id that the session has seen is not given out again.
 	r := ModelRequest()
-	r.Messages = append(r.Messages, inference.Message{Role: inference.RoleAssistant, Calls: []inference.ToolUse{{ID: "call_1", Name: "get_time"}}},
-		inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "call_1", Name: "get_time"}})
+	r.Messages = append(
+		r.Messages,
+		inference.Message{Role: inference.RoleAssistant, Calls: []inference.ToolUse{{ID: "call_1", Name: "get_time"}}},
+		inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "call_1", Name: "get_time"}},
+	)
 	wantEnd(t, Hear(t.Context(), t, m, r, nil), core.StopEnd)
 }
 

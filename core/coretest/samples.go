@@ -33,12 +33,19 @@ func Samples() []core.Event {
 		}},
 		core.Claimed{Epoch: 3, Node: "laptop, process 4711", After: core.Pos{Epoch: 2, Seq: 1, Off: 0}},
 		core.TitleChanged{Title: "Rename the \"thing\"", Auto: true},
-		core.SettingsChanged{Settings: core.Settings{Agent: "main", Model: "offline/demo", Effort: "high", Trust: true}, By: "zed"},
+		core.SettingsChanged{
+			Settings: core.Settings{Agent: "main", Model: "offline/demo", Effort: "high", Trust: true},
+			By:       "zed",
+		},
 		core.TurnStarted{Turn: "t1", Message: "m1", Key: "k1", Origin: origin, Prompt: Blocks()},
 		core.Phase{Turn: "t1", Kind: core.PhaseRetrying, Tool: "edit_file", After: 1500 * time.Millisecond},
 		core.ThoughtStarted{Thought: "h1"},
 		core.ThoughtDelta{Thought: "h1", Text: "thinking " + Awkward},
-		core.ThoughtEnded{Thought: "h1", Took: 2*time.Second + 1, Sealed: json.RawMessage(`{"signature": "<&>", "n": 12345678901234567890}`)},
+		core.ThoughtEnded{
+			Thought: "h1",
+			Took:    2*time.Second + 1,
+			Sealed:  json.RawMessage(`{"signature": "<&>", "n": 12345678901234567890}`),
+		},
 		core.TextDelta{Message: "m2", Text: "I will "},
 		core.TextDelta{Message: "m2", Text: Awkward},
 		with(func(*core.Call) {}),
@@ -47,7 +54,9 @@ func Samples() []core.Event {
 		with(func(c *core.Call) {
 			c.Args, c.Title = json.RawMessage(`{"path": "/home/ada/app/x.go", "big": 12345678901234567890.10}`), "edit x.go"
 			c.Locations = []core.Location{{Path: "/home/ada/app/x.go", Line: 12}, {Path: "/home/ada/app/y.go"}}
-			c.Content = []core.Block{core.Diff{Path: "/home/ada/app/x.go", Old: "old\n", New: Awkward, Patch: "@@ -1 +1 @@\n", Added: 1, Removed: 1}}
+			c.Content = []core.Block{
+				core.Diff{Path: "/home/ada/app/x.go", Old: "old\n", New: Awkward, Patch: "@@ -1 +1 @@\n", Added: 1, Removed: 1},
+			}
 		}),
 		with(func(c *core.Call) { c.State = core.Awaiting }),
 		core.Asked{Ask: core.Ask{
@@ -66,7 +75,12 @@ func Samples() []core.Event {
 			c.Content = Blocks()
 			c.Output, c.Meta = json.RawMessage("{\n  \"lines\": 1\n}"), json.RawMessage(`{"vendor/x":[1,2.50,null]}`)
 		}),
-		core.PlanChanged{Entries: []core.PlanEntry{{Text: "look", Status: core.PlanDone}, {Text: Awkward, Status: core.PlanActive, Priority: "high"}}},
+		core.PlanChanged{
+			Entries: []core.PlanEntry{
+				{Text: "look", Status: core.PlanDone},
+				{Text: Awkward, Status: core.PlanActive, Priority: "high"},
+			},
+		},
 		core.Asked{Ask: core.Ask{
 			ID: "a2", Kind: core.AskQuestion, Turn: "t1", Text: "which one?", Freeform: true, Deadline: epoch0.Add(time.Hour),
 			Options: []core.Option{{ID: "o1", Label: "this", Description: "the first"}, {ID: "o2", Label: "that"}},
@@ -74,11 +88,19 @@ func Samples() []core.Event {
 		core.Answered{Ask: "a2", Reply: core.Reply{Outcome: core.OutcomeAnswered, Option: "o2", By: "zed"}},
 		core.Asked{Ask: core.Ask{
 			ID: "a3", Kind: core.AskConsent, Turn: "t1", Text: "may it start?", Deadline: epoch0.Add(time.Hour),
-			Options: []core.Option{{ID: "start", Label: "Start it", Decision: core.AllowOnce}, {ID: "no", Label: "Do not", Decision: core.RejectOnce}},
+			Options: []core.Option{
+				{ID: "start", Label: "Start it", Decision: core.AllowOnce},
+				{ID: "no", Label: "Do not", Decision: core.RejectOnce},
+			},
 		}},
 		core.Answered{Ask: "a3", Reply: core.Reply{Outcome: core.OutcomeAnswered, Option: "start", By: "zed"}},
 		core.PromptQueued{Turn: "t2", Key: "k2", Origin: origin, Prompt: []core.Block{core.Text{Text: "and then?"}}},
-		core.Steered{Turn: "t1", Message: "m3", Origin: core.Origin{Client: "emacs"}, Prompt: []core.Block{core.Text{Text: "faster"}}},
+		core.Steered{
+			Turn:    "t1",
+			Message: "m3",
+			Origin:  core.Origin{Client: "emacs"},
+			Prompt:  []core.Block{core.Text{Text: "faster"}},
+		},
 		core.UsageChanged{
 			Turn: "t1", Last: core.Usage{In: 10, Out: 20, CacheRead: 3, CacheWrite: 4, Reasoning: 5, Cost: &cost},
 			Total: core.Usage{In: 100, Out: 200, Cost: &total, Estimated: true}, Context: 130, Window: 200_000,
@@ -89,7 +111,13 @@ func Samples() []core.Event {
 		core.Compacted{Turn: "t1", Summary: "What was said: " + Awkward, Auto: true, Before: 130_000, After: 900},
 		core.Cited{Message: "m2", Link: core.Link{URI: "https://example.com/source", Title: "A source"}},
 		core.Moved{To: "s3", Title: "A copy"},
-		core.Reverted{Files: []core.RevertedFile{{Path: "/home/ada/app/x.go"}, {Path: "/home/ada/app/y.go", Why: "it has changed since"}}, By: "emacs"},
+		core.Reverted{
+			Files: []core.RevertedFile{
+				{Path: "/home/ada/app/x.go"},
+				{Path: "/home/ada/app/y.go", Why: "it has changed since"},
+			},
+			By: "emacs",
+		},
 		core.Notice{Severity: core.Warning, Text: "the disk is nearly full " + Awkward},
 		core.Missing{Records: 3, Text: "3 records are missing " + Awkward},
 		core.FellBack{Turn: "t1", Model: "groq/x", Instead: "openai/y", Reason: "overloaded " + Awkward},
@@ -105,10 +133,23 @@ func Blocks() []core.Block {
 		core.Text{Text: "please look at this: " + Awkward},
 		core.Image{MIME: "image/png", Data: []byte("\x89PNG\r\n\x1a\n"), URI: "file:///home/ada/a.png"},
 		core.Audio{MIME: "audio/wav", Data: []byte("RIFF\x00\xff")},
-		core.Link{URI: "https://example.com/?a=1&b=<2>", Name: "page", Title: "A page", Description: "about it", MIME: "text/html", Size: 1 << 40},
+		core.Link{
+			URI:         "https://example.com/?a=1&b=<2>",
+			Name:        "page",
+			Title:       "A page",
+			Description: "about it",
+			MIME:        "text/html",
+			Size:        1 << 40,
+		},
 		core.Resource{URI: "file:///home/ada/app/x.go", MIME: "text/x-go", Text: "package x\n", Lines: [2]int{3, 7}},
 		core.Resource{URI: "file:///home/ada/a.bin", Blob: []byte{0, 1, 2, 255}},
-		core.Diff{Path: "/home/ada/app/new.go", New: "package x\n", Created: true, Patch: "@@ -0,0 +1 @@\n+package x\n", Added: 1},
+		core.Diff{
+			Path:    "/home/ada/app/new.go",
+			New:     "package x\n",
+			Created: true,
+			Patch:   "@@ -0,0 +1 @@\n+package x\n",
+			Added:   1,
+		},
 		core.Diff{Path: "/home/ada/app/old.go", Old: "gone\n", Removed: 1},
 		core.Diff{Path: "/home/ada/app/to.go", From: "/home/ada/app/from.go", Sum: "9f86", Patch: "rename from from.go\n"},
 		core.Terminal{ID: "term-1"},

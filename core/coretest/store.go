@@ -59,7 +59,13 @@ func (t *storeTest) store() core.Store {
 }
 
 func meta(id core.SessionID) core.Meta {
-	return core.Meta{ID: id, Principal: core.Local, Cwd: "/home/ada/app", Roots: []string{"/home/ada/app"}, Created: epoch0}
+	return core.Meta{
+		ID:        id,
+		Principal: core.Local,
+		Cwd:       "/home/ada/app",
+		Roots:     []string{"/home/ada/app"},
+		Created:   epoch0,
+	}
 }
 
 func (t *storeTest) create(s core.Store, id core.SessionID) core.Journal {
@@ -230,7 +236,8 @@ func (t *storeTest) ids() {
 			continue
 		}
 		got := t.read(t.open(s, id), core.Pos{})
-		if last := got[len(got)-1].Event; last != (core.TitleChanged{Title: fmt.Sprint(i)}) || t.open(s, id).Meta().ID != id {
+		if last := got[len(got)-1].Event; last != (core.TitleChanged{Title: fmt.Sprint(i)}) ||
+			t.open(s, id).Meta().ID != id {
 			t.Errorf("session %q ends with %+v: it is another one", id, last)
 		}
 	}
@@ -340,7 +347,14 @@ func (t *storeTest) doesNotFollow() {
 	j := t.create(s, "s1")
 	epoch := t.claim(j)
 	want := t.read(j, core.Pos{})
-	records := behind(epoch, want, core.Claimed{Epoch: epoch}, core.Phase{Turn: "t1", Kind: core.PhaseWaiting}, core.TextDelta{Message: "m", Text: "hello "}, core.TextDelta{Message: "m", Text: "world"})
+	records := behind(
+		epoch,
+		want,
+		core.Claimed{Epoch: epoch},
+		core.Phase{Turn: "t1", Kind: core.PhaseWaiting},
+		core.TextDelta{Message: "m", Text: "hello "},
+		core.TextDelta{Message: "m", Text: "world"},
+	)
 	t.write(j, records...)
 	want = append(want, records...)
 	t.write(j, records...) // once more: a retry
@@ -379,7 +393,9 @@ func (t *storeTest) readBesideWrite() {
 			continue
 		}
 		id := core.MessageID(fmt.Sprint("m", i))
-		want = append(want, behind(epoch, want, core.TextDelta{Message: id, Text: Awkward}, core.TextDelta{Message: id, Text: "more"})...)
+		want = append(
+			want,
+			behind(epoch, want, core.TextDelta{Message: id, Text: Awkward}, core.TextDelta{Message: id, Text: "more"})...)
 	}
 	end := want[len(want)-1].End()
 	var wg sync.WaitGroup

@@ -46,7 +46,8 @@ func (v *version) same(info fs.FileInfo) bool {
 	if v == nil || v.info == nil || info == nil {
 		return v != nil && v.info == nil && info == nil
 	}
-	return os.SameFile(v.info, info) && v.info.ModTime().Equal(info.ModTime()) && v.info.Size() == info.Size() && v.info.Mode() == info.Mode()
+	return os.SameFile(v.info, info) && v.info.ModTime().Equal(info.ModTime()) && v.info.Size() == info.Size() &&
+		v.info.Mode() == info.Mode()
 }
 
 // Read returns the value. It reads the file when it has changed since, and looks at it each

@@ -63,8 +63,8 @@ func private(held *Lock, fi fs.FileInfo) error {
 	return nil
 }
 
-// WaitLock is like TryLock, but waits for the lock until ctx ends; then the error wraps both ErrHeld
-// and the cause of ctx.
+// WaitLock is like TryLock, but waits for the lock until ctx ends; then the error wraps
+// both ErrHeld and the cause of ctx.
 func WaitLock(ctx context.Context, path string) (*Lock, error) {
 	return LockWhile(ctx, path, func() bool { return true })
 }

@@ -19,7 +19,11 @@ type TextError struct {
 }
 
 func (e *TextError) Error() string {
-	return fmt.Sprintf("%q at character %d means nothing here: only * is special, and stands for any text", e.Sign, e.At+1)
+	return fmt.Sprintf(
+		"%q at character %d means nothing here: only * is special, and stands for any text",
+		e.Sign,
+		e.At+1,
+	)
 }
 
 // ParseText reads a pattern for names. The error is a *TextError.

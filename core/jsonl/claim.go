@@ -120,7 +120,12 @@ func examine(log io.ReaderAt, f files, id core.SessionID) (found, error) {
 	case !errors.Is(err, io.EOF):
 		return found{}, err
 	case !s.all.none():
-		return found{}, fmt.Errorf("%w: its log is damaged (%s), and nothing was deleted; %s", core.ErrReadOnly, s.all.total(f.log), strings.TrimSuffix(repairAdvice(id), "."))
+		return found{}, fmt.Errorf(
+			"%w: its log is damaged (%s), and nothing was deleted; %s",
+			core.ErrReadOnly,
+			s.all.total(f.log),
+			strings.TrimSuffix(repairAdvice(id), "."),
+		)
 	case s.end.Seq == 0:
 		return found{}, fmt.Errorf("%w: it has no records", core.ErrReadOnly)
 	}

@@ -82,7 +82,12 @@ func (s *Store) note(ctx context.Context, p core.Principal, sum core.Summary, si
 
 // appendEntries appends to the index, durably if sync says so; large: it should be
 // compacted.
-func (s *Store) appendEntries(ctx context.Context, root string, sync bool, all ...indexEntry) (large bool, err error) {
+func (s *Store) appendEntries(
+	ctx context.Context,
+	root string,
+	sync bool,
+	all ...indexEntry,
+) (large bool, err error) {
 	var lines []byte
 	for _, e := range all {
 		line, err := e.line()

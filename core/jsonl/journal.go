@@ -67,7 +67,11 @@ func readHeader(l *lines) (header, error) {
 		return header{}, errHead
 	}
 	if h.Format != formatName || h.Version != formatVersion {
-		return header{}, fmt.Errorf("the log is in a format that this version does not know (%q, version %d): update dragoman", h.Format, h.Version)
+		return header{}, fmt.Errorf(
+			"the log is in a format that this version does not know (%q, version %d): update dragoman",
+			h.Format,
+			h.Version,
+		)
 	}
 	return h, nil
 }
@@ -75,7 +79,10 @@ func readHeader(l *lines) (header, error) {
 // writable says why this version cannot go on with such a log.
 func (h header) writable() error {
 	if lacks := h.unknownFeatures(); len(lacks) > 0 {
-		return fmt.Errorf("a later version of dragoman wrote it, with features that this one lacks (%s): update it", strings.Join(lacks, ", "))
+		return fmt.Errorf(
+			"a later version of dragoman wrote it, with features that this one lacks (%s): update it",
+			strings.Join(lacks, ", "),
+		)
 	}
 	return nil
 }

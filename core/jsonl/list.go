@@ -16,7 +16,12 @@ import (
 // written, it reads all logs instead.
 func (s *Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
 	return func(yield func(core.Summary, error) bool) {
-		l := listing{store: s, principal: p, listed: map[core.SessionID]bool{}, yield: func(sum core.Summary) bool { return yield(sum, nil) }}
+		l := listing{
+			store:     s,
+			principal: p,
+			listed:    map[core.SessionID]bool{},
+			yield:     func(sum core.Summary) bool { return yield(sum, nil) },
+		}
 		if err := l.run(ctx); err != nil {
 			yield(core.Summary{}, fmt.Errorf("list sessions: %w", err))
 		}

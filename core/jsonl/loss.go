@@ -30,11 +30,18 @@ func (t *teller) front(s *scan) (told []core.Record) {
 	r := core.Record{Epoch: s.before.Epoch, Time: t.last}
 	switch gap := s.gap; {
 	case gap.records > 0:
-		r.Seq, r.Event = gap.first, core.Missing{Records: gap.records, Final: t.final, Text: gap.missing() + " here: " + gap.where(t.log) + ". " + t.advice}
+		r.Seq, r.Event = gap.first, core.Missing{
+			Records: gap.records,
+			Final:   t.final,
+			Text:    gap.missing() + " here: " + gap.where(t.log) + ". " + t.advice,
+		}
 		told = append(told, r)
 	case gap.lines > 0 && s.before.Off > 0 && place.Seq > s.before.Seq: // it may have been the run's end
 		t.untold.add(gap)
-		r.Seq, r.Off, r.Event = s.before.Seq, s.before.Off, codec.StreamDelta(s.beforeRun, fmt.Sprintf("[%s damaged here]", bytesAre(gap.bytes)))
+		r.Seq, r.Off, r.Event = s.before.Seq, s.before.Off, codec.StreamDelta(
+			s.beforeRun,
+			fmt.Sprintf("[%s damaged here]", bytesAre(gap.bytes)),
+		)
 		told = append(told, r)
 	default:
 		t.untold.add(gap)
@@ -56,7 +63,11 @@ func (t *teller) behind(s *scan) (told []core.Record) {
 	if s.end.Off > 0 {
 		r.Seq++
 	}
-	r.Event = core.Missing{Records: 1, Final: t.final, Text: "The log of this session is damaged: " + t.untold.where(t.log) + ". " + t.advice}
+	r.Event = core.Missing{
+		Records: 1,
+		Final:   t.final,
+		Text:    "The log of this session is damaged: " + t.untold.where(t.log) + ". " + t.advice,
+	}
 	return []core.Record{r}
 }
 

@@ -122,7 +122,15 @@ func (d *decoding) record(s *scan) (more bool, err error) {
 			err = errBad
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errBad) { // its place is kept
-			r.Event = core.Missing{Records: 1, Final: true, Text: fmt.Sprintf("1 record is missing here: its content was in %s/%s, which is lost or damaged.", d.values, digest)}
+			r.Event = core.Missing{
+				Records: 1,
+				Final:   true,
+				Text: fmt.Sprintf(
+					"1 record is missing here: its content was in %s/%s, which is lost or damaged.",
+					d.values,
+					digest,
+				),
+			}
 			return d.tell([]core.Record{r})
 		}
 		if err != nil {
@@ -137,6 +145,13 @@ func (d *decoding) record(s *scan) (more bool, err error) {
 		return d.pass(r)
 	}
 	r = s.line.Place()
-	r.Event = core.Missing{Records: 1, Final: true, Text: fmt.Sprintf("1 record is missing here: its line, which ends at byte %d of the log, cannot be decoded.", s.size)}
+	r.Event = core.Missing{
+		Records: 1,
+		Final:   true,
+		Text: fmt.Sprintf(
+			"1 record is missing here: its line, which ends at byte %d of the log, cannot be decoded.",
+			s.size,
+		),
+	}
 	return d.tell([]core.Record{r})
 }

@@ -34,7 +34,11 @@ func (f files) damaged(n int) string {
 // the whole log, size bytes, and changes nothing. Where the session has an owner, damage
 // behind the last good record does not count: the owner may be writing there. An error
 // means that Repair would fail too.
-func (s *Store) Check(ctx context.Context, p core.Principal, id core.SessionID) (damage string, size int64, err error) {
+func (s *Store) Check(
+	ctx context.Context,
+	p core.Principal,
+	id core.SessionID,
+) (damage string, size int64, err error) {
 	f, err := s.repairable(p, id)
 	if err == nil {
 		damage, size, err = s.check(ctx, f, p, id)
@@ -229,7 +233,12 @@ func (sv *survey) damage(log string) string {
 }
 
 // survey reads a whole log. An error says why it cannot be repaired.
-func (s *Store) survey(ctx context.Context, log io.ReaderAt, p core.Principal, id core.SessionID) (sv survey, err error) {
+func (s *Store) survey(
+	ctx context.Context,
+	log io.ReaderAt,
+	p core.Principal,
+	id core.SessionID,
+) (sv survey, err error) {
 	l := newLines(log)
 	sv.header, err = readHeader(l)
 	switch {
@@ -296,7 +305,10 @@ func (s *Store) metaOf(log io.ReaderAt, p core.Principal, id core.SessionID) (co
 	}
 	index, err := openFile(indexPath(root), os.O_RDONLY)
 	if err != nil {
-		return core.Meta{}, fmt.Errorf("its first record is damaged, and its folder cannot be looked up without an index: %w", err)
+		return core.Meta{}, fmt.Errorf(
+			"its first record is damaged, and its folder cannot be looked up without an index: %w",
+			err,
+		)
 	}
 	defer func() { _ = index.Close() }()
 	for e, err := range entries(index) {
@@ -356,7 +368,11 @@ func (sv *survey) write(ctx context.Context, log io.ReaderAt, w io.Writer, kept 
 	l.next = sv.from
 	sc := scanLog(l)
 	out := copying{w: w, opened: core.Record{Seq: 1, Time: sv.meta.Created, Event: core.Opened{Meta: sv.meta}}}
-	t := teller{log: kept, final: true, advice: "That is the damaged log; this one holds everything in it that was intact."}
+	t := teller{
+		log:    kept,
+		final:  true,
+		advice: "That is the damaged log; this one holds everything in it that was intact.",
+	}
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -108,7 +108,17 @@ func (s *Store) files(root string, p core.Principal, id core.SessionID) files {
 
 func (s *Store) filesOf(dir, key string) files {
 	base := filepath.Join(dir, key)
-	return files{disk: s.disk, maxBody: s.maxBody, dir: dir, log: base + ".jsonl", lock: base + ".lock", owner: base + ".owner", values: base + ".values", spill: base + ".spill", gone: base + ".gone"}
+	return files{
+		disk:    s.disk,
+		maxBody: s.maxBody,
+		dir:     dir,
+		log:     base + ".jsonl",
+		lock:    base + ".lock",
+		owner:   base + ".owner",
+		values:  base + ".values",
+		spill:   base + ".spill",
+		gone:    base + ".gone",
+	}
 }
 
 // checkID refuses what cannot name a session.

@@ -18,10 +18,19 @@ const noFollow = unix.O_NOFOLLOW
 func checkOwner(dir string, fi fs.FileInfo) error {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if ok && int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("data folder %s belongs to another user (uid %d, we are %d): choose a folder of your own", dir, st.Uid, os.Geteuid())
+		return fmt.Errorf(
+			"data folder %s belongs to another user (uid %d, we are %d): choose a folder of your own",
+			dir,
+			st.Uid,
+			os.Geteuid(),
+		)
 	}
 	if fi.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("data folder %s can be written to by other users (mode %#o): run chmod go-w on it, or choose another", dir, fi.Mode().Perm())
+		return fmt.Errorf(
+			"data folder %s can be written to by other users (mode %#o): run chmod go-w on it, or choose another",
+			dir,
+			fi.Mode().Perm(),
+		)
 	}
 	return nil
 }
