@@ -48,6 +48,7 @@ type startedProgram struct {
 	ended  bool
 	spared bool
 	asked  map[int]string // the processes that were asked to end, with their start times; nil: none yet
+	sig    syscall.Signal // the signal that they were sent
 }
 
 // keep runs a guard until its work is done, and returns the exit code of the process.
@@ -208,6 +209,9 @@ func (k *keeper) reap() {
 		for _, p := range k.programs {
 			if p.pid == pid && !p.ended {
 				p.ended = true
+				if how.Signaled() && how.Signal() == p.sig {
+					k.askLate(p)
+				}
 				k.say(message{op: saidEnded, mark: p.mark, value: int64(how)})
 			}
 		}
@@ -232,7 +236,7 @@ func (k *keeper) signal(p *startedProgram, sig syscall.Signal) int64 {
 	// others for that. A process that has lost its parent since then is asked as well.
 	again := p.asked != nil
 	if !again {
-		p.asked = map[int]string{}
+		p.asked, p.sig = map[int]string{}, sig
 		if !p.ended || slices.ContainsFunc(list, func(q process) bool { return q.group == p.pid }) {
 			_ = unix.Kill(-p.pid, sig)
 		}
@@ -247,6 +251,19 @@ func (k *keeper) signal(p *startedProgram, sig syscall.Signal) int64 {
 		}
 	}
 	return int64(len(list))
+}
+
+// askLate asks those that a program has left in its process group and that were not there
+// when it was asked. A shell blocks signals while it forks: it receives one only then, and
+// what it has forked does not. A program that the signal ended has not cleaned up, so that
+// nothing of it is there for that.
+func (k *keeper) askLate(p *startedProgram) {
+	for _, q := range k.members(p) {
+		if q.group == p.pid && q.parent == os.Getpid() && p.asked[q.pid] != q.began {
+			p.asked[q.pid] = q.began
+			q.send(p.sig)
+		}
+	}
 }
 
 // below lists all that descend from us.
