@@ -92,6 +92,16 @@ func TestDemoIntroduction(t *testing.T) {
 	}
 }
 
+// What was said is set as code whatever backticks it holds.
+func TestDemoQuotesBackticks(t *testing.T) {
+	for step, want := range map[string]string{"make ``tea``": "``` make ``tea`` ```", "make `a` tea": "``make `a` tea``"} {
+		got := New(Config{}).introduction(&stepError{step: step, why: "no"})
+		if want = "could not follow " + want + ": no."; !strings.Contains(got, want) {
+			t.Errorf("%q: there is no %q in %.80q", step, want, got)
+		}
+	}
+}
+
 // TestDemoStream counts what a stream of a million deltas takes.
 func TestDemoStream(t *testing.T) {
 	r := coretest.ModelRequest(core.Text{Text: "stream 1000000 of 10"})
