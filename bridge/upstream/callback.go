@@ -139,7 +139,11 @@ func rootsOf(m core.Meta) json.RawMessage {
 
 // rounds makes a call, and makes it again for as long as the server wants to know
 // something first (2026-07-28). call is given what it has to say besides.
-func (u *upstream) rounds(ctx context.Context, p *Peer, call func(more ...wire.Member) (json.RawMessage, error)) (json.RawMessage, error) {
+func (u *upstream) rounds(
+	ctx context.Context,
+	p *Peer,
+	call func(more ...wire.Member) (json.RawMessage, error),
+) (json.RawMessage, error) {
 	if !p.Modern() {
 		return call()
 	}

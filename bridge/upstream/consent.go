@@ -84,7 +84,9 @@ func (c *Consents) park(server string, call Call, ask *AskFirst) (json.RawMessag
 	}
 	return wire.JSON(proto.InputRequired{
 		Type: proto.ResultInputRequired, State: wire.JSON(state),
-		Requests: map[string]proto.InputRequest{"allow": {Method: proto.MethodElicit, Params: consentForm(server, call, ask)}},
+		Requests: map[string]proto.InputRequest{
+			"allow": {Method: proto.MethodElicit, Params: consentForm(server, call, ask)},
+		},
 	}), nil
 }
 
@@ -135,7 +137,10 @@ func (v *View) resumed(c Call) (*consent, error) {
 	case kept != nil:
 		kept.params = wire.Edit(kept.params, wire.Set("_meta", again.Meta))
 	case strings.HasPrefix(again.State, ourMark()):
-		return nil, v.refuse(c.Tool, errors.New("requestState is not one that this gateway gave out for the call, or it is too old"))
+		return nil, v.refuse(
+			c.Tool,
+			errors.New("requestState is not one that this gateway gave out for the call, or it is too old"),
+		)
 	}
 	return kept, nil
 }

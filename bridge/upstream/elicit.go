@@ -69,7 +69,12 @@ type form struct {
 
 // put asks the user. The text says who wants to know, since the rest is the
 // server's own words.
-func (f form) put(ctx context.Context, text string, freeform bool, options ...core.Option) (core.Reply, string, error) {
+func (f form) put(
+	ctx context.Context,
+	text string,
+	freeform bool,
+	options ...core.Option,
+) (core.Reply, string, error) {
 	return f.send(ctx, core.Ask{Text: text, Options: options, Freeform: freeform})
 }
 

@@ -121,7 +121,15 @@ func (d dialer) dialHTTP(e Endpoint) (*Link, error) {
 }
 
 func (d dialer) dialStdio(e Endpoint) (*Link, error) {
-	p, err := command{path: e.Command, args: e.Args, env: childEnv(d.environ, e.Env), dir: e.Dir, line: d.junk, hide: d.hide, guard: d.guard}.start()
+	p, err := command{
+		path:  e.Command,
+		args:  e.Args,
+		env:   childEnv(d.environ, e.Env),
+		dir:   e.Dir,
+		line:  d.junk,
+		hide:  d.hide,
+		guard: d.guard,
+	}.start()
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,11 @@ func (b *Box) Logout(ctx context.Context, server string) error {
 		return fmt.Errorf("log out of the MCP server %s: %w", server, err)
 	}
 	if unrevoked != nil {
-		return fmt.Errorf("the login to the MCP server %s is forgotten here, but the server could not be told: %w", server, unrevoked)
+		return fmt.Errorf(
+			"the login to the MCP server %s is forgotten here, but the server could not be told: %w",
+			server,
+			unrevoked,
+		)
 	}
 	return nil
 }

@@ -154,7 +154,9 @@ func New(o Options) *Box {
 			log(server, level, hides.hide(server, text))
 		}
 	}
-	hello, err := json.Marshal(map[string]string{"name": "dragoman", "title": "dragoman", "version": cmp.Or(o.Version, "0")})
+	hello, err := json.Marshal(
+		map[string]string{"name": "dragoman", "title": "dragoman", "version": cmp.Or(o.Version, "0")},
+	)
 	if err != nil {
 		hello = json.RawMessage(`{"name":"dragoman","version":"0"}`)
 	}
@@ -271,7 +273,14 @@ func sameSpec(a, b core.ServerSpec) bool {
 // broughtServer is a server that a client brings along. A program is asked about: to
 // name one is to run it.
 func broughtServer(spec core.ServerSpec) Server {
-	e := Endpoint{Command: spec.Command, Args: spec.Args, Env: map[string]string{}, URL: spec.URL, Headers: spec.Headers, SSE: spec.SSE}
+	e := Endpoint{
+		Command: spec.Command,
+		Args:    spec.Args,
+		Env:     map[string]string{},
+		URL:     spec.URL,
+		Headers: spec.Headers,
+		SSE:     spec.SSE,
+	}
 	if e.Command != "" {
 		e.URL = ""
 	}
@@ -298,7 +307,10 @@ func misnamed(spec core.ServerSpec) Server {
 	return Server{
 		Name: broughtName(spec), brought: true,
 		Endpoint: func(context.Context) (Endpoint, error) {
-			return Endpoint{}, fmt.Errorf("the name %q is that of dragoman's own tools: give the server another one", spec.Name)
+			return Endpoint{}, fmt.Errorf(
+				"the name %q is that of dragoman's own tools: give the server another one",
+				spec.Name,
+			)
 		},
 	}
 }

@@ -97,7 +97,10 @@ func itemsAs[T any](u *upstream, ctx context.Context, p *Peer, method, field str
 func (p prompt) command(name string) core.Command {
 	c := core.Command{Kind: core.CommandMCP, Name: name, Description: display.Seen(cmp.Or(p.Description, p.Title))}
 	for _, a := range p.Arguments {
-		c.Arguments = append(c.Arguments, core.Argument{Name: a.Name, Description: display.Seen(a.Description), Required: a.Required})
+		c.Arguments = append(
+			c.Arguments,
+			core.Argument{Name: a.Name, Description: display.Seen(a.Description), Required: a.Required},
+		)
 	}
 	return c
 }
@@ -186,7 +189,12 @@ func (b *Box) Expand(ctx context.Context, m core.Meta, command, args string) (te
 	if from.up == nil {
 		from.up = b.side(m.Roots, from.server)
 	}
-	res, err := from.up.read(ctx, proto.MethodGetPrompt, wire.Set("name", wire.JSON(p.Name)), wire.Set("arguments", wire.JSON(values)))
+	res, err := from.up.read(
+		ctx,
+		proto.MethodGetPrompt,
+		wire.Set("name", wire.JSON(p.Name)),
+		wire.Set("arguments", wire.JSON(values)),
+	)
 	if err != nil {
 		return "", true, err
 	}
@@ -236,7 +244,8 @@ func (b *Box) List(_ context.Context, _ []string, query string, most int) []core
 			continue
 		}
 		for _, l := range b.offers[s.Name].resources {
-			if len(list) < most && (strings.Contains(strings.ToLower(l.Name), query) || strings.Contains(strings.ToLower(l.URI), query)) {
+			if len(list) < most &&
+				(strings.Contains(strings.ToLower(l.Name), query) || strings.Contains(strings.ToLower(l.URI), query)) {
 				list = append(list, l)
 			}
 		}
@@ -372,7 +381,10 @@ func (b *Box) unusedLocked(now *upstream) (over []*upstream) {
 	if len(b.sides) <= maxOutside {
 		return nil
 	}
-	keys := slices.SortedFunc(maps.Keys(b.sides), func(x, y string) int { return b.sides[x].used.Compare(b.sides[y].used) })
+	keys := slices.SortedFunc(
+		maps.Keys(b.sides),
+		func(x, y string) int { return b.sides[x].used.Compare(b.sides[y].used) },
+	)
 	for _, key := range keys {
 		if u := b.sides[key]; len(b.sides) > maxOutside && u != now && !u.isCalled() {
 			delete(b.sides, key)

@@ -156,13 +156,16 @@ func (p *Peer) agree(ctx context.Context) error {
 		return err
 	}
 	switch refused.Code {
-	case proto.CodeUnsupportedVersion, proto.CodeHeaderMismatch, jrpc2.MethodNotFound: // the modern version has no handshake
+	case proto.CodeUnsupportedVersion,
+		proto.CodeHeaderMismatch,
+		jrpc2.MethodNotFound: // the modern version has no handshake
 		return p.discover(ctx)
 	}
 	if p.initialize(ctx, proto.Numbered) == nil {
 		return nil
 	}
-	if refused.Code == jrpc2.InvalidParams && p.probe(ctx) == nil { // it misses what the modern version has in every request
+	if refused.Code == jrpc2.InvalidParams &&
+		p.probe(ctx) == nil { // it misses what the modern version has in every request
 		return nil
 	}
 	return err
@@ -254,7 +257,12 @@ func (p *Peer) With(token json.RawMessage, members ...wire.Member) json.RawMessa
 }
 
 // ask sends a request and waits for its result.
-func (p *Peer) ask(ctx context.Context, method string, token json.RawMessage, members ...wire.Member) (json.RawMessage, error) {
+func (p *Peer) ask(
+	ctx context.Context,
+	method string,
+	token json.RawMessage,
+	members ...wire.Member,
+) (json.RawMessage, error) {
 	var raw json.RawMessage
 	err := p.Conn.Ask(ctx, method, p.With(token, members...), &raw)
 	return raw, err

@@ -70,7 +70,11 @@ func (p *pins) kept() bool { return p.file.Path != "" }
 func (p *pins) all() (pinned, error) {
 	all, err := p.file.Read()
 	if err != nil {
-		return nil, fmt.Errorf("what is known of the tools of MCP servers cannot be read: %v; mend or remove %s", err, p.file.Path)
+		return nil, fmt.Errorf(
+			"what is known of the tools of MCP servers cannot be read: %v; mend or remove %s",
+			err,
+			p.file.Path,
+		)
 	}
 	return all, nil
 }
@@ -292,10 +296,18 @@ func (t *tool) changed(ctx context.Context) (bool, error) {
 	}
 	r, err := t.up.host.Ask(ctx, core.Ask{
 		Kind: core.AskConsent,
-		Text: fmt.Sprintf("The MCP server %s has changed what it says of its tool %s since you first used it. It may do something else now.\n%s\nUse it as it is now?",
-			t.spec.Server, display.Plain(t.spec.Name), t.change),
+		Text: fmt.Sprintf(
+			"The MCP server %s has changed what it says of its tool %s since you first used it. It may do something else now.\n%s\nUse it as it is now?",
+			t.spec.Server,
+			display.Plain(t.spec.Name),
+			t.change,
+		),
 		Options: []core.Option{
-			{ID: optionYes, Label: "Use it", Decision: core.AllowSession}, {ID: optionNo, Label: "Do not", Decision: core.RejectOnce},
+			{
+				ID:       optionYes,
+				Label:    "Use it",
+				Decision: core.AllowSession,
+			}, {ID: optionNo, Label: "Do not", Decision: core.RejectOnce},
 		},
 	})
 	if err != nil || r.Outcome != core.OutcomeAnswered || r.Option != optionYes {

@@ -92,9 +92,18 @@ func stopReason(s core.StopReason) string {
 func (u *upstream) agreed(ctx context.Context, model string, s sampling) error {
 	r, err := u.host.Ask(ctx, core.Ask{
 		Kind: core.AskConsent,
-		Text: fmt.Sprintf("The MCP server %s wants to ask the model %s, and to read the answer:\n%s", u.server.Name, model, s.shown()),
+		Text: fmt.Sprintf(
+			"The MCP server %s wants to ask the model %s, and to read the answer:\n%s",
+			u.server.Name,
+			model,
+			s.shown(),
+		),
 		Options: []core.Option{
-			{ID: optionYes, Label: "Let it ask", Decision: core.AllowOnce}, {ID: optionNo, Label: "Do not", Decision: core.RejectOnce},
+			{
+				ID:       optionYes,
+				Label:    "Let it ask",
+				Decision: core.AllowOnce,
+			}, {ID: optionNo, Label: "Do not", Decision: core.RejectOnce},
 		},
 	})
 	if err != nil {

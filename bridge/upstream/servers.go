@@ -305,7 +305,14 @@ func (b *Box) item(name string) (core.ServerItem, bool) {
 		}
 		s = live[0].server
 	}
-	item := core.ServerItem{Name: s.Name, Status: statusStopped, Disabled: s.Disabled, Command: s.Shown.Command, Args: s.Shown.Args, URL: s.Shown.URL}
+	item := core.ServerItem{
+		Name:     s.Name,
+		Status:   statusStopped,
+		Disabled: s.Disabled,
+		Command:  s.Shown.Command,
+		Args:     s.Shown.Args,
+		URL:      s.Shown.URL,
+	}
 	best := -1
 	for _, u := range live {
 		status, why, list := u.state()

@@ -208,7 +208,12 @@ const (
 // where the tool says that this does no harm, and else not.
 func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error) {
 	if ok, err := t.changed(ctx); err != nil || !ok {
-		return core.Result{Failed: true, Blocks: []core.Block{core.Text{Text: "the tool has changed since it was first used, and the user has not agreed to its new form"}}}, err
+		return core.Result{
+			Failed: true,
+			Blocks: []core.Block{
+				core.Text{Text: "the tool has changed since it was first used, and the user has not agreed to its new form"},
+			},
+		}, err
 	}
 	p, err := t.up.Acquire(ctx, false)
 	if err != nil {
@@ -221,7 +226,11 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 	<-p.Done
 	why := t.up.endOf(p)
 	if !t.spec.Idempotent && !errors.Is(err, errUnsent) {
-		return core.Result{}, fmt.Errorf("the MCP server %s ended in the middle of the call, which may have had its effect: %s", t.spec.Server, why)
+		return core.Result{}, fmt.Errorf(
+			"the MCP server %s ended in the middle of the call, which may have had its effect: %s",
+			t.spec.Server,
+			why,
+		)
 	}
 	if p, err = t.up.Acquire(ctx, true); err != nil {
 		return core.Result{}, err
@@ -277,13 +286,24 @@ func (t *tool) refused(err error) (core.Result, error) {
 }
 
 // await sends the call and waits for its answer; meanwhile it shows how far it is.
-func (t *tool) await(ctx context.Context, p *Peer, token json.RawMessage, members []wire.Member, sign <-chan Progress, inv core.Invocation) (json.RawMessage, error) {
+func (t *tool) await(
+	ctx context.Context,
+	p *Peer,
+	token json.RawMessage,
+	members []wire.Member,
+	sign <-chan Progress,
+	inv core.Invocation,
+) (json.RawMessage, error) {
 	type answer struct {
 		result json.RawMessage
 		err    error
 	}
 	answers := make(chan answer, 1)
-	asked, err := p.Conn.Start(proto.MethodCallTool, p.With(token, members...), func(r json.RawMessage, err error) { answers <- answer{r, err} })
+	asked, err := p.Conn.Start(
+		proto.MethodCallTool,
+		p.With(token, members...),
+		func(r json.RawMessage, err error) { answers <- answer{r, err} },
+	)
 	if err != nil {
 		return nil, errors.Join(err, errUnsent)
 	}
@@ -315,7 +335,11 @@ func (t *tool) await(ctx context.Context, p *Peer, token json.RawMessage, member
 				continue
 			}
 			if asked.Withdraw() {
-				return nil, fmt.Errorf("the MCP server %s gave no sign of life for %v; the call was given up", t.spec.Server, limit)
+				return nil, fmt.Errorf(
+					"the MCP server %s gave no sign of life for %v; the call was given up",
+					t.spec.Server,
+					limit,
+				)
 			}
 		case <-ctx.Done():
 			if asked.Withdraw() {

@@ -189,7 +189,11 @@ func (u *upstream) relist(ctx context.Context, p *Peer) {
 	u.offered(within, p)
 	defer u.post()
 	u.mu.Lock()
-	same := slices.EqualFunc(u.list, list, func(a, b *listed) bool { return string(a.raw) == string(b.raw) && a.change == b.change })
+	same := slices.EqualFunc(
+		u.list,
+		list,
+		func(a, b *listed) bool { return string(a.raw) == string(b.raw) && a.change == b.change },
+	)
 	u.list = list
 	u.mu.Unlock()
 	if same {

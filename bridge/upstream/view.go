@@ -80,7 +80,10 @@ func (v *View) Known() bool {
 // Know has the server's tools listed, if they are not known: page asks for one page
 // of them, the first with the cursor "". Callers at the same time wait for one
 // listing. A list that changes meanwhile is asked for again the next time.
-func (v *View) Know(ctx context.Context, page func(ctx context.Context, cursor string) (json.RawMessage, error)) error {
+func (v *View) Know(
+	ctx context.Context,
+	page func(ctx context.Context, cursor string) (json.RawMessage, error),
+) error {
 	v.mu.Lock()
 	if v.whole {
 		v.mu.Unlock()
@@ -111,7 +114,11 @@ func (v *View) Know(ctx context.Context, page func(ctx context.Context, cursor s
 	return l.err
 }
 
-func (v *View) learn(ctx context.Context, all *gathered, page func(context.Context, string) (json.RawMessage, error)) error {
+func (v *View) learn(
+	ctx context.Context,
+	all *gathered,
+	page func(context.Context, string) (json.RawMessage, error),
+) error {
 	seen := map[string]bool{}
 	for cursor := ""; ; {
 		result, err := page(ctx, cursor)
@@ -179,7 +186,11 @@ func (v *View) KnowFromBox(ctx context.Context, dir string) error {
 func (v *View) refused(why string) error {
 	known, err := v.box.pins.known(v.Server.Name)
 	if err == nil && len(known) > 0 {
-		err = fmt.Errorf("the MCP server %s did not list its tools, as it has before: %s", v.Server.Name, display.Plain(why))
+		err = fmt.Errorf(
+			"the MCP server %s did not list its tools, as it has before: %s",
+			v.Server.Name,
+			display.Plain(why),
+		)
 	}
 	if err != nil {
 		return err
@@ -430,8 +441,14 @@ func (v *View) change(tool, was, is string, pinned bool) string {
 			what = "is listed twice, with different words"
 		}
 	}
-	return fmt.Sprintf("the tool %s of the MCP server %s %s, and may do something else now; a person can look at it and agree to it: dragoman mcp-servers approve %s %s",
-		display.Word(tool), v.Server.Name, what, display.Word(v.Server.Name), display.Word(tool))
+	return fmt.Sprintf(
+		"the tool %s of the MCP server %s %s, and may do something else now; a person can look at it and agree to it: dragoman mcp-servers approve %s %s",
+		display.Word(tool),
+		v.Server.Name,
+		what,
+		display.Word(v.Server.Name),
+		display.Word(tool),
+	)
 }
 
 // warn logs a change once.

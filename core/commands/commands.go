@@ -133,7 +133,11 @@ func (c *Commands) near(name string, have Guide) string {
 	if meant == "" {
 		return ""
 	}
-	return fmt.Sprintf("There is no command /%s; did you mean /%s?\n\nNothing was sent to the model. To say it as text, put a word in front of it.\n", display.Line(name, 60), meant)
+	return fmt.Sprintf(
+		"There is no command /%s; did you mean /%s?\n\nNothing was sent to the model. To say it as text, put a word in front of it.\n",
+		display.Line(name, 60),
+		meant,
+	)
 }
 
 // act does what a command asks for.

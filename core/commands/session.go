@@ -59,7 +59,9 @@ func (c *Commands) goOn(id core.SessionID) string {
 	if !c.People() {
 		return "Prompt it by that id."
 	}
-	return "If your editor has not gone there, open it from its list of sessions; in a terminal: dragoman chat --session " + string(id)
+	return "If your editor has not gone there, open it from its list of sessions; in a terminal: dragoman chat --session " + string(
+		id,
+	)
 }
 
 const maxResumes = 10 // sessions that are listed
@@ -112,13 +114,19 @@ func (c *Commands) resume(ctx context.Context, t *core.Turn, want string) (strin
 // sharesFolder reports whether a session works in one of the folders of another.
 func sharesFolder(s core.Summary, m core.Meta) bool {
 	mine := append([]string{m.Cwd}, m.Roots...)
-	return slices.ContainsFunc(append([]string{s.Cwd}, s.Roots...), func(dir string) bool { return dir != "" && slices.Contains(mine, dir) })
+	return slices.ContainsFunc(
+		append([]string{s.Cwd}, s.Roots...),
+		func(dir string) bool { return dir != "" && slices.Contains(mine, dir) },
+	)
 }
 
 // withinFolders reports whether a session works in no other folders than another does.
 func withinFolders(s core.Summary, m core.Meta) bool {
 	mine := append([]string{m.Cwd}, m.Roots...)
-	return !slices.ContainsFunc(append([]string{s.Cwd}, s.Roots...), func(dir string) bool { return !slices.Contains(mine, dir) })
+	return !slices.ContainsFunc(
+		append([]string{s.Cwd}, s.Roots...),
+		func(dir string) bool { return !slices.Contains(mine, dir) },
+	)
 }
 
 func resumesText(list []core.Summary) string {

@@ -123,7 +123,9 @@ func showContext(g Guide, s State) string {
 		percent := used * 100 / window
 		full := min(20, used*20/window)
 		b.WriteString(strings.Repeat("█", full) + strings.Repeat("░", 20-full) + fmt.Sprintf(" %d %%\n\n", percent))
-		b.WriteString(number(used) + " of " + number(window) + " tokens are used, " + number(max(0, window-used)) + " are free.")
+		b.WriteString(
+			number(used) + " of " + number(window) + " tokens are used, " + number(max(0, window-used)) + " are free.",
+		)
 	}
 	b.WriteString("\n")
 	heading := "\nOf every request, about:\n"

@@ -21,18 +21,62 @@ func Table() []BuiltIn {
 		return []core.Argument{{Name: name, Description: description}}
 	}
 	list := []BuiltIn{
-		{Command: core.Command{Name: "init", Description: "Look at the workspace and write, or improve, its AGENTS.md", Arguments: optional("arguments", "what to pay attention to")}, Prompt: initPrompt},
-		{Command: core.Command{Name: "login", Description: "Give the key of a provider of models", Arguments: optional("provider", "its name, such as openai")}},
-		{Command: core.Command{Name: "model", Description: "Choose the model of this session, or list the models", Arguments: optional("model", "PROVIDER/MODEL")}},
+		{
+			Command: core.Command{
+				Name:        "init",
+				Description: "Look at the workspace and write, or improve, its AGENTS.md",
+				Arguments:   optional("arguments", "what to pay attention to"),
+			},
+			Prompt: initPrompt,
+		},
+		{
+			Command: core.Command{
+				Name:        "login",
+				Description: "Give the key of a provider of models",
+				Arguments:   optional("provider", "its name, such as openai"),
+			},
+		},
+		{
+			Command: core.Command{
+				Name:        "model",
+				Description: "Choose the model of this session, or list the models",
+				Arguments:   optional("model", "PROVIDER/MODEL"),
+			},
+		},
 		{Command: core.Command{Name: "costs", Description: "Show the tokens that this session used, and what they cost"}},
 		{Command: core.Command{Name: "context", Description: "Show how full the model's context window is, and with what"}},
-		{Command: core.Command{Name: "compact", Description: "Replace the conversation so far by a summary, to make room", Arguments: optional("focus", "what the summary has to keep")}},
+		{
+			Command: core.Command{
+				Name:        "compact",
+				Description: "Replace the conversation so far by a summary, to make room",
+				Arguments:   optional("focus", "what the summary has to keep"),
+			},
+		},
 		{Command: core.Command{Name: "fork", Description: "Go on in a copy of this session"}},
-		{Command: core.Command{Name: "resume", Description: "Go on with an earlier session, or list them", Arguments: optional("session", "its id, or latest")}},
-		{Command: core.Command{Name: "export", Description: "Write this session into a file", Arguments: optional("file", "where to write it")}},
-		{Command: core.Command{Name: "rules", Description: "List the rules that files tell the agent, and when they apply"}},
+		{
+			Command: core.Command{
+				Name:        "resume",
+				Description: "Go on with an earlier session, or list them",
+				Arguments:   optional("session", "its id, or latest"),
+			},
+		},
+		{
+			Command: core.Command{
+				Name:        "export",
+				Description: "Write this session into a file",
+				Arguments:   optional("file", "where to write it"),
+			},
+		},
+		{
+			Command: core.Command{Name: "rules", Description: "List the rules that files tell the agent, and when they apply"},
+		},
 		{Command: core.Command{Name: "skills", Description: "List the skills"}},
-		{Command: core.Command{Name: "doctor", Description: "Check the configuration, the models and the files for the agent"}},
+		{
+			Command: core.Command{
+				Name:        "doctor",
+				Description: "Check the configuration, the models and the files for the agent",
+			},
+		},
 		{Command: core.Command{Name: "config", Description: "Show the configuration in use, without its secrets"}},
 	}
 	for i := range list {
@@ -50,7 +94,9 @@ func initFolders(folders []string) string {
 		return "\n"
 	}
 	var b strings.Builder
-	b.WriteString("The workspace has several folders; look at each, and ask the user which of them the file belongs to:\n")
+	b.WriteString(
+		"The workspace has several folders; look at each, and ask the user which of them the file belongs to:\n",
+	)
 	for _, dir := range folders {
 		b.WriteString("- " + display.Visible(dir) + "\n")
 	}

@@ -14,8 +14,8 @@ func Consent(title, description string) json.RawMessage {
 	return append(b, `}},"required":["`+consent+`"]}`...)
 }
 
-// Consented reports whether the content of an accepted form of [Consent] ticks its box. A content that names the box
-// twice, or in another case, does not.
+// Consented reports whether the content of an accepted form of [Consent] ticks its box.
+// A content that names the box twice, or in another case, does not.
 func Consented(content json.RawMessage) bool {
 	var ticked bool
 	return decode(content, targets{consent: &ticked}) == nil && ticked

@@ -1,13 +1,15 @@
 // Package forms turns the questions of the core into forms, or forms into questions.
 //
-// [Of] makes a form of a question of the core's, and replies of what a user puts into it. Such a form has a field for
-// a choice, a field for any text, or both. A question that is a page to open is a choice of one: that it was opened.
-// A form must not ask for a secret, and whoever has no form for a question leaves it unanswered. How a form is written
-// is the protocols' affair.
+// [Of] makes a form of a question of the core's, and replies of what a user puts into
+// it. Such a form has a field for a choice, a field for any text, or both. A question
+// that is a page to open is a choice of one: that it was opened. A form must not ask for
+// a secret, and whoever has no form for a question leaves it unanswered. How a form is
+// written is the protocols' affair.
 //
-// [Fields] reads a form that somebody else has written, as an MCP server does in an elicitation: the schema of its
-// answer. Each [Field] is put to the user as a question of the core's, since that is what every client can show, and
-// its value is made of the reply and checked against the schema. Who asks, how often, and what the server is then
+// [Fields] reads a form that somebody else has written, as an MCP server does in an
+// elicitation: the schema of its answer. Each [Field] is put to the user as a question
+// of the core's, since that is what every client can show, and its value is made of the
+// reply and checked against the schema. Who asks, how often, and what the server is then
 // answered is decided elsewhere.
 package forms
 
@@ -56,7 +58,8 @@ func Of(a core.Ask) Form {
 	return f
 }
 
-// Reply returns what the two fields say. What is no answer declines; a text where none was asked for is none.
+// Reply returns what the two fields say. What is no answer declines; a text where none
+// was asked for is none.
 func (f Form) Reply(choice, text string) core.Reply {
 	if text = strings.TrimSpace(text); !f.Freeform {
 		text = ""
@@ -73,8 +76,8 @@ func (f Form) Reply(choice, text string) core.Reply {
 	return core.Reply{Outcome: core.OutcomeAnswered, Option: choice, Text: text}
 }
 
-// ReplyTo returns what the content of a client's answer to the form says. A content that names a field twice, or in
-// another case, or gives it a value of another type declines.
+// ReplyTo returns what the content of a client's answer to the form says. A content that
+// names a field twice, or in another case, or gives it a value of another type declines.
 func (f Form) ReplyTo(content json.RawMessage) core.Reply {
 	var choice, text string
 	if decode(content, targets{Choice: &choice, Text: &text}) != nil {
@@ -88,8 +91,8 @@ func (f Form) Offers(id string) bool {
 	return id != "" && slices.ContainsFunc(f.Options, func(o core.Option) bool { return o.ID == id })
 }
 
-// ReplyInWords returns what an answer in words says: an option's label or id, or any text where that is asked for. ok is
-// false if it is none of the answers that there are.
+// ReplyInWords returns what an answer in words says: an option's label or id, or any
+// text where that is asked for. ok is false if it is none of the answers that there are.
 func (f Form) ReplyInWords(answer string) (r core.Reply, ok bool) {
 	answer = strings.TrimSpace(answer)
 	if answer == "" {

@@ -13,8 +13,8 @@ import (
 // MaxFields is how many fields one form may have.
 const MaxFields = 20
 
-// Field is a field of a form that somebody else has written, as an MCP server does: a property of the schema of
-// its answer. Its texts are that server's own.
+// Field is a field of a form that somebody else has written, as an MCP server does: a
+// property of the schema of its answer. Its texts are that server's own.
 type Field struct {
 	Name     string // of the property, as it was written
 	Required bool
@@ -36,8 +36,8 @@ type choice struct {
 	title string
 }
 
-// Fields returns the fields that the schema of a form's answer has, in its order. A schema that is absent or null
-// has none.
+// Fields returns the fields that the schema of a form's answer has, in its order. A
+// schema that is absent or null has none.
 func Fields(schema json.RawMessage) ([]Field, error) {
 	var properties json.RawMessage
 	var required []string
@@ -115,8 +115,9 @@ func (e *elements) UnmarshalJSON(schema []byte) error {
 // targets are the variables that an object's members are read into, by their exact names.
 type targets map[string]any
 
-// decode reads the members of an object. Those that have no target are passed over, but a name that differs from a
-// target's only in case is refused, since others could read the member as that target. Nothing and null have none.
+// decode reads the members of an object. Those that have no target are passed over, but
+// a name that differs from a target's only in case is refused, since others could read
+// the member as that target. Nothing and null have none.
 func decode(object []byte, to targets) error {
 	switch {
 	case absent(object):

@@ -53,7 +53,13 @@ type heard struct {
 func (c *conversation) listen(
 	ctx context.Context, t *core.Turn, model inference.Model, req *inference.Request, tools *index,
 ) (*answer, error) {
-	a := &answer{t: t, tools: tools, model: model.Info(), fell: &c.fell, isUsed: func(id core.CallID) bool { return c.history.used[id] }}
+	a := &answer{
+		t:      t,
+		tools:  tools,
+		model:  model.Info(),
+		fell:   &c.fell,
+		isUsed: func(id core.CallID) bool { return c.history.used[id] },
+	}
 	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseWaiting}); err != nil {
 		return nil, err
 	}
@@ -146,7 +152,10 @@ func fellBack(t core.TurnID, is *core.ModelInfo, told *[]core.FellBack, d infere
 	e := core.FellBack{Turn: t, Model: is.ID, Instead: d.Instead.ID, Reason: reasonOf(d.Bad)}
 	*is = *d.Instead
 	*told = slices.DeleteFunc(*told, func(was core.FellBack) bool { return was.Turn != t })
-	if slices.ContainsFunc(*told, func(was core.FellBack) bool { return was.Model == e.Model && was.Instead == e.Instead }) {
+	if slices.ContainsFunc(
+		*told,
+		func(was core.FellBack) bool { return was.Model == e.Model && was.Instead == e.Instead },
+	) {
 		return []core.Event{core.Phase{Turn: t, Kind: core.PhaseWaiting}}
 	}
 	*told = append(*told, e)
@@ -287,5 +296,13 @@ func (a *answer) call(d inference.Delta) (*heard, error) {
 
 func (h *heard) proposed(turn core.TurnID) core.Call {
 	kind := cmp.Or(h.spec.Kind, core.KindOther)
-	return core.Call{ID: h.id, Turn: turn, Server: h.spec.Server, Tool: h.spec.Name, Title: h.spec.Title, Kind: kind, State: core.Proposed}
+	return core.Call{
+		ID:     h.id,
+		Turn:   turn,
+		Server: h.spec.Server,
+		Tool:   h.spec.Name,
+		Title:  h.spec.Title,
+		Kind:   kind,
+		State:  core.Proposed,
+	}
 }

@@ -69,7 +69,10 @@ func (c *conversation) compactAuto(
 		return err == nil, err
 	}
 	c.gaveUp = t.ID()
-	text := fmt.Sprintf("The conversation nearly fills the model's window, and could not be summed up to make room: %v", none.err)
+	text := fmt.Sprintf(
+		"The conversation nearly fills the model's window, and could not be summed up to make room: %v",
+		none.err,
+	)
 	return false, t.Emit(ctx, core.Notice{Severity: core.Warning, Text: text})
 }
 
@@ -91,7 +94,11 @@ func (c *conversation) compactNow(ctx context.Context, t *core.Turn, model infer
 		if err != nil {
 			return err
 		}
-		text = fmt.Sprintf("The conversation so far was summed up. It filled about %d tokens; now it fills about %d.", before, c.history.load.total(base))
+		text = fmt.Sprintf(
+			"The conversation so far was summed up. It filled about %d tokens; now it fills about %d.",
+			before,
+			c.history.load.total(base),
+		)
 	}
 	return t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: text})
 }
@@ -159,7 +166,10 @@ func (h *history) after(e core.Compacted, base int) int {
 
 // summarize makes the text of a summary. It returns the usage, and the model that made it, also
 // with an error.
-func (c *conversation) summarize(ctx context.Context, s summary) (text string, all *core.Usage, by core.ModelInfo, err error) {
+func (c *conversation) summarize(
+	ctx context.Context,
+	s summary,
+) (text string, all *core.Usage, by core.ModelInfo, err error) {
 	past := c.history.past()
 	if s.model.Info().Offline {
 		return digest(past), nil, s.model.Info(), nil

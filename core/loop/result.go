@@ -24,13 +24,18 @@ func (u *use) end(c core.Call) {
 			u.result = []core.Block{core.Text{Text: "The call failed and gave no reason."}}
 		}
 	case core.Rejected:
-		u.result = []core.Block{core.Text{Text: "This call did not run: " + cmp.Or(c.Why, "it was rejected by the user") + "."}}
+		u.result = []core.Block{
+			core.Text{Text: "This call did not run: " + cmp.Or(c.Why, "it was rejected by the user") + "."},
+		}
 	case core.Canceled:
 		u.result = nil
 		if !c.Start.IsZero() {
 			u.result = printed(c.Content)
 		}
-		u.result = append(u.result, core.Text{Text: "This call was stopped before it ended: " + cmp.Or(c.Why, "the user cancelled the turn") + "."})
+		u.result = append(
+			u.result,
+			core.Text{Text: "This call was stopped before it ended: " + cmp.Or(c.Why, "the user cancelled the turn") + "."},
+		)
 	case core.Proposed, core.Awaiting, core.Running:
 	}
 }

@@ -30,8 +30,19 @@ func (x *index) behindSearch(list []inference.ToolSpec) []inference.ToolSpec {
 		}
 		x.hidden = append(x.hidden, t)
 	}
-	x.byName[toolsearch.Search] = core.Spec{Server: core.Native, Name: toolsearch.Search, Title: toolsearch.SearchTitle, Kind: core.KindSearch, ReadOnly: true}
-	x.byName[toolsearch.Call] = core.Spec{Server: core.Native, Name: toolsearch.Call, Title: toolsearch.CallTitle, Kind: core.KindOther}
+	x.byName[toolsearch.Search] = core.Spec{
+		Server:   core.Native,
+		Name:     toolsearch.Search,
+		Title:    toolsearch.SearchTitle,
+		Kind:     core.KindSearch,
+		ReadOnly: true,
+	}
+	x.byName[toolsearch.Call] = core.Spec{
+		Server: core.Native,
+		Name:   toolsearch.Call,
+		Title:  toolsearch.CallTitle,
+		Kind:   core.KindOther,
+	}
 	return append(
 		shown,
 		inference.ToolSpec{

@@ -11,7 +11,9 @@ import (
 // that changes from day to day, so that services can cache it.
 func System(name string, m core.Meta) string {
 	var b strings.Builder
-	b.WriteString("You are " + name + ", an agent that works on software together with its user, inside the user's editor or terminal.\n")
+	b.WriteString(
+		"You are " + name + ", an agent that works on software together with its user, inside the user's editor or terminal.\n",
+	)
 	b.WriteString("\n# Workspace\n")
 	b.WriteString("Commands run in " + m.Cwd + " unless you say otherwise; relative paths start there.\n")
 	for i, root := range m.Roots {

@@ -159,10 +159,14 @@ func (f Fetcher) redirect(req *http.Request, via []*http.Request) error {
 // SameHost is a Hop that lets redirects go on only where they stay with the host: what was
 // approved names it.
 func SameHost(from, to *url.URL) error {
-	if strings.EqualFold(from.Hostname(), to.Hostname()) && (from.Port() == to.Port() || from.Port() == "" && to.Port() == "443") {
+	if strings.EqualFold(from.Hostname(), to.Hostname()) &&
+		(from.Port() == to.Port() || from.Port() == "" && to.Port() == "443") {
 		return nil
 	}
-	return fmt.Errorf("it is redirected to another host: fetch %s if that is what is wanted", display.Visible(to.String()))
+	return fmt.Errorf(
+		"it is redirected to another host: fetch %s if that is what is wanted",
+		display.Visible(to.String()),
+	)
 }
 
 // plainError is an error of the client without the parts that repeat the URL.
@@ -215,12 +219,23 @@ func pageText(contentType string, data []byte, base *url.URL) (kind, text string
 
 // textual reports whether a content type is one that people read.
 func textual(kind string) bool {
-	if strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") && !strings.HasPrefix(kind, "image/") {
+	if strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") ||
+		strings.HasSuffix(kind, "+xml") && !strings.HasPrefix(kind, "image/") {
 		return true
 	}
 	switch kind {
-	case "application/json", "application/xml", "application/javascript", "application/ecmascript", "application/yaml", "application/x-yaml", "application/toml",
-		"application/x-sh", "application/sql", "application/graphql", "application/x-ndjson", "application/jsonl":
+	case "application/json",
+		"application/xml",
+		"application/javascript",
+		"application/ecmascript",
+		"application/yaml",
+		"application/x-yaml",
+		"application/toml",
+		"application/x-sh",
+		"application/sql",
+		"application/graphql",
+		"application/x-ndjson",
+		"application/jsonl":
 		return true
 	}
 	return false

@@ -57,7 +57,15 @@ func (p *prose) start(t html.Token) {
 		return
 	}
 	switch t.DataAtom {
-	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Select, atom.Nav:
+	case atom.Script,
+		atom.Style,
+		atom.Noscript,
+		atom.Template,
+		atom.Svg,
+		atom.Iframe,
+		atom.Object,
+		atom.Select,
+		atom.Nav:
 		if t.Type == html.StartTagToken {
 			p.hidden, p.deep = t.DataAtom, 1
 		}
@@ -123,8 +131,31 @@ func (p *prose) end(a atom.Atom) {
 
 func block(a atom.Atom) bool {
 	switch a {
-	case atom.P, atom.Div, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Main, atom.Aside, atom.Ul, atom.Ol, atom.Dl, atom.Dt, atom.Dd, atom.Tr,
-		atom.Table, atom.Blockquote, atom.Hr, atom.Figure, atom.Figcaption, atom.Form, atom.Fieldset, atom.Details, atom.Summary, atom.Li, atom.Body:
+	case atom.P,
+		atom.Div,
+		atom.Section,
+		atom.Article,
+		atom.Header,
+		atom.Footer,
+		atom.Main,
+		atom.Aside,
+		atom.Ul,
+		atom.Ol,
+		atom.Dl,
+		atom.Dt,
+		atom.Dd,
+		atom.Tr,
+		atom.Table,
+		atom.Blockquote,
+		atom.Hr,
+		atom.Figure,
+		atom.Figcaption,
+		atom.Form,
+		atom.Fieldset,
+		atom.Details,
+		atom.Summary,
+		atom.Li,
+		atom.Body:
 		return true
 	}
 	return false
