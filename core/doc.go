@@ -18,8 +18,7 @@
 // A sub-session is a session whose Parent is another one: it works on a [Task] that an
 // agent has delegated (ToolHost.Delegate). A [Reference] is something that a user attached
 // to a prompt by name, a [Job] a command that runs behind a session, an [Account] the
-// place of a provider's key, a [ServerAction] something that a person does with an MCP
-// server.
+// place of a provider's key.
 //
 // Records of a log are numbered from 1 without gaps; where a log has lost records, a
 // [Missing] takes their numbers. Successive deltas of one

@@ -51,10 +51,13 @@ type Profile struct {
 	Resources Resources
 	// Accounts are the providers' keys; nil: they are not to be seen here.
 	Accounts Accounts
-	// Servers are the MCP servers of the configuration; nil: nobody can do anything
-	// with them here.
+	// Servers are the MCP servers of the configuration, passed on only (package control);
+	// nil: nobody can do anything with them here.
 	Servers Servers
 }
+
+// Servers are what package control says of them.
+type Servers interface{ Configured() }
 
 // Files is the workspace, as prompts refer to it. Methods block on the disk, and
 // Read on the network. What a rule forbids to read is neither found nor listed.

@@ -13,6 +13,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/control"
 )
 
 // The words for how a server is, of those that mean something here.
@@ -50,20 +51,20 @@ var errNoServers = errors.New(
 // setUp has something done with an MCP server, and then is told what came of it, once
 // the client has heard of the consequences. Things are done in the order in which the
 // client asks for them; a login is not waited for by the others.
-func (s *Server) setUp(ctx context.Context, name string, what core.ServerAction, then func(error)) {
+func (s *Server) setUp(ctx context.Context, name string, what control.Action, then func(error)) {
 	do := func() {
 		s.pump.Do(func() { delete(s.mourned, name) }) // whoever asks is told again
 		err := s.do(ctx, name, what)
 		s.behindBoard(func() { then(err) })
 	}
-	if _, waits := what.(core.LoginServer); waits {
+	if _, waits := what.(control.Login); waits {
 		s.wg.Go(do)
 	} else {
 		s.setups.Go(do)
 	}
 }
 
-func (s *Server) do(ctx context.Context, name string, what core.ServerAction) error {
+func (s *Server) do(ctx context.Context, name string, what control.Action) error {
 	if ours(name) {
 		return errors.New("these are the gateway's own tools")
 	}
@@ -71,20 +72,21 @@ func (s *Server) do(ctx context.Context, name string, what core.ServerAction) er
 	roots := s.roots
 	s.mu.Unlock()
 	o := s.reload(ctx)
-	switch {
-	case o.profile == nil:
+	if o.profile == nil {
 		return errors.New(o.fault)
-	case o.profile.Servers == nil:
+	}
+	servers := control.Of(o.profile)
+	if servers == nil {
 		return errNoServers
 	}
-	return o.profile.Servers.Do(ctx, s.client(), roots, name, what)
+	return servers.Do(ctx, s.client(), roots, name, what)
 }
 
 // server is a notification about an MCP server; verb is what is to be done. What goes
 // wrong is told where it was asked for: by a message, and by the state of the server.
 func (s *Server) server(
 	verb string,
-	what core.ServerAction,
+	what control.Action,
 ) func(context.Context, *wire.Call, eca.ServerParams) error {
 	return func(ctx context.Context, _ *wire.Call, p eca.ServerParams) error {
 		if err := checkName(p.Name); err != nil {
@@ -95,7 +97,7 @@ func (s *Server) server(
 	}
 }
 
-func (s *Server) notified(ctx context.Context, name, verb string, what core.ServerAction) {
+func (s *Server) notified(ctx context.Context, name, verb string, what control.Action) {
 	s.setUp(ctx, name, what, func(err error) {
 		if err == nil {
 			return
@@ -116,7 +118,7 @@ func (s *Server) serverConnect(ctx context.Context, _ *wire.Call, p eca.ServerPa
 	if err := checkName(p.Name); err != nil {
 		return err
 	}
-	s.notified(ctx, p.Name, "logged in to", core.LoginServer{Show: func(address string) {
+	s.notified(ctx, p.Name, "logged in to", control.Login{Show: func(address string) {
 		s.pump.Do(func() {
 			s.showMessage(
 				eca.MessageInfo,
@@ -156,7 +158,7 @@ func (s *Server) serverUpdate(ctx context.Context, call *wire.Call, p eca.Update
 		s.reply(ctx, call, eca.UpdateServerResult{Error: serverRefusal(p.Name, "changed", err)}, nil)
 		return nil
 	}
-	s.setUp(ctx, p.Name, core.ChangeServer{Command: said(p.Command), Args: p.Args, URL: said(p.URL)}, func(err error) {
+	s.setUp(ctx, p.Name, control.Change{Command: said(p.Command), Args: p.Args, URL: said(p.URL)}, func(err error) {
 		res := eca.UpdateServerResult{}
 		if err != nil {
 			res.Error = serverRefusal(p.Name, "changed", err)
@@ -188,8 +190,8 @@ func (s *Server) serverAdd(ctx context.Context, call *wire.Call, p eca.AddServer
 }
 
 // additionOf is a new server as the core knows it.
-func additionOf(p eca.AddServerParams) (core.AddServer, error) {
-	add := core.AddServer{
+func additionOf(p eca.AddServerParams) (control.Add, error) {
+	add := control.Add{
 		Spec:     core.ServerSpec{Command: said(p.Command), Args: p.Args, URL: said(p.URL), Headers: p.Headers},
 		ClientID: said(p.ClientID), ClientSecret: said(p.ClientSecret), Disabled: p.Disabled != nil && *p.Disabled,
 	}
@@ -224,7 +226,7 @@ func (s *Server) serverRemove(ctx context.Context, call *wire.Call, p eca.Server
 		s.reply(ctx, call, eca.RemoveServerResult{Error: serverRefusal(p.Name, "removed", err)}, nil)
 		return nil
 	}
-	s.setUp(ctx, p.Name, core.RemoveServer{}, func(err error) {
+	s.setUp(ctx, p.Name, control.Remove{}, func(err error) {
 		res := eca.RemoveServerResult{Name: p.Name, Removed: true}
 		if err != nil {
 			res = eca.RemoveServerResult{Error: serverRefusal(p.Name, "removed", err)}

@@ -19,6 +19,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/child"
+	"dragoman/core/control"
 )
 
 // Options are a server's circumstances. Gateway is required.
@@ -217,12 +218,12 @@ func (s *Server) methods(ctx context.Context) wire.Methods {
 		eca.MethodCompletion: wire.Async(with(ctx, s.completion)),
 		eca.MethodRewrite:    wire.Async(with(ctx, s.rewrite)),
 
-		eca.MethodServerStart:   wire.Async(with(ctx, s.server("started", core.StartServer{}))),
-		eca.MethodServerStop:    wire.Async(with(ctx, s.server("stopped", core.StopServer{}))),
+		eca.MethodServerStart:   wire.Async(with(ctx, s.server("started", control.Start{}))),
+		eca.MethodServerStop:    wire.Async(with(ctx, s.server("stopped", control.Stop{}))),
 		eca.MethodServerConnect: wire.Async(with(ctx, s.serverConnect)),
-		eca.MethodServerLogout:  wire.Async(with(ctx, s.server("logged out of", core.LogoutServer{}))),
-		eca.MethodServerDisable: wire.Async(with(ctx, s.server("disabled", core.DisableServer{}))),
-		eca.MethodServerEnable:  wire.Async(with(ctx, s.server("enabled", core.EnableServer{}))),
+		eca.MethodServerLogout:  wire.Async(with(ctx, s.server("logged out of", control.Logout{}))),
+		eca.MethodServerDisable: wire.Async(with(ctx, s.server("disabled", control.Disable{}))),
+		eca.MethodServerEnable:  wire.Async(with(ctx, s.server("enabled", control.Enable{}))),
 		eca.MethodServerUpdate:  wire.Async(with(ctx, s.serverUpdate)),
 		eca.MethodServerAdd:     wire.Async(with(ctx, s.serverAdd)),
 		eca.MethodServerRemove:  wire.Async(with(ctx, s.serverRemove)),

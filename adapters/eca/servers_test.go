@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/control"
 )
 
 // fleet is the MCP servers of a configuration, in memory: db, which is a program,
@@ -23,7 +24,7 @@ type fleet struct {
 	have map[string]*core.ServerItem
 }
 
-var _ core.Servers = (*fleet)(nil)
+var _ control.Servers = (*fleet)(nil)
 
 func newFleet() *fleet {
 	return &fleet{have: map[string]*core.ServerItem{
@@ -73,8 +74,11 @@ func (f *fleet) start(name string) {
 	<-time.After(time.Millisecond)
 }
 
-// Do implements core.Servers.
-func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name string, what core.ServerAction) error {
+// Configured implements core.Servers.
+func (*fleet) Configured() {}
+
+// Do implements control.Servers.
+func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name string, what control.Action) error {
 	if by.Role != core.Decide || by.Principal != core.Local || len(roots) == 0 {
 		return fmt.Errorf("not for %+v in %v", by, roots)
 	}
@@ -83,26 +87,26 @@ func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name strin
 	}
 	there := f.change(name, func(i *core.ServerItem) {
 		switch w := what.(type) {
-		case core.StopServer:
+		case control.Stop:
 			stops(i, "stopped")
-		case core.DisableServer:
+		case control.Disable:
 			stops(i, "disabled")
-		case core.EnableServer:
+		case control.Enable:
 			i.Status = "stopped"
-		case core.LogoutServer:
+		case control.Logout:
 			i.LoggedIn = false
-		case core.ChangeServer:
+		case control.Change:
 			i.Command, i.URL = cmp.Or(w.Command, i.Command), cmp.Or(w.URL, i.URL)
 			if w.Args != nil {
 				i.Args = w.Args
 			}
-		case core.LoginServer:
+		case control.Login:
 			w.Show("https://cloud.example/login?state=100%25")
 			i.LoggedIn = true
-		case core.StartServer, core.AddServer, core.RemoveServer:
+		case control.Start, control.Add, control.Remove:
 		}
 	})
-	add, adds := what.(core.AddServer)
+	add, adds := what.(control.Add)
 	switch {
 	case adds && there:
 		return errors.New("there is one of that name already")
@@ -110,7 +114,7 @@ func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name strin
 		return errors.New("there is none of that name in the configuration")
 	}
 	switch what.(type) {
-	case core.AddServer:
+	case control.Add:
 		item := core.ServerItem{Name: name, Command: add.Spec.Command, Args: add.Spec.Args, URL: add.Spec.URL, Status: "stopped"}
 		if add.Disabled {
 			item.Status = "disabled"
@@ -123,14 +127,14 @@ func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name strin
 		} else {
 			f.start(name)
 		}
-	case core.RemoveServer:
+	case control.Remove:
 		f.mu.Lock()
 		delete(f.have, name)
 		f.mu.Unlock()
 		f.board.Drop(core.Topic{Kind: "server", Name: name})
-	case core.StartServer, core.EnableServer, core.ChangeServer, core.LoginServer, core.LogoutServer:
+	case control.Start, control.Enable, control.Change, control.Login, control.Logout:
 		f.start(name)
-	case core.StopServer, core.DisableServer:
+	case control.Stop, control.Disable:
 		f.tell(name)
 	}
 	return nil

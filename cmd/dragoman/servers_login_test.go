@@ -19,6 +19,7 @@ import (
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/setup"
 	"dragoman/core"
+	"dragoman/core/control"
 )
 
 // guarded is an MCP server that wants a login, and its authorization server.
@@ -194,13 +195,13 @@ func TestEditorLogsIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	user := core.Client{Principal: core.Local, Role: core.Decide}
-	if err := profile.Servers.Do(t.Context(), user, []string{p.work}, "tracker", core.LoginServer{Show: func(address string) { shown = address }}); err != nil {
+	if err := control.Of(profile).Do(t.Context(), user, []string{p.work}, "tracker", control.Login{Show: func(address string) { shown = address }}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-left; err != nil || shown == "" || shown != opened || g.grants() != "authorization_code" {
 		t.Errorf("%v; shown %q, opened %q, %s", err, shown, opened, g.grants())
 	}
-	if err := profile.Servers.Do(t.Context(), user, []string{p.work}, "tracker", core.LogoutServer{}); err != nil || !g.over() {
+	if err := control.Of(profile).Do(t.Context(), user, []string{p.work}, "tracker", control.Logout{}); err != nil || !g.over() {
 		t.Errorf("%v", err)
 	}
 }

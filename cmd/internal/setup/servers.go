@@ -12,6 +12,7 @@ import (
 	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/control"
 )
 
 // serverControl lets people control the MCP servers of the configuration from their
@@ -19,12 +20,15 @@ import (
 // and holds at once.
 type serverControl struct{ p *Profiles }
 
-var _ core.Servers = serverControl{}
+var _ control.Servers = serverControl{}
 
 var errNotYours = errors.New("only the person whose configuration it is can do that")
 
-// Do implements core.Servers.
-func (d serverControl) Do(ctx context.Context, by core.Client, roots []string, name string, what core.ServerAction) error {
+// Configured implements core.Servers.
+func (serverControl) Configured() {}
+
+// Do implements control.Servers.
+func (d serverControl) Do(ctx context.Context, by core.Client, roots []string, name string, what control.Action) error {
 	if by.Role != core.Decide || by.Principal != core.Local {
 		return errNotYours
 	}
@@ -33,22 +37,22 @@ func (d serverControl) Do(ctx context.Context, by core.Client, roots []string, n
 		return err
 	}
 	box, is, err := d.find(made.Config, name)
-	if _, adds := what.(core.AddServer); err != nil && !adds {
+	if _, adds := what.(control.Add); err != nil && !adds {
 		return err
 	}
 	starts := true // once it stands in the file as it is wanted
 	switch w := what.(type) {
-	case core.StartServer:
-	case core.StopServer:
+	case control.Start:
+	case control.Stop:
 		return box.Stop(name)
-	case core.EnableServer:
+	case control.Enable:
 		err = d.edit(ctx, configs.DisableServer(name, false))
-	case core.DisableServer:
+	case control.Disable:
 		return d.edit(ctx, configs.DisableServer(name, true))
-	case core.AddServer:
+	case control.Add:
 		starts = !w.Disabled
 		err = d.edit(ctx, configs.AddServer(name, addition(w)))
-	case core.ChangeServer:
+	case control.Change:
 		if made.Config.FromEditor(servers.Key(name)) { // it would be asked about no more
 			return errors.New("the options of your editor name it, and it is changed there")
 		}
@@ -56,19 +60,19 @@ func (d serverControl) Do(ctx context.Context, by core.Client, roots []string, n
 		if is, err = changed(is, w); err == nil {
 			err = d.edit(ctx, configs.PutServer(name, is))
 		}
-	case core.RemoveServer:
+	case control.Remove:
 		if err := d.edit(ctx, configs.DropServer(name)); err != nil {
 			return err
 		}
 		return d.p.store.Forget(ctx, name)
-	case core.LoginServer:
+	case control.Login:
 		err = box.Login(ctx, name, func(address string) {
 			w.Show(address)
 			if d.p.env.Browse != nil {
 				_ = d.p.env.Browse(address) // where that cannot be done it was shown
 			}
 		})
-	case core.LogoutServer:
+	case control.Logout:
 		return box.Logout(ctx, name)
 	}
 	if err != nil || !starts {
@@ -116,7 +120,7 @@ func (d serverControl) edit(ctx context.Context, edit configs.Edit) error {
 }
 
 // addition is a new server as the file has it.
-func addition(w core.AddServer) configs.MCPServer {
+func addition(w control.Add) configs.MCPServer {
 	s := configs.MCPServer{
 		Command: configs.NewValue(w.Spec.Command), Args: valuesOf(w.Spec.Args), URL: configs.NewURL(w.Spec.URL), Disabled: w.Disabled,
 		OAuth: configs.OAuth{ClientID: configs.NewValue(w.ClientID), ClientSecret: configs.NewSecret(w.ClientSecret), RedirectPort: w.Port},
@@ -149,7 +153,7 @@ func valuesOf(words []string) (list []configs.Value) {
 
 // changed is a server that is somewhere else. What belongs to the place where it was
 // goes with it.
-func changed(is configs.MCPServer, w core.ChangeServer) (configs.MCPServer, error) {
+func changed(is configs.MCPServer, w control.Change) (configs.MCPServer, error) {
 	program := w.Command != "" || w.Args != nil
 	switch {
 	case program && w.URL != "":

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/control"
 )
 
 // Only whose configuration it is may do anything with its servers.
@@ -20,8 +21,8 @@ func TestOthersDoNothingWithServers(t *testing.T) {
 	for _, by := range []core.Client{
 		{Principal: core.Local, Role: core.Observe}, {Principal: "somebody", Role: core.Decide}, {Role: core.Decide}, {Principal: core.Local},
 	} {
-		for _, what := range []core.ServerAction{core.StartServer{}, core.StopServer{}, core.DisableServer{}, core.RemoveServer{}, core.AddServer{Spec: core.ServerSpec{Command: "y"}}} {
-			if err := made.Servers.Do(t.Context(), by, []string{r.dir}, "a", what); err == nil {
+		for _, what := range []control.Action{control.Start{}, control.Stop{}, control.Disable{}, control.Remove{}, control.Add{Spec: core.ServerSpec{Command: "y"}}} {
+			if err := control.Of(&made.Profile).Do(t.Context(), by, []string{r.dir}, "a", what); err == nil {
 				t.Errorf("%+v did %T", by, what)
 			}
 		}
@@ -35,7 +36,7 @@ func TestServerOfTheEditorIsChangedThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	user := core.Client{Principal: core.Local, Role: core.Decide}
-	for _, what := range []core.ServerAction{core.ChangeServer{Command: "y"}, core.DisableServer{}, core.RemoveServer{}} {
+	for _, what := range []control.Action{control.Change{Command: "y"}, control.Disable{}, control.Remove{}} {
 		if err := (serverControl{r.profiles}).Do(t.Context(), user, []string{r.dir}, "a", what); err == nil {
 			t.Errorf("%T was done", what)
 		}
@@ -52,17 +53,17 @@ func TestChangedServer(t *testing.T) {
 `)
 	for _, tt := range []struct {
 		name, server string
-		to           core.ChangeServer
+		to           control.Change
 		want, wrong  string
 	}{
-		{"args", "prog", core.ChangeServer{Args: []string{}}, `p [] env 1 dir /d url "" headers 0 session`, ""},
-		{"command", "prog", core.ChangeServer{Command: "q"}, `q [a] env 1 dir /d url "" headers 0 session`, ""},
-		{"becomes an address", "prog", core.ChangeServer{URL: "https://y.example"}, ` [] env 0 dir  url "https://y.example" headers 0 session`, ""},
-		{"becomes a program", "addr", core.ChangeServer{Command: "q", Args: []string{"b"}}, `q [b] env 0 dir  url "" headers 0 `, ""},
-		{"the same address, as it is shown", "addr", core.ChangeServer{URL: c.MCPServers["addr"].URL.String()}, ` [] env 0 dir  url "https://x.example/mcp?key=secret" headers 1 `, ""},
-		{"both", "prog", core.ChangeServer{Command: "q", URL: "https://y.example"}, "", "not both"},
-		{"nothing", "prog", core.ChangeServer{}, "", "nothing to change"},
-		{"args of an address", "addr", core.ChangeServer{Args: []string{"x"}}, "", "give a command"},
+		{"args", "prog", control.Change{Args: []string{}}, `p [] env 1 dir /d url "" headers 0 session`, ""},
+		{"command", "prog", control.Change{Command: "q"}, `q [a] env 1 dir /d url "" headers 0 session`, ""},
+		{"becomes an address", "prog", control.Change{URL: "https://y.example"}, ` [] env 0 dir  url "https://y.example" headers 0 session`, ""},
+		{"becomes a program", "addr", control.Change{Command: "q", Args: []string{"b"}}, `q [b] env 0 dir  url "" headers 0 `, ""},
+		{"the same address, as it is shown", "addr", control.Change{URL: c.MCPServers["addr"].URL.String()}, ` [] env 0 dir  url "https://x.example/mcp?key=secret" headers 1 `, ""},
+		{"both", "prog", control.Change{Command: "q", URL: "https://y.example"}, "", "not both"},
+		{"nothing", "prog", control.Change{}, "", "nothing to change"},
+		{"args of an address", "addr", control.Change{Args: []string{"x"}}, "", "give a command"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			is, err := changed(c.MCPServers[tt.server], tt.to)
