@@ -12,9 +12,8 @@ import (
 	"dragoman/core"
 )
 
-// comeback is what a client of 2026-07-28 brings back with its user's answers: sealed,
-// so that it can neither read nor change it, and nothing that another process has sealed
-// opens.
+// comeback is what a client of 2026-07-28 brings back with its user's answers: sealed, so that it can neither read nor
+// change it, and nothing that another process has sealed opens.
 type comeback struct {
 	Principal core.Principal `json:"principal"`
 	Tool      string         `json:"tool"`
@@ -25,8 +24,7 @@ type comeback struct {
 	Until     time.Time      `json:"until"`
 }
 
-// comebackTime is how long a client may take to come back. What it was asked is rejected
-// long before.
+// comebackTime is how long a client may take to come back. What it was asked is rejected long before.
 const comebackTime = 24 * time.Hour
 
 func (s *Server) seal(b comeback) (string, error) {
@@ -47,23 +45,17 @@ func (c *client) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
 		sealed, err = c.server.key.Open(nil, nil, sealed, nil)
 	}
 	b := new(comeback)
-	if err != nil || json.Unmarshal(sealed, b) != nil || b.Principal != c.host.principal || b.Tool != p.Name ||
-		time.Now().After(b.Until) {
-		return nil, &jsonrpc.Error{
-			Code:    jsonrpc.CodeInvalidParams,
-			Message: "requestState is not one that this gateway gave out, or it is too old",
-		}
+	if err != nil || json.Unmarshal(sealed, b) != nil || b.Principal != c.host.principal || b.Tool != p.Name || time.Now().After(b.Until) {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "requestState is not one that this gateway gave out, or it is too old"}
 	}
 	return b, nil
 }
 
-// maxRounds limits how often a client is sent to come back with something for one call:
-// several give a call up at the tenth (as we do, proto.MaxRounds). Then the call is
-// answered as one that goes on.
+// maxRounds limits how often a client is sent to come back with something for one call: several give a call up at the tenth
+// (as we do, proto.MaxRounds). Then the call is answered as one that goes on.
 const maxRounds = 8
 
-// askAgain answers a call with what its user, or its model, must be asked. The turn goes
-// on waiting; the client calls again.
+// askAgain answers a call with what its user, or its model, must be asked. The turn goes on waiting; the client calls again.
 func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 	state, err := c.server.seal(comeback{
 		Principal: c.host.principal, Tool: f.req.Params.Name, Session: f.h.id, Turn: f.turn.id, Progress: f.progress.n, Rounds: f.rounds + 1, Until: time.Now().Add(comebackTime),
@@ -111,8 +103,7 @@ func (c *client) resume(h *held, b *comeback, answers mcp.InputResponseMap) {
 	}
 }
 
-// limit rejects an approval, or leaves a question without an answer, when the client has
-// not come back in time.
+// limit rejects an approval, or leaves a question without an answer, when the client has not come back in time.
 func (c *client) limit(h *held, a core.Ask) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -62,8 +62,7 @@ type toolAbout struct {
 	ReadOnly    bool            `json:"read_only"`
 }
 
-// servers are the tool servers that the board knows. The profile is made first, since it
-// puts its own there.
+// servers are the tool servers that the board knows. The profile is made first, since it puts its own there.
 func (h *host) servers(ctx context.Context) ([]core.ServerItem, error) {
 	if _, err := h.server.opts.Gateway.Profile(ctx, nil); err != nil {
 		return nil, err
@@ -104,8 +103,7 @@ func (h *host) readTools(ctx context.Context, _ *mcp.ReadResourceRequest) (any, 
 }
 
 const (
-	// tellEvery is the least time between two notifications that a resource, or the list of
-	// them, has changed.
+	// tellEvery is the least time between two notifications that a resource, or the list of them, has changed.
 	tellEvery = time.Second
 	// tellAfter is how long a change waits for others that come with it.
 	tellAfter = 100 * time.Millisecond
@@ -134,9 +132,8 @@ func (h *host) start() {
 	})
 }
 
-// follow tells clients what the board says has changed: sessions that come, go or get a
-// title change the list of resources; all that happens to them changes
-// dragoman://sessions.
+// follow tells clients what the board says has changed: sessions that come, go or get a title change the list of
+// resources; all that happens to them changes dragoman://sessions.
 func (h *host) follow(ctx context.Context) {
 	titles := map[string]string{} // by session; once cleared, a list that has not changed may be announced
 	var rev uint64
@@ -194,8 +191,7 @@ func (h *host) tell(ctx context.Context, listed, sessions, servers bool) {
 	}
 }
 
-// listChanged lets the SDK say that the list of resources has changed: it does so when
-// one is registered.
+// listChanged lets the SDK say that the list of resources has changed: it does so when one is registered.
 func (h *host) listChanged() { h.addResources(h.sdk) }
 
 func (h *host) updated(ctx context.Context, uri string) {

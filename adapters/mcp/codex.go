@@ -74,12 +74,7 @@ func (h *host) addCodexTools(s *mcp.Server) {
 }
 
 // codex is agent_prompt under another name.
-func (c *client) codex(
-	ctx context.Context,
-	by *call,
-	req *mcp.CallToolRequest,
-	in codexArgs,
-) (*mcp.CallToolResult, any, error) {
+func (c *client) codex(ctx context.Context, by *call, req *mcp.CallToolRequest, in codexArgs) (*mcp.CallToolResult, any, error) {
 	for what, given := range map[string]bool{"base-instructions": in.Base != "", "compact-prompt": in.Compact != "", "config": len(in.Config) > 0} {
 		if given {
 			return refusal("%s is not supported here: what it would change stands in the gateway's configuration.", what), nil, nil
@@ -100,12 +95,7 @@ func (c *client) codex(
 }
 
 // codexReply goes on with the approvals that the conversation began with.
-func (c *client) codexReply(
-	ctx context.Context,
-	by *call,
-	req *mcp.CallToolRequest,
-	in codexReplyArgs,
-) (*mcp.CallToolResult, any, error) {
+func (c *client) codexReply(ctx context.Context, by *call, req *mcp.CallToolRequest, in codexReplyArgs) (*mcp.CallToolResult, any, error) {
 	id := cmp.Or(in.Thread, in.Conversation)
 	if id == "" {
 		return refusal("Say which conversation: threadId."), nil, nil
@@ -130,12 +120,7 @@ func (c *client) codexReply(
 	return c.codexPrompt(ctx, by, req, p)
 }
 
-func (c *client) codexPrompt(
-	ctx context.Context,
-	by *call,
-	req *mcp.CallToolRequest,
-	p promptArgs,
-) (*mcp.CallToolResult, any, error) {
+func (c *client) codexPrompt(ctx context.Context, by *call, req *mcp.CallToolRequest, p promptArgs) (*mcp.CallToolResult, any, error) {
 	wait := codexWait
 	p.Wait = &wait
 	res, out, err := c.prompt(context.WithValue(ctx, taskSlot{}, nil), by, req, p) // no task: its result would be another
@@ -144,30 +129,18 @@ func (c *client) codexPrompt(
 		return res, out, err
 	}
 	text := r.say()
-	return &mcp.CallToolResult{
-		Content: []mcp.Content{&mcp.TextContent{Text: text}},
-		IsError: res.IsError,
-	}, codexResult{
-		r.Session,
-		text,
-	}, nil
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: res.IsError}, codexResult{r.Session, text}, nil
 }
 
-// codexApprovals maps what Codex calls sandbox and approval policy on what we can hold
-// to. There is no sandbox here: what is confined to the workspace is confined by asking,
-// so that nothing is run unasked there; and what is to be run without limits is only
-// where the configuration allows it.
+// codexApprovals maps what Codex calls sandbox and approval policy on what we can hold to. There is no sandbox here: what
+// is confined to the workspace is confined by asking, so that nothing is run unasked there; and what is to be run without
+// limits is only where the configuration allows it.
 func codexApprovals(sandbox, policy string, allowAuto bool) (core.Approvals, error) {
 	switch {
 	case sandbox == "read-only":
 		return core.ApprovalsReadOnly, nil
 	case sandbox == "danger-full-access" && !allowAuto:
-		return "", errText(
-			fmt.Sprintf(
-				"sandbox %q is not allowed here: the gateway's configuration must grant it (mcp.allow_auto).",
-				sandbox,
-			),
-		)
+		return "", errText(fmt.Sprintf("sandbox %q is not allowed here: the gateway's configuration must grant it (mcp.allow_auto).", sandbox))
 	case sandbox == "danger-full-access" && policy == "never":
 		return core.ApprovalsAuto, nil
 	case policy == "never" && sandbox == "" && allowAuto:

@@ -50,8 +50,7 @@ var (
 	errUnasked   = errors.New("nobody answered in time")
 )
 
-// dialog is an ask, or a request to the client's model, that we put to the client by a
-// request of ours.
+// dialog is an ask, or a request to the client's model, that we put to the client by a request of ours.
 type dialog struct {
 	id core.AskID
 	// put sends the request and takes the answer; dismissed: the user gave none.
@@ -60,36 +59,24 @@ type dialog struct {
 	over func(context.Context)
 }
 
-// requests lists the dialogs for the pending asks and samples that we put to the client
-// by requests of ours.
+// requests lists the dialogs for the pending asks and samples that we put to the client by requests of ours.
 func (f *follower) requests(samples []*sample) (list []dialog) {
 	if f.asker == asksNow {
 		for _, a := range f.askable() {
 			call := f.turn.callOf(a)
-			list = append(
-				list,
-				dialog{
-					a.ID,
-					func(ctx context.Context) bool { return f.c.elicit(ctx, f.req, f.h, a, call) },
-					func(ctx context.Context) { f.h.settled(ctx, a.ID) },
-				},
-			)
+			list = append(list, dialog{a.ID, func(ctx context.Context) bool { return f.c.elicit(ctx, f.req, f.h, a, call) }, func(ctx context.Context) { f.h.settled(ctx, a.ID) }})
 		}
 	}
 	if f.lends == asksNow {
 		for _, m := range samples {
-			list = append(
-				list,
-				dialog{m.id, func(ctx context.Context) bool { return f.lent.sample(ctx, f.req, m) }, m.settled},
-			)
+			list = append(list, dialog{m.id, func(ctx context.Context) bool { return f.lent.sample(ctx, f.req, m) }, m.settled})
 		}
 	}
 	return list
 }
 
-// ask opens the dialogs that are not open yet. They stay open when the call is answered,
-// so that a user who takes long is not asked twice. A dialog whose answer is no longer
-// wanted is withdrawn.
+// ask opens the dialogs that are not open yet. They stay open when the call is answered, so that a user who takes long is
+// not asked twice. A dialog whose answer is no longer wanted is withdrawn.
 func (f *follower) ask(ctx context.Context, samples []*sample) {
 	for _, a := range f.requests(samples) {
 		asking, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -170,38 +157,29 @@ func (h *held) dismiss(id core.AskID) {
 	h.closed = make(chan struct{})
 }
 
-// dismissals returns how often the dialog of each ask was closed without an answer. The
-// channel is closed at the next dismissal.
+// dismissals returns how often the dialog of each ask was closed without an answer. The channel is closed at the next
+// dismissal.
 func (h *held) dismissals() (map[core.AskID]int, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.dismissed), h.closed
 }
 
-// isOpen reports whether the client's user is being asked: a dialog is open, or the
-// client is expected to call again with an answer.
+// isOpen reports whether the client's user is being asked: a dialog is open, or the client is expected to call again with
+// an answer.
 func (h *held) isOpen(id core.AskID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.asking[id] != nil || h.limits[id] != nil
 }
 
-// elicit puts one approval or question to the client's user and settles it by what comes
-// back. What is no longer wanted is taken back by the SDK.
-func (c *client) elicit(
-	ctx context.Context,
-	req *mcp.CallToolRequest,
-	h *held,
-	a core.Ask,
-	call core.Call,
-) (dismissed bool) {
+// elicit puts one approval or question to the client's user and settles it by what comes back. What is no longer wanted is taken back
+// by the SDK.
+func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, a core.Ask, call core.Call) (dismissed bool) {
 	limited, stop := context.WithTimeoutCause(ctx, c.server.asking(), errUnasked)
 	defer stop()
 	var raw mcp.ElicitResult
-	res, err := req.Session.Elicit(
-		context.WithValue(limited, rawAnswer{}, &raw),
-		elicitation(req.ProtocolVersion(), h.meta, a, call),
-	)
+	res, err := req.Session.Elicit(context.WithValue(limited, rawAnswer{}, &raw), elicitation(req.ProtocolVersion(), h.meta, a, call))
 	switch {
 	case ctx.Err() != nil || hungUp(err): // withdrawn, or the client has left
 	case limited.Err() != nil:
@@ -215,14 +193,12 @@ func (c *client) elicit(
 	return false
 }
 
-// hungUp reports whether a request of ours failed because the client has left. The SDK
-// says so with whatever ended the connection, and before the context of the call that is
-// asked for ends.
+// hungUp reports whether a request of ours failed because the client has left. The SDK says so with whatever ended the
+// connection, and before the context of the call that is asked for ends.
 func hungUp(err error) bool { return errors.Is(err, mcp.ErrConnectionClosed) || wire.PeerLeft(err) }
 
-// understand settles an approval or a question by a user's answer (§ Elicitation,
-// Response Actions). An answer that is no decision rejects; a dialog that was closed
-// decides nothing.
+// understand settles an approval or a question by a user's answer (§ Elicitation, Response Actions). An answer that is no
+// decision rejects; a dialog that was closed decides nothing.
 func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) (dismissed bool) {
 	if r.Action == proto.ActionCancel { // nobody has decided anything: the turn waits
 		return true
@@ -240,12 +216,7 @@ func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) (dismissed
 		case string(core.AllowSession):
 			c.settle(h, a, core.AllowSession, note)
 		default:
-			c.settle(
-				h,
-				a,
-				core.RejectOnce,
-				line(fmt.Sprintf("the answer %q is none of those offered", fmt.Sprint(d)), maxSummary),
-			)
+			c.settle(h, a, core.RejectOnce, line(fmt.Sprintf("the answer %q is none of those offered", fmt.Sprint(d)), maxSummary))
 		}
 	case proto.ActionDecline:
 		c.settle(h, a, core.RejectOnce, note)
@@ -284,8 +255,8 @@ func (c *client) answer(h *held, a core.Ask, r core.Reply) {
 // rawAnswer is the context's key for where keepAnswer leaves what the client said.
 type rawAnswer struct{}
 
-// keepAnswer keeps the SDK from checking an answer against the form: an accept without
-// content means the default, and what does not fit is for understand to reject.
+// keepAnswer keeps the SDK from checking an answer against the form: an accept without content means the default, and
+// what does not fit is for understand to reject.
 func keepAnswer(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
@@ -342,7 +313,5 @@ func form(version string, a core.Ask) json.RawMessage {
 	if b = appendOptions(b, version, options); version >= proto.Titles {
 		b = append(b, `,"default":"allow_once"`...)
 	}
-	return append(
-		b,
-		`},"note":{"type":"string","title":"Note","description":"A word to the agent; may be left out."}}}`...)
+	return append(b, `},"note":{"type":"string","title":"Note","description":"A word to the agent; may be left out."}}}`...)
 }

@@ -70,12 +70,7 @@ const (
 )
 
 // get is session_get: it reads the log up to where it stands now, and never waits for more.
-func (c *client) get(
-	ctx context.Context,
-	by *call,
-	req *mcp.CallToolRequest,
-	in getArgs,
-) (*mcp.CallToolResult, any, error) {
+func (c *client) get(ctx context.Context, by *call, req *mcp.CallToolRequest, in getArgs) (*mcp.CallToolResult, any, error) {
 	by.Place.Leave()
 	after, err := core.ParsePos(in.After)
 	if err != nil {
@@ -182,9 +177,9 @@ func (t *transcript) page() []entry {
 
 // entry is what a record becomes in a transcript.
 //
-// On purpose there is none for: thoughts, calls that have not ended, what streams into
-// and out of them, questions and their answers (the call says what came of them),
-// prompts that wait, usage, titles and settings, and the log's own bookkeeping.
+// On purpose there is none for: thoughts, calls that have not ended, what streams into and out of them, questions and
+// their answers (the call says what came of them), prompts that wait, usage, titles and settings, and the log's own
+// bookkeeping.
 func (t *transcript) entry(ev core.Event) (entry, bool) {
 	switch e := ev.(type) {
 	case core.TurnStarted:
@@ -268,14 +263,7 @@ func (r getResult) say() string {
 // markdown is a page as a person reads it.
 func (r getResult) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(
-		&b,
-		"# %s\n\nSession %s in %s: %s.\n",
-		cmp.Or(line(r.Title, 200), "Untitled"),
-		r.Session,
-		r.Cwd,
-		r.Status,
-	)
+	fmt.Fprintf(&b, "# %s\n\nSession %s in %s: %s.\n", cmp.Or(line(r.Title, 200), "Untitled"), r.Session, r.Cwd, r.Status)
 	for _, e := range r.Entries {
 		switch e.Type {
 		case entryUser:

@@ -9,8 +9,8 @@ import (
 	"dragoman/core"
 )
 
-// host is what the clients of one principal are served from: the SDK's server with the
-// tools, prompts and resources. Over a pipe it has one client.
+// host is what the clients of one principal are served from: the SDK's server with the tools, prompts and resources.
+// Over a pipe it has one client.
 type host struct {
 	server    *Server
 	principal core.Principal
@@ -21,8 +21,7 @@ type host struct {
 	wg        sync.WaitGroup
 }
 
-// newHost makes a host. client tells who has sent a request. Call close when the last
-// connection has ended.
+// newHost makes a host. client tells who has sent a request. Call close when the last connection has ended.
 func (s *Server) newHost(p core.Principal, client func(mcp.Request) *client) *host {
 	h := &host{server: s, principal: p, client: client, gone: make(chan struct{})}
 	h.watches.host = h

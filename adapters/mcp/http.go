@@ -24,9 +24,8 @@ import (
 // (up to 2025-11-25, Resumability).
 const replayBytes = 16 << 20
 
-// HTTP serves MCP over Streamable HTTP, all versions at one URL. A request belongs to
-// 2026-07-28 when anything in it says so; all others belong to the life cycle that
-// begins with initialize.
+// HTTP serves MCP over Streamable HTTP, all versions at one URL. A request belongs to 2026-07-28 when anything in it says
+// so; all others belong to the life cycle that begins with initialize.
 type HTTP struct {
 	server    *Server
 	principal func(*http.Request) core.Principal
@@ -37,8 +36,8 @@ type HTTP struct {
 	closed bool
 }
 
-// HTTP returns a handler. principal tells who a request is from; it must have been let
-// in before, and its body limited. Call Close when no more requests come.
+// HTTP returns a handler. principal tells who a request is from; it must have been let in before, and its body limited.
+// Call Close when no more requests come.
 func (s *Server) HTTP(principal func(*http.Request) core.Principal) *HTTP {
 	return &HTTP{
 		server: s, principal: principal, doors: map[core.Principal]*door{},
@@ -79,11 +78,7 @@ func (h *HTTP) newDoor(p core.Principal) *door {
 	replay.SetMaxBytes(replayBytes)
 	sdk := func(*http.Request) *mcp.Server { return d.sdk }
 	// Who may come in was looked at before, and the body is ours.
-	o := mcp.StreamableHTTPOptions{
-		DisableLocalhostProtection:   true,
-		MaxRequestBodyBytes:          -1,
-		PropagateRequestCancellation: true,
-	}
+	o := mcp.StreamableHTTPOptions{DisableLocalhostProtection: true, MaxRequestBodyBytes: -1, PropagateRequestCancellation: true}
 	o.Stateless = true
 	d.modern = mcp.NewStreamableHTTPHandler(sdk, &o)
 	o.Stateless, o.EventStore = false, replay
@@ -144,8 +139,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// other serves the requests that have no body: the stream of what belongs to no call,
-// and the end of a session.
+// other serves the requests that have no body: the stream of what belongs to no call, and the end of a session.
 func (d *door) other(w http.ResponseWriter, r *http.Request) {
 	v := d.visit(r)
 	switch {

@@ -43,12 +43,7 @@ type listCursor struct {
 }
 
 // list is session_list.
-func (c *client) list(
-	ctx context.Context,
-	_ *call,
-	req *mcp.CallToolRequest,
-	in listArgs,
-) (*mcp.CallToolResult, any, error) {
+func (c *client) list(ctx context.Context, _ *call, req *mcp.CallToolRequest, in listArgs) (*mcp.CallToolResult, any, error) {
 	after, err := parseListCursor(in.Cursor)
 	if err != nil {
 		return refusal("cursor: it is not one that session_list gave out."), nil, nil
@@ -140,10 +135,8 @@ func listText(r listResult) string {
 	}
 	var b strings.Builder
 	for _, s := range r.Sessions {
-		b.WriteString(
-			"- " + string(s.Session) + " (" + s.Status + ", " + s.Cwd + ", " + s.Updated.Format(time.RFC3339) + "): " +
-				cmp.Or(line(s.Title, 100), "untitled") + "\n",
-		)
+		b.WriteString("- " + string(s.Session) + " (" + s.Status + ", " + s.Cwd + ", " + s.Updated.Format(time.RFC3339) + "): " +
+			cmp.Or(line(s.Title, 100), "untitled") + "\n")
 	}
 	if r.Next != "" {
 		b.WriteString("There are more: pass next_cursor as cursor.\n")
@@ -161,14 +154,9 @@ type closeResult struct {
 	Deleted bool           `json:"deleted"`
 }
 
-// closeSession is session_close. A turn of others' goes on, unless the session is
-// deleted; where there is none, what runs behind the session ends with it.
-func (c *client) closeSession(
-	ctx context.Context,
-	_ *call,
-	req *mcp.CallToolRequest,
-	in closeArgs,
-) (*mcp.CallToolResult, any, error) {
+// closeSession is session_close. A turn of others' goes on, unless the session is deleted; where there is none, what runs
+// behind the session ends with it.
+func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolRequest, in closeArgs) (*mcp.CallToolResult, any, error) {
 	h, err := c.open(ctx, req, in.Session)
 	if err != nil {
 		return failed(in.Session, err)

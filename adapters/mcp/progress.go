@@ -14,13 +14,11 @@ import (
 // progressEvery is the least time between two progress notifications of one call.
 const progressEvery = 200 * time.Millisecond
 
-// told is the line that a record of a turn is to a person who waits, or "". t has folded
-// the record.
+// told is the line that a record of a turn is to a person who waits, or "". t has folded the record.
 //
-// On purpose there is none for: what is before and behind the turn, the prompt and its
-// end (the result says it), arguments and output as they stream, the text of thoughts,
-// questions (the call that waits has a line), and what is the session's rather than the
-// turn's.
+// On purpose there is none for: what is before and behind the turn, the prompt and its end (the result says it),
+// arguments and output as they stream, the text of thoughts, questions (the call that waits has a line), and what is the
+// session's rather than the turn's.
 func told(t *turn, ev core.Event) string {
 	switch e := ev.(type) {
 	case core.Phase:
@@ -100,12 +98,10 @@ func planLine(p core.PlanChanged) string {
 // beatEvery is the longest time between two progress notifications of one call.
 const beatEvery = 10 * time.Second
 
-// progress sends a call's progress notifications (Basic, Progress), at most one each
-// progressEvery. What comes in between is replaced by what comes after it, and dropped
-// at the end: the result says it. While nothing comes it repeats the newest line each
-// beatEvery, so that the caller knows that the call is open. Until follow is called a
-// goroutine of its own does that; from there on it belongs to the goroutine that follows
-// the turn.
+// progress sends a call's progress notifications (Basic, Progress), at most one each progressEvery. What comes in
+// between is replaced by what comes after it, and dropped at the end: the result says it. While nothing comes it repeats
+// the newest line each beatEvery, so that the caller knows that the call is open. Until follow is called a goroutine of its
+// own does that; from there on it belongs to the goroutine that follows the turn.
 type progress struct {
 	req     *mcp.CallToolRequest
 	token   any // nil: none was sent, and none is to be
@@ -123,13 +119,7 @@ type progress struct {
 
 // newProgress begins a call's progress. The caller must call follow.
 func newProgress(ctx context.Context, req *mcp.CallToolRequest, stalled func() bool) *progress {
-	p := &progress{
-		req:     req,
-		token:   req.Params.GetProgressToken(),
-		stalled: stalled,
-		last:    "waiting",
-		over:    make(chan struct{}),
-	}
+	p := &progress{req: req, token: req.Params.GetProgressToken(), stalled: stalled, last: "waiting", over: make(chan struct{})}
 	if p.token == nil {
 		return p
 	}
@@ -208,8 +198,5 @@ func (p *progress) beat(ctx context.Context, now time.Time) {
 func (p *progress) send(ctx context.Context, now time.Time, text string) {
 	p.again = now.Add(beatEvery)
 	// A connection that ended has nobody to tell, and ends ctx as well.
-	_ = p.req.Session.NotifyProgress(
-		ctx,
-		&mcp.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: text},
-	)
+	_ = p.req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: text})
 }

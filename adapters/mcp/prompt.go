@@ -20,12 +20,11 @@ import (
 )
 
 const (
-	// defaultWait is how long a tool waits for a turn: less than the minute after which many
-	// clients give a call up.
+	// defaultWait is how long a tool waits for a turn: less than the minute after which many clients give a call up.
 	defaultWait = 50 * time.Second
 
-	// maxHops limits the gateways that a request may have passed (proto.MetaHops): one that
-	// has passed more goes round in a circle.
+	// maxHops limits the gateways that a request may have passed (proto.MetaHops): one that has passed more goes round in a
+	// circle.
 	maxHops = 4
 )
 
@@ -41,15 +40,9 @@ type promptArgs struct {
 	Wait      *int           `json:"wait_seconds"`
 }
 
-// prompt is agent_prompt: it begins a turn and follows it. When the call is taken back
-// before it was answered the turn is cancelled; a turn that was answered as running goes
-// on.
-func (c *client) prompt(
-	ctx context.Context,
-	by *call,
-	req *mcp.CallToolRequest,
-	in promptArgs,
-) (*mcp.CallToolResult, any, error) {
+// prompt is agent_prompt: it begins a turn and follows it. When the call is taken back before it was answered the turn
+// is cancelled; a turn that was answered as running goes on.
+func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest, in promptArgs) (*mcp.CallToolResult, any, error) {
 	back, err := c.unseal(req.Params)
 	if err != nil {
 		return nil, nil, err
@@ -91,28 +84,16 @@ func (c *client) prompt(
 // busy refuses a prompt while another turn runs, or waits for a decision.
 func (h *held) busy(running core.TurnID) (*mcp.CallToolResult, any, error) {
 	r := turnResult{Session: h.id, Turn: running, Status: statusRunning, Next: toolWait}
-	r.Text = fmt.Sprintf(
-		"The session is busy with turn %q. Wait for it with agent_wait, or stop it with agent_cancel.",
-		running,
-	)
+	r.Text = fmt.Sprintf("The session is busy with turn %q. Wait for it with agent_wait, or stop it with agent_cancel.", running)
 	if stateStatus(h.a.State()) == statusAwaiting {
 		r.Status = statusAwaiting
-		r.Text = fmt.Sprintf(
-			"The session is busy with turn %q, which waits for a decision. agent_wait says which; agent_cancel stops the turn.",
-			running,
-		)
+		r.Text = fmt.Sprintf("The session is busy with turn %q, which waits for a decision. agent_wait says which; agent_cancel stops the turn.", running)
 	}
 	return refusal("%s", r.Text), r, nil
 }
 
 // promptAgain continues an agent_prompt that was answered with questions. It begins nothing.
-func (c *client) promptAgain(
-	ctx context.Context,
-	by *call,
-	req *mcp.CallToolRequest,
-	back *comeback,
-	wait *int,
-) (*mcp.CallToolResult, any, error) {
+func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolRequest, back *comeback, wait *int) (*mcp.CallToolResult, any, error) {
 	h, err := c.open(ctx, req, back.Session)
 	if err != nil {
 		return failed(back.Session, err)
@@ -147,14 +128,9 @@ func (c *client) follower(by *call, req *mcp.CallToolRequest, h *held, id core.T
 // composed is the prompt that the arguments make, without its settings.
 func (c *client) composed(req *mcp.CallToolRequest, in promptArgs) (core.Prompt, error) {
 	// A session that somebody trusts in an editor is not trusted to the models of others.
-	p := core.Prompt{
-		Blocks:    []core.Block{core.Text{Text: in.Prompt}},
-		Approvals: cmp.Or(in.Approvals, core.ApprovalsAsk),
-	}
+	p := core.Prompt{Blocks: []core.Block{core.Text{Text: in.Prompt}}, Approvals: cmp.Or(in.Approvals, core.ApprovalsAsk)}
 	if in.Approvals == core.ApprovalsAuto && !c.server.opts.Settings().AllowAuto {
-		return p, errText(
-			`approvals "auto" is not allowed here: the gateway's configuration must grant it (mcp.allow_auto). Use "ask".`,
-		)
+		return p, errText(`approvals "auto" is not allowed here: the gateway's configuration must grant it (mcp.allow_auto). Use "ask".`)
 	}
 	for _, uri := range in.Context {
 		link, err := attached(uri)
@@ -218,15 +194,9 @@ func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in pr
 	return c.hold(req, s, true), nil
 }
 
-// settings are set with what the arguments choose, or nil when they choose nothing. A
-// mode is an agent by another name. A configuration that is wrong is an error, whatever
-// is chosen.
-func (c *client) settings(
-	ctx context.Context,
-	roots []string,
-	set core.Settings,
-	in promptArgs,
-) (*core.Settings, error) {
+// settings are set with what the arguments choose, or nil when they choose nothing. A mode is an agent by another name.
+// A configuration that is wrong is an error, whatever is chosen.
+func (c *client) settings(ctx context.Context, roots []string, set core.Settings, in promptArgs) (*core.Settings, error) {
 	prof, err := c.server.opts.Gateway.Profile(ctx, roots)
 	if err != nil {
 		return nil, err
@@ -240,26 +210,14 @@ func (c *client) settings(
 	}
 	if agent != "" {
 		if _, ok := prof.Agent(agent); !ok {
-			return nil, errText(
-				fmt.Sprintf(
-					"There is no agent %q; there are %s.",
-					agent,
-					names(prof.Agents, func(a core.Agent) string { return a.Name }),
-				),
-			)
+			return nil, errText(fmt.Sprintf("There is no agent %q; there are %s.", agent, names(prof.Agents, func(a core.Agent) string { return a.Name })))
 		}
 		set.Agent = agent
 	}
 	if in.Model != "" {
 		known := slices.ContainsFunc(prof.Models, func(m core.ModelInfo) bool { return m.ID == in.Model })
 		if len(prof.Models) > 0 && !known && !strings.Contains(in.Model, "/") {
-			return nil, errText(
-				fmt.Sprintf(
-					"There is no model %q; there are %s.",
-					in.Model,
-					names(prof.Models, func(m core.ModelInfo) string { return m.ID }),
-				),
-			)
+			return nil, errText(fmt.Sprintf("There is no model %q; there are %s.", in.Model, names(prof.Models, func(m core.ModelInfo) string { return m.ID })))
 		}
 		set.Model = in.Model
 	}

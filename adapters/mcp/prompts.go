@@ -14,8 +14,8 @@ import (
 	"dragoman/core"
 )
 
-// commands are what a user can begin a prompt with in the client's workspace. Where
-// nobody says what that is there are still the user's own.
+// commands are what a user can begin a prompt with in the client's workspace. Where nobody says what that is there are
+// still the user's own.
 func (h *host) commands(ctx context.Context, c *client, req asking) ([]string, []core.Command, error) {
 	roots, err := c.workspace(ctx, req, "")
 	if err != nil {
@@ -29,20 +29,13 @@ func (h *host) commands(ctx context.Context, c *client, req asking) ([]string, [
 		return roots, nil, nil
 	}
 	// Prompts of MCP servers are handed on as what they are, or not at all.
-	list := slices.DeleteFunc(
-		slices.Clone(prof.Commands(ctx, core.Meta{Roots: roots})),
-		func(c core.Command) bool { return c.Kind == core.CommandMCP },
-	)
+	list := slices.DeleteFunc(slices.Clone(prof.Commands(ctx, core.Meta{Roots: roots})), func(c core.Command) bool { return c.Kind == core.CommandMCP })
 	slices.SortStableFunc(list, func(a, b core.Command) int { return cmp.Compare(a.Name, b.Name) })
 	return roots, list, nil
 }
 
 // listPrompts adds the commands behind the last page of what is registered.
-func (h *host) listPrompts(
-	ctx context.Context,
-	req *mcp.ListPromptsRequest,
-	next mcp.MethodHandler,
-) (mcp.Result, error) {
+func (h *host) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest, next mcp.MethodHandler) (mcp.Result, error) {
 	res, err := next(ctx, proto.MethodListPrompts, req)
 	list, ok := res.(*mcp.ListPromptsResult)
 	if err != nil || !ok || list.NextCursor != "" {
@@ -55,18 +48,14 @@ func (h *host) listPrompts(
 	for _, c := range commands {
 		p := &mcp.Prompt{Name: c.Name, Description: c.Description}
 		for _, a := range c.Arguments {
-			p.Arguments = append(
-				p.Arguments,
-				&mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required},
-			)
+			p.Arguments = append(p.Arguments, &mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
 		}
 		list.Prompts = append(list.Prompts, p)
 	}
 	return list, nil
 }
 
-// getPrompt is the text that a command stands for; for one that only our own agent can
-// carry out, how to have it do that.
+// getPrompt is the text that a command stands for; for one that only our own agent can carry out, how to have it do that.
 func (h *host) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, next mcp.MethodHandler) (mcp.Result, error) {
 	roots, commands, err := h.commands(ctx, h.client(req), req)
 	if err != nil {
@@ -79,10 +68,7 @@ func (h *host) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, next mc
 	cmd := commands[i]
 	for _, a := range cmd.Arguments {
 		if a.Required && req.Params.Arguments[a.Name] == "" {
-			return nil, &jsonrpc.Error{
-				Code:    jsonrpc.CodeInvalidParams,
-				Message: fmt.Sprintf("the prompt %q needs the argument %q", cmd.Name, a.Name),
-			}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("the prompt %q needs the argument %q", cmd.Name, a.Name)}
 		}
 	}
 	text, ok := "", false
@@ -92,24 +78,16 @@ func (h *host) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, next mc
 		}
 	}
 	if !ok {
-		text = fmt.Sprintf(
-			"Call the tool %s with this prompt and pass on what it answers:\n\n%s",
-			toolPrompt,
-			commandLine(cmd, req.Params.Arguments),
-		)
+		text = fmt.Sprintf("Call the tool %s with this prompt and pass on what it answers:\n\n%s", toolPrompt, commandLine(cmd, req.Params.Arguments))
 	}
-	res := &promptResult{
-		Description: cmd.Description,
-		Messages:    []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}},
-	}
+	res := &promptResult{Description: cmd.Description, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}
 	if req.ProtocolVersion() >= proto.Modern {
 		res.ResultType = proto.ResultComplete
 	}
 	return res, nil
 }
 
-// promptResult is GetPromptResult, whose resultType the SDK sets for prompts that are
-// registered with it alone.
+// promptResult is GetPromptResult, whose resultType the SDK sets for prompts that are registered with it alone.
 type promptResult struct {
 	mcp.ResultBase
 	Description string               `json:"description,omitempty"`

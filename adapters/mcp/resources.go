@@ -32,34 +32,10 @@ const (
 
 // templates are the kinds of resources that a session has.
 var templates = []*mcp.ResourceTemplate{
-	{
-		Name:        "session",
-		Title:       "A session",
-		URITemplate: sessionURI + "{id}",
-		MIMEType:    mimeJSON,
-		Description: "What a session is: its title, directory, model and state.",
-	},
-	{
-		Name:        "transcript",
-		Title:       "What was said in a session",
-		URITemplate: sessionURI + "{id}/transcript{?after}",
-		MIMEType:    mimeMarkdown,
-		Description: "A page of a session's transcript, for reading; the end says where the next page begins.",
-	},
-	{
-		Name:        "transcript.json",
-		Title:       "What was said in a session, as data",
-		URITemplate: sessionURI + "{id}/transcript.json{?after}",
-		MIMEType:    mimeJSON,
-		Description: "The same page as session_get returns it.",
-	},
-	{
-		Name:        "diff",
-		Title:       "What a turn changed",
-		URITemplate: sessionURI + "{id}/turn/{turn}/diff",
-		MIMEType:    mimeDiff,
-		Description: "The changes to files that a turn's tools made, as a unified diff.",
-	},
+	{Name: "session", Title: "A session", URITemplate: sessionURI + "{id}", MIMEType: mimeJSON, Description: "What a session is: its title, directory, model and state."},
+	{Name: "transcript", Title: "What was said in a session", URITemplate: sessionURI + "{id}/transcript{?after}", MIMEType: mimeMarkdown, Description: "A page of a session's transcript, for reading; the end says where the next page begins."},
+	{Name: "transcript.json", Title: "What was said in a session, as data", URITemplate: sessionURI + "{id}/transcript.json{?after}", MIMEType: mimeJSON, Description: "The same page as session_get returns it."},
+	{Name: "diff", Title: "What a turn changed", URITemplate: sessionURI + "{id}/turn/{turn}/diff", MIMEType: mimeDiff, Description: "The changes to files that a turn's tools made, as a unified diff."},
 }
 
 // addResources registers what does not depend on sessions.
@@ -72,16 +48,13 @@ func (h *host) addResources(s *mcp.Server) {
 		{mcp.Resource{Name: "servers", Title: "Tool servers", URI: serversURI, MIMEType: mimeJSON, Description: "The servers whose tools the agent has, and their state."}, h.readServers},
 		{mcp.Resource{Name: "tools", Title: "The agent's tools", URI: toolsURI, MIMEType: mimeJSON, Description: "The tools that the agent has."}, h.readTools},
 	} {
-		s.AddResource(
-			&r.Resource,
-			func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-				v, err := r.read(ctx, req)
-				if err != nil {
-					return nil, err
-				}
-				return jsonContents(req.Params.URI, v)
-			},
-		)
+		s.AddResource(&r.Resource, func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			v, err := r.read(ctx, req)
+			if err != nil {
+				return nil, err
+			}
+			return jsonContents(req.Params.URI, v)
+		})
 	}
 	for _, t := range templates {
 		s.AddResourceTemplate(t, h.readSession)
@@ -101,19 +74,15 @@ func jsonContents(uri string, v any) (*mcp.ReadResourceResult, error) {
 	return contents(uri, mimeJSON, string(b))
 }
 
-// resourcePage is how many sessions a page of resources/list has, and sessionCursor what
-// begins the cursor of the pages behind the first.
+// resourcePage is how many sessions a page of resources/list has, and sessionCursor what begins the cursor of the
+// pages behind the first.
 const (
 	resourcePage  = 100
 	sessionCursor = "sessions:"
 )
 
 // listResources adds the sessions' transcripts behind the last page of what is registered.
-func (h *host) listResources(
-	ctx context.Context,
-	req *mcp.ListResourcesRequest,
-	next mcp.MethodHandler,
-) (mcp.Result, error) {
+func (h *host) listResources(ctx context.Context, req *mcp.ListResourcesRequest, next mcp.MethodHandler) (mcp.Result, error) {
 	c := h.client(req)
 	c.mu.Lock()
 	c.listed = true
@@ -134,10 +103,7 @@ func (h *host) listResources(
 	}
 	from, err := parseListCursor(after)
 	if err != nil {
-		return nil, &jsonrpc.Error{
-			Code:    jsonrpc.CodeInvalidParams,
-			Message: "the cursor is not one that resources/list gave out",
-		}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the cursor is not one that resources/list gave out"}
 	}
 	all, err := c.summaries(ctx, req, "")
 	if _, none := errors.AsType[errText](err); err != nil && !none {
@@ -260,13 +226,7 @@ type sessionAbout struct {
 
 func (h *held) about() sessionAbout {
 	st := h.a.State()
-	a := sessionAbout{
-		getHead: headOf(st),
-		Roots:   st.Meta.Roots,
-		Agent:   st.Settings.Agent,
-		Created: st.Meta.Created.UTC().Format("2006-01-02T15:04:05Z07:00"),
-		Queued:  st.Queued,
-	}
+	a := sessionAbout{getHead: headOf(st), Roots: st.Meta.Roots, Agent: st.Settings.Agent, Created: st.Meta.Created.UTC().Format("2006-01-02T15:04:05Z07:00"), Queued: st.Queued}
 	if u := st.Usage; u != (core.Usage{}) {
 		a.Usage = &usageResult{u.In, u.Out, u.CacheRead, u.CacheWrite, u.Reasoning, u.Cost, u.Estimated, ""}
 	}

@@ -73,10 +73,7 @@ func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 		r.Calls = append(r.Calls, callResult{ID: c.ID, Name: toolName(c), Status: callStatus(c.State), Summary: summary(c)})
 	}
 	if t.more > 0 {
-		r.Calls = append(
-			r.Calls,
-			callResult{Name: "more", Status: statusCompleted, Summary: fmt.Sprintf("%d more calls", t.more)},
-		)
+		r.Calls = append(r.Calls, callResult{Name: "more", Status: statusCompleted, Summary: fmt.Sprintf("%d more calls", t.more)})
 	}
 	if !t.ended {
 		for _, a := range asks {
@@ -121,19 +118,12 @@ func (t *turn) waiting(pending []core.Ask) []core.Ask {
 	return asks
 }
 
-// toolResult is a result as a client of a version gets it: a text that the calling model
-// reads, and where the rest is, beside what programs read. Links have been contents
-// since 2025-06-18.
+// toolResult is a result as a client of a version gets it: a text that the calling model reads, and where the rest is,
+// beside what programs read. Links have been contents since 2025-06-18.
 func (r turnResult) toolResult(version string) *mcp.CallToolResult {
-	res := &mcp.CallToolResult{
-		Content: []mcp.Content{&mcp.TextContent{Text: r.say()}},
-		IsError: r.Status == statusFailed,
-	}
+	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.say()}}, IsError: r.Status == statusFailed}
 	if version >= proto.Forms {
-		res.Content = append(
-			res.Content,
-			&mcp.ResourceLink{URI: transcriptURI(r.Session), Name: "transcript", MIMEType: mimeMarkdown},
-		)
+		res.Content = append(res.Content, &mcp.ResourceLink{URI: transcriptURI(r.Session), Name: "transcript", MIMEType: mimeMarkdown})
 	}
 	return res
 }
@@ -142,11 +132,7 @@ func (r turnResult) toolResult(version string) *mcp.CallToolResult {
 func (r *turnResult) say() string {
 	switch r.Status {
 	case statusRunning:
-		return fmt.Sprintf(
-			"The turn is still running. Call agent_wait with session_id %q and turn_id %q for its result.",
-			r.Session,
-			r.Turn,
-		)
+		return fmt.Sprintf("The turn is still running. Call agent_wait with session_id %q and turn_id %q for its result.", r.Session, r.Turn)
 	case statusAwaiting:
 		var b strings.Builder
 		if len(r.Approvals) > 0 {
@@ -193,8 +179,5 @@ func inParentheses(note string) string {
 
 // refusal is a tool's error: what is wrong and what to do, for the calling model.
 func refusal(format string, args ...any) *mcp.CallToolResult {
-	return &mcp.CallToolResult{
-		Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}},
-		IsError: true,
-	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}, IsError: true}
 }

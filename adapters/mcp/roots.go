@@ -16,8 +16,8 @@ import (
 // rootsLimit is how long a client may take to list its roots.
 const rootsLimit = 10 * time.Second
 
-// workspace is where a new session works: cwd, which must lie within the roots, or all
-// of them. Symbolic links are resolved, so that nothing can be changed behind the check.
+// workspace is where a new session works: cwd, which must lie within the roots, or all of them. Symbolic links are
+// resolved, so that nothing can be changed behind the check.
 func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]string, error) {
 	roots, err := c.roots(ctx, req, true)
 	if err != nil || cwd == "" {
@@ -35,18 +35,12 @@ func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]strin
 			return []string{dir}, nil
 		}
 	}
-	return nil, errText(
-		fmt.Sprintf(
-			"cwd %s lies outside of the folders that this gateway may work in: %s.",
-			cwd,
-			strings.Join(roots, ", "),
-		),
-	)
+	return nil, errText(fmt.Sprintf("cwd %s lies outside of the folders that this gateway may work in: %s.", cwd, strings.Join(roots, ", ")))
 }
 
-// roots returns the folders that sessions of this client may work in, at least one, with
-// links resolved. anew asks the client for its own roots, which is needed for a new
-// session. Else those that it gave last hold until it says that they have changed.
+// roots returns the folders that sessions of this client may work in, at least one, with links resolved. anew asks the
+// client for its own roots, which is needed for a new session. Else those that it gave last hold until it says that they
+// have changed.
 func (c *client) roots(ctx context.Context, req asking, anew bool) ([]string, error) {
 	o := c.server.opts
 	list, whose := o.Roots, "--root"
@@ -102,8 +96,7 @@ func (c *client) rootsChanged() {
 	c.foldersChanged++
 }
 
-// reach describes the sessions that the client may see: those whose folders all lie
-// within its roots.
+// reach describes the sessions that the client may see: those whose folders all lie within its roots.
 func (c *client) reach(ctx context.Context, req asking) (*folders.Reach, error) {
 	roots, err := c.roots(ctx, req, false)
 	return folders.NewReach(roots), err
@@ -118,20 +111,16 @@ func (c *client) started() ([]string, error) {
 	}
 	home, err := folders.Resolve(o.Home)
 	if dir == filepath.Dir(dir) || err == nil && dir == home {
-		return nil, errText(
-			fmt.Sprintf("The gateway was started in %s, which is too much to work in, and the client names no roots. "+
-				"Start the gateway in the project's folder, or with --root DIR.", dir),
-		)
+		return nil, errText(fmt.Sprintf("The gateway was started in %s, which is too much to work in, and the client names no roots. "+
+			"Start the gateway in the project's folder, or with --root DIR.", dir))
 	}
 	return []string{dir}, nil
 }
 
-// clientRoots asks the client (Client, Roots; up to 2025-11-25). A client that has none
-// returns none.
+// clientRoots asks the client (Client, Roots; up to 2025-11-25). A client that has none returns none.
 func clientRoots(ctx context.Context, req asking) ([]string, error) {
 	caps := req.ClientCapabilities()
-	if caps == nil || caps.RootsV2 == nil ||
-		req.ProtocolVersion() >= proto.Modern { //nolint:staticcheck // deprecated from 2026-07-28 on, where it is not used
+	if caps == nil || caps.RootsV2 == nil || req.ProtocolVersion() >= proto.Modern { //nolint:staticcheck // deprecated from 2026-07-28 on, where it is not used
 		return nil, nil
 	}
 	ctx, stop := context.WithTimeout(ctx, rootsLimit)

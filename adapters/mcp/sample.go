@@ -19,9 +19,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// lending is what a client lends to one turn that it has prompted: its model (Client,
-// Sampling). What the turn asks the model waits here until a call of the client's
-// follows the turn and puts it.
+// lending is what a client lends to one turn that it has prompted: its model (Client, Sampling). What the turn asks the
+// model waits here until a call of the client's follows the turn and puts it.
 type lending struct {
 	h     *held
 	tools bool          // the model takes tools
@@ -68,8 +67,8 @@ func lendsOf(req asking) asker {
 	return asksNow
 }
 
-// lend notes, before a client's prompt is handed on, that its model answers in the turn
-// that comes of it; nil: it offers none. settled says which turn that is.
+// lend notes, before a client's prompt is handed on, that its model answers in the turn that comes of it; nil: it offers
+// none. settled says which turn that is.
 func (c *client) lend(req asking, h *held) *lending {
 	if lendsOf(req) == asksNobody {
 		return nil
@@ -83,8 +82,7 @@ func (c *client) lend(req asking, h *held) *lending {
 	return l
 }
 
-// settled says which turn came of the prompt, or none. What was lent to turns that are
-// over is off the list from here on.
+// settled says which turn came of the prompt, or none. What was lent to turns that are over is off the list from here on.
 func (s *Server) settled(l *lending, turn core.TurnID) {
 	if l == nil {
 		return
@@ -151,9 +149,8 @@ func (h *held) lending(s *Server, turn core.TurnID) *lending {
 	return nil
 }
 
-// lender finds the client whose model answers in a session: the one that prompted the
-// turn which runs there, or in the session that has handed over the task of this one. It
-// is nil where that one offers no model, or is no client of ours.
+// lender finds the client whose model answers in a session: the one that prompted the turn which runs there, or in the
+// session that has handed over the task of this one. It is nil where that one offers no model, or is no client of ours.
 func (s *Server) lender(ctx context.Context, id core.SessionID) *lending {
 	s.mu.Lock()
 	list := slices.Clone(s.lent[id])
@@ -174,8 +171,7 @@ func (s *Server) lender(ctx context.Context, id core.SessionID) *lending {
 	return nil
 }
 
-// parent is the session that has handed over a session's task, as one of those who lend
-// something may see it; "": none.
+// parent is the session that has handed over a session's task, as one of those who lend something may see it; "": none.
 func (s *Server) parent(ctx context.Context, id core.SessionID) core.SessionID {
 	seen := map[core.Principal]bool{}
 	s.mu.Lock()
@@ -193,22 +189,16 @@ func (s *Server) parent(ctx context.Context, id core.SessionID) core.SessionID {
 	return ""
 }
 
-// Offers reports whether the client that prompted a session's turn lends its model, and
-// whether that takes tools.
+// Offers reports whether the client that prompted a session's turn lends its model, and whether that takes tools.
 func (s *Server) Offers(ctx context.Context, session core.SessionID) (sampling, tools bool) {
 	l := s.lender(ctx, session)
 	return l != nil, l != nil && l.tools
 }
 
-// CreateMessage asks the model of the client that prompted a session's turn, with the
-// parameters of sampling/createMessage as 2025-11-25 has them, and returns its result.
-// It blocks until the client has answered: a call of the client's must follow the turn
-// for that. An error that the client is to blame for is a *inference.Error.
-func (s *Server) CreateMessage(
-	ctx context.Context,
-	session core.SessionID,
-	params json.RawMessage,
-) (json.RawMessage, error) {
+// CreateMessage asks the model of the client that prompted a session's turn, with the parameters of
+// sampling/createMessage as 2025-11-25 has them, and returns its result. It blocks until the client has answered: a call of
+// the client's must follow the turn for that. An error that the client is to blame for is a *inference.Error.
+func (s *Server) CreateMessage(ctx context.Context, session core.SessionID, params json.RawMessage) (json.RawMessage, error) {
 	l := s.lender(ctx, session)
 	if l == nil {
 		if ctx.Err() != nil {
@@ -228,23 +218,14 @@ func (s *Server) CreateMessage(
 }
 
 // ask leaves something to be asked and waits for the answer.
-func (l *lending) ask(
-	ctx context.Context,
-	params *mcp.CreateMessageWithToolsParams,
-	limit time.Duration,
-) (*mcp.CreateMessageWithToolsResult, error) {
+func (l *lending) ask(ctx context.Context, params *mcp.CreateMessageWithToolsParams, limit time.Duration) (*mcp.CreateMessageWithToolsResult, error) {
 	l.mu.Lock()
 	if l.gone {
 		l.mu.Unlock()
 		return nil, errLeft
 	}
 	l.last++
-	m := &sample{
-		id:     core.AskID("sample-" + strconv.Itoa(l.last)),
-		params: params,
-		answer: make(chan sampled, 1),
-		over:   make(chan struct{}),
-	}
+	m := &sample{id: core.AskID("sample-" + strconv.Itoa(l.last)), params: params, answer: make(chan sampled, 1), over: make(chan struct{})}
 	l.open = append(l.open, m)
 	l.changedLocked()
 	l.mu.Unlock()
@@ -333,8 +314,7 @@ var errLeft = &inference.Error{
 	Hint: "Choose another model, or prompt again from a client that offers sampling",
 }
 
-// refused is what a client's error means. Whatever its user may have said is not put to
-// another model.
+// refused is what a client's error means. Whatever its user may have said is not put to another model.
 func refused(err error) error {
 	e := &inference.Error{
 		Kind:    inference.ErrBadRequest,

@@ -20,8 +20,7 @@ import (
 	"dragoman/core"
 )
 
-// DefaultElicitationTimeout is how long a client's user has for an approval where
-// [Settings] say nothing.
+// DefaultElicitationTimeout is how long a client's user has for an approval where [Settings] say nothing.
 const DefaultElicitationTimeout = 10 * time.Minute
 
 // Settings are what a configuration may say about approvals.
@@ -51,22 +50,21 @@ type Options struct {
 	Log     *zap.Logger // nil: nothing is logged
 	Version string      // of the gateway
 
-	// Roots are the folders that sessions may work in. Without any they are the client's,
-	// where it tells them, else Cwd.
+	// Roots are the folders that sessions may work in. Without any they are the client's, where it tells them, else Cwd.
 	Roots []string
-	// Cwd is the process's directory and Home the user's; a session is never given Home, or
-	// the root of a file system, because nobody said otherwise.
+	// Cwd is the process's directory and Home the user's; a session is never given Home, or the root of a file system,
+	// because nobody said otherwise.
 	Cwd, Home string
 
-	// Settings are what the configuration says, asked for when they are needed and never
-	// before initialize is answered; nil: the zero Settings. It must be quick.
+	// Settings are what the configuration says, asked for when they are needed and never before initialize is
+	// answered; nil: the zero Settings. It must be quick.
 	Settings func() Settings
 	// Look is called at the beginning of each call of a tool, so that Settings are those that
 	// hold then; nil: Settings need no look.
 	Look func()
 
-	// Expand makes the text that a command of the workspace's or the user's stands for; ok
-	// is false for what only the agent can carry out. nil: none can be expanded.
+	// Expand makes the text that a command of the workspace's or the user's stands for; ok is false for what only the
+	// agent can carry out. nil: none can be expanded.
 	Expand func(ctx context.Context, roots []string, name string, args map[string]string) (text string, ok bool, err error)
 
 	// CodexTools adds the tools that Codex's own server had.
@@ -78,8 +76,7 @@ type Options struct {
 	More
 }
 
-// More is what a server offers beside the agent, to be served by the same means. The
-// zero value is nothing.
+// More is what a server offers beside the agent, to be served by the same means. The zero value is nothing.
 type More struct {
 	Extend       func(*mcp.Server)                                     // adds tools, prompts and resources
 	Capabilities func(*mcp.ServerCapabilities)                         // changes what is declared
@@ -138,35 +135,23 @@ func newKey() cipher.AEAD {
 	return aead
 }
 
-// Serve speaks the protocol over in and out. It blocks until the client has left or ctx
-// ends, and everything that it started has ended; both streams are closed then. Turns go
-// on without the client: they are the gateway's.
+// Serve speaks the protocol over in and out. It blocks until the client has left or ctx ends, and everything that it
+// started has ended; both streams are closed then. Turns go on without the client: they are the gateway's.
 //
-// It returns nil when the client left, in whatever way, the cause of ctx when that
-// ended, else what failed.
+// It returns nil when the client left, in whatever way, the cause of ctx when that ended, else what failed.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	return s.ServeFor(ctx, core.Local, in, out, nil)
 }
 
-// ServeFor is Serve for a client that somebody else has let in, under a name of its own,
-// and who wants to know whether something goes on for it; nil: nobody does.
-func (s *Server) ServeFor(
-	ctx context.Context,
-	p core.Principal,
-	in io.ReadCloser,
-	out io.WriteCloser,
-	works *wire.Works,
-) error {
+// ServeFor is Serve for a client that somebody else has let in, under a name of its own, and who wants to know whether
+// something goes on for it; nil: nobody does.
+func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error {
 	frames := wire.Lines(in, wire.MaxMessage)
 	if r := s.opts.Recorder; r != nil {
 		frames, out = r.Framer(frames), r.Writer(out, wire.Newline)
 	}
 	writer := wire.NewWriter(out, wire.Newline)
-	l := edge.NewLink(
-		frames,
-		writer,
-		edge.Options{OwnTools: s.opts.Extend == nil, Ordered: inOrder, Templates: templates},
-	)
+	l := edge.NewLink(frames, writer, edge.Options{OwnTools: s.opts.Extend == nil, Ordered: inOrder, Templates: templates})
 	c := &client{server: s, caller: newCaller(), link: l, held: map[core.SessionID]*held{}}
 	h := s.newHost(p, func(mcp.Request) *client { return c })
 	c.host = h

@@ -18,9 +18,8 @@ const (
 	ofOthers                    // those who have begun or prompted the session
 )
 
-// standing returns who may answer an ask. by is how the client can ask its user. While a
-// dialog is open only the user may answer. If it was dismissed, or the client has no
-// dialogs, the calling model may.
+// standing returns who may answer an ask. by is how the client can ask its user. While a dialog is open only the user may
+// answer. If it was dismissed, or the client has no dialogs, the calling model may.
 func (c *client) standing(h *held, by asker, a core.Ask) standing {
 	dismissed, _ := h.dismissals()
 	switch {
@@ -38,9 +37,8 @@ func (c *client) standing(h *held, by asker, a core.Ask) standing {
 	return ofPerson
 }
 
-// modelMay reports whether the calling model may do more than reject. It may answer
-// questions, and allow calls if the configuration lets it and the call is not one that
-// only a person may allow. It may never consent to anything else.
+// modelMay reports whether the calling model may do more than reject. It may answer questions, and allow calls if the
+// configuration lets it and the call is not one that only a person may allow. It may never consent to anything else.
 func (c *client) modelMay(a core.Ask) bool {
 	switch a.Kind {
 	case core.AskQuestion:
@@ -74,10 +72,7 @@ func (r *turnResult) addStanding(a core.Ask, s standing) {
 	for i := range r.Approvals {
 		if p := &r.Approvals[i]; p.ID == a.ID {
 			p.Note = s.note()
-			p.Options = slices.DeleteFunc(
-				p.Options,
-				func(o string) bool { return s == ofOthers || s != ofModel && decisionOf(o).Allows() },
-			)
+			p.Options = slices.DeleteFunc(p.Options, func(o string) bool { return s == ofOthers || s != ofModel && decisionOf(o).Allows() })
 		}
 	}
 	for i := range r.Questions {
@@ -88,8 +83,8 @@ func (r *turnResult) addStanding(a core.Ask, s standing) {
 	r.who = append(r.who, s)
 }
 
-// finish completes a result: the tool to call next, and the text, for clients that show
-// their model nothing but the structured result.
+// finish completes a result: the tool to call next, and the text, for clients that show their model nothing but the
+// structured result.
 func (r *turnResult) finish() {
 	switch r.Status {
 	case statusRunning:
@@ -110,21 +105,11 @@ func (r *turnResult) finish() {
 func (r *turnResult) instructions() string {
 	switch {
 	case r.Next == toolWait && !slices.Contains(r.who, ofOthers):
-		return fmt.Sprintf(
-			"Call agent_wait with session_id %q and turn_id %q for the result, or agent_approve to reject.",
-			r.Session,
-			r.Turn,
-		)
+		return fmt.Sprintf("Call agent_wait with session_id %q and turn_id %q for the result, or agent_approve to reject.", r.Session, r.Turn)
 	case r.Next == toolWait:
 		return fmt.Sprintf("Call agent_wait with session_id %q and turn_id %q for the result.", r.Session, r.Turn)
 	case slices.Contains(r.who, ofModel):
-		return fmt.Sprintf(
-			"Ask the user, then call agent_approve with session_id %q, and agent_wait for the result.",
-			r.Session,
-		)
+		return fmt.Sprintf("Ask the user, then call agent_approve with session_id %q, and agent_wait for the result.", r.Session)
 	}
-	return fmt.Sprintf(
-		"Tell the user. agent_approve with session_id %q can only reject it; then call agent_wait for the result.",
-		r.Session,
-	)
+	return fmt.Sprintf("Tell the user. agent_approve with session_id %q can only reject it; then call agent_wait for the result.", r.Session)
 }

@@ -19,8 +19,8 @@ import (
 // taskPoll is how often a client should look at a task.
 const taskPoll = time.Second
 
-// Task is work that goes on when the call that began it has been answered (extension
-// Tasks). Its methods do not wait for the work, and may be called by any goroutine.
+// Task is work that goes on when the call that began it has been answered (extension Tasks). Its methods do not wait for
+// the work, and may be called by any goroutine.
 type Task interface {
 	ID() string
 	Look(context.Context) (TaskState, error)
@@ -52,8 +52,8 @@ type TaskState struct {
 // taskSlot is the context's key for where a tool leaves the task that its call becomes.
 type taskSlot struct{}
 
-// BeginTask makes a task of the call that a tool is handling, whose result is then not
-// looked at. It reports whether the client can have one; else the tool answers as ever.
+// BeginTask makes a task of the call that a tool is handling, whose result is then not looked at. It reports whether the
+// client can have one; else the tool answers as ever.
 func BeginTask(ctx context.Context, t Task) bool {
 	slot, ok := ctx.Value(taskSlot{}).(*Task)
 	if ok {
@@ -105,9 +105,7 @@ type taskHead struct {
 func (s TaskState) head(id string) taskHead {
 	return taskHead{
 		ID: id, Status: s.Status, Message: s.Message,
-		Begun: s.Begun.UTC().
-			Format(time.RFC3339Nano),
-		Updated: s.Updated.UTC().Format(time.RFC3339Nano), Poll: taskPoll.Milliseconds(),
+		Begun: s.Begun.UTC().Format(time.RFC3339Nano), Updated: s.Updated.UTC().Format(time.RFC3339Nano), Poll: taskPoll.Milliseconds(),
 	}
 }
 
@@ -133,8 +131,7 @@ type taskParams struct {
 	Answers map[string]json.RawMessage `json:"inputResponses"`
 }
 
-// answers reads the answers one by one: those that nobody has asked for may be anything.
-// One that cannot be read is nil.
+// answers reads the answers one by one: those that nobody has asked for may be anything. One that cannot be read is nil.
 func (p *taskParams) answers() mcp.InputResponseMap {
 	all := mcp.InputResponseMap{}
 	for key, raw := range p.Answers {
@@ -160,27 +157,23 @@ func (h *host) addTasks(s *mcp.Server) {
 			return &taskAck{ResultType: proto.ResultComplete}, t.Stop(ctx)
 		},
 	} {
-		err := mcp.AddReceivingCustomMethod(
-			s,
-			method,
-			func(ctx context.Context, ss *mcp.ServerSession, p *taskParams) (mcp.Result, error) {
-				if p == nil {
-					p = new(taskParams) // the SDK asks them for the version
-				}
-				req := &mcp.ServerRequest[*taskParams]{Session: ss, Params: p}
-				if req.ProtocolVersion() < proto.Modern {
-					return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: \"" + method + "\""}
-				}
-				if !hasTasks(req.ClientCapabilities()) {
-					return nil, tasksMissing()
-				}
-				t, err := h.task(ctx, req, p.ID)
-				if err != nil {
-					return nil, err
-				}
-				return handle(ctx, t, p)
-			},
-		)
+		err := mcp.AddReceivingCustomMethod(s, method, func(ctx context.Context, ss *mcp.ServerSession, p *taskParams) (mcp.Result, error) {
+			if p == nil {
+				p = new(taskParams) // the SDK asks them for the version
+			}
+			req := &mcp.ServerRequest[*taskParams]{Session: ss, Params: p}
+			if req.ProtocolVersion() < proto.Modern {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: \"" + method + "\""}
+			}
+			if !hasTasks(req.ClientCapabilities()) {
+				return nil, tasksMissing()
+			}
+			t, err := h.task(ctx, req, p.ID)
+			if err != nil {
+				return nil, err
+			}
+			return handle(ctx, t, p)
+		})
 		if err != nil {
 			panic(err) // the names are no methods of the protocol
 		}
@@ -222,13 +215,7 @@ func (h *host) task(ctx context.Context, req asking, id string) (Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &turnTask{
-		c:     c,
-		h:     s,
-		turn:  core.TurnID(id[at+1:]),
-		asks:  s.mine() && askerOf(req) == asksAgain,
-		lends: lendsOf(req) == asksAgain,
-	}
+	t := &turnTask{c: c, h: s, turn: core.TurnID(id[at+1:]), asks: s.mine() && askerOf(req) == asksAgain, lends: lendsOf(req) == asksAgain}
 	if _, err := t.fold(ctx); errors.Is(err, errNoTurn) {
 		return nil, unknown
 	}
@@ -253,8 +240,8 @@ func lookAtTask(ctx context.Context, t Task, _ *taskParams) (mcp.Result, error) 
 	return r, err
 }
 
-// turnTask is a turn as a task. Nothing is kept for it: what it says is read from the
-// session's log, so it outlives the process.
+// turnTask is a turn as a task. Nothing is kept for it: what it says is read from the session's log, so it outlives the
+// process.
 type turnTask struct {
 	c     *client
 	h     *held
@@ -266,8 +253,7 @@ type turnTask struct {
 // ID implements Task.
 func (t *turnTask) ID() string { return escaped(string(t.h.id)) + "." + string(t.turn) }
 
-// fold brings the turn's fold up to where the log stands, and gives it back: what it
-// returns is a copy.
+// fold brings the turn's fold up to where the log stands, and gives it back: what it returns is a copy.
 func (t *turnTask) fold(ctx context.Context) (turn, error) {
 	f := &follower{c: t.c, h: t.h, turn: t.h.borrow(t.turn), asker: asksNobody, progress: new(progress)}
 	defer t.h.giveBack(f.turn)

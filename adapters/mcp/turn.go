@@ -17,9 +17,8 @@ const (
 	maxSummary = 300       // bytes of a line about a call
 )
 
-// turn is the fold of one core turn's records: all that a result says. Records come in
-// the log's order, runs in any pieces. Those before the turn's beginning and behind its
-// end are passed over.
+// turn is the fold of one core turn's records: all that a result says. Records come in the log's order, runs in any
+// pieces. Those before the turn's beginning and behind its end are passed over.
 type turn struct {
 	id    core.TurnID
 	begun bool
@@ -163,8 +162,7 @@ func (t *turn) called(id core.CallID) core.Call {
 	return core.Call{ID: id, Tool: "unknown"}
 }
 
-// callOf is the call that an approval is for: the turn's own, or one of a session that
-// was handed a task.
+// callOf is the call that an approval is for: the turn's own, or one of a session that was handed a task.
 func (t *turn) callOf(a core.Ask) core.Call {
 	if a.About != nil {
 		return *a.About

@@ -17,14 +17,8 @@ type waitArgs struct {
 	Wait    *int           `json:"wait_seconds"`
 }
 
-// wait is agent_wait: it follows a turn that was begun before. Taking the call back
-// leaves the turn alone.
-func (c *client) wait(
-	ctx context.Context,
-	by *call,
-	req *mcp.CallToolRequest,
-	in waitArgs,
-) (*mcp.CallToolResult, any, error) {
+// wait is agent_wait: it follows a turn that was begun before. Taking the call back leaves the turn alone.
+func (c *client) wait(ctx context.Context, by *call, req *mcp.CallToolRequest, in waitArgs) (*mcp.CallToolResult, any, error) {
 	by.Place.Leave() // the prompts and cancels before it are done with
 	back, err := c.unseal(req.Params)
 	if err != nil {
@@ -70,12 +64,7 @@ type cancelResult struct {
 }
 
 // cancel is agent_cancel. It does not wait for the turn's end.
-func (c *client) cancel(
-	ctx context.Context,
-	_ *call,
-	req *mcp.CallToolRequest,
-	in cancelArgs,
-) (*mcp.CallToolResult, any, error) {
+func (c *client) cancel(ctx context.Context, _ *call, req *mcp.CallToolRequest, in cancelArgs) (*mcp.CallToolResult, any, error) {
 	h, err := c.open(ctx, req, in.Session)
 	if err != nil {
 		return failed(in.Session, err)
@@ -140,12 +129,7 @@ func decisionOf(name string) core.Decision {
 }
 
 // approve is agent_approve: the user's decision, by way of the calling model.
-func (c *client) approve(
-	ctx context.Context,
-	_ *call,
-	req *mcp.CallToolRequest,
-	in approveArgs,
-) (*mcp.CallToolResult, any, error) {
+func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest, in approveArgs) (*mcp.CallToolResult, any, error) {
 	h, err := c.open(ctx, req, in.Session)
 	if err != nil {
 		return failed(in.Session, err)
@@ -175,16 +159,8 @@ func (c *client) approve(
 }
 
 // answered is agent_approve for a question.
-func (c *client) answered(
-	ctx context.Context,
-	h *held,
-	a core.Ask,
-	in approveArgs,
-) (*mcp.CallToolResult, any, error) {
-	r, ok := core.Reply{
-		Outcome: core.OutcomeDeclined,
-	}, in.Decision == decisionReject ||
-		in.Decision == decisionRejectAlways
+func (c *client) answered(ctx context.Context, h *held, a core.Ask, in approveArgs) (*mcp.CallToolResult, any, error) {
+	r, ok := core.Reply{Outcome: core.OutcomeDeclined}, in.Decision == decisionReject || in.Decision == decisionRejectAlways
 	if in.Answer != "" {
 		r, ok = forms.Of(a).ReplyInWords(in.Answer)
 	}

@@ -11,8 +11,7 @@ import (
 	"dragoman/core"
 )
 
-// watches follow the logs of the sessions to whose resources somebody has subscribed,
-// one goroutine for each session.
+// watches follow the logs of the sessions to whose resources somebody has subscribed, one goroutine for each session.
 type watches struct {
 	host *host
 	wg   sync.WaitGroup
@@ -27,8 +26,8 @@ type watch struct {
 	stop context.CancelFunc
 }
 
-// subscribe notes who wants to hear of a resource (Server, Resources, Subscriptions; at
-// 2026-07-28 subscriptions/listen). One that does not exist cannot be subscribed to.
+// subscribe notes who wants to hear of a resource (Server, Resources, Subscriptions; at 2026-07-28 subscriptions/listen).
+// One that does not exist cannot be subscribed to.
 func (h *host) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
 	uri := req.Params.URI
 	c := h.client(req)
@@ -136,8 +135,7 @@ func (w *watches) close() {
 	w.wg.Wait()
 }
 
-// follow tells of a session's changes until ctx ends or the session is closed, at most
-// once each tellEvery.
+// follow tells of a session's changes until ctx ends or the session is closed, at most once each tellEvery.
 func (w *watches) follow(ctx context.Context, s *core.Session, of *watch) {
 	a := s.Attach(core.Client{Name: "a subscription over MCP", Principal: w.host.principal, Role: core.Observe})
 	defer a.Close()

@@ -10,8 +10,7 @@ import (
 	"slices"
 )
 
-// Reach describes the sessions whose folders all lie within some roots. It belongs to
-// one goroutine.
+// Reach describes the sessions whose folders all lie within some roots. It belongs to one goroutine.
 type Reach struct {
 	roots []string
 	known map[string]bool // folders that were looked at
@@ -37,8 +36,8 @@ func (r *Reach) Covers(cwd string, roots []string) bool {
 	return true
 }
 
-// placeOf returns a folder's path with symbolic links resolved, also for a folder that
-// no longer exists; ok is false if the path cannot be determined.
+// placeOf returns a folder's path with symbolic links resolved, also for a folder that no longer exists; ok is false if
+// the path cannot be determined.
 func placeOf(dir string) (_ string, ok bool) {
 	dir = filepath.Clean(dir)
 	gone := ""
@@ -46,8 +45,7 @@ func placeOf(dir string) (_ string, ok bool) {
 		if at, err := filepath.EvalSymlinks(dir); err == nil {
 			return filepath.Join(at, gone), true
 		}
-		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) ||
-			dir == filepath.Dir(dir) { // a link that leads nowhere
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) { // a link that leads nowhere
 			return "", false
 		}
 		dir, gone = filepath.Dir(dir), filepath.Join(filepath.Base(dir), gone)
