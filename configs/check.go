@@ -42,7 +42,10 @@ func checkWhole(c *Config) (problems, warnings []Problem) {
 	ck.literalKeys()
 	for i, name := range c.Policy.Env {
 		if short := strings.TrimSuffix(name, "*"); short == "" || strings.ContainsAny(short, "*=$ \t\n") {
-			ck.fail(fmt.Sprintf("policy.env[%d]", i), fmt.Sprintf("%q is not the name of a variable; write it as in SSH_AUTH_SOCK or AWS_*", name))
+			ck.fail(
+				fmt.Sprintf("policy.env[%d]", i),
+				fmt.Sprintf("%q is not the name of a variable; write it as in SSH_AUTH_SOCK or AWS_*", name),
+			)
 		}
 	}
 	if c.Policy.Default == "allow" {
@@ -220,7 +223,11 @@ func badName(kind, name string) string {
 	switch {
 	case kind == "header":
 		// The characters of a token, RFC 9110 section 5.6.2.
-		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !word(r) && !strings.ContainsRune("!#$%&'*+.^`|~", r) }) {
+		if name == "" ||
+			strings.ContainsFunc(
+				name,
+				func(r rune) bool { return !word(r) && !strings.ContainsRune("!#$%&'*+.^`|~", r) },
+			) {
 			return "is not the name of an HTTP header"
 		}
 	case kind == "variable":
@@ -255,7 +262,10 @@ func (ck *checker) provider(name string, p Provider) {
 	case name == OfflineProvider:
 		ck.fail(key, "the name is taken by the built-in demo model")
 	case !known && p.BaseURL.IsZero() && !strings.HasPrefix(p.Kind, "langchain/") && p.Kind != "replay" && p.Kind != "mcp-sampling" && !ck.written(join(key, "base_url")) && !ck.failed(key):
-		ck.fail(key, "needs base_url, for it is not a known name ("+strings.Join(knownNames(), ", ")+")"+didYouMean(name, knownNames()))
+		ck.fail(
+			key,
+			"needs base_url, for it is not a known name ("+strings.Join(knownNames(), ", ")+")"+didYouMean(name, knownNames()),
+		)
 	}
 	if known || ck.c.Model != "" || len(p.Models) > 0 {
 		return
@@ -290,7 +300,10 @@ func (ck *checker) server(key string, s MCPServer) {
 	ck.oauth(key, s)
 	first, _, several := strings.Cut(s.Command.raw(), " ")
 	if several && len(s.Args) == 0 && !strings.ContainsAny(first, `/\$`) {
-		ck.warn(join(key, "command"), "looks like a whole command line; only the program belongs here, the rest in args")
+		ck.warn(
+			join(key, "command"),
+			"looks like a whole command line; only the program belongs here, the rest in args",
+		)
 	}
 }
 
@@ -365,12 +378,14 @@ func (s MCPServer) PlainSecrets() []string {
 		name, value, both := strings.Cut(arg.String(), "=")
 		names := strings.HasPrefix(name, "-") && display.SecretName("args."+name)
 		switch {
-		case names && both && value != "" && !hasReference(value), flag && !strings.HasPrefix(name, "-") && !hasReference(arg.String()):
+		case names && both && value != "" && !hasReference(value),
+			flag && !strings.HasPrefix(name, "-") && !hasReference(arg.String()):
 			keys = append(keys, index("args", i))
 		}
 		flag = names && !both
 	}
-	if _, query, ok := strings.Cut(s.URL.raw(), "?"); ok && !hasReference(query) && slices.ContainsFunc(strings.Split(query, "&"), isSecretParameter) {
+	if _, query, ok := strings.Cut(s.URL.raw(), "?"); ok && !hasReference(query) &&
+		slices.ContainsFunc(strings.Split(query, "&"), isSecretParameter) {
 		keys = append(keys, "url")
 	}
 	return keys

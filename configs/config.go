@@ -96,7 +96,8 @@ type OAuth struct {
 
 // IsZero reports whether nothing is set.
 func (o OAuth) IsZero() bool {
-	return o.ClientID.IsZero() && o.ClientSecret.IsZero() && o.Issuer.IsZero() && len(o.Scopes) == 0 && o.RedirectPort == 0
+	return o.ClientID.IsZero() && o.ClientSecret.IsZero() && o.Issuer.IsZero() && len(o.Scopes) == 0 &&
+		o.RedirectPort == 0
 }
 
 // Agent is a persona of the built-in loop.

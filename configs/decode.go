@@ -29,7 +29,10 @@ type decoder struct {
 func (d *decoder) document(body ast.Node, c *Config) {
 	defer func() {
 		if r := recover(); r != nil { // a tree that the library should not have built
-			d.problems = append(d.problems, Problem{Position: Position{File: d.file}, Message: "cannot be read as YAML or JSON"})
+			d.problems = append(
+				d.problems,
+				Problem{Position: Position{File: d.file}, Message: "cannot be read as YAML or JSON"},
+			)
 		}
 	}()
 	if body == nil {
@@ -155,7 +158,10 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, key string) {
 	for _, e := range d.entries(n, key) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == e.name })
 		if i < 0 {
-			d.problems = append(d.problems, Problem{Position: e.at, Key: join(key, e.name), Message: unknownKey(e.name, fields)})
+			d.problems = append(
+				d.problems,
+				Problem{Position: e.at, Key: join(key, e.name), Message: unknownKey(e.name, fields)},
+			)
 			continue
 		}
 		sub := join(key, e.name)
@@ -246,7 +252,14 @@ func (d *decoder) entries(n ast.Node, key string) []entry {
 		}
 		e := entry{name: name, at: place(d.file, start(pair)), value: pair.Value}
 		if first, twice := have[name]; twice {
-			d.problems = append(d.problems, Problem{Position: e.at, Key: join(key, name), Message: "is written twice, first in line " + strconv.Itoa(first.Line)})
+			d.problems = append(
+				d.problems,
+				Problem{
+					Position: e.at,
+					Key:      join(key, name),
+					Message:  "is written twice, first in line " + strconv.Itoa(first.Line),
+				},
+			)
 			continue
 		}
 		have[name] = e.at

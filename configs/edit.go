@@ -35,32 +35,40 @@ func AddServer(name string, s MCPServer) Edit {
 // PutServer is AddServer, but changes an entry that is there into s. Of such a one
 // what stays the same keeps its text and its comments.
 func PutServer(name string, s MCPServer) Edit {
-	return Edit{name: name, want: func(*Config) *MCPServer { return &s }, apply: func(t *source, now *Config) error {
-		if message := badName("name", name); message != "" {
-			return wrong(serverKey(name), now, message)
-		}
-		path := []string{serversKey, name}
-		was, there := now.MCPServers[name]
-		if !there {
-			return t.set(path, treeOf(s))
-		}
-		next := *t
-		if err := next.change(path, treeOf(was), treeOf(s)); err == nil && next.means(name, s) {
-			*t = next
-			return nil
-		}
-		return t.set(path, treeOf(s)) // as a whole: it is shared with others, or holds what is wrong
-	}}
+	return Edit{
+		name: name,
+		want: func(*Config) *MCPServer { return &s },
+		apply: func(t *source, now *Config) error {
+			if message := badName("name", name); message != "" {
+				return wrong(serverKey(name), now, message)
+			}
+			path := []string{serversKey, name}
+			was, there := now.MCPServers[name]
+			if !there {
+				return t.set(path, treeOf(s))
+			}
+			next := *t
+			if err := next.change(path, treeOf(was), treeOf(s)); err == nil && next.means(name, s) {
+				*t = next
+				return nil
+			}
+			return t.set(path, treeOf(s)) // as a whole: it is shared with others, or holds what is wrong
+		},
+	}
 }
 
 // DropServer removes an entry. A name that is not there is an error.
 func DropServer(name string) Edit {
-	return Edit{name: name, want: func(*Config) *MCPServer { return nil }, apply: func(t *source, now *Config) error {
-		if _, there := now.MCPServers[name]; !there {
-			return noSuchServer(name, now)
-		}
-		return t.unset([]string{serversKey, name})
-	}}
+	return Edit{
+		name: name,
+		want: func(*Config) *MCPServer { return nil },
+		apply: func(t *source, now *Config) error {
+			if _, there := now.MCPServers[name]; !there {
+				return noSuchServer(name, now)
+			}
+			return t.unset([]string{serversKey, name})
+		},
+	}
 }
 
 // DisableServer says whether a server is left alone. A name that is not there is an
@@ -79,7 +87,10 @@ func DisableServer(name string, disabled bool) Edit {
 		case s.Disabled == disabled:
 			return nil
 		}
-		return t.set([]string{serversKey, name, "disabled"}, scalar{text: map[bool]string{true: "true", false: "false"}[disabled]})
+		return t.set(
+			[]string{serversKey, name, "disabled"},
+			scalar{text: map[bool]string{true: "true", false: "false"}[disabled]},
+		)
 	}}
 }
 
@@ -93,7 +104,15 @@ func wrong(key string, now *Config, message string) error {
 
 func noSuchServer(name string, now *Config) error {
 	names := slices.Sorted(maps.Keys(now.MCPServers))
-	return &Error{Problems: []Problem{{Position: Position{File: now.Source}, Key: serverKey(name), Message: "is not in this file" + didYouMean(name, names)}}}
+	return &Error{
+		Problems: []Problem{
+			{
+				Position: Position{File: now.Source},
+				Key:      serverKey(name),
+				Message:  "is not in this file" + didYouMean(name, names),
+			},
+		},
+	}
 }
 
 // Apply returns the text of a configuration file with edits made, one after the
@@ -107,8 +126,16 @@ func Apply(file string, text []byte, below *Config, edits ...Edit) ([]byte, erro
 		return nil, err
 	}
 	if before, _, lone := strings.Cut(strings.ReplaceAll(t.text, "\r\n", "\n"), "\r"); lone {
-		at := Position{File: file, Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1}
-		return nil, &Error{Problems: []Problem{{Position: at, Message: "a line ends with a carriage return alone; save the file with other line ends"}}}
+		at := Position{
+			File:   file,
+			Line:   strings.Count(before, "\n") + 1,
+			Column: utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
+		}
+		return nil, &Error{
+			Problems: []Problem{
+				{Position: at, Message: "a line ends with a carriage return alone; save the file with other line ends"},
+			},
+		}
 	}
 	was := t.problems(below)
 	for _, e := range edits {
@@ -210,7 +237,8 @@ func (c *Config) server(name string) *MCPServer {
 // means reports whether an entry says what is wanted and nothing that is wrong.
 func (t *source) means(name string, s MCPServer) bool {
 	now, problems, err := t.read(t.bytes())
-	return err == nil && sameAs(now.server(name), &s) && !slices.ContainsFunc(problems, func(p Problem) bool { return within(p.Key, serverKey(name)) })
+	return err == nil && sameAs(now.server(name), &s) &&
+		!slices.ContainsFunc(problems, func(p Problem) bool { return within(p.Key, serverKey(name)) })
 }
 
 // within reports whether a key is another one, or below it.

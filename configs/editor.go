@@ -29,7 +29,9 @@ func ParseEditor(data []byte) (layer *Config, unknown []string, err error) {
 	}
 	var keys map[string]json.RawMessage
 	if len(data) > maxFile || json.Unmarshal(data, &keys) != nil {
-		return layer, nil, asError([]Problem{{Position: Position{File: EditorSource}, Message: "must be a JSON object of at most 1 MiB"}})
+		return layer, nil, asError(
+			[]Problem{{Position: Position{File: EditorSource}, Message: "must be a JSON object of at most 1 MiB"}},
+		)
 	}
 	var problems []Problem
 	for _, key := range editorOrder(keys) {
@@ -60,7 +62,10 @@ func editorOrder(keys map[string]json.RawMessage) []string {
 }
 
 func isSetting(key string) bool {
-	return slices.ContainsFunc((fieldCache{}).of(reflect.TypeFor[Config]()), func(f field) bool { return f.name == key })
+	return slices.ContainsFunc(
+		(fieldCache{}).of(reflect.TypeFor[Config]()),
+		func(f field) bool { return f.name == key },
+	)
 }
 
 // withKey lays one top key over a layer and checks both.
@@ -83,7 +88,12 @@ func (c *Config) withKey(key string, value json.RawMessage) (*Config, []Problem)
 		}
 		return nil, problems
 	}
-	next := &Config{Source: EditorSource, where: map[string]Position{}, bad: map[string]bool{}, shared: map[string]bool{}}
+	next := &Config{
+		Source: EditorSource,
+		where:  map[string]Position{},
+		bad:    map[string]bool{},
+		shared: map[string]bool{},
+	}
 	next.lay(c, false) // without the defaults, which a layer must not hold
 	next.lay(one, false)
 	return next, nil
@@ -105,7 +115,10 @@ func (c *Config) beyondEditor() (problems []Problem) {
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		p, key := c.Providers[name], join("providers", name)
 		if k, ok := KnownProvider(name); ok && !k.Local() && !p.BaseURL.IsZero() {
-			wrong(join(key, "base_url"), "your key for "+k.Label+" would be sent there; give the provider another name, or"+own[1:])
+			wrong(
+				join(key, "base_url"),
+				"your key for "+k.Label+" would be sent there; give the provider another name, or"+own[1:],
+			)
 		}
 		for _, option := range []string{"file", "record"} {
 			if _, ok := p.Options[option]; ok {
@@ -123,7 +136,8 @@ func (c *Config) beyondEditor() (problems []Problem) {
 // set. key is as in Where.
 func (c *Config) FromEditor(key string) bool {
 	for k, at := range c.where {
-		if rest, ok := strings.CutPrefix(k, key); ok && at.File == EditorSource && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+		if rest, ok := strings.CutPrefix(k, key); ok && at.File == EditorSource &&
+			(rest == "" || rest[0] == '.' || rest[0] == '[') {
 			return true
 		}
 	}
@@ -140,7 +154,10 @@ func (c *Config) unplace() {
 // UnknownKeys is a message about keys that an editor sent and that mean nothing
 // here; "" for those that every editor sends.
 func UnknownKeys(keys []string) string {
-	keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "chatAgent" || k == "chatBehavior" })
+	keys = slices.DeleteFunc(
+		slices.Clone(keys),
+		func(k string) bool { return k == "chatAgent" || k == "chatBehavior" },
+	)
 	if len(keys) == 0 {
 		return ""
 	}

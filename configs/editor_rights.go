@@ -146,7 +146,12 @@ func (c *Config) Narrowed() (narrow *Config, wider Wider) {
 		sum := sha256.Sum256([]byte("editor\n" + strings.Join(lines, "")))
 		wider.Sum = hex.EncodeToString(sum[:])
 	}
-	narrow = &Config{Source: c.Source, where: map[string]Position{}, bad: map[string]bool{}, shared: map[string]bool{}}
+	narrow = &Config{
+		Source: c.Source,
+		where:  map[string]Position{},
+		bad:    map[string]bool{},
+		shared: map[string]bool{},
+	}
 	m := merger{fields: fieldCache{}, to: narrow, from: c, skip: skip}
 	m.merge(reflect.ValueOf(narrow).Elem(), reflect.ValueOf(c).Elem(), "", field{})
 	return narrow, wider
@@ -164,7 +169,12 @@ type chosen struct {
 // settings calls f for what a layer sets.
 func (c *Config) settings(v reflect.Value, at chosen, f func(chosen)) {
 	below := func(sub reflect.Value, name, class string, is field) {
-		next := chosen{key: join(at.key, name), class: strings.TrimPrefix(at.class+"."+class, "."), entry: at.entry, is: is}
+		next := chosen{
+			key:   join(at.key, name),
+			class: strings.TrimPrefix(at.class+"."+class, "."),
+			entry: at.entry,
+			is:    is,
+		}
 		if class == "*" && next.entry == "" {
 			next.entry = next.key
 		}

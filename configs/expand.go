@@ -55,7 +55,9 @@ func split(raw string) ([]part, error) {
 		plain(before)
 		inner, rest, closed := strings.Cut(after, "}")
 		if !closed {
-			return nil, errors.New(`a reference is not closed: write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${`)
+			return nil, errors.New(
+				`a reference is not closed: write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${`,
+			)
 		}
 		ref, err := reference(inner)
 		if err != nil {
@@ -70,9 +72,14 @@ func reference(inner string) (part, error) {
 	kind, name, _ := strings.Cut(inner, ":")
 	switch {
 	case kind != "env" && kind != "file" && kind != "cmd":
-		return part{}, errors.New("unknown reference: write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${")
+		return part{}, errors.New(
+			"unknown reference: write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${",
+		)
 	case name == "":
-		return part{}, fmt.Errorf("${%s:} names nothing: write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}", kind)
+		return part{}, fmt.Errorf(
+			"${%s:} names nothing: write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}",
+			kind,
+		)
 	case kind == "env" && strings.ContainsAny(name, "= \t\r\n\x00"), strings.ContainsAny(name, "\r\n\x00"):
 		return part{}, fmt.Errorf("%s is no name for ${%s:…}", quote(name), kind)
 	}

@@ -102,7 +102,13 @@ func shapeOf(t reflect.Type) shape {
 }
 
 // visit calls f for a setting and for all below it, maps in no order.
-func visit(fields fieldCache, v reflect.Value, key string, is field, f func(key string, is field, v reflect.Value)) {
+func visit(
+	fields fieldCache,
+	v reflect.Value,
+	key string,
+	is field,
+	f func(key string, is field, v reflect.Value),
+) {
 	f(key, is, v)
 	switch shapeOf(v.Type()) {
 	case shapeStruct:

@@ -76,7 +76,11 @@ func readLayer(path string) (*Config, []Problem) {
 		if errors.As(err, &at) {
 			err = at.Err
 		}
-		return &Config{Source: path}, []Problem{{Position: Position{File: path}, Message: "cannot be read: " + err.Error()}}
+		return &Config{
+			Source: path,
+		}, []Problem{
+			{Position: Position{File: path}, Message: "cannot be read: " + err.Error()},
+		}
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,7 +171,10 @@ func otherNames(path string) []Problem {
 	for _, name := range []string{"config.yml", "config.json"} {
 		other := filepath.Join(filepath.Dir(path), name)
 		if _, err := os.Lstat(other); err == nil {
-			warnings = append(warnings, Problem{Position: Position{File: other}, Message: "is not read; the configuration is " + path})
+			warnings = append(
+				warnings,
+				Problem{Position: Position{File: other}, Message: "is not read; the configuration is " + path},
+			)
 		}
 	}
 	return warnings

@@ -42,7 +42,15 @@ func decodeFile(name string, data []byte, own bool) (*Config, []Problem) {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	d := &decoder{file: name, dir: dir, own: own, where: c.where, bad: c.bad, fields: fieldCache{}, left: maxValues}
+	d := &decoder{
+		file:   name,
+		dir:    dir,
+		own:    own,
+		where:  c.where,
+		bad:    c.bad,
+		fields: fieldCache{},
+		left:   maxValues,
+	}
 	d.document(body, c)
 	return c, d.problems
 }
@@ -60,7 +68,10 @@ func parseYAML(name string, data []byte) (ast.Node, *Problem) {
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if !utf8.Valid(data) {
-		return nil, &Problem{Position: firstInvalid(name, data), Message: "is not UTF-8 text; save the file as UTF-8"}
+		return nil, &Problem{
+			Position: firstInvalid(name, data),
+			Message:  "is not UTF-8 text; save the file as UTF-8",
+		}
 	}
 	if json.Valid(data) {
 		// In JSON a tab is only ever space between words. YAML's rules for it
@@ -89,7 +100,10 @@ func parseYAML(name string, data []byte) (ast.Node, *Problem) {
 			continue
 		}
 		if body != nil {
-			return nil, &Problem{Position: place(name, doc.Body.GetToken()), Message: "a second document starts here; a configuration is one"}
+			return nil, &Problem{
+				Position: place(name, doc.Body.GetToken()),
+				Message:  "a second document starts here; a configuration is one",
+			}
 		}
 		body = doc.Body
 	}

@@ -34,7 +34,8 @@ func (t *source) apart(at int, eol string) string {
 func (t *source) insert(way []step, item setting) error {
 	last := way[len(way)-1]
 	if last.in.IsFlowStyle {
-		if n := len(way) - 1; n > 0 && len(last.in.Values) == 0 && !way[n-1].in.IsFlowStyle && t.fill(way[:n], tree{item}) == nil {
+		if n := len(way) - 1; n > 0 && len(last.in.Values) == 0 && !way[n-1].in.IsFlowStyle &&
+			t.fill(way[:n], tree{item}) == nil {
 			return nil
 		}
 		return t.insertFlow(last.in, item)

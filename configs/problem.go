@@ -65,7 +65,10 @@ func asError(problems []Problem) error {
 	}
 	sortProblems(problems)
 	if more := len(problems) - maxProblems; more > 0 {
-		problems = append(problems[:maxProblems:maxProblems], Problem{Position: Position{File: problems[0].File}, Message: fmt.Sprintf("and %d more problems", more)})
+		problems = append(
+			problems[:maxProblems:maxProblems],
+			Problem{Position: Position{File: problems[0].File}, Message: fmt.Sprintf("and %d more problems", more)},
+		)
 	}
 	return &Error{Problems: problems}
 }

@@ -42,13 +42,69 @@ func (k Known) Local() bool { return len(k.Keys) == 0 }
 // looked for. The models are ones that take tools over chat completions.
 func KnownProviders() []Known {
 	return []Known{
-		{"openai", KindOpenAIResponses, "https://api.openai.com/v1", []string{"OPENAI_API_KEY"}, "gpt-5.1", "https://platform.openai.com/api-keys", "OpenAI"},
-		{"openrouter", KindOpenAIChat, "https://openrouter.ai/api/v1", []string{"OPENROUTER_API_KEY"}, "anthropic/claude-sonnet-4.6", "https://openrouter.ai/settings/keys", "OpenRouter"},
-		{"anthropic", KindAnthropic, "https://api.anthropic.com/v1", []string{"ANTHROPIC_API_KEY"}, "claude-sonnet-4-6", "https://console.anthropic.com/settings/keys", "Anthropic"},
-		{"gemini", KindOpenAIChat, "https://generativelanguage.googleapis.com/v1beta/openai", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "gemini-2.5-flash", "https://aistudio.google.com/apikey", "Google Gemini"},
-		{"groq", KindOpenAIChat, "https://api.groq.com/openai/v1", []string{"GROQ_API_KEY"}, "openai/gpt-oss-120b", "https://console.groq.com/keys", "Groq"},
-		{"deepseek", KindOpenAIChat, "https://api.deepseek.com/v1", []string{"DEEPSEEK_API_KEY"}, "deepseek-v4-flash", "https://platform.deepseek.com/api_keys", "DeepSeek"},
-		{"mistral", KindOpenAIChat, "https://api.mistral.ai/v1", []string{"MISTRAL_API_KEY"}, "mistral-large-latest", "https://console.mistral.ai/api-keys", "Mistral"},
+		{
+			"openai",
+			KindOpenAIResponses,
+			"https://api.openai.com/v1",
+			[]string{"OPENAI_API_KEY"},
+			"gpt-5.1",
+			"https://platform.openai.com/api-keys",
+			"OpenAI",
+		},
+		{
+			"openrouter",
+			KindOpenAIChat,
+			"https://openrouter.ai/api/v1",
+			[]string{"OPENROUTER_API_KEY"},
+			"anthropic/claude-sonnet-4.6",
+			"https://openrouter.ai/settings/keys",
+			"OpenRouter",
+		},
+		{
+			"anthropic",
+			KindAnthropic,
+			"https://api.anthropic.com/v1",
+			[]string{"ANTHROPIC_API_KEY"},
+			"claude-sonnet-4-6",
+			"https://console.anthropic.com/settings/keys",
+			"Anthropic",
+		},
+		{
+			"gemini",
+			KindOpenAIChat,
+			"https://generativelanguage.googleapis.com/v1beta/openai",
+			[]string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+			"gemini-2.5-flash",
+			"https://aistudio.google.com/apikey",
+			"Google Gemini",
+		},
+		{
+			"groq",
+			KindOpenAIChat,
+			"https://api.groq.com/openai/v1",
+			[]string{"GROQ_API_KEY"},
+			"openai/gpt-oss-120b",
+			"https://console.groq.com/keys",
+			"Groq",
+		},
+		{
+			"deepseek",
+			KindOpenAIChat,
+			"https://api.deepseek.com/v1",
+			[]string{"DEEPSEEK_API_KEY"},
+			"deepseek-v4-flash",
+			"https://platform.deepseek.com/api_keys",
+			"DeepSeek",
+		},
+		{
+			"mistral",
+			KindOpenAIChat,
+			"https://api.mistral.ai/v1",
+			[]string{"MISTRAL_API_KEY"},
+			"mistral-large-latest",
+			"https://console.mistral.ai/api-keys",
+			"Mistral",
+		},
 		{"ollama", KindOpenAIChat, "http://localhost:11434/v1", nil, "qwen3", "", "Ollama"},
 		{"lmstudio", KindOpenAIChat, "http://localhost:1234/v1", nil, "openai/gpt-oss-20b", "", "LM Studio"},
 	}
@@ -182,8 +238,11 @@ func (c *Config) Key(ctx context.Context, provider string, env Env, logins Login
 	if k.Local() || c.Directed(provider) {
 		return "", nil
 	}
-	return "", missing(join(join("providers", provider), "api_key"), "there is no key for "+provider+": run \"dragoman login "+provider+"\", set "+oneOf(k.Keys)+
-		" where dragoman is started, or write this setting in the configuration file (programs started from a desktop do not see the shell's variables)")
+	return "", missing(
+		join(join("providers", provider), "api_key"),
+		"there is no key for "+provider+": run \"dragoman login "+provider+"\", set "+oneOf(k.Keys)+
+			" where dragoman is started, or write this setting in the configuration file (programs started from a desktop do not see the shell's variables)",
+	)
 }
 
 // CheckKey returns the error that Key would return, as far as that can be told

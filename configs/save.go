@@ -125,7 +125,11 @@ func behindLinks(path string) (string, error) {
 
 // lockFile makes the file that stands for the right to change another one.
 func lockFile(ctx context.Context, path string) (*os.File, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, fmt.Errorf("another program is changing it; if none is, remove %s", path))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		lockPatience,
+		fmt.Errorf("another program is changing it; if none is, remove %s", path),
+	)
 	defer cancel()
 	for {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

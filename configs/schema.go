@@ -15,7 +15,10 @@ func SchemaJSON() []byte {
 	root := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
 		{"title", "dragoman configuration"},
-		{"description", "The user's own file. An ECA editor may send the same settings as initializationOptions. Those that only restrict (policy.deny, policy.ask, disabled_tools, limits below their defaults) apply at once. Those that allow more (model, fallback, providers, policy.allow and the like) apply once you have seen them and agreed. You are asked about MCP servers before they are started."},
+		{
+			"description",
+			"The user's own file. An ECA editor may send the same settings as initializationOptions. Those that only restrict (policy.deny, policy.ask, disabled_tools, limits below their defaults) apply at once. Those that allow more (model, fallback, providers, policy.allow and the like) apply once you have seen them and agreed. You are asked about MCP servers before they are started.",
+		},
 	}
 	root = append(root, g.structure(reflect.TypeFor[Config]())...)
 	defs := object{}
@@ -116,7 +119,10 @@ func (g *schemaWriter) typed(t reflect.Type, f field) object {
 		}
 		return append(s, member{"additionalProperties", g.typed(t.Elem(), field{emptyOK: true})})
 	case shapeList:
-		return object{{"type", []string{"array", "null"}}, {"items", g.typed(t.Elem(), field{emptyOK: true, enum: f.enum})}}
+		return object{
+			{"type", []string{"array", "null"}},
+			{"items", g.typed(t.Elem(), field{emptyOK: true, enum: f.enum})},
+		}
 	case shapeBool:
 		return object{{"type", "boolean"}}
 	case shapeInt:

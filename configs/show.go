@@ -144,7 +144,8 @@ func (w *writer) scalar(s string, depth int) {
 // that cannot be printed.
 func isBlock(s string) bool {
 	body, ok := strings.CutSuffix(s, "\n")
-	if !ok || body == "" || strings.HasSuffix(body, "\n") || strings.ContainsAny(body[:1], " \t\n#") || !utf8.ValidString(s) {
+	if !ok || body == "" || strings.HasSuffix(body, "\n") || strings.ContainsAny(body[:1], " \t\n#") ||
+		!utf8.ValidString(s) {
 		return false
 	}
 	for line := range strings.Lines(s) {

@@ -267,7 +267,8 @@ func (t *source) valueRange(n ast.Node) (a, b int, ok bool) {
 	}
 	a, err := t.offset(begin)
 	b, err2 := t.offset(end)
-	if err != nil || err2 != nil || b >= len(t.text) || !strings.ContainsRune("{[", rune(t.text[a])) || !strings.ContainsRune("}]", rune(t.text[b])) {
+	if err != nil || err2 != nil || b >= len(t.text) || !strings.ContainsRune("{[", rune(t.text[a])) ||
+		!strings.ContainsRune("}]", rune(t.text[b])) {
 		return 0, 0, false
 	}
 	return a, b + 1, true

@@ -28,7 +28,9 @@ func (s *session) tellAtStart(ctx context.Context) {
 			s.warn(s.offer.Load().profile.Fault)
 			s.warn(s.missing)
 			if len(s.foreign) > 0 {
-				s.warn("This session keeps the folders that it was made with; it does not have " + strings.Join(s.foreign, ", "))
+				s.warn(
+					"This session keeps the folders that it was made with; it does not have " + strings.Join(s.foreign, ", "),
+				)
 			}
 		case <-ctx.Done():
 		}

@@ -22,7 +22,12 @@ func consentCall(v *View, a core.Ask) acp.ToolCall {
 			Status:     status(t.call.State),
 		}
 	}
-	return acp.ToolCall{ToolCallID: string(a.ID), Title: a.Text, Kind: kind(core.KindOther), Status: acp.StatusPending}
+	return acp.ToolCall{
+		ToolCallID: string(a.ID),
+		Title:      a.Text,
+		Kind:       kind(core.KindOther),
+		Status:     acp.StatusPending,
+	}
 }
 
 // Consent makes the session/request_permission for a consent that waits. Some clients show
@@ -34,7 +39,10 @@ func Consent(v *View, a core.Ask) acp.PermissionRequest {
 		if o.Description != "" {
 			name += ": " + o.Description
 		}
-		req.Options = append(req.Options, acp.PermissionOption{OptionID: o.ID, Name: name, Kind: optionKind(o.Decision)})
+		req.Options = append(
+			req.Options,
+			acp.PermissionOption{OptionID: o.ID, Name: name, Kind: optionKind(o.Decision)},
+		)
 	}
 	return req
 }

@@ -61,7 +61,11 @@ func Elicitation(v *View, a core.Ask) acp.ElicitationRequest {
 	case len(form.Options) == 0:
 		props[forms.Text] = acp.StringField{Type: "string", Title: "Answer"}
 	case form.Freeform:
-		props[forms.Text] = acp.StringField{Type: "string", Title: "Another answer", Description: "In your own words"}
+		props[forms.Text] = acp.StringField{
+			Type:        "string",
+			Title:       "Another answer",
+			Description: "In your own words",
+		}
 	}
 	if form.Required != "" {
 		req.RequestedSchema.Required = acp.Strings{form.Required}

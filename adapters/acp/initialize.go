@@ -25,7 +25,11 @@ type peer struct {
 func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	var version uint16
 	if len(p.ProtocolVersion) > 0 && json.Unmarshal(p.ProtocolVersion, &version) != nil {
-		return jrpc2.Errorf(jrpc2.InvalidParams, "protocolVersion: expected an integer, got %.60s", p.ProtocolVersion)
+		return jrpc2.Errorf(
+			jrpc2.InvalidParams,
+			"protocolVersion: expected an integer, got %.60s",
+			p.ProtocolVersion,
+		)
 	}
 	is := peer{client: anybody, early: isEarly(p)}
 	if len(p.ClientCapabilities) > 0 && wire.Unmarshal(p.ClientCapabilities, &is.caps) != nil {

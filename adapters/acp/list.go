@@ -33,7 +33,8 @@ func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRe
 		if err != nil {
 			return err
 		}
-		if sum.Parent != "" || sum.Messages == 0 || p.Cwd != nil && filepath.Clean(*p.Cwd) != filepath.Clean(sum.Cwd) {
+		if sum.Parent != "" || sum.Messages == 0 ||
+			p.Cwd != nil && filepath.Clean(*p.Cwd) != filepath.Clean(sum.Cwd) {
 			continue
 		}
 		if after.before(rankOf(sum)) {
@@ -85,7 +86,12 @@ func parseRank(c *string) (r rank, err error) {
 }
 
 func infoOf(sum core.Summary) acp.SessionInfo {
-	info := acp.SessionInfo{SessionID: string(sum.ID), Cwd: sum.Cwd, Title: sum.Title, UpdatedAt: acp.Stamp(sum.Updated)}
+	info := acp.SessionInfo{
+		SessionID: string(sum.ID),
+		Cwd:       sum.Cwd,
+		Title:     sum.Title,
+		UpdatedAt: acp.Stamp(sum.Updated),
+	}
 	for _, root := range sum.Roots {
 		if root != sum.Cwd {
 			info.AdditionalDirectories = append(info.AdditionalDirectories, root)

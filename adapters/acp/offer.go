@@ -82,8 +82,14 @@ func (o *Offer) models(set core.Settings) *acp.ModelState {
 	if st.CurrentModelID == "" {
 		return nil
 	}
-	if !slices.ContainsFunc(st.AvailableModels, func(m acp.Model) bool { return m.ModelID == st.CurrentModelID }) {
-		st.AvailableModels = append(st.AvailableModels, acp.Model{ModelID: st.CurrentModelID, Name: st.CurrentModelID})
+	if !slices.ContainsFunc(
+		st.AvailableModels,
+		func(m acp.Model) bool { return m.ModelID == st.CurrentModelID },
+	) {
+		st.AvailableModels = append(
+			st.AvailableModels,
+			acp.Model{ModelID: st.CurrentModelID, Name: st.CurrentModelID},
+		)
 	}
 	return st
 }

@@ -29,7 +29,11 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 		sess.told = true
 		s.wg.Go(func() { sess.tellCommands(context.Background()) })
 	}
-	ctx, ticket := sess.prompts.Register(context.Background(), nil, func(e core.TurnEnded) { sess.ended(call, e) })
+	ctx, ticket := sess.prompts.Register(
+		context.Background(),
+		nil,
+		func(e core.TurnEnded) { sess.ended(call, e) },
+	)
 	stop := context.AfterFunc(call.Context(), func() { // $/cancel_request
 		if errors.Is(context.Cause(call.Context()), wire.ErrCanceled) {
 			ticket.Cancel()
@@ -155,7 +159,9 @@ func blockOf(c acp.ContentBlock) (core.Block, error) {
 	case "resource":
 		return resourceOf(c.Resource)
 	}
-	return nil, errors.New("content of type " + c.Type + " was not offered; text, resource_link, image and resource are")
+	return nil, errors.New(
+		"content of type " + c.Type + " was not offered; text, resource_link, image and resource are",
+	)
 }
 
 func resourceOf(r *acp.Resource) (core.Block, error) {

@@ -79,7 +79,12 @@ func (o Options) Wire() wire.Options {
 		MaxOpen: maxOpen, Recorder: o.Recorder,
 		Panicked: func(method string, v any, stack []byte) {
 			if o.Log != nil {
-				o.Log.Error("handler panicked", zap.String("method", method), zap.Any("panic", v), zap.ByteString("stack", stack))
+				o.Log.Error(
+					"handler panicked",
+					zap.String("method", method),
+					zap.Any("panic", v),
+					zap.ByteString("stack", stack),
+				)
 			}
 		},
 	}

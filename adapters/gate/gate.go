@@ -101,7 +101,12 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
-	g.log.Info("refused a request", zap.String("from", r.RemoteAddr), zap.Int("status", status), zap.String("why", why))
+	g.log.Info(
+		"refused a request",
+		zap.String("from", r.RemoteAddr),
+		zap.Int("status", status),
+		zap.String("why", why),
+	)
 	http.Error(w, why, status)
 }
 
@@ -111,7 +116,8 @@ func (g *Gate) hostAllowed(r *http.Request) bool {
 	if loopback(name) {
 		return true
 	}
-	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && name == hostname(local.String()) {
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok &&
+		name == hostname(local.String()) {
 		return true
 	}
 	return slices.ContainsFunc(g.opts.Hosts, func(h string) bool { return strings.EqualFold(hostname(h), name) })
@@ -133,7 +139,8 @@ func (g *Gate) originAllowed(r *http.Request) bool {
 		return true
 	}
 	u, err := url.Parse(all[0])
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+		strings.EqualFold(u.Host, r.Host)
 }
 
 // preflight answers what a browser asks before it lets a page send its request, and

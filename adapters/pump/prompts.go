@@ -48,7 +48,13 @@ func (p *Prompts) Register(
 		p.open = map[string]*Ticket{}
 	}
 	p.last++
-	t := &Ticket{Key: p.prefixLocked() + strconv.Itoa(p.last), n: p.last, cancel: cancel, begun: begun, done: done}
+	t := &Ticket{
+		Key:    p.prefixLocked() + strconv.Itoa(p.last),
+		n:      p.last,
+		cancel: cancel,
+		begun:  begun,
+		done:   done,
+	}
 	p.open[t.Key] = t
 	return ctx, t
 }

@@ -33,7 +33,11 @@ func (t *thread) place(ctx context.Context, name string) (files.Place, error) {
 		return files.Place{}, err
 	}
 	if p.Root == nil {
-		return files.Place{}, jrpc2.Errorf(jrpc2.InvalidParams, "path: %.200q is outside of the thread's folder", name)
+		return files.Place{}, jrpc2.Errorf(
+			jrpc2.InvalidParams,
+			"path: %.200q is outside of the thread's folder",
+			name,
+		)
 	}
 	may, err := t.reader(ctx)
 	if err == nil {

@@ -95,7 +95,8 @@ func (e *entries) read(c core.Call) {
 	if !ok {
 		return
 	}
-	if strings.HasPrefix(text.Text, "[") && strings.HasSuffix(text.Text, " is empty]") { // read_file's word for it
+	if strings.HasPrefix(text.Text, "[") &&
+		strings.HasSuffix(text.Text, " is empty]") { // read_file's word for it
 		text.Text = ""
 	}
 	e.list = append(e.list, acp.ThreadEntry{Type: "readFile", Path: c.Locations[0].Path, Content: &text.Text})

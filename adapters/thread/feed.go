@@ -86,7 +86,10 @@ func (f *feed) stream(text string) {
 	t := f.thread
 	for text != "" {
 		n := wire.Fit(text, maxChunk)
-		chunk := acp.StreamMessageChunk{ThreadID: string(t.id), Chunk: acp.MessageChunk{Type: "text", Chunk: text[:n]}}
+		chunk := acp.StreamMessageChunk{
+			ThreadID: string(t.id),
+			Chunk:    acp.MessageChunk{Type: "text", Chunk: text[:n]},
+		}
 		text = text[n:]
 		_, err := t.srv.conn.Start(
 			"streamMessageChunk",

@@ -134,7 +134,11 @@ func (s *Server) chunkStreamed(_ context.Context, t *thread, call *wire.Call, p 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.streamed)+len(text) > maxStreamed {
-		return jrpc2.Errorf(jrpc2.InvalidParams, "more than %d MiB were streamed, and no message was sent", maxStreamed>>20)
+		return jrpc2.Errorf(
+			jrpc2.InvalidParams,
+			"more than %d MiB were streamed, and no message was sent",
+			maxStreamed>>20,
+		)
 	}
 	t.streamed += text
 	call.Reply(nil, nil)
@@ -154,7 +158,11 @@ func (s *Server) sendMessage(_ context.Context, t *thread, call *wire.Call, p ac
 	switch p.Message.Role {
 	case acp.RoleUser, acp.RoleAssistant:
 	default:
-		return jrpc2.Errorf(jrpc2.InvalidParams, "message.role: expected user or assistant, got %.60q", p.Message.Role)
+		return jrpc2.Errorf(
+			jrpc2.InvalidParams,
+			"message.role: expected user or assistant, got %.60q",
+			p.Message.Role,
+		)
 	}
 	t.mu.Lock()
 	text, t.streamed = t.streamed+text, ""

@@ -258,7 +258,12 @@ func (c *Conn) start(ctx context.Context, m Message, in *batch, handle func(*Cal
 	case entered:
 		c.run(call, handle)
 	case taken:
-		c.put(call.in, m.ID, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "a request with the id %.60s is still open", m.ID))
+		c.put(
+			call.in,
+			m.ID,
+			nil,
+			jrpc2.Errorf(jrpc2.InvalidRequest, "a request with the id %.60s is still open", m.ID),
+		)
 	case crowded:
 		c.put(call.in, m.ID, nil, jrpc2.Errorf(CodeBusy, "more than %d requests are open", c.opts.MaxOpen))
 	}

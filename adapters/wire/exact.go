@@ -301,7 +301,11 @@ func ambiguous(params []byte) error {
 			names = append(names, name)
 		}
 		if twice {
-			return jrpc2.Errorf(jrpc2.InvalidParams, "invalid params: %.60q stands there twice, or differs only in case", name)
+			return jrpc2.Errorf(
+				jrpc2.InvalidParams,
+				"invalid params: %.60q stands there twice, or differs only in case",
+				name,
+			)
 		}
 	}
 	return nil

@@ -67,7 +67,8 @@ func (p *part) wantsLog() bool {
 	peer := p.running()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return peer != nil && peer.Modern() || slices.ContainsFunc(p.open, func(x *pass) bool { return x.q.level != "" })
+	return peer != nil && peer.Modern() ||
+		slices.ContainsFunc(p.open, func(x *pass) bool { return x.q.level != "" })
 }
 
 // offersFor reports whether the client can be asked that.

@@ -97,9 +97,13 @@ func (x *pass) sendTo(peer *upstream.Peer) {
 	if x.asks() {
 		p.enter(x)
 	}
-	asked, err := peer.Conn.Start(x.method, orNothing(x.params(peer, token)), func(res json.RawMessage, err error) {
-		x.answered(peer, res, err)
-	})
+	asked, err := peer.Conn.Start(
+		x.method,
+		orNothing(x.params(peer, token)),
+		func(res json.RawMessage, err error) {
+			x.answered(peer, res, err)
+		},
+	)
 	if err != nil {
 		p.side.caller.owned.Go(func() { x.lost(peer, false) })
 		return

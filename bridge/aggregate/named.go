@@ -80,8 +80,12 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 		p.look(ctx, toolList)
 		if !p.view.Known() {
 			kept.End(upstream.OutcomeRefused, 0)
-			call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError,
-				"the MCP server %s did not list its tools, so that nobody knows what %.100s is now", p.server.Name, r.name))
+			call.Reply(nil, jrpc2.Errorf(
+				jrpc2.InternalError,
+				"the MCP server %s did not list its tools, so that nobody knows what %.100s is now",
+				p.server.Name,
+				r.name,
+			))
 			return
 		}
 		s.ruled(p, call, q, r.name, kept)
@@ -151,7 +155,14 @@ func (p *part) mayRepeat(tool string) bool {
 
 // consult shows the client's user the form of a ruling, and makes the call when they agree.
 // It does not block.
-func (s *side) consult(p *part, call *wire.Call, q request, own string, kept *upstream.Record, v upstream.Ruling) {
+func (s *side) consult(
+	p *part,
+	call *wire.Call,
+	q request,
+	own string,
+	kept *upstream.Record,
+	v upstream.Ruling,
+) {
 	s.busy.Add(1)
 	s.caller.owned.Go(func() {
 		defer s.busy.Add(-1)

@@ -135,7 +135,10 @@ func (x *pass) hand() {
 		}
 	})
 	x.mu.Unlock()
-	call.Reply(proto.InputRequired{Type: proto.ResultInputRequired, Requests: requests, State: wire.JSON(handle)}, nil)
+	call.Reply(
+		proto.InputRequired{Type: proto.ResultInputRequired, Requests: requests, State: wire.JSON(handle)},
+		nil,
+	)
 }
 
 func (s *side) unpark(handle string) *pass {

@@ -28,7 +28,9 @@ func (s *side) searches() bool { return s.caller.agg.opts.Tools > 0 && len(s.par
 // behindSearch is the list of tools as a client sees it: all of them, or where they
 // are too many our agent's and those that find the others. Every tool can still be
 // called by its name.
-func (s *side) behindSearch(own, all []json.RawMessage) (shown []json.RawMessage, hidden []inference.ToolSpec) {
+func (s *side) behindSearch(
+	own, all []json.RawMessage,
+) (shown []json.RawMessage, hidden []inference.ToolSpec) {
 	if !s.searches() || len(all) <= s.caller.agg.opts.Tools {
 		return all, nil
 	}
@@ -56,7 +58,8 @@ func (q request) through() (request, error) {
 		Name string          `json:"name"`
 		Args json.RawMessage `json:"arguments"`
 	}
-	if wire.Unmarshal(q.args, &p) != nil || p.Name == "" || p.Name == toolsearch.Call || p.Name == toolsearch.Search {
+	if wire.Unmarshal(q.args, &p) != nil || p.Name == "" || p.Name == toolsearch.Call ||
+		p.Name == toolsearch.Search {
 		return q, jrpc2.Errorf(
 			jrpc2.InvalidParams,
 			`%s takes {"name": NAME, "arguments": {…}}, with the name of a tool that %s has found`,
@@ -84,7 +87,10 @@ func (s *side) search(ctx context.Context, call *wire.Call, q request) {
 		hidden := s.hidden
 		s.mu.Unlock()
 		result := []wire.Member{
-			wire.Set("content", wire.JSON([]map[string]string{{"type": "text", "text": toolsearch.Answer(hidden, q.args)}})),
+			wire.Set(
+				"content",
+				wire.JSON([]map[string]string{{"type": "text", "text": toolsearch.Answer(hidden, q.args)}}),
+			),
 		}
 		if s.modern() {
 			result = append(result, wire.Set("resultType", wire.JSON(proto.ResultComplete)))

@@ -144,7 +144,12 @@ func script() {
 				if at < 49 {
 					next = fmt.Sprintf(`,"nextCursor":"%d"`, at+1)
 				}
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]%s}}`+"\n", m.ID, strings.Join(tools, ","), next)
+				fmt.Printf(
+					`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]%s}}`+"\n",
+					m.ID,
+					strings.Join(tools, ","),
+					next,
+				)
 				fmt.Fprintln(os.Stderr, "asked for a page")
 			case text == "storm":
 				w := bufio.NewWriter(os.Stdout)

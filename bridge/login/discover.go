@@ -68,7 +68,12 @@ func discover(
 // resourceOf reads the metadata of the server (RFC 9728) where its refusal points to, or at
 // the well-known places. A server of 2025-03-26 has none: it is its own authorization
 // server.
-func resourceOf(ctx context.Context, c *http.Client, server *url.URL, pointed string) (authority, string, error) {
+func resourceOf(
+	ctx context.Context,
+	c *http.Client,
+	server *url.URL,
+	pointed string,
+) (authority, string, error) {
 	root := url.URL{Scheme: server.Scheme, Host: server.Host}
 	const wellKnown = "/.well-known/oauth-protected-resource"
 	at := []string{root.String() + wellKnown}
@@ -106,7 +111,11 @@ var errNothing = errors.New("there is nothing")
 
 // readResource reads metadata of a resource. The SDK's own reader takes it only under the
 // very address of the server; many servers name what is above it.
-func readResource(ctx context.Context, c *http.Client, address string) (*oauthex.ProtectedResourceMetadata, error) {
+func readResource(
+	ctx context.Context,
+	c *http.Client,
+	address string,
+) (*oauthex.ProtectedResourceMetadata, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, errors.New("the address is none")
@@ -187,7 +196,11 @@ func (a authority) client(
 		case errors.As(err, &failed):
 			text = failed.Err.Error()
 		}
-		return client{}, fmt.Errorf("register at the authorization server %s: %s", display.Line(a.meta.Issuer, 100), text)
+		return client{}, fmt.Errorf(
+			"register at the authorization server %s: %s",
+			display.Line(a.meta.Issuer, 100),
+			text,
+		)
 	}
 	if r.ClientSecret == "" {
 		return client{ID: r.ClientID, Auth: authNone}, nil

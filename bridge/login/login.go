@@ -63,7 +63,9 @@ func (b *bearer) login(ctx context.Context, o Config, show func(string)) error {
 	}
 	now := time.Now()
 	g, err := l.grant(ctx, c, url.Values{
-		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {back.address}, "code_verifier": {verifier},
+		"grant_type": {
+			"authorization_code",
+		}, "code": {code}, "redirect_uri": {back.address}, "code_verifier": {verifier},
 	})
 	if err != nil {
 		return err

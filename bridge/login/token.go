@@ -110,8 +110,10 @@ func (l record) grant(ctx context.Context, c *http.Client, form url.Values) (g g
 		return g, errors.New("the authorization server's answer holds no token")
 	}
 	if !strings.EqualFold(g.Type, "bearer") {
-		return g, fmt.Errorf("the authorization server gives tokens of the kind %q, which we cannot use; Bearer is wanted",
-			display.Line(g.Type, 40))
+		return g, fmt.Errorf(
+			"the authorization server gives tokens of the kind %q, which we cannot use; Bearer is wanted",
+			display.Line(g.Type, 40),
+		)
 	}
 	if strings.ContainsFunc(g.Access, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return g, errors.New("the authorization server's token holds characters that no token has")

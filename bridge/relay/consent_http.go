@@ -136,7 +136,8 @@ func (e *eventWriter) end(id json.RawMessage) {
 		return
 	}
 	var line bytes.Buffer
-	if m, err := wire.Parse(e.body); err != nil || m.Kind() != wire.Response || json.Compact(&line, e.body) != nil {
+	if m, err := wire.Parse(e.body); err != nil || m.Kind() != wire.Response ||
+		json.Compact(&line, e.body) != nil {
 		text := cmp.Or(display.Plain(string(e.body[:min(len(e.body), maxFault)])), "the MCP server did not answer")
 		line.Reset()
 		line.Write(wire.AppendAnswer(nil, id, nil, jrpc2.Errorf(jrpc2.InternalError, "%s", text)))

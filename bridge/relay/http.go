@@ -182,7 +182,12 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m
 			"this needs a session; begin with initialize"))
 		return
 	case s == nil:
-		streamable.Refuse(w, http.StatusNotFound, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "there is no such session"))
+		streamable.Refuse(
+			w,
+			http.StatusNotFound,
+			m.ID,
+			jrpc2.Errorf(jrpc2.InvalidRequest, "there is no such session"),
+		)
 		return
 	}
 	if m.Kind() != wire.Request {

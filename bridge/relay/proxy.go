@@ -29,7 +29,13 @@ var passed = []string{
 
 // proxy hands a request on to a server that is an address, stream for stream. body
 // is nil where there is none.
-func (h *HTTP) proxy(w http.ResponseWriter, r *http.Request, e upstream.Endpoint, body []byte, m wire.Message) {
+func (h *HTTP) proxy(
+	w http.ResponseWriter,
+	r *http.Request,
+	e upstream.Endpoint,
+	body []byte,
+	m wire.Message,
+) {
 	var call *upstream.Record
 	if m.Method == proto.MethodCallTool && m.Kind() == wire.Request {
 		var v upstream.Ruling
@@ -76,7 +82,11 @@ func (h *HTTP) proxy(w http.ResponseWriter, r *http.Request, e upstream.Endpoint
 	if err != nil {
 		if r.Context().Err() == nil {
 			why := display.Plain(display.WithoutURL(err).Error())
-			http.Error(w, "the MCP server "+h.relay.export.Server.Name+" cannot be reached: "+why, http.StatusBadGateway)
+			http.Error(
+				w,
+				"the MCP server "+h.relay.export.Server.Name+" cannot be reached: "+why,
+				http.StatusBadGateway,
+			)
 		}
 		return
 	}

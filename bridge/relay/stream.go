@@ -62,7 +62,11 @@ func (s *httpSession) know(ctx context.Context, meta json.RawMessage) error {
 }
 
 // ask sends the server a request of our own.
-func (s *httpSession) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (s *httpSession) ask(
+	ctx context.Context,
+	method string,
+	params json.RawMessage,
+) (json.RawMessage, error) {
 	x := &exchange{method: method, own: true, lines: make(chan []byte), gone: make(chan struct{})}
 	defer close(x.gone)
 	id, ok := s.begin(x, nil)

@@ -87,7 +87,8 @@ func outcomeOf(m wire.Message) Outcome {
 	}
 	// Most results are no errors and some are large: those are not decoded.
 	if at := bytes.Index(m.Result, []byte(`"isError"`)); at >= 0 && bytes.Contains(m.Result[at:], []byte("true")) &&
-		json.Unmarshal(m.Result, &r) == nil && r.IsError {
+		json.Unmarshal(m.Result, &r) == nil &&
+		r.IsError {
 		return OutcomeToolError
 	}
 	return OutcomeOK

@@ -36,7 +36,10 @@ func (u *upstream) receive(c *wire.Call) {
 		poke(u.stale)
 	case proto.MethodRoots, proto.MethodElicit, proto.MethodSample:
 		if !u.mayAsk() {
-			c.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s: nothing is called that this could belong to", c.Method))
+			c.Reply(
+				nil,
+				jrpc2.Errorf(jrpc2.InvalidRequest, "%s: nothing is called that this could belong to", c.Method),
+			)
 			return
 		}
 		u.asks.Go(func() {
@@ -104,7 +107,11 @@ func level(s string) string {
 }
 
 // answer answers a request of the server's, whichever way it came.
-func (u *upstream) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (u *upstream) answer(
+	ctx context.Context,
+	method string,
+	params json.RawMessage,
+) (json.RawMessage, error) {
 	switch method {
 	case proto.MethodRoots:
 		return rootsOf(u.host.Meta()), nil
@@ -147,19 +154,22 @@ func (u *upstream) rounds(
 	if !p.Modern() {
 		return call()
 	}
-	res, err := proto.Rounds(func(answers map[string]json.RawMessage, state json.RawMessage) (json.RawMessage, error) {
-		return call(BroughtBack(answers, state)...)
-	}, func(q proto.InputRequest) (json.RawMessage, error) {
-		if !u.mayAsk() {
-			return nil, fmt.Errorf("the MCP server %s asks too many questions at once", u.server.Name)
-		}
-		defer u.asked()
-		reply, err := u.answer(ctx, q.Method, q.Params)
-		if err != nil {
-			return nil, fmt.Errorf("the MCP server %s asks for %s: %v", u.server.Name, q.Method, err)
-		}
-		return reply, nil
-	})
+	res, err := proto.Rounds(
+		func(answers map[string]json.RawMessage, state json.RawMessage) (json.RawMessage, error) {
+			return call(BroughtBack(answers, state)...)
+		},
+		func(q proto.InputRequest) (json.RawMessage, error) {
+			if !u.mayAsk() {
+				return nil, fmt.Errorf("the MCP server %s asks too many questions at once", u.server.Name)
+			}
+			defer u.asked()
+			reply, err := u.answer(ctx, q.Method, q.Params)
+			if err != nil {
+				return nil, fmt.Errorf("the MCP server %s asks for %s: %v", u.server.Name, q.Method, err)
+			}
+			return reply, nil
+		},
+	)
 	if errors.As(err, new(proto.RoundsError)) {
 		err = fmt.Errorf("the MCP server %s %w", u.server.Name, err)
 	}

@@ -68,7 +68,10 @@ func (b *Box) agreements() Agreements { return Agreements{b.opts.AgreedFile} }
 func (b *Box) mayStart() []core.Option {
 	list := []core.Option{{ID: "start", Label: "Start it", Decision: core.AllowOnce}}
 	if b.opts.AgreedFile != "" {
-		list = append(list, core.Option{ID: "always", Label: "Start it, also in the future", Decision: core.AllowSession})
+		list = append(
+			list,
+			core.Option{ID: "always", Label: "Start it, also in the future", Decision: core.AllowSession},
+		)
 	}
 	return append(list, core.Option{ID: "no", Label: "Do not start it", Decision: core.RejectOnce})
 }

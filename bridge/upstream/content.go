@@ -86,9 +86,21 @@ func parseContent(item json.RawMessage) core.Block {
 		case "audio":
 			return core.Audio{MIME: c.MIME, Data: c.Data}
 		case "resource_link":
-			return core.Link{URI: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIME: c.MIME, Size: c.Size}
+			return core.Link{
+				URI:         c.URI,
+				Name:        c.Name,
+				Title:       c.Title,
+				Description: c.Description,
+				MIME:        c.MIME,
+				Size:        c.Size,
+			}
 		case "resource":
-			return core.Resource{URI: c.Resource.URI, MIME: c.Resource.MIME, Text: c.Resource.Text, Blob: c.Resource.Blob}
+			return core.Resource{
+				URI:  c.Resource.URI,
+				MIME: c.Resource.MIME,
+				Text: c.Resource.Text,
+				Blob: c.Resource.Blob,
+			}
 		}
 	}
 	return core.Text{Text: string(item)}

@@ -118,7 +118,8 @@ func (f form) confirm(ctx context.Context) (json.RawMessage, error) {
 // leads and goes there, or not.
 func (f form) visit(ctx context.Context, address string) (json.RawMessage, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || display.Plain(address) != address {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
+		display.Plain(address) != address {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "elicitation/create: the address is no http or https URL")
 	}
 	r, action, err := f.send(ctx, core.Ask{

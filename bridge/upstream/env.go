@@ -18,11 +18,14 @@ var proxyNames = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"
 // childEnv is the environment of a server: what every program gets of ours, and what
 // it is given, in a fixed order.
 func childEnv(ours []string, given map[string]string) []string {
-	env := slices.DeleteFunc(child.Environ(ours, append([]string{chainName}, proxyNames...)), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		_, replaced := given[name]
-		return replaced
-	})
+	env := slices.DeleteFunc(
+		child.Environ(ours, append([]string{chainName}, proxyNames...)),
+		func(kv string) bool {
+			name, _, _ := strings.Cut(kv, "=")
+			_, replaced := given[name]
+			return replaced
+		},
+	)
 	for name, value := range given {
 		env = append(env, name+"="+value)
 	}

@@ -97,7 +97,12 @@ func (e *Export) Log(level, text string) { e.box.Log(e.Server.Name, level, text)
 // View returns what a new connection to the server sees of its tools: nothing yet. Calls
 // that wait for their user's answer are kept in c; nil: in consents of the view's own.
 func (e *Export) View(c *Consents) *View {
-	return &View{Export: e, consents: cmp.Or(c, &Consents{}), said: map[string]string{}, warned: map[string]string{}}
+	return &View{
+		Export:   e,
+		consents: cmp.Or(c, &Consents{}),
+		said:     map[string]string{},
+		warned:   map[string]string{},
+	}
 }
 
 // Pins reports whether tools are compared with what they said at first.
@@ -105,7 +110,10 @@ func (e *Export) Pins() bool { return e.box.pins.kept() }
 
 // Pinned lists the tools of the server that are pinned and that it may offer.
 func (e *Export) Pinned() []string {
-	return slices.DeleteFunc(e.box.pins.names(e.Server.Name), func(tool string) bool { return !e.Server.offers(tool) })
+	return slices.DeleteFunc(
+		e.box.pins.names(e.Server.Name),
+		func(tool string) bool { return !e.Server.offers(tool) },
+	)
 }
 
 // Hides reports whether anything may be taken out of the server's list of tools.

@@ -221,7 +221,10 @@ func (s *sieve) addressed(m wire.Message) []byte {
 		s.drop(m.Error)
 		return nil
 	}
-	return append(append(append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":`...), m.Error...), '}')
+	return append(
+		append(append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":`...), m.Error...),
+		'}',
+	)
 }
 
 func (s *sieve) answered(id json.RawMessage) {

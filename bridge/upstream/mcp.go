@@ -253,7 +253,8 @@ func (s *set) bring() {
 	}
 	for _, spec := range specs {
 		_, taken := s.box.find(spec.Name)
-		if taken || slices.ContainsFunc(s.ups, func(u *upstream) bool { return u.server.Name == broughtName(spec) }) {
+		if taken ||
+			slices.ContainsFunc(s.ups, func(u *upstream) bool { return u.server.Name == broughtName(spec) }) {
 			continue
 		}
 		server := broughtServer(spec)

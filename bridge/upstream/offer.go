@@ -95,7 +95,11 @@ func itemsAs[T any](u *upstream, ctx context.Context, p *Peer, method, field str
 
 // command is a prompt as a command of that name.
 func (p prompt) command(name string) core.Command {
-	c := core.Command{Kind: core.CommandMCP, Name: name, Description: display.Seen(cmp.Or(p.Description, p.Title))}
+	c := core.Command{
+		Kind:        core.CommandMCP,
+		Name:        name,
+		Description: display.Seen(cmp.Or(p.Description, p.Title)),
+	}
 	for _, a := range p.Arguments {
 		c.Arguments = append(
 			c.Arguments,
@@ -166,7 +170,11 @@ func (b *Box) Commands(session core.SessionID) []core.Command {
 // Expand asks the server for the text that a command of Commands stands for; false:
 // it is none of them. The arguments are words in the prompt's order; the last one has
 // the rest.
-func (b *Box) Expand(ctx context.Context, m core.Meta, command, args string) (text string, ok bool, err error) {
+func (b *Box) Expand(
+	ctx context.Context,
+	m core.Meta,
+	command, args string,
+) (text string, ok bool, err error) {
 	from, p, ok := b.prompt(m.ID, command)
 	if !ok {
 		return "", false, nil

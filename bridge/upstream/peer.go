@@ -195,7 +195,10 @@ func (p *Peer) initialize(ctx context.Context, version string) error {
 		wire.Set("capabilities", p.says.Caps), wire.Set("clientInfo", p.says.Client),
 	}
 	if p.says.Hops > 0 {
-		members = append(members, wire.Set("_meta", wire.Edit(nil, wire.Set(proto.MetaHops, wire.JSON(p.says.Hops)))))
+		members = append(
+			members,
+			wire.Set("_meta", wire.Edit(nil, wire.Set(proto.MetaHops, wire.JSON(p.says.Hops)))),
+		)
 	}
 	if err := p.Conn.Ask(ctx, proto.MethodInitialize, wire.Edit(nil, members...), &r); err != nil {
 		return err

@@ -152,7 +152,10 @@ func (s sampling) request(m core.Meta) *inference.Request {
 	}
 	for _, msg := range s.Messages {
 		if msg.Role == "assistant" {
-			r.Messages = append(r.Messages, inference.Message{Role: inference.RoleAssistant, Text: textsOf(msg.Content)})
+			r.Messages = append(
+				r.Messages,
+				inference.Message{Role: inference.RoleAssistant, Text: textsOf(msg.Content)},
+			)
 			continue
 		}
 		var blocks []core.Block

@@ -61,7 +61,11 @@ func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listed, error) {
 			u.box.opts.Log(u.server.Name, "warn", "a tool is left out: "+display.Plain(err.Error()))
 			continue
 		case taken[l.spec.Name]:
-			u.box.opts.Log(u.server.Name, "warn", fmt.Sprintf("a tool is left out: there are two of the name %q", l.spec.Name))
+			u.box.opts.Log(
+				u.server.Name,
+				"warn",
+				fmt.Sprintf("a tool is left out: there are two of the name %q", l.spec.Name),
+			)
 			continue
 		case !u.server.offers(l.spec.Name):
 			continue
@@ -211,7 +215,9 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 		return core.Result{
 			Failed: true,
 			Blocks: []core.Block{
-				core.Text{Text: "the tool has changed since it was first used, and the user has not agreed to its new form"},
+				core.Text{
+					Text: "the tool has changed since it was first used, and the user has not agreed to its new form",
+				},
 			},
 		}, err
 	}
@@ -278,7 +284,12 @@ func (t *tool) refused(err error) (core.Result, error) {
 	if why, ok := streamable.Unreached(err); ok {
 		return core.Result{}, fmt.Errorf("the MCP server %s could not be reached: %s", t.spec.Server, why)
 	}
-	text := fmt.Sprintf("the MCP server %s refused the call: %s (%d)", t.spec.Server, display.Plain(e.Message), e.Code)
+	text := fmt.Sprintf(
+		"the MCP server %s refused the call: %s (%d)",
+		t.spec.Server,
+		display.Plain(e.Message),
+		e.Code,
+	)
 	if len(e.Data) > 0 {
 		text += " " + string(e.Data[:min(len(e.Data), 2000)])
 	}

@@ -167,7 +167,12 @@ func (v *View) KnowFromBox(ctx context.Context, dir string) error {
 	list, early, err := v.listing(ctx, dir)
 	switch {
 	case err != nil:
-		return jrpc2.Errorf(jrpc2.InternalError, "the tools of the MCP server %s cannot be listed: %v", v.Server.Name, err)
+		return jrpc2.Errorf(
+			jrpc2.InternalError,
+			"the tools of the MCP server %s cannot be listed: %v",
+			v.Server.Name,
+			err,
+		)
 	case early:
 		return v.refused("it speaks an early dialect that has no lists")
 	}

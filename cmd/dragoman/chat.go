@@ -38,8 +38,18 @@ error then, and the exit code is 1 if any turn failed.`,
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(&resume, "session", "", "go on with the session `ID`, which may be cut short (see dragoman sessions list)")
+	f.StringVar(
+		&resume,
+		"session",
+		"",
+		"go on with the session `ID`, which may be cut short (see dragoman sessions list)",
+	)
 	f.StringVar(&set.Model, "model", "", "the model to use, as `PROVIDER/MODEL` (default: the configuration's)")
-	f.StringVar(&set.Agent, "agent", "", "the `AGENT` to talk to: code, plan, or one of the configuration's (default: code)")
+	f.StringVar(
+		&set.Agent,
+		"agent",
+		"",
+		"the `AGENT` to talk to: code, plan, or one of the configuration's (default: code)",
+	)
 	return cmd
 }

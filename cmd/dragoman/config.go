@@ -26,15 +26,27 @@ offline demo.`,
 		Example: `  dragoman config path
   dragoman config init && $EDITOR "$(dragoman config path)"`,
 	},
-		sub("path", "Print where the configuration file is read from",
+		sub(
+			"path",
+			"Print where the configuration file is read from",
 			"Print the path of the configuration file, which need not exist: --config, else\ndragoman/config.yaml in $XDG_CONFIG_HOME or the system's own place for configurations.",
-			"  dragoman config path\n  dragoman config path --config ./other.yaml", a.configPath),
-		sub("init", "Write a commented configuration file",
+			"  dragoman config path\n  dragoman config path --config ./other.yaml",
+			a.configPath,
+		),
+		sub(
+			"init",
+			"Write a commented configuration file",
 			"Write an example with every setting in it, all of them switched off, readable by you alone.\nA file that is there is never replaced.",
-			"  dragoman config init\n  dragoman config init --config ./dragoman.yaml", a.configInit),
-		sub("show", "Print the configuration that holds",
+			"  dragoman config init\n  dragoman config init --config ./dragoman.yaml",
+			a.configInit,
+		),
+		sub(
+			"show",
+			"Print the configuration that holds",
 			"Print the configuration that holds, as YAML: the file's settings and the defaults of the others,\nwith secrets hidden. Warnings, and what is wrong, go to standard error; if something is wrong the\nexit code is 1 and nothing else is printed.",
-			"  dragoman config show\n  dragoman config show --config ./other.yaml", a.configShow),
+			"  dragoman config show\n  dragoman config show --config ./other.yaml",
+			a.configShow,
+		),
 		sub("schema", "Print the JSON schema of the configuration file",
 			"Print the JSON schema (2020-12) of the configuration file, with which editors complete and check it.",
 			"  dragoman config schema > dragoman.schema.json", func() error {
@@ -60,7 +72,11 @@ func (a *app) configInit() error {
 	if err := configs.Init(path); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.Out, "wrote %s\nEvery setting in it is switched off. \"dragoman doctor\" says what is found with it.\n", path)
+	_, err := fmt.Fprintf(
+		a.Out,
+		"wrote %s\nEvery setting in it is switched off. \"dragoman doctor\" says what is found with it.\n",
+		path,
+	)
 	return err
 }
 

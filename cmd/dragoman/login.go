@@ -48,7 +48,11 @@ environment stay as they are.`,
 	}
 }
 
-func (a *app) completeProviders(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeProviders(
+	_ *cobra.Command,
+	args []string,
+	_ string,
+) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if c, err := a.LoadConfig(nil); err == nil && len(args) == 0 {
 		names = c.ProviderNames()

@@ -55,9 +55,24 @@ func (a *app) root() *cobra.Command {
 
 	f := root.PersistentFlags()
 	f.StringVar(&a.Flags.Config, "config", "", "the configuration `FILE` (default: see dragoman config path)")
-	f.StringVar(&a.Flags.DataDir, "data-dir", "", "the `FOLDER` that keeps sessions (default: $DRAGOMAN_DATA, else the system's place for state)")
-	f.StringVar(&a.Flags.LogLevel, "log-level", "", "the least severe `LEVEL` that is logged: debug, info, warn or error (default: the configuration's, else warn)")
-	f.StringVar(&a.Flags.LogFile, "log-file", "", "append the log to a `FILE`, as JSON (default: the configuration's, else standard error)")
+	f.StringVar(
+		&a.Flags.DataDir,
+		"data-dir",
+		"",
+		"the `FOLDER` that keeps sessions (default: $DRAGOMAN_DATA, else the system's place for state)",
+	)
+	f.StringVar(
+		&a.Flags.LogLevel,
+		"log-level",
+		"",
+		"the least severe `LEVEL` that is logged: debug, info, warn or error (default: the configuration's, else warn)",
+	)
+	f.StringVar(
+		&a.Flags.LogFile,
+		"log-file",
+		"",
+		"append the log to a `FILE`, as JSON (default: the configuration's, else standard error)",
+	)
 	root.AddGroup(
 		&cobra.Group{ID: "speak", Title: "Speak a protocol over standard input and output:"},
 		&cobra.Group{ID: "use", Title: "For people:"},

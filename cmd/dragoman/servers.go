@@ -7,17 +7,27 @@ import (
 )
 
 func (a *app) mcpServers() *cobra.Command {
-	return group(&cobra.Command{
-		Use:   "mcp-servers",
-		Short: "See and change the MCP servers whose tools the agent may use",
-		Long: `See and change the MCP servers whose tools the agent may use. They stand in the configuration,
+	return group(
+		&cobra.Command{
+			Use:   "mcp-servers",
+			Short: "See and change the MCP servers whose tools the agent may use",
+			Long: `See and change the MCP servers whose tools the agent may use. They stand in the configuration,
 below mcp_servers; "dragoman config path" says where that is. Editors that are connected follow
 what changes there.`,
-		Example: `  dragoman mcp-servers add files -- npx -y @modelcontextprotocol/server-filesystem .
+			Example: `  dragoman mcp-servers add files -- npx -y @modelcontextprotocol/server-filesystem .
   dragoman mcp-servers list`,
-	},
-		a.mcpServersList(), a.mcpServersAdd(), a.mcpServersRemove(), a.mcpServersDisable(false), a.mcpServersDisable(true),
-		a.mcpServersImport(), a.mcpServersApprove(), a.mcpServersLogs(), a.mcpServersLogin(), a.mcpServersLogout())
+		},
+		a.mcpServersList(),
+		a.mcpServersAdd(),
+		a.mcpServersRemove(),
+		a.mcpServersDisable(false),
+		a.mcpServersDisable(true),
+		a.mcpServersImport(),
+		a.mcpServersApprove(),
+		a.mcpServersLogs(),
+		a.mcpServersLogin(),
+		a.mcpServersLogout(),
+	)
 }
 
 func (a *app) mcpServersList() *cobra.Command {

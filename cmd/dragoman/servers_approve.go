@@ -30,7 +30,11 @@ printed all the same. The exit code is 1 if something stays as it is.`,
 }
 
 // completeOneServer offers the servers for the first argument.
-func (a *app) completeOneServer(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeOneServer(
+	cmd *cobra.Command,
+	args []string,
+	begun string,
+) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

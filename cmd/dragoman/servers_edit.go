@@ -32,7 +32,9 @@ A program is started in the folder of each session; --dir names another one.`,
       --header 'Authorization=Bearer ${file:~/.secrets/tracker}'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("say what to call the server, and how it is started: add NAME -- COMMAND, or add NAME --url URL")
+				return errors.New(
+					"say what to call the server, and how it is started: add NAME -- COMMAND, or add NAME --url URL",
+				)
 			}
 			return nil
 		},
@@ -46,10 +48,20 @@ A program is started in the folder of each session; --dir names another one.`,
 	})
 	f := cmd.Flags()
 	f.StringArrayVar(&n.Env, "env", nil, "`NAME=VALUE` in the program's environment; may be given several times")
-	f.StringArrayVar(&n.Headers, "header", nil, "`NAME=VALUE` sent with every request to the URL; may be given several times")
+	f.StringArrayVar(
+		&n.Headers,
+		"header",
+		nil,
+		"`NAME=VALUE` sent with every request to the URL; may be given several times",
+	)
 	f.StringVar(&n.Dir, "dir", "", "the `FOLDER` that the program is started in (default: the session's)")
 	f.StringVar(&n.URL, "url", "", "the `URL` of a server reached over HTTP")
-	f.StringVar(&n.Transport, "transport", "", "how a URL is spoken to: `http` (Streamable HTTP, the default) or sse")
+	f.StringVar(
+		&n.Transport,
+		"transport",
+		"",
+		"how a URL is spoken to: `http` (Streamable HTTP, the default) or sse",
+	)
 	f.StringVar(&n.Start, "start", "", "when it is started: `auto` (when it is needed, the default) or session")
 	f.BoolVar(&n.Replace, "replace", false, "change the entry that has the name")
 	for flag, words := range map[string][]cobra.Completion{"transport": {"http", "sse"}, "start": {"auto", "session"}} {

@@ -36,7 +36,8 @@ Without FILE: list the places where such settings are found, and change nothing.
 		}),
 	}
 	cmd.Flags().BoolVarP(&o.DryRun, "dry-run", "n", false, "only show what would be written")
-	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "keep what reads files or runs programs, without being asked about it")
+	cmd.Flags().
+		BoolVarP(&o.Yes, "yes", "y", false, "keep what reads files or runs programs, without being asked about it")
 	cmd.Flags().BoolVar(&o.Replace, "replace", false, "change the entries that have the names")
 	return cmd
 }

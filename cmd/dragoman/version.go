@@ -23,7 +23,14 @@ func (a *app) version() *cobra.Command {
 		Example: "  dragoman version\n  dragoman --version",
 		Args:    cobra.NoArgs,
 		RunE: a.begin(func(context.Context, []string) error {
-			_, err := fmt.Fprintf(a.Out, "dragoman %s\n%s %s/%s\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(
+				a.Out,
+				"dragoman %s\n%s %s/%s\n",
+				a.Version,
+				runtime.Version(),
+				runtime.GOOS,
+				runtime.GOARCH,
+			)
 			return err
 		}),
 	}

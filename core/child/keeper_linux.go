@@ -53,7 +53,8 @@ type startedProgram struct {
 
 // keep runs a guard until its work is done, and returns the exit code of the process.
 func keep(socket int, lenient bool) int {
-	if kind, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_STREAM {
+	if kind, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_TYPE); err != nil ||
+		kind != unix.SOCK_STREAM {
 		return 2 // somebody has started it by hand
 	}
 	runtime.GOMAXPROCS(1)
@@ -71,7 +72,13 @@ func keep(socket int, lenient bool) int {
 	if err != nil {
 		return 1
 	}
-	k := &keeper{socket: socket, lenient: lenient, null: null, programs: map[uint64]*startedProgram{}, childless: true}
+	k := &keeper{
+		socket:    socket,
+		lenient:   lenient,
+		null:      null,
+		programs:  map[uint64]*startedProgram{},
+		childless: true,
+	}
 	requests := make(chan request)
 	go func() {
 		defer close(requests)

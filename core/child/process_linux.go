@@ -167,7 +167,8 @@ func setMark(mark uint64) bool {
 // markOf returns the mark of a process; 0 if it has none, or we may not know it.
 func markOf(pid int) uint64 {
 	var limit unix.Rlimit
-	if unix.Prlimit(pid, markLimit, nil, &limit) != nil || limit.Cur&^(markBase<<1-1) != 0 || limit.Cur < markBase {
+	if unix.Prlimit(pid, markLimit, nil, &limit) != nil || limit.Cur&^(markBase<<1-1) != 0 ||
+		limit.Cur < markBase {
 		return 0
 	}
 	return limit.Cur

@@ -134,7 +134,8 @@ func findShell() string {
 func keeps(env []string) bool {
 	return !slices.ContainsFunc(env, func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") != "" || name == "" ||
+		return strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") != "" ||
+			name == "" ||
 			name[0] <= '9'
 	})
 }

@@ -135,7 +135,11 @@ func parseBlock(raw []byte) (b core.Block, ok bool) {
 		if !json.Valid(raw) {
 			return nil, false
 		}
-		b = core.Resource{URI: ForeignBlock + kind, MIME: "application/json", Text: strings.ToValidUTF8(string(raw), "\uFFFD")}
+		b = core.Resource{
+			URI:  ForeignBlock + kind,
+			MIME: "application/json",
+			Text: strings.ToValidUTF8(string(raw), "\uFFFD"),
+		}
 	}
 	return b, true
 }

@@ -145,7 +145,9 @@ func appendRawMember(dst []byte, key string, raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return dst
 	}
-	oneLine := !jsonscan.IsSpace(raw[0]) && !jsonscan.IsSpace(raw[len(raw)-1]) && bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0
+	oneLine := !jsonscan.IsSpace(raw[0]) && !jsonscan.IsSpace(raw[len(raw)-1]) &&
+		bytes.IndexByte(raw, '\n') < 0 &&
+		bytes.IndexByte(raw, '\r') < 0
 	if oneLine && utf8.Valid(raw) && json.Valid(raw) {
 		return append(appendKey(dst, key), raw...)
 	}

@@ -17,7 +17,12 @@ import (
 // Golden runs play with each archive that pattern finds, as a test of the file's
 // name. play makes of the archive what it is to hold: where that is not what the file
 // holds the test fails, or, with update, the file is written anew.
-func Golden(t *testing.T, pattern string, update bool, play func(t *testing.T, name string, ar *txtar.Archive)) {
+func Golden(
+	t *testing.T,
+	pattern string,
+	update bool,
+	play func(t *testing.T, name string, ar *txtar.Archive),
+) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -40,7 +45,11 @@ func Golden(t *testing.T, pattern string, update bool, play func(t *testing.T, n
 					t.Fatal(err)
 				}
 			default:
-				t.Errorf("%s is not what it is to hold:\n%s", file, udiff.Unified("want", "got", string(want), string(got)))
+				t.Errorf(
+					"%s is not what it is to hold:\n%s",
+					file,
+					udiff.Unified("want", "got", string(want), string(got)),
+				)
 			}
 		})
 	}

@@ -76,7 +76,9 @@ func (m *Memory) Create(ctx context.Context, meta core.Meta) (core.Journal, erro
 		return nil, err
 	}
 	if id := string(meta.ID); id == "" || len(id) > 256 || strings.ContainsRune(id, 0) || meta.Principal == "" {
-		return nil, errors.New("create session: its id or its principal is empty, longer than 256 bytes or has a NUL")
+		return nil, errors.New(
+			"create session: its id or its principal is empty, longer than 256 bytes or has a NUL",
+		)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -308,7 +308,10 @@ func checkCall(t *testing.T, m inference.Model) {
 	r := ModelRequest()
 	r.Messages = append(
 		r.Messages,
-		inference.Message{Role: inference.RoleAssistant, Calls: []inference.ToolUse{{ID: "call_1", Name: "get_time"}}},
+		inference.Message{
+			Role:  inference.RoleAssistant,
+			Calls: []inference.ToolUse{{ID: "call_1", Name: "get_time"}},
+		},
 		inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "call_1", Name: "get_time"}},
 	)
 	wantEnd(t, Hear(t.Context(), t, m, r, nil), core.StopEnd)
@@ -374,7 +377,8 @@ func checkRateLimit(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
 	wantEqual(t, "text", h.Text, "Hello, world.")
-	if took := time.Since(start); !slices.Equal(h.Retries, []time.Duration{3 * time.Second}) || took != 3*time.Second {
+	if took := time.Since(start); !slices.Equal(h.Retries, []time.Duration{3 * time.Second}) ||
+		took != 3*time.Second {
 		t.Errorf("retries %v took %v, want 3s", h.Retries, took)
 	}
 }
@@ -459,7 +463,8 @@ func checkImage(t *testing.T, m inference.Model) {
 func checkCached(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)
-	if u := h.Usage; u == nil || u.In != 100 || u.CacheRead != 80 || u.Out != 7 || u.Reasoning != 5 || u.Estimated {
+	if u := h.Usage; u == nil || u.In != 100 || u.CacheRead != 80 || u.Out != 7 || u.Reasoning != 5 ||
+		u.Estimated {
 		t.Errorf("usage is %+v", u)
 	}
 }

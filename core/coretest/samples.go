@@ -55,7 +55,14 @@ func Samples() []core.Event {
 			c.Args, c.Title = json.RawMessage(`{"path": "/home/ada/app/x.go", "big": 12345678901234567890.10}`), "edit x.go"
 			c.Locations = []core.Location{{Path: "/home/ada/app/x.go", Line: 12}, {Path: "/home/ada/app/y.go"}}
 			c.Content = []core.Block{
-				core.Diff{Path: "/home/ada/app/x.go", Old: "old\n", New: Awkward, Patch: "@@ -1 +1 @@\n", Added: 1, Removed: 1},
+				core.Diff{
+					Path:    "/home/ada/app/x.go",
+					Old:     "old\n",
+					New:     Awkward,
+					Patch:   "@@ -1 +1 @@\n",
+					Added:   1,
+					Removed: 1,
+				},
 			}
 		}),
 		with(func(c *core.Call) { c.State = core.Awaiting }),
@@ -151,7 +158,12 @@ func Blocks() []core.Block {
 			Added:   1,
 		},
 		core.Diff{Path: "/home/ada/app/old.go", Old: "gone\n", Removed: 1},
-		core.Diff{Path: "/home/ada/app/to.go", From: "/home/ada/app/from.go", Sum: "9f86", Patch: "rename from from.go\n"},
+		core.Diff{
+			Path:  "/home/ada/app/to.go",
+			From:  "/home/ada/app/from.go",
+			Sum:   "9f86",
+			Patch: "rename from from.go\n",
+		},
 		core.Terminal{ID: "term-1"},
 	}
 }

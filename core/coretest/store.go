@@ -502,7 +502,9 @@ func (t *storeTest) delete() {
 	}
 	j := t.create(a, "s1")
 	epoch := t.claim(j)
-	t.write(j, behind(epoch, t.read(j, core.Pos{}), core.Claimed{Epoch: epoch}, core.TitleChanged{Title: "old"})...)
+	t.write(
+		j,
+		behind(epoch, t.read(j, core.Pos{}), core.Claimed{Epoch: epoch}, core.TitleChanged{Title: "old"})...)
 	var owned *core.OwnedError
 	if err := b.Delete(t.Context(), core.Local, "s1"); !errors.As(err, &owned) {
 		t.Errorf("Delete of what another owns: %v, want an OwnedError", err)

@@ -108,7 +108,8 @@ func (t *storeTest) manyOwners() {
 	for _, r := range log[1:] {
 		epochs = append(epochs, r.Event.(core.Claimed).Epoch)
 	}
-	if !slices.IsSorted(epochs) || len(slices.Compact(epochs)) != int(won.Load()) || len(log) != 1+int(won.Load()) {
+	if !slices.IsSorted(epochs) || len(slices.Compact(epochs)) != int(won.Load()) ||
+		len(log) != 1+int(won.Load()) {
 		t.Errorf("%d claims left %d records with the epochs %v", won.Load(), len(log), epochs)
 	}
 }

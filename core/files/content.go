@@ -114,7 +114,9 @@ func Binary(data []byte) bool {
 }
 
 // errChanged says that what was approved no longer fits.
-var errChanged = errors.New("it has changed since this call was previewed, so nothing was written: read it again")
+var errChanged = errors.New(
+	"it has changed since this call was previewed, so nothing was written: read it again",
+)
 
 // Replace makes text the content of a file, if the content is still that of seen. note
 // is for the model: how it was done.
@@ -147,7 +149,11 @@ func (w *Workspace) Replace(ctx context.Context, p Place, seen Content, text str
 // throughEditor lets the editor write. If done is false the disk has to be written: the
 // editor does not offer to write, or does not have the file, and then why says so. A
 // refusal of the editor is an error.
-func (w *Workspace) throughEditor(ctx context.Context, p Place, text string) (done bool, why string, err error) {
+func (w *Workspace) throughEditor(
+	ctx context.Context,
+	p Place,
+	text string,
+) (done bool, why string, err error) {
 	if !w.editorWrites() {
 		return false, "", nil
 	}
@@ -155,7 +161,10 @@ func (w *Workspace) throughEditor(ctx context.Context, p Place, text string) (do
 	defer stop()
 	_, err = ide.Of(w.host.Editor()).Do(wait, ide.WriteFile{Session: w.host.Meta().ID, Path: p.Name, Text: text})
 	if ctx.Err() == nil && wait.Err() != nil { // it may still do it: writing too would race with it
-		return false, "", fmt.Errorf("write %s: the editor did not answer; look at the file before trying again", display.Visible(p.Show))
+		return false, "", fmt.Errorf(
+			"write %s: the editor did not answer; look at the file before trying again",
+			display.Visible(p.Show),
+		)
 	}
 	why, err = ide.Lacking(ctx, wait, err)
 	return why == "" && err == nil, why, p.Explain(err)

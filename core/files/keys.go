@@ -41,7 +41,8 @@ func KeyFile(name string) bool {
 	case ".env.example", ".env.sample", ".env.template", ".env.dist":
 		return false
 	}
-	if slices.Contains(keyFiles, name) || name == ".env" || strings.HasPrefix(name, ".env.") || strings.HasPrefix(name, "id_") && !strings.Contains(name, ".") {
+	if slices.Contains(keyFiles, name) || name == ".env" || strings.HasPrefix(name, ".env.") ||
+		strings.HasPrefix(name, "id_") && !strings.Contains(name, ".") {
 		return true
 	}
 	switch filepath.Ext(name) {

@@ -111,7 +111,11 @@ func parsePath(arg string) (string, error) {
 	case len(path) > 16<<10:
 		return "", errors.New("the path is too long")
 	case path[0] == '~':
-		return "", fmt.Errorf("path %q: ~ is not expanded; give the absolute path, or ./%s for a file of that name", arg, path)
+		return "", fmt.Errorf(
+			"path %q: ~ is not expanded; give the absolute path, or ./%s for a file of that name",
+			arg,
+			path,
+		)
 	case strings.Contains(path, "://"):
 		return "", fmt.Errorf("path %q is a URL; give the path of a file, or a file:// URI", arg)
 	}
@@ -126,7 +130,8 @@ func parsePath(arg string) (string, error) {
 // in /a/app.
 func Within(dir, path string) (rel string, ok bool) {
 	rel, err := filepath.Rel(dir, path)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) || filepath.IsAbs(rel) {
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) ||
+		filepath.IsAbs(rel) {
 		return "", false
 	}
 	return rel, true

@@ -84,7 +84,10 @@ func (w *Workspace) undoMove(ctx context.Context, d core.Diff) error {
 		return errOutside
 	}
 	if d.Sum == "" {
-		return fmt.Errorf("it is too large to tell whether it has changed since, so it was left at %s", display.Visible(p.Show))
+		return fmt.Errorf(
+			"it is too large to tell whether it has changed since, so it was left at %s",
+			display.Visible(p.Show),
+		)
 	}
 	if _, err := w.Movable(ctx, p); err != nil {
 		return err

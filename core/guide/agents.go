@@ -70,8 +70,12 @@ func (l *loader) agent(doc document, file string) (Agent, bool) {
 	}
 	a := Agent{
 		Source: doc.at.source(), Name: strings.ToLower(nameOf(name)), Description: oneLine(f.first("description").string(), maxDescription),
-		SpawnableBy: f.first("spawnableBy").words(), Inherit: f.first("inherit").string(), Model: f.first("model", "defaultModel").string(),
-		Effort: f.first("effort", "variant").string(), Tools: toolsOf(f.first("tools")), Disabled: f.first("disabledTools").words(),
+		SpawnableBy: f.first("spawnableBy").
+			words(),
+		Inherit: f.first("inherit").string(), Model: f.first("model", "defaultModel").string(),
+		Effort: f.first("effort", "variant").
+			string(),
+		Tools: toolsOf(f.first("tools")), Disabled: f.first("disabledTools").words(),
 		MaxSteps: f.first("maxSteps", "steps").int(),
 	}
 	if wrong := badName(name); wrong != "" {
@@ -88,7 +92,11 @@ func (l *loader) agent(doc document, file string) (Agent, bool) {
 	a.Primary, a.Subagent = slices.Contains(modes, "primary"), slices.Contains(modes, "subagent")
 	if !a.Primary && !a.Subagent {
 		if len(modes) > 0 && !slices.Contains(modes, "all") {
-			l.warn(doc.at, "mode %q is neither primary nor subagent; the agent is both", oneLine(strings.Join(modes, ", "), 100))
+			l.warn(
+				doc.at,
+				"mode %q is neither primary nor subagent; the agent is both",
+				oneLine(strings.Join(modes, ", "), 100),
+			)
 		}
 		a.Primary, a.Subagent = true, true
 	}

@@ -218,7 +218,14 @@ func (d *disk) walk(ctx context.Context, p place, ext []string, tell func(place,
 	d.descend(ctx, p, ext, nil, tell, visit)
 }
 
-func (d *disk) descend(ctx context.Context, p place, ext []string, above []fs.FileInfo, tell func(place, error), visit func(place)) {
+func (d *disk) descend(
+	ctx context.Context,
+	p place,
+	ext []string,
+	above []fs.FileInfo,
+	tell func(place, error),
+	visit func(place),
+) {
 	names, err := d.list(ctx, p)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -44,7 +44,9 @@ func arguments(body string, front node) []Argument {
 		list = positions
 	}
 	if len(list) == 0 && all {
-		list = []Argument{{Name: "arguments", Description: oneLine(front.first("argument-hint").string(), maxDescription)}}
+		list = []Argument{
+			{Name: "arguments", Description: oneLine(front.first("argument-hint").string(), maxDescription)},
+		}
 	}
 	declared := front.first("arguments")
 	for i, d := range declared.list {

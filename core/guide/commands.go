@@ -79,7 +79,10 @@ func (g *Guide) Find(name string) (c core.Command, prompts, ok bool) {
 func (c Command) listed() core.Command {
 	cmd := core.Command{Kind: c.Kind, Name: c.Name, Description: c.Description}
 	for _, a := range c.Arguments {
-		cmd.Arguments = append(cmd.Arguments, core.Argument{Name: a.Name, Description: a.Description, Required: a.Required})
+		cmd.Arguments = append(
+			cmd.Arguments,
+			core.Argument{Name: a.Name, Description: a.Description, Required: a.Required},
+		)
 	}
 	return cmd
 }
@@ -180,7 +183,8 @@ func (l *loader) commands(ctx context.Context) {
 	}
 	for _, dir := range l.folders([]string{".dragoman/commands", ".eca/commands"}, "commands") {
 		l.disk.walk(ctx, dir, []string{".md"}, l.unread, func(p place) {
-			if doc, ok := l.document(ctx, p); ok && l.fresh("command", doc) && l.room(p, len(l.g.commands), "commands") {
+			if doc, ok := l.document(ctx, p); ok && l.fresh("command", doc) &&
+				l.room(p, len(l.g.commands), "commands") {
 				l.command(doc, strings.TrimPrefix(p.rel, dir.rel+"/"))
 			}
 		})
@@ -193,7 +197,16 @@ func (l *loader) commands(ctx context.Context) {
 			l.warn(s.at, "is a skill, but no command: the name %s is that of %s", s.Name, old.origin())
 			continue
 		}
-		l.g.commands = append(l.g.commands, Command{Source: s.Source, Name: s.Name, Description: s.Description, Kind: core.CommandSkill, Arguments: s.args})
+		l.g.commands = append(
+			l.g.commands,
+			Command{
+				Source:      s.Source,
+				Name:        s.Name,
+				Description: s.Description,
+				Kind:        core.CommandSkill,
+				Arguments:   s.args,
+			},
+		)
 	}
 }
 
@@ -225,7 +238,10 @@ func (l *loader) command(doc document, rel string) {
 }
 
 func (g *Guide) exactly(name string) (Command, bool) {
-	i := slices.IndexFunc(g.commands, func(c Command) bool { return name != "" && (c.Name == name || c.long == name) })
+	i := slices.IndexFunc(
+		g.commands,
+		func(c Command) bool { return name != "" && (c.Name == name || c.long == name) },
+	)
 	if i < 0 {
 		return Command{}, false
 	}

@@ -58,7 +58,10 @@ func splitFront(text string) (front node, body string, err error) {
 			return front, rest[end+len(line):], err
 		}
 		if end += len(line); end > maxFront {
-			return front, text, &frontError{1, fmt.Sprintf("the front matter is longer than %d KiB, or does not end with ---", maxFront>>10)}
+			return front, text, &frontError{
+				1,
+				fmt.Sprintf("the front matter is longer than %d KiB, or does not end with ---", maxFront>>10),
+			}
 		}
 	}
 	return front, text, &frontError{1, "the front matter does not end with a line ---"}
@@ -187,7 +190,8 @@ func splitKey(text string) (key, rest string, ok bool) {
 	}
 	if q := text[0]; q == '"' || q == '\'' {
 		key, after, ok := quoted(text)
-		if rest, is := strings.CutPrefix(strings.TrimLeft(after, " "), ":"); ok && is && (rest == "" || rest[0] == ' ') {
+		if rest, is := strings.CutPrefix(strings.TrimLeft(after, " "), ":"); ok && is &&
+			(rest == "" || rest[0] == ' ') {
 			return key, strings.TrimSpace(rest), true
 		}
 		return "", "", false
@@ -198,7 +202,8 @@ func splitKey(text string) (key, rest string, ok bool) {
 			return "", "", false
 		}
 	}
-	if key = strings.TrimSpace(text[:i]); key == "" || strings.ContainsRune("[{|>", rune(key[0])) || strings.Contains(key, " #") {
+	if key = strings.TrimSpace(text[:i]); key == "" || strings.ContainsRune("[{|>", rune(key[0])) ||
+		strings.Contains(key, " #") {
 		return "", "", false
 	}
 	return key, strings.TrimSpace(text[i+1:]), true

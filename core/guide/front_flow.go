@@ -16,7 +16,8 @@ func flow(first string, following []string) (v node, used int, ok bool) {
 	var b strings.Builder
 	b.WriteString(first)
 	for _, line := range following {
-		if _, comment, ok := strings.Cut(line, " #"); ok && first[0] != '"' && first[0] != '\'' && !strings.ContainsAny(comment, `"'`) {
+		if _, comment, ok := strings.Cut(line, " #"); ok && first[0] != '"' && first[0] != '\'' &&
+			!strings.ContainsAny(comment, `"'`) {
 			line = withoutComment(line)
 		}
 		b.WriteString("\n" + strings.TrimSpace(line))

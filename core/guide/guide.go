@@ -157,7 +157,13 @@ type loader struct {
 }
 
 func newLoader(o Options) *loader {
-	return &loader{o: o, disk: newDisk(), g: &Guide{home: o.Home, refuse: o.Refuse}, told: map[Warning]bool{}, infos: map[string][]fs.FileInfo{}}
+	return &loader{
+		o:     o,
+		disk:  newDisk(),
+		g:     &Guide{home: o.Home, refuse: o.Refuse},
+		told:  map[Warning]bool{},
+		infos: map[string][]fs.FileInfo{},
+	}
 }
 
 func (l *loader) warn(p place, format string, args ...any) {

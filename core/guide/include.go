@@ -12,7 +12,8 @@ type mention struct{ path string }
 // sure tells the path of a file from what may as well be the name of a person or
 // of a package. Only the former is missed when it is not there.
 func (m mention) sure() bool {
-	if strings.HasPrefix(m.path, "/") || strings.HasPrefix(m.path, "./") || strings.HasPrefix(m.path, "../") || strings.HasPrefix(m.path, "~/") {
+	if strings.HasPrefix(m.path, "/") || strings.HasPrefix(m.path, "./") || strings.HasPrefix(m.path, "../") ||
+		strings.HasPrefix(m.path, "~/") {
 		return true
 	}
 	if private(m.path) {
@@ -133,7 +134,8 @@ var guidance = []string{".dragoman", ".eca", ".agents", ".claude", ".cursor", ".
 func private(rel string) bool {
 	names := strings.Split(rel, "/")
 	for i, n := range names {
-		if strings.HasPrefix(n, ".") && !(i < len(names)-1 && slices.Contains(guidance, n) && hasExt(rel, markdown)) {
+		if strings.HasPrefix(n, ".") &&
+			!(i < len(names)-1 && slices.Contains(guidance, n) && hasExt(rel, markdown)) {
 			return true
 		}
 	}

@@ -174,7 +174,12 @@ func (c *collector) part(p place, text string, by []place) (part Part, ok bool) 
 	}
 	if len(text) > c.left || len(c.parts) == maxParts {
 		c.full = true
-		c.l.warn(p, "was left out, and so was what comes after it: all instructions together are more than %d KiB or %d files", maxTexts>>10, maxParts)
+		c.l.warn(
+			p,
+			"was left out, and so was what comes after it: all instructions together are more than %d KiB or %d files",
+			maxTexts>>10,
+			maxParts,
+		)
 		return part, false
 	}
 	c.left -= len(text)

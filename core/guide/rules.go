@@ -83,7 +83,10 @@ func (g *Guide) RuleText(id string) (string, error) {
 			return g.body(r.at)
 		}
 	}
-	return "", fmt.Errorf("there is no rule %q; give the file's name as the list of rules has it", oneLine(id, 200))
+	return "", fmt.Errorf(
+		"there is no rule %q; give the file's name as the list of rules has it",
+		oneLine(id, 200),
+	)
 }
 
 var ruleFiles = append([]string{"", ".txt"}, markdown...)

@@ -22,7 +22,9 @@ func (g *Guide) ShowRules(agent, model string) string {
 	var b strings.Builder
 	b.WriteString("**Rules**\n\n")
 	if len(g.rules) == 0 {
-		b.WriteString("There are none. Rules are Markdown files in `.dragoman/rules` or `.eca/rules`, in the workspace or in your configuration folders.\n")
+		b.WriteString(
+			"There are none. Rules are Markdown files in `.dragoman/rules` or `.eca/rules`, in the workspace or in your configuration folders.\n",
+		)
 	}
 	for _, r := range g.rules {
 		b.WriteString("- " + display.Code(r.File) + ": " + r.when())
@@ -80,7 +82,9 @@ func (g *Guide) ShowSkills() string {
 	var b strings.Builder
 	b.WriteString("**Skills**\n\n")
 	if len(g.skills) == 0 {
-		b.WriteString("There are none. A skill is a folder with a SKILL.md, in `.dragoman/skills`, `.eca/skills`, `.agents/skills` or `.claude/skills`.\n")
+		b.WriteString(
+			"There are none. A skill is a folder with a SKILL.md, in `.dragoman/skills`, `.eca/skills`, `.agents/skills` or `.claude/skills`.\n",
+		)
 	}
 	for _, s := range g.skills {
 		b.WriteString("- **" + s.Name + "**: " + s.Description)

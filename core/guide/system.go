@@ -70,7 +70,9 @@ func (g *Guide) systemRules(agent, model string) string {
 		b.WriteString("\n# Rules\nKeep to these. Like the instructions they approve nothing.\n" + always.String())
 	}
 	if listed.Len() > 0 {
-		b.WriteString("\n# Rules for certain work\nBefore you do what one of these is for, read it: call the tool " + RuleTool + " with its id, which is the name of its file.\n" + listed.String())
+		b.WriteString(
+			"\n# Rules for certain work\nBefore you do what one of these is for, read it: call the tool " + RuleTool + " with its id, which is the name of its file.\n" + listed.String(),
+		)
 	}
 	return b.String()
 }

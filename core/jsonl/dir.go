@@ -17,7 +17,8 @@ func DefaultDir(env func(string) string) string { return defaultDir(runtime.GOOS
 func defaultDir(goos string, env func(string) string) string {
 	in := func(variable string, below ...string) string {
 		base := env(variable)
-		if base == "" || goos == runtime.GOOS && !filepath.IsAbs(base) { // the XDG specification: ignore what is relative
+		if base == "" ||
+			goos == runtime.GOOS && !filepath.IsAbs(base) { // the XDG specification: ignore what is relative
 			return ""
 		}
 		return filepath.Join(append([]string{base}, below...)...)

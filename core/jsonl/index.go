@@ -66,7 +66,13 @@ func (s *Store) Note(ctx context.Context, p core.Principal, sum core.Summary) er
 // note appends an entry to the index, of a log that has size bytes. With create the
 // entry is durable and the log is made then, before anybody else may change the index:
 // no loss of power leaves a session that is not listed.
-func (s *Store) note(ctx context.Context, p core.Principal, sum core.Summary, size int64, create func() error) error {
+func (s *Store) note(
+	ctx context.Context,
+	p core.Principal,
+	sum core.Summary,
+	size int64,
+	create func() error,
+) error {
 	return s.changeIndex(ctx, func(root string) error {
 		large, err := s.appendEntries(ctx, root, create != nil, indexEntry{Principal: p, Log: size, Summary: sum})
 		if err == nil && create != nil {
@@ -425,7 +431,14 @@ func headless(f files) (indexEntry, error) {
 	if err != nil {
 		return indexEntry{}, err
 	}
-	sum := core.Summary{ID: m.ID, Cwd: m.Cwd, Roots: m.Roots, Parent: m.Parent, Created: m.Created, Updated: m.Created}
+	sum := core.Summary{
+		ID:      m.ID,
+		Cwd:     m.Cwd,
+		Roots:   m.Roots,
+		Parent:  m.Parent,
+		Created: m.Created,
+		Updated: m.Created,
+	}
 	return indexEntry{Principal: m.Principal, Log: fi.Size(), Summary: sum}, nil
 }
 

@@ -19,7 +19,11 @@ const ownerless = 5 * time.Second
 // such a lock while ctx lasts, and at most for ownerless.
 func lockSession(ctx context.Context, f files, id core.SessionID) (*heldLock, error) {
 	end := time.Now().Add(ownerless)
-	held, err := f.disk.lock(ctx, f.lock, func() bool { return !readOwner(f.owner).alive() && time.Now().Before(end) })
+	held, err := f.disk.lock(
+		ctx,
+		f.lock,
+		func() bool { return !readOwner(f.owner).alive() && time.Now().Before(end) },
+	)
 	if errors.Is(err, datadir.ErrHeld) && ctx.Err() == nil {
 		err = &core.OwnedError{Session: id, Node: readOwner(f.owner).String()}
 	}

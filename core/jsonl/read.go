@@ -17,7 +17,13 @@ import (
 // is missing. What has no place for one is reported behind the last record, unless
 // somebody owns the session: then there is no last record, and a line that looks
 // damaged may be one that is being written.
-func readLog(ctx context.Context, f files, id core.SessionID, after core.Pos, yield func(core.Record) bool) error {
+func readLog(
+	ctx context.Context,
+	f files,
+	id core.SessionID,
+	after core.Pos,
+	yield func(core.Record) bool,
+) error {
 	log, err := openFile(f.log, os.O_RDONLY)
 	if err != nil {
 		return err

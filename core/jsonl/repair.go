@@ -49,7 +49,12 @@ func (s *Store) Check(
 	return damage, size, err
 }
 
-func (s *Store) check(ctx context.Context, f files, p core.Principal, id core.SessionID) (string, int64, error) {
+func (s *Store) check(
+	ctx context.Context,
+	f files,
+	p core.Principal,
+	id core.SessionID,
+) (string, int64, error) {
 	log, err := openFile(f.log, os.O_RDONLY)
 	if err != nil {
 		return "", 0, err
@@ -100,7 +105,12 @@ func (s *Store) Repair(ctx context.Context, p core.Principal, id core.SessionID)
 	return done, nil
 }
 
-func (s *Store) repair(ctx context.Context, f files, p core.Principal, id core.SessionID) (done Repaired, err error) {
+func (s *Store) repair(
+	ctx context.Context,
+	f files,
+	p core.Principal,
+	id core.SessionID,
+) (done Repaired, err error) {
 	held, err := lockSession(ctx, f, id)
 	if err != nil {
 		return Repaired{}, err
@@ -314,11 +324,17 @@ func (s *Store) metaOf(log io.ReaderAt, p core.Principal, id core.SessionID) (co
 	for e, err := range entries(index) {
 		switch {
 		case err != nil:
-			return core.Meta{}, fmt.Errorf("its first record is damaged, and %s cannot be read: %w", indexPath(root), err)
+			return core.Meta{}, fmt.Errorf(
+				"its first record is damaged, and %s cannot be read: %w",
+				indexPath(root),
+				err,
+			)
 		case e.Principal != p || e.Summary.ID != id:
 			continue
 		case e.Summary.Parent != "":
-			return core.Meta{}, errors.New("its first record is damaged, and the permissions of this sub-session were in it")
+			return core.Meta{}, errors.New(
+				"its first record is damaged, and the permissions of this sub-session were in it",
+			)
 		}
 		sum := e.Summary
 		forks, err := forksOf(log)

@@ -81,7 +81,8 @@ func withValue(object []byte, dir, digest string) ([]byte, error) {
 	at := len(object) - valueLen
 	whole := append(make([]byte, 0, at+int(info.Size())), object[:at]...)[:at+int(info.Size())] // once: it may be large
 	body := whole[at:]
-	if _, err := io.ReadFull(f, body); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := io.ReadFull(f, body); err != nil && !errors.Is(err, io.EOF) &&
+		!errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, err
 	}
 	if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != digest {

@@ -99,7 +99,12 @@ func (c *claim) encode(records []core.Record, f files) (core.Pos, error) {
 		case !ok:
 			continue
 		case r.Epoch != c.epoch:
-			return end, fmt.Errorf("record %d is of epoch %d, and the session is claimed under %d", r.Seq, r.Epoch, c.epoch)
+			return end, fmt.Errorf(
+				"record %d is of epoch %d, and the session is claimed under %d",
+				r.Seq,
+				r.Epoch,
+				c.epoch,
+			)
 		}
 		start := len(c.buf)
 		c.buf = c.enc.Append(c.buf, rest)

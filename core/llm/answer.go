@@ -208,7 +208,11 @@ func (a *answer) complete(ctx context.Context) error {
 		a.emit(inference.Delta{Kind: inference.DeltaSealed, Block: a.newBlock(), Sealed: seal.encode()})
 	}
 	if a.usage == nil {
-		a.usage = &core.Usage{In: core.EstimateTokens(a.sent), Out: core.EstimateTokens(a.chars + a.args), Estimated: true}
+		a.usage = &core.Usage{
+			In:        core.EstimateTokens(a.sent),
+			Out:       core.EstimateTokens(a.chars + a.args),
+			Estimated: true,
+		}
 	}
 	if a.usage.Cost == nil && a.price != nil {
 		cost := a.price.Cost(*a.usage)

@@ -66,7 +66,15 @@ func (m *chain) Info() core.ModelInfo { return m.info }
 // piece.
 func (m *chain) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
-		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield, stop: core.StopEnd, finish: "stop", whole: true}
+		a := &answer{
+			model:   m.info.ID,
+			price:   m.info.Price,
+			request: r,
+			yield:   yield,
+			stop:    core.StopEnd,
+			finish:  "stop",
+			whole:   true,
+		}
 		err := m.stream(ctx, r, a)
 		if ctx.Err() != nil {
 			err = ctx.Err()
@@ -119,7 +127,16 @@ func (m *chain) ask(
 	if key == "" {
 		return nil, 0, errNoKey
 	}
-	model, err := m.link.open(ctx, chainSettings{m.model, key, m.base, m.p.Options, &http.Client{Transport: seen, CheckRedirect: m.p.client().CheckRedirect}})
+	model, err := m.link.open(
+		ctx,
+		chainSettings{
+			m.model,
+			key,
+			m.base,
+			m.p.Options,
+			&http.Client{Transport: seen, CheckRedirect: m.p.client().CheckRedirect},
+		},
+	)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -160,14 +177,20 @@ func (m *chain) messages(r *inference.Request) (list []llms.MessageContent, sent
 		case inference.RoleAssistant:
 			add(llms.ChatMessageTypeAI, msg.Text)
 		case inference.RoleTool: // of another model's turn: this one has no tools
-			add(llms.ChatMessageTypeHuman, "The tool "+msg.Result.Name+" returned:\n"+spelled(resultBlocks(&msg.Result)))
+			add(
+				llms.ChatMessageTypeHuman,
+				"The tool "+msg.Result.Name+" returned:\n"+spelled(resultBlocks(&msg.Result)),
+			)
 		}
 	}
 	if !m.link.flat {
 		return list, sent
 	}
 	var b strings.Builder
-	names := map[llms.ChatMessageType]string{llms.ChatMessageTypeHuman: "User: ", llms.ChatMessageTypeAI: "Assistant: "}
+	names := map[llms.ChatMessageType]string{
+		llms.ChatMessageTypeHuman: "User: ",
+		llms.ChatMessageTypeAI:    "Assistant: ",
+	}
 	for _, one := range list {
 		part, _ := one.Parts[0].(llms.TextContent)
 		b.WriteString(names[one.Role] + part.Text + "\n\n")

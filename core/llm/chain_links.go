@@ -66,7 +66,11 @@ func openErnie(_ context.Context, s chainSettings) (llms.Model, error) {
 
 // openHuggingFace takes the option inference_provider.
 func openHuggingFace(_ context.Context, s chainSettings) (llms.Model, error) {
-	o := []huggingface.Option{huggingface.WithToken(s.key), huggingface.WithModel(s.model), huggingface.WithHTTPClient(s.client)}
+	o := []huggingface.Option{
+		huggingface.WithToken(s.key),
+		huggingface.WithModel(s.model),
+		huggingface.WithHTTPClient(s.client),
+	}
 	if s.base != "" {
 		o = append(o, huggingface.WithURL(s.base))
 	}

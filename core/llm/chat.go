@@ -23,7 +23,11 @@ func (chatWire) listen(a *answer) listener { return &chatAnswer{answer: a} }
 // adapt implements wire.
 func (chatWire) adapt(m *remote, r *inference.Request, err error) bool {
 	q := m.quirks()
-	sent := map[trait]bool{traitStreamOptions: !q.noStreamOptions, traitMaxTokens: r.MaxOut > 0 && !q.completionLimit, traitEffort: r.Effort != ""}
+	sent := map[trait]bool{
+		traitStreamOptions: !q.noStreamOptions,
+		traitMaxTokens:     r.MaxOut > 0 && !q.completionLimit,
+		traitEffort:        r.Effort != "",
+	}
 	return m.gives(err, func(t trait) bool { return sent[t] },
 		refusal{of: traitStreamOptions, any: []string{"stream_options"}},
 		refusal{of: traitMaxTokens, any: []string{"max_completion_tokens"}},

@@ -181,7 +181,10 @@ func toolContent(r *inference.ToolReturn) (text string, images []sentPart, pictu
 	parts, pictures := contentParts(r.Blocks)
 	if hasImage(parts) {
 		texts := []sentPart{}
-		images = append(images, sentPart{Type: "text", Text: fmt.Sprintf("Pictures that the call %s of %s returned:", r.ID, r.Name)})
+		images = append(
+			images,
+			sentPart{Type: "text", Text: fmt.Sprintf("Pictures that the call %s of %s returned:", r.ID, r.Name)},
+		)
 		for _, p := range parts {
 			if p.ImageURL != nil {
 				images = append(images, p)
@@ -189,7 +192,10 @@ func toolContent(r *inference.ToolReturn) (text string, images []sentPart, pictu
 				texts = append(texts, p)
 			}
 		}
-		parts = append(texts, sentPart{Type: "text", Text: "(The pictures of this result follow in the next message.)"})
+		parts = append(
+			texts,
+			sentPart{Type: "text", Text: "(The pictures of this result follow in the next message.)"},
+		)
 	}
 	text = joinText(parts)
 	switch {
@@ -268,7 +274,8 @@ func imageURL(i core.Image) string {
 	if len(i.Data) > 0 {
 		return dataURL(i.MIME, i.Data)
 	}
-	if strings.HasPrefix(i.URI, "https://") || strings.HasPrefix(i.URI, "http://") || strings.HasPrefix(i.URI, "data:") {
+	if strings.HasPrefix(i.URI, "https://") || strings.HasPrefix(i.URI, "http://") ||
+		strings.HasPrefix(i.URI, "data:") {
 		return i.URI
 	}
 	return ""
@@ -310,7 +317,10 @@ func (m *remote) assistant(msg *inference.Message) (s sentMessage, ok bool) {
 		if isObject(c.Args) == nil {
 			args = string(c.Args)
 		}
-		s.ToolCalls = append(s.ToolCalls, sentCall{ID: string(c.ID), Type: "function", Function: sentCallee{c.Name, args}})
+		s.ToolCalls = append(
+			s.ToolCalls,
+			sentCall{ID: string(c.ID), Type: "function", Function: sentCallee{c.Name, args}},
+		)
 	}
 	m.unseal(msg.Thoughts, &s)
 	return s, s.Content != nil || s.ToolCalls != nil

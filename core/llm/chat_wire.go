@@ -149,5 +149,6 @@ func (s sealed) encode() json.RawMessage {
 
 // reported reports whether an error field says anything.
 func reported(raw json.RawMessage) bool {
-	return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) && !bytes.Equal(raw, []byte("{}")) && !bytes.Equal(raw, []byte(`""`))
+	return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) && !bytes.Equal(raw, []byte("{}")) &&
+		!bytes.Equal(raw, []byte(`""`))
 }

@@ -155,10 +155,14 @@ func (c complaint) sort(status int) (kind inference.ErrorKind, again bool) {
 		return false
 	}
 	switch {
-	case status == 401, status == 402, status == 403, has("insufficient_quota", "invalid_api_key", "authentication_error"):
+	case status == 401,
+		status == 402,
+		status == 403,
+		has("insufficient_quota", "invalid_api_key", "authentication_error"):
 		return inference.ErrAuth, false
-	case status == 413, (status < 429 || status == 500) && has("context_length", "context length", "context window", "prompt is too long",
-		"maximum context", "exceed_context_size", "too many tokens", "input token count"):
+	case status == 413,
+		(status < 429 || status == 500) && has("context_length", "context length", "context window", "prompt is too long",
+			"maximum context", "exceed_context_size", "too many tokens", "input token count"):
 		return inference.ErrContextLength, false
 	case status == 429, status < 400 && has("rate_limit", "rate limit"):
 		return inference.ErrRateLimit, true
@@ -227,10 +231,19 @@ func (m *remote) hint(kind inference.ErrorKind, status int, cred credentials) st
 		return "Begin a new session, or use a model with a larger window"
 	case inference.ErrRateLimit, inference.ErrOverloaded:
 		return "Try again later, or use another model"
-	case inference.ErrBadRequest, inference.ErrSafety, inference.ErrServer, inference.ErrNetwork, inference.ErrTruncated:
+	case inference.ErrBadRequest,
+		inference.ErrSafety,
+		inference.ErrServer,
+		inference.ErrNetwork,
+		inference.ErrTruncated:
 	}
 	if status == http.StatusNotFound || status == http.StatusMethodNotAllowed {
-		return fmt.Sprintf("Check that %s has a model named %q, and that base_url is right (%s)", m.p.Name, m.model, m.address())
+		return fmt.Sprintf(
+			"Check that %s has a model named %q, and that base_url is right (%s)",
+			m.p.Name,
+			m.model,
+			m.address(),
+		)
 	}
 	return ""
 }
@@ -251,7 +264,11 @@ func (m *remote) unreachable(err error) (again bool, _ error) {
 		e.Hint = "Check the proxy that the environment names"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		e.Hint = "Try again later, or use another model"
-	case errors.As(err, &op), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe), strings.Contains(err.Error(), "http2:"):
+	case errors.As(err, &op),
+		errors.Is(err, io.EOF),
+		errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, io.ErrClosedPipe),
+		strings.Contains(err.Error(), "http2:"):
 		return true, e // the connection was there, and was lost
 	default:
 		e.Hint = "Check base_url of the provider " + m.p.Name

@@ -30,7 +30,8 @@ func (m *fallback) Stream(ctx context.Context, r *inference.Request) iter.Seq2[i
 	return func(yield func(inference.Delta, error) bool) {
 		var failed []error
 		for i, one := range append([]inference.Model{m.Model}, m.others...) {
-			if info := one.Info(); i > 0 && !yield(inference.Delta{Kind: inference.DeltaFellBack, Instead: &info, Bad: failed[i-1]}, nil) {
+			if info := one.Info(); i > 0 &&
+				!yield(inference.Delta{Kind: inference.DeltaFellBack, Instead: &info, Bad: failed[i-1]}, nil) {
 				return
 			}
 			err, over := relay(ctx, one, r, yield)
@@ -76,7 +77,11 @@ func passes(err error) bool {
 		return false
 	}
 	switch e.Kind {
-	case inference.ErrAuth, inference.ErrRateLimit, inference.ErrOverloaded, inference.ErrServer, inference.ErrNetwork:
+	case inference.ErrAuth,
+		inference.ErrRateLimit,
+		inference.ErrOverloaded,
+		inference.ErrServer,
+		inference.ErrNetwork:
 		return true
 	case inference.ErrContextLength, inference.ErrBadRequest, inference.ErrSafety, inference.ErrTruncated:
 	}

@@ -26,7 +26,11 @@ const (
 )
 
 func newGate(concurrent, perMinute int) *gate {
-	g := &gate{turn: make(chan struct{}, 1), sent: make([]time.Time, max(perMinute, 0)), until: map[string]time.Time{}}
+	g := &gate{
+		turn:  make(chan struct{}, 1),
+		sent:  make([]time.Time, max(perMinute, 0)),
+		until: map[string]time.Time{},
+	}
 	if concurrent > 0 {
 		g.slots = make(chan struct{}, concurrent)
 	}
@@ -36,7 +40,11 @@ func newGate(concurrent, perMinute int) *gate {
 // enter waits until a request for a model may be sent. leave is to be called when
 // its answer has ended. Where it has to wait, wait is told first, and for how long
 // at most, as far as that is known (0: it is not); it reports whether to go on.
-func (g *gate) enter(ctx context.Context, model string, wait func(time.Duration) bool) (leave func(), err error) {
+func (g *gate) enter(
+	ctx context.Context,
+	model string,
+	wait func(time.Duration) bool,
+) (leave func(), err error) {
 	leave = func() {}
 	if g.slots != nil {
 		select {
@@ -139,7 +147,8 @@ func (g *gate) claim(others bool) time.Duration {
 // too long to wait for is left to the service, which will say what is the matter.
 func (g *gate) heed(model string, h http.Header, status int) {
 	d := usedUp(h)
-	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == statusOverloaded {
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable ||
+		status == statusOverloaded {
 		d = max(d, retryAfter(h, status))
 	}
 	if d <= 0 || d > maxWait {

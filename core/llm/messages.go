@@ -39,10 +39,17 @@ func (messagesWire) frames(src io.Reader) frames { return newEvents(src) }
 // think, and are told an effort; others do not know that, or do not think.
 func (messagesWire) adapt(m *remote, r *inference.Request, err error) bool {
 	thinks := budgets[r.Effort] > 0
-	return m.gives(err, func(t trait) bool { return thinks && (t != traitEffort || !m.takes(traitBudget)) },
+	return m.gives(
+		err,
+		func(t trait) bool { return thinks && (t != traitEffort || !m.takes(traitBudget)) },
 		refusal{of: traitBudget, any: []string{"budget_tokens", "thinking.type", "adaptive"}},
 		refusal{of: traitEffort, any: []string{"output_config", "effort"}},
-		refusal{of: traitThinking, any: []string{"adaptive", "thinking.type", "not support"}, all: []string{"thinking"}})
+		refusal{
+			of:  traitThinking,
+			any: []string{"adaptive", "thinking.type", "not support"},
+			all: []string{"thinking"},
+		},
+	)
 }
 
 func (messagesWire) listen(a *answer) listener { return &messagesAnswer{answer: a} }
@@ -113,7 +120,10 @@ func (w messagesWire) encode(m *remote, r *inference.Request) (payload, error) {
 		tail.Output = &messagesOutput{strings.Replace(r.Effort, "minimal", "low", 1)}
 	}
 	for _, t := range sentTools(r.Tools) {
-		head.Tools = append(head.Tools, messagesTool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters})
+		head.Tools = append(
+			head.Tools,
+			messagesTool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters},
+		)
 	}
 	if n := len(head.Tools); n > 0 {
 		head.Tools[n-1].Cache = cacheMark()
@@ -131,7 +141,14 @@ func (w messagesWire) encode(m *remote, r *inference.Request) (payload, error) {
 }
 
 // budgets are the tokens that a model may think for, by effort.
-var budgets = map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high": 24_576, "xhigh": 49_152, "max": 49_152}
+var budgets = map[string]int{
+	"minimal": 1024,
+	"low":     2048,
+	"medium":  8192,
+	"high":    24_576,
+	"xhigh":   49_152,
+	"max":     49_152,
+}
 
 // think lets the model think. What it may think for is a part of what it may say,
 // so that becomes more.

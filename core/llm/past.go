@@ -95,7 +95,8 @@ func (m *remote) past(r *inference.Request, w stretch) (encoded, []inference.Mes
 	key := pastKey{m.info.ID, r.Session}
 	one := m.p.pasts.take(key)
 	to := w.cut(m, r.Messages)
-	if one == nil || len(one.messages) > to || !begins(r.Messages, one.messages) || !w.parts(m, r.Messages, len(one.messages)) {
+	if one == nil || len(one.messages) > to || !begins(r.Messages, one.messages) ||
+		!w.parts(m, r.Messages, len(one.messages)) {
 		one = &past{}
 	}
 	if err := one.add(m, r.Messages[len(one.messages):to], w); err != nil {

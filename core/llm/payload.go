@@ -28,7 +28,13 @@ func (p payload) reader() io.Reader {
 
 // body makes a request's body: the members of head, the list called name that holds first and the
 // messages, and the members of tail.
-func (m *remote) body(r *inference.Request, w stretch, head, tail any, name string, first []any) (payload, error) {
+func (m *remote) body(
+	r *inference.Request,
+	w stretch,
+	head, tail any,
+	name string,
+	first []any,
+) (payload, error) {
 	past, messages, err := m.past(r, w)
 	if err != nil {
 		return payload{}, err
@@ -46,7 +52,14 @@ func cacheKey(s core.SessionID) string {
 // compose makes a body of an object: the members of head, then the list called name
 // that holds first, the past and rest, then the members of tail. Both objects have
 // a member. pictures counts the bytes in rest that are no text.
-func compose(head, tail any, name string, first []any, past encoded, rest []any, pictures int) (payload, error) {
+func compose(
+	head, tail any,
+	name string,
+	first []any,
+	past encoded,
+	rest []any,
+	pictures int,
+) (payload, error) {
 	var p payload
 	h, err := encodeJSON(nil, head)
 	if err != nil {

@@ -33,7 +33,8 @@ func (m *recorded) Stream(ctx context.Context, r *inference.Request) iter.Seq2[i
 		var text, thought strings.Builder
 		whole := false
 		for d, err := range m.Model.Stream(ctx, r) {
-			if e := (*inference.Error)(nil); errors.As(err, &e) && text.Len()+thought.Len()+len(f.Response.ToolCalls) == 0 {
+			if e := (*inference.Error)(nil); errors.As(err, &e) &&
+				text.Len()+thought.Len()+len(f.Response.ToolCalls) == 0 {
 				f.Response.Error = &fixtureError{Message: e.Message, Type: string(e.Kind)}
 				f.Response.Status, f.Response.RetryAfter, whole = e.Status, int(e.RetryAfter.Seconds()), true
 			}
@@ -43,7 +44,10 @@ func (m *recorded) Stream(ctx context.Context, r *inference.Request) iter.Seq2[i
 			case inference.DeltaThought:
 				thought.WriteString(d.Text)
 			case inference.DeltaToolEnd:
-				f.Response.ToolCalls = append(f.Response.ToolCalls, fixtureCall{ID: string(d.ToolID), Name: d.ToolName, Arguments: wireArgs(d.Args)})
+				f.Response.ToolCalls = append(
+					f.Response.ToolCalls,
+					fixtureCall{ID: string(d.ToolID), Name: d.ToolName, Arguments: wireArgs(d.Args)},
+				)
 			case inference.DeltaUsage:
 				f.Response.Usage = &fixtureUsage{Prompt: d.Usage.In, Completion: d.Usage.Out}
 			case inference.DeltaStop:

@@ -25,7 +25,9 @@ const (
 
 // Kinds lists the kinds that are known.
 func Kinds() []string {
-	return append([]string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama, KindReplay, KindSampling}, chainKinds()...)
+	return append(
+		[]string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama, KindReplay, KindSampling},
+		chainKinds()...)
 }
 
 // wireOf is the wire format of a kind; nil: it is not known.
@@ -179,11 +181,21 @@ func (r *Registry) model(p *provider, model string) (inference.Model, error) {
 	}
 	w := wireOf(p.Kind)
 	if w == nil {
-		return nil, fmt.Errorf("model %q: provider %q is of the kind %q; known are %s", id, p.Name, p.Kind, strings.Join(Kinds(), ", "))
+		return nil, fmt.Errorf(
+			"model %q: provider %q is of the kind %q; known are %s",
+			id,
+			p.Name,
+			p.Kind,
+			strings.Join(Kinds(), ", "),
+		)
 	}
 	u, err := url.Parse(p.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("model %q: base_url of provider %q: want a URL that begins with http:// or https://", id, p.Name)
+		return nil, fmt.Errorf(
+			"model %q: base_url of provider %q: want a URL that begins with http:// or https://",
+			id,
+			p.Name,
+		)
 	}
 	return newRemote(p, u, model, w), nil
 }
@@ -193,16 +205,31 @@ func (r *Registry) model(p *provider, model string) (inference.Model, error) {
 func (r *Registry) chain(p *provider, name, model string) (inference.Model, error) {
 	l, ok := links()[name]
 	if !ok {
-		return nil, fmt.Errorf("model %q: provider %q is of the kind %q; known are %s", p.Name+"/"+model, p.Name, p.Kind, strings.Join(Kinds(), ", "))
+		return nil, fmt.Errorf(
+			"model %q: provider %q is of the kind %q; known are %s",
+			p.Name+"/"+model,
+			p.Name,
+			p.Kind,
+			strings.Join(Kinds(), ", "),
+		)
 	}
 	if l.fixed && p.BaseURL != "" {
-		return nil, fmt.Errorf("model %q: base_url of provider %q: the kind %s goes to an address of its own; remove the setting", p.Name+"/"+model, p.Name, p.Kind)
+		return nil, fmt.Errorf(
+			"model %q: base_url of provider %q: the kind %s goes to an address of its own; remove the setting",
+			p.Name+"/"+model,
+			p.Name,
+			p.Kind,
+		)
 	}
 	var base *url.URL
 	if p.BaseURL != "" {
 		u, err := url.Parse(p.BaseURL)
 		if err != nil || u.Host == "" {
-			return nil, fmt.Errorf("model %q: base_url of provider %q: want a URL that begins with http:// or https://", p.Name+"/"+model, p.Name)
+			return nil, fmt.Errorf(
+				"model %q: base_url of provider %q: want a URL that begins with http:// or https://",
+				p.Name+"/"+model,
+				p.Name,
+			)
 		}
 		base = u
 	}

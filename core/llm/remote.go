@@ -109,7 +109,13 @@ func (m *remote) stream(ctx context.Context, r *inference.Request, a *answer) er
 // tries makes as many tries as it needs and may. This is the only place that repeats
 // anything. once sends the request and yields what comes, and again reports whether its
 // failure may pass; adapts whether the next request is another one.
-func (p *provider) tries(ctx context.Context, model string, a *answer, once func() (again bool, err error), adapts func(error) bool) error {
+func (p *provider) tries(
+	ctx context.Context,
+	model string,
+	a *answer,
+	once func() (again bool, err error),
+	adapts func(error) bool,
+) error {
 	for try := 1; ; {
 		leave, err := p.gate.enter(ctx, model, a.waits)
 		if err != nil {

@@ -68,7 +68,10 @@ func (m *replay) play(ctx context.Context, r *inference.Request, a *answer) erro
 	}
 	f, ok := m.find(list, r)
 	if !ok {
-		return m.fails(inference.ErrBadRequest, fmt.Sprintf("%s has no turn that fits the request", m.p.Options["file"]))
+		return m.fails(
+			inference.ErrBadRequest,
+			fmt.Sprintf("%s has no turn that fits the request", m.p.Options["file"]),
+		)
 	}
 	if f.Response.Error != nil {
 		return m.refuse(f)
@@ -281,9 +284,12 @@ func (m fixtureMatch) fits(model string, r *inference.Request) bool {
 		}
 	}
 	switch {
-	case m.Model != "" && m.Model != model, !strings.Contains(user, m.UserMessage), !strings.Contains(r.System, m.SystemMessage):
+	case m.Model != "" && m.Model != model,
+		!strings.Contains(user, m.UserMessage),
+		!strings.Contains(r.System, m.SystemMessage):
 		return false
-	case m.HasToolResult != nil && *m.HasToolResult != (len(results) > 0), m.TurnIndex != nil && *m.TurnIndex != answers:
+	case m.HasToolResult != nil && *m.HasToolResult != (len(results) > 0),
+		m.TurnIndex != nil && *m.TurnIndex != answers:
 		return false
 	case m.ToolName == "" && m.ToolCallID == "" && m.ToolResultContains == "":
 		return true

@@ -24,11 +24,17 @@ func (responsesWire) frames(src io.Reader) frames { return newEvents(src) }
 // adapt implements wire.
 func (responsesWire) adapt(m *remote, r *inference.Request, err error) bool {
 	thinks := m.info.Thinks || r.Effort != ""
-	return m.gives(err, func(t trait) bool { return thinks && (t != traitEffort || r.Effort != "") },
+	return m.gives(
+		err,
+		func(t trait) bool { return thinks && (t != traitEffort || r.Effort != "") },
 		refusal{of: traitSummary, any: []string{"reasoning.summary", "reasoning summar"}},
-		refusal{of: traitEncrypted, any: []string{"reasoning.encrypted_content", "encrypted content is not supported"}},
+		refusal{
+			of:  traitEncrypted,
+			any: []string{"reasoning.encrypted_content", "encrypted content is not supported"},
+		},
 		refusal{of: traitEffort, any: []string{"reasoning.effort"}},
-		refusal{of: traitThinking, any: []string{"'reasoning'", "\"reasoning\"", "reasoning is not"}})
+		refusal{of: traitThinking, any: []string{"'reasoning'", "\"reasoning\"", "reasoning is not"}},
+	)
 }
 
 func (responsesWire) listen(a *answer) listener { return &responsesAnswer{answer: a} }
@@ -96,7 +102,10 @@ func (w responsesWire) encode(m *remote, r *inference.Request) (payload, error) 
 		tail.CacheKey = cacheKey(r.Session)
 	}
 	for _, t := range sentTools(r.Tools) {
-		head.Tools = append(head.Tools, responsesTool{"function", t.Function.Name, t.Function.Description, t.Function.Parameters, false})
+		head.Tools = append(
+			head.Tools,
+			responsesTool{"function", t.Function.Name, t.Function.Description, t.Function.Parameters, false},
+		)
 	}
 	return m.body(r, w, head, tail, "input", nil)
 }
@@ -145,7 +154,10 @@ func (m *remote) items(msg *inference.Message) (items []any) {
 		}
 	}
 	if msg.Text != "" {
-		items = append(items, responsesMessage{"message", "assistant", []responsesPart{{Type: "output_text", Text: msg.Text}}})
+		items = append(
+			items,
+			responsesMessage{"message", "assistant", []responsesPart{{Type: "output_text", Text: msg.Text}}},
+		)
 	}
 	for _, c := range msg.Calls {
 		args := "{}"

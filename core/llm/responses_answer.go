@@ -193,7 +193,13 @@ func (a *responsesAnswer) settle(raw json.RawMessage) error {
 		return &unreadableError{err: err}
 	}
 	if u := w.Usage; u != nil && u.In+u.Out > 0 {
-		a.usage = &core.Usage{In: u.In, Out: u.Out, CacheRead: u.InDetails.Cached, Reasoning: u.OutDetails.Reasoning, Cost: u.Cost}
+		a.usage = &core.Usage{
+			In:        u.In,
+			Out:       u.Out,
+			CacheRead: u.InDetails.Cached,
+			Reasoning: u.OutDetails.Reasoning,
+			Cost:      u.Cost,
+		}
 	}
 	switch {
 	case w.Incomplete.Reason == "max_output_tokens":

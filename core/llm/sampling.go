@@ -29,7 +29,11 @@ type Sampler interface {
 	// result, both as the protocol's version 2025-11-25 has them. It blocks until
 	// the client answers, and ends when ctx does. An error that is a
 	// *inference.Error says what kind of failure it is; the model's name is put in.
-	CreateMessage(ctx context.Context, session core.SessionID, params json.RawMessage) (result json.RawMessage, err error)
+	CreateMessage(
+		ctx context.Context,
+		session core.SessionID,
+		params json.RawMessage,
+	) (result json.RawMessage, err error)
 }
 
 // sampling is a model of an MCP client.
@@ -101,7 +105,11 @@ func (m *sampling) ask(ctx context.Context, r *inference.Request, a *answer) err
 		return m.failure(inference.ErrBadRequest, "the MCP client did not answer: "+shorten(err.Error(), maxMessage),
 			"Its user may have refused; another model can be chosen")
 	case len(result) > maxEvent:
-		return m.failure(inference.ErrServer, fmt.Sprintf("the MCP client's answer is longer than %d MiB", maxEvent>>20), "")
+		return m.failure(
+			inference.ErrServer,
+			fmt.Sprintf("the MCP client's answer is longer than %d MiB", maxEvent>>20),
+			"",
+		)
 	}
 	a.sent = sent
 	if err := a.sampled(result); err != nil {
@@ -231,8 +239,14 @@ func (p *samplingParams) add(msg *inference.Message, tools bool) (pictures int) 
 			blocks = append(samplingBlocks{{Type: "text", Text: &text}}, content...)
 			break
 		}
-		one := samplingBlock{Type: "tool_result", UseID: string(msg.Result.ID), Content: content, Failed: msg.Result.Failed}
-		if n := len(p.Messages); n > 0 && p.Messages[n-1].Content[0].Type == "tool_result" { // with nothing else beside them
+		one := samplingBlock{
+			Type:    "tool_result",
+			UseID:   string(msg.Result.ID),
+			Content: content,
+			Failed:  msg.Result.Failed,
+		}
+		if n := len(p.Messages); n > 0 &&
+			p.Messages[n-1].Content[0].Type == "tool_result" { // with nothing else beside them
 			p.Messages[n-1].Content = append(p.Messages[n-1].Content, one)
 			return pictures
 		}
@@ -293,7 +307,12 @@ func (a *answer) sampled(result json.RawMessage) error {
 				return err
 			}
 		case "image", "audio":
-			a.text(fmt.Sprintf("(The model answered with %s, which cannot be shown.)", map[string]string{"image": "a picture", "audio": "a sound"}[b.Type]))
+			a.text(
+				fmt.Sprintf(
+					"(The model answered with %s, which cannot be shown.)",
+					map[string]string{"image": "a picture", "audio": "a sound"}[b.Type],
+				),
+			)
 		}
 	}
 	if a.stop = core.StopEnd; r.StopReason == "maxTokens" {

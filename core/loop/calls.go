@@ -85,7 +85,10 @@ func (h *heard) run(ctx context.Context, t *core.Turn) error {
 		return h.refuse(
 			ctx,
 			t,
-			fmt.Sprintf("the call did not run: %v; make it again with a JSON object that fits the tool's schema", h.bad),
+			fmt.Sprintf(
+				"the call did not run: %v; make it again with a JSON object that fits the tool's schema",
+				h.bad,
+			),
 		)
 	case !h.offered: // also one that is there, for others
 		return h.refuse(ctx, t, fmt.Sprintf("there is no tool %q here", h.spec.Name))

@@ -77,7 +77,12 @@ func (c *conversation) compactAuto(
 }
 
 // compactNow is compact that the user asked for, and says what came of it.
-func (c *conversation) compactNow(ctx context.Context, t *core.Turn, model inference.Model, focus string) error {
+func (c *conversation) compactNow(
+	ctx context.Context,
+	t *core.Turn,
+	model inference.Model,
+	focus string,
+) error {
 	if err := c.catchUp(ctx, t); err != nil {
 		return err
 	}
@@ -90,7 +95,10 @@ func (c *conversation) compactNow(ctx context.Context, t *core.Turn, model infer
 		req, _ := c.request(t, model.Info(), specs)
 		base := beside(req)
 		before := c.history.load.total(base)
-		err := c.compact(ctx, summary{turn: t, model: model, base: base, window: windowOf(model.Info()), focus: focus})
+		err := c.compact(
+			ctx,
+			summary{turn: t, model: model, base: base, window: windowOf(model.Info()), focus: focus},
+		)
 		if err != nil {
 			return err
 		}

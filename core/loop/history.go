@@ -312,7 +312,10 @@ func addAnswer(list []inference.Message, e *entry, uses []*use) []inference.Mess
 		if args == nil {
 			args = json.RawMessage("{}")
 		}
-		m.Calls = append(m.Calls, inference.ToolUse{ID: u.id, Name: inference.ToolName(u.server, u.tool), Args: args})
+		m.Calls = append(
+			m.Calls,
+			inference.ToolUse{ID: u.id, Name: inference.ToolName(u.server, u.tool), Args: args},
+		)
 	}
 	n := len(list)
 	if n == 0 || list[n-1].Role != inference.RoleAssistant {

@@ -128,7 +128,10 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 
 // command does what a prompt that begins with a slash asks for. over says that
 // the turn is.
-func (c *conversation) command(ctx context.Context, t *core.Turn) (is core.CommandResult, over bool, err error) {
+func (c *conversation) command(
+	ctx context.Context,
+	t *core.Turn,
+) (is core.CommandResult, over bool, err error) {
 	text := ""
 	if p := t.Prompt(); len(p) > 0 {
 		first, _ := p[0].(core.Text)
@@ -214,7 +217,11 @@ func (c *conversation) catchUp(ctx context.Context, t *core.Turn) error {
 }
 
 // request is what the model is asked, without the messages.
-func (c *conversation) request(t *core.Turn, info core.ModelInfo, specs []core.Spec) (*inference.Request, *index) {
+func (c *conversation) request(
+	t *core.Turn,
+	info core.ModelInfo,
+	specs []core.Spec,
+) (*inference.Request, *index) {
 	req := &inference.Request{Session: t.Meta().ID, System: c.b.o.System(t.Meta(), info.ID)}
 	if effort := t.Settings().Effort; slices.Contains(info.Efforts, effort) {
 		req.Effort = effort

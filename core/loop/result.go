@@ -34,7 +34,9 @@ func (u *use) end(c core.Call) {
 		}
 		u.result = append(
 			u.result,
-			core.Text{Text: "This call was stopped before it ended: " + cmp.Or(c.Why, "the user cancelled the turn") + "."},
+			core.Text{
+				Text: "This call was stopped before it ended: " + cmp.Or(c.Why, "the user cancelled the turn") + ".",
+			},
 		)
 	case core.Proposed, core.Awaiting, core.Running:
 	}
@@ -52,7 +54,12 @@ func printed(content []core.Block) (list []core.Block) {
 
 // message is the result as the model sees it.
 func (u *use) message() inference.ToolReturn {
-	r := inference.ToolReturn{ID: u.id, Name: inference.ToolName(u.server, u.tool), Blocks: u.result, Failed: u.failed}
+	r := inference.ToolReturn{
+		ID:     u.id,
+		Name:   inference.ToolName(u.server, u.tool),
+		Blocks: u.result,
+		Failed: u.failed,
+	}
 	switch {
 	case !u.ended:
 		r.Blocks, r.Failed = []core.Block{core.Text{Text: "(There is no result yet.)"}}, true

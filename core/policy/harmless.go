@@ -196,7 +196,8 @@ func (s *scan) option(options map[string]value, word string, next []string) (use
 	if _, fixed := options[word]; fixed && given { // -mod=readonly
 		return 0, true
 	}
-	if is, known := options[whole]; known && (len(whole) == 2 || strings.HasPrefix(word, "--") || s.row.separate) {
+	if is, known := options[whole]; known &&
+		(len(whole) == 2 || strings.HasPrefix(word, "--") || s.row.separate) {
 		s.noteInstead(whole)
 		return s.judgeValue(is, rest, given, next)
 	}
@@ -280,12 +281,16 @@ func leaves(f facts, outside bool, arg string) bool {
 		switch {
 		case files.KeepsKeys(absolute(f.check.Meta.Cwd, value)):
 			return true
-		case slices.Contains(strings.Split(p, "/"), ".."), strings.HasPrefix(p, "~"), strings.Contains(p, "://"), strings.HasPrefix(p, "@"):
+		case slices.Contains(strings.Split(p, "/"), ".."),
+			strings.HasPrefix(p, "~"),
+			strings.Contains(p, "://"),
+			strings.HasPrefix(p, "@"):
 			return true
 		case filepath.IsAbs(value) || strings.HasPrefix(p, "/"):
-			if outside || !slices.ContainsFunc(append([]string{f.check.Meta.Cwd}, f.check.Meta.Roots...), func(root string) bool {
-				return root != "" && inside(root, filepath.Clean(value))
-			}) {
+			if outside ||
+				!slices.ContainsFunc(append([]string{f.check.Meta.Cwd}, f.check.Meta.Roots...), func(root string) bool {
+					return root != "" && inside(root, filepath.Clean(value))
+				}) {
 				return true
 			}
 		}

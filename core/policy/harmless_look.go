@@ -11,11 +11,19 @@ import (
 var readUsages = []usage{
 	{words: "true, false, pwd, whoami, id, nproc, uptime", options: "-[LP]"},
 	{words: "echo", options: "-[neE]", rest: texts},
-	{words: "test", options: "-[bcdefghkLnoOGprsStuwxz] -nt -ot -ef -eq -ne -lt -le -gt -ge", rest: texts, separate: true},
+	{
+		words:    "test",
+		options:  "-[bcdefghkLnoOGprsStuwxz] -nt -ot -ef -eq -ne -lt -le -gt -ge",
+		rest:     texts,
+		separate: true,
+	},
 	{words: "seq", options: "-[w] -s=* -f=*", rest: names},
 	{words: "sleep", rest: names},
 	{words: "uname", options: "-[asnrvmpio]"},
-	{words: "date", options: "-[uR] -I[=] -d=* -r= +* --utc --universal --date=* --reference= --iso-8601[=] --rfc-3339=* --rfc-email"},
+	{
+		words:   "date",
+		options: "-[uR] -I[=] -d=* -r= +* --utc --universal --date=* --reference= --iso-8601[=] --rfc-3339=* --rfc-email",
+	},
 	{
 		words: "ls", rest: paths,
 		options: "-[1aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ] -I=* -T= -w= --all --almost-all --author --escape --ignore-backups --color[=] " +
@@ -23,13 +31,25 @@ var readUsages = []usage{
 			"--dereference --hide=* --hyperlink[=] --indicator-style=* --inode --ignore=* --numeric-uid-gid --literal --quote-name " +
 			"--reverse --recursive --size --sort=* --time=* --time-style=* --width= --zero",
 	},
-	{words: "cat", options: "-[AbeEnstTuv] --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs --show-nonprinting", rest: paths},
+	{
+		words:   "cat",
+		options: "-[AbeEnstTuv] --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs --show-nonprinting",
+		rest:    paths,
+	},
 	{words: "tac, rev, paste, comm", options: "-[s123z] -d=*", rest: paths},
 	{words: "head", options: "-[qvz] -n= -c= -# --lines= --bytes= --quiet --silent --verbose", rest: paths},
-	{words: "tail", options: "-[qvzfF] -n= -c= -s= -# --lines= --bytes= --quiet --silent --verbose --follow[=] --retry", rest: paths},
+	{
+		words:   "tail",
+		options: "-[qvzfF] -n= -c= -s= -# --lines= --bytes= --quiet --silent --verbose --follow[=] --retry",
+		rest:    paths,
+	},
 	{words: "wc", options: "-[cmlLw] --bytes --chars --lines --words --max-line-length", rest: paths},
 	{words: "nl", options: "-b=* -n=* -w= -s=* -v=", rest: paths},
-	{words: "cut", options: "-[snz] -d=* -f= -c= -b= --delimiter=* --fields= --characters= --bytes= --complement --only-delimited --output-delimiter=*", rest: paths},
+	{
+		words:   "cut",
+		options: "-[snz] -d=* -f= -c= -b= --delimiter=* --fields= --characters= --bytes= --complement --only-delimited --output-delimiter=*",
+		rest:    paths,
+	},
 	{words: "tr", options: "-[cCdst] --complement --delete --squeeze-repeats", rest: texts},
 	{
 		words: "sort", rest: paths,
@@ -37,12 +57,28 @@ var readUsages = []usage{
 			"--month-sort --human-numeric-sort --numeric-sort --reverse --version-sort --check[=] --key= --merge --stable --field-separator=* --unique",
 	},
 	{words: "basename, dirname", options: "-[az] -s=* --multiple --suffix=* --zero", rest: texts},
-	{words: "realpath, readlink", options: "-[efmnqszLP] --canonicalize --canonicalize-existing --canonicalize-missing --relative-to= --relative-base= --no-newline", rest: paths},
+	{
+		words:   "realpath, readlink",
+		options: "-[efmnqszLP] --canonicalize --canonicalize-existing --canonicalize-missing --relative-to= --relative-base= --no-newline",
+		rest:    paths,
+	},
 	{words: "which, type", options: "-[atpP] --all", rest: paths},
-	{words: "stat", options: "-[fLtxs] -c=* --format=* --printf=* --dereference --file-system --terse", rest: paths},
+	{
+		words:   "stat",
+		options: "-[fLtxs] -c=* --format=* --printf=* --dereference --file-system --terse",
+		rest:    paths,
+	},
 	{words: "file", options: "-[bhikLNr] --brief --mime --mime-type --mime-encoding --dereference", rest: paths},
-	{words: "du", options: "-[abchkmsSxL0] -d= --all --apparent-size --bytes --total --max-depth= --exclude=* --human-readable --summarize --time[=] --threshold=", rest: paths},
-	{words: "df", options: "-[ahHiklPT] --all --human-readable --inodes --local --portability --print-type --total", rest: paths},
+	{
+		words:   "du",
+		options: "-[abchkmsSxL0] -d= --all --apparent-size --bytes --total --max-depth= --exclude=* --human-readable --summarize --time[=] --threshold=",
+		rest:    paths,
+	},
+	{
+		words:   "df",
+		options: "-[ahHiklPT] --all --human-readable --inodes --local --portability --print-type --total",
+		rest:    paths,
+	},
 	{words: "md5sum, sha1sum, sha256sum, sha512sum, cksum", options: "-[btz] --binary --text --tag", rest: paths},
 	{words: "strings", options: "-[ad] -n= -#", rest: paths},
 	{words: "od, hexdump", options: "-[abcCdoxvs] -A=* -t=* -N= -j= -n=", rest: paths},
@@ -86,8 +122,18 @@ var readUsages = []usage{
 			"-size= -mtime= -mmin= -atime= -amin= -ctime= -cmin= -newer= -newermt=* -empty -not -a -o -and -or -true -false -print -print0 -printf=* -ls -prune -quit " +
 			"-depth -daystart -follow -xdev -mount -perm=* -user=* -group=* -executable -readable -writable -links= -samefile= -noleaf",
 	},
-	{words: "sed", options: "-[nErsuz] --quiet --silent --regexp-extended --separate --null-data", rest: paths, first: printing},
-	{words: "jq", options: "-[rcnesSajMCR] --raw-output --raw-output0 --compact-output --null-input --exit-status --slurp --sort-keys --ascii-output --join-output --monochrome-output --color-output --raw-input --tab --indent=", rest: paths, first: filtering},
+	{
+		words:   "sed",
+		options: "-[nErsuz] --quiet --silent --regexp-extended --separate --null-data",
+		rest:    paths,
+		first:   printing,
+	},
+	{
+		words:   "jq",
+		options: "-[rcnesSajMCR] --raw-output --raw-output0 --compact-output --null-input --exit-status --slurp --sort-keys --ascii-output --join-output --monochrome-output --color-output --raw-input --tab --indent=",
+		rest:    paths,
+		first:   filtering,
+	},
 }
 
 // anything accepts every first operand: the pattern of a search.

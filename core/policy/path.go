@@ -138,5 +138,8 @@ func show(s string) string {
 // shownAsIs reports whether a person sees in s what there is: nothing
 // invisible, nothing that moves the cursor or turns the direction of text.
 func shownAsIs(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return display.Unseen(r) || r == unicode.ReplacementChar })
+	return !strings.ContainsFunc(
+		s,
+		func(r rune) bool { return display.Unseen(r) || r == unicode.ReplacementChar },
+	)
 }

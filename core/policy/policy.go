@@ -131,7 +131,10 @@ func (p *Policy) hardAsk(f facts) string {
 		case l.count > maxCommands:
 			return fmt.Sprintf("the command line holds more than %d commands", maxCommands)
 		case l.crowds:
-			return fmt.Sprintf("the command line cannot be judged: a word of it has more than %d braces, or has wildcards and is too long", maxBraces)
+			return fmt.Sprintf(
+				"the command line cannot be judged: a word of it has more than %d braces, or has wildcards and is too long",
+				maxBraces,
+			)
 		}
 	}
 	for _, r := range p.ask {
@@ -344,7 +347,8 @@ func (f facts) act() string {
 // or holds it, does not count, nor do places where programs keep keys.
 func (f facts) readsInside() bool {
 	for _, a := range f.check.Access {
-		if a.Op != core.OpRead || a.Path == "" || !f.spilled(a) && (a.Outside || a.Wide || a.Linked || files.KeepsKeys(a.Path)) {
+		if a.Op != core.OpRead || a.Path == "" ||
+			!f.spilled(a) && (a.Outside || a.Wide || a.Linked || files.KeepsKeys(a.Path)) {
 			return false
 		}
 	}
@@ -394,5 +398,6 @@ func inside(dir, path string) bool {
 		return false
 	}
 	dir = filepath.Clean(dir)
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+	return path == dir ||
+		strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }

@@ -47,7 +47,10 @@ func (p Rights) decide(c core.Check) core.Verdict {
 		return p.Rules.Decide(c) // the agent of another back end
 	}
 	if !r.Offers(c.Spec) {
-		return core.Verdict{Effect: core.Deny, Why: "the agent " + r.Name + " is not offered the tool " + display.Line(c.Spec.Name, 80)}
+		return core.Verdict{
+			Effect: core.Deny,
+			Why:    "the agent " + r.Name + " is not offered the tool " + display.Line(c.Spec.Name, 80),
+		}
 	}
 	if c.Spec.Server == core.Native && c.Spec.Name == spawnTool {
 		if why := p.handsOver(r, c.Call.Args); why != "" {
@@ -127,9 +130,17 @@ func (p Rights) handsOver(from Role, args json.RawMessage) string {
 	case !to.Sub:
 		return "the agent " + to.Name + " is not one that tasks are handed to"
 	case from.Looks && !to.Looks:
-		return fmt.Sprintf("the agent %s changes nothing, also not through others: it can hand tasks only to agents that look, such as %s", from.Name, p.looker())
+		return fmt.Sprintf(
+			"the agent %s changes nothing, also not through others: it can hand tasks only to agents that look, such as %s",
+			from.Name,
+			p.looker(),
+		)
 	case from.Foreign && !to.Foreign && !to.Looks:
-		return fmt.Sprintf("the agent %s comes from the workspace: it can hand tasks only to agents that look, such as %s, or that come from there as well", from.Name, p.looker())
+		return fmt.Sprintf(
+			"the agent %s comes from the workspace: it can hand tasks only to agents that look, such as %s, or that come from there as well",
+			from.Name,
+			p.looker(),
+		)
 	case len(to.Spawners) > 0 && !slices.ContainsFunc(to.Spawners, func(s string) bool { return strings.EqualFold(s, from.Name) }):
 		return "the agent " + to.Name + " takes no tasks from " + from.Name
 	}

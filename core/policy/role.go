@@ -30,7 +30,8 @@ func (r Role) Offers(s core.Spec) bool {
 	if r.Looks && r.Sub && !r.Primary && !looking(s) {
 		return false
 	}
-	return len(r.Only) == 0 || named(r.Only, s, false) || s.Server == core.Native && slices.Contains(r.Also, s.Name)
+	return len(r.Only) == 0 || named(r.Only, s, false) ||
+		s.Server == core.Native && slices.Contains(r.Also, s.Name)
 }
 
 // looking reports whether a tool can be of use to an agent that only looks.

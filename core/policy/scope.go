@@ -61,7 +61,8 @@ func scopeOf(f facts) scope {
 // changed reports whether the call also writes where it reads.
 func changed(f facts, read core.Access) bool {
 	return slices.ContainsFunc(f.check.Access, func(a core.Access) bool {
-		return a.Op == core.OpWrite && a.Outside == read.Outside && (a.Path == read.Path || !a.Outside && !files.KeepsKeys(read.Path))
+		return a.Op == core.OpWrite && a.Outside == read.Outside &&
+			(a.Path == read.Path || !a.Outside && !files.KeepsKeys(read.Path))
 	})
 }
 
@@ -84,11 +85,19 @@ func partOf(f facts, i int, a core.Access) scope {
 	case a.Path == "":
 		return scope{}
 	case a.Linked && !a.Outside && !files.KeepsKeys(a.Path):
-		return scope{key: string(a.Op) + " linked", text: verb + "files of the workspace that have other names (hard links)", offer: true}
+		return scope{
+			key:   string(a.Op) + " linked",
+			text:  verb + "files of the workspace that have other names (hard links)",
+			offer: true,
+		}
 	case !a.Outside && !files.KeepsKeys(a.Path), a.Op == core.OpRead && f.spilled(a):
 		return scope{key: string(a.Op) + " inside", text: verb + "files inside the workspace", offer: true}
 	}
-	return scope{key: string(a.Op) + " " + strconv.Quote(a.Path), text: verb + show(a.Path), offer: shownAsIs(a.Path)}
+	return scope{
+		key:   string(a.Op) + " " + strconv.Quote(a.Path),
+		text:  verb + show(a.Path),
+		offer: shownAsIs(a.Path),
+	}
 }
 
 // hostScope covers the requests to one server.
@@ -98,7 +107,11 @@ func hostScope(raw string) scope {
 		return scope{}
 	}
 	origin := strings.ToLower(u.Scheme + "://" + u.Host)
-	return scope{key: "net " + strconv.Quote(origin), text: "requests to " + show(origin), offer: shownAsIs(origin)}
+	return scope{
+		key:   "net " + strconv.Quote(origin),
+		text:  "requests to " + show(origin),
+		offer: shownAsIs(origin),
+	}
 }
 
 // commandScope covers a program with its sub-command, or one exact line.

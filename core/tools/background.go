@@ -145,7 +145,12 @@ func jobOutput(j *job, offset, most int) (core.Result, error) {
 }
 
 // runBackground starts a command as a job.
-func (s *toolset) runBackground(ctx context.Context, p files.Place, c command, line, summary string) (core.Result, error) {
+func (s *toolset) runBackground(
+	ctx context.Context,
+	p files.Place,
+	c command,
+	line, summary string,
+) (core.Result, error) {
 	if err := s.ready(p, &c); err != nil {
 		return core.Result{}, err
 	}
@@ -157,7 +162,9 @@ func (s *toolset) runBackground(ctx context.Context, p files.Place, c command, l
 		return core.Result{}, fmt.Errorf("start %s: %w", s.shell.name, err)
 	}
 	info := j.look()
-	res := text(fmt.Sprintf("started in the background as %s: use background_jobs to read what it prints, and to end it", info.ID))
+	res := text(
+		fmt.Sprintf("started in the background as %s: use background_jobs to read what it prints, and to end it", info.ID),
+	)
 	res.Structured, err = json.Marshal(map[string]string{"job": info.ID, "status": string(info.Status)})
 	return res, err
 }

@@ -38,10 +38,11 @@
 // # Locks and goroutines
 //
 // A toolset has one mutex, for its map of steps; it is not held across any call.
-// Goroutines live within one Run: grep's workers, and for a command the one that
-// starts and waits, those that read and those that hand out; Run waits for them all. A job has one of its own, around those of its command;
-// Close waits for it. The list of jobs has a mutex, and each job has one;
-// neither is held while the other is taken, or across reading and writing a file.
+// Goroutines live within one Run: grep's workers, and for a command the one that starts
+// and waits, those that read and those that hand out; Run waits for them all. A job has
+// one of its own, around those of its command; Close waits for it. The list of jobs has
+// a mutex, and each job has one; neither is held while the other is taken, or across
+// reading and writing a file.
 //
 // # Why
 //

@@ -53,9 +53,15 @@ func (e edit) apply(text string) (string, error) {
 	case n == 0:
 		return "", notFound(text, e.old)
 	case n > 1 && !e.all:
-		return "", fmt.Errorf("old is there %d times, in lines %s: give more lines around it, or set all", n, occurrences(text, e.old))
+		return "", fmt.Errorf(
+			"old is there %d times, in lines %s: give more lines around it, or set all",
+			n,
+			occurrences(text, e.old),
+		)
 	case e.old == e.new:
-		return "", errors.New("old and new are the same but for the line ends, which the file keeps: there is nothing to change")
+		return "", errors.New(
+			"old and new are the same but for the line ends, which the file keeps: there is nothing to change",
+		)
 	case e.all:
 		return mark + strings.ReplaceAll(text, e.old, e.new), nil
 	}

@@ -88,7 +88,10 @@ func (s *toolset) inside(path string) (files.Place, error) {
 	case err != nil:
 		return p, err
 	case p.Root == nil:
-		return p, fmt.Errorf("%s is outside of the workspace: the editor is asked about what is inside only", visible(p.Show))
+		return p, fmt.Errorf(
+			"%s is outside of the workspace: the editor is asked about what is inside only",
+			visible(p.Show),
+		)
 	}
 	return p, s.files.Readable(p)
 }
@@ -214,7 +217,13 @@ func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able fu
 			Locations: []core.Location{{Path: p.Name, Line: line}}, Access: []core.Access{p.Access(core.OpRead)},
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
-			call := ide.Locate{Session: s.host.Meta().ID, Path: p.Name, Line: line, Column: column, References: what == "references"}
+			call := ide.Locate{
+				Session:    s.host.Meta().ID,
+				Path:       p.Name,
+				Line:       line,
+				Column:     column,
+				References: what == "references",
+			}
 			if symbol != "" {
 				if call.Column, err = s.columnOf(ctx, p, line, symbol); err != nil {
 					return core.Result{}, err

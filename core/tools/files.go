@@ -79,7 +79,10 @@ func (f *Files) deskOf(roots []string) *toolset {
 	s.opts.Forbids = func(m core.Meta) (func(core.Access) bool, error) {
 		roots := s.files.Roots()
 		return func(a core.Access) bool { // to read a file: nothing else is asked of it
-			a.Outside = !slices.ContainsFunc(roots, func(r *files.Root) bool { _, in := files.Within(r.Real, a.Path); return in })
+			a.Outside = !slices.ContainsFunc(
+				roots,
+				func(r *files.Root) bool { _, in := files.Within(r.Real, a.Path); return in },
+			)
 			return f.forbids(readSpec, m, a) != nil
 		}, nil
 	}
@@ -198,7 +201,8 @@ func (s *toolset) findIn(ctx context.Context, top *files.Root, r *ranking, until
 	w.bar = func(string) bool { return false }
 	w.wide(ctx, func(e entry) (into, on bool) {
 		r.looked++
-		if kind := files.Target(e.kind, func() (fs.FileInfo, error) { return w.dir.Stat(e.rel) }); kind.IsDir() || kind.IsRegular() {
+		if kind := files.Target(e.kind, func() (fs.FileInfo, error) { return w.dir.Stat(e.rel) }); kind.IsDir() ||
+			kind.IsRegular() {
 			r.add(e, core.FileName{Path: filepath.Join(top.Given, filepath.FromSlash(e.rel)), Folder: kind.IsDir()}, barred)
 		}
 		return true, r.looked < until && !r.full()

@@ -177,7 +177,11 @@ func visibleIn(p files.Place) string {
 // where it has no answer. Patterns are counted from the session's folder there; paths
 // that come back from elsewhere are left out. So are those of files that must not be
 // read, or where programs keep keys, and left says how many they are.
-func (s *toolset) globbed(ctx context.Context, p files.Place, pattern string) (found, left []string, ok bool, err error) {
+func (s *toolset) globbed(
+	ctx context.Context,
+	p files.Place,
+	pattern string,
+) (found, left []string, ok bool, err error) {
 	bar, err := s.bar()
 	if err != nil || p.Root == nil || filepath.IsAbs(p.Show) {
 		return nil, nil, false, err

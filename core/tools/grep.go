@@ -130,7 +130,12 @@ func (s *toolset) grep(ctx context.Context, p files.Place, q search) (core.Resul
 		return text("no matches for "+visible(q.lines.pattern)+visibleIn(p), notes(more)), nil
 	}
 	return text(out.text.String(), notes(
-		note(out.full, fmt.Sprintf("stopped after %d matching lines: narrow the search for the rest", out.matches)), more)), nil
+		note(
+			out.full,
+			fmt.Sprintf("stopped after %d matching lines: narrow the search for the rest", out.matches),
+		),
+		more,
+	)), nil
 }
 
 // errBarred says that a rule is against it.
@@ -202,7 +207,10 @@ func (s *toolset) grepFolder(ctx context.Context, p files.Place, q search, out *
 	}
 	return strings.Trim(notes(
 		note(large > 0, fmt.Sprintf("%d files above %d MB were left out", large, maxSearched>>20)),
-		note(out.linked > 0, fmt.Sprintf("%d left out that match and have other names (hard links): to look into one, name it", out.linked)),
+		note(
+			out.linked > 0,
+			fmt.Sprintf("%d left out that match and have other names (hard links): to look into one, name it", out.linked),
+		),
 		note(w.closed, "some folders could not be read"),
 		barredNote(w.barred), keysNote(w.keys)), "[]"), nil
 }

@@ -85,6 +85,12 @@ func moveOf(p, q files.Place, sum string) core.Diff {
 	from, to := strings.TrimPrefix(visible(p.Show), "/"), strings.TrimPrefix(visible(q.Show), "/")
 	return core.Diff{
 		Path: q.Name, From: p.Name, Sum: sum,
-		Patch: fmt.Sprintf("diff --git a/%s b/%s\nsimilarity index 100%%\nrename from %s\nrename to %s\n", from, to, from, to),
+		Patch: fmt.Sprintf(
+			"diff --git a/%s b/%s\nsimilarity index 100%%\nrename from %s\nrename to %s\n",
+			from,
+			to,
+			from,
+			to,
+		),
 	}
 }

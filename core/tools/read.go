@@ -75,8 +75,12 @@ func (s *toolset) prepareRead(_ context.Context, a *args) (*step, error) {
 		at = lines.first
 	}
 	return &step{
-		Preview: core.Preview{Title: title, Locations: []core.Location{{Path: p.Name, Line: at}}, Access: []core.Access{access}},
-		run:     func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.read(ctx, p, lines) },
+		Preview: core.Preview{
+			Title:     title,
+			Locations: []core.Location{{Path: p.Name, Line: at}},
+			Access:    []core.Access{access},
+		},
+		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.read(ctx, p, lines) },
 	}, nil
 }
 
@@ -118,7 +122,11 @@ func (s *toolset) read(ctx context.Context, p files.Place, lines span) (core.Res
 		return readImage(p, f, head, mime)
 	}
 	if files.Binary(head) {
-		return core.Result{}, fmt.Errorf("%s is binary (%d bytes): it is not shown; use shell_command to look into it", visible(p.Show), info.Size())
+		return core.Result{}, fmt.Errorf(
+			"%s is binary (%d bytes): it is not shown; use shell_command to look into it",
+			visible(p.Show),
+			info.Size(),
+		)
 	}
 	e, why, err := s.readBuffer(ctx, p, lines, info.Size())
 	if err != nil {
@@ -197,7 +205,11 @@ func readImage(p files.Place, f *os.File, head []byte, mime string) (core.Result
 	case err != nil:
 		return core.Result{}, p.Explain(err)
 	case len(data) > maxImage:
-		return core.Result{}, fmt.Errorf("%s is a picture of more than %d MB: it is not shown", visible(p.Show), maxImage>>20)
+		return core.Result{}, fmt.Errorf(
+			"%s is a picture of more than %d MB: it is not shown",
+			visible(p.Show),
+			maxImage>>20,
+		)
 	}
 	return core.Result{Blocks: []core.Block{core.Image{MIME: mime, Data: data}}}, nil
 }
@@ -234,7 +246,12 @@ func (e *excerptor) excerpt(ctx context.Context, p files.Place) (core.Result, er
 	case e.total == 0:
 		return text("[" + strings.Join(append([]string{visible(p.Show) + " is empty"}, e.notes...), "; ") + "]"), nil
 	case e.shown == 0 && e.far:
-		return core.Result{}, fmt.Errorf("%s: line %d is more than %d MB into the file; use shell_command", visible(p.Show), e.want.first, maxScan>>20)
+		return core.Result{}, fmt.Errorf(
+			"%s: line %d is more than %d MB into the file; use shell_command",
+			visible(p.Show),
+			e.want.first,
+			maxScan>>20,
+		)
 	case e.shown == 0 && e.part:
 		return core.Result{}, fmt.Errorf("%s: line %d is past its end", visible(p.Show), e.want.first)
 	case e.shown == 0:
@@ -338,7 +355,12 @@ func namedPicture(name string) bool {
 
 // stat asks the editor what a path is; nil: it does not know.
 func (s *toolset) stat(ctx context.Context, p files.Place) (*ide.FileStat, error) {
-	reply, _, err := s.files.Request(ctx, p, func(c ide.Caps) bool { return c.Stat }, ide.StatFile{Session: s.host.Meta().ID, Path: p.Name})
+	reply, _, err := s.files.Request(
+		ctx,
+		p,
+		func(c ide.Caps) bool { return c.Stat },
+		ide.StatFile{Session: s.host.Meta().ID, Path: p.Name},
+	)
 	if st, ok := reply.(ide.FileStat); ok {
 		return &st, nil
 	}

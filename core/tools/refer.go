@@ -92,7 +92,12 @@ func (f *Files) forbids(spec core.Spec, m core.Meta, access core.Access) error {
 		return err
 	}
 	v := f.opts.Policy.Decide(core.Check{
-		Call: core.Call{Server: spec.Server, Tool: spec.Name, Kind: spec.Kind, Args: args}, Spec: spec, Access: []core.Access{access}, Meta: m,
+		Call: core.Call{
+			Server: spec.Server,
+			Tool:   spec.Name,
+			Kind:   spec.Kind,
+			Args:   args,
+		}, Spec: spec, Access: []core.Access{access}, Meta: m,
 	})
 	if v.Effect == core.Deny {
 		return errors.New(v.Why)
@@ -155,7 +160,8 @@ func readAttached(h files.Handle, uri string, lines [2]int) (core.Block, error) 
 		return nil, fmt.Errorf("it is binary (%d bytes)", info.Size())
 	}
 	part, err := readPart(in, lines)
-	if err == nil && part.total > 0 && part.text == "" && lines[0] > part.total { // the last line stands for what is past the end
+	if err == nil && part.total > 0 && part.text == "" &&
+		lines[0] > part.total { // the last line stands for what is past the end
 		if _, err = file.Seek(0, io.SeekStart); err == nil {
 			part, err = readPart(bufio.NewReaderSize(file, 64<<10), [2]int{part.total, part.total})
 		}

@@ -107,7 +107,11 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	case strings.ContainsRune(line, 0):
 		return nil, fmt.Errorf("argument %q contains a NUL character", "command")
 	case len(line) > maxCommand:
-		return nil, fmt.Errorf("argument %q is larger than %d KB: write it to a file and run that", "command", maxCommand>>10)
+		return nil, fmt.Errorf(
+			"argument %q is larger than %d KB: write it to a file and run that",
+			"command",
+			maxCommand>>10,
+		)
 	}
 	p, err := s.folder(cwd)
 	if err != nil {

@@ -40,7 +40,11 @@ func (s *toolset) spawnTool() *tool {
 	if len(agents) == 0 {
 		return nil
 	}
-	return &tool{set: s, spec: spawnSpec(agents), prep: func(_ context.Context, a *args) (*step, error) { return s.prepareSpawn(a, agents) }}
+	return &tool{
+		set:  s,
+		spec: spawnSpec(agents),
+		prep: func(_ context.Context, a *args) (*step, error) { return s.prepareSpawn(a, agents) },
+	}
 }
 
 // spawnSpec says ReadOnly: the call itself has no effect. What the agent does

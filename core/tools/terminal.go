@@ -36,7 +36,12 @@ type visit struct {
 // runTerminal runs a command in a terminal of the editor's. ran is false if it did not
 // run: the editor has no terminals, and why says so, or it refused, which is the error.
 // The command gets the editor's environment, and nothing of ours.
-func (s *toolset) runTerminal(ctx context.Context, e ide.Editor, inv core.Invocation, c command) (res core.Result, ran bool, why string, err error) {
+func (s *toolset) runTerminal(
+	ctx context.Context,
+	e ide.Editor,
+	inv core.Invocation,
+	c command,
+) (res core.Result, ran bool, why string, err error) {
 	v := visit{editor: e, session: s.host.Meta().ID}
 	why, err = v.open(ctx, c)
 	if why != "" || err != nil {
@@ -89,9 +94,14 @@ func (v *visit) open(ctx context.Context, c command) (why string, err error) {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case wait.Err() != nil:
-		return "", fmt.Errorf("the editor did not say within %v whether it opened a terminal, so the command was not run a second time here; check whether it has run before you try again", ide.Wait)
+		return "", fmt.Errorf(
+			"the editor did not say within %v whether it opened a terminal, so the command was not run a second time here; check whether it has run before you try again",
+			ide.Wait,
+		)
 	case err == nil:
-		return "", fmt.Errorf("the editor answered with no terminal, so the command was not run a second time here; check whether it has run before you try again")
+		return "", fmt.Errorf(
+			"the editor answered with no terminal, so the command was not run a second time here; check whether it has run before you try again",
+		)
 	}
 	return ide.Lacking(ctx, wait, err)
 }
@@ -142,7 +152,8 @@ func (v *visit) close(ctx context.Context) {
 // plainOutput is what a terminal shows without what colours it and moves in it.
 func plainOutput(s string) string {
 	if strings.ContainsRune(s, '\x1b') {
-		s = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])`).ReplaceAllString(s, "")
+		s = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])`).
+			ReplaceAllString(s, "")
 	}
 	var d decoder
 	return strings.ReplaceAll(d.text([]byte(s), true), "\r\n", "\n")

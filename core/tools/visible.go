@@ -39,7 +39,8 @@ func codeBlock(s, lang string) string {
 // code span, and never longer than a line.
 func label(name string) string {
 	for _, r := range name {
-		if r < utf8.RuneSelf && !strings.ContainsRune("._-/+@=,:\\", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) || display.Unseen(r) {
+		if r < utf8.RuneSelf && !strings.ContainsRune("._-/+@=,:\\", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) ||
+			display.Unseen(r) {
 			return code(name)
 		}
 	}
@@ -74,5 +75,6 @@ func hiddenIn(was, now string) []string {
 
 // suspicious is hidden, without what source files normally hold.
 func suspicious(r rune) bool {
-	return r >= utf8.RuneSelf && r != '\u00a0' && r != '\ufe0f' && display.Unseen(r) || r < ' ' && r != '\n' && r != '\t' && r != '\r' && r != '\f'
+	return r >= utf8.RuneSelf && r != '\u00a0' && r != '\ufe0f' && display.Unseen(r) ||
+		r < ' ' && r != '\n' && r != '\t' && r != '\r' && r != '\f'
 }

@@ -148,7 +148,12 @@ func (w *walk) list(
 }
 
 // descend visits what is in a folder that was met.
-func (w *walk) descend(ctx context.Context, e entry, rules *ignores, visit func(entry) (into, on bool)) (on bool, err error) {
+func (w *walk) descend(
+	ctx context.Context,
+	e entry,
+	rules *ignores,
+	visit func(entry) (into, on bool),
+) (on bool, err error) {
 	dir, err := e.in.Folder(e.name)
 	if err != nil {
 		w.closed = true

@@ -38,7 +38,11 @@ func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {
 		content = []core.Block{core.Text{Text: codeBlock(u.String(), "")}}
 	}
 	return &step{
-		Preview: core.Preview{Title: "Fetch " + codeInTitle(u.String()), Content: content, Access: []core.Access{{Op: core.OpNet, URL: u.String()}}},
+		Preview: core.Preview{
+			Title:   "Fetch " + codeInTitle(u.String()),
+			Content: content,
+			Access:  []core.Access{{Op: core.OpNet, URL: u.String()}},
+		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
 			forbids, err := s.forbids()
 			if err != nil {

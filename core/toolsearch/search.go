@@ -57,7 +57,11 @@ func Answer(hidden []inference.ToolSpec, args json.RawMessage) string {
 	}
 	found := rank(hidden, p.Query)
 	if len(found) == 0 {
-		return fmt.Sprintf("None of the %d tools fits %q. Try other words, or an empty query for all names.", len(hidden), p.Query)
+		return fmt.Sprintf(
+			"None of the %d tools fits %q. Try other words, or an empty query for all names.",
+			len(hidden),
+			p.Query,
+		)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %d tools fit", len(found), len(hidden))
@@ -71,7 +75,13 @@ func Answer(hidden []inference.ToolSpec, args json.RawMessage) string {
 			fmt.Fprintf(&b, "\n%d more are too long to be shown here; look for them by name.\n", len(found)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\n%s\n%s\narguments: %s\n", t.Name, upTo(maxShown, t.Description), upTo(maxShown, string(t.Schema)))
+		fmt.Fprintf(
+			&b,
+			"\n%s\n%s\narguments: %s\n",
+			t.Name,
+			upTo(maxShown, t.Description),
+			upTo(maxShown, string(t.Schema)),
+		)
 	}
 	return b.String()
 }

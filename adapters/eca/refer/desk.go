@@ -109,7 +109,9 @@ func (d *Desk) context(ctx context.Context, c eca.Context) []core.Block {
 		}
 		return []core.Block{core.Image{MIME: cmp.Or(kind, "image/png"), Data: data}}
 	case eca.ContextText:
-		return []core.Block{core.Resource{URI: "text:" + cmp.Or(c.Label, "context"), MIME: "text/plain", Text: c.Content}}
+		return []core.Block{
+			core.Resource{URI: "text:" + cmp.Or(c.Label, "context"), MIME: "text/plain", Text: c.Content},
+		}
 	case eca.ContextRepoMap:
 		return d.repoMap(ctx)
 	}
@@ -152,8 +154,14 @@ func (d *Desk) read(ctx context.Context, r core.Reference, link core.Block) []co
 		}
 	}
 	if d.size >= maxAttached {
-		d.Told = append(d.Told,
-			fmt.Sprintf("%s was only named to the agent: the prompt holds more than %d MiB already.", name, maxAttached>>20))
+		d.Told = append(
+			d.Told,
+			fmt.Sprintf(
+				"%s was only named to the agent: the prompt holds more than %d MiB already.",
+				name,
+				maxAttached>>20,
+			),
+		)
 		return []core.Block{link}
 	}
 	b := d.files.Read(ctx, d.roots, r)

@@ -16,8 +16,8 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// answer writes an answer of the SDK's under the client's own id. A call that the client has taken back is not
-// answered (Basic, Cancellation).
+// answer writes an answer of the SDK's under the client's own id. A call that the client
+// has taken back is not answered (Basic, Cancellation).
 func (l *Link) answer(r *jsonrpc.Response) error {
 	c := l.take(r.ID)
 	if c == nil {
@@ -53,8 +53,8 @@ func (l *Link) answer(r *jsonrpc.Response) error {
 	return l.put(c.in, c.slot, append(wire.AppendRaw(b, result), '}'))
 }
 
-// withoutContent takes the content, which the SDK writes as null, out of a result that asks for input
-// (2026-07-28, Multi round-trip requests): it has none.
+// withoutContent takes the content, which the SDK writes as null, out of a result that
+// asks for input (2026-07-28, Multi round-trip requests): it has none.
 func withoutContent(result json.RawMessage) json.RawMessage {
 	var r map[string]json.RawMessage
 	if !bytes.Contains(result, []byte(`"`+proto.ResultInputRequired+`"`)) ||
@@ -102,8 +102,9 @@ func appendHead(dst []byte, id json.RawMessage) []byte {
 	return wire.AppendRaw(append(dst, `{"jsonrpc":"2.0","id":`...), id)
 }
 
-// AppendError appends a whole error answer. The SDK gives plain errors the code 0; they are about requests that
-// do not fit the state of the connection. The early dialect has one code and no data.
+// AppendError appends a whole error answer. The SDK gives plain errors the code 0; they
+// are about requests that do not fit the state of the connection. The early dialect has
+// one code and no data.
 func AppendError(dst []byte, id json.RawMessage, err error, early bool) []byte {
 	code, message, data := int64(jrpc2.InvalidRequest), err.Error(), json.RawMessage(nil)
 	if e, ok := errors.AsType[*jrpc2.Error](err); ok {
@@ -128,8 +129,9 @@ func AppendError(dst []byte, id json.RawMessage, err error, early bool) []byte {
 	return append(dst, '}', '}')
 }
 
-// batch collects the answers to one batch, which leave as one array when the last has been given (2025-03-26, Base
-// protocol, Batching), in the order of what they answer. A nil batch is a single message.
+// batch collects the answers to one batch, which leave as one array when the last has
+// been given (2025-03-26, Base protocol, Batching), in the order of what they answer. A
+// nil batch is a single message.
 type batch struct {
 	mu    sync.Mutex // guards the fields below
 	open  int        // answers that are still to come
@@ -148,7 +150,8 @@ func (b *batch) begin() int {
 	return len(b.slots) - 1
 }
 
-// end puts an answer in its place; a nil one is left out. The last returns the whole array, unless it is empty.
+// end puts an answer in its place; a nil one is left out. The last returns the whole
+// array, unless it is empty.
 func (b *batch) end(at int, answer []byte) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()

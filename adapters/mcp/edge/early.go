@@ -10,10 +10,10 @@ import (
 // The versions of the protocol that differ for us.
 const ()
 
-// begins looks at the parameters of initialize. A number for a version marks the early dialect (one client spoke
-// it before versions were dates): the SDK sees the oldest version instead, and the answers are made to suit both.
-// A version that nobody knows becomes the one that will be answered. number is the early dialect's version, or
-// nil.
+// begins looks at the parameters of initialize. A number for a version marks the early
+// dialect (one client spoke it before versions were dates): the SDK sees the oldest
+// version instead, and the answers are made to suit both. A version that nobody knows
+// becomes the one that will be answered. number is the early dialect's version, or nil.
 func begins(params json.RawMessage) (_, number json.RawMessage) {
 	var p map[string]json.RawMessage
 	if json.Unmarshal(params, &p) != nil {
@@ -75,8 +75,8 @@ func earlyMethod(name string) string {
 	return name
 }
 
-// earlyNotification reports whether the early dialect knows a notification of ours, or has asked for it: it never
-// looks for lists that change.
+// earlyNotification reports whether the early dialect knows a notification of ours, or
+// has asked for it: it never looks for lists that change.
 func earlyNotification(method string) bool {
 	switch method {
 	case proto.NoteProgress, proto.NoteMessage, proto.NoteResourceUpdated:
@@ -86,9 +86,12 @@ func earlyNotification(method string) bool {
 }
 
 // earlyCapabilities are those that the early dialect has.
-var earlyCapabilities = json.RawMessage(`{"experimental":{},"logging":{},"prompts":{},"resources":{"subscribe":true},"tools":{}}`)
+var earlyCapabilities = json.RawMessage(
+	`{"experimental":{},"logging":{},"prompts":{},"resources":{"subscribe":true},"tools":{}}`,
+)
 
-// earlyResult adds to a result what the early dialect looks for. What a client of 2024-11-05 looks for stays.
+// earlyResult adds to a result what the early dialect looks for. What a client of
+// 2024-11-05 looks for stays.
 func earlyResult(method string, version, result json.RawMessage, templates any) json.RawMessage {
 	switch method {
 	case proto.MethodSubscribe, proto.MethodUnsubscribe, proto.MethodSetLevel:

@@ -25,22 +25,26 @@ const (
 	maxOpen = 1024
 	// maxBatch is how many messages one batch may hold, at the version that has batches.
 	maxBatch = 100
-	// drainTime is how long open calls may still be answered when the client has sent its last: a shell's pipe.
+	// drainTime is how long open calls may still be answered when the client has sent its
+	// last: a shell's pipe.
 	drainTime = time.Second
 )
 
 // Options say what a link has to know of those who are behind it.
 type Options struct {
-	// OwnTools says that all tools are ours: they read large arguments from the call, and not from the SDK.
+	// OwnTools says that all tools are ours: they read large arguments from the call, and
+	// not from the SDK.
 	OwnTools bool
 	// Ordered reports whether the calls of a tool that name the same session keep their order.
 	Ordered func(tool string) bool
-	// Templates is the list of resource templates, which the early dialect has in the list of resources.
+	// Templates is the list of resource templates, which the early dialect has in the list
+	// of resources.
 	Templates any
 }
 
-// Link is a client's pipe. Run reads it and hands each message to the lane that it belongs to; answers go the
-// other way. The SDK sees ids of ours, the client its own, byte for byte.
+// Link is a client's pipe. Run reads it and hands each message to the lane that it
+// belongs to; answers go the other way. The SDK sees ids of ours, the client its own,
+// byte for byte.
 type Link struct {
 	frames wire.Framer
 	out    *wire.Writer
@@ -78,8 +82,8 @@ type Call struct {
 	watch  func()          // looks whether the client has taken it back; nil: that is seen where it is read
 }
 
-// NewCall returns a call that did not come over a link. watch, if not nil, is called to look whether the client
-// has taken it back; then it calls Cancel.
+// NewCall returns a call that did not come over a link. watch, if not nil, is called to
+// look whether the client has taken it back; then it calls Cancel.
 func NewCall(watch func(*Call)) *Call {
 	c := new(Call)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -89,8 +93,9 @@ func NewCall(watch func(*Call)) *Call {
 	return c
 }
 
-// Context ends with core.ErrCanceled when the client takes the call back while it is open, on the goroutine that
-// reads; else never, so that a turn may outlive the call that began it.
+// Context ends with core.ErrCanceled when the client takes the call back while it is
+// open, on the goroutine that reads; else never, so that a turn may outlive the call
+// that began it.
 func (c *Call) Context() context.Context { return c.ctx }
 
 // Cancel takes the call back.
@@ -171,7 +176,8 @@ func (l *Link) message(ctx context.Context, b []byte, in *batch) error {
 	return l.request(ctx, m, in)
 }
 
-// answered hands on an answer to a request of the SDK's, whose ids are integers. Only the legacy lane makes requests.
+// answered hands on an answer to a request of the SDK's, whose ids are integers. Only
+// the legacy lane makes requests.
 func (l *Link) answered(ctx context.Context, m wire.Message) error {
 	var n int64
 	if json.Unmarshal(m.ID, &n) != nil {
@@ -192,7 +198,8 @@ func (l *Link) answered(ctx context.Context, m wire.Message) error {
 	return l.legacy.hand(ctx, r)
 }
 
-// notified hands a notification on. A cancel has its effect here, before anything behind it is read.
+// notified hands a notification on. A cancel has its effect here, before anything behind
+// it is read.
 func (l *Link) notified(ctx context.Context, m wire.Message) error {
 	if m.Method != proto.NoteCancelled {
 		method := m.Method
@@ -267,12 +274,12 @@ func PeekAt(params json.RawMessage) (p Peek) {
 	return p
 }
 
-// LargeArgs is the size in bytes above which a tool's arguments are kept from the SDK, which would copy them several
-// times, and memory is collected in between.
+// LargeArgs is the size in bytes above which a tool's arguments are kept from the SDK,
+// which would copy them several times, and memory is collected in between.
 const LargeArgs = 1 << 20
 
-// Collect frees what a large message has left behind before the next copy of it is made. Without it memory use would
-// double.
+// Collect frees what a large message has left behind before the next copy of it is made.
+// Without it memory use would double.
 func Collect() { runtime.GC() }
 
 // withoutArguments returns the parameters of tools/call with empty arguments.
@@ -417,7 +424,8 @@ func (l *Link) Drain(ctx context.Context) {
 	}
 }
 
-// subscription puts the client's own id of a subscriptions/listen in the place of the SDK's, in what belongs to it.
+// subscription puts the client's own id of a subscriptions/listen in the place of the
+// SDK's, in what belongs to it.
 func (l *Link) subscription(params json.RawMessage) json.RawMessage {
 	if !bytes.Contains(params, []byte(proto.MetaSubscription)) {
 		return params
@@ -512,7 +520,8 @@ func (n *lane) Write(_ context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Response); ok {
 		return n.link.answer(r)
 	}
-	if r, ok := m.(*jsonrpc.Request); ok && n.link.dialect() != nil && !r.IsCall() && !earlyNotification(r.Method) {
+	if r, ok := m.(*jsonrpc.Request); ok && n.link.dialect() != nil && !r.IsCall() &&
+		!earlyNotification(r.Method) {
 		return nil
 	}
 	if r, ok := m.(*jsonrpc.Request); ok && n == n.link.modern {

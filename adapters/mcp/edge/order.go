@@ -8,15 +8,15 @@ import (
 	"dragoman/core"
 )
 
-// order gives the calls that name a session their places, in the order in which they were read. The zero value is
-// ready.
+// order gives the calls that name a session their places, in the order in which they
+// were read. The zero value is ready.
 type order struct {
 	mu    sync.Mutex // guards the field below
 	lines map[core.SessionID][]*Place
 }
 
-// Place is a call's place in its session's line. A nil place has nobody before it. Its methods may be called by any
-// goroutine.
+// Place is a call's place in its session's line. A nil place has nobody before it. Its
+// methods may be called by any goroutine.
 type Place struct {
 	in    *order
 	id    core.SessionID

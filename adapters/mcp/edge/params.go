@@ -12,8 +12,8 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// Offered reports whether a life cycle of the protocol has a method. The SDK refuses any other method, whatever its
-// parameters.
+// Offered reports whether a life cycle of the protocol has a method. The SDK refuses any
+// other method, whatever its parameters.
 func Offered(method string, modern bool) bool {
 	switch method {
 	case proto.MethodInitialize, proto.MethodSetLevel, proto.MethodSubscribe, proto.MethodUnsubscribe:
@@ -51,8 +51,8 @@ type param struct {
 	required bool
 }
 
-// longest returns the maximum size of a parameter in bytes. Names and the like are short; a tool's input is
-// limited only by the size of a message.
+// longest returns the maximum size of a parameter in bytes. Names and the like are
+// short; a tool's input is limited only by the size of a message.
 func (p param) longest() int {
 	switch {
 	case p.is != anObject || p.name == "_meta":
@@ -69,8 +69,8 @@ func Known(method string) bool {
 	return ok
 }
 
-// methods lists the methods of all versions and of the extension Tasks with their parameters. Each may also have
-// _meta.
+// methods lists the methods of all versions and of the extension Tasks with their
+// parameters. Each may also have _meta.
 var methods = map[string][]param{
 	proto.MethodComplete: {{"ref", anObject, true}, {"argument", anObject, true}, {"context", anObject, false}},
 	proto.MethodInitialize: {
@@ -99,8 +99,9 @@ var methods = map[string][]param{
 	proto.MethodListTools: {{"cursor", aString, false}},
 }
 
-// CheckParams checks a request's parameters, which are JSON or absent. The error is meant for the client. The SDK
-// checks them again, but its errors name Go types and repeat what was sent.
+// CheckParams checks a request's parameters, which are JSON or absent. The error is
+// meant for the client. The SDK checks them again, but its errors name Go types and
+// repeat what was sent.
 func CheckParams(method string, params json.RawMessage) error {
 	known, ok := methods[method]
 	if !ok {
@@ -124,17 +125,27 @@ func CheckParams(method string, params json.RawMessage) error {
 		case !p.is.fits(v):
 			return jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter %s must be %s", method, p.name, p.is)
 		case len(v) > p.longest():
-			return jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter %s is longer than %d bytes", method, p.name, p.longest())
+			return jrpc2.Errorf(
+				jrpc2.InvalidParams,
+				"%s: the parameter %s is longer than %d bytes",
+				method,
+				p.name,
+				p.longest(),
+			)
 		}
 	}
 	return nil
 }
 
-// misfit finds the member that does not fit at the end of the SDK's error about parameters that it could not decode.
-var misfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`into Go struct field [\w.]*?([\w/]+) of type \S+$`) })
+// misfit finds the member that does not fit at the end of the SDK's error about
+// parameters that it could not decode.
+var misfit = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`into Go struct field [\w.]*?([\w/]+) of type \S+$`) },
+)
 
-// plainFault rewords the SDK's error about a parameter of the wrong type for the client: the SDK names Go types and
-// repeats the parameters, however long they are. Other errors are returned as they are.
+// plainFault rewords the SDK's error about a parameter of the wrong type for the client:
+// the SDK names Go types and repeats the parameters, however long they are. Other errors
+// are returned as they are.
 func plainFault(method string, err error) (_ error, changed bool) {
 	text := err.Error()
 	if !strings.HasPrefix(text, "handling '") || !strings.Contains(text[:min(len(text), 200)], "unmarshaling") {

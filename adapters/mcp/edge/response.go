@@ -14,15 +14,17 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// ResponseWriter makes what the SDK writes over HTTP suit the client, as a [Link] does over a pipe: it takes
-// content that is null out of results that ask for input, gives plain errors a code, and answers the early
-// dialect in its own shapes. The SDK writes a whole event, or a whole body, at once.
+// ResponseWriter makes what the SDK writes over HTTP suit the client, as a [Link] does
+// over a pipe: it takes content that is null out of results that ask for input, gives
+// plain errors a code, and answers the early dialect in its own shapes. The SDK writes a
+// whole event, or a whole body, at once.
 type ResponseWriter struct {
 	http.ResponseWriter
 	Method    string          // of the request; "": it is no call
 	Early     json.RawMessage // the early dialect's version; nil: another one
 	Templates any             // as in Options
-	// Begins notes the session that the request has begun, before the client knows of it; nil: it has one.
+	// Begins notes the session that the request has begun, before the client knows of it;
+	// nil: it has one.
 	Begins func(id string)
 }
 
@@ -50,7 +52,8 @@ func (w *ResponseWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// events changes the messages of an event stream; an event that the dialect does not know is left out.
+// events changes the messages of an event stream; an event that the dialect does not
+// know is left out.
 func (w *ResponseWriter) events(b []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(b) {
@@ -105,8 +108,9 @@ func (w *ResponseWriter) message(b []byte) []byte {
 	return append(append(append(appendHead(nil, id), `,"result":`...), result...), '}')
 }
 
-// ParseBody parses a body as a line on a pipe is parsed, so that both refuse the same. For a batch, which the SDK
-// answers, it checks each message and returns an empty Message.
+// ParseBody parses a body as a line on a pipe is parsed, so that both refuse the same.
+// For a batch, which the SDK answers, it checks each message and returns an empty
+// Message.
 func ParseBody(body []byte) (wire.Message, error) {
 	if !bytes.HasPrefix(body, []byte("[")) {
 		return wire.Parse(body)

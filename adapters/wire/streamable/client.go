@@ -159,7 +159,9 @@ func (h *Client) posting(line []byte) {
 		p := &posted{cancel: cancel, sent: make(chan struct{}), done: make(chan struct{})}
 		ctx = httptrace.WithClientTrace(
 			ctx,
-			&httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { p.once.Do(func() { close(p.sent) }) }},
+			&httptrace.ClientTrace{
+				WroteRequest: func(httptrace.WroteRequestInfo) { p.once.Do(func() { close(p.sent) }) },
+			},
 		)
 		h.mu.Lock()
 		h.posts[string(m.ID)] = p

@@ -58,7 +58,11 @@ func (p *ParamHeaders) Mismatch(h http.Header, tool string, args map[string]json
 		switch {
 		case !there && got == "":
 		case !there:
-			return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s belongs to an argument that is not there", name)
+			return jrpc2.Errorf(
+				proto.CodeHeaderMismatch,
+				"the header %s belongs to an argument that is not there",
+				name,
+			)
 		case !ok || means != value && !sameNumber(means, value):
 			return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s is not the argument", name)
 		}

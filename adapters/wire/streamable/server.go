@@ -82,7 +82,11 @@ func Mismatch(r *http.Request, m wire.Message) error {
 	case p.Meta[proto.MetaCapabilities] == nil && m.Method != proto.MethodInitialize:
 		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", proto.MetaCapabilities)
 	case version != "" && r.Header.Get(proto.HeaderVersion) != version:
-		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header %s is not the version in _meta", proto.HeaderVersion)
+		return jrpc2.Errorf(
+			proto.CodeHeaderMismatch,
+			"the header %s is not the version in _meta",
+			proto.HeaderVersion,
+		)
 	case r.Header.Get(proto.HeaderMethod) != m.Method:
 		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Method is not the method")
 	case got != name && (means != name || !ok):

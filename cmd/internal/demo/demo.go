@@ -91,7 +91,11 @@ func Play(ctx context.Context, p *program.Environment) (err error) {
 		return program.ErrReported
 	}
 	took := time.Since(began).Round(time.Millisecond)
-	fmt.Fprintf(p.Out, "%s\n\n", c.Good(fmt.Sprintf("All three did the same, in %v; what they left behind is removed.", took)))
+	fmt.Fprintf(
+		p.Out,
+		"%s\n\n",
+		c.Good(fmt.Sprintf("All three did the same, in %v; what they left behind is removed.", took)),
+	)
 	fmt.Fprint(p.Out, editorSettings(self, c))
 	return nil
 }

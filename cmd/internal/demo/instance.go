@@ -28,7 +28,11 @@ type instance struct {
 	stderr []byte
 }
 
-func startInstance(ctx context.Context, self, command, workspace, home string, env func(string) (string, bool)) (*instance, error) {
+func startInstance(
+	ctx context.Context,
+	self, command, workspace, home string,
+	env func(string) (string, bool),
+) (*instance, error) {
 	c := &instance{cmd: exec.CommandContext(ctx, self, command, "--data-dir", filepath.Join(home, "sessions"))}
 	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = workspace, cleanEnv(home, env), c
 	var err error

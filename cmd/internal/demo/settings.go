@@ -34,7 +34,11 @@ func settingsOf(self string) []pasted {
 		{"Zed", "settings.json", `"agent_servers": {
   "dragoman": { "type": "custom", "command": ` + path + `, "args": ["acp"], "env": {} }
 }`},
-		{"JetBrains", "~/.jetbrains/acp.json", `{ "agent_servers": { "dragoman": { "command": ` + path + `, "args": ["acp"], "env": {} } } }`},
+		{
+			"JetBrains",
+			"~/.jetbrains/acp.json",
+			`{ "agent_servers": { "dragoman": { "command": ` + path + `, "args": ["acp"], "env": {} } } }`,
+		},
 		{"VS Code", "settings.json, with the ECA extension", `"eca.serverPath": ` + path},
 		{"Emacs", "init.el, with eca-emacs", `(setq eca-custom-command '(` + path + ` "server"))`},
 		{"Emacs", "init.el, with agent-shell", `(defun dragoman ()
@@ -48,12 +52,20 @@ func settingsOf(self string) []pasted {
                              :command ` + path + ` :command-params '("acp")
                              :context-buffer buffer)))))`},
 		{"Neovim", "init.lua, with eca-nvim", `require("eca").setup({ server_path = ` + path + ` })`},
-		{"Neovim", "init.lua, with codecompanion.nvim; choose it with ga in a chat", `require("codecompanion").setup({ adapters = { acp = { dragoman = function()
+		{
+			"Neovim",
+			"init.lua, with codecompanion.nvim; choose it with ga in a chat",
+			`require("codecompanion").setup({ adapters = { acp = { dragoman = function()
   return require("codecompanion.adapters").extend("opencode", {
     name = "dragoman", formatted_name = "dragoman",
     commands = { default = { ` + path + `, "acp" } },
   })
-end } } })`},
-		{"MCP", "claude_desktop_config.json, .cursor/mcp.json and the like", `{ "mcpServers": { "dragoman": { "command": ` + path + `, "args": ["mcp"] } } }`},
+end } } })`,
+		},
+		{
+			"MCP",
+			"claude_desktop_config.json, .cursor/mcp.json and the like",
+			`{ "mcpServers": { "dragoman": { "command": ` + path + `, "args": ["mcp"] } } }`,
+		},
 	}
 }

@@ -71,7 +71,12 @@ func (r *report) print(out io.Writer, c terminal.Palette) {
 	for _, s := range r.sections {
 		fmt.Fprintf(out, "%s\n", c.Strong(s.title))
 		for _, f := range s.findings {
-			fmt.Fprintf(out, "  %s %s\n", f.mark.painted(c), strings.ReplaceAll(display.Printable(f.text), "\n", "\n    "))
+			fmt.Fprintf(
+				out,
+				"  %s %s\n",
+				f.mark.painted(c),
+				strings.ReplaceAll(display.Printable(f.text), "\n", "\n    "),
+			)
 			if f.hint != "" {
 				fmt.Fprintf(out, "    %s\n", c.Faint("→ "+display.Printable(f.hint)))
 			}

@@ -22,13 +22,23 @@ func (d *Doctor) Text(ctx context.Context, s Session) string {
 	r := d.examine(ctx, s.Editor)
 	r.sections = append(r.sections, examineGuide(s))
 	if s.Fault != "" {
-		r.sections = append(r.sections, section{"This process", []finding{{wrong, "a configuration that was read earlier goes on; the newest one is not in use:\n" + s.Fault, ""}}})
+		r.sections = append(
+			r.sections,
+			section{
+				"This process",
+				[]finding{
+					{wrong, "a configuration that was read earlier goes on; the newest one is not in use:\n" + s.Fault, ""},
+				},
+			},
+		)
 	}
 	var b strings.Builder
 	for _, s := range r.sections {
 		b.WriteString("**" + s.title + "**\n\n")
 		for _, f := range s.findings {
-			b.WriteString("- " + string(f.mark) + " " + strings.ReplaceAll(display.Printable(f.text), "\n", "\n  ") + "\n")
+			b.WriteString(
+				"- " + string(f.mark) + " " + strings.ReplaceAll(display.Printable(f.text), "\n", "\n  ") + "\n",
+			)
 			if f.hint != "" {
 				b.WriteString("  → " + display.Printable(f.hint) + "\n")
 			}
@@ -46,7 +56,14 @@ func examineGuide(s Session) section {
 		is.add(look, "the workspace's folders cannot be read")
 		return is
 	}
-	is.add(plain, "instructions: %d, rules: %d, skills: %d, agents: %d", len(have.Instructions()), len(have.Rules()), len(have.Skills()), len(have.Agents()))
+	is.add(
+		plain,
+		"instructions: %d, rules: %d, skills: %d, agents: %d",
+		len(have.Instructions()),
+		len(have.Rules()),
+		len(have.Skills()),
+		len(have.Agents()),
+	)
 	for _, w := range have.Warnings() {
 		is.add(look, "%s", w)
 	}

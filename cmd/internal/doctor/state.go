@@ -90,7 +90,10 @@ func examineLogs(ctx context.Context, s *section, dir string) {
 		case err != nil:
 			s.add(wrong, "%v", err)
 		case damage != "":
-			s.add(wrong, "session %s is damaged: %s", display.Line(string(sum.ID), 64), damage).hint = "dragoman sessions repair " + display.Line(string(sum.ID), 64)
+			s.add(wrong, "session %s is damaged: %s", display.Line(string(sum.ID), 64), damage).hint = "dragoman sessions repair " + display.Line(
+				string(sum.ID),
+				64,
+			)
 		}
 	}
 	if err := store.Close(); err != nil {

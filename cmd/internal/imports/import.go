@@ -99,7 +99,10 @@ func (i importer) mayReach(good []candidate) (bool, error) {
 	if n == 0 || i.DryRun || i.Yes {
 		return true, nil
 	}
-	agreed, err := terminal.Confirm(i.Environment, "This happens whenever the value is needed. Import these servers?")
+	agreed, err := terminal.Confirm(
+		i.Environment,
+		"This happens whenever the value is needed. Import these servers?",
+	)
 	if err != nil {
 		return false, fmt.Errorf("the servers want to read files or run programs: %w", err)
 	}
@@ -122,7 +125,11 @@ func (i importer) sift(list []candidate, c *configs.Config) (good []candidate, f
 			fmt.Fprintf(i.Out, "%s is in the configuration already\n", s.name)
 			continue
 		case s.err == nil && taken && !i.Replace:
-			fmt.Fprintf(i.Out, "%s is in the configuration already, with other settings; --replace changes it\n", s.name)
+			fmt.Fprintf(
+				i.Out,
+				"%s is in the configuration already, with other settings; --replace changes it\n",
+				s.name,
+			)
 			continue
 		}
 		if s.err != nil {
@@ -155,7 +162,12 @@ func (i importer) takeOver(ctx context.Context, good []candidate) error {
 	}
 	path, err := i.to.Edit(ctx, nil, edits...)
 	if err == nil {
-		fmt.Fprintf(i.Out, "imported %s into %s\n\"dragoman mcp-servers list\" tries them.\n", strings.Join(names, ", "), path)
+		fmt.Fprintf(
+			i.Out,
+			"imported %s into %s\n\"dragoman mcp-servers list\" tries them.\n",
+			strings.Join(names, ", "),
+			path,
+		)
 	}
 	return err
 }

@@ -28,7 +28,10 @@ func places(p *program.Environment) []place {
 		)
 		for _, code := range []string{"Code", "Code - Insiders", "VSCodium"} {
 			for _, name := range []string{"mcp.json", "settings.json"} {
-				places = append(places, place{strings.Replace(code, "Code", "VS Code", 1), filepath.Join(apps, code, "User", name)})
+				places = append(
+					places,
+					place{strings.Replace(code, "Code", "VS Code", 1), filepath.Join(apps, code, "User", name)},
+				)
 			}
 		}
 		zed := filepath.Join(config, "zed", "settings.json")
@@ -79,12 +82,18 @@ func ShowPlaces(p *program.Environment) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", at.program, at.path, display.Line(said, 100))
 	}
 	if !found {
-		fmt.Fprintln(p.Out, "No settings with MCP servers were found. Give the file: dragoman mcp-servers import FILE")
+		fmt.Fprintln(
+			p.Out,
+			"No settings with MCP servers were found. Give the file: dragoman mcp-servers import FILE",
+		)
 		return nil
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(p.Out, "Nothing was changed. \"dragoman mcp-servers import FILE\" takes the servers of one over.")
+	_, err := fmt.Fprintln(
+		p.Out,
+		"Nothing was changed. \"dragoman mcp-servers import FILE\" takes the servers of one over.",
+	)
 	return err
 }

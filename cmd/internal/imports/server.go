@@ -42,7 +42,12 @@ type candidate struct {
 // readServers reads the servers of another program's settings, in their order. path is
 // absolute.
 func readServers(path string, text []byte, env configs.Env) ([]candidate, error) {
-	f := settingsFile{path: path, project: projectOf(path, program.Home(env)), env: env, inputs: map[string]string{}}
+	f := settingsFile{
+		path:    path,
+		project: projectOf(path, program.Home(env)),
+		env:     env,
+		inputs:  map[string]string{},
+	}
 	text = plainJSON(bytes.TrimPrefix(text, []byte("\ufeff")))
 	_, top, err := members(text)
 	if err != nil {
@@ -70,7 +75,10 @@ func readServers(path string, text []byte, env configs.Env) ([]candidate, error)
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("%s holds no MCP servers: none of mcpServers, servers, mcp.servers and context_servers is in it", path)
+		return nil, fmt.Errorf(
+			"%s holds no MCP servers: none of mcpServers, servers, mcp.servers and context_servers is in it",
+			path,
+		)
 	}
 	return all, nil
 }
@@ -230,7 +238,9 @@ func (f settingsFile) translate(e serverEntry, s *candidate) error {
 	kind := strings.ToLower(cmp.Or(e.Type, e.Transport))
 	switch {
 	case command == "" && url == "" && e.Settings != nil:
-		return errors.New("it is an extension of its editor, which starts it in its own way; add the program that it starts")
+		return errors.New(
+			"it is an extension of its editor, which starts it in its own way; add the program that it starts",
+		)
 	case command == "" && url == "":
 		return errors.New("it has neither a command nor a url")
 	case (Entry{Command: command}).Ours():

@@ -27,7 +27,10 @@ func (t *translation) folder(cwd string) error {
 	case cwd == "" || cwd == "." || cwd == "${workspaceFolder}":
 		return nil // the session's
 	case strings.HasPrefix(cwd, "${workspaceFolder}") && t.project == "":
-		return fmt.Errorf("cwd: %s lies in whatever folder is open, which cannot be said here; write an absolute path as dir", cwd)
+		return fmt.Errorf(
+			"cwd: %s lies in whatever folder is open, which cannot be said here; write an absolute path as dir",
+			cwd,
+		)
 	}
 	t.fixed = true
 	dir, err := t.expand("cwd", cwd, false)
@@ -36,7 +39,10 @@ func (t *translation) folder(cwd string) error {
 	}
 	if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~/") && !strings.HasPrefix(dir, "${") {
 		if t.project == "" {
-			return fmt.Errorf("cwd: %s is a relative path, and nothing says from where; write an absolute one as dir", display.Line(cwd, 80))
+			return fmt.Errorf(
+				"cwd: %s is a relative path, and nothing says from where; write an absolute one as dir",
+				display.Line(cwd, 80),
+			)
 		}
 		dir = filepath.Join(configs.Literal(t.project), dir)
 	}
@@ -49,7 +55,10 @@ func (t *translation) folder(cwd string) error {
 func (t *translation) command(command string) (string, error) {
 	relative := strings.HasPrefix(command, "./") || strings.HasPrefix(command, "../")
 	if (relative || strings.Contains(command, "${workspaceFolder")) && t.project == "" {
-		return "", fmt.Errorf("command: %s lies in whatever folder is open; add the server with the program's own path", display.Line(command, 80))
+		return "", fmt.Errorf(
+			"command: %s lies in whatever folder is open; add the server with the program's own path",
+			display.Line(command, 80),
+		)
 	}
 	t.fixed, command = true, strings.TrimPrefix(command, "./")
 	if relative {
@@ -80,7 +89,12 @@ func (t *translation) asks(key, id, variable string) {
 	if d := t.inputs[id]; d != "" {
 		what = fmt.Sprintf("%s (%s)", id, display.Line(d, 80))
 	}
-	t.notes.note("%s: its editor asks you for %s; here it is ${env:%s}: set that variable, or write the value in its place", key, what, variable)
+	t.notes.note(
+		"%s: its editor asks you for %s; here it is ${env:%s}: set that variable, or write the value in its place",
+		key,
+		what,
+		variable,
+	)
 }
 
 // expand translates the variables of a text. secret: it may hold ${cmd:…}. The result has no
@@ -137,7 +151,11 @@ func (t *translation) variable(key, inner string, secret bool) (value string, re
 		t.asks(key, name, variable)
 		return "${env:" + variable + "}", true, nil
 	case (kind == "file" || kind == "cmd") && qualified && !t.ofECA():
-		t.notes.note("%s: ${%s} is text: only ECA's own settings read files or run programs in this way", key, display.Line(inner, 200))
+		t.notes.note(
+			"%s: ${%s} is text: only ECA's own settings read files or run programs in this way",
+			key,
+			display.Line(inner, 200),
+		)
 		return "${" + inner + "}", false, nil
 	case kind == "file" && qualified:
 		if !filepath.IsAbs(name) && !strings.HasPrefix(name, "~") {
@@ -169,7 +187,11 @@ func (t *translation) variable(key, inner string, secret bool) (value string, re
 		return value, reference, nil
 	}
 	if !t.given[inner] { // else the program replaces it by itself
-		t.notes.note("%s: ${%s} is taken as it is written; if a variable is meant, write ${env:NAME}", key, display.Line(inner, 60))
+		t.notes.note(
+			"%s: ${%s} is taken as it is written; if a variable is meant, write ${env:NAME}",
+			key,
+			display.Line(inner, 60),
+		)
 	}
 	return "${" + inner + "}", false, nil
 }

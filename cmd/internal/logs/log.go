@@ -104,7 +104,11 @@ func (l *Log) Close() {
 
 // lost is the line that stands for lines that were dropped.
 func (l *Log) lost(n int) []byte {
-	e := zapcore.Entry{Level: zapcore.WarnLevel, Time: time.Now(), Message: "lines of this log were lost: nobody took them in time"}
+	e := zapcore.Entry{
+		Level:   zapcore.WarnLevel,
+		Time:    time.Now(),
+		Message: "lines of this log were lost: nobody took them in time",
+	}
 	buf, err := (*l.form.Load()).EncodeEntry(e, []zapcore.Field{zap.Int("lost", n)})
 	if err != nil {
 		return nil

@@ -72,7 +72,10 @@ func (l *Servers) writer(server string) *writer {
 	w := l.of[server]
 	if w == nil && !l.closed {
 		w = newWriter(rotated(serverPath(l.dir, server)), func(n int) []byte {
-			return l.line("warn", fmt.Sprintf("%d lines are missing here: they came faster than they could be written", n))
+			return l.line(
+				"warn",
+				fmt.Sprintf("%d lines are missing here: they came faster than they could be written", n),
+			)
 		})
 		w.start()
 		l.of[server] = w

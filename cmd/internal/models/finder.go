@@ -36,8 +36,8 @@ type Options struct {
 	Before  *Finder     // that is replaced; nil: there is none
 }
 
-// New finds models as a configuration has them. It looks at variables and at files that settings refer to, never at the
-// network.
+// New finds models as a configuration has them. It looks at variables and at files that
+// settings refer to, never at the network.
 func New(c *configs.Config, o Options) *Finder {
 	env, given, keyFile := o.Env, o.Given, o.KeyFile
 	m := &Finder{Choice: c.ChooseModel(env, given), fallback: c.Fallback, broken: map[string]error{}}
@@ -76,7 +76,13 @@ func (m *Finder) Close() { m.registry.Close() }
 
 // newProvider fills in a provider's address and headers. Its key is looked up at
 // each request, and so is a header that a program prints: run runs it.
-func newProvider(c *configs.Config, env configs.Env, given configs.Logins, run configs.Run, name, keyFile string) (llm.Provider, error) {
+func newProvider(
+	c *configs.Config,
+	env configs.Env,
+	given configs.Logins,
+	run configs.Run,
+	name, keyFile string,
+) (llm.Provider, error) {
 	p, _ := c.Provider(name)
 	address, err := p.BaseURL.Resolve(env)
 	if err != nil {
@@ -167,12 +173,18 @@ func ownModels(c *configs.Config, provider string) []core.ModelInfo {
 // chosen one, the usual one of each provider that has a key, those of agents, and
 // whatever else is known of providers that have a key. Without any key nothing of
 // that is looked at.
-func knownModels(c *configs.Config, choice configs.Choice, env configs.Env, given configs.Logins) map[string][]core.ModelInfo {
+func knownModels(
+	c *configs.Config,
+	choice configs.Choice,
+	env configs.Env,
+	given configs.Logins,
+) map[string][]core.ModelInfo {
 	known := map[string][]core.ModelInfo{}
 	add := func(provider, model string) {
 		info := core.ModelInfo{ID: provider + "/" + model, Tools: true, Images: true}
 		same := func(have core.ModelInfo) bool { return have.ID == info.ID }
-		if provider != configs.OfflineProvider && !c.Disabled(provider) && !slices.ContainsFunc(known[provider], same) {
+		if provider != configs.OfflineProvider && !c.Disabled(provider) &&
+			!slices.ContainsFunc(known[provider], same) {
 			known[provider] = append(known[provider], info)
 		}
 	}

@@ -90,7 +90,10 @@ func holdsAll(s string, words []string) bool {
 // PrintTable prints models for people; asked says that they were asked for by name.
 func (k *Overview) PrintTable(out io.Writer, list []core.ModelInfo, asked bool) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(out, "No model is known by that name; it can be used all the same. --all lists those of every provider.")
+		_, err := fmt.Fprintln(
+			out,
+			"No model is known by that name; it can be used all the same. --all lists those of every provider.",
+		)
 		return err
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -109,7 +112,10 @@ func (k *Overview) PrintTable(out io.Writer, list []core.ModelInfo, asked bool) 
 		return err
 	}
 	if len(list) == 1 && list[0].Offline && !asked {
-		_, err := fmt.Fprintln(out, "\nNo provider has a key: \"dragoman login PROVIDER\" gives one, \"dragoman models list --all\" lists what there is.")
+		_, err := fmt.Fprintln(
+			out,
+			"\nNo provider has a key: \"dragoman login PROVIDER\" gives one, \"dragoman models list --all\" lists what there is.",
+		)
 		return err
 	}
 	return nil

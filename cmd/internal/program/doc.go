@@ -1,4 +1,5 @@
-// Package program holds what one run of dragoman is given: its streams, variables, flags and folders.
+// Package program holds what one run of dragoman is given: its streams, variables, flags
+// and folders.
 //
 // # What holds
 //

@@ -59,7 +59,9 @@ func (e *Environment) ConfigFile() string {
 }
 
 // ErrNoConfigPlace means that there is no home folder, and no flag.
-var ErrNoConfigPlace = errors.New("no place for a configuration file: the environment names no home folder; give a file with --config")
+var ErrNoConfigPlace = errors.New(
+	"no place for a configuration file: the environment names no home folder; give a file with --config",
+)
 
 // LoadConfig reads the configuration, over what the editor set (nil: nothing).
 // With an error it returns the defaults as well.
@@ -71,7 +73,9 @@ func (e *Environment) LoadConfig(editor *configs.Config) (*configs.Config, error
 func (e *Environment) DataDir() (string, error) {
 	dir := cmp.Or(e.Flags.DataDir, e.Getenv("DRAGOMAN_DATA"), jsonl.DefaultDir(e.Getenv))
 	if dir == "" {
-		return "", errors.New("no folder for sessions: neither XDG_STATE_HOME nor a home folder is known; give one with --data-dir")
+		return "", errors.New(
+			"no folder for sessions: neither XDG_STATE_HOME nor a home folder is known; give one with --data-dir",
+		)
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {

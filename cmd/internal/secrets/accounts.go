@@ -75,17 +75,33 @@ func (a Accounts) Find(name string) (core.Account, error) {
 
 // Login implements core.Accounts: it takes a key and keeps it. Nobody is asked
 // whether the key is right: the first request will tell.
-func (a Accounts) Login(ctx context.Context, provider, method string, fields map[string]string) (core.LoginStep, error) {
+func (a Accounts) Login(
+	ctx context.Context,
+	provider, method string,
+	fields map[string]string,
+) (core.LoginStep, error) {
 	acc, err := a.Find(provider)
 	switch {
 	case err != nil:
 		return core.LoginStep{}, err
 	case acc.Local:
-		return core.LoginStep{}, fmt.Errorf("%s is a program on this machine and needs no key; choose a model such as %s/NAME", acc.Label, provider)
+		return core.LoginStep{}, fmt.Errorf(
+			"%s is a program on this machine and needs no key; choose a model such as %s/NAME",
+			acc.Label,
+			provider,
+		)
 	case method != "" && method != keyMethod.Key:
-		return core.LoginStep{}, fmt.Errorf("log in to %s: there is no method %q, only %q", provider, display.Line(method, 60), keyMethod.Key)
+		return core.LoginStep{}, fmt.Errorf(
+			"log in to %s: there is no method %q, only %q",
+			provider,
+			display.Line(method, 60),
+			keyMethod.Key,
+		)
 	case len(fields) == 0:
-		return core.LoginStep{Message: a.begin(acc), Fields: []core.LoginField{{Key: keyField, Label: "API key of " + acc.Label, Secret: true}}}, nil
+		return core.LoginStep{
+			Message: a.begin(acc),
+			Fields:  []core.LoginField{{Key: keyField, Label: "API key of " + acc.Label, Secret: true}},
+		}, nil
 	}
 	key := strings.TrimSpace(fields[keyField])
 	if err := checkKey(key); err != nil {
@@ -98,7 +114,9 @@ func (a Accounts) Login(ctx context.Context, provider, method string, fields map
 	if changed {
 		a.Changed(provider)
 	}
-	return core.LoginStep{Message: "The key of " + acc.Label + " is kept " + a.Logins.Where(ctx, provider) + "." + a.wins(acc)}, nil
+	return core.LoginStep{
+		Message: "The key of " + acc.Label + " is kept " + a.Logins.Where(ctx, provider) + "." + a.wins(acc),
+	}, nil
 }
 
 // begin says what is asked for, and where it is kept.

@@ -71,7 +71,8 @@ func SystemRing(env configs.Env) Ring {
 	}
 	// Without an address the library would start a bus that has no keyring.
 	run, _ := env("XDG_RUNTIME_DIR")
-	if info, err := os.Stat(filepath.Join(run, "bus")); run == "" || err != nil || info.Mode()&os.ModeSocket == 0 {
+	if info, err := os.Stat(filepath.Join(run, "bus")); run == "" || err != nil ||
+		info.Mode()&os.ModeSocket == 0 {
 		return nil
 	}
 	r.environ = append(r.environ, "DBUS_SESSION_BUS_ADDRESS=unix:path="+filepath.Join(run, "bus"))
@@ -107,7 +108,11 @@ func (r childRing) ask(ctx context.Context, secret string, args ...string) (stri
 		name = self
 	}
 	wait := cmp.Or(r.wait, ringTime)
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the system's keyring did not answer within %v", wait))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		wait,
+		fmt.Errorf("the system's keyring did not answer within %v", wait),
+	)
 	defer cancel()
 	cmd := exec.Command(name, append([]string{"keyring"}, args...)...)
 	out, said := &keyText{cancel: cancel}, &keyText{cancel: cancel}
@@ -124,5 +129,8 @@ func (r childRing) ask(ctx context.Context, secret string, args ...string) (stri
 	case how.Code == program.ExitNoSecret:
 		return "", ErrNoSecret
 	}
-	return "", fmt.Errorf("the system's keyring does not work: %s", display.Line(strings.TrimPrefix(said.text.String(), "dragoman: "), 200))
+	return "", fmt.Errorf(
+		"the system's keyring does not work: %s",
+		display.Line(strings.TrimPrefix(said.text.String(), "dragoman: "), 200),
+	)
 }

@@ -125,7 +125,10 @@ func decodeLogins(data []byte) (map[string]keptLogin, error) {
 	if json.Unmarshal(data, &kept) != nil || kept.Version != 1 && kept.Version != 2 {
 		return nil, errNoLogins
 	}
-	maps.DeleteFunc(kept.Providers, func(_ string, k keptLogin) bool { return k.Sealed == "" && strings.TrimSpace(k.Key) == "" })
+	maps.DeleteFunc(
+		kept.Providers,
+		func(_ string, k keptLogin) bool { return k.Sealed == "" && strings.TrimSpace(k.Key) == "" },
+	)
 	return kept.Providers, nil
 }
 
@@ -148,7 +151,9 @@ func encodeLogins(kept map[string]keptLogin) ([]byte, error) {
 // changes meanwhile.
 func (l *Logins) Set(ctx context.Context, provider, key string) (changed bool, err error) {
 	if l.Path() == "" {
-		return false, errors.New("there is no folder for keys: neither XDG_STATE_HOME nor a home folder is known; give one with --data-dir")
+		return false, errors.New(
+			"there is no folder for keys: neither XDG_STATE_HOME nor a home folder is known; give one with --data-dir",
+		)
 	}
 	next := keptLogin{Key: key}
 	if key != "" {
@@ -159,7 +164,8 @@ func (l *Logins) Set(ctx context.Context, provider, key string) (changed bool, e
 	err = l.file.Change(ctx, func(now map[string]keptLogin) (map[string]keptLogin, error) {
 		old, had := now[provider]
 		was, err := l.keyOf(ctx, provider, old)
-		if same := had && err == nil && was == key || !had && key == ""; same && (old.Sealed != "" || next.Sealed == "") {
+		if same := had && err == nil && was == key || !had && key == ""; same &&
+			(old.Sealed != "" || next.Sealed == "") {
 			return nil, datadir.ErrUnchanged
 		}
 		changed = true

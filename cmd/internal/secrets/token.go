@@ -47,7 +47,11 @@ func readToken(path string) (string, error) {
 		return "", err
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return "", fmt.Errorf("the token in %s can be read by others (%v); delete it, and a new one is made", path, mode)
+		return "", fmt.Errorf(
+			"the token in %s can be read by others (%v); delete it, and a new one is made",
+			path,
+			mode,
+		)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -77,7 +77,9 @@ func (v *vault) open(ctx context.Context, name, sealed string) ([]byte, error) {
 		text, err = aead.Open(nil, nil, text, []byte(name))
 	}
 	if err != nil {
-		return nil, errors.New("it is encrypted with another key than the one that the system's keyring has now; log in again")
+		return nil, errors.New(
+			"it is encrypted with another key than the one that the system's keyring has now; log in again",
+		)
 	}
 	return text, nil
 }

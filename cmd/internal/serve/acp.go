@@ -13,11 +13,20 @@ import (
 // ACP serves an editor that speaks the Agent Client Protocol.
 func ACP(ctx context.Context, o setup.Options) error {
 	return stdio(ctx, o, "acp", func(g *Gateway) server {
-		return acpStream{acp.Options{Gateway: g.Gateway, Log: g.Log, Version: o.Env.Version, Servers: true, Providers: g.Profiles.Providers()}}
+		return acpStream{
+			acp.Options{
+				Gateway:   g.Gateway,
+				Log:       g.Log,
+				Version:   o.Env.Version,
+				Servers:   true,
+				Providers: g.Profiles.Providers(),
+			},
+		}
 	})
 }
 
-// acpStream serves ACP, or the thread protocol that it was in June 2025, as the client's first call wants.
+// acpStream serves ACP, or the thread protocol that it was in June 2025, as the client's
+// first call wants.
 type acpStream struct {
 	opts acp.Options
 }

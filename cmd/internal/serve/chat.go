@@ -16,7 +16,12 @@ import (
 // Chat talks to a person at a terminal. resume is the id of the session to go on with, which may
 // be cut short; empty: a new one.
 func Chat(ctx context.Context, o setup.Options, resume string, set core.Settings) error {
-	return run(ctx, o, false, func(ctx context.Context, g *Gateway) error { return g.chat(ctx, o.Env, resume, set) })
+	return run(
+		ctx,
+		o,
+		false,
+		func(ctx context.Context, g *Gateway) error { return g.chat(ctx, o.Env, resume, set) },
+	)
 }
 
 func (g *Gateway) chat(ctx context.Context, env *program.Environment, resume string, set core.Settings) error {

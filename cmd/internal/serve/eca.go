@@ -43,7 +43,9 @@ func (g *Gateway) welcome(p *core.Profile) string {
 	}
 	b.WriteString(" The model is " + p.DefaultModel + ".")
 	if made, err := g.Profiles.Load(); err == nil && made.Finder.Choice.Offline() {
-		b.WriteString("\n\nThis is the offline demo, not a language model: " + made.Finder.Choice.Reason + ". Say anything to learn how to set a model, give a key with /login PROVIDER, or try: list . then read README.md")
+		b.WriteString(
+			"\n\nThis is the offline demo, not a language model: " + made.Finder.Choice.Reason + ". Say anything to learn how to set a model, give a key with /login PROVIDER, or try: list . then read README.md",
+		)
 	}
 	if p.Fault != "" {
 		b.WriteString("\n\nThe configuration has a mistake, so the one before it goes on:\n" + p.Fault)

@@ -43,7 +43,15 @@ func run(ctx context.Context, o setup.Options, interrupt bool, f func(context.Co
 	o.Log = log
 	g := &Gateway{version: o.Env.Version, Log: log.Logger, Profiles: setup.New(o)}
 	store := jsonl.New(dir)
-	g.Gateway = core.New(core.Config{Store: store, Profile: g.Profiles.Get, Rules: g.Profiles.Rules, Before: g.Profiles.Consent, Node: program.Node()})
+	g.Gateway = core.New(
+		core.Config{
+			Store:   store,
+			Profile: g.Profiles.Get,
+			Rules:   g.Profiles.Rules,
+			Before:  g.Profiles.Consent,
+			Node:    program.Node(),
+		},
+	)
 	g.Profiles.Join(g.Gateway)
 	err = g.watched(ctx, f)
 	if errors.Is(err, core.ErrShutdown) { // a signal: that is what was wanted
@@ -56,7 +64,11 @@ func run(ctx context.Context, o setup.Options, interrupt bool, f func(context.Co
 
 // Close ends all sessions. Behind the first call it has nothing left to do.
 func (g *Gateway) Close(ctx context.Context) error {
-	ctx, done := context.WithTimeoutCause(ctx, program.ShutdownFor, errors.New("the sessions did not end in time"))
+	ctx, done := context.WithTimeoutCause(
+		ctx,
+		program.ShutdownFor,
+		errors.New("the sessions did not end in time"),
+	)
 	defer done()
 	return g.Gateway.Close(ctx)
 }

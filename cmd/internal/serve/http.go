@@ -14,11 +14,21 @@ import (
 	"dragoman/cmd/internal/setup"
 )
 
-// overHTTP serves MCP clients over HTTP until a signal comes. What a person must know stands on standard error.
-func overHTTP(ctx context.Context, o setup.Options, m MCPOptions, cwd string, adapter func(*Gateway) *mcp.Server) error {
+// overHTTP serves MCP clients over HTTP until a signal comes. What a person must know
+// stands on standard error.
+func overHTTP(
+	ctx context.Context,
+	o setup.Options,
+	m MCPOptions,
+	cwd string,
+	adapter func(*Gateway) *mcp.Server,
+) error {
 	loopback := gate.Loopback(m.HTTP)
 	if m.NoAuth && !loopback {
-		return fmt.Errorf("--no-auth is for addresses that this machine alone can reach, such as 127.0.0.1:7717; %s is none", m.HTTP)
+		return fmt.Errorf(
+			"--no-auth is for addresses that this machine alone can reach, such as 127.0.0.1:7717; %s is none",
+			m.HTTP,
+		)
 	}
 	var door gate.Options
 	say := ""

@@ -46,7 +46,12 @@ func MCP(ctx context.Context, o setup.Options, m MCPOptions) error {
 	if m.Only != "" {
 		return stdio(ctx, o, "mcp", func(g *Gateway) server { return only{newRelays(g, cwd), m.Only} })
 	}
-	return stdio(ctx, o, "mcp", func(g *Gateway) server { return aggregated{g, adapter(g), cwd, o.Env.InCircle()} })
+	return stdio(
+		ctx,
+		o,
+		"mcp",
+		func(g *Gateway) server { return aggregated{g, adapter(g), cwd, o.Env.InCircle()} },
+	)
 }
 
 // mcpServer is the adapter, as the flags and the configuration want it.

@@ -46,7 +46,9 @@ func (s *Store) Add(ctx context.Context, name string, command []string, n Additi
 func (n Addition) entry(command []string) (is configs.MCPServer, err error) {
 	switch {
 	case n.URL == "" && len(command) == 0:
-		return is, errors.New("say how the server is started: add NAME -- COMMAND, or where it is: add NAME --url URL")
+		return is, errors.New(
+			"say how the server is started: add NAME -- COMMAND, or where it is: add NAME --url URL",
+		)
 	case n.URL != "" && len(command) > 0:
 		return is, errors.New("a server is either a program or a URL: leave one of them out")
 	case n.URL != "" && (len(n.Env) > 0 || n.Dir != ""):
@@ -106,7 +108,11 @@ func pairs(flag string, list []string) (map[string]configs.Secret, error) {
 		name, value, ok := strings.Cut(kv, "=")
 		switch _, twice := all[name]; {
 		case !ok || name == "":
-			return nil, fmt.Errorf("%s takes NAME=VALUE, and %q has no name in front of a =", flag, display.Line(name, 40))
+			return nil, fmt.Errorf(
+				"%s takes NAME=VALUE, and %q has no name in front of a =",
+				flag,
+				display.Line(name, 40),
+			)
 		case twice:
 			return nil, fmt.Errorf("%s %s is given twice", flag, name)
 		}
@@ -118,7 +124,8 @@ func pairs(flag string, list []string) (map[string]configs.Secret, error) {
 // Warn says what a person should know of an entry that was written.
 func (s *Store) Warn(name string, is configs.MCPServer) {
 	s.WarnOfSecrets(name, is)
-	if command := is.Command.String(); command != "" && !strings.Contains(command, "${") && !strings.HasPrefix(command, "~/") {
+	if command := is.Command.String(); command != "" && !strings.Contains(command, "${") &&
+		!strings.HasPrefix(command, "~/") {
 		if _, err := exec.LookPath(command); err != nil {
 			s.warn("%s cannot be started now: %s", command, program.Reason(err))
 		}

@@ -21,7 +21,11 @@ func (s *Store) Approve(ctx context.Context, server string, tools []string, yes 
 	case err != nil:
 		return err
 	case is.Disabled:
-		return fmt.Errorf("the MCP server %s is disabled; \"dragoman mcp-servers enable %s\" has it used", server, server)
+		return fmt.Errorf(
+			"the MCP server %s is disabled; \"dragoman mcp-servers enable %s\" has it used",
+			server,
+			server,
+		)
 	case s.PinFile() == "":
 		_, err := s.env.DataDir()
 		return err
@@ -46,10 +50,18 @@ func (s *Store) Approve(ctx context.Context, server string, tools []string, yes 
 	}
 	col := terminal.Colours(s.env.Out, s.env.Lookup)
 	for _, ch := range changes {
-		fmt.Fprintf(s.env.Out, "%s\n%s\n", col.Strong(server+": "+display.Line(ch.Tool, 100)), display.Indented(display.Printable(ch.Text), "  "))
+		fmt.Fprintf(
+			s.env.Out,
+			"%s\n%s\n",
+			col.Strong(server+": "+display.Line(ch.Tool, 100)),
+			display.Indented(display.Printable(ch.Text), "  "),
+		)
 	}
 	if !yes {
-		agreed, err := terminal.Confirm(s.env, fmt.Sprintf("Use %s of %s as shown?", display.Counted(len(changes), "tool"), server))
+		agreed, err := terminal.Confirm(
+			s.env,
+			fmt.Sprintf("Use %s of %s as shown?", display.Counted(len(changes), "tool"), server),
+		)
 		if err != nil {
 			return err
 		}

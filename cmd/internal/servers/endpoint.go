@@ -33,7 +33,12 @@ func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run)
 
 // endpointOf looks the references up, so that a key may change between two starts.
 // The error says where in the file something is wrong.
-func endpointOf(ctx context.Context, m configs.MCPServer, env configs.Env, run configs.Run) (e upstream.Endpoint, err error) {
+func endpointOf(
+	ctx context.Context,
+	m configs.MCPServer,
+	env configs.Env,
+	run configs.Run,
+) (e upstream.Endpoint, err error) {
 	e.SSE = m.Transport == "sse"
 	if e.Command, err = m.Command.Resolve(env); err != nil {
 		return e, err
@@ -71,7 +76,12 @@ func endpointOf(ctx context.Context, m configs.MCPServer, env configs.Env, run c
 	return e, err
 }
 
-func resolved(ctx context.Context, of map[string]configs.Secret, env configs.Env, run configs.Run) (map[string]string, error) {
+func resolved(
+	ctx context.Context,
+	of map[string]configs.Secret,
+	env configs.Env,
+	run configs.Run,
+) (map[string]string, error) {
 	values := make(map[string]string, len(of))
 	for name, secret := range of {
 		value, err := secret.ResolveWith(ctx, env, run)

@@ -24,13 +24,22 @@ func (s *Store) Login(ctx context.Context, server string, browse bool) error {
 			return
 		}
 		if err := s.env.Browse(address); err != nil {
-			fmt.Fprintf(s.env.Err, "No browser could be opened (%v): open the address yourself, on this machine.\n", err)
+			fmt.Fprintf(
+				s.env.Err,
+				"No browser could be opened (%v): open the address yourself, on this machine.\n",
+				err,
+			)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.env.Out, "You are logged in to %s. The login is kept %s.\n", display.Line(server, 60), kept.Where(ctx, server))
+	_, err = fmt.Fprintf(
+		s.env.Out,
+		"You are logged in to %s. The login is kept %s.\n",
+		display.Line(server, 60),
+		kept.Where(ctx, server),
+	)
 	return err
 }
 

@@ -61,11 +61,18 @@ func (s *Store) options(c *configs.Config, pinned bool) upstream.Options {
 
 // Edit changes the user's configuration file, which lies over what an editor
 // has set; editor may be nil.
-func (s *Store) Edit(ctx context.Context, editor *configs.Config, edits ...configs.Edit) (path string, err error) {
+func (s *Store) Edit(
+	ctx context.Context,
+	editor *configs.Config,
+	edits ...configs.Edit,
+) (path string, err error) {
 	if s.env.ConfigFile() == "" {
 		return "", program.ErrNoConfigPlace
 	}
-	return configs.EditFile(ctx, configs.Options{Path: s.env.Flags.Config, Env: s.env.Lookup, Editor: editor}, edits...)
+	return configs.EditFile(
+		ctx,
+		configs.Options{Path: s.env.Flags.Config, Env: s.env.Lookup, Editor: editor},
+		edits...)
 }
 
 // Names lists the servers of the configuration; none where it is wrong.

@@ -27,7 +27,11 @@ func (s *Store) List(ctx context.Context, tools bool) error {
 		return err
 	}
 	if len(config.MCPServers) == 0 {
-		fmt.Fprintf(s.env.Out, "There are no MCP servers. \"dragoman mcp-servers add\" writes one into %s,\n\"dragoman mcp-servers import\" takes over those of other programs.\n", s.env.ConfigFile())
+		fmt.Fprintf(
+			s.env.Out,
+			"There are no MCP servers. \"dragoman mcp-servers add\" writes one into %s,\n\"dragoman mcp-servers import\" takes over those of other programs.\n",
+			s.env.ConfigFile(),
+		)
 		return nil
 	}
 	box, items, err := s.try(ctx, config)
@@ -44,12 +48,23 @@ func (s *Store) show(c *configs.Config, items []upstream.Tried, tools bool) {
 		m := c.MCPServers[item.Name]
 		said := display.Counted(len(item.Tools), "tool")
 		if n := len(item.Changes); n > 0 {
-			said += fmt.Sprintf(", %d of them changed or new and held back: dragoman mcp-servers approve %s", n, item.Name)
+			said += fmt.Sprintf(
+				", %d of them changed or new and held back: dragoman mcp-servers approve %s",
+				n,
+				item.Name,
+			)
 		}
 		if item.Status != "running" {
 			said = display.Line(item.Why, 200)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", item.Name, item.Status, display.Line(cmp.Or(m.URL.String(), m.Command.String()), 60), said)
+		fmt.Fprintf(
+			w,
+			"%s\t%s\t%s\t%s\n",
+			item.Name,
+			item.Status,
+			display.Line(cmp.Or(m.URL.String(), m.Command.String()), 60),
+			said,
+		)
 		if tools {
 			width := 0
 			for _, t := range item.Tools {
@@ -71,7 +86,11 @@ func (s *Store) try(ctx context.Context, c *configs.Config) (*upstream.Box, []up
 	}
 	ctx, stop := program.UntilSignal(ctx, true)
 	defer stop()
-	ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("the servers were not all up within %v", tryFor))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		tryFor,
+		fmt.Errorf("the servers were not all up within %v", tryFor),
+	)
 	defer cancel()
 	box := upstream.New(s.options(c, true))
 	tried, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})

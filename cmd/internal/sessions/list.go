@@ -85,7 +85,15 @@ func listTable(ctx context.Context, out io.Writer, g *core.Gateway, now time.Tim
 		if n++; n == 1 {
 			fmt.Fprintln(w, "USED\tMESSAGES\tID\tFOLDER\tTITLE")
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", display.Ago(s.Updated, now), s.Messages, display.Line(string(s.ID), 64), display.Line(s.Cwd, 40), display.Line(s.Title, 60))
+		fmt.Fprintf(
+			w,
+			"%s\t%d\t%s\t%s\t%s\n",
+			display.Ago(s.Updated, now),
+			s.Messages,
+			display.Line(string(s.ID), 64),
+			display.Line(s.Cwd, 40),
+			display.Line(s.Title, 60),
+		)
 	}
 	if n == 0 && len(errs) == 0 {
 		fmt.Fprintln(w, "There are no sessions yet.")

@@ -40,7 +40,12 @@ func check(ctx context.Context, out io.Writer, store *jsonl.Store, id core.Sessi
 	case damage == "":
 		fmt.Fprintf(out, "Nothing is wrong with session %s.\n", display.Line(string(id), 64))
 	default:
-		fmt.Fprintf(out, "Session %s is damaged: %s. Nothing was changed.\n", display.Line(string(id), 64), display.Printable(damage))
+		fmt.Fprintf(
+			out,
+			"Session %s is damaged: %s. Nothing was changed.\n",
+			display.Line(string(id), 64),
+			display.Printable(damage),
+		)
 	}
 	return nil
 }
@@ -54,7 +59,13 @@ func repair(ctx context.Context, out io.Writer, store *jsonl.Store, g *core.Gate
 		fmt.Fprintf(out, "Nothing is wrong with session %s.\n", display.Line(string(id), 64))
 		return nil
 	}
-	fmt.Fprintf(out, "Session %s is sound again. What was wrong: %s.\nThe damaged log is kept: %s\n", display.Line(string(id), 64), display.Printable(done.Damage), display.Printable(done.Kept))
+	fmt.Fprintf(
+		out,
+		"Session %s is sound again. What was wrong: %s.\nThe damaged log is kept: %s\n",
+		display.Line(string(id), 64),
+		display.Printable(done.Damage),
+		display.Printable(done.Kept),
+	)
 	_, err = g.Open(ctx, core.Local, id) // it closes a turn whose end is lost
 	return err
 }

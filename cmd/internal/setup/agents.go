@@ -71,8 +71,16 @@ func builtinRoles() []role {
 	return []role{
 		{Role: code, description: "Works on the code: reads, changes, runs, with your approval"},
 		{Role: plan, prompt: planPrompt, description: "Looks and makes a plan; changes nothing and runs nothing"},
-		{Role: explorer, prompt: explorerPrompt, description: "Searches and reads the workspace and reports what it found; changes nothing. For questions about the code that take many searches"},
-		{Role: general, prompt: generalPrompt, description: "Works on a task of its own, with the same tools and approvals, and reports what it did. For work that stands apart, or several pieces at once"},
+		{
+			Role:        explorer,
+			prompt:      explorerPrompt,
+			description: "Searches and reads the workspace and reports what it found; changes nothing. For questions about the code that take many searches",
+		},
+		{
+			Role:        general,
+			prompt:      generalPrompt,
+			description: "Works on a task of its own, with the same tools and approvals, and reports what it did. For work that stands apart, or several pieces at once",
+		},
 	}
 }
 
@@ -108,7 +116,11 @@ func newRoles(c *configs.Config, env configs.Env) ([]role, error) {
 // fileRoles are the agents that files propose, and what is wrong with them. known
 // reports whether a model is among those that are offered: a file of the workspace
 // cannot choose who else is sent its text.
-func fileRoles(have []role, files []guide.Agent, known func(model string) bool) (roles []role, warnings []string) {
+func fileRoles(
+	have []role,
+	files []guide.Agent,
+	known func(model string) bool,
+) (roles []role, warnings []string) {
 	for _, f := range files {
 		taken := func(r role) bool { return strings.EqualFold(r.Name, f.Name) }
 		if f.Name == defaultAgent || slices.ContainsFunc(have, taken) {
@@ -189,7 +201,11 @@ func (p *Profiles) agentOf(r role, m *models.Finder, c *configs.Config) core.Age
 	if c.Limits.CompactAt == 100 {
 		o.CompactAt = 2 // never
 	}
-	return core.Agent{Name: r.Name, Description: r.description, Backend: &faultBackend{loop.New(o), p.faultToShow}}
+	return core.Agent{
+		Name:        r.Name,
+		Description: r.description,
+		Backend:     &faultBackend{loop.New(o), p.faultToShow},
+	}
 }
 
 // systemOf is an agent's system prompt: what every agent is told about its

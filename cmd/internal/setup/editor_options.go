@@ -67,7 +67,10 @@ func (p *Profiles) Consent(ctx context.Context, m core.Meta, h core.Host) {
 	var r core.Reply
 	var err error
 	if !w.tooMuch() {
-		r, err = h.Ask(ctx, core.Ask{Kind: core.AskConsent, Text: w.question(), Options: consentOptions(p.store.AgreedFile() != "")})
+		r, err = h.Ask(
+			ctx,
+			core.Ask{Kind: core.AskConsent, Text: w.question(), Options: consentOptions(p.store.AgreedFile() != "")},
+		)
 	}
 	answered := err == nil && (r.Outcome == core.OutcomeAnswered || r.Outcome == core.OutcomeDeclined)
 	yes := answered && (r.Option == "use" || r.Option == "always")
@@ -92,7 +95,10 @@ func (p *Profiles) Consent(ctx context.Context, m core.Meta, h core.Host) {
 func consentOptions(kept bool) []core.Option {
 	list := []core.Option{{ID: "use", Label: "Use them", Decision: core.AllowOnce}}
 	if kept {
-		list = append(list, core.Option{ID: "always", Label: "Use them, also in the future", Decision: core.AllowSession})
+		list = append(
+			list,
+			core.Option{ID: "always", Label: "Use them, also in the future", Decision: core.AllowSession},
+		)
 	}
 	return append(list, core.Option{ID: "no", Label: "Do not use them", Decision: core.RejectOnce})
 }

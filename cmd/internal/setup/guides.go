@@ -35,7 +35,11 @@ func newGuides(env configs.Env) *guides {
 	if file := configs.UserFile(env); file != "" && !slices.Contains(dirs, filepath.Dir(file)) {
 		dirs = append([]string{filepath.Dir(file)}, dirs...) // the platform's own place
 	}
-	return &guides{options: guide.Options{Home: home, ConfigDirs: dirs, BuiltIn: builtIns()}, changed: (*guide.Guide).Changed, made: map[string]*guide.Guide{}}
+	return &guides{
+		options: guide.Options{Home: home, ConfigDirs: dirs, BuiltIn: builtIns()},
+		changed: (*guide.Guide).Changed,
+		made:    map[string]*guide.Guide{},
+	}
 }
 
 // look returns the guide of a workspace after a look at its files; nil where its folders
@@ -119,10 +123,28 @@ func (t *guideTools) Tools(ctx context.Context) ([]core.Tool, error) {
 	t.skills, t.rules = t.which(ctx)
 	var list []core.Tool
 	if t.skills {
-		list = append(list, guideTool{guide.SkillTool, "name", "Reads a skill: a text on how to do something well. The system prompt lists them.", t.guides, t.host})
+		list = append(
+			list,
+			guideTool{
+				guide.SkillTool,
+				"name",
+				"Reads a skill: a text on how to do something well. The system prompt lists them.",
+				t.guides,
+				t.host,
+			},
+		)
 	}
 	if t.rules {
-		list = append(list, guideTool{guide.RuleTool, "id", "Reads a rule for certain work. The system prompt lists them.", t.guides, t.host})
+		list = append(
+			list,
+			guideTool{
+				guide.RuleTool,
+				"id",
+				"Reads a rule for certain work. The system prompt lists them.",
+				t.guides,
+				t.host,
+			},
+		)
 	}
 	return list, nil
 }
@@ -151,7 +173,11 @@ type guideTool struct {
 
 // Spec implements core.Tool.
 func (t guideTool) Spec() core.Spec {
-	schema := fmt.Sprintf(`{"type":"object","additionalProperties":false,"required":[%q],"properties":{%q:{"type":"string","description":"As the system prompt lists it."}}}`, t.arg, t.arg)
+	schema := fmt.Sprintf(
+		`{"type":"object","additionalProperties":false,"required":[%q],"properties":{%q:{"type":"string","description":"As the system prompt lists it."}}}`,
+		t.arg,
+		t.arg,
+	)
 	return core.Spec{
 		Server: core.Native, Name: t.name, Title: "Read a " + strings.TrimPrefix(t.name, "fetch_"), Description: t.does,
 		Schema: json.RawMessage(schema), Kind: core.KindRead, ReadOnly: true, Idempotent: true,
@@ -210,7 +236,9 @@ func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
 }
 
 // Expander returns what makes the texts that commands stand for, with arguments given by name.
-func Expander(env configs.Env) func(context.Context, []string, string, map[string]string) (string, bool, error) {
+func Expander(
+	env configs.Env,
+) func(context.Context, []string, string, map[string]string) (string, bool, error) {
 	g := newGuides(env)
 	return func(ctx context.Context, roots []string, name string, args map[string]string) (string, bool, error) {
 		have := g.look(ctx, roots)

@@ -14,7 +14,11 @@ import (
 // newPolicies makes the policy of the configuration's rules, and the same without
 // what allows anything. An error points at the rule in the file. Nobody touches the
 // files of the keys that were given.
-func newPolicies(c *configs.Config, env configs.Env, keys ...string) (rules, strict *policy.Policy, err error) {
+func newPolicies(
+	c *configs.Config,
+	env configs.Env,
+	keys ...string,
+) (rules, strict *policy.Policy, err error) {
 	var all, others []policy.Rule
 	home := program.Home(env)
 	for _, path := range keys {
@@ -27,7 +31,14 @@ func newPolicies(c *configs.Config, env configs.Env, keys ...string) (rules, str
 		rules  []configs.Rule
 	}{{core.Deny, "deny", c.Policy.Deny}, {core.MustAsk, "ask", c.Policy.Ask}, {core.Allow, "allow", c.Policy.Allow}} {
 		for i, r := range list.rules {
-			rule := policy.Rule{Effect: list.effect, Tool: r.Tool, Server: r.Server, Path: r.Path, Command: r.Command, URL: r.URL}
+			rule := policy.Rule{
+				Effect:  list.effect,
+				Tool:    r.Tool,
+				Server:  r.Server,
+				Path:    r.Path,
+				Command: r.Command,
+				URL:     r.URL,
+			}
 			if list.effect == core.Allow && r.Server == "" && tools.Named(r.Tool) {
 				rule.Server = core.Native // an MCP server may call a tool of its own so
 			}
@@ -38,7 +49,9 @@ func newPolicies(c *configs.Config, env configs.Env, keys ...string) (rules, str
 				if inner := errors.Unwrap(err); inner != nil {
 					err = inner
 				}
-				return nil, nil, &configs.Error{Problems: []configs.Problem{{Position: at, Key: key, Message: err.Error()}}}
+				return nil, nil, &configs.Error{
+					Problems: []configs.Problem{{Position: at, Key: key, Message: err.Error()}},
+				}
 			}
 			if all = append(all, rule); list.effect != core.Allow {
 				others = append(others, rule)

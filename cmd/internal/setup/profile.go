@@ -117,7 +117,9 @@ type Options struct {
 
 // OpenLog starts the program's log as the flags say.
 func OpenLog(env *program.Environment) (*logs.Log, error) {
-	return logs.Open(logs.Options{Level: env.Flags.LogLevel, File: env.Flags.LogFile, Err: env.Err, Env: env.Lookup})
+	return logs.Open(
+		logs.Options{Level: env.Flags.LogLevel, File: env.Flags.LogFile, Err: env.Err, Env: env.Lookup},
+	)
 }
 
 // New prepares profiles. It reads nothing.
@@ -203,7 +205,8 @@ func (p *Profiles) at(base *Profile, roots []string, from *guide.Guide) *Profile
 	next := p.place(base, roots, from)
 	p.mu.Lock()
 	have = p.places[key]
-	if have != nil && have.of == base && reflect.DeepEqual(have.roles, next.roles) && reflect.DeepEqual(have.commands, next.commands) {
+	if have != nil && have.of == base && reflect.DeepEqual(have.roles, next.roles) &&
+		reflect.DeepEqual(have.commands, next.commands) {
 		same := *have
 		same.guide = from
 		p.places[key] = &same
@@ -397,7 +400,12 @@ func (p *Profiles) announce(made *Profile, first, again bool) {
 	for _, w := range made.Config.Warnings {
 		p.log.Logger.Warn("configuration", zap.String("warning", w.String()))
 	}
-	p.log.Logger.Info("configuration read", zap.String("file", made.Config.Source), zap.Stringer("model", made.Finder.Choice), zap.String("because", made.Finder.Choice.Reason))
+	p.log.Logger.Info(
+		"configuration read",
+		zap.String("file", made.Config.Source),
+		zap.Stringer("model", made.Finder.Choice),
+		zap.String("because", made.Finder.Choice.Reason),
+	)
 	if first {
 		p.board.Put(core.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
 	}

@@ -28,7 +28,13 @@ var errNotYours = errors.New("only the person whose configuration it is can do t
 func (serverControl) Configured() {}
 
 // Do implements control.Servers.
-func (d serverControl) Do(ctx context.Context, by core.Client, roots []string, name string, what control.Action) error {
+func (d serverControl) Do(
+	ctx context.Context,
+	by core.Client,
+	roots []string,
+	name string,
+	what control.Action,
+) error {
 	if by.Role != core.Decide || by.Principal != core.Local {
 		return errNotYours
 	}

@@ -58,7 +58,20 @@ func (s *upstreams) toolbox(c *configs.Config, board *core.Board) *upstream.Box 
 	list := servers.Of(c, rev, s.env, s.run)
 	switch {
 	case box == nil:
-		box = upstream.New(upstream.Options{Servers: list, Board: board, Environ: s.environ, Version: s.version, PinFile: s.pins, AgreedFile: s.agreed, Tokens: s.tokens, Log: s.logLine, Audit: s.audit.Add, Guards: s.guards})
+		box = upstream.New(
+			upstream.Options{
+				Servers:    list,
+				Board:      board,
+				Environ:    s.environ,
+				Version:    s.version,
+				PinFile:    s.pins,
+				AgreedFile: s.agreed,
+				Tokens:     s.tokens,
+				Log:        s.logLine,
+				Audit:      s.audit.Add,
+				Guards:     s.guards,
+			},
+		)
 		box.Announce()
 	case changed:
 		box.Set(list)
@@ -73,7 +86,8 @@ func (s *upstreams) toolbox(c *configs.Config, board *core.Board) *upstream.Box 
 // it is the user's in both.
 func sameServer(a, b *configs.Config, name string) bool {
 	was, ok := a.MCPServers[name]
-	return ok && was.Same(b.MCPServers[name]) && a.FromEditor(servers.Key(name)) == b.FromEditor(servers.Key(name))
+	return ok && was.Same(b.MCPServers[name]) &&
+		a.FromEditor(servers.Key(name)) == b.FromEditor(servers.Key(name))
 }
 
 // close ends what belongs to no session.

@@ -126,7 +126,12 @@ func (c *chat) prompt(ctx context.Context, interrupts <-chan os.Signal) (string,
 // line waits for a line of a generation (0: any), behind a label on the screen, and
 // shows it as it is typed. It returns errLeft when the input has ended or the user
 // wants to leave.
-func (c *chat) line(ctx context.Context, label string, gen int, interrupts <-chan os.Signal) (inputLine, error) {
+func (c *chat) line(
+	ctx context.Context,
+	label string,
+	gen int,
+	interrupts <-chan os.Signal,
+) (inputLine, error) {
 	for {
 		ended := c.in.end() // looked at first: a line may come with the end
 		line, ok := c.in.take(gen)
@@ -196,7 +201,9 @@ func (c *chat) greet() {
 	s := c.screen
 	s.line(s.Strong("dragoman") + " " + c.options.Program.Version + " · " + model + " · " + st.Meta.Cwd)
 	if model == c.options.Model && c.options.Offline {
-		s.line(s.Faint("The offline demo is no language model: it follows plain instructions, such as: read README.md"))
+		s.line(
+			s.Faint("The offline demo is no language model: it follows plain instructions, such as: read README.md"),
+		)
 	}
 	s.line(s.Faint("Ctrl-C stops what runs; at the prompt it leaves."))
 	s.flush()
@@ -233,7 +240,8 @@ func (c *chat) draw(label string, now []piece) {
 		width += 2 * utf8.RuneCountInString(p.shown) // at most
 	}
 	gone := shownText(c.drawn[same:])
-	if plain := strings.IndexFunc(gone, func(r rune) bool { return r >= utf8.RuneSelf }) < 0; plain && width < c.in.term.columns() {
+	if plain := strings.IndexFunc(gone, func(r rune) bool { return r >= utf8.RuneSelf }) < 0; plain &&
+		width < c.in.term.columns() {
 		c.screen.write(strings.Repeat("\b \b", len(gone)))
 	} else if gone != "" {
 		c.screen.write("\n" + c.screen.Strong(label))

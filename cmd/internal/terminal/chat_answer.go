@@ -75,12 +75,18 @@ func (c *chat) beginQuestion(a core.Ask) (gen int) {
 	const early = "Typed before the question was shown"
 	switch {
 	case a.Secret && len(dropped) > 0: // a line may be a secret
-		c.screen.line(c.screen.Warm(early + ", so it is not the answer and was dropped: " + display.Counted(len(dropped), "line")))
+		c.screen.line(
+			c.screen.Warm(
+				early + ", so it is not the answer and was dropped: " + display.Counted(len(dropped), "line"),
+			),
+		)
 	case len(dropped) > 0:
 		c.screen.line(c.screen.Warm(early + ", so it is not the answer and was dropped: " + heads(dropped)))
 	}
 	if len(kept) > 0 {
-		c.screen.line(c.screen.Faint(early + "; it becomes the next prompt when this turn has ended: " + heads(kept)))
+		c.screen.line(
+			c.screen.Faint(early + "; it becomes the next prompt when this turn has ended: " + heads(kept)),
+		)
 	}
 	return gen
 }
@@ -89,7 +95,11 @@ func (c *chat) beginQuestion(a core.Ask) (gen int) {
 func (c *chat) notAnAnswer(a core.Ask, line inputLine) {
 	if line.pasted && !a.Secret {
 		c.in.later(line)
-		c.screen.line(c.screen.Warm("A paste decides nothing; it becomes the next prompt when this turn has ended: " + heads([]inputLine{line})))
+		c.screen.line(
+			c.screen.Warm(
+				"A paste decides nothing; it becomes the next prompt when this turn has ended: " + heads([]inputLine{line}),
+			),
+		)
 	}
 	c.screen.line("Please answer " + c.screen.choices(a))
 }

@@ -23,7 +23,8 @@
 // 4 KiB. Where terminals cannot hand over keys (Windows), they edit, and what was typed
 // before a question is dropped.
 //
-// golang.org/x/term was tried for both kinds of input and left out. Its line editor takes Ctrl-C and
-// Ctrl-Z away from the system, knows no paste as one piece and cannot say when a key was
-// typed. Its ReadPassword does not end with Ctrl-D. What would be left is the width of the window.
+// golang.org/x/term was tried for both kinds of input and left out. Its line editor
+// takes Ctrl-C and Ctrl-Z away from the system, knows no paste as one piece and cannot
+// say when a key was typed. Its ReadPassword does not end with Ctrl-D. What would be
+// left is the width of the window.
 package terminal

@@ -19,7 +19,11 @@ const maxHidden = 16 << 10
 func ReadHidden(in *os.File, what string) (string, error) {
 	restore, err := hideInput(in)
 	if err != nil {
-		return "", fmt.Errorf("the terminal shows what is typed, so no %s is asked for (%w); give it through a pipe", what, err)
+		return "", fmt.Errorf(
+			"the terminal shows what is typed, so no %s is asked for (%w); give it through a pipe",
+			what,
+			err,
+		)
 	}
 	defer restore() // also when it is left with Ctrl-C
 	interrupted := make(chan os.Signal, 1)

@@ -58,7 +58,8 @@ func (k keyLine) text() string {
 // comes from a paste in a terminal without marks, and all of its lines count as pasted.
 func (k *keys) take(chunk []byte, done func(keyLine), pasted func(string), ended func()) {
 	burst := false
-	if i := bytes.IndexAny(chunk, "\r\n"); i >= 0 && i < len(chunk)-1 && !k.open && !bytes.Contains(chunk, []byte(pasteBegins)) {
+	if i := bytes.IndexAny(chunk, "\r\n"); i >= 0 && i < len(chunk)-1 && !k.open &&
+		!bytes.Contains(chunk, []byte(pasteBegins)) {
 		burst = true
 	}
 	k.raw = append(k.raw, chunk...)

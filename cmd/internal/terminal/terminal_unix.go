@@ -58,7 +58,12 @@ func openTerminal(in io.Reader, smart bool) (t *terminal, k keys, leave func()) 
 	t.echo = t.was.Lflag&unix.ECHO != 0
 	t.enter()
 	cc := t.was.Cc
-	k = keys{erase: key(cc[unix.VERASE]), word: key(cc[unix.VWERASE]), kill: key(cc[unix.VKILL]), end: key(cc[unix.VEOF])}
+	k = keys{
+		erase: key(cc[unix.VERASE]),
+		word:  key(cc[unix.VWERASE]),
+		kill:  key(cc[unix.VKILL]),
+		end:   key(cc[unix.VEOF]),
+	}
 	stop := t.listen()
 	return t, k, sync.OnceFunc(func() { stop(); t.leave() })
 }

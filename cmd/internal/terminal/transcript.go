@@ -53,7 +53,12 @@ type Transcript struct {
 func (t *Transcript) Title(st core.State) {
 	title := cmp.Or(st.Title, "Session without a title")
 	fmt.Fprintf(t.w, "# %s\n\n", display.Line(title, 200))
-	fmt.Fprintf(t.w, "- id: %s\n- folder: %s\n", display.Printable(string(st.Meta.ID)), display.Printable(st.Meta.Cwd))
+	fmt.Fprintf(
+		t.w,
+		"- id: %s\n- folder: %s\n",
+		display.Printable(string(st.Meta.ID)),
+		display.Printable(st.Meta.Cwd),
+	)
 	fmt.Fprintf(t.w, "- begun: %s, used: %s\n", stamp(st.Meta.Created), stamp(st.Updated))
 	if u := st.Usage; u != (core.Usage{}) {
 		about := ""

@@ -158,7 +158,11 @@ func Killed(t *testing.T, cmd *exec.Cmd, odd string, sleeps, guards int, kill fu
 	if err := cmd.Wait(); err == nil {
 		t.Error("it ended well")
 	}
-	Soon(t, "all is gone", func() bool { return len(Asleep(t, odd)) == 0 && !slices.ContainsFunc(watching, Running) })
+	Soon(
+		t,
+		"all is gone",
+		func() bool { return len(Asleep(t, odd)) == 0 && !slices.ContainsFunc(watching, Running) },
+	)
 }
 
 // Outright kills a process, as the system or a user in despair does.

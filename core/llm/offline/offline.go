@@ -81,7 +81,12 @@ func (d *Model) answer(ctx context.Context, r *inference.Request, s *speaker) er
 		return err
 	}
 	free := 0.0
-	usage := core.Usage{In: core.EstimateTokens(requestChars(r)), Out: core.EstimateTokens(s.chars), Cost: &free, Estimated: true}
+	usage := core.Usage{
+		In:        core.EstimateTokens(requestChars(r)),
+		Out:       core.EstimateTokens(s.chars),
+		Cost:      &free,
+		Estimated: true,
+	}
 	if err := s.emit(ctx, inference.Delta{Kind: inference.DeltaUsage, Usage: usage}); err != nil {
 		return err
 	}

@@ -128,7 +128,13 @@ func parseStep(text string) (step, error) {
 		}
 	case verbStream:
 		if s.count, s.size, ok = streamArgs(rest); !ok {
-			return fail(fmt.Sprintf("it needs a number up to %d, and takes a size up to %d: stream N of SIZE", maxStream, maxStreamSize))
+			return fail(
+				fmt.Sprintf(
+					"it needs a number up to %d, and takes a size up to %d: stream N of SIZE",
+					maxStream,
+					maxStreamSize,
+				),
+			)
 		}
 	default:
 		return step{}, errNoInstruction
@@ -188,7 +194,8 @@ func onePath(s string) (string, bool) {
 			return inner, inner != ""
 		}
 	}
-	if len(s) > 1 && strings.HasSuffix(s, ".") && s[len(s)-2] != '.' && s[len(s)-2] != '/' && s[len(s)-2] != '\\' {
+	if len(s) > 1 && strings.HasSuffix(s, ".") && s[len(s)-2] != '.' && s[len(s)-2] != '/' &&
+		s[len(s)-2] != '\\' {
 		s = s[:len(s)-1]
 	}
 	return s, s != "" && !strings.ContainsAny(s, " \t\r\n\"")

@@ -23,7 +23,9 @@ func (d *Model) introduction(err error) string {
 	for _, in := range instructions {
 		fmt.Fprintf(&b, "- `%s`: %s\n", in.form, in.does)
 	}
-	b.WriteString("\nJoin several with ` then `: `read README.md then run ls`. Put text that holds a \" then \" of its own, and paths with spaces, in double quotes.\n\n")
+	b.WriteString(
+		"\nJoin several with ` then `: `read README.md then run ls`. Put text that holds a \" then \" of its own, and paths with spaces, in double quotes.\n\n",
+	)
 	b.WriteString("**To get a real model**\n\n")
 	if len(d.config.Wanted) > 0 {
 		b.WriteString("I looked for a key of these providers and found none:\n\n")
@@ -68,7 +70,12 @@ func report(outcomes []outcome) string {
 		}
 		switch {
 		case o.result == nil:
-			fmt.Fprintf(&b, "%s was not possible: this session offers no tool named %s.\n", display.Code(o.step.said), o.step.tool())
+			fmt.Fprintf(
+				&b,
+				"%s was not possible: this session offers no tool named %s.\n",
+				display.Code(o.step.said),
+				o.step.tool(),
+			)
 			if o.step.verb == verbAsk {
 				b.WriteString("Nobody can be asked here.\n")
 			}

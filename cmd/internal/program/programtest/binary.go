@@ -26,7 +26,16 @@ func Run(m *testing.M, binary *string) int {
 	if runtime.GOOS == "windows" {
 		*binary += ".exe"
 	}
-	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X main.version=v0.0.0-test", "-o", *binary, "dragoman/cmd/dragoman")
+	build := exec.Command(
+		"go",
+		"build",
+		"-buildvcs=false",
+		"-ldflags",
+		"-X main.version=v0.0.0-test",
+		"-o",
+		*binary,
+		"dragoman/cmd/dragoman",
+	)
 	if text, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, text)
 		return 1

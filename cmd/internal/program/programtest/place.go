@@ -22,7 +22,11 @@ func NewPlace(t testing.TB) *Place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Place{Home: filepath.Join(dir, "home"), Work: filepath.Join(dir, "work"), Data: filepath.Join(dir, "data")}
+	p := &Place{
+		Home: filepath.Join(dir, "home"),
+		Work: filepath.Join(dir, "work"),
+		Data: filepath.Join(dir, "data"),
+	}
 	for _, d := range []string{p.Home, p.Work} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
