@@ -56,7 +56,7 @@ type Profile struct {
 	Servers Servers
 }
 
-// Servers are what package control says of them.
+// Servers is implemented by control.Servers alone. Configured does nothing.
 type Servers interface{ Configured() }
 
 // Files is the workspace, as prompts refer to it. Methods block on the disk, and

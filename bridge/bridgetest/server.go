@@ -90,12 +90,10 @@ func SDKServer() *mcp.Server {
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "sample"},
 		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-			res, err := r.Session.CreateMessage(
-				ctx,
-				&mcp.CreateMessageParams{ //nolint:staticcheck // servers that do so live on
-					MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}, //nolint:staticcheck // as above
-				},
-			)
+			ask := &mcp.CreateMessageParams{ //nolint:staticcheck // servers that do so live on
+				MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}, //nolint:staticcheck // as above
+			}
+			res, err := r.Session.CreateMessage(ctx, ask) //nolint:staticcheck // as above
 			if err != nil {
 				return nil, nil, err
 			}

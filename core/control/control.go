@@ -11,7 +11,7 @@ import (
 // Servers are the MCP servers of the user's own configuration, for whoever sees to
 // them.
 type Servers interface {
-	core.Servers // whose method does nothing
+	core.Servers
 	// Do does something with a server for a client, which must be one that decides.
 	// roots are the workspace in which a server starts. It blocks on the disk, and on a
 	// person where one logs in. The board tells what becomes of the server. An error is
