@@ -58,7 +58,7 @@ func MCP(ctx context.Context, o setup.Options, m MCPOptions) error {
 func mcpServer(g *Gateway, env *program.Environment, m MCPOptions, cwd string) *mcp.Server {
 	s := mcp.New(mcp.Options{
 		Gateway: g.Gateway, Log: g.Log, Version: env.Version, Roots: m.Roots, Cwd: cwd, Home: env.Home(),
-		CodexTools: m.CodexTools, Expand: setup.Expander(env.Lookup),
+		CodexTools: m.CodexTools, Expand: g.Profiles.Expand,
 		Look: func() { _, _ = g.Profiles.Load() }, // the tools say what is wrong
 		Settings: func() mcp.Settings {
 			made, err := g.Profiles.Last()

@@ -235,21 +235,19 @@ func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
 	return have.List()
 }
 
-// Expander returns what makes the texts that commands stand for, with arguments given by name.
-func Expander(
-	env configs.Env,
-) func(context.Context, []string, string, map[string]string) (string, bool, error) {
-	g := newGuides(env)
-	return func(ctx context.Context, roots []string, name string, args map[string]string) (string, bool, error) {
-		have := g.look(ctx, roots)
-		if have == nil {
-			return "", false, nil
-		}
-		c, ok := have.Command(name)
-		if !ok || !c.Prompts() {
-			return "", false, nil
-		}
-		text, err := have.ExpandNamed(name, args)
-		return text, true, err
+// Expand makes the text that a command stands for, with arguments given by name. ok is false
+// for what is no command, and for what only the agent can carry out.
+func (p *Profiles) Expand(
+	ctx context.Context, roots []string, name string, args map[string]string,
+) (text string, ok bool, err error) {
+	have := p.guides.look(ctx, roots)
+	if have == nil {
+		return "", false, nil
 	}
+	c, ok := have.Command(name)
+	if !ok || !c.Prompts() {
+		return "", false, nil
+	}
+	text, err = have.ExpandNamed(name, args)
+	return text, true, err
 }

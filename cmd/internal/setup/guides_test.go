@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/program/programtest"
 	"dragoman/core"
 	"dragoman/core/coretest"
@@ -135,7 +136,7 @@ func TestMCPExpand(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "greet.md"), []byte("---\narguments:\n  - name: name\n    required: true\n---\nSay hello to $1.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expand := Expander(func(string) (string, bool) { return "", false })
+	expand := newProfiles(t, &program.Environment{Lookup: p.Lookup, Err: os.Stderr}).Expand
 	text, ok, err := expand(context.Background(), []string{p.Work}, "greet", map[string]string{"name": "Ada"})
 	if err != nil || !ok || strings.TrimSpace(text) != "Say hello to Ada." {
 		t.Errorf("%q, %v, %v", text, ok, err)
