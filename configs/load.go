@@ -76,11 +76,8 @@ func readLayer(path string) (*Config, []Problem) {
 		if errors.As(err, &at) {
 			err = at.Err
 		}
-		return &Config{
-			Source: path,
-		}, []Problem{
-			{Position: Position{File: path}, Message: "cannot be read: " + err.Error()},
-		}
+		unread := Problem{Position: Position{File: path}, Message: "cannot be read: " + err.Error()}
+		return &Config{Source: path}, []Problem{unread}
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

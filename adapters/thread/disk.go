@@ -13,7 +13,7 @@ import (
 	"dragoman/core/files"
 )
 
-// owner is whose workspace core/files opens: the thread's session, as it is on the
+// owner gives core/files the workspace to open: the thread's session's, as it is on the
 // disk. What the peer asks for is never asked of the peer.
 type owner struct{ session *core.Session }
 

@@ -18,7 +18,7 @@ import (
 // peer that did not once is not waited for again.
 const ackWait = 5 * time.Second
 
-// maxChunk is how much of a message's text one request carries, in bytes of JSON.
+// maxChunk limits the text of a message in one request, in bytes of JSON.
 const maxChunk = 32 << 10
 
 // feed is a thread's side in the pump. All of it belongs to the pump's

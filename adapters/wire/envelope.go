@@ -10,7 +10,7 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// MaxDepth is how deep a message may be nested, its own object included. It is far below
+// MaxDepth limits the nesting of a message, its own object included. It is far below
 // the 10,000 of encoding/json, so that a part of a message can still be read where it is
 // stored or relayed within another.
 const MaxDepth = 1000

@@ -25,7 +25,7 @@ const (
 	maxOpen = 1024
 	// maxBatch is how many messages one batch may hold, at the version that has batches.
 	maxBatch = 100
-	// drainTime is how long open calls may still be answered when the client has sent its
+	// drainTime limits the time in which open calls may still be answered when the client has sent its
 	// last: a shell's pipe.
 	drainTime = time.Second
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Implementation is how programs introduce themselves.
+// Implementation introduces a program.
 type Implementation struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
