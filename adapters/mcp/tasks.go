@@ -34,7 +34,7 @@ type TaskStatus string
 const (
 	TaskWorking   TaskStatus = "working"
 	TaskAsks      TaskStatus = proto.ResultInputRequired // Questions says what
-	TaskCompleted TaskStatus = "completed"               // Result is what the call would have returned
+	TaskCompleted TaskStatus = "completed"               // Result holds the result of the call
 	TaskFailed    TaskStatus = "failed"                  // Err says why there is no result
 	TaskCancelled TaskStatus = "cancelled"
 )

@@ -17,7 +17,7 @@ import (
 
 // Unmarshal decodes raw into v, a pointer, as encoding/json does, but compares names of
 // members exactly: one that differs from a field's name only in case is unknown, and so
-// ignored, and a field that stands there twice is an error. Inside of types with an
+// ignored, and a duplicate field is an error. Inside of types with an
 // UnmarshalJSON of their own it sees to the fields of the type itself and of its
 // variants (fields tagged "-"). Errors name the member and what was expected.
 func Unmarshal(raw []byte, v any) error {

@@ -11,7 +11,7 @@ import (
 // MaxMessage is the default limit of one message, in bytes.
 const MaxMessage = 64 << 20
 
-// readBuffer is what a framer reads at once; a message that is longer grows its own
+// readBuffer limits one read of a framer, in bytes; a message that is longer grows its own
 // memory as it arrives.
 const readBuffer = 64 << 10
 

@@ -7,7 +7,7 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// maxValue is how deep a value of a message may be nested: the object around it is one level more.
+// maxValue limits the nesting of a value in a message: the object around it is one level more.
 const maxValue = MaxDepth - 1
 
 // members yields the members of the object b, which is known to be JSON: each name as it
