@@ -17,6 +17,7 @@ import (
 	"dragoman/adapters/mcp/folders"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
+	"dragoman/core/fileuri"
 )
 
 const (
@@ -154,11 +155,7 @@ func (c *client) composed(req *mcp.CallToolRequest, in promptArgs) (core.Prompt,
 // attached is a link to what a URI, or an absolute path, names.
 func attached(uri string) (core.Link, error) {
 	if filepath.IsAbs(uri) {
-		u := url.URL{Scheme: "file", Path: filepath.ToSlash(uri)}
-		if !strings.HasPrefix(u.Path, "/") {
-			u.Path = "/" + u.Path
-		}
-		return core.Link{URI: u.String(), Name: filepath.Base(uri)}, nil
+		return core.Link{URI: fileuri.Of(uri), Name: filepath.Base(uri)}, nil
 	}
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme == "" {

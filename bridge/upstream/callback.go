@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
-	"strings"
 
 	"github.com/creachadair/jrpc2"
 
@@ -15,6 +13,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/fileuri"
 )
 
 // maxAsking is how many questions of one server may be with the user at a time.
@@ -135,11 +134,7 @@ func rootsOf(m core.Meta) json.RawMessage {
 		roots = []string{m.Cwd}
 	}
 	for _, path := range roots {
-		p := filepath.ToSlash(path)
-		if !strings.HasPrefix(p, "/") { // C:/…
-			p = "/" + p
-		}
-		list = append(list, root{(&url.URL{Scheme: "file", Path: p}).String(), filepath.Base(path)})
+		list = append(list, root{fileuri.Of(path), filepath.Base(path)})
 	}
 	return wire.JSON(map[string]any{"roots": list})
 }

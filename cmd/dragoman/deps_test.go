@@ -33,7 +33,7 @@ const thirdParty = "third party" // everything that is neither ours nor the stan
 // leaves are the small packages below core that import nothing of ours. What is not
 // so strict that its rule names each import may use them.
 var leaves = []string{
-	"dragoman/core/display", "dragoman/core/glob", "dragoman/core/jsonscan", "dragoman/core/netguard", "dragoman/core/sse",
+	"dragoman/core/display", "dragoman/core/fileuri", "dragoman/core/glob", "dragoman/core/jsonscan", "dragoman/core/netguard", "dragoman/core/sse",
 }
 
 // parts are what parts of core may import, beside the leaves.
@@ -83,7 +83,9 @@ var importRules = []rule{
 	{from: "dragoman/core/control", forbidden: thirdParty, why: "actions are plain data"},
 	{from: "dragoman/core/ide", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display"}, why: "what an editor can be asked depends on no protocol"},
 	{from: "dragoman/core/ide", forbidden: thirdParty, why: "calls and replies are plain data"},
-	{from: "dragoman/core/files", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/ide", "dragoman/core/display", "dragoman/core/glob"}, why: "the way into a workspace knows no tool, no guide and no protocol"},
+	{from: "dragoman/core/fileuri", forbidden: "dragoman/...", why: "a path has the same URI in every protocol"},
+	{from: "dragoman/core/fileuri", forbidden: thirdParty, why: "which URI is a file of this machine is the standard library's reading and our rules"},
+	{from: "dragoman/core/files", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/ide", "dragoman/core/display", "dragoman/core/fileuri", "dragoman/core/glob"}, why: "the way into a workspace knows no tool, no guide and no protocol"},
 	{from: "dragoman/core/files", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "what guards files is the standard library's os.Root, the system and our rules"},
 	{from: "dragoman/core/jsonscan", forbidden: "dragoman/...", why: "JSON is scanned in the same way, whatever it says"},
 	{from: "dragoman/core/jsonscan", forbidden: thirdParty, why: "messages and logs are scanned by nothing that others change"},
@@ -107,13 +109,13 @@ var importRules = []rule{
 	{from: "dragoman/adapters/gate", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "the front door knows who may come in, and no protocol"},
 	{from: "dragoman/adapters/gate", forbidden: thirdParty, direct: true, except: []string{"go.uber.org/zap/..."}, why: "the front door is the standard library's server and our rules"},
 	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/control", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/child", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
-	{from: "dragoman/adapters/eca/refer", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/eca"}, why: "references are looked up without a connection"},
+	{from: "dragoman/adapters/eca/refer", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/fileuri", "dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/eca"}, why: "references are looked up without a connection"},
 	{from: "dragoman/adapters/eca/compose", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display", "dragoman/core/inference", "dragoman/adapters/proto/eca"}, why: "a model is asked without a connection"},
 	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/forms", "dragoman/core/ide"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/thread", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/files", "dragoman/core/glob", "dragoman/core/ide"), why: "an adapter imports core, wire, the way into a workspace and its own proto, which it shares with acp, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/thread", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "go.uber.org/zap/..."}, why: "the dialect is older than every library for it"},
 	{from: "dragoman/adapters/mcp/edge", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/mcp"}, why: "the edge knows messages, and only which session they name"},
-	{from: "dragoman/adapters/mcp/folders", forbidden: "dragoman/...", why: "folders are compared for whoever asks"},
+	{from: "dragoman/adapters/mcp/folders", forbidden: "dragoman/...", except: []string{"dragoman/core/fileuri"}, why: "folders are compared for whoever asks"},
 	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: append(adapterImports("mcp"), "dragoman/core/forms", "dragoman/core/inference", "dragoman/adapters/mcp/edge", "dragoman/adapters/mcp/folders", "dragoman/adapters/wire/streamable"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 
 	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},

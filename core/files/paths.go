@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +12,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/fileuri"
 	"dragoman/core/ide"
 )
 
@@ -86,18 +86,9 @@ func (w *Workspace) At(path string) (Place, error) {
 func parsePath(arg string) (string, error) {
 	path := arg
 	if len(arg) >= 5 && strings.EqualFold(arg[:5], "file:") {
-		u, err := url.Parse(arg)
-		if err != nil {
-			return "", fmt.Errorf("path %q is not a valid URI", arg)
-		}
-		if u.Opaque != "" || u.Host != "" && !strings.EqualFold(u.Host, "localhost") ||
-			u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-			return "", fmt.Errorf("path %q is not the URI of a local file: "+
-				"write file:///absolute/path, with %%3F for ? and %%23 for #", arg)
-		}
-		path = u.Path
-		if runtime.GOOS == "windows" {
-			path = filepath.FromSlash(strings.TrimPrefix(path, "/"))
+		var err error
+		if path, err = fileuri.Path(arg); err != nil {
+			return "", fmt.Errorf("path %q %w", arg, err)
 		}
 		if !filepath.IsAbs(path) {
 			return "", fmt.Errorf("path %q is not the URI of a local file: write file:///absolute/path", arg)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/fileuri"
 )
 
 // found are the paths that a query finds, relative to the workspace; a folder
@@ -202,7 +203,7 @@ func TestReadFolder(t *testing.T) {
 	want := "=== .gitignore ===\n*.log\n\n=== a.go ===\npackage a\n\n=== sub/b.go ===\npackage b\n\nNot shown:\n" +
 		"- .env (may hold keys)\n- key.pem (may hold keys)\n- large.txt (no room for its 262144 bytes)\n- none (empty)\n- out (a link)\n" +
 		"- x.bin (not text)\n[1 left out that rules forbid to read]"
-	if r.Text != want || r.URI != fileURI(filepath.Join(b.dir, "src")) {
+	if r.Text != want || r.URI != fileuri.Of(filepath.Join(b.dir, "src")) {
 		t.Errorf("got %s\n%s", r.URI, r.Text)
 	}
 	for i := range maxEntries + 10 {

@@ -1,13 +1,13 @@
 package tools
 
 import (
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/fileuri"
 )
 
 // Every way in which a path can leave the workspace, and every one in which it
@@ -31,7 +31,7 @@ func TestPathsAreClassified(t *testing.T) {
 	}
 	spill := b.put(filepath.Join(b.meta.Spill, "o.txt"), "kept")
 
-	uri := func(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
+	uri := fileuri.Of
 	for _, c := range []struct {
 		path    string
 		want    string // the access path, or an error

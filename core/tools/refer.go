@@ -10,11 +10,11 @@ import (
 	"io/fs"
 	"net/url"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"dragoman/core"
 	"dragoman/core/files"
+	"dragoman/core/fileuri"
 	"dragoman/core/web"
 )
 
@@ -40,9 +40,9 @@ func (f *Files) Read(ctx context.Context, roots []string, r core.Reference) core
 	defer s.Close()
 	p, err := s.files.Locate(filepath.Clean(r.Path))
 	if err != nil {
-		return unread(fileURI(r.Path), err)
+		return unread(fileuri.Of(r.Path), err)
 	}
-	uri := fileURI(p.Name)
+	uri := fileuri.Of(p.Name)
 	if err = refuseKeys(p); err == nil {
 		err = f.forbids(readSpec, s.host.Meta(), p.Access(core.OpRead))
 	}
@@ -71,15 +71,6 @@ func (f *Files) Read(ctx context.Context, roots []string, r core.Reference) core
 // unread stands for what cannot be read.
 func unread(uri string, err error) core.Block {
 	return core.Resource{URI: uri, MIME: "text/plain", Text: "[It could not be read: " + err.Error() + "]"}
-}
-
-// fileURI names a file as a URI.
-func fileURI(path string) string {
-	path = filepath.ToSlash(path)
-	if runtime.GOOS == "windows" && !strings.HasPrefix(path, "/") {
-		path = "/" + path
-	}
-	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
 // forbids asks the policy whether a rule forbids what a reference would do.
@@ -234,7 +225,7 @@ func (p part) resource(uri string, lines [2]int) core.Resource {
 
 // readFolder is the text of a folder's files, and what else there is.
 func (f *Files) readFolder(ctx context.Context, s *toolset, p files.Place) core.Block {
-	uri := fileURI(p.Name)
+	uri := fileuri.Of(p.Name)
 	w, done, err := s.walkFrom(p)
 	if err != nil {
 		return unread(uri, err)

@@ -1,14 +1,12 @@
 package refer
 
 import (
-	"net/url"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 
 	"dragoman/adapters/proto/eca"
+	"dragoman/core/fileuri"
 )
 
 // Roots lists the folders of a workspace: absolute, clean, each once. What is no
@@ -28,45 +26,22 @@ func PathOf(uri string) string {
 	if filepath.IsAbs(uri) {
 		return filepath.Clean(uri)
 	}
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Path == "" {
-		return ""
-	}
-	path := u.Path
-	if runtime.GOOS == "windows" {
-		path = windowsPath(u.Host, path)
-	}
-	path = filepath.FromSlash(path)
-	if !filepath.IsAbs(path) {
+	path, err := fileuri.PathOrShare(uri)
+	if err != nil || !filepath.IsAbs(path) {
 		return ""
 	}
 	return filepath.Clean(path)
 }
 
-// windowsPath makes C:/x of /C:/x, and //host/x of /x on a host.
-func windowsPath(host, path string) string {
-	if host != "" && !strings.EqualFold(host, "localhost") {
-		return "//" + host + path
-	}
-	if len(path) > 2 && path[0] == '/' && path[2] == ':' {
-		return path[1:]
-	}
-	return path
-}
-
 // URIOf is the file URI of a path. lines, 1-based and inclusive, becomes its
 // fragment; the zero value: the whole file.
 func URIOf(path string, lines [2]int) string {
-	slashed := filepath.ToSlash(path)
-	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed
-	}
-	u := url.URL{Scheme: "file", Path: slashed}
+	uri := fileuri.Of(path)
 	if lines[0] > 0 {
-		u.Fragment = "L" + strconv.Itoa(lines[0])
+		uri += "#L" + strconv.Itoa(lines[0])
 		if lines[1] > lines[0] {
-			u.Fragment += "-L" + strconv.Itoa(lines[1])
+			uri += "-L" + strconv.Itoa(lines[1])
 		}
 	}
-	return u.String()
+	return uri
 }

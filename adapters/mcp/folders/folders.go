@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"dragoman/core/fileuri"
 )
 
 // Reach describes the sessions whose folders all lie within some roots. It belongs to one goroutine.
@@ -55,16 +56,8 @@ func placeOf(dir string) (_ string, ok bool) {
 
 // OfURI is the path that a file URI names.
 func OfURI(uri string) (string, bool) {
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
-		return "", false
-	}
-	p := u.Path
-	if len(p) > 2 && p[0] == '/' && p[2] == ':' { // "/C:/x" of Windows
-		p = p[1:]
-	}
-	p = filepath.FromSlash(p)
-	return p, filepath.IsAbs(p)
+	path, err := fileuri.Path(uri)
+	return path, err == nil && filepath.IsAbs(path)
 }
 
 // Resolve resolves a path to an existing directory.

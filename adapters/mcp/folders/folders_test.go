@@ -42,6 +42,7 @@ func TestWithinRoots(t *testing.T) {
 func TestFilePath(t *testing.T) {
 	for uri, want := range map[string]string{
 		"file:///w/a%20b": "/w/a b", "file://localhost/w": "/w", "file://host/w": "", "https://x/w": "", "/w": "", "file:w": "", "%": "",
+		"file:///w?x": "", "file:///w#x": "", "file://ada@/w": "",
 	} {
 		if got, ok := OfURI(uri); ok != (want != "") || ok && got != filepath.FromSlash(want) {
 			t.Errorf("%s: %q, %v", uri, got, ok)

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"strings"
 
 	"dragoman/adapters/wire"
+	"dragoman/core/fileuri"
 )
 
 const chatID = "demo"
@@ -17,11 +16,6 @@ func playECA(ctx context.Context, c *instance, cast *cast) error {
 	seen := &ecaScene{scene: scene{cast: cast}, over: make(chan struct{})}
 	seen.conn = c.connect(ctx, wire.ContentLength, seen.handle)
 	conn := seen.conn
-	path := filepath.ToSlash(cast.workspace)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path
-	}
-	folder := url.URL{Scheme: "file", Path: path}
 	var hello struct {
 		Server struct {
 			Version string `json:"version"`
@@ -29,7 +23,7 @@ func playECA(ctx context.Context, c *instance, cast *cast) error {
 	}
 	err := conn.Ask(ctx, "initialize", obj{
 		"clientInfo": cast.client(), "capabilities": obj{"codeAssistant": obj{"chat": true}},
-		"workspaceFolders": []any{obj{"uri": folder.String(), "name": "notes"}},
+		"workspaceFolders": []any{obj{"uri": fileuri.Of(cast.workspace), "name": "notes"}},
 	}, &hello)
 	if err != nil {
 		return fmt.Errorf("initialize: %w", err)

@@ -3,13 +3,12 @@ package offline
 import (
 	"errors"
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"dragoman/core/display"
+	"dragoman/core/fileuri"
 )
 
 // verb is what a step of an instruction does.
@@ -277,13 +276,9 @@ func oneLine(s string) string {
 
 // filePath is the path of a file: URI, and any other URI as it is.
 func filePath(uri string) string {
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" {
+	path, err := fileuri.Path(uri)
+	if err != nil {
 		return uri
 	}
-	path := u.Path
-	if len(path) > 2 && path[0] == '/' && path[2] == ':' { // file:///C:/x
-		path = path[1:]
-	}
-	return filepath.FromSlash(path)
+	return path
 }
