@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 )
 
@@ -98,6 +99,13 @@ func (a *Attachment) Session() *Session { return a.s }
 
 // Read returns a reader of the session's log. Close it after use.
 func (a *Attachment) Read(after Pos) *Reader { return a.s.newReader(after, nil) }
+
+// Records yields the log behind a position up to head, a position that it has reached: what a
+// truncation hides is left out, runs may come in pieces, and the last records may stand behind
+// head. It waits for the store alone. An error is the last that it yields.
+func (a *Attachment) Records(ctx context.Context, after, head Pos) iter.Seq2[Record, error] {
+	return a.s.records(ctx, after, head)
+}
 
 // Watch is Read for a goroutine that waits on many readers with a Mux.
 func (a *Attachment) Watch(after Pos, m *Mux) *Reader { return a.s.newReader(after, m) }

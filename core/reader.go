@@ -62,6 +62,29 @@ func (r *Reader) Until(ctx context.Context, head Pos) ([]Record, error) {
 	return nil, nil
 }
 
+// records is [Attachment.Records].
+func (s *Session) records(ctx context.Context, after, head Pos) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		r := s.newReader(after, nil)
+		defer r.Close()
+		for {
+			recs, err := r.Until(ctx, head)
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			if len(recs) == 0 {
+				return
+			}
+			for _, rec := range recs {
+				if !yield(rec, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // take is Next without the waiting: nothing is there when it returns nothing.
 func (r *Reader) take(ctx context.Context) ([]Record, error) {
 	for {

@@ -16,23 +16,15 @@ var ErrNoMessage = errors.New("the session has no such message")
 // Find returns the position right in front of a message: of a user's, or of the
 // agent's. ErrNoMessage if there is none, or a truncation hides it.
 func (a *Attachment) Find(ctx context.Context, id MessageID) (Pos, error) {
-	head := a.Head()
-	r := a.Read(Pos{})
-	defer r.Close()
-	for {
-		recs, err := r.Until(ctx, head)
+	for rec, err := range a.Records(ctx, Pos{}, a.Head()) {
 		if err != nil {
 			return Pos{}, err
 		}
-		if len(recs) == 0 {
-			return Pos{}, fmt.Errorf("message %s: %w", id, ErrNoMessage)
-		}
-		for _, rec := range recs {
-			if messageOf(rec.Event) == id {
-				return Pos{rec.Epoch, rec.Seq, 0}, nil
-			}
+		if messageOf(rec.Event) == id {
+			return Pos{rec.Epoch, rec.Seq, 0}, nil
 		}
 	}
+	return Pos{}, fmt.Errorf("message %s: %w", id, ErrNoMessage)
 }
 
 // messageOf is the message that a record begins or belongs to.
@@ -95,33 +87,28 @@ func (a *Attachment) Rollback(ctx context.Context, after Pos, messages, files bo
 // their order. Only our own tools' count: what another server says that it changed
 // is its word, and undoing it would write whatever it likes.
 func (s *Session) changesBehind(ctx context.Context, after Pos) (list []Diff, err error) {
-	head := s.Head()
-	r := s.newReader(after, nil)
-	defer r.Close()
-	for {
-		recs, err := r.Until(ctx, head)
-		if err != nil || len(recs) == 0 {
+	for rec, err := range s.records(ctx, after, s.Head()) {
+		if err != nil {
 			return list, err
 		}
-		for _, rec := range recs {
-			c, ok := rec.Event.(CallChanged)
-			if !ok || !c.Call.State.Ended() {
-				continue
+		c, ok := rec.Event.(CallChanged)
+		if !ok || !c.Call.State.Ended() {
+			continue
+		}
+		if c.Call.Child != "" {
+			inner, err := s.changesOf(ctx, c.Call.Child)
+			if err != nil {
+				return list, err
 			}
-			if c.Call.Child != "" {
-				inner, err := s.changesOf(ctx, c.Call.Child)
-				if err != nil {
-					return list, err
-				}
-				list = append(list, inner...)
-			}
-			for _, b := range c.Call.Content {
-				if d, ok := b.(Diff); ok && c.Call.State == Succeeded && c.Call.Server == Native {
-					list = append(list, d)
-				}
+			list = append(list, inner...)
+		}
+		for _, b := range c.Call.Content {
+			if d, ok := b.(Diff); ok && c.Call.State == Succeeded && c.Call.Server == Native {
+				list = append(list, d)
 			}
 		}
 	}
+	return list, nil
 }
 
 // changesOf lists those of a sub-session; none if it is no more.

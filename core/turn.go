@@ -169,22 +169,9 @@ func (t *Turn) may(ev Event) error {
 // It waits for the store to have written that, not for it to be durable.
 func (t *Turn) Records(ctx context.Context, after Pos) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		head := t.s.Head()
-		r := t.s.newReader(after, nil)
-		defer r.Close()
-		for {
-			recs, err := r.Until(ctx, head)
-			if err != nil {
-				yield(Record{}, err)
+		for rec, err := range t.s.records(ctx, after, t.s.Head()) {
+			if (rec.Seq > 0 || err != nil) && !yield(rec, err) {
 				return
-			}
-			if len(recs) == 0 {
-				return
-			}
-			for _, rec := range recs {
-				if rec.Seq > 0 && !yield(rec, nil) {
-					return
-				}
 			}
 		}
 	}

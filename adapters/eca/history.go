@@ -190,20 +190,16 @@ func pageOf(ctx context.Context, att *core.Attachment, head core.Pos, w window) 
 
 // each reads a session up to a position.
 func each(ctx context.Context, att *core.Attachment, head core.Pos, do func(core.Record)) error {
-	r := att.Read(core.Pos{})
-	defer r.Close()
-	for {
-		recs, err := r.Until(ctx, head)
-		if err != nil || len(recs) == 0 {
+	for rec, err := range att.Records(ctx, core.Pos{}, head) {
+		if err != nil {
 			return err
 		}
-		for _, rec := range recs {
-			at := core.Pos{Epoch: rec.Epoch, Seq: rec.Seq, Off: rec.Off}
-			if rec.Seq > 0 && at.Before(head) {
-				do(rec)
-			}
+		at := core.Pos{Epoch: rec.Epoch, Seq: rec.Seq, Off: rec.Off}
+		if rec.Seq > 0 && at.Before(head) {
+			do(rec)
 		}
 	}
+	return nil
 }
 
 // rest is the part of the chat from where the page begins; nil: all of it.

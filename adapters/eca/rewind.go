@@ -29,31 +29,23 @@ func locate(ctx context.Context, att *core.Attachment, id string) (place, error)
 	}
 	var at place
 	var newest core.MessageID
-	head, r := att.Head(), att.Read(core.Pos{})
-	defer r.Close()
-	for {
-		recs, err := r.Until(ctx, head)
+	for rec, err := range att.Records(ctx, core.Pos{}, att.Head()) {
 		if err != nil {
 			return place{}, err
 		}
-		if len(recs) == 0 {
-			break
+		content, user := contentOf(rec.Event)
+		if user {
+			newest = core.MessageID(content)
 		}
-		for _, rec := range recs {
-			content, user := contentOf(rec.Event)
-			if user {
-				newest = core.MessageID(content)
-			}
-			if id == taskPanel && user { // the newest message is nearest to it
-				at = place{}
-			} else if content != id || id == "" {
-				continue
-			}
-			if at.message == "" {
-				at = place{message: newest, said: user, front: core.Pos{Epoch: rec.Epoch, Seq: rec.Seq}}
-			}
-			at.behind = rec.End()
+		if id == taskPanel && user { // the newest message is nearest to it
+			at = place{}
+		} else if content != id || id == "" {
+			continue
 		}
+		if at.message == "" {
+			at = place{message: newest, said: user, front: core.Pos{Epoch: rec.Epoch, Seq: rec.Seq}}
+		}
+		at.behind = rec.End()
 	}
 	if at.message == "" {
 		return place{}, wrong("contentId: there is no message %.100q in the chat", id)

@@ -221,16 +221,11 @@ func (f *feed) weave(dst []byte, id core.CallID) []byte {
 	}
 	if child := c.feed; child != nil && !child.gone {
 		f.chat.srv.within(func(ctx context.Context) {
-			r := child.att.Read(child.pos)
-			defer r.Close()
-			for head := child.att.Head(); ; {
-				recs, err := r.Until(ctx, head)
-				if err != nil || len(recs) == 0 {
+			for rec, err := range child.att.Records(ctx, child.pos, child.att.Head()) {
+				if err != nil {
 					return
 				}
-				for _, rec := range recs {
-					dst = encode(dst, child.view, rec)
-				}
+				dst = encode(dst, child.view, rec)
 			}
 		})
 	}

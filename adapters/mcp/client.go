@@ -405,17 +405,12 @@ const firstStep = 128
 
 // newestBehind finds the turn that began last between two positions.
 func (h *held) newestBehind(ctx context.Context, after, head core.Pos) (turn core.TurnID, from core.Pos, err error) {
-	r := h.a.Read(after)
-	defer r.Close()
-	for r.Pos().Before(head) {
-		recs, err := r.Until(ctx, head)
+	for rec, err := range h.a.Records(ctx, after, head) {
 		if err != nil {
 			return "", from, err
 		}
-		for _, rec := range recs {
-			if e, ok := rec.Event.(core.TurnStarted); ok {
-				turn, from = e.Turn, core.Pos{Epoch: rec.Epoch, Seq: rec.Seq}
-			}
+		if e, ok := rec.Event.(core.TurnStarted); ok {
+			turn, from = e.Turn, core.Pos{Epoch: rec.Epoch, Seq: rec.Seq}
 		}
 	}
 	return turn, from, nil

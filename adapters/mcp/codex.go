@@ -105,7 +105,7 @@ func (c *client) codexReply(ctx context.Context, by *call, req *mcp.CallToolRequ
 		return failed(id, err)
 	}
 	p := promptArgs{Prompt: in.Prompt, Session: id}
-	for rec, err := range h.records(ctx, core.Pos{}) {
+	for rec, err := range h.a.Records(ctx, core.Pos{}, h.a.Head()) {
 		if err != nil {
 			return failed(id, err)
 		}

@@ -79,7 +79,7 @@ func (h *host) turnIDs(ctx context.Context, req *mcp.CompleteRequest) (ids []str
 	if err != nil {
 		return nil, nil
 	}
-	for rec, err := range s.records(ctx, core.Pos{}) {
+	for rec, err := range s.a.Records(ctx, core.Pos{}, s.a.Head()) {
 		if err != nil {
 			return nil, err
 		}

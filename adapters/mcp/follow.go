@@ -117,19 +117,12 @@ func (f *follower) catchUp(ctx context.Context) error {
 	if f.events.after.Before(f.turn.from) {
 		f.events.after = f.turn.from
 	}
-	r := f.h.a.Read(f.events.after)
-	defer r.Close()
-	for r.Pos().Before(f.turn.at) && !f.events.full {
-		recs, err := r.Until(ctx, f.turn.at)
-		if err != nil {
+	for rec, err := range f.h.a.Records(ctx, f.events.after, f.turn.at) {
+		at := core.Pos{Epoch: rec.Epoch, Seq: rec.Seq, Off: rec.Off}
+		if err != nil || f.events.full || !at.Before(f.turn.at) {
 			return err
 		}
-		for _, rec := range recs {
-			if !(core.Pos{Epoch: rec.Epoch, Seq: rec.Seq, Off: rec.Off}).Before(f.turn.at) {
-				return nil
-			}
-			f.events.add(f.turn, rec)
-		}
+		f.events.add(f.turn, rec)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -233,27 +232,6 @@ func (h *held) about() sessionAbout {
 	return a
 }
 
-// records yields the log behind a position, up to where it stands now.
-func (h *held) records(ctx context.Context, after core.Pos) iter.Seq2[core.Record, error] {
-	return func(yield func(core.Record, error) bool) {
-		head := h.a.Head()
-		r := h.a.Read(after)
-		defer r.Close()
-		for r.Pos().Before(head) {
-			recs, err := r.Until(ctx, head)
-			if err != nil {
-				yield(core.Record{}, err)
-				return
-			}
-			for _, rec := range recs {
-				if !yield(rec, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // maxDiff is how many bytes of a turn's changes are told.
 const maxDiff = 4 << 20
 
@@ -261,7 +239,7 @@ const maxDiff = 4 << 20
 func (h *held) diff(ctx context.Context, id core.TurnID) (string, error) {
 	var b strings.Builder
 	t := turn{id: id}
-	for rec, err := range h.records(ctx, h.from(id)) {
+	for rec, err := range h.a.Records(ctx, h.from(id), h.a.Head()) {
 		if err != nil {
 			return "", err
 		}

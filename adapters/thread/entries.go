@@ -12,21 +12,12 @@ import (
 // getThreadEntries lists what was said and which files were read, from the log: so
 // it is the same in every process.
 func (s *Server) getThreadEntries(ctx context.Context, t *thread, call *wire.Call, _ acp.ThreadID) error {
-	r := t.att.Read(core.Pos{})
-	defer r.Close()
-	head := t.att.Head()
 	e := entries{list: []acp.ThreadEntry{}}
-	for {
-		recs, err := r.Until(ctx, head)
+	for rec, err := range t.att.Records(ctx, core.Pos{}, t.att.Head()) {
 		if err != nil {
 			return err
 		}
-		if len(recs) == 0 {
-			break
-		}
-		for _, rec := range recs {
-			e.add(rec.Event)
-		}
+		e.add(rec.Event)
 	}
 	call.Reply(acp.GetThreadEntriesResponse{Entries: e.list}, nil)
 	return nil
