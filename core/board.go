@@ -200,6 +200,13 @@ func (b *Board) Next(ctx context.Context, since uint64) ([]Posting, uint64, erro
 	}
 }
 
+// Now returns all postings, oldest first, and the revision to ask Next with.
+func (b *Board) Now() ([]Posting, uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.sinceLocked(0), b.rev
+}
+
 func (b *Board) staleLocked(p Posting) bool { return b.topics[p.Topic].Rev != p.Rev }
 
 func (b *Board) sinceLocked(since uint64) (list []Posting) {

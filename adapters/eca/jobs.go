@@ -22,7 +22,7 @@ const (
 
 // jobs lists what runs, or ran, behind the sessions, the oldest first.
 func (s *Server) jobs() (list []core.JobItem) {
-	posted, _ := s.postings()
+	posted, _ := s.opts.Gateway.Board().Now()
 	for _, p := range posted {
 		if item, ok := p.Item.(core.JobItem); ok && s.concerns(p.Topic) {
 			list = append(list, item)
@@ -36,7 +36,7 @@ func (s *Server) jobs() (list []core.JobItem) {
 
 // jobSummaries lists them as clients show them: in the chats that the user knows.
 func (s *Server) jobSummaries() eca.JobsListResult {
-	posted, _ := s.postings()
+	posted, _ := s.opts.Gateway.Board().Now()
 	sessions := map[core.SessionID]core.Summary{}
 	for _, p := range posted {
 		if item, ok := p.Item.(core.SessionItem); ok && s.concerns(p.Topic) {

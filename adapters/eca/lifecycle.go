@@ -89,7 +89,7 @@ func (s *Server) foldersChanged(ctx context.Context, _ *wire.Call, p eca.Folders
 	s.folders, s.roots = folders, s.workspace(folders)
 	s.mu.Unlock()
 	s.refresh(ctx)
-	posted, _ := s.postings()
+	posted, _ := s.opts.Gateway.Board().Now()
 	s.pump.Do(func() { s.concerned(posted) })
 	return nil
 }

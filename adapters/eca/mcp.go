@@ -102,7 +102,7 @@ func (s *Server) notified(ctx context.Context, name, verb string, what control.A
 		if err == nil {
 			return
 		}
-		posted, _ := s.postings()
+		posted, _ := s.opts.Gateway.Board().Now()
 		s.pump.Do(func() {
 			s.showMessage(eca.MessageError, notDone(name, verb, err))
 			if !ours(name) {
@@ -182,7 +182,7 @@ func (s *Server) serverAdd(ctx context.Context, call *wire.Call, p eca.AddServer
 			s.reply(ctx, call, eca.AddServerResult{Error: serverRefusal(p.Name, "added", err)}, nil)
 			return
 		}
-		posted, _ := s.postings()
+		posted, _ := s.opts.Gateway.Board().Now()
 		server := serverUpdated(s.stateOf(p.Name, posted), s.peerNow().dialect)
 		s.reply(ctx, call, eca.AddServerResult{Server: &server}, nil)
 	})

@@ -22,19 +22,10 @@ var tasks = [...]eca.ProgressParams{
 // initialized is initialized: from here on the client may be told things. Nothing
 // of it waits for the network; what comes later comes from the board.
 func (s *Server) initialized(ctx context.Context, _ *wire.Call, _ none) error {
-	posted, since := s.postings()
+	posted, since := s.opts.Gateway.Board().Now()
 	s.pump.Do(func() { s.announce(posted) })
 	s.wg.Go(func() { s.watchBoard(ctx, since) })
 	return nil
-}
-
-// postings is what the board holds now, and the revision that it was read at.
-func (s *Server) postings() (posted []core.Posting, since uint64) {
-	past, end := context.WithCancel(context.Background())
-	end()
-	// With a context that has ended, Next does not wait.
-	posted, since, _ = s.opts.Gateway.Board().Next(past, 0) //nolint:errcheck // it only says that nothing is there yet
-	return posted, since
 }
 
 // announce says what the client is told at the start. It belongs to the pump.
@@ -91,7 +82,7 @@ type watched struct {
 
 // behindBoard does something once the client has been told what is on the board now.
 func (s *Server) behindBoard(do func()) {
-	_, rev := s.postings()
+	_, rev := s.opts.Gateway.Board().Now()
 	s.mu.Lock()
 	wait := s.board.on && s.board.seen < rev
 	if wait {

@@ -67,13 +67,8 @@ func (h *host) servers(ctx context.Context) ([]core.ServerItem, error) {
 	if _, err := h.server.opts.Gateway.Profile(ctx, nil); err != nil {
 		return nil, err
 	}
-	now, cancel := context.WithCancel(ctx)
-	cancel() // only what is there
-	posted, _, err := h.server.opts.Gateway.Board().Next(now, 0)
-	if err != nil {
-		return nil, ctx.Err()
-	}
 	var list []core.ServerItem
+	posted, _ := h.server.opts.Gateway.Board().Now()
 	for _, p := range posted {
 		if item, ok := p.Item.(core.ServerItem); ok && (p.Topic.Principal == "" || p.Topic.Principal == h.principal) {
 			list = append(list, item)
