@@ -261,6 +261,17 @@ type Notice struct {
 	Text     string   `json:"text"`
 }
 
+// Notice returns n.
+func (n Notice) Notice() Notice { return n }
+
+// NoticeOf returns what a Notice, a Missing or a FellBack says to the user; other events say nothing.
+func NoticeOf(ev Event) Notice {
+	if n, ok := ev.(interface{ Notice() Notice }); ok {
+		return n.Notice()
+	}
+	return Notice{}
+}
+
 // Missing takes the place of records that a log has lost because they were damaged or are not
 // there. Its number is that of the first of them, and the next record has the number after the
 // last of them. Only a store makes it: when it reads such a log, and in the repaired log.

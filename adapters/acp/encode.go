@@ -49,12 +49,8 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 		return update(dst, v, info(e, acp.Stamp(r.Time)))
 	case core.SettingsChanged:
 		return settings(dst, v, e.Settings)
-	case core.Notice:
-		return notice(dst, v, e)
-	case core.Missing:
-		return notice(dst, v, e.Notice())
-	case core.FellBack:
-		return notice(dst, v, e.Notice())
+	case core.Notice, core.Missing, core.FellBack:
+		return notice(dst, v, core.NoticeOf(e))
 	case core.Compacted:
 		return compacted(dst, v, e, r.Seq)
 	case core.Reverted:

@@ -80,12 +80,8 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 			return dst
 		}
 		return v.config(dst)
-	case core.Notice:
-		return v.systemText(dst, e.Text)
-	case core.Missing:
-		return v.systemText(dst, e.Text)
-	case core.FellBack:
-		return v.systemText(dst, e.Notice().Text)
+	case core.Notice, core.Missing, core.FellBack:
+		return v.systemText(dst, core.NoticeOf(e).Text)
 	case core.Flagged:
 		return v.flagged(dst, e)
 	case core.Truncated:

@@ -99,12 +99,9 @@ func happened(t *turn, ev core.Event) (event, bool) {
 		return event{Type: eventQuestion, ID: string(e.Ask.ID), Text: forms.Of(e.Ask).Question}, true
 	case core.PlanChanged:
 		return event{Type: eventPlan, Text: planLine(e)}, true
-	case core.Notice:
-		return event{Type: eventNotice, Status: string(e.Severity), Text: e.Text}, true
-	case core.Missing:
-		return event{Type: eventNotice, Status: string(core.Warning), Text: e.Text}, true
-	case core.FellBack:
-		return event{Type: eventNotice, Status: string(core.Warning), Text: e.Notice().Text}, true
+	case core.Notice, core.Missing, core.FellBack:
+		n := core.NoticeOf(e)
+		return event{Type: eventNotice, Status: string(n.Severity), Text: n.Text}, true
 	case core.TurnEnded:
 		return event{Type: eventEnded, Status: stopStatus(e.Stop), Text: e.Err}, true
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,

@@ -193,12 +193,9 @@ func (t *transcript) entry(ev core.Event) (entry, bool) {
 		return entry{Type: eventTool, Turn: e.Call.Turn, Name: toolName(e.Call), Status: callStatus(e.Call.State), Text: summary(e.Call)}, e.Call.State.Ended()
 	case core.PlanChanged:
 		return entry{Type: eventPlan, Turn: t.turn, Text: planText(e)}, true
-	case core.Notice:
-		return entry{Type: eventNotice, Status: string(e.Severity), Text: e.Text}, true
-	case core.Missing:
-		return entry{Type: eventNotice, Status: string(core.Warning), Text: e.Text}, true
-	case core.FellBack:
-		return entry{Type: eventNotice, Status: string(core.Warning), Text: e.Notice().Text}, true
+	case core.Notice, core.Missing, core.FellBack:
+		n := core.NoticeOf(e)
+		return entry{Type: eventNotice, Status: string(n.Severity), Text: n.Text}, true
 	case core.TurnEnded:
 		return entry{Type: eventEnded, Turn: e.Turn, Status: stopStatus(e.Stop), Text: e.Err}, true
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,

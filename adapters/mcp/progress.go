@@ -31,12 +31,8 @@ func told(t *turn, ev core.Event) string {
 		return callLine(e.Call)
 	case core.PlanChanged:
 		return planLine(e)
-	case core.Notice:
-		return line(e.Text, maxSummary)
-	case core.Missing:
-		return line(e.Text, maxSummary)
-	case core.FellBack:
-		return line(e.Notice().Text, maxSummary)
+	case core.Notice, core.Missing, core.FellBack:
+		return line(core.NoticeOf(e).Text, maxSummary)
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
 		core.CallOutput, core.Asked, core.Answered, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
 		core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
