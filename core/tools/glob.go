@@ -89,15 +89,15 @@ func (s *toolset) glob(ctx context.Context, p files.Place, pattern string) (core
 	if found, left, ok, err := s.globbed(ctx, p, pattern); err != nil {
 		return core.Result{}, err
 	} else if ok {
-		return globResult(found, p, pattern, left), nil
+		return globResult(found, len(found), p, pattern, left...), nil
 	}
 	w, done, err := s.walkFrom(p)
 	if err != nil {
 		return core.Result{}, err
 	}
 	defer done()
-	var out strings.Builder
-	found := 0
+	var found []string
+	total := 0
 	wanted, err := glob.Path(pattern)
 	if err != nil {
 		return core.Result{}, err
@@ -108,8 +108,8 @@ func (s *toolset) glob(ctx context.Context, p files.Place, pattern string) (core
 			return goInto(e), true
 		}
 		if wanted.Matches(e.rel) {
-			if found++; found <= maxFound {
-				out.WriteString(visible(join(p.Show, e.rel)) + "\n")
+			if total++; total <= maxFound {
+				found = append(found, join(p.Show, e.rel))
 			}
 		}
 		return true, true
@@ -117,24 +117,21 @@ func (s *toolset) glob(ctx context.Context, p files.Place, pattern string) (core
 	if err != nil {
 		return core.Result{}, p.Explain(err)
 	}
-	closed, barred, keys := note(w.closed, "some folders could not be read"), barredNote(w.barred), keysNote(w.keys)
-	if found == 0 {
-		return text("no files match "+visible(pattern)+visibleIn(p), notes(closed, barred, keys)), nil
-	}
-	return text(out.String(), notes(note(found > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", found-maxFound)), closed, barred, keys)), nil
+	return globResult(found, total, p, pattern, w.missed()), nil
 }
 
-// globResult shows what an editor found. left notes what is not among it.
-func globResult(found []string, p files.Place, pattern string, left []string) core.Result {
-	if len(found) == 0 {
+// globResult shows the first of what was found, total in all. left notes what is not among
+// it.
+func globResult(found []string, total int, p files.Place, pattern string, left ...string) core.Result {
+	if total == 0 {
 		return text("no files match "+visible(pattern)+visibleIn(p), notes(left...))
 	}
 	var out strings.Builder
 	for _, name := range found[:min(len(found), maxFound)] {
 		out.WriteString(visible(name) + "\n")
 	}
-	more := note(len(found) > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", len(found)-maxFound))
-	return text(out.String(), notes(slices.Concat([]string{more}, left)...))
+	more := note(total > maxFound, fmt.Sprintf("%d more paths match: narrow the pattern", total-maxFound))
+	return text(out.String(), notes(more, joined(left...)))
 }
 
 // below tells which folders can hold something that a pattern matches.

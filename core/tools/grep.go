@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"runtime"
 	"strings"
 	"sync"
@@ -65,10 +66,7 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 		}
 		title += " in " + code(include)
 	}
-	p, err := s.files.Locate(path)
-	if err == nil && !p.Outside(core.OpRead) {
-		err = s.searchable(p)
-	}
+	p, err := s.locate(path, searchable)
 	if err != nil {
 		return nil, err
 	}
@@ -85,18 +83,12 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 	}, nil
 }
 
-// searchable fails early for what is neither a folder nor a file.
-func (s *toolset) searchable(p files.Place) error {
-	h, err := p.Reach()
-	if err != nil {
-		return p.Explain(err)
+// searchable refuses what is neither a folder nor a file.
+func searchable(info fs.FileInfo) error {
+	if info.IsDir() {
+		return nil
 	}
-	defer h.Close()
-	info, err := h.Stat()
-	if err == nil && !info.IsDir() {
-		err = files.CheckRegular(info)
-	}
-	return p.Explain(err)
+	return files.CheckRegular(info)
 }
 
 func (s *toolset) grep(ctx context.Context, p files.Place, q search) (core.Result, error) {
@@ -205,14 +197,13 @@ func (s *toolset) grepFolder(ctx context.Context, p files.Place, q search, out *
 	if walkErr != nil && !out.full {
 		return "", p.Explain(walkErr)
 	}
-	return strings.Trim(notes(
+	return joined(
 		note(large > 0, fmt.Sprintf("%d files above %d MB were left out", large, maxSearched>>20)),
 		note(
 			out.linked > 0,
 			fmt.Sprintf("%d left out that match and have other names (hard links): to look into one, name it", out.linked),
 		),
-		note(w.closed, "some folders could not be read"),
-		barredNote(w.barred), keysNote(w.keys)), "[]"), nil
+		w.missed()), nil
 }
 
 // files sends the files to look into.

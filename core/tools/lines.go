@@ -40,10 +40,7 @@ func newMatcher(pattern string, fold bool) (*matcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("argument %q is not a valid regular expression: %v", "pattern", err)
 	}
-	tree, err := syntax.Parse(flags+pattern, syntax.Perl)
-	if err != nil {
-		return nil, fmt.Errorf("argument %q is not a valid regular expression: %v", "pattern", err)
-	}
+	tree, _ := syntax.Parse(flags+pattern, syntax.Perl) // it was parsed above
 	m := &matcher{pattern: pattern, re: re}
 	m.look(tree)
 	must, fold := required(tree.Simplify())

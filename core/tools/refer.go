@@ -313,8 +313,7 @@ func (b *bundle) text(stopped bool, w *walk) string {
 	b.out.WriteString(notes(
 		note(b.more > 0, fmt.Sprintf("%d more are not shown", b.more)),
 		note(stopped, fmt.Sprintf("only the first %d entries were looked at", maxEntries)),
-		note(w.closed, "some folders could not be read"),
-		barredNote(w.barred), keysNote(w.keys),
+		w.missed(),
 	))
 	if b.out.Len() == 0 {
 		return "[The folder is empty.]"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"dragoman/core"
@@ -54,6 +55,17 @@ func (s *toolset) prepareTree(_ context.Context, a *args) (*step, error) {
 // folder locates a folder, and fails early where it is inside of the roots and
 // no folder.
 func (s *toolset) folder(path string) (files.Place, error) {
+	return s.locate(path, func(info fs.FileInfo) error {
+		if !info.IsDir() {
+			return errFile
+		}
+		return nil
+	})
+}
+
+// locate locates what a call looks into. It fails early where that is inside of the roots
+// and not what fits wants.
+func (s *toolset) locate(path string, fits func(fs.FileInfo) error) (files.Place, error) {
 	p, err := s.files.Locate(path)
 	if err != nil || p.Outside(core.OpRead) {
 		return p, err
@@ -64,8 +76,8 @@ func (s *toolset) folder(path string) (files.Place, error) {
 	}
 	defer h.Close()
 	info, err := h.Stat()
-	if err == nil && !info.IsDir() {
-		err = errFile
+	if err == nil {
+		err = fits(info)
 	}
 	return p, p.Explain(err)
 }
@@ -86,8 +98,7 @@ func (s *toolset) tree(ctx context.Context, p files.Place, depth int) (core.Resu
 	return text(t.out.String(), notes(
 		note(t.deeper, fmt.Sprintf("levels below %d are not shown", depth)),
 		note(t.total > maxTree, fmt.Sprintf("cut after %d entries: list a folder of it", maxTree)),
-		note(w.closed, "some folders could not be read"),
-		barredNote(w.barred), keysNote(w.keys),
+		w.missed(),
 	)), nil
 }
 
@@ -150,15 +161,10 @@ func note(applies bool, text string) string {
 }
 
 // notes sets remarks behind a result; "" when there are none.
-func notes(list ...string) string {
-	var some []string
-	for _, n := range list {
-		if n != "" {
-			some = append(some, n)
-		}
-	}
-	if len(some) == 0 {
-		return ""
-	}
-	return "[" + strings.Join(some, "; ") + "]"
+func notes(list ...string) string { return bracketed(joined(list...)) }
+
+// joined is the remarks that say something.
+func joined(list ...string) string {
+	some := slices.DeleteFunc(slices.Clone(list), func(n string) bool { return n == "" })
+	return strings.Join(some, "; ")
 }

@@ -179,6 +179,11 @@ func (w *walk) shows(e entry, rules *ignores) bool {
 	return true
 }
 
+// missed says what the walk left out, but for what is ignored.
+func (w *walk) missed() string {
+	return joined(note(w.closed, "some folders could not be read"), barredNote(w.barred), keysNote(w.keys))
+}
+
 // barredNote says how much was left out because it must not be read.
 func barredNote(n int) string {
 	return note(n > 0, fmt.Sprintf("%d left out that rules forbid to read", n))
