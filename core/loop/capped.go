@@ -48,13 +48,3 @@ func (c *capped) String() string {
 	}
 	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, c.size-len(head)-len(tail), tail)
 }
-
-// capText cuts the middle out of text that is too long.
-func capText(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	var c capped
-	c.write(s)
-	return c.String()
-}

@@ -307,7 +307,7 @@ func TestLongText(t *testing.T) {
 		t.Errorf("a result of %d bytes", n)
 	}
 	exact := strings.Repeat("x", maxText)
-	if capText(exact) != exact {
+	if shorten(exact, maxText) != exact {
 		t.Error("text of just the size allowed was cut")
 	}
 }

@@ -46,7 +46,7 @@ func (u *use) end(c core.Call) {
 func printed(content []core.Block) (list []core.Block) {
 	for _, b := range content {
 		if b, ok := b.(core.Text); ok {
-			list = append(list, core.Text{Text: capText(b.Text)})
+			list = append(list, core.Text{Text: shorten(b.Text, maxText)})
 		}
 	}
 	return list
@@ -76,9 +76,9 @@ func told(content []core.Block) []core.Block {
 	for _, b := range content {
 		switch b := b.(type) {
 		case core.Text:
-			list = append(list, core.Text{Text: capText(b.Text)})
+			list = append(list, core.Text{Text: shorten(b.Text, maxText)})
 		case core.Resource:
-			b.Text = capText(b.Text)
+			b.Text = shorten(b.Text, maxText)
 			list = append(list, b)
 		case core.Diff:
 			diffs = append(diffs, core.Text{Text: fmt.Sprintf("Changed %s: %d lines added, %d removed.", b.Path, b.Added, b.Removed)})
