@@ -3,24 +3,18 @@ package guide
 import (
 	"strconv"
 	"strings"
+
+	"dragoman/core"
 )
-
-// Argument is an argument of a command.
-type Argument struct {
-	Name        string
-	Description string
-	Required    bool // worth asking for
-
-	must bool // front matter says so: without it there is no prompt
-}
 
 const maxArguments = 32
 
 // arguments derives the arguments of a command from its placeholders: the named
 // ones in the order in which they come first, else one for each position, else
-// one for all. Front matter adds descriptions, and names to positions.
-func arguments(body string, front node) []Argument {
-	var named, positions []Argument
+// one for all. Front matter adds descriptions, and names to positions. Required ones are
+// worth asking for; without those in must, which front matter requires, there is no prompt.
+func arguments(body string, front node) (list []core.Argument, must map[int]bool) {
+	var named, positions []core.Argument
 	seen := map[string]bool{}
 	all := false
 	for _, p := range pieces(body) {
@@ -30,25 +24,26 @@ func arguments(body string, front node) []Argument {
 			all = true
 		case positionPiece:
 			for len(positions) < p.n {
-				positions = append(positions, Argument{Name: "arg" + strconv.Itoa(len(positions)+1), Required: true})
+				positions = append(positions, core.Argument{Name: "arg" + strconv.Itoa(len(positions)+1), Required: true})
 			}
 		case namedPiece:
 			if !seen[p.text] && len(named) < maxArguments {
 				seen[p.text] = true
-				named = append(named, Argument{Name: p.text, Required: true})
+				named = append(named, core.Argument{Name: p.text, Required: true})
 			}
 		}
 	}
-	list := named
+	list = named
 	if len(list) == 0 {
 		list = positions
 	}
 	if len(list) == 0 && all {
-		list = []Argument{
+		list = []core.Argument{
 			{Name: "arguments", Description: oneLine(front.first("argument-hint").string(), maxDescription)},
 		}
 	}
 	declared := front.first("arguments")
+	must = map[int]bool{}
 	for i, d := range declared.list {
 		name := d.first("name").string()
 		if d.kind == textNode { // a bare name
@@ -67,13 +62,14 @@ func arguments(body string, front node) []Argument {
 		}
 		if at < len(list) {
 			list[at] = declare(list[at], d, name)
+			must[at] = d.first("required").bool(false)
 		}
 	}
-	return list
+	return list, must
 }
 
 // declare adds what front matter says of an argument.
-func declare(a Argument, d node, name string) Argument {
+func declare(a core.Argument, d node, name string) core.Argument {
 	if name != "" && badName(name) == "" {
 		a.Name = nameOf(name)
 	}
@@ -81,7 +77,6 @@ func declare(a Argument, d node, name string) Argument {
 		a.Description = oneLine(s, maxDescription)
 	}
 	a.Required = d.first("required").bool(a.Required)
-	a.must = d.first("required").bool(false)
 	return a
 }
 

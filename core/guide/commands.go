@@ -24,12 +24,10 @@ type BuiltIn struct {
 // Command is what a user can type behind a slash.
 type Command struct {
 	Source
-	Name        string // without the slash; no blanks
-	Description string
-	Kind        core.CommandKind
-	Arguments   []Argument
+	core.Command // the name has no blanks
 
-	long   string // the name with the folders below commands, if there are any
+	must   map[int]bool // the arguments without which there is no prompt
+	long   string       // the name with the folders below commands, if there are any
 	prompt func(folders []string) string
 }
 
@@ -65,7 +63,7 @@ func (g *Guide) Command(name string) (Command, bool) {
 func (g *Guide) List() []core.Command {
 	var list []core.Command
 	for _, c := range g.commands {
-		list = append(list, c.listed())
+		list = append(list, c.Command)
 	}
 	return list
 }
@@ -73,18 +71,7 @@ func (g *Guide) List() []core.Command {
 // Find is Command for whoever only offers it. prompts says that Expand makes a prompt of it.
 func (g *Guide) Find(name string) (c core.Command, prompts, ok bool) {
 	found, ok := g.Command(name)
-	return found.listed(), ok && found.Prompts(), ok
-}
-
-func (c Command) listed() core.Command {
-	cmd := core.Command{Kind: c.Kind, Name: c.Name, Description: c.Description}
-	for _, a := range c.Arguments {
-		cmd.Arguments = append(
-			cmd.Arguments,
-			core.Argument{Name: a.Name, Description: a.Description, Required: a.Required},
-		)
-	}
-	return cmd
+	return found.Command, ok && found.Prompts(), ok
 }
 
 // Expand makes the prompt that a command with Prompts stands for; args is what
@@ -124,7 +111,7 @@ func (g *Guide) ExpandNamed(name string, values map[string]string) (string, erro
 
 func (c Command) fill(text, args string, words []string, named map[string]string) (string, error) {
 	for i, a := range c.Arguments {
-		if !a.must || named[a.Name] != "" || i < len(words) && words[i] != "" {
+		if !c.must[i] || named[a.Name] != "" || i < len(words) && words[i] != "" {
 			continue
 		}
 		name := a.Name
@@ -175,10 +162,8 @@ func (g *Guide) expand(name string, given bool, fill func(Command, string) (stri
 
 func (l *loader) commands(ctx context.Context) {
 	for _, b := range l.o.BuiltIn {
-		c := Command{Name: b.Name, Description: b.Description, Kind: core.CommandBuiltin, prompt: b.Prompt}
-		for _, a := range b.Arguments {
-			c.Arguments = append(c.Arguments, Argument{Name: a.Name, Description: a.Description, Required: a.Required})
-		}
+		c := Command{Command: b.Command, prompt: b.Prompt}
+		c.Kind = core.CommandBuiltin
 		l.g.commands = append(l.g.commands, c)
 	}
 	for _, dir := range l.folders([]string{".dragoman/commands", ".eca/commands"}, "commands") {
@@ -197,16 +182,11 @@ func (l *loader) commands(ctx context.Context) {
 			l.warn(s.at, "is a skill, but no command: the name %s is that of %s", s.Name, old.origin())
 			continue
 		}
-		l.g.commands = append(
-			l.g.commands,
-			Command{
-				Source:      s.Source,
-				Name:        s.Name,
-				Description: s.Description,
-				Kind:        core.CommandSkill,
-				Arguments:   s.args,
-			},
-		)
+		l.g.commands = append(l.g.commands, Command{
+			Source:  s.Source,
+			Command: core.Command{Kind: core.CommandSkill, Name: s.Name, Description: s.Description, Arguments: s.args},
+			must:    s.must,
+		})
 	}
 }
 
@@ -218,10 +198,11 @@ func (l *loader) command(doc document, rel string) {
 		l.warn(doc.at, "was left out: %s", wrong)
 		return
 	}
-	c := Command{
-		Source: doc.at.source(), Name: nameOf(base), Kind: core.CommandCustom,
-		Description: oneLine(doc.front.first("description").string(), maxDescription), Arguments: arguments(doc.body, doc.front),
-	}
+	c := Command{Source: doc.at.source(), Command: core.Command{
+		Kind: core.CommandCustom, Name: nameOf(base),
+		Description: oneLine(doc.front.first("description").string(), maxDescription),
+	}}
+	c.Arguments, c.must = arguments(doc.body, doc.front)
 	if folder := path.Dir(rel); folder != "." {
 		c.long = nameOf(strings.ReplaceAll(rel, "/", ":"))
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"dragoman/core"
 )
 
 const maxExpanded = 1 << 20 // bytes
@@ -128,10 +130,10 @@ func fill(text, args string, words []string, named map[string]string) (string, e
 
 // naming gives words to the names of a command's arguments: name=word by name,
 // the others in order. The last name gets all that is left.
-func naming(list []Argument, words []string) map[string]string {
+func naming(list []core.Argument, words []string) map[string]string {
 	named := map[string]string{}
 	known := func(name string) bool {
-		return slices.ContainsFunc(list, func(a Argument) bool { return a.Name == name })
+		return slices.ContainsFunc(list, func(a core.Argument) bool { return a.Name == name })
 	}
 	var rest []string
 	for _, w := range words {

@@ -85,7 +85,7 @@ func FuzzExpand(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, args string) {
 		args = strings.TrimSpace(args)
-		list := arguments(text, node{})
+		list, _ := arguments(text, node{})
 		words := splitArgs(args)
 		total := 0
 		for _, w := range words {
@@ -130,7 +130,7 @@ func FuzzExpand(f *testing.F) {
 func BenchmarkExpand(b *testing.B) {
 	text := strings.Repeat("Write about {{topic}} in $1, and $ARGUMENTS. ", 100)
 	for b.Loop() {
-		list := arguments(text, node{})
+		list, _ := arguments(text, node{})
 		words := splitArgs(`"two words" and topic=x`)
 		if _, err := fill(text, "two words", words, naming(list, words)); err != nil {
 			b.Fatal(err)

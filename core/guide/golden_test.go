@@ -151,9 +151,9 @@ func answer(t *testing.T, g *Guide, dir, line string) string {
 			if c.Kind != core.CommandBuiltin {
 				fmt.Fprintf(&b, "/%s (%s, %s) %s\n  %s\n", c.Name, c.Kind, c.owner(), c.Description, c.File)
 			}
-			for _, a := range c.Arguments {
+			for i, a := range c.Arguments {
 				if c.Kind != core.CommandBuiltin {
-					fmt.Fprintf(&b, "  %+v\n", a)
+					fmt.Fprintf(&b, "  {Name:%s Description:%s Required:%t must:%t}\n", a.Name, a.Description, a.Required, c.must[i])
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/core"
 	"dragoman/core/display"
 )
 
@@ -21,7 +22,8 @@ type Skill struct {
 	Unlisted    bool   // only the user calls it; the model is not told of it
 	Uncalled    bool   // only the model reads it; it is no command
 
-	args []Argument
+	args []core.Argument
+	must map[int]bool // see Command
 }
 
 const maxDescription = 1024 // bytes
@@ -90,8 +92,8 @@ func (l *loader) skill(ctx context.Context, p place, folder string) {
 	s := Skill{
 		Source: p.source(), Name: nameOf(name), Description: oneLine(f.first("description").string(), maxDescription), Dir: filepath.Clean(p.dir()),
 		Unlisted: f.first("disable-model-invocation").bool(false), Uncalled: !f.first("user-invocable").bool(true),
-		args: arguments(doc.body, f),
 	}
+	s.args, s.must = arguments(doc.body, f)
 	if wrong := badName(name); wrong != "" {
 		l.warn(p, "was left out: %s", wrong)
 		return
