@@ -363,7 +363,7 @@ func (s *Store) rebuildIndex(ctx context.Context, root string) error {
 // deriveAll reads the summaries of all sessions out of their logs, the one used last
 // at the end. What cannot be read is left out.
 func (s *Store) deriveAll(ctx context.Context, root string) (all []indexEntry, err error) {
-	logs, err := filepath.Glob(filepath.Join(globEscape(root), "sessions", "??", "*.jsonl"))
+	logs, err := fs.Glob(os.DirFS(root), "sessions/??/*.jsonl")
 	if err != nil {
 		return nil, err
 	}
@@ -371,8 +371,8 @@ func (s *Store) deriveAll(ctx context.Context, root string) (all []indexEntry, e
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
-		base := filepath.Base(log)
-		f := s.filesOf(filepath.Dir(log), base[:len(base)-len(".jsonl")])
+		dir, base := filepath.Split(filepath.Join(root, filepath.FromSlash(log)))
+		f := s.filesOf(filepath.Clean(dir), base[:len(base)-len(".jsonl")])
 		e, err := derive(ctx, f)
 		if errors.Is(err, errHead) {
 			e, err = headless(f)
@@ -385,21 +385,6 @@ func (s *Store) deriveAll(ctx context.Context, root string) (all []indexEntry, e
 		return cmp.Or(a.Summary.Updated.Compare(b.Summary.Updated), cmp.Compare(a.Summary.ID, b.Summary.ID))
 	})
 	return all, nil
-}
-
-// globEscape makes a path stand for itself in a pattern.
-func globEscape(path string) string {
-	if filepath.Separator == '\\' {
-		return path // there is no escaping, and few of these characters in names
-	}
-	var b []byte
-	for i := range len(path) {
-		if bytes.IndexByte([]byte(`*?[\`), path[i]) >= 0 {
-			b = append(b, '\\')
-		}
-		b = append(b, path[i])
-	}
-	return string(b)
 }
 
 // writeIndex replaces the index. Entries come in the order of their use.
@@ -431,15 +416,14 @@ func headless(f files) (indexEntry, error) {
 	if err != nil {
 		return indexEntry{}, err
 	}
-	sum := core.Summary{
-		ID:      m.ID,
-		Cwd:     m.Cwd,
-		Roots:   m.Roots,
-		Parent:  m.Parent,
-		Created: m.Created,
-		Updated: m.Created,
+	return indexEntry{Principal: m.Principal, Log: fi.Size(), Summary: newSummary(m)}, nil
+}
+
+// newSummary is the summary of a session that has only begun.
+func newSummary(m core.Meta) core.Summary {
+	return core.Summary{
+		ID: m.ID, Cwd: m.Cwd, Roots: m.Roots, Parent: m.Parent, Created: m.Created, Updated: m.Created,
 	}
-	return indexEntry{Principal: m.Principal, Log: fi.Size(), Summary: sum}, nil
 }
 
 // derive reads a session's summary out of its log.

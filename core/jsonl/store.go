@@ -166,9 +166,7 @@ func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
 		return errors.Join(err, held.unlock())
 	}
 	log := newLog(meta)
-	err = s.note(ctx, meta.Principal, core.Summary{
-		ID: meta.ID, Cwd: meta.Cwd, Roots: meta.Roots, Parent: meta.Parent, Created: meta.Created, Updated: meta.Created,
-	}, int64(len(log)), func() error {
+	err = s.note(ctx, meta.Principal, newSummary(meta), int64(len(log)), func() error {
 		if err := f.disk.replace(f.log, log, true); err != nil {
 			return err
 		}
