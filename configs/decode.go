@@ -29,10 +29,7 @@ type decoder struct {
 func (d *decoder) document(body ast.Node, c *Config) {
 	defer func() {
 		if r := recover(); r != nil { // a tree that the library should not have built
-			d.problems = append(
-				d.problems,
-				Problem{Position: Position{File: d.file}, Message: "cannot be read as YAML or JSON"},
-			)
+			d.problem(Position{File: d.file}, "", "cannot be read as YAML or JSON")
 		}
 	}()
 	if body == nil {
@@ -59,7 +56,11 @@ func (v anchorVisitor) Visit(n ast.Node) ast.Visitor {
 
 func (d *decoder) fail(at ast.Node, key, message string) {
 	d.bad[key] = true
-	d.problems = append(d.problems, Problem{Position: place(d.file, start(at)), Key: key, Message: message})
+	d.problem(place(d.file, start(at)), key, message)
+}
+
+func (d *decoder) problem(at Position, key, message string) {
+	d.problems = append(d.problems, Problem{Position: at, Key: key, Message: message})
 }
 
 // start returns the first token of a value, where the library often gives a
@@ -158,10 +159,7 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, key string) {
 	for _, e := range d.entries(n, key) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == e.name })
 		if i < 0 {
-			d.problems = append(
-				d.problems,
-				Problem{Position: e.at, Key: join(key, e.name), Message: unknownKey(e.name, fields)},
-			)
+			d.problem(e.at, join(key, e.name), unknownKey(e.name, fields))
 			continue
 		}
 		sub := join(key, e.name)
@@ -252,14 +250,7 @@ func (d *decoder) entries(n ast.Node, key string) []entry {
 		}
 		e := entry{name: name, at: place(d.file, start(pair)), value: pair.Value}
 		if first, twice := have[name]; twice {
-			d.problems = append(
-				d.problems,
-				Problem{
-					Position: e.at,
-					Key:      join(key, name),
-					Message:  "is written twice, first in line " + strconv.Itoa(first.Line),
-				},
-			)
+			d.problem(e.at, join(key, name), "is written twice, first in line "+strconv.Itoa(first.Line))
 			continue
 		}
 		have[name] = e.at
