@@ -103,7 +103,7 @@ func (ck *checker) stringValue(key string, is field, s string) {
 	case s == "":
 		ck.fail(key, "must not be empty; remove the key to leave it out")
 	case is.enum != nil && !slices.Contains(is.enum, s):
-		ck.fail(key, "must be "+oneOf(is.enum)+", got "+quote(s)+didYouMean(s, is.enum))
+		ck.fail(key, "must be "+oneOf(is.enum)+", got "+quote(s)+DidYouMean(s, is.enum))
 	case strings.Contains(s, "${env:") || strings.Contains(s, "${file:") || strings.Contains(s, "${cmd:"):
 		ck.fail(key, "references are not expanded in this setting")
 	case is.pattern != nil:
@@ -264,7 +264,7 @@ func (ck *checker) provider(name string, p Provider) {
 	case !known && p.BaseURL.IsZero() && !strings.HasPrefix(p.Kind, "langchain/") && p.Kind != "replay" && p.Kind != "mcp-sampling" && !ck.written(join(key, "base_url")) && !ck.failed(key):
 		ck.fail(
 			key,
-			"needs base_url, for it is not a known name ("+strings.Join(knownNames(), ", ")+")"+didYouMean(name, knownNames()),
+			"needs base_url, for it is not a known name ("+strings.Join(knownNames(), ", ")+")"+DidYouMean(name, knownNames()),
 		)
 	}
 	if known || ck.c.Model != "" || len(p.Models) > 0 {

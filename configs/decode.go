@@ -180,7 +180,7 @@ func unknownKey(name string, fields []field) string {
 			names = append(names, f.name)
 		}
 	}
-	if more := didYouMean(name, names); more != "" {
+	if more := DidYouMean(name, names); more != "" {
 		return "unknown key" + more
 	}
 	return "unknown key; here can be " + oneOf(names)

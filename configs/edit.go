@@ -109,7 +109,7 @@ func noSuchServer(name string, now *Config) error {
 			{
 				Position: Position{File: now.Source},
 				Key:      serverKey(name),
-				Message:  "is not in this file" + didYouMean(name, names),
+				Message:  "is not in this file" + DidYouMean(name, names),
 			},
 		},
 	}

@@ -283,7 +283,7 @@ func (c *Config) parseModel(spec string) (choice Choice, message string) {
 	settings, ok := c.Provider(provider)
 	if !ok {
 		names := append(c.ProviderNames(), OfflineProvider)
-		return Choice{}, "provider " + quote(provider) + " is neither configured under providers nor known" + didYouMean(provider, names)
+		return Choice{}, "provider " + quote(provider) + " is neither configured under providers nor known" + DidYouMean(provider, names)
 	}
 	return Choice{Provider: provider, Model: model, Settings: settings}, ""
 }

@@ -20,8 +20,8 @@ func Suggest(word string, candidates []string) string {
 	return best
 }
 
-// didYouMean returns a clause for the end of a message, or "".
-func didYouMean(word string, candidates []string) string {
+// DidYouMean returns a clause for the end of a message about a mistyped word, or "".
+func DidYouMean(word string, candidates []string) string {
 	if s := Suggest(word, candidates); s != "" {
 		return "; did you mean " + quote(s) + "?"
 	}

@@ -83,8 +83,7 @@ func (a *app) configInit() error {
 func (a *app) configShow() error {
 	c, err := a.LoadConfig(nil)
 	if err != nil {
-		fmt.Fprintf(a.Err, "dragoman: the configuration is wrong:\n%v\n", err)
-		return program.ErrReported
+		return program.ConfigError(err)
 	}
 	for _, w := range c.Warnings {
 		fmt.Fprintf(a.Err, "warning: %s\n", w)

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"dragoman/cmd/internal/models"
+	"dragoman/cmd/internal/program"
 	"dragoman/core"
 )
 
@@ -95,7 +95,7 @@ func (a *app) completeModels(_ *cobra.Command, args []string, _ string) ([]strin
 func (a *app) withModels(f func(*models.Overview) error) error {
 	c, err := a.LoadConfig(nil)
 	if err != nil {
-		return fmt.Errorf("the configuration is wrong:\n%w", err)
+		return program.ConfigError(err)
 	}
 	k := models.NewOverview(c, models.Options{Env: a.Lookup, Given: a.secrets.Logins(), KeyFile: a.ConfigFile()})
 	defer k.Close()

@@ -54,7 +54,7 @@ func Import(ctx context.Context, p *program.Environment, to Configuration, file 
 		config, err = configs.Defaults(), nil // it is made then
 	}
 	if err != nil {
-		return fmt.Errorf("the configuration is wrong:\n%w", err)
+		return program.ConfigError(err)
 	}
 	good, failed := i.sift(list, config)
 	if agreed, err := i.mayReach(good); err != nil || !agreed {

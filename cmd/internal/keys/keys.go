@@ -86,7 +86,7 @@ func with(o setup.Options, f func(secrets.Accounts) error) error {
 	p := setup.New(o)
 	defer p.Close()
 	if _, err := p.Load(); err != nil {
-		return fmt.Errorf("the configuration is wrong:\n%w", err)
+		return program.ConfigError(err)
 	}
 	return f(p.Accounts())
 }

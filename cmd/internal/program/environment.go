@@ -69,6 +69,9 @@ func (e *Environment) LoadConfig(editor *configs.Config) (*configs.Config, error
 	return configs.Load(configs.Options{Path: e.Flags.Config, Env: e.Lookup, Editor: editor})
 }
 
+// ConfigError says that an error is one of the configuration, for a command that needs it.
+func ConfigError(err error) error { return fmt.Errorf("the configuration is wrong:\n%w", err) }
+
 // DataDir returns the absolute path of the folder that keeps sessions, which need not exist.
 func (e *Environment) DataDir() (string, error) {
 	dir := cmp.Or(e.Flags.DataDir, e.Getenv("DRAGOMAN_DATA"), jsonl.DefaultDir(e.Getenv))

@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -64,10 +65,7 @@ func (a Accounts) Find(name string) (core.Account, error) {
 	c := a.Config()
 	names := c.ProviderNames()
 	if !slices.Contains(names, name) {
-		more := "; there are " + strings.Join(names, ", ")
-		if s := configs.Suggest(name, names); s != "" {
-			more = fmt.Sprintf("; did you mean %q?", s)
-		}
+		more := cmp.Or(configs.DidYouMean(name, names), "; there are "+strings.Join(names, ", "))
 		return core.Account{}, fmt.Errorf("there is no provider %q%s", display.Line(name, 60), more)
 	}
 	return a.Of(c, name), nil

@@ -188,10 +188,7 @@ const loginLock = "auth.lock"
 // Where says how the key of a provider is kept.
 func (l *Logins) Where(ctx context.Context, provider string) string {
 	kept, _ := l.all()
-	if kept[provider].Sealed != "" {
-		return "in " + l.Path() + ", encrypted with a key of the system's keyring"
-	}
-	return "unencrypted in " + l.Path() + ", which only you can read (" + l.vault.fault(ctx) + ")"
+	return l.vault.where(ctx, l.Path(), kept[provider].Sealed)
 }
 
 // Shared reports whether others can read the file.

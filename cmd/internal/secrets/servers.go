@@ -113,11 +113,8 @@ func (s ServerLogins) Forget(server string) error {
 // Where says how the login to a server is kept; "": there is none.
 func (s ServerLogins) Where(ctx context.Context, server string) string {
 	kept, err := s.read(server)
-	switch {
-	case err != nil || kept == nil:
+	if err != nil || kept == nil {
 		return ""
-	case kept.Sealed != "":
-		return "in " + s.path(server) + ", encrypted with a key of the system's keyring"
 	}
-	return "unencrypted in " + s.path(server) + ", which only you can read (" + s.vault.fault(ctx) + ")"
+	return s.vault.where(ctx, s.path(server), kept.Sealed)
 }

@@ -151,6 +151,14 @@ func (v *vault) create(ctx context.Context) (string, error) {
 	return v.ring.Get(ctx, Account)
 }
 
+// where says how a secret is kept in a file: sealed, or as it is where that is empty.
+func (v *vault) where(ctx context.Context, file, sealed string) string {
+	if sealed != "" {
+		return "in " + file + ", encrypted with a key of the system's keyring"
+	}
+	return "unencrypted in " + file + ", which only you can read (" + v.fault(ctx) + ")"
+}
+
 // fault says why nothing is encrypted.
 func (v *vault) fault(ctx context.Context) string {
 	if _, err := v.key(ctx, false); err != nil && !errors.Is(err, ErrNoSecret) {

@@ -32,7 +32,7 @@ func (g *Gateway) chat(ctx context.Context, env *program.Environment, resume str
 	}
 	profile, err := g.Profiles.In(ctx, []string{cwd})
 	if err != nil {
-		return fmt.Errorf("the configuration is wrong:\n%w", err)
+		return program.ConfigError(err)
 	}
 	if _, ok := profile.Agent(set.Agent); !ok {
 		return fmt.Errorf("there is no agent %q; there are %s", set.Agent, setup.AgentNames(profile.Agents))

@@ -2,7 +2,6 @@ package servers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -90,11 +89,7 @@ func chosen(t upstream.Tried, tools []string) ([]upstream.Change, error) {
 		for _, s := range t.Tools {
 			names = append(names, s.Name)
 		}
-		msg := fmt.Sprintf("the MCP server %s has no tool %q", t.Name, name)
-		if near := configs.Suggest(name, names); near != "" {
-			msg += fmt.Sprintf("; did you mean %q?", near)
-		}
-		return nil, errors.New(msg)
+		return nil, fmt.Errorf("the MCP server %s has no tool %q%s", t.Name, name, configs.DidYouMean(name, names))
 	}
 	return slices.DeleteFunc(slices.Clone(t.Changes), func(c upstream.Change) bool { return !slices.Contains(tools, c.Tool) }), nil
 }

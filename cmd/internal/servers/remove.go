@@ -23,7 +23,7 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 	if err := s.takeLoginBack(ctx, before, name); err != nil {
 		s.warn("the login is forgotten here, but could not be taken back: %v", err)
 	}
-	return s.Forget(ctx, name)
+	return s.Forget(name)
 }
 
 // Disable takes servers out of use, or has them used again.
@@ -61,7 +61,7 @@ func (s *Store) takeLoginBack(ctx context.Context, c *configs.Config, server str
 }
 
 // Forget removes what was kept of a server.
-func (s *Store) Forget(ctx context.Context, name string) error {
+func (s *Store) Forget(name string) error {
 	var err error
 	if data, none := s.env.DataDir(); none == nil { // else nothing is kept anywhere
 		err = logs.RemoveServer(data, name)
@@ -71,11 +71,6 @@ func (s *Store) Forget(ctx context.Context, name string) error {
 	}
 	if file := s.PinFile(); file != "" {
 		err = errors.Join(err, upstream.Forget(file, name))
-	}
-	if kept, ok := s.secrets.ServerLogins(); ok {
-		if had, readErr := kept.Has(name); had || readErr != nil {
-			err = errors.Join(err, kept.Change(ctx, name, func([]byte) ([]byte, error) { return nil, nil }))
-		}
 	}
 	return err
 }

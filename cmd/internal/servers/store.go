@@ -1,8 +1,8 @@
 package servers
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,8 +39,8 @@ func (s *Store) AgreedFile() string { return s.env.DataFile(agreedFile) }
 
 var _ login.Store = secrets.ServerLogins{}
 
-// Tokens returns where the bridge keeps logins; nil: nowhere.
-func (s *Store) Tokens() login.Store {
+// tokens returns where the bridge keeps logins; nil: nowhere.
+func (s *Store) tokens() login.Store {
 	if kept, ok := s.secrets.ServerLogins(); ok {
 		return kept
 	}
@@ -50,13 +50,17 @@ func (s *Store) Tokens() login.Store {
 // options are those of a box with the servers of a configuration; pinned says to compare what
 // their tools say with what they said at first.
 func (s *Store) options(c *configs.Config, pinned bool) upstream.Options {
-	o := upstream.Options{
-		Servers: Of(c, nil, s.env.Lookup, secrets.NewPrograms().Run), Environ: s.env.Environ(), Version: s.env.Version, Tokens: s.Tokens(),
-	}
-	if pinned {
-		o.PinFile = s.PinFile()
+	o := s.Options()
+	o.Servers = Of(c, nil, s.env.Lookup, secrets.NewPrograms().Run)
+	if !pinned {
+		o.PinFile = ""
 	}
 	return o
+}
+
+// Options returns those of a box without servers.
+func (s *Store) Options() upstream.Options {
+	return upstream.Options{Environ: s.env.Environ(), Version: s.env.Version, PinFile: s.PinFile(), Tokens: s.tokens()}
 }
 
 // Edit changes the user's configuration file, which lies over what an editor
@@ -88,21 +92,16 @@ func (s *Store) Names() map[string]configs.MCPServer {
 func (s *Store) Find(name string) (*configs.Config, configs.MCPServer, error) {
 	c, err := s.env.LoadConfig(nil)
 	if err != nil {
-		return nil, configs.MCPServer{}, fmt.Errorf("the configuration is wrong:\n%w", err)
+		return nil, configs.MCPServer{}, program.ConfigError(err)
 	}
 	is, ok := c.MCPServers[name]
 	if ok {
 		return c, is, nil
 	}
 	names := slices.Sorted(maps.Keys(c.MCPServers))
-	msg := fmt.Sprintf("there is no MCP server %q", name)
-	switch near := configs.Suggest(name, names); {
-	case near != "":
-		msg += fmt.Sprintf("; did you mean %q?", near)
-	case len(names) > 0:
-		msg += "; there are " + strings.Join(names, ", ")
-	default:
-		msg += "; there are none in the configuration"
+	more := "; there are none in the configuration"
+	if len(names) > 0 {
+		more = cmp.Or(configs.DidYouMean(name, names), "; there are "+strings.Join(names, ", "))
 	}
-	return nil, configs.MCPServer{}, errors.New(msg)
+	return nil, configs.MCPServer{}, fmt.Errorf("there is no MCP server %q%s", name, more)
 }

@@ -132,11 +132,11 @@ func New(o Options) *Profiles {
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
 		changed: configs.Sightings.Changed,
 		servers: &upstreams{
-			version: o.Env.Version, env: o.Env.Lookup, run: secrets.NewPrograms().Run, environ: o.Env.Environ(),
-			pins: o.Servers.PinFile(), agreed: o.Servers.AgreedFile(), tokens: o.Servers.Tokens(),
-			log: o.Log.Logger, guards: guards, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),
+			options: o.Servers.Options(), env: o.Env.Lookup, run: secrets.NewPrograms().Run,
+			log: o.Log.Logger, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),
 		},
 	}
+	p.servers.options.AgreedFile, p.servers.options.Guards = o.Servers.AgreedFile(), guards
 	p.slash = p.newCommands()
 	p.guides.options.Refuse = p.refuses
 	keep := func() []string { return p.config().Policy.Env }

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func (d serverControl) Do(
 		if err := d.edit(ctx, configs.DropServer(name)); err != nil {
 			return err
 		}
-		return d.p.store.Forget(ctx, name)
+		return d.p.store.Forget(name)
 	case control.Login:
 		err = box.Login(ctx, name, func(address string) {
 			w.Show(address)
@@ -95,11 +96,8 @@ func (d serverControl) find(c *configs.Config, name string) (*upstream.Box, conf
 	}
 	names := slices.Sorted(maps.Keys(c.MCPServers))
 	why := "there is none of that name in the configuration"
-	switch near := configs.Suggest(name, names); {
-	case near != "":
-		why += fmt.Sprintf("; did you mean %q?", near)
-	case len(names) > 0:
-		why += ", which has " + strings.Join(names, ", ")
+	if len(names) > 0 {
+		why += cmp.Or(configs.DidYouMean(name, names), ", which has "+strings.Join(names, ", "))
 	}
 	return box, is, errors.New(why)
 }

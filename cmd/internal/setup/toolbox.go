@@ -8,30 +8,23 @@ import (
 
 	"go.uber.org/zap"
 
-	"dragoman/bridge/login"
 	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
 	"dragoman/core"
-	"dragoman/core/child"
 )
 
 // upstreams are the MCP servers of the configuration: one toolbox for as long
 // as the process lives, whose servers change with the configuration. One of which it
 // says the same as before goes on.
 type upstreams struct {
-	version string // of the program
+	options upstream.Options // of the box, without what toolbox adds
 	env     configs.Env
 	run     configs.Run // of programs that give keys
-	environ []string
-	pins    string // the file that keeps what tools said at first; "": none does
-	agreed  string // the file that keeps which programs may always be started; "": none does
-	tokens  login.Store
 	log     *zap.Logger
 	logs    *logs.Servers
 	audit   *logs.Audit
-	guards  *child.Guards
 
 	mu  sync.Mutex // guards the fields below
 	of  *configs.Config
@@ -58,20 +51,9 @@ func (s *upstreams) toolbox(c *configs.Config, board *core.Board) *upstream.Box 
 	list := servers.Of(c, rev, s.env, s.run)
 	switch {
 	case box == nil:
-		box = upstream.New(
-			upstream.Options{
-				Servers:    list,
-				Board:      board,
-				Environ:    s.environ,
-				Version:    s.version,
-				PinFile:    s.pins,
-				AgreedFile: s.agreed,
-				Tokens:     s.tokens,
-				Log:        s.logLine,
-				Audit:      s.audit.Add,
-				Guards:     s.guards,
-			},
-		)
+		o := s.options
+		o.Servers, o.Board, o.Log, o.Audit = list, board, s.logLine, s.audit.Add
+		box = upstream.New(o)
 		box.Announce()
 	case changed:
 		box.Set(list)
