@@ -182,11 +182,8 @@ func (c *caller) receive(ctx context.Context, call *wire.Call) {
 func (c *caller) notified(call *wire.Call) {
 	switch call.Method {
 	case proto.NoteCancelled:
-		var n struct {
-			ID json.RawMessage `json:"requestId"`
-		}
-		if wire.Unmarshal(call.Params, &n) == nil && n.ID != nil {
-			c.conn.CancelRequest(n.ID)
+		if id := upstream.CancelledID(call.Params); id != nil {
+			c.conn.CancelRequest(id)
 		}
 		return
 	case proto.NoteProgress:

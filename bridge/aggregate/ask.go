@@ -49,7 +49,7 @@ func (p *part) notified(c *wire.Call) {
 	conn := s.caller.conn
 	switch c.Method {
 	case proto.NoteResourceUpdated:
-		s.updated(p, c.Params)
+		s.updated(c.Params)
 		return
 	case proto.NoteAcknowledged: // we have said so ourselves
 		return

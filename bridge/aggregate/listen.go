@@ -117,25 +117,12 @@ func (s *side) deaf(l *listening) {
 
 // wanted reports whether a client of 2026-07-28 still listens to a resource.
 func (s *side) wanted(uri string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.listens {
-		if l.uris[uri] {
-			return true
-		}
-	}
-	return false
+	return len(s.hearing(func(l *listening) bool { return l.uris[uri] })) > 0
 }
 
 // endListening answers what never ends by itself.
 func (s *side) endListening() {
-	s.mu.Lock()
-	var list []*listening
-	for _, l := range s.listens {
-		list = append(list, l)
-	}
-	s.mu.Unlock()
-	for _, l := range list {
+	for _, l := range s.hearing(anything) {
 		l.call.Reply(l.result(), nil)
 		s.deaf(l)
 	}
@@ -160,8 +147,7 @@ func (p *part) follow(peer *upstream.Peer, l *listening) {
 	if wants.Tools = wants.Tools && peer.Caps.Tools != nil; wants.empty() {
 		return
 	}
-	a, err := peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(wants))),
-		func(json.RawMessage, error) {})
+	a, err := hear(peer, wants)
 	if err != nil {
 		return // it has ended
 	}
@@ -179,6 +165,13 @@ func (p *part) follow(peer *upstream.Peer, l *listening) {
 	}
 }
 
+// hear asks a server of 2026-07-28 to tell of changes. What it answers in the end is noticed
+// elsewhere.
+func hear(peer *upstream.Peer, wants changes) (*wire.Asked, error) {
+	return peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(wants))),
+		func(json.RawMessage, error) {})
+}
+
 // followLists has a server of 2026-07-28 tell of its lists to a client of an older
 // version, which hears of them unasked.
 func (p *part) followLists(peer *upstream.Peer) {
@@ -191,8 +184,7 @@ func (p *part) followLists(peer *upstream.Peer) {
 		Resources: c.Resources != nil && c.Resources.ListChanged,
 	}
 	if !wants.empty() {
-		_, _ = peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(wants))),
-			func(json.RawMessage, error) {}) // it has ended
+		_, _ = hear(peer, wants) // it has ended
 	}
 }
 
@@ -202,13 +194,7 @@ func (s *side) followAgain(p *part) {
 	if peer == nil {
 		return
 	}
-	s.mu.Lock()
-	var list []*listening
-	for _, l := range s.listens {
-		list = append(list, l)
-	}
-	s.mu.Unlock()
-	for _, l := range list {
+	for _, l := range s.hearing(anything) {
 		p.follow(peer, l)
 	}
 	p.mu.Lock()
@@ -238,12 +224,7 @@ func (p *part) followOne(peer *upstream.Peer, uri string) {
 			func(json.RawMessage, error) {}) // its end is noticed elsewhere
 		return
 	}
-	a, err := peer.Conn.Start(
-		proto.MethodListen,
-		peer.With(nil, wire.Set("notifications", wire.JSON(changes{URIs: []string{uri}}))),
-		func(json.RawMessage, error) {},
-	)
-	if err == nil {
+	if a, err := hear(peer, changes{URIs: []string{uri}}); err == nil {
 		p.mu.Lock()
 		p.subs[uri] = a
 		p.mu.Unlock()
@@ -306,7 +287,7 @@ func (s *side) unsubscribe(call *wire.Call, q request, p *part) {
 }
 
 // updated hands on that a resource has changed.
-func (s *side) updated(_ *part, params json.RawMessage) {
+func (s *side) updated(params json.RawMessage) {
 	const method = proto.NoteResourceUpdated
 	if !s.modern() {
 		_ = s.caller.conn.Notify(method, orNothing(params)) // it has left
@@ -337,6 +318,10 @@ func (s *side) tellChanged(k kind) {
 	}
 }
 
+// anything is what each listening wants.
+func anything(*listening) bool { return true }
+
+// hearing returns the listenings that want something.
 func (s *side) hearing(wants func(*listening) bool) []*listening {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -90,11 +90,11 @@ func (h *HTTP) aboutDialogs(r *http.Request, m wire.Message) bool {
 	if h.dialogs.takes(m) {
 		return true
 	}
-	var n struct {
-		ID json.RawMessage `json:"requestId"`
+	if m.Method != proto.NoteCancelled {
+		return false
 	}
-	return m.Method == proto.NoteCancelled && json.Unmarshal(m.Params, &n) == nil && n.ID != nil &&
-		h.dialogs.withdraw(h.callID(r, n.ID), wire.ErrCanceled)
+	id := upstream.CancelledID(m.Params)
+	return id != nil && h.dialogs.withdraw(h.callID(r, id), wire.ErrCanceled)
 }
 
 // maxFault is how much is shown of a body that is no answer, in bytes.

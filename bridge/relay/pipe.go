@@ -250,14 +250,9 @@ func (c *relayed) notice(m wire.Message) bool {
 	if m.Method != proto.NoteCancelled {
 		return false
 	}
-	var n struct {
-		ID json.RawMessage `json:"requestId"`
-	}
-	if json.Unmarshal(m.Params, &n) != nil {
-		return false
-	}
+	id := upstream.CancelledID(m.Params)
 	c.mu.Lock()
-	o := c.open[string(n.ID)]
+	o := c.open[string(id)]
 	if o == nil || o.own != nil {
 		c.mu.Unlock()
 		return false
@@ -265,8 +260,8 @@ func (c *relayed) notice(m wire.Message) bool {
 	o.back = true
 	c.mu.Unlock()
 	o.call.End(upstream.OutcomeCancelled, 0)
-	c.settle(n.ID) // an answer that comes all the same passes
-	return c.dialogs.withdraw(callID{id: string(n.ID)}, wire.ErrCanceled)
+	c.settle(id) // an answer that comes all the same passes
+	return c.dialogs.withdraw(callID{id: string(id)}, wire.ErrCanceled)
 }
 
 // fromServer hands on what the server says, until it leaves.

@@ -133,14 +133,11 @@ func (s *httpSession) exchange(
 // notice looks at what a client says without asking: a call that it takes back has
 // ended for it.
 func (s *httpSession) notice(m wire.Message) {
-	var n struct {
-		ID json.RawMessage `json:"requestId"`
-	}
-	if m.Method != proto.NoteCancelled || json.Unmarshal(m.Params, &n) != nil {
+	if m.Method != proto.NoteCancelled {
 		return
 	}
 	s.mu.Lock()
-	x := s.open[string(n.ID)]
+	x := s.open[string(upstream.CancelledID(m.Params))]
 	s.mu.Unlock()
 	if x != nil {
 		x.call.End(upstream.OutcomeCancelled, 0)

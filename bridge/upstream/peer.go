@@ -289,11 +289,8 @@ func (p *Peer) receive(c *wire.Call) {
 			note(n)
 		}
 	case proto.NoteCancelled:
-		var n struct {
-			ID json.RawMessage `json:"requestId"`
-		}
-		if wire.Unmarshal(c.Params, &n) == nil && n.ID != nil {
-			p.Conn.CancelRequest(n.ID)
+		if id := CancelledID(c.Params); id != nil {
+			p.Conn.CancelRequest(id)
 		}
 	default:
 		p.says.Handle(c)
@@ -315,54 +312,20 @@ func (p *Peer) Track(note func(Progress)) (token json.RawMessage, forget func())
 	}
 }
 
-// The bounds of a list.
-const (
-	maxPages = 1000
-	maxItems = 20000
-)
-
-// List asks for all pages of a list (Utilities, Pagination). A cursor that comes
-// again ends it.
+// List asks for all pages of a list (Utilities, Pagination).
 func (p *Peer) List(ctx context.Context, method, field string) ([]json.RawMessage, error) {
 	var all []json.RawMessage
-	var cursor *string
-	seen := map[string]bool{}
-	for range maxPages {
-		var members []wire.Member
-		if cursor != nil {
-			value, err := json.Marshal(*cursor)
-			if err != nil {
-				return nil, err
-			}
-			members = []wire.Member{wire.Set("cursor", value)}
+	err := eachPage(ctx, method, field, func(ctx context.Context, cursor string) (json.RawMessage, error) {
+		if cursor == "" {
+			return p.ask(ctx, method, nil)
 		}
-		raw, err := p.ask(ctx, method, nil, members...)
-		if err != nil {
-			return nil, err
-		}
-		var page map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &page); err != nil {
-			return nil, fmt.Errorf("the answer to %s: %v", method, err)
-		}
-		var items []json.RawMessage
-		if list := page[field]; list != nil {
-			if err := json.Unmarshal(list, &items); err != nil {
-				return nil, fmt.Errorf("the answer to %s: %v", method, err)
-			}
-		}
-		if all = append(all, items...); len(all) >= maxItems {
-			return all[:maxItems], nil
-		}
-		cursor = nil
-		if raw := page["nextCursor"]; raw != nil {
-			if err := json.Unmarshal(raw, &cursor); err != nil {
-				return nil, fmt.Errorf("the answer to %s: the cursor: %v", method, err)
-			}
-		}
-		if cursor == nil || *cursor == "" || seen[*cursor] {
-			return all, nil
-		}
-		seen[*cursor] = true
+		return p.ask(ctx, method, nil, wire.Set("cursor", wire.JSON(cursor)))
+	}, func(items []json.RawMessage) int {
+		all = append(all, items...)
+		return len(all)
+	})
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	return all[:min(len(all), maxItems)], nil
 }

@@ -80,10 +80,7 @@ func (v *View) Known() bool {
 // Know has the server's tools listed, if they are not known: page asks for one page
 // of them, the first with the cursor "". Callers at the same time wait for one
 // listing. A list that changes meanwhile is asked for again the next time.
-func (v *View) Know(
-	ctx context.Context,
-	page func(ctx context.Context, cursor string) (json.RawMessage, error),
-) error {
+func (v *View) Know(ctx context.Context, page askPage) error {
 	v.mu.Lock()
 	if v.whole {
 		v.mu.Unlock()
@@ -114,36 +111,25 @@ func (v *View) Know(
 	return l.err
 }
 
-func (v *View) learn(
-	ctx context.Context,
-	all *gathered,
-	page func(context.Context, string) (json.RawMessage, error),
-) error {
-	seen := map[string]bool{}
-	for cursor := ""; ; {
-		result, err := page(ctx, cursor)
-		var refused *jrpc2.Error
-		if errors.As(err, &refused) && refused.Code != streamable.CodeUnreached && cursor == "" {
-			return v.refused(refused.Message)
-		}
-		if err != nil {
-			return fmt.Errorf("the MCP server %s did not list its tools: %w", v.Server.Name, err)
-		}
-		items, next, err := toolPage(result)
-		if err != nil {
-			return fmt.Errorf("the MCP server %s did not list its tools: %w", v.Server.Name, err)
-		}
+func (v *View) learn(ctx context.Context, all *gathered, page askPage) error {
+	begun := false
+	err := eachPage(ctx, proto.MethodListTools, "tools", page, func(items []json.RawMessage) int {
+		begun = true
 		for _, item := range items {
 			if name := nameOf(item); name != "" && v.Server.offers(name) {
 				all.tools[name] = twice(all.tools, name, canonical(item))
 			}
 		}
-		if next == "" || seen[next] || len(seen) >= maxPages || len(all.tools) >= maxItems {
-			return v.complete(*all)
-		}
-		seen[next] = true
-		cursor = next
+		return len(all.tools)
+	})
+	var refused *jrpc2.Error
+	switch {
+	case !begun && errors.As(err, &refused) && refused.Code != streamable.CodeUnreached:
+		return v.refused(refused.Message)
+	case err != nil:
+		return fmt.Errorf("the MCP server %s did not list its tools: %w", v.Server.Name, err)
 	}
+	return v.complete(*all)
 }
 
 // twice is what a tool says that a list has already: one that says two things has
@@ -239,7 +225,7 @@ func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
 	if !v.Hides() {
 		return result
 	}
-	items, next, err := toolPage(result)
+	items, next, err := pageOf(result, proto.MethodListTools, "tools")
 	if err != nil {
 		v.Log("warn", err.Error())
 		return json.RawMessage(`{"tools":[]}`) // a client might find tools in it all the same
@@ -465,19 +451,6 @@ func (v *View) warn(tool, change string) {
 	if !told {
 		v.Log("warn", change)
 	}
-}
-
-// toolPage takes the answer to tools/list apart.
-func toolPage(result json.RawMessage) (items []json.RawMessage, next string, err error) {
-	var page struct {
-		Tools []json.RawMessage `json:"tools"`
-		Next  json.RawMessage   `json:"nextCursor"`
-	}
-	if err = wire.Unmarshal(result, &page); err != nil {
-		return nil, "", fmt.Errorf("the answer to tools/list: %v", err)
-	}
-	_ = json.Unmarshal(page.Next, &next) // what is no text is no cursor
-	return page.Tools, next, nil
 }
 
 // nameOf is the name of a tool in a list; "": it has none.
