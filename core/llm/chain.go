@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -42,6 +43,9 @@ type link struct {
 	flat bool
 	// fixed says that the library goes to an address of its own, whatever is configured.
 	fixed bool
+	// kept says that a model takes long to make, and may be used for further requests: it
+	// has a client of its own. What it is made from is a key, a name and an address.
+	kept bool
 }
 
 // chainSettings are what a link is made with.
@@ -127,16 +131,13 @@ func (m *chain) ask(
 	if key == "" {
 		return nil, 0, errNoKey
 	}
-	model, err := m.link.open(
-		ctx,
-		chainSettings{
-			m.model,
-			key,
-			m.base,
-			m.p.Options,
-			&http.Client{Transport: seen, CheckRedirect: m.p.client().CheckRedirect},
-		},
-	)
+	model, err := m.open(ctx, chainSettings{
+		m.model,
+		key,
+		m.base,
+		m.p.Options,
+		&http.Client{Transport: seen, CheckRedirect: m.p.client().CheckRedirect},
+	})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -150,6 +151,39 @@ func (m *chain) ask(
 		err = errNoEnd
 	}
 	return res, sent, err
+}
+
+// open makes the library's model, or takes the one of the request before.
+func (m *chain) open(ctx context.Context, s chainSettings) (llms.Model, error) {
+	if !m.link.kept {
+		return m.link.open(ctx, s)
+	}
+	return m.p.opened.get(openedKey{s.model, s.key, s.base}, func() (llms.Model, error) { return m.link.open(ctx, s) })
+}
+
+// opened keeps the model of the library that was used last. It is safe for concurrent
+// use.
+type opened struct {
+	mu    sync.Mutex // guards the fields below
+	key   openedKey
+	model llms.Model
+}
+
+// openedKey holds what a model that is kept was made from.
+type openedKey struct{ model, key, base string }
+
+// get returns the model that is kept, if it was made from the same, or else a new one.
+func (o *opened) get(key openedKey, open func() (llms.Model, error)) (llms.Model, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.model == nil || o.key != key {
+		model, err := open()
+		if err != nil {
+			return nil, err
+		}
+		o.key, o.model = key, model
+	}
+	return o.model, nil
 }
 
 var errNoKey = errors.New("no key was sent")

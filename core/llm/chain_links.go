@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -23,7 +24,7 @@ const KindChain = "langchain/"
 func links() map[string]link {
 	return map[string]link{
 		"cloudflare":  {open: openCloudflare},
-		"cohere":      {open: openCohere, flat: true},
+		"cohere":      {open: openCohere, flat: true, kept: true},
 		"ernie":       {open: openErnie, flat: true, fixed: true},
 		"huggingface": {open: openHuggingFace, flat: true},
 		"maritaca":    {open: openMaritaca, fixed: true},
@@ -49,8 +50,15 @@ func openCloudflare(_ context.Context, s chainSettings) (llms.Model, error) {
 	return cloudflare.New(o...)
 }
 
+// openCohere takes long: the client reads a tokenizer of 50,000 words, which we never
+// ask. It is told the library's own address too, since it would write that down at the
+// first request, while others may be on their way.
 func openCohere(_ context.Context, s chainSettings) (llms.Model, error) {
-	return cohere.New(cohere.WithToken(s.key), cohere.WithModel(s.model), cohere.WithBaseURL(s.base))
+	return cohere.New(
+		cohere.WithToken(s.key),
+		cohere.WithModel(s.model),
+		cohere.WithBaseURL(cmp.Or(s.base, "https://api.cohere.ai")),
+	)
 }
 
 // openErnie wants the option secret_key beside the key.

@@ -8,8 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/tmc/langchaingo/llms"
 
 	"dragoman/core"
 	"dragoman/core/coretest"
@@ -123,6 +126,76 @@ func TestChainFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What takes long to make is made once, whoever asks at once and whatever else of the
+// configuration changes; another key, model or address gets another.
+func TestChainIsKept(t *testing.T) {
+	key, base := "key-0123", "http://svc.test"
+	reg := func(before *Registry) *Registry {
+		return New(Config{Before: before, Providers: []Provider{{Name: "svc", Kind: KindChain + "cohere", BaseURL: base}}})
+	}
+	open := func(r *Registry, id string) any {
+		m, err := r.Model(id)
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		c := m.(*chain)
+		opened, err := c.open(t.Context(), chainSettings{model: c.model, key: key, base: c.base})
+		if err != nil {
+			t.Error(err)
+		}
+		return opened
+	}
+	r := reg(nil)
+	first := open(r, "svc/m")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if open(r, "svc/m") != first {
+				t.Error("it was made again")
+			}
+		})
+	}
+	all.Wait()
+	if r = reg(r); open(r, "svc/m") != first {
+		t.Error("it was made again for a configuration that says the same")
+	}
+	if open(r, "svc/other") == first {
+		t.Error("another model has the same")
+	}
+	first = open(r, "svc/m")
+	if key = "key-4567"; open(r, "svc/m") == first {
+		t.Error("another key has the same")
+	}
+	first = open(r, "svc/m")
+	if base = "http://other.test"; open(reg(r), "svc/m") == first {
+		t.Error("another address has the same")
+	}
+}
+
+// Many use the same at once, with the address that the library has of its own.
+func TestChainIsShared(t *testing.T) {
+	r := New(Config{Providers: []Provider{{
+		Name: "svc", Kind: KindChain + "cohere", Key: func(context.Context) (string, error) { return "key-0123", nil },
+	}}})
+	m := model(t, r)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	opened, err := m.(*chain).open(ctx, chainSettings{model: "m", key: "key-0123"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, err := llms.GenerateFromSinglePrompt(ctx, opened, "x"); !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled: %v", err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // An address that would not be used is refused, rather than ignored.

@@ -109,6 +109,7 @@ type experience struct {
 	traits    traits     // that were refused
 	played    replaySeen // of the kind replay
 	recording recording  // of the option record
+	opened    opened     // of the kinds behind langchaingo
 }
 
 // New makes a Registry. Nothing is checked, resolved or opened before a model is
