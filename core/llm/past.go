@@ -29,6 +29,7 @@ type pasts struct {
 	mu    sync.Mutex // guards the fields below
 	kept  map[pastKey]*past
 	bytes int
+	most  int // bytes that are kept
 	clock uint64
 }
 
@@ -46,7 +47,7 @@ type past struct {
 	used     uint64
 }
 
-func newPasts() *pasts { return &pasts{kept: map[pastKey]*past{}} }
+func newPasts() *pasts { return &pasts{kept: map[pastKey]*past{}, most: maxPastBytes} }
 
 // take removes what is kept of a session; nil: nothing is, or somebody else works
 // on it.
@@ -73,7 +74,7 @@ func (p *pasts) put(k pastKey, one *past) {
 	one.used = p.clock
 	p.kept[k] = one
 	p.bytes += cap(one.json)
-	for len(p.kept) > maxPasts || p.bytes > maxPastBytes {
+	for len(p.kept) > maxPasts || p.bytes > p.most {
 		var oldest pastKey
 		var least *past
 		for k, one := range p.kept {

@@ -178,9 +178,13 @@ func TestPastsAreShared(t *testing.T) {
 	if n := len(m.p.pasts.kept); n != maxPasts {
 		t.Errorf("%d small sessions are kept", n)
 	}
+	if m.p.pasts.most != maxPastBytes {
+		t.Errorf("%d bytes are kept", m.p.pasts.most)
+	}
+	m.p.pasts.most = 4 << 20
 	for i := range 3 * maxPasts {
 		r.Session = core.SessionID(fmt.Sprint("t", i))
-		r.Messages[0].Blocks = []core.Block{core.Text{Text: strings.Repeat("x", maxPastBytes/maxPasts/2*(1+i%5))}}
+		r.Messages[0].Blocks = []core.Block{core.Text{Text: strings.Repeat("x", m.p.pasts.most/maxPasts/2*(1+i%5))}}
 		if _, err := m.wire.encode(m, r); err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +193,7 @@ func TestPastsAreShared(t *testing.T) {
 	for _, one := range m.p.pasts.kept {
 		total += cap(one.json)
 	}
-	if p := m.p.pasts; len(p.kept) > maxPasts || len(p.kept) == 0 || p.bytes > maxPastBytes || p.bytes != total {
+	if p := m.p.pasts; len(p.kept) > maxPasts || len(p.kept) == 0 || p.bytes > p.most || p.bytes != total {
 		t.Errorf("%d sessions are kept, %d bytes counted, %d there", len(p.kept), p.bytes, total)
 	}
 }
