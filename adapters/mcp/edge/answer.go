@@ -62,11 +62,14 @@ func withoutContent(result json.RawMessage) json.RawMessage {
 		return result
 	}
 	delete(r, "content")
-	changed, err := json.Marshal(r)
-	if err != nil {
-		return result
-	}
-	return changed
+	return encoded(r)
+}
+
+// encoded encodes what was read from JSON, with texts and structures of our own in it: it
+// always can be.
+func encoded(v any) json.RawMessage {
+	b, _ := json.Marshal(v)
+	return b
 }
 
 // negotiated notes the version that an initialize has led to.

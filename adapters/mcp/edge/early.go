@@ -7,9 +7,6 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 )
 
-// The versions of the protocol that differ for us.
-const ()
-
 // begins looks at the parameters of initialize. A number for a version marks the early
 // dialect (one client spoke it before versions were dates): the SDK sees the oldest
 // version instead, and the answers are made to suit both. A version that nobody knows
@@ -29,11 +26,8 @@ func begins(params json.RawMessage) (_, number json.RawMessage) {
 	default:
 		name = proto.Legacy
 	}
-	p["protocolVersion"], _ = json.Marshal(name) // a string always encodes
-	if changed, err := json.Marshal(p); err == nil {
-		params = changed
-	}
-	return params, number
+	p["protocolVersion"] = encoded(name)
+	return encoded(p), number
 }
 
 // BeginsBody does to a whole initialize what begins does to its parameters.
@@ -43,10 +37,7 @@ func BeginsBody(body []byte) (_ []byte, number json.RawMessage) {
 		return body, nil
 	}
 	m["params"], number = begins(m["params"])
-	if changed, err := json.Marshal(m); err == nil {
-		body = changed
-	}
-	return body, number
+	return encoded(m), number
 }
 
 // begun notes what initialize has told of the client. One behind it is refused, and tells nothing.
@@ -65,14 +56,6 @@ func (l *Link) refusedHello(c *Call) {
 	if l.hello == c {
 		l.hello, l.early = nil, nil
 	}
-}
-
-// earlyMethod is the name that a method has today.
-func earlyMethod(name string) string {
-	if name == proto.NoteEarlyInitialized {
-		return proto.NoteInitialized
-	}
-	return name
 }
 
 // earlyNotification reports whether the early dialect knows a notification of ours, or
@@ -109,11 +92,11 @@ func earlyResult(method string, version, result json.RawMessage, templates any) 
 		var info map[string]json.RawMessage
 		if json.Unmarshal(r["serverInfo"], &info) == nil {
 			delete(info, "title")
-			r["serverInfo"], _ = json.Marshal(info) // it was one
+			r["serverInfo"] = encoded(info)
 		}
 		delete(r, "instructions")
 	case proto.MethodListResources:
-		r["resourceTemplates"], _ = json.Marshal(templates) // our own structures always encode
+		r["resourceTemplates"] = encoded(templates)
 	case proto.MethodListPrompts:
 		r["prompts"] = described(r["prompts"])
 	case proto.MethodGetPrompt:
@@ -123,11 +106,7 @@ func earlyResult(method string, version, result json.RawMessage, templates any) 
 	case proto.MethodReadResource:
 		r["contents"] = typed(r["contents"])
 	}
-	changed, err := json.Marshal(r)
-	if err != nil {
-		return result
-	}
-	return changed
+	return encoded(r)
 }
 
 // joined is the text of a list of contents, or of messages with a content each.
@@ -146,8 +125,7 @@ func joined(list json.RawMessage) json.RawMessage {
 			texts = append(texts, t)
 		}
 	}
-	text, _ := json.Marshal(strings.Join(texts, "\n")) // a string always encodes
-	return text
+	return encoded(strings.Join(texts, "\n"))
 }
 
 // described fills in what the early dialect shows of every prompt and each of its arguments.
@@ -167,13 +145,9 @@ func described(list json.RawMessage) json.RawMessage {
 				a["required"] = json.RawMessage("false")
 			}
 		}
-		p["arguments"], _ = json.Marshal(args) // it was read from JSON
+		p["arguments"] = encoded(args)
 	}
-	changed, err := json.Marshal(prompts)
-	if err != nil {
-		return list
-	}
-	return changed
+	return encoded(prompts)
 }
 
 // typed adds a contentType to each of a list of contents.
@@ -187,11 +161,7 @@ func typed(list json.RawMessage) json.RawMessage {
 		if c["blob"] != nil {
 			kind = "blob"
 		}
-		c["contentType"], _ = json.Marshal(kind) // a string always encodes
+		c["contentType"] = encoded(kind)
 	}
-	changed, err := json.Marshal(items)
-	if err != nil {
-		return list
-	}
-	return changed
+	return encoded(items)
 }

@@ -18,6 +18,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/jsonscan"
 )
 
 const (
@@ -203,8 +204,8 @@ func (l *Link) answered(ctx context.Context, m wire.Message) error {
 func (l *Link) notified(ctx context.Context, m wire.Message) error {
 	if m.Method != proto.NoteCancelled {
 		method := m.Method
-		if l.dialect() != nil {
-			method = earlyMethod(method)
+		if method == proto.NoteEarlyInitialized && l.dialect() != nil {
+			method = proto.NoteInitialized
 		}
 		return l.legacy.hand(ctx, &jsonrpc.Request{Method: method, Params: m.Params})
 	}
@@ -222,10 +223,7 @@ func (l *Link) notified(ctx context.Context, m wire.Message) error {
 		return nil
 	}
 	c.Cancel()
-	params, err := json.Marshal(map[string]any{"requestId": c.id.Raw(), "reason": p.Reason})
-	if err != nil {
-		return nil
-	}
+	params := encoded(map[string]any{"requestId": c.id.Raw(), "reason": p.Reason})
 	return c.lane.hand(ctx, &jsonrpc.Request{Method: proto.NoteCancelled, Params: params})
 }
 
@@ -245,17 +243,17 @@ func PeekAt(params json.RawMessage) (p Peek) {
 	for name, value := range wire.Members(params) {
 		switch string(name) {
 		case "name":
-			p.name = text(value)
+			p.name = jsonscan.Text(value)
 		case "taskId":
-			p.Task = text(value)
+			p.Task = jsonscan.Text(value)
 		case "arguments":
 			p.args = value
 			for name, value := range wire.Members(value) {
 				switch string(name) {
 				case "session_id", "threadId":
-					p.thread = text(value)
+					p.thread = jsonscan.Text(value)
 				case "conversationId":
-					p.thread = cmp.Or(p.thread, text(value))
+					p.thread = cmp.Or(p.thread, jsonscan.Text(value))
 				}
 			}
 		case "clientInfo":
@@ -264,7 +262,7 @@ func PeekAt(params json.RawMessage) (p Peek) {
 			for name, value := range wire.Members(value) {
 				switch string(name) {
 				case proto.MetaVersion:
-					p.Version = text(value)
+					p.Version = jsonscan.Text(value)
 				case proto.MetaClient:
 					_ = json.Unmarshal(value, &p.Client) // as above
 				}
@@ -281,27 +279,6 @@ const LargeArgs = 1 << 20
 // Collect frees what a large message has left behind before the next copy of it is made.
 // Without it memory use would double.
 func Collect() { runtime.GC() }
-
-// withoutArguments returns the parameters of tools/call with empty arguments.
-func withoutArguments(params json.RawMessage) json.RawMessage {
-	b := []byte{'{'}
-	for name, value := range wire.Members(params) {
-		if string(name) == "arguments" {
-			value = json.RawMessage("{}")
-		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(append(wire.AppendString(b, name), ':'), value...)
-	}
-	return append(b, '}')
-}
-
-// text decodes a value that is a string; any other value is "".
-func text(value json.RawMessage) (s string) {
-	_ = json.Unmarshal(value, &s) // what is none is left empty
-	return s
-}
 
 // request gives a request its place among those that are open and hands it on.
 func (l *Link) request(ctx context.Context, m wire.Message, in *batch) error {
@@ -333,7 +310,7 @@ func (l *Link) request(ctx context.Context, m wire.Message, in *batch) error {
 	}
 	params := m.Params
 	if m.Method == proto.MethodCallTool && len(p.args) > LargeArgs && l.opts.OwnTools {
-		c.args, params = p.args, withoutArguments(params)
+		c.args, params = p.args, wire.Edit(params, wire.Set("arguments", json.RawMessage("{}")))
 	}
 	if m.Method == proto.MethodInitialize && to == l.legacy {
 		var number json.RawMessage
@@ -452,9 +429,8 @@ func (l *Link) subscription(params json.RawMessage) json.RawMessage {
 // withSubscription puts an id into a message's parameters, or result.
 func withSubscription(p, meta map[string]json.RawMessage, id json.RawMessage) json.RawMessage {
 	meta[proto.MetaSubscription] = id
-	p["_meta"], _ = json.Marshal(meta) // it was read from JSON
-	b, _ := json.Marshal(p)            // as above
-	return b
+	p["_meta"] = encoded(meta)
+	return encoded(p)
 }
 
 // dialect is the number that the early dialect has for a version, or nil.
