@@ -235,7 +235,7 @@ func (h *Client) notify(line []byte, m wire.Message) {
 func (h *Client) request(ctx context.Context, line []byte, m wire.Message) {
 	resp, err := h.post(ctx, line, m)
 	if err != nil {
-		h.refuse(m, CodeUnreached, h.opts.Explain(err).Error())
+		h.refuse(m, h.opts.Explain(err).Error())
 		if wants, ends := h.opts.WantsLogin(err); ends {
 			h.fail(wants)
 		}
@@ -259,14 +259,10 @@ func (h *Client) request(ctx context.Context, line []byte, m wire.Message) {
 			err = h.deliver(body)
 		}
 		if err != nil {
-			h.refuse(m, CodeUnreached, "the server's answer cannot be read: "+err.Error())
+			h.refuse(m, "the server's answer cannot be read: "+err.Error())
 		}
 	default:
-		h.refuse(
-			m,
-			CodeUnreached,
-			fmt.Sprintf("the server answered %s with %q in place of JSON or a stream", resp.Status, kind),
-		)
+		h.refuse(m, fmt.Sprintf("the server answered %s with %q in place of JSON or a stream", resp.Status, kind))
 	}
 }
 
@@ -279,7 +275,7 @@ func (h *Client) failed(resp *http.Response, kind string, m wire.Message) {
 	h.mu.Unlock()
 	if resp.StatusCode == http.StatusNotFound && session != "" && m.Method != proto.MethodInitialize {
 		h.fail(ErrSessionLost)
-		h.refuse(m, CodeUnreached, ErrSessionLost.Error())
+		h.refuse(m, ErrSessionLost.Error())
 		return
 	}
 	if kind == "application/json" {
@@ -302,7 +298,7 @@ func (h *Client) failed(resp *http.Response, kind string, m wire.Message) {
 			text += ": " + s[:min(len(s), 200)]
 		}
 	}
-	h.refuse(m, CodeUnreached, text)
+	h.refuse(m, text)
 }
 
 // ErrSessionLost is the error of a session that the server no longer knows.
@@ -378,12 +374,9 @@ func SessionLost(err error) bool {
 }
 
 // refuse answers a request in the server's place.
-func (h *Client) refuse(m wire.Message, code int, text string) {
-	message, err := json.Marshal(text)
-	if err != nil {
-		return
-	}
-	h.answer(m, []byte(`{"code":`+strconv.Itoa(code)+`,"message":`+string(message)+`}`))
+func (h *Client) refuse(m wire.Message, text string) {
+	b := strconv.AppendInt([]byte(`{"code":`), CodeUnreached, 10)
+	h.answer(m, append(wire.AppendString(append(b, `,"message":`...), text), '}'))
 }
 
 func (h *Client) answer(m wire.Message, fault []byte) {

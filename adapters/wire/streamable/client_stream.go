@@ -40,7 +40,7 @@ func (h *Client) follow(ctx context.Context, body io.Reader, m wire.Message) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			text += ": " + err.Error()
 		}
-		h.refuse(m, CodeUnreached, text)
+		h.refuse(m, text)
 	}
 }
 

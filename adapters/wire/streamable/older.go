@@ -26,10 +26,7 @@ func NewOlderClient(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(o.URL)
-	if err != nil {
-		return nil, errors.New("the address is no http or https URL")
-	}
+	u, _ := url.Parse(o.URL) // newClient has checked it
 	s := &olderClient{Client: h, stream: u, known: make(chan struct{})}
 	h.send, h.older = s.send, true
 	h.owned.Go(s.read)
@@ -86,7 +83,7 @@ func (s *olderClient) send(line []byte) {
 	}
 	if s.err != nil {
 		if m.Kind() == wire.Request {
-			s.refuse(m, CodeUnreached, s.err.Error())
+			s.refuse(m, s.err.Error())
 		}
 		return
 	}
@@ -95,7 +92,7 @@ func (s *olderClient) send(line []byte) {
 	resp, err := s.post(ctx, line, m)
 	switch {
 	case err != nil && m.Kind() == wire.Request:
-		s.refuse(m, CodeUnreached, s.opts.Explain(err).Error())
+		s.refuse(m, s.opts.Explain(err).Error())
 	case err != nil:
 	default:
 		if resp.StatusCode >= 300 && m.Kind() == wire.Request {

@@ -70,23 +70,35 @@ func (p *ParamHeaders) Mismatch(h http.Header, tool string, args map[string]json
 	return nil
 }
 
+// repeated holds the parameters of a request that its header Mcp-Name repeats, by method.
+type repeated struct {
+	Name string `json:"name"`
+	URI  string `json:"uri"`
+	Task string `json:"taskId"`
+}
+
+// name returns what the header Mcp-Name of a method says; ok is false for a method that
+// has none.
+func (p *repeated) name(method string) (_ string, ok bool) {
+	switch method {
+	case proto.MethodCallTool, proto.MethodGetPrompt:
+		return p.Name, true
+	case proto.MethodReadResource:
+		return p.URI, true
+	}
+	return p.Task, proto.NamesTask(method)
+}
+
 // headModern sets the headers that repeat what a request of 2026-07-28 says.
 func (h *Client) headModern(req *http.Request, m wire.Message) {
 	req.Header.Set(proto.HeaderMethod, m.Method)
 	var p struct {
-		Name string                     `json:"name"`
-		URI  string                     `json:"uri"`
-		Task string                     `json:"taskId"`
+		repeated
 		Args map[string]json.RawMessage `json:"arguments"`
 	}
 	_ = json.Unmarshal(m.Params, &p) // what is not there has no header
-	switch m.Method {
-	case proto.MethodCallTool, proto.MethodGetPrompt:
-		req.Header.Set(proto.HeaderName, headerText(p.Name))
-	case proto.MethodReadResource:
-		req.Header.Set(proto.HeaderName, headerText(p.URI))
-	case proto.MethodGetTask, proto.MethodUpdateTask, proto.MethodCancelTask:
-		req.Header.Set(proto.HeaderName, headerText(p.Task))
+	if name, ok := p.name(m.Method); ok {
+		req.Header.Set(proto.HeaderName, headerText(name))
 	}
 	if m.Method != proto.MethodCallTool {
 		return

@@ -59,21 +59,14 @@ func EventOf(line []byte) []byte {
 // (2026-07-28, Streamable HTTP), or if its body lacks what they repeat.
 func Mismatch(r *http.Request, m wire.Message) error {
 	var p struct {
-		Name string                     `json:"name"`
-		URI  string                     `json:"uri"`
-		Task string                     `json:"taskId"`
+		repeated
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
 	_ = json.Unmarshal(m.Params, &p) // what is not there has no header
 	got := r.Header.Get(proto.HeaderName)
-	name := got
-	switch m.Method {
-	case proto.MethodCallTool, proto.MethodGetPrompt:
-		name = p.Name
-	case proto.MethodReadResource:
-		name = p.URI
-	case proto.MethodGetTask, proto.MethodUpdateTask, proto.MethodCancelTask:
-		name = p.Task
+	name, ok := p.name(m.Method)
+	if !ok {
+		name = got
 	}
 	means, ok := HeaderMeans(got)
 	switch version := proto.VersionOf(m.Params); {
