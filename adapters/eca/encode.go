@@ -116,15 +116,10 @@ func (v *View) content(dst []byte, role eca.Role, content any) []byte {
 
 // notification appends any other notification.
 func notification(dst []byte, method string, params any) []byte {
-	start := len(dst)
-	dst = append(dst, `{"jsonrpc":"2.0","method":"`...)
-	dst = append(dst, method...)
-	dst = append(dst, `","params":`...)
-	dst, err := wire.AppendJSON(dst, params)
-	if err != nil {
-		return dst[:start]
+	if whole, err := wire.AppendNotification(dst, method, params); err == nil {
+		dst = append(whole, '\n')
 	}
-	return append(dst, "}\n"...)
+	return dst
 }
 
 // frameText is how much text goes into one message, in bytes: the Neovim client

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
+
+	"dragoman/adapters/wire"
 )
 
 // camel writes the names of a params object as the protocol spells them: the
@@ -16,46 +18,25 @@ func camel(params json.RawMessage) json.RawMessage {
 	if !bytes.Contains(params, []byte("-")) {
 		return params
 	}
-	type member struct {
-		name string
-		val  json.RawMessage
-	}
-	var members []member
 	seen := map[string]bool{}
 	hyphens := false
-	dec := json.NewDecoder(bytes.NewReader(params))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return params
-	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return params
-		}
-		m := member{name: name.(string)} // a name is always a string
-		if err := dec.Decode(&m.val); err != nil {
-			return params
-		}
-		seen[m.name] = true
-		hyphens = hyphens || strings.Contains(m.name, "-")
-		members = append(members, m)
+	for name := range wire.Members(params) {
+		seen[string(name)] = true
+		hyphens = hyphens || bytes.Contains(name, []byte("-"))
 	}
 	if !hyphens {
 		return params
 	}
 	out := append(make([]byte, 0, len(params)), '{')
-	for i, m := range members {
-		if to := joined(m.name); !seen[to] {
-			m.name = to
+	for name, val := range wire.Members(params) {
+		to := joined(string(name))
+		if seen[to] {
+			to = string(name)
 		}
-		name, err := json.Marshal(m.name)
-		if err != nil {
-			return params
-		}
-		if i > 0 {
+		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, name...), ':'), m.val...)
+		out = append(append(wire.AppendString(out, to), ':'), val...)
 	}
 	return append(out, '}')
 }
