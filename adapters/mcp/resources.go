@@ -227,7 +227,7 @@ func (h *held) about() sessionAbout {
 	st := h.a.State()
 	a := sessionAbout{getHead: headOf(st), Roots: st.Meta.Roots, Agent: st.Settings.Agent, Created: st.Meta.Created.UTC().Format("2006-01-02T15:04:05Z07:00"), Queued: st.Queued}
 	if u := st.Usage; u != (core.Usage{}) {
-		a.Usage = &usageResult{u.In, u.Out, u.CacheRead, u.CacheWrite, u.Reasoning, u.Cost, u.Estimated, ""}
+		a.Usage = usageOf(u, "")
 	}
 	return a
 }

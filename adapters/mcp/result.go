@@ -85,10 +85,13 @@ func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 		}
 	}
 	if t.usage != (core.Usage{}) {
-		u := t.usage
-		r.Usage = &usageResult{u.In, u.Out, u.CacheRead, u.CacheWrite, u.Reasoning, u.Cost, u.Estimated, t.fell.Instead}
+		r.Usage = usageOf(t.usage, t.fell.Instead)
 	}
 	return r
+}
+
+func usageOf(u core.Usage, model string) *usageResult {
+	return &usageResult{u.In, u.Out, u.CacheRead, u.CacheWrite, u.Reasoning, u.Cost, u.Estimated, model}
 }
 
 // note puts a sentence that is not the agent's in front of its text.
