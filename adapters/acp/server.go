@@ -8,7 +8,6 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/creachadair/jrpc2"
 	"go.uber.org/zap"
 
 	"dragoman/adapters/proto/acp"
@@ -27,8 +26,7 @@ type Options struct {
 	Servers bool
 	// Providers are those that clients may direct; nil: none, and that is not offered.
 	Providers Providers
-	// Panicked, Recorder: see wire.Options.
-	Recorder *wire.Recorder
+	Recorder  *wire.Recorder // takes down both directions; nil: none
 }
 
 // Server is the agent's side of one connection.
@@ -100,15 +98,7 @@ func (s *Server) Begin(ctx context.Context, conn *wire.Conn) (handle func(*wire.
 		}
 	})
 	s.wg.Go(func() { s.watch(ctx) })
-	methods := s.methods(ctx)
-	handle = func(call *wire.Call) {
-		if _, known := methods[call.Method]; !known {
-			call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, acp.NoMethod, call.Method))
-			return
-		}
-		methods.Handle(call)
-	}
-	return handle, func() {
+	return s.methods(ctx).Handler(acp.NoMethod), func() {
 		s.leave()
 		stop(core.ErrClientGone)
 		s.wg.Wait()

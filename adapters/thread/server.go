@@ -59,15 +59,7 @@ func (s *Server) Begin(ctx context.Context, conn *wire.Conn) (handle func(*wire.
 			s.log.Warn("stopped writing to the client", zap.Error(err))
 		}
 	})
-	methods := s.methods(ctx)
-	handle = func(call *wire.Call) {
-		if _, known := methods[call.Method]; !known {
-			call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, acp.NoMethod, call.Method))
-			return
-		}
-		methods.Handle(call)
-	}
-	return handle, func() {
+	return s.methods(ctx).Handler(acp.NoMethod), func() {
 		s.leave()
 		stop(core.ErrClientGone)
 		s.wg.Wait()

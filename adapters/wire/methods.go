@@ -35,10 +35,17 @@ func Table(m handler.Map) Methods {
 
 // Handle calls the method that the call names. An unknown one is answered with -32601,
 // or ignored as a notification.
-func (m Methods) Handle(call *Call) {
+func (m Methods) Handle(call *Call) { m.handle(call, "method not found: %.100q") }
+
+// Handler returns Handle with another message for unknown methods, a format for the name.
+func (m Methods) Handler(unknown string) func(*Call) {
+	return func(call *Call) { m.handle(call, unknown) }
+}
+
+func (m Methods) handle(call *Call, unknown string) {
 	f, ok := m[call.Method]
 	if !ok {
-		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "method not found: %.100q", call.Method))
+		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, unknown, call.Method))
 		return
 	}
 	if err := f(call); err != nil {
