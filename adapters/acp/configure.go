@@ -13,26 +13,17 @@ import (
 
 // setMode is session/set_mode.
 func (s *Server) setMode(call *wire.Call, p acp.SetModeRequest) error {
-	return s.choose(
-		call,
-		p.SessionID,
-		optionAgent,
-		quoted(p.ModeID),
-		func(*Offer, core.Settings) any { return acp.Marker{} },
-	)
+	return s.choose(call, p.SessionID, optionAgent, quoted(p.ModeID), done)
 }
 
 // setModel is session/set_model, which the schema no longer has and clients still
 // send.
 func (s *Server) setModel(call *wire.Call, p acp.SetModelRequest) error {
-	return s.choose(
-		call,
-		p.SessionID,
-		optionModel,
-		quoted(p.ModelID),
-		func(*Offer, core.Settings) any { return acp.Marker{} },
-	)
+	return s.choose(call, p.SessionID, optionModel, quoted(p.ModelID), done)
 }
+
+// done is an answer that does not repeat what was chosen.
+func done(*Offer, core.Settings) any { return acp.Marker{} }
 
 // setOption is session/set_config_option.
 func (s *Server) setOption(call *wire.Call, p acp.SetConfigOptionRequest) error {

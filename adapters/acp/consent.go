@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"dragoman/adapters/proto/acp"
-	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/forms"
 )
@@ -71,13 +70,10 @@ func consented(a core.Ask, r core.Reply) bool {
 // answerConsent takes the client's answer to a consent. As with a call, cancelled stops the
 // turn.
 func (s *session) answerConsent(a core.Ask, result json.RawMessage, err error) {
-	var res acp.PermissionResponse
-	if err == nil {
-		err = wire.Unmarshal(result, &res)
-	}
+	res, err := decoded[acp.PermissionResponse](result, err)
 	switch {
 	case err != nil:
-		s.reply(a, core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not ask: " + err.Error()})
+		s.reply(a, core.Reply{Outcome: core.OutcomeAlone, Text: err.Error()})
 	case res.Outcome.Outcome == "cancelled":
 		s.cancelTurn(a.Turn)
 	case res.Outcome.Outcome == "selected" && forms.Of(a).Offers(res.Outcome.OptionID):

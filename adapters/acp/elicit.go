@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"go.uber.org/zap"
 
@@ -28,7 +29,7 @@ type settler = func(core.Ask, json.RawMessage, error)
 func (f *feed) question(a core.Ask) (method string, params any, settle settler) {
 	switch {
 	case a.URL != "" && f.view.Shows.Pages:
-		return "elicitation/create", Page(f.view, a), f.sess.answerPage
+		return "elicitation/create", Page(f.view, a), f.sess.answerQuestion
 	case a.URL != "" || !f.view.Shows.Forms:
 		return "", nil, nil
 	case a.Secret:
@@ -37,7 +38,7 @@ func (f *feed) question(a core.Ask) (method string, params any, settle settler) 
 		})
 		return "", nil, nil
 	}
-	return "elicitation/create", Elicitation(f.view, a), f.sess.answerForm
+	return "elicitation/create", Elicitation(f.view, a), f.sess.answerQuestion
 }
 
 // Elicitation is the elicitation/create for a question that waits.
@@ -73,20 +74,31 @@ func Elicitation(v *View, a core.Ask) acp.ElicitationRequest {
 	return req
 }
 
-// answerForm takes the client's answer to a form. Whatever is no answer declines;
-// to dismiss a question does not stop the turn.
-func (s *session) answerForm(a core.Ask, result json.RawMessage, err error) {
-	var res acp.ElicitationResponse
-	if err == nil {
-		err = wire.Unmarshal(result, &res)
-	}
+// answerQuestion takes the client's answer to a form or a page. Whatever is no answer
+// declines; to dismiss a question does not stop the turn.
+func (s *session) answerQuestion(a core.Ask, result json.RawMessage, err error) {
+	res, err := decoded[acp.ElicitationResponse](result, err)
 	r := core.Reply{Outcome: core.OutcomeDeclined}
-	if err != nil {
-		r = core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not ask: " + err.Error()}
-	} else if res.Action == "accept" {
+	switch {
+	case err != nil:
+		r = core.Reply{Outcome: core.OutcomeAlone, Text: err.Error()}
+	case res.Action == "accept" && a.URL != "":
+		r.Outcome = core.OutcomeAnswered
+	case res.Action == "accept":
 		r = forms.Of(a).ReplyTo(res.Content)
 	}
 	s.reply(a, r)
+}
+
+// decoded reads the answer to a request that asks the user. Its error says why nobody was asked.
+func decoded[T any](result json.RawMessage, err error) (res T, _ error) {
+	if err == nil {
+		err = wire.Unmarshal(result, &res)
+	}
+	if err != nil {
+		err = fmt.Errorf("the client could not ask: %w", err)
+	}
+	return res, err
 }
 
 // reply settles a question; what no longer waits is none of our business.

@@ -49,47 +49,52 @@ func (o *Offer) model(set core.Settings) string {
 	return cmp.Or(set.Model, o.profile.DefaultModel)
 }
 
-// modes are the agents. What is chosen is always among them, whatever became of
-// the configuration.
-func (o *Offer) modes(set core.Settings) *acp.ModeState {
-	if o == nil {
-		return nil
-	}
-	st := &acp.ModeState{CurrentModeID: o.agent(set), AvailableModes: []acp.Mode{}}
+// agents are what may be chosen as the agent, which is one of them, whatever became of the
+// configuration; nil: nothing is chosen.
+func (o *Offer) agents(set core.Settings) (list []acp.SelectOption) {
 	for _, a := range o.profile.Agents {
-		st.AvailableModes = append(st.AvailableModes, acp.Mode{ID: a.Name, Name: a.Name, Description: a.Description})
+		list = append(list, acp.SelectOption{Value: a.Name, Name: a.Name, Description: a.Description})
 	}
-	if st.CurrentModeID == "" {
+	return with(list, o.agent(set), "Not configured any more")
+}
+
+// allModels are the same for the model.
+func (o *Offer) allModels(set core.Settings) (list []acp.SelectOption) {
+	for _, m := range o.profile.Models {
+		list = append(list, acp.SelectOption{Value: m.ID, Name: cmp.Or(m.Name, m.ID)})
+	}
+	return with(list, o.model(set), "")
+}
+
+// with adds what is chosen to a list that does not have it.
+func with(list []acp.SelectOption, chosen, description string) []acp.SelectOption {
+	switch {
+	case chosen == "":
+		return nil
+	case slices.ContainsFunc(list, func(s acp.SelectOption) bool { return s.Value == chosen }):
+		return list
+	}
+	return append(list, acp.SelectOption{Value: chosen, Name: chosen, Description: description})
+}
+
+func (o *Offer) modes(set core.Settings) *acp.ModeState {
+	if o == nil || o.agent(set) == "" {
 		return nil
 	}
-	if !slices.ContainsFunc(st.AvailableModes, func(m acp.Mode) bool { return m.ID == st.CurrentModeID }) {
-		st.AvailableModes = append(
-			st.AvailableModes,
-			acp.Mode{ID: st.CurrentModeID, Name: st.CurrentModeID, Description: "Not configured any more"},
-		)
+	st := &acp.ModeState{CurrentModeID: o.agent(set)}
+	for _, a := range o.agents(set) {
+		st.AvailableModes = append(st.AvailableModes, acp.Mode{ID: a.Value, Name: a.Name, Description: a.Description})
 	}
 	return st
 }
 
 func (o *Offer) models(set core.Settings) *acp.ModelState {
-	if o == nil {
+	if o == nil || o.model(set) == "" {
 		return nil
 	}
-	st := &acp.ModelState{CurrentModelID: o.model(set), AvailableModels: []acp.Model{}}
-	for _, m := range o.profile.Models {
-		st.AvailableModels = append(st.AvailableModels, acp.Model{ModelID: m.ID, Name: cmp.Or(m.Name, m.ID)})
-	}
-	if st.CurrentModelID == "" {
-		return nil
-	}
-	if !slices.ContainsFunc(
-		st.AvailableModels,
-		func(m acp.Model) bool { return m.ModelID == st.CurrentModelID },
-	) {
-		st.AvailableModels = append(
-			st.AvailableModels,
-			acp.Model{ModelID: st.CurrentModelID, Name: st.CurrentModelID},
-		)
+	st := &acp.ModelState{CurrentModelID: o.model(set)}
+	for _, m := range o.allModels(set) {
+		st.AvailableModels = append(st.AvailableModels, acp.Model{ModelID: m.Value, Name: m.Name})
 	}
 	return st
 }
@@ -111,32 +116,17 @@ func (o *Offer) options(set core.Settings) []acp.ConfigOption {
 		return nil
 	}
 	list := []acp.ConfigOption{}
-	if modes := o.modes(set); modes != nil {
-		opt := acp.ConfigOption{
-			ID:           optionAgent,
-			Name:         "Agent",
-			Description:  "Who answers",
-			Category:     acp.CategoryMode,
-			Type:         "select",
-			CurrentValue: modes.CurrentModeID,
-		}
-		for _, m := range modes.AvailableModes {
-			opt.Options = append(opt.Options, acp.SelectOption{Value: m.ID, Name: m.Name, Description: m.Description})
-		}
-		list = append(list, opt)
+	if agents := o.agents(set); agents != nil {
+		list = append(list, acp.ConfigOption{
+			ID: optionAgent, Name: "Agent", Description: "Who answers", Category: acp.CategoryMode, Type: "select",
+			CurrentValue: o.agent(set), Options: agents,
+		})
 	}
-	if models := o.models(set); models != nil {
-		opt := acp.ConfigOption{
-			ID:           optionModel,
-			Name:         "Model",
-			Category:     acp.CategoryModel,
-			Type:         "select",
-			CurrentValue: models.CurrentModelID,
-		}
-		for _, m := range models.AvailableModels {
-			opt.Options = append(opt.Options, acp.SelectOption{Value: m.ModelID, Name: m.Name})
-		}
-		list = append(list, opt)
+	if models := o.allModels(set); models != nil {
+		list = append(list, acp.ConfigOption{
+			ID: optionModel, Name: "Model", Category: acp.CategoryModel, Type: "select",
+			CurrentValue: o.model(set), Options: models,
+		})
 	}
 	if efforts := o.efforts(o.model(set)); len(efforts) > 0 {
 		opt := acp.ConfigOption{

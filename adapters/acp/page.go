@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -48,19 +47,4 @@ func completed(dst []byte, v *View, over func(core.Ask) bool) []byte {
 		dst = append(wire.AppendString(dst, pageID(v, id)), "}}\n"...)
 	}
 	return dst
-}
-
-// answerPage takes the client's answer to a page. Whatever is no consent declines.
-func (s *session) answerPage(a core.Ask, result json.RawMessage, err error) {
-	var res acp.ElicitationResponse
-	if err == nil {
-		err = wire.Unmarshal(result, &res)
-	}
-	r := core.Reply{Outcome: core.OutcomeDeclined}
-	if err != nil {
-		r = core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not ask: " + err.Error()}
-	} else if res.Action == "accept" {
-		r.Outcome = core.OutcomeAnswered
-	}
-	s.reply(a, r)
 }

@@ -13,7 +13,6 @@ import (
 )
 
 func sessionField(id core.SessionID) zap.Field { return zap.String("session", string(id)) }
-func errorField(err error) zap.Field           { return zap.Error(err) }
 
 // ask compares what waits for a person with what the client has been asked: it
 // asks what is missing and withdraws what has been settled elsewhere. Only what
@@ -32,18 +31,16 @@ func (f *feed) ask() {
 		seen.About = a.About // which is not stored with its content
 		f.request(seen)
 	}
+	f.withdraw(waits)
+}
+
+// withdraw takes back what the client is asked, but for what waits.
+func (f *feed) withdraw(waits map[core.AskID]bool) {
 	for id, r := range f.asked {
 		if !waits[id] {
 			r.Withdraw()
 			delete(f.asked, id)
 		}
-	}
-}
-
-func (f *feed) withdrawAll() {
-	for id, r := range f.asked {
-		r.Withdraw()
-		delete(f.asked, id)
 	}
 }
 
@@ -160,15 +157,11 @@ func answered(dst []byte, v *View, e core.Answered) []byte {
 // decide takes the client's answer. Whatever is not a clear yes is a no; cancelled
 // ends the turn, as the protocol has it.
 func (s *session) decide(a core.Ask, result json.RawMessage, err error) {
-	var res acp.PermissionResponse
-	if err == nil {
-		err = wire.Unmarshal(result, &res)
-	}
-	ctx := context.Background()
+	res, err := decoded[acp.PermissionResponse](result, err)
 	d, note := core.RejectOnce, ""
 	switch {
 	case err != nil:
-		note = "the client could not ask: " + err.Error()
+		note = err.Error()
 	case res.Outcome.Outcome == "cancelled":
 		s.cancelTurn(a.Turn)
 		return
@@ -177,7 +170,7 @@ func (s *session) decide(a core.Ask, result json.RawMessage, err error) {
 	default:
 		note = "the client answered with something that was not offered"
 	}
-	if err := s.att.Decide(ctx, a.ID, d, note); err != nil && !errors.Is(err, core.ErrNotAsked) {
+	if err := s.att.Decide(context.Background(), a.ID, d, note); err != nil && !errors.Is(err, core.ErrNotAsked) {
 		s.srv.log.Warn("decide", zap.Error(err))
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"sync/atomic"
 
+	"go.uber.org/zap"
+
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
@@ -85,13 +87,13 @@ func (f *feed) settle() {
 // retire ends a feed: nothing waits for it any more.
 func (f *feed) retire() {
 	f.over = true
-	f.withdrawAll()
+	f.withdraw(nil)
 	f.settle()
 }
 
 // Lost implements pump.Feed.
 func (f *feed) Lost(err error) {
-	f.sess.srv.log.Error("session can no longer be read", sessionField(f.view.Session), errorField(err))
+	f.sess.srv.log.Error("session can no longer be read", sessionField(f.view.Session), zap.Error(err))
 	f.sess.prompts.Abandon(
 		core.TurnEnded{Stop: core.StopError, Err: "the connection to this session was lost: " + err.Error()},
 	)

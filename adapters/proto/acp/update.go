@@ -168,9 +168,3 @@ type AvailableCommand struct {
 type CommandInput struct {
 	Hint string `json:"hint"`
 }
-
-// SessionNotification is the parameter of `session/update`.
-type SessionNotification struct {
-	SessionID string `json:"sessionId"`
-	Update    any    `json:"update"`
-}
