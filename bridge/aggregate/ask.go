@@ -189,7 +189,7 @@ func (p *part) setLevel(peer *upstream.Peer, level string) {
 }
 
 // setLevel has our agent judge a level, and tells it to all.
-func (s *side) setLevel(_ context.Context, call *wire.Call, q request) {
+func (s *side) setLevel(call *wire.Call, q request) {
 	var p struct {
 		Level string `json:"level"`
 	}

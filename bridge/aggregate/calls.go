@@ -45,7 +45,7 @@ func (s *side) newPass(p *part, call *wire.Call, q request) *pass {
 }
 
 // relay hands a request on as it is.
-func (s *side) relay(_ context.Context, p *part, call *wire.Call, q request) {
+func (s *side) relay(p *part, call *wire.Call, q request) {
 	s.newPass(p, call, q).send()
 }
 

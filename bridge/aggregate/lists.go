@@ -105,9 +105,7 @@ func (s *side) list(ctx context.Context, call *wire.Call, q request) {
 		call.Reply(s.page(k, have, from), nil)
 		return
 	}
-	s.busy.Add(1)
-	s.caller.owned.Go(func() {
-		defer s.busy.Add(-1)
+	s.aside(func() {
 		call.Reply(s.page(k, s.gather(ctx, call.Context(), k), 0), nil)
 	})
 }

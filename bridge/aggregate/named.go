@@ -34,9 +34,7 @@ func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 		s.toNamed(ctx, call, q, k, r)
 		return
 	}
-	s.busy.Add(1)
-	s.caller.owned.Go(func() { // the client may know it from before
-		defer s.busy.Add(-1)
+	s.aside(func() { // the client may know it from before
 		s.parts[0].look(ctx, k)
 		s.put(k)
 		r, ok := s.find(k, q.name)
@@ -74,9 +72,7 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 		s.ruled(p, call, q, r.name, kept)
 		return
 	}
-	s.busy.Add(1)
-	s.caller.owned.Go(func() { // its list has changed
-		defer s.busy.Add(-1)
+	s.aside(func() { // its list has changed
 		p.look(ctx, toolList)
 		if !p.view.Known() {
 			kept.End(upstream.OutcomeRefused, 0)
@@ -163,9 +159,7 @@ func (s *side) consult(
 	kept *upstream.Record,
 	v upstream.Ruling,
 ) {
-	s.busy.Add(1)
-	s.caller.owned.Go(func() {
-		defer s.busy.Add(-1)
+	s.aside(func() {
 		reply, err := s.askClient(call.Context(), p, proto.MethodElicit, v.Form)
 		if call.Context().Err() != nil {
 			kept.End(upstream.OutcomeRefused, 0)

@@ -125,9 +125,7 @@ func (s *side) located(ctx context.Context, call *wire.Call, q request) {
 		s.toLocated(call, q, p)
 		return
 	}
-	s.busy.Add(1)
-	s.caller.owned.Go(func() {
-		defer s.busy.Add(-1)
+	s.aside(func() {
 		p := s.locate(ctx, call.Context(), q.uri)
 		if p == nil {
 			call.Reply(nil, s.noResource(q.uri))
@@ -170,7 +168,7 @@ func (s *side) complete(ctx context.Context, call *wire.Call, q request) {
 		URI  string `json:"uri"`
 	}
 	if json.Unmarshal(q.ref, &about) != nil {
-		s.relay(ctx, s.parts[0], call, q) // which says what is wrong
+		s.relay(s.parts[0], call, q) // which says what is wrong
 		return
 	}
 	to := func(p *part, own string) {
@@ -181,9 +179,7 @@ func (s *side) complete(ctx context.Context, call *wire.Call, q request) {
 		x.again = true
 		x.send()
 	}
-	s.busy.Add(1)
-	s.caller.owned.Go(func() {
-		defer s.busy.Add(-1)
+	s.aside(func() {
 		switch about.Type {
 		case "ref/prompt":
 			r, ok := s.find(promptList, about.Name)
@@ -205,6 +201,6 @@ func (s *side) complete(ctx context.Context, call *wire.Call, q request) {
 				return
 			}
 		}
-		s.relay(ctx, s.parts[0], call, q)
+		s.relay(s.parts[0], call, q)
 	})
 }

@@ -106,7 +106,7 @@ func (s *side) partOf(server string) *part {
 func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
 	agent := s.parts[0]
 	if s.modern() && (q.version != proto.Modern || q.caps == nil) {
-		s.relay(ctx, agent, call, q) // which says what is wrong with that
+		s.relay(agent, call, q) // which says what is wrong with that
 		return
 	}
 	if s.modern() && isOver(call.Method) || !s.modern() && call.Method == proto.MethodListen {
@@ -129,16 +129,25 @@ func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
 	case proto.MethodComplete:
 		s.complete(ctx, call, q)
 	case proto.MethodSetLevel:
-		s.setLevel(ctx, call, q)
+		s.setLevel(call, q)
 	case proto.MethodListen:
 		s.listen(ctx, call, q)
 	case proto.MethodGetTask, proto.MethodUpdateTask, proto.MethodCancelTask, proto.MethodTaskResult:
-		s.task(ctx, call, q)
+		s.task(call, q)
 	case proto.MethodInitialize: // for the second time
-		s.relay(ctx, agent, call, q)
+		s.relay(agent, call, q)
 	default:
 		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "there is no method %.100q", call.Method))
 	}
+}
+
+// aside answers a request in a goroutine of its own; f blocks until that is done.
+func (s *side) aside(f func()) {
+	s.busy.Add(1)
+	s.caller.owned.Go(func() {
+		defer s.busy.Add(-1)
+		f()
+	})
 }
 
 // isOver reports whether a method is not any more at 2026-07-28.

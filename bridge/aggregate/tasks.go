@@ -42,7 +42,7 @@ func (s *side) hasTasks() bool { return len(s.parts) > 1 && s.version == proto.L
 
 // task relays what is about a task to whose it is. One that nobody remembers, from
 // before a restart perhaps, is looked for.
-func (s *side) task(_ context.Context, call *wire.Call, q request) {
+func (s *side) task(call *wire.Call, q request) {
 	declared := s.hasTasks() && call.Method != proto.MethodUpdateTask
 	if declared && q.task == "" {
 		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter taskId is missing", call.Method))
@@ -55,9 +55,7 @@ func (s *side) task(_ context.Context, call *wire.Call, q request) {
 		s.relayTask(p, call, q)
 		return
 	}
-	s.busy.Add(1)
-	s.caller.owned.Go(func() {
-		defer s.busy.Add(-1)
+	s.aside(func() {
 		p := s.seekTask(call.Context(), q)
 		if declared && p.agent() { // our agent has no tasks at that version
 			call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "there is no task %.100q", q.task))

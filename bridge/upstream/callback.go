@@ -184,7 +184,7 @@ func BroughtBack(answers map[string]json.RawMessage, state json.RawMessage) (mor
 
 // subscribe asks a modern server to tell of changed lists (2026-07-28,
 // subscriptions/listen); others do so unasked. The function ends that.
-func (u *upstream) subscribe(_ context.Context, p *Peer) (stop func()) {
+func (u *upstream) subscribe(p *Peer) (stop func()) {
 	changes := map[string]bool{}
 	for name, caps := range map[string]*ListCaps{"toolsListChanged": p.Caps.Tools, "promptsListChanged": p.Caps.Prompts, "resourcesListChanged": p.Caps.Resources} {
 		if caps != nil && caps.ListChanged {

@@ -69,17 +69,7 @@ type form struct {
 
 // put asks the user. The text says who wants to know, since the rest is the
 // server's own words.
-func (f form) put(
-	ctx context.Context,
-	text string,
-	freeform bool,
-	options ...core.Option,
-) (core.Reply, string, error) {
-	return f.send(ctx, core.Ask{Text: text, Options: options, Freeform: freeform})
-}
-
-// send is put for any question.
-func (f form) send(ctx context.Context, a core.Ask) (core.Reply, string, error) {
+func (f form) put(ctx context.Context, a core.Ask) (core.Reply, string, error) {
 	a.Kind, a.Text = core.AskQuestion, "The MCP server "+f.u.server.Name+" asks: "+a.Text
 	r, err := f.u.host.Ask(ctx, a)
 	if err != nil {
@@ -104,7 +94,7 @@ const (
 // confirm asks a question without fields.
 func (f form) confirm(ctx context.Context) (json.RawMessage, error) {
 	accept, decline := core.Option{ID: optionYes, Label: "Accept"}, core.Option{ID: optionNo, Label: "Decline"}
-	r, action, err := f.put(ctx, f.message, false, accept, decline)
+	r, action, err := f.put(ctx, core.Ask{Text: f.message, Options: []core.Option{accept, decline}})
 	switch {
 	case action != proto.ActionAccept:
 		return acted(action), err
@@ -122,7 +112,7 @@ func (f form) visit(ctx context.Context, address string) (json.RawMessage, error
 		display.Plain(address) != address {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "elicitation/create: the address is no http or https URL")
 	}
-	r, action, err := f.send(ctx, core.Ask{
+	r, action, err := f.put(ctx, core.Ask{
 		Text: fmt.Sprintf("%s\nIt wants you to open a page at %s.", f.message, u.Host), URL: address,
 		Options: []core.Option{{ID: optionYes, Label: "I have opened it"}, {ID: optionNo, Label: "Decline"}},
 	})
@@ -141,7 +131,7 @@ func (f form) ask(ctx context.Context, field forms.Field, first bool) (json.RawM
 	}
 	complaint := ""
 	for range maxRetries {
-		r, action, err := f.put(ctx, text+complaint, a.Freeform, a.Options...)
+		r, action, err := f.put(ctx, core.Ask{Text: text + complaint, Options: a.Options, Freeform: a.Freeform})
 		if action != proto.ActionAccept {
 			return nil, action, err
 		}

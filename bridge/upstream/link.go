@@ -91,8 +91,7 @@ type dialer struct {
 // dial opens a link. It does not wait for the server to say anything.
 func (d dialer) dial(e Endpoint) (*Link, error) {
 	d.learn(e)
-	switch {
-	case e.Remote():
+	if e.Remote() {
 		return d.dialHTTP(e)
 	}
 	return d.dialStdio(e)

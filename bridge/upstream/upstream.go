@@ -140,7 +140,7 @@ func (u *upstream) Begin(ctx context.Context) (*Peer, error) {
 func (u *upstream) Follow(ctx context.Context, p *Peer) string {
 	defer u.asks.Wait()
 	defer p.Close()
-	stop := u.subscribe(ctx, p)
+	stop := u.subscribe(p)
 	defer stop()
 	within, cancel := context.WithTimeout(ctx, defaultStartTimeout)
 	u.offered(within, p)
