@@ -120,6 +120,19 @@ func (s Secret) ResolveWith(ctx context.Context, env Env, run Run) (string, erro
 	return expand(ctx, s.text, env, run)
 }
 
+// ResolveSecrets resolves secrets by name, one after the other. It stops at the first error.
+func ResolveSecrets(ctx context.Context, of map[string]Secret, env Env, run Run) (map[string]string, error) {
+	values := make(map[string]string, len(of))
+	for name, secret := range of {
+		value, err := secret.ResolveWith(ctx, env, run)
+		if err != nil {
+			return nil, err
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
 // RunsProgram reports whether a program must be run for the secret: Resolve alone
 // fails then.
 func (s Secret) RunsProgram() bool { return hasCommand(s.raw()) }

@@ -268,7 +268,7 @@ func (h *HTTP) start(ctx context.Context, p core.Principal, client, id, whose st
 	if err != nil {
 		return nil, err
 	}
-	l, _, err := h.relay.dial(ctx, p, h.dir, id == "")
+	l, err := h.relay.dial(ctx, p, h.dir, id == "")
 	if err != nil {
 		place.Leave()
 		return nil, err

@@ -46,18 +46,13 @@ func (r *Server) Current() bool { return r.export.Current() }
 
 // dial makes a connection to the server in the folder dir, for a principal. shared:
 // it is for all requests of 2026-07-28.
-func (r *Server) dial(
-	ctx context.Context,
-	p core.Principal,
-	dir string,
-	shared bool,
-) (*upstream.Link, upstream.Endpoint, error) {
+func (r *Server) dial(ctx context.Context, p core.Principal, dir string, shared bool) (*upstream.Link, error) {
 	if r.local != nil {
-		return r.local(p, dir, shared), upstream.Endpoint{}, nil
+		return r.local(p, dir, shared), nil
 	}
 	e, err := r.export.Server.Endpoint(ctx)
 	if err != nil {
-		return nil, e, err
+		return nil, err
 	}
 	if e.Dir == "" {
 		e.Dir = dir
@@ -66,20 +61,20 @@ func (r *Server) dial(
 	l, err := r.export.DialVerbatim(e, guard)
 	if err != nil {
 		guard.Close()
-		return nil, e, err
+		return nil, err
 	}
 	end := l.Close
 	l.Close = func() {
 		end()
 		guard.Close()
 	}
-	return l, e, nil
+	return l, nil
 }
 
 // Serve relays one client that speaks over a pipe, whose server is started in dir.
 // It blocks until the client or the server leaves, or ctx ends, and closes both.
 func (r *Server) Serve(ctx context.Context, dir string, in io.ReadCloser, out io.WriteCloser) error {
-	l, _, err := r.dial(ctx, core.Local, dir, false)
+	l, err := r.dial(ctx, core.Local, dir, false)
 	if err != nil {
 		in.Close()
 		out.Close()

@@ -316,12 +316,7 @@ func misnamed(spec core.ServerSpec) Server {
 	}
 }
 
-func (s *set) wake() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
-}
+func (s *set) wake() { poke(s.changed) }
 
 // Tools implements core.Toolset: those of every server that has been started, or
 // that another session knows. It waits a little for those that are starting, all of

@@ -25,8 +25,8 @@ const (
 	// MaxName is how long a tool's name may be at a server, in bytes; a longer one is
 	// left out.
 	MaxName = 256
-	// MaxDescription is how much of a description is handed on, in bytes.
-	MaxDescription = 16 << 10
+	// maxDescription is how much of a description is handed on, in bytes.
+	maxDescription = 16 << 10
 	// showEvery is how often the progress of a call is shown at most.
 	showEvery = 200 * time.Millisecond
 )
@@ -109,8 +109,8 @@ func parseTool(server string, item json.RawMessage) (*listed, error) {
 		t.Schema = json.RawMessage(`{"type":"object"}`)
 	}
 	t.Schema = seenSchema(t.Schema)
-	if len(t.Description) > MaxDescription {
-		t.Description = display.Cut(t.Description, MaxDescription) + " …"
+	if len(t.Description) > maxDescription {
+		t.Description = display.Cut(t.Description, maxDescription) + " …"
 	}
 	return &listed{raw: item, spec: core.Spec{
 		Server: server, Name: t.Name, Title: display.Plain(t.Title), Description: display.Seen(t.Description), Schema: t.Schema,

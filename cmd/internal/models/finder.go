@@ -107,15 +107,7 @@ func newProvider(
 	var lateHeaders func(context.Context) (map[string]string, error)
 	if len(late) > 0 {
 		lateHeaders = func(ctx context.Context) (map[string]string, error) {
-			values := map[string]string{}
-			for header, secret := range late {
-				value, err := secret.ResolveWith(ctx, env, run)
-				if err != nil {
-					return nil, err
-				}
-				values[header] = value
-			}
-			return values, nil
+			return configs.ResolveSecrets(ctx, late, env, run)
 		}
 	}
 	return llm.Provider{
@@ -238,13 +230,13 @@ func (m *Finder) Of(own string) func(context.Context, string) (inference.Model, 
 		default:
 			id = m.Choice.String()
 		}
-		first, err := m.Named(id)
+		first, err := m.named(id)
 		if err != nil {
 			return nil, err
 		}
 		var others []inference.Model
 		for _, spec := range m.fallback {
-			if other, err := m.Named(spec); err == nil && spec != id {
+			if other, err := m.named(spec); err == nil && spec != id {
 				others = append(others, other)
 			}
 		}
@@ -252,8 +244,8 @@ func (m *Finder) Of(own string) func(context.Context, string) (inference.Model, 
 	}
 }
 
-// Named finds a model by PROVIDER/MODEL.
-func (m *Finder) Named(id string) (inference.Model, error) {
+// named finds a model by PROVIDER/MODEL.
+func (m *Finder) named(id string) (inference.Model, error) {
 	provider, _, _ := strings.Cut(id, "/")
 	if err := m.broken[provider]; err != nil {
 		return nil, fmt.Errorf("model %q: %w", id, err)

@@ -43,7 +43,7 @@ func TestKeyPrograms(t *testing.T) {
 		t.Error("a program ran before a key was needed")
 	}
 	for range 3 {
-		model, err := m.Named("house/m")
+		model, err := m.named("house/m")
 		if err != nil {
 			t.Fatal(err)
 		}

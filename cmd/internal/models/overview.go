@@ -61,7 +61,7 @@ func (k *Overview) others(listed []core.ModelInfo) (list []core.ModelInfo) {
 
 // Find describes one model, which nobody need know.
 func (k *Overview) Find(id string) (core.ModelInfo, error) {
-	m, err := k.models.Named(id)
+	m, err := k.models.named(id)
 	if err != nil {
 		return core.ModelInfo{}, err
 	}
@@ -251,14 +251,12 @@ func (k *Overview) PrintJSON(out io.Writer, list []core.ModelInfo) error {
 		j := modelJSON{
 			ID: m.ID, Name: m.Name, Provider: m.Provider, Kind: p.Kind, Chosen: m.ID == k.models.Choice.String(),
 			Window: m.Window, MaxOut: m.MaxOut, Tools: m.Tools, Images: m.Images, Thinks: m.Thinks, Offline: m.Offline, Efforts: m.Efforts,
+			Price: (*priceJSON)(m.Price),
 		}
 		known, ok := configs.KnownProvider(m.Provider)
 		j.Key = m.Offline || k.key(m.Provider) != "" || !ok || known.Local()
 		if m.Offline {
 			j.Kind = ""
-		}
-		if m.Price != nil {
-			j.Price = &priceJSON{m.Price.In, m.Price.Out, m.Price.CacheRead, m.Price.CacheWrite}
 		}
 		if err := enc.Encode(j); err != nil {
 			return err

@@ -12,14 +12,14 @@ import (
 
 // ACP serves an editor that speaks the Agent Client Protocol.
 func ACP(ctx context.Context, o setup.Options) error {
-	return stdio(ctx, o, "acp", func(g *Gateway) server {
+	return stdio(ctx, o, "acp", func(g *gateway) server {
 		return acpStream{
 			acp.Options{
 				Gateway:   g.Gateway,
-				Log:       g.Log,
+				Log:       g.log,
 				Version:   o.Env.Version,
 				Servers:   true,
-				Providers: g.Profiles.Providers(),
+				Providers: g.profiles.Providers(),
 			},
 		}
 	})

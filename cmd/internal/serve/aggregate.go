@@ -18,7 +18,7 @@ import (
 // aggregated is our agent as an MCP server, and beside it the MCP servers of the
 // configuration. Without any it is the agent alone.
 type aggregated struct {
-	gateway *Gateway
+	gateway *gateway
 	agent   *mcp.Server
 	cwd     string // where programs are started
 	// circle: the same configuration has started us as one of its servers, which would
@@ -29,9 +29,9 @@ type aggregated struct {
 // Serve implements server: one client over a pipe.
 func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	g.warn()
-	all, err := g.load(g.gateway.Profiles.Load)
+	all, err := g.load(g.gateway.profiles.Load)
 	if err != nil { // which our agent's tools say too
-		g.gateway.Log.Warn("no MCP servers are handed on", zap.Error(err))
+		g.gateway.log.Warn("no MCP servers are handed on", zap.Error(err))
 	}
 	if err != nil || all.Empty() {
 		return g.agent.Serve(ctx, in, out)
@@ -60,9 +60,9 @@ func (h *allHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.current(
 
 // current is what the configuration says now. While it is wrong what was there stays.
 func (h *allHTTP) current() http.Handler {
-	all, err := h.load(h.gateway.Profiles.Last)
+	all, err := h.load(h.gateway.profiles.Last)
 	if err != nil {
-		h.gateway.Log.Warn("no other MCP servers are handed on", zap.Error(err))
+		h.gateway.log.Warn("no other MCP servers are handed on", zap.Error(err))
 	}
 	h.mu.Lock()
 	old := h.face
@@ -104,13 +104,13 @@ func (h *allHTTP) Close() {
 // warn logs that nothing is handed on because of a circle.
 func (g aggregated) warn() {
 	if g.circle {
-		g.gateway.Log.Warn("no MCP servers are handed on: the configuration has started this process as one of them")
+		g.gateway.log.Warn("no MCP servers are handed on: the configuration has started this process as one of them")
 	}
 }
 
 // load is what the configuration says now. rules is what judges the calls of clients.
 func (g aggregated) load(rules profile) (*aggregate.Server, error) {
-	made, err := g.gateway.Profiles.Load()
+	made, err := g.gateway.profiles.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (g aggregated) load(rules profile) (*aggregate.Server, error) {
 	if g.circle {
 		names = nil
 	}
-	return aggregate.New(g.gateway.Profiles.Servers(), aggregate.Options{
+	return aggregate.New(g.gateway.profiles.Servers(), aggregate.Options{
 		Agent: g.agent.ServeFor, Servers: names, Prefix: aggregate.Prefix(c.Prefix), Tools: c.Tools, Check: judged(rules, g.cwd),
 	}), nil
 }

@@ -20,17 +20,17 @@ func Chat(ctx context.Context, o setup.Options, resume string, set core.Settings
 		ctx,
 		o,
 		false,
-		func(ctx context.Context, g *Gateway) error { return g.chat(ctx, o.Env, resume, set) },
+		func(ctx context.Context, g *gateway) error { return g.chat(ctx, o.Env, resume, set) },
 	)
 }
 
-func (g *Gateway) chat(ctx context.Context, env *program.Environment, resume string, set core.Settings) error {
-	g.Profiles.People = true
+func (g *gateway) chat(ctx context.Context, env *program.Environment, resume string, set core.Settings) error {
+	g.profiles.People = true
 	cwd, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("find the working folder: %w", err)
 	}
-	profile, err := g.Profiles.In(ctx, []string{cwd})
+	profile, err := g.profiles.In(ctx, []string{cwd})
 	if err != nil {
 		return program.ConfigError(err)
 	}
@@ -52,7 +52,7 @@ func (g *Gateway) chat(ctx context.Context, env *program.Environment, resume str
 }
 
 // chatSession opens a session by its id, or makes one for the working folder.
-func (g *Gateway) chatSession(ctx context.Context, id, cwd string) (*core.Session, error) {
+func (g *gateway) chatSession(ctx context.Context, id, cwd string) (*core.Session, error) {
 	if id != "" {
 		return sessions.Find(ctx, g.Gateway, id)
 	}

@@ -14,9 +14,9 @@ import (
 
 // ECA serves an editor that speaks the Editor Code Assistant protocol.
 func ECA(ctx context.Context, o setup.Options) error {
-	return stdio(ctx, o, "eca", func(g *Gateway) server {
+	return stdio(ctx, o, "eca", func(g *gateway) server {
 		return overECA{eca.New(eca.Options{
-			Gateway: g.Gateway, Log: g.Log, Version: o.Env.Version, Welcome: g.welcome, Configure: g.Profiles.Configure, Shutdown: g.Close,
+			Gateway: g.Gateway, Log: g.log, Version: o.Env.Version, Welcome: g.welcome, Configure: g.profiles.Configure, Shutdown: g.Close,
 		})}
 	})
 }
@@ -35,14 +35,14 @@ func (s overECA) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 }
 
 // welcome is what an empty chat shows: who answers, and what is missing.
-func (g *Gateway) welcome(p *core.Profile) string {
+func (g *gateway) welcome(p *core.Profile) string {
 	var b strings.Builder
 	b.WriteString("Welcome to dragoman " + g.version + ".")
 	if p == nil {
 		return b.String()
 	}
 	b.WriteString(" The model is " + p.DefaultModel + ".")
-	if made, err := g.Profiles.Load(); err == nil && made.Finder.Choice.Offline() {
+	if made, err := g.profiles.Load(); err == nil && made.Finder.Choice.Offline() {
 		b.WriteString(
 			"\n\nThis is the offline demo, not a language model: " + made.Finder.Choice.Reason + ". Say anything to learn how to set a model, give a key with /login PROVIDER, or try: list . then read README.md",
 		)

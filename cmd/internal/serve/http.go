@@ -21,7 +21,7 @@ func overHTTP(
 	o setup.Options,
 	m MCPOptions,
 	cwd string,
-	adapter func(*Gateway) *mcp.Server,
+	adapter func(*gateway) *mcp.Server,
 ) error {
 	loopback := gate.Loopback(m.HTTP)
 	if m.NoAuth && !loopback {
@@ -44,14 +44,14 @@ func overHTTP(
 	if !loopback {
 		say += " The connection is not encrypted: put a proxy with TLS in front of it."
 	}
-	return run(ctx, o, true, func(ctx context.Context, g *Gateway) error {
-		g.Log = g.Log.With(zap.String("protocol", "mcp"))
+	return run(ctx, o, true, func(ctx context.Context, g *gateway) error {
+		g.log = g.log.With(zap.String("protocol", "mcp"))
 		var lc net.ListenConfig
 		l, err := lc.Listen(ctx, "tcp", m.HTTP)
 		if err != nil {
 			return err
 		}
-		door.Log = g.Log
+		door.Log = g.log
 		if host, _, err := net.SplitHostPort(m.HTTP); err == nil && host != "" {
 			door.Hosts = []string{host}
 		}
@@ -70,9 +70,9 @@ func overHTTP(
 			}
 		}
 		fmt.Fprintf(o.Env.Err, "dragoman: MCP at http://%s/mcp. %s\n", l.Addr(), say)
-		g.Log.Info("speaking", zap.String("version", o.Env.Version), zap.Stringer("address", l.Addr()))
+		g.log.Info("speaking", zap.String("version", o.Env.Version), zap.Stringer("address", l.Addr()))
 		err = front.Serve(ctx, l, leave)
-		g.Log.Info("ended", zap.Error(err))
+		g.log.Info("ended", zap.Error(err))
 		if errors.Is(err, http.ErrServerClosed) {
 			err = nil
 		}

@@ -31,7 +31,7 @@ import (
 // run a turn. begin sends what is to be sent and returns a part of the last answer.
 type idleFace struct {
 	framing wire.Framing
-	serve   func(*Gateway, string) server
+	serve   func(*gateway, string) server
 	hello   string
 	begin   func(c *idleClient, n int)
 }
@@ -73,8 +73,8 @@ func (c *idleClient) all(message, text string) string {
 
 var idleFaces = map[string]idleFace{
 	"acp": {
-		wire.Newline, func(h *Gateway, _ string) server {
-			return acp.New(acp.Options{Gateway: h.Gateway, Log: h.Log, Servers: true, Providers: h.Profiles.Providers()})
+		wire.Newline, func(h *gateway, _ string) server {
+			return acp.New(acp.Options{Gateway: h.Gateway, Log: h.log, Servers: true, Providers: h.profiles.Providers()})
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`,
 		func(c *idleClient, n int) {
@@ -85,8 +85,8 @@ var idleFaces = map[string]idleFace{
 		},
 	},
 	"eca": {
-		wire.ContentLength, func(h *Gateway, _ string) server {
-			return overECA{eca.New(eca.Options{Gateway: h.Gateway, Log: h.Log, Welcome: h.welcome, Configure: h.Profiles.Configure, Shutdown: h.Close})}
+		wire.ContentLength, func(h *gateway, _ string) server {
+			return overECA{eca.New(eca.Options{Gateway: h.Gateway, Log: h.log, Welcome: h.welcome, Configure: h.profiles.Configure, Shutdown: h.Close})}
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"processId":null,"clientInfo":{"name":"x"},"capabilities":{"codeAssistant":{"chat":true}},"workspaceFolders":[{"name":"w","uri":"file://WORK"}]}}`,
 		func(c *idleClient, n int) {
@@ -94,8 +94,8 @@ var idleFaces = map[string]idleFace{
 		},
 	},
 	"mcp": {
-		wire.Newline, func(h *Gateway, work string) server {
-			return mcp.New(mcp.Options{Gateway: h.Gateway, Log: h.Log, Roots: []string{work}, Cwd: work})
+		wire.Newline, func(h *gateway, work string) server {
+			return mcp.New(mcp.Options{Gateway: h.Gateway, Log: h.log, Roots: []string{work}, Cwd: work})
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
 		func(c *idleClient, n int) {
@@ -131,11 +131,11 @@ func (f idleFace) connect(t *testing.T, o setup.Options, work string) (c *idleCl
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &Gateway{Log: o.Log.Logger, Profiles: setup.New(o)}
+	h := &gateway{log: o.Log.Logger, profiles: setup.New(o)}
 	store := jsonl.New(dir)
-	h.Gateway = core.New(core.Config{Store: store, Profile: h.Profiles.Get, Rules: h.Profiles.Rules, Node: program.Node()})
-	h.Profiles.Join(h.Gateway)
-	h.Profiles.People, h.Profiles.Quiet = true, true
+	h.Gateway = core.New(core.Config{Store: store, Profile: h.profiles.Get, Rules: h.profiles.Rules, Node: program.Node()})
+	h.profiles.Join(h.Gateway)
+	h.profiles.People, h.profiles.Quiet = true, true
 	in, out, peer := wiretest.New(f.framing)
 	ended := make(chan error, 1)
 	ctx, leave := context.WithCancel(t.Context())
@@ -148,7 +148,7 @@ func (f idleFace) connect(t *testing.T, o setup.Options, work string) (c *idleCl
 		if err := errors.Join(h.Close(context.Background()), store.Close()); err != nil {
 			t.Error(err)
 		}
-		h.Profiles.Close()
+		h.profiles.Close()
 	}
 }
 

@@ -39,29 +39,29 @@ func MCP(ctx context.Context, o setup.Options, m MCPOptions) error {
 	if err != nil {
 		return fmt.Errorf("find the working folder: %w", err)
 	}
-	adapter := func(g *Gateway) *mcp.Server { return mcpServer(g, o.Env, m, cwd) }
+	adapter := func(g *gateway) *mcp.Server { return mcpServer(g, o.Env, m, cwd) }
 	if m.HTTP != "" {
 		return overHTTP(ctx, o, m, cwd, adapter)
 	}
 	if m.Only != "" {
-		return stdio(ctx, o, "mcp", func(g *Gateway) server { return only{newRelays(g, cwd), m.Only} })
+		return stdio(ctx, o, "mcp", func(g *gateway) server { return only{newRelays(g, cwd), m.Only} })
 	}
 	return stdio(
 		ctx,
 		o,
 		"mcp",
-		func(g *Gateway) server { return aggregated{g, adapter(g), cwd, o.Env.InCircle()} },
+		func(g *gateway) server { return aggregated{g, adapter(g), cwd, o.Env.InCircle()} },
 	)
 }
 
 // mcpServer is the adapter, as the flags and the configuration want it.
-func mcpServer(g *Gateway, env *program.Environment, m MCPOptions, cwd string) *mcp.Server {
+func mcpServer(g *gateway, env *program.Environment, m MCPOptions, cwd string) *mcp.Server {
 	s := mcp.New(mcp.Options{
-		Gateway: g.Gateway, Log: g.Log, Version: env.Version, Roots: m.Roots, Cwd: cwd, Home: env.Home(),
-		CodexTools: m.CodexTools, Expand: g.Profiles.Expand,
-		Look: func() { _, _ = g.Profiles.Load() }, // the tools say what is wrong
+		Gateway: g.Gateway, Log: g.log, Version: env.Version, Roots: m.Roots, Cwd: cwd, Home: env.Home(),
+		CodexTools: m.CodexTools, Expand: g.profiles.Expand,
+		Look: func() { _, _ = g.profiles.Load() }, // the tools say what is wrong
 		Settings: func() mcp.Settings {
-			made, err := g.Profiles.Last()
+			made, err := g.profiles.Last()
 			if err != nil {
 				return mcp.Settings{} // the tools say what is wrong
 			}
@@ -80,7 +80,7 @@ func mcpServer(g *Gateway, env *program.Environment, m MCPOptions, cwd string) *
 			return s
 		},
 	})
-	g.Profiles.Lends = s
+	g.profiles.Lends = s
 	return s
 }
 

@@ -20,7 +20,7 @@ import (
 // relays hands single MCP servers of the configuration on to clients, as they are:
 // at /mcp/SERVER, or one alone (dragoman mcp --only).
 type relays struct {
-	gateway *Gateway
+	gateway *gateway
 	cwd     string // where programs are started
 
 	mu     sync.Mutex // guards the fields below
@@ -34,17 +34,17 @@ type relayHTTP struct {
 	of *relay.Server
 }
 
-func newRelays(h *Gateway, cwd string) *relays {
+func newRelays(h *gateway, cwd string) *relays {
 	return &relays{gateway: h, cwd: cwd, open: map[string]*relayHTTP{}}
 }
 
 // find is the relay to a server, as the configuration has it now. rules is what judges the
 // calls of clients.
 func (r *relays) find(name string, rules profile) (*relay.Server, error) {
-	if _, err := r.gateway.Profiles.Load(); err != nil {
+	if _, err := r.gateway.profiles.Load(); err != nil {
 		return nil, err
 	}
-	box := r.gateway.Profiles.Servers()
+	box := r.gateway.profiles.Servers()
 	if box != nil {
 		if one, ok := relay.New(box, name, judged(rules, r.cwd)); ok {
 			return one, nil
@@ -89,7 +89,7 @@ func denied(rules core.Policy, cwd string) upstream.Check {
 
 // face is a server's face over HTTP.
 func (r *relays) face(name string) (*relayHTTP, error) {
-	relay, err := r.find(name, r.gateway.Profiles.Last)
+	relay, err := r.find(name, r.gateway.profiles.Last)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ type only struct {
 
 // Serve implements server: one client over a pipe.
 func (o only) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	relay, err := o.find(o.name, o.gateway.Profiles.Load)
+	relay, err := o.find(o.name, o.gateway.profiles.Load)
 	if err != nil {
 		return errors.Join(err, in.Close(), out.Close())
 	}

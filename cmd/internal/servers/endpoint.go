@@ -59,10 +59,10 @@ func endpointOf(
 		}
 		e.Args = append(e.Args, s)
 	}
-	if e.Env, err = resolved(ctx, m.Env, env, run); err != nil {
+	if e.Env, err = configs.ResolveSecrets(ctx, m.Env, env, run); err != nil {
 		return e, err
 	}
-	if e.Headers, err = resolved(ctx, m.Headers, env, run); err != nil {
+	if e.Headers, err = configs.ResolveSecrets(ctx, m.Headers, env, run); err != nil {
 		return e, err
 	}
 	e.OAuth = login.Config{Scopes: m.OAuth.Scopes, Port: m.OAuth.RedirectPort}
@@ -74,23 +74,6 @@ func endpointOf(
 	}
 	e.OAuth.ClientSecret, err = m.OAuth.ClientSecret.ResolveWith(ctx, env, run)
 	return e, err
-}
-
-func resolved(
-	ctx context.Context,
-	of map[string]configs.Secret,
-	env configs.Env,
-	run configs.Run,
-) (map[string]string, error) {
-	values := make(map[string]string, len(of))
-	for name, secret := range of {
-		value, err := secret.ResolveWith(ctx, env, run)
-		if err != nil {
-			return nil, err
-		}
-		values[name] = value
-	}
-	return values, nil
 }
 
 // Key returns the key of a server in the configuration.
