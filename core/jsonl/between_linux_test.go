@@ -128,7 +128,7 @@ var intruders = map[string]func(t *testing.T, s *Store) (gone bool){
 // must: nobody is refused for what nobody has, and nothing that was acknowledged is lost.
 func TestBetweenAnyTwoCalls(t *testing.T) {
 	counting := newFaulty(0, fails)
-	newRun(t, inMemory(t), counting, func() bool { return false }).play()
+	newRun(t, filepath.Join(inMemory(t), "data"), counting, func() bool { return false }).play()
 	dir := filepath.Join(inMemory(t), "data")
 	for name, intrude := range intruders {
 		for n := 1; n <= counting.calls; n++ {

@@ -146,7 +146,7 @@ func realLog(t testing.TB, s *Store) (log string, whole []byte) {
 // TestEveryByte turns one byte after the other of a real log into another. No session
 // is silently shorter, none is shown as running, and nothing is written.
 func TestEveryByte(t *testing.T) {
-	dir := t.TempDir()
+	dir := inMemory(t)
 	s := New(dir)
 	log, whole := realLog(t, s)
 	sound, refused := len(good(whole)), 0

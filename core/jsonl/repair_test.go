@@ -280,7 +280,7 @@ func TestRepairGoesWrong(t *testing.T) {
 }
 
 func repairGoesWrong(t *testing.T, layer *faulty) (done bool) {
-	dir := t.TempDir()
+	dir := inMemory(t)
 	s := New(dir)
 	j := logOf(t, s, "s1", notices(5)...)
 	was := damage(t, j.files.log, damages["a bad line"])

@@ -293,7 +293,7 @@ func TestDeleteGoesOn(t *testing.T) {
 // TestSweepMeetsOwners: while two sweep again and again, others make, claim, write and
 // delete sessions, and none of them notices.
 func TestSweepMeetsOwners(t *testing.T) {
-	dir := t.TempDir()
+	dir := inMemory(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	logOf(t, New(dir), "first")
