@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"strconv"
+
+	"dragoman/core/jsonscan"
 )
 
 // SchemaJSON returns the JSON Schema (2020-12) of a configuration file, which
@@ -34,31 +36,10 @@ func SchemaJSON() []byte {
 	return b.Bytes()
 }
 
-// object is a JSON object that keeps the order of its members.
-type object []member
-
-type member struct {
-	name  string
-	value any
-}
-
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(quoted(m.name) + ":")
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(m.value); err != nil {
-			return nil, err
-		}
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
+type (
+	object = jsonscan.Object
+	member = jsonscan.Member
+)
 
 type schemaWriter struct {
 	fields fieldCache

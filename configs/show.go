@@ -2,13 +2,14 @@ package configs
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"dragoman/core/jsonscan"
 )
 
 // Marshal writes a configuration as YAML, every section with what its settings
@@ -177,11 +178,8 @@ func scalarText(s string) string {
 }
 
 func quoted(s string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always can be
-	return strings.TrimSuffix(b.String(), "\n")
+	b, _ := jsonscan.Append(nil, s) // a string always can be
+	return string(b)
 }
 
 func (w *writer) indent(depth int) {

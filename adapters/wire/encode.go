@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/creachadair/jrpc2"
+
+	"dragoman/core/jsonscan"
 )
 
 // AppendString appends s as a JSON string. It escapes what JSON demands and the line
@@ -101,14 +103,6 @@ func flatten(b []byte) {
 	}
 }
 
-// appender collects what a json.Encoder writes.
-type appender []byte
-
-func (a *appender) Write(b []byte) (int, error) {
-	*a = append(*a, b...)
-	return len(b), nil
-}
-
 // AppendJSON appends v as encoding/json writes it, but without escapes for HTML. A
 // json.RawMessage is checked and taken as it is; nil and an empty json.RawMessage are
 // null. After an error dst is returned as it was.
@@ -122,13 +116,7 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 		}
 		return AppendRaw(dst, v), nil
 	}
-	out := appender(dst)
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return dst, err
-	}
-	return bytes.TrimSuffix(out, []byte("\n")), nil
+	return jsonscan.Append(dst, v)
 }
 
 // appendHead begins an envelope, up to its first member.

@@ -84,7 +84,7 @@ func appendBlock(dst []byte, b core.Block) []byte {
 	}
 	dst = append(append(dst, `{"type":"`...), kind...)
 	dst = append(dst, '"')
-	if body, err := jsonFor(b); err == nil && len(body) > 2 { // strings and numbers: it cannot fail
+	if body, err := jsonscan.Append(nil, b); err == nil && len(body) > 2 { // strings and numbers: it cannot fail
 		dst = append(append(dst, ','), body[1:len(body)-1]...)
 	}
 	return append(dst, '}')

@@ -164,7 +164,7 @@ func appendDelta(dst []byte, kind, id, text string) []byte {
 // appendPlain appends an event that encoding/json knows how to write, and the
 // prompt that some have.
 func appendPlain(dst []byte, kind string, ev any, prompt []core.Block) []byte {
-	body, err := jsonFor(ev)
+	body, err := jsonscan.Append(nil, ev)
 	if err != nil {
 		dst = appendStringMember(appendKind(dst, kindLost), "kind", kind)
 		return append(appendStringMember(dst, "err", err.Error()), '}')

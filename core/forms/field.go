@@ -1,7 +1,6 @@
 package forms
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/jsonscan"
 )
 
 // The ids of the options of a field's question. Those of its choices begin with choicePrefix.
@@ -183,9 +183,6 @@ func (f Field) called(s string) (choice, bool) {
 
 // encode returns texts and numbers as JSON, without escapes for HTML.
 func encode(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // texts and finite numbers can be encoded
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	b, _ := jsonscan.Append(nil, v) // texts and finite numbers can be encoded
+	return b
 }

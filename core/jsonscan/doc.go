@@ -1,4 +1,4 @@
-// Package jsonscan walks over JSON without decoding it.
+// Package jsonscan handles JSON as text: it walks over it without decoding it.
 //
 // There are two ways, for two kinds of readers:
 //
@@ -13,5 +13,7 @@
 // Neither can serve for the other: the first would look at each byte twice where a text must
 // be valid, the second would have to look into values that are only passed on.
 //
-// Nothing here allocates, but for a string with escapes.
+// Nothing that reads allocates, but for a string with escapes. What is written goes through
+// encoding/json, with [Append] and [Object]: they leave out its escapes for HTML and keep
+// an order.
 package jsonscan

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"unicode/utf8"
 
 	"dragoman/core"
 	"dragoman/core/inference"
+	"dragoman/core/jsonscan"
 )
 
 // payload is a request's body, in three pieces: what stands before the history and
@@ -61,7 +61,7 @@ func compose(
 	pictures int,
 ) (payload, error) {
 	var p payload
-	h, err := encodeJSON(nil, head)
+	h, err := jsonscan.Append(nil, head)
 	if err != nil {
 		return p, err
 	}
@@ -81,7 +81,7 @@ func compose(
 	}
 	t = append(t, `],`...)
 	at := len(t)
-	if t, err = encodeJSON(t, tail); err != nil {
+	if t, err = jsonscan.Append(t, tail); err != nil {
 		return p, err
 	}
 	t = append(t[:at], t[at+1:]...) // without its brace
@@ -95,22 +95,11 @@ func encodeList(dst []byte, list []any) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst, err = encodeJSON(dst, one); err != nil {
+		if dst, err = jsonscan.Append(dst, one); err != nil {
 			return nil, err
 		}
 	}
 	return dst, nil
-}
-
-// encodeJSON appends a value as JSON, without what HTML needs.
-func encodeJSON(dst []byte, v any) ([]byte, error) {
-	b := bytes.NewBuffer(dst)
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 
 // listOf is a list as compose wants it.

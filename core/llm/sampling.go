@@ -12,6 +12,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/inference"
+	"dragoman/core/jsonscan"
 )
 
 // KindSampling asks the MCP client that drives a session for answers, so that its
@@ -205,7 +206,7 @@ func (m *sampling) params(r *inference.Request, tools bool) (params json.RawMess
 	for i := range r.Messages {
 		pictures += p.add(&r.Messages[i], tools)
 	}
-	b, err := encodeJSON(nil, p)
+	b, err := jsonscan.Append(nil, p)
 	return b, utf8.RuneCount(b) - pictures, err
 }
 

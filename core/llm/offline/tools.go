@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/inference"
+	"dragoman/core/jsonscan"
 )
 
 // tool is the name of the native tool that does a step.
@@ -66,36 +66,10 @@ func (s schema) pick(names ...string) string {
 	return names[0]
 }
 
-// object is a JSON object whose members keep their order.
-type object []member
-
-type member struct {
-	name  string
-	value any
-}
-
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	b.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		if err := enc.Encode(m.name); err != nil {
-			return nil, err
-		}
-		b.WriteByte(':')
-		if err := enc.Encode(m.value); err != nil {
-			return nil, err
-		}
-	}
-	b.WriteByte('}')
-	var flat bytes.Buffer
-	err := json.Compact(&flat, b.Bytes())
-	return flat.Bytes(), err
-}
+type (
+	object = jsonscan.Object
+	member = jsonscan.Member
+)
 
 // toolArgs writes a step's arguments as the tool's schema names them.
 func toolArgs(s step, raw json.RawMessage) json.RawMessage {
@@ -146,7 +120,7 @@ func searchArgs(text string, sc schema) object {
 	case literal != "":
 		o = append(o, member{literal, true})
 	case name == "pattern" || name == "regex":
-		o[0].value = regexp.QuoteMeta(text)
+		o[0].Value = regexp.QuoteMeta(text)
 	}
 	if slices.Contains(sc.Required, "path") {
 		o = append(o, member{"path", "."})
