@@ -111,7 +111,7 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 	case nil:
 		return append(dst, "null"...), nil
 	case json.RawMessage:
-		if len(v) > 0 && !json.Valid(v) {
+		if len(v) > 0 && !jsonscan.Valid(v) {
 			return dst, errors.New("encode: not valid JSON")
 		}
 		return AppendRaw(dst, v), nil
@@ -187,7 +187,7 @@ func appendError(dst []byte, err error) []byte {
 	dst = strconv.AppendInt(dst, int64(e.Code), 10)
 	dst = append(dst, `,"message":`...)
 	dst = AppendString(dst, e.Message)
-	if len(e.Data) > 0 && json.Valid(e.Data) {
+	if len(e.Data) > 0 && jsonscan.Valid(e.Data) {
 		dst = AppendRaw(append(dst, `,"data":`...), e.Data)
 	}
 	return append(dst, '}')

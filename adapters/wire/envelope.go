@@ -69,7 +69,7 @@ func checkJSON(text []byte) error {
 	if !utf8.Valid(text) {
 		return jrpc2.Errorf(jrpc2.ParseError, "not valid UTF-8")
 	}
-	if json.Valid(text) {
+	if jsonscan.Valid(text) {
 		return nil
 	}
 	var ignored json.RawMessage

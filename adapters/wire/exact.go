@@ -21,7 +21,7 @@ import (
 // UnmarshalJSON of their own it sees to the fields of the type itself and of its
 // variants (fields tagged "-"). Errors name the member and what was expected.
 func Unmarshal(raw []byte, v any) error {
-	if !json.Valid(raw) {
+	if !jsonscan.Valid(raw) {
 		return errors.New("not valid JSON")
 	}
 	if t := reflect.TypeOf(v); t != nil {

@@ -13,6 +13,12 @@ type Cursor struct {
 	at   int
 }
 
+// Valid is json.Valid, up to three times as fast where text is not nested too deep for a Cursor.
+func Valid(text []byte) bool {
+	c := NewCursor(text)
+	return c.Skip() && c.End() || json.Valid(text)
+}
+
 // NewCursor returns a cursor in front of data.
 func NewCursor(data []byte) Cursor { return Cursor{data: data} }
 
@@ -120,11 +126,16 @@ func (c *Cursor) str() (inner []byte, plain, ok bool) {
 
 // escape is how many bytes behind a backslash belong to it; 0: none may.
 func escape(b []byte) int {
-	switch {
-	case len(b) == 0:
-	case bytes.IndexByte([]byte(`"\/bfnrt`), b[0]) >= 0:
+	if len(b) == 0 {
+		return 0
+	}
+	switch b[0] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return 1
-	case b[0] == 'u' && len(b) > 4:
+	case 'u':
+		if len(b) < 5 {
+			return 0
+		}
 		for _, h := range b[1:5] {
 			if (h < '0' || h > '9') && (h|0x20 < 'a' || h|0x20 > 'f') {
 				return 0

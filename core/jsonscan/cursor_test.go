@@ -41,6 +41,11 @@ func TestCursorIsBounded(t *testing.T) {
 			t.Errorf("%d levels: %v", depth, got)
 		}
 	}
+	for depth, want := range map[int]bool{21: true, 22: true, 10000: true, 10001: false} { // as encoding/json has it
+		if got := jsonscan.Valid([]byte(strings.Repeat("[", depth) + strings.Repeat("]", depth))); got != want {
+			t.Errorf("%d levels are valid: %v", depth, got)
+		}
+	}
 }
 
 // What a cursor takes is valid JSON, and it takes all of it that is not too deep.
@@ -54,6 +59,9 @@ func FuzzCursor(f *testing.F) {
 		valid := json.Valid(b)
 		if ok = ok && c.End(); ok != valid && (ok || bytes.Count(b, []byte("["))+bytes.Count(b, []byte("{")) < 20) {
 			t.Errorf("%q is taken %v, valid %v", b, ok, valid)
+		}
+		if got := jsonscan.Valid(b); got != valid {
+			t.Errorf("%q is said to be valid: %v", b, got)
 		}
 		if ok && !bytes.Equal(text, jsonscan.Trim(b)) {
 			t.Errorf("%q is %q", b, text)

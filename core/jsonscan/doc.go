@@ -4,7 +4,7 @@
 //
 //   - [Members], [Elements] and the functions beside them go from value to value and look
 //     into none. They never read outside of their input, whatever it is, and accept all
-//     valid JSON and some that is not. Who has the text from elsewhere asks [json.Valid]
+//     valid JSON and some that is not. Who has the text from elsewhere asks [Valid]
 //     first, or decodes what is found.
 //   - [Cursor] goes from token to token and accepts nothing but valid JSON, within what was
 //     asked of it. A reader of a stream takes in with it, in one pass, the few shapes that
