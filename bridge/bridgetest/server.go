@@ -14,9 +14,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// schemas are those of the tools below. Servers are made by the hundred, one for each session, and without a state for
+// each request.
+var schemas = mcp.NewSchemaCache()
+
 // SDKServer is a server as the SDK makes them.
 func SDKServer() *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1.2"}, nil)
+	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1.2"}, &mcp.ServerOptions{SchemaCache: schemas})
 	s.AddPrompt(
 		&mcp.Prompt{
 			Name:        "greet",
