@@ -30,6 +30,7 @@ type HTTP struct {
 	server    *Server
 	principal func(*http.Request) core.Principal
 	guests    wire.Guests // those of all doors
+	replay    int         // replayBytes, for each door
 
 	mu     sync.Mutex // guards the fields below
 	doors  map[core.Principal]*door
@@ -40,7 +41,7 @@ type HTTP struct {
 // Call Close when no more requests come.
 func (s *Server) HTTP(principal func(*http.Request) core.Principal) *HTTP {
 	return &HTTP{
-		server: s, principal: principal, doors: map[core.Principal]*door{},
+		server: s, principal: principal, replay: replayBytes, doors: map[core.Principal]*door{},
 		guests: wire.Guests{All: maxGuests, Each: maxOfClient, Idle: guestIdle},
 	}
 }
@@ -75,7 +76,7 @@ func (h *HTTP) newDoor(p core.Principal) *door {
 	d := &door{guests: &h.guests, visits: map[string]*visit{}, names: map[string]*visit{}}
 	d.host = h.server.newHost(p, d.from)
 	replay := mcp.NewMemoryEventStore(nil)
-	replay.SetMaxBytes(replayBytes)
+	replay.SetMaxBytes(h.replay)
 	sdk := func(*http.Request) *mcp.Server { return d.sdk }
 	// Who may come in was looked at before, and the body is ours.
 	o := mcp.StreamableHTTPOptions{DisableLocalhostProtection: true, MaxRequestBodyBytes: -1, PropagateRequestCancellation: true}

@@ -381,6 +381,10 @@ func TestReplaysAreBounded(t *testing.T) {
 		return core.StopEnd, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: long})
 	}, coretest.Always(core.Verdict{Effect: core.Allow}))
 	h := New(Options{Gateway: g, Cwd: t.TempDir()}).HTTP(func(*http.Request) core.Principal { return core.Local })
+	if h.replay != replayBytes {
+		t.Errorf("%d bytes are kept", h.replay)
+	}
+	h.replay = 4 << 20 // which a fourth of the answers exceeds
 	heap := func() int {
 		runtime.GC()
 		runtime.GC()
@@ -391,7 +395,7 @@ func TestReplaysAreBounded(t *testing.T) {
 	before := heap()
 	session := visits(t, h, "first").call(toolPrompt, `"prompt":"go"`).Session
 	answers, said := 0, 0
-	for ; said < 3*replayBytes; answers++ {
+	for ; said < 3*h.replay; answers++ {
 		v := visits(t, h, fmt.Sprint("client ", answers))
 		w := v.ask(toolPrompt, fmt.Sprintf(`"prompt":"go","session_id":%q`, session))
 		if n := strings.Count(w.Body.String(), "long "); !strings.Contains(w.Body.String(), `"status":"completed"`) || n < maxText/5 {
@@ -401,7 +405,7 @@ func TestReplaysAreBounded(t *testing.T) {
 		d := h.door(core.Local)
 		d.clientOf(v.session).held[session].fade()
 	}
-	if grown := heap() - before; grown > 2*replayBytes {
+	if grown := heap() - before; grown > 2*h.replay {
 		t.Errorf("%d answers, %d MiB in all, take %d MiB", answers, said>>20, grown>>20)
 	}
 	h.Close()
