@@ -38,11 +38,7 @@ func (h *host) readSessions(ctx context.Context, req *mcp.ReadResourceRequest) (
 		return nil, err
 	}
 	const most = 1000
-	out := page(all, nil, most)
-	for i := range out.Sessions {
-		out.Sessions[i].Status = c.status(out.Sessions[i].Session, out.Sessions[i].Status)
-	}
-	return out, nil
+	return c.page(all, nil, most), nil
 }
 
 // serverAbout is a tool server in dragoman://servers.

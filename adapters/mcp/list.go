@@ -52,10 +52,7 @@ func (c *client) list(ctx context.Context, _ *call, req *mcp.CallToolRequest, in
 	if err != nil {
 		return failed("", err)
 	}
-	out := page(all, after, cmp.Or(in.Limit, 50))
-	for i := range out.Sessions {
-		out.Sessions[i].Status = c.status(out.Sessions[i].Session, out.Sessions[i].Status)
-	}
+	out := c.page(all, after, cmp.Or(in.Limit, 50))
 	return said(listText(out)), out, nil
 }
 
@@ -77,6 +74,15 @@ func page(all []core.Summary, after *listCursor, limit int) listResult {
 			status = statusRunning
 		}
 		out.Sessions = append(out.Sessions, listed{s.ID, s.Title, s.Cwd, status, s.Updated.UTC(), s.Model})
+	}
+	return out
+}
+
+// page is page with the states of the sessions that the client holds.
+func (c *client) page(all []core.Summary, after *listCursor, limit int) listResult {
+	out := page(all, after, limit)
+	for i := range out.Sessions {
+		out.Sessions[i].Status = c.status(out.Sessions[i].Session, out.Sessions[i].Status)
 	}
 	return out
 }
