@@ -106,9 +106,7 @@ func (e *editor) diagnose(ctx context.Context, c ide.Diagnose) (ide.Reply, error
 	if c.Path != "" {
 		p.URI = refer.URIOf(c.Path, [2]int{})
 	}
-	var res struct {
-		Diagnostics []json.RawMessage `json:"diagnostics"`
-	}
+	var res eca.DiagnosticsResult
 	if err := e.request(ctx, eca.MethodGetDiagnostics, p, &res); err != nil {
 		return nil, err
 	}

@@ -98,10 +98,7 @@ func (f *feed) unask() {
 // replyTo reads the client's answer. One that has another form, as clients give it to
 // what they do not know, means that nobody was asked.
 func replyTo(a core.Ask, result json.RawMessage, err error) core.Reply {
-	var r struct {
-		Answer    json.RawMessage `json:"answer"`
-		Cancelled bool            `json:"cancelled"`
-	}
+	var r eca.QuestionResult
 	if err != nil || !strings.HasPrefix(strings.TrimLeft(string(result), " \t\r\n"), "{") ||
 		json.Unmarshal(result, &r) != nil {
 		return core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not show the question"}

@@ -170,12 +170,7 @@ type PageMeta struct {
 }
 
 // HistoryParams asks for a part of a chat.
-type HistoryParams struct {
-	ChatID string          `json:"chatId"`
-	Limit  *float64        `json:"limit,omitempty"`
-	Before json.RawMessage `json:"before,omitempty"`
-	After  json.RawMessage `json:"after,omitempty"`
-}
+type HistoryParams = OpenParams
 
 // HistoryResult answers history. Each content is a ContentReceived.
 type HistoryResult struct {

@@ -7,9 +7,9 @@ type DiagnosticsParams struct {
 	URI string `json:"uri,omitempty"`
 }
 
-// DiagnosticsResult answers editor/getDiagnostics.
+// DiagnosticsResult answers editor/getDiagnostics. Each of its elements is a Diagnostic.
 type DiagnosticsResult struct {
-	Diagnostics []Diagnostic `json:"diagnostics"`
+	Diagnostics []json.RawMessage `json:"diagnostics"`
 }
 
 // Diagnostic is one thing that is wrong. Its range counts from 0; in 000 from 1.
@@ -66,8 +66,9 @@ type QuestionOption struct {
 	Description string `json:"description,omitempty"`
 }
 
-// QuestionResult is the answer; null where there is none.
+// QuestionResult is the answer: a text, or null where there is none. Some clients send
+// something else.
 type QuestionResult struct {
-	Answer    *string `json:"answer"`
-	Cancelled bool    `json:"cancelled"`
+	Answer    json.RawMessage `json:"answer"`
+	Cancelled bool            `json:"cancelled"`
 }
