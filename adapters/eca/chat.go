@@ -301,9 +301,7 @@ func (c *chat) session(ctx context.Context, create bool) (sess *core.Session, cr
 		if !create || !errors.Is(err, core.ErrNotFound) {
 			return sess, false, err
 		}
-		c.srv.mu.Lock()
-		roots := c.srv.roots
-		c.srv.mu.Unlock()
+		roots := c.srv.rootsNow()
 		sess, err = c.srv.opts.Gateway.Create(ctx, core.Meta{ID: c.id, Principal: core.Local, Cwd: roots[0], Roots: roots})
 		if !errors.Is(err, core.ErrExists) {
 			return sess, err == nil, err

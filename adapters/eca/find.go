@@ -68,9 +68,7 @@ func (s *Server) finding(
 	query string,
 	result func(prof *core.Profile, roots []string, found []core.FileName) any,
 ) {
-	s.mu.Lock()
-	roots := s.roots
-	s.mu.Unlock()
+	roots := s.rootsNow()
 	if c := s.chat(said(chatID)); c != nil {
 		if att := c.att.Load(); att != nil {
 			roots = att.Session().Meta().Roots

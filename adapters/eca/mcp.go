@@ -68,10 +68,7 @@ func (s *Server) do(ctx context.Context, name string, what control.Action) error
 	if ours(name) {
 		return errors.New("these are the gateway's own tools")
 	}
-	s.mu.Lock()
-	roots := s.roots
-	s.mu.Unlock()
-	o := s.reload(ctx)
+	roots, o := s.rootsNow(), s.reload(ctx)
 	if o.profile == nil {
 		return errors.New(o.fault)
 	}

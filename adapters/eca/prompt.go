@@ -93,9 +93,7 @@ func (c *chat) folders() []string {
 	if att := c.att.Load(); att != nil {
 		return att.Session().Meta().Roots
 	}
-	c.srv.mu.Lock()
-	defer c.srv.mu.Unlock()
-	return c.srv.roots
+	return c.srv.rootsNow()
 }
 
 // tellAll says what the user must hear of a prompt that was taken.

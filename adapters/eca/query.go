@@ -11,9 +11,7 @@ import (
 
 // queryCommands is chat/queryCommands: those whose name holds what was typed.
 func (s *Server) queryCommands(ctx context.Context, call *wire.Call, p eca.QueryParams) error {
-	s.mu.Lock()
-	roots, dialect := s.roots, s.peer.dialect
-	s.mu.Unlock()
+	roots, dialect := s.rootsNow(), s.peerNow().dialect
 	s.wg.Go(func() { // it reads files
 		res := eca.QueryCommandsResult{ChatID: p.ChatID, Commands: []eca.Command{}}
 		if prof, err := s.opts.Gateway.Profile(ctx, roots); err == nil && prof.Commands != nil {

@@ -24,10 +24,7 @@ func (s *Server) list(ctx context.Context, call *wire.Call, p eca.ListParams) er
 }
 
 func (s *Server) summaries(ctx context.Context, p eca.ListParams) ([]eca.ChatSummary, error) {
-	s.mu.Lock()
-	roots := s.roots
-	s.mu.Unlock()
-	o := s.offered()
+	roots, o := s.rootsNow(), s.offered()
 	limit := 0
 	if p.Limit != nil && *p.Limit >= 1 {
 		limit = int(min(*p.Limit, 1<<30))

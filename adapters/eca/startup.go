@@ -254,6 +254,12 @@ func (s *Server) offered() *offer {
 	return s.offer
 }
 
+func (s *Server) rootsNow() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.roots
+}
+
 func (s *Server) peerNow() peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -103,25 +103,20 @@ func (s *Server) complete(ctx context.Context, p eca.CompletionParams) eca.Compl
 	if fault != nil {
 		return eca.CompletionResult{Error: fault}
 	}
+	res := eca.CompletionResult{Items: []eca.CompletionItem{}}
 	if s.denied(p.Path) != "" { // it is asked for with every word that is typed: nothing is said
-		return eca.CompletionResult{Items: []eca.CompletionItem{}}
+		return res
 	}
 	text, err := compose.Complete(ctx, m, p.DocText, p.Position)
-	none := eca.CompletionResult{Items: []eca.CompletionItem{}}
 	switch {
 	case errors.Is(err, errNewer):
-		return none
 	case err != nil:
 		return eca.CompletionResult{Error: &eca.Fault{Type: eca.MessageWarning, Message: err.Error()}}
+	case strings.TrimSpace(text) != "":
+		place := eca.Span{Start: p.Position, End: p.Position}
+		res.Items = append(res.Items, eca.CompletionItem{Text: text, DocVersion: p.DocVersion, Range: place})
 	}
-	if strings.TrimSpace(text) == "" {
-		return none
-	}
-	none.Items = append(
-		none.Items,
-		eca.CompletionItem{Text: text, DocVersion: p.DocVersion, Range: eca.Span{Start: p.Position, End: p.Position}},
-	)
-	return none
+	return res
 }
 
 // rewrite is rewrite/prompt. It is answered when the model is about to be asked; the
@@ -188,9 +183,7 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 
 // denied says which rule keeps a document from being read; "": none.
 func (s *Server) denied(path string) string {
-	s.mu.Lock()
-	d := refer.New(s.offer.profile, s.roots)
-	s.mu.Unlock()
+	d := refer.New(s.offered().profile, s.rootsNow())
 	if path = d.Path(path); path == "" {
 		return ""
 	}
@@ -228,9 +221,7 @@ func (s *Server) surroundings(ctx context.Context, p eca.RewriteParams) string {
 	if path == "" {
 		return ""
 	}
-	s.mu.Lock()
-	d := refer.New(s.offer.profile, s.roots)
-	s.mu.Unlock()
+	d := refer.New(s.offered().profile, s.rootsNow())
 	return d.Text(ctx, core.Reference{Path: path, Lines: compose.Around(p.Range)})
 }
 
