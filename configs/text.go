@@ -121,7 +121,12 @@ func (s Secret) ResolveWith(ctx context.Context, env Env, run Run) (string, erro
 }
 
 // ResolveSecrets resolves secrets by name, one after the other. It stops at the first error.
-func ResolveSecrets(ctx context.Context, of map[string]Secret, env Env, run Run) (map[string]string, error) {
+func ResolveSecrets(
+	ctx context.Context,
+	of map[string]Secret,
+	env Env,
+	run Run,
+) (map[string]string, error) {
 	values := make(map[string]string, len(of))
 	for name, secret := range of {
 		value, err := secret.ResolveWith(ctx, env, run)

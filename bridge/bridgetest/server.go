@@ -163,18 +163,13 @@ func SDKServer() *mcp.Server {
 // DescribedServer is a server of the SDK's with tools of these descriptions.
 func DescribedServer(tools map[string]string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "up"}, nil)
-	Describe(s, tools)
-	return s
-}
-
-// Describe gives a server tools of these descriptions.
-func Describe(s *mcp.Server, tools map[string]string) {
 	for name, description := range tools {
 		mcp.AddTool(s, &mcp.Tool{Name: name, Description: description},
 			func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 				return result("done"), nil, nil
 			})
 	}
+	return s
 }
 
 // SmallServer is a server of the SDK's with a tool that says who it is.

@@ -46,7 +46,12 @@ func (r *Server) Current() bool { return r.export.Current() }
 
 // dial makes a connection to the server in the folder dir, for a principal. shared:
 // it is for all requests of 2026-07-28.
-func (r *Server) dial(ctx context.Context, p core.Principal, dir string, shared bool) (*upstream.Link, error) {
+func (r *Server) dial(
+	ctx context.Context,
+	p core.Principal,
+	dir string,
+	shared bool,
+) (*upstream.Link, error) {
 	if r.local != nil {
 		return r.local(p, dir, shared), nil
 	}

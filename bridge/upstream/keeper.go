@@ -408,7 +408,7 @@ func (k *Keeper) Acquire(ctx context.Context, patient bool) (*Peer, error) {
 		case tried && (n.status == statusFailed || n.status == statusLogin) || n.left > 0 && !patient:
 			return nil, &DownError{k.server, n.why, n.left}
 		case n.left > 0:
-			if !sleep(ctx, n.left) {
+			if awaited(ctx.Done(), n.left) {
 				return nil, context.Cause(ctx)
 			}
 			continue

@@ -290,7 +290,11 @@ func broughtServer(spec core.ServerSpec) Server {
 		e.Env[name] = value
 	}
 	return Server{
-		Name: spec.Name, Endpoint: func(context.Context) (Endpoint, error) { return e, nil }, Confirm: !e.Remote(), brought: true, CallTimeout: 10 * time.Minute,
+		Name:        spec.Name,
+		Endpoint:    func(context.Context) (Endpoint, error) { return e, nil },
+		Confirm:     !e.Remote(),
+		brought:     true,
+		CallTimeout: 10 * time.Minute,
 	}
 }
 

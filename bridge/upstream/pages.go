@@ -45,7 +45,10 @@ func eachPage(
 }
 
 // pageOf takes the answer to a request for a page apart.
-func pageOf(result json.RawMessage, method, field string) (items []json.RawMessage, next string, err error) {
+func pageOf(
+	result json.RawMessage,
+	method, field string,
+) (items []json.RawMessage, next string, err error) {
 	page := map[string]json.RawMessage{}
 	if err = wire.Unmarshal(result, &page); err == nil {
 		err = once(result, field, "nextCursor")

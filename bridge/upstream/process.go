@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -151,18 +150,6 @@ func (p *process) close() {
 		p.stderrEnd.Close() // whoever left the group may hold the other end for ever
 	})
 	p.owned.Wait()
-}
-
-// sleep waits; false: ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func awaited(done <-chan struct{}, d time.Duration) bool {

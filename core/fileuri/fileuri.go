@@ -19,7 +19,8 @@ import (
 
 var (
 	errInvalid = errors.New("is not a valid URI")
-	errForeign = errors.New("is not the URI of a local file: write file:///absolute/path, with %3F for ? and %23 for #")
+	errForeign = errors.New("is not the URI of a local file: " +
+		"write file:///absolute/path, with %3F for ? and %23 for #")
 )
 
 // Of returns the URI of an absolute path.
@@ -63,7 +64,8 @@ func parse(uri string) (host, path string, err error) {
 	if err != nil {
 		return "", "", errInvalid
 	}
-	if u.Scheme != "file" || u.Opaque != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+	if u.Scheme != "file" || u.Opaque != "" || u.User != nil ||
+		u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return "", "", errForeign
 	}
 	if !strings.EqualFold(u.Host, "localhost") {

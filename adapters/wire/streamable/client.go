@@ -457,15 +457,3 @@ func awaited(done <-chan struct{}, d time.Duration) bool {
 		return false
 	}
 }
-
-// sleep waits; false: ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -20,7 +20,7 @@ func (h *Client) follow(ctx context.Context, body io.Reader, m wire.Message) {
 	c := &cursor{}
 	answered, err := h.stream(body, m.ID, c)
 	for tries := 0; !answered && c.id != "" && tries < maxResumed && ctx.Err() == nil; tries++ {
-		if !sleep(ctx, c.wait(tries)) {
+		if awaited(ctx.Done(), c.wait(tries)) {
 			break
 		}
 		resp, again := h.get(ctx, c.id)
@@ -109,7 +109,7 @@ func (h *Client) listen() {
 				tries = 0
 			}
 		}
-		if !sleep(h.ctx, c.wait(tries)) {
+		if awaited(h.ctx.Done(), c.wait(tries)) {
 			return
 		}
 	}

@@ -111,9 +111,16 @@ func newProvider(
 		}
 	}
 	return llm.Provider{
-		Name: name, Kind: p.Kind, BaseURL: address, Headers: headers, Options: options, KeyHint: keyHint(c, env, given, name, keyFile),
-		Key: func(ctx context.Context) (string, error) { return c.Key(ctx, name, env, given, run) }, LateHeaders: lateHeaders,
-		Concurrent: p.MaxConcurrent, PerMinute: p.RequestsPerMinute,
+		Name:        name,
+		Kind:        p.Kind,
+		BaseURL:     address,
+		Headers:     headers,
+		Options:     options,
+		KeyHint:     keyHint(c, env, given, name, keyFile),
+		Key:         func(ctx context.Context) (string, error) { return c.Key(ctx, name, env, given, run) },
+		LateHeaders: lateHeaders,
+		Concurrent:  p.MaxConcurrent,
+		PerMinute:   p.RequestsPerMinute,
 	}, nil
 }
 

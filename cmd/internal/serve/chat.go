@@ -24,7 +24,12 @@ func Chat(ctx context.Context, o setup.Options, resume string, set core.Settings
 	)
 }
 
-func (g *gateway) chat(ctx context.Context, env *program.Environment, resume string, set core.Settings) error {
+func (g *gateway) chat(
+	ctx context.Context,
+	env *program.Environment,
+	resume string,
+	set core.Settings,
+) error {
 	g.profiles.People = true
 	cwd, err := os.Getwd()
 	if err != nil {

@@ -16,7 +16,12 @@ import (
 func ECA(ctx context.Context, o setup.Options) error {
 	return stdio(ctx, o, "eca", func(g *gateway) server {
 		return overECA{eca.New(eca.Options{
-			Gateway: g.Gateway, Log: g.log, Version: o.Env.Version, Welcome: g.welcome, Configure: g.profiles.Configure, Shutdown: g.Close,
+			Gateway:   g.Gateway,
+			Log:       g.log,
+			Version:   o.Env.Version,
+			Welcome:   g.welcome,
+			Configure: g.profiles.Configure,
+			Shutdown:  g.Close,
 		})}
 	})
 }

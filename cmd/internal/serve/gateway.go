@@ -27,7 +27,12 @@ type gateway struct {
 // run puts everything together, lets f serve it and takes it apart again, in this order: f (the
 // adapters), sessions, the log. Nothing is read or opened before it is needed, so that the first
 // answer costs nothing. interrupt says that SIGINT is a signal to end, too.
-func run(ctx context.Context, o setup.Options, interrupt bool, f func(context.Context, *gateway) error) error {
+func run(
+	ctx context.Context,
+	o setup.Options,
+	interrupt bool,
+	f func(context.Context, *gateway) error,
+) error {
 	log, err := setup.OpenLog(o.Env)
 	if err != nil {
 		return err

@@ -89,7 +89,12 @@ func chosen(t upstream.Tried, tools []string) ([]upstream.Change, error) {
 		for _, s := range t.Tools {
 			names = append(names, s.Name)
 		}
-		return nil, fmt.Errorf("the MCP server %s has no tool %q%s", t.Name, name, configs.DidYouMean(name, names))
+		return nil, fmt.Errorf(
+			"the MCP server %s has no tool %q%s",
+			t.Name,
+			name,
+			configs.DidYouMean(name, names),
+		)
 	}
 	return slices.DeleteFunc(slices.Clone(t.Changes), func(c upstream.Change) bool { return !slices.Contains(tools, c.Tool) }), nil
 }

@@ -60,7 +60,12 @@ func (s *Store) options(c *configs.Config, pinned bool) upstream.Options {
 
 // Options returns those of a box without servers.
 func (s *Store) Options() upstream.Options {
-	return upstream.Options{Environ: s.env.Environ(), Version: s.env.Version, PinFile: s.PinFile(), Tokens: s.tokens()}
+	return upstream.Options{
+		Environ: s.env.Environ(),
+		Version: s.env.Version,
+		PinFile: s.PinFile(),
+		Tokens:  s.tokens(),
+	}
 }
 
 // Edit changes the user's configuration file, which lies over what an editor
