@@ -133,7 +133,8 @@ func (d *disk) lookAt(p place) (fs.FileInfo, error) {
 	return t.Stat(p.rel)
 }
 
-// read returns at most n bytes of a regular file; cut tells that there are more.
+// read returns at most n bytes of a regular file, and of text whole characters; cut
+// reports that there are more.
 // A missing file is fs.ErrNotExist.
 func (d *disk) read(ctx context.Context, p place, n int) (data []byte, info fs.FileInfo, cut bool, err error) {
 	if err := ctx.Err(); err != nil {
@@ -161,7 +162,7 @@ func (d *disk) read(ctx context.Context, p place, n int) (data []byte, info fs.F
 		return nil, info, false, files.Cause(err)
 	}
 	if len(data) > n {
-		return data[:n], info, true, nil
+		return display.Cut(data, n), info, true, nil
 	}
 	return data, info, false, nil
 }
@@ -234,7 +235,7 @@ func (d *disk) descend(
 		return
 	}
 	here, err := d.stat(p)
-	if err != nil || slices.ContainsFunc(above, func(i fs.FileInfo) bool { return os.SameFile(i, here) }) {
+	if err != nil || holds(above, here) {
 		return // a link to a folder above
 	}
 	above = append(slices.Clip(above), here)
@@ -260,6 +261,11 @@ func (d *disk) descend(
 		}
 		d.descend(ctx, f, ext, above, tell, visit)
 	}
+}
+
+// holds reports whether a file is among those that were looked at, by whatever name.
+func holds(seen []fs.FileInfo, info fs.FileInfo) bool {
+	return slices.ContainsFunc(seen, func(i fs.FileInfo) bool { return os.SameFile(i, info) })
 }
 
 func hasExt(name string, ext []string) bool {

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"dragoman/core/display"
 )
@@ -199,7 +198,7 @@ func (l *loader) open(ctx context.Context) {
 			}
 			return nil
 		}
-		if slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return os.SameFile(i, info) }) {
+		if holds(infos, info) {
 			return nil
 		}
 		infos = append(infos, info)
@@ -310,7 +309,7 @@ func (l *loader) document(ctx context.Context, p place) (document, bool) {
 
 // fresh reports whether a file was not taken before by another name.
 func (l *loader) fresh(kind string, doc document) bool {
-	if slices.ContainsFunc(l.infos[kind], func(i fs.FileInfo) bool { return os.SameFile(i, doc.info) }) {
+	if holds(l.infos[kind], doc.info) {
 		return false
 	}
 	l.infos[kind] = append(l.infos[kind], doc.info)
@@ -328,7 +327,7 @@ func readDocument(ctx context.Context, d *disk, p place) (doc document, cut bool
 	if err != nil {
 		return doc, false, err
 	}
-	text, err := textOf(wholeRunes(data, cut))
+	text, err := textOf(data)
 	if err != nil {
 		return doc, false, err
 	}
@@ -345,17 +344,6 @@ const (
 )
 
 const cutNote = "\n\n(The file goes on; the rest was left out.)\n"
-
-// wholeRunes drops the piece of a character at the end of what was cut.
-func wholeRunes(data []byte, cut bool) []byte {
-	for range utf8.UTFMax - 1 {
-		if r, n := utf8.DecodeLastRune(data); !cut || r != utf8.RuneError || n != 1 {
-			break
-		}
-		data = data[:len(data)-1]
-	}
-	return data
-}
 
 // body reads the body of a document again, when it is needed.
 func (g *Guide) body(p place) (string, error) {

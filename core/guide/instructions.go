@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -136,11 +135,11 @@ func (c *collector) file(ctx context.Context, p place, by []place) {
 	case err != nil:
 		c.l.unread(p, err)
 		return
-	case c.taken(info):
+	case holds(c.infos, info):
 		return
 	}
 	c.infos = append(c.infos, info)
-	text, err := textOf(wholeRunes(data, cut))
+	text, err := textOf(data)
 	if err != nil {
 		c.l.unread(p, err)
 		return
@@ -184,10 +183,6 @@ func (c *collector) part(p place, text string, by []place) (part Part, ok bool) 
 	}
 	c.left -= len(text)
 	return part, true
-}
-
-func (c *collector) taken(info fs.FileInfo) bool {
-	return slices.ContainsFunc(c.infos, func(i fs.FileInfo) bool { return os.SameFile(i, info) })
 }
 
 // include takes the files that a text mentions with @.
