@@ -162,7 +162,9 @@ func regroup(rnd *rand.Rand, recs []core.Record) []core.Record {
 	for _, r := range recs {
 		last := len(out) - 1
 		if last >= 0 && r.Seq != 0 && out[last].Seq == r.Seq && rnd.IntN(2) == 0 {
-			out[last].Event = join(out[last].Event, r.Event)
+			if out[last].Event = coretest.JoinDeltas(out[last].Event, r.Event); out[last].Event == nil {
+				panic("not a delta")
+			}
 			continue
 		}
 		if e, ok := r.Event.(core.TextDelta); ok && rnd.IntN(2) == 0 {
@@ -174,20 +176,6 @@ func regroup(rnd *rand.Rand, recs []core.Record) []core.Record {
 		out = append(out, r)
 	}
 	return out
-}
-
-func join(a, b core.Event) core.Event {
-	switch a := a.(type) {
-	case core.TextDelta:
-		return core.TextDelta{Message: a.Message, Text: a.Text + b.(core.TextDelta).Text}
-	case core.ThoughtDelta:
-		return core.ThoughtDelta{Thought: a.Thought, Text: a.Text + b.(core.ThoughtDelta).Text}
-	case core.CallArgs:
-		return core.CallArgs{Call: a.Call, Text: a.Text + b.(core.CallArgs).Text}
-	case core.CallOutput:
-		return core.CallOutput{Call: a.Call, Text: a.Text + b.(core.CallOutput).Text}
-	}
-	panic("not a delta")
 }
 
 // random makes a turn's events.

@@ -144,7 +144,7 @@ func Joined(records []core.Record) []core.Record {
 			continue
 		}
 		if n := len(all); n > 0 && all[n-1].Seq == r.Seq && r.Off > 0 {
-			all[n-1].Event = join(all[n-1].Event, r.Event)
+			all[n-1].Event = JoinDeltas(all[n-1].Event, r.Event)
 			continue
 		}
 		all = append(all, r)
@@ -152,7 +152,8 @@ func Joined(records []core.Record) []core.Record {
 	return all
 }
 
-func join(a, b core.Event) core.Event {
+// JoinDeltas returns two pieces of a run as one; nil: they are not deltas.
+func JoinDeltas(a, b core.Event) core.Event {
 	switch a := a.(type) {
 	case core.TextDelta:
 		return core.TextDelta{Message: a.Message, Text: a.Text + b.(core.TextDelta).Text}
