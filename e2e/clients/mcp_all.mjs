@@ -61,9 +61,9 @@ async function connect(name) {
   return me;
 }
 
-/** Looks again and again, for at most a minute. */
-async function eventually(look) {
-  for (const end = Date.now() + 60000; Date.now() < end; await new Promise((done) => setTimeout(done, 50))) {
+/** Looks again and again, with so many milliseconds between, for at most a minute. */
+async function eventually(look, every = 50) {
+  for (const end = Date.now() + 60000; Date.now() < end; await new Promise((done) => setTimeout(done, every))) {
     const found = await look();
     if (found) return found;
   }
@@ -149,7 +149,7 @@ async function story() {
     const found = await me.wait({ session_id: unheard, wait_seconds: 0 }); // which asks nobody
     return found.status === 'completed' && found;
   };
-  fact('never answered', brief(await eventually(settled)));
+  fact('never answered', brief(await eventually(settled, 500)));
   late({ action: 'accept', content: { decision: 'allow_once' } }); // too late
   await silent;
   await me.over.terminateSession?.();
