@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// building links without tables for debuggers, as make build does: it takes a third less time.
+var building = []string{"build", "-buildvcs=false", "-ldflags", "-s -w"}
+
 // build builds the binary, with DRAGOMAN_E2E_RACE=1 with the race detector, which "make
 // race-e2e" wants: it makes everything many times as long. With DRAGOMAN_E2E_BINARY another one is
 // tested, a released one say.
@@ -48,7 +51,7 @@ func build(dir string) (string, error) {
 	if runtime.GOOS == "windows" {
 		out += ".exe"
 	}
-	args := []string{"build", "-buildvcs=false", "-o", out}
+	args := slices.Concat(building, []string{"-o", out})
 	if raced() {
 		args = append(args, "-race")
 	}
@@ -66,7 +69,8 @@ var quick = sync.OnceValues(func() (string, error) {
 		return binary, nil
 	}
 	out := filepath.Join(filepath.Dir(binary), "quick-"+filepath.Base(binary))
-	if text, err := exec.Command("go", "build", "-buildvcs=false", "-o", out, "../cmd/dragoman").CombinedOutput(); err != nil {
+	args := slices.Concat(building, []string{"-o", out, "../cmd/dragoman"})
+	if text, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %v\n%s", err, text)
 	}
 	return out, nil
