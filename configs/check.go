@@ -18,7 +18,7 @@ import (
 // and their types rule out.
 func checkValues(c *Config) []Problem {
 	ck := &checker{c: c}
-	visit(fieldCache{}, reflect.ValueOf(c).Elem(), "", field{}, ck.setting)
+	visit(reflect.ValueOf(c).Elem(), "", field{}, ck.setting)
 	return ck.problems
 }
 
@@ -201,7 +201,7 @@ func (ck *checker) choice(key string, v reflect.Value) {
 		return
 	}
 	set := 0
-	for _, f := range (fieldCache{}).of(v.Type()) {
+	for _, f := range fieldsOf(v.Type()) {
 		if slices.Contains(names, f.name) && (!v.Field(f.index).IsZero() || ck.written(join(key, f.name))) {
 			set++
 		}

@@ -18,7 +18,6 @@ import (
 type decoder struct {
 	file, dir string
 	own       bool
-	fields    fieldCache
 	where     map[string]Position
 	bad       map[string]bool
 	anchors   map[string]ast.Node
@@ -155,7 +154,7 @@ func (d *decoder) value(raw ast.Node, v reflect.Value, key string, is field) {
 }
 
 func (d *decoder) structure(n ast.Node, v reflect.Value, key string) {
-	fields := d.fields.of(v.Type())
+	fields := fieldsOf(v.Type())
 	for _, e := range d.entries(n, key) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == e.name })
 		if i < 0 {

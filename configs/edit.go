@@ -221,7 +221,7 @@ func sameAs(is, want *MCPServer) bool {
 func (s MCPServer) Means(o MCPServer) bool { return withDefaults(s).Same(withDefaults(o)) }
 
 func withDefaults(s MCPServer) MCPServer {
-	setDefaults(fieldCache{}, reflect.ValueOf(&s).Elem())
+	setDefaults(reflect.ValueOf(&s).Elem())
 	return s
 }
 

@@ -63,7 +63,7 @@ func editorOrder(keys map[string]json.RawMessage) []string {
 
 func isSetting(key string) bool {
 	return slices.ContainsFunc(
-		(fieldCache{}).of(reflect.TypeFor[Config]()),
+		fieldsOf(reflect.TypeFor[Config]()),
 		func(f field) bool { return f.name == key },
 	)
 }
@@ -107,7 +107,7 @@ func (c *Config) beyondEditor() (problems []Problem) {
 	wrong := func(key, message string) {
 		problems = append(problems, Problem{Position: Position{File: EditorSource}, Key: key, Message: message})
 	}
-	visit(fieldCache{}, reflect.ValueOf(c).Elem(), "", field{}, func(key string, _ field, v reflect.Value) {
+	visit(reflect.ValueOf(c).Elem(), "", field{}, func(key string, _ field, v reflect.Value) {
 		if r, ok := v.Interface().(readable); ok && hasReference(r.written()) {
 			wrong(key, "an editor's options hold no references"+own)
 		}

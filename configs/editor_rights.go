@@ -152,7 +152,7 @@ func (c *Config) Narrowed() (narrow *Config, wider Wider) {
 		bad:    map[string]bool{},
 		shared: map[string]bool{},
 	}
-	m := merger{fields: fieldCache{}, to: narrow, from: c, skip: skip}
+	m := merger{to: narrow, from: c, skip: skip}
 	m.merge(reflect.ValueOf(narrow).Elem(), reflect.ValueOf(c).Elem(), "", field{})
 	return narrow, wider
 }
@@ -182,7 +182,7 @@ func (c *Config) settings(v reflect.Value, at chosen, f func(chosen)) {
 	}
 	switch {
 	case shapeOf(v.Type()) == shapeStruct:
-		for _, sub := range (fieldCache{}).of(v.Type()) {
+		for _, sub := range fieldsOf(v.Type()) {
 			below(v.Field(sub.index), sub.name, sub.name, sub)
 		}
 	case shapeOf(v.Type()) == shapeMap && shapeOf(v.Type().Elem()) == shapeStruct:
@@ -237,11 +237,11 @@ func shownAs(key string, v reflect.Value) (list []string) {
 			list = append(list, shownAs(key, v.Index(i))...)
 		}
 	case shapeStruct:
-		w := &writer{fields: fieldCache{}}
+		w := &writer{}
 		w.listItem(v, 0)
 		list = []string{key + ": " + strings.TrimSpace(strings.TrimPrefix(w.String(), "-"))}
 	case shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
-		w := &writer{fields: fieldCache{}}
+		w := &writer{}
 		w.value(v, 0, false)
 		list = []string{key + ": " + strings.TrimSpace(w.String())}
 	}

@@ -11,7 +11,7 @@ import (
 func classes(typ reflect.Type, at string) (list []string) {
 	switch {
 	case shapeOf(typ) == shapeStruct:
-		for _, f := range (fieldCache{}).of(typ) {
+		for _, f := range fieldsOf(typ) {
 			list = append(list, classes(typ.Field(f.index).Type, strings.TrimPrefix(at+"."+f.name, "."))...)
 		}
 	case shapeOf(typ) == shapeMap && shapeOf(typ.Elem()) == shapeStruct:

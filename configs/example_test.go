@@ -18,7 +18,7 @@ func eachField(t *testing.T, f func(key string, is field, s shape)) {
 	t.Helper()
 	var structure func(typ reflect.Type, key string)
 	structure = func(typ reflect.Type, key string) {
-		for _, is := range (fieldCache{}).of(typ) {
+		for _, is := range fieldsOf(typ) {
 			sub, at := typ.Field(is.index).Type, join(key, is.name)
 			f(at, is, shapeOf(sub))
 			switch shapeOf(sub) {

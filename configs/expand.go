@@ -104,7 +104,7 @@ func hasReference(raw string) bool {
 // change of one of them may change what the configuration means.
 func (c *Config) Files(env Env) []string {
 	var files []string
-	visit(fieldCache{}, reflect.ValueOf(c).Elem(), "", field{}, func(_ string, _ field, v reflect.Value) {
+	visit(reflect.ValueOf(c).Elem(), "", field{}, func(_ string, _ field, v reflect.Value) {
 		t, ok := v.Interface().(interface {
 			written() string
 			path(name string, env Env) (string, error)

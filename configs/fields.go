@@ -3,6 +3,7 @@ package configs
 import (
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,12 +22,13 @@ type field struct {
 	workspace bool // a workspace's layer may set it
 }
 
-type fieldCache map[reflect.Type][]field
+// described keeps what fieldsOf returns: types do not change.
+var described sync.Map // from reflect.Type to []field
 
-// of returns the settings of a struct type, in their order.
-func (c fieldCache) of(t reflect.Type) []field {
-	if fields, ok := c[t]; ok {
-		return fields
+// fieldsOf returns the settings of a struct type, in their order. Nobody changes them.
+func fieldsOf(t reflect.Type) []field {
+	if fields, ok := described.Load(t); ok {
+		return fields.([]field)
 	}
 	var fields []field
 	for i := range t.NumField() {
@@ -42,7 +44,7 @@ func (c fieldCache) of(t reflect.Type) []field {
 			pattern: patterns[tag.Get("pattern")], emptyOK: tag.Get("empty") != "", workspace: tag.Get("workspace") != "",
 		})
 	}
-	c[t] = fields
+	described.Store(t, fields)
 	return fields
 }
 
@@ -103,7 +105,6 @@ func shapeOf(t reflect.Type) shape {
 
 // visit calls f for a setting and for all below it, maps in no order.
 func visit(
-	fields fieldCache,
 	v reflect.Value,
 	key string,
 	is field,
@@ -112,16 +113,16 @@ func visit(
 	f(key, is, v)
 	switch shapeOf(v.Type()) {
 	case shapeStruct:
-		for _, sub := range fields.of(v.Type()) {
-			visit(fields, v.Field(sub.index), join(key, sub.name), sub, f)
+		for _, sub := range fieldsOf(v.Type()) {
+			visit(v.Field(sub.index), join(key, sub.name), sub, f)
 		}
 	case shapeMap:
 		for _, name := range v.MapKeys() {
-			visit(fields, v.MapIndex(name), join(key, name.String()), element(is), f)
+			visit(v.MapIndex(name), join(key, name.String()), element(is), f)
 		}
 	case shapeList:
 		for i := range v.Len() {
-			visit(fields, v.Index(i), index(key, i), element(is), f)
+			visit(v.Index(i), index(key, i), element(is), f)
 		}
 	case shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
 	}

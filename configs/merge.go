@@ -28,7 +28,7 @@ func resolve(below, base, workspace, overlay *Config) (*Config, error) {
 		}
 	}
 	problems := checkValues(c) // before a default takes the place of a 0 or "" that was written
-	setDefaults(fieldCache{}, reflect.ValueOf(c).Elem())
+	setDefaults(reflect.ValueOf(c).Elem())
 	more, warnings := checkWhole(c)
 	c.Warnings = slices.Concat(c.noted, warnings)
 	sortProblems(c.Warnings)
@@ -37,7 +37,7 @@ func resolve(below, base, workspace, overlay *Config) (*Config, error) {
 
 // lay lays a layer over what there is.
 func (c *Config) lay(layer *Config, workspace bool) {
-	m := merger{fields: fieldCache{}, to: c, from: layer, workspace: workspace}
+	m := merger{to: c, from: layer, workspace: workspace}
 	m.merge(reflect.ValueOf(c).Elem(), reflect.ValueOf(layer).Elem(), "", field{workspace: true})
 	maps.Copy(c.bad, layer.bad)
 	maps.Copy(c.shared, layer.shared)
@@ -47,13 +47,12 @@ func (c *Config) lay(layer *Config, workspace bool) {
 // Defaults returns the configuration that holds without any file.
 func Defaults() *Config {
 	c := &Config{}
-	setDefaults(fieldCache{}, reflect.ValueOf(c).Elem())
+	setDefaults(reflect.ValueOf(c).Elem())
 	return c
 }
 
 // merger lays one layer over what was merged so far.
 type merger struct {
-	fields    fieldCache
 	to, from  *Config
 	workspace bool
 	skip      map[string]bool // what of from is left out
@@ -74,7 +73,7 @@ func (m *merger) merge(dst, src reflect.Value, key string, is field) {
 	switch shapeOf(src.Type()) {
 	case shapeStruct:
 		m.place(key, true)
-		for _, f := range m.fields.of(src.Type()) {
+		for _, f := range fieldsOf(src.Type()) {
 			m.merge(dst.Field(f.index), src.Field(f.index), join(key, f.name), f)
 		}
 		return
@@ -139,7 +138,7 @@ func (m *merger) detached(v reflect.Value) reflect.Value {
 	if shapeOf(v.Type()) != shapeStruct {
 		return v
 	}
-	for _, f := range m.fields.of(v.Type()) {
+	for _, f := range fieldsOf(v.Type()) {
 		if sub := v.Field(f.index); sub.Kind() == reflect.Map && !sub.IsNil() {
 			own := reflect.MakeMapWithSize(sub.Type(), sub.Len())
 			for _, name := range sub.MapKeys() {
@@ -192,12 +191,12 @@ func (m *merger) place(key string, merges bool) {
 }
 
 // setDefaults fills in what no layer set.
-func setDefaults(fields fieldCache, v reflect.Value) {
+func setDefaults(v reflect.Value) {
 	switch shapeOf(v.Type()) {
 	case shapeStruct:
-		for _, f := range fields.of(v.Type()) {
+		for _, f := range fieldsOf(v.Type()) {
 			sub := v.Field(f.index)
-			setDefaults(fields, sub)
+			setDefaults(sub)
 			if f.def != "" && sub.IsZero() {
 				setDefault(sub, f.def)
 			}
@@ -206,12 +205,12 @@ func setDefaults(fields fieldCache, v reflect.Value) {
 		for _, name := range v.MapKeys() {
 			elem := reflect.New(v.Type().Elem()).Elem()
 			elem.Set(v.MapIndex(name))
-			setDefaults(fields, elem)
+			setDefaults(elem)
 			v.SetMapIndex(name, elem)
 		}
 	case shapeList:
 		for i := range v.Len() {
-			setDefaults(fields, v.Index(i))
+			setDefaults(v.Index(i))
 		}
 	case shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
 	}

@@ -43,13 +43,12 @@ func decodeFile(name string, data []byte, own bool) (*Config, []Problem) {
 		dir = abs
 	}
 	d := &decoder{
-		file:   name,
-		dir:    dir,
-		own:    own,
-		where:  c.where,
-		bad:    c.bad,
-		fields: fieldCache{},
-		left:   maxValues,
+		file:  name,
+		dir:   dir,
+		own:   own,
+		where: c.where,
+		bad:   c.bad,
+		left:  maxValues,
 	}
 	d.document(body, c)
 	return c, d.problems

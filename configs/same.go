@@ -13,7 +13,7 @@ func (s MCPServer) Same(o MCPServer) bool { return maps.Equal(writtenIn(s), writ
 // secrets as they are written.
 func writtenIn(v any) map[string]string {
 	all := map[string]string{}
-	visit(fieldCache{}, reflect.ValueOf(v), "", field{}, func(key string, _ field, v reflect.Value) {
+	visit(reflect.ValueOf(v), "", field{}, func(key string, _ field, v reflect.Value) {
 		switch shapeOf(v.Type()) {
 		case shapeText:
 			all[key] = v.Interface().(readable).written()

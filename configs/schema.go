@@ -13,7 +13,7 @@ import (
 // editors use to complete and check one. It is as strict as Parse about keys,
 // types, words and bounds; what depends on several settings only Load knows.
 func SchemaJSON() []byte {
-	g := &schemaWriter{fields: fieldCache{}, defs: map[string]object{}}
+	g := &schemaWriter{defs: map[string]object{}}
 	root := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
 		{"title", "dragoman configuration"},
@@ -42,14 +42,13 @@ type (
 )
 
 type schemaWriter struct {
-	fields fieldCache
-	defs   map[string]object
-	order  []string
+	defs  map[string]object
+	order []string
 }
 
 func (g *schemaWriter) structure(t reflect.Type) object {
 	properties := object{}
-	for _, f := range g.fields.of(t) {
+	for _, f := range fieldsOf(t) {
 		properties = append(properties, member{f.name, g.setting(t.Field(f.index).Type, f)})
 	}
 	s := object{{"type", "object"}, {"properties", properties}, {"additionalProperties", false}}

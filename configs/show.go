@@ -16,18 +16,17 @@ import (
 // mean, defaults filled in and secrets hidden. What is not set is a comment.
 // The result can be read by Parse.
 func Marshal(c *Config) []byte {
-	w := &writer{fields: fieldCache{}}
+	w := &writer{}
 	w.structure(reflect.ValueOf(c).Elem(), 0, true)
 	return bytes.TrimLeft(w.Bytes(), "\n")
 }
 
 type writer struct {
 	bytes.Buffer
-	fields fieldCache
 }
 
 func (w *writer) structure(v reflect.Value, depth int, explain bool) {
-	for _, f := range w.fields.of(v.Type()) {
+	for _, f := range fieldsOf(v.Type()) {
 		sub := v.Field(f.index)
 		unset := w.empty(sub)
 		if unset && (!explain || strings.HasPrefix(f.name, "$")) {
@@ -64,7 +63,7 @@ func (w *writer) empty(v reflect.Value) bool {
 		if z, ok := v.Interface().(interface{ IsZero() bool }); ok { // it may be left out as a whole
 			return z.IsZero()
 		}
-		return !slices.ContainsFunc(w.fields.of(v.Type()), func(f field) bool { return !w.empty(v.Field(f.index)) })
+		return !slices.ContainsFunc(fieldsOf(v.Type()), func(f field) bool { return !w.empty(v.Field(f.index)) })
 	case shapeText:
 		return v.Interface().(readable).written() == ""
 	case shapeString, shapeNumber:
@@ -113,7 +112,7 @@ func (w *writer) listItem(v reflect.Value, depth int) {
 	}
 	w.WriteString(" {")
 	first := true
-	for _, f := range w.fields.of(v.Type()) {
+	for _, f := range fieldsOf(v.Type()) {
 		if s := v.Field(f.index); !s.IsZero() {
 			if !first {
 				w.WriteString(", ")

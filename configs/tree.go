@@ -49,7 +49,7 @@ func treeOf(s MCPServer) tree { return structOf(reflect.ValueOf(s), readable.wri
 
 func structOf(v reflect.Value, spell func(readable) string) tree {
 	var t tree
-	for _, f := range (fieldCache{}).of(v.Type()) {
+	for _, f := range fieldsOf(v.Type()) {
 		sub := v.Field(f.index)
 		if value := valueOf(sub, spell); value != nil && !(f.def != "" && isDefault(sub, f.def)) {
 			t = append(t, setting{f.name, value})
