@@ -123,8 +123,10 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		if turn := f.view.turn; live {
 			return dst, func() { f.chat.moved(turn, e.To) }
 		}
-	case core.Opened, core.Claimed, core.Steered, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
-		core.TitleChanged, core.Bound, core.Notice, core.Missing, core.FellBack, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Unknown:
+	case core.Opened, core.Claimed, core.Steered, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
+		core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged,
+		core.Bound, core.Notice, core.Missing, core.FellBack, core.Expanded, core.Compacted, core.Reverted,
+		core.Cited, core.Unknown:
 	}
 	return dst, nil
 }

@@ -66,8 +66,9 @@ func (p *pager) item(ev core.Event) int {
 	case core.Compacted:
 		p.n++
 		p.compacted = p.n - 1
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Truncated, core.TurnEnded, core.Expanded, core.Moved, core.Unknown:
+	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallOutput, core.Asked,
+		core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
+		core.Bound, core.Flagged, core.Truncated, core.TurnEnded, core.Expanded, core.Moved, core.Unknown:
 	}
 	return max(p.n-1, 0)
 }

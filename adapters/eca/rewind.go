@@ -74,9 +74,11 @@ func contentOf(ev core.Event) (id string, user bool) {
 		return string(e.Thought), false
 	case core.CallChanged:
 		return string(e.Call.ID), false
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.TextDelta, core.ThoughtDelta, core.CallArgs, core.CallOutput, core.Asked,
-		core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged,
-		core.Truncated, core.TurnEnded, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
+	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.TextDelta, core.ThoughtDelta,
+		core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.FellBack,
+		core.Flagged, core.Truncated, core.TurnEnded, core.Expanded, core.Compacted, core.Reverted,
+		core.Cited, core.Moved, core.Unknown:
 	}
 	return "", false
 }

@@ -72,8 +72,9 @@ func (v *View) renamed(ev core.Event) core.Event {
 	case core.Steered:
 		e.Message = ""
 		return e
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.TextDelta, core.CallOutput, core.Answered, core.PlanChanged,
-		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Truncated, core.TurnEnded,
+	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.TextDelta, core.CallOutput,
+		core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
+		core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Truncated, core.TurnEnded,
 		core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
 	}
 	return ev

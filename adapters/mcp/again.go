@@ -12,8 +12,8 @@ import (
 	"dragoman/core"
 )
 
-// comeback is what a client of 2026-07-28 brings back with its user's answers: sealed, so that it can neither read nor
-// change it, and nothing that another process has sealed opens.
+// comeback is what a client of 2026-07-28 brings back with its user's answers: sealed, so that it
+// can neither read nor change it, and nothing that another process has sealed opens.
 type comeback struct {
 	Principal core.Principal `json:"principal"`
 	Tool      string         `json:"tool"`
@@ -51,11 +51,12 @@ func (c *client) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
 	return b, nil
 }
 
-// maxRounds limits how often a client is sent to come back with something for one call: several give a call up at the tenth
-// (as we do, proto.MaxRounds). Then the call is answered as one that goes on.
+// maxRounds limits how often a client is sent to come back with something for one call: several give
+// a call up at the tenth (as we do, proto.MaxRounds). Then the call is answered as one that goes on.
 const maxRounds = 8
 
-// askAgain answers a call with what its user, or its model, must be asked. The turn goes on waiting; the client calls again.
+// askAgain answers a call with what its user, or its model, must be asked. The turn goes on waiting;
+// the client calls again.
 func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 	state, err := c.server.seal(comeback{
 		Principal: c.host.principal, Tool: f.req.Params.Name, Session: f.h.id, Turn: f.turn.id, Progress: f.progress.n, Rounds: f.rounds + 1, Until: time.Now().Add(comebackTime),
@@ -103,7 +104,8 @@ func (c *client) resume(h *held, b *comeback, answers mcp.InputResponseMap) {
 	}
 }
 
-// limit rejects an approval, or leaves a question without an answer, when the client has not come back in time.
+// limit rejects an approval, or leaves a question without an answer, when the client has not come
+// back in time.
 func (c *client) limit(h *held, a core.Ask) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -94,7 +94,8 @@ func (h *host) readTools(ctx context.Context, _ *mcp.ReadResourceRequest) (any, 
 }
 
 const (
-	// tellEvery is the least time between two notifications that a resource, or the list of them, has changed.
+	// tellEvery is the least time between two notifications that a resource, or the list of them,
+	// has changed.
 	tellEvery = time.Second
 	// tellAfter is how long a change waits for others that come with it.
 	tellAfter = 100 * time.Millisecond
@@ -123,8 +124,8 @@ func (h *host) start() {
 	})
 }
 
-// follow tells clients what the board says has changed: sessions that come, go or get a title change the list of
-// resources; all that happens to them changes dragoman://sessions.
+// follow tells clients what the board says has changed: sessions that come, go or get a title change
+// the list of resources; all that happens to them changes dragoman://sessions.
 func (h *host) follow(ctx context.Context) {
 	titles := map[string]string{} // by session; once cleared, a list that has not changed may be announced
 	var rev uint64

@@ -17,8 +17,8 @@ import (
 	"dragoman/core"
 )
 
-// client is who sends requests: a pipe, a session over HTTP, or at 2026-07-28 over HTTP, where each request stands alone,
-// all requests under one name.
+// client is who sends requests: a pipe, a session over HTTP, or at 2026-07-28 over HTTP, where each
+// request stands alone, all requests under one name.
 type client struct {
 	host    *host
 	server  *Server
@@ -42,8 +42,8 @@ type client struct {
 	foldersChanged int // how often it has said that they have changed
 }
 
-// works reports whether something is under way for a client that sends nothing: a call, or a turn of a session that it
-// holds.
+// works reports whether something is under way for a client that sends nothing: a call, or a turn of
+// a session that it holds.
 func (c *client) works() bool {
 	c.mu.Lock()
 	calls, all := c.calls, slices.Collect(maps.Values(c.held))
@@ -62,8 +62,8 @@ type asking interface {
 	ProtocolVersion() string
 }
 
-// held is a session that the client has named, with the client's attachment, which lives as long as the connection or
-// until session_close.
+// held is a session that the client has named, with the client's attachment, which lives as long as
+// the connection or until session_close.
 type held struct {
 	id   core.SessionID
 	meta core.Meta
@@ -90,14 +90,17 @@ type begun struct {
 	call *call
 }
 
-// keepBegun is how many turns a held session remembers the beginnings of; of others the log is read from the start.
+// keepBegun is how many turns a held session remembers the beginnings of; of others the log is read
+// from the start.
 const keepBegun = 64
 
-// maxHeld limits the sessions that a client may hold at a time. Beyond it the one idle for longest is released.
+// maxHeld limits the sessions that a client may hold at a time. Beyond it the one idle for longest
+// is released.
 const maxHeld = 256
 
-// keepFolds is how many turns a held session remembers the folds of, so that a caller who polls does not make us read a
-// turn from its beginning each time; foldsIdle is for how long after the last of them was used.
+// keepFolds is how many turns a held session remembers the folds of, so that a caller who polls does
+// not make us read a turn from its beginning each time; foldsIdle is for how long after the last of
+// them was used.
 const (
 	keepFolds = 4
 	foldsIdle = 2 * time.Minute
@@ -143,8 +146,8 @@ func (h *held) fade() {
 	h.folds = nil
 }
 
-// open finds a session, and attaches to it the first time. A session outside of the client's roots is not found. It may
-// block on the store.
+// open finds a session, and attaches to it the first time. A session outside of the client's roots
+// is not found. It may block on the store.
 func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held, error) {
 	may, err := c.reach(ctx, req)
 	if err != nil {
@@ -173,8 +176,8 @@ func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held
 	return h, nil
 }
 
-// mine reports whether the client has begun or prompted the session. Only then it may answer questions in it, and delete
-// it.
+// mine reports whether the client has begun or prompted the session. Only then it may answer
+// questions in it, and delete it.
 func (h *held) mine() bool { return h.made || h.a.Prompted() }
 
 // hold attaches to a session. Of two calls that do so at once one attachment stays.
@@ -208,8 +211,8 @@ func (h *held) touch() {
 	h.used = time.Now()
 }
 
-// idleFor returns the time since a client last named the session; ok is false while a turn runs in it, or a prompt or an
-// ask waits.
+// idleFor returns the time since a client last named the session; ok is false while a turn runs in
+// it, or a prompt or an ask waits.
 func (h *held) idleFor() (_ time.Duration, ok bool) {
 	h.mu.Lock()
 	used := h.used
@@ -218,8 +221,8 @@ func (h *held) idleFor() (_ time.Duration, ok bool) {
 	return time.Since(used), st.Turn == "" && len(st.Queued) == 0 && len(st.Asks) == 0
 }
 
-// makeRoom gives up the session that has been idle for longest if the client holds more than maxHeld. The client is
-// attached to it again when it names it.
+// makeRoom gives up the session that has been idle for longest if the client holds more than
+// maxHeld. The client is attached to it again when it names it.
 func (c *client) makeRoom() {
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.held))
@@ -303,9 +306,9 @@ type call struct {
 	progress *progress
 }
 
-// call finds the call that a request is, and returns the context that the tool is to have; done ends both. Over HTTP the
-// call is taken back when its context ends while it runs: the client has cancelled it, or closed the response at
-// 2026-07-28 (Transports, Streamable HTTP, Cancellation).
+// call finds the call that a request is, and returns the context that the tool is to have; done ends
+// both. Over HTTP the call is taken back when its context ends while it runs: the client has
+// cancelled it, or closed the response at 2026-07-28 (Transports, Streamable HTTP, Cancellation).
 func (c *client) call(ctx context.Context, extra *mcp.RequestExtra) (_ context.Context, by *call, done func()) {
 	c.server.opts.Look()
 	if c.link != nil {
@@ -369,8 +372,9 @@ func (h *held) from(turn core.TurnID) core.Pos {
 	return core.Pos{}
 }
 
-// newest finds the turn that began last, and where. It looks behind the last one that this connection began or has found,
-// from the end backwards, by steps that grow: a long session is not read for it.
+// newest finds the turn that began last, and where. It looks behind the last one that this
+// connection began or has found, from the end backwards, by steps that grow: a long session is not
+// read for it.
 func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err error) {
 	h.mu.Lock()
 	last := h.seen.from
@@ -447,8 +451,9 @@ func (h *held) gone(ctx context.Context, turn core.TurnID) error {
 	return nil
 }
 
-// admit begins a turn, which the call's own context can cancel. A prompt behind a cancel waits for the turn that was
-// cancelled; one for a session that is busy otherwise fails with a *core.BusyError.
+// admit begins a turn, which the call's own context can cancel. A prompt behind a cancel waits for
+// the turn that was cancelled; one for a session that is busy otherwise fails with a
+// *core.BusyError.
 func (c *client) admit(ctx context.Context, req asking, h *held, by *call, p core.Prompt) (core.TurnID, core.Pos, error) {
 	p.Busy = core.BusyRefuse
 	for {

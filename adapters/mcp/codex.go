@@ -132,9 +132,9 @@ func (c *client) codexPrompt(ctx context.Context, by *call, req *mcp.CallToolReq
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: res.IsError}, codexResult{r.Session, text}, nil
 }
 
-// codexApprovals maps what Codex calls sandbox and approval policy on what we can hold to. There is no sandbox here: what
-// is confined to the workspace is confined by asking, so that nothing is run unasked there; and what is to be run without
-// limits is only where the configuration allows it.
+// codexApprovals maps what Codex calls sandbox and approval policy on what we can hold to. There is
+// no sandbox here: what is confined to the workspace is confined by asking, so that nothing is run
+// unasked there; and what is to be run without limits is only where the configuration allows it.
 func codexApprovals(sandbox, policy string, allowAuto bool) (core.Approvals, error) {
 	switch {
 	case sandbox == "read-only":

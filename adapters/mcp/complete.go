@@ -16,7 +16,8 @@ import (
 // maxValues is how many values one completion may have (Server utilities, Completion).
 const maxValues = 100
 
-// complete completes an argument of a prompt or a part of a resource's URI, by what its name says that it is.
+// complete completes an argument of a prompt or a part of a resource's URI, by what its name says
+// that it is.
 func (h *host) complete(ctx context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	if f := h.server.opts.Complete; f != nil {
 		if res, ok := f(req.Params); ok {
@@ -120,8 +121,8 @@ func (h *host) choices(ctx context.Context, req *mcp.CompleteRequest, what strin
 	return list, nil
 }
 
-// paths lists the entries of the folder that is being typed, as they would be typed. It looks into the client's folders
-// alone, and what a rule denies to read is left out.
+// paths lists the entries of the folder that is being typed, as they would be typed. It looks into
+// the client's folders alone, and what a rule denies to read is left out.
 func (h *host) paths(ctx context.Context, req *mcp.CompleteRequest, begin string) (list []string) {
 	roots, err := h.client(req).workspace(ctx, req, "")
 	if err != nil {

@@ -75,8 +75,8 @@ func (f *follower) requests(samples []*sample) (list []dialog) {
 	return list
 }
 
-// ask opens the dialogs that are not open yet. They stay open when the call is answered, so that a user who takes long is
-// not asked twice. A dialog whose answer is no longer wanted is withdrawn.
+// ask opens the dialogs that are not open yet. They stay open when the call is answered, so that a
+// user who takes long is not asked twice. A dialog whose answer is no longer wanted is withdrawn.
 func (f *follower) ask(ctx context.Context, samples []*sample) {
 	for _, a := range f.requests(samples) {
 		asking, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -157,24 +157,24 @@ func (h *held) dismiss(id core.AskID) {
 	h.closed = make(chan struct{})
 }
 
-// dismissals returns how often the dialog of each ask was closed without an answer. The channel is closed at the next
-// dismissal.
+// dismissals returns how often the dialog of each ask was closed without an answer. The channel is
+// closed at the next dismissal.
 func (h *held) dismissals() (map[core.AskID]int, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.dismissed), h.closed
 }
 
-// isOpen reports whether the client's user is being asked: a dialog is open, or the client is expected to call again with
-// an answer.
+// isOpen reports whether the client's user is being asked: a dialog is open, or the client is
+// expected to call again with an answer.
 func (h *held) isOpen(id core.AskID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.asking[id] != nil || h.limits[id] != nil
 }
 
-// elicit puts one approval or question to the client's user and settles it by what comes back. What is no longer wanted is taken back
-// by the SDK.
+// elicit puts one approval or question to the client's user and settles it by what comes back. What
+// is no longer wanted is taken back by the SDK.
 func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, a core.Ask, call core.Call) (dismissed bool) {
 	limited, stop := context.WithTimeoutCause(ctx, c.server.asking(), errUnasked)
 	defer stop()
@@ -193,12 +193,12 @@ func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, 
 	return false
 }
 
-// hungUp reports whether a request of ours failed because the client has left. The SDK says so with whatever ended the
-// connection, and before the context of the call that is asked for ends.
+// hungUp reports whether a request of ours failed because the client has left. The SDK says so with
+// whatever ended the connection, and before the context of the call that is asked for ends.
 func hungUp(err error) bool { return errors.Is(err, mcp.ErrConnectionClosed) || wire.PeerLeft(err) }
 
-// understand settles an approval or a question by a user's answer (§ Elicitation, Response Actions). An answer that is no
-// decision rejects; a dialog that was closed decides nothing.
+// understand settles an approval or a question by a user's answer (§ Elicitation, Response Actions).
+// An answer that is no decision rejects; a dialog that was closed decides nothing.
 func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) (dismissed bool) {
 	if r.Action == proto.ActionCancel { // nobody has decided anything: the turn waits
 		return true
@@ -255,8 +255,8 @@ func (c *client) answer(h *held, a core.Ask, r core.Reply) {
 // rawAnswer is the context's key for where keepAnswer leaves what the client said.
 type rawAnswer struct{}
 
-// keepAnswer keeps the SDK from checking an answer against the form: an accept without content means the default, and
-// what does not fit is for understand to reject.
+// keepAnswer keeps the SDK from checking an answer against the form: an accept without content means
+// the default, and what does not fit is for understand to reject.
 func keepAnswer(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)

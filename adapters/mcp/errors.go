@@ -17,8 +17,8 @@ func (e errText) Error() string { return string(e) }
 // notItsSession refuses a client that tries to act in a session of other clients.
 const notItsSession = "This client has neither begun nor prompted the session, so it cannot %s."
 
-// failed makes an error of the core a tool's error. What the calling model can do about it is said; the context's end is
-// returned as it is, since nobody waits for the result any more.
+// failed makes an error of the core a tool's error. What the calling model can do about it is said;
+// the context's end is returned as it is, since nobody waits for the result any more.
 func failed(session core.SessionID, err error) (*mcp.CallToolResult, any, error) {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, core.ErrCanceled):

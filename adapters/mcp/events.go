@@ -33,7 +33,8 @@ const (
 	eventEnded    = "ended"
 )
 
-// events collects what has happened behind a position, until there is enough for one result; then the cursor stays.
+// events collects what has happened behind a position, until there is enough for one result; then
+// the cursor stays.
 type events struct {
 	after core.Pos
 	list  []event
@@ -78,8 +79,9 @@ func (e *events) add(t *turn, r core.Record) {
 
 // happened is the event that a record becomes.
 //
-// On purpose there is none for: what is before the turn, the prompt, what streams into and out of calls, the marks around
-// thoughts, answers to approvals (the call goes on), and what is the session's rather than the turn's.
+// On purpose there is none for: what is before the turn, the prompt, what streams into and out of
+// calls, the marks around thoughts, answers to approvals (the call goes on), and what is the
+// session's rather than the turn's.
 func happened(t *turn, ev core.Event) (event, bool) {
 	switch e := ev.(type) {
 	case core.TextDelta:

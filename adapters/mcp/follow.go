@@ -48,8 +48,9 @@ const (
 	mustAsk           // what waits is for the caller to settle
 )
 
-// follow reads the log behind from, or behind where the fold was left, until the turn has ended, a person must be asked
-// whom a request cannot reach, or the time is up. It blocks; when ctx ends it returns its cause.
+// follow reads the log behind from, or behind where the fold was left, until the turn has ended, a
+// person must be asked whom a request cannot reach, or the time is up. It blocks; when ctx ends it
+// returns its cause.
 func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 	if from.Before(f.turn.at) {
 		from = f.turn.at
@@ -108,7 +109,8 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 	}
 }
 
-// catchUp tells what the fold has and the caller has not heard: the newest line, and the events behind its cursor.
+// catchUp tells what the fold has and the caller has not heard: the newest line, and the events
+// behind its cursor.
 func (f *follower) catchUp(ctx context.Context) error {
 	f.progress.tell(ctx, time.Now(), f.turn.line, true)
 	if f.events == nil {
@@ -198,8 +200,9 @@ func (f *follower) samples() (list []*sample) {
 	return list
 }
 
-// askable returns the pending asks that the client's user is being asked, or is to be asked in this call. A dialog that
-// was closed is opened again only by a later call, and only if the calling model may not pass an answer on.
+// askable returns the pending asks that the client's user is being asked, or is to be asked in this
+// call. A dialog that was closed is opened again only by a later call, and only if the calling model
+// may not pass an answer on.
 func (f *follower) askable() (list []core.Ask) {
 	var dismissed map[core.AskID]int
 	dismissed, f.closed = f.h.dismissals()

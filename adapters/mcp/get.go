@@ -177,9 +177,9 @@ func (t *transcript) page() []entry {
 
 // entry is what a record becomes in a transcript.
 //
-// On purpose there is none for: thoughts, calls that have not ended, what streams into and out of them, questions and
-// their answers (the call says what came of them), prompts that wait, usage, titles and settings, and the log's own
-// bookkeeping.
+// On purpose there is none for: thoughts, calls that have not ended, what streams into and out of
+// them, questions and their answers (the call says what came of them), prompts that wait, usage,
+// titles and settings, and the log's own bookkeeping.
 func (t *transcript) entry(ev core.Event) (entry, bool) {
 	switch e := ev.(type) {
 	case core.TurnStarted:

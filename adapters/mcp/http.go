@@ -24,8 +24,8 @@ import (
 // (up to 2025-11-25, Resumability).
 const replayBytes = 16 << 20
 
-// HTTP serves MCP over Streamable HTTP, all versions at one URL. A request belongs to 2026-07-28 when anything in it says
-// so; all others belong to the life cycle that begins with initialize.
+// HTTP serves MCP over Streamable HTTP, all versions at one URL. A request belongs to 2026-07-28
+// when anything in it says so; all others belong to the life cycle that begins with initialize.
 type HTTP struct {
 	server    *Server
 	principal func(*http.Request) core.Principal
@@ -37,8 +37,8 @@ type HTTP struct {
 	closed bool
 }
 
-// HTTP returns a handler. principal tells who a request is from; it must have been let in before, and its body limited.
-// Call Close when no more requests come.
+// HTTP returns a handler. principal tells who a request is from; it must have been let in before,
+// and its body limited. Call Close when no more requests come.
 func (s *Server) HTTP(principal func(*http.Request) core.Principal) *HTTP {
 	return &HTTP{
 		server: s, principal: principal, replay: replayBytes, doors: map[core.Principal]*door{},
@@ -140,7 +140,8 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// other serves the requests that have no body: the stream of what belongs to no call, and the end of a session.
+// other serves the requests that have no body: the stream of what belongs to no call, and the end of
+// a session.
 func (d *door) other(w http.ResponseWriter, r *http.Request) {
 	v := d.visit(r)
 	switch {

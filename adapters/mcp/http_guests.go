@@ -20,11 +20,13 @@ import (
 )
 
 const (
-	// maxGuests limits the clients that are served over HTTP at a time: sessions of the protocol and, at 2026-07-28, names.
+	// maxGuests limits the clients that are served over HTTP at a time: sessions of the protocol
+	// and, at 2026-07-28, names.
 	maxGuests = 1000
 	// maxOfClient limits the guests of one program on one machine.
 	maxOfClient = 250
-	// guestIdle limits the time that a guest may be silent: without an open request, a stream or a running turn.
+	// guestIdle limits the time that a guest may be silent: without an open request, a stream or a
+	// running turn.
 	guestIdle = 15 * time.Minute
 )
 
@@ -68,7 +70,8 @@ func (d *door) enter(r *http.Request, name string) (*visit, error) {
 	return v, err
 }
 
-// programOf identifies the program that sent a request, by the principal, the address without its port, and the name.
+// programOf identifies the program that sent a request, by the principal, the address without its
+// port, and the name.
 func (d *door) programOf(r *http.Request, name string) string {
 	return string(d.principal) + "\x00" + streamable.Machine(r) + "\x00" + name
 }
@@ -139,8 +142,9 @@ func clientKey(c proto.Implementation) string {
 	return c.Name + " " + c.Version
 }
 
-// named returns the visit that all requests of 2026-07-28 under one name share. It makes one for r if there is none. A
-// request is then open in the visit's place: the caller must call the place's Done.
+// named returns the visit that all requests of 2026-07-28 under one name share. It makes one for r
+// if there is none. A request is then open in the visit's place: the caller must call the place's
+// Done.
 func (d *door) named(key string, r *http.Request) (*visit, error) {
 	for {
 		d.mu.Lock()

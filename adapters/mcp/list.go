@@ -160,8 +160,8 @@ type closeResult struct {
 	Deleted bool           `json:"deleted"`
 }
 
-// closeSession is session_close. A turn of others' goes on, unless the session is deleted; where there is none, what runs
-// behind the session ends with it.
+// closeSession is session_close. A turn of others' goes on, unless the session is deleted; where
+// there is none, what runs behind the session ends with it.
 func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolRequest, in closeArgs) (*mcp.CallToolResult, any, error) {
 	h, err := c.open(ctx, req, in.Session)
 	if err != nil {

@@ -16,8 +16,8 @@ var levels = []string{"debug", "info", "notice", "warning", "error", "critical",
 // logger is who log messages are from, to the client.
 const logger = "dragoman"
 
-// logs are a call's log messages (Server utilities, Logging): what happens in the turn, at the level that the client has
-// asked for, or none. It belongs to one goroutine.
+// logs are a call's log messages (Server utilities, Logging): what happens in the turn, at the level
+// that the client has asked for, or none. It belongs to one goroutine.
 type logs struct {
 	req     *mcp.CallToolRequest
 	on      bool
@@ -45,8 +45,8 @@ type logged struct {
 	event
 }
 
-// tell sends what has happened in a turn. Successive pieces of text are one message. A client that does not read gets
-// none.
+// tell sends what has happened in a turn. Successive pieces of text are one message. A client that
+// does not read gets none.
 func (l *logs) tell(ctx context.Context, session core.SessionID, t *turn, recs []core.Record) {
 	if !l.on || l.stalled() {
 		return

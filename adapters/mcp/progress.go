@@ -16,9 +16,9 @@ const progressEvery = 200 * time.Millisecond
 
 // told is the line that a record of a turn is to a person who waits, or "". t has folded the record.
 //
-// On purpose there is none for: what is before and behind the turn, the prompt and its end (the result says it),
-// arguments and output as they stream, the text of thoughts, questions (the call that waits has a line), and what is the
-// session's rather than the turn's.
+// On purpose there is none for: what is before and behind the turn, the prompt and its end (the
+// result says it), arguments and output as they stream, the text of thoughts, questions (the call
+// that waits has a line), and what is the session's rather than the turn's.
 func told(t *turn, ev core.Event) string {
 	switch e := ev.(type) {
 	case core.Phase:
@@ -94,10 +94,11 @@ func planLine(p core.PlanChanged) string {
 // beatEvery is the longest time between two progress notifications of one call.
 const beatEvery = 10 * time.Second
 
-// progress sends a call's progress notifications (Basic, Progress), at most one each progressEvery. What comes in
-// between is replaced by what comes after it, and dropped at the end: the result says it. While nothing comes it repeats
-// the newest line each beatEvery, so that the caller knows that the call is open. Until follow is called a goroutine of its
-// own does that; from there on it belongs to the goroutine that follows the turn.
+// progress sends a call's progress notifications (Basic, Progress), at most one each progressEvery.
+// What comes in between is replaced by what comes after it, and dropped at the end: the result says
+// it. While nothing comes it repeats the newest line each beatEvery, so that the caller knows that
+// the call is open. Until follow is called a goroutine of its own does that; from there on it
+// belongs to the goroutine that follows the turn.
 type progress struct {
 	req     *mcp.CallToolRequest
 	token   any // nil: none was sent, and none is to be

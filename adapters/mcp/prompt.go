@@ -21,11 +21,12 @@ import (
 )
 
 const (
-	// defaultWait is how long a tool waits for a turn: less than the minute after which many clients give a call up.
+	// defaultWait is how long a tool waits for a turn: less than the minute after which many clients
+	// give a call up.
 	defaultWait = 50 * time.Second
 
-	// maxHops limits the gateways that a request may have passed (proto.MetaHops): one that has passed more goes round in a
-	// circle.
+	// maxHops limits the gateways that a request may have passed (proto.MetaHops): one that has
+	// passed more goes round in a circle.
 	maxHops = 4
 )
 
@@ -41,8 +42,8 @@ type promptArgs struct {
 	Wait      *int           `json:"wait_seconds"`
 }
 
-// prompt is agent_prompt: it begins a turn and follows it. When the call is taken back before it was answered the turn
-// is cancelled; a turn that was answered as running goes on.
+// prompt is agent_prompt: it begins a turn and follows it. When the call is taken back before it was
+// answered the turn is cancelled; a turn that was answered as running goes on.
 func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest, in promptArgs) (*mcp.CallToolResult, any, error) {
 	back, err := c.unseal(req.Params)
 	if err != nil {
@@ -191,8 +192,8 @@ func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in pr
 	return c.hold(req, s, true), nil
 }
 
-// settings are set with what the arguments choose, or nil when they choose nothing. A mode is an agent by another name.
-// A configuration that is wrong is an error, whatever is chosen.
+// settings are set with what the arguments choose, or nil when they choose nothing. A mode is an
+// agent by another name. A configuration that is wrong is an error, whatever is chosen.
 func (c *client) settings(ctx context.Context, roots []string, set core.Settings, in promptArgs) (*core.Settings, error) {
 	prof, err := c.server.opts.Gateway.Profile(ctx, roots)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"dragoman/core"
 )
 
-// commands are what a user can begin a prompt with in the client's workspace. Where nobody says what that is there are
-// still the user's own.
+// commands are what a user can begin a prompt with in the client's workspace. Where nobody says what
+// that is there are still the user's own.
 func (h *host) commands(ctx context.Context, c *client, req asking) ([]string, []core.Command, error) {
 	roots, err := c.workspace(ctx, req, "")
 	if err != nil {
@@ -55,7 +55,8 @@ func (h *host) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest, nex
 	return list, nil
 }
 
-// getPrompt is the text that a command stands for; for one that only our own agent can carry out, how to have it do that.
+// getPrompt is the text that a command stands for; for one that only our own agent can carry out,
+// how to have it do that.
 func (h *host) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, next mcp.MethodHandler) (mcp.Result, error) {
 	roots, commands, err := h.commands(ctx, h.client(req), req)
 	if err != nil {
@@ -87,7 +88,8 @@ func (h *host) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, next mc
 	return res, nil
 }
 
-// promptResult is GetPromptResult, whose resultType the SDK sets for prompts that are registered with it alone.
+// promptResult is GetPromptResult, whose resultType the SDK sets for prompts that are registered
+// with it alone.
 type promptResult struct {
 	mcp.ResultBase
 	Description string               `json:"description,omitempty"`

@@ -12,9 +12,10 @@ import (
 	"dragoman/core/forms"
 )
 
-// An agent's question is put like an approval: as a form with a field for a choice, a field for any text, or both; to a
-// client without forms as a pending question of the result, which agent_approve answers. A form must not ask for a secret
-// (Client, Elicitation), and a calling model must not pass one on.
+// An agent's question is put like an approval: as a form with a field for a choice, a field for any
+// text, or both; to a client without forms as a pending question of the result, which agent_approve
+// answers. A form must not ask for a secret (Client, Elicitation), and a calling model must not pass
+// one on.
 
 // questionForm is the schema of the answer to a question.
 func questionForm(version string, f forms.Form) json.RawMessage {
@@ -66,7 +67,8 @@ func appendOptions(b []byte, version string, options []core.Option) []byte {
 	return append(append(b, names...), ']')
 }
 
-// reply turns a user's answer to a form into the reply to its question. Dismissing a question does not stop the turn.
+// reply turns a user's answer to a form into the reply to its question. Dismissing a question does
+// not stop the turn.
 func reply(a core.Ask, r *mcp.ElicitResult) core.Reply {
 	if r.Action != proto.ActionAccept {
 		return core.Reply{Outcome: core.OutcomeDeclined}

@@ -8,10 +8,11 @@ import (
 	"dragoman/core"
 )
 
-// Render is what a client of 2025-11-25 with a progress token ("p") and elicitation gets for one turn, as messages: a
-// progress notification for each record that has a line (a connection sends at most five a second, and none right before
-// the answer), the questions, and the answer to its request, whose id is 1. records hold the turn; where they begin with
-// the session's first record its id is known.
+// Render is what a client of 2025-11-25 with a progress token ("p") and elicitation gets for one
+// turn, as messages: a progress notification for each record that has a line (a connection sends at
+// most five a second, and none right before the answer), the questions, and the answer to its
+// request, whose id is 1. records hold the turn; where they begin with the session's first record
+// its id is known.
 func Render(records []core.Record) []string {
 	var out []string
 	var t turn

@@ -73,8 +73,8 @@ func jsonContents(uri string, v any) (*mcp.ReadResourceResult, error) {
 	return contents(uri, mimeJSON, string(b))
 }
 
-// resourcePage is how many sessions a page of resources/list has, and sessionCursor what begins the cursor of the
-// pages behind the first.
+// resourcePage is how many sessions a page of resources/list has, and sessionCursor what begins the
+// cursor of the pages behind the first.
 const (
 	resourcePage  = 100
 	sessionCursor = "sessions:"

@@ -121,8 +121,8 @@ func (t *turn) waiting(pending []core.Ask) []core.Ask {
 	return asks
 }
 
-// toolResult is a result as a client of a version gets it: a text that the calling model reads, and where the rest is,
-// beside what programs read. Links have been contents since 2025-06-18.
+// toolResult is a result as a client of a version gets it: a text that the calling model reads, and
+// where the rest is, beside what programs read. Links have been contents since 2025-06-18.
 func (r turnResult) toolResult(version string) *mcp.CallToolResult {
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.say()}}, IsError: r.Status == statusFailed}
 	if version >= proto.Forms {

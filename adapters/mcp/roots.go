@@ -16,8 +16,8 @@ import (
 // rootsLimit is how long a client may take to list its roots.
 const rootsLimit = 10 * time.Second
 
-// workspace is where a new session works: cwd, which must lie within the roots, or all of them. Symbolic links are
-// resolved, so that nothing can be changed behind the check.
+// workspace is where a new session works: cwd, which must lie within the roots, or all of them.
+// Symbolic links are resolved, so that nothing can be changed behind the check.
 func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]string, error) {
 	roots, err := c.roots(ctx, req, true)
 	if err != nil || cwd == "" {
@@ -38,9 +38,9 @@ func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]strin
 	return nil, errText(fmt.Sprintf("cwd %s lies outside of the folders that this gateway may work in: %s.", cwd, strings.Join(roots, ", ")))
 }
 
-// roots returns the folders that sessions of this client may work in, at least one, with links resolved. anew asks the
-// client for its own roots, which is needed for a new session. Else those that it gave last hold until it says that they
-// have changed.
+// roots returns the folders that sessions of this client may work in, at least one, with links
+// resolved. anew asks the client for its own roots, which is needed for a new session. Else those
+// that it gave last hold until it says that they have changed.
 func (c *client) roots(ctx context.Context, req asking, anew bool) ([]string, error) {
 	o := c.server.opts
 	list, whose := o.Roots, "--root"

@@ -19,8 +19,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// lending is what a client lends to one turn that it has prompted: its model (Client, Sampling). What the turn asks the
-// model waits here until a call of the client's follows the turn and puts it.
+// lending is what a client lends to one turn that it has prompted: its model (Client, Sampling).
+// What the turn asks the model waits here until a call of the client's follows the turn and puts it.
 type lending struct {
 	h     *held
 	tools bool          // the model takes tools
@@ -67,8 +67,8 @@ func lendsOf(req asking) asker {
 	return asksNow
 }
 
-// lend notes, before a client's prompt is handed on, that its model answers in the turn that comes of it; nil: it offers
-// none. settled says which turn that is.
+// lend notes, before a client's prompt is handed on, that its model answers in the turn that comes
+// of it; nil: it offers none. settled says which turn that is.
 func (c *client) lend(req asking, h *held) *lending {
 	if lendsOf(req) == asksNobody {
 		return nil
@@ -82,7 +82,8 @@ func (c *client) lend(req asking, h *held) *lending {
 	return l
 }
 
-// settled says which turn came of the prompt, or none. What was lent to turns that are over is off the list from here on.
+// settled says which turn came of the prompt, or none. What was lent to turns that are over is off
+// the list from here on.
 func (s *Server) settled(l *lending, turn core.TurnID) {
 	if l == nil {
 		return
@@ -149,8 +150,9 @@ func (h *held) lending(s *Server, turn core.TurnID) *lending {
 	return nil
 }
 
-// lender finds the client whose model answers in a session: the one that prompted the turn which runs there, or in the
-// session that has handed over the task of this one. It is nil where that one offers no model, or is no client of ours.
+// lender finds the client whose model answers in a session: the one that prompted the turn which
+// runs there, or in the session that has handed over the task of this one. It is nil where that one
+// offers no model, or is no client of ours.
 func (s *Server) lender(ctx context.Context, id core.SessionID) *lending {
 	s.mu.Lock()
 	list := slices.Clone(s.lent[id])
@@ -171,7 +173,8 @@ func (s *Server) lender(ctx context.Context, id core.SessionID) *lending {
 	return nil
 }
 
-// parent is the session that has handed over a session's task, as one of those who lend something may see it; "": none.
+// parent is the session that has handed over a session's task, as one of those who lend something
+// may see it; "": none.
 func (s *Server) parent(ctx context.Context, id core.SessionID) core.SessionID {
 	seen := map[core.Principal]bool{}
 	s.mu.Lock()
@@ -189,15 +192,17 @@ func (s *Server) parent(ctx context.Context, id core.SessionID) core.SessionID {
 	return ""
 }
 
-// Offers reports whether the client that prompted a session's turn lends its model, and whether that takes tools.
+// Offers reports whether the client that prompted a session's turn lends its model, and whether that
+// takes tools.
 func (s *Server) Offers(ctx context.Context, session core.SessionID) (sampling, tools bool) {
 	l := s.lender(ctx, session)
 	return l != nil, l != nil && l.tools
 }
 
 // CreateMessage asks the model of the client that prompted a session's turn, with the parameters of
-// sampling/createMessage as 2025-11-25 has them, and returns its result. It blocks until the client has answered: a call of
-// the client's must follow the turn for that. An error that the client is to blame for is a *inference.Error.
+// sampling/createMessage as 2025-11-25 has them, and returns its result. It blocks until the client
+// has answered: a call of the client's must follow the turn for that. An error that the client is to
+// blame for is a *inference.Error.
 func (s *Server) CreateMessage(ctx context.Context, session core.SessionID, params json.RawMessage) (json.RawMessage, error) {
 	l := s.lender(ctx, session)
 	if l == nil {

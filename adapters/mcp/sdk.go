@@ -74,8 +74,8 @@ func (h *host) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// lists answers, or adds to, what is not registered with the SDK: prompts and resources come and go with workspaces and
-// sessions, and a call may become a task.
+// lists answers, or adds to, what is not registered with the SDK: prompts and resources come and go
+// with workspaces and sessions, and a call may become a task.
 func (h *host) lists(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch r := req.(type) {
@@ -112,8 +112,8 @@ func (h *host) lists(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// notFound gives the error of a resource that is not there the code that it had up to 2025-11-25 (Resources, Error
-// Handling); the SDK has that of 2026-07-28 alone.
+// notFound gives the error of a resource that is not there the code that it had up to 2025-11-25
+// (Resources, Error Handling); the SDK has that of 2026-07-28 alone.
 func notFound(version string, err error) error {
 	e, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || version >= proto.Modern || !strings.EqualFold(e.Message, "resource not found") {
@@ -134,8 +134,8 @@ func withoutExtensions(res mcp.Result, err error) (mcp.Result, error) {
 	return res, err
 }
 
-// unasked drops what the SDK tells every client and this one has not asked for: that lists have changed which it has
-// never looked at.
+// unasked drops what the SDK tells every client and this one has not asked for: that lists have
+// changed which it has never looked at.
 func (h *host) unasked(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if method == proto.NoteResourcesChanged && !subscribed(req) && !h.client(req).hasListed() {

@@ -50,21 +50,22 @@ type Options struct {
 	Log     *zap.Logger // nil: nothing is logged
 	Version string      // of the gateway
 
-	// Roots are the folders that sessions may work in. Without any they are the client's, where it tells them, else Cwd.
+	// Roots are the folders that sessions may work in. Without any they are the client's, where it
+	// tells them, else Cwd.
 	Roots []string
-	// Cwd is the process's directory and Home the user's; a session is never given Home, or the root of a file system,
-	// because nobody said otherwise.
+	// Cwd is the process's directory and Home the user's; a session is never given Home, or the root
+	// of a file system, because nobody said otherwise.
 	Cwd, Home string
 
-	// Settings are what the configuration says, asked for when they are needed and never before initialize is
-	// answered; nil: the zero Settings. It must be quick.
+	// Settings are what the configuration says, asked for when they are needed and never before
+	// initialize is answered; nil: the zero Settings. It must be quick.
 	Settings func() Settings
 	// Look is called at the beginning of each call of a tool, so that Settings are those that
 	// hold then; nil: Settings need no look.
 	Look func()
 
-	// Expand makes the text that a command of the workspace's or the user's stands for; ok is false for what only the
-	// agent can carry out. nil: none can be expanded.
+	// Expand makes the text that a command of the workspace's or the user's stands for; ok is false
+	// for what only the agent can carry out. nil: none can be expanded.
 	Expand func(ctx context.Context, roots []string, name string, args map[string]string) (text string, ok bool, err error)
 
 	// CodexTools adds the tools that Codex's own server had.
@@ -135,16 +136,17 @@ func newKey() cipher.AEAD {
 	return aead
 }
 
-// Serve speaks the protocol over in and out. It blocks until the client has left or ctx ends, and everything that it
-// started has ended; both streams are closed then. Turns go on without the client: they are the gateway's.
+// Serve speaks the protocol over in and out. It blocks until the client has left or ctx ends, and
+// everything that it started has ended; both streams are closed then. Turns go on without the
+// client: they are the gateway's.
 //
 // It returns nil when the client left, in whatever way, the cause of ctx when that ended, else what failed.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	return s.ServeFor(ctx, core.Local, in, out, nil)
 }
 
-// ServeFor is Serve for a client that somebody else has let in, under a name of its own, and who wants to know whether
-// something goes on for it; nil: nobody does.
+// ServeFor is Serve for a client that somebody else has let in, under a name of its own, and who
+// wants to know whether something goes on for it; nil: nobody does.
 func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error {
 	frames := wire.Lines(in, wire.MaxMessage)
 	if r := s.opts.Recorder; r != nil {

@@ -18,8 +18,9 @@ const (
 	ofOthers                    // those who have begun or prompted the session
 )
 
-// standing returns who may answer an ask. by is how the client can ask its user. While a dialog is open only the user may
-// answer. If it was dismissed, or the client has no dialogs, the calling model may.
+// standing returns who may answer an ask. by is how the client can ask its user. While a dialog is
+// open only the user may answer. If it was dismissed, or the client has no dialogs, the calling
+// model may.
 func (c *client) standing(h *held, by asker, a core.Ask) standing {
 	dismissed, _ := h.dismissals()
 	switch {
@@ -37,8 +38,9 @@ func (c *client) standing(h *held, by asker, a core.Ask) standing {
 	return ofPerson
 }
 
-// modelMay reports whether the calling model may do more than reject. It may answer questions, and allow calls if the
-// configuration lets it and the call is not one that only a person may allow. It may never consent to anything else.
+// modelMay reports whether the calling model may do more than reject. It may answer questions, and
+// allow calls if the configuration lets it and the call is not one that only a person may allow. It
+// may never consent to anything else.
 func (c *client) modelMay(a core.Ask) bool {
 	switch a.Kind {
 	case core.AskQuestion:
@@ -83,8 +85,8 @@ func (r *turnResult) addStanding(a core.Ask, s standing) {
 	r.who = append(r.who, s)
 }
 
-// finish completes a result: the tool to call next, and the text, for clients that show their model nothing but the
-// structured result.
+// finish completes a result: the tool to call next, and the text, for clients that show their model
+// nothing but the structured result.
 func (r *turnResult) finish() {
 	switch r.Status {
 	case statusRunning:

@@ -19,8 +19,8 @@ import (
 // taskPoll is how often a client should look at a task.
 const taskPoll = time.Second
 
-// Task is work that goes on when the call that began it has been answered (extension Tasks). Its methods do not wait for
-// the work, and may be called by any goroutine.
+// Task is work that goes on when the call that began it has been answered (extension Tasks). Its
+// methods do not wait for the work, and may be called by any goroutine.
 type Task interface {
 	ID() string
 	Look(context.Context) (TaskState, error)
@@ -52,8 +52,8 @@ type TaskState struct {
 // taskSlot is the context's key for where a tool leaves the task that its call becomes.
 type taskSlot struct{}
 
-// BeginTask makes a task of the call that a tool is handling, whose result is then not looked at. It reports whether the
-// client can have one; else the tool answers as ever.
+// BeginTask makes a task of the call that a tool is handling, whose result is then not looked at. It
+// reports whether the client can have one; else the tool answers as ever.
 func BeginTask(ctx context.Context, t Task) bool {
 	slot, ok := ctx.Value(taskSlot{}).(*Task)
 	if ok {
@@ -131,7 +131,8 @@ type taskParams struct {
 	Answers map[string]json.RawMessage `json:"inputResponses"`
 }
 
-// answers reads the answers one by one: those that nobody has asked for may be anything. One that cannot be read is nil.
+// answers reads the answers one by one: those that nobody has asked for may be anything. One that
+// cannot be read is nil.
 func (p *taskParams) answers() mcp.InputResponseMap {
 	all := mcp.InputResponseMap{}
 	for key, raw := range p.Answers {
@@ -240,8 +241,8 @@ func lookAtTask(ctx context.Context, t Task, _ *taskParams) (mcp.Result, error) 
 	return r, err
 }
 
-// turnTask is a turn as a task. Nothing is kept for it: what it says is read from the session's log, so it outlives the
-// process.
+// turnTask is a turn as a task. Nothing is kept for it: what it says is read from the session's log,
+// so it outlives the process.
 type turnTask struct {
 	c     *client
 	h     *held

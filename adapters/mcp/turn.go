@@ -17,8 +17,8 @@ const (
 	maxSummary = 300       // bytes of a line about a call
 )
 
-// turn is the fold of one core turn's records: all that a result says. Records come in the log's order, runs in any
-// pieces. Those before the turn's beginning and behind its end are passed over.
+// turn is the fold of one core turn's records: all that a result says. Records come in the log's
+// order, runs in any pieces. Those before the turn's beginning and behind its end are passed over.
 type turn struct {
 	id    core.TurnID
 	begun bool

@@ -11,7 +11,8 @@ import (
 	"dragoman/core"
 )
 
-// watches follow the logs of the sessions to whose resources somebody has subscribed, one goroutine for each session.
+// watches follow the logs of the sessions to whose resources somebody has subscribed, one goroutine
+// for each session.
 type watches struct {
 	host *host
 	wg   sync.WaitGroup
@@ -26,8 +27,8 @@ type watch struct {
 	stop context.CancelFunc
 }
 
-// subscribe notes who wants to hear of a resource (Server, Resources, Subscriptions; at 2026-07-28 subscriptions/listen).
-// One that does not exist cannot be subscribed to.
+// subscribe notes who wants to hear of a resource (Server, Resources, Subscriptions; at 2026-07-28
+// subscriptions/listen). One that does not exist cannot be subscribed to.
 func (h *host) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
 	uri := req.Params.URI
 	c := h.client(req)

@@ -163,9 +163,11 @@ func (p *Prompts) After(ev core.Event) func() {
 		return p.bind(e.Key, e.Turn)
 	case core.TurnEnded:
 		return p.end(e)
-	case core.Opened, core.Claimed, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded,
-		core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
+	case core.Opened, core.Claimed, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted,
+		core.ThoughtDelta, core.ThoughtEnded, core.CallChanged, core.CallArgs, core.CallOutput, core.Asked,
+		core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
+		core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted,
+		core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 	return nil
 }

@@ -44,9 +44,11 @@ func (e *entries) add(ev core.Event) {
 		e.message = ev.Message
 	case core.CallChanged:
 		e.read(ev.Call)
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
-		core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
-		core.Notice, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
+	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtDelta,
+		core.ThoughtEnded, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
+		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing,
+		core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved,
+		core.Truncated, core.TurnEnded, core.Unknown:
 	}
 }
 

@@ -61,9 +61,11 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 			f.turn = ""
 		}
 		return dst, f.thread.prompts.After(e)
-	case core.Opened, core.Claimed, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded, core.CallChanged,
-		core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
-		core.Bound, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
+	case core.Opened, core.Claimed, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtDelta,
+		core.ThoughtEnded, core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered,
+		core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
+		core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited,
+		core.Moved, core.Truncated, core.Unknown:
 		// The protocol knows words and files that were read; those are entries.
 	}
 	return dst, nil

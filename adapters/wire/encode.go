@@ -127,7 +127,8 @@ func appendHead(dst []byte, bare bool) []byte {
 	return append(dst, `{"jsonrpc":"2.0",`...)
 }
 
-// appendMethod appends the members method and, unless params is nil, params, and ends the envelope.
+// appendMethod appends the members method and, unless params is nil, params, and ends the
+// envelope.
 func appendMethod(dst []byte, method string, params any) ([]byte, error) {
 	dst = append(dst, `"method":`...)
 	dst = AppendString(dst, method)

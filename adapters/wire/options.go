@@ -39,8 +39,8 @@ type Options struct {
 	Linger   time.Duration // how long the rest of the output may take at the end; 0: DefaultLinger
 	Drain    time.Duration // how long open calls may still be answered when the peer has sent its last; 0: not at all
 
-	// Panicked is called after a handler's panic: with the method, the value and the stack. The peer
-	// sees none of it.
+	// Panicked is called after a handler's panic: with the method, the value and the
+	// stack. The peer sees none of it.
 	Panicked func(method string, value any, stack []byte)
 	// Recorder takes down both directions; nil: none.
 	Recorder *Recorder

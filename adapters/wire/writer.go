@@ -27,7 +27,8 @@ const (
 	// chunk is about how much one Write takes: a Write ends with the first frame behind this
 	// many bytes.
 	chunk = 64 << 10
-	// keep is the largest buffer that is used again, in bytes; a large message's memory is given back.
+	// keep is the largest buffer that is used again, in bytes; a large message's memory
+	// is given back.
 	keep = 1 << 20
 )
 

@@ -37,8 +37,8 @@ func (r *Reach) Covers(cwd string, roots []string) bool {
 	return true
 }
 
-// placeOf returns a folder's path with symbolic links resolved, also for a folder that no longer exists; ok is false if
-// the path cannot be determined.
+// placeOf returns a folder's path with symbolic links resolved, also for a folder that no longer
+// exists; ok is false if the path cannot be determined.
 func placeOf(dir string) (_ string, ok bool) {
 	dir = filepath.Clean(dir)
 	gone := ""

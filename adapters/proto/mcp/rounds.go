@@ -21,7 +21,8 @@ type InputRequired struct {
 	State    json.RawMessage         `json:"requestState,omitempty"` // a string
 }
 
-// ReadInputRequired reads a result that asks the client something first; ok is false for any other.
+// ReadInputRequired reads a result that asks the client something first; ok is false for
+// any other.
 func ReadInputRequired(result json.RawMessage) (r InputRequired, ok bool) {
 	return r, json.Unmarshal(result, &r) == nil && r.Type == ResultInputRequired
 }

@@ -29,7 +29,8 @@ func New(framing wire.Framing) (in io.ReadCloser, out io.WriteCloser, p *Peer) {
 	return in, writer{from}, &Peer{framing: framing, to: to, from: from}
 }
 
-// Send sends messages, each in a frame of its own, in one write. It blocks while the pipe is full.
+// Send sends messages, each in a frame of its own, in one write. It blocks while the pipe
+// is full.
 func (p *Peer) Send(messages ...string) error {
 	var b strings.Builder
 	for _, m := range messages {
