@@ -33,6 +33,8 @@ func (u *upstream) receive(c *wire.Call) {
 		u.logged(c.Params)
 	case proto.NoteToolsChanged, proto.NotePromptsChanged, proto.NoteResourcesChanged:
 		poke(u.stale)
+	case proto.NoteAcknowledged:
+		poke(u.missed)
 	case proto.MethodRoots, proto.MethodElicit, proto.MethodSample:
 		if !u.mayAsk() {
 			c.Reply(
@@ -182,15 +184,26 @@ func BroughtBack(answers map[string]json.RawMessage, state json.RawMessage) (mor
 	return more
 }
 
-// subscribe asks a modern server to tell of changed lists (2026-07-28,
-// subscriptions/listen); others do so unasked. The function ends that.
-func (u *upstream) subscribe(p *Peer) (stop func()) {
+// tells returns the lists whose changes the server tells of, by their names in
+// subscriptions/listen.
+func (p *Peer) tells() map[string]bool {
 	changes := map[string]bool{}
-	for name, caps := range map[string]*ListCaps{"toolsListChanged": p.Caps.Tools, "promptsListChanged": p.Caps.Prompts, "resourcesListChanged": p.Caps.Resources} {
+	for name, caps := range map[string]*ListCaps{
+		"toolsListChanged":     p.Caps.Tools,
+		"promptsListChanged":   p.Caps.Prompts,
+		"resourcesListChanged": p.Caps.Resources,
+	} {
 		if caps != nil && caps.ListChanged {
 			changes[name] = true
 		}
 	}
+	return changes
+}
+
+// subscribe asks a modern server to tell of changed lists (2026-07-28,
+// subscriptions/listen); others do so unasked. The function ends that.
+func (u *upstream) subscribe(p *Peer) (stop func()) {
+	changes := p.tells()
 	if !p.Modern() || len(changes) == 0 {
 		return func() {}
 	}

@@ -86,6 +86,9 @@ type dialer struct {
 	// what it says.
 	learn func(Endpoint)
 	hide  func(text string) string
+	// listening is called when a server at an address can say something unasked, at
+	// first or again.
+	listening func()
 }
 
 // dial opens a link. It does not wait for the server to say anything.
@@ -112,6 +115,7 @@ func (d dialer) dialHTTP(e Endpoint) (*Link, error) {
 			}
 			return wants, !wants.More && !d.whole // a relay's client may go on once there is a login
 		},
+		Listening: d.listening,
 	})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 	"dragoman/core/coretest"
@@ -220,6 +225,52 @@ func TestListIsReadAgainWhenItChanges(t *testing.T) {
 			case <-s.Changed():
 			case <-bridgetest.Patient(t).Done():
 				t.Fatal("the change was not told")
+			}
+			after, err := s.Tools(bridgetest.Patient(t))
+			if err != nil || len(after) != len(before)+20 {
+				t.Errorf("%d tools, then %d, %v", len(before), len(after), err)
+			}
+		})
+	}
+}
+
+// What changes before the server can tell of it is seen once it can: the stream that it
+// tells on is open after the first list has been read.
+func TestChangeThatTheServerCouldNotTell(t *testing.T) {
+	sdk := bridgetest.SDKServer()
+	get := func(*http.Request) *mcp.Server { return sdk }
+	for name, h := range map[string]http.Handler{
+		"2025": mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return bridgetest.SDKServer() }, nil),
+		"2026": bridgetest.ModernOnly(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			grown := make(chan struct{})
+			late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == proto.MethodListen {
+					<-grown
+				}
+				h.ServeHTTP(w, r)
+			}))
+			t.Cleanup(func() {
+				late.CloseClientConnections()
+				late.Close()
+			})
+			server := Server{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: late.URL}, nil }}
+			_, s := open(t, &host{}, Options{Servers: []Server{server}})
+			before, err := s.Tools(bridgetest.Patient(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-s.Changed() // it has been started
+			if _, err := call(t, toolOf(t, s, "grow"), `{}`); err != nil {
+				t.Fatal(err)
+			}
+			close(grown)
+			select {
+			case <-s.Changed():
+			case <-bridgetest.Patient(t).Done():
+				t.Fatal("the change was not seen")
 			}
 			after, err := s.Tools(bridgetest.Patient(t))
 			if err != nil || len(after) != len(before)+20 {

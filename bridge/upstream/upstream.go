@@ -21,6 +21,7 @@ type upstream struct {
 	guard  *child.Guard
 	wake   func()             // the list has changed
 	stale  chan struct{}      // the server says that its list has changed
+	missed chan struct{}      // the server can tell of changes; those before may be unknown
 	stop   context.CancelFunc // ends run; set before it begins
 	used   time.Time          // outside of sessions: when it was last needed; guarded by the box's mu
 	asks   sync.WaitGroup
@@ -43,7 +44,7 @@ const (
 var errClosing = errors.New("the servers are being ended")
 
 func newUpstream(b *Box, s Server, host core.ToolHost, guard *child.Guard, wake func()) *upstream {
-	u := &upstream{box: b, server: s, host: host, guard: guard, wake: wake, stale: make(chan struct{}, 1)}
+	u := &upstream{box: b, server: s, host: host, guard: guard, wake: wake, stale: make(chan struct{}, 1), missed: make(chan struct{}, 1)}
 	u.Keeper = newKeeper(s.Name, u, b.pause, func() error { return b.wantsLogin(s) }, u.report)
 	return u
 }
@@ -112,13 +113,19 @@ func (u *upstream) Begin(ctx context.Context) (*Peer, error) {
 	limit := u.server.StartFor()
 	ctx, cancel := Within(ctx, limit, fmt.Sprintf("it did not answer within %v of its start", limit))
 	defer cancel()
-	l, err := u.box.dialer(u.server, u.guard).dial(e)
+	d := u.box.dialer(u.server, u.guard)
+	d.listening = func() { poke(u.missed) }
+	l, err := d.dial(e)
 	if err != nil {
 		return nil, err
 	}
 	p, err := Meet(ctx, l, Hello{Client: u.box.hello, Caps: u.capabilities(), Handle: u.receive})
 	if err != nil {
 		return nil, err
+	}
+	select {
+	case <-u.missed: // the list has what changed before
+	default:
 	}
 	list, err := u.tools(ctx, p)
 	if err != nil {
@@ -154,6 +161,10 @@ func (u *upstream) Follow(ctx context.Context, p *Peer) string {
 			return p.link.Why()
 		case <-u.stale:
 			u.relist(ctx, p)
+		case <-u.missed:
+			if len(p.tells()) > 0 {
+				u.relist(ctx, p)
+			}
 		}
 	}
 }

@@ -67,6 +67,9 @@ type Options struct {
 	WantsLogin func(error) (wants error, ends bool)
 	// Plain makes the words of a server fit to be shown.
 	Plain func(string) string
+	// Listening is called each time the stream of what the server says unasked begins, but
+	// for one that is taken up where it ended: what the server said before may be lost.
+	Listening func()
 }
 
 // Client speaks Streamable HTTP (Basic, Transports): each message that is written is

@@ -103,6 +103,9 @@ func (h *Client) listen() {
 		}
 		if err == nil {
 			before := c.id
+			if before == "" {
+				h.opts.Listening()
+			}
 			_, err = h.stream(resp.Body, nil, c)
 			resp.Body.Close()
 			if errors.Is(err, io.EOF) || c.id != before {
