@@ -149,10 +149,10 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 // wants to know whether something goes on for it; nil: nobody does.
 func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error {
 	frames := wire.Lines(in, wire.MaxMessage)
-	if r := s.opts.Recorder; r != nil {
-		frames, out = r.Framer(frames), r.Writer(out, wire.Newline)
-	}
 	writer := wire.NewWriter(out, wire.Newline)
+	if writer.Recorder = s.opts.Recorder; writer.Recorder != nil {
+		frames = writer.Recorder.Framer(frames)
+	}
 	l := edge.NewLink(frames, writer, edge.Options{OwnTools: s.opts.Extend == nil, Ordered: inOrder, Templates: templates})
 	c := &client{server: s, caller: newCaller(), link: l, held: map[core.SessionID]*held{}}
 	h := s.newHost(p, func(mcp.Request) *client { return c })
@@ -197,6 +197,9 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 	}
 	c.close()
 	h.close()
+	if errors.Is(read, io.EOF) {
+		writer.Drain(ctx) // the client may still read
+	}
 	writer.Close()
 	owner.Wait()
 	switch {

@@ -53,10 +53,10 @@ func NewConn(in io.ReadCloser, out io.WriteCloser, o Options) *Conn {
 		asked:  map[int64]*Asked{},
 	}
 	if o.Recorder != nil {
-		c.frames, out = o.Recorder.Framer(c.frames), o.Recorder.Writer(out, o.Framing)
+		c.frames = o.Recorder.Framer(c.frames)
 	}
 	c.out = NewWriter(out, o.Framing)
-	c.out.Linger = o.Linger
+	c.out.Linger, c.out.Recorder = o.Linger, o.Recorder
 	c.bare.Store(o.Bare)
 	return c
 }
@@ -81,7 +81,8 @@ func (c *Conn) Stats() Stats {
 // At the end the contexts of all open calls end, with the cause ErrClosed or ctx's own;
 // all our requests fail with ErrClosed; what is queued is written, for at most
 // Options.Linger; both streams are closed. With Options.Drain, a peer that has only
-// ended its own side, as a shell's pipe does, gets the answers to its open calls first.
+// ended its own side, as a shell's pipe does, gets the answers to its open calls first, and
+// all that is queued for as long as it reads on.
 // Serve returns after all that it started has ended: nil when the peer left, in whatever
 // way, the cause of ctx when that ended, else what failed.
 func (c *Conn) Serve(ctx context.Context, handle func(*Call)) error {
@@ -100,11 +101,15 @@ func (c *Conn) Serve(ctx context.Context, handle func(*Call)) error {
 	if serving.Err() != nil {
 		read = ErrClosed // it was ended
 	}
-	if errors.Is(read, io.EOF) && c.opts.Drain > 0 {
+	draining := errors.Is(read, io.EOF) && c.opts.Drain > 0
+	if draining {
 		c.drain(serving)
 	}
 	end(ErrClosed)
 	c.release()
+	if draining {
+		c.out.Drain(ctx)
+	}
 	c.out.Close()
 	owner.Wait()
 	switch {

@@ -67,25 +67,15 @@ func (f *recordedFramer) Resync(body []byte) {
 	}
 }
 
-// Writer records what is written to out, just before, so that an answer to it is never
-// recorded first. Each Write must hold whole frames, as a [Writer]'s do.
-func (r *Recorder) Writer(out io.WriteCloser, framing Framing) io.WriteCloser {
-	return &recordedWriter{out, r, framing}
-}
-
-type recordedWriter struct {
-	io.WriteCloser
-	rec     *Recorder
-	framing Framing
-}
-
-func (w *recordedWriter) Write(b []byte) (int, error) {
-	frames := w.framing.Framer(bytes.NewReader(b), len(b)+1)
+// sent records frames that are about to be written, so that an answer to one of them is
+// never recorded first.
+func (r *Recorder) sent(whole []byte, framing Framing) {
+	frames := framing.Framer(bytes.NewReader(whole), len(whole)+1)
 	for {
 		msg, err := frames.Next()
 		if err != nil {
-			return w.WriteCloser.Write(b)
+			return
 		}
-		w.rec.note("<- ", msg)
+		r.note("<- ", msg)
 	}
 }

@@ -30,15 +30,19 @@ const (
 	// keep is the largest buffer that is used again, in bytes; a large message's memory
 	// is given back.
 	keep = 1 << 20
+	// piece is how much of a large frame one Write takes, in bytes, so that a peer that reads
+	// it slowly is seen to read.
+	piece = 256 << 10
 )
 
 // Writer queues whole frames and writes them from one goroutine, [Writer.Run]. Putting
-// never blocks. Frames leave in the order in which they were put, and no frame is ever
-// split over two calls of Write.
+// never blocks. Frames leave in the order in which they were put, and no frame of up to
+// 1 MiB is split over two calls of Write.
 //
 // A Writer may be used by many goroutines.
 type Writer struct {
-	Linger time.Duration // how long the rest may take when closing; set before Run; 0: DefaultLinger
+	Linger   time.Duration // how long the rest may take when closing; set before Run; 0: DefaultLinger
+	Recorder *Recorder     // takes down what is written, just before; set before Run; nil: none
 
 	out     io.WriteCloser
 	framing Framing
@@ -50,6 +54,7 @@ type Writer struct {
 	cuts    []cut      // where buf is cut into Writes, in order; the last cut may be missing
 	replies tally      // of buf
 	flying  cut        // what Run has taken and not yet written
+	written int64      // bytes, since the beginning
 	room    chan struct{}
 	since   time.Time // when the peer last took something, or the queue began to fill; zero: nothing is queued
 	closing bool
@@ -171,8 +176,7 @@ func (w *Writer) Queued() int {
 }
 
 // Stalled is for how long the peer has taken nothing of what is queued; 0 when nothing
-// is queued. What it takes counts by whole Writes, so one large frame on a slow stream
-// looks like a stall while it is under way.
+// is queued. What it takes counts by whole Writes, of about 1 MiB at most.
 func (w *Writer) Stalled() time.Duration {
 	w.mu.Lock()
 	since := w.since
@@ -215,6 +219,27 @@ func (w *Writer) await(ctx context.Context, ready func() bool) error {
 		case <-room:
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		}
+	}
+}
+
+// Drain waits until what is queued now has left, for as long as the peer takes some of it
+// within each Linger and ctx lasts. It is for the output to a peer that has ended its own
+// side, and may still read.
+func (w *Writer) Drain(ctx context.Context) {
+	w.mu.Lock()
+	end := w.written + int64(len(w.buf)+w.flying.end)
+	w.mu.Unlock()
+	for {
+		left := w.linger() - w.Stalled()
+		if left <= 0 {
+			return
+		}
+		turn, cancel := context.WithTimeout(ctx, left)
+		err := w.await(turn, func() bool { return w.written >= end })
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return
 		}
 	}
 }
@@ -274,11 +299,7 @@ func (w *Writer) sever(ctx context.Context, done <-chan struct{}) bool {
 	case <-done:
 		return false
 	}
-	linger := w.Linger
-	if linger <= 0 {
-		linger = DefaultLinger
-	}
-	t := time.NewTimer(linger)
+	t := time.NewTimer(w.linger())
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -287,6 +308,13 @@ func (w *Writer) sever(ctx context.Context, done <-chan struct{}) bool {
 	case <-done:
 		return false
 	}
+}
+
+func (w *Writer) linger() time.Duration {
+	if w.Linger <= 0 {
+		return DefaultLinger
+	}
+	return w.Linger
 }
 
 func (w *Writer) write() error {
@@ -303,13 +331,30 @@ func (w *Writer) write() error {
 		}
 		from := cut{}
 		for _, c := range cuts {
-			if _, err := w.out.Write(buf[from.end:c.end]); err != nil {
-				return fmt.Errorf("write: %w", err)
+			all := cuts[len(cuts)-1]
+			if w.Recorder != nil {
+				w.Recorder.sent(buf[from.end:c.end], w.framing)
 			}
-			w.wrote(c, cuts[len(cuts)-1])
+			for large := c.end-from.end > chunk+keep; large && c.end-from.end > piece; from.end += piece {
+				if err := w.writePiece(buf[from.end : from.end+piece]); err != nil {
+					return err
+				}
+				w.wrote(cut{from.end + piece, from.replies}, all)
+			}
+			if err := w.writePiece(buf[from.end:c.end]); err != nil {
+				return err
+			}
+			w.wrote(c, all)
 			from = c
 		}
 	}
+}
+
+func (w *Writer) writePiece(b []byte) error {
+	if _, err := w.out.Write(b); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
 }
 
 // take swaps the queue with what has been written. It returns false when the writer is
@@ -336,6 +381,7 @@ func (w *Writer) take(buf []byte, cuts []cut) ([]byte, []cut, bool) {
 // wrote notes that all up to the cut c has left, of what ends with the cut all.
 func (w *Writer) wrote(c, all cut) {
 	w.mu.Lock()
+	w.written += int64(w.flying.end - (all.end - c.end))
 	w.flying = cut{all.end - c.end, tally{all.replies.n - c.replies.n, all.replies.bytes - c.replies.bytes}}
 	if w.since = time.Now(); len(w.buf)+w.flying.end == 0 {
 		w.since = time.Time{}

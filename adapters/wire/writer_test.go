@@ -296,6 +296,42 @@ func TestWriterCloses(t *testing.T) {
 	}
 }
 
+// A peer that has ended its own side gets what is queued for as long as it reads, however
+// slowly, and keeps nobody when it stops.
+func TestWriterDrains(t *testing.T) {
+	const large = 20 << 20
+	for name, reads := range map[string]int{"all": large + 1, "some": large / 2} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, out := io.Pipe()
+				w := wire.NewWriter(out, wire.Newline)
+				ran := make(chan error, 1)
+				go func() { ran <- w.Run(t.Context()) }()
+				w.Put(bytes.Repeat([]byte("x"), large))
+				read := make(chan int, 1)
+				go func() {
+					n := 0
+					for b := make([]byte, 128<<10); n < reads; {
+						<-time.After(wire.DefaultLinger / 4)
+						k, err := r.Read(b)
+						n += k
+						if err != nil {
+							break
+						}
+					}
+					read <- n
+				}()
+				w.Drain(t.Context())
+				w.Close()
+				err := <-ran
+				if n := <-read; n < reads || (err == nil) != (name == "all") {
+					t.Errorf("%d of %d bytes came: %v", n, large+1, err)
+				}
+			})
+		})
+	}
+}
+
 func TestBrokenPipe(t *testing.T) {
 	r, out := osPipe(t)
 	w := wire.NewWriter(out, wire.Newline)

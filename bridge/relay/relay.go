@@ -133,6 +133,7 @@ func (r *Server) Serve(ctx context.Context, dir string, in io.ReadCloser, out io
 	c.lost(why)
 	<-down
 	c.lost(why) // what came meanwhile
+	c.down.Drain(ctx)
 	stop()
 	<-written
 	if ctx.Err() != nil {
