@@ -30,9 +30,12 @@ build: ## build bin/dragoman
 run: build ## build, then play the demo: every protocol, one prompt each, no key needed
 	$(BINARY) demo
 
+# With a larger heap, compiling takes a fifth less time, which is a third of all. The tests themselves get Go's own setting.
+test lint cross: export GOGC = 400
+
 # -count=1: the end-to-end tests start the binary, whose sources Go's test cache does not see. -vet=off: the linters
 # look at the tests too, with all of vet.
-TESTS = $(GO) test -count=1 -vet=off -timeout 8m
+TESTS = $(GO) test -exec 'env -u GOGC' -count=1 -vet=off -timeout 8m
 
 # The end-to-end tests go beside the others, without the race detector, which makes them several times as long:
 # "make race-e2e" has it there too. They wait most of the time, for programs and clocks, hence -parallel. The tests of
