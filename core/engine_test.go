@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -423,10 +424,10 @@ func TestInterrupted(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("no space left on device")
-		broken := core.SessionID("")
+		var broken atomic.Bool // what "bad" writes
 		store := coretest.NewMemory()
 		store.Before = func(_ context.Context, op string, id core.SessionID) error {
-			if op == "write" && id == broken {
+			if op == "write" && id == "bad" && broken.Load() {
 				return full
 			}
 			return nil
@@ -447,7 +448,7 @@ func TestStoreFails(t *testing.T) {
 			prompt(t, as[len(as)-1], say("go"))
 		}
 		synctest.Wait()
-		broken = "bad"
+		broken.Store(true)
 		for _, a := range as {
 			for _, q := range a.Pending() {
 				_ = a.Decide(t.Context(), q.ID, core.AllowOnce, "")
@@ -470,7 +471,7 @@ func TestStoreFails(t *testing.T) {
 		if _, err := as[0].Prompt(t.Context(), say("more")); !errors.As(err, new(*core.StoreError)) {
 			t.Errorf("a prompt after that: %v", err)
 		}
-		broken = ""
+		broken.Store(false)
 		s, err := g.Open(t.Context(), core.Local, "bad") // reopened: what was stored counts
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -314,9 +315,10 @@ func testReadOnly(t *testing.T, other bool) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	damaged := true
+	var damaged atomic.Bool
+	damaged.Store(true)
 	store.Before = func(_ context.Context, op string, _ core.SessionID) error {
-		if damaged && op == "claim" {
+		if damaged.Load() && op == "claim" {
 			return fmt.Errorf("%w: byte 7 of it is damaged", core.ErrReadOnly)
 		}
 		return nil
@@ -347,7 +349,7 @@ func testReadOnly(t *testing.T, other bool) {
 		t.Errorf("opened once more: %v, %+v", err, a.State())
 	}
 
-	damaged = false
+	damaged.Store(false)
 	if other {
 		g3 := coretest.Gateway(store, echo, nil)
 		if _, err := g3.Open(t.Context(), core.Local, "s"); err != nil {

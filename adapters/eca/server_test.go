@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -325,9 +326,9 @@ func TestBoard(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewMemory()
-		full := false
+		var full atomic.Bool
 		store.Before = func(_ context.Context, op string, id core.SessionID) error {
-			if full && op == "write" && id == "bad" {
+			if full.Load() && op == "write" && id == "bad" {
 				return errors.New("no space left on device")
 			}
 			return nil
@@ -336,7 +337,7 @@ func TestStoreFails(t *testing.T) {
 		peer, stop := serve(t, g)
 		e := connect(t, peer, "VsCode")
 		e.say("bad", "say x")
-		full = true
+		full.Store(true)
 		for range 2 {
 			e.say("bad", "say y")
 			if !strings.Contains(e.text("bad"), "no space left on device") {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -63,10 +64,10 @@ func TestPollsReadOn(t *testing.T) {
 		c.stop()
 		c = converseAt(t, "2025-11-25", mcp.Options{Gateway: g})
 		c.call(0, "agent_wait", fmt.Sprintf(`"session_id":%q,"wait_seconds":0`, session))
-		reads := 0
+		var reads atomic.Int32
 		store.Before = func(_ context.Context, op string, _ core.SessionID) error {
 			if op == "read" {
-				reads++
+				reads.Add(1)
 			}
 			return nil
 		}
@@ -75,8 +76,8 @@ func TestPollsReadOn(t *testing.T) {
 				t.Errorf("%+v", a.Result)
 			}
 		}
-		if reads > 0 {
-			t.Errorf("20 polls have read the store %d times", reads)
+		if n := reads.Load(); n > 0 {
+			t.Errorf("20 polls have read the store %d times", n)
 		}
 		c.call(30, "agent_cancel", fmt.Sprintf(`"session_id":%q`, session))
 		c.end()
