@@ -49,8 +49,8 @@ func (o *Offer) model(set core.Settings) string {
 	return cmp.Or(set.Model, o.profile.DefaultModel)
 }
 
-// agents are what may be chosen as the agent, which is one of them, whatever became of the
-// configuration; nil: nothing is chosen.
+// agents lists the agents that can be selected. The selected one is included even if the
+// configuration has dropped it. The list is nil when no agent is selected.
 func (o *Offer) agents(set core.Settings) (list []acp.SelectOption) {
 	for _, a := range o.profile.Agents {
 		list = append(list, acp.SelectOption{Value: a.Name, Name: a.Name, Description: a.Description})
@@ -58,7 +58,7 @@ func (o *Offer) agents(set core.Settings) (list []acp.SelectOption) {
 	return with(list, o.agent(set), "Not configured any more")
 }
 
-// allModels are the same for the model.
+// allModels lists the models that can be selected, as agents does.
 func (o *Offer) allModels(set core.Settings) (list []acp.SelectOption) {
 	for _, m := range o.profile.Models {
 		list = append(list, acp.SelectOption{Value: m.ID, Name: cmp.Or(m.Name, m.ID)})

@@ -12,8 +12,8 @@ import (
 	"dragoman/core"
 )
 
-// comeback is what a client of 2026-07-28 brings back with its user's answers: sealed, so that it
-// can neither read nor change it, and nothing that another process has sealed opens.
+// comeback is the state that a client of 2026-07-28 returns with its user's answers. It is sealed:
+// the client can neither read nor change it, and only the process that sealed it can open it.
 type comeback struct {
 	Principal core.Principal `json:"principal"`
 	Tool      string         `json:"tool"`

@@ -17,8 +17,8 @@ import (
 	"dragoman/core"
 )
 
-// client is who sends requests: a pipe, a session over HTTP, or at 2026-07-28 over HTTP, where each
-// request stands alone, all requests under one name.
+// client holds the state of one sender of requests. Over a pipe and in a session over HTTP, that is
+// the connection; at 2026-07-28 over HTTP, all requests that give the same name.
 type client struct {
 	host    *host
 	server  *Server
@@ -90,17 +90,17 @@ type begun struct {
 	call *call
 }
 
-// keepBegun is how many turns a held session remembers the beginnings of; of others the log is read
-// from the start.
+// keepBegun limits the turns of a held session whose starting positions are kept. For any other
+// turn the log is read from its start.
 const keepBegun = 64
 
 // maxHeld limits the sessions that a client may hold at a time. Beyond it the one idle for longest
 // is released.
 const maxHeld = 256
 
-// keepFolds is how many turns a held session remembers the folds of, so that a caller who polls does
-// not make us read a turn from its beginning each time; foldsIdle is for how long after the last of
-// them was used.
+// keepFolds limits the turns of a held session whose folds are kept, so that a caller who polls does
+// not make us read a turn from its beginning each time. The folds are dropped when none has been
+// used for foldsIdle.
 const (
 	keepFolds = 4
 	foldsIdle = 2 * time.Minute

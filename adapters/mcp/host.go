@@ -9,8 +9,8 @@ import (
 	"dragoman/core"
 )
 
-// host is what the clients of one principal are served from: the SDK's server with the tools,
-// prompts and resources. Over a pipe it has one client.
+// host serves the clients of one principal: it holds the SDK's server with the tools, prompts and
+// resources. Over a pipe it has one client.
 type host struct {
 	server    *Server
 	principal core.Principal
