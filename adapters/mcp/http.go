@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,7 @@ type door struct {
 	*host
 	legacy, modern *mcp.StreamableHTTPHandler
 	guests         *wire.Guests
+	calls          streamable.Calls // of all sessions; at 2026-07-28 whoever cancels a call hangs up
 
 	mu     sync.Mutex        // guards the fields below
 	visits map[string]*visit // by the ids of sessions
@@ -75,6 +77,7 @@ func (h *HTTP) door(p core.Principal) *door {
 func (h *HTTP) newDoor(p core.Principal) *door {
 	d := &door{guests: &h.guests, visits: map[string]*visit{}, names: map[string]*visit{}}
 	d.host = h.server.newHost(p, d.from)
+	d.sdk.AddReceivingMiddleware(d.known)
 	replay := mcp.NewMemoryEventStore(nil)
 	replay.SetMaxBytes(h.replay)
 	sdk := func(*http.Request) *mcp.Server { return d.sdk }
@@ -163,6 +166,7 @@ func (d *door) other(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
+	r.Header.Del(headerCall)
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		status := http.StatusBadRequest
@@ -239,10 +243,30 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		if v.early != nil && m.ID == nil && m.Method == proto.NoteEarlyInitialized {
 			body = []byte(`{"jsonrpc":"2.0","method":"` + proto.NoteInitialized + `","params":{}}`)
 		}
+		ctx, end := d.calls.Take(r.Context(), id, m) // the SDK ignores a cancellation that comes first
+		defer end()
+		r.Header.Set(headerCall, string(m.ID))
+		if streamable.Canceled(ctx) {
+			streamable.Refuse(w, http.StatusOK, m.ID, wire.ErrCanceled)
+			return
+		}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	d.legacy.ServeHTTP(w, r)
+}
+
+// headerCall is the header in which the SDK is given the id of a call. The client's own is dropped.
+const headerCall = "Dragoman-Call"
+
+// known notes that the SDK knows a call, which it can cancel from here on.
+func (d *door) known(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if extra := req.GetExtra(); extra != nil {
+			d.calls.Passed(extra.Header.Get(proto.HeaderSession), extra.Header.Get(headerCall))
+		}
+		return next(ctx, method, req)
+	}
 }
 
 // batches reports whether a session's version has batches.

@@ -23,6 +23,7 @@ import (
 // site serves over a network.
 type site struct {
 	t   *testing.T
+	h   http.Handler
 	url string
 	g   *core.Gateway
 }
@@ -39,7 +40,7 @@ func newSite(t *testing.T) *site {
 			t.Error(err)
 		}
 	})
-	return &site{t, srv.URL, g}
+	return &site{t, h, srv.URL, g}
 }
 
 // do sends one request and returns the response with its body open.
@@ -145,6 +146,41 @@ func TestHTTPSessions(t *testing.T) {
 				t.Errorf("%d %s, want %d %s", status, said, c.status, c.says)
 			}
 		})
+	}
+}
+
+// A cancellation has its connection to itself, and may come before its call, which then never runs, also
+// if the client does not wait for its answer.
+func TestHTTPCancelComesFirst(t *testing.T) {
+	s := newSite(t)
+	id := s.begin("2025-11-25")
+	if status, said := s.say("POST", cancelled(7), "Mcp-Session-Id", id); status != 202 {
+		t.Errorf("the cancellation: %d %s", status, said)
+	}
+	if status, said := s.say("POST", prompting(7, "hang", ""), "Mcp-Session-Id", id); status != 200 || !strings.Contains(said, `"id":7,"error"`) {
+		t.Errorf("the call: %d %s", status, said)
+	}
+	s.say("POST", cancelled(6), "Mcp-Session-Id", id)
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	r := httptest.NewRequestWithContext(left, "POST", "/", strings.NewReader(prompting(6, "hang", "")))
+	r.Header.Set("Mcp-Session-Id", id)
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Content-Type", "application/json")
+	s.h.ServeHTTP(httptest.NewRecorder(), r)
+	if status, said := s.say("POST", prompting(5, "say hello", ""), "Mcp-Session-Id", id); status != 200 || !strings.Contains(said, "hello") {
+		t.Errorf("the next one: %d %s", status, said)
+	}
+	for sum, err := range s.g.List(t.Context(), core.Local) {
+		if err != nil || sum.Running {
+			t.Errorf("session %s: running %v, %v", sum.ID, sum.Running, err)
+		}
+	}
+	if status, said := s.say("POST", cancelled(8), "Mcp-Session-Id", s.begin("2025-11-25")); status != 202 {
+		t.Errorf("a cancellation in another session: %d %s", status, said)
+	}
+	if status, said := s.say("POST", prompting(8, "say hello", ""), "Mcp-Session-Id", id); status != 200 || !strings.Contains(said, "hello") {
+		t.Errorf("a call of that id here: %d %s", status, said)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -182,7 +183,7 @@ func (c *caller) receive(ctx context.Context, call *wire.Call) {
 func (c *caller) notified(call *wire.Call) {
 	switch call.Method {
 	case proto.NoteCancelled:
-		if id := upstream.CancelledID(call.Params); id != nil {
+		if id := streamable.CancelledID(call.Params); id != nil {
 			c.conn.CancelRequest(id)
 		}
 		return

@@ -31,6 +31,10 @@ func (h *HTTP) decided(
 	err error,
 ) (to http.ResponseWriter, end func()) {
 	switch {
+	case streamable.Canceled(r.Context()):
+		call.End(upstream.OutcomeCancelled, 0)
+		streamable.Refuse(w, http.StatusOK, m.ID, wire.ErrCanceled)
+		return nil, nil
 	case err != nil:
 		call.End(upstream.OutcomeRefused, 0)
 		streamable.Refuse(w, http.StatusOK, m.ID, err)
@@ -93,7 +97,7 @@ func (h *HTTP) aboutDialogs(r *http.Request, m wire.Message) bool {
 	if m.Method != proto.NoteCancelled {
 		return false
 	}
-	id := upstream.CancelledID(m.Params)
+	id := streamable.CancelledID(m.Params)
 	return id != nil && h.dialogs.withdraw(h.callID(r, id), wire.ErrCanceled)
 }
 

@@ -433,6 +433,10 @@ func TestDialogsOverHTTP(t *testing.T) {
 			if got := eventIn(events); !strings.Contains(got, `"id":5,"error"`) || !strings.Contains(got, "did not allow the call") {
 				t.Errorf("refused: %s", got)
 			}
+			post(cancels7)
+			if _, body := post(echoCall("7")); !strings.Contains(body, `"id":7,"error"`) || !strings.Contains(body, "taken back") {
+				t.Errorf("a call behind its cancellation: %s", body)
+			}
 			if name == "address" {
 				events, id = asks(bridgetest.Patient(t), echoCall("8"))
 				post(answerTo(id))
@@ -450,7 +454,7 @@ func TestDialogsOverHTTP(t *testing.T) {
 			heard.mu.Lock()
 			defer heard.mu.Unlock()
 			all := strings.Join(heard.heard, "\n")
-			for _, n := range []string{"3", "4", "5", "6"} {
+			for _, n := range []string{"3", "4", "5", "6", "7"} {
 				if strings.Contains(all, `"id":`+n+",") {
 					t.Errorf("the server got the call %s", n)
 				}

@@ -41,6 +41,7 @@ type HTTP struct {
 	view      *upstream.View // of a server that is an address; a program has one for each session
 	guests    wire.Guests
 	dialogs   *dialogs
+	calls     streamable.Calls // of all sessions; at 2026-07-28 whoever cancels a call hangs up
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]*httpSession
@@ -134,6 +135,16 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
+	modern := isModern(r, m)
+	if r.Header.Get(proto.HeaderSession) != "" && !modern {
+		ctx, end := h.calls.Take(r.Context(), h.callID(r, nil).session, m)
+		defer end()
+		r = r.WithContext(ctx)
+		if streamable.Canceled(ctx) {
+			streamable.Refuse(w, http.StatusOK, m.ID, wire.ErrCanceled)
+			return
+		}
+	}
 	e, err := h.relay.export.Server.Endpoint(r.Context())
 	if err != nil {
 		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
@@ -143,7 +154,7 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 	if json.Compact(&line, body) != nil {
 		return // it was parsed
 	}
-	switch modern := isModern(r, m); {
+	switch {
 	case e.Remote() && !e.SSE:
 		h.proxy(w, r, e, body, m)
 	case modern:
@@ -263,7 +274,7 @@ func (h *HTTP) forget(s *httpSession) {
 
 // start gives a client a place, and dials the server for it.
 func (h *HTTP) start(ctx context.Context, p core.Principal, client, id, whose string) (*httpSession, error) {
-	s := &httpSession{relay: h.relay, id: id, whose: whose, principal: p}
+	s := &httpSession{relay: h.relay, calls: &h.calls, id: id, whose: whose, principal: p}
 	place, err := h.guests.Enter(client, s.works, func() { h.drop(s) })
 	if err != nil {
 		return nil, err

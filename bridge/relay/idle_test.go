@@ -54,7 +54,7 @@ func postTo(h *HTTP, session, body string) *httptest.ResponseRecorder {
 // joins makes a session of a link, with its first request open.
 func joins(t *testing.T, h *HTTP, id string, l *upstream.Link) *httpSession {
 	t.Helper()
-	s := &httpSession{relay: h.relay, id: id, principal: "p"}
+	s := &httpSession{relay: h.relay, calls: &h.calls, id: id, principal: "p"}
 	place, err := h.guests.Enter(id, s.works, func() { h.drop(s) })
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
@@ -250,7 +251,7 @@ func (c *relayed) notice(m wire.Message) bool {
 	if m.Method != proto.NoteCancelled {
 		return false
 	}
-	id := upstream.CancelledID(m.Params)
+	id := streamable.CancelledID(m.Params)
 	c.mu.Lock()
 	o := c.open[string(id)]
 	if o == nil || o.own != nil {

@@ -72,6 +72,7 @@ func (h *HTTP) proxy(
 	for name, value := range e.Headers {
 		req.Header.Set(name, value)
 	}
+	h.calls.Passed(h.callID(r, nil).session, string(m.ID))
 	resp, err := h.relay.export.Client(e).Do(req)
 	var wants *login.RequiredError
 	if errors.As(err, &wants) && m.Kind() == wire.Request {

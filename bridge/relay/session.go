@@ -19,6 +19,7 @@ import (
 // and the connection to the server that is theirs.
 type httpSession struct {
 	relay     *Server
+	calls     *streamable.Calls
 	id        string // "": of no session
 	whose     string // of no session: which requests go here
 	principal core.Principal

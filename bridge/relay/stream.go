@@ -122,6 +122,7 @@ func (s *httpSession) exchange(
 		line = readdressed(line, json.RawMessage(id))
 	}
 	s.send(r.Context(), line)
+	s.calls.Passed(sessionKey(s.principal, s.id), string(m.ID))
 	if !s.write(w, r, x) && s.forget(x, id) {
 		call.End(upstream.OutcomeCancelled, 0)
 		if s.id == "" {
@@ -137,7 +138,7 @@ func (s *httpSession) notice(m wire.Message) {
 		return
 	}
 	s.mu.Lock()
-	x := s.open[string(upstream.CancelledID(m.Params))]
+	x := s.open[string(streamable.CancelledID(m.Params))]
 	s.mu.Unlock()
 	if x != nil {
 		x.call.End(upstream.OutcomeCancelled, 0)

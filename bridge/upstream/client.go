@@ -67,18 +67,6 @@ func ProgressToken(params json.RawMessage) json.RawMessage {
 	return present(wire.Object(wire.Object(params)["_meta"])[proto.MetaToken])
 }
 
-// CancelledID returns the id of the request that a notifications/cancelled with these parameters
-// takes back; nil: it names none.
-func CancelledID(params json.RawMessage) json.RawMessage {
-	var n struct {
-		ID json.RawMessage `json:"requestId"`
-	}
-	if wire.Unmarshal(params, &n) != nil {
-		return nil
-	}
-	return present(n.ID)
-}
-
 // EditMeta returns the parameters with members of their _meta replaced, added or removed.
 func EditMeta(params json.RawMessage, changes ...wire.Member) json.RawMessage {
 	return wire.Edit(params, wire.Set("_meta", wire.Edit(wire.Object(params)["_meta"], changes...)))

@@ -29,14 +29,3 @@ func TestPagesAreReadExactly(t *testing.T) {
 		}
 	}
 }
-
-func TestCancelledID(t *testing.T) {
-	for params, want := range map[string]string{
-		`{"requestId":7}`: "7", `{"requestId":"a"}`: `"a"`,
-		`{}`: "", `{"requestId":null}`: "", `{"REQUESTID":7}`: "", `{"requestId":7,"requestId":8}`: "", `[]`: "",
-	} {
-		if got := CancelledID(json.RawMessage(params)); string(got) != want {
-			t.Errorf("%s: got %s, want %s", params, got, want)
-		}
-	}
-}

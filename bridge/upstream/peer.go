@@ -289,7 +289,7 @@ func (p *Peer) receive(c *wire.Call) {
 			note(n)
 		}
 	case proto.NoteCancelled:
-		if id := CancelledID(c.Params); id != nil {
+		if id := streamable.CancelledID(c.Params); id != nil {
 			p.Conn.CancelRequest(id)
 		}
 	default:

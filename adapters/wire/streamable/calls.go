@@ -1,0 +1,188 @@
+package streamable
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+)
+
+const (
+	// maxRemembered limits the calls that Calls remembers after their end, and the
+	// cancellations that wait for their calls.
+	maxRemembered = 1000
+	// maxKey limits the keys of calls that Calls orders, in bytes: it keeps them.
+	maxKey = 512
+)
+
+// Calls keeps requests in order with their cancellations (Basic, Cancellation). Over HTTP
+// each comes over a connection of its own, so that a cancellation may overtake its
+// request: on the way, or while the request is still being judged. Without Calls such a
+// cancellation would find nothing, and the call would run on.
+//
+// The zero value is ready to use, and may be used by many goroutines.
+type Calls struct {
+	mu    sync.Mutex // guards the fields below
+	open  map[string]*call
+	early memory // those whose cancellation came first
+	ended memory // whose cancellations have come too late
+}
+
+// call is a request on its way to whoever answers it.
+type call struct {
+	cancel   context.CancelCauseFunc
+	canceled atomic.Bool   // before it was passed on
+	passed   chan struct{} // closed when whoever answers it knows of it, or when it has ended
+	known    bool          // passed is closed; the lock of Calls guards it
+}
+
+type callKey struct{} // of the call in the context of a request
+
+// Take takes a message of a session's in. end must be called when it is answered. The
+// context of a request ends, with the cause wire.ErrCanceled, when it is cancelled before
+// [Calls.Passed]; if its cancellation came first it has ended already. A cancellation waits
+// until whoever answers its request knows of the request or never will, so that it can be
+// passed on behind it.
+func (c *Calls) Take(ctx context.Context, session string, m wire.Message) (_ context.Context, end func()) {
+	if id := CancelledID(m.Params); m.Method == proto.NoteCancelled && id != nil {
+		c.cancel(keyOf(session, string(id)))
+	}
+	if m.Kind() != wire.Request {
+		return ctx, func() {}
+	}
+	return c.begin(ctx, keyOf(session, string(m.ID)))
+}
+
+// keyOf names a call by its session and its id, as it was written.
+func keyOf(session, id string) string { return session + "\x00" + id }
+
+// Canceled reports whether the request of a context that [Calls.Take] returned was
+// cancelled before it was passed on. That its client has hung up is something else, and
+// may have ended the context first.
+func Canceled(ctx context.Context) bool {
+	one, ok := ctx.Value(callKey{}).(*call)
+	return ok && one.canceled.Load()
+}
+
+func (c *Calls) begin(ctx context.Context, key string) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	one := &call{cancel: cancel, passed: make(chan struct{})}
+	ctx = context.WithValue(ctx, callKey{}, one)
+	c.mu.Lock()
+	open := len(key) > maxKey || c.open[key] != nil // the latter is refused by whoever answers it
+	early := !open && c.early.forget(key)
+	if !open {
+		c.ended.forget(key)
+		if c.open == nil {
+			c.open = map[string]*call{}
+		}
+		c.open[key] = one
+	}
+	c.mu.Unlock()
+	switch {
+	case open:
+		return ctx, func() { cancel(nil) }
+	case early:
+		one.takeBack()
+	}
+	return ctx, func() { c.end(key, one) }
+}
+
+func (c *Calls) end(key string, one *call) {
+	c.mu.Lock()
+	one.passLocked()
+	delete(c.open, key)
+	c.ended.remember(key)
+	c.mu.Unlock()
+	one.cancel(nil)
+}
+
+// Passed notes that whoever answers a request knows of it: a cancellation that comes there
+// from now on finds it.
+func (c *Calls) Passed(session, id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if one := c.open[keyOf(session, id)]; one != nil {
+		one.passLocked()
+	}
+}
+
+func (o *call) passLocked() {
+	if !o.known {
+		o.known = true
+		close(o.passed)
+	}
+}
+
+// cancel ends a call that has not been passed on; one that has not come will be when it comes.
+func (c *Calls) cancel(key string) {
+	c.mu.Lock()
+	one := c.open[key]
+	if one == nil && len(key) <= maxKey && !c.ended.has(key) {
+		c.early.remember(key)
+	}
+	known := one == nil || one.known
+	c.mu.Unlock()
+	if known {
+		return
+	}
+	one.takeBack()
+	<-one.passed
+}
+
+func (o *call) takeBack() {
+	o.canceled.Store(true)
+	o.cancel(wire.ErrCanceled)
+}
+
+// memory remembers the newest keys.
+type memory struct {
+	keys  map[string]struct{}
+	order []string // oldest first
+}
+
+func (m *memory) has(key string) bool {
+	_, ok := m.keys[key]
+	return ok
+}
+
+func (m *memory) remember(key string) {
+	if m.keys == nil {
+		m.keys = map[string]struct{}{}
+	}
+	if m.has(key) {
+		return
+	}
+	if len(m.order) == maxRemembered {
+		delete(m.keys, m.order[0])
+		m.order = slices.Delete(m.order, 0, 1)
+	}
+	m.keys[key] = struct{}{}
+	m.order = append(m.order, key)
+}
+
+// forget reports whether the key was remembered.
+func (m *memory) forget(key string) bool {
+	if !m.has(key) {
+		return false
+	}
+	delete(m.keys, key)
+	m.order = slices.DeleteFunc(m.order, func(k string) bool { return k == key })
+	return true
+}
+
+// CancelledID returns the id of the request that a notifications/cancelled with these
+// parameters takes back; nil: it names none.
+func CancelledID(params json.RawMessage) json.RawMessage {
+	var n struct {
+		ID json.RawMessage `json:"requestId"`
+	}
+	if wire.Unmarshal(params, &n) != nil || string(n.ID) == "null" {
+		return nil
+	}
+	return n.ID
+}
