@@ -32,7 +32,9 @@ const (
 	keep = 1 << 20
 	// piece is how much of a large frame one Write takes, in bytes, so that a peer that reads
 	// it slowly is seen to read.
-	piece = 256 << 10
+	piece = 64 << 10
+	// drainStall is how long a peer that has ended its own side may take nothing.
+	drainStall = 5 * time.Second
 )
 
 // Writer queues whole frames and writes them from one goroutine, [Writer.Run]. Putting
@@ -224,14 +226,14 @@ func (w *Writer) await(ctx context.Context, ready func() bool) error {
 }
 
 // Drain waits until what is queued now has left, for as long as the peer takes some of it
-// within each Linger and ctx lasts. It is for the output to a peer that has ended its own
+// every five seconds and ctx lasts. It is for the output to a peer that has ended its own
 // side, and may still read.
 func (w *Writer) Drain(ctx context.Context) {
 	w.mu.Lock()
 	end := w.written + int64(len(w.buf)+w.flying.end)
 	w.mu.Unlock()
 	for {
-		left := w.linger() - w.Stalled()
+		left := drainStall - w.Stalled()
 		if left <= 0 {
 			return
 		}

@@ -311,8 +311,8 @@ func TestWriterDrains(t *testing.T) {
 				read := make(chan int, 1)
 				go func() {
 					n := 0
-					for b := make([]byte, 128<<10); n < reads; {
-						<-time.After(wire.DefaultLinger / 4)
+					for b := make([]byte, 1<<20); n < reads; {
+						<-time.After(4 * time.Second)
 						k, err := r.Read(b)
 						n += k
 						if err != nil {

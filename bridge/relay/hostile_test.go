@@ -1,8 +1,10 @@
 package relay
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -84,13 +86,26 @@ func TestRelayOfTenThousandProgressNotifications(t *testing.T) {
 	})
 }
 
-// The SDK's client takes no lines of that size, so the one over a pipe is plain.
+// The SDK's client takes no lines of that size, so the one over a pipe is plain. It ends its input
+// while it reads the answer, and gets all of it.
 func TestRelayOfTwentyMegabytes(t *testing.T) {
 	t.Parallel()
 	g := watched(t, filepath.Join(t.TempDir(), "pins.json"), upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call big\n")})
 	t.Run("pipe", func(t *testing.T) {
-		if said := talk(t, g.Server, hello1, call2); len(said) < 20<<20 || !strings.HasSuffix(said, `789 END"}]}}`+"\n") {
-			t.Errorf("%d bytes", len(said))
+		tr := faces["pipe"](t, g.Server).(*mcp.IOTransport)
+		fmt.Fprintln(tr.Writer, hello1+"\n"+call2)
+		said := bufio.NewReader(tr.Reader)
+		if _, err := said.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		begins := make([]byte, 1<<20)
+		if _, err := io.ReadFull(said, begins); err != nil {
+			t.Fatal(err)
+		}
+		tr.Writer.Close()
+		rest, err := io.ReadAll(said)
+		if err != nil || len(begins)+len(rest) < 20<<20 || !strings.HasSuffix(string(rest), `789 END"}]}}`+"\n") {
+			t.Errorf("%d bytes, %v", len(begins)+len(rest), err)
 		}
 	})
 	t.Run("http", func(t *testing.T) {
