@@ -212,25 +212,33 @@ func TestListIsReadAgainWhenItChanges(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stdio", "http", "sse"} {
 		t.Run(name, func(t *testing.T) {
-			_, s := open(t, &host{}, Options{Servers: []Server{ways(t)[name]}})
-			before, err := s.Tools(bridgetest.Patient(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			<-s.Changed() // it has been started
-			if _, err := call(t, toolOf(t, s, "grow"), `{}`); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case <-s.Changed():
-			case <-bridgetest.Patient(t).Done():
-				t.Fatal("the change was not told")
-			}
-			after, err := s.Tools(bridgetest.Patient(t))
-			if err != nil || len(after) != len(before)+20 {
-				t.Errorf("%d tools, then %d, %v", len(before), len(after), err)
-			}
+			grows(t, ways(t)[name], func() {})
 		})
+	}
+}
+
+// grows has a server add 20 tools to its list, and waits until a session has them. grown is called in
+// between.
+func grows(t *testing.T, server Server, grown func()) {
+	t.Helper()
+	_, s := open(t, &host{}, Options{Servers: []Server{server}})
+	before, err := s.Tools(bridgetest.Patient(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-s.Changed() // it has been started
+	if _, err := call(t, toolOf(t, s, "grow"), `{}`); err != nil {
+		t.Fatal(err)
+	}
+	grown()
+	select {
+	case <-s.Changed():
+	case <-bridgetest.Patient(t).Done():
+		t.Fatal("the change was not seen")
+	}
+	after, err := s.Tools(bridgetest.Patient(t))
+	if err != nil || len(after) != len(before)+20 {
+		t.Errorf("%d tools, then %d, %v", len(before), len(after), err)
 	}
 }
 
@@ -257,25 +265,7 @@ func TestChangeThatTheServerCouldNotTell(t *testing.T) {
 				late.Close()
 			})
 			server := Server{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: late.URL}, nil }}
-			_, s := open(t, &host{}, Options{Servers: []Server{server}})
-			before, err := s.Tools(bridgetest.Patient(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			<-s.Changed() // it has been started
-			if _, err := call(t, toolOf(t, s, "grow"), `{}`); err != nil {
-				t.Fatal(err)
-			}
-			close(grown)
-			select {
-			case <-s.Changed():
-			case <-bridgetest.Patient(t).Done():
-				t.Fatal("the change was not seen")
-			}
-			after, err := s.Tools(bridgetest.Patient(t))
-			if err != nil || len(after) != len(before)+20 {
-				t.Errorf("%d tools, then %d, %v", len(before), len(after), err)
-			}
+			grows(t, server, func() { close(grown) })
 		})
 	}
 }

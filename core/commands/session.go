@@ -59,9 +59,8 @@ func (c *Commands) goOn(id core.SessionID) string {
 	if !c.People() {
 		return "Prompt it by that id."
 	}
-	return "If your editor has not gone there, open it from its list of sessions; in a terminal: dragoman chat --session " + string(
-		id,
-	)
+	const how = "If your editor has not gone there, open it from its list of sessions; in a terminal: "
+	return how + "dragoman chat --session " + string(id)
 }
 
 const maxResumes = 10 // sessions that are listed

@@ -90,10 +90,8 @@ func examineLogs(ctx context.Context, s *section, dir string) {
 		case err != nil:
 			s.add(wrong, "%v", err)
 		case damage != "":
-			s.add(wrong, "session %s is damaged: %s", display.Line(string(sum.ID), 64), damage).hint = "dragoman sessions repair " + display.Line(
-				string(sum.ID),
-				64,
-			)
+			id := display.Line(string(sum.ID), 64)
+			s.add(wrong, "session %s is damaged: %s", id, damage).hint = "dragoman sessions repair " + id
 		}
 	}
 	if err := store.Close(); err != nil {
