@@ -28,6 +28,7 @@
 // (package edge). A tool waits for its place, does what needs it (a prompt is admitted, a cancel is
 // passed on) and gives it up; its answer gives it up at the latest. So a cancel in the same write as
 // its prompt is never lost, and a prompt behind it is not refused for the turn that is about to end.
+// Over HTTP a cancel that overtakes its request waits for it (streamable.Calls).
 //
 // # Waiting
 //

@@ -18,6 +18,8 @@
 //   - Where a rule wants a call asked about, the question and its answer are between us and
 //     the client; the server hears of neither. Nothing else waits for that, in either
 //     direction.
+//   - A call that is cancelled while it is judged, or before it came, never reaches the
+//     server (streamable.Calls).
 //   - A client's key is never sent on, nor is ours told to it.
 //   - A client over HTTP that left without a word keeps nobody out. A face serves 64
 //     clients, 48 of them of one program: sessions, and connections for requests of
