@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -70,8 +71,11 @@ func SDKServer() *mcp.Server {
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "wait"},
 		func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-			<-ctx.Done()
-			fmt.Fprintln(os.Stderr, "the wait was cancelled")
+			select {
+			case <-ctx.Done():
+				fmt.Fprintln(os.Stderr, "the wait was cancelled")
+			case <-time.After(Patience): // which a test that waits for that notices
+			}
 			return nil, nil, ctx.Err()
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "roots"},

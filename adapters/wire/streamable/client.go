@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptrace"
@@ -25,7 +26,8 @@ import (
 const (
 	// notifyFor is how long a server may take to accept a message that has no answer.
 	notifyFor = 30 * time.Second
-	// byeFor is how long it may take to end a session.
+	// byeFor is how long a server may take to end what we take back when we leave, and then the
+	// session.
 	byeFor = 2 * time.Second
 	// maxResumed is how often in a row a stream that ended is taken up again without
 	// anything new.
@@ -192,6 +194,7 @@ type posted struct {
 	cancel context.CancelFunc
 	once   sync.Once
 	sent   chan struct{} // closed when it has been written
+	back   bool          // it is being taken back; the lock of the client guards it
 	done   chan struct{} // closed when it is over
 }
 
@@ -205,10 +208,12 @@ func (h *Client) withdraw(line []byte, m wire.Message) {
 	_ = json.Unmarshal(m.Params, &n) // ours
 	h.mu.Lock()
 	p, modern := h.posts[string(n.ID)], h.version >= proto.Modern
-	h.mu.Unlock()
-	if p == nil {
-		return // it is over
+	if p == nil || p.back { // it is over
+		h.mu.Unlock()
+		return
 	}
+	p.back = true
+	h.mu.Unlock()
 	defer p.cancel()
 	if modern {
 		return
@@ -220,6 +225,26 @@ func (h *Client) withdraw(line []byte, m wire.Message) {
 			return
 		}
 		h.notify(line, m)
+	}
+}
+
+// withdrawAll takes back what is under way, and waits until it is over: a server that ends a
+// session may wait for its calls, and no longer hear what is said of them.
+func (h *Client) withdrawAll() {
+	h.mu.Lock()
+	open := maps.Clone(h.posts)
+	h.mu.Unlock()
+	for id := range open {
+		h.posting([]byte(`{"jsonrpc":"2.0","method":"` + proto.NoteCancelled + `","params":{"requestId":` + id + `}}`))
+	}
+	ctx, stop := context.WithTimeout(h.ctx, byeFor)
+	defer stop()
+	for _, p := range open {
+		select {
+		case <-p.done:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -410,12 +435,13 @@ func (h *Client) fail(err error) {
 // Close implements io.Closer: nothing more is posted.
 func (h *Client) Close() error { return nil }
 
-// Shut ends the session and everything that is under way.
+// Shut takes back what is under way and ends the session.
 func (h *Client) Shut() {
 	h.mu.Lock()
 	session, lost := h.session, h.fault != nil
 	h.mu.Unlock()
 	if session != "" && !lost && h.ctx.Err() == nil {
+		h.withdrawAll()
 		ctx, cancel := context.WithTimeout(h.ctx, byeFor)
 		defer cancel()
 		if req, err := http.NewRequestWithContext(ctx, http.MethodDelete, h.url, nil); err == nil {
