@@ -33,7 +33,7 @@ const (
 	// piece is how much of a large frame one Write takes, in bytes, so that a peer that reads
 	// it slowly is seen to read.
 	piece = 64 << 10
-	// drainStall is how long a peer that has ended its own side may take nothing.
+	// drainStall is how long Drain waits for a peer that reads nothing.
 	drainStall = 5 * time.Second
 )
 

@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// maxRemembered limits the calls that Calls remembers after their end, and the
-	// cancellations that wait for their calls.
+	// maxRemembered limits the ended calls that Calls remembers, and separately the
+	// cancellations that arrived before their requests.
 	maxRemembered = 1000
-	// maxKey limits the keys of calls that Calls orders, in bytes: it keeps them.
+	// maxKey limits the size of a key in bytes. Calls with longer keys are not ordered, so
+	// that a client cannot fill the memory with ids.
 	maxKey = 512
 )
 
@@ -42,7 +43,7 @@ type call struct {
 
 type callKey struct{} // of the call in the context of a request
 
-// Take takes a message of a session's in. end must be called when it is answered. The
+// Take registers a message of a session. end must be called when it is answered. The
 // context of a request ends, with the cause wire.ErrCanceled, when it is cancelled before
 // [Calls.Passed]; if its cancellation came first it has ended already. A cancellation waits
 // until whoever answers its request knows of the request or never will, so that it can be

@@ -26,8 +26,8 @@ import (
 const (
 	// notifyFor is how long a server may take to accept a message that has no answer.
 	notifyFor = 30 * time.Second
-	// byeFor is how long a server may take to end what we take back when we leave, and then the
-	// session.
+	// byeFor limits each of the two waits of Shut: for the cancelled requests to finish, and for
+	// the server to end the session.
 	byeFor = 2 * time.Second
 	// maxResumed is how often in a row a stream that ended is taken up again without
 	// anything new.
@@ -194,7 +194,7 @@ type posted struct {
 	cancel context.CancelFunc
 	once   sync.Once
 	sent   chan struct{} // closed when it has been written
-	back   bool          // it is being taken back; the lock of the client guards it
+	back   bool          // it is being cancelled; guarded by Client.mu
 	done   chan struct{} // closed when it is over
 }
 
@@ -208,7 +208,7 @@ func (h *Client) withdraw(line []byte, m wire.Message) {
 	_ = json.Unmarshal(m.Params, &n) // ours
 	h.mu.Lock()
 	p, modern := h.posts[string(n.ID)], h.version >= proto.Modern
-	if p == nil || p.back { // it is over
+	if p == nil || p.back { // it has finished, or is being cancelled already
 		h.mu.Unlock()
 		return
 	}
@@ -228,8 +228,9 @@ func (h *Client) withdraw(line []byte, m wire.Message) {
 	}
 }
 
-// withdrawAll takes back what is under way, and waits until it is over: a server that ends a
-// session may wait for its calls, and no longer hear what is said of them.
+// withdrawAll cancels all open requests and waits until they have finished, for at most byeFor.
+// It must come before the session is ended: a server may then wait for its calls and ignore
+// cancellations.
 func (h *Client) withdrawAll() {
 	h.mu.Lock()
 	open := maps.Clone(h.posts)
@@ -435,7 +436,7 @@ func (h *Client) fail(err error) {
 // Close implements io.Closer: nothing more is posted.
 func (h *Client) Close() error { return nil }
 
-// Shut takes back what is under way and ends the session.
+// Shut cancels all open requests, ends the session and waits for the client's goroutines.
 func (h *Client) Shut() {
 	h.mu.Lock()
 	session, lost := h.session, h.fault != nil
