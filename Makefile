@@ -4,7 +4,7 @@ GO      ?= go
 PKG     ?= ./...
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BINARY   = bin/dragoman$(shell $(GO) env GOEXE)
-# The version comes from here, so a tree without git, or one that git distrusts, builds as well.
+# The version is passed in, so a tree without git, or one that git distrusts, builds as well.
 BUILD    = $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 TOOL     = $(GO) tool -modfile=.ci/tools.mod
 # The race detector needs cgo and a C compiler that works; only trying tells.
@@ -18,28 +18,37 @@ BENCHTIME ?= 1s
 # make conformance: how often.
 RUNS ?= 20
 
-# make torture: for how long, all in all.
+# make torture: for how long in total.
 TORTURE ?= 20m
 
+# make install: where to.
+PREFIX ?= $(HOME)/.local
+
 .DEFAULT_GOAL := build
-.PHONY: build run test race-e2e torture conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
+.PHONY: build install run test race-e2e torture conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
 
 build: ## build bin/dragoman
 	$(BUILD) -o $(BINARY) ./cmd/dragoman
 
+# The new binary is renamed into place: one that runs cannot be written to, and a half-copied one never starts.
+install: build ## copy the binary to PREFIX/bin (PREFIX=~/.local)
+	mkdir -p "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 $(BINARY) "$(DESTDIR)$(PREFIX)/bin/$(notdir $(BINARY)).new"
+	mv -f "$(DESTDIR)$(PREFIX)/bin/$(notdir $(BINARY)).new" "$(DESTDIR)$(PREFIX)/bin/$(notdir $(BINARY))"
+
 run: build ## build, then play the demo: every protocol, one prompt each, no key needed
 	$(BINARY) demo
 
-# With a larger heap, compiling takes a fifth less time, which is a third of all. The tests themselves get Go's own setting.
+# With a larger heap, compiling takes a fifth less time, and compiling is a third of the whole. The tests run with Go's default.
 test lint cross: export GOGC = 400
 
 # -count=1: the end-to-end tests start the binary, whose sources Go's test cache does not see. -vet=off: the linters
 # look at the tests too, with all of vet.
 TESTS = $(GO) test -exec 'env -u GOGC' -count=1 -vet=off -timeout 8m
 
-# The end-to-end tests go beside the others, without the race detector, which makes them several times as long:
-# "make race-e2e" has it there too. They wait most of the time, for programs and clocks, hence -parallel. The tests of
-# bridge are the longest of the others, and begin.
+# The end-to-end tests run beside the others, without the race detector, which would make them several times as slow;
+# "make race-e2e" runs them with it. They mostly wait for programs and clocks, hence -parallel. The tests of bridge are
+# the longest of the rest, so they start first.
 ifeq ($(PKG),./...)
 test: ## run all tests; those of packages with the race detector where a C compiler is found
 	@$(TESTS) -p 2 -parallel 6 ./e2e/conformance ./e2e/... & outside=$$!; \
@@ -53,17 +62,17 @@ endif
 race-e2e: ## run the end-to-end tests with the race detector, in the binary as well
 	DRAGOMAN_E2E_RACE=1 $(GO) test -race -count=1 -timeout 60m ./e2e/...
 
-# Tests named TestTorture… do for long, with chance, what others do shortly: processes are killed, stopped and starved of disk and files,
-# calls of the file system go wrong, the power is cut. They run only here, and print how much they have tried.
-torture: ## run the long tests for TORTURE=20m all in all
+# Tests named TestTorture… do at random and for a long time what others do briefly: they kill and stop processes, starve them of disk
+# space and files, make file system calls fail, and cut the power. They run only here, and print how much they have tried.
+torture: ## run the long tests, for TORTURE=20m in total
 	GO='$(GO)' bash .ci/torture '$(TORTURE)'
 
-# npm's suites for MCP servers: against our own server, and through the relay and the aggregate. Nothing may fail once.
+# npm's suites for MCP servers: against our own server, and through the relay and the aggregate. No run may fail.
 conformance: ## run MCP's conformance suites RUNS=20 times
 	CONFORMANCE_TRIES=1 $(GO) test -count=$(RUNS) -timeout 120m ./e2e/conformance
 
 # lint has all analyzers of vet.
-check: formatted lint imports golden cross ## all that is checked without running the tests
+check: formatted lint imports golden cross ## run every check that is not a test
 
 formatted: ## fail when gofumpt would change a file
 	@diff=$$($(TOOL) gofumpt -d .) && test -z "$$diff" || { echo "$$diff"; echo "gofumpt would change these files: make fmt"; exit 1; }
@@ -74,15 +83,15 @@ vet: ## go vet
 lint: ## golangci-lint, with the linters of .golangci.yml
 	$(TOOL) golangci-lint run $(PKG)
 
-# depguard sees what is imported directly; these tests also what is imported through others, and who names os.Stdout.
+# depguard sees direct imports only; these tests also check transitive ones, and who uses os.Stdout.
 imports: ## the import rule
 	@out=$$($(GO) test -count=1 -v -run 'Import|Stdout' ./cmd/dragoman 2>&1) || { echo "$$out"; exit 1; }; \
 	case "$$out" in *"--- PASS"*) echo "imports: the rule holds" ;; *) echo "imports: cmd/dragoman has no such test"; exit 1 ;; esac
 
-golden: ## fail when golden files or the schema are not what the tests would write
+golden: ## fail when golden files or the schema are out of date
 	bash .ci/golden
 
-# macOS shares all its files but a few with Linux, and its tests all: that it builds is enough. vet compiles the tests as well.
+# macOS shares nearly all files and all tests with Linux, so a build is enough there. For Windows, vet compiles the tests as well.
 cross: ## build for macOS and Windows, and compile the tests for Windows
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build ./...
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build ./...
@@ -100,7 +109,7 @@ benchstat: ## compare two runs of `make bench` (OLD=file NEW=file)
 vuln: ## look for known vulnerabilities in what the binary uses (asks vuln.go.dev)
 	$(TOOL) govulncheck $(PKG)
 
-clean: ## remove what a build leaves
+clean: ## remove bin
 	rm -rf bin
 
 help: ## print this list
