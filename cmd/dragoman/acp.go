@@ -13,8 +13,8 @@ func (a *app) acp() *cobra.Command {
 		Use:   "acp",
 		Short: "Serve an editor that speaks ACP, the Agent Client Protocol",
 		Long: `Serve an editor that speaks ACP, the Agent Client Protocol (Zed, JetBrains, agent-shell,
-codecompanion, toad, …), over standard input and output. The editor starts this command; it
-ends when the editor closes our standard input.`,
+codecompanion, toad, …), over standard input and output. The editor starts this command, and
+it ends when the editor closes its standard input.`,
 		Example: `  dragoman acp
   dragoman acp --log-level debug --log-file /tmp/dragoman.log`,
 		Args: cobra.NoArgs,

@@ -21,34 +21,34 @@ func (a *app) config() *cobra.Command {
 		Use:   "config",
 		Short: "Find, write, show and describe the configuration file",
 		Long: `Find, write, show and describe the configuration file: one YAML file (JSON is accepted too).
-No file is needed: with a key in the environment its provider is used, without one the
-offline demo.`,
+No file is needed: with a key in the environment its provider is used, otherwise the
+offline demo model.`,
 		Example: `  dragoman config path
   dragoman config init && $EDITOR "$(dragoman config path)"`,
 	},
 		sub(
 			"path",
 			"Print where the configuration file is read from",
-			"Print the path of the configuration file, which need not exist: --config, else\ndragoman/config.yaml in $XDG_CONFIG_HOME or the system's own place for configurations.",
+			"Print the path of the configuration file, which need not exist: --config, else\ndragoman/config.yaml in $XDG_CONFIG_HOME or the system's usual place for configurations.",
 			"  dragoman config path\n  dragoman config path --config ./other.yaml",
 			a.configPath,
 		),
 		sub(
 			"init",
 			"Write a commented configuration file",
-			"Write an example with every setting in it, all of them switched off, readable by you alone.\nA file that is there is never replaced.",
+			"Write an example with every setting, all commented out, readable only by you.\nAn existing file is never replaced.",
 			"  dragoman config init\n  dragoman config init --config ./dragoman.yaml",
 			a.configInit,
 		),
 		sub(
 			"show",
-			"Print the configuration that holds",
-			"Print the configuration that holds, as YAML: the file's settings and the defaults of the others,\nwith secrets hidden. Warnings, and what is wrong, go to standard error; if something is wrong the\nexit code is 1 and nothing else is printed.",
+			"Print the effective configuration",
+			"Print the effective configuration as YAML: the file's settings and the defaults of the others,\nwith secrets hidden. Warnings and errors go to standard error; if there is an error, the exit\ncode is 1 and nothing else is printed.",
 			"  dragoman config show\n  dragoman config show --config ./other.yaml",
 			a.configShow,
 		),
 		sub("schema", "Print the JSON schema of the configuration file",
-			"Print the JSON schema (2020-12) of the configuration file, with which editors complete and check it.",
+			"Print the JSON schema (2020-12) of the configuration file, for completion and checks in editors.",
 			"  dragoman config schema > dragoman.schema.json", func() error {
 				_, err := a.Out.Write(configs.SchemaJSON())
 				return err
@@ -74,7 +74,7 @@ func (a *app) configInit() error {
 	}
 	_, err := fmt.Fprintf(
 		a.Out,
-		"wrote %s\nEvery setting in it is switched off. \"dragoman doctor\" says what is found with it.\n",
+		"wrote %s\nAll settings are commented out. \"dragoman doctor\" checks the file after a change.\n",
 		path,
 	)
 	return err

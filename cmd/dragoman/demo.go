@@ -12,16 +12,15 @@ import (
 func (a *app) demo() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "Play all three protocols, without key, network or editor",
-		Long: `Play all three protocols: for each, this very program is started as an editor or another
-agent would start it, and is driven over its standard input and output through one prompt
-that reads a file and, after an approval, runs a command. The demo plays the user, answers
-the approval and shows what the editor gets to see, side by side. At the end it prints the
-settings that make your editor do the same.
+		Short: "Play all three protocols, without a key, network or editor",
+		Long: `Play all three protocols. For each one, this program is started as an editor or another agent
+would start it, and gets one prompt over its standard input: read a file and, after an
+approval, run a command. The demo plays the user, answers the approval and shows what each
+editor sees, side by side. At the end it prints the settings for your own editor.
 
-Nothing is mocked but the model: the offline demo follows plain instructions and is no
-language model. Everything happens in a folder of its own, which is removed at the end. No
-key is looked for, no configuration is read, and nobody is asked over the network.`,
+Everything is real except the model: the offline demo model follows plain instructions and is
+not a language model. The demo works in a folder of its own, which it removes at the end. It
+looks for no keys, reads no configuration and does not use the network.`,
 		Example: "  dragoman demo\n  NO_COLOR=1 dragoman demo | less",
 		Args:    cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {

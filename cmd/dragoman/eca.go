@@ -16,13 +16,13 @@ func (a *app) eca() *cobra.Command {
 		Short:   "Serve an editor that speaks ECA, the Editor Code Assistant protocol",
 		Long: `Serve an editor that speaks ECA, the Editor Code Assistant protocol (the ECA plugins of
 Emacs, VS Code, IntelliJ, Neovim, Desktop), over standard input and output. These editors
-start "PATH server": give them the path of dragoman, and "server" means this command. It
-ends when the editor asks for it, closes our standard input or is gone.
+start "PATH server", so set the path of dragoman there; "server" is an alias of this command.
+It ends when the editor requests it, closes its standard input or exits.
 
---verbose and --config-file are ECA's own flags for its server and mean the same here: the
-log at level debug, and --config.
+--verbose and --config-file are flags of ECA's own server and mean the same here: log at
+level debug, and --config.
 
-The exit code is 0 if the editor has asked to shut down before it left, else 1.`,
+The exit code is 0 if the editor requested the shutdown before it left, else 1.`,
 		Example: `  dragoman eca
   dragoman server --log-level debug --log-file /tmp/dragoman.log`,
 		Args:    cobra.NoArgs,

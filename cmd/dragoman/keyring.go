@@ -13,14 +13,14 @@ import (
 	"dragoman/cmd/internal/secrets"
 )
 
-// keyringCommand is the process that asks the system's keyring for another one of ours. Secrets
-// pass over its standard input and output only.
+// keyringCommand runs in a child process of ours that uses the system keyring, which may hang.
+// Secrets pass over its standard input and output only.
 func (a *app) keyringCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keyring get|set|delete ACCOUNT",
-		Short: "Ask the system's keyring (for dragoman itself)",
-		Long: `Ask the system's keyring for what dragoman keeps there. Secrets are read from standard input and
-written to standard output. The exit code is 3 where there is none of that name.`,
+		Short: "Use the system keyring (for dragoman itself)",
+		Long: `Read, write or delete a secret of dragoman in the system keyring. Secrets are read from standard
+input and written to standard output. The exit code is 3 if there is no secret of that name.`,
 		Example: "  dragoman keyring delete \"" + secrets.Account + "\"",
 		Hidden:  true,
 		Args: cobra.MatchAll(cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {

@@ -11,12 +11,12 @@ import (
 func (a *app) login() *cobra.Command {
 	return &cobra.Command{
 		Use:   "login [PROVIDER]",
-		Short: "Give the key of a provider of models, or list where keys come from",
-		Long: `Give the key of a provider of models. In a terminal it is asked for and does not show while
-you type; else it is the first line of standard input. It is kept in auth.json in the data
-folder, which only you can read, encrypted with a key of the system's keyring where there is one
-(DRAGOMAN_KEYRING=off leaves that alone). It is used where neither the configuration nor the
-environment has a key for that provider. Editors that are connected use it at once.
+		Short: "Store the key of a model provider, or list where keys come from",
+		Long: `Store the key of a model provider. In a terminal you are asked for it, and it is not shown while
+you type; otherwise it is the first line of standard input. The key is stored in auth.json in the
+data folder, which only you can read, encrypted with a key from the system keyring if there is one
+(DRAGOMAN_KEYRING=off disables this). It is used if neither the configuration nor the environment
+has a key for the provider. Connected editors use it at once.
 
 Without PROVIDER: list the providers and where their keys come from, never the keys.`,
 		Example: `  dragoman login
@@ -36,9 +36,9 @@ Without PROVIDER: list the providers and where their keys come from, never the k
 func (a *app) logout() *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout PROVIDER",
-		Short: "Forget the key of a provider that was given with login",
-		Long: `Forget the key of a provider that was given with login. Keys of the configuration and of the
-environment stay as they are.`,
+		Short: "Remove the stored key of a provider",
+		Long: `Remove the key of a provider that was stored by login. Keys in the configuration and in the
+environment are not changed.`,
 		Example:           "  dragoman logout openrouter",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeLogins,

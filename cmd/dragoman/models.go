@@ -13,10 +13,10 @@ import (
 func (a *app) modelsCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "models",
-		Short: "List language models and what is known of them",
-		Long: `List language models and what is known of them: context windows, prices, what they can do. It
-comes from the configuration and from a catalogue within the program; nobody is asked over
-the network. A model that is not listed can be used all the same.`,
+		Short: "List language models and their properties",
+		Long: `List language models and their properties: context windows, prices and abilities. They come from
+the configuration and from a built-in catalogue; the network is not used. Models that are not
+listed can be used too.`,
 		Example: `  dragoman models list
   dragoman models list sonnet --all
   dragoman models show anthropic/claude-sonnet-4-6`,
@@ -27,14 +27,13 @@ func (a *app) modelsList() *cobra.Command {
 	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:   "list [WORD…]",
-		Short: "List the models that can be used, the chosen one first",
-		Long: `List the models that can be used, the chosen one first: the configured ones, and those that are
-known of each provider that has a key. With --all also those of the providers that have none.
-With WORDs only models whose name holds all of them.
+		Short: "List the available models, the chosen one first",
+		Long: `List the available models, the chosen one first: the configured ones, and the known models of each
+provider that has a key. With --all, also those of providers without a key. With WORDs, only models
+whose names contain all of them.
 
-WINDOW and OUT are tokens: of the context, and of one answer at most. The prices are US
-dollars for a million tokens in and out; ? is what is not known. With --json one object a
-line, for programs.`,
+WINDOW is the size of the context and OUT the most that one answer can have, in tokens. Prices are
+in US dollars for a million tokens in and out; ? means unknown. --json prints one object per line.`,
 		Example: "  dragoman models list\n  dragoman models list --all claude | head\n  dragoman models list --json",
 		RunE: a.begin(func(_ context.Context, args []string) error {
 			return a.withModels(func(k *models.Overview) error {
@@ -46,8 +45,8 @@ line, for programs.`,
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
-	cmd.Flags().BoolVar(&all, "all", false, "list the models of providers without a key as well")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
+	cmd.Flags().BoolVar(&all, "all", false, "also list the models of providers without a key")
 	return cmd
 }
 
@@ -55,9 +54,9 @@ func (a *app) modelsShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show PROVIDER/MODEL",
-		Short: "Print all that is known of a model",
-		Long: `Print all that is known of a model: how it is reached, where its key comes from, its windows,
-prices and abilities. The key itself is never shown, and nobody is asked over the network.`,
+		Short: "Print everything known about a model",
+		Long: `Print everything known about a model: its address, where its key comes from, its windows, prices
+and abilities. The key itself is never shown, and the network is not used.`,
 		Example:           "  dragoman models show anthropic/claude-sonnet-4-6\n  dragoman models show offline/demo --json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeModels,
@@ -91,7 +90,7 @@ func (a *app) completeModels(_ *cobra.Command, args []string, _ string) ([]strin
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-// withModels looks at the configuration, and at nothing else.
+// withModels calls f with the models of the configuration. Nothing else is looked at.
 func (a *app) withModels(f func(*models.Overview) error) error {
 	c, err := a.LoadConfig(nil)
 	if err != nil {

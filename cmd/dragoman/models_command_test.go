@@ -51,7 +51,7 @@ func TestModels(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"models show":          "accepts 1 arg(s)",
-		"models":               "say what to do: list or show",
+		"models":               "choose a subcommand: list or show",
 		"models show nowhere":  "want PROVIDER/MODEL",
 		"models show nobody/x": `there is no provider "nobody"`,
 	} {

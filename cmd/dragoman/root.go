@@ -12,24 +12,23 @@ import (
 	"dragoman/cmd/internal/terminal"
 )
 
-const rootLong = `dragoman stands between editors and agents: one agent, reached over three protocols.
+const rootLong = `dragoman connects editors and agents: one agent, reached over three protocols.
 
 An editor that speaks ECA or ACP starts "dragoman eca" or "dragoman acp" and talks to it
 over standard input and output; another agent starts "dragoman mcp". All of them get the
-same agent with the same tools, and nothing that writes or runs happens before somebody has
-approved it.
+same agent with the same tools, and nothing is written or run without approval.
 
 No configuration is needed. With a key in the environment (OPENAI_API_KEY,
-OPENROUTER_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …) its provider is used, and "dragoman
-login" takes one for editors that do not see the environment; without any an offline demo
-model, which is no language model, shows everything else. "dragoman doctor" says what was found.`
+OPENROUTER_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …) its provider is used. "dragoman login"
+stores a key for editors that do not see the environment. Without any key, an offline demo
+model shows everything else; it is not a language model. "dragoman doctor" checks the setup.`
 
-const rootExample = `  dragoman demo              play all three protocols, without key, network or editor
-  dragoman doctor            say what was found on this machine and what is wrong
+const rootExample = `  dragoman demo              play all three protocols, without a key, network or editor
+  dragoman doctor            check this machine and report problems
   dragoman config init       write a commented configuration file
   dragoman chat              talk to the agent in this terminal`
 
-// root is the command line.
+// root returns the command line.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:     "dragoman",
@@ -42,7 +41,7 @@ func (a *app) root() *cobra.Command {
 			if terminal.Is(a.In) {
 				return cmd.Help()
 			}
-			return errors.New("say what to speak: dragoman eca, dragoman acp or dragoman mcp")
+			return errors.New("choose a protocol: dragoman eca, dragoman acp or dragoman mcp")
 		},
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -59,19 +58,19 @@ func (a *app) root() *cobra.Command {
 		&a.Flags.DataDir,
 		"data-dir",
 		"",
-		"the `FOLDER` that keeps sessions (default: $DRAGOMAN_DATA, else the system's place for state)",
+		"the `FOLDER` for sessions (default: $DRAGOMAN_DATA, else the system's usual place)",
 	)
 	f.StringVar(
 		&a.Flags.LogLevel,
 		"log-level",
 		"",
-		"the least severe `LEVEL` that is logged: debug, info, warn or error (default: the configuration's, else warn)",
+		"log this `LEVEL` and above: debug, info, warn or error (default: the configuration's, else warn)",
 	)
 	f.StringVar(
 		&a.Flags.LogFile,
 		"log-file",
 		"",
-		"append the log to a `FILE`, as JSON (default: the configuration's, else standard error)",
+		"append the log to `FILE`, as JSON (default: the configuration's, else standard error)",
 	)
 	root.AddGroup(
 		&cobra.Group{ID: "speak", Title: "Speak a protocol over standard input and output:"},
@@ -90,7 +89,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// group makes a command of others, which says what there is if none is named.
+// group returns a command that only has subcommands; without one it reports which there are.
 func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	var names []string
 	for _, s := range subs {
@@ -99,7 +98,7 @@ func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	last := len(names) - 1
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(*cobra.Command, []string) error {
-		return fmt.Errorf("say what to do: %s or %s", strings.Join(names[:last], ", "), names[last])
+		return fmt.Errorf("choose a subcommand: %s or %s", strings.Join(names[:last], ", "), names[last])
 	}
 	cmd.AddCommand(subs...)
 	return cmd

@@ -10,7 +10,7 @@ func (a *app) mcpServers() *cobra.Command {
 	return group(
 		&cobra.Command{
 			Use:   "mcp-servers",
-			Short: "See and change the MCP servers whose tools the agent may use",
+			Short: "Manage MCP servers",
 			Long: `See and change the MCP servers whose tools the agent may use. They stand in the configuration,
 below mcp_servers; "dragoman config path" says where that is. Editors that are connected follow
 what changes there.`,
@@ -34,9 +34,9 @@ func (a *app) mcpServersList() *cobra.Command {
 	var tools bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "Start each server, say how it is, and end it again",
-		Long: `Start each server in the folder that you are in, say how it is and how many tools it has,
-and end it again. Of one that fails the end of what it printed is told.`,
+		Short: "Start each server, report its status, and stop it again",
+		Long: `Start each server in the current folder, report its status and the number of its tools, and stop
+it again. For a server that fails, the end of its output is shown.`,
 		Example: `  dragoman mcp-servers list
   dragoman mcp-servers list --tools`,
 		Args: cobra.NoArgs,
@@ -44,6 +44,6 @@ and end it again. Of one that fails the end of what it printed is told.`,
 			return a.servers.List(ctx, tools)
 		}),
 	}
-	cmd.Flags().BoolVar(&tools, "tools", false, "name the tools as well")
+	cmd.Flags().BoolVar(&tools, "tools", false, "also list the tools")
 	return cmd
 }

@@ -10,13 +10,13 @@ func (a *app) mcpServersApprove() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "approve SERVER [TOOL…]",
-		Short: "See what has changed of a server's tools, and agree to it",
-		Long: `Start a server, show what its tools say of themselves now and what they said when you first
-used them, and ask whether that is all right. A tool that has changed, or that is new, is used
-only after you have agreed to it, here or when a session asks.
+		Short: "Review and approve changes of a server's tools",
+		Long: `Start a server, show how its tools describe themselves now and how they did when you first used
+them, and ask for your approval. A tool that has changed or is new is used only after you approve
+it, here or when a session asks.
 
-Without TOOL all of them are meant. With --yes nothing is asked, for scripts: read what is
-printed all the same. The exit code is 1 if something stays as it is.`,
+Without TOOL, all tools of the server are reviewed. --yes approves without asking, for scripts;
+read the output anyway. The exit code is 1 if something was not approved.`,
 		Example: `  dragoman mcp-servers approve files
   dragoman mcp-servers approve files read_file --yes`,
 		Args:              cobra.MinimumNArgs(1),
@@ -25,7 +25,7 @@ printed all the same. The exit code is 1 if something stays as it is.`,
 			return a.servers.Approve(ctx, args[0], args[1:], yes)
 		}),
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "agree without being asked")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve without asking")
 	return cmd
 }
 

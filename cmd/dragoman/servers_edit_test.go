@@ -70,7 +70,7 @@ func TestServersThatCannotBeChanged(t *testing.T) {
 		code int
 		errs string
 	}{
-		{"", 2, "say what to do: list, add, remove"},
+		{"", 2, "choose a subcommand: list, add, remove"},
 		{"add", 2, "say what to call the server"},
 		{"add a", 1, "say how the server is started"},
 		{"add a npx -y x", 2, `what belongs to the program stands behind "--"`},

@@ -13,13 +13,13 @@ func (a *app) mcpServersLogin() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login SERVER",
 		Short: "Log in to a server in the browser",
-		Long: `Log in to a server that wants it (mcp-servers list says so). The browser is opened at the address
-that the server names; where that cannot be done, open it yourself on this machine. The login is
-kept in the data folder, encrypted with a key of the system's keyring where there is one, and is
-renewed by itself. Editors that are connected use it at once, or at their next prompt.
+		Long: `Log in to a server that requires it (see mcp-servers list). The browser opens at the address that
+the server names; if it does not, open the address yourself on this machine. The login is stored in
+the data folder, encrypted with a key from the system keyring if there is one, and renewed
+automatically. Connected editors use it at once, or at their next prompt.
 
-A server whose authorization server registers no clients by itself wants a client_id: see oauth
-below mcp_servers in the example that "dragoman config init" writes.`,
+If the authorization server does not register clients by itself, you need a client_id: see oauth
+under mcp_servers in the example that "dragoman config init" writes.`,
 		Example: `  dragoman mcp-servers login tracker
   dragoman mcp-servers login tracker --no-browser`,
 		Args:              cobra.ExactArgs(1),
@@ -30,15 +30,15 @@ below mcp_servers in the example that "dragoman config init" writes.`,
 			return a.servers.Login(ctx, args[0], !noBrowser)
 		}),
 	}
-	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "only print the address")
+	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "print the address instead of opening it")
 	return cmd
 }
 
 func (a *app) mcpServersLogout() *cobra.Command {
 	return &cobra.Command{
 		Use:               "logout SERVER",
-		Short:             "Take the login to a server back, and forget it",
-		Long:              `Take the login to a server back, where its authorization server offers that, and forget it.`,
+		Short:             "Revoke and remove the login to a server",
+		Long:              `Revoke the login to a server, if its authorization server supports that, and remove it.`,
 		Example:           "  dragoman mcp-servers logout tracker",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeServers(nil),

@@ -14,12 +14,12 @@ func (a *app) mcpServersLogs() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "logs [SERVER]",
-		Short: "Show what servers have said, and what became of them",
-		Long: `Show the last lines of a server's log, or of all logs together: what it printed on standard
-error and beside the protocol, what it logged over the protocol, when it started and why it
-ended. What the configuration gives it as env or headers is shown as ***.
+		Short: "Show the logs of servers",
+		Long: `Show the last lines of a server's log, or of all logs together: its standard error, output outside
+of the protocol, log messages, when it started and why it ended. Values of env and headers from the
+configuration are shown as ***.
 
-The logs stand in mcp-logs in the data folder, for your eyes only, at most 2 MiB for each server.`,
+The logs are in mcp-logs in the data folder, readable only by you, at most 2 MiB for each server.`,
 		Example: `  dragoman mcp-servers logs files
   dragoman mcp-servers logs -n 200 | grep warn
   dragoman mcp-servers logs files -f`,
@@ -27,14 +27,14 @@ The logs stand in mcp-logs in the data folder, for your eyes only, at most 2 MiB
 		ValidArgsFunction: a.completeOneServer,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			if lines < 0 {
-				return errors.New("-n is how many lines are shown; 0 means all of them")
+				return errors.New("-n takes the number of lines to show; 0 means all of them")
 			}
 			ctx, stop := program.UntilSignal(ctx, true)
 			defer stop()
 			return a.servers.ShowLogs(ctx, args, lines, follow)
 		}),
 	}
-	cmd.Flags().IntVarP(&lines, "lines", "n", 50, "how many `LINES` are shown; 0: all")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is said from now on, until Ctrl-C")
+	cmd.Flags().IntVarP(&lines, "lines", "n", 50, "show this many `LINES`; 0: all")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new lines until Ctrl-C")
 	return cmd
 }

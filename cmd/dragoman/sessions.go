@@ -11,10 +11,10 @@ import (
 func (a *app) sessions() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "sessions",
-		Short: "List, show, repair and remove the sessions that are kept",
-		Long: `List, show, repair and remove the sessions that are kept. A session is the log of everything
-that happened in it; whichever editor it was begun in, each of them can open it again. A damaged
-one opens with a note where something is missing; "repair" makes it take prompts again.`,
+		Short: "List, show, repair and remove stored sessions",
+		Long: `List, show, repair and remove stored sessions. A session is the log of everything that happened in
+it, and any editor can open it, whichever one it was started in. A damaged session opens with a
+note where something is missing; "repair" makes it accept prompts again.`,
 		Example: `  dragoman sessions list
   dragoman sessions show 7xk2 | less
   dragoman sessions repair 7xk2
@@ -26,16 +26,16 @@ func (a *app) sessionsList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the sessions, the one used last first",
-		Long: `List the sessions, the one used last first: when it was used, how many messages it has, its
-id, its folder and its title. With --json one object a line, for programs.`,
+		Short: "List the sessions, most recently used first",
+		Long: `List the sessions, most recently used first: the time of last use, the number of messages, the
+id, the folder and the title. --json prints one object per line.`,
 		Example: "  dragoman sessions list\n  dragoman sessions list --json | head -n 1",
 		Args:    cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			return sessions.List(ctx, a.Environment, asJSON)
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return cmd
 }
 
@@ -43,8 +43,8 @@ func (a *app) sessionsShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Print a session as text",
-		Long: `Print a session as text (Markdown): what was said, what was called, what was approved and by
-whom. ID may be cut short as long as only one session begins with it.`,
+		Long: `Print a session as text (Markdown): messages, tool calls, and approvals with who gave them. The
+beginning of an ID is enough if no other session's begins with it.`,
 		Example:           "  dragoman sessions show 7xk2\n  dragoman sessions show 7xk2 > session.md",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSessions,
@@ -57,9 +57,9 @@ whom. ID may be cut short as long as only one session begins with it.`,
 func (a *app) sessionsRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm ID…",
-		Short: "Remove sessions for good",
-		Long: `Remove sessions for good, with everything that belongs to them. Ids must be written out. A
-session that another process has open is left alone.`,
+		Short: "Remove sessions permanently",
+		Long: `Remove sessions permanently, with everything that belongs to them. IDs must be complete. A session
+that another process has open is not removed.`,
 		Example:           "  dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeSessions,
@@ -74,14 +74,13 @@ func (a *app) sessionsRepair() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair ID…",
 		Short: "Repair sessions whose log is damaged",
-		Long: `Repair sessions whose log is damaged: bytes of it have changed, or a part of it is lost. Such a
-session can still be read, with a note where something is missing, but takes no prompts. Repairing
-it writes a new log of everything that is intact, with these notes in place of what is missing,
-and closes a turn whose end is lost. The damaged log is kept beside it until the session is
-removed.
+		Long: `Repair sessions whose log is damaged: bytes have changed, or a part is lost. Such a session can
+still be read, with a note where something is missing, but accepts no prompts. The repair writes a
+new log of everything that is intact, with notes in place of the missing parts, and closes a turn
+whose end is lost. The damaged log is kept next to it until the session is removed.
 
-A session that another process has open is left alone, and so is one with nothing wrong. ID may
-be cut short as long as only one session begins with it.`,
+A session that is intact, or that another process has open, is not changed. The beginning of an ID
+is enough if no other session's begins with it.`,
 		Example:           "  dragoman sessions repair --dry-run 7xk2\n  dragoman sessions repair 7xk2",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeSessions,
@@ -89,7 +88,7 @@ be cut short as long as only one session begins with it.`,
 			return sessions.Repair(ctx, a.Environment, dry, args...)
 		}),
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what is wrong, and change nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "report the damage and change nothing")
 	return cmd
 }
 

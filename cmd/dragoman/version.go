@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// versionTemplate is what --version prints. ECA's clients ask the server that they
-// start for its version and look for a line that begins with its name.
+// versionTemplate is the output of --version. ECA's clients run the server with --version and
+// look for a line that begins with its name.
 const (
 	versionTemplate    = "dragoman {{.Version}}\n"
 	ecaVersionTemplate = versionTemplate + "eca {{.Version}}\n"
@@ -18,7 +18,7 @@ const (
 func (a *app) version() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version, and what the program was built with",
+		Short:   "Print the version and the build environment",
 		Long:    "Print the version on the first line, then the compiler and the system it was built for.\n\"dragoman --version\" prints the first line only.",
 		Example: "  dragoman version\n  dragoman --version",
 		Args:    cobra.NoArgs,
