@@ -109,7 +109,7 @@ func (c *Config) beyondEditor() (problems []Problem) {
 	}
 	visit(reflect.ValueOf(c).Elem(), "", field{}, func(key string, _ field, v reflect.Value) {
 		if r, ok := v.Interface().(readable); ok && hasReference(r.written()) {
-			wrong(key, "an editor's options hold no references"+own)
+			wrong(key, "an editor's options cannot contain references"+own)
 		}
 	})
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {

@@ -26,7 +26,7 @@ func Init(path string) error {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already: %w", path, fs.ErrExist)
+		return fmt.Errorf("write %s: %w", path, fs.ErrExist)
 	}
 	if err != nil {
 		return fmt.Errorf("create the configuration: %w", err)

@@ -81,7 +81,7 @@ func reference(inner string) (part, error) {
 			kind,
 		)
 	case kind == "env" && strings.ContainsAny(name, "= \t\r\n\x00"), strings.ContainsAny(name, "\r\n\x00"):
-		return part{}, fmt.Errorf("%s is no name for ${%s:…}", quote(name), kind)
+		return part{}, fmt.Errorf("%s is not a name for ${%s:…}", quote(name), kind)
 	}
 	if kind == "cmd" {
 		if _, err := words(name); err != nil {

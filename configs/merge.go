@@ -102,7 +102,7 @@ func (m *merger) permitted(src reflect.Value, key string, is field) bool {
 	if !is.workspace {
 		message = "is left out: a workspace cannot set this"
 	} else if r, ok := src.Interface().(readable); ok && hasReference(r.written()) {
-		message = "is left out: a workspace's settings hold no references"
+		message = "is left out: a workspace's settings cannot contain references"
 	}
 	if message == "" {
 		return true

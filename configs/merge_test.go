@@ -118,8 +118,8 @@ ws.yaml:5:1: mcp_servers: is left out: a workspace cannot set this
 ws.yaml:8:3: policy.allow: is left out: a workspace cannot set this
 ws.yaml:11:12: policy.default: is left out: a workspace cannot set this
 ws.yaml:12:16: policy.ask_timeout: is left out: a workspace cannot set this
-ws.yaml:14:44: agents.one.instructions: is left out: a workspace's settings hold no references
-ws.yaml:15:56: agents.two.instructions: is left out: a workspace's settings hold no references
+ws.yaml:14:44: agents.one.instructions: is left out: a workspace's settings cannot contain references
+ws.yaml:15:56: agents.two.instructions: is left out: a workspace's settings cannot contain references
 ws.yaml:16:19: mcp.allow_auto: is left out: a workspace cannot set this
 ws.yaml:17:29: limits.max_turn_requests: is left out: a workspace cannot set this
 ws.yaml:18:13: log.file: is left out: a workspace cannot set this

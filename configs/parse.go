@@ -149,7 +149,7 @@ func parseBounded(text string) (file *ast.File, err error) {
 		}
 	}
 	if len(tokens) > maxTokens {
-		return nil, &boundError{"the file holds too many settings from here on", tokens[maxTokens]}
+		return nil, &boundError{"the file has too many settings; this one is over the limit", tokens[maxTokens]}
 	}
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 }

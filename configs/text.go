@@ -286,9 +286,9 @@ func badURL(s string) string {
 	case err != nil || u.Host == "" || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https"):
 		return "must be an absolute http or https URL, got " + quote(maskURL(s))
 	case u.User != nil:
-		return "must not hold a user name or password; use headers"
+		return "must not contain a user name or password; use headers"
 	case u.Fragment != "":
-		return "must not hold a # part"
+		return "must not contain a # part"
 	}
 	return ""
 }

@@ -134,7 +134,7 @@ func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, before 
 	case r := <-p.done:
 		return r, nil
 	case <-timer.C:
-		s.settle(a.ID, Reply{Outcome: OutcomeExpired, Text: "nobody answered within " + timeout.String()})
+		s.settle(a.ID, Reply{Outcome: OutcomeExpired, Text: "there was no answer within " + timeout.String()})
 	case <-ctx.Done():
 		s.settle(a.ID, Reply{Outcome: OutcomeCanceled})
 	}
@@ -191,7 +191,7 @@ func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Prof
 		if r.Text != "" {
 			return judgement{false, RejectOnce, "rejected: " + v.Why + ", and " + r.Text}, nil
 		}
-		return judgement{false, RejectOnce, "rejected: " + v.Why + ", and nobody is attached who could be asked"}, nil
+		return judgement{false, RejectOnce, "rejected: " + v.Why + ", and no client is attached that could be asked"}, nil
 	case OutcomeExpired:
 		return judgement{false, RejectOnce, "rejected: " + r.Text}, nil
 	case OutcomeCanceled:

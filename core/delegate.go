@@ -14,7 +14,7 @@ import (
 func (h host) Delegate(ctx context.Context, t Task) (Delegated, error) {
 	s := h.s
 	if s.meta.Parent != "" {
-		return Delegated{}, errors.New("hand over a task: an agent that was handed one cannot hand over more")
+		return Delegated{}, errors.New("delegate a task: an agent that works on a task cannot delegate another one")
 	}
 	child, err := s.g.Create(ctx, Meta{
 		Principal: s.meta.Principal, Cwd: s.meta.Cwd, Roots: s.meta.Roots, Parent: s.meta.ID, ParentAgent: s.State().Settings.Agent,
@@ -155,7 +155,7 @@ func (d *delegation) settle(ctx context.Context, a Ask) {
 	case err != nil:
 		r = Reply{Outcome: OutcomeAlone, Text: err.Error()}
 	case r.Outcome == OutcomeAlone && r.Text == "":
-		r.Text = "nobody is attached who could be asked"
+		r.Text = "no client is attached that could be asked"
 	}
 	d.child.settle(a.ID, r)
 }

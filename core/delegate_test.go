@@ -328,7 +328,7 @@ func TestDelegateAlone(t *testing.T) {
 			f := raise(t, kin{work: touches, client: core.Client{Name: "tester", Asks: leaves}})
 			defer closeGateway(t, f.g)
 			prompt(t, f.parent, say("go"))
-			want := "rejected: it writes, and nobody is attached who could be asked"
+			want := "rejected: it writes, and no client is attached that could be asked"
 			if leaves {
 				synctest.Wait()
 				f.parent.Close()

@@ -50,7 +50,7 @@ type StoreError struct {
 }
 
 func (e *StoreError) Error() string {
-	return fmt.Sprintf("session %s could not be stored: %v; free space or mend the data folder, then open the session again", e.Session, e.Err)
+	return fmt.Sprintf("session %s could not be stored: %v; free space or fix the data folder, then open the session again", e.Session, e.Err)
 }
 
 func (e *StoreError) Unwrap() error { return e.Err }

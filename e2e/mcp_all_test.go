@@ -228,7 +228,7 @@ func (c *telling) check(t *testing.T) {
 	f.says(t, "declined", `"status":"completed"`, "shell_command rejected")
 	f.says(t, "dismissed by the user", `"status":"awaiting_approval"`)
 	f.says(t, "rejected then", `"status":"completed"`, "shell_command rejected")
-	f.says(t, "never answered", `"status":"completed"`, "shell_command rejected", "nobody answered in time")
+	f.says(t, "never answered", `"status":"completed"`, "shell_command rejected", "there was no answer in time")
 	f.is(t, "questions", `["Allow the agent to use shell_command?","Allow the agent to use shell_command?","Allow the agent to use shell_command?"]`)
 	if _, err := os.Stat(filepath.Join(c.p.work, "notes.txt")); err != nil {
 		t.Errorf("a command that nobody allowed ran: %v", err)

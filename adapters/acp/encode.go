@@ -59,7 +59,7 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 		return update(dst, v, acp.Chunk{SessionUpdate: acp.AgentChunk, Content: content(e.Link), MessageID: string(e.Message)})
 	case core.Moved:
 		if !v.replay {
-			return aside(dst, v, "The conversation goes on in session "+string(e.To)+".")
+			return aside(dst, v, "The conversation continues in session "+string(e.To)+".")
 		}
 	case core.Truncated:
 		if !v.replay && e.After != v.refused.begin {
@@ -246,7 +246,7 @@ func reverted(e core.Reverted) string {
 	for i, f := range e.Files {
 		lines[i] = f.Path + ": put back as it was"
 		if f.Why != "" {
-			lines[i] = f.Path + ": left as it is, " + f.Why
+			lines[i] = f.Path + ": not touched, " + f.Why
 		}
 	}
 	return "Changes were undone:\n" + strings.Join(lines, "\n")

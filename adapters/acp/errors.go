@@ -14,7 +14,7 @@ import (
 func notFound(id string) error {
 	return jrpc2.Errorf(acp.CodeNotFound, "no such session: %.100q", id).
 		WithData(acp.Details{
-			Details: "there is no session of that id on this connection; session/list tells those that can be loaded",
+			Details: "there is no session of that id on this connection; session/list lists those that can be loaded",
 		})
 }
 

@@ -88,7 +88,7 @@ func (s *Server) providersList(ctx context.Context, call *wire.Call, _ none) err
 	return nil
 }
 
-var errNoAccounts = errors.New("nobody can log in here; keys are given in the configuration")
+var errNoAccounts = errors.New("logins are not available here; set keys in the configuration")
 
 // account does something with the accounts, and answers with what comes of it. What
 // is wrong is in the result, and is shown: some clients look at neither.

@@ -23,7 +23,7 @@ func compactedText(e core.Compacted) string {
 	if e.Before > 0 && e.After > 0 {
 		text += fmt.Sprintf(": from %d to %d tokens", e.Before, e.After)
 	}
-	return text + ". The agent goes on with a summary of what stands above."
+	return text + ". The agent continues with a summary of the conversation above."
 }
 
 // revertedText says which files are what they were before, and which are not.

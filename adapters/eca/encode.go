@@ -221,7 +221,7 @@ func endText(e core.TurnEnded) string {
 	case core.StopCanceled:
 		return stoppedText
 	case core.StopTokens:
-		return "The answer was cut off: the model came to the limit of what it may say at once."
+		return "The answer was cut off at the model's limit for one answer."
 	case core.StopRequests:
 		return "The turn was ended: it came to the limit of requests to the model."
 	case core.StopRefusal:

@@ -108,7 +108,7 @@ func windowOf(limit *float64, before, after json.RawMessage) (w window, paged bo
 }
 
 // errCursor says that a client goes on from where nothing is.
-var errCursor = errors.New("this is no place in the chat any more; open it again")
+var errCursor = errors.New("this place in the chat no longer exists; open the chat again")
 
 // cursor reads one that meta gave out, as it was or as a number; -1: none.
 func cursor(name string, raw json.RawMessage) (int, error) {

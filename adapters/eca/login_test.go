@@ -9,7 +9,7 @@ import (
 // A server that wants a login says so in the word of today's documents. The early ones
 // have none for it.
 func TestServerThatWantsALogin(t *testing.T) {
-	item := core.ServerItem{Name: "up", Status: "requires-auth", Why: "it wants a login"}
+	item := core.ServerItem{Name: "up", Status: "requires-auth", Why: "it requires a login"}
 	for d, want := range map[Dialect]string{Now: "requires-auth", Doc000: "failed", Doc001: "failed"} {
 		p := serverUpdated(item, d)
 		if p.Status != want || d == Now && (p.HasAuth == nil || *p.HasAuth) {

@@ -209,7 +209,7 @@ func additionOf(p eca.AddServerParams) (control.Add, error) {
 		return add, fmt.Errorf("the scope must be global, not %.40q", scope)
 	case said(p.AuthScope) != "" && said(p.AuthScope) != eca.ScopeGlobal:
 		return add, errors.New(
-			"a login to a server is kept once, for every workspace; leave authScope out, or let it be global",
+			"a login to a server counts for every workspace; leave authScope out, or set it to global",
 		)
 	case (add.Spec.Command == "") == (add.Spec.URL == ""):
 		return add, errors.New("it needs a command or a url, and not both")

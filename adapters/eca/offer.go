@@ -32,7 +32,7 @@ func newOffer(prof *core.Profile) *offer {
 	o := &offer{profile: prof}
 	if prof != nil {
 		if prof.Fault != "" {
-			o.mistake = "The configuration has a mistake, so the one before it goes on:\n" + prof.Fault
+			o.mistake = "The configuration has a mistake, so the previous one stays in use:\n" + prof.Fault
 		}
 		o.model = prof.DefaultModel
 		for _, m := range prof.Models {

@@ -245,7 +245,7 @@ func (c *chat) begin(
 func copies(ctx context.Context, o *offer, set core.Settings) error {
 	agent, caps, err := o.capsOf(ctx, set)
 	if err == nil && caps.OwnsHistory {
-		return wrong("the agent %s keeps what was said itself, and cannot go on from a copy; begin a new chat", agent)
+		return wrong("the agent %s keeps its own history and cannot be forked; start a new chat", agent)
 	}
 	return err
 }

@@ -62,7 +62,7 @@ func (f *fleet) start(name string) {
 		case i.Command == "broken":
 			i.Status, i.Why = "failed", "the program ended with exit code 100%"
 		case i.URL != "" && !i.LoggedIn:
-			i.Status, i.Why = "requires-auth", "it wants a login"
+			i.Status, i.Why = "requires-auth", "it requires a login"
 		default:
 			i.Status = "running"
 			i.Tools = []core.Spec{{Name: "query", Description: "Asks the database", Schema: json.RawMessage(`{"type":"object"}`)}}
@@ -111,7 +111,7 @@ func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name strin
 	case adds && there:
 		return errors.New("there is one of that name already")
 	case !adds && !there:
-		return errors.New("there is none of that name in the configuration")
+		return errors.New("the configuration has no server of that name")
 	}
 	switch what.(type) {
 	case control.Add:

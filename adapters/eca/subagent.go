@@ -155,7 +155,7 @@ func (v *View) decided(dst []byte, c *call, r core.Reply) []byte {
 	delete(v.calls, c.now.ID)
 	if r.Outcome == core.OutcomeDecided && r.Decision.Allows() {
 		c.now.State, c.now.Content = core.Succeeded, []core.Block{
-			core.Text{Text: "It may run. The agent that asked goes on with it."},
+			core.Text{Text: "It may run. The agent that asked continues with it."},
 		}
 		return v.called(dst, c)
 	}

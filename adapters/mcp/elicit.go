@@ -47,7 +47,7 @@ func askerOf(req asking) asker {
 
 var (
 	errWithdrawn = errors.New("settled elsewhere")
-	errUnasked   = errors.New("nobody answered in time")
+	errUnasked   = errors.New("there was no answer in time")
 )
 
 // dialog is an ask, or a request to the client's model, that we put to the client by a request of ours.
@@ -216,7 +216,7 @@ func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) (dismissed
 		case string(core.AllowSession):
 			c.settle(h, a, core.AllowSession, note)
 		default:
-			c.settle(h, a, core.RejectOnce, line(fmt.Sprintf("the answer %q is none of those offered", fmt.Sprint(d)), maxSummary))
+			c.settle(h, a, core.RejectOnce, line(fmt.Sprintf("the answer %q is not one of those offered", fmt.Sprint(d)), maxSummary))
 		}
 	case proto.ActionDecline:
 		c.settle(h, a, core.RejectOnce, note)

@@ -15,7 +15,7 @@ type errText string
 func (e errText) Error() string { return string(e) }
 
 // notItsSession refuses a client that tries to act in a session of other clients.
-const notItsSession = "This client has neither begun nor prompted the session, so it cannot %s."
+const notItsSession = "This client has neither started nor prompted the session, so it cannot %s."
 
 // failed makes an error of the core a tool's error. What the calling model can do about it is said;
 // the context's end is returned as it is, since nobody waits for the result any more.
@@ -24,11 +24,11 @@ func failed(session core.SessionID, err error) (*mcp.CallToolResult, any, error)
 	case errors.Is(err, context.Canceled), errors.Is(err, core.ErrCanceled):
 		return nil, nil, err
 	case errors.Is(err, core.ErrNotFound):
-		return refusal("There is no session %q in this client's folders. session_list lists those that there are; without session_id agent_prompt starts one.", session), nil, nil
+		return refusal("There is no session %q in this client's folders. session_list lists the sessions; agent_prompt without session_id starts one.", session), nil, nil
 	case errors.Is(err, core.ErrNotAsked):
 		return refusal("No approval of that id waits: it was decided, or its turn has ended. agent_wait tells what waits."), nil, nil
 	case errors.Is(err, errNoTurn):
-		return refusal("There is no such turn in session %q. session_get tells what was said in it.", session), nil, nil
+		return refusal("There is no such turn in session %q. session_get shows its messages.", session), nil, nil
 	case errors.Is(err, core.ErrClosed):
 		return refusal("The session %q was closed.", session), nil, nil
 	case errors.Is(err, core.ErrShutdown):

@@ -79,7 +79,7 @@ func (h *host) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, next mc
 		}
 	}
 	if !ok {
-		text = fmt.Sprintf("Call the tool %s with this prompt and pass on what it answers:\n\n%s", toolPrompt, commandLine(cmd, req.Params.Arguments))
+		text = fmt.Sprintf("Call the tool %s with this prompt and pass on its answer:\n\n%s", toolPrompt, commandLine(cmd, req.Params.Arguments))
 	}
 	res := &promptResult{Description: cmd.Description, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}
 	if req.ProtocolVersion() >= proto.Modern {

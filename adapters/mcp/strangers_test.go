@@ -47,7 +47,7 @@ func TestAnsweringInSessionsOfOthers(t *testing.T) {
 				t.Fatalf("%+v, %v", waits, err)
 			}
 			session, approval := waits.Struct.Session, waits.Struct.Approvals[0].ID
-			const refused = "neither begun nor prompted"
+			const refused = "neither started nor prompted"
 			for name, cs := range map[string]*sdk.ClientSession{"another": other, "one that can ask its user": elicits} {
 				for what, args := range map[string]map[string]any{
 					"allow": {"approval_id": approval, "decision": "allow_once"}, "reject": {"approval_id": approval, "decision": "reject_once"},

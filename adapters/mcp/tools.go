@@ -56,14 +56,14 @@ func (h *host) addTools(s *mcp.Server) {
 	}, (*client).wait)
 	add(h, s, &mcp.Tool{
 		Name: toolCancel, Title: "Stop the agent",
-		Description: "Stop a turn; without turn_id whatever runs in the session now. It is no error when the turn has ended already.",
+		Description: "Stop a turn; without turn_id, the running turn of the session. It is not an error if the turn has already ended.",
 		InputSchema: raw(cancelInput), OutputSchema: raw(cancelOutput),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(false), IdempotentHint: true, OpenWorldHint: yes(false)},
 	}, (*client).cancel)
 	add(h, s, &mcp.Tool{
 		Name: toolApprove, Title: "Approve or reject a tool call, or answer a question",
 		Description: "Decide on something that the agent may not do unasked (a pending approval of agent_prompt or agent_wait), or answer " +
-			"what it asks (a pending question). Ask the user first and pass on what the user said; never decide for the user. It can always " +
+			"what it asks (a pending question). Ask the user first and pass on the user's answer; never decide for the user. It can always " +
 			"reject. It allows only what the approval's options offer: not what only a person may allow, nor anything while the client " +
 			"asks its user itself (elicitation).",
 		InputSchema: raw(approveInput), OutputSchema: raw(approveOutput),

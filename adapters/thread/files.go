@@ -177,7 +177,7 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 	if err != nil || slices.ContainsFunc(strings.Split(pattern, "/"), outside) {
 		return jrpc2.Errorf(
 			jrpc2.InvalidParams,
-			"pattern: %.200q is no pattern of a path within the thread's folder",
+			"pattern: %.200q is not a path pattern within the thread's folder",
 			p.Pattern,
 		)
 	}

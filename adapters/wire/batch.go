@@ -60,7 +60,7 @@ func (c *Conn) batch(ctx context.Context, b []byte, handle func(*Call)) {
 	case n == 0:
 		c.reject(nil, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "empty batch"))
 	case n > limit:
-		c.reject(nil, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "a batch holds at most %d messages", limit))
+		c.reject(nil, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "a batch has at most %d messages", limit))
 	default:
 		all := &batch{open: 1} // ours, so that it does not end before the last message has been read
 		for e := range elements(b) {

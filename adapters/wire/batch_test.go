@@ -35,7 +35,7 @@ func TestBatches(t *testing.T) {
 -> []
 <- {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"empty batch"}}
 -> [{},{},{},{},{}]
-<- {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a batch holds at most 4 messages"}}
+<- {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a batch has at most 4 messages"}}
 -> [{"id":1,"method":"m"},
 <- {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"not valid JSON: unexpected end of JSON input at byte 23"}}
 the answers leave together, when the last is there

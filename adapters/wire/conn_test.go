@@ -68,7 +68,7 @@ func TestConnAnswersFaults(t *testing.T) {
 -> {"jsonrpc":"2.0","id":3,"Method":"echo"}
 <- {"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"invalid message: neither a method nor a result nor an error"}}
 -> {"jsonrpc":"2.0","id":4,"method":"echo","method":"panic"}
-<- {"jsonrpc":"2.0","id":4,"error":{"code":-32600,"message":"invalid message: member method stands there twice"}}
+<- {"jsonrpc":"2.0","id":4,"error":{"code":-32600,"message":"invalid message: duplicate member method"}}
 -> 42
 <- {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a message must be a JSON object"}}
 an answer is never answered, however wrong it is

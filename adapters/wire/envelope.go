@@ -166,7 +166,7 @@ func (e *envelope) member(key, val []byte) {
 
 func (e *envelope) once(bit uint8, name string) {
 	if e.seen&bit != 0 {
-		e.invalid("member " + name + " stands there twice")
+		e.invalid("duplicate member " + name)
 	}
 	e.seen |= bit
 }

@@ -172,7 +172,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// topLevel takes an object apart with encoding/json, and says whether an envelope's member stands there twice.
+// topLevel takes an object apart with encoding/json, and says whether an envelope has a duplicate member.
 func topLevel(in []byte) (members map[string]json.RawMessage, twice, object bool) {
 	d := json.NewDecoder(bytes.NewReader(in))
 	if tok, err := d.Token(); err != nil || tok != json.Delim('{') {

@@ -202,7 +202,7 @@ func (s *shape) lookStruct(raw []byte, blank bool) (found bool, err error) {
 		}
 		if i := f.index; i < 64*len(seen) {
 			if seen[i/64]&(1<<(i%64)) != 0 {
-				return false, fmt.Errorf("%s stands there twice", name)
+				return false, fmt.Errorf("duplicate member %s", name)
 			}
 			seen[i/64] |= 1 << (i % 64)
 		}
@@ -303,7 +303,7 @@ func ambiguous(params []byte) error {
 		if twice {
 			return jrpc2.Errorf(
 				jrpc2.InvalidParams,
-				"invalid params: %.60q stands there twice, or differs only in case",
+				"invalid params: duplicate member %.60q (compared without case)",
 				name,
 			)
 		}

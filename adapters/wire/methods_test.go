@@ -84,7 +84,7 @@ func TestMethods(t *testing.T) {
 -> {"id":6,"method":"table","params":{"sessionId":"s"}}
 <- {"jsonrpc":"2.0","id":6,"result":"s"}
 -> {"id":7,"method":"table","params":{"SessionId":"x","sessionId":"y"}}
-<- {"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"invalid params: \"sessionId\" stands there twice, or differs only in case"}}
+<- {"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"invalid params: duplicate member \"sessionId\" (compared without case)"}}
 -> {"id":7,"method":"table","params":{"sessionId":5}}
 <- {"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"invalid params: cannot unmarshal number into Go struct field openParams.sessionId of type string"}}
 -> {"id":8,"method":"none"}
@@ -117,8 +117,8 @@ func TestUnmarshalIsExact(t *testing.T) {
 		{`{"ſessionId":"x"}`, `{}`},
 		{`{"sessionId":"y","\u0053essionId":"x"}`, `{"sessionId":"y"}`},
 		{`{"\u0073essionId":"y"}`, `{"sessionId":"y"}`},
-		{`{"sessionId":"y","sessionId":"x"}`, `! sessionId stands there twice`},
-		{`{"sessionId":"y","\u0073essionId":"x"}`, `! sessionId stands there twice`},
+		{`{"sessionId":"y","sessionId":"x"}`, `! duplicate member sessionId`},
+		{`{"sessionId":"y","\u0073essionId":"x"}`, `! duplicate member sessionId`},
 		{`{"Hidden":"x","hidden":"y"}`, `{}`},
 		// Data of the caller's own keeps its names.
 		{`{"env":{"Path":"a","PATH":"b"}}`, `{"env":{"PATH":"b","Path":"a"}}`},

@@ -81,7 +81,7 @@ func TestAggregateOfAChangedConfiguration(t *testing.T) {
 		t.Error(line)
 	}
 	c.Say(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t"}}`)
-	if line := bridgetest.Last(c.Until(`"id":3,`)); !strings.Contains(line, "the configuration has changed; connect again to use what it says now") {
+	if line := bridgetest.Last(c.Until(`"id":3,`)); !strings.Contains(line, "the configuration has changed; reconnect to use it") {
 		t.Error(line)
 	}
 	c.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pid"}}`)
@@ -114,7 +114,7 @@ func TestAggregateOfAServerThatWantsALogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Say(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"}}}`)
-	if line := bridgetest.Last(c.Until(`"id":3,`)); !strings.Contains(line, "wants a login: dragoman mcp-servers login up") {
+	if line := bridgetest.Last(c.Until(`"id":3,`)); !strings.Contains(line, "requires a login: dragoman mcp-servers login up") {
 		t.Error(line)
 	}
 }

@@ -78,7 +78,7 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 			kept.End(upstream.OutcomeRefused, 0)
 			call.Reply(nil, jrpc2.Errorf(
 				jrpc2.InternalError,
-				"the MCP server %s did not list its tools, so that nobody knows what %.100s is now",
+				"the MCP server %s did not list its tools, so %.100s cannot be checked",
 				p.server.Name,
 				r.name,
 			))

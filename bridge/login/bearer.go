@@ -24,7 +24,7 @@ type RequiredError struct {
 }
 
 func (e *RequiredError) Error() string {
-	what := "it wants a login"
+	what := "it requires a login"
 	if e.More {
 		what += " with more rights"
 	}

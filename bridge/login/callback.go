@@ -55,14 +55,14 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	text := "dragoman has got the answer and goes on. You can close this page.\n"
+	text := "dragoman has received the answer. You can close this page.\n"
 	switch {
 	case r.Method != http.MethodGet || r.URL.Path != "/callback":
 		w.WriteHeader(http.StatusNotFound)
 		text = "There is nothing here.\n"
 	case subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(c.state)) != 1:
 		w.WriteHeader(http.StatusBadRequest)
-		text = "This answer does not belong to the login that was begun. Begin it anew.\n"
+		text = "This answer does not belong to the current login. Start the login again.\n"
 	default:
 		select {
 		case c.got <- q:
@@ -76,7 +76,7 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // wait returns what the browser brings, or an error when ctx or the time for it ends.
 func (c *callback) wait(ctx context.Context) (url.Values, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, loginFor, fmt.Errorf("nobody has logged in within %v", loginFor))
+	ctx, cancel := context.WithTimeoutCause(ctx, loginFor, fmt.Errorf("the login was not finished within %v", loginFor))
 	defer cancel()
 	select {
 	case q := <-c.got:

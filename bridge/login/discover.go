@@ -139,7 +139,7 @@ func readResource(
 	}
 	var meta oauthex.ProtectedResourceMetadata
 	if err := json.Unmarshal(body, &meta); err != nil {
-		return nil, errors.New("it is no JSON object")
+		return nil, errors.New("it is not a JSON object")
 	}
 	return &meta, nil
 }
@@ -171,7 +171,7 @@ func (a authority) client(
 	}
 	if a.meta.RegistrationEndpoint == "" {
 		return client{}, fmt.Errorf(
-			"the authorization server %s lets nobody register by themselves: register a client there with the redirect address %s, and give its client_id (and redirect_port) below oauth in the configuration of the server",
+			"the authorization server %s does not register clients automatically: register a client there with the redirect address %s, and set its client_id (and redirect_port) under oauth in the configuration of the server",
 			display.Line(a.meta.Issuer, 100),
 			back,
 		)

@@ -129,7 +129,7 @@ func (l record) code(
 ) (code, verifier string, err error) {
 	at, err := url.Parse(a.meta.AuthorizationEndpoint)
 	if err != nil {
-		return "", "", errors.New("the address to log in at is none")
+		return "", "", errors.New("the login address is invalid")
 	}
 	if err := c.Transport.(*guard).fits(at); err != nil {
 		return "", "", err

@@ -185,7 +185,7 @@ func TestUnfinishedLoginsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		_, err := (&callback{got: make(chan url.Values)}).wait(t.Context())
-		if took := time.Since(began); took != 5*time.Minute || err == nil || !strings.Contains(err.Error(), "nobody has logged in within 5m0s") {
+		if took := time.Since(began); took != 5*time.Minute || err == nil || !strings.Contains(err.Error(), "the login was not finished within 5m0s") {
 			t.Errorf("%v after %v", err, took)
 		}
 	})

@@ -107,7 +107,7 @@ func (l record) grant(ctx context.Context, c *http.Client, form url.Values) (g g
 		return g, err
 	}
 	if json.Unmarshal(body, &g) != nil || g.Access == "" { // the error could quote the token
-		return g, errors.New("the authorization server's answer holds no token")
+		return g, errors.New("the authorization server's answer has no token")
 	}
 	if !strings.EqualFold(g.Type, "bearer") {
 		return g, fmt.Errorf(
@@ -116,7 +116,7 @@ func (l record) grant(ctx context.Context, c *http.Client, form url.Values) (g g
 		)
 	}
 	if strings.ContainsFunc(g.Access, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return g, errors.New("the authorization server's token holds characters that no token has")
+		return g, errors.New("the authorization server's token contains characters that tokens cannot have")
 	}
 	return g, nil
 }
@@ -149,7 +149,7 @@ func (c client) post(ctx context.Context, h *http.Client, to string, form url.Va
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, errors.New("the authorization server names an address that is none")
+		return nil, errors.New("the authorization server names an invalid address")
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")

@@ -344,7 +344,7 @@ func TestNamesThatAreNotClear(t *testing.T) {
 		`{"jsonrpc":"2.0","id":2,"method":"ping","METHOD":"tools/call","params":{"name":"evil"}}`,
 		`[{"jsonrpc":"2.0","id":2,"method":"ping","METHOD":"tools/call","params":{"name":"evil"}}]`,
 	} {
-		if said := talk(t, g.Server, hello1, line); !strings.Contains(said, "what is meant is not clear") || strings.Contains(said, "done") {
+		if said := talk(t, g.Server, hello1, line); !strings.Contains(said, "conflicts with") || strings.Contains(said, "done") {
 			t.Errorf("%s: %s", line, said)
 		}
 	}

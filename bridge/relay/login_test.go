@@ -44,7 +44,7 @@ func TestRelayWithALogin(t *testing.T) {
 		return w
 	}
 	w := ask()
-	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"id":7`) || !strings.Contains(w.Body.String(), "wants a login: dragoman mcp-servers login up") || w.Header().Get("Www-Authenticate") != "" {
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"id":7`) || !strings.Contains(w.Body.String(), "requires a login: dragoman mcp-servers login up") || w.Header().Get("Www-Authenticate") != "" {
 		t.Errorf("%d %s %v", w.Code, w.Body, w.Header())
 	}
 	if err := b.Login(bridgetest.Patient(t), "up", logintest.Browse(t, http.StatusOK)); err != nil {
@@ -86,7 +86,7 @@ func TestRelayedClientOutlivesALogin(t *testing.T) {
 			t.Errorf("%s, %v; want %s", lines.Text(), lines.Err(), want)
 		}
 	}
-	ask("wants a login: dragoman mcp-servers login up")
+	ask("requires a login: dragoman mcp-servers login up")
 	if err := b.Login(ctx, "up", logintest.Browse(t, http.StatusOK)); err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func (h *HTTP) proxy(
 	if resp.StatusCode == http.StatusUnauthorized { // it is about us, and the client is not told more of that
 		http.Error(
 			w,
-			"the MCP server "+h.relay.export.Server.Name+" wants a login, or another key than the one that is configured",
+			"the MCP server "+h.relay.export.Server.Name+" requires a login, or a key other than the configured one",
 			http.StatusBadGateway,
 		)
 		return

@@ -65,7 +65,7 @@ func (a Agreements) Add(key, name string) error {
 		return next, nil
 	})
 	if err != nil {
-		return fmt.Errorf("keep what you have agreed to: %w; mend or remove %s if it cannot be read", err, a.Path)
+		return fmt.Errorf("store your approval: %w; fix or remove %s if it cannot be read", err, a.Path)
 	}
 	return nil
 }

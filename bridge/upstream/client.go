@@ -83,7 +83,7 @@ func Distinct(object []byte, names ...string) error {
 				continue
 			}
 			if string(key) != name || seen&(1<<i) != 0 {
-				return fmt.Errorf("%q stands beside %q: what is meant is not clear", key, name)
+				return fmt.Errorf("%q conflicts with %q: send only one of them", key, name)
 			}
 			seen |= 1 << i
 		}

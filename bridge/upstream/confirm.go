@@ -42,7 +42,7 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 			return err
 		}
 		if r.Outcome != core.OutcomeAnswered && r.Outcome != core.OutcomeDeclined {
-			return errors.New("nobody has agreed to starting it yet")
+			return errors.New("it has not been approved yet")
 		}
 		always := r.Outcome == core.OutcomeAnswered && r.Option == "always"
 		agreed = always || r.Outcome == core.OutcomeAnswered && r.Option == "start"

@@ -110,10 +110,10 @@ func (f form) visit(ctx context.Context, address string) (json.RawMessage, error
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
 		display.Plain(address) != address {
-		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "elicitation/create: the address is no http or https URL")
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "elicitation/create: the address is not an http or https URL")
 	}
 	r, action, err := f.put(ctx, core.Ask{
-		Text: fmt.Sprintf("%s\nIt wants you to open a page at %s.", f.message, u.Host), URL: address,
+		Text: fmt.Sprintf("%s\nIt asks you to open a page at %s.", f.message, u.Host), URL: address,
 		Options: []core.Option{{ID: optionYes, Label: "I have opened it"}, {ID: optionNo, Label: "Decline"}},
 	})
 	if action == proto.ActionAccept && r.Option == optionNo {

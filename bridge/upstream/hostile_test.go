@@ -231,7 +231,7 @@ func TestPage(t *testing.T) {
 		if err != nil || string(res) != `{"action":"`+c.want+`"}` {
 			t.Errorf("%+v: %s, %v", c.reply, res, err)
 		}
-		if got.URL != "https://example.org/in?a=b" || !strings.Contains(got.Text, "Log in.\nIt wants you to open a page at example.org.") {
+		if got.URL != "https://example.org/in?a=b" || !strings.Contains(got.Text, "Log in.\nIt asks you to open a page at example.org.") {
 			t.Errorf("asked: %+v", got)
 		}
 	}

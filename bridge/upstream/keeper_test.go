@@ -325,13 +325,13 @@ func TestKeeperWaitsForALogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k *kept
 		k = keepUp(t, func(context.Context) error { return k.wants })
-		k.wants = errors.New("it wants a login")
+		k.wants = errors.New("it requires a login")
 		k.admit() // nobody waits for it
 		k.nudge()
 		<-time.After(time.Hour)
-		k.told(t, statusLogin, "it wants a login")
+		k.told(t, statusLogin, "it requires a login")
 		k.startedAt(t, 0)
-		if _, err := k.Acquire(t.Context(), false); err == nil || err.Error() != "the MCP server up does not run: it wants a login" {
+		if _, err := k.Acquire(t.Context(), false); err == nil || err.Error() != "the MCP server up does not run: it requires a login" {
 			t.Error(err)
 		}
 		k.startedAt(t, 0, 3600)
@@ -339,9 +339,9 @@ func TestKeeperWaitsForALogin(t *testing.T) {
 		k.admit()
 		k.told(t, statusRunning, "")
 		k.startedAt(t, 0, 3600, 3600)
-		k.wants = errors.New("it wants a login")
+		k.wants = errors.New("it requires a login")
 		k.dismiss()
-		k.told(t, statusLogin, "it wants a login")
+		k.told(t, statusLogin, "it requires a login")
 	})
 }
 

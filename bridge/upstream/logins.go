@@ -46,7 +46,7 @@ func (b *Box) Logout(ctx context.Context, server string) error {
 	}
 	if unrevoked != nil {
 		return fmt.Errorf(
-			"the login to the MCP server %s is forgotten here, but the server could not be told: %w",
+			"the login to the MCP server %s is removed here, but could not be revoked: %w",
 			server,
 			unrevoked,
 		)

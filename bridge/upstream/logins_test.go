@@ -70,7 +70,7 @@ func TestLogin(t *testing.T) {
 		t.Fatalf("%d tools, %v", len(list), err)
 	}
 	item := awaitStatus(t, h.board, "up", "requires-auth")
-	if item.Why != "it wants a login: dragoman mcp-servers login up" || item.LoggedIn {
+	if item.Why != "it requires a login: dragoman mcp-servers login up" || item.LoggedIn {
 		t.Errorf("%+v", item)
 	}
 	var shown string
@@ -218,14 +218,14 @@ func TestLoginThatIsOver(t *testing.T) {
 	a.End()
 	a.EndRenewals()
 	_, err := call(t, tool, `{"text":"x"}`)
-	if err == nil || !strings.Contains(err.Error(), "it wants a login: dragoman mcp-servers login up") {
+	if err == nil || !strings.Contains(err.Error(), "it requires a login: dragoman mcp-servers login up") {
 		t.Errorf("%v", err)
 	}
 	item := awaitStatus(t, h.board, "up", "requires-auth")
-	if item.Why != "it wants a login: dragoman mcp-servers login up" {
+	if item.Why != "it requires a login: dragoman mcp-servers login up" {
 		t.Errorf("%+v", item)
 	}
-	if _, err := call(t, tool, `{"text":"x"}`); err == nil || !strings.Contains(err.Error(), "wants a login") {
+	if _, err := call(t, tool, `{"text":"x"}`); err == nil || !strings.Contains(err.Error(), "requires a login") {
 		t.Errorf("%v", err)
 	}
 	if n := a.Count("POST /token refresh_token"); n != 1 {

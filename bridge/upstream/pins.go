@@ -71,7 +71,7 @@ func (p *pins) all() (pinned, error) {
 	all, err := p.file.Read()
 	if err != nil {
 		return nil, fmt.Errorf(
-			"what is known of the tools of MCP servers cannot be read: %v; mend or remove %s",
+			"the recorded descriptions of MCP servers' tools cannot be read: %v; fix or remove %s",
 			err,
 			p.file.Path,
 		)
@@ -297,7 +297,7 @@ func (t *tool) changed(ctx context.Context) (bool, error) {
 	r, err := t.up.host.Ask(ctx, core.Ask{
 		Kind: core.AskConsent,
 		Text: fmt.Sprintf(
-			"The MCP server %s has changed what it says of its tool %s since you first used it. It may do something else now.\n%s\nUse it as it is now?",
+			"The MCP server %s has changed the description of its tool %s since you first used it. The tool may behave differently now.\n%s\nUse the changed tool?",
 			t.spec.Server,
 			display.Plain(t.spec.Name),
 			t.change,

@@ -86,7 +86,7 @@ func TestDamagedPins(t *testing.T) {
 	}
 	h := &host{board: core.NewBoard()}
 	open(t, h, Options{PinFile: file, Servers: []Server{{Name: "x", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone)}}})
-	if item := awaitStatus(t, h.board, "x", "failed"); !strings.Contains(item.Why, "mend or remove "+file) {
+	if item := awaitStatus(t, h.board, "x", "failed"); !strings.Contains(item.Why, "fix or remove "+file) {
 		t.Errorf("why: %q", item.Why)
 	}
 	if b, err := os.ReadFile(file); err != nil || string(b) != "{" {

@@ -49,7 +49,7 @@ func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.Raw
 	}
 	if model.Info().Offline {
 		return nil, jrpc2.Errorf(jrpc2.InternalError,
-			"%s is no language model; the user has configured none", model.Info().ID)
+			"%s is not a language model; the user has configured none", model.Info().ID)
 	}
 	if err := u.agreed(ctx, model.Info().ID, s); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (u *upstream) agreed(ctx context.Context, model string, s sampling) error {
 	case r.Outcome == core.OutcomeAnswered && r.Option == optionYes:
 		return nil
 	case r.Outcome == core.OutcomeAlone:
-		return &jrpc2.Error{Code: -1, Message: "nobody is here who could agree to the sampling request"}
+		return &jrpc2.Error{Code: -1, Message: "there is nobody to approve the sampling request"}
 	}
 	return &jrpc2.Error{Code: -1, Message: "the user rejected the sampling request"}
 }

@@ -156,7 +156,7 @@ func (b *Box) used() (list []Server) {
 	return list
 }
 
-var errUnknown = errors.New("there is none of that name in the configuration")
+var errUnknown = errors.New("the configuration has no server of that name")
 
 // Start has a server run: in a session that is open in the workspace, or over a
 // connection that belongs to none. It does not wait for that: the board tells what

@@ -85,10 +85,12 @@ func (a alone) Board() *core.Board  { return nil }
 func (a alone) Servers() []core.ServerSpec { return nil }
 
 func (a alone) Delegate(context.Context, core.Task) (core.Delegated, error) {
-	return core.Delegated{}, errors.New("nobody is here")
+	return core.Delegated{}, errors.New("there is no user here")
 }
 
-func (a alone) Model(context.Context) (core.Model, error) { return nil, errors.New("nobody is here") }
+func (a alone) Model(context.Context) (core.Model, error) {
+	return nil, errors.New("there is no user here")
+}
 
 func (a alone) Ask(context.Context, core.Ask) (core.Reply, error) {
 	return core.Reply{Outcome: core.OutcomeAlone}, nil

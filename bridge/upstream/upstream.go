@@ -37,7 +37,7 @@ type upstream struct {
 const (
 	whyStopped = "it was stopped, and stays so until somebody starts it again"
 	whyOver    = "the configuration has changed, and no longer has it as it was"
-	whyChanged = "the configuration has changed; connect again to use what it says now" // to MCP clients
+	whyChanged = "the configuration has changed; reconnect to use it" // to MCP clients
 	whyUnused  = "it was ended to make room for others; try again"
 )
 

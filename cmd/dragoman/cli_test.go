@@ -39,13 +39,13 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"login ollama", 1, "", "needs no key"},
 		{"login a b", 2, "", "accepts at most 1 arg(s)"},
 		{"logout", 2, "", "accepts 1 arg(s)"},
-		{"logout groq", 0, "No key of groq is kept.\n", ""},
+		{"logout groq", 0, "No key is stored for groq.\n", ""},
 		{"acp --log-level loud", 1, "", `log level "loud": want debug, info, warn or error`},
 		{"doctor --log-level loud", 1, "", `log level "loud": want debug, info, warn or error`},
 		{"sessions list --log-level loud", 1, "", `log level "loud"`},
 		{"acp --log-file .", 1, "", "open the log file"},
 		{"mcp --root no-such-folder", 1, "", "no-such-folder"},
-		{"mcp --root notes.txt", 1, "", "notes.txt is no folder"},
+		{"mcp --root notes.txt", 1, "", "notes.txt is not a folder"},
 		{"chat --agent nobody", 1, "", `there is no agent "nobody"; there are code, plan`},
 		{"sessions repair nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
 		{"sessions repair --dry-run nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
@@ -119,7 +119,7 @@ func TestConfigCommands(t *testing.T) {
 	}
 	p.golden(t, "config_show_defaults.txt", p.well(t, "", "config", "show"))
 	p.golden(t, "config_init.txt", p.well(t, "", "config", "init"))
-	if o := p.run(t, "", "config", "init"); o.code != program.ExitFailed || !strings.Contains(o.errs, "is there already") {
+	if o := p.run(t, "", "config", "init"); o.code != program.ExitFailed || !strings.Contains(o.errs, "file already exists") {
 		t.Errorf("a second init: %+v", o)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {

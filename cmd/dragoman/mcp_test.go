@@ -31,9 +31,9 @@ func TestMCPToken(t *testing.T) {
 func TestMCPFlagsThatDoNotFit(t *testing.T) {
 	p := newPlace(t)
 	for args, want := range map[string]string{
-		"mcp --no-auth":                           "--no-auth is for --http",
-		"mcp --http 0.0.0.0:0 --no-auth":          "0.0.0.0:0 is none",
-		"mcp --http example.com:0 --no-auth":      "is none",
+		"mcp --no-auth":                           "--no-auth has an effect only with --http",
+		"mcp --http 0.0.0.0:0 --no-auth":          "0.0.0.0:0 is not one",
+		"mcp --http example.com:0 --no-auth":      "is not one",
 		"mcp --http nonsense":                     "nonsense",
 		"mcp --http 127.0.0.1:0 --root nowhere":   "nowhere",
 		"mcp --show-token --no-auth --http :0":    "none of the others can be",

@@ -47,7 +47,7 @@ func TestDamagedSessionIsToldAndRepaired(t *testing.T) {
 			p := newPlace(t)
 			p.well(t, "run echo one\ny\nrun echo two\ny\n", "chat")
 			id := randomID.FindString(p.well(t, "", "sessions", "list"))
-			if got := p.well(t, "", "sessions", "repair", id); got != "Nothing is wrong with session "+id+".\n" {
+			if got := p.well(t, "", "sessions", "repair", id); got != "Session "+id+" is intact.\n" {
 				t.Errorf("%q", got)
 			}
 			log, was := p.damageLog(t, c.find, `"turn_ended"`)
@@ -73,14 +73,14 @@ func TestDamagedSessionIsToldAndRepaired(t *testing.T) {
 			}
 
 			got := p.well(t, "", "sessions", "repair", id[:8])
-			said := regexp.MustCompile(`^Session ` + id + ` is sound again\. What was wrong: ` + c.damage + `\d+ bytes are damaged, at byte \d+ of (\S+)\.\nThe damaged log is kept: (\S+)\n$`).FindStringSubmatch(got)
+			said := regexp.MustCompile(`^Session ` + id + ` is repaired\. Problem: ` + c.damage + `\d+ bytes are damaged, at byte \d+ of (\S+)\.\nThe damaged log is kept in (\S+)\n$`).FindStringSubmatch(got)
 			if said == nil || said[1] != log+".damaged" || said[2] != said[1] {
 				t.Errorf("%q", got)
 			}
 			if kept, err := os.ReadFile(log + ".damaged"); err != nil || !bytes.Equal(kept, was) {
 				t.Errorf("the damaged log is not kept: %v", err)
 			}
-			if got := p.well(t, "", "sessions", "repair", id); got != "Nothing is wrong with session "+id+".\n" {
+			if got := p.well(t, "", "sessions", "repair", id); got != "Session "+id+" is intact.\n" {
 				t.Errorf("%q", got)
 			}
 			if shown := p.well(t, "", "sessions", "show", id); !strings.Contains(shown, c.told) || !strings.Contains(shown, log+".damaged") || strings.Contains(shown, command) || !strings.Contains(shown, c.also) {

@@ -145,7 +145,7 @@ func TestEditorSeesToServers(t *testing.T) {
 	}
 	s.until(t, "tool/serverRemoved", `"two"`)
 	reads("!two:")
-	if got := ask("mcp/removeServer", obj{"name": "two"}, nil); !strings.Contains(got, "none of that name") {
+	if got := ask("mcp/removeServer", obj{"name": "two"}, nil); !strings.Contains(got, "no server of that name") {
 		t.Errorf("removed again: %s", got)
 	}
 	if err := conn.Ask(ctx, "shutdown", nil, nil); err != nil {

@@ -44,7 +44,7 @@ A program is started in the folder of each session; --dir names another one.`,
 		}),
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return fmt.Errorf("%w; what belongs to the program stands behind \"--\"", err)
+		return fmt.Errorf("%w; put the program and its arguments after \"--\"", err)
 	})
 	f := cmd.Flags()
 	f.StringArrayVar(&n.Env, "env", nil, "`NAME=VALUE` in the program's environment; may be given several times")

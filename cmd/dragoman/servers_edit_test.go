@@ -73,7 +73,7 @@ func TestServersThatCannotBeChanged(t *testing.T) {
 		{"", 2, "choose a subcommand: list, add, remove"},
 		{"add", 2, "say what to call the server"},
 		{"add a", 1, "say how the server is started"},
-		{"add a npx -y x", 2, `what belongs to the program stands behind "--"`},
+		{"add a npx -y x", 2, `put the program and its arguments after "--"`},
 		{"add a --url https://example.com -- x", 1, "a server is either a program or a URL"},
 		{"add a --env A=b --url https://example.com", 1, "--env and --dir belong to a program"},
 		{"add a --header A=b -- x", 1, "--header and --transport belong to a URL"},
@@ -132,7 +132,7 @@ func TestChangesAreApproved(t *testing.T) {
 		t.Errorf("list says %s", got)
 	}
 	o := p.run(t, "y\n", "mcp-servers", "approve", "self")
-	if o.code != program.ExitFailed || !strings.Contains(o.errs, "--yes agrees without being asked") || !strings.Contains(o.out, "self: codex-reply\n  It is new.\n") {
+	if o.code != program.ExitFailed || !strings.Contains(o.errs, "--yes approves without asking") || !strings.Contains(o.out, "self: codex-reply\n  It is new.\n") {
 		t.Errorf("without a person: %+v", o)
 	}
 	if o := p.run(t, "", "mcp-servers", "approve", "self", "codx", "--yes"); o.code != program.ExitFailed || !strings.Contains(o.errs, `has no tool "codx"; did you mean "codex"?`) {
@@ -163,7 +163,7 @@ func TestLoginGoesWithItsServer(t *testing.T) {
 			g.Close()
 		}
 		o := p.run(t, "", "mcp-servers", "remove", "tracker")
-		if o.code != program.ExitOK || there != g.over() || there == strings.Contains(o.errs, "could not be taken back") {
+		if o.code != program.ExitOK || there != g.over() || there == strings.Contains(o.errs, "could not be revoked") {
 			t.Errorf("%v: %+v", there, o)
 		}
 		if left, err := filepath.Glob(filepath.Join(p.data, "mcp-logins", "*.json")); err != nil || len(left) > 0 {

@@ -42,7 +42,7 @@ func TestImportsRunNothing(t *testing.T) {
 	if o := p.run(t, "", "mcp-servers", "import", eca, "--dry-run"); o.code != program.ExitOK || !strings.Contains(o.out, asks) || !strings.Contains(o.out, `b: headers.X-A reads the file "~/secret"`) {
 		t.Errorf("--dry-run: %+v", o)
 	}
-	if o := p.run(t, "y\n", "mcp-servers", "import", eca); o.code != program.ExitFailed || !strings.Contains(o.out, asks) || !strings.Contains(o.errs, "--yes agrees") || !strings.Contains(o.out, "Nothing was changed.") {
+	if o := p.run(t, "y\n", "mcp-servers", "import", eca); o.code != program.ExitFailed || !strings.Contains(o.out, asks) || !strings.Contains(o.errs, "--yes approves") || !strings.Contains(o.out, "Nothing was changed.") {
 		t.Errorf("nobody to ask: %+v", o)
 	}
 	if p.has("P") {

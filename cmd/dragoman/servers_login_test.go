@@ -124,12 +124,12 @@ func TestServerLogin(t *testing.T) {
 			t.Errorf("%+v, want %s", r, want)
 		}
 	}
-	list("tracker requires-auth " + g.URL + "/mcp it wants a login: dragoman mcp-servers login tracker")
-	if r := p.run(t, "", "mcp-servers", "logout", "tracker"); r.code != 0 || r.out != "No login to tracker is kept.\n" {
+	list("tracker requires-auth " + g.URL + "/mcp it requires a login: dragoman mcp-servers login tracker")
+	if r := p.run(t, "", "mcp-servers", "logout", "tracker"); r.code != 0 || r.out != "There is no stored login to tracker.\n" {
 		t.Errorf("%+v", r)
 	}
 	out := p.logInTo(t, "tracker")
-	if !strings.Contains(out, "You are logged in to tracker. The login is kept unencrypted in ") {
+	if !strings.Contains(out, "You are logged in to tracker. The login is stored unencrypted in ") {
 		t.Error(out)
 	}
 	list("tracker running " + g.URL + "/mcp 1 tool")
@@ -145,7 +145,7 @@ func TestServerLogin(t *testing.T) {
 	if info, err := os.Stat(files[0]); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if r := p.run(t, "", "mcp-servers", "logout", "tracker"); r.code != 0 || r.out != "The login to tracker is forgotten.\n" || !g.over() {
+	if r := p.run(t, "", "mcp-servers", "logout", "tracker"); r.code != 0 || r.out != "The login to tracker is removed.\n" || !g.over() {
 		t.Errorf("%+v", r)
 	}
 	list("tracker requires-auth")
@@ -156,7 +156,7 @@ func TestServerLogin(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Join(p.data, "mcp-logins")); err != nil || len(left) != 0 {
 		t.Errorf("left of a server that is no more: %v, %v", left, err)
 	}
-	if r := p.run(t, "", "mcp-servers", "login", "trcker"); r.code != 1 || !strings.Contains(r.errs, "there is none of that name") {
+	if r := p.run(t, "", "mcp-servers", "login", "trcker"); r.code != 1 || !strings.Contains(r.errs, "the configuration has no server of that name") {
 		t.Errorf("%+v", r)
 	}
 }

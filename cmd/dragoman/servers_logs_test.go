@@ -16,7 +16,7 @@ import (
 func TestLogsOfServers(t *testing.T) {
 	unixOnly(t)
 	p := newPlace(t)
-	if o := p.run(t, "", "mcp-servers", "logs"); o.code != program.ExitOK || o.out != "" || !strings.Contains(o.errs, "Nothing was said yet") {
+	if o := p.run(t, "", "mcp-servers", "logs"); o.code != program.ExitOK || o.out != "" || !strings.Contains(o.errs, "No log yet") {
 		t.Errorf("without any: %+v", o)
 	}
 	p.config(t, "mcp_servers:\n  loud: {command: sh, args: [-c, 'echo my key is $KEY >&2; echo no message; read hello'], env: {KEY: very-secret}}\n")

@@ -13,7 +13,7 @@ func TestReadingAskedAbout(t *testing.T) {
 	}{
 		{"home", "read notes.txt", "second note"},
 		{"home", "read .aws/credentials", "where programs keep keys, needs an approval"},
-		{"work", "read notes.txt", "reading in a workspace that is your home folder, or holds it, needs an approval"},
+		{"work", "read notes.txt", "reading in a workspace that is or contains your home folder needs an approval"},
 		{"work", "read .aws/credentials", "where programs keep keys, needs an approval"},
 		{"work", "run ls", "running a command needs an approval"},
 	} {

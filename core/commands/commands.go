@@ -134,7 +134,7 @@ func (c *Commands) near(name string, have Guide) string {
 		return ""
 	}
 	return fmt.Sprintf(
-		"There is no command /%s; did you mean /%s?\n\nNothing was sent to the model. To say it as text, put a word in front of it.\n",
+		"There is no command /%s; did you mean /%s?\n\nNothing was sent to the model. To send it as text, put a word in front of it.\n",
 		display.Line(name, 60),
 		meant,
 	)

@@ -16,7 +16,7 @@ func (c *Commands) login(ctx context.Context, t *core.Turn, args string) (string
 	case len(words) == 0:
 		return accountsText(acc.List(ctx)), nil
 	case len(words) > 1:
-		return "Write only the provider's name behind /login. If what follows was a key, it stands in this session's log now: revoke it and make another one.\n", nil
+		return "Write only the provider's name after /login. If the rest was a key, it is now in this session's log: revoke it and create another one.\n", nil
 	}
 	is, err := acc.Find(words[0])
 	if err != nil {
@@ -67,7 +67,7 @@ func KeySource(a core.Account) string {
 	switch a.Source {
 	case "config":
 		if !a.Configured {
-			return "the configuration names a key that cannot be had"
+			return "the configuration refers to a key that cannot be read"
 		}
 		return "the key comes from the configuration"
 	case "env":

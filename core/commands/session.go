@@ -94,7 +94,7 @@ func (c *Commands) resume(ctx context.Context, t *core.Turn, want string) (strin
 	}
 	switch len(found) {
 	case 0:
-		return "There is no session `" + display.Line(want, 60) + "` to go on with.\n\n" + resumesText(list), nil
+		return "There is no session `" + display.Line(want, 60) + "` to continue.\n\n" + resumesText(list), nil
 	case 1:
 	default:
 		exact := slices.IndexFunc(found, func(s core.Summary) bool { return string(s.ID) == want })
@@ -107,7 +107,7 @@ func (c *Commands) resume(ctx context.Context, t *core.Turn, want string) (strin
 	if err := t.Emit(ctx, core.Moved{To: to.ID, Title: to.Title}); err != nil {
 		return "", err
 	}
-	return "The session to go on with is `" + string(to.ID) + "` (" + cell(to.Title) + "). " + c.goOn(to.ID) + "\n", nil
+	return "The session to continue is `" + string(to.ID) + "` (" + cell(to.Title) + "). " + c.goOn(to.ID) + "\n", nil
 }
 
 // sharesFolder reports whether a session works in one of the folders of another.
@@ -140,7 +140,7 @@ func resumesText(list []core.Summary) string {
 	if more := len(list) - maxResumes; more > 0 {
 		fmt.Fprintf(&b, "\nand %d older ones.\n", more)
 	}
-	b.WriteString("\n/resume ID goes on with one (the beginning of its id is enough), /resume latest with the first.\n")
+	b.WriteString("\n/resume ID continues one (the beginning of its id is enough), /resume latest the first.\n")
 	return b.String()
 }
 

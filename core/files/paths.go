@@ -200,7 +200,7 @@ func refusePseudo(real string) error {
 	}
 	for _, dir := range []string{"/proc", "/sys", "/dev"} {
 		if _, ok := Within(dir, real); ok {
-			return fmt.Errorf("%s is in %s, which holds no ordinary files: refused", display.Visible(real), dir)
+			return fmt.Errorf("%s is in %s, which contains no ordinary files: refused", display.Visible(real), dir)
 		}
 	}
 	return nil

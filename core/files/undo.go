@@ -13,7 +13,7 @@ import (
 
 // The reasons why a file is left as it is.
 var (
-	errSince   = errors.New("it has changed since, so it was left as it is")
+	errSince   = errors.New("it has changed since, so it was not touched")
 	errBetween = errors.New("it was changed in between: only what came after that was undone")
 )
 
@@ -104,7 +104,7 @@ func (w *Workspace) undoMove(ctx context.Context, d core.Diff) error {
 	return p.MoveTo(q)
 }
 
-var errOutside = errors.New("it is outside of the workspace, so it was left as it is")
+var errOutside = errors.New("it is outside the workspace, so it was not touched")
 
 // workspaceFile locates a file that must lie in the workspace.
 func (w *Workspace) workspaceFile(path string) (Place, error) {

@@ -20,7 +20,7 @@ type TextError struct {
 
 func (e *TextError) Error() string {
 	return fmt.Sprintf(
-		"%q at character %d means nothing here: only * is special, and stands for any text",
+		"%q at character %d has no meaning here: the only wildcard is *, which matches any text",
 		e.Sign,
 		e.At+1,
 	)

@@ -146,7 +146,7 @@ func (p *frontParser) mapping(indent, depth int) (node, error) {
 			return n, p.fail("is not KEY: VALUE")
 		}
 		if _, twice := n.get(key); twice {
-			return n, p.fail("%q stands there twice", oneLine(key, maxName))
+			return n, p.fail("duplicate key %q", oneLine(key, maxName))
 		}
 		v, err := p.value(rest, indent, depth)
 		if err != nil {

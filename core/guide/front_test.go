@@ -60,7 +60,7 @@ func TestFrontMatter(t *testing.T) {
 
 		{"no mapping", "just text", "line 2: is not KEY: VALUE"},
 		{"list alone", "- a\n- b", "line 2: front matter is lines of KEY: VALUE"},
-		{"twice", "a: b\nc: d\na: e", `line 4: "a" stands there twice`},
+		{"twice", "a: b\nc: d\na: e", `line 4: duplicate key "a"`},
 		{"indented more", "a: b\nc:\n  d: e\n    f: g", `{a="b" c={d="e f: g"}}`},
 		{"indented less", "  a: b\nc: d", "line 3: is indented less than the lines above"},
 		{"tab", "a:\n\tb: c", "line 3: is indented with a tab; write blanks"},

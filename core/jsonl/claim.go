@@ -182,7 +182,7 @@ func (f files) writeOwner(epoch uint64) error {
 func (o owner) String() string {
 	switch {
 	case o.PID == 0:
-		return "one that has just begun"
+		return "one that has just started"
 	case o.Host == "":
 		return fmt.Sprintf("process %d", o.PID)
 	}

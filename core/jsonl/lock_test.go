@@ -13,7 +13,7 @@ import (
 
 // TestLockWithoutOwner: a lock that no living process says is its own is about to be
 // given back and is waited for, as long as that may take; a living owner's is not. A
-// process that ends, one that has just begun, and what a killed one was about to start
+// process that ends, one that has just started, and what a killed one was about to start
 // have such a lock for a moment.
 func TestLockWithoutOwner(t *testing.T) {
 	for _, tt := range []struct {

@@ -127,7 +127,7 @@ func filler(n uint64) string {
 
 // repairAdvice says what to do about a damaged session.
 func repairAdvice(id core.SessionID) string {
-	return "\"dragoman sessions repair " + typed(id) + "\" makes the session sound again and keeps the damaged file beside it."
+	return "\"dragoman sessions repair " + typed(id) + "\" repairs the session and keeps the damaged file next to it."
 }
 
 // typed returns an id as a user types it in a command, or ID if it needs quoting.

@@ -86,7 +86,7 @@ func (a *answer) waits(d time.Duration) bool {
 }
 
 // errLeft: the consumer has left while a request was waiting.
-var errLeft = errors.New("nobody listens any more")
+var errLeft = errors.New("the reader has left")
 
 // say yields a piece of a part that its service numbers itself.
 func (a *answer) say(block int, kind inference.DeltaKind, s string) {

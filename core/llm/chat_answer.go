@@ -96,7 +96,7 @@ func (a *chatAnswer) toolDelta(w *wireToolCall) error {
 	c := a.callOf(w)
 	if c == nil {
 		if len(a.calls) == maxCalls {
-			return fmt.Errorf("the answer holds more than %d calls", maxCalls)
+			return fmt.Errorf("the answer has more than %d calls", maxCalls)
 		}
 		c = &toolCall{index: -1, wireID: w.ID, block: a.newBlock()}
 		if w.Index != nil {

@@ -141,7 +141,7 @@ func (a *messagesAnswer) begin(index int, w *messagesContentPart) error {
 		a.speak(p, w.Text, w.Thinking)
 	case "tool_use":
 		if len(a.calls) == maxCalls {
-			return fmt.Errorf("the answer holds more than %d calls", maxCalls)
+			return fmt.Errorf("the answer has more than %d calls", maxCalls)
 		}
 		p.call = &toolCall{index: index, wireID: w.ID, name: w.Name, block: a.newBlock()}
 		a.calls = append(a.calls, p.call)

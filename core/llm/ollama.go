@@ -227,7 +227,7 @@ func (a *ollamaAnswer) event(_ string, data []byte) error {
 	a.text(l.Message.Content)
 	for _, c := range l.Message.Calls {
 		if len(a.calls) == maxCalls {
-			return errors.New("the answer holds too many calls")
+			return errors.New("the answer has too many calls")
 		}
 		a.openPart(partNone)
 		call := &toolCall{index: -1, wireID: c.ID, name: c.Function.Name, block: a.newBlock()}

@@ -216,7 +216,7 @@ func (r *Registry) chain(p *provider, name, model string) (inference.Model, erro
 	}
 	if l.fixed && p.BaseURL != "" {
 		return nil, fmt.Errorf(
-			"model %q: base_url of provider %q: the kind %s goes to an address of its own; remove the setting",
+			"model %q: base_url of provider %q: the kind %s has a fixed address; remove the setting",
 			p.Name+"/"+model,
 			p.Name,
 			p.Kind,

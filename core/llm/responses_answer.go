@@ -124,7 +124,7 @@ func (a *responsesAnswer) begin(index int, raw json.RawMessage) error {
 		a.items = map[int]*responsesItem{}
 	}
 	if len(a.items) >= maxCalls {
-		return fmt.Errorf("the answer holds more than %d items", maxCalls)
+		return fmt.Errorf("the answer has more than %d items", maxCalls)
 	}
 	it := &responsesItem{kind: w.Type, block: -1}
 	a.items[index] = it

@@ -298,7 +298,7 @@ func (a *answer) sampled(result json.RawMessage) error {
 			}
 		case "tool_use":
 			if len(a.calls) == maxCalls {
-				return fmt.Errorf("the answer holds more than %d calls", maxCalls)
+				return fmt.Errorf("the answer has more than %d calls", maxCalls)
 			}
 			a.openPart(partNone)
 			c := &toolCall{index: -1, wireID: b.ID, name: b.Name, block: a.newBlock()}

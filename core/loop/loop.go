@@ -272,7 +272,7 @@ func inWords(blocks []core.Block, info core.ModelInfo) []core.Block {
 	list := slices.Clone(blocks)
 	for i, b := range list {
 		if picture(b) {
-			list[i] = core.Text{Text: fmt.Sprintf("(A picture stood here. The model %s takes none.)", info.ID)}
+			list[i] = core.Text{Text: fmt.Sprintf("(There was a picture here. The model %s does not accept pictures.)", info.ID)}
 		}
 	}
 	return list

@@ -129,7 +129,7 @@ func (p *Policy) hardAsk(f facts) string {
 		case !l.parsed:
 			return "the command line cannot be judged: " + l.fault
 		case l.count > maxCommands:
-			return fmt.Sprintf("the command line holds more than %d commands", maxCommands)
+			return fmt.Sprintf("the command line contains more than %d commands", maxCommands)
 		case l.crowds:
 			return fmt.Sprintf(
 				"the command line cannot be judged: a word of it has more than %d braces, or has wildcards and is too long",
@@ -250,7 +250,7 @@ func narrow(a core.Approvals, v core.Verdict) core.Verdict {
 	case v.Effect != core.MustAsk:
 		return v
 	case narrows(a):
-		return core.Verdict{Effect: core.Deny, Why: v.Why + ", and this turn takes no approvals"}
+		return core.Verdict{Effect: core.Deny, Why: v.Why + ", and nothing can be approved in this turn"}
 	case a == core.ApprovalsAuto && !v.Hard:
 		return core.Verdict{Effect: core.Allow, Why: "this turn's approvals are given automatically"}
 	}
@@ -329,7 +329,7 @@ func (f facts) act() string {
 			case a.Linked:
 				read = "reading " + show(a.Path) + ", a file that has other names (hard links), which may be outside,"
 			case a.Wide && read == "":
-				read = "reading in a workspace that is your home folder, or holds it,"
+				read = "reading in a workspace that is or contains your home folder"
 			}
 		}
 	}

@@ -139,7 +139,7 @@ func TestOrder(t *testing.T) {
 		{"no trust where the caller says ask", nil, core.ApprovalsAsk, "", true, core.MustAsk, "needs an approval"},
 		{"no trust where approvals are denied", nil, core.ApprovalsDeny, "", true, core.Deny, "takes no approvals"},
 		{"auto", nil, core.ApprovalsAuto, "", false, core.Allow, "automatically"},
-		{"denied approvals", nil, core.ApprovalsDeny, "", false, core.Deny, "running a command needs an approval, and this turn takes no approvals"},
+		{"denied approvals", nil, core.ApprovalsDeny, "", false, core.Deny, "running a command needs an approval, and nothing can be approved in this turn"},
 		{"unknown approvals narrow", nil, "whatever", core.RejectOnce, true, core.Deny, "takes no approvals"},
 		{"asked", nil, core.ApprovalsAsk, "", false, core.MustAsk, "running a command needs an approval"},
 	} {
@@ -372,7 +372,7 @@ func TestKeysAndWideWorkspaces(t *testing.T) {
 		"a project's file":    {check(core.Native, "read_file", read(root+"/.env")), core.Allow, "", ""},
 		"a linked file":       {check(core.Native, "read_file", core.Access{Op: core.OpRead, Path: root + "/h", Linked: true}), core.MustAsk, "reading " + root + "/h, a file that has other names (hard links), which may be outside, needs", "reading files of the workspace that have other names (hard links)"},
 		"a key outside":       {check(core.Native, "read_file", read("/home/u/.ssh/id_rsa")), core.MustAsk, "where programs keep keys", "reading /home/u/.ssh/id_rsa"},
-		"in the home folder":  {check(core.Native, "read_file", wide(read(root+"/a.go"))), core.MustAsk, "reading in a workspace that is your home folder, or holds it, needs", files},
+		"in the home folder":  {check(core.Native, "read_file", wide(read(root+"/a.go"))), core.MustAsk, "reading in a workspace that is or contains your home folder needs", files},
 		"a key there":         {check(core.Native, "read_file", wide(read(root+"/.aws/credentials"))), core.MustAsk, "where programs keep keys", "reading " + root + "/.aws/credentials"},
 		"writing a key":       {check(core.Native, "write_file", write(root+"/.aws/credentials")), core.MustAsk, "changing files needs", "changes to " + root + "/.aws/credentials"},
 		"editing a key":       {check(core.Native, "write_file", read(root+"/.aws/x"), write(root+"/.aws/x")), core.MustAsk, "", "changes to " + root + "/.aws/x"},

@@ -142,7 +142,7 @@ func (p Rights) handsOver(from Role, args json.RawMessage) string {
 			p.looker(),
 		)
 	case len(to.Spawners) > 0 && !slices.ContainsFunc(to.Spawners, func(s string) bool { return strings.EqualFold(s, from.Name) }):
-		return "the agent " + to.Name + " takes no tasks from " + from.Name
+		return "the agent " + to.Name + " does not accept tasks from " + from.Name
 	}
 	return ""
 }

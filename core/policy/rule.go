@@ -110,7 +110,7 @@ func (r *rule) compilePath(home string) error {
 	p = filepath.ToSlash(p)
 	for _, part := range strings.Split(p, "/") {
 		if part == ".." {
-			return errors.New("path: patterns must not hold \"..\"")
+			return errors.New("path: patterns must not contain \"..\"")
 		}
 	}
 	p = strings.TrimPrefix(path.Clean(p), "./")

@@ -102,7 +102,7 @@ func faultOf(text string) string {
 	}
 	for _, r := range text {
 		if r != '\n' && r != '\t' && r != ' ' && !unicode.IsPrint(r) {
-			return "it holds invisible characters"
+			return "it contains invisible characters"
 		}
 	}
 	return ""

@@ -34,7 +34,7 @@ func parseURLPattern(s string) (u urlPattern, err error) {
 	case strings.Contains(strings.TrimPrefix(u.host, "*"), "*") || strings.HasPrefix(u.host, "*") && u.host != "*" && u.host[1] != '.':
 		return u, fmt.Errorf("url %q: a host may be *, or begin with \"*.\"", s)
 	case strings.Contains(u.host, "@"):
-		return u, errors.New("url: patterns must not hold a user name")
+		return u, errors.New("url: patterns must not contain a user name")
 	}
 	if !hasPath || p == "" {
 		return u, nil

@@ -61,7 +61,7 @@ func ParseURL(raw string) (*url.URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("URL %q must begin with http:// or https://", raw)
 	case u.User != nil:
-		return nil, fmt.Errorf("URL %q holds a user name: refused", u.Redacted())
+		return nil, fmt.Errorf("URL %q contains a user name: refused", u.Redacted())
 	case u.Opaque != "" || u.Hostname() == "":
 		return nil, fmt.Errorf("URL %q names no host", raw)
 	}
@@ -208,7 +208,7 @@ func pageText(contentType string, data []byte, base *url.URL) (kind, text string
 		return "", "", fmt.Errorf("its content type %q cannot be read", contentType)
 	}
 	if !textual(kind) || bytes.IndexByte(data[:min(len(data), sniffed)], 0) >= 0 {
-		return "", "", fmt.Errorf("it is no text but %s", display.Visible(kind))
+		return "", "", fmt.Errorf("it is not text but %s", display.Visible(kind))
 	}
 	text = decodeText(data, params["charset"])
 	if kind == "text/html" || kind == "application/xhtml+xml" {

@@ -108,7 +108,7 @@ func client(address string) error {
 	for _, tool := range tools {
 		for tries := 0; ; tries++ {
 			_, err := tool.Run(ctx, core.Invocation{Call: "1", Args: json.RawMessage(`{}`), Output: func(string) {}})
-			if err == nil || tries == 3 || !strings.Contains(err.Error(), "wants a login") {
+			if err == nil || tries == 3 || !strings.Contains(err.Error(), "requires a login") {
 				break
 			}
 			if err := box.Login(ctx, "up", browse(ctx)); err != nil {
@@ -137,7 +137,7 @@ func browse(ctx context.Context) func(string) {
 // nobody is a session without people.
 type nobody struct{}
 
-var errNobody = errors.New("nobody is here")
+var errNobody = errors.New("there is no user here")
 
 func (nobody) Meta() core.Meta                           { return core.Meta{Cwd: os.TempDir()} }
 func (nobody) Editor() core.Editor                       { return nil }

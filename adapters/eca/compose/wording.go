@@ -50,14 +50,14 @@ func completionRequest(doc string, at eca.Place) (r inference.Request, line stri
 func rewriteRequest(p eca.RewriteParams, file string) inference.Request {
 	var b strings.Builder
 	if p.Path != nil && *p.Path != "" {
-		fmt.Fprintf(&b, "The text stands in the file %s", *p.Path)
+		fmt.Fprintf(&b, "The text is in the file %s", *p.Path)
 		if p.Range.Start.Line > 0 {
 			fmt.Fprintf(&b, ", lines %d to %d", p.Range.Start.Line, max(p.Range.Start.Line, p.Range.End.Line))
 		}
 		b.WriteString(".\n\n")
 	}
 	if file != "" {
-		b.WriteString("What stands around it:\n" + fenced(file) + "\n\n")
+		b.WriteString("The text around it:\n" + fenced(file) + "\n\n")
 	}
 	b.WriteString("The selected text:\n" + fenced(p.Text) + "\n\nWhat shall become of it: " + p.Prompt)
 	return inference.Request{System: rewriteSystem, Messages: []inference.Message{{

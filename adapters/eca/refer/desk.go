@@ -157,7 +157,7 @@ func (d *Desk) read(ctx context.Context, r core.Reference, link core.Block) []co
 		d.Told = append(
 			d.Told,
 			fmt.Sprintf(
-				"%s was only named to the agent: the prompt holds more than %d MiB already.",
+				"%s was mentioned to the agent by name only: the prompt already has more than %d MiB.",
 				name,
 				maxAttached>>20,
 			),

@@ -180,7 +180,7 @@ func (l *Link) batch(ctx context.Context, b []byte) error {
 		l.refuse(nil, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "batches are not part of this protocol version"))
 		return nil
 	case err != nil || len(list) == 0 || len(list) > maxBatch:
-		l.refuse(nil, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "a batch holds 1 to %d messages", maxBatch))
+		l.refuse(nil, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "a batch has 1 to %d messages", maxBatch))
 		return nil
 	}
 	all := new(batch)

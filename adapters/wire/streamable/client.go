@@ -127,7 +127,7 @@ func (h *Client) Lines() io.ReadCloser { return h.in }
 func CheckURL(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("the address is no http or https URL")
+		return errors.New("the address is not an http or https URL")
 	}
 	return nil
 }
@@ -320,7 +320,7 @@ func (h *Client) failed(resp *http.Response, kind string, m wire.Message) {
 	text := "the server answered " + resp.Status
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		text += ": it wants a login, or another key than the one that is configured"
+		text += ": it requires a login, or a key other than the configured one"
 	default:
 		if s := strings.TrimSpace(h.opts.Plain(strings.ToValidUTF8(string(body), "\uFFFD"))); s != "" &&
 			kind != "text/html" {
@@ -331,7 +331,7 @@ func (h *Client) failed(resp *http.Response, kind string, m wire.Message) {
 }
 
 // ErrSessionLost is the error of a session that the server no longer knows.
-var ErrSessionLost = errors.New("the server has forgotten our session; it was most likely restarted")
+var ErrSessionLost = errors.New("the server no longer knows our session; it was probably restarted")
 
 func (h *Client) post(ctx context.Context, line []byte, m wire.Message) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(line))

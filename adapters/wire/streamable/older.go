@@ -54,7 +54,7 @@ func (s *olderClient) read() {
 		case "endpoint":
 			to, err := s.stream.Parse(string(e.Data))
 			if err != nil || to.Host != s.stream.Host || to.Scheme != s.stream.Scheme {
-				s.err = errors.New("the server wants our messages at another address, which they are not sent to")
+				s.err = errors.New("the server asks for our messages at another origin, where they are not sent")
 				s.fail(s.err)
 				return
 			}

@@ -108,7 +108,7 @@ func checkPlayed(ran bool, text string) error {
 	case !ran:
 		return errors.New("the command was not run")
 	case !strings.Contains(text, strings.TrimSpace(strings.SplitAfter(notesText, "\n")[0])):
-		return errors.New("the answer does not hold what the file does")
+		return errors.New("the answer does not contain the file's text")
 	}
 	return nil
 }

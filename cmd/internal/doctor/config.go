@@ -26,9 +26,9 @@ func (d *Doctor) examineConfig(ctx context.Context, c *configs.Config, err error
 	case err != nil:
 		s.add(wrong, "%v", err)
 	case path == "":
-		s.add(look, "no place for a file: the environment names no home folder").hint = "give one with --config"
+		s.add(look, "HOME is not set, so there is no default path").hint = "give one with --config"
 	case c.Source == "":
-		s.add(plain, "no file; the defaults hold (it would be %s)", path).hint = "\"dragoman config init\" writes one to begin with"
+		s.add(plain, "no file; the defaults apply (it would be %s)", path).hint = "\"dragoman config init\" writes a commented one"
 	default:
 		s.add(fine, "%s", c.Source)
 	}
@@ -105,7 +105,7 @@ func (d *Doctor) examineModel(ctx context.Context, c *configs.Config, configErr 
 	case choice.Offline() && c.Model != "":
 		s.add(fine, "%s, because %s", choice, choice.Reason)
 	case choice.Offline():
-		s.add(look, "%s, because %s", choice, choice.Reason).hint = "it is no language model: set one of the keys below, or \"model\" in the configuration"
+		s.add(look, "%s, because %s", choice, choice.Reason).hint = "it is not a language model: set one of the keys below, or \"model\" in the configuration"
 	default:
 		s.add(fine, "%s, because %s", choice, choice.Reason)
 		if err := c.CheckKey(choice.Provider, d.env.Lookup, given); err != nil {
@@ -124,7 +124,7 @@ func (d *Doctor) examineModel(ctx context.Context, c *configs.Config, configErr 
 			if _, err := given.Key(ctx, l.Provider); err != nil {
 				s.add(wrong, "%v", err).hint = "dragoman login " + l.Provider
 			} else {
-				s.add(fine, "a key was given for %s; it is kept %s", l.Provider, given.Where(ctx, l.Provider))
+				s.add(fine, "a key is stored for %s, %s", l.Provider, given.Where(ctx, l.Provider))
 			}
 		case l.Found:
 			s.add(fine, "%s is set", l.Variable)

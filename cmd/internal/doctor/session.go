@@ -27,7 +27,7 @@ func (d *Doctor) Text(ctx context.Context, s Session) string {
 			section{
 				"This process",
 				[]finding{
-					{wrong, "a configuration that was read earlier goes on; the newest one is not in use:\n" + s.Fault, ""},
+					{wrong, "an earlier configuration is still in use, because the newest one has a mistake:\n" + s.Fault, ""},
 				},
 			},
 		)

@@ -36,7 +36,7 @@ func (d *Doctor) examineState(ctx context.Context) section {
 		s.add(wrong, "%v", err).hint = program.OtherData
 		return s
 	case !info.IsDir():
-		s.add(wrong, "%s is no folder", dir).hint = program.OtherData
+		s.add(wrong, "%s is not a folder", dir).hint = program.OtherData
 		return s
 	}
 	s.add(fine, "%s", dir)

@@ -54,7 +54,7 @@ func Session(
 	err = folder.Create(base, func(w io.Writer) error { return write(ctx, w, s, t) })
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		err = fmt.Errorf("%s is there already", display.Printable(name))
+		err = fmt.Errorf("%s already exists", display.Printable(name))
 	case files.Missing(err):
 		err = fmt.Errorf("there is no folder %s", display.Printable(folder.Show))
 	}
@@ -92,7 +92,7 @@ func (w workplace) Editor() core.Editor { return nil }
 // must not be where settings are, wherever links lead.
 func exportPlace(w *files.Workspace, m core.Meta, name string) (folder files.Place, base string, err error) {
 	if strings.ContainsFunc(name, unicode.IsControl) {
-		return folder, "", errors.New("the name holds characters that cannot be seen")
+		return folder, "", errors.New("the name contains invisible characters")
 	}
 	if !slices.Contains(exportable, strings.ToLower(filepath.Ext(name))) {
 		return folder, "", fmt.Errorf("the name must end in %s", strings.Join(exportable, ", "))
@@ -113,11 +113,11 @@ func exportPlace(w *files.Workspace, m core.Meta, name string) (folder files.Pla
 	real, _ := files.Within(folder.Root.Real, filepath.Join(folder.Real, base))
 	for _, part := range strings.Split(filepath.ToSlash(named+"/"+real), "/") {
 		if strings.HasPrefix(part, ".") {
-			return folder, "", errors.New("hidden folders and files hold settings")
+			return folder, "", errors.New("hidden folders and files may be settings")
 		}
 	}
 	if told := []string{"agents.md", "claude.md", "skill.md"}; slices.Contains(told, strings.ToLower(base)) {
-		return folder, "", fmt.Errorf("%s is what agents are told", base)
+		return folder, "", fmt.Errorf("%s is read by agents as instructions", base)
 	}
 	return folder, base, nil
 }

@@ -191,7 +191,7 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, errors.New("is no file of settings")
+		return nil, errors.New("is not a settings file")
 	}
 	return os.ReadFile(path)
 }

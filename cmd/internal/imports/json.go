@@ -62,7 +62,7 @@ func members(text []byte) (names []string, values map[string]json.RawMessage, er
 	if err := json.Unmarshal(text, &values); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			err = errors.New("it is no JSON object")
+			err = errors.New("it is not a JSON object")
 		}
 		return nil, nil, err
 	}

@@ -76,7 +76,7 @@ func readServers(path string, text []byte, env configs.Env) ([]candidate, error)
 	}
 	if !found {
 		return nil, fmt.Errorf(
-			"%s holds no MCP servers: none of mcpServers, servers, mcp.servers and context_servers is in it",
+			"%s contains no MCP servers: it has none of mcpServers, servers, mcp.servers and context_servers",
 			path,
 		)
 	}
@@ -163,7 +163,7 @@ func (f settingsFile) read(name string, raw json.RawMessage) candidate {
 	s.err = f.translate(e, &s)
 	for _, key := range keys {
 		if !slices.Contains(knownKeys, strings.ToLower(key)) {
-			s.note("%s is not taken over", display.Line(key, 40))
+			s.note("%s is not imported", display.Line(key, 40))
 		}
 	}
 	return s
@@ -231,7 +231,7 @@ func (f settingsFile) translate(e serverEntry, s *candidate) error {
 	var command string
 	if len(e.Command) > 0 && string(e.Command) != "null" {
 		if err := json.Unmarshal(e.Command, &command); err != nil {
-			return errors.New("its command is no string")
+			return errors.New("its command is not a string")
 		}
 	}
 	url := cmp.Or(e.URL, e.ServerURL, e.HTTPURL)
@@ -250,7 +250,7 @@ func (f settingsFile) translate(e serverEntry, s *candidate) error {
 	if e.Timeout > 0 && strings.Contains(f.path, "zed") { // in milliseconds there; others differ
 		s.server.CallTimeout = max(time.Duration(e.Timeout)*time.Millisecond, time.Second)
 	} else if e.Timeout > 0 {
-		s.note("timeout is not taken over; write call_timeout")
+		s.note("timeout is not imported; use call_timeout")
 	}
 	t := &translation{settingsFile: f, notes: s, given: map[string]bool{}}
 	for name := range e.Env {
@@ -269,7 +269,7 @@ func (f settingsFile) translate(e serverEntry, s *candidate) error {
 // leftOut says what of an entry has no counterpart here.
 func (s *candidate) leftOut(e serverEntry) {
 	if e.EnvFile != "" {
-		s.note("envFile (%s) is not taken over: write its variables below env", display.Line(e.EnvFile, 80))
+		s.note("envFile (%s) is not imported: add its variables under env", display.Line(e.EnvFile, 80))
 	}
 	if e.SandboxEnabled {
 		s.note("it ran in its editor's sandbox; here it runs with your rights")

@@ -58,10 +58,10 @@ note: My-Files: it is called My-Files here
     args: ["mcp-remote", "$${URL}", "--header", "Authorization:$${AUTH}"]
     env:
       AUTH: "***"
-note: remote: args[1]: ${URL} is taken as it is written; if a variable is meant, write ${env:NAME}
+note: remote: args[1]: ${URL} is imported as plain text; if you mean a variable, write ${env:NAME}
 error: dragoman: it is dragoman itself
 error: empty: it has neither a command nor a url
-error: odd�[2J: its entry is in a form that is not known: it is no JSON object
+error: odd�[2J: its entry is in a form that is not known: it is not a JSON object
 error: list: its entry is in a form that is not known: args cannot be a string
   native-server:
     command: x
@@ -78,7 +78,7 @@ note: native-server: it is called native-server here
     env:
       TOKEN: "${env:TOKEN}"
 note: a: args[0]: the folder of the session stands for ${workspaceFolder}
-note: a: envFile (${workspaceFolder}/.env) is not taken over: write its variables below env
+note: a: envFile (${workspaceFolder}/.env) is not imported: add its variables under env
   b:
     url: "https://example.com/sse?***"
     headers:
@@ -169,10 +169,10 @@ error: ext: it is an extension of its editor, which starts it in its own way; ad
       X: "***"
       "Y": "***"
       Z: "***"
-note: a: headers.W: the variable UNSET is not set, so what stands for it is written out
+note: a: headers.W: the variable UNSET is not set, so its default is written instead
 note: a: headers.X: ${cmd:touch P} is text: only ECA's own settings read files or run programs in this way
 note: a: headers.Y: ${file:~/.ssh/id_rsa} is text: only ECA's own settings read files or run programs in this way
-note: a: headers.Z: the variable UNSET is not set, so what stands for it is written out
+note: a: headers.Z: the variable UNSET is not set, so its default is written instead
   b:
     command: "/w/$${cmd:touch P}/$${file:/etc/passwd}"
     args: ["$${file:x}", "$${cmd:touch P}"]
@@ -193,8 +193,8 @@ error: c: args[0]: a $ right in front of a reference cannot be written here
     args: ["${file:/home/u/.config/eca/tokens/a}", "${env:SET}", "d$${x"]
     env:
       K: "${cmd:pass show x}"
-note: a: args[1]: what stands for the variable SET where it is not set is left out
-note: a: args[2]: the variable UNSET is not set, so what stands for it is written out
+note: a: args[1]: the default of the variable SET is left out
+note: a: args[2]: the variable UNSET is not set, so its default is written instead
 error: b: args[0]: ${cmd:pass show x} has no counterpart here
   c:
     url: "https://example.com/mcp"
@@ -202,16 +202,16 @@ error: b: args[0]: ${cmd:pass show x} has no counterpart here
       client_id: x
       redirect_port: 19284
 note: c: a login comes back to http://127.0.0.1:19284/callback: the client x must allow that
-note: c: authScope is not taken over
+note: c: authScope is not imported
 error: d: env.K: ${netrc:machine} has no counterpart here
 `},
 		{"Claude Code", "/src/app/.mcp.json", `{"mcpServers": {"a": {"command": "./bin/x", "args": ["${SET}", "${UNSET:-def}", "${OTHER}", 1000000]}}}`, `  a:
     command: "/src/app/bin/x"
     args: ["${env:SET}", "def", "${env:OTHER}", "1000000"]
-note: a: args[1]: the variable UNSET is not set, so what stands for it is written out
+note: a: args[1]: the variable UNSET is not set, so its default is written instead
 `},
-		{"nothing", "/x/y.json", `{"a": 1}`, "error: /x/y.json holds no MCP servers: none of mcpServers, servers, mcp.servers and context_servers is in it\n"},
-		{"a list", "/x/y.json", `[]`, "error: read /x/y.json: it is no JSON object\n"},
+		{"nothing", "/x/y.json", `{"a": 1}`, "error: /x/y.json contains no MCP servers: it has none of mcpServers, servers, mcp.servers and context_servers\n"},
+		{"a list", "/x/y.json", `[]`, "error: read /x/y.json: it is not a JSON object\n"},
 		{"no JSON", "/x/y.json", `{"a": }`, "error: read /x/y.json: invalid character '}' looking for beginning of value\n"},
 	} {
 		if got := rendered(t, c.path, c.text, env); got != c.want {

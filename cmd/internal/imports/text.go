@@ -188,7 +188,7 @@ func (t *translation) variable(key, inner string, secret bool) (value string, re
 	}
 	if !t.given[inner] { // else the program replaces it by itself
 		t.notes.note(
-			"%s: ${%s} is taken as it is written; if a variable is meant, write ${env:NAME}",
+			"%s: ${%s} is imported as plain text; if you mean a variable, write ${env:NAME}",
 			key,
 			display.Line(inner, 60),
 		)
@@ -213,10 +213,10 @@ func (t *translation) ofClaudeCode() bool {
 func (t *translation) variableOr(key, variable, otherwise string, has bool) (value string, reference bool) {
 	if has {
 		if _, set := t.env(variable); !set {
-			t.notes.note("%s: the variable %s is not set, so what stands for it is written out", key, variable)
+			t.notes.note("%s: the variable %s is not set, so its default is written instead", key, variable)
 			return otherwise, false
 		}
-		t.notes.note("%s: what stands for the variable %s where it is not set is left out", key, variable)
+		t.notes.note("%s: the default of the variable %s is left out", key, variable)
 	}
 	return "${env:" + variable + "}", true
 }

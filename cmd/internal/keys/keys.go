@@ -61,13 +61,13 @@ func Forget(ctx context.Context, o setup.Options, provider string) error {
 			if err := acc.Logins.Check(); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(o.Env.Out, "No key of %s is kept.\n", display.Line(provider, 60))
+			_, err := fmt.Fprintf(o.Env.Out, "No key is stored for %s.\n", display.Line(provider, 60))
 			return err
 		}
 		if err := acc.Logout(ctx, provider); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(o.Env.Out, "The key of %s is forgotten.\n", display.Line(provider, 60))
+		_, err := fmt.Fprintf(o.Env.Out, "The key of %s is removed.\n", display.Line(provider, 60))
 		return err
 	})
 }

@@ -11,5 +11,5 @@
 //   - Nothing is written to standard output, which belongs to the protocols.
 //   - Files are for their owner's eyes. Those of servers, and the audit, are put aside at 1 MiB; one
 //     older file is kept. Several processes may write them at once.
-//   - No log holds invisible characters: on a screen they hide what stands beside them.
+//   - No log holds invisible characters: on a screen they hide the text around them.
 package logs

@@ -107,7 +107,7 @@ func (l *Log) lost(n int) []byte {
 	e := zapcore.Entry{
 		Level:   zapcore.WarnLevel,
 		Time:    time.Now(),
-		Message: "lines of this log were lost: nobody took them in time",
+		Message: "lines of this log were lost: they were not written in time",
 	}
 	buf, err := (*l.form.Load()).EncodeEntry(e, []zapcore.Field{zap.Int("lost", n)})
 	if err != nil {

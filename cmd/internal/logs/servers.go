@@ -74,7 +74,7 @@ func (l *Servers) writer(server string) *writer {
 		w = newWriter(rotated(serverPath(l.dir, server)), func(n int) []byte {
 			return l.line(
 				"warn",
-				fmt.Sprintf("%d lines are missing here: they came faster than they could be written", n),
+				fmt.Sprintf("%d lines are missing here: they arrived faster than they could be written", n),
 			)
 		})
 		w.start()

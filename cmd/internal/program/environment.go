@@ -77,7 +77,7 @@ func (e *Environment) DataDir() (string, error) {
 	dir := cmp.Or(e.Flags.DataDir, e.Getenv("DRAGOMAN_DATA"), jsonl.DefaultDir(e.Getenv))
 	if dir == "" {
 		return "", errors.New(
-			"no folder for sessions: neither XDG_STATE_HOME nor a home folder is known; give one with --data-dir",
+			"no folder for sessions: neither XDG_STATE_HOME nor HOME is set; choose one with --data-dir",
 		)
 	}
 	abs, err := filepath.Abs(dir)

@@ -111,7 +111,7 @@ func (r childRing) ask(ctx context.Context, secret string, args ...string) (stri
 	ctx, cancel := context.WithTimeoutCause(
 		ctx,
 		wait,
-		fmt.Errorf("the system's keyring did not answer within %v", wait),
+		fmt.Errorf("the system keyring did not answer within %v", wait),
 	)
 	defer cancel()
 	cmd := exec.Command(name, append([]string{"keyring"}, args...)...)
@@ -123,7 +123,7 @@ func (r childRing) ask(ctx context.Context, secret string, args ...string) (stri
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case err != nil:
-		return "", fmt.Errorf("the system's keyring could not be asked: %w", err)
+		return "", fmt.Errorf("the system keyring could not be used: %w", err)
 	case how.Success():
 		return out.text.String(), nil
 	case how.Code == program.ExitNoSecret:

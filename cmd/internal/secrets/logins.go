@@ -85,7 +85,7 @@ func (l *Logins) Key(ctx context.Context, provider string) (string, error) {
 	kept, _ := l.all()
 	key, err := l.keyOf(ctx, provider, kept[provider])
 	if err != nil {
-		return "", fmt.Errorf("the key that was given for %s cannot be had: %w", provider, err)
+		return "", fmt.Errorf("the stored key of %s cannot be read: %w", provider, err)
 	}
 	return key, nil
 }
@@ -115,7 +115,7 @@ func (l *Logins) unreadable(err error) error {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return fmt.Errorf("read the keys in %s: %w; mend the file or remove it", l.Path(), err)
+	return fmt.Errorf("read the keys in %s: %w; fix or remove the file", l.Path(), err)
 }
 
 // decodeLogins reads the file's content.
@@ -152,7 +152,7 @@ func encodeLogins(kept map[string]keptLogin) ([]byte, error) {
 func (l *Logins) Set(ctx context.Context, provider, key string) (changed bool, err error) {
 	if l.Path() == "" {
 		return false, errors.New(
-			"there is no folder for keys: neither XDG_STATE_HOME nor a home folder is known; give one with --data-dir",
+			"there is no folder for keys: neither XDG_STATE_HOME nor HOME is set; choose one with --data-dir",
 		)
 	}
 	next := keptLogin{Key: key}
@@ -211,7 +211,7 @@ func checkKey(key string) error {
 	case len(key) > MaxKey:
 		return fmt.Errorf("the key is longer than %d KiB", MaxKey>>10)
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return errors.New("a key is one word of letters, digits and signs; this text holds something else")
+		return errors.New("a key is one word of letters, digits and punctuation; this text contains something else")
 	}
 	return nil
 }

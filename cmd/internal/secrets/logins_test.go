@@ -88,7 +88,7 @@ func TestLoginsThatCannotBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := l.all()
-		if err == nil || strings.Contains(err.Error(), "hunter") || !strings.Contains(err.Error(), "mend the file or remove it") {
+		if err == nil || strings.Contains(err.Error(), "hunter") || !strings.Contains(err.Error(), "fix or remove the file") {
 			t.Errorf("%s: %v", text, err)
 		}
 		if _, err := l.Set(t.Context(), "openai", "b"); err == nil || strings.Contains(err.Error(), "hunter") {

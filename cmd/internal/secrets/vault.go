@@ -41,9 +41,9 @@ type Ring interface {
 
 var (
 	// ErrNoSecret means that the keyring has no secret of that name.
-	ErrNoSecret = errors.New("the system's keyring does not have it")
+	ErrNoSecret = errors.New("the system keyring does not have it")
 
-	errNoRing = errors.New("there is no keyring of the system's")
+	errNoRing = errors.New("there is no system keyring")
 )
 
 const (
@@ -70,7 +70,7 @@ func (v *vault) seal(ctx context.Context, name string, secret []byte) (string, e
 func (v *vault) open(ctx context.Context, name, sealed string) ([]byte, error) {
 	aead, err := v.key(ctx, false)
 	if err != nil {
-		return nil, fmt.Errorf("it is encrypted with a key of the system's keyring: %w", err)
+		return nil, fmt.Errorf("it is encrypted with a key from the system keyring: %w", err)
 	}
 	text, err := base64.RawStdEncoding.DecodeString(sealed)
 	if err == nil {
@@ -120,7 +120,7 @@ func (v *vault) fetch(ctx context.Context, create bool) (cipher.AEAD, error) {
 	}
 	key, err := base64.RawStdEncoding.DecodeString(text)
 	if err != nil || len(key) != 32 {
-		return nil, fmt.Errorf("what the system's keyring has as %q of dragoman is no key of ours", Account)
+		return nil, fmt.Errorf("the entry %q of dragoman in the system keyring is not one of its keys", Account)
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {

@@ -31,7 +31,7 @@ func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteClo
 	g.warn()
 	all, err := g.load(g.gateway.profiles.Load)
 	if err != nil { // which our agent's tools say too
-		g.gateway.log.Warn("no MCP servers are handed on", zap.Error(err))
+		g.gateway.log.Warn("no MCP servers are offered to MCP clients", zap.Error(err))
 	}
 	if err != nil || all.Empty() {
 		return g.agent.Serve(ctx, in, out)
@@ -62,7 +62,7 @@ func (h *allHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.current(
 func (h *allHTTP) current() http.Handler {
 	all, err := h.load(h.gateway.profiles.Last)
 	if err != nil {
-		h.gateway.log.Warn("no other MCP servers are handed on", zap.Error(err))
+		h.gateway.log.Warn("no other MCP servers are offered to MCP clients", zap.Error(err))
 	}
 	h.mu.Lock()
 	old := h.face
@@ -104,7 +104,7 @@ func (h *allHTTP) Close() {
 // warn logs that nothing is handed on because of a circle.
 func (g aggregated) warn() {
 	if g.circle {
-		g.gateway.log.Warn("no MCP servers are handed on: the configuration has started this process as one of them")
+		g.gateway.log.Warn("no MCP servers are offered to MCP clients: the configuration has started this process as one of them")
 	}
 }
 

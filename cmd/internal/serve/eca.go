@@ -53,7 +53,7 @@ func (g *gateway) welcome(p *core.Profile) string {
 		)
 	}
 	if p.Fault != "" {
-		b.WriteString("\n\nThe configuration has a mistake, so the one before it goes on:\n" + p.Fault)
+		b.WriteString("\n\nThe configuration has a mistake, so the previous one stays in use:\n" + p.Fault)
 	}
 	return b.String()
 }

@@ -26,7 +26,7 @@ func overHTTP(
 	loopback := gate.Loopback(m.HTTP)
 	if m.NoAuth && !loopback {
 		return fmt.Errorf(
-			"--no-auth is for addresses that this machine alone can reach, such as 127.0.0.1:7717; %s is none",
+			"--no-auth needs a loopback address, such as 127.0.0.1:7717; %s is not one",
 			m.HTTP,
 		)
 	}

@@ -33,7 +33,7 @@ func MCP(ctx context.Context, o setup.Options, m MCPOptions) error {
 		m.Roots[i] = abs
 	}
 	if m.NoAuth && m.HTTP == "" {
-		return errors.New("--no-auth is for --http; over standard input and output there is nobody to let in")
+		return errors.New("--no-auth has an effect only with --http")
 	}
 	cwd, err := os.Getwd()
 	if err != nil {
@@ -101,7 +101,7 @@ func folder(path string) (string, error) {
 		return "", err
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("%s is no folder", abs)
+		return "", fmt.Errorf("%s is not a folder", abs)
 	}
 	return abs, nil
 }

@@ -30,7 +30,7 @@ func TestEditorsServersAreAskedAbout(t *testing.T) {
 	defer box.Close()
 	dir := t.TempDir()
 	items, err := box.Try(t.Context(), core.Meta{Cwd: dir, Roots: []string{dir}})
-	if err != nil || len(items) != 1 || !strings.Contains(items[0].Why, "nobody has agreed") {
+	if err != nil || len(items) != 1 || !strings.Contains(items[0].Why, "not been approved") {
 		t.Errorf("%+v, %v", items, err)
 	}
 	if _, err := os.Lstat(mark); err == nil {

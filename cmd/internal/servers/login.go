@@ -36,7 +36,7 @@ func (s *Store) Login(ctx context.Context, server string, browse bool) error {
 	}
 	_, err = fmt.Fprintf(
 		s.env.Out,
-		"You are logged in to %s. The login is kept %s.\n",
+		"You are logged in to %s. The login is stored %s.\n",
 		display.Line(server, 60),
 		kept.Where(ctx, server),
 	)
@@ -52,13 +52,13 @@ func (s *Store) Logout(ctx context.Context, server string) error {
 	defer box.Close()
 	had, err := kept.Has(server)
 	if err == nil && !had {
-		_, err = fmt.Fprintf(s.env.Out, "No login to %s is kept.\n", display.Line(server, 60))
+		_, err = fmt.Fprintf(s.env.Out, "There is no stored login to %s.\n", display.Line(server, 60))
 		return err
 	}
 	if err := box.Logout(ctx, server); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.env.Out, "The login to %s is forgotten.\n", display.Line(server, 60))
+	_, err = fmt.Fprintf(s.env.Out, "The login to %s is removed.\n", display.Line(server, 60))
 	return err
 }
 

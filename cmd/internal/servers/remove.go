@@ -21,7 +21,7 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 	}
 	fmt.Fprintf(s.env.Out, "removed the MCP server %s from %s\n", name, path)
 	if err := s.takeLoginBack(ctx, before, name); err != nil {
-		s.warn("the login is forgotten here, but could not be taken back: %v", err)
+		s.warn("the login is removed here, but could not be revoked: %v", err)
 	}
 	return s.Forget(name)
 }

@@ -104,7 +104,7 @@ func (s *Store) Find(name string) (*configs.Config, configs.MCPServer, error) {
 		return c, is, nil
 	}
 	names := slices.Sorted(maps.Keys(c.MCPServers))
-	more := "; there are none in the configuration"
+	more := "; the configuration has none"
 	if len(names) > 0 {
 		more = cmp.Or(configs.DidYouMean(name, names), "; there are "+strings.Join(names, ", "))
 	}

@@ -38,7 +38,7 @@ func check(ctx context.Context, out io.Writer, store *jsonl.Store, id core.Sessi
 	case err != nil:
 		return err
 	case damage == "":
-		fmt.Fprintf(out, "Nothing is wrong with session %s.\n", display.Line(string(id), 64))
+		fmt.Fprintf(out, "Session %s is intact.\n", display.Line(string(id), 64))
 	default:
 		fmt.Fprintf(
 			out,
@@ -56,12 +56,12 @@ func repair(ctx context.Context, out io.Writer, store *jsonl.Store, g *core.Gate
 		return err
 	}
 	if done.Kept == "" {
-		fmt.Fprintf(out, "Nothing is wrong with session %s.\n", display.Line(string(id), 64))
+		fmt.Fprintf(out, "Session %s is intact.\n", display.Line(string(id), 64))
 		return nil
 	}
 	fmt.Fprintf(
 		out,
-		"Session %s is sound again. What was wrong: %s.\nThe damaged log is kept: %s\n",
+		"Session %s is repaired. Problem: %s.\nThe damaged log is kept in %s\n",
 		display.Line(string(id), 64),
 		display.Printable(done.Damage),
 		display.Printable(done.Kept),

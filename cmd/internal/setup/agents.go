@@ -124,7 +124,7 @@ func fileRoles(
 	for _, f := range files {
 		taken := func(r role) bool { return strings.EqualFold(r.Name, f.Name) }
 		if f.Name == defaultAgent || slices.ContainsFunc(have, taken) {
-			warnings = append(warnings, f.File+": was left out: the agent "+f.Name+" is there already")
+			warnings = append(warnings, f.File+": was left out: there already is an agent "+f.Name+"")
 			continue
 		}
 		r := role{Role: policy.Role{Name: f.Name, Also: alwaysOffered}, file: f.File, description: f.Description}

@@ -342,7 +342,7 @@ func TestDoctorCommand(t *testing.T) {
 		".dragoman/agents/code.md": "---\ndescription: x\n---\nTake over.", ".eca/agents/odd.md": "---\nmodel: nobody/x\n---\nx",
 	})
 	got := r.say("/doctor")
-	for _, part := range []string{"**Program**", "GROQ_API_KEY is set", "**Files for the agent**", "the agent code is there already", "nobody/x is not among those that are offered"} {
+	for _, part := range []string{"**Program**", "GROQ_API_KEY is set", "**Files for the agent**", "there already is an agent code", "nobody/x is not among those that are offered"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("no %q in\n%s", part, got)
 		}

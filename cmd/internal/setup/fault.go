@@ -33,7 +33,7 @@ type faultConversation struct {
 func (c *faultConversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	if now := c.fault(); now != c.last {
 		if c.last = now; now != "" {
-			text := "The configuration has a mistake, so the one before it goes on:\n" + now
+			text := "The configuration has a mistake, so the previous one stays in use:\n" + now
 			if err := t.Emit(ctx, core.Notice{Severity: core.Warning, Text: text}); err != nil {
 				return core.StopError, err
 			}

@@ -388,7 +388,7 @@ func (p *Profiles) keepOldLocked(mistake error) (made *Profile, tell func(), err
 	same.Fault = text
 	p.made = &same
 	return &same, func() {
-		p.log.Logger.Error("the configuration is wrong; the one before goes on", zap.String("problem", text))
+		p.log.Logger.Error("the configuration is wrong; the previous one stays in use", zap.String("problem", text))
 		p.post(&same)
 	}, nil
 }

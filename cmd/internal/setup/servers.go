@@ -95,9 +95,9 @@ func (d serverControl) find(c *configs.Config, name string) (*upstream.Box, conf
 		return box, is, nil
 	}
 	names := slices.Sorted(maps.Keys(c.MCPServers))
-	why := "there is none of that name in the configuration"
+	why := "the configuration has no server of that name"
 	if len(names) > 0 {
-		why += cmp.Or(configs.DidYouMean(name, names), ", which has "+strings.Join(names, ", "))
+		why += cmp.Or(configs.DidYouMean(name, names), "; it has "+strings.Join(names, ", "))
 	}
 	return box, is, errors.New(why)
 }
@@ -118,7 +118,7 @@ func (d serverControl) edit(ctx context.Context, edit configs.Edit) error {
 		return err
 	}
 	if fault := p.faultNow(); fault != "" {
-		return fmt.Errorf("it stands in the configuration, which is not used before it is mended:\n%s", fault)
+		return fmt.Errorf("it is in the configuration, which has a mistake and is not in use:\n%s", fault)
 	}
 	return nil
 }

@@ -202,7 +202,7 @@ func (c *chat) greet() {
 	s.line(s.Strong("dragoman") + " " + c.options.Program.Version + " · " + model + " · " + st.Meta.Cwd)
 	if model == c.options.Model && c.options.Offline {
 		s.line(
-			s.Faint("The offline demo is no language model: it follows plain instructions, such as: read README.md"),
+			s.Faint("The offline demo is not a language model: it follows plain instructions, such as: read README.md"),
 		)
 	}
 	s.line(s.Faint("Ctrl-C stops what runs; at the prompt it leaves."))
@@ -263,7 +263,7 @@ func shownText(pieces []piece) string {
 func (c *chat) leave() error {
 	c.screen.start()
 	if c.tty && c.session.State().Messages > 0 {
-		c.screen.line(c.screen.Faint("go on with: dragoman chat --session " + string(c.session.Meta().ID)))
+		c.screen.line(c.screen.Faint("continue with: dragoman chat --session " + string(c.session.Meta().ID)))
 	}
 	return c.screen.flush()
 }

@@ -12,7 +12,7 @@ import (
 // Confirm puts a question to a person at the terminal. Nobody there is not a yes.
 func Confirm(p *program.Environment, question string) (bool, error) {
 	if !Is(p.In) {
-		return false, errors.New("nobody is at the terminal to be asked; --yes agrees without being asked")
+		return false, errors.New("this needs your approval, and there is no terminal to ask at; --yes approves without asking")
 	}
 	fmt.Fprintf(p.Out, "%s [y/N] ", question)
 	line, err := bufio.NewReader(p.In).ReadString('\n')

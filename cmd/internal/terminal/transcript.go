@@ -59,7 +59,7 @@ func (t *Transcript) Title(st core.State) {
 		display.Printable(string(st.Meta.ID)),
 		display.Printable(st.Meta.Cwd),
 	)
-	fmt.Fprintf(t.w, "- begun: %s, used: %s\n", stamp(st.Meta.Created), stamp(st.Updated))
+	fmt.Fprintf(t.w, "- started: %s, last used: %s\n", stamp(st.Meta.Created), stamp(st.Updated))
 	if u := st.Usage; u != (core.Usage{}) {
 		about := ""
 		if u.Estimated {

@@ -77,7 +77,7 @@ func parseSteps(text string, files []string) ([]step, error) {
 		}
 		s, err := parseStep(part)
 		if errors.Is(err, errNoInstruction) && len(steps) > 0 {
-			return nil, &stepError{oneLine(part), "this is no instruction that I know"}
+			return nil, &stepError{oneLine(part), "I do not know this instruction"}
 		}
 		if err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func parseStep(text string) (step, error) {
 		}
 		s.args = []string{""}
 		if s.args[0], ok = onePath(rest); !ok {
-			return fail("it needs one path; a path with spaces stands in double quotes")
+			return fail("it needs one path; put a path with spaces in double quotes")
 		}
 	case verbSearch, verbRun, verbThink, verbAsk:
 		if s.args = []string{unquote(rest)}; s.args[0] == "" {
@@ -115,7 +115,7 @@ func parseStep(text string) (step, error) {
 			}
 		}
 		if s.args == nil {
-			return fail("it needs at least one entry; a semicolon stands between two")
+			return fail("it needs at least one entry; separate entries with semicolons")
 		}
 	case verbWrite:
 		if s.args, ok = writeArgs(rest); !ok {
